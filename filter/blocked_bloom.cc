@@ -1,0 +1,113 @@
+#include "filter/blocked_bloom.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "winnow/filter/internal/block_probe.h"
+
+namespace winnow::filter::internal {
+namespace {
+
+uint64_t BlockCount(double num_keys, double bits_per_key, uint32_t num_shards) {
+  const double blocks = std::ceil(num_keys * bits_per_key / static_cast<double>(kBlockBits));
+  const auto per_shard =
+      static_cast<uint64_t>(std::ceil(std::max(1.0, blocks) / static_cast<double>(num_shards)));
+  return per_shard * num_shards;
+}
+
+bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
+  const auto num_keys = static_cast<double>(hashes->size());
+  UnitHeader header;
+  header.kind = static_cast<uint8_t>(FilterKind::kBlockedBloom);
+  header.parameter = static_cast<uint8_t>(BestBlockedBloomProbes(request.bits_per_key));
+  header.num_shards = ShardCount(num_keys, request.bits_per_key, request.max_shard_bits);
+  const uint64_t num_blocks = BlockCount(num_keys, request.bits_per_key, header.num_shards);
+  header.slots_per_shard = num_blocks / header.num_shards;
+  header.num_keys = hashes->size();
+  header.hash_seed = request.hash_seed;
+  header.payload_bytes = num_blocks * kBlockBytes;
+
+  result->block = MakeUnsealedBlock(header.payload_bytes);
+  const MutableBlockTable table(PayloadOf(&result->block), num_blocks, header.parameter);
+  hashes->ForEachRun(
+      [&table](const uint64_t* run, size_t count) { AddToBlocks(table, run, count); });
+  SealBlock(header, &result->block);
+  result->num_keys = header.num_keys;
+  result->expected_fpr = BlockedBloomFpr(num_blocks, header.num_keys, header.parameter);
+  return true;
+}
+
+bool IsConsistent(const UnitHeader& header) {
+  if (header.parameter < 1 || header.parameter > kMaxBlockProbes) return false;
+  if (header.salt != 0 || header.num_shards == 0) return false;
+  // A key takes at least a bit.
+  if (header.num_keys == 0 || header.num_keys / 8 > header.payload_bytes) return false;
+  const uint64_t num_blocks = header.payload_bytes / kBlockBytes;
+  return header.payload_bytes % kBlockBytes == 0 && header.slots_per_shard != 0 &&
+         num_blocks % header.num_shards == 0 &&
+         num_blocks / header.num_shards == header.slots_per_shard;
+}
+
+BlockTable TableOf(const UnitView& unit) { return {unit.payload, unit.num_slots, unit.parameter}; }
+
+bool MayContain(const UnitView& unit, uint64_t key_hash) {
+  return BlockContains(TableOf(unit).BlockOf(key_hash), key_hash, unit.parameter);
+}
+
+void Prefetch(const UnitView& unit, uint64_t key_hash) {
+  __builtin_prefetch(TableOf(unit).BlockOf(key_hash));
+}
+
+void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
+                     uint8_t* may_contain) {
+  const BlockTable table = TableOf(unit);
+  for (size_t i = 0; i < count; ++i) __builtin_prefetch(table.BlockOf(key_hashes[i]));
+  BlocksContain(table, key_hashes, count, may_contain);
+}
+
+UnitDescription Describe(const Unit& unit) {
+  UnitDescription description;
+  description.probes = unit.header.parameter;
+  description.expected_fpr = BlockedBloomFpr(unit.payload.size() / kBlockBytes,
+                                             unit.header.num_keys, unit.header.parameter);
+  description.fill =
+      static_cast<double>(CountOnes(unit.payload)) / static_cast<double>(unit.payload.size() * 8);
+  return description;
+}
+
+double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
+  if (num_keys == 0) return 0;
+  const uint64_t num_blocks = BlockCount(static_cast<double>(num_keys), bits_per_key, 1);
+  return BlockedBloomFpr(num_blocks, num_keys, BestBlockedBloomProbes(bits_per_key));
+}
+
+double BitsForFpr(double fpr) {
+  // The rate falls with the bits, but for tiny steps where the number of probes changes.
+  double low = 1;
+  double high = 64;
+  while (high - low > 1e-3) {
+    const double middle = (low + high) / 2;
+    (ExpectedFprAt(middle, 1'000'000) <= fpr ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+const KindOperations kBlockedBloomOperations = {
+    .kind = FilterKind::kBlockedBloom,
+    .name = "blocked_bloom",
+    .version = 1,
+    .bits_per_key = {1, 64},
+    .verify_by_default = false,
+    .bits_per_key_for_fpr = &BitsForFpr,
+    .expected_fpr = &ExpectedFprAt,
+    .build = &Build,
+    .is_consistent = &IsConsistent,
+    .may_contain = &MayContain,
+    .prefetch = &Prefetch,
+    .may_contain_batch = &MayContainBatch,
+    .describe = &Describe,
+};
+
+}  // namespace winnow::filter::internal

@@ -1,0 +1,176 @@
+#include "filter/bloom.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/base/attributes.h"
+
+namespace winnow::filter::internal {
+namespace {
+
+constexpr int kMaxProbes = 64;
+constexpr uint64_t kLeastBits = 64;
+
+// Enhanced double hashing (Dillinger and Manolios, FMCAD 2004) over all 64 bits, so that neither
+// the size of the filter nor the number of keys meets a 32-bit limit. The step is a remix of the
+// hash. Positions are scaled to the filter by their high bits, so that the term which makes the
+// sequence more than an arithmetic progression is added at full scale too.
+class ProbeSequence {
+ public:
+  ProbeSequence(uint64_t position, uint64_t hash) : position_(position) {
+    hash ^= hash >> 32;
+    hash *= 0xd6e8feb86659fd93;
+    hash ^= hash >> 32;
+    step_ = hash * 0xd6e8feb86659fd93;
+  }
+
+  // The next bit, below `num_bits`.
+  uint64_t Next(uint64_t num_bits) {
+    const uint64_t bit = MultiplyHigh(position_, num_bits);
+    position_ += step_;
+    increment_ += 0x9e3779b97f4a7c15;
+    step_ += increment_;
+    return bit;
+  }
+
+ private:
+  uint64_t position_;
+  uint64_t step_;
+  uint64_t increment_ = 0;
+};
+
+// Where a hash's shard begins, in bits, and its probes there. One multiplication gives the shard
+// (high half) and what is left of the hash (low half).
+struct Location {
+  uint64_t shard_begin;
+  ProbeSequence probes;
+};
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Location Locate(uint64_t hash, uint64_t num_shards,
+                                                    uint64_t bits_per_shard) {
+  const unsigned __int128 product = static_cast<unsigned __int128>(hash) * num_shards;
+  return {static_cast<uint64_t>(product >> 64) * bits_per_shard,
+          ProbeSequence(static_cast<uint64_t>(product), hash)};
+}
+
+uint64_t BitsPerShard(double num_keys, double bits_per_key, uint32_t num_shards) {
+  const double bits = std::ceil(num_keys * bits_per_key / static_cast<double>(num_shards));
+  const uint64_t whole_bytes = (static_cast<uint64_t>(bits) + 7) / 8 * 8;
+  return std::max(kLeastBits, whole_bytes);
+}
+
+void SetBit(uint64_t bit, uint8_t* payload) {
+  payload[bit >> 3] = static_cast<uint8_t>(payload[bit >> 3] | (1u << (bit & 7)));
+}
+
+bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
+  const auto num_keys = static_cast<double>(hashes->size());
+  UnitHeader header;
+  header.kind = static_cast<uint8_t>(FilterKind::kBloom);
+  header.parameter = static_cast<uint8_t>(BestBloomProbes(request.bits_per_key));
+  header.num_shards = ShardCount(num_keys, request.bits_per_key, request.max_shard_bits);
+  header.slots_per_shard = BitsPerShard(num_keys, request.bits_per_key, header.num_shards);
+  header.num_keys = hashes->size();
+  header.hash_seed = request.hash_seed;
+  header.payload_bytes = header.slots_per_shard / 8 * header.num_shards;
+
+  // Shard by shard, so that the random writes of a large filter stay inside a core's cache.
+  if (header.num_shards > 1) hashes->PartitionByShard(header.num_shards, 0);
+  result->block = MakeUnsealedBlock(header.payload_bytes);
+  uint8_t* const payload = PayloadOf(&result->block);
+  hashes->ForEachRun([&](const uint64_t* run, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      Location location = Locate(run[i], header.num_shards, header.slots_per_shard);
+      for (int probe = 0; probe < header.parameter; ++probe) {
+        SetBit(location.shard_begin + location.probes.Next(header.slots_per_shard), payload);
+      }
+    }
+  });
+  SealBlock(header, &result->block);
+  result->num_keys = header.num_keys;
+  result->expected_fpr =
+      BloomFpr(static_cast<double>(header.payload_bytes) * 8, num_keys, header.parameter);
+  return true;
+}
+
+bool IsConsistent(const UnitHeader& header) {
+  if (header.parameter < 1 || header.parameter > kMaxProbes) return false;
+  if (header.salt != 0 || header.num_shards == 0) return false;
+  // A key takes at least a bit.
+  if (header.num_keys == 0 || header.num_keys / 8 > header.payload_bytes) return false;
+  if (header.slots_per_shard == 0 || header.slots_per_shard % 8 != 0) return false;
+  return header.payload_bytes % header.num_shards == 0 &&
+         header.payload_bytes / header.num_shards == header.slots_per_shard / 8;
+}
+
+bool MayContain(const UnitView& unit, uint64_t key_hash) {
+  Location location = Locate(key_hash, unit.num_shards, unit.slots_per_shard);
+  for (int probe = 0; probe < unit.parameter; ++probe) {
+    const uint64_t bit = location.shard_begin + location.probes.Next(unit.slots_per_shard);
+    if ((unit.payload[bit >> 3] >> (bit & 7) & 1) == 0) return false;
+  }
+  return true;
+}
+
+// The first lines only: half of all absent keys are refuted by the first probe, nearly all by the
+// fourth.
+void Prefetch(const UnitView& unit, uint64_t key_hash) {
+  Location location = Locate(key_hash, unit.num_shards, unit.slots_per_shard);
+  for (int probe = 0; probe < std::min<int>(unit.parameter, 4); ++probe) {
+    const uint64_t bit = location.shard_begin + location.probes.Next(unit.slots_per_shard);
+    __builtin_prefetch(unit.payload + (bit >> 3));
+  }
+}
+
+void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
+                     uint8_t* may_contain) {
+  for (size_t i = 0; i < count; ++i) Prefetch(unit, key_hashes[i]);
+  for (size_t i = 0; i < count; ++i) may_contain[i] = MayContain(unit, key_hashes[i]) ? 1 : 0;
+}
+
+UnitDescription Describe(const Unit& unit) {
+  const double num_bits = static_cast<double>(unit.payload.size()) * 8;
+  UnitDescription description;
+  description.probes = unit.header.parameter;
+  description.expected_fpr =
+      BloomFpr(num_bits, static_cast<double>(unit.header.num_keys), unit.header.parameter);
+  description.fill = static_cast<double>(CountOnes(unit.payload)) / num_bits;
+  return description;
+}
+
+double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
+  if (num_keys == 0) return 0;
+  const uint64_t bits = BitsPerShard(static_cast<double>(num_keys), bits_per_key, 1);
+  return BloomFpr(static_cast<double>(bits), static_cast<double>(num_keys),
+                  BestBloomProbes(bits_per_key));
+}
+
+double BitsForFpr(double fpr) {
+  double low = 1;
+  double high = 64;
+  while (high - low > 1e-3) {
+    const double middle = (low + high) / 2;
+    (ExpectedFprAt(middle, 1'000'000) <= fpr ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+const KindOperations kBloomOperations = {
+    .kind = FilterKind::kBloom,
+    .name = "bloom",
+    .version = 1,
+    .bits_per_key = {1, 64},
+    .verify_by_default = false,
+    .bits_per_key_for_fpr = &BitsForFpr,
+    .expected_fpr = &ExpectedFprAt,
+    .build = &Build,
+    .is_consistent = &IsConsistent,
+    .may_contain = &MayContain,
+    .prefetch = &Prefetch,
+    .may_contain_batch = &MayContainBatch,
+    .describe = &Describe,
+};
+
+}  // namespace winnow::filter::internal

@@ -1,0 +1,106 @@
+#include "winnow/filter/builder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "filter/block_format.h"
+#include "filter/kind.h"
+#include "winnow/filter/reader.h"
+#include "winnow/filter/sizing.h"
+
+namespace winnow::filter {
+namespace {
+
+// Is every hash found?
+bool HoldsAll(const FilterReader& reader, const internal::HashList& hashes) {
+  bool all_found = true;
+  hashes.ForEachRun([&](const uint64_t* run, size_t count) {
+    for (size_t i = 0; i < count; ++i) all_found &= reader.MayContain(run[i]);
+  });
+  return all_found;
+}
+
+// A filter of no key: a unit without payload, which refutes everything.
+std::string EmptyFilterBlock(FilterKind kind, uint64_t hash_seed) {
+  internal::UnitHeader header;
+  header.kind = static_cast<uint8_t>(kind);
+  header.hash_seed = hash_seed;
+  std::string block = internal::MakeUnsealedBlock(0);
+  internal::SealBlock(header, &block);
+  return block;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<FilterBuilder>> FilterBuilder::Create(const FilterSpec& spec,
+                                                                     uint64_t hash_seed,
+                                                                     FilterBuildLimits limits) {
+  if (absl::Status status = ValidateFilterSpec(spec); !status.ok()) return status;
+  if (limits.max_shard_bits == 0) {
+    return absl::InvalidArgumentError("max_shard_bits must not be zero");
+  }
+  // The constructor is private, out of make_unique's reach.
+  return std::unique_ptr<FilterBuilder>(new FilterBuilder(spec, hash_seed, std::move(limits)));
+}
+
+FilterBuilder::FilterBuilder(const FilterSpec& spec, uint64_t hash_seed, FilterBuildLimits limits)
+    : spec_(spec), hash_seed_(hash_seed), limits_(std::move(limits)) {
+  const internal::KindOperations* operations = internal::FindKind(spec.kind);
+  verify_ = operations != nullptr && operations->verify_by_default;
+}
+
+FilterBuilder::~FilterBuilder() = default;
+
+uint64_t FilterBuilder::EstimatedBlockBytes() const {
+  if (spec_.kind == FilterKind::kNone) return 0;
+  const double payload_bits = static_cast<double>(num_added()) * SpecBitsPerKey(spec_);
+  return internal::kBlockHeaderBytes + internal::kUnitHeaderBytes +
+         internal::PaddedPayloadBytes(static_cast<uint64_t>(payload_bits / 8));
+}
+
+BuiltFilter FilterBuilder::Finish() {
+  BuiltFilter built;
+  if (spec_.kind == FilterKind::kNone) return built;
+  built.peak_temporary_bytes = memory_bytes();
+  if (num_added() == 0) {
+    built.block = EmptyFilterBlock(spec_.kind, hash_seed_);
+    built.kind = spec_.kind;
+    built.expected_fpr = 0;
+    return built;
+  }
+  if (BuildKind(spec_.kind, SpecBitsPerKey(spec_), &built)) return built;
+  built.fell_back = true;
+  const BitsPerKeyRange range = AllowedBitsPerKey(FilterKind::kBlockedBloom);
+  const double bits = std::clamp(SpecBitsPerKey(spec_), range.least, range.most);
+  if (BuildKind(FilterKind::kBlockedBloom, bits, &built)) return built;
+  built.num_keys = num_added();
+  return built;
+}
+
+bool FilterBuilder::BuildKind(FilterKind kind, double bits_per_key, BuiltFilter* built) {
+  const internal::KindOperations* operations = internal::FindKind(kind);
+  for (int attempt = 0; attempt < limits_.max_attempts; ++attempt) {
+    const internal::BuildRequest request = {bits_per_key, hash_seed_, limits_.max_shard_bits,
+                                            attempt};
+    internal::BuildResult result;
+    const bool succeeded = operations->build(request, &hashes_, &result);
+    built->peak_temporary_bytes =
+        std::max(built->peak_temporary_bytes, memory_bytes() + result.temporary_bytes);
+    if (!succeeded) continue;
+    if (limits_.on_block_built) limits_.on_block_built(kind, attempt, &result.block);
+    if (verify_) {
+      FilterState state;
+      const FilterReader reader = FilterReader::Open(result.block, &state);
+      if (state.code != FilterStateCode::kOk || !HoldsAll(reader, hashes_)) continue;
+    }
+    built->block = std::move(result.block);
+    built->kind = kind;
+    built->num_keys = result.num_keys;
+    built->expected_fpr = result.expected_fpr;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace winnow::filter

@@ -1,0 +1,103 @@
+// Builds the filter block of one SSTable from the hashes of its filter keys.
+//
+//   auto builder = FilterBuilder::Create(*ParseFilterSpec("blocked_bloom:10"), seed);
+//   for (std::string_view key : keys) (*builder)->Add(HashKey(key, seed));
+//   BuiltFilter built = (*builder)->Finish();
+//   file.Append(built.block);
+
+#ifndef WINNOW_FILTER_BUILDER_H_
+#define WINNOW_FILTER_BUILDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "winnow/filter/internal/hash_list.h"
+#include "winnow/filter/spec.h"
+
+namespace winnow::filter {
+
+// What Finish gives.
+struct BuiltFilter {
+  // The filter block, for FilterReader::Open. Empty for kNone: write no filter then.
+  std::string block;
+  // The kind that was built: the spec's, or what was fallen back to.
+  FilterKind kind = FilterKind::kNone;
+  // Distinct hashes. The Bloom kinds drop only duplicates that were added one after the other,
+  // since others do not hurt them, and count the rest.
+  uint64_t num_keys = 0;
+  // The false-positive rate that theory gives for this very filter; 1 for kNone.
+  double expected_fpr = 1;
+  // The spec's kind could not be built, so that `kind` is blocked_bloom, or kNone if that failed
+  // its own check as well. Never seen but with faulty memory or hashes prepared by an enemy; count
+  // it where people can see it.
+  bool fell_back = false;
+  // The most memory that building held at one time, the block itself not counted.
+  uint64_t peak_temporary_bytes = 0;
+};
+
+// Bounds of building. The defaults are right for a store; tests choose others.
+struct FilterBuildLimits {
+  // Filters of more payload bits than this are cut into shards by hash, each built by itself: one
+  // shard's work stays inside a core's own cache, and bounds the temporary memory.
+  uint64_t max_shard_bits = uint64_t{1} << 23;
+  // How often a kind is tried, each time with another salt, before the fall-back.
+  int max_attempts = 12;
+  // Called with each finished block before it is verified, and may damage it: how tests force
+  // retries and fall-backs.
+  std::function<void(FilterKind kind, int attempt, std::string* block)> on_block_built;
+};
+
+// For one thread. Memory: 8 bytes for each hash added until Finish.
+class FilterBuilder {
+ public:
+  // `hash_seed` is the seed that HashKey was given: it is recorded in the block, not used.
+  // InvalidArgument if ValidateFilterSpec refuses the spec.
+  static absl::StatusOr<std::unique_ptr<FilterBuilder>> Create(const FilterSpec& spec,
+                                                               uint64_t hash_seed,
+                                                               FilterBuildLimits limits = {});
+
+  FilterBuilder(const FilterBuilder&) = delete;
+  FilterBuilder& operator=(const FilterBuilder&) = delete;
+  ~FilterBuilder();
+
+  // Adds a hash, in any order; duplicates are harmless.
+  void Add(uint64_t key_hash) {
+    if (hashes_.size() != 0 && key_hash == previous_) return;
+    previous_ = key_hash;
+    hashes_.Append(key_hash);
+  }
+
+  // Hashes kept so far: those added, without duplicates that followed each other.
+  uint64_t num_added() const { return hashes_.size(); }
+  // Bytes held now.
+  size_t memory_bytes() const { return hashes_.memory_bytes(); }
+  // The size in bytes that the block would have if Finish were called now; an estimate.
+  uint64_t EstimatedBlockBytes() const;
+
+  // Should Finish look up every hash in the finished block, and fall back if one is missing?
+  // By default only for cuckoo, where building is intricate.
+  void set_verify(bool verify) { verify_ = verify; }
+
+  // Builds the block, once. Never fails: it tries other salts, then blocked_bloom, then no filter.
+  BuiltFilter Finish();
+
+ private:
+  FilterBuilder(const FilterSpec& spec, uint64_t hash_seed, FilterBuildLimits limits);
+
+  bool BuildKind(FilterKind kind, double bits_per_key, BuiltFilter* built);
+
+  FilterSpec spec_;
+  uint64_t hash_seed_;
+  FilterBuildLimits limits_;
+  bool verify_;
+  internal::HashList hashes_;
+  uint64_t previous_ = 0;  // meaningful once there is a hash: every value is a legal one
+};
+
+}  // namespace winnow::filter
+
+#endif  // WINNOW_FILTER_BUILDER_H_

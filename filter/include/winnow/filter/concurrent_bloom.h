@@ -1,0 +1,78 @@
+// A blocked Bloom filter that many threads may fill and ask at once: the memtable's filter.
+//
+//   ConcurrentBlockedBloom bloom(1 << 20);
+//   bloom.Add(HashKey(key, seed));          // before the key itself becomes visible
+//   if (!bloom.MayContain(HashKey(other, seed))) return NotFound;
+
+#ifndef WINNOW_FILTER_CONCURRENT_BLOOM_H_
+#define WINNOW_FILTER_CONCURRENT_BLOOM_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "winnow/filter/internal/block_probe.h"
+
+namespace winnow::filter {
+
+// All methods may be called from many threads at once, without locks. Accesses are relaxed: a
+// reader is sure to see a key that was added before something which that reader has acquired, so
+// Add the hash first and then publish the key with a release store.
+class ConcurrentBlockedBloom {
+ public:
+  // `bytes` is rounded up to a multiple of 64, at least 64; `probes` is held to 1 ... 24.
+  explicit ConcurrentBlockedBloom(size_t bytes, int probes = 6);
+
+  ConcurrentBlockedBloom(const ConcurrentBlockedBloom&) = delete;
+  ConcurrentBlockedBloom& operator=(const ConcurrentBlockedBloom&) = delete;
+
+  void Add(uint64_t key_hash) {
+    Block& block = BlockOf(key_hash);
+    for (int probe = 0; probe < probes_; ++probe) {
+      const uint32_t bit = internal::BlockBit(key_hash, probe);
+      std::atomic<uint64_t>& word = block.words[bit >> 6];
+      const uint64_t mask = uint64_t{1} << (bit & 63);
+      // A read first: a bit that is set already then costs no exclusive access to the line.
+      if ((word.load(std::memory_order_relaxed) & mask) == 0) {
+        word.fetch_or(mask, std::memory_order_relaxed);
+      }
+    }
+  }
+
+  // False only if no Add of this hash happened before.
+  bool MayContain(uint64_t key_hash) const {
+    const Block& block = BlockOf(key_hash);
+    uint64_t all_set = 1;
+    for (int probe = 0; probe < probes_; ++probe) {
+      const uint32_t bit = internal::BlockBit(key_hash, probe);
+      all_set &= block.words[bit >> 6].load(std::memory_order_relaxed) >> (bit & 63);
+    }
+    return (all_set & 1) != 0;
+  }
+
+  // Asks the processor to fetch the one cache line that Add or MayContain will touch.
+  void Prefetch(uint64_t key_hash) const { __builtin_prefetch(&BlockOf(key_hash)); }
+
+  size_t memory_bytes() const { return num_blocks_ * sizeof(Block); }
+  int probes() const { return probes_; }
+
+ private:
+  struct alignas(internal::kBlockBytes) Block {
+    std::array<std::atomic<uint64_t>, internal::kBlockBytes / sizeof(uint64_t)> words{};
+  };
+  static_assert(sizeof(Block) == internal::kBlockBytes);
+
+  Block& BlockOf(uint64_t key_hash) const {
+    return blocks_[internal::MultiplyHigh(key_hash, num_blocks_)];
+  }
+
+  const uint64_t num_blocks_;
+  const int probes_;
+  const std::unique_ptr<Block[]> blocks_;
+};
+
+}  // namespace winnow::filter
+
+#endif  // WINNOW_FILTER_CONCURRENT_BLOOM_H_

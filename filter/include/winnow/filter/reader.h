@@ -1,0 +1,127 @@
+// Asks a filter block. A reader that cannot understand its block answers "may contain" to
+// everything: a damaged or unknown filter costs speed, never a key.
+//
+//   FilterState state;
+//   FilterReader reader = FilterReader::Open(block, &state);
+//   if (state.code != FilterStateCode::kOk) log(state.reason);
+//   if (!reader.MayContain(HashKey(key, seed))) return NotFound;
+
+#ifndef WINNOW_FILTER_READER_H_
+#define WINNOW_FILTER_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "winnow/filter/internal/block_probe.h"
+#include "winnow/filter/internal/unit_view.h"
+#include "winnow/filter/spec.h"
+
+namespace winnow::filter {
+
+namespace internal {
+struct KindOperations;
+}
+
+enum class FilterStateCode : uint8_t {
+  kOk = 0,
+  kDamaged,         // truncated, checksum wrong, or fields that contradict each other
+  kUnknownKind,     // written by a newer version: some unit's kind is not known here
+  kUnknownVersion,  // written by a newer version: the block's or some unit's format is not known
+};
+
+// How opening went. `reason` is a sentence for the log, empty for kOk.
+struct FilterState {
+  FilterStateCode code = FilterStateCode::kOk;
+  std::string reason;
+};
+
+// What a filter block says about itself; for tools and statistics.
+struct FilterInfo {
+  FilterKind kind = FilterKind::kNone;  // of the first unit that is understood
+  uint64_t hash_seed = 0;               // the seed that its keys were hashed with
+  uint64_t num_keys = 0;
+  uint64_t num_bytes = 0;  // of the whole block
+  double bits_per_key = 0;
+  int probes = 0;            // Bloom kinds
+  int fingerprint_bits = 0;  // cuckoo
+  uint32_t num_shards = 0;
+  uint32_t num_units = 0;
+  uint64_t salt = 0;
+  double expected_fpr = 1;  // by theory, from the parameters and the fill
+  double fill = 0;          // share of set bits, or of used slots
+};
+
+// A cheap value over borrowed bytes: the block must outlive it and all its copies. Const methods
+// may be called from many threads. No call allocates but Open (only for the reason of a failure).
+// Probes touch the fewest cache lines when the block starts at a multiple of 64 bytes; any address
+// is right.
+class FilterReader {
+ public:
+  // Answers "may contain" to everything.
+  FilterReader() = default;
+
+  // Reads the block's headers and checks every byte of it against its checksums. On any problem
+  // the reader answers "may contain" wherever it cannot be sure; `*state` (may be null) says why.
+  static FilterReader Open(std::string_view block, FilterState* state);
+
+  // False only if the key of this hash was not added.
+  bool MayContain(uint64_t key_hash) const {
+    if (mode_ == Mode::kBlockedBloom) [[likely]] {
+      return internal::BlockContains(BlockOf(key_hash), key_hash, unit_.parameter);
+    }
+    return MayContainGeneral(key_hash);
+  }
+
+  // Asks the processor to fetch what MayContain(key_hash) will read.
+  void Prefetch(uint64_t key_hash) const {
+    if (mode_ == Mode::kBlockedBloom) [[likely]] {
+      __builtin_prefetch(BlockOf(key_hash));
+      return;
+    }
+    PrefetchGeneral(key_hash);
+  }
+
+  // Sets may_contain[i], for i below `count`, to 1 or 0 as MayContain(key_hashes[i]) answers. All
+  // memory is asked for before any is waited for.
+  void MayContainBatch(const uint64_t* key_hashes, size_t count, uint8_t* may_contain) const;
+
+  // May a key of [lower, upper) be there? True for every present kind: none keeps the keys' order.
+  bool MayContainRange(std::string_view /*lower*/, std::string_view /*upper*/) const {
+    return true;
+  }
+
+  // Is the answer to everything "may contain"?
+  bool always_true() const { return mode_ == Mode::kAlwaysTrue; }
+  // The kind of the first unit that is understood; kNone if always_true().
+  FilterKind kind() const { return kind_; }
+  // The seed that hashes must be made with; 0 if always_true().
+  uint64_t hash_seed() const { return hash_seed_; }
+  // Everything known about the block. Counts bits: reads the whole filter.
+  FilterInfo Describe() const;
+
+ private:
+  // kOneUnit and kManyUnits go through `operations_` and `block_`.
+  enum class Mode : uint8_t { kAlwaysTrue, kAlwaysFalse, kBlockedBloom, kOneUnit, kManyUnits };
+
+  const uint8_t* BlockOf(uint64_t key_hash) const {
+    return unit_.payload +
+           internal::MultiplyHigh(key_hash, unit_.num_slots) * internal::kBlockBytes;
+  }
+
+  bool MayContainGeneral(uint64_t key_hash) const;
+  void PrefetchGeneral(uint64_t key_hash) const;
+  bool AllUnitsMayContain(uint64_t key_hash) const;
+
+  internal::UnitView unit_;  // of kind_, in the modes of one unit
+  Mode mode_ = Mode::kAlwaysTrue;
+  FilterKind kind_ = FilterKind::kNone;
+  const internal::KindOperations* operations_ = nullptr;
+  std::string_view block_;
+  uint64_t hash_seed_ = 0;
+};
+
+}  // namespace winnow::filter
+
+#endif  // WINNOW_FILTER_READER_H_

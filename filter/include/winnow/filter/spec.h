@@ -1,0 +1,60 @@
+// The filter spec: one line of text that says which filter is wanted and how large, the same in
+// C++, options files and on the command line.
+//
+//   kind[:amount][:word...]      blocked_bloom:10     bits per key
+//                                cuckoo:0.1%          wanted false-positive rate
+//                                bloom                default: 10 bits per key
+//                                none                 no filter
+//
+//   absl::StatusOr<FilterSpec> spec = ParseFilterSpec("blocked_bloom:10");
+
+#ifndef WINNOW_FILTER_SPEC_H_
+#define WINNOW_FILTER_SPEC_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace winnow::filter {
+
+// The values are part of the file format. 4 and 5 are reserved for binary_fuse and ribbon.
+enum class FilterKind : uint8_t {
+  kNone = 0,
+  kBloom = 1,
+  kBlockedBloom = 2,
+  kCuckoo = 3,
+};
+
+inline constexpr double kDefaultBitsPerKey = 10;
+
+// What a spec text says. At most one of the amounts is given; with neither, a kind gets
+// kDefaultBitsPerKey.
+struct FilterSpec {
+  FilterKind kind = FilterKind::kNone;
+  double bits_per_key = 0;         // 0: not given
+  double fpr = 0;                  // wanted false-positive rate, 0 to 1; 0: not given
+  std::vector<std::string> words;  // refinements of a kind; no present kind takes any
+
+  friend bool operator==(const FilterSpec&, const FilterSpec&) = default;
+};
+
+// Reads the text form above. InvalidArgument names the part that is wrong, its range and the
+// nearest right form.
+absl::StatusOr<FilterSpec> ParseFilterSpec(std::string_view text);
+
+// Is `spec` one that ParseFilterSpec could have returned? For specs that are put together in code.
+absl::Status ValidateFilterSpec(const FilterSpec& spec);
+
+// The canonical text; ParseFilterSpec reads it back to an equal spec.
+std::string ToString(const FilterSpec& spec);
+
+// The kind's name in specs, "none" for kNone, "unknown" for a value that this version lacks.
+std::string_view KindName(FilterKind kind);
+
+}  // namespace winnow::filter
+
+#endif  // WINNOW_FILTER_SPEC_H_

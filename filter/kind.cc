@@ -1,0 +1,70 @@
+#include "filter/kind.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "filter/blocked_bloom.h"
+#include "filter/bloom.h"
+#include "filter/cuckoo.h"
+
+namespace winnow::filter::internal {
+
+std::span<const KindOperations* const> AllKinds() {
+  static constexpr std::array<const KindOperations*, 3> kKinds = {
+      &kBloomOperations,
+      &kBlockedBloomOperations,
+      &kCuckooOperations,
+  };
+  return kKinds;
+}
+
+const KindOperations* FindKind(FilterKind kind) {
+  for (const KindOperations* operations : AllKinds()) {
+    if (operations->kind == kind) return operations;
+  }
+  return nullptr;
+}
+
+const KindOperations* FindKind(std::string_view name) {
+  for (const KindOperations* operations : AllKinds()) {
+    if (operations->name == name) return operations;
+  }
+  return nullptr;
+}
+
+uint32_t ShardCount(double num_keys, double bits_per_key, uint64_t max_shard_bits) {
+  const double shards = std::ceil(num_keys * bits_per_key / static_cast<double>(max_shard_bits));
+  return static_cast<uint32_t>(
+      std::clamp(shards, 1.0, static_cast<double>(std::numeric_limits<uint32_t>::max())));
+}
+
+UnitView MakeUnitView(const Unit& unit) {
+  UnitView view;
+  view.payload = reinterpret_cast<const uint8_t*>(unit.payload.data());
+  view.num_slots = unit.header.slots_per_shard * unit.header.num_shards;
+  view.slots_per_shard = unit.header.slots_per_shard;
+  view.salt = unit.header.salt;
+  view.num_shards = unit.header.num_shards;
+  view.parameter = unit.header.parameter;
+  return view;
+}
+
+uint64_t CountOnes(std::string_view bytes) {
+  uint64_t ones = 0;
+  size_t offset = 0;
+  for (; offset + sizeof(uint64_t) <= bytes.size(); offset += sizeof(uint64_t)) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data() + offset, sizeof(word));
+    ones += static_cast<uint64_t>(std::popcount(word));
+  }
+  for (; offset < bytes.size(); ++offset) {
+    ones += static_cast<uint64_t>(std::popcount(static_cast<uint8_t>(bytes[offset])));
+  }
+  return ones;
+}
+
+}  // namespace winnow::filter::internal

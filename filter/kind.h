@@ -1,0 +1,92 @@
+// What a static filter kind is to the rest of the library. A further kind is one pair of files that
+// defines a KindOperations, and one line in kind.cc.
+
+#ifndef WINNOW_FILTER_KIND_H_
+#define WINNOW_FILTER_KIND_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "filter/block_format.h"
+#include "winnow/filter/internal/hash_list.h"
+#include "winnow/filter/internal/unit_view.h"
+#include "winnow/filter/sizing.h"
+#include "winnow/filter/spec.h"
+
+namespace winnow::filter::internal {
+
+// Not more at once than the processor can have under way and the first-level cache can keep.
+inline constexpr size_t kMostBatched = 64;
+
+// One try at building a unit.
+struct BuildRequest {
+  double bits_per_key;  // validated
+  uint64_t hash_seed;
+  uint64_t max_shard_bits;
+  int attempt;  // from 0; another one must use another salt, if the kind has salts
+};
+
+struct BuildResult {
+  std::string block;  // sealed, of one unit
+  uint64_t num_keys = 0;
+  double expected_fpr = 1;
+  uint64_t temporary_bytes = 0;  // the most memory held beside `hashes` and the block
+};
+
+// The parts of FilterInfo that a kind knows.
+struct UnitDescription {
+  double expected_fpr = 1;
+  double fill = 0;
+  int probes = 0;
+  int fingerprint_bits = 0;
+};
+
+struct KindOperations {
+  FilterKind kind;
+  std::string_view name;
+  uint8_t version;  // of the unit's payload; a reader refuses others
+  BitsPerKeyRange bits_per_key;
+  bool verify_by_default;
+
+  // Theory: the least bits per key for an FPR, and the FPR at some bits per key.
+  double (*bits_per_key_for_fpr)(double fpr);
+  double (*expected_fpr)(double bits_per_key, uint64_t num_keys);
+
+  // Builds from `*hashes`, of which there is at least one, and which it may reorder and from which
+  // it may drop duplicates. False if this attempt did not succeed.
+  bool (*build)(const BuildRequest& request, HashList* hashes, BuildResult* result);
+
+  // Do the header's fields agree with each other and with the payload's length, so that no probe
+  // can leave the payload? Called for units with a payload. Any header must be survived.
+  bool (*is_consistent)(const UnitHeader& header);
+
+  bool (*may_contain)(const UnitView& unit, uint64_t key_hash);
+  void (*prefetch)(const UnitView& unit, uint64_t key_hash);
+  // At most kMostBatched hashes; asks for all memory before it waits for any.
+  void (*may_contain_batch)(const UnitView& unit, const uint64_t* key_hashes, size_t count,
+                            uint8_t* may_contain);
+  UnitDescription (*describe)(const Unit& unit);
+};
+
+// All static kinds; kNone is not one.
+std::span<const KindOperations* const> AllKinds();
+
+// Null if no such kind is known.
+const KindOperations* FindKind(FilterKind kind);
+const KindOperations* FindKind(std::string_view name);
+
+// The shards that `num_keys` keys of `bits_per_key` are cut into.
+uint32_t ShardCount(double num_keys, double bits_per_key, uint64_t max_shard_bits);
+
+// A unit's header and payload, checked by is_consistent, as probes want them.
+UnitView MakeUnitView(const Unit& unit);
+
+// The number of one bits in `bytes`.
+uint64_t CountOnes(std::string_view bytes);
+
+}  // namespace winnow::filter::internal
+
+#endif  // WINNOW_FILTER_KIND_H_

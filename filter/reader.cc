@@ -1,0 +1,181 @@
+#include "winnow/filter/reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "filter/block_format.h"
+#include "filter/kind.h"
+
+namespace winnow::filter {
+namespace {
+
+enum class UnitCheck : uint8_t { kReadable, kEmpty, kUnknownKind, kUnknownVersion, kDamaged };
+
+UnitCheck CheckUnit(const internal::UnitHeader& header) {
+  const internal::KindOperations* operations =
+      internal::FindKind(static_cast<FilterKind>(header.kind));
+  if (operations == nullptr) return UnitCheck::kUnknownKind;
+  if (header.kind_version != operations->version) return UnitCheck::kUnknownVersion;
+  // All four, so that no single field can turn a filter of keys into one that refutes them.
+  if (header.payload_bytes == 0 && header.num_keys == 0 && header.num_shards == 0 &&
+      header.slots_per_shard == 0) {
+    return UnitCheck::kEmpty;
+  }
+  return operations->is_consistent(header) ? UnitCheck::kReadable : UnitCheck::kDamaged;
+}
+
+FilterState StateOf(UnitCheck check, const internal::UnitHeader& header) {
+  const int kind = header.kind;
+  switch (check) {
+    case UnitCheck::kReadable:
+    case UnitCheck::kEmpty:
+      return FilterState{};
+    case UnitCheck::kUnknownKind:
+      return FilterState{FilterStateCode::kUnknownKind,
+                         absl::StrCat("filter unit of kind ", kind, ", unknown to this program")};
+    case UnitCheck::kUnknownVersion:
+      return FilterState{FilterStateCode::kUnknownVersion,
+                         absl::StrCat("filter unit of kind ", kind, " has version ",
+                                      int{header.kind_version}, ", unknown to this program")};
+    case UnitCheck::kDamaged:
+      break;
+  }
+  return FilterState{
+      FilterStateCode::kDamaged,
+      absl::StrCat("filter unit of kind ", kind, ": its header's fields contradict its payload of ",
+                   header.payload_bytes, " bytes")};
+}
+
+}  // namespace
+
+FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
+  FilterState ignored;
+  if (state == nullptr) state = &ignored;
+  std::vector<internal::Unit> units;
+  *state = internal::ParseBlock(block, &units);
+  if (state->code != FilterStateCode::kOk) return FilterReader();
+
+  FilterReader reader;
+  reader.block_ = block;
+  size_t num_understood = 0;
+  bool refutes_all = false;
+  for (const internal::Unit& unit : units) {
+    const UnitCheck check = CheckUnit(unit.header);
+    if (check == UnitCheck::kDamaged) {
+      *state = StateOf(check, unit.header);
+      return FilterReader();
+    }
+    if (check != UnitCheck::kReadable && check != UnitCheck::kEmpty) {
+      // The units are ANDed: the others still tell the truth.
+      *state = StateOf(check, unit.header);
+      continue;
+    }
+    refutes_all |= check == UnitCheck::kEmpty;
+    if (num_understood++ == 0) {
+      reader.kind_ = static_cast<FilterKind>(unit.header.kind);
+      reader.hash_seed_ = unit.header.hash_seed;
+      reader.unit_ = internal::MakeUnitView(unit);
+      reader.operations_ = internal::FindKind(reader.kind_);
+    }
+  }
+  if (num_understood == 0) return FilterReader();
+  if (refutes_all) {
+    reader.mode_ = Mode::kAlwaysFalse;
+  } else if (num_understood > 1) {
+    reader.mode_ = Mode::kManyUnits;
+  } else {
+    reader.mode_ = reader.kind_ == FilterKind::kBlockedBloom ? Mode::kBlockedBloom : Mode::kOneUnit;
+  }
+  return reader;
+}
+
+bool FilterReader::MayContainGeneral(uint64_t key_hash) const {
+  switch (mode_) {
+    case Mode::kAlwaysTrue:
+      return true;
+    case Mode::kAlwaysFalse:
+      return false;
+    case Mode::kManyUnits:
+      return AllUnitsMayContain(key_hash);
+    case Mode::kBlockedBloom:
+    case Mode::kOneUnit:
+      break;
+  }
+  return operations_->may_contain(unit_, key_hash);
+}
+
+bool FilterReader::AllUnitsMayContain(uint64_t key_hash) const {
+  uint64_t offset = internal::kBlockHeaderBytes;
+  for (uint32_t left = internal::UnitCount(block_); left > 0; --left) {
+    const internal::Unit unit = internal::NextUnit(block_, &offset);
+    if (CheckUnit(unit.header) != UnitCheck::kReadable) continue;
+    const internal::KindOperations* operations =
+        internal::FindKind(static_cast<FilterKind>(unit.header.kind));
+    if (!operations->may_contain(internal::MakeUnitView(unit), key_hash)) return false;
+  }
+  return true;
+}
+
+void FilterReader::PrefetchGeneral(uint64_t key_hash) const {
+  if (mode_ == Mode::kOneUnit || mode_ == Mode::kManyUnits) operations_->prefetch(unit_, key_hash);
+}
+
+void FilterReader::MayContainBatch(const uint64_t* key_hashes, size_t count,
+                                   uint8_t* may_contain) const {
+  switch (mode_) {
+    case Mode::kAlwaysTrue:
+    case Mode::kAlwaysFalse:
+      std::memset(may_contain, mode_ == Mode::kAlwaysTrue ? 1 : 0, count);
+      return;
+    case Mode::kBlockedBloom:
+    case Mode::kOneUnit:
+      for (size_t begin = 0; begin < count; begin += internal::kMostBatched) {
+        operations_->may_contain_batch(unit_, key_hashes + begin,
+                                       std::min(internal::kMostBatched, count - begin),
+                                       may_contain + begin);
+      }
+      return;
+    case Mode::kManyUnits:
+      break;
+  }
+  for (size_t i = 0; i < count; ++i) PrefetchGeneral(key_hashes[i]);
+  for (size_t i = 0; i < count; ++i) may_contain[i] = MayContainGeneral(key_hashes[i]) ? 1 : 0;
+}
+
+FilterInfo FilterReader::Describe() const {
+  FilterInfo info;
+  if (always_true()) return info;
+  info.num_bytes = block_.size();
+  info.num_units = internal::UnitCount(block_);
+  uint64_t offset = internal::kBlockHeaderBytes;
+  for (uint32_t i = 0; i < info.num_units; ++i) {
+    const internal::Unit unit = internal::NextUnit(block_, &offset);
+    const UnitCheck check = CheckUnit(unit.header);
+    if (check != UnitCheck::kReadable && check != UnitCheck::kEmpty) continue;
+    internal::UnitDescription description;
+    description.expected_fpr = 0;
+    if (check == UnitCheck::kReadable)
+      description = internal::FindKind(static_cast<FilterKind>(unit.header.kind))->describe(unit);
+    // Units refute independently of each other.
+    info.expected_fpr *= description.expected_fpr;
+    if (info.kind != FilterKind::kNone) continue;
+    info.kind = kind_;
+    info.hash_seed = hash_seed_;
+    info.num_keys = unit.header.num_keys;
+    info.probes = description.probes;
+    info.fingerprint_bits = description.fingerprint_bits;
+    info.num_shards = unit.header.num_shards;
+    info.salt = unit.header.salt;
+    info.fill = description.fill;
+  }
+  if (info.num_keys != 0) {
+    info.bits_per_key =
+        static_cast<double>(info.num_bytes) * 8 / static_cast<double>(info.num_keys);
+  }
+  return info;
+}
+
+}  // namespace winnow::filter

@@ -1,0 +1,227 @@
+#include "winnow/filter/spec.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "filter/kind.h"
+#include "winnow/filter/sizing.h"
+
+namespace winnow::filter {
+namespace {
+
+constexpr double kLeastFpr = 1e-6;
+constexpr double kMostFpr = 0.5;
+
+absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
+
+absl::Status BadSpec(std::string_view text, const std::string& what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("filter spec '", absl::CHexEscape(ToAbsl(text)), "': ", what));
+}
+
+std::vector<std::string> KindNames() {
+  std::vector<std::string> names = {std::string(KindName(FilterKind::kNone))};
+  for (const internal::KindOperations* operations : internal::AllKinds()) {
+    names.emplace_back(operations->name);
+  }
+  return names;
+}
+
+// Levenshtein's distance.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+std::string NearestKindName(std::string_view name) {
+  const std::string lower = absl::AsciiStrToLower(ToAbsl(name.substr(0, 64)));
+  std::string nearest;
+  size_t least = std::string::npos;
+  for (const std::string& candidate : KindNames()) {
+    const size_t distance = EditDistance(lower, candidate);
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+// Decimal digits with at most one point, times 10^`exponent`; no sign, exponent, space or "inf".
+std::optional<double> ParseAmount(std::string_view text, int exponent) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '.';
+  });
+  if (!plain || text.empty() || text.size() > 64) return std::nullopt;
+  const std::string scaled = absl::StrCat(ToAbsl(text), "e", exponent);
+  double value = 0;
+  const auto [end, error] = std::from_chars(scaled.data(), scaled.data() + scaled.size(), value);
+  if (error != std::errc() || end != scaled.data() + scaled.size()) return std::nullopt;
+  return value;
+}
+
+// The shortest text that reads back to `value`, without exponent for all amounts that are allowed.
+std::string FormatBits(double value) {
+  char buffer[64];
+  const bool is_ordinary = value > 1e-9 && value < 1e15;
+  const auto format = is_ordinary ? std::chars_format::fixed : std::chars_format::general;
+  const std::to_chars_result result = std::to_chars(buffer, buffer + sizeof(buffer), value, format);
+  return std::string(buffer, result.ptr);
+}
+
+// As FormatBits, times 100: the digits are moved, since a multiplication would round.
+std::string FormatPercent(double fpr) {
+  std::string text = FormatBits(fpr);
+  if (text.substr(0, 2) != "0." || text.find('e') != std::string::npos) {
+    return absl::StrCat(fpr * 100, "%");
+  }
+  text = text.substr(2);
+  if (text.size() < 2) text.resize(2, '0');
+  std::string whole = text.substr(0, 2);
+  whole.erase(0, std::min(whole.find_first_not_of('0'), whole.size() - 1));
+  return absl::StrCat(whole, text.size() > 2 ? "." : "", text.substr(2), "%");
+}
+
+absl::Status CheckBits(std::string_view text, FilterKind kind, double bits_per_key) {
+  const BitsPerKeyRange range = AllowedBitsPerKey(kind);
+  if (bits_per_key >= range.least && bits_per_key <= range.most) return absl::OkStatus();
+  const std::string name(KindName(kind));
+  std::string what = absl::StrCat("bits per key of ", name, " must be from ",
+                                  FormatBits(range.least), " to ", FormatBits(range.most), "; ");
+  if (bits_per_key > 64) {
+    absl::StrAppend(&what,
+                    "did you mean bytes for the whole database? divide them by its number of keys");
+  } else if (bits_per_key == 0) {
+    absl::StrAppend(&what, "did you mean 'none'?");
+  } else {
+    const double nearest = std::clamp(bits_per_key, range.least, range.most);
+    absl::StrAppend(&what, "did you mean '", name, ":", FormatBits(nearest), "'?");
+  }
+  return BadSpec(text, what);
+}
+
+absl::Status CheckFpr(std::string_view text, FilterKind kind, double fpr) {
+  const std::string name(KindName(kind));
+  if (!(fpr >= kLeastFpr && fpr <= kMostFpr)) {
+    const double nearest = std::clamp(fpr, kLeastFpr, kMostFpr);
+    return BadSpec(text, absl::StrCat("the false-positive rate must be from ",
+                                      FormatPercent(kLeastFpr), " to ", FormatPercent(kMostFpr),
+                                      "; did you mean '", name, ":", FormatPercent(nearest), "'?"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWords(std::string_view text, const FilterSpec& spec) {
+  if (spec.words.empty()) return absl::OkStatus();
+  return BadSpec(text,
+                 absl::StrCat(std::string(KindName(spec.kind)), " takes no further word, got '",
+                              absl::CHexEscape(spec.words.front()), "'"));
+}
+
+// `text` is what errors quote.
+absl::Status CheckSpec(std::string_view text, const FilterSpec& spec) {
+  if (spec.kind == FilterKind::kNone) {
+    if (spec.bits_per_key == 0 && spec.fpr == 0 && spec.words.empty()) return absl::OkStatus();
+    return BadSpec(text, "none takes no amount; did you mean 'none'?");
+  }
+  if (internal::FindKind(spec.kind) == nullptr) return BadSpec(text, "unknown kind");
+  if (spec.bits_per_key != 0 && spec.fpr != 0) {
+    return BadSpec(text, "give bits per key or a false-positive rate, not both");
+  }
+  if (spec.bits_per_key != 0) {
+    if (absl::Status status = CheckBits(text, spec.kind, spec.bits_per_key); !status.ok()) {
+      return status;
+    }
+  }
+  if (spec.fpr != 0) {
+    if (absl::Status status = CheckFpr(text, spec.kind, spec.fpr); !status.ok()) return status;
+  }
+  return CheckWords(text, spec);
+}
+
+// Reads "10", "7.2" or "0.1%" into `spec`.
+absl::Status ReadAmount(std::string_view text, std::string_view amount, FilterSpec* spec) {
+  const bool is_percentage = !amount.empty() && amount.back() == '%';
+  const std::optional<double> value =
+      is_percentage ? ParseAmount(amount.substr(0, amount.size() - 1), -2) : ParseAmount(amount, 0);
+  const std::string name(KindName(spec->kind));
+  if (!value) {
+    return BadSpec(text, absl::StrCat("amount '", absl::CHexEscape(ToAbsl(amount)),
+                                      "' must be bits per key such as '", name,
+                                      ":10' or a false-positive rate such as '", name, ":1%'"));
+  }
+  // A zero would mean "not given" in the spec: checked here.
+  if (is_percentage) {
+    spec->fpr = *value;
+    return CheckFpr(text, spec->kind, spec->fpr);
+  }
+  spec->bits_per_key = *value;
+  return CheckBits(text, spec->kind, spec->bits_per_key);
+}
+
+}  // namespace
+
+absl::StatusOr<FilterSpec> ParseFilterSpec(std::string_view text) {
+  if (text.find('=') != std::string_view::npos) {
+    return BadSpec(text,
+                   "there is no '=' in a filter spec; write kind:amount, such as "
+                   "'blocked_bloom:10'");
+  }
+  const std::vector<std::string> parts = absl::StrSplit(ToAbsl(text), ':');
+  FilterSpec spec;
+  if (parts[0] != KindName(FilterKind::kNone)) {
+    const internal::KindOperations* operations = internal::FindKind(std::string_view(parts[0]));
+    if (operations == nullptr) {
+      return BadSpec(text, absl::StrCat("unknown kind '", absl::CHexEscape(parts[0]),
+                                        "'; did you mean '", NearestKindName(parts[0]),
+                                        "'? The kinds are ", absl::StrJoin(KindNames(), ", ")));
+    }
+    spec.kind = operations->kind;
+  } else if (parts.size() > 1) {
+    return BadSpec(text, "none takes no amount; did you mean 'none'?");
+  }
+  if (parts.size() > 1) {
+    if (absl::Status status = ReadAmount(text, parts[1], &spec); !status.ok()) return status;
+    spec.words.assign(parts.begin() + 2, parts.end());
+  }
+  if (absl::Status status = CheckWords(text, spec); !status.ok()) return status;
+  return spec;
+}
+
+absl::Status ValidateFilterSpec(const FilterSpec& spec) { return CheckSpec(ToString(spec), spec); }
+
+std::string ToString(const FilterSpec& spec) {
+  std::string text(KindName(spec.kind));
+  if (spec.fpr != 0) {
+    absl::StrAppend(&text, ":", FormatPercent(spec.fpr));
+  } else if (spec.bits_per_key != 0) {
+    absl::StrAppend(&text, ":", FormatBits(spec.bits_per_key));
+  }
+  for (const std::string& word : spec.words) absl::StrAppend(&text, ":", word);
+  return text;
+}
+
+std::string_view KindName(FilterKind kind) {
+  if (kind == FilterKind::kNone) return "none";
+  const internal::KindOperations* operations = internal::FindKind(kind);
+  return operations == nullptr ? "unknown" : operations->name;
+}
+
+}  // namespace winnow::filter
