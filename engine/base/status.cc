@@ -1,0 +1,19 @@
+#include "engine/base/status.h"
+
+namespace winnow {
+
+absl::Status CorruptionError(std::string_view file, uint64_t offset, std::string_view reason) {
+  return absl::DataLossError(
+      absl::StrCat(ToAbsl(file), ": at offset ", offset, ": ", ToAbsl(reason)));
+}
+
+absl::Status CorruptionError(std::string_view file, std::string_view reason) {
+  return absl::DataLossError(absl::StrCat(ToAbsl(file), ": ", ToAbsl(reason)));
+}
+
+absl::Status WithContext(const absl::Status& status, std::string_view context) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat(ToAbsl(context), ": ", status.message()));
+}
+
+}  // namespace winnow

@@ -1,0 +1,146 @@
+#include "engine/cache/block_arena.h"
+
+#include <bit>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace winnow {
+
+namespace {
+
+constexpr size_t kSlabBytes = AlignedMemory::kHugePageBytes;
+constexpr size_t kMinPieceBytes = 1024;
+constexpr size_t kClassesPerDoubling = 16;
+constexpr size_t kDoublings =
+    static_cast<size_t>(std::bit_width(BlockArena::kMaxPieceBytes / kMinPieceBytes)) - 1;
+constexpr size_t kNumClasses = kDoublings * kClassesPerDoubling + 1;
+
+size_t PieceBytes(size_t class_index) {
+  const size_t base = kMinPieceBytes << (class_index / kClassesPerDoubling);
+  return base + class_index % kClassesPerDoubling * (base / kClassesPerDoubling);
+}
+
+// The smallest class of pieces with `bytes`, at most kMaxPieceBytes.
+size_t ClassOf(size_t bytes) {
+  if (bytes <= kMinPieceBytes) return 0;
+  const size_t doubling = static_cast<size_t>(std::bit_width((bytes - 1) / kMinPieceBytes)) - 1;
+  const size_t base = kMinPieceBytes << doubling;
+  const size_t step = base / kClassesPerDoubling;
+  return doubling * kClassesPerDoubling + (bytes - base + step - 1) / step;
+}
+
+static_assert(kMinPieceBytes / kClassesPerDoubling % BlockArena::kAlignment == 0);
+
+}  // namespace
+
+struct alignas(BlockArena::kAlignment) BlockArena::Slab {
+  AlignedMemory memory;  // that this slab lies in
+  uint32_t class_index = 0;
+  uint32_t num_used = 0;
+  uint32_t num_cut = 0;       // pieces that were ever handed out
+  char* free_list = nullptr;  // given back; each starts with the address of the next
+  Slab* previous = nullptr;
+  Slab* next = nullptr;
+
+  char* piece(size_t index, size_t piece_bytes) {
+    return reinterpret_cast<char*>(this + 1) + index * piece_bytes;
+  }
+  static size_t Capacity(size_t piece_bytes) { return (kSlabBytes - sizeof(Slab)) / piece_bytes; }
+  bool full(size_t piece_bytes) const {
+    return free_list == nullptr && num_cut == Capacity(piece_bytes);
+  }
+};
+
+BlockArena::BlockArena() : classes_(kNumClasses) {
+  for (size_t i = 0; i < kNumClasses; i++) classes_[i].piece_bytes = PieceBytes(i);
+}
+
+BlockArena::~BlockArena() {
+  for (SizeClass& size_class : classes_) {
+    MutexLock lock(&size_class.mutex);
+    while (Slab* const slab = size_class.available) {
+      Unlink(size_class, slab);
+      const AlignedMemory memory = std::move(slab->memory);  // freed at the end of this turn
+      slab->~Slab();
+    }
+  }
+}
+
+void BlockArena::Link(SizeClass& size_class, Slab* slab) {
+  slab->previous = nullptr;
+  slab->next = size_class.available;
+  if (slab->next != nullptr) slab->next->previous = slab;
+  size_class.available = slab;
+}
+
+void BlockArena::Unlink(SizeClass& size_class, Slab* slab) {
+  if (slab->previous != nullptr) {
+    slab->previous->next = slab->next;
+  } else {
+    size_class.available = slab->next;
+  }
+  if (slab->next != nullptr) slab->next->previous = slab->previous;
+}
+
+BlockArena::Slab* BlockArena::AddSlab(SizeClass& size_class, uint32_t class_index) {
+  AlignedMemory memory(kSlabBytes);
+  if (memory.data() == nullptr) return nullptr;
+  auto* const slab = new (memory.data()) Slab;
+  slab->memory = std::move(memory);
+  slab->class_index = class_index;
+  size_class.num_slabs++;
+  Link(size_class, slab);
+  return slab;
+}
+
+char* BlockArena::Allocate(size_t* bytes) {
+  if (*bytes > kMaxPieceBytes) return nullptr;
+  const size_t class_index = ClassOf(*bytes);
+  SizeClass& size_class = classes_[class_index];
+  const size_t piece_bytes = size_class.piece_bytes;
+  MutexLock lock(&size_class.mutex);
+  Slab* slab = size_class.available;
+  if (slab == nullptr) slab = AddSlab(size_class, static_cast<uint32_t>(class_index));
+  if (slab == nullptr) return nullptr;
+  char* piece = slab->free_list;
+  if (piece != nullptr) {
+    std::memcpy(&slab->free_list, piece, sizeof(slab->free_list));
+  } else {
+    piece = slab->piece(slab->num_cut++, piece_bytes);
+  }
+  slab->num_used++;
+  if (slab->full(piece_bytes)) Unlink(size_class, slab);
+  *bytes = piece_bytes;
+  return piece;
+}
+
+void BlockArena::Free(char* piece) {
+  auto* const slab =
+      reinterpret_cast<Slab*>(reinterpret_cast<uintptr_t>(piece) & ~(uintptr_t{kSlabBytes} - 1));
+  SizeClass& size_class = classes_[slab->class_index];
+  AlignedMemory unused;  // freed after the lock
+  MutexLock lock(&size_class.mutex);
+  if (slab->full(size_class.piece_bytes)) Link(size_class, slab);
+  std::memcpy(piece, &slab->free_list, sizeof(slab->free_list));
+  slab->free_list = piece;
+  slab->num_used--;
+  // One slab with room stays, so that a size used now and then does not map and unmap each time.
+  const bool is_only_available = slab->previous == nullptr && slab->next == nullptr;
+  if (slab->num_used > 0 || is_only_available) return;
+  Unlink(size_class, slab);
+  size_class.num_slabs--;
+  unused = std::move(slab->memory);
+  slab->~Slab();
+}
+
+size_t BlockArena::mapped_bytes() const {
+  size_t slabs = 0;
+  for (const SizeClass& size_class : classes_) {
+    MutexLock lock(&size_class.mutex);
+    slabs += size_class.num_slabs;
+  }
+  return slabs * kSlabBytes;
+}
+
+}  // namespace winnow

@@ -1,0 +1,99 @@
+#include "engine/cache/block_cache.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "engine/cache/block_cache_hash.h"
+#include "engine/cache/block_cache_shard.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr int kMaxShardBits = 10;
+constexpr size_t kMinArenaCapacityBytes = size_t{64} << 20;
+
+int ChooseShardBits(size_t capacity_bytes) {
+  constexpr size_t kMinShardBytes = size_t{32} << 20;
+  int bits = 0;
+  while (bits < 6 && (capacity_bytes >> (bits + 1)) >= kMinShardBytes) bits++;
+  return bits;
+}
+
+}  // namespace
+
+uint64_t NewTableId() {
+  static std::atomic<uint64_t> last_id{0};
+  return last_id.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+std::shared_ptr<BlockCache> NewBlockCache(size_t capacity_bytes, int shard_bits) {
+  return std::make_shared<ShardedBlockCache>(capacity_bytes, shard_bits);
+}
+
+ShardedBlockCache::ShardedBlockCache(size_t capacity_bytes, int shard_bits)
+    : capacity_bytes_(capacity_bytes),
+      shard_bits_(shard_bits < 0 ? ChooseShardBits(capacity_bytes)
+                                 : std::min(shard_bits, kMaxShardBits)) {
+  if (capacity_bytes >= kMinArenaCapacityBytes) arena_ = std::make_unique<BlockArena>();
+  const size_t num_shards = size_t{1} << shard_bits_;
+  shards_.reserve(num_shards);
+  for (size_t i = 0; i < num_shards; i++) {
+    shards_.push_back(std::make_unique<Shard>(capacity_bytes >> shard_bits_));
+  }
+}
+
+ShardedBlockCache::~ShardedBlockCache() = default;
+
+ShardedBlockCache::Shard& ShardedBlockCache::ShardOf(uint64_t hash) const {
+  return *shards_[hash & ((uint64_t{1} << shard_bits_) - 1)];
+}
+
+BlockRef ShardedBlockCache::Lookup(const BlockKey& key) {
+  const uint64_t hash = HashBlockKey(key);
+  return ShardOf(hash).Lookup(key, hash);
+}
+
+absl::StatusOr<BlockRef> ShardedBlockCache::LookupOrLoad(
+    const BlockKey& key, absl::FunctionRef<absl::StatusOr<BlockRef>()> load, Priority priority,
+    ReadCounters* counters) {
+  const uint64_t hash = HashBlockKey(key);
+  Shard& shard = ShardOf(hash);
+  if (BlockRef block = shard.Lookup(key, hash)) {
+    if (counters != nullptr) counters->block_cache_hits.Increment();
+    return block;
+  }
+  if (counters != nullptr) counters->block_cache_misses.Increment();
+  return shard.Load(key, hash, load, priority, counters);
+}
+
+absl::StatusOr<BlockRef> ShardedBlockCache::Load(const BlockKey& key,
+                                                 absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
+                                                 Priority priority, ReadCounters* counters) {
+  const uint64_t hash = HashBlockKey(key);
+  return ShardOf(hash).Load(key, hash, load, priority, counters);
+}
+
+BlockRef ShardedBlockCache::Insert(const BlockKey& key, BlockRef block, Priority priority) {
+  const uint64_t hash = HashBlockKey(key);
+  return ShardOf(hash).Insert(key, hash, std::move(block), priority);
+}
+
+void ShardedBlockCache::Erase(const BlockKey& key) {
+  const uint64_t hash = HashBlockKey(key);
+  ShardOf(hash).Erase(key, hash);
+}
+
+size_t ShardedBlockCache::usage_bytes() const {
+  size_t total = 0;
+  for (const auto& shard : shards_) total += shard->usage_bytes();
+  return total;
+}
+
+size_t ShardedBlockCache::pinned_bytes() const {
+  size_t total = 0;
+  for (const auto& shard : shards_) total += shard->pinned_bytes();
+  return total;
+}
+
+}  // namespace winnow

@@ -1,0 +1,308 @@
+#include "engine/cache/block_cache_shard.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "engine/cache/block_cache_hash.h"
+
+namespace winnow {
+
+namespace {
+
+// The word of a slot, from the low end: references (32 bits), marks of use since the hand last
+// passed (3 bits, set from the lowest), class, state, displacements (16 bits).
+constexpr uint64_t kReference = 1;
+constexpr uint64_t kReferenceMask = 0xffffffff;
+constexpr int kUseShift = 32;
+constexpr uint64_t kUseMask = uint64_t{7} << kUseShift;
+constexpr uint64_t kProtected = uint64_t{1} << 36;
+constexpr uint64_t kOccupied = uint64_t{1} << 40;
+constexpr uint64_t kVisible = uint64_t{1} << 41;
+constexpr int kDisplacementShift = 48;
+constexpr uint64_t kDisplacement = uint64_t{1} << kDisplacementShift;
+constexpr uint64_t kStateMask = kUseMask | kProtected | kOccupied | kVisible;
+
+// An entry lies at most this far behind its home slot, which bounds displacement counts as well:
+// they cannot overflow their 16 bits.
+constexpr size_t kMaxProbes = 128;
+// Half full with blocks of 4 KiB; smaller blocks are limited by kMaxLoad instead of by bytes.
+constexpr size_t kBytesPerSlot = 2048;
+constexpr size_t kMinSlots = 256;
+constexpr size_t MaxOccupied(size_t num_slots) { return num_slots - num_slots / 4; }
+
+uint64_t References(uint64_t word) { return word & kReferenceMask; }
+uint64_t Displacements(uint64_t word) { return word >> kDisplacementShift; }
+
+// The use marks with one more set; idempotent under races, saturates at three.
+uint64_t NextUseMark(uint64_t word) {
+  return (((word & kUseMask) << 1) | (uint64_t{1} << kUseShift)) & kUseMask;
+}
+
+}  // namespace
+
+size_t ShardedBlockCache::Shard::KeyHash::operator()(const BlockKey& key) const {
+  return HashBlockKey(key);
+}
+
+ShardedBlockCache::Shard::Shard(size_t capacity_bytes)
+    : capacity_bytes_(capacity_bytes), probation_target_bytes_(capacity_bytes / 10) {
+  if (capacity_bytes == 0) return;
+  num_slots_ = std::max(kMinSlots, capacity_bytes / kBytesPerSlot);
+  num_ghosts_ = num_slots_;
+  slot_memory_ = AlignedMemory(num_slots_ * sizeof(Slot));
+  ghost_memory_ = AlignedMemory(num_ghosts_ * sizeof(std::atomic<uint32_t>));
+  if (slot_memory_.data() == nullptr || ghost_memory_.data() == nullptr) {
+    num_slots_ = 0;  // works as a shard of capacity 0
+    return;
+  }
+  slots_ = reinterpret_cast<Slot*>(slot_memory_.data());
+  for (size_t i = 0; i < num_slots_; i++) new (&slots_[i]) Slot{};
+  ghosts_ = reinterpret_cast<std::atomic<uint32_t>*>(ghost_memory_.data());
+  for (size_t i = 0; i < num_ghosts_; i++) new (&ghosts_[i]) std::atomic<uint32_t>(0);
+}
+
+ShardedBlockCache::Shard::~Shard() {
+  for (size_t i = 0; i < num_slots_; i++) {
+    if ((slots_[i].word.load(std::memory_order_acquire) & kVisible) != 0) {
+      CachedBlock::Free(slots_[i].block.load(std::memory_order_relaxed));
+    }
+  }
+}
+
+size_t ShardedBlockCache::Shard::HomeOf(uint64_t hash) const {
+  return static_cast<size_t>((static_cast<unsigned __int128>(hash) * num_slots_) >> 64);
+}
+
+std::atomic<uint32_t>& ShardedBlockCache::Shard::GhostOf(uint64_t hash) const {
+  return ghosts_[static_cast<size_t>((static_cast<unsigned __int128>(hash) * num_ghosts_) >> 64)];
+}
+
+BlockRef ShardedBlockCache::Shard::AcquireIfMatches(Slot& slot, const BlockKey& key) {
+  const auto matches = [&] {
+    return slot.offset.load(std::memory_order_relaxed) == key.offset &&
+           slot.table_id.load(std::memory_order_relaxed) == key.table_id;
+  };
+  if (!matches()) return BlockRef();  // may be stale, so that only "no" is believed
+  // Acquire: pairs with the release of kVisible, so that key and block are those published.
+  const uint64_t word = slot.word.fetch_add(kReference, std::memory_order_acquire);
+  if ((word & kVisible) == 0 || !matches()) {
+    slot.word.fetch_sub(kReference, std::memory_order_release);
+    return BlockRef();
+  }
+  if ((word & kUseMask) != kUseMask) {
+    slot.word.fetch_or(NextUseMark(word), std::memory_order_relaxed);
+  }
+  return BlockRef(slot.block.load(std::memory_order_relaxed), &slot.word, /*cached=*/true);
+}
+
+BlockRef ShardedBlockCache::Shard::Lookup(const BlockKey& key, uint64_t hash) {
+  if (num_slots_ == 0) return BlockRef();
+  size_t index = HomeOf(hash);
+  for (size_t probe = 0; probe < kMaxProbes; probe++, index = Following(index)) {
+    Slot& slot = SlotAt(index);
+    if (BlockRef block = AcquireIfMatches(slot, key)) return block;
+    if (Displacements(slot.word.load(std::memory_order_relaxed)) == 0) break;
+  }
+  return BlockRef();
+}
+
+BlockRef ShardedBlockCache::Shard::Insert(const BlockKey& key, uint64_t hash, BlockRef block,
+                                          Priority priority) {
+  const size_t charge = block->charge();
+  if (num_slots_ == 0 || charge > capacity_bytes_ || !MakeRoom(charge)) return block;
+
+  bool is_protected = priority == Priority::kProtected;
+  const uint32_t fingerprint = static_cast<uint32_t>(hash) | 1;
+  if (std::atomic<uint32_t>& ghost = GhostOf(hash);
+      ghost.load(std::memory_order_relaxed) == fingerprint) {
+    ghost.store(0, std::memory_order_relaxed);
+    is_protected = true;
+  }
+
+  const auto give_up_room = [&] {
+    usage_bytes_.fetch_sub(charge, std::memory_order_relaxed);
+    num_occupied_.fetch_sub(1, std::memory_order_relaxed);
+  };
+  const size_t home = HomeOf(hash);
+  size_t index = home;
+  for (size_t probe = 0; probe < kMaxProbes; probe++, index = Following(index)) {
+    Slot& slot = SlotAt(index);
+    if (BlockRef present = AcquireIfMatches(slot, key)) {
+      RemoveDisplacements(home, index);
+      give_up_room();
+      return present;
+    }
+    // Acquire: the evictor's last reads of the slot come before our writes to it.
+    if ((slot.word.load(std::memory_order_relaxed) & kOccupied) != 0 ||
+        (slot.word.fetch_or(kOccupied, std::memory_order_acquire) & kOccupied) != 0) {
+      slot.word.fetch_add(kDisplacement, std::memory_order_relaxed);
+      continue;
+    }
+    slot.table_id.store(key.table_id, std::memory_order_relaxed);
+    slot.offset.store(key.offset, std::memory_order_relaxed);
+    slot.block.store(block.block_, std::memory_order_relaxed);
+    if (!is_protected) probation_bytes_.fetch_add(charge, std::memory_order_relaxed);
+    slot.word.fetch_add(kVisible + kReference + (is_protected ? kProtected : 0),
+                        std::memory_order_release);
+    CachedBlock* const owned = std::exchange(block.block_, nullptr);
+    return BlockRef(owned, &slot.word, /*cached=*/true);
+  }
+  RemoveDisplacements(home, index);
+  give_up_room();
+  return block;
+}
+
+void ShardedBlockCache::Shard::RemoveDisplacements(size_t home, size_t end) {
+  for (size_t index = home; index != end; index = Following(index)) {
+    SlotAt(index).word.fetch_sub(kDisplacement, std::memory_order_release);
+  }
+}
+
+bool ShardedBlockCache::Shard::MakeRoom(size_t bytes) {
+  // Room is taken first: threads that insert at the same time then evict for their own share.
+  const size_t usage = usage_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  const size_t occupied = num_occupied_.fetch_add(1, std::memory_order_relaxed) + 1;
+  size_t wanted = usage > capacity_bytes_ ? usage - capacity_bytes_ : 0;
+  if (wanted == 0 && occupied <= MaxOccupied(num_slots_)) return true;
+  wanted = std::min(std::max<size_t>(wanted, 1), std::max(bytes, capacity_bytes_ / 8));
+
+  // Two rounds by class, then whatever is not in use; marks of use decay by one in a round.
+  const size_t max_visits = num_slots_ * 7;
+  size_t freed = 0;
+  for (size_t visit = 0; visit < max_visits && freed < wanted; visit++) {
+    const size_t index = hand_.fetch_add(1, std::memory_order_relaxed) % num_slots_;
+    freed += SweepSlot(index, /*any_class=*/visit >= num_slots_ * 2);
+  }
+  if (freed >= wanted) return true;
+  usage_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  num_occupied_.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+size_t ShardedBlockCache::Shard::SweepSlot(size_t index, bool any_class) {
+  Slot& slot = SlotAt(index);
+  uint64_t word = slot.word.load(std::memory_order_acquire);
+  if ((word & kVisible) == 0 || References(word) != 0) return 0;
+  const bool take_from_probation =
+      probation_bytes_.load(std::memory_order_relaxed) > probation_target_bytes_;
+
+  if ((word & kProtected) == 0) {
+    if ((word & kUseMask) == 0) {
+      return take_from_probation || any_class ? EvictSlot(index, word, /*remember=*/true) : 0;
+    }
+    // Used again while on probation: promoted. The reference keeps the block's size readable.
+    if (slot.word.compare_exchange_strong(word, ((word & ~kUseMask) | kProtected) + kReference,
+                                          std::memory_order_acquire)) {
+      const size_t charge = slot.block.load(std::memory_order_relaxed)->charge();
+      probation_bytes_.fetch_sub(charge, std::memory_order_relaxed);
+      slot.word.fetch_sub(kReference, std::memory_order_release);
+    }
+    return 0;
+  }
+
+  if (take_from_probation && !any_class) return 0;
+  if ((word & kUseMask) == 0) return EvictSlot(index, word, /*remember=*/false);
+  const uint64_t decayed = (word & ~kUseMask) | (((word & kUseMask) >> 1) & kUseMask);
+  (void)slot.word.compare_exchange_strong(word, decayed, std::memory_order_relaxed);
+  return 0;
+}
+
+size_t ShardedBlockCache::Shard::EvictSlot(size_t index, uint64_t word, bool remember) {
+  Slot& slot = SlotAt(index);
+  // Acquire: the last reader's release of its reference comes before the block is freed.
+  if (!slot.word.compare_exchange_strong(word, word & ~kVisible, std::memory_order_acquire)) {
+    return 0;
+  }
+  CachedBlock* const block = slot.block.load(std::memory_order_relaxed);
+  const BlockKey key{slot.table_id.load(std::memory_order_relaxed),
+                     slot.offset.load(std::memory_order_relaxed)};
+  const uint64_t hash = HashBlockKey(key);
+  const size_t charge = block->charge();
+  slot.table_id.store(0, std::memory_order_relaxed);
+  // fetch_and, not a store: lookups may have added references that they are about to take back.
+  slot.word.fetch_and(~kStateMask, std::memory_order_release);
+  RemoveDisplacements(HomeOf(hash), index);
+
+  if (remember) GhostOf(hash).store(static_cast<uint32_t>(hash) | 1, std::memory_order_relaxed);
+  if ((word & kProtected) == 0) probation_bytes_.fetch_sub(charge, std::memory_order_relaxed);
+  usage_bytes_.fetch_sub(charge, std::memory_order_relaxed);
+  num_occupied_.fetch_sub(1, std::memory_order_relaxed);
+  CachedBlock::Free(block);
+  return charge;
+}
+
+void ShardedBlockCache::Shard::Erase(const BlockKey& key, uint64_t hash) {
+  if (num_slots_ == 0) return;
+  size_t index = HomeOf(hash);
+  for (size_t probe = 0; probe < kMaxProbes; probe++, index = Following(index)) {
+    Slot& slot = SlotAt(index);
+    if (BlockRef block = AcquireIfMatches(slot, key)) {
+      slot.word.fetch_and(~kUseMask, std::memory_order_relaxed);
+      block.Release();
+      const uint64_t word = slot.word.load(std::memory_order_acquire);
+      if ((word & kVisible) != 0 && References(word) == 0 &&
+          slot.offset.load(std::memory_order_relaxed) == key.offset &&
+          slot.table_id.load(std::memory_order_relaxed) == key.table_id) {
+        EvictSlot(index, word, /*remember=*/false);
+      }
+      return;
+    }
+    if (Displacements(slot.word.load(std::memory_order_relaxed)) == 0) return;
+  }
+}
+
+size_t ShardedBlockCache::Shard::pinned_bytes() {
+  size_t total = 0;
+  for (size_t i = 0; i < num_slots_; i++) {
+    Slot& slot = slots_[i];
+    if (References(slot.word.load(std::memory_order_relaxed)) == 0) continue;
+    const uint64_t word = slot.word.fetch_add(kReference, std::memory_order_acquire);
+    if ((word & kVisible) != 0 && References(word) != 0) {
+      total += slot.block.load(std::memory_order_relaxed)->charge();
+    }
+    slot.word.fetch_sub(kReference, std::memory_order_release);
+  }
+  return total;
+}
+
+absl::StatusOr<BlockRef> ShardedBlockCache::Shard::Load(
+    const BlockKey& key, uint64_t hash, absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
+    Priority priority, ReadCounters* counters) {
+  const auto share = [](const BlockRef& block) {
+    block.references_->fetch_add(1, std::memory_order_relaxed);  // `block` holds one already
+    return BlockRef(block.block_, block.references_, block.cached_);
+  };
+
+  std::shared_ptr<PendingLoad> pending;
+  {
+    MutexLock lock(&loads_mutex_);
+    auto [position, is_loader] = loads_.try_emplace(key);
+    if (!is_loader) {
+      pending = position->second;
+      if (counters != nullptr) counters->block_load_waits.Increment();
+      while (!pending->done) load_done_.Wait(&loads_mutex_);
+      if (!pending->status.ok()) return pending->status;
+      return share(pending->block);
+    }
+    // The load that this thread missed may have ended between its lookup and the lock.
+    if (BlockRef block = Lookup(key, hash)) {
+      loads_.erase(position);
+      return block;
+    }
+    pending = std::make_shared<PendingLoad>();
+    position->second = pending;
+  }
+
+  absl::StatusOr<BlockRef> loaded = load();
+  if (loaded.ok()) pending->block = Insert(key, hash, *std::move(loaded), priority);
+  MutexLock lock(&loads_mutex_);
+  pending->status = loaded.status();
+  pending->done = true;
+  load_done_.SignalAll();
+  loads_.erase(key);
+  if (!pending->status.ok()) return pending->status;
+  return share(pending->block);
+}
+
+}  // namespace winnow

@@ -1,0 +1,103 @@
+// One shard of the block cache: the table of slots and its eviction.
+//
+// Invariants:
+// 1. A slot's key and block change only between "claimed" (kOccupied set by this thread) and
+//    "published" (kVisible set), or after the evictor cleared kVisible while no reference existed.
+// 2. A reference counts only if kVisible was set in the very word that the increment returned;
+//    whoever finds it unset takes the increment back and touches nothing else of the slot.
+// 3. A slot's displacement count is the number of entries (published or about to be) that probed
+//    past it, so that a lookup may stop at a slot where it is zero.
+#ifndef WINNOW_ENGINE_CACHE_BLOCK_CACHE_SHARD_H_
+#define WINNOW_ENGINE_CACHE_BLOCK_CACHE_SHARD_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "engine/base/counter.h"
+#include "engine/base/mutex.h"
+#include "engine/cache/aligned_memory.h"
+#include "engine/cache/block_cache.h"
+#include "engine/cache/cached_block.h"
+
+namespace winnow {
+
+class alignas(64) ShardedBlockCache::Shard {
+ public:
+  explicit Shard(size_t capacity_bytes);
+  ~Shard();
+
+  // `hash` is HashBlockKey(key) in each of these.
+  BlockRef Lookup(const BlockKey& key, uint64_t hash);
+  BlockRef Insert(const BlockKey& key, uint64_t hash, BlockRef block, Priority priority);
+  absl::StatusOr<BlockRef> Load(const BlockKey& key, uint64_t hash,
+                                absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
+                                Priority priority, ReadCounters* counters);
+  void Erase(const BlockKey& key, uint64_t hash);
+
+  size_t usage_bytes() const { return usage_bytes_.load(std::memory_order_relaxed); }
+  size_t pinned_bytes();
+
+ private:
+  // 32 bytes, so that two share a cache line and a probe seldom needs a second one.
+  struct Slot {
+    std::atomic<uint64_t> word;
+    std::atomic<uint64_t> table_id;
+    std::atomic<uint64_t> offset;
+    std::atomic<CachedBlock*> block;
+  };
+
+  // A load under way, shared by the loader and those who wait for it.
+  struct PendingLoad {
+    bool done = false;  // guarded by loads_mutex_
+    absl::Status status;
+    BlockRef block;
+  };
+
+  struct KeyHash {
+    size_t operator()(const BlockKey& key) const;
+  };
+
+  Slot& SlotAt(size_t index) const { return slots_[index]; }
+  size_t HomeOf(uint64_t hash) const;
+  size_t Following(size_t index) const { return index + 1 == num_slots_ ? 0 : index + 1; }
+
+  // The slot's block if it is visible and has this key.
+  BlockRef AcquireIfMatches(Slot& slot, const BlockKey& key);
+  bool MakeRoom(size_t bytes);
+  // Frees the slot's block if `word` is still its state; returns the bytes freed, 0 if it lost.
+  size_t EvictSlot(size_t index, uint64_t word, bool remember);
+  // One slot under the sweeping hand: decays, promotes or evicts.
+  size_t SweepSlot(size_t index, bool any_class);
+  void RemoveDisplacements(size_t home, size_t end);
+  std::atomic<uint32_t>& GhostOf(uint64_t hash) const;
+
+  const size_t capacity_bytes_;
+  const size_t probation_target_bytes_;
+  size_t num_slots_ = 0;
+  size_t num_ghosts_ = 0;
+  AlignedMemory slot_memory_;
+  AlignedMemory ghost_memory_;
+  Slot* slots_ = nullptr;
+  std::atomic<uint32_t>* ghosts_ = nullptr;  // fingerprints of blocks that left probation unused
+
+  // Written by insertions and evictions only.
+  alignas(64) std::atomic<size_t> usage_bytes_{0};
+  std::atomic<size_t> probation_bytes_{0};
+  std::atomic<size_t> num_occupied_{0};
+  std::atomic<size_t> hand_{0};
+
+  Mutex loads_mutex_;
+  CondVar load_done_;  // signalled when any load of the shard has ended
+  std::unordered_map<BlockKey, std::shared_ptr<PendingLoad>, KeyHash> loads_
+      ABSL_GUARDED_BY(loads_mutex_);
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_CACHE_BLOCK_CACHE_SHARD_H_

@@ -1,0 +1,97 @@
+#include "engine/compaction/compaction.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace winnow {
+
+uint64_t Compaction::input_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& files : inputs) {
+    for (const auto& file : files) bytes += file->metadata().file_bytes;
+  }
+  return bytes;
+}
+
+uint64_t Compaction::input_entries() const {
+  uint64_t entries = 0;
+  for (const auto& files : inputs) {
+    for (const auto& file : files) entries += file->metadata().num_entries;
+  }
+  return entries;
+}
+
+size_t Compaction::num_input_files() const {
+  size_t count = 0;
+  for (const auto& files : inputs) count += files.size();
+  return count;
+}
+
+void Compaction::MarkInputs(bool being_compacted) const {
+  for (const auto& files : inputs) {
+    for (const auto& file : files) file->being_compacted = being_compacted;
+  }
+}
+
+bool Compaction::AnyInputBusy() const {
+  for (const auto& files : inputs) {
+    for (const auto& file : files) {
+      if (file->being_compacted) return true;
+    }
+  }
+  return false;
+}
+
+void Compaction::DeleteInputs(FamilyEdit* edit) const {
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : inputs[static_cast<size_t>(level)]) {
+      edit->deleted.push_back({level, file->number()});
+    }
+  }
+}
+
+void Compaction::MoveInputs(FamilyEdit* edit) const {
+  for (const auto& files : inputs) {
+    for (const auto& file : files) edit->added.push_back({output_level, file->metadata()});
+  }
+}
+
+LastLevelCheck::LastLevelCheck(const Compaction& compaction)
+    : comparator_(compaction.version->comparator()) {
+  for (int level = compaction.output_level + 1; level < kNumLevels; level++) {
+    if (compaction.version->num_files(level) > 0) {
+      deeper_.push_back({&compaction.version->files(level), 0});
+    }
+  }
+}
+
+bool LastLevelCheck::operator()(std::string_view user_key) {
+  for (Level& level : deeper_) {
+    const Version::Files& files = *level.files;
+    while (level.index < files.size() &&
+           comparator_.CompareUserKeys(user_key, files[level.index]->largest_user_key()) > 0) {
+      level.index++;
+    }
+    if (level.index < files.size() &&
+        comparator_.CompareUserKeys(user_key, files[level.index]->smallest_user_key()) >= 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string Compaction::DebugString() const {
+  std::string out = absl::StrCat(reason, ":");
+  for (int level = 0; level < kNumLevels; level++) {
+    const auto& files = inputs[static_cast<size_t>(level)];
+    if (files.empty()) continue;
+    absl::StrAppend(&out, " level ", level, " [");
+    for (size_t i = 0; i < files.size(); i++) {
+      absl::StrAppend(&out, i == 0 ? "" : " ", files[i]->number());
+    }
+    absl::StrAppend(&out, "]");
+  }
+  absl::StrAppend(&out, " -> level ", output_level, is_move ? " (move)" : "");
+  return out;
+}
+
+}  // namespace winnow

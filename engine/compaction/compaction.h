@@ -1,0 +1,55 @@
+// A unit of compaction work: files of one or more levels, to be merged into one level.
+#ifndef WINNOW_ENGINE_COMPACTION_COMPACTION_H_
+#define WINNOW_ENGINE_COMPACTION_COMPACTION_H_
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/version/version.h"
+
+namespace winnow {
+
+struct Compaction {
+  std::shared_ptr<const Version> version;  // the inputs' version when they were picked
+  std::array<Version::Files, kNumLevels> inputs;
+  int output_level = 0;
+  // The inputs can move to the output level as they are.
+  bool is_move = false;
+  const char* reason = "";
+
+  uint64_t input_bytes() const;
+  uint64_t input_entries() const;
+  size_t num_input_files() const;
+  // Guarded by the database's mutex, like the flag itself.
+  void MarkInputs(bool being_compacted) const;
+  bool AnyInputBusy() const;
+  // Appends the removal of all inputs.
+  void DeleteInputs(FamilyEdit* edit) const;
+  // Adds the inputs, unchanged, to the output level.
+  void MoveInputs(FamilyEdit* edit) const;
+  std::string DebugString() const;
+};
+
+// Tells whether any level below a compaction's output can hold a key. Keys must come in ascending
+// order, which makes a whole walk linear in the number of files.
+class LastLevelCheck {
+ public:
+  explicit LastLevelCheck(const Compaction& compaction);
+  // True if no file below the output level covers the key.
+  bool operator()(std::string_view user_key);
+
+ private:
+  struct Level {
+    const Version::Files* files;
+    size_t index;
+  };
+  const InternalKeyComparator comparator_;
+  std::vector<Level> deeper_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_COMPACTION_COMPACTION_H_

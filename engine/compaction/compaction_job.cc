@@ -1,0 +1,134 @@
+#include "engine/compaction/compaction_job.h"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "engine/version/level_iterator.h"
+#include "engine/version/merging_iterator.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr size_t kReadaheadBytes = size_t{1} << 20;
+// A part smaller than this is not worth a thread.
+constexpr uint64_t kMinPartBytes = uint64_t{16} << 20;
+
+// One part of the key range: [begin, end), unset meaning unbounded.
+struct Part {
+  std::optional<std::string> begin;
+  std::optional<std::string> end;
+  absl::Status status;
+  TableOutputResult output;
+  uint64_t bytes_read = 0;
+  uint64_t entries_seen = 0;
+  uint64_t entries_dropped = 0;
+};
+
+std::unique_ptr<InternalIterator> NewInputIterator(const Compaction& compaction,
+                                                   const TableReadOptions& read_options) {
+  const InternalKeyComparator& comparator = compaction.version->comparator();
+  std::vector<std::unique_ptr<InternalIterator>> children;
+  for (const auto& file : compaction.inputs[0]) {
+    children.push_back(std::make_unique<LevelIterator>(std::vector<const TableFile*>{file.get()},
+                                                       comparator, read_options));
+  }
+  for (size_t level = 1; level < compaction.inputs.size(); level++) {
+    std::vector<const TableFile*> files;
+    for (const auto& file : compaction.inputs[level]) files.push_back(file.get());
+    if (files.empty()) continue;
+    children.push_back(std::make_unique<LevelIterator>(std::move(files), comparator, read_options));
+  }
+  return NewMergingIterator(comparator, std::move(children));
+}
+
+// Cuts the range at the first keys of input files, so that parts have about equal bytes.
+std::vector<Part> SplitIntoParts(const Compaction& compaction, int max_parts) {
+  const uint64_t total = compaction.input_bytes();
+  const auto wanted = static_cast<uint64_t>(
+      std::min<uint64_t>(static_cast<uint64_t>(std::max(max_parts, 1)), total / kMinPartBytes));
+  std::vector<Part> parts(1);
+  if (wanted < 2) return parts;
+  const InternalKeyComparator& comparator = compaction.version->comparator();
+  std::vector<std::pair<std::string_view, uint64_t>> starts;  // first key and bytes of each file
+  for (const auto& files : compaction.inputs) {
+    for (const auto& file : files) {
+      starts.emplace_back(file->smallest_user_key(), file->metadata().file_bytes);
+    }
+  }
+  std::sort(starts.begin(), starts.end(), [&](const auto& a, const auto& b) {
+    return comparator.CompareUserKeys(a.first, b.first) < 0;
+  });
+  uint64_t bytes = 0;
+  for (const auto& [key, file_bytes] : starts) {
+    const bool after_begin =
+        !parts.back().begin.has_value() || comparator.CompareUserKeys(key, *parts.back().begin) > 0;
+    if (parts.size() < wanted && bytes >= total * parts.size() / wanted && bytes > 0 &&
+        after_begin) {
+      parts.back().end = std::string(key);
+      parts.emplace_back().begin = std::string(key);
+    }
+    bytes += file_bytes;
+  }
+  return parts;
+}
+
+void RunPart(const Compaction& compaction, const CompactionJobOptions& options, Part* part) {
+  ReadCounters counters;
+  TableReadOptions read_options;
+  read_options.verify_checksums = options.verify_checksums;
+  read_options.fill_cache = false;
+  read_options.readahead_bytes = kReadaheadBytes;
+  read_options.counters = &counters;
+  const InternalKeyComparator& comparator = compaction.version->comparator();
+  const auto input = NewInputIterator(compaction, read_options);
+  if (part->begin.has_value()) {
+    input->Seek(MakeInternalKey(*part->begin, kMaxSequenceNumber, kEntryTypeForSeek));
+  } else {
+    input->SeekToFirst();
+  }
+  SurvivingEntries entries(input.get(), comparator, options.snapshots, LastLevelCheck(compaction),
+                           part->end.has_value() ? &*part->end : nullptr);
+  entries.Start();
+  part->status = WriteTables(options.output, comparator, &entries, &part->output);
+  part->bytes_read = counters.bytes_read.value();
+  part->entries_seen = entries.num_seen();
+  part->entries_dropped = entries.num_dropped();
+}
+
+}  // namespace
+
+absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOptions& options,
+                           CompactionJobResult* result) {
+  std::vector<Part> parts = SplitIntoParts(compaction, options.max_threads);
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < parts.size(); i++) {
+    threads.emplace_back([&, i] { RunPart(compaction, options, &parts[i]); });
+  }
+  RunPart(compaction, options, &parts[0]);
+  for (std::thread& thread : threads) thread.join();
+
+  absl::Status status;
+  for (Part& part : parts) {
+    status.Update(part.status);
+    result->bytes_read += part.bytes_read;
+    result->entries_seen += part.entries_seen;
+    result->entries_dropped += part.entries_dropped;
+    result->output.bytes_written += part.output.bytes_written;
+    result->output.entries_written += part.output.entries_written;
+    result->output.num_filters_fell_back += part.output.num_filters_fell_back;
+    std::move(part.output.files.begin(), part.output.files.end(),
+              std::back_inserter(result->output.files));
+  }
+  if (status.ok() && result->entries_seen != compaction.input_entries()) {
+    status = absl::DataLossError(
+        absl::StrCat("compaction (", compaction.DebugString(), ") read ", result->entries_seen,
+                     " entries, but its input files hold ", compaction.input_entries()));
+  }
+  if (!status.ok()) RemoveOutputs(options.output.store, result->output.files);
+  return status;
+}
+
+}  // namespace winnow

@@ -1,0 +1,36 @@
+// Runs a compaction: merges the inputs, drops what nobody needs, writes the outputs.
+#ifndef WINNOW_ENGINE_COMPACTION_COMPACTION_JOB_H_
+#define WINNOW_ENGINE_COMPACTION_COMPACTION_JOB_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/compaction/compaction.h"
+#include "engine/compaction/table_output.h"
+
+namespace winnow {
+
+struct CompactionJobOptions {
+  TableOutputOptions output;
+  std::vector<SequenceNumber> snapshots;  // ascending
+  bool verify_checksums = true;
+  // The key range may be cut into this many parts that run on threads of their own.
+  int max_threads = 1;
+};
+
+struct CompactionJobResult {
+  TableOutputResult output;  // in key order
+  uint64_t bytes_read = 0;
+  uint64_t entries_seen = 0;
+  uint64_t entries_dropped = 0;
+};
+
+// Runs without the database's mutex. DataLoss also if the inputs gave another number of entries
+// than the manifest says: a compaction must never drop a file's data silently. On an error all
+// outputs have been removed.
+absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOptions& options,
+                           CompactionJobResult* result);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_COMPACTION_COMPACTION_JOB_H_

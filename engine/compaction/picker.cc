@@ -1,0 +1,231 @@
+#include "engine/compaction/picker.h"
+
+#include <algorithm>
+
+namespace winnow {
+
+namespace {
+
+// A move must not leave a file that overlaps too much of the next level, or compacting it later
+// becomes expensive.
+constexpr uint64_t kMaxMoveOverlapFiles = 10;
+
+uint64_t TotalBytes(const Version::Files& files) {
+  uint64_t bytes = 0;
+  for (const auto& file : files) bytes += file->metadata().file_bytes;
+  return bytes;
+}
+
+bool AnyBusy(const Version::Files& files) {
+  return std::any_of(files.begin(), files.end(),
+                     [](const auto& file) { return file->being_compacted; });
+}
+
+// The user-key range that the files cover.
+struct KeyRange {
+  std::string_view smallest;
+  std::string_view largest;
+};
+KeyRange RangeOf(const Version::Files& files, const InternalKeyComparator& comparator) {
+  KeyRange range{files[0]->smallest_user_key(), files[0]->largest_user_key()};
+  for (const auto& file : files) {
+    if (comparator.CompareUserKeys(file->smallest_user_key(), range.smallest) < 0) {
+      range.smallest = file->smallest_user_key();
+    }
+    if (comparator.CompareUserKeys(file->largest_user_key(), range.largest) > 0) {
+      range.largest = file->largest_user_key();
+    }
+  }
+  return range;
+}
+
+Compression CompressionOf(const ColumnFamilyOptions& options, int level) {
+  if (options.compression_per_level.empty()) return options.compression;
+  const size_t index =
+      std::min(static_cast<size_t>(level), options.compression_per_level.size() - 1);
+  return options.compression_per_level[index];
+}
+
+bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, int from_level) {
+  const auto& files = compaction.inputs[static_cast<size_t>(from_level)];
+  if (files.size() != 1 || compaction.num_input_files() != 1) return false;
+  if (files[0]->reader() == nullptr) return false;
+  if (CompressionOf(options, from_level) != CompressionOf(options, compaction.output_level)) {
+    return false;
+  }
+  if (compaction.output_level + 1 >= kNumLevels) return true;
+  const std::string_view low = files[0]->smallest_user_key();
+  const std::string_view high = files[0]->largest_user_key();
+  const auto below = compaction.version->Overlapping(compaction.output_level + 1, &low, &high);
+  return TotalBytes(below) <= kMaxMoveOverlapFiles * options.target_file_bytes;
+}
+
+}  // namespace
+
+LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptions& options) {
+  LevelTargets targets;
+  int deepest = kNumLevels - 1;
+  uint64_t largest_bytes = 0;
+  int first_with_files = kNumLevels;
+  for (int level = 1; level < kNumLevels; level++) {
+    if (version.num_files(level) == 0) continue;
+    first_with_files = std::min(first_with_files, level);
+    largest_bytes = std::max(largest_bytes, version.level_bytes(level));
+  }
+  double target = static_cast<double>(std::max(largest_bytes, options.level_base_bytes));
+  targets.base_level = deepest;
+  targets.target_bytes[static_cast<size_t>(deepest)] = static_cast<uint64_t>(target);
+  // Go up while a level above would still deserve at least base/multiplier bytes.
+  for (int level = deepest - 1; level >= 1; level--) {
+    const bool wanted = target > static_cast<double>(options.level_base_bytes);
+    if (!wanted && level < first_with_files) break;
+    target /= options.level_size_multiplier;
+    targets.target_bytes[static_cast<size_t>(level)] = static_cast<uint64_t>(std::max(target, 1.0));
+    if (wanted) targets.base_level = level;
+  }
+  // Files above the computed base (an older, smaller tree) must drain downwards first.
+  targets.base_level = std::min(targets.base_level, first_with_files);
+  if (targets.base_level == kNumLevels) targets.base_level = deepest;
+  return targets;
+}
+
+LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& options) {
+  const LevelTargets targets = ComputeLevelTargets(version, options);
+  LevelScores scores;
+  size_t idle_level0_files = 0;
+  for (const auto& file : version.files(0)) idle_level0_files += file->being_compacted ? 0 : 1;
+  scores.score[0] = static_cast<double>(idle_level0_files) /
+                    static_cast<double>(options.level0_compaction_trigger);
+  for (int level = targets.base_level; level < kNumLevels - 1; level++) {
+    uint64_t idle_bytes = 0;
+    for (const auto& file : version.files(level)) {
+      if (!file->being_compacted) idle_bytes += file->metadata().file_bytes;
+    }
+    const uint64_t target = std::max<uint64_t>(targets.target_bytes[static_cast<size_t>(level)], 1);
+    scores.score[static_cast<size_t>(level)] =
+        static_cast<double>(idle_bytes) / static_cast<double>(target);
+  }
+  double highest = 1;
+  for (int level = 0; level < kNumLevels - 1; level++) {
+    if (scores.score[static_cast<size_t>(level)] >= highest) {
+      highest = scores.score[static_cast<size_t>(level)];
+      scores.most_urgent = level;
+    }
+  }
+  return scores;
+}
+
+std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const Version>& version,
+                                                   const ColumnFamilyOptions& options) {
+  const LevelTargets targets = ComputeLevelTargets(*version, options);
+  const LevelScores scores = ComputeScores(*version, options);
+  std::array<int, kNumLevels> order;
+  for (int level = 0; level < kNumLevels; level++) order[static_cast<size_t>(level)] = level;
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return scores.score[static_cast<size_t>(a)] > scores.score[static_cast<size_t>(b)];
+  });
+  for (const int level : order) {
+    if (scores.score[static_cast<size_t>(level)] < 1) break;
+    auto compaction = level == 0 ? PickLevelZero(version, options, targets.base_level)
+                                 : PickLevel(version, options, level);
+    if (compaction != nullptr) return compaction;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<Compaction> CompactionPicker::PickLevelZero(
+    const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options,
+    int base_level) {
+  // One level-0 compaction at a time: its files may overlap each other in any way.
+  if (AnyBusy(version->files(0))) return nullptr;
+  auto compaction = std::make_unique<Compaction>();
+  compaction->version = version;
+  compaction->output_level = base_level;
+  compaction->reason = "level 0 is full";
+  const InternalKeyComparator& comparator = version->comparator();
+
+  // A file that overlaps nothing on its way can move: sequential loads are never rewritten. The
+  // oldest file first, so that no older version stays above it.
+  const auto& oldest = version->files(0).back();
+  const std::string_view low = oldest->smallest_user_key();
+  const std::string_view high = oldest->largest_user_key();
+  if (version->Overlapping(0, &low, &high).size() == 1 &&
+      version->Overlapping(base_level, &low, &high).empty()) {
+    compaction->inputs[0] = {oldest};
+    if (CanMove(*compaction, options, 0)) {
+      compaction->is_move = true;
+      return compaction;
+    }
+  }
+  compaction->inputs[0] = version->files(0);
+  const KeyRange range = RangeOf(version->files(0), comparator);
+  auto& below = compaction->inputs[static_cast<size_t>(base_level)];
+  below = version->Overlapping(base_level, &range.smallest, &range.largest);
+  return AnyBusy(below) ? nullptr : std::move(compaction);
+}
+
+std::unique_ptr<Compaction> CompactionPicker::PickLevel(
+    const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options, int level) {
+  const Version::Files& files = version->files(level);
+  const InternalKeyComparator& comparator = version->comparator();
+  std::string& next_key = next_key_[static_cast<size_t>(level)];
+  size_t start = 0;
+  while (start < files.size() && !next_key.empty() &&
+         comparator.CompareUserKeys(files[start]->largest_user_key(), next_key) <= 0) {
+    start++;
+  }
+  for (size_t i = 0; i < files.size(); i++) {
+    const auto& file = files[(start + i) % files.size()];
+    if (file->being_compacted) continue;
+    const std::string_view low = file->smallest_user_key();
+    const std::string_view high = file->largest_user_key();
+    Version::Files below = version->Overlapping(level + 1, &low, &high);
+    if (AnyBusy(below)) continue;
+    auto compaction = std::make_unique<Compaction>();
+    compaction->version = version;
+    compaction->output_level = level + 1;
+    compaction->reason = "level is over its target";
+    compaction->inputs[static_cast<size_t>(level)] = {file};
+    compaction->inputs[static_cast<size_t>(level) + 1] = std::move(below);
+    compaction->is_move = CanMove(*compaction, options, level);
+    next_key = file->largest_user_key();
+    return compaction;
+  }
+  return nullptr;
+}
+
+std::unique_ptr<Compaction> CompactionPicker::PickRange(
+    const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options,
+    std::optional<std::string_view> begin, std::optional<std::string_view> end) {
+  auto compaction = std::make_unique<Compaction>();
+  compaction->version = version;
+  compaction->reason = "asked for";
+  const InternalKeyComparator& comparator = version->comparator();
+  std::string low = begin.has_value() ? std::string(*begin) : std::string();
+  std::string high = end.has_value() ? std::string(*end) : std::string();
+  // All files that overlap the range join, which may widen it, until nothing outside overlaps: then
+  // the inputs hold every version of their keys and can go straight to the deepest level.
+  for (size_t count = 0;;) {
+    for (int level = 0; level < kNumLevels; level++) {
+      const std::string_view low_view = low;
+      const std::string_view high_view = high;
+      auto& inputs = compaction->inputs[static_cast<size_t>(level)];
+      inputs = version->Overlapping(level, begin.has_value() ? &low_view : nullptr,
+                                    end.has_value() ? &high_view : nullptr);
+      if (inputs.empty()) continue;
+      const KeyRange range = RangeOf(inputs, comparator);
+      if (comparator.CompareUserKeys(range.smallest, low) < 0) low = range.smallest;
+      if (comparator.CompareUserKeys(range.largest, high) > 0) high = range.largest;
+    }
+    const size_t now = compaction->num_input_files();
+    if (now == count) break;
+    count = now;
+  }
+  if (compaction->num_input_files() == 0) return nullptr;
+  const int deepest = version->deepest_level();
+  compaction->output_level =
+      deepest >= 1 ? deepest : ComputeLevelTargets(*version, options).base_level;
+  return compaction;
+}
+
+}  // namespace winnow

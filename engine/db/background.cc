@@ -1,0 +1,358 @@
+// Flushes and compactions, and waiting for them.
+#include <algorithm>
+#include <chrono>
+
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "engine/db/exclusive_writes.h"
+#include "engine/version/merging_iterator.h"
+
+namespace winnow {
+
+namespace {
+
+// Adds the time of a scope to a histogram.
+class JobTimer {
+ public:
+  JobTimer(Recorder* recorder, LatencyHistogram which)
+      : recorder_(recorder), which_(which), start_(std::chrono::steady_clock::now()) {}
+  ~JobTimer() {
+    const auto elapsed = std::chrono::steady_clock::now() - start_;
+    recorder_->Local().histogram(which_).AddNanos(static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count()));
+  }
+
+ private:
+  Recorder* const recorder_;
+  const LatencyHistogram which_;
+  const std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace
+
+void DBImpl::StartBackgroundThreads() {
+  for (int i = 0; i < options_.background_threads; i++) {
+    threads_.emplace_back([this] { BackgroundThread(); });
+  }
+}
+
+void DBImpl::StopBackgroundThreads() {
+  {
+    MutexLock lock(&mutex_);
+    stopping_ = true;
+    cancelled_.store(true, std::memory_order_relaxed);
+    work_available_.SignalAll();
+    work_done_.SignalAll();
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void DBImpl::BackgroundThread() {
+  MutexLock lock(&mutex_);
+  while (!stopping_) {
+    if (!RunOneJob()) {
+      work_available_.Wait(&mutex_);
+      continue;
+    }
+    work_done_.SignalAll();
+    work_available_.SignalAll();  // what was blocked by the job may run now
+    MutexUnlock unlock(&mutex_);
+    ReclaimViews();
+  }
+}
+
+bool DBImpl::RunOneJob() {
+  if (!background_error_.ok()) return false;
+  if (ColumnFamilyState* family = FamilyToFlush()) {
+    RunFlush(family);
+    return true;
+  }
+  // One thread stays free for flushes where there are two.
+  if (compactions_running_ >= std::max(options_.background_threads - 1, 1)) return false;
+  ColumnFamilyState* family = nullptr;
+  const std::unique_ptr<Compaction> compaction = PickCompaction(&family);
+  if (compaction == nullptr) return false;
+  if (absl::Status status = RunPickedCompaction(family, *compaction, /*max_threads=*/1);
+      !status.ok()) {
+    SetBackgroundError(status, "a compaction");
+  }
+  return true;
+}
+
+void DBImpl::SetBackgroundError(const absl::Status& status, std::string_view what) {
+  if (absl::IsCancelled(status) || !background_error_.ok()) return;
+  background_error_ = WithContext(status, absl::StrCat(ToAbsl(what), " failed"));
+  attention_.store(true, std::memory_order_release);
+  work_done_.SignalAll();
+}
+
+ColumnFamilyState* DBImpl::FamilyToFlush() {
+  for (const auto& [id, family] : families_) {
+    if (family->flush_wanted && !family->flush_running && !family->immutables.empty() &&
+        !family->dropped.load(std::memory_order_relaxed)) {
+      return family.get();
+    }
+  }
+  return nullptr;
+}
+
+TableOutputOptions DBImpl::OutputOptions(TableBuilderOptions builder) {
+  TableOutputOptions output;
+  output.store = versions_.store();
+  output.builder = std::move(builder);
+  output.new_file_number = [this] { return versions_.NewFileNumber(); };
+  output.cancelled = &cancelled_;
+  return output;
+}
+
+absl::Status DBImpl::WriteFlushOutput(ColumnFamilyState* family,
+                                      const std::vector<std::shared_ptr<Memtable>>& memtables,
+                                      TableBuilderOptions builder, TableOutputResult* result) {
+  JobTimer timer(&recorder_, LatencyHistogram::kFlush);
+  // Entries of other families or of older writes must not be lost where these survive.
+  WINNOW_RETURN_IF_ERROR(logs_.SyncOlder());
+  std::vector<std::unique_ptr<InternalIterator>> children;
+  for (const auto& memtable : memtables) children.push_back(memtable->NewIterator());
+  const auto input = NewMergingIterator(family->comparator(), std::move(children));
+  input->SeekToFirst();
+  SurvivingEntries entries(input.get(), family->comparator(), snapshots_.Sequences(), nullptr);
+  entries.Start();
+  const TableOutputOptions output = OutputOptions(std::move(builder));
+  absl::Status status = WriteTables(output, family->comparator(), &entries, result);
+  if (status.ok()) {
+    uint64_t num_entries = 0;
+    for (const auto& memtable : memtables) num_entries += memtable->num_entries();
+    if (entries.num_seen() != num_entries) {
+      status = absl::InternalError(
+          absl::StrCat("flush saw ", entries.num_seen(), " of ", num_entries, " entries"));
+    }
+  }
+  if (!status.ok()) RemoveOutputs(output.store, result->files);
+  return status;
+}
+
+void DBImpl::RunFlush(ColumnFamilyState* family) {
+  const std::vector<std::shared_ptr<Memtable>> memtables(family->immutables.begin(),
+                                                         family->immutables.end());
+  family->flush_running = true;
+  flushes_running_++;
+  TableBuilderOptions builder = family->BuilderOptions(0);
+  TableOutputResult result;
+  absl::Status status;
+  {
+    MutexUnlock unlock(&mutex_);
+    status = WriteFlushOutput(family, memtables, std::move(builder), &result);
+  }
+  if (status.ok()) status = InstallFlush(family, memtables.size(), result);
+  family->flush_running = false;
+  flushes_running_--;
+  if (!status.ok()) SetBackgroundError(status, "a flush");
+  ThreadCounters& counters = recorder_.Local();
+  counters.Add(Ticker::kFlushes);
+  counters.Add(Ticker::kFlushBytesWritten, result.bytes_written);
+  counters.Add(Ticker::kFiltersFellBack, result.num_filters_fell_back);
+}
+
+absl::Status DBImpl::InstallFlush(ColumnFamilyState* family, size_t num_memtables,
+                                  const TableOutputResult& result) {
+  if (family->dropped.load(std::memory_order_relaxed)) {
+    RemoveOutputs(versions_.store(), result.files);
+    return absl::OkStatus();
+  }
+  VersionEdit edit;
+  FamilyEdit& change = edit.families.emplace_back();
+  change.family_id = family->id();
+  for (const FileMetadata& file : result.files) change.added.push_back({0, file});
+  change.log_number = family->immutables.size() > num_memtables
+                          ? family->immutables[num_memtables]->log_number()
+                          : family->active->log_number();
+  // Families that hold nothing in memory release the older logs as well.
+  for (const auto& [id, other] : families_) {
+    if (other.get() == family || other->dropped.load(std::memory_order_relaxed)) continue;
+    if (!other->immutables.empty() || !other->active->empty()) continue;
+    FamilyEdit& release = edit.families.emplace_back();
+    release.family_id = id;
+    release.log_number = other->active->log_number();
+  }
+  versions_.set_last_sequence(
+      std::max(versions_.last_sequence(), visible_sequence_.load(std::memory_order_acquire)));
+  versions_.AssertLocked();
+  WINNOW_RETURN_IF_ERROR(versions_.LogAndApply(std::move(edit)));
+  family->immutables.erase(family->immutables.begin(),
+                           family->immutables.begin() + static_cast<ptrdiff_t>(num_memtables));
+  family->flush_wanted = !family->immutables.empty();
+  const auto record = versions_.families().find(family->id());
+  if (record != versions_.families().end()) family->InstallView(record->second.version);
+  UpdateStallState();
+  const uint64_t oldest_log = versions_.OldestNeededLog();
+  MutexUnlock unlock(&mutex_);
+  logs_.RemoveBefore(oldest_log);
+  return absl::OkStatus();
+}
+
+std::unique_ptr<Compaction> DBImpl::PickCompaction(ColumnFamilyState** family) {
+  for (const auto& [id, candidate] : families_) {
+    if (candidate->options().disable_auto_compactions || candidate->manual_compaction_waiting ||
+        candidate->dropped.load(std::memory_order_relaxed)) {
+      continue;
+    }
+    auto compaction = candidate->picker.Pick(candidate->version(), candidate->options());
+    if (compaction != nullptr) {
+      *family = candidate.get();
+      return compaction;
+    }
+  }
+  return nullptr;
+}
+
+bool DBImpl::CompactionIsDue() {
+  for (const auto& [id, family] : families_) {
+    if (family->options().disable_auto_compactions || family->dropped.load()) continue;
+    if (ComputeScores(*family->version(), family->options()).most_urgent >= 0) return true;
+  }
+  return false;
+}
+
+absl::Status DBImpl::ExecuteCompaction(const Compaction& compaction, TableBuilderOptions builder,
+                                       uint64_t target_file_bytes, int max_threads,
+                                       CompactionJobResult* result) {
+  JobTimer timer(&recorder_, LatencyHistogram::kCompaction);
+  CompactionJobOptions job;
+  job.output = OutputOptions(std::move(builder));
+  job.output.target_file_bytes = target_file_bytes;
+  if (compaction.output_level + 1 < kNumLevels) {
+    job.output.next_level = compaction.version->files(compaction.output_level + 1);
+  }
+  job.snapshots = snapshots_.Sequences();
+  job.verify_checksums = options_.verify_compaction_checksums;
+  job.max_threads = max_threads;
+  return RunCompaction(compaction, job, result);
+}
+
+absl::Status DBImpl::RunPickedCompaction(ColumnFamilyState* family, const Compaction& compaction,
+                                         int max_threads) {
+  compaction.MarkInputs(true);
+  compactions_running_++;
+  family->compactions_running++;
+  VersionEdit edit;
+  FamilyEdit& change = edit.families.emplace_back();
+  change.family_id = family->id();
+  compaction.DeleteInputs(&change);
+  CompactionJobResult result;
+  absl::Status status;
+  if (compaction.is_move) {
+    compaction.MoveInputs(&change);
+  } else {
+    TableBuilderOptions builder = family->BuilderOptions(compaction.output_level);
+    const uint64_t target_file_bytes = family->options().target_file_bytes;
+    MutexUnlock unlock(&mutex_);
+    status =
+        ExecuteCompaction(compaction, std::move(builder), target_file_bytes, max_threads, &result);
+  }
+  for (const FileMetadata& file : result.output.files) {
+    if (status.ok()) change.added.push_back({compaction.output_level, file});
+  }
+  if (status.ok() && family->dropped.load(std::memory_order_relaxed)) {
+    RemoveOutputs(versions_.store(), result.output.files);
+  } else if (status.ok()) {
+    versions_.AssertLocked();
+    status = versions_.LogAndApply(std::move(edit));
+    const auto record = versions_.families().find(family->id());
+    if (status.ok() && record != versions_.families().end()) {
+      family->InstallView(record->second.version);
+    }
+  }
+  compaction.MarkInputs(false);
+  compactions_running_--;
+  family->compactions_running--;
+  UpdateStallState();
+  ThreadCounters& counters = recorder_.Local();
+  counters.Add(Ticker::kCompactions);
+  counters.Add(Ticker::kCompactionBytesRead, result.bytes_read);
+  counters.Add(Ticker::kCompactionBytesWritten, result.output.bytes_written);
+  counters.Add(Ticker::kFiltersFellBack, result.output.num_filters_fell_back);
+  return status;
+}
+
+void DBImpl::ReclaimViews() {
+  std::vector<ColumnFamilyState*> families;
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [id, family] : families_) families.push_back(family.get());
+  }
+  for (ColumnFamilyState* family : families) family->views.Reclaim();
+}
+
+absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
+  if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
+  {
+    ExclusiveWrites writes(&write_queue_);
+    MutexLock lock(&mutex_);
+    if (!background_error_.ok()) return background_error_;
+    if (!family->active->empty()) WINNOW_RETURN_IF_ERROR(SwitchMemtable(family));
+    if (!family->immutables.empty()) family->flush_wanted = true;
+  }
+  MutexLock lock(&mutex_);
+  work_available_.SignalAll();
+  while (!family->immutables.empty() && background_error_.ok() && !stopping_ &&
+         !family->dropped.load(std::memory_order_relaxed)) {
+    work_done_.Wait(&mutex_);
+  }
+  return background_error_;
+}
+
+absl::Status DBImpl::Flush(ColumnFamily* family) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+  const absl::Status status = FlushMemtables(Own(family));
+  ReclaimViews();
+  return status;
+}
+
+absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
+                                  std::optional<std::string_view> end) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+  ColumnFamilyState* own = Own(family);
+  WINNOW_RETURN_IF_ERROR(FlushMemtables(own));
+  absl::Status status;
+  {
+    MutexLock lock(&mutex_);
+    while (own->manual_compaction_waiting) work_done_.Wait(&mutex_);
+    own->manual_compaction_waiting = true;
+    // Everything that is being compacted already must be done first: a range compaction takes all
+    // versions of its keys.
+    while (own->compactions_running > 0 && background_error_.ok()) work_done_.Wait(&mutex_);
+    status = background_error_;
+    if (status.ok()) {
+      const auto compaction =
+          CompactionPicker::PickRange(own->version(), own->options(), begin, end);
+      if (compaction != nullptr) {
+        status = RunPickedCompaction(own, *compaction, options_.background_threads);
+        if (!status.ok()) SetBackgroundError(status, "a compaction");
+      }
+    }
+    own->manual_compaction_waiting = false;
+    work_available_.SignalAll();
+    work_done_.SignalAll();
+  }
+  ReclaimViews();
+  return status;
+}
+
+absl::Status DBImpl::WaitForBackgroundWork() {
+  absl::Status status;
+  {
+    MutexLock lock(&mutex_);
+    work_available_.SignalAll();
+    while (background_error_.ok() && !stopping_ && !options_.read_only &&
+           (FamilyToFlush() != nullptr || flushes_running_ > 0 || compactions_running_ > 0 ||
+            CompactionIsDue())) {
+      work_done_.Wait(&mutex_);
+    }
+    status = background_error_;
+  }
+  ReclaimViews();
+  return status;
+}
+
+}  // namespace winnow

@@ -1,0 +1,153 @@
+// Creating, finding, changing and dropping column families.
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "engine/db/exclusive_writes.h"
+#include "engine/db/option_checks.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr size_t kMaxFamilyNameBytes = 255;
+
+}  // namespace
+
+absl::Status DBImpl::CheckFamily(const ColumnFamily* family) const {
+  if (family == default_family_) [[likely]]
+    return absl::OkStatus();
+  if (family == nullptr) return absl::InvalidArgumentError("the column family is null");
+  if (static_cast<const ColumnFamilyState*>(family)->dropped.load(std::memory_order_relaxed)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("column family '", ToAbsl(family->name()), "' has been dropped"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptions& options,
+                                                         std::string_view name) {
+  if (closed_.load()) return absl::FailedPreconditionError("the database is closed");
+  if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
+  if (name.empty() || name.size() > kMaxFamilyNameBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a column family's name has 1 to ", kMaxFamilyNameBytes, " bytes"));
+  }
+  WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(options, name));
+  ExclusiveWrites writes(&write_queue_);
+  MutexLock lock(&mutex_);
+  if (!background_error_.ok()) return background_error_;
+  if (versions_.FindFamily(name) != nullptr) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("column family '", ToAbsl(name), "' exists already"));
+  }
+  const bool can_filter = options.comparator->EqualKeysHaveEqualBytes();
+  VersionEdit edit;
+  FamilyEdit& change = edit.families.emplace_back();
+  change.family_id = versions_.NewFamilyId();
+  change.name = std::string(name);
+  change.comparator = std::string(options.comparator->Name());
+  change.filter =
+      !options.filter.empty() ? options.filter : std::string(can_filter ? kDefaultFilter : "none");
+  change.filter_key =
+      options.filter_key.empty() ? std::string(kDefaultFilterKey) : options.filter_key;
+  change.log_number = logs_.current_number();
+  const uint32_t id = change.family_id;
+  const std::string filter = *change.filter;
+  const std::string filter_key = *change.filter_key;
+  WINNOW_RETURN_IF_ERROR(CheckFilterFitsComparator(filter, filter_key, *options.comparator));
+  versions_.AssertLocked();
+  if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
+    SetBackgroundError(status, "creating a column family");
+    return status;
+  }
+  FamilyRecord& record = versions_.families()[id];
+  record.comparator = options.comparator;
+  record.version = std::make_shared<const Version>(InternalKeyComparator(options.comparator),
+                                                   std::array<Version::Files, kNumLevels>());
+  auto family = std::make_unique<ColumnFamilyState>(record, options, versions_.hash_seed());
+  WINNOW_RETURN_IF_ERROR(family->SetFilter(filter, filter_key));
+  family->SwitchMemtable(logs_.current_number());
+  ColumnFamily* const handle = family.get();
+  families_[id] = std::move(family);
+  return handle;
+}
+
+absl::StatusOr<ColumnFamily*> DBImpl::FindColumnFamily(std::string_view name) {
+  MutexLock lock(&mutex_);
+  for (const auto& [id, family] : families_) {
+    if (family->name() == name && !family->dropped.load()) return family.get();
+  }
+  return absl::NotFoundError(absl::StrCat("there is no column family '", ToAbsl(name), "'"));
+}
+
+std::vector<ColumnFamily*> DBImpl::ColumnFamilies() {
+  MutexLock lock(&mutex_);
+  std::vector<ColumnFamily*> families;
+  for (const auto& [id, family] : families_) {
+    if (!family->dropped.load()) families.push_back(family.get());
+  }
+  return families;
+}
+
+absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+  if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
+  if (family == default_family_) {
+    return absl::InvalidArgumentError("the column family 'default' cannot be dropped");
+  }
+  ColumnFamilyState* own = Own(family);
+  {
+    ExclusiveWrites writes(&write_queue_);
+    MutexLock lock(&mutex_);
+    if (!background_error_.ok()) return background_error_;
+    if (own->dropped.exchange(true)) return CheckFamily(family);
+    // Jobs that are running see the flag and throw their outputs away.
+    while (own->flush_running || own->compactions_running > 0) work_done_.Wait(&mutex_);
+    VersionEdit edit;
+    FamilyEdit& change = edit.families.emplace_back();
+    change.family_id = own->id();
+    change.dropped = true;
+    versions_.AssertLocked();
+    if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
+      SetBackgroundError(status, "dropping a column family");
+      return status;
+    }
+    // The last view of the family goes; iterators keep theirs, and with it the files.
+    own->immutables.clear();
+    own->active = own->NewMemtable(logs_.current_number());
+    own->InstallView(std::make_shared<const Version>(own->comparator(),
+                                                     std::array<Version::Files, kNumLevels>()));
+    work_done_.SignalAll();
+  }
+  ReclaimViews();
+  return absl::OkStatus();
+}
+
+absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
+                               std::string_view filter_key) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+  if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
+  ColumnFamilyState* own = Own(family);
+  MutexLock lock(&mutex_);
+  if (!background_error_.ok()) return background_error_;
+  WINNOW_RETURN_IF_ERROR(CheckFamily(family));  // it may have been dropped meanwhile
+  const FamilyRecord record = versions_.families()[own->id()];
+  VersionEdit edit;
+  FamilyEdit& change = edit.families.emplace_back();
+  change.family_id = own->id();
+  change.filter = filter.empty() ? record.filter : std::string(filter);
+  change.filter_key = filter_key.empty() ? record.filter_key : std::string(filter_key);
+  const std::string new_filter = *change.filter;
+  const std::string new_filter_key = *change.filter_key;
+  WINNOW_RETURN_IF_ERROR(
+      CheckFilterFitsComparator(new_filter, new_filter_key, *own->comparator().user()));
+  versions_.AssertLocked();
+  if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
+    SetBackgroundError(status, "recording a filter spec");
+    return status;
+  }
+  WINNOW_RETURN_IF_ERROR(own->SetFilter(new_filter, new_filter_key));
+  own->InstallView();
+  return absl::OkStatus();
+}
+
+}  // namespace winnow

@@ -1,0 +1,196 @@
+// The open database: ties memtables, logs, versions and background work together.
+//
+// Lock order (each may be taken while those before it are held):
+//   1. leadership of the write queue (not a lock, but exclusive in the same way)
+//   2. DBImpl::mutex_
+//   3. SnapshotList, LogSet, ViewHolder, RefutedAnswers, Recorder: leaves, never held across calls
+// No I/O happens under mutex_: VersionSet::LogAndApply gives it back.
+#ifndef WINNOW_ENGINE_DB_DB_IMPL_H_
+#define WINNOW_ENGINE_DB_DB_IMPL_H_
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/base/mutex.h"
+#include "engine/compaction/compaction_job.h"
+#include "engine/db/column_family_state.h"
+#include "engine/db/log_set.h"
+#include "engine/db/recorder.h"
+#include "engine/db/snapshot_list.h"
+#include "engine/db/write_queue.h"
+#include "engine/version/refuted_answers.h"
+#include "engine/version/version_set.h"
+#include "winnow/db.h"
+
+namespace winnow {
+
+class DBImpl final : public DB {
+ public:
+  DBImpl(const Options& options, std::string path);
+  ~DBImpl() override;
+
+  // Brings a new object to life (open.cc); called once, before anything else.
+  absl::Status OpenDatabase();
+
+  absl::Status Close() override;
+
+  // write_path.cc
+  absl::Status Put(const WriteOptions& options, ColumnFamily* family, std::string_view key,
+                   std::string_view value) override;
+  absl::Status Delete(const WriteOptions& options, ColumnFamily* family,
+                      std::string_view key) override;
+  absl::Status Write(const WriteOptions& options, const WriteBatch& batch) override;
+
+  // read_path.cc
+  absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
+                   std::string* value) override;
+  absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
+                   PinnedValue* value) override;
+  void MultiGet(const ReadOptions& options, ColumnFamily* family,
+                std::span<const std::string_view> keys, std::span<PinnedValue> values,
+                std::span<absl::Status> statuses) override;
+  bool MayExist(const ReadOptions& options, ColumnFamily* family, std::string_view key) override;
+  absl::StatusOr<bool> Exists(const ReadOptions& options, ColumnFamily* family,
+                              std::string_view key) override;
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options, ColumnFamily* family) override;
+  const Snapshot* GetSnapshot() override;
+  void ReleaseSnapshot(const Snapshot* snapshot) override;
+  absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) override;
+
+  // column_families.cc
+  ColumnFamily* DefaultColumnFamily() override { return default_family_; }
+  absl::StatusOr<ColumnFamily*> CreateColumnFamily(const ColumnFamilyOptions& options,
+                                                   std::string_view name) override;
+  absl::StatusOr<ColumnFamily*> FindColumnFamily(std::string_view name) override;
+  absl::Status DropColumnFamily(ColumnFamily* family) override;
+  std::vector<ColumnFamily*> ColumnFamilies() override;
+  absl::Status SetFilter(ColumnFamily* family, std::string_view filter,
+                         std::string_view filter_key) override;
+
+  // background.cc
+  absl::Status Flush(ColumnFamily* family) override;
+  absl::Status CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
+                            std::optional<std::string_view> end) override;
+  absl::Status WaitForBackgroundWork() override;
+
+  // properties.cc
+  absl::StatusOr<std::string> GetProperty(ColumnFamily* family, std::string_view name) override;
+  Statistics GetStatistics() override;
+  std::vector<std::string> Verify() override;
+
+ private:
+  // --- open.cc ---
+  absl::Status OpenFiles();
+  absl::Status CreateOrRecover();
+  absl::Status RecoverLogs() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status StartWriting(uint64_t num_replayed_tables);
+  absl::Status AddFamily(const FamilyRecord& record, const ColumnFamilyOptions& options);
+  const ColumnFamilyOptions& OptionsForFamily(std::string_view name) const;
+  void RemoveOrphans();
+
+  // --- write_path.cc ---
+  absl::Status CheckBatch(const WriteBatch& batch);
+  absl::Status CommitGroup(WriteGroup* group);
+  absl::Status AppendToLog(const WriteGroup& group, uint32_t num_updates);
+  void InsertGroup(WriteGroup* group);
+  void InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence);
+  // Leader: makes room for a group: stalls, memtable switches, errors.
+  absl::Status PrepareForGroup(size_t group_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status SwitchFullMemtables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status SwitchMemtable(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status StallIfNeeded(size_t group_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  ColumnFamilyState* FamilyForWrite(uint32_t id);
+
+  // --- read_path.cc ---
+  struct Found;
+  absl::Status Find(const ReadOptions& options, ColumnFamilyState* family, const ReadView& view,
+                    std::string_view key, ThreadCounters& counters, Found* found);
+  template <typename Take>
+  absl::Status GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
+                       Take take);
+  SequenceNumber SequenceFor(const ReadOptions& options) const;
+  LookupContext MakeContext(const ReadOptions& options, uint32_t family_id, FilterCall call,
+                            ThreadCounters& counters);
+  absl::Status CheckRead(const ColumnFamily* family, std::string_view key) const;
+
+  // --- background.cc ---
+  void StartBackgroundThreads();
+  void StopBackgroundThreads() ABSL_LOCKS_EXCLUDED(mutex_);
+  void BackgroundThread() ABSL_LOCKS_EXCLUDED(mutex_);
+  bool RunOneJob() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  ColumnFamilyState* FamilyToFlush() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RunFlush(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status WriteFlushOutput(ColumnFamilyState* family,
+                                const std::vector<std::shared_ptr<Memtable>>& memtables,
+                                TableBuilderOptions builder, TableOutputResult* result);
+  absl::Status InstallFlush(ColumnFamilyState* family, size_t num_memtables,
+                            const TableOutputResult& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::unique_ptr<Compaction> PickCompaction(ColumnFamilyState** family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status RunPickedCompaction(ColumnFamilyState* family, const Compaction& compaction,
+                                   int max_threads) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status ExecuteCompaction(const Compaction& compaction, TableBuilderOptions builder,
+                                 uint64_t target_file_bytes, int max_threads,
+                                 CompactionJobResult* result);
+  TableOutputOptions OutputOptions(TableBuilderOptions builder);
+  void SetBackgroundError(const absl::Status& status, std::string_view what)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool CompactionIsDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Frees replaced views, with the memtables and files that only they held.
+  void ReclaimViews() ABSL_LOCKS_EXCLUDED(mutex_);
+  void UpdateStallState() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // --- column_families.cc, properties.cc ---
+  ColumnFamilyState* Own(ColumnFamily* family) const {
+    return static_cast<ColumnFamilyState*>(family);
+  }
+  absl::Status CheckFamily(const ColumnFamily* family) const;
+  std::string NumberProperty(ColumnFamilyState* family, std::string_view name, bool* known);
+
+  const Options options_;
+  const std::string path_;
+  FileSystem* const file_system_;
+  const std::shared_ptr<BlockCache> cache_;
+  std::unique_ptr<FileLock> lock_;
+  Recorder recorder_;
+  RefutedAnswers refuted_;
+  SnapshotList snapshots_;
+
+  Mutex mutex_;
+  CondVar work_available_;  // background threads wait here
+  CondVar work_done_;       // flushes, compactions and stalled writers wait here
+  VersionSet versions_;     // guarded by mutex_
+  LogSet logs_;
+  std::map<uint32_t, std::unique_ptr<ColumnFamilyState>> families_;  // changed with mutex_ held and
+                                                                     // writes excluded
+  ColumnFamilyState* default_family_ = nullptr;
+  absl::Status background_error_ ABSL_GUARDED_BY(mutex_);
+  bool background_error_reported_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+  int flushes_running_ ABSL_GUARDED_BY(mutex_) = 0;
+  int compactions_running_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> cancelled_{false};
+  std::atomic<bool> closed_{false};
+  std::vector<std::string> recovery_notes_;  // written while opening, immutable then
+
+  // The write path. The leader's fields need no lock.
+  WriteQueue write_queue_;
+  // Something needs the leader's care before the next group: a full memtable, a stall, an error.
+  std::atomic<bool> attention_{false};
+  // Writes without log since opening: Close flushes them.
+  std::atomic<bool> has_unlogged_writes_{false};
+  SequenceNumber allocated_sequence_ = 0;            // the leader's
+  std::atomic<SequenceNumber> visible_sequence_{0};  // all up to here are inserted
+  std::string log_payload_;                          // the leader's, reused
+  double delayed_seconds_ = 0;                       // the leader's: delay not yet slept
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_DB_DB_IMPL_H_

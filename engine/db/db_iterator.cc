@@ -1,0 +1,242 @@
+#include "engine/db/db_iterator.h"
+
+#include <array>
+#include <utility>
+
+namespace winnow {
+
+namespace {
+
+// Forward, the internal iterator stands on the entry that is shown, and key and value are its own
+// bytes. Backward it stands before all versions of the key that is shown, and key and value are
+// copies.
+class DbIterator final : public Iterator {
+ public:
+  DbIterator(std::shared_ptr<const ReadView> view, std::unique_ptr<InternalIterator> internal,
+             DbIteratorOptions options)
+      : view_(std::move(view)),
+        comparator_(view_->comparator),
+        internal_(std::move(internal)),
+        options_(std::move(options)) {}
+
+  ~DbIterator() override { HandOverCounts(); }
+
+  bool Valid() const override { return valid_; }
+  std::string_view key() const override {
+    return direction_ == kForward ? UserKey(internal_->key()) : std::string_view(saved_key_);
+  }
+  std::string_view value() const override {
+    return direction_ == kForward ? internal_->value() : std::string_view(saved_value_);
+  }
+  absl::Status status() const override { return status_.ok() ? internal_->status() : status_; }
+
+  void SeekToFirst() override {
+    if (options_.lower_bound.has_value()) {
+      Seek(*options_.lower_bound);
+      return;
+    }
+    const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
+    Start(kForward);
+    internal_->SeekToFirst();
+    FindNextVisible(/*skipping=*/false);
+  }
+
+  void Seek(std::string_view key) override {
+    const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
+    Start(kForward);
+    if (options_.lower_bound.has_value() &&
+        comparator_.CompareUserKeys(key, *options_.lower_bound) < 0) {
+      key = *options_.lower_bound;
+    }
+    seek_key_.clear();
+    AppendInternalKey(&seek_key_, key, options_.snapshot, kEntryTypeForSeek);
+    internal_->Seek(seek_key_);
+    FindNextVisible(/*skipping=*/false);
+  }
+
+  void SeekToLast() override {
+    const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
+    Start(kBackward);
+    if (options_.upper_bound.has_value()) {
+      SeekBefore(*options_.upper_bound);
+    } else {
+      internal_->SeekToLast();
+    }
+    FindPreviousVisible();
+  }
+
+  void SeekForPrev(std::string_view key) override {
+    if (options_.upper_bound.has_value() &&
+        comparator_.CompareUserKeys(key, *options_.upper_bound) >= 0) {
+      SeekToLast();
+      return;
+    }
+    const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
+    Start(kBackward);
+    // The oldest possible version of the key is the last entry that may be shown.
+    seek_key_.clear();
+    AppendInternalKey(&seek_key_, key, 0, EntryType::kDelete);
+    internal_->SeekForPrev(seek_key_);
+    FindPreviousVisible();
+  }
+
+  void Next() override {
+    steps_++;
+    if (direction_ == kBackward) {
+      // The internal iterator stands before the versions of saved_key_, perhaps at no entry.
+      direction_ = kForward;
+      if (internal_->Valid()) {
+        internal_->Next();
+      } else if (internal_->status().ok()) {
+        internal_->SeekToFirst();
+      }
+    } else {
+      saved_key_.assign(UserKey(internal_->key()));
+      internal_->Next();
+    }
+    FindNextVisible(/*skipping=*/true);
+  }
+
+  void Prev() override {
+    steps_++;
+    if (direction_ == kForward) {
+      // Go before all versions of the present key.
+      saved_key_.assign(UserKey(internal_->key()));
+      direction_ = kBackward;
+      SeekBefore(saved_key_);
+    }
+    FindPreviousVisible();
+  }
+
+ private:
+  enum Direction { kForward, kBackward };
+
+  void HandOverCounts() {
+    ThreadCounters& counters = options_.recorder->Local();
+    counters.Add(Ticker::kIteratorSteps, std::exchange(steps_, 0));
+    ReadCounters& reads = *options_.reads;
+    const auto hand_over = [](OwnedCounter& from, uint64_t* handed, OwnedCounter& to) {
+      to.Add(from.value() - *handed);
+      *handed = from.value();
+    };
+    hand_over(reads.data_blocks_read, &handed_[0], counters.reads().data_blocks_read);
+    hand_over(reads.index_blocks_read, &handed_[1], counters.reads().index_blocks_read);
+    hand_over(reads.bytes_read, &handed_[2], counters.reads().bytes_read);
+    hand_over(reads.block_cache_hits, &handed_[3], counters.reads().block_cache_hits);
+    hand_over(reads.block_cache_misses, &handed_[4], counters.reads().block_cache_misses);
+    hand_over(reads.block_load_waits, &handed_[5], counters.reads().block_load_waits);
+  }
+  void Start(Direction direction) {
+    HandOverCounts();
+    options_.recorder->Local().Add(Ticker::kSeeks);
+    direction_ = direction;
+    status_ = absl::OkStatus();
+  }
+
+  // To the last entry before every version of the key.
+  void SeekBefore(std::string_view key) {
+    seek_key_.clear();
+    AppendInternalKey(&seek_key_, key, kMaxSequenceNumber, kEntryTypeForSeek);
+    internal_->SeekForPrev(seek_key_);
+  }
+
+  // From where the internal iterator stands to the next entry to show. `skipping`: entries of
+  // saved_key_ have been shown or are hidden.
+  void FindNextVisible(bool skipping) {
+    valid_ = false;
+    for (; internal_->Valid(); internal_->Next()) {
+      const std::string_view internal_key = internal_->key();
+      const std::string_view user_key = UserKey(internal_key);
+      if (options_.upper_bound.has_value() &&
+          comparator_.CompareUserKeys(user_key, *options_.upper_bound) >= 0) {
+        return;
+      }
+      if (Sequence(internal_key) > options_.snapshot) continue;
+      if (skipping && comparator_.CompareUserKeys(user_key, saved_key_) <= 0) continue;
+      if (Type(internal_key) == EntryType::kPut) {
+        valid_ = true;
+        return;
+      }
+      if (!CheckType(internal_key)) return;
+      saved_key_.assign(user_key);  // deleted: older versions are hidden
+      skipping = true;
+    }
+  }
+
+  // From an entry before the shown key back to the newest visible version of an earlier key.
+  // Entries of a key come oldest first in this direction.
+  void FindPreviousVisible() {
+    valid_ = false;
+    bool have_value = false;
+    for (; internal_->Valid(); internal_->Prev()) {
+      const std::string_view internal_key = internal_->key();
+      const std::string_view user_key = UserKey(internal_key);
+      if (have_value && comparator_.CompareUserKeys(user_key, saved_key_) < 0) break;
+      if (options_.lower_bound.has_value() &&
+          comparator_.CompareUserKeys(user_key, *options_.lower_bound) < 0) {
+        break;
+      }
+      if (Sequence(internal_key) > options_.snapshot) continue;
+      if (Type(internal_key) == EntryType::kDelete) {
+        have_value = false;  // hides the older versions seen so far
+        continue;
+      }
+      if (!CheckType(internal_key)) return;
+      saved_key_.assign(user_key);
+      saved_value_.assign(internal_->value());
+      have_value = true;
+    }
+    valid_ = have_value && internal_->status().ok();
+  }
+
+  bool CheckType(std::string_view internal_key) {
+    if (static_cast<uint8_t>(Type(internal_key)) <= kMaxKnownEntryType) return true;
+    status_ = absl::DataLossError("entry of unknown type: a newer version of Winnow wrote it");
+    return false;
+  }
+
+  const std::shared_ptr<const ReadView> view_;
+  const InternalKeyComparator comparator_;
+  const std::unique_ptr<InternalIterator> internal_;
+  const DbIteratorOptions options_;
+  Direction direction_ = kForward;
+  bool valid_ = false;
+  std::string seek_key_;
+  std::string saved_key_;
+  std::string saved_value_;
+  uint64_t steps_ = 0;
+  std::array<uint64_t, 6> handed_{};  // of options_.reads, already counted
+  absl::Status status_;
+};
+
+class ErrorIterator final : public Iterator {
+ public:
+  explicit ErrorIterator(absl::Status status) : status_(std::move(status)) {}
+  bool Valid() const override { return false; }
+  void SeekToFirst() override {}
+  void SeekToLast() override {}
+  void Seek(std::string_view) override {}
+  void SeekForPrev(std::string_view) override {}
+  void Next() override {}
+  void Prev() override {}
+  std::string_view key() const override { return {}; }
+  std::string_view value() const override { return {}; }
+  absl::Status status() const override { return status_; }
+
+ private:
+  const absl::Status status_;
+};
+
+}  // namespace
+
+std::unique_ptr<Iterator> NewDbIterator(std::shared_ptr<const ReadView> view,
+                                        std::unique_ptr<InternalIterator> internal,
+                                        DbIteratorOptions options) {
+  return std::make_unique<DbIterator>(std::move(view), std::move(internal), std::move(options));
+}
+
+std::unique_ptr<Iterator> NewErrorIterator(absl::Status status) {
+  return std::make_unique<ErrorIterator>(std::move(status));
+}
+
+}  // namespace winnow

@@ -1,0 +1,86 @@
+#include "winnow/explain.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/db/text_table.h"
+
+namespace winnow {
+
+namespace {
+
+std::string SourceName(const ExplainStep& step) {
+  switch (step.source) {
+    case ExplainStep::Source::kMemtable:
+      return "memtable";
+    case ExplainStep::Source::kImmutableMemtable:
+      return "immutable memtable";
+    case ExplainStep::Source::kSstable:
+      break;
+  }
+  return absl::StrFormat("%06d.sst", step.file_number);
+}
+
+std::string FilterAnswerName(ExplainStep::FilterAnswer answer) {
+  switch (answer) {
+    case ExplainStep::FilterAnswer::kNoFilter:
+      return "no filter";
+    case ExplainStep::FilterAnswer::kUnusable:
+      return "unusable";
+    case ExplainStep::FilterAnswer::kNo:
+      return "no";
+    case ExplainStep::FilterAnswer::kMaybe:
+      return "maybe";
+  }
+  return "";
+}
+
+std::string AnswerName(ExplainStep::Answer answer) {
+  switch (answer) {
+    case ExplainStep::Answer::kNotAsked:
+      return "not asked";
+    case ExplainStep::Answer::kAbsent:
+      return "absent";
+    case ExplainStep::Answer::kValue:
+      return "value";
+    case ExplainStep::Answer::kDeleted:
+      return "deleted";
+    case ExplainStep::Answer::kError:
+      return "error";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string KeyExplanation::ToString() const {
+  TextTable table({"asked", "level", "filter", "filter says", "content says", "sequence", "note"},
+                  7);
+  for (const ExplainStep& step : steps) {
+    const std::string note = step.false_positive ? "false positive" : step.detail;
+    table.AddRow({SourceName(step), step.level < 0 ? "-" : absl::StrCat(step.level), step.filter,
+                  FilterAnswerName(step.filter_answer), AnswerName(step.answer),
+                  step.sequence == 0 ? "-" : absl::StrCat(step.sequence), note});
+  }
+  return absl::StrCat(
+      "filter key ", JsonString(filter_key),
+      absl::StrFormat(", hash %016x: %s\n", key_hash, found ? "found" : "not found"),
+      table.ToString());
+}
+
+std::string KeyExplanation::ToJson() const {
+  std::string rows;
+  for (const ExplainStep& step : steps) {
+    absl::StrAppend(&rows, rows.empty() ? "" : ",", "{\"asked\":", JsonString(SourceName(step)),
+                    ",\"level\":", step.level, ",\"file\":", JsonString(step.file_name),
+                    ",\"filter\":", JsonString(step.filter),
+                    ",\"filter_answer\":", JsonString(FilterAnswerName(step.filter_answer)),
+                    ",\"answer\":", JsonString(AnswerName(step.answer)),
+                    ",\"false_positive\":", step.false_positive ? "true" : "false",
+                    ",\"sequence\":", step.sequence, ",\"detail\":", JsonString(step.detail), "}");
+  }
+  return absl::StrCat("{\"filter_key\":", JsonString(filter_key),
+                      absl::StrFormat(",\"hash\":\"%016x\"", key_hash),
+                      ",\"found\":", found ? "true" : "false", ",\"steps\":[", rows, "]}");
+}
+
+}  // namespace winnow

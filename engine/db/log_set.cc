@@ -1,0 +1,104 @@
+#include "engine/db/log_set.h"
+
+#include "engine/base/coding.h"
+#include "engine/base/status.h"
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+std::string LogStart::Encode() const {
+  std::string payload(1, static_cast<char>(LogPayload::kLogStart));
+  PutFixed64(&payload, previous_log);
+  PutFixed64(&payload, previous_records);
+  return payload;
+}
+
+bool LogStart::Decode(std::string_view payload, LogStart* start) {
+  if (payload.empty() || payload[0] != static_cast<char>(LogPayload::kLogStart)) return false;
+  payload.remove_prefix(1);
+  return GetFixed64(&payload, &start->previous_log) &&
+         GetFixed64(&payload, &start->previous_records) && payload.empty();
+}
+
+LogSet::LogSet(FileSystem* file_system, std::string directory)
+    : file_system_(file_system), directory_(std::move(directory)) {}
+
+void LogSet::AddExisting(uint64_t number, uint64_t bytes) {
+  MutexLock lock(&mutex_);
+  files_[number] = bytes;
+}
+
+absl::Status LogSet::StartNew(uint64_t number) {
+  WINNOW_ASSIGN_OR_RETURN(auto writer,
+                          LogWriter::Create(*file_system_, LogFileName(directory_, number), number,
+                                            WritableFileOptions::Mode::kLog));
+  const LogStart start = {current_ == nullptr ? 0 : current_number(), current_records_};
+  WINNOW_RETURN_IF_ERROR(writer->Append(start.Encode()));
+  // The name must be durable before a synced write can count on the log.
+  WINNOW_RETURN_IF_ERROR(file_system_->SyncDirectory(directory_));
+  if (current_ != nullptr) {
+    MutexLock lock(&mutex_);
+    files_[current_number()] = current_->size();
+    older_.push_back({current_number(), std::move(current_)});
+    older_unsynced_.store(true, std::memory_order_release);
+  }
+  current_ = std::move(writer);
+  current_records_ = 0;
+  current_number_.store(number, std::memory_order_relaxed);
+  current_bytes_.store(current_->size(), std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+absl::Status LogSet::Append(std::string_view payload) {
+  WINNOW_RETURN_IF_ERROR(current_->Append(payload));
+  current_records_++;
+  current_bytes_.store(current_->size(), std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+absl::Status LogSet::SyncOlder() {
+  if (!older_unsynced_.load(std::memory_order_acquire)) return absl::OkStatus();
+  MutexLock lock(&mutex_);  // held during I/O: whoever else comes must wait for the syncs anyway
+  for (Older& older : older_) {
+    if (older.writer == nullptr) continue;
+    WINNOW_RETURN_IF_ERROR(older.writer->CloseCleanly());
+    older.writer.reset();
+  }
+  older_.clear();
+  older_unsynced_.store(false, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::Status LogSet::Sync() {
+  WINNOW_RETURN_IF_ERROR(SyncOlder());
+  return current_->Sync();
+}
+
+void LogSet::RemoveBefore(uint64_t number) {
+  MutexLock lock(&mutex_);
+  while (!older_.empty() && older_.front().number < number) older_.pop_front();
+  if (older_.empty()) older_unsynced_.store(false, std::memory_order_release);
+  while (!files_.empty() && files_.begin()->first < number) {
+    // A log that cannot be removed now is removed by the next open.
+    file_system_->Remove(LogFileName(directory_, files_.begin()->first)).IgnoreError();
+    files_.erase(files_.begin());
+  }
+}
+
+absl::Status LogSet::Close() {
+  absl::Status status = SyncOlder();
+  if (current_ != nullptr) {
+    status.Update(current_->CloseCleanly());
+    current_.reset();
+  }
+  return status;
+}
+
+uint64_t LogSet::total_bytes() const {
+  MutexLock lock(&mutex_);
+  uint64_t bytes = current_bytes_.load(std::memory_order_relaxed);
+  for (const auto& [number, file_bytes] : files_) bytes += file_bytes;
+  return bytes;
+}
+
+}  // namespace winnow

@@ -1,0 +1,308 @@
+// Ranges of every option, and their text forms.
+#include "winnow/options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "engine/base/status.h"
+#include "engine/db/column_family_state.h"
+#include "engine/db/option_checks.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr uint64_t kKiB = uint64_t{1} << 10;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kGiB = uint64_t{1} << 30;
+constexpr uint64_t kTiB = uint64_t{1} << 40;
+
+// Collects the first violation.
+class Checker {
+ public:
+  explicit Checker(std::string_view family) : family_(family) {}
+
+  template <typename T>
+  void Range(std::string_view field, T value, T low, T high) {
+    if (value >= low && value <= high) return;
+    Fail(field, absl::StrCat(value, " is outside ", low, " - ", high));
+  }
+  void Fail(std::string_view field, std::string_view reason) {
+    if (!status_.ok()) return;
+    const std::string where = family_.empty() || family_ == "default"
+                                  ? ""
+                                  : absl::StrCat("column family '", ToAbsl(family_), "': ");
+    status_ = absl::InvalidArgumentError(
+        absl::StrCat("options: ", where, ToAbsl(field), ": ", ToAbsl(reason)));
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const std::string_view family_;
+  absl::Status status_;
+};
+
+// --- Text forms ---
+
+absl::Status BadValue(std::string_view name, std::string_view value, std::string_view wanted) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("option ", ToAbsl(name), ": '", ToAbsl(value), "' is not ", ToAbsl(wanted)));
+}
+
+bool ParseBytes(std::string_view text, uint64_t* bytes) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *bytes);
+  if (error != std::errc()) return false;
+  std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
+  if (suffix.ends_with("iB")) suffix.remove_suffix(2);
+  if (suffix.empty() || suffix == "B") return true;
+  if (suffix.size() != 1) return false;
+  const size_t power = std::string_view("KMGT").find(static_cast<char>(suffix[0] & ~0x20));
+  if (power == std::string_view::npos) return false;
+  const unsigned shift = 10 * (static_cast<unsigned>(power) + 1);
+  if (*bytes > (UINT64_MAX >> shift)) return false;
+  *bytes <<= shift;
+  return true;
+}
+
+struct TextOption {
+  std::string_view name;
+  std::function<absl::Status(Options*, std::string_view)> set;
+};
+
+template <typename Owner, typename T>
+TextOption BytesOption(std::string_view name, T Owner::*field) {
+  return {name, [=](Options* options, std::string_view value) -> absl::Status {
+            uint64_t bytes;
+            if (!ParseBytes(value, &bytes)) {
+              return BadValue(name, value, "a number of bytes such as 4096, 64K or 1G");
+            }
+            options->*field = static_cast<T>(bytes);
+            return absl::OkStatus();
+          }};
+}
+template <typename Owner>
+TextOption IntOption(std::string_view name, int Owner::*field) {
+  return {name, [=](Options* options, std::string_view value) -> absl::Status {
+            int number;
+            if (!absl::SimpleAtoi(ToAbsl(value), &number)) {
+              return BadValue(name, value, "a whole number");
+            }
+            options->*field = number;
+            return absl::OkStatus();
+          }};
+}
+template <typename Owner>
+TextOption RealOption(std::string_view name, double Owner::*field) {
+  return {name, [=](Options* options, std::string_view value) -> absl::Status {
+            double number;
+            if (!absl::SimpleAtod(ToAbsl(value), &number)) return BadValue(name, value, "a number");
+            options->*field = number;
+            return absl::OkStatus();
+          }};
+}
+template <typename Owner>
+TextOption BoolOption(std::string_view name, bool Owner::*field) {
+  return {name, [=](Options* options, std::string_view value) -> absl::Status {
+            if (value == "true" || value == "1") {
+              options->*field = true;
+            } else if (value == "false" || value == "0") {
+              options->*field = false;
+            } else {
+              return BadValue(name, value, "true or false");
+            }
+            return absl::OkStatus();
+          }};
+}
+template <typename Owner>
+TextOption StringOption(std::string_view name, std::string Owner::*field) {
+  return {name, [=](Options* options, std::string_view value) {
+            options->*field = std::string(value);
+            return absl::OkStatus();
+          }};
+}
+
+absl::Status SetCompressionPerLevel(Options* options, std::string_view value) {
+  std::vector<Compression> levels;
+  for (const absl::string_view part : absl::StrSplit(ToAbsl(value), ':', absl::SkipEmpty())) {
+    WINNOW_ASSIGN_OR_RETURN(const Compression compression, ParseCompression(ToStd(part)));
+    levels.push_back(compression);
+  }
+  options->compression_per_level = std::move(levels);
+  return absl::OkStatus();
+}
+
+absl::Status SetCompression(Options* options, std::string_view value) {
+  WINNOW_ASSIGN_OR_RETURN(options->compression, ParseCompression(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetRecoveryMode(Options* options, std::string_view value) {
+  if (value == "strict") {
+    options->recovery_mode = RecoveryMode::kStrict;
+  } else if (value == "point_in_time") {
+    options->recovery_mode = RecoveryMode::kPointInTime;
+  } else if (value == "salvage") {
+    options->recovery_mode = RecoveryMode::kSalvage;
+  } else {
+    return BadValue("recovery_mode", value, "strict, point_in_time or salvage");
+  }
+  return absl::OkStatus();
+}
+
+const std::vector<TextOption>& TextOptions() {
+  static const auto& options = *new std::vector<TextOption>{
+      StringOption("filter", &Options::filter),
+      StringOption("filter_key", &Options::filter_key),
+      {"compression", SetCompression},
+      {"compression_per_level", SetCompressionPerLevel},
+      IntOption("zstd_level", &Options::zstd_level),
+      BytesOption("write_buffer_bytes", &Options::write_buffer_bytes),
+      IntOption("max_write_buffers", &Options::max_write_buffers),
+      RealOption("memtable_filter_ratio", &Options::memtable_filter_ratio),
+      BytesOption("block_bytes", &Options::block_bytes),
+      IntOption("block_restart_interval", &Options::block_restart_interval),
+      BytesOption("target_file_bytes", &Options::target_file_bytes),
+      IntOption("level0_compaction_trigger", &Options::level0_compaction_trigger),
+      IntOption("level0_slowdown_trigger", &Options::level0_slowdown_trigger),
+      IntOption("level0_stop_trigger", &Options::level0_stop_trigger),
+      BytesOption("level_base_bytes", &Options::level_base_bytes),
+      RealOption("level_size_multiplier", &Options::level_size_multiplier),
+      BoolOption("disable_auto_compactions", &Options::disable_auto_compactions),
+      BoolOption("create_if_missing", &Options::create_if_missing),
+      BoolOption("error_if_exists", &Options::error_if_exists),
+      BoolOption("read_only", &Options::read_only),
+      BytesOption("block_cache_bytes", &Options::block_cache_bytes),
+      IntOption("background_threads", &Options::background_threads),
+      {"recovery_mode", SetRecoveryMode},
+      BytesOption("max_log_bytes", &Options::max_log_bytes),
+      BoolOption("verify_compaction_checksums", &Options::verify_compaction_checksums),
+  };
+  return options;
+}
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); j++) row[j] = j;
+  for (size_t i = 1; i <= a.size(); i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); j++) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
+                                         std::string_view family) {
+  Checker check(family);
+  if (options.comparator == nullptr) {
+    check.Fail("comparator", "must not be null");
+    return check.status();
+  }
+  const size_t name_bytes = options.comparator->Name().size();
+  check.Range<uint64_t>("comparator's name, bytes", name_bytes, 1, 255);
+  check.Range<uint64_t>("compression_per_level, entries", options.compression_per_level.size(), 0,
+                        static_cast<uint64_t>(kNumLevels));
+  check.Range("zstd_level", options.zstd_level, 1, 22);
+  check.Range<uint64_t>("write_buffer_bytes", options.write_buffer_bytes, 64 * kKiB, 16 * kGiB);
+  check.Range("max_write_buffers", options.max_write_buffers, 2, 64);
+  check.Range("memtable_filter_ratio", options.memtable_filter_ratio, 0.0, 0.25);
+  check.Range<uint64_t>("block_bytes", options.block_bytes, 256, 16 * kMiB);
+  check.Range("block_restart_interval", options.block_restart_interval, 1, 1024);
+  check.Range<uint64_t>("target_file_bytes", options.target_file_bytes, 64 * kKiB, 64 * kGiB);
+  check.Range("level0_compaction_trigger", options.level0_compaction_trigger, 1, 256);
+  check.Range("level0_slowdown_trigger", options.level0_slowdown_trigger,
+              options.level0_compaction_trigger, 1 << 20);
+  check.Range("level0_stop_trigger", options.level0_stop_trigger, options.level0_slowdown_trigger,
+              1 << 20);
+  check.Range<uint64_t>("level_base_bytes", options.level_base_bytes, 64 * kKiB, 16 * kTiB);
+  check.Range("level_size_multiplier", options.level_size_multiplier, 2.0, 100.0);
+  WINNOW_RETURN_IF_ERROR(check.status());
+
+  // The filter spec and key as they would take effect; what is empty is taken from the record.
+  if (!options.filter.empty()) {
+    if (auto spec = filter::ParseFilterSpec(options.filter); !spec.ok()) {
+      check.Fail("filter", ToStd(spec.status().message()));
+    }
+  }
+  if (!options.filter_key.empty()) {
+    if (auto key = filter::FilterKeyExtractor::Parse(options.filter_key); !key.ok()) {
+      check.Fail("filter_key", ToStd(key.status().message()));
+    }
+  }
+  WINNOW_RETURN_IF_ERROR(check.status());
+  const bool can_filter = options.comparator->EqualKeysHaveEqualBytes();
+  const std::string_view filter = !options.filter.empty() ? std::string_view(options.filter)
+                                                          : (can_filter ? kDefaultFilter : "none");
+  const std::string_view filter_key =
+      !options.filter_key.empty() ? std::string_view(options.filter_key) : kDefaultFilterKey;
+  return CheckFilterFitsComparator(filter, filter_key, *options.comparator);
+}
+
+absl::Status ValidateOptions(const Options& options) {
+  WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(options, "default"));
+  Checker check("");
+  check.Range("background_threads", options.background_threads, 1, 64);
+  check.Range<uint64_t>("max_log_bytes", options.max_log_bytes, kMiB, kTiB);
+  check.Range<uint64_t>("block_cache_bytes", options.block_cache_bytes, 0, 16 * kTiB);
+  if (options.read_only && options.error_if_exists) {
+    check.Fail("read_only", "contradicts error_if_exists");
+  }
+  for (const auto& [name, family] : options.column_families) {
+    if (name == "default") {
+      check.Fail("column_families", "'default' is set by the fields of Options itself");
+    }
+    WINNOW_RETURN_IF_ERROR(check.status());
+    WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(family, name));
+  }
+  return check.status();
+}
+
+Options Options::ForMemory(size_t memory_bytes, int threads) {
+  Options options;
+  const uint64_t memory = std::max<uint64_t>(memory_bytes, 16 * kMiB);
+  options.background_threads = std::clamp(threads, 1, 64);
+  // A third for memtables, in at most four buffers; filters and indexes take about a sixth; the
+  // block cache has the rest.
+  options.max_write_buffers = 3;
+  const uint64_t buffers = memory / 3;
+  options.write_buffer_bytes = std::clamp<uint64_t>(
+      buffers / static_cast<uint64_t>(options.max_write_buffers), 64 * kKiB, uint64_t{512} << 20);
+  options.block_cache_bytes = memory / 2;
+  options.level_base_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, kMiB);
+  options.target_file_bytes =
+      std::clamp<uint64_t>(options.write_buffer_bytes, kMiB, uint64_t{64} << 20);
+  options.max_log_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, 4 * kMiB);
+  return options;
+}
+
+std::vector<std::string_view> OptionNames() {
+  std::vector<std::string_view> names;
+  for (const TextOption& option : TextOptions()) names.push_back(option.name);
+  return names;
+}
+
+absl::Status SetOption(Options* options, std::string_view name, std::string_view value) {
+  const TextOption* nearest = nullptr;
+  size_t nearest_distance = SIZE_MAX;
+  for (const TextOption& option : TextOptions()) {
+    if (option.name == name) return option.set(options, value);
+    const size_t distance = EditDistance(option.name, name);
+    if (distance < nearest_distance) {
+      nearest_distance = distance;
+      nearest = &option;
+    }
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there is no option '", ToAbsl(name), "'; the nearest is '", ToAbsl(nearest->name), "'"));
+}
+
+}  // namespace winnow

@@ -1,0 +1,247 @@
+// GetProperty, GetStatistics, Verify.
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/numbers.h"
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "engine/db/sstables_report.h"
+#include "engine/db/statistics_report.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr std::string_view kFilesAtLevel = "winnow.num-files-at-level";
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+double Ratio(uint64_t numerator, uint64_t denominator) {
+  return denominator == 0 ? kUnknown
+                          : static_cast<double>(numerator) / static_cast<double>(denominator);
+}
+
+// Filter and index bytes of a version.
+struct TableMemory {
+  uint64_t filter_bytes = 0;
+  uint64_t index_bytes = 0;
+};
+TableMemory MemoryOf(const Version& version) {
+  TableMemory memory;
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : version.files(level)) {
+      if (file->reader() == nullptr) continue;
+      const uint64_t filter_bytes = file->reader()->properties().filter_bytes;
+      memory.filter_bytes += filter_bytes;
+      memory.index_bytes += file->reader()->memory_bytes() -
+                            std::min<uint64_t>(filter_bytes, file->reader()->memory_bytes());
+    }
+  }
+  return memory;
+}
+
+// The rate that the filters of one kind on one level promise, weighted by entries.
+double PromisedFpr(const Version& version, int level, size_t kind) {
+  double weighted = 0;
+  double entries = 0;
+  for (const auto& file : version.files(level)) {
+    if (file->reader() == nullptr || file->filter_kind_index() != kind) continue;
+    const auto file_entries = static_cast<double>(file->metadata().num_entries);
+    weighted += file->reader()->properties().expected_fpr * file_entries;
+    entries += file_entries;
+  }
+  return entries == 0 ? kUnknown : weighted / entries;
+}
+
+LevelStatistics LevelRow(const std::string& family, const Version& version, int level) {
+  LevelStatistics row;
+  row.column_family = family;
+  row.level = level;
+  uint64_t filter_keys = 0;
+  for (const auto& file : version.files(level)) {
+    row.num_files++;
+    row.file_bytes += file->metadata().file_bytes;
+    row.num_entries += file->metadata().num_entries;
+    if (file->reader() == nullptr) continue;
+    const TableProperties& properties = file->reader()->properties();
+    row.filter_bytes += properties.filter_bytes;
+    row.index_bytes += properties.index_bytes;
+    filter_keys += properties.num_filter_keys;
+  }
+  row.filter_bits_per_key = filter_keys == 0 ? 0 : Ratio(row.filter_bytes * 8, filter_keys);
+  return row;
+}
+
+}  // namespace
+
+Statistics DBImpl::GetStatistics() {
+  const Recorder::Totals totals = recorder_.Sum();
+  Statistics statistics;
+  statistics.tickers = totals.tickers;
+  statistics.histograms = totals.histograms;
+  std::map<uint32_t, std::pair<std::string, std::shared_ptr<const Version>>> versions;
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [id, family] : families_) {
+      if (!family->dropped.load()) versions[id] = {std::string(family->name()), family->version()};
+    }
+  }
+  for (const auto& [key, counts] : totals.filters) {
+    const auto family = versions.find(key.family_id);
+    if (family == versions.end()) continue;
+    FilterStatistics& row = statistics.filters.emplace_back();
+    row.column_family = family->second.first;
+    row.level = key.level;
+    row.kind = std::string(filter::KindName(static_cast<filter::FilterKind>(key.kind)));
+    row.call = key.call;
+    row.rejected = counts.rejected;
+    row.true_positive = counts.true_positive;
+    row.false_positive = counts.false_positive;
+    row.checked = counts.rejected + counts.true_positive + counts.false_positive;
+    row.eligible = row.checked + counts.not_asked;
+    row.promised_fpr = PromisedFpr(*family->second.second, key.level, key.kind);
+  }
+  uint64_t total_bytes = 0;
+  uint64_t largest_level_bytes = 0;
+  for (const auto& [id, named] : versions) {
+    for (int level = 0; level < kNumLevels; level++) {
+      if (named.second->num_files(level) == 0) continue;
+      statistics.levels.push_back(LevelRow(named.first, *named.second, level));
+      total_bytes += statistics.levels.back().file_bytes;
+      largest_level_bytes = std::max(largest_level_bytes, statistics.levels.back().file_bytes);
+    }
+  }
+  statistics.write_amplification =
+      Ratio(statistics.Get(Ticker::kLogBytesWritten) + statistics.Get(Ticker::kFlushBytesWritten) +
+                statistics.Get(Ticker::kCompactionBytesWritten),
+            statistics.Get(Ticker::kUserBytesWritten));
+  statistics.space_amplification = Ratio(total_bytes, largest_level_bytes);
+  statistics.read_amplification =
+      Ratio(statistics.Get(Ticker::kDataBlocksRead),
+            statistics.Get(Ticker::kGets) + statistics.Get(Ticker::kMultiGetKeys));
+  return statistics;
+}
+
+std::vector<std::string_view> DB::PropertyNames() {
+  return {"winnow.stats",
+          "winnow.stats-json",
+          "winnow.filter-stats",
+          "winnow.filter-stats-json",
+          "winnow.levels",
+          "winnow.levels-json",
+          "winnow.sstables",
+          "winnow.sstables-json",
+          "winnow.num-files-at-level<N>",
+          "winnow.estimate-num-keys",
+          "winnow.approximate-memory-usage",
+          "winnow.filter-memory",
+          "winnow.index-memory",
+          "winnow.memtable-memory",
+          "winnow.block-cache-usage",
+          "winnow.last-sequence",
+          "winnow.background-error",
+          "winnow.recovery",
+          "winnow.filter",
+          "winnow.filter-key"};
+}
+
+std::string DBImpl::NumberProperty(ColumnFamilyState* family, std::string_view name, bool* known) {
+  *known = true;
+  const std::shared_ptr<const ReadView> view = family->views.Shared();
+  uint64_t memtable_bytes = view->active->memory_bytes();
+  for (const auto& memtable : view->immutables) memtable_bytes += memtable->memory_bytes();
+  const TableMemory memory = MemoryOf(*view->version);
+  if (name == "winnow.filter-memory") return absl::StrCat(memory.filter_bytes);
+  if (name == "winnow.index-memory") return absl::StrCat(memory.index_bytes);
+  if (name == "winnow.memtable-memory") return absl::StrCat(memtable_bytes);
+  if (name == "winnow.block-cache-usage") return absl::StrCat(cache_->usage_bytes());
+  if (name == "winnow.last-sequence") return absl::StrCat(visible_sequence_.load());
+  if (name == "winnow.approximate-memory-usage") {
+    return absl::StrCat(memtable_bytes + memory.filter_bytes + memory.index_bytes +
+                        cache_->usage_bytes());
+  }
+  if (name == "winnow.estimate-num-keys") {
+    uint64_t entries = view->active->num_entries();
+    uint64_t deletions = view->active->num_deletions();
+    for (const auto& memtable : view->immutables) {
+      entries += memtable->num_entries();
+      deletions += memtable->num_deletions();
+    }
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& file : view->version->files(level)) {
+        entries += file->metadata().num_entries;
+        deletions += file->metadata().num_deletions;
+      }
+    }
+    // A tombstone stands for itself and for the entry that it hides.
+    return absl::StrCat(entries > 2 * deletions ? entries - 2 * deletions : 0);
+  }
+  int level;
+  if (name.starts_with(kFilesAtLevel) &&
+      absl::SimpleAtoi(ToAbsl(name.substr(kFilesAtLevel.size())), &level) && level >= 0 &&
+      level < kNumLevels) {
+    return absl::StrCat(view->version->num_files(level));
+  }
+  *known = false;
+  return "";
+}
+
+absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::string_view name) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+  ColumnFamilyState* own = Own(family);
+  if (name == "winnow.stats") return StatsTable(GetStatistics());
+  if (name == "winnow.stats-json") return StatsJson(GetStatistics());
+  if (name == "winnow.filter-stats") return FilterStatsTable(GetStatistics());
+  if (name == "winnow.filter-stats-json") return FilterStatsJson(GetStatistics());
+  if (name == "winnow.levels") return LevelsTable(GetStatistics());
+  if (name == "winnow.levels-json") return LevelsJson(GetStatistics());
+  if (name == "winnow.sstables") return SstablesTable(*own->views.Shared()->version);
+  if (name == "winnow.sstables-json") return SstablesJson(*own->views.Shared()->version);
+  if (name == "winnow.recovery") {
+    std::string notes;
+    for (const std::string& note : recovery_notes_) absl::StrAppend(&notes, note, "\n");
+    return notes;
+  }
+  {
+    MutexLock lock(&mutex_);
+    if (name == "winnow.background-error") return std::string(ToStd(background_error_.message()));
+    if (name == "winnow.filter") return filter::ToString(own->filter_spec());
+    if (name == "winnow.filter-key") return own->filter_key().ToString();
+  }
+  bool known;
+  std::string number = NumberProperty(own, name, &known);
+  if (known) return number;
+  return absl::NotFoundError(absl::StrCat("there is no property '", ToAbsl(name), "'"));
+}
+
+std::vector<std::string> DBImpl::Verify() {
+  std::vector<std::string> problems;
+  std::vector<std::shared_ptr<const ReadView>> views;
+  {
+    MutexLock lock(&mutex_);
+    for (const auto& [id, family] : families_) {
+      if (!family->dropped.load()) views.push_back(family->views.Shared());
+    }
+  }
+  for (const auto& view : views) {
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& file : view->version->files(level)) {
+        if (file->reader() == nullptr) {
+          problems.emplace_back(ToStd(file->open_status().message()));
+          continue;
+        }
+        for (const TableProblem& problem : file->reader()->Verify()) {
+          problems.push_back(absl::StrCat(file->reader()->path(), ": at offset ", problem.offset,
+                                          ": ", problem.reason));
+        }
+        if (file->reader()->properties().num_entries != file->metadata().num_entries) {
+          problems.push_back(absl::StrCat(
+              file->reader()->path(), ": holds ", file->reader()->properties().num_entries,
+              " entries, the manifest says ", file->metadata().num_entries));
+        }
+      }
+    }
+  }
+  return problems;
+}
+
+}  // namespace winnow

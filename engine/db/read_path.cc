@@ -1,0 +1,282 @@
+// Get, MultiGet, MayExist, Exists, iterators, snapshots, Explain.
+#include <algorithm>
+#include <numeric>
+
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "engine/db/db_iterator.h"
+#include "engine/db/pinned_value_access.h"
+#include "engine/version/merging_iterator.h"
+
+namespace winnow {
+
+namespace {
+
+// Looks through the memtables, newest first; null if none knows the key.
+const SkipList::Node* FindInMemtables(const ReadView& view, const LookupKey& key) {
+  const bool nothing = view.immutables.empty() && view.active->empty();
+  if (nothing) return nullptr;
+  const uint64_t hash = view.WholeKeyHash(key);
+  const auto find = [&](const Memtable& memtable) -> const SkipList::Node* {
+    if (memtable.empty() || !memtable.MayContain(hash)) return nullptr;
+    return memtable.Find(key.user_key, key.snapshot);
+  };
+  if (const SkipList::Node* node = find(*view.active)) return node;
+  for (const auto& memtable : view.immutables) {
+    if (const SkipList::Node* node = find(*memtable)) return node;
+  }
+  return nullptr;
+}
+
+absl::Status UnknownType() {
+  return absl::DataLossError("entry of unknown type: a newer version of Winnow wrote it");
+}
+
+}  // namespace
+
+// Where a look-up ended: in a memtable (`node`), or in a table (`result`).
+struct DBImpl::Found {
+  const SkipList::Node* node = nullptr;
+  PointResult result;
+  bool value = false;  // a value is there, neither absent nor deleted
+};
+
+absl::Status DBImpl::CheckRead(const ColumnFamily* family, std::string_view key) const {
+  if (closed_.load(std::memory_order_relaxed)) [[unlikely]] {
+    return absl::FailedPreconditionError("the database is closed");
+  }
+  if (key.size() > kMaxKeyBytes) [[unlikely]] {
+    return absl::InvalidArgumentError(
+        absl::StrCat("key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes));
+  }
+  return CheckFamily(family);
+}
+
+SequenceNumber DBImpl::SequenceFor(const ReadOptions& options) const {
+  return options.snapshot != nullptr ? options.snapshot->sequence()
+                                     : visible_sequence_.load(std::memory_order_acquire);
+}
+
+LookupContext DBImpl::MakeContext(const ReadOptions& options, uint32_t family_id, FilterCall call,
+                                  ThreadCounters& counters) {
+  LookupContext context;
+  context.read_options.verify_checksums = options.verify_checksums;
+  context.read_options.fill_cache = options.fill_cache;
+  context.read_options.counters = &counters.reads();
+  context.filter_counters = &counters.Filters(family_id, call);
+  context.refuted = &refuted_;
+  context.refuted_hits = &counters.ticker(Ticker::kRefutedAnswers);
+  return context;
+}
+
+absl::Status DBImpl::Find(const ReadOptions& options, ColumnFamilyState* family,
+                          const ReadView& view, std::string_view key, ThreadCounters& counters,
+                          Found* found) {
+  // The view was taken before the sequence number: entries that the view lacks because it was
+  // replaced in between belong to writes that ran at the same time as this call.
+  const LookupKey lookup = view.MakeLookupKey(key, SequenceFor(options));
+  EntryType type;
+  found->node = FindInMemtables(view, lookup);
+  if (found->node != nullptr) {
+    counters.Add(Ticker::kMemtableHits);
+    type = Type(found->node->internal_key());
+  } else {
+    const LookupContext context = MakeContext(options, family->id(), FilterCall::kGet, counters);
+    WINNOW_RETURN_IF_ERROR(view.version->Get(lookup, context, &found->result));
+    if (!found->result.found) return absl::OkStatus();
+    type = found->result.type;
+  }
+  if (static_cast<uint8_t>(type) > kMaxKnownEntryType) return UnknownType();
+  found->value = type == EntryType::kPut;
+  return absl::OkStatus();
+}
+
+template <typename Take>
+absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
+                             Take take) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(family, key));
+  ColumnFamilyState* own = Own(family);
+  ThreadCounters& counters = recorder_.Local();
+  SampledTimer timer(counters, LatencyHistogram::kGet);
+  counters.Add(Ticker::kGets);
+  const ViewGuard view(own->views);
+  Found found;
+  WINNOW_RETURN_IF_ERROR(Find(options, own, *view, key, counters, &found));
+  if (!found.value) return absl::NotFoundError("");  // no message: no allocation
+  counters.Add(Ticker::kGetsFound);
+  take(found);
+  return absl::OkStatus();
+}
+
+absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
+                         std::string* value) {
+  return GetWith(options, family, key, [&](const Found& found) {
+    value->assign(found.node != nullptr ? found.node->value() : found.result.value);
+  });
+}
+
+absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
+                         PinnedValue* value) {
+  return GetWith(options, family, key, [&](Found& found) {
+    if (found.node != nullptr) {
+      PinnedValueAccess::Copy(value, found.node->value());
+    } else {
+      PinnedValueAccess::Pin(value, found.result.value, std::move(found.result.pin));
+    }
+  });
+}
+
+void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
+                      std::span<const std::string_view> keys, std::span<PinnedValue> values,
+                      std::span<absl::Status> statuses) {
+  if (keys.size() != values.size() || keys.size() != statuses.size()) {
+    for (absl::Status& status : statuses) {
+      status = absl::InvalidArgumentError("MultiGet: the spans must have equal sizes");
+    }
+    return;
+  }
+  ThreadCounters& counters = recorder_.Local();
+  SampledTimer timer(counters, LatencyHistogram::kMultiGet);
+  counters.Add(Ticker::kMultiGetKeys, keys.size());
+  if (absl::Status status = CheckFamily(family); !status.ok() || closed_.load()) {
+    std::fill(statuses.begin(), statuses.end(),
+              status.ok() ? absl::FailedPreconditionError("the database is closed") : status);
+    return;
+  }
+  ColumnFamilyState* own = Own(family);
+  const ViewGuard view(own->views);
+  const SequenceNumber snapshot = SequenceFor(options);
+  const LookupContext context = MakeContext(options, own->id(), FilterCall::kMultiGet, counters);
+
+  // In key order, so that neighbours find their blocks warm.
+  std::vector<size_t> order(keys.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return view->comparator.CompareUserKeys(keys[a], keys[b]) < 0;
+  });
+  std::vector<BatchLookup> batch(keys.size());
+  std::vector<const SkipList::Node*> nodes(keys.size(), nullptr);
+  for (size_t i = 0; i < order.size(); i++) {
+    batch[i].status = CheckRead(family, keys[order[i]]);
+    batch[i].done = !batch[i].status.ok();
+    if (batch[i].done) continue;
+    batch[i].key = view->MakeLookupKey(keys[order[i]], snapshot);
+    nodes[i] = FindInMemtables(*view, batch[i].key);
+    batch[i].done = nodes[i] != nullptr;
+  }
+  view->version->MultiGet(batch, context);
+  for (size_t i = 0; i < order.size(); i++) {
+    BatchLookup& lookup = batch[i];
+    absl::Status& status = statuses[order[i]];
+    PinnedValue& value = values[order[i]];
+    value.Reset();
+    status = std::move(lookup.status);
+    if (!status.ok()) continue;
+    const bool known = nodes[i] != nullptr || lookup.result.found;
+    const EntryType type =
+        nodes[i] != nullptr ? Type(nodes[i]->internal_key()) : lookup.result.type;
+    if (!known || type == EntryType::kDelete) {
+      status = absl::NotFoundError("");
+    } else if (type != EntryType::kPut) {
+      status = UnknownType();
+    } else if (nodes[i] != nullptr) {
+      PinnedValueAccess::Copy(&value, nodes[i]->value());
+    } else {
+      PinnedValueAccess::Pin(&value, lookup.result.value, std::move(lookup.result.pin));
+    }
+    if (status.ok()) counters.Add(Ticker::kMultiGetKeysFound);
+  }
+}
+
+bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::string_view key) {
+  // What cannot be asked may exist: the exact call tells the error.
+  if (!CheckRead(family, key).ok()) return true;
+  ColumnFamilyState* own = Own(family);
+  const ViewGuard view(own->views);
+  const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(options));
+  if (const SkipList::Node* node = FindInMemtables(*view, lookup)) {
+    return Type(node->internal_key()) != EntryType::kDelete;
+  }
+  LookupContext context;
+  context.refuted = &refuted_;
+  return view->version->MayContain(lookup, context);
+}
+
+absl::StatusOr<bool> DBImpl::Exists(const ReadOptions& options, ColumnFamily* family,
+                                    std::string_view key) {
+  const absl::Status status = GetWith(options, family, key, [](const Found&) {});
+  if (absl::IsNotFound(status)) return false;
+  if (!status.ok()) return status;
+  return true;
+}
+
+std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, ColumnFamily* family) {
+  if (absl::Status status = CheckRead(family, ""); !status.ok()) {
+    return NewErrorIterator(std::move(status));
+  }
+  ColumnFamilyState* own = Own(family);
+  std::shared_ptr<const ReadView> view = own->views.Shared();
+  DbIteratorOptions iterator_options;
+  iterator_options.snapshot = SequenceFor(options);
+  iterator_options.lower_bound = options.lower_bound;
+  iterator_options.upper_bound = options.upper_bound;
+  iterator_options.recorder = &recorder_;
+  iterator_options.reads = std::make_unique<ReadCounters>();
+
+  ThreadCounters& counters = recorder_.Local();
+  LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
+  context.read_options.counters = iterator_options.reads.get();
+  Version::IteratorRange range;
+  if (options.lower_bound.has_value()) range.lower = *options.lower_bound;
+  if (options.upper_bound.has_value()) range.upper = *options.upper_bound;
+  std::vector<std::unique_ptr<InternalIterator>> children;
+  children.push_back(view->active->NewIterator());
+  for (const auto& memtable : view->immutables) children.push_back(memtable->NewIterator());
+  view->version->AddIterators(range, context, &children);
+  auto merged = NewMergingIterator(view->comparator, std::move(children));
+  return NewDbIterator(std::move(view), std::move(merged), std::move(iterator_options));
+}
+
+const Snapshot* DBImpl::GetSnapshot() { return snapshots_.Add(visible_sequence_); }
+
+void DBImpl::ReleaseSnapshot(const Snapshot* snapshot) { snapshots_.Remove(snapshot); }
+
+absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string_view key) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(family, key));
+  const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
+  const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(ReadOptions()));
+  KeyExplanation explanation;
+  explanation.filter_key = std::string(view->extractor.FilterKey(key));
+  explanation.key_hash = lookup.filter_hash;
+
+  const uint64_t whole_hash = view->WholeKeyHash(lookup);
+  const auto explain = [&](const Memtable& memtable, ExplainStep::Source source) {
+    ExplainStep& step = explanation.steps.emplace_back();
+    step.source = source;
+    step.filter = memtable.has_filter() ? "memtable filter" : "none";
+    if (memtable.has_filter()) {
+      const bool maybe = memtable.MayContain(whole_hash);
+      step.filter_answer =
+          maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
+      if (!maybe) return false;
+    }
+    const SkipList::Node* node = memtable.Find(key, lookup.snapshot);
+    step.answer = node == nullptr                                    ? ExplainStep::Answer::kAbsent
+                  : Type(node->internal_key()) == EntryType::kDelete ? ExplainStep::Answer::kDeleted
+                                                                     : ExplainStep::Answer::kValue;
+    step.false_positive =
+        node == nullptr && step.filter_answer == ExplainStep::FilterAnswer::kMaybe;
+    if (node != nullptr) step.sequence = Sequence(node->internal_key());
+    return node != nullptr;
+  };
+  bool known = explain(*view->active, ExplainStep::Source::kMemtable);
+  for (size_t i = 0; i < view->immutables.size() && !known; i++) {
+    known = explain(*view->immutables[i], ExplainStep::Source::kImmutableMemtable);
+  }
+  if (!known) view->version->Explain(lookup, &explanation.steps);
+  explanation.found =
+      !explanation.steps.empty() && explanation.steps.back().answer == ExplainStep::Answer::kValue;
+  return explanation;
+}
+
+}  // namespace winnow

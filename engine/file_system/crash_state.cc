@@ -1,0 +1,207 @@
+#include "engine/file_system/crash_state.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace winnow {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kSectorBytes = 512;
+
+uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+bool Coin(std::mt19937_64& random) { return (random() & 1) != 0; }
+
+}  // namespace
+
+DiskModel::DiskModel(const MemoryNode& root) : root_(root.id) { AddTree(root); }
+
+void DiskModel::AddTree(const MemoryNode& node) {
+  if (!node.is_directory) {
+    File& file = files_[node.id];
+    file.content = node.content;
+    file.synced = file.flushed = node.content.size();
+    return;
+  }
+  Directory& directory = directories_[node.id];
+  for (const auto& [name, child] : node.entries) {
+    directory.entries[name] = child->id;
+    AddTree(*child);
+  }
+}
+
+void DiskModel::ApplyCreate(const RecordedOperation& recorded) {
+  File& file = files_[recorded.node];
+  if (recorded.is_new) {
+    pending_.push_back({recorded.node, {}, recorded.place, true, false});
+  } else if (!file.truncated) {
+    file.old_content = file.content.substr(0, file.synced);
+    file.truncated = true;
+  }
+  file.content.clear();
+  file.synced = file.flushed = file.last_append = 0;
+  file.log_mode = recorded.log_mode;
+  file.open = true;
+}
+
+void DiskModel::Apply(const RecordedOperation& recorded) {
+  using Kind = FileOperation::Kind;
+  switch (recorded.operation.kind) {
+    case Kind::kCreate:
+      ApplyCreate(recorded);
+      break;
+    case Kind::kAppend: {
+      File& file = files_[recorded.node];
+      file.last_append = file.content.size();
+      file.content += recorded.operation.data;
+      if (file.log_mode) file.flushed = file.content.size();
+      last_appended_file_ = recorded.node;
+      break;
+    }
+    case Kind::kFlush:
+      files_[recorded.node].flushed = files_[recorded.node].content.size();
+      break;
+    case Kind::kSync: {
+      File& file = files_[recorded.node];
+      file.synced = file.flushed = file.content.size();
+      file.truncated = false;
+      file.old_content.clear();
+      break;
+    }
+    case Kind::kClose:
+      files_[recorded.node].flushed = files_[recorded.node].content.size();
+      files_[recorded.node].open = false;
+      break;
+    case Kind::kRename:
+      pending_.push_back({recorded.node, recorded.place, recorded.target_place, false, false});
+      break;
+    case Kind::kRemove:
+    case Kind::kRemoveDirectory:
+      pending_.push_back({recorded.node, recorded.place, {}, false, true});
+      break;
+    case Kind::kCreateDirectory:
+      directories_[recorded.node];
+      pending_.push_back({recorded.node, {}, recorded.place, true, false});
+      break;
+    case Kind::kSyncDirectory:
+      SyncDirectory(recorded.node);
+      break;
+    case Kind::kOpenForReading:
+    case Kind::kRead:
+    case Kind::kList:
+    case Kind::kInspect:
+    case Kind::kLock:
+      break;
+  }
+}
+
+void DiskModel::SyncDirectory(uint64_t directory) {
+  std::vector<EntryChange> still_pending;
+  for (EntryChange& change : pending_) {
+    if (change.from.directory == directory) change.from_synced = true;
+    if (change.to.directory == directory) change.to_synced = true;
+    if (change.from_synced && change.to_synced) {
+      ApplyChange(change, directories_);
+    } else {
+      still_pending.push_back(std::move(change));
+    }
+  }
+  pending_ = std::move(still_pending);
+}
+
+// Changes that an earlier one led up to may be applied without it, so nothing is taken for granted
+// here but that a node has one name.
+void DiskModel::ApplyChange(const EntryChange& change, Directories& directories) {
+  if (change.to.name.empty()) {
+    std::map<std::string, uint64_t>& entries = directories[change.from.directory].entries;
+    const auto found = entries.find(change.from.name);
+    if (found != entries.end() && found->second == change.node) entries.erase(found);
+    return;
+  }
+  for (auto& [id, directory] : directories) {
+    std::erase_if(directory.entries,
+                  [&](const auto& entry) { return entry.second == change.node; });
+  }
+  directories[change.to.directory].entries[change.to.name] = change.node;
+}
+
+std::shared_ptr<MemoryNode> DiskModel::Crash(const CrashChoice& choice) const {
+  std::mt19937_64 random(choice.seed);
+  Directories directories = directories_;
+  for (const EntryChange& change : pending_) {
+    const bool keep = choice.kind == CrashChoice::Kind::kRandomSubset
+                          ? Coin(random)
+                          : choice.kind != CrashChoice::Kind::kKeepNothingUnsynced;
+    if (keep) ApplyChange(change, directories);
+  }
+  return BuildTree(root_, directories, choice, random);
+}
+
+std::shared_ptr<MemoryNode> DiskModel::BuildTree(uint64_t id, const Directories& directories,
+                                                 const CrashChoice& choice,
+                                                 std::mt19937_64& random) const {
+  auto node = std::make_shared<MemoryNode>();
+  node->id = id;
+  const auto directory = directories.find(id);
+  node->is_directory = directory != directories.end();
+  if (node->is_directory) {
+    for (const auto& [name, child] : directory->second.entries) {
+      node->entries[name] = BuildTree(child, directories, choice, random);
+    }
+  } else {
+    node->content = ContentAfterCrash(id, files_.at(id), choice, random);
+  }
+  return node;
+}
+
+std::string DiskModel::ContentAfterCrash(uint64_t id, const File& file, const CrashChoice& choice,
+                                         std::mt19937_64& random) const {
+  const bool has_reserved_tail = file.log_mode && file.open;
+  std::string content;
+  switch (choice.kind) {
+    case CrashChoice::Kind::kKeepNothingUnsynced:
+      return file.truncated ? file.old_content : file.content.substr(0, file.synced);
+    case CrashChoice::Kind::kKeepAll:
+      content = file.content.substr(0, file.flushed);
+      break;
+    case CrashChoice::Kind::kTornLastAppend:
+      content = file.content;
+      if (id == last_appended_file_ && file.synced <= file.last_append) {
+        const uint64_t length = file.content.size() - file.last_append;
+        content.resize(file.last_append +
+                       static_cast<uint64_t>(static_cast<double>(length) * choice.torn_fraction));
+      }
+      break;
+    case CrashChoice::Kind::kRandomSubset:
+      return RandomContent(file, random);
+  }
+  if (has_reserved_tail) content.resize(RoundUp(content.size() + 1, kPageBytes));
+  return content;
+}
+
+std::string DiskModel::RandomContent(const File& file, std::mt19937_64& random) {
+  if (file.truncated && Coin(random)) return file.old_content;
+  const uint64_t piece_bytes = Coin(random) ? kSectorBytes : kPageBytes;
+  const bool lost_reads_as_zeros = file.log_mode || Coin(random);
+  const bool length_is_kept = Coin(random);
+  std::string content = file.content;
+  uint64_t kept_end = file.synced;
+  for (uint64_t begin = file.synced; begin < content.size();) {
+    const uint64_t end = std::min<uint64_t>(RoundUp(begin + 1, piece_bytes), content.size());
+    if (Coin(random)) {
+      kept_end = end;
+    } else {
+      for (uint64_t i = begin; i < end; i++) {
+        content[i] = lost_reads_as_zeros ? '\0' : static_cast<char>(random());
+      }
+    }
+    begin = end;
+  }
+  if (!length_is_kept) content.resize(kept_end);
+  // The reserved tail of a log goes with Close, durably only after a later sync.
+  if (file.log_mode && Coin(random)) content.resize(RoundUp(file.content.size() + 1, kPageBytes));
+  return content;
+}
+
+}  // namespace winnow

@@ -1,0 +1,69 @@
+#include "winnow/memory_file_system.h"
+
+#include "engine/base/status.h"
+
+namespace winnow {
+namespace {
+
+const char* KindName(FileOperation::Kind kind) {
+  switch (kind) {
+    case FileOperation::Kind::kCreate:
+      return "create";
+    case FileOperation::Kind::kAppend:
+      return "append";
+    case FileOperation::Kind::kFlush:
+      return "flush";
+    case FileOperation::Kind::kSync:
+      return "sync";
+    case FileOperation::Kind::kClose:
+      return "close";
+    case FileOperation::Kind::kRename:
+      return "rename";
+    case FileOperation::Kind::kRemove:
+      return "remove";
+    case FileOperation::Kind::kCreateDirectory:
+      return "create directory";
+    case FileOperation::Kind::kRemoveDirectory:
+      return "remove directory";
+    case FileOperation::Kind::kSyncDirectory:
+      return "sync directory";
+    case FileOperation::Kind::kOpenForReading:
+      return "open";
+    case FileOperation::Kind::kRead:
+      return "read";
+    case FileOperation::Kind::kList:
+      return "list";
+    case FileOperation::Kind::kInspect:
+      return "inspect";
+    case FileOperation::Kind::kLock:
+      return "lock";
+  }
+  return "unknown operation";
+}
+
+}  // namespace
+
+std::string FileOperation::ToString() const {
+  std::string text = absl::StrCat(KindName(kind), " ", path);
+  if (kind == Kind::kRename) absl::StrAppend(&text, " to ", target);
+  if (kind == Kind::kAppend || kind == Kind::kRead) {
+    absl::StrAppend(&text, ": ", length, " bytes at offset ", offset);
+  }
+  return text;
+}
+
+std::string CrashChoice::ToString() const {
+  switch (kind) {
+    case Kind::kKeepNothingUnsynced:
+      return "keep nothing unsynced";
+    case Kind::kKeepAll:
+      return "keep all";
+    case Kind::kTornLastAppend:
+      return absl::StrCat("keep ", torn_fraction, " of the last append");
+    case Kind::kRandomSubset:
+      return absl::StrCat("keep a random subset, seed ", seed);
+  }
+  return "unknown choice";
+}
+
+}  // namespace winnow

@@ -1,0 +1,76 @@
+#include "engine/file_system/memory_tree.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/status.h"
+
+namespace winnow {
+
+std::shared_ptr<MemoryNode> MemoryEntry::node() const {
+  const auto found = directory->entries.find(name);
+  return found == directory->entries.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> SplitPath(std::string_view path) {
+  std::vector<std::string> names;
+  while (!path.empty()) {
+    const size_t slash = path.find('/');
+    const std::string_view name = path.substr(0, slash);
+    if (name == "..") {
+      if (!names.empty()) names.pop_back();
+    } else if (!name.empty() && name != ".") {
+      names.emplace_back(name);
+    }
+    path = slash == std::string_view::npos ? std::string_view() : path.substr(slash + 1);
+  }
+  return names;
+}
+
+std::shared_ptr<MemoryNode> FindNode(const std::shared_ptr<MemoryNode>& root,
+                                     std::string_view path) {
+  std::shared_ptr<MemoryNode> node = root;
+  for (std::string& name : SplitPath(path)) {
+    if (node == nullptr || !node->is_directory) return nullptr;
+    node = MemoryEntry{node, std::move(name)}.node();
+  }
+  return node;
+}
+
+absl::StatusOr<MemoryEntry> FindEntry(const std::shared_ptr<MemoryNode>& root,
+                                      std::string_view path) {
+  std::vector<std::string> names = SplitPath(path);
+  if (names.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(ToAbsl(path), ": is the root directory"));
+  }
+  std::shared_ptr<MemoryNode> directory = root;
+  for (size_t i = 0; i + 1 < names.size(); i++) {
+    directory = MemoryEntry{directory, names[i]}.node();
+    if (directory == nullptr) {
+      return absl::NotFoundError(
+          absl::StrCat(ToAbsl(path), ": No such file or directory (", names[i], ")"));
+    }
+    if (!directory->is_directory) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(ToAbsl(path), ": Not a directory (", names[i], ")"));
+    }
+  }
+  return MemoryEntry{std::move(directory), std::move(names.back())};
+}
+
+std::shared_ptr<MemoryNode> CopyTree(const MemoryNode& root) {
+  auto copy = std::make_shared<MemoryNode>();
+  copy->id = root.id;
+  copy->is_directory = root.is_directory;
+  copy->content = root.content;
+  for (const auto& [name, node] : root.entries) copy->entries[name] = CopyTree(*node);
+  return copy;
+}
+
+uint64_t LargestId(const MemoryNode& root) {
+  uint64_t largest = root.id;
+  for (const auto& [name, node] : root.entries) largest = std::max(largest, LargestId(*node));
+  return largest;
+}
+
+}  // namespace winnow

@@ -1,0 +1,74 @@
+#include "engine/file_system/posix_file_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "engine/base/status.h"
+#include "engine/file_system/posix_io.h"
+
+namespace winnow {
+namespace {
+
+// flock(2) locks belong to the open file description: a second open in the same process conflicts
+// (locks of fcntl(2) would not), and a forked child that exits does not release its parent's lock.
+class PosixFileLock final : public FileLock {
+ public:
+  explicit PosixFileLock(FileDescriptor descriptor)
+      : descriptor_(std::move(descriptor)), owner_(::getpid()) {}
+
+  ~PosixFileLock() override {
+    // An explicit unlock works even while a forked child holds a copy of the descriptor; in the
+    // child itself it would take the lock away from the parent.
+    if (::getpid() == owner_) ::flock(descriptor_.get(), LOCK_UN);
+  }
+
+ private:
+  FileDescriptor descriptor_;
+  const pid_t owner_;
+};
+
+absl::Status LockedError(const std::string& path, int descriptor) {
+  char text[32];
+  const absl::StatusOr<size_t> length = ReadFully(descriptor, path, 0, sizeof(text), text);
+  std::string_view holder(text, length.value_or(0));
+  holder = holder.substr(0, holder.find('\n'));
+  return absl::FailedPreconditionError(absl::StrCat(path, ": locked by process ",
+                                                    holder.empty() ? "(unknown)" : ToAbsl(holder),
+                                                    "; a database can be open only once"));
+}
+
+// True if `path` still names the file that `descriptor` has open.
+bool IsSameFile(const std::string& path, int descriptor) {
+  struct stat by_path, by_descriptor;
+  return ::stat(path.c_str(), &by_path) == 0 && ::fstat(descriptor, &by_descriptor) == 0 &&
+         by_path.st_dev == by_descriptor.st_dev && by_path.st_ino == by_descriptor.st_ino;
+}
+
+absl::Status WriteProcessId(const std::string& path, int descriptor) {
+  if (::ftruncate(descriptor, 0) != 0) return PosixError(path, "write process id", errno);
+  return WriteFully(descriptor, path, ToStd(absl::StrCat(::getpid(), "\n")));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<FileLock>> LockPosixFile(const std::string& path) {
+  for (;;) {
+    WINNOW_ASSIGN_OR_RETURN(FileDescriptor descriptor, OpenDescriptor(path, O_RDWR | O_CREAT));
+    while (::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EINTR) continue;
+      if (errno == EWOULDBLOCK) return LockedError(path, descriptor.get());
+      return PosixError(path, "lock", errno);
+    }
+    // Between open and lock the file may have been removed: that lock would exclude nobody.
+    if (!IsSameFile(path, descriptor.get())) continue;
+    WINNOW_RETURN_IF_ERROR(WriteProcessId(path, descriptor.get()));
+    return std::unique_ptr<FileLock>(std::make_unique<PosixFileLock>(std::move(descriptor)));
+  }
+}
+
+}  // namespace winnow

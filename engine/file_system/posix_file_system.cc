@@ -1,0 +1,159 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "engine/base/status.h"
+#include "engine/file_system/posix_file_lock.h"
+#include "engine/file_system/posix_io.h"
+#include "engine/file_system/posix_log_file.h"
+#include "engine/file_system/posix_writable_file.h"
+#include "winnow/file_system.h"
+
+namespace winnow {
+namespace {
+
+constexpr size_t kWriteBufferBytes = size_t{128} << 10;
+
+class PosixRandomAccessFile final : public RandomAccessFile {
+ public:
+  PosixRandomAccessFile(FileDescriptor descriptor, std::string path, uint64_t size)
+      : path_(std::move(path)), descriptor_(std::move(descriptor)), size_(size) {}
+
+  absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+    return ReadFully(descriptor_.get(), path_, offset, length, buffer);
+  }
+
+  uint64_t size() const override { return size_; }
+
+  void Hint(AccessPattern pattern) override {
+    int advice = POSIX_FADV_NORMAL;
+    if (pattern == AccessPattern::kRandom) advice = POSIX_FADV_RANDOM;
+    if (pattern == AccessPattern::kSequential) advice = POSIX_FADV_SEQUENTIAL;
+    ::posix_fadvise(descriptor_.get(), 0, 0, advice);
+  }
+
+ private:
+  const std::string path_;
+  const FileDescriptor descriptor_;
+  const uint64_t size_;
+};
+
+class PosixFileSystemImplementation final : public FileSystem {
+ public:
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenRandomAccess(
+      const std::string& path) override {
+    // Access times that nobody reads cost a clock look-up for each read; only a file's owner may
+    // leave them out.
+    auto opened = OpenDescriptor(path, O_RDONLY | O_NOATIME);
+    if (absl::IsPermissionDenied(opened.status())) opened = OpenDescriptor(path, O_RDONLY);
+    if (!opened.ok()) return opened.status();
+    FileDescriptor descriptor = *std::move(opened);
+    struct stat information;
+    if (::fstat(descriptor.get(), &information) != 0) return PosixError(path, "stat", errno);
+    if (S_ISDIR(information.st_mode)) return PosixError(path, "open", EISDIR);
+    return std::unique_ptr<RandomAccessFile>(std::make_unique<PosixRandomAccessFile>(
+        std::move(descriptor), path, static_cast<uint64_t>(information.st_size)));
+  }
+
+  absl::StatusOr<std::unique_ptr<WritableFile>> Create(
+      const std::string& path, const WritableFileOptions& options) override {
+    const bool is_log = options.mode == WritableFileOptions::Mode::kLog;
+    WINNOW_ASSIGN_OR_RETURN(FileDescriptor descriptor,
+                            OpenDescriptor(path, O_CREAT | O_TRUNC | (is_log ? O_RDWR : O_WRONLY)));
+    if (is_log && PosixLogFile::Supports(descriptor.get())) {
+      absl::StatusOr<std::unique_ptr<PosixLogFile>> file = PosixLogFile::Create(descriptor, path);
+      if (file.ok() || !absl::IsUnimplemented(file.status())) return file;
+    }
+    return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(
+        std::move(descriptor), path, is_log ? 0 : kWriteBufferBytes));
+  }
+
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    if (::rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
+    return PosixError(from, absl::StrCat("rename to ", to), errno);
+  }
+
+  absl::Status Remove(const std::string& path) override {
+    if (::unlink(path.c_str()) == 0) return absl::OkStatus();
+    return PosixError(path, "remove", errno);
+  }
+
+  absl::Status CreateDirectories(const std::string& path) override {
+    for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+      const std::string prefix = path.substr(0, slash);
+      if (::mkdir(prefix.c_str(), 0755) != 0 && errno != EEXIST) {
+        return PosixError(prefix, "create directory", errno);
+      }
+      if (slash == std::string::npos) break;
+    }
+    WINNOW_ASSIGN_OR_RETURN(const bool is_directory, IsDirectory(path));
+    return is_directory ? absl::OkStatus() : PosixError(path, "create directory", ENOTDIR);
+  }
+
+  absl::Status RemoveDirectory(const std::string& path) override {
+    if (::rmdir(path.c_str()) == 0) return absl::OkStatus();
+    return PosixError(path, "remove directory", errno);
+  }
+
+  absl::StatusOr<std::vector<std::string>> List(const std::string& directory) override {
+    DIR* stream = ::opendir(directory.c_str());
+    if (stream == nullptr) return PosixError(directory, "list", errno);
+    std::vector<std::string> names;
+    errno = 0;
+    while (const dirent* entry = ::readdir(stream)) {
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") names.emplace_back(name);
+      errno = 0;
+    }
+    const int error = errno;
+    ::closedir(stream);
+    if (error != 0) return PosixError(directory, "list", error);
+    return names;
+  }
+
+  absl::StatusOr<bool> Exists(const std::string& path) override {
+    struct stat information;
+    if (::stat(path.c_str(), &information) == 0) return true;
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    return PosixError(path, "stat", errno);
+  }
+
+  absl::StatusOr<bool> IsDirectory(const std::string& path) override {
+    struct stat information;
+    if (::stat(path.c_str(), &information) == 0) return S_ISDIR(information.st_mode);
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    return PosixError(path, "stat", errno);
+  }
+
+  absl::StatusOr<uint64_t> FileSize(const std::string& path) override {
+    struct stat information;
+    if (::stat(path.c_str(), &information) != 0) return PosixError(path, "stat", errno);
+    if (S_ISDIR(information.st_mode)) return PosixError(path, "file size", EISDIR);
+    return static_cast<uint64_t>(information.st_size);
+  }
+
+  absl::Status SyncDirectory(const std::string& directory) override {
+    WINNOW_ASSIGN_OR_RETURN(const FileDescriptor descriptor,
+                            OpenDescriptor(directory, O_RDONLY | O_DIRECTORY));
+    return SyncDirectoryDescriptor(descriptor.get(), directory);
+  }
+
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) override {
+    return LockPosixFile(path);
+  }
+};
+
+}  // namespace
+
+FileSystem* PosixFileSystem() {
+  // Never destroyed: files may be closed by destructors of other static objects.
+  static FileSystem* const file_system = new PosixFileSystemImplementation;
+  return file_system;
+}
+
+}  // namespace winnow

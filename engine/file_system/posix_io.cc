@@ -1,0 +1,131 @@
+#include "engine/file_system/posix_io.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "engine/base/status.h"
+
+namespace winnow {
+namespace {
+
+// One system call transfers at most this much: below the limit of read(2) and write(2) on Linux.
+constexpr size_t kMaxTransferBytes = size_t{1} << 30;
+
+absl::StatusCode CodeForErrno(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+      return absl::StatusCode::kNotFound;
+    case EEXIST:
+      return absl::StatusCode::kAlreadyExists;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::StatusCode::kPermissionDenied;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return absl::StatusCode::kResourceExhausted;
+    case ENOTDIR:
+    case EISDIR:
+    case ENOTEMPTY:
+    case EINVAL:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EXDEV:
+      return absl::StatusCode::kInvalidArgument;
+    default:
+      return absl::StatusCode::kUnavailable;
+  }
+}
+
+}  // namespace
+
+absl::Status PosixError(std::string_view path, std::string_view action, int error_number) {
+  return absl::Status(CodeForErrno(error_number),
+                      absl::StrCat(ToAbsl(path), ": ", ToAbsl(action), ": ",
+                                   std::generic_category().message(error_number)));
+}
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  if (this != &other) {
+    Close();
+    descriptor_ = std::exchange(other.descriptor_, -1);
+  }
+  return *this;
+}
+
+int FileDescriptor::Close() {
+  if (descriptor_ < 0) return 0;
+  // Never retried: Linux has released the descriptor even when it reports EINTR.
+  const int result = ::close(std::exchange(descriptor_, -1));
+  return result == 0 || errno == EINTR ? 0 : errno;
+}
+
+absl::StatusOr<FileDescriptor> OpenDescriptor(const std::string& path, int flags) {
+  for (;;) {
+    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+    if (descriptor >= 0) return FileDescriptor(descriptor);
+    if (errno != EINTR) return PosixError(path, "open", errno);
+  }
+}
+
+absl::Status WriteFully(int descriptor, const std::string& path, std::string_view data) {
+  while (!data.empty()) {
+    const ssize_t written =
+        ::write(descriptor, data.data(), std::min(data.size(), kMaxTransferBytes));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return PosixError(path, "write", errno);
+    }
+    data.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> ReadFully(int descriptor, const std::string& path, uint64_t offset,
+                                 size_t length, char* buffer) {
+  size_t done = 0;
+  while (done < length) {
+    const ssize_t got =
+        ::pread(descriptor, buffer + done, std::min(length - done, kMaxTransferBytes),
+                static_cast<off_t>(offset + done));
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return PosixError(path, absl::StrCat("read at offset ", offset + done), errno);
+    }
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+absl::Status SyncFileDescriptor(int descriptor, const std::string& path) {
+#ifdef F_FULLFSYNC
+  // On macOS fsync(2) stops at the drive's cache.
+  if (::fcntl(descriptor, F_FULLFSYNC) == 0) return absl::OkStatus();
+  return PosixError(path, "sync", errno);
+#else
+  // fdatasync covers the size and every other piece of metadata needed to read the bytes back. An
+  // interrupted call has synced nothing yet, so repeating it is not believing a second sync.
+  while (::fdatasync(descriptor) != 0) {
+    if (errno != EINTR) return PosixError(path, "sync", errno);
+  }
+  return absl::OkStatus();
+#endif
+}
+
+absl::Status SyncDirectoryDescriptor(int descriptor, const std::string& path) {
+  while (::fsync(descriptor) != 0) {
+    if (errno != EINTR) return PosixError(path, "sync directory", errno);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace winnow

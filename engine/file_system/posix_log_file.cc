@@ -1,0 +1,172 @@
+#include "engine/file_system/posix_log_file.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "engine/base/status.h"
+
+namespace winnow {
+namespace {
+
+// Reservations double from the first to the largest, so that small logs stay small on disk and
+// large ones pay for few system calls.
+constexpr uint64_t kFirstReservationBytes = uint64_t{256} << 10;
+constexpr uint64_t kLargestReservationBytes = uint64_t{4} << 20;
+// Pages made ready at once: one system call instead of sixteen page faults, and short enough not
+// to show as a latency spike.
+constexpr uint64_t kPopulateBytes = uint64_t{64} << 10;
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+uint64_t PageBytes() {
+  static const uint64_t bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+uint64_t RoundUpToPage(uint64_t value) { return (value + PageBytes() - 1) & ~(PageBytes() - 1); }
+uint64_t RoundDownToPage(uint64_t value) { return value & ~(PageBytes() - 1); }
+
+// Returns 0 or an errno value.
+int Reserve(int descriptor, uint64_t offset, uint64_t length) {
+  for (;;) {
+    if (::fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(length)) == 0) {
+      return 0;
+    }
+    if (errno != EINTR) return errno;
+  }
+}
+
+}  // namespace
+
+bool PosixLogFile::Supports(int descriptor) {
+  struct statfs information;
+  if (::fstatfs(descriptor, &information) != 0) return false;
+  const auto type = static_cast<uint32_t>(information.f_type);
+  return type == EXT4_SUPER_MAGIC || type == XFS_SUPER_MAGIC || type == TMPFS_MAGIC;
+}
+
+absl::StatusOr<std::unique_ptr<PosixLogFile>> PosixLogFile::Create(FileDescriptor& descriptor,
+                                                                   const std::string& path) {
+  std::unique_ptr<PosixLogFile> file(new PosixLogFile(path));
+  file->next_reservation_bytes_ = kFirstReservationBytes;
+  WINNOW_RETURN_IF_ERROR(file->MoveWindow(descriptor.get(), 1));
+  file->descriptor_ = std::move(descriptor);
+  return file;
+}
+
+PosixLogFile::~PosixLogFile() {
+  Close().IgnoreError();
+  Unmap();
+}
+
+absl::Status PosixLogFile::Fail(absl::Status status) {
+  first_error_ = std::move(status);
+  ready_end_ = size_;
+  return first_error_;
+}
+
+absl::Status PosixLogFile::CheckWritable() const {
+  if (!first_error_.ok()) return first_error_;
+  if (!descriptor_.is_open()) {
+    return absl::FailedPreconditionError(absl::StrCat(path_, ": file is closed"));
+  }
+  return absl::OkStatus();
+}
+
+void PosixLogFile::Unmap() {
+  if (window_ != nullptr) ::munmap(window_, window_end_ - window_begin_);
+  window_ = nullptr;
+  window_begin_ = window_end_ = ready_end_ = size_;
+}
+
+absl::Status PosixLogFile::MoveWindow(int descriptor, size_t needed) {
+  const uint64_t begin = RoundDownToPage(size_);
+  const uint64_t smallest = RoundUpToPage(size_ + needed) - begin;
+  uint64_t length = std::max(smallest, next_reservation_bytes_);
+  int error = Reserve(descriptor, begin, length);
+  if (error == ENOSPC || error == EDQUOT) {
+    length = smallest;
+    error = Reserve(descriptor, begin, length);
+  }
+  if (error == EOPNOTSUPP || error == ENOSYS || error == ENODEV || error == ESPIPE) {
+    return absl::UnimplementedError(absl::StrCat(path_, ": fallocate is not supported"));
+  }
+  if (error != 0) return PosixError(path_, "reserve space for the log", error);
+  void* mapping = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor,
+                         static_cast<off_t>(begin));
+  if (mapping == MAP_FAILED) return PosixError(path_, "map the log", errno);
+  Unmap();
+  window_ = static_cast<char*>(mapping);
+  window_begin_ = begin;
+  window_end_ = begin + length;
+  ready_end_ = size_;
+  next_reservation_bytes_ = std::min(next_reservation_bytes_ * 2, kLargestReservationBytes);
+  return absl::OkStatus();
+}
+
+absl::Status PosixLogFile::PopulatePages(size_t needed) {
+  const uint64_t begin = RoundDownToPage(size_);
+  const uint64_t end = std::min(
+      window_end_, RoundUpToPage(std::max<uint64_t>(size_ + needed, begin + kPopulateBytes)));
+#ifdef MADV_POPULATE_WRITE
+  // Also turns what would be a SIGBUS at the memcpy into an error. Kernels before 5.14 answer
+  // EINVAL; there the pages come by page faults.
+  while (::madvise(window_ + (begin - window_begin_), end - begin, MADV_POPULATE_WRITE) != 0) {
+    if (errno == EINTR || errno == EAGAIN) continue;
+    if (errno == EINVAL) break;
+    return PosixError(path_, "prepare pages of the log", errno == EFAULT ? EIO : errno);
+  }
+#endif
+  ready_end_ = end;
+  return absl::OkStatus();
+}
+
+absl::Status PosixLogFile::AppendSlowly(std::string_view data) {
+  WINNOW_RETURN_IF_ERROR(CheckWritable());
+  if (data.empty()) return absl::OkStatus();
+  if (size_ + data.size() > window_end_) {
+    if (absl::Status status = MoveWindow(descriptor_.get(), data.size()); !status.ok()) {
+      return Fail(std::move(status));
+    }
+  }
+  if (size_ + data.size() > ready_end_) {
+    if (absl::Status status = PopulatePages(data.size()); !status.ok()) {
+      return Fail(std::move(status));
+    }
+  }
+  std::memcpy(window_ + (size_ - window_begin_), data.data(), data.size());
+  size_ += data.size();
+  return absl::OkStatus();
+}
+
+absl::Status PosixLogFile::Flush() { return CheckWritable(); }
+
+absl::Status PosixLogFile::Sync() {
+  WINNOW_RETURN_IF_ERROR(CheckWritable());
+  // Pages dirtied through a shared mapping are part of what fdatasync writes back.
+  absl::Status status = SyncFileDescriptor(descriptor_.get(), path_);
+  return status.ok() ? status : Fail(std::move(status));
+}
+
+absl::Status PosixLogFile::Close() {
+  if (!descriptor_.is_open()) return absl::OkStatus();
+  absl::Status status = first_error_;
+  Unmap();
+  if (::ftruncate(descriptor_.get(), static_cast<off_t>(size_)) != 0 && status.ok()) {
+    status = PosixError(path_, "cut the log to its size", errno);
+  }
+  const int close_error = descriptor_.Close();
+  if (status.ok() && close_error != 0) status = PosixError(path_, "close", close_error);
+  return status;
+}
+
+}  // namespace winnow

@@ -1,0 +1,71 @@
+#include "engine/file_system/posix_writable_file.h"
+
+#include <cstring>
+
+#include "engine/base/status.h"
+
+namespace winnow {
+
+PosixWritableFile::PosixWritableFile(FileDescriptor descriptor, std::string path,
+                                     size_t buffer_bytes)
+    : path_(std::move(path)),
+      descriptor_(std::move(descriptor)),
+      buffer_bytes_(buffer_bytes),
+      buffer_(buffer_bytes == 0 ? nullptr : std::make_unique<char[]>(buffer_bytes)) {}
+
+PosixWritableFile::~PosixWritableFile() { Close().IgnoreError(); }
+
+absl::Status PosixWritableFile::CheckWritable() const {
+  if (!first_error_.ok()) return first_error_;
+  if (!descriptor_.is_open()) {
+    return absl::FailedPreconditionError(absl::StrCat(path_, ": file is closed"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PosixWritableFile::WriteThrough(std::string_view data) {
+  first_error_ = WriteFully(descriptor_.get(), path_, std::string_view(buffer_.get(), buffered_));
+  if (first_error_.ok()) {
+    buffered_ = 0;
+    first_error_ = WriteFully(descriptor_.get(), path_, data);
+  }
+  return first_error_;
+}
+
+absl::Status PosixWritableFile::Append(std::string_view data) {
+  WINNOW_RETURN_IF_ERROR(CheckWritable());
+  if (data.empty()) return absl::OkStatus();
+  if (data.size() <= buffer_bytes_ - buffered_) {
+    std::memcpy(buffer_.get() + buffered_, data.data(), data.size());
+    buffered_ += data.size();
+  } else if (data.size() >= buffer_bytes_) {
+    WINNOW_RETURN_IF_ERROR(WriteThrough(data));
+  } else {
+    WINNOW_RETURN_IF_ERROR(WriteThrough({}));
+    std::memcpy(buffer_.get(), data.data(), data.size());
+    buffered_ = data.size();
+  }
+  size_ += data.size();
+  return absl::OkStatus();
+}
+
+absl::Status PosixWritableFile::Flush() {
+  WINNOW_RETURN_IF_ERROR(CheckWritable());
+  return WriteThrough({});
+}
+
+absl::Status PosixWritableFile::Sync() {
+  WINNOW_RETURN_IF_ERROR(Flush());
+  first_error_ = SyncFileDescriptor(descriptor_.get(), path_);
+  return first_error_;
+}
+
+absl::Status PosixWritableFile::Close() {
+  if (!descriptor_.is_open()) return absl::OkStatus();
+  absl::Status status = Flush();
+  const int close_error = descriptor_.Close();
+  if (status.ok() && close_error != 0) status = PosixError(path_, "close", close_error);
+  return status;
+}
+
+}  // namespace winnow

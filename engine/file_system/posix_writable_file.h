@@ -1,0 +1,41 @@
+// WritableFile over write(2), with a buffer in front.
+#ifndef WINNOW_ENGINE_FILE_SYSTEM_POSIX_WRITABLE_FILE_H_
+#define WINNOW_ENGINE_FILE_SYSTEM_POSIX_WRITABLE_FILE_H_
+
+#include <memory>
+#include <string>
+
+#include "engine/file_system/posix_io.h"
+#include "winnow/file_system.h"
+
+namespace winnow {
+
+class PosixWritableFile final : public WritableFile {
+ public:
+  // Collects up to `buffer_bytes` between system calls; 0 writes every append through at once.
+  PosixWritableFile(FileDescriptor descriptor, std::string path, size_t buffer_bytes);
+  ~PosixWritableFile() override;
+
+  absl::Status Append(std::string_view data) override;
+  absl::Status Flush() override;
+  absl::Status Sync() override;
+  absl::Status Close() override;
+  uint64_t size() const override { return size_; }
+
+ private:
+  absl::Status CheckWritable() const;
+  // Writes the buffer, then `data`, to the operating system.
+  absl::Status WriteThrough(std::string_view data);
+
+  const std::string path_;
+  FileDescriptor descriptor_;
+  const size_t buffer_bytes_;
+  const std::unique_ptr<char[]> buffer_;
+  size_t buffered_ = 0;
+  uint64_t size_ = 0;
+  absl::Status first_error_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_FILE_SYSTEM_POSIX_WRITABLE_FILE_H_

@@ -1,0 +1,179 @@
+// Winnow: an embedded, ordered key-value store whose SSTables carry membership filters.
+//
+//   auto opened = winnow::DB::Open(winnow::Options(), "/tmp/example");
+//   if (!opened.ok()) return Report(opened.status());
+//   std::unique_ptr<winnow::DB> db = *std::move(opened);
+//   absl::Status written = db->Put(winnow::WriteOptions(), "key", "value");
+//   std::string value;
+//   absl::Status read = db->Get(winnow::ReadOptions(), "key", &value);   // NotFound if absent
+//   absl::Status closed = db->Close();
+//
+// All functions of DB are thread-safe. Keys and values are arbitrary bytes; the empty key is a key.
+// Errors, besides those that each function names:
+//   InvalidArgument     a key, value or batch over the limit (winnow/options.h), or bad options
+//   FailedPrecondition  the database is closed, read-only, or stopped by an earlier error
+//   DataLoss            bytes on disk are damaged: the message names file, offset and reason
+//   Unavailable         the file system failed; ResourceExhausted: disk full, no descriptors
+#ifndef WINNOW_DB_H_
+#define WINNOW_DB_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "winnow/explain.h"
+#include "winnow/iterator.h"
+#include "winnow/options.h"
+#include "winnow/pinned_value.h"
+#include "winnow/statistics.h"
+#include "winnow/write_batch.h"
+
+namespace winnow {
+
+// A column family of an open database: a key space with its own memtables, SSTables, filter and
+// compression, sharing the write-ahead log. Owned by the DB and valid until it is closed; after a
+// drop, calls with it fail with FailedPrecondition.
+class ColumnFamily {
+ public:
+  virtual std::string_view name() const = 0;
+  virtual uint32_t id() const = 0;
+
+ protected:
+  virtual ~ColumnFamily() = default;
+};
+
+// A frozen view, made by DB::GetSnapshot and given back with DB::ReleaseSnapshot.
+class Snapshot {
+ public:
+  virtual uint64_t sequence() const = 0;
+
+ protected:
+  virtual ~Snapshot() = default;
+};
+
+class DB {
+ public:
+  // Opens or creates the database in directory `path` and recovers what the write-ahead log holds.
+  // NotFound: missing and create_if_missing is false. AlreadyExists: error_if_exists.
+  // FailedPrecondition: another process (named by its id) or this one has it open, another
+  // comparator, or a newer format version. InvalidArgument: options, or the path is a file.
+  static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, const std::string& path);
+
+  // Names of the column families of a closed or open database, "default" first.
+  static absl::StatusOr<std::vector<std::string>> ListColumnFamilies(const Options& options,
+                                                                     const std::string& path);
+
+  // Removes the database and nothing else: files that are not Winnow's stay, and then the
+  // directory. A missing database is no error. FailedPrecondition while it is open.
+  static absl::Status Destroy(const Options& options, const std::string& path);
+
+  virtual ~DB() = default;  // closes; use Close to learn of errors
+
+  // Stops background work, syncs and ends the log, releases the lock. Returns the first error that
+  // was not reported before. Iterators and pinned values must be gone. A second call returns OK.
+  virtual absl::Status Close() = 0;
+
+  // --- Writing ---
+  virtual absl::Status Put(const WriteOptions& options, ColumnFamily* family, std::string_view key,
+                           std::string_view value) = 0;
+  virtual absl::Status Delete(const WriteOptions& options, ColumnFamily* family,
+                              std::string_view key) = 0;
+  // Applies the whole batch or nothing. After an I/O error the outcome is unknown until the
+  // database has been reopened; it is then either whole or absent.
+  virtual absl::Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
+
+  // --- Reading ---
+  // NotFound where the key is absent. `*value` is untouched then.
+  virtual absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
+                           std::string* value) = 0;
+  // The same without copying from the block cache.
+  virtual absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
+                           PinnedValue* value) = 0;
+  // One status and value for each key, as Get would give; all as of one moment. The spans have
+  // equal sizes. Filters are probed in batches.
+  virtual void MultiGet(const ReadOptions& options, ColumnFamily* family,
+                        std::span<const std::string_view> keys, std::span<PinnedValue> values,
+                        std::span<absl::Status> statuses) = 0;
+  // Asks memtables and filters only; no I/O. Never false for a key that is there; true for an
+  // absent key at the filters' false-positive rate, and for deleted keys.
+  virtual bool MayExist(const ReadOptions& options, ColumnFamily* family, std::string_view key) = 0;
+  // Exact; the value is not copied.
+  virtual absl::StatusOr<bool> Exists(const ReadOptions& options, ColumnFamily* family,
+                                      std::string_view key) = 0;
+  // Never null; an error shows in its status().
+  virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options,
+                                                ColumnFamily* family) = 0;
+
+  // The present moment, for reads until it is released.
+  virtual const Snapshot* GetSnapshot() = 0;
+  virtual void ReleaseSnapshot(const Snapshot* snapshot) = 0;
+
+  // --- Column families ---
+  virtual ColumnFamily* DefaultColumnFamily() = 0;
+  // AlreadyExists; InvalidArgument for an empty name or one of over 255 bytes.
+  virtual absl::StatusOr<ColumnFamily*> CreateColumnFamily(const ColumnFamilyOptions& options,
+                                                           std::string_view name) = 0;
+  // NotFound.
+  virtual absl::StatusOr<ColumnFamily*> FindColumnFamily(std::string_view name) = 0;
+  // Its data is unreachable at once; files go when the last reader has. Not "default".
+  virtual absl::Status DropColumnFamily(ColumnFamily* family) = 0;
+  virtual std::vector<ColumnFamily*> ColumnFamilies() = 0;
+  // Sets filter spec and filter key for SSTables written from now on; existing files keep theirs
+  // and go on being asked correctly. Recorded. Empty text leaves that part unchanged.
+  virtual absl::Status SetFilter(ColumnFamily* family, std::string_view filter,
+                                 std::string_view filter_key) = 0;
+
+  // --- Maintenance ---
+  // Writes all memtables of the family to SSTables and waits.
+  virtual absl::Status Flush(ColumnFamily* family) = 0;
+  // Flushes, then compacts every file that overlaps [begin, end] down to the last level that holds
+  // data, rewriting each; unset ends mean the first and last key. Waits.
+  virtual absl::Status CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
+                                    std::optional<std::string_view> end) = 0;
+  // Waits until no flush or compaction is running or due.
+  virtual absl::Status WaitForBackgroundWork() = 0;
+
+  // --- Looking inside ---
+  // NotFound for an unknown property. "winnow.stats", "winnow.filter-stats", "winnow.levels",
+  // "winnow.sstables": tables for people; the same names with "-json" for machines.
+  // Numbers: "winnow.num-files-at-level<N>", "winnow.estimate-num-keys",
+  // "winnow.approximate-memory-usage", "winnow.filter-memory", "winnow.index-memory",
+  // "winnow.memtable-memory", "winnow.block-cache-usage", "winnow.last-sequence",
+  // "winnow.background-error" (text, empty if none), "winnow.filter", "winnow.filter-key".
+  virtual absl::StatusOr<std::string> GetProperty(ColumnFamily* family, std::string_view name) = 0;
+  static std::vector<std::string_view> PropertyNames();
+  virtual Statistics GetStatistics() = 0;
+  // How a Get of `key` goes: each memtable and candidate file, its filter's answer, its block's.
+  // Counted in no statistics.
+  virtual absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) = 0;
+  // Reads every block of every live SSTable and checks checksums, key order, filters against keys
+  // and counts. One entry for each problem found; empty means sound.
+  virtual std::vector<std::string> Verify() = 0;
+
+  // --- The same calls for the default column family ---
+  absl::Status Put(const WriteOptions& options, std::string_view key, std::string_view value) {
+    return Put(options, DefaultColumnFamily(), key, value);
+  }
+  absl::Status Delete(const WriteOptions& options, std::string_view key) {
+    return Delete(options, DefaultColumnFamily(), key);
+  }
+  absl::Status Get(const ReadOptions& options, std::string_view key, std::string* value) {
+    return Get(options, DefaultColumnFamily(), key, value);
+  }
+  absl::Status Get(const ReadOptions& options, std::string_view key, PinnedValue* value) {
+    return Get(options, DefaultColumnFamily(), key, value);
+  }
+  std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) {
+    return NewIterator(options, DefaultColumnFamily());
+  }
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_DB_H_

@@ -1,0 +1,41 @@
+// Why a look-up went the way it did.
+#ifndef WINNOW_EXPLAIN_H_
+#define WINNOW_EXPLAIN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace winnow {
+
+// One place that could have held the key, in the order in which a Get asks them.
+struct ExplainStep {
+  enum class Source { kMemtable, kImmutableMemtable, kSstable };
+  enum class FilterAnswer { kNoFilter, kUnusable, kNo, kMaybe };
+  enum class Answer { kNotAsked, kAbsent, kValue, kDeleted, kError };
+
+  Source source = Source::kSstable;
+  int level = -1;            // SSTables only
+  uint64_t file_number = 0;  // SSTables only
+  std::string file_name;     // SSTables only
+  std::string filter;        // spec text of the file's filter
+  FilterAnswer filter_answer = FilterAnswer::kNoFilter;
+  Answer answer = Answer::kNotAsked;  // what memtable or block said; kNotAsked after "no"
+  bool false_positive = false;        // filter said maybe, block said absent
+  uint64_t sequence = 0;              // of the version found
+  std::string detail;                 // an error, or why a filter was not usable
+};
+
+struct KeyExplanation {
+  std::string filter_key;  // the part of the key that filters are asked for
+  uint64_t key_hash = 0;   // its hash under the database's seed
+  bool found = false;
+  std::vector<ExplainStep> steps;
+
+  std::string ToString() const;  // an aligned table for people
+  std::string ToJson() const;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_EXPLAIN_H_

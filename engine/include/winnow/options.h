@@ -1,0 +1,177 @@
+// Everything that can be set about a database, its column families, and single reads and writes.
+//
+// Each field says its unit, default, range and effect. All are checked once, at open; the error
+// names the field, its value and the range. Every field also has a text form (SetOption), the same
+// on the command line and in other languages.
+#ifndef WINNOW_OPTIONS_H_
+#define WINNOW_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "winnow/cache.h"
+#include "winnow/comparator.h"
+#include "winnow/compression.h"
+
+namespace winnow {
+
+class FileSystem;
+class Snapshot;
+
+// Limits that no option changes.
+inline constexpr size_t kMaxKeyBytes = size_t{1} << 20;          // 1 MiB
+inline constexpr size_t kMaxValueBytes = size_t{1} << 30;        // 1 GiB
+inline constexpr size_t kMaxBatchBytes = (size_t{1} << 31) - 1;  // of one WriteBatch
+inline constexpr int kNumLevels = 7;
+
+// Settings of one column family. All but the comparator may be changed when the database is opened
+// again; existing SSTables keep what they were written with until they are compacted.
+struct ColumnFamilyOptions {
+  // The order of keys. Its name is recorded; opening with another one is refused. Must outlive the
+  // database. Default: bytewise.
+  const Comparator* comparator = BytewiseComparator();
+
+  // The membership filter of each SSTable: "kind[:amount]", the amount as bits per key ("10") or as
+  // a wanted false-positive rate ("1%"); "none" for no filter. Kinds: blocked_bloom, bloom, cuckoo.
+  // Empty: what the column family was last opened with, "blocked_bloom:10" for a new one.
+  // Changeable on a live database with DB::SetFilter.
+  std::string filter;
+
+  // The part of a key that is hashed into the filter: "whole", "prefix:N" (the first N bytes),
+  // "delimiter:C" or "delimiter:C:K" (up to and including the K-th byte C). Anything but "whole"
+  // also lets iterators that are bounded inside one prefix skip files, and needs the bytewise
+  // comparator. Empty: as recorded, "whole" for a new column family. Changeable with DB::SetFilter.
+  std::string filter_key;
+
+  // Compression of SSTable blocks. Default: lz4.
+  Compression compression = Compression::kLz4;
+  // Compression for level 0, 1, ...; the last entry serves all deeper levels. Empty (default): the
+  // field above serves every level. At most kNumLevels entries.
+  std::vector<Compression> compression_per_level;
+  // zstd's level, 1-22. Default 3; without effect on other kinds.
+  int zstd_level = 3;
+
+  // Bytes of keys and values collected in memory before they are flushed to an SSTable.
+  // Default 64 MiB, range 64 KiB - 16 GiB. Larger: fewer compactions, longer recovery.
+  size_t write_buffer_bytes = size_t{64} << 20;
+  // Memtables held at most, the active one included, before writes wait for a flush. Default 3,
+  // range 2 - 64. Memory for writes is at most this times write_buffer_bytes.
+  int max_write_buffers = 3;
+  // Bytes of the memtable's own filter, as a share of write_buffer_bytes. Default 0.02, range
+  // 0 (none) - 0.25.
+  double memtable_filter_ratio = 0.02;
+
+  // Uncompressed bytes of a data block. Default 4 KiB, range 256 B - 16 MiB. Larger: smaller index,
+  // better compression, more bytes read for one key.
+  size_t block_bytes = 4096;
+  // Keys between two restart points of a block. Default 16, range 1 - 1024.
+  int block_restart_interval = 16;
+
+  // Size at which a compaction starts its next SSTable. Default 64 MiB, range 64 KiB - 64 GiB.
+  size_t target_file_bytes = size_t{64} << 20;
+  // Level-0 files that start a compaction. Default 4, range 1 - 256.
+  int level0_compaction_trigger = 4;
+  // Level-0 files at which writes are delayed and at which they wait. Defaults 20 and 36; trigger
+  // <= slowdown <= stop.
+  int level0_slowdown_trigger = 20;
+  int level0_stop_trigger = 36;
+  // Target bytes of the first level below level 0. Default 256 MiB, range 64 KiB - 16 TiB.
+  uint64_t level_base_bytes = uint64_t{256} << 20;
+  // Each further level's target is this many times larger. Default 10, range 2 - 100.
+  double level_size_multiplier = 10;
+  // True: files are compacted only by CompactRange. Default false.
+  bool disable_auto_compactions = false;
+};
+
+// What to do with damage in the middle of a write-ahead log. A torn last record is always normal.
+enum class RecoveryMode {
+  kStrict,       // refuse to open
+  kPointInTime,  // replay up to the damage, report what follows (default)
+  kSalvage,      // skip damaged records, report each
+};
+
+// Settings of a database; the column family fields are those of "default", and of every family that
+// `column_families` does not name.
+struct Options : ColumnFamilyOptions {
+  // Sizes every buffer and cache from two numbers: memory the database may use (at least 16 MiB)
+  // and threads of the machine it may keep busy (at least 1). A third of the memory goes to
+  // memtables, the rest to the block cache after a share for filters and indexes.
+  static Options ForMemory(size_t memory_bytes, int threads);
+
+  // Create the database if it is missing. Default true.
+  bool create_if_missing = true;
+  // Refuse to open a database that exists. Default false.
+  bool error_if_exists = false;
+  // Open without any right to change: writes fail, nothing on disk is touched, no lock is taken;
+  // the write-ahead log is replayed into memory only. Default false.
+  bool read_only = false;
+
+  // Settings of column families by name, for those that differ from the fields above. Families
+  // that exist but are not named here open with the inherited fields and their recorded filter.
+  // A family with a custom comparator must be named. "default" may not be.
+  std::map<std::string, ColumnFamilyOptions> column_families;
+
+  // Where files live. Must outlive the database. Null (default): the operating system's.
+  FileSystem* file_system = nullptr;
+
+  // Blocks kept in memory. Null (default): a cache of block_cache_bytes of its own.
+  std::shared_ptr<BlockCache> block_cache;
+  // Default 32 MiB; ignored where block_cache is set. 0: nothing is cached.
+  size_t block_cache_bytes = size_t{32} << 20;
+
+  // Threads for flushes and compactions together. Default 2, range 1 - 64. One is always free for
+  // flushes if there are two or more.
+  int background_threads = 2;
+
+  // What to do with a damaged write-ahead log. Default point_in_time.
+  RecoveryMode recovery_mode = RecoveryMode::kPointInTime;
+
+  // Write-ahead log bytes after which the column families that hold the oldest log back are
+  // flushed. Default 1 GiB, range 1 MiB - 1 TiB.
+  uint64_t max_log_bytes = uint64_t{1} << 30;
+
+  // Verify the checksum of every block that compactions read. Default true.
+  bool verify_compaction_checksums = true;
+};
+
+// The number of distinct option fields above, and their names, as SetOption takes them.
+std::vector<std::string_view> OptionNames();
+
+// Sets one field from text: SetOption(&options, "filter", "cuckoo:1%"). Sizes take suffixes K, M,
+// G, T (powers of 1024), booleans true/false/1/0. InvalidArgument: unknown name (the nearest one is
+// suggested) or text that does not parse. Ranges are checked at open.
+absl::Status SetOption(Options* options, std::string_view name, std::string_view value);
+
+// Checks every field and combination; DB::Open calls it. InvalidArgument names the field.
+absl::Status ValidateOptions(const Options& options);
+
+struct ReadOptions {
+  // Read as of this snapshot (must belong to the database and not be released). Null: newest.
+  const Snapshot* snapshot = nullptr;
+  // Keep blocks that this read loads in the block cache. Default true; large scans set false.
+  bool fill_cache = true;
+  // Verify the checksum of each block loaded. Default true.
+  bool verify_checksums = true;
+  // Iterators: keys outside [lower_bound, upper_bound) do not exist. The bytes are copied.
+  std::optional<std::string> lower_bound;
+  std::optional<std::string> upper_bound;
+};
+
+struct WriteOptions {
+  // Return only when the write survives a power failure. Default false: it survives the process
+  // being killed, and a power failure may lose a suffix of unsynced writes, never a hole.
+  bool sync = false;
+  // Do not write the log: the write is lost unless its memtable is flushed first. Default false.
+  bool disable_wal = false;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_OPTIONS_H_

@@ -1,0 +1,64 @@
+// A group of updates that is applied whole or not at all.
+#ifndef WINNOW_WRITE_BATCH_H_
+#define WINNOW_WRITE_BATCH_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace winnow {
+
+class ColumnFamily;
+
+// Not thread-safe; used once or many times (Write does not change it). Later updates of the same
+// key win. Keys and values are copied.
+class WriteBatch {
+ public:
+  WriteBatch();
+
+  // Into the default column family, or into the one given. Limits (kMaxKeyBytes, kMaxValueBytes,
+  // kMaxBatchBytes) are checked by DB::Write, which then refuses the whole batch.
+  void Put(std::string_view key, std::string_view value);
+  void Put(const ColumnFamily* family, std::string_view key, std::string_view value);
+  void Delete(std::string_view key);
+  void Delete(const ColumnFamily* family, std::string_view key);
+
+  // Appends the updates of `other` after those of this batch.
+  void Append(const WriteBatch& other);
+  void Clear();
+
+  uint32_t num_updates() const;
+  size_t size_bytes() const { return encoded_.size(); }
+
+  // Calls back for each update in order; stops at the first error and returns it. DataLoss if the
+  // bytes are no batch (only possible for FromEncoded).
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    virtual absl::Status Put(uint32_t column_family_id, std::string_view key,
+                             std::string_view value) = 0;
+    virtual absl::Status Delete(uint32_t column_family_id, std::string_view key) = 0;
+  };
+  absl::Status ForEach(Handler& handler) const;
+
+  // The stored form (engine/db/FORMAT.md), and a batch made from it; its content is checked when
+  // it is used.
+  std::string_view encoded() const { return encoded_; }
+  static WriteBatch FromEncoded(std::string_view encoded);
+
+ private:
+  friend class WriteBatchAccess;
+  void AppendUpdate(uint8_t type, uint32_t family_id, std::string_view key,
+                    const std::string_view* value);
+
+  std::string encoded_;
+  size_t largest_key_bytes_ = 0;
+  size_t largest_value_bytes_ = 0;
+  bool is_plain_ = true;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_WRITE_BATCH_H_

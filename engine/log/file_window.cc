@@ -1,0 +1,45 @@
+#include "engine/log/file_window.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "engine/base/status.h"
+
+namespace winnow {
+
+absl::StatusOr<std::string_view> FileWindow::Load(uint64_t offset, size_t length) {
+  const size_t wanted = static_cast<size_t>(
+      std::min<uint64_t>(std::max(length, read_bytes_), file_->size() - offset));
+  std::string_view kept;
+  if (offset >= begin_ && offset < begin_ + filled_) {
+    kept = std::string_view(buffer_.get() + (offset - begin_), begin_ + filled_ - offset);
+  }
+  if (wanted > capacity_) {
+    std::unique_ptr<char[]> larger(new (std::nothrow) char[wanted]);
+    if (larger == nullptr) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path_, ": at offset ", offset, ": no memory for ", wanted, " bytes"));
+    }
+    std::copy(kept.begin(), kept.end(), larger.get());
+    buffer_ = std::move(larger);
+    capacity_ = wanted;
+  } else if (!kept.empty()) {
+    std::memmove(buffer_.get(), kept.data(), kept.size());
+  }
+  begin_ = offset;
+  filled_ = kept.size();
+
+  const size_t missing = wanted - filled_;
+  WINNOW_ASSIGN_OR_RETURN(const size_t got,
+                          file_->Read(offset + filled_, missing, buffer_.get() + filled_));
+  filled_ += got;
+  if (filled_ < length) {
+    // Not the end of the log: the file had these bytes when it was opened.
+    return absl::UnavailableError(absl::StrCat(path_, ": at offset ", offset + filled_,
+                                               ": file became shorter while it was read"));
+  }
+  return std::string_view(buffer_.get(), length);
+}
+
+}  // namespace winnow

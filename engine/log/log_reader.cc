@@ -1,0 +1,194 @@
+#include "engine/log/log_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/coding.h"
+#include "engine/base/status.h"
+
+namespace winnow {
+namespace {
+
+constexpr size_t kReadBytes = size_t{256} << 10;
+constexpr size_t kCandidateReadBytes = size_t{4} << 10;
+
+// How many bytes may be checksummed in search of records, for each byte of the file. A hostile
+// file could otherwise hold a plausible header at every offset and make the search quadratic.
+constexpr uint64_t kScanBudgetFactor = 16;
+
+}  // namespace
+
+LogReader::LogReader(std::unique_ptr<RandomAccessFile> file, std::string path, uint64_t log_number,
+                     LogRecoveryMode mode)
+    : path_(std::move(path)),
+      log_number_(log_number),
+      mode_(mode),
+      file_(std::move(file)),
+      window_(file_.get(), path_, kReadBytes),
+      scan_window_(file_.get(), path_, kReadBytes),
+      candidate_window_(file_.get(), path_, kCandidateReadBytes),
+      scan_budget_bytes_(kScanBudgetFactor * file_->size()) {}
+
+absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(FileSystem& file_system,
+                                                           const std::string& path,
+                                                           uint64_t log_number,
+                                                           LogRecoveryMode mode) {
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file,
+                          file_system.OpenRandomAccess(path));
+  file->Hint(RandomAccessFile::AccessPattern::kSequential);
+  std::unique_ptr<LogReader> reader(new LogReader(std::move(file), path, log_number, mode));
+  WINNOW_RETURN_IF_ERROR(reader->ReadFileHeader());
+  return reader;
+}
+
+absl::Status LogReader::ReadFileHeader() {
+  const size_t available =
+      static_cast<size_t>(std::min<uint64_t>(file_size(), kLogFileHeaderBytes));
+  WINNOW_ASSIGN_OR_RETURN(const std::string_view header, window_.At(0, available));
+  const absl::StatusOr<uint64_t> stated_number = DecodeLogFileHeader(header);
+  if (absl::IsDataLoss(stated_number.status())) {
+    return HandleBadBytes(ToStd(stated_number.status().message())).status();
+  }
+  if (!stated_number.ok()) return WithContext(stated_number.status(), path_);
+  if (*stated_number != log_number_) {
+    return CorruptionError(path_, 0,
+                           ToStd(absl::StrCat("this is log ", *stated_number, " where log ",
+                                              log_number_, " is expected")));
+  }
+  position_ = end_.offset = kLogFileHeaderBytes;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> LogReader::Read(std::string_view* payload, uint64_t* offset) {
+  if (!error_.ok()) return error_;
+  if (finished_) return false;
+  absl::StatusOr<bool> result = ReadNext(payload, offset);
+  if (!result.ok()) error_ = result.status();
+  return result;
+}
+
+absl::StatusOr<bool> LogReader::ReadNext(std::string_view* payload, uint64_t* offset) {
+  for (;;) {
+    std::string_view reason = "bytes follow the marker of a clean close";
+    if (!closed_cleanly_) {
+      LogRecordHeader header;
+      WINNOW_ASSIGN_OR_RETURN(const char* why_not,
+                              ParseRecordAt(window_, position_, &header, payload));
+      if (why_not == nullptr) {
+        if (offset != nullptr) *offset = position_;
+        position_ += header.record_bytes();
+        end_.offset = position_;
+        if (header.type == static_cast<uint8_t>(LogRecordType::kData)) return true;
+        closed_cleanly_ = true;
+        continue;
+      }
+      reason = why_not;
+    }
+    WINNOW_ASSIGN_OR_RETURN(const bool resumed, HandleBadBytes(reason));
+    if (!resumed) return false;
+  }
+}
+
+absl::StatusOr<const char*> LogReader::ParseRecordAt(FileWindow& window, uint64_t offset,
+                                                     LogRecordHeader* header,
+                                                     std::string_view* payload) {
+  const uint64_t available = file_size() - offset;
+  if (available < kLogRecordHeaderBytes) return "record header reaches beyond the end of the file";
+  WINNOW_ASSIGN_OR_RETURN(const std::string_view header_bytes,
+                          window.At(offset, kLogRecordHeaderBytes));
+  *header = DecodeLogRecordHeader(header_bytes);
+  if (const char* why_not = WhyLogRecordHeaderIsWrong(*header, log_number_, available)) {
+    return why_not;
+  }
+  WINNOW_ASSIGN_OR_RETURN(const std::string_view record,
+                          window.At(offset, static_cast<size_t>(header->record_bytes())));
+  if (!LogRecordChecksumIsRight(record, log_number_, offset)) {
+    return "checksum of the record does not match";
+  }
+  *payload = record.substr(kLogRecordHeaderBytes);
+  return nullptr;
+}
+
+absl::StatusOr<bool> LogReader::HandleBadBytes(std::string_view reason) {
+  WINNOW_ASSIGN_OR_RETURN(const uint64_t content_end, FindContentEnd());
+  if (content_end == position_) {
+    Finish(closed_cleanly_ ? LogEnd::Kind::kCleanClose : LogEnd::Kind::kUnclosed, content_end, {});
+    return false;
+  }
+  WINNOW_ASSIGN_OR_RETURN(const uint64_t next_record, FindRecord(content_end));
+  const bool records_follow = next_record != kNoRecord;
+  if (!records_follow && !closed_cleanly_) {
+    Finish(LogEnd::Kind::kTornTail, content_end, reason);
+    return false;
+  }
+  if (mode_ == LogRecoveryMode::kStrict) {
+    std::string text(reason);
+    if (records_follow) absl::StrAppend(&text, "; valid records follow at offset ", next_record);
+    return CorruptionError(path_, position_, text);
+  }
+  if (mode_ == LogRecoveryMode::kSalvage) {
+    const uint64_t skip_end = records_follow ? next_record : content_end;
+    end_.skipped.push_back({position_, skip_end - position_, std::string(reason)});
+    end_.bytes_dropped += skip_end - position_;
+    position_ = skip_end;
+    closed_cleanly_ = false;
+    if (!records_follow) Finish(LogEnd::Kind::kDamaged, skip_end, reason);
+    return records_follow;
+  }
+  end_.valid_records_follow = records_follow;
+  Finish(LogEnd::Kind::kDamaged, content_end, reason);
+  return false;
+}
+
+void LogReader::Finish(LogEnd::Kind kind, uint64_t content_end, std::string_view reason) {
+  finished_ = true;
+  end_.kind = kind;
+  end_.reason = std::string(reason);
+  end_.bytes_dropped += content_end - position_;
+}
+
+// Returns one past the last byte behind position_ that is not zero; position_ if all are zero.
+absl::StatusOr<uint64_t> LogReader::FindContentEnd() {
+  uint64_t content_end = position_;
+  for (uint64_t offset = position_; offset < file_size();) {
+    const size_t length = static_cast<size_t>(std::min<uint64_t>(kReadBytes, file_size() - offset));
+    WINNOW_ASSIGN_OR_RETURN(const std::string_view bytes, scan_window_.At(offset, length));
+    const size_t last = bytes.find_last_not_of('\0');
+    if (last != std::string_view::npos) content_end = offset + last + 1;
+    offset += length;
+  }
+  return content_end;
+}
+
+// Returns the offset of the first valid record of this log behind position_ (at position_, after
+// a clean close), or kNoRecord. Only a record's end may be zeros, so it starts before content_end.
+absl::StatusOr<uint64_t> LogReader::FindRecord(uint64_t content_end) {
+  uint64_t offset = closed_cleanly_ ? position_ : position_ + 1;
+  while (offset < content_end && file_size() - offset >= kLogRecordHeaderBytes) {
+    const size_t length = static_cast<size_t>(std::min<uint64_t>(kReadBytes, file_size() - offset));
+    WINNOW_ASSIGN_OR_RETURN(const std::string_view bytes, scan_window_.At(offset, length));
+    for (size_t i = 0; i + kLogRecordHeaderBytes <= length && offset + i < content_end; i++) {
+      if (DecodeFixed32(bytes.data() + i + 8) != static_cast<uint32_t>(log_number_)) continue;
+      WINNOW_ASSIGN_OR_RETURN(const bool valid, CandidateIsRecord(offset + i, bytes.substr(i)));
+      if (valid) return offset + i;
+    }
+    if (length < kLogRecordHeaderBytes) break;
+    offset += length - kLogRecordHeaderBytes + 1;
+  }
+  return kNoRecord;
+}
+
+absl::StatusOr<bool> LogReader::CandidateIsRecord(uint64_t offset, std::string_view header_bytes) {
+  LogRecordHeader header = DecodeLogRecordHeader(header_bytes);
+  if (WhyLogRecordHeaderIsWrong(header, log_number_, file_size() - offset) != nullptr ||
+      header.record_bytes() > scan_budget_bytes_) {
+    return false;
+  }
+  scan_budget_bytes_ -= header.record_bytes();
+  std::string_view payload;
+  WINNOW_ASSIGN_OR_RETURN(const char* why_not,
+                          ParseRecordAt(candidate_window_, offset, &header, &payload));
+  return why_not == nullptr;
+}
+
+}  // namespace winnow

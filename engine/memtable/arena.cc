@@ -1,0 +1,77 @@
+#include "engine/memtable/arena.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace winnow {
+
+namespace {
+
+constexpr size_t kSmallestChunkBytes = size_t{16} << 10;
+
+size_t ChunkBytesFor(size_t expected_bytes) {
+  const size_t wanted = std::bit_floor(std::max<size_t>(expected_bytes / 16, 1));
+  return std::clamp(wanted, kSmallestChunkBytes, Arena::kHugePageBytes);
+}
+
+size_t AlignmentFor(size_t bytes) {
+  return bytes >= Arena::kHugePageBytes ? Arena::kHugePageBytes : alignof(std::max_align_t);
+}
+
+}  // namespace
+
+Arena::Arena(size_t expected_bytes)
+    : chunk_bytes_(ChunkBytesFor(expected_bytes)), current_(nullptr) {
+  MutexLock lock(&mutex_);
+  current_.store(NewChunk(chunk_bytes_), std::memory_order_release);
+}
+
+Arena::~Arena() {
+  MutexLock lock(&mutex_);
+  for (Chunk* chunk : chunks_) {
+    ::operator delete(chunk->data, std::align_val_t(AlignmentFor(chunk->bytes)));
+    delete chunk;
+  }
+}
+
+Arena::Chunk* Arena::NewChunk(size_t bytes) {
+  const size_t alignment = AlignmentFor(bytes);
+  auto* chunk = new Chunk;
+  chunk->data = static_cast<char*>(::operator new(bytes, std::align_val_t(alignment)));
+  chunk->bytes = bytes;
+  if (bytes >= kHugePageBytes) madvise(chunk->data, bytes, MADV_HUGEPAGE);  // only a hint
+  chunks_.push_back(chunk);
+  memory_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  return chunk;
+}
+
+char* Arena::Allocate(size_t bytes) {
+  bytes = (bytes + 7) & ~size_t{7};
+  if (bytes > chunk_bytes_ / 4) return AllocateSlow(bytes);  // do not use up the shared chunk
+  // Acquire pairs with the release that published the chunk, so that its fields are visible.
+  Chunk* chunk = current_.load(std::memory_order_acquire);
+  const size_t start = chunk->used.fetch_add(bytes, std::memory_order_relaxed);
+  if (start + bytes <= chunk->bytes) return chunk->data + start;
+  return AllocateSlow(bytes);
+}
+
+char* Arena::AllocateSlow(size_t bytes) {
+  MutexLock lock(&mutex_);
+  if (bytes > chunk_bytes_ / 4) {  // a chunk of its own, so that the current one is not wasted
+    return NewChunk(bytes)->data;
+  }
+  // Another thread may have replaced the chunk while this one waited for the lock.
+  Chunk* chunk = current_.load(std::memory_order_relaxed);
+  size_t start = chunk->used.fetch_add(bytes, std::memory_order_relaxed);
+  if (start + bytes > chunk->bytes) {
+    chunk = NewChunk(chunk_bytes_);
+    start = chunk->used.fetch_add(bytes, std::memory_order_relaxed);
+    current_.store(chunk, std::memory_order_release);
+  }
+  return chunk->data + start;
+}
+
+}  // namespace winnow

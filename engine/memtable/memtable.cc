@@ -1,0 +1,81 @@
+#include "engine/memtable/memtable.h"
+
+namespace winnow {
+
+namespace {
+
+class MemtableIterator final : public InternalIterator {
+ public:
+  MemtableIterator(const SkipList& list, const InternalKeyComparator& comparator)
+      : list_(list), comparator_(comparator) {}
+
+  bool Valid() const override { return node_ != nullptr; }
+  void SeekToFirst() override { node_ = list_.First(); }
+  void SeekToLast() override { node_ = list_.Last(); }
+  void Seek(std::string_view internal_key) override {
+    node_ = list_.FindGreaterOrEqual(UserKey(internal_key), Trailer(internal_key));
+  }
+  void SeekForPrev(std::string_view internal_key) override {
+    Seek(internal_key);
+    if (node_ == nullptr) {
+      SeekToLast();
+    } else if (comparator_.Compare(node_->internal_key(), internal_key) > 0) {
+      Prev();
+    }
+  }
+  void Next() override { node_ = SkipList::Next(node_); }
+  void Prev() override {
+    const std::string_view key = node_->internal_key();
+    node_ = list_.FindLess(UserKey(key), Trailer(key));
+  }
+  std::string_view key() const override { return node_->internal_key(); }
+  std::string_view value() const override { return node_->value(); }
+  absl::Status status() const override { return absl::OkStatus(); }
+
+ private:
+  const SkipList& list_;
+  const InternalKeyComparator& comparator_;
+  const SkipList::Node* node_ = nullptr;
+};
+
+}  // namespace
+
+Memtable::Memtable(const InternalKeyComparator& comparator, size_t expected_bytes,
+                   size_t filter_bytes, uint64_t log_number)
+    : comparator_(comparator),
+      log_number_(log_number),
+      arena_(expected_bytes),
+      list_(comparator_, &arena_) {
+  if (filter_bytes > 0) filter_ = std::make_unique<filter::ConcurrentBlockedBloom>(filter_bytes);
+}
+
+void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view user_key,
+                   std::string_view value, uint64_t whole_key_hash) {
+  // The filter first: a reader that can see the entry must find its bits set. The entry becomes
+  // visible with a release store later (the visible sequence), so relaxed bits suffice.
+  if (filter_ != nullptr) {
+    filter_->Prefetch(whole_key_hash);
+    filter_->Add(whole_key_hash);
+  }
+  list_.Insert(user_key, PackTrailer(sequence, type), value);
+  if (type == EntryType::kDelete) num_deletions_.fetch_add(1, std::memory_order_relaxed);
+  // Release: whoever sees the count non-zero may look.
+  num_entries_.fetch_add(1, std::memory_order_release);
+}
+
+const SkipList::Node* Memtable::Find(std::string_view user_key, SequenceNumber snapshot) const {
+  const SkipList::Node* node =
+      list_.FindGreaterOrEqual(user_key, PackTrailer(snapshot, kEntryTypeForSeek));
+  if (node == nullptr) return nullptr;
+  return comparator_.CompareUserKeys(UserKey(node->internal_key()), user_key) == 0 ? node : nullptr;
+}
+
+std::unique_ptr<InternalIterator> Memtable::NewIterator() const {
+  return std::make_unique<MemtableIterator>(list_, comparator_);
+}
+
+size_t Memtable::memory_bytes() const {
+  return arena_.memory_bytes() + (filter_ == nullptr ? 0 : filter_->memory_bytes());
+}
+
+}  // namespace winnow

@@ -1,0 +1,151 @@
+#include "engine/sstable/block_compression.h"
+
+#include <lz4.h>
+#include <snappy.h>
+#include <zstd.h>
+
+#include <limits>
+#include <memory>
+
+#include "engine/base/coding.h"
+#include "engine/base/status.h"
+#include "engine/sstable/format.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr size_t kLengthBytes = 4;
+static_assert(kMaxBlockContentsBytes <= std::numeric_limits<uint32_t>::max());
+static_assert(kMaxBlockContentsBytes <= LZ4_MAX_INPUT_SIZE);
+
+struct FreeZstdCompressor {
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+};
+struct FreeZstdDecompressor {
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+
+// Contexts take long to make: one for each thread. Null when memory is exhausted.
+ZSTD_CCtx* ThreadZstdCompressor() {
+  thread_local std::unique_ptr<ZSTD_CCtx, FreeZstdCompressor> context(ZSTD_createCCtx());
+  return context.get();
+}
+ZSTD_DCtx* ThreadZstdDecompressor() {
+  thread_local std::unique_ptr<ZSTD_DCtx, FreeZstdDecompressor> context(ZSTD_createDCtx());
+  return context.get();
+}
+
+size_t MaxCompressedBytes(Compression compression, size_t bytes) {
+  switch (compression) {
+    case Compression::kNone:
+      return 0;
+    case Compression::kSnappy:
+      return snappy::MaxCompressedLength(bytes);
+    case Compression::kLz4:
+      return static_cast<size_t>(LZ4_compressBound(static_cast<int>(bytes)));
+    case Compression::kZstd:
+      return ZSTD_compressBound(bytes);
+  }
+  return 0;
+}
+
+// Bytes written to `out`, 0 on failure.
+size_t CompressTo(Compression compression, int zstd_level, std::string_view contents, char* out,
+                  size_t room) {
+  switch (compression) {
+    case Compression::kNone:
+      return 0;
+    case Compression::kSnappy: {
+      size_t written = 0;
+      snappy::RawCompress(contents.data(), contents.size(), out, &written);
+      return written;
+    }
+    case Compression::kLz4: {
+      const int written = LZ4_compress_default(
+          contents.data(), out, static_cast<int>(contents.size()), static_cast<int>(room));
+      return written > 0 ? static_cast<size_t>(written) : 0;
+    }
+    case Compression::kZstd: {
+      ZSTD_CCtx* const context = ThreadZstdCompressor();
+      if (context == nullptr) return 0;
+      const size_t written =
+          ZSTD_compressCCtx(context, out, room, contents.data(), contents.size(), zstd_level);
+      return ZSTD_isError(written) != 0 ? 0 : written;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool CompressBlock(Compression compression, int zstd_level, std::string_view contents,
+                   std::string* out) {
+  if (compression == Compression::kNone || contents.empty() ||
+      contents.size() > kMaxBlockContentsBytes) {
+    return false;
+  }
+  const size_t room = MaxCompressedBytes(compression, contents.size());
+  out->resize(kLengthBytes + room);
+  EncodeFixed32(out->data(), static_cast<uint32_t>(contents.size()));
+  const size_t written =
+      CompressTo(compression, zstd_level, contents, out->data() + kLengthBytes, room);
+  if (written == 0 || kLengthBytes + written > contents.size() - contents.size() / 8) return false;
+  out->resize(kLengthBytes + written);
+  return true;
+}
+
+bool UncompressedLength(std::string_view stored, uint64_t* length) {
+  if (stored.size() < kLengthBytes) return false;
+  *length = DecodeFixed32(stored.data());
+  return *length <= kMaxBlockContentsBytes;
+}
+
+bool DecompressBlock(Compression compression, std::string_view stored, char* out, uint64_t length) {
+  if (stored.size() < kLengthBytes) return false;
+  stored.remove_prefix(kLengthBytes);
+  switch (compression) {
+    case Compression::kNone:
+      return false;
+    case Compression::kSnappy: {
+      size_t promised = 0;
+      return snappy::GetUncompressedLength(stored.data(), stored.size(), &promised) &&
+             promised == length && snappy::RawUncompress(stored.data(), stored.size(), out);
+    }
+    case Compression::kLz4:
+      return stored.size() <= LZ4_MAX_INPUT_SIZE &&
+             LZ4_decompress_safe(stored.data(), out, static_cast<int>(stored.size()),
+                                 static_cast<int>(length)) == static_cast<int>(length);
+    case Compression::kZstd: {
+      ZSTD_DCtx* const context = ThreadZstdDecompressor();
+      return context != nullptr &&
+             ZSTD_decompressDCtx(context, out, length, stored.data(), stored.size()) == length;
+    }
+  }
+  return false;
+}
+
+std::string_view CompressionName(Compression compression) {
+  switch (compression) {
+    case Compression::kNone:
+      return "none";
+    case Compression::kSnappy:
+      return "snappy";
+    case Compression::kLz4:
+      return "lz4";
+    case Compression::kZstd:
+      return "zstd";
+  }
+  return "unknown";
+}
+
+absl::StatusOr<Compression> ParseCompression(std::string_view name) {
+  for (const Compression compression :
+       {Compression::kNone, Compression::kSnappy, Compression::kLz4, Compression::kZstd}) {
+    if (name == CompressionName(compression)) return compression;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("unknown compression \"", ToAbsl(name),
+                                                 "\": expected none, snappy, lz4 or zstd"));
+}
+
+}  // namespace winnow

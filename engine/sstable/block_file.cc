@@ -1,0 +1,132 @@
+#include "engine/sstable/block_file.h"
+
+#include "engine/base/coding.h"
+#include "engine/base/status.h"
+#include "engine/sstable/block_compression.h"
+#include "engine/sstable/data_block.h"
+#include "engine/sstable/index_block.h"
+
+namespace winnow {
+
+namespace {
+
+void CountRead(BlockKind kind, size_t bytes, ReadCounters* counters) {
+  if (counters == nullptr) return;
+  counters->bytes_read.Add(bytes);
+  (kind == BlockKind::kData ? counters->data_blocks_read : counters->index_blocks_read).Increment();
+}
+
+}  // namespace
+
+absl::Status BlockFile::Corruption(const BlockHandle& handle, BlockKind kind,
+                                   std::string_view reason) const {
+  return CorruptionError(path_, handle.offset,
+                         ToStd(absl::StrCat(ToAbsl(BlockKindName(kind)), ": ", ToAbsl(reason))));
+}
+
+absl::Status BlockFile::ReadBytes(uint64_t offset, size_t length, char* buffer) const {
+  WINNOW_ASSIGN_OR_RETURN(const size_t read, file_->Read(offset, length, buffer));
+  if (read != length) {
+    return CorruptionError(path_, offset,
+                           absl::StrCat("file ends after ", read, " of ", length, " bytes"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BlockFile::CheckTrailer(std::string_view stored, const BlockHandle& handle,
+                                     BlockKind kind, bool verify_checksum,
+                                     Compression* compression) const {
+  const std::string_view contents = stored.substr(0, handle.size);
+  const char* const trailer = stored.data() + handle.size;
+  const uint8_t type = static_cast<uint8_t>(trailer[0]);
+  if (verify_checksum) {
+    const uint64_t expected = DecodeFixed64(trailer + 1);
+    const uint64_t actual = BlockChecksum(contents, type, file_id_, handle.offset);
+    if (actual != expected) [[unlikely]] {
+      return Corruption(handle, kind,
+                        absl::StrCat("checksum ", absl::Hex(actual, absl::kZeroPad16), " expected ",
+                                     absl::Hex(expected, absl::kZeroPad16)));
+    }
+  }
+  if (type > static_cast<uint8_t>(Compression::kZstd)) {
+    return Corruption(handle, kind, absl::StrCat("unknown compression type ", type));
+  }
+  *compression = static_cast<Compression>(type);
+  return absl::OkStatus();
+}
+
+absl::Status BlockFile::CheckStructure(std::string_view contents, const BlockHandle& handle,
+                                       BlockKind kind, const ReadOptions& options) const {
+  const char* error = nullptr;
+  if (kind == BlockKind::kData) {
+    error = DataBlockError(contents);
+  } else if (kind == BlockKind::kIndex || kind == BlockKind::kIndexPartition) {
+    error = IndexBlockError(contents, options.data_end);
+  }
+  return error == nullptr ? absl::OkStatus() : Corruption(handle, kind, error);
+}
+
+absl::StatusOr<BlockRef> BlockFile::Decompress(std::string_view stored_contents,
+                                               Compression compression, const BlockHandle& handle,
+                                               BlockKind kind, BlockArena* arena) const {
+  uint64_t length;
+  if (!UncompressedLength(stored_contents, &length)) {
+    return Corruption(handle, kind, "impossible uncompressed length");
+  }
+  BlockRef block = CachedBlock::Allocate(length, arena);
+  if (!block) {
+    return absl::ResourceExhaustedError(absl::StrCat(path_, ": no memory for a block of ", length,
+                                                     " bytes at offset ", handle.offset));
+  }
+  if (!DecompressBlock(compression, stored_contents, block.mutable_block()->mutable_data(),
+                       length)) {
+    return Corruption(
+        handle, kind,
+        absl::StrCat("cannot be decompressed (", ToAbsl(CompressionName(compression)), ")"));
+  }
+  return block;
+}
+
+absl::StatusOr<BlockRef> BlockFile::Read(const BlockHandle& handle, BlockKind kind,
+                                         const ReadOptions& options) const {
+  if (!handle.FitsBelow(size()) || handle.size > kMaxBlockContentsBytes) {
+    return Corruption(handle, kind, "handle out of bounds");
+  }
+  const size_t stored_bytes = handle.size + kBlockTrailerBytes;
+  BlockRef block = CachedBlock::Allocate(stored_bytes, options.arena);
+  if (!block) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path_, ": no memory for ", stored_bytes, " bytes at offset ", handle.offset));
+  }
+  WINNOW_RETURN_IF_ERROR(
+      ReadBytes(handle.offset, stored_bytes, block.mutable_block()->mutable_data()));
+  CountRead(kind, stored_bytes, options.counters);
+  Compression compression;
+  WINNOW_RETURN_IF_ERROR(
+      CheckTrailer(block.contents(), handle, kind, options.verify_checksum, &compression));
+  block.mutable_block()->Shrink(handle.size);
+  if (compression != Compression::kNone) {
+    WINNOW_ASSIGN_OR_RETURN(block,
+                            Decompress(block.contents(), compression, handle, kind, options.arena));
+  }
+  WINNOW_RETURN_IF_ERROR(CheckStructure(block.contents(), handle, kind, options));
+  return block;
+}
+
+absl::StatusOr<BlockRef> BlockFile::Unwrap(std::string_view stored, const BlockHandle& handle,
+                                           BlockKind kind, const ReadOptions& options,
+                                           std::string_view* contents) const {
+  CountRead(kind, stored.size(), options.counters);
+  Compression compression;
+  WINNOW_RETURN_IF_ERROR(CheckTrailer(stored, handle, kind, options.verify_checksum, &compression));
+  BlockRef block;
+  *contents = stored.substr(0, handle.size);
+  if (compression != Compression::kNone) {
+    WINNOW_ASSIGN_OR_RETURN(block, Decompress(*contents, compression, handle, kind, options.arena));
+    *contents = block.contents();
+  }
+  WINNOW_RETURN_IF_ERROR(CheckStructure(*contents, handle, kind, options));
+  return block;
+}
+
+}  // namespace winnow

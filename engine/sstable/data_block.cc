@@ -1,0 +1,180 @@
+#include "engine/sstable/data_block.h"
+
+#include <algorithm>
+#include <string>
+
+namespace winnow {
+
+namespace {
+
+// How many bytes `a` and `b`, both of at least `length` bytes, have in common at their start.
+size_t CommonLength(const char* a, const char* b, size_t length) {
+  size_t i = 0;
+  for (; length - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
+    const uint64_t difference = DecodeFixed64(a + i) ^ DecodeFixed64(b + i);
+    if (difference != 0) return i + static_cast<size_t>(std::countr_zero(difference)) / 8;
+  }
+  while (i < length && a[i] == b[i]) i++;
+  return i;
+}
+
+bool IsSmallerByte(char a, char b) { return static_cast<uint8_t>(a) < static_cast<uint8_t>(b); }
+
+// Checks the entries one after the other. Reads nothing outside [begin, end) but what the fixed
+// trailer width promises, which is checked first.
+const char* EntriesError(const DataBlock& block, std::string_view contents, uint32_t width) {
+  const char* at = block.begin();
+  const char* const limit = block.end();
+  const char* value = block.end();
+  const char* const values_limit = contents.data() + contents.size();
+  uint64_t previous_length = 0;
+  for (uint32_t i = 0; i < block.num_entries(); i++) {
+    const bool is_restart = i % block.restart_interval() == 0;
+    if (is_restart) {
+      const uint32_t restart = i / block.restart_interval();
+      if (block.RestartEntry(restart) != at || block.RestartValue(restart) != value) {
+        return "restart does not point to its entry";
+      }
+    }
+    uint32_t shared;
+    uint32_t unshared;
+    uint32_t value_length;
+    if ((at = DecodeVarint32(at, limit, &shared)) == nullptr ||
+        (at = DecodeVarint32(at, limit, &unshared)) == nullptr ||
+        (at = DecodeVarint32(at, limit, &value_length)) == nullptr ||
+        static_cast<uint64_t>(limit - at) < uint64_t{width} + unshared) {
+      return "entry runs beyond the key section";
+    }
+    if (shared > (is_restart ? 0 : previous_length)) return "entry shares more than there is";
+    if (static_cast<uint64_t>(values_limit - value) < value_length) {
+      return "value runs beyond the block";
+    }
+    previous_length = uint64_t{shared} + unshared;
+    at += width + unshared;
+    value += value_length;
+  }
+  if (at != limit) return "bytes between entries and values";
+  if (value != values_limit) return "bytes after the last value";
+  return nullptr;
+}
+
+}  // namespace
+
+const char* DataBlockError(std::string_view contents) {
+  using Layout = DataBlockLayout;
+  if (contents.size() < Layout::kHeaderBytes) return "shorter than its header";
+  const uint64_t num_entries = DecodeFixed32(contents.data() + Layout::kNumEntriesAt);
+  const uint64_t entries_at = DecodeFixed32(contents.data() + Layout::kEntriesAt);
+  const uint64_t values_at = DecodeFixed32(contents.data() + Layout::kValuesAt);
+  uint16_t interval;
+  std::memcpy(&interval, contents.data() + Layout::kRestartIntervalAt, sizeof(interval));
+  const uint32_t width = static_cast<uint8_t>(contents[Layout::kTrailerWidthAt]);
+  if (contents[Layout::kFlagsAt] != 0) return "unknown flags";
+  if (num_entries == 0) return "no entries";
+  if (interval == 0) return "restart interval 0";
+  if (width > 8) return "trailer width above 8";
+  const uint64_t num_restarts = (num_entries + interval - 1) / interval;
+  if (entries_at != Layout::kHeaderBytes + num_restarts * Layout::kRestartBytes ||
+      values_at < entries_at || values_at > contents.size()) {
+    return "sections out of bounds";
+  }
+  return EntriesError(DataBlock(contents.data()), contents, width);
+}
+
+// The last restart whose key is_before says is smaller than what is sought; 0 if there is none.
+template <typename IsBefore>
+uint32_t DataBlock::LastRestartBefore(const IsBefore& is_before) const {
+  uint32_t low = 0;
+  uint32_t high = num_restarts() - 1;
+  while (low < high) {
+    const uint32_t middle = low + (high - low + 1) / 2;
+    const BlockEntry entry = EntryAt(RestartEntry(middle));
+    if (is_before(entry.delta_view(), entry.trailer)) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+// Follows how many bytes the sought key has in common with the entry before (`matched`), which is
+// smaller. An entry that shares more than that with its predecessor is smaller as well; one that
+// shares less differs from the sought key where its predecessor did not, and is greater; only one
+// that shares exactly that much has to be looked at. No key is ever put together.
+BlockPosition DataBlock::SeekBytewise(std::string_view user_key, uint64_t trailer) const {
+  const uint32_t restart = LastRestartBefore([&](std::string_view key, uint64_t key_trailer) {
+    const int order = CompareBytes(key, user_key);
+    return order != 0 ? order < 0 : key_trailer > trailer;
+  });
+
+  BlockPosition position;
+  position.entry = RestartEntry(restart);
+  position.value = RestartValue(restart);
+  position.index = restart * restart_interval_;
+  const char* const limit = end();
+  uint32_t next_restart = position.index;
+  size_t matched = 0;
+  while (position.entry < limit) {
+    const BlockEntry entry = EntryAt(position.entry);
+    if (position.index == next_restart) {
+      matched = 0;  // stored whole: says nothing about the entry before
+      next_restart += restart_interval_;
+    }
+    if (entry.shared < matched) {
+      position.shared = entry.shared;
+      return position;
+    }
+    if (entry.shared == matched) {
+      const size_t left = user_key.size() - matched;
+      const size_t comparable = std::min<size_t>(left, entry.unshared);
+      const size_t common = CommonLength(entry.delta, user_key.data() + matched, comparable);
+      const bool equal = common == left && common == entry.unshared;
+      const bool greater = common < comparable
+                               ? IsSmallerByte(user_key[matched + common], entry.delta[common])
+                               : common < entry.unshared;
+      if (greater || (equal && entry.trailer <= trailer)) {
+        position.shared = entry.shared;
+        position.user_key_equal = equal;
+        return position;
+      }
+      position.user_key_before |= equal;
+      matched += common;
+    }
+    position.value += entry.value_length;
+    position.entry = entry.next;
+    position.index++;
+  }
+  return position;
+}
+
+BlockPosition DataBlock::SeekByComparator(const InternalKeyComparator& comparator,
+                                          std::string_view user_key, uint64_t trailer) const {
+  const uint32_t restart = LastRestartBefore([&](std::string_view key, uint64_t key_trailer) {
+    const int order = comparator.CompareUserKeys(key, user_key);
+    return order != 0 ? order < 0 : key_trailer > trailer;
+  });
+
+  BlockPosition position;
+  position.entry = RestartEntry(restart);
+  position.value = RestartValue(restart);
+  position.index = restart * restart_interval_;
+  std::string key;
+  while (position.entry < end()) {
+    const BlockEntry entry = EntryAt(position.entry);
+    key.resize(entry.shared);
+    key.append(entry.delta_view());
+    const int order = comparator.CompareUserKeys(key, user_key);
+    if (order > 0 || (order == 0 && entry.trailer <= trailer)) {
+      position.user_key_equal = order == 0;
+      return position;
+    }
+    position.user_key_before |= order == 0;
+    position.value += entry.value_length;
+    position.entry = entry.next;
+    position.index++;
+  }
+  return position;
+}
+
+}  // namespace winnow

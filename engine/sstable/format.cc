@@ -1,0 +1,156 @@
+#include "engine/sstable/format.h"
+
+#include <cstring>
+
+#include "engine/base/checksum.h"
+#include "engine/base/coding.h"
+#include "engine/base/status.h"
+
+namespace winnow {
+
+namespace {
+
+// Offsets of the footer's fields. Version, footer size and magic stay at the end in every version.
+constexpr size_t kChecksumAt = 0;
+constexpr size_t kFileIdAt = 8;
+constexpr size_t kFileBytesAt = 16;
+constexpr size_t kPropertiesAt = 24;
+constexpr size_t kFilterAt = 40;
+constexpr size_t kIndexAt = 56;
+constexpr size_t kRangeTombstonesAt = 72;
+constexpr size_t kIndexLevelsAt = 88;
+constexpr size_t kReservedAt = 92;
+constexpr size_t kMajorAt = 112;
+constexpr size_t kMinorAt = 114;
+constexpr size_t kFooterBytesAt = 116;
+constexpr size_t kMagicAt = 120;
+
+void PutHandle(char* out, const BlockHandle& handle) {
+  EncodeFixed64(out, handle.offset);
+  EncodeFixed64(out + 8, handle.size);
+}
+
+BlockHandle GetHandle(const char* data) { return {DecodeFixed64(data), DecodeFixed64(data + 8)}; }
+
+uint16_t DecodeFixed16(const char* data) {
+  uint16_t value;
+  std::memcpy(&value, data, sizeof(value));
+  return value;
+}
+
+uint64_t FooterChecksum(std::string_view footer, uint64_t file_bytes) {
+  return Checksum(footer.substr(kFileIdAt), ChecksumSeed(kTableMagic, file_bytes - kFooterBytes));
+}
+
+// Null if the blocks named by the footer lie in order and without gaps up to the footer.
+const char* LayoutError(const Footer& footer) {
+  const uint64_t end = footer.file_bytes - kFooterBytes;
+  if (footer.index_levels != 1 && footer.index_levels != 2) return "index levels not 1 or 2";
+  if (!footer.properties.FitsBelow(end) || footer.properties.end() != end) {
+    return "properties block does not end at the footer";
+  }
+  if (!footer.index.FitsBelow(end) || footer.index.end() != footer.properties.offset) {
+    return "index block does not end at the properties block";
+  }
+  if (!footer.filter.exists()) return footer.filter.offset == 0 ? nullptr : "empty filter block";
+  if (!footer.filter.FitsBelow(footer.index.offset)) return "filter block beyond the index block";
+  if (footer.index_levels == 1 && footer.filter.end() != footer.index.offset) {
+    return "filter block does not end at the index block";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string_view BlockKindName(BlockKind kind) {
+  switch (kind) {
+    case BlockKind::kData:
+      return "data block";
+    case BlockKind::kFilter:
+      return "filter block";
+    case BlockKind::kIndexPartition:
+      return "index partition";
+    case BlockKind::kIndex:
+      return "index block";
+    case BlockKind::kProperties:
+      return "properties block";
+    case BlockKind::kFooter:
+      return "footer";
+  }
+  return "unknown block";
+}
+
+uint64_t BlockChecksum(std::string_view contents, uint8_t compression_type, uint64_t file_id,
+                       uint64_t offset) {
+  // The type goes into the seed, so that contents and type need not lie side by side.
+  return Checksum(
+      contents, ChecksumSeed(file_id, offset) + uint64_t{compression_type} * 0xd6e8feb86659fd93ULL);
+}
+
+std::string Footer::Encode() const {
+  std::string out(kFooterBytes, '\0');
+  EncodeFixed64(&out[kFileIdAt], file_id);
+  EncodeFixed64(&out[kFileBytesAt], file_bytes);
+  PutHandle(&out[kPropertiesAt], properties);
+  PutHandle(&out[kFilterAt], filter);
+  PutHandle(&out[kIndexAt], index);
+  EncodeFixed32(&out[kIndexLevelsAt], index_levels);
+  std::memcpy(&out[kMajorAt], &kTableMajorVersion, sizeof(kTableMajorVersion));
+  std::memcpy(&out[kMinorAt], &kTableMinorVersion, sizeof(kTableMinorVersion));
+  EncodeFixed32(&out[kFooterBytesAt], kFooterBytes);
+  EncodeFixed64(&out[kMagicAt], kTableMagic);
+  EncodeFixed64(&out[kChecksumAt], FooterChecksum(out, file_bytes));
+  return out;
+}
+
+absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_bytes,
+                                      std::string_view path) {
+  if (bytes.size() != kFooterBytes || file_bytes < kFooterBytes) {
+    return CorruptionError(
+        path, absl::StrCat("footer: file of ", file_bytes, " bytes is too short for an SSTable"));
+  }
+  const uint64_t at = file_bytes - kFooterBytes;
+  const char* const data = bytes.data();
+  if (DecodeFixed64(data + kMagicAt) != kTableMagic) {
+    return CorruptionError(path, at, "footer: not an SSTable, or its end is missing (bad magic)");
+  }
+  const uint64_t expected = DecodeFixed64(data + kChecksumAt);
+  const uint64_t actual = FooterChecksum(bytes, file_bytes);
+  const uint16_t major = DecodeFixed16(data + kMajorAt);
+  if (major > kTableMajorVersion) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        ToAbsl(path), ": written in SSTable format ", major, ".", DecodeFixed16(data + kMinorAt),
+        "; this version reads up to ", kTableMajorVersion, ".x: use a newer Winnow"));
+  }
+  if (actual != expected) {
+    return CorruptionError(path, at,
+                           absl::StrCat("footer: checksum ", absl::Hex(actual, absl::kZeroPad16),
+                                        " expected ", absl::Hex(expected, absl::kZeroPad16)));
+  }
+  Footer footer;
+  footer.file_id = DecodeFixed64(data + kFileIdAt);
+  footer.file_bytes = DecodeFixed64(data + kFileBytesAt);
+  footer.properties = GetHandle(data + kPropertiesAt);
+  footer.filter = GetHandle(data + kFilterAt);
+  footer.index = GetHandle(data + kIndexAt);
+  footer.index_levels = DecodeFixed32(data + kIndexLevelsAt);
+  if (footer.file_bytes != file_bytes) {
+    return CorruptionError(
+        path, at, absl::StrCat("footer: file has ", file_bytes, " bytes, not ", footer.file_bytes));
+  }
+  if (major == 0 || DecodeFixed32(data + kFooterBytesAt) != kFooterBytes) {
+    return CorruptionError(path, at, "footer: impossible version or size");
+  }
+  if (GetHandle(data + kRangeTombstonesAt).exists()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(ToAbsl(path), ": has range tombstones, which this version cannot read"));
+  }
+  if (const char* error = LayoutError(footer); error != nullptr) {
+    return CorruptionError(path, at, absl::StrCat("footer: ", error));
+  }
+  return footer;
+}
+
+static_assert(kReservedAt + 20 == kMajorAt);
+
+}  // namespace winnow

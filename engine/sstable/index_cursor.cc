@@ -1,0 +1,74 @@
+#include "engine/sstable/index_cursor.h"
+
+namespace winnow {
+
+IndexCursor::IndexCursor(const TableReader& table, const TableReadOptions& options)
+    : table_(table), options_(options) {
+  if (!table.has_index_partitions()) index_ = table.index_;
+}
+
+bool IndexCursor::LoadPartition(uint32_t top_entry) {
+  status_ = absl::OkStatus();
+  valid_ = false;
+  if (!table_.has_index_partitions()) return true;
+  if (has_partition_ && top_entry == top_entry_) return true;
+  has_partition_ = false;
+  absl::StatusOr<BlockRef> block =
+      table_.LoadBlock(table_.index_.handle(top_entry), BlockKind::kIndexPartition, options_);
+  if (!block.ok()) {
+    status_ = block.status();
+    return false;
+  }
+  partition_ = *std::move(block);
+  index_ = IndexBlock(partition_->data());
+  top_entry_ = top_entry;
+  has_partition_ = true;
+  return true;
+}
+
+void IndexCursor::MoveTo(uint32_t top_entry, Place place) {
+  if (table_.has_index_partitions() && top_entry >= table_.index_.size()) {
+    status_ = absl::OkStatus();
+    valid_ = false;
+    return;
+  }
+  if (!LoadPartition(top_entry) || index_.size() == 0) return;
+  entry_ = place == Place::kFirst ? 0 : index_.size() - 1;
+  valid_ = true;
+}
+
+void IndexCursor::SeekToLast() {
+  const uint32_t tops = table_.index_.size();
+  MoveTo(table_.has_index_partitions() && tops > 0 ? tops - 1 : 0, Place::kLast);
+}
+
+void IndexCursor::Seek(std::string_view internal_key) {
+  const std::string_view user_key = UserKey(internal_key);
+  const uint64_t trailer = Trailer(internal_key);
+  const InternalKeyComparator& comparator = table_.comparator();
+  uint32_t top_entry = 0;
+  if (table_.has_index_partitions()) {
+    top_entry = table_.index_.Find(comparator, user_key, trailer);
+    if (top_entry == table_.index_.size()) return MoveTo(top_entry, Place::kFirst);
+  }
+  if (!LoadPartition(top_entry)) return;
+  entry_ = index_.Find(comparator, user_key, trailer);
+  valid_ = entry_ < index_.size();
+}
+
+void IndexCursor::Next() {
+  if (++entry_ < index_.size()) return;
+  valid_ = false;
+  if (table_.has_index_partitions()) MoveTo(top_entry_ + 1, Place::kFirst);
+}
+
+void IndexCursor::Prev() {
+  if (entry_ > 0) {
+    entry_--;
+    return;
+  }
+  valid_ = false;
+  if (table_.has_index_partitions() && top_entry_ > 0) MoveTo(top_entry_ - 1, Place::kLast);
+}
+
+}  // namespace winnow

@@ -1,0 +1,59 @@
+// Walks the data blocks of a table in key order, through one or two levels of index.
+#ifndef WINNOW_ENGINE_SSTABLE_INDEX_CURSOR_H_
+#define WINNOW_ENGINE_SSTABLE_INDEX_CURSOR_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "engine/cache/cached_block.h"
+#include "engine/sstable/format.h"
+#include "engine/sstable/index_block.h"
+#include "engine/sstable/table_reader.h"
+
+namespace winnow {
+
+// Becomes invalid with status() set when an index partition cannot be read.
+class IndexCursor {
+ public:
+  // `table` must outlive the cursor.
+  IndexCursor(const TableReader& table, const TableReadOptions& options);
+
+  bool Valid() const { return valid_; }
+  const absl::Status& status() const { return status_; }
+  // Of the data block.
+  BlockHandle handle() const { return index_.handle(entry_); }
+  // Of the data block, as an internal key.
+  std::string separator() const { return index_.separator(entry_); }
+
+  void SeekToFirst() { MoveTo(0, Place::kFirst); }
+  void SeekToLast();
+  // To the first data block that may hold a key >= `internal_key`.
+  void Seek(std::string_view internal_key);
+  void Next();
+  void Prev();
+
+ private:
+  enum class Place : uint8_t { kFirst, kLast };
+
+  // To the first or last data block below an entry of the top level of a partitioned index; for an
+  // index of one level `top_entry` is 0.
+  void MoveTo(uint32_t top_entry, Place place);
+  // Makes index_ the lowest level below `top_entry`; false leaves the cursor invalid.
+  bool LoadPartition(uint32_t top_entry);
+
+  const TableReader& table_;
+  const TableReadOptions options_;
+  IndexBlock index_;  // the level that points to data blocks
+  BlockRef partition_;
+  uint32_t top_entry_ = 0;
+  uint32_t entry_ = 0;
+  bool valid_ = false;
+  bool has_partition_ = false;  // index_ is the partition of top_entry_
+  absl::Status status_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_SSTABLE_INDEX_CURSOR_H_

@@ -1,0 +1,44 @@
+// Reads a part of a file ahead of a sequential reader, in large pieces.
+#ifndef WINNOW_ENGINE_SSTABLE_READAHEAD_BUFFER_H_
+#define WINNOW_ENGINE_SSTABLE_READAHEAD_BUFFER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "engine/sstable/block_file.h"
+#include "engine/sstable/format.h"
+
+namespace winnow {
+
+class ReadaheadBuffer {
+ public:
+  enum class Direction : uint8_t { kForward, kBackward };
+
+  // Reads nothing at or beyond `end`. The file must outlive the buffer.
+  ReadaheadBuffer(const BlockFile& file, uint64_t end) : file_(file), end_(end) {}
+
+  bool Contains(const BlockHandle& handle) const {
+    return handle.offset >= start_ && handle.end() <= start_ + length_;
+  }
+
+  // The stored bytes of a block, trailer included, followed by CachedBlock::kReadablePadding
+  // readable bytes; they live until the next call. If they are not in the buffer, reads a piece of
+  // about `bytes` that starts (kForward) or ends (kBackward) with the block.
+  absl::StatusOr<std::string_view> Get(const BlockHandle& handle, BlockKind kind, size_t bytes,
+                                       Direction direction);
+
+ private:
+  const BlockFile& file_;
+  const uint64_t end_;
+  std::unique_ptr<char[]> buffer_;
+  size_t capacity_ = 0;
+  uint64_t start_ = 0;  // file offset of the buffer's first byte
+  size_t length_ = 0;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_SSTABLE_READAHEAD_BUFFER_H_

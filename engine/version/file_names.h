@@ -1,0 +1,31 @@
+// The names of a database's files.
+//
+//   LOCK              held while the database is open
+//   CURRENT           names the manifest in force
+//   MANIFEST-000005   the log of version edits
+//   000012.log        a write-ahead log
+//   000013.sst        an SSTable
+//   *.tmp             being written; removed when the database is opened
+#ifndef WINNOW_ENGINE_VERSION_FILE_NAMES_H_
+#define WINNOW_ENGINE_VERSION_FILE_NAMES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace winnow {
+
+enum class FileType { kLock, kCurrent, kManifest, kLog, kTable, kTemporary };
+
+std::string LockFileName(std::string_view directory);
+std::string CurrentFileName(std::string_view directory);
+std::string ManifestFileName(std::string_view directory, uint64_t number);
+std::string LogFileName(std::string_view directory, uint64_t number);
+std::string TableFileName(std::string_view directory, uint64_t number);
+
+// False if the name (without directory) is none of the above; `*number` is 0 where there is none.
+bool ParseFileName(std::string_view name, FileType* type, uint64_t* number);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_VERSION_FILE_NAMES_H_

@@ -1,0 +1,64 @@
+// Finds the one file of a sorted level that can hold a key, touching as little memory as possible.
+#ifndef WINNOW_ENGINE_VERSION_LEVEL_INDEX_H_
+#define WINNOW_ENGINE_VERSION_LEVEL_INDEX_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/internal_key.h"
+#include "engine/version/table_file.h"
+
+namespace winnow {
+
+// Immutable. The files of a level below level 0 do not overlap and are sorted. Under the bytewise
+// order a search compares eight bytes of each file's largest key, those after the prefix that all
+// keys of the level share, and looks at whole keys only where these are equal.
+class LevelIndex {
+ public:
+  LevelIndex() = default;
+  // `files` must outlive the index.
+  LevelIndex(const std::vector<std::shared_ptr<TableFile>>& files,
+             const InternalKeyComparator& comparator);
+
+  // The file whose key range includes the key; null if none.
+  const TableFile* Find(std::string_view user_key) const {
+    if (files_.empty()) return nullptr;
+    if (!bytewise_) return FindByComparing(user_key);
+    if (!user_key.starts_with(shared_prefix_)) return nullptr;
+    const std::string_view rest = user_key.substr(shared_prefix_.size());
+    const uint64_t prefix = KeyPrefix64(rest);
+    // Branch-free lower bound over largest_.
+    size_t first = 0;
+    for (size_t length = files_.size(); length > 1;) {
+      const size_t half = length / 2;
+      first += largest_[first + half - 1] < prefix ? half : 0;
+      length -= half;
+    }
+    if (largest_[first] < prefix) return nullptr;  // after the last file
+    if (largest_[first] == prefix || smallest_[first] >= prefix) {
+      return ResolveTie(first, prefix, user_key);
+    }
+    return files_[first];
+  }
+
+  // Index of the first file whose largest key is >= the user key; the number of files if none.
+  size_t LowerBound(std::string_view user_key) const;
+
+ private:
+  const TableFile* FindByComparing(std::string_view user_key) const;
+  const TableFile* ResolveTie(size_t first, uint64_t prefix, std::string_view user_key) const;
+
+  InternalKeyComparator comparator_{BytewiseComparator()};
+  bool bytewise_ = true;
+  std::string shared_prefix_;
+  std::vector<uint64_t> largest_;  // eight bytes after the shared prefix
+  std::vector<uint64_t> smallest_;
+  std::vector<const TableFile*> files_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_VERSION_LEVEL_INDEX_H_

@@ -1,0 +1,90 @@
+#include "engine/version/level_iterator.h"
+
+#include <algorithm>
+
+namespace winnow {
+
+LevelIterator::LevelIterator(std::vector<const TableFile*> files,
+                             const InternalKeyComparator& comparator,
+                             const TableReadOptions& options)
+    : files_(std::move(files)), comparator_(comparator), options_(options), index_(files_.size()) {}
+
+void LevelIterator::Open(size_t index) {
+  if (index < files_.size() && index == index_ && table_ != nullptr) return;
+  index_ = index;
+  table_.reset();
+  if (index >= files_.size()) return;
+  if (files_[index]->reader() == nullptr) {
+    status_ = files_[index]->open_status();
+    return;
+  }
+  table_ = files_[index]->reader()->NewIterator(options_);
+}
+
+void LevelIterator::SkipForward() {
+  // An invalid table iterator is at its end only if its status is OK: an error must not be taken
+  // for the end of the file.
+  while (status_.ok() && table_ != nullptr && !table_->Valid() && table_->status().ok()) {
+    Open(index_ + 1);
+    if (table_ != nullptr) table_->SeekToFirst();
+  }
+}
+
+void LevelIterator::SkipBackward() {
+  while (status_.ok() && table_ != nullptr && !table_->Valid() && table_->status().ok()) {
+    Open(index_ == 0 ? files_.size() : index_ - 1);
+    if (table_ != nullptr) table_->SeekToLast();
+  }
+}
+
+void LevelIterator::SeekToFirst() {
+  status_ = absl::OkStatus();
+  Open(0);
+  if (table_ != nullptr) table_->SeekToFirst();
+  SkipForward();
+}
+
+void LevelIterator::SeekToLast() {
+  status_ = absl::OkStatus();
+  Open(files_.empty() ? 0 : files_.size() - 1);
+  if (table_ != nullptr) table_->SeekToLast();
+  SkipBackward();
+}
+
+void LevelIterator::Seek(std::string_view internal_key) {
+  status_ = absl::OkStatus();
+  const auto found = std::partition_point(files_.begin(), files_.end(), [&](const TableFile* file) {
+    return comparator_.Compare(file->metadata().largest, internal_key) < 0;
+  });
+  Open(static_cast<size_t>(found - files_.begin()));
+  if (table_ != nullptr) table_->Seek(internal_key);
+  SkipForward();
+}
+
+void LevelIterator::SeekForPrev(std::string_view internal_key) {
+  status_ = absl::OkStatus();
+  const auto found = std::partition_point(files_.begin(), files_.end(), [&](const TableFile* file) {
+    return comparator_.Compare(file->metadata().smallest, internal_key) <= 0;
+  });
+  // The last file that begins at or before the key.
+  Open(found == files_.begin() ? files_.size() : static_cast<size_t>(found - files_.begin()) - 1);
+  if (table_ != nullptr) table_->SeekForPrev(internal_key);
+  SkipBackward();
+}
+
+void LevelIterator::Next() {
+  table_->Next();
+  SkipForward();
+}
+
+void LevelIterator::Prev() {
+  table_->Prev();
+  SkipBackward();
+}
+
+absl::Status LevelIterator::status() const {
+  if (!status_.ok() || table_ == nullptr) return status_;
+  return table_->status();
+}
+
+}  // namespace winnow

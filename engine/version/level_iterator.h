@@ -1,0 +1,48 @@
+// Iterates over the files of one sorted level as if they were one.
+#ifndef WINNOW_ENGINE_VERSION_LEVEL_ITERATOR_H_
+#define WINNOW_ENGINE_VERSION_LEVEL_ITERATOR_H_
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/internal_iterator.h"
+#include "engine/sstable/table_iterator.h"
+#include "engine/version/table_file.h"
+
+namespace winnow {
+
+// Opens at most one file at a time. The files, sorted and not overlapping, must outlive it.
+class LevelIterator final : public InternalIterator {
+ public:
+  LevelIterator(std::vector<const TableFile*> files, const InternalKeyComparator& comparator,
+                const TableReadOptions& options);
+
+  bool Valid() const override { return table_ != nullptr && table_->Valid(); }
+  void SeekToFirst() override;
+  void SeekToLast() override;
+  void Seek(std::string_view internal_key) override;
+  void SeekForPrev(std::string_view internal_key) override;
+  void Next() override;
+  void Prev() override;
+  std::string_view key() const override { return table_->key(); }
+  std::string_view value() const override { return table_->value(); }
+  absl::Status status() const override;
+
+ private:
+  // Makes files_[index] the current one; past the end there is none.
+  void Open(size_t index);
+  void SkipForward();
+  void SkipBackward();
+
+  const std::vector<const TableFile*> files_;
+  const InternalKeyComparator comparator_;
+  const TableReadOptions options_;
+  size_t index_;
+  std::unique_ptr<TableIterator> table_;
+  absl::Status status_;  // of opening a file; clears with the next seek
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_VERSION_LEVEL_ITERATOR_H_

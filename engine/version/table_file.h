@@ -1,0 +1,78 @@
+// One live SSTable: its metadata, its open reader, and its removal once nobody needs it.
+#ifndef WINNOW_ENGINE_VERSION_TABLE_FILE_H_
+#define WINNOW_ENGINE_VERSION_TABLE_FILE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "engine/sstable/table_reader.h"
+#include "engine/version/version_edit.h"
+#include "winnow/file_system.h"
+
+namespace winnow {
+
+// Where tables are, and what their readers share.
+struct TableStore {
+  FileSystem* file_system = nullptr;
+  std::string directory;
+  ShardedBlockCache* cache = nullptr;
+};
+
+// A number for each distinct (filter key extractor, hash seed): a look-up that was hashed for the
+// same number may ask the file's filter with its hash. Never 0. Thread-safe.
+uint32_t FilterKeyIdentity(const filter::FilterKeyExtractor& extractor, uint64_t hash_seed);
+
+// Shared by all versions that contain the file. Immutable but for the flags below.
+class TableFile {
+ public:
+  // Opens the reader. A file that cannot be opened is kept, with the reason: reads that need it
+  // fail, all others go on.
+  static std::shared_ptr<TableFile> Open(const TableStore& store, FileMetadata metadata,
+                                         const InternalKeyComparator& comparator);
+  // Removes the file from disk if it was marked obsolete.
+  ~TableFile();
+
+  const FileMetadata& metadata() const { return metadata_; }
+  uint64_t number() const { return metadata_.number; }
+  // Null if the file could not be opened.
+  const TableReader* reader() const { return reader_.get(); }
+  const absl::Status& open_status() const { return open_status_; }
+
+  std::string_view smallest_user_key() const { return smallest_user_key_; }
+  std::string_view largest_user_key() const { return largest_user_key_; }
+  uint64_t smallest_prefix() const { return smallest_prefix_; }
+  uint64_t largest_prefix() const { return largest_prefix_; }
+  uint32_t filter_key_identity() const { return filter_key_identity_; }
+  size_t filter_kind_index() const { return filter_kind_index_; }
+
+  // The hash that this file's filter wants of a key.
+  uint64_t FilterHash(std::string_view user_key) const;
+
+  // Called once the edit that drops the file is durable.
+  void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
+
+  // Whether a compaction has the file among its inputs; guarded by the database's mutex.
+  bool being_compacted = false;
+
+ private:
+  TableFile(const TableStore& store, FileMetadata metadata);
+
+  const TableStore store_;
+  const FileMetadata metadata_;
+  std::unique_ptr<TableReader> reader_;
+  absl::Status open_status_;
+  const std::string_view smallest_user_key_;
+  const std::string_view largest_user_key_;
+  const uint64_t smallest_prefix_;
+  const uint64_t largest_prefix_;
+  uint32_t filter_key_identity_ = 0;
+  size_t filter_kind_index_ = 0;
+  std::atomic<bool> obsolete_{false};
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_VERSION_TABLE_FILE_H_

@@ -1,0 +1,147 @@
+#include "engine/version/version.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/version/level_iterator.h"
+#include "winnow/filter/hash.h"
+
+namespace winnow {
+
+Version::Version(const InternalKeyComparator& comparator, std::array<Files, kNumLevels> levels)
+    : comparator_(comparator), levels_(std::move(levels)) {
+  for (int level = 1; level < kNumLevels; level++) {
+    if (files(level).empty()) continue;
+    index_[static_cast<size_t>(level)] = LevelIndex(files(level), comparator_);
+    levels_with_files_.push_back(level);
+  }
+}
+
+uint64_t Version::level_bytes(int level) const {
+  uint64_t bytes = 0;
+  for (const auto& file : files(level)) bytes += file->metadata().file_bytes;
+  return bytes;
+}
+
+uint64_t Version::total_bytes() const {
+  uint64_t bytes = 0;
+  for (int level = 0; level < kNumLevels; level++) bytes += level_bytes(level);
+  return bytes;
+}
+
+int Version::deepest_level() const {
+  for (int level = kNumLevels - 1; level >= 0; level--) {
+    if (num_files(level) > 0) return level;
+  }
+  return -1;
+}
+
+Version::Files Version::Overlapping(int level, const std::string_view* smallest,
+                                    const std::string_view* largest) const {
+  std::string low = smallest == nullptr ? std::string() : std::string(*smallest);
+  std::string high = largest == nullptr ? std::string() : std::string(*largest);
+  const bool grows = level == 0;
+  for (;;) {
+    Files overlapping;
+    bool grew = false;
+    for (const auto& file : files(level)) {
+      if (smallest != nullptr && comparator_.CompareUserKeys(file->largest_user_key(), low) < 0) {
+        continue;
+      }
+      if (largest != nullptr && comparator_.CompareUserKeys(file->smallest_user_key(), high) > 0) {
+        continue;
+      }
+      overlapping.push_back(file);
+      if (!grows) continue;
+      if (smallest != nullptr && comparator_.CompareUserKeys(file->smallest_user_key(), low) < 0) {
+        low = file->smallest_user_key();
+        grew = true;
+      }
+      if (largest != nullptr && comparator_.CompareUserKeys(file->largest_user_key(), high) > 0) {
+        high = file->largest_user_key();
+        grew = true;
+      }
+    }
+    if (!grew) return overlapping;
+  }
+}
+
+void Version::AddFileIterator(const std::shared_ptr<TableFile>& file, int level,
+                              const IteratorRange& range, const LookupContext& context,
+                              std::vector<std::unique_ptr<InternalIterator>>* iterators) const {
+  if (file->reader() == nullptr) {  // a level iterator over it reports the error
+    iterators->push_back(std::make_unique<LevelIterator>(std::vector<const TableFile*>{file.get()},
+                                                         comparator_, context.read_options));
+    return;
+  }
+  const TableReader& reader = *file->reader();
+  std::string_view filter_key;
+  if (!comparator_.is_bytewise() || !reader.has_filter() || !range.lower.has_value() ||
+      !reader.filter_key().RangeFilterKey(*range.lower, range.upper, &filter_key)) {
+    iterators->push_back(reader.NewIterator(context.read_options));
+    return;
+  }
+  FilterCounters* counters =
+      context.filter_counters == nullptr
+          ? nullptr
+          : &context.filter_counters
+                 ->by_level_and_kind[static_cast<size_t>(level)][file->filter_kind_index()];
+  if (!reader.filter().MayContain(filter::HashKey(filter_key, reader.hash_seed()))) {
+    if (counters != nullptr) counters->rejected.Increment();
+    return;
+  }
+  // Every entry of the range has the one filter key, so what stands at its start tells whether the
+  // filter was right. An empty range is left out; an error is kept for the reader to see.
+  std::unique_ptr<TableIterator> iterator = reader.NewIterator(context.read_options);
+  iterator->Seek(MakeInternalKey(*range.lower, kMaxSequenceNumber, kEntryTypeForSeek));
+  if (!iterator->Valid() && iterator->status().ok()) {
+    if (counters != nullptr) counters->false_positive.Increment();
+    return;
+  }
+  if (counters != nullptr && iterator->status().ok()) {
+    const bool present = reader.filter_key().FilterKey(UserKey(iterator->key())) == filter_key;
+    (present ? counters->true_positive : counters->false_positive).Increment();
+  }
+  iterators->push_back(std::move(iterator));
+}
+
+void Version::AddIterators(const IteratorRange& range, const LookupContext& context,
+                           std::vector<std::unique_ptr<InternalIterator>>* iterators) const {
+  const std::string_view* low = range.lower.has_value() ? &*range.lower : nullptr;
+  const std::string_view* high = range.upper.has_value() ? &*range.upper : nullptr;
+  const auto overlaps = [&](const TableFile& file) {
+    return (low == nullptr || comparator_.CompareUserKeys(file.largest_user_key(), *low) >= 0) &&
+           (high == nullptr || comparator_.CompareUserKeys(file.smallest_user_key(), *high) < 0);
+  };
+  for (const auto& file : files(0)) {
+    if (overlaps(*file)) AddFileIterator(file, 0, range, context, iterators);
+  }
+  for (const int level : levels_with_files_) {
+    std::vector<const TableFile*> overlapping;
+    std::shared_ptr<TableFile> last;
+    for (const auto& file : files(level)) {
+      if (!overlaps(*file)) continue;
+      overlapping.push_back(file.get());
+      last = file;
+    }
+    if (overlapping.size() == 1) {
+      AddFileIterator(last, level, range, context, iterators);
+    } else if (!overlapping.empty()) {
+      iterators->push_back(std::make_unique<LevelIterator>(std::move(overlapping), comparator_,
+                                                           context.read_options));
+    }
+  }
+}
+
+std::string Version::DebugString() const {
+  std::string out;
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : files(level)) {
+      absl::StrAppend(&out, "level ", level, ": ", file->metadata().DebugString(), "\n");
+    }
+  }
+  return out;
+}
+
+}  // namespace winnow

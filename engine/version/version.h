@@ -1,0 +1,129 @@
+// The files that make up one column family at one moment, and how they are asked for a key.
+#ifndef WINNOW_ENGINE_VERSION_VERSION_H_
+#define WINNOW_ENGINE_VERSION_VERSION_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/base/counter.h"
+#include "engine/base/internal_iterator.h"
+#include "engine/version/level_index.h"
+#include "engine/version/refuted_answers.h"
+#include "engine/version/table_file.h"
+#include "winnow/explain.h"
+#include "winnow/options.h"
+
+namespace winnow {
+
+// Counters of one thread for one column family and kind of call.
+inline constexpr size_t kNumFilterKinds = 8;
+struct FilterCounterTable {
+  std::array<std::array<FilterCounters, kNumFilterKinds>, kNumLevels> by_level_and_kind;
+};
+
+// A key being looked up: hashed once, for every filter that it will meet.
+struct LookupKey {
+  std::string_view user_key;
+  SequenceNumber snapshot = 0;
+  uint64_t filter_hash = 0;          // of the filter key under filter_key_identity
+  uint32_t filter_key_identity = 0;  // FilterKeyIdentity(extractor, seed) behind filter_hash
+};
+
+// What a look-up may use and must count. The pointers outlive the call.
+struct LookupContext {
+  TableReadOptions read_options;
+  FilterCounterTable* filter_counters = nullptr;
+  RefutedAnswers* refuted = nullptr;  // null: remember nothing
+  OwnedCounter* refuted_hits = nullptr;
+};
+
+// One key of a batch; `result` and `status` are its answer.
+struct BatchLookup {
+  LookupKey key;
+  PointResult result;
+  absl::Status status;
+  bool done = false;  // in: skip it; out: answered, found or failed
+};
+
+// Immutable; shared by readers. Level 0 is ordered newest first and its files may overlap; the
+// files of each deeper level are sorted and do not.
+class Version {
+ public:
+  using Files = std::vector<std::shared_ptr<TableFile>>;
+
+  Version(const InternalKeyComparator& comparator, std::array<Files, kNumLevels> levels);
+
+  // Finds the newest version of the key with a sequence number <= key.snapshot. A file's filter is
+  // asked before its index and blocks; all filter lines are fetched before the first is tested.
+  absl::Status Get(const LookupKey& key, const LookupContext& context, PointResult* result) const;
+
+  // The same for many keys, level by level, so that memory accesses of different keys overlap.
+  void MultiGet(std::span<BatchLookup> batch, const LookupContext& context) const;
+
+  // False if the filters and key ranges prove that no file holds the key. No I/O.
+  bool MayContain(const LookupKey& key, const LookupContext& context) const;
+
+  // Appends what Get would ask, in order, to `steps`; counts nothing.
+  void Explain(const LookupKey& key, std::vector<ExplainStep>* steps) const;
+
+  // Adds iterators that together cover the keys in [lower, upper) (both optional). Files that a
+  // filter proves to hold nothing of the range are left out.
+  struct IteratorRange {
+    std::optional<std::string_view> lower;
+    std::optional<std::string_view> upper;
+  };
+  void AddIterators(const IteratorRange& range, const LookupContext& context,
+                    std::vector<std::unique_ptr<InternalIterator>>* iterators) const;
+
+  const Files& files(int level) const { return levels_[static_cast<size_t>(level)]; }
+  size_t num_files(int level) const { return files(level).size(); }
+  uint64_t level_bytes(int level) const;
+  uint64_t total_bytes() const;
+  // The deepest level with files; -1 if there is none.
+  int deepest_level() const;
+  const InternalKeyComparator& comparator() const { return comparator_; }
+
+  // The files of `level` that overlap [smallest, largest] (user keys; null: unbounded). On level 0
+  // the range grows until no file outside overlaps a file inside.
+  Files Overlapping(int level, const std::string_view* smallest,
+                    const std::string_view* largest) const;
+
+  // One line a file, in level order; the same in tools and tests.
+  std::string DebugString() const;
+
+ private:
+  struct Candidate {
+    const TableFile* file;
+    uint64_t hash;
+    int level;
+  };
+  class CandidateWalk;
+
+  bool InRange(const TableFile& file, std::string_view user_key, uint64_t prefix) const;
+  absl::Status AskFile(const Candidate& candidate, const LookupKey& key,
+                       const LookupContext& context, PointResult* result) const;
+  absl::Status ReadFile(const Candidate& candidate, const LookupKey& key,
+                        const LookupContext& context, FilterCounters* counters,
+                        PointResult* result) const;
+  void MultiGetFrom(std::span<Candidate> candidates, std::span<BatchLookup*> lookups,
+                    const LookupContext& context) const;
+  void AddFileIterator(const std::shared_ptr<TableFile>& file, int level,
+                       const IteratorRange& range, const LookupContext& context,
+                       std::vector<std::unique_ptr<InternalIterator>>* iterators) const;
+
+  const InternalKeyComparator comparator_;
+  const std::array<Files, kNumLevels> levels_;
+  std::array<LevelIndex, kNumLevels> index_;  // levels 1 and deeper
+  std::vector<int> levels_with_files_;        // 1 and deeper
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_VERSION_VERSION_H_

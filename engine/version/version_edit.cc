@@ -1,0 +1,231 @@
+#include "engine/version/version_edit.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "winnow/options.h"
+
+namespace winnow {
+
+namespace {
+
+// On-disk tags: never renumber. A reader skips unknown tags from kFirstIgnorable on.
+enum Tag : uint32_t {
+  kHashSeed = 1,
+  kNextFileNumber = 2,
+  kLastSequence = 3,
+  kLargestFamilyId = 4,
+  kFamily = 5,  // what follows, up to the next kFamily, concerns this family
+  kFamilyName = 6,
+  kFamilyComparator = 7,
+  kFamilyDropped = 8,
+  kFamilyFilter = 9,
+  kFamilyFilterKey = 10,
+  kFamilyLogNumber = 11,
+  kAddedFile = 12,
+  kDeletedFile = 13,
+  kFirstIgnorable = 1000,
+};
+
+// Every field is: varint tag, varint length, that many bytes.
+void PutField(std::string* out, Tag tag, std::string_view bytes) {
+  PutVarint32(out, tag);
+  PutLengthPrefixed(out, bytes);
+}
+
+void PutNumber(std::string* out, Tag tag, uint64_t number) {
+  std::string bytes;
+  PutVarint64(&bytes, number);
+  PutField(out, tag, bytes);
+}
+
+void PutAddedFile(std::string* out, const FamilyEdit::AddedFile& added) {
+  const FileMetadata& file = added.file;
+  std::string bytes;
+  PutVarint32(&bytes, static_cast<uint32_t>(added.level));
+  PutVarint64(&bytes, file.number);
+  PutFixed64(&bytes, file.file_id);
+  PutVarint64(&bytes, file.file_bytes);
+  PutVarint64(&bytes, file.num_entries);
+  PutVarint64(&bytes, file.num_deletions);
+  PutVarint64(&bytes, file.smallest_sequence);
+  PutVarint64(&bytes, file.largest_sequence);
+  PutLengthPrefixed(&bytes, file.smallest);
+  PutLengthPrefixed(&bytes, file.largest);
+  PutField(out, kAddedFile, bytes);
+}
+
+bool GetLevel(std::string_view* bytes, int* level) {
+  uint32_t value;
+  if (!GetVarint32(bytes, &value) || value >= static_cast<uint32_t>(kNumLevels)) return false;
+  *level = static_cast<int>(value);
+  return true;
+}
+
+bool GetAddedFile(std::string_view bytes, FamilyEdit::AddedFile* added) {
+  FileMetadata& file = added->file;
+  std::string_view smallest;
+  std::string_view largest;
+  if (!GetLevel(&bytes, &added->level) || !GetVarint64(&bytes, &file.number) ||
+      !GetFixed64(&bytes, &file.file_id) || !GetVarint64(&bytes, &file.file_bytes) ||
+      !GetVarint64(&bytes, &file.num_entries) || !GetVarint64(&bytes, &file.num_deletions) ||
+      !GetVarint64(&bytes, &file.smallest_sequence) ||
+      !GetVarint64(&bytes, &file.largest_sequence) || !GetLengthPrefixed(&bytes, &smallest) ||
+      !GetLengthPrefixed(&bytes, &largest) || !IsInternalKey(smallest) || !IsInternalKey(largest)) {
+    return false;
+  }
+  file.smallest = smallest;
+  file.largest = largest;
+  return true;  // bytes after the last known field belong to newer minor versions
+}
+
+bool GetNumber(std::string_view bytes, uint64_t* number) { return GetVarint64(&bytes, number); }
+
+// Decodes a field that belongs to the edit as a whole; false if malformed.
+bool DecodeDatabaseField(uint32_t tag, std::string_view bytes, VersionEdit* edit) {
+  uint64_t number;
+  if (tag == kHashSeed) {
+    if (!GetFixed64(&bytes, &number)) return false;
+    edit->hash_seed = number;
+    return true;
+  }
+  if (!GetNumber(bytes, &number)) return false;
+  if (tag == kNextFileNumber) {
+    edit->next_file_number = number;
+  } else if (tag == kLastSequence) {
+    if (number > kMaxSequenceNumber) return false;
+    edit->last_sequence = number;
+  } else if (tag == kLargestFamilyId) {
+    if (number > UINT32_MAX) return false;
+    edit->largest_family_id = static_cast<uint32_t>(number);
+  } else {
+    if (number > UINT32_MAX) return false;
+    edit->families.emplace_back().family_id = static_cast<uint32_t>(number);
+  }
+  return true;
+}
+
+bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family) {
+  uint64_t number;
+  switch (tag) {
+    case kFamilyName:
+      family->name = std::string(bytes);
+      return true;
+    case kFamilyComparator:
+      family->comparator = std::string(bytes);
+      return true;
+    case kFamilyDropped:
+      family->dropped = true;
+      return true;
+    case kFamilyFilter:
+      family->filter = std::string(bytes);
+      return true;
+    case kFamilyFilterKey:
+      family->filter_key = std::string(bytes);
+      return true;
+    case kFamilyLogNumber:
+      if (!GetNumber(bytes, &number)) return false;
+      family->log_number = number;
+      return true;
+    case kAddedFile:
+      return GetAddedFile(bytes, &family->added.emplace_back());
+    default: {  // kDeletedFile
+      FamilyEdit::DeletedFile& file = family->deleted.emplace_back();
+      return GetLevel(&bytes, &file.level) && GetVarint64(&bytes, &file.number);
+    }
+  }
+}
+
+}  // namespace
+
+void VersionEdit::EncodeTo(std::string* out) const {
+  if (hash_seed) {
+    std::string bytes;
+    PutFixed64(&bytes, *hash_seed);
+    PutField(out, kHashSeed, bytes);
+  }
+  if (next_file_number) PutNumber(out, kNextFileNumber, *next_file_number);
+  if (last_sequence) PutNumber(out, kLastSequence, *last_sequence);
+  if (largest_family_id) PutNumber(out, kLargestFamilyId, *largest_family_id);
+  for (const FamilyEdit& family : families) {
+    PutNumber(out, kFamily, family.family_id);
+    if (family.name) PutField(out, kFamilyName, *family.name);
+    if (family.comparator) PutField(out, kFamilyComparator, *family.comparator);
+    if (family.dropped) PutField(out, kFamilyDropped, "");
+    if (family.filter) PutField(out, kFamilyFilter, *family.filter);
+    if (family.filter_key) PutField(out, kFamilyFilterKey, *family.filter_key);
+    if (family.log_number) PutNumber(out, kFamilyLogNumber, *family.log_number);
+    for (const FamilyEdit::DeletedFile& file : family.deleted) {
+      std::string bytes;
+      PutVarint32(&bytes, static_cast<uint32_t>(file.level));
+      PutVarint64(&bytes, file.number);
+      PutField(out, kDeletedFile, bytes);
+    }
+    for (const FamilyEdit::AddedFile& file : family.added) PutAddedFile(out, file);
+  }
+}
+
+absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
+  VersionEdit edit;
+  while (!bytes.empty()) {
+    uint32_t tag;
+    std::string_view field;
+    if (!GetVarint32(&bytes, &tag) || !GetLengthPrefixed(&bytes, &field)) {
+      return absl::InvalidArgumentError("version edit ends in the middle of a field");
+    }
+    if (tag >= kFirstIgnorable) continue;
+    if (tag == 0 || tag > kDeletedFile) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("version edit has field ", tag, ", which a newer version of Winnow wrote"));
+    }
+    bool decoded;
+    if (tag <= kFamily) {
+      decoded = DecodeDatabaseField(tag, field, &edit);
+    } else if (edit.families.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("version edit field ", tag, " stands before any column family"));
+    } else {
+      decoded = DecodeFamilyField(tag, field, &edit.families.back());
+    }
+    if (!decoded) {
+      return absl::InvalidArgumentError(absl::StrCat("version edit field ", tag, " is malformed"));
+    }
+  }
+  return edit;
+}
+
+std::string FileMetadata::DebugString() const {
+  const auto key = [](const std::string& internal_key) {
+    return absl::StrCat("'", absl::CHexEscape(ToAbsl(UserKey(internal_key))), "'@",
+                        Sequence(internal_key));
+  };
+  return absl::StrFormat("%06d id=%016x bytes=%d entries=%d deletions=%d %s .. %s", number, file_id,
+                         file_bytes, num_entries, num_deletions, key(smallest), key(largest));
+}
+
+std::string VersionEdit::DebugString() const {
+  std::string out;
+  if (hash_seed) absl::StrAppendFormat(&out, "hash_seed: %016x\n", *hash_seed);
+  if (next_file_number) absl::StrAppend(&out, "next_file_number: ", *next_file_number, "\n");
+  if (last_sequence) absl::StrAppend(&out, "last_sequence: ", *last_sequence, "\n");
+  if (largest_family_id) absl::StrAppend(&out, "largest_family_id: ", *largest_family_id, "\n");
+  for (const FamilyEdit& family : families) {
+    absl::StrAppend(&out, "family: ", family.family_id, "\n");
+    if (family.name) absl::StrAppend(&out, "  name: ", *family.name, "\n");
+    if (family.comparator) absl::StrAppend(&out, "  comparator: ", *family.comparator, "\n");
+    if (family.dropped) absl::StrAppend(&out, "  dropped\n");
+    if (family.filter) absl::StrAppend(&out, "  filter: ", *family.filter, "\n");
+    if (family.filter_key) absl::StrAppend(&out, "  filter_key: ", *family.filter_key, "\n");
+    if (family.log_number) absl::StrAppend(&out, "  log_number: ", *family.log_number, "\n");
+    for (const FamilyEdit::DeletedFile& file : family.deleted) {
+      absl::StrAppendFormat(&out, "  delete: level %d %06d\n", file.level, file.number);
+    }
+    for (const FamilyEdit::AddedFile& file : family.added) {
+      absl::StrAppend(&out, "  add: level ", file.level, " ", file.file.DebugString(), "\n");
+    }
+  }
+  return out;
+}
+
+}  // namespace winnow

@@ -1,0 +1,76 @@
+// A change of the database's shape, as the manifest records it: one record, applied whole.
+#ifndef WINNOW_ENGINE_VERSION_VERSION_EDIT_H_
+#define WINNOW_ENGINE_VERSION_VERSION_EDIT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/base/internal_key.h"
+
+namespace winnow {
+
+// What a manifest knows of an SSTable.
+struct FileMetadata {
+  uint64_t number = 0;
+  uint64_t file_id = 0;  // its random identity: a stale or foreign file of that name is caught
+  uint64_t file_bytes = 0;
+  uint64_t num_entries = 0;
+  uint64_t num_deletions = 0;
+  std::string smallest;  // internal keys
+  std::string largest;
+  SequenceNumber smallest_sequence = 0;
+  SequenceNumber largest_sequence = 0;
+
+  std::string DebugString() const;
+};
+
+// The part of an edit that concerns one column family.
+struct FamilyEdit {
+  uint32_t family_id = 0;
+
+  // Creation: name and comparator are given once, with the first edit of the family.
+  std::optional<std::string> name;
+  std::optional<std::string> comparator;
+  bool dropped = false;
+
+  std::optional<std::string> filter;      // spec text for new SSTables
+  std::optional<std::string> filter_key;  // extractor text for new SSTables
+  // Logs with smaller numbers hold nothing of this family that is not in SSTables.
+  std::optional<uint64_t> log_number;
+
+  struct AddedFile {
+    int level = 0;
+    FileMetadata file;
+  };
+  struct DeletedFile {
+    int level = 0;
+    uint64_t number = 0;
+  };
+  std::vector<AddedFile> added;
+  std::vector<DeletedFile> deleted;
+};
+
+struct VersionEdit {
+  std::optional<uint64_t> hash_seed;  // first record only
+  std::optional<uint64_t> next_file_number;
+  std::optional<SequenceNumber> last_sequence;
+  std::optional<uint32_t> largest_family_id;
+  std::vector<FamilyEdit> families;
+
+  // FORMAT.md, "Version edit".
+  void EncodeTo(std::string* out) const;
+  // InvalidArgument says what is wrong with the bytes; FailedPrecondition: a field that this
+  // version does not know and must not ignore.
+  static absl::StatusOr<VersionEdit> Decode(std::string_view bytes);
+
+  // One field a line, for `winnow manifest` and tests.
+  std::string DebugString() const;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_VERSION_VERSION_EDIT_H_

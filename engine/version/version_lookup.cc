@@ -1,0 +1,243 @@
+// The read path below the memtables: which files can hold a key, and what their filters say.
+#include <algorithm>
+
+#include "engine/base/status.h"
+#include "engine/version/version.h"
+
+namespace winnow {
+
+namespace {
+
+// Candidates whose filter lines are fetched together: more than a healthy tree has.
+constexpr size_t kPrefetchedCandidates = 16;
+
+bool IsUsable(const TableFile& file) {
+  return file.reader() != nullptr && file.reader()->has_filter();
+}
+
+uint64_t HashFor(const TableFile& file, const LookupKey& key) {
+  if (file.filter_key_identity() == key.filter_key_identity) return key.filter_hash;
+  return file.reader() == nullptr ? 0 : file.FilterHash(key.user_key);
+}
+
+}  // namespace
+
+// Walks the files whose range includes a key, newest first.
+class Version::CandidateWalk {
+ public:
+  CandidateWalk(const Version& version, std::string_view user_key)
+      : version_(version), user_key_(user_key), prefix_(KeyPrefix64(user_key)) {}
+
+  bool Next(const TableFile** file, int* level) {
+    const Files& level0 = version_.levels_[0];
+    while (level0_index_ < level0.size()) {
+      const TableFile& candidate = *level0[level0_index_++];
+      if (!version_.InRange(candidate, user_key_, prefix_)) continue;
+      *file = &candidate;
+      *level = 0;
+      return true;
+    }
+    while (level_index_ < version_.levels_with_files_.size()) {
+      *level = version_.levels_with_files_[level_index_++];
+      *file = version_.index_[static_cast<size_t>(*level)].Find(user_key_);
+      if (*file != nullptr) return true;
+    }
+    return false;
+  }
+
+ private:
+  const Version& version_;
+  const std::string_view user_key_;
+  const uint64_t prefix_;
+  size_t level0_index_ = 0;
+  size_t level_index_ = 0;
+};
+
+bool Version::InRange(const TableFile& file, std::string_view user_key, uint64_t prefix) const {
+  if (comparator_.is_bytewise() &&
+      (prefix < file.smallest_prefix() || prefix > file.largest_prefix())) {
+    return false;
+  }
+  return comparator_.CompareUserKeys(user_key, file.smallest_user_key()) >= 0 &&
+         comparator_.CompareUserKeys(user_key, file.largest_user_key()) <= 0;
+}
+
+absl::Status Version::ReadFile(const Candidate& candidate, const LookupKey& key,
+                               const LookupContext& context, FilterCounters* counters,
+                               PointResult* result) const {
+  const TableFile& file = *candidate.file;
+  const bool filtered = file.reader()->has_filter();
+  if (filtered && context.refuted != nullptr &&
+      context.refuted->Contains(file.number(), candidate.hash, key.user_key)) {
+    // The filter was wrong before and is wrong again, but this time it costs no read.
+    if (context.refuted_hits != nullptr) context.refuted_hits->Increment();
+    if (counters != nullptr) counters->false_positive.Increment();
+    result->found = false;
+    return absl::OkStatus();
+  }
+  WINNOW_RETURN_IF_ERROR(
+      file.reader()->Get(context.read_options, key.user_key, key.snapshot, result));
+  if (!filtered) return absl::OkStatus();
+  if (result->filter_key_present) {
+    if (counters != nullptr) counters->true_positive.Increment();
+  } else {
+    if (counters != nullptr) counters->false_positive.Increment();
+    if (context.refuted != nullptr) {
+      context.refuted->Add(file.number(), candidate.hash, key.user_key);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Version::AskFile(const Candidate& candidate, const LookupKey& key,
+                              const LookupContext& context, PointResult* result) const {
+  const TableFile& file = *candidate.file;
+  if (file.reader() == nullptr) [[unlikely]]
+    return file.open_status();
+  FilterCounters* counters =
+      context.filter_counters == nullptr
+          ? nullptr
+          : &context.filter_counters->by_level_and_kind[static_cast<size_t>(candidate.level)]
+                                                       [file.filter_kind_index()];
+  if (!file.reader()->filter().MayContain(candidate.hash)) {
+    if (counters != nullptr) counters->rejected.Increment();
+    result->found = false;
+    return absl::OkStatus();
+  }
+  if (counters != nullptr && !file.reader()->has_filter()) counters->not_asked.Increment();
+  return ReadFile(candidate, key, context, counters, result);
+}
+
+absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
+                          PointResult* result) const {
+  result->found = false;
+  CandidateWalk walk(*this, key.user_key);
+  std::array<Candidate, kPrefetchedCandidates> candidates;
+  for (bool more = true; more;) {
+    size_t count = 0;
+    while (count < candidates.size()) {
+      Candidate& candidate = candidates[count];
+      more = walk.Next(&candidate.file, &candidate.level);
+      if (!more) break;
+      candidate.hash = HashFor(*candidate.file, key);
+      if (IsUsable(*candidate.file)) candidate.file->reader()->filter().Prefetch(candidate.hash);
+      count++;
+    }
+    for (size_t i = 0; i < count; i++) {
+      WINNOW_RETURN_IF_ERROR(AskFile(candidates[i], key, context, result));
+      if (result->found) return absl::OkStatus();
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool Version::MayContain(const LookupKey& key, const LookupContext& context) const {
+  CandidateWalk walk(*this, key.user_key);
+  const TableFile* file;
+  int level;
+  while (walk.Next(&file, &level)) {
+    if (!IsUsable(*file)) return true;
+    const uint64_t hash = HashFor(*file, key);
+    if (!file->reader()->filter().MayContain(hash)) continue;
+    if (context.refuted != nullptr &&
+        context.refuted->Contains(file->number(), hash, key.user_key)) {
+      continue;
+    }
+    return true;
+  }
+  return false;
+}
+
+void Version::MultiGetFrom(std::span<Candidate> candidates, std::span<BatchLookup*> lookups,
+                           const LookupContext& context) const {
+  for (const Candidate& candidate : candidates) {
+    if (IsUsable(*candidate.file)) candidate.file->reader()->filter().Prefetch(candidate.hash);
+  }
+  for (size_t i = 0; i < candidates.size(); i++) {
+    const TableReader* reader = candidates[i].file->reader();
+    if (reader != nullptr && reader->filter().MayContain(candidates[i].hash)) {
+      reader->PrefetchIndex(lookups[i]->key.user_key);
+    }
+  }
+  for (size_t i = 0; i < candidates.size(); i++) {
+    BatchLookup& lookup = *lookups[i];
+    lookup.status = AskFile(candidates[i], lookup.key, context, &lookup.result);
+    lookup.done = !lookup.status.ok() || lookup.result.found;
+  }
+}
+
+void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& context) const {
+  constexpr size_t kChunk = 32;
+  std::array<Candidate, kChunk> candidates;
+  std::array<BatchLookup*, kChunk> lookups;
+  for (size_t start = 0; start < batch.size(); start += kChunk) {
+    const std::span<BatchLookup> chunk =
+        batch.subspan(start, std::min(kChunk, batch.size() - start));
+    const auto ask = [&](int level, auto&& find) {
+      size_t count = 0;
+      for (BatchLookup& lookup : chunk) {
+        if (lookup.done) continue;
+        const TableFile* file = find(lookup.key.user_key);
+        if (file == nullptr) continue;
+        candidates[count] = {file, HashFor(*file, lookup.key), level};
+        lookups[count++] = &lookup;
+      }
+      MultiGetFrom(std::span(candidates).first(count), std::span(lookups).first(count), context);
+    };
+    for (const auto& file : levels_[0]) {
+      ask(0, [&](std::string_view user_key) {
+        return InRange(*file, user_key, KeyPrefix64(user_key)) ? file.get() : nullptr;
+      });
+    }
+    for (const int level : levels_with_files_) {
+      ask(level, [&](std::string_view user_key) {
+        return index_[static_cast<size_t>(level)].Find(user_key);
+      });
+    }
+  }
+}
+
+void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) const {
+  CandidateWalk walk(*this, key.user_key);
+  const TableFile* file;
+  int level;
+  bool found = false;
+  while (!found && walk.Next(&file, &level)) {
+    ExplainStep& step = steps->emplace_back();
+    step.level = level;
+    step.file_number = file->number();
+    if (file->reader() == nullptr) {
+      step.answer = ExplainStep::Answer::kError;
+      step.detail = ToStd(file->open_status().message());
+      continue;
+    }
+    const TableReader& reader = *file->reader();
+    step.file_name = reader.path();
+    step.filter = reader.properties().filter_spec;
+    if (reader.has_filter()) {
+      const bool maybe = reader.filter().MayContain(HashFor(*file, key));
+      step.filter_answer =
+          maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
+      if (!maybe) continue;
+    } else if (reader.filter_state().code != filter::FilterStateCode::kOk) {
+      step.filter_answer = ExplainStep::FilterAnswer::kUnusable;
+      step.detail = reader.filter_state().reason;
+    }
+    PointResult result;
+    const absl::Status status = reader.Get(TableReadOptions(), key.user_key, key.snapshot, &result);
+    if (!status.ok()) {
+      step.answer = ExplainStep::Answer::kError;
+      step.detail = ToStd(status.message());
+      continue;
+    }
+    found = result.found;
+    step.sequence = result.found ? result.sequence : 0;
+    step.answer = !result.found                       ? ExplainStep::Answer::kAbsent
+                  : result.type == EntryType::kDelete ? ExplainStep::Answer::kDeleted
+                                                      : ExplainStep::Answer::kValue;
+    step.false_positive =
+        step.filter_answer == ExplainStep::FilterAnswer::kMaybe && !result.filter_key_present;
+  }
+}
+
+}  // namespace winnow
