@@ -1,0 +1,36 @@
+# shellcheck shell=bash disable=SC2154
+# The `lint` command: prepares what the checks in tools/development/lint need. Sourced by tools/dev.
+
+lint_usage() {
+  cat <<'TEXT'
+tools/dev lint [--tidy] [--rule=NAME…]
+
+Checks, and fails with rule, file and line:
+  format           clang-format would change nothing
+  includes         nothing includes against the arrow: the folders' order is the link graph in
+                   engine/CMakeLists.txt; filter/ includes nothing of engine/
+  compile          clang compiles every source, and every header alone, with warnings and missing
+                   or broken lock annotations (-Wthread-safety) as errors
+  functions        no function is longer than 100 lines
+  files            file and top-level folder names; no file longer than 800 lines
+  text             TODO and FIXME, locks that ThreadSanitizer cannot see, a lock that guards nothing
+and prints the biggest files, the longest functions and the share of comments.
+
+  --tidy           also run clang-tidy (minutes)
+  --rule=NAME      only this rule; may be given several times
+TEXT
+}
+
+lint_main() {
+  local packages=("${build_packages[@]}" "${lint_packages[@]}") argument
+  for argument in "$@"; do
+    case "$argument" in
+      --tidy) packages+=("${tidy_packages[@]}") ;;
+      --rule=*) ;;
+      *) usage_error "unknown argument '$argument'" "lint --help" ;;
+    esac
+  done
+  need_packages "${packages[@]}"
+  configure release
+  python3 -B "$pieces/lint" --jobs="$jobs" "$@"
+}

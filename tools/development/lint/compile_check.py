@@ -1,0 +1,93 @@
+"""Rule `compile`: clang compiles each source, and each header alone, without a warning.
+
+Only the front end runs, which is where warnings and the lock annotations (-Wthread-safety) are
+checked. A file is looked at again when it or one of its includes is newer than its last clean run.
+"""
+
+import json
+import os
+import pathlib
+import shlex
+import time
+
+WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wno-unused-parameter", "-Wnon-virtual-dtor",
+            "-Werror"]
+LOCK_WARNINGS = ["-Wthread-safety"]  # a test may stand outside of a class's own protocol
+CLEAN_RUNS = "build/lint"
+COMPILE_COMMANDS = "build/release/compile_commands.json"
+
+
+def header_command(path):
+    return ["clang++", "-std=c++20", "-x", "c++", "-I.", "-Iengine/include", "-Ifilter/include",
+            "-Wno-pragma-once-outside-header", str(path)]
+
+
+def source_commands(tree):
+    """clang's command line for each source, after the release build's own."""
+    commands = {}
+    for entry in json.loads((tree.root / COMPILE_COMMANDS).read_text(encoding="utf-8")):
+        path = pathlib.Path(entry["file"])
+        if not path.is_relative_to(tree.root):
+            continue
+        kept, follows = ["clang++"], None
+        for argument in shlex.split(entry["command"]):
+            if follows:
+                kept += [follows, argument]
+                follows = None
+            elif argument in ("-isystem", "-include"):
+                follows = argument
+            elif argument.startswith(("-I", "-D", "-std=", "-U")):
+                kept.append(argument)
+        commands[path.relative_to(tree.root)] = kept + [str(path)]
+    return commands
+
+
+def is_clean_since(stamp):
+    """Whether the last run was clean and nothing that it read has changed."""
+    try:
+        last = stamp.stat().st_mtime_ns
+        words = stamp.read_text(encoding="utf-8").replace("\\\n", " ").split()[1:]
+        return all(pathlib.Path(word).stat().st_mtime_ns < last for word in words)
+    except OSError:
+        return False
+
+
+def violations(tree):
+    commands = {path: header_command(path) for path in tree.headers}
+    commands.update(source_commands(tree))
+    rules_changed = pathlib.Path(__file__).stat().st_mtime_ns
+
+    def check(path):
+        stamp = tree.root / CLEAN_RUNS / (str(path).replace("/", "+") + ".d")
+        if stamp.exists() and stamp.stat().st_mtime_ns > rules_changed and is_clean_since(stamp):
+            return None
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        pending = stamp.with_suffix(".pending")
+        started = time.time_ns()
+        locks = [] if path.parts[0] == "tests" else LOCK_WARNINGS
+        code, output = tree.run(commands[path] + WARNINGS + locks +
+                                ["-fsyntax-only", "-MD", "-MT", "clean", "-MF", str(pending)])
+        if code != 0:
+            stamp.unlink(missing_ok=True)
+            return str(path), "does not compile cleanly:\n" + output
+        # Dated before the compiler read anything: a change meanwhile is seen next time.
+        os.utime(pending, ns=(started, started))
+        pending.replace(stamp)
+        return None
+
+    return [found for found in tree.for_each(sorted(commands), check) if found]
+
+
+def run_clang_tidy(tree):
+    """Whether clang-tidy had anything to say; it prints its findings itself."""
+    sources = sorted(source_commands(tree))
+
+    def check(path):
+        code, output = tree.run(["clang-tidy", "--quiet", "-p", "build/release",
+                                 "--warnings-as-errors=*", str(path)])
+        return output if code != 0 else ""
+
+    findings = [output for output in tree.for_each(sources, check) if output]
+    print("\n".join(findings))
+    print(f"-- clang-tidy: {len(findings)} of {len(sources)} files have findings", flush=True)
+    return bool(findings)

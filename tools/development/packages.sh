@@ -1,0 +1,52 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# Debian and Ubuntu packages: which ones each task needs, and how a missing one gets here.
+# Sourced by tools/dev.
+
+readonly build_packages=(
+  g++ cmake ninja-build pkg-config ccache python3
+  libabsl-dev libxxhash-dev libzstd-dev liblz4-dev libsnappy-dev
+  libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev
+  librocksdb-dev libleveldb-dev
+)
+readonly lint_packages=(clang clang-format universal-ctags)
+readonly tidy_packages=(clang-tidy)
+
+# missing_packages NAME…: those that are not installed, one a line.
+missing_packages() {
+  local name
+  for name in "$@"; do
+    dpkg-query --show --showformat='${db:Status-Status}\n' "$name" 2>/dev/null |
+      grep -qx installed || echo "$name"
+  done
+}
+
+# need_packages NAME…: installs what is missing, or says what to type and exits with 3.
+need_packages() {
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    printf 'tools/dev: no apt here; assuming that these are installed: %s\n' "$*" >&2
+    return 0
+  fi
+  local missing
+  mapfile -t missing < <(missing_packages "$@")
+  [ ${#missing[@]} -eq 0 ] && return 0
+
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null && as_root=(sudo)
+  fi
+  if [ "$install_allowed" = no ] || { [ "$(id -u)" -ne 0 ] && [ ${#as_root[@]} -eq 0 ]; }; then
+    printf 'tools/dev: packages are missing. As root, type:\n  apt-get install %s\n' \
+      "${missing[*]}" >&2
+    exit 3
+  fi
+
+  say "installing packages: ${missing[*]}"
+  local apt=(${as_root[@]+"${as_root[@]}"} env DEBIAN_FRONTEND=noninteractive
+    apt-get -q -o Acquire::Retries=5 -o DPkg::Lock::Timeout=300)
+  # A source that is down must not stop us: the packages may come from the others.
+  "${apt[@]}" update || echo "tools/dev: apt-get update reported errors; going on" >&2
+  "${apt[@]}" install --yes --no-install-recommends "${missing[@]}" || {
+    echo "tools/dev: these packages could not be installed: ${missing[*]}" >&2
+    exit 3
+  }
+}

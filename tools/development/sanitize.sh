@@ -1,0 +1,66 @@
+# shellcheck shell=bash disable=SC2154
+# The `sanitize` command. Sourced by tools/dev.
+
+source "$pieces/test.sh"
+
+sanitize_usage() {
+  cat <<'TEXT'
+tools/dev sanitize [asan|tsan|all] [--quick] [--filter=REGEX]
+
+Builds the asan (AddressSanitizer with leak detection, UndefinedBehaviorSanitizer) and tsan
+(ThreadSanitizer) presets and runs the test suite in each; the first report fails the test.
+
+  --quick          the short share that runs in continuous integration: asan without the tests
+                   labelled "slow", tsan with those labelled "concurrent" only
+  --filter=REGEX   only the test programs whose name matches
+TEXT
+}
+
+# The test programs, which are targets of the same name, that ctest's arguments select.
+selected_tests() {
+  local preset="$1"
+  shift
+  ctest --test-dir "build/$preset" --show-only "$@" | sed -n 's/^ *Test *#[0-9]*: //p'
+}
+
+# sanitize_one PRESET QUICK [CTEST-ARGUMENT…]
+sanitize_one() {
+  local preset="$1" quick="$2"
+  shift 2
+  local selection=("$@") targets=()
+  if [ "$quick" = yes ]; then
+    case "$preset" in
+      asan) selection+=(-LE slow) ;;
+      tsan) selection+=(-L concurrent -LE slow) ;;
+    esac
+  fi
+  # Warnings are the release build's matter: g++ makes false ones where a sanitizer adds code.
+  configure "$preset" -DWINNOW_WERROR=OFF -DWINNOW_BENCH=OFF
+  if [ "$quick" = yes ] && [ "$preset" = tsan ]; then
+    mapfile -t targets < <(selected_tests "$preset" "${selection[@]}")
+  fi
+  build_targets "$preset" ${targets[@]+"${targets[@]}"}
+  export ASAN_OPTIONS="halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1"
+  export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
+  export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1"
+  run_ctest "$preset" ${selection[@]+"${selection[@]}"}
+}
+
+sanitize_main() {
+  local presets=(asan tsan) quick=no ctest_arguments=() failed=() argument preset
+  for argument in "$@"; do
+    case "$argument" in
+      asan | tsan) presets=("$argument") ;;
+      all) presets=(asan tsan) ;;
+      --quick) quick=yes ;;
+      --filter=*) ctest_arguments+=(-R "${argument#--filter=}") ;;
+      *) usage_error "unknown argument '$argument'" "sanitize --help" ;;
+    esac
+  done
+  need_packages "${build_packages[@]}"
+  for preset in "${presets[@]}"; do
+    sanitize_one "$preset" "$quick" ${ctest_arguments[@]+"${ctest_arguments[@]}"} ||
+      failed+=("$preset")
+  done
+  [ ${#failed[@]} -eq 0 ] || fail "the sanitizer run failed: ${failed[*]}"
+}

@@ -1,0 +1,30 @@
+// The commands of the winnow program; each is defined in the file of its noun.
+#ifndef WINNOW_TOOLS_WINNOW_COMMANDS_H_
+#define WINNOW_TOOLS_WINNOW_COMMANDS_H_
+
+#include "tools/winnow/command.h"
+
+namespace winnow::cli {
+
+Command LoadCommand();      // load.cc
+Command GetCommand();       // get.cc
+Command MultiGetCommand();  // get.cc
+Command PutCommand();       // put.cc
+Command DeleteCommand();    // put.cc
+Command ScanCommand();      // scan.cc
+Command CountCommand();     // scan.cc
+Command StatsCommand();     // stats.cc
+Command PropertyCommand();  // stats.cc
+Command OptionsCommand();   // options.cc
+Command FamiliesCommand();  // families.cc
+Command CompactCommand();   // compact.cc
+Command ExplainCommand();   // explain.cc
+Command VerifyCommand();    // verify.cc
+Command DestroyCommand();   // destroy.cc
+Command SstCommand();       // sst.cc
+Command WalCommand();       // wal.cc
+Command ManifestCommand();  // manifest.cc
+
+}  // namespace winnow::cli
+
+#endif  // WINNOW_TOOLS_WINNOW_COMMANDS_H_

@@ -1,0 +1,148 @@
+#include "tools/winnow/database.h"
+
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "engine/base/status.h"
+#include "engine/version/file_names.h"
+#include "winnow/file_system.h"
+#include "winnow/filter/filter_key.h"
+#include "winnow/filter/spec.h"
+
+namespace winnow::cli {
+namespace {
+
+// The same error as InvalidArgument "--FLAG: ...", whatever its code was.
+absl::Status FlagError(std::string_view flag, const absl::Status& status) {
+  return absl::InvalidArgumentError(absl::StrCat("--", ToAbsl(flag), ": ", status.message()));
+}
+
+absl::Status NoDatabase(const std::string& path) {
+  return absl::NotFoundError(absl::StrCat("there is no database in ", path));
+}
+
+absl::Status NoFamily(const std::string& name, const std::string& path) {
+  return absl::NotFoundError(absl::StrCat(
+      "no column family \"", name, "\"; `winnow families --db=", path, "` lists those that exist"));
+}
+
+// Checks --filter and --filter-key here, so that a mistake costs no half-opened database.
+absl::Status CheckFilterFlags(const Arguments& arguments) {
+  if (const auto text = arguments.Text("filter")) {
+    if (const auto spec = filter::ParseFilterSpec(*text); !spec.ok()) {
+      return FlagError("filter", spec.status());
+    }
+  }
+  if (const auto text = arguments.Text("filter-key")) {
+    if (const auto extractor = filter::FilterKeyExtractor::Parse(*text); !extractor.ok()) {
+      return FlagError("filter-key", extractor.status());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The family of --family. One that exists gets the filter asked for; the default family had it set
+// at open.
+absl::StatusOr<ColumnFamily*> FindFamily(const Arguments& arguments, DB& db,
+                                         const std::string& path) {
+  const std::string name = arguments.Text("family").value_or("default");
+  if (name == "default") return db.DefaultColumnFamily();
+  absl::StatusOr<ColumnFamily*> family = db.FindColumnFamily(name);
+  if (absl::IsNotFound(family.status())) return NoFamily(name, path);
+  if (!family.ok()) return family;
+  if (arguments.Has("filter") || arguments.Has("filter-key")) {
+    WINNOW_RETURN_IF_ERROR(db.SetFilter(*family, arguments.Text("filter").value_or(""),
+                                        arguments.Text("filter-key").value_or("")));
+  }
+  return family;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> DatabasePath(const Arguments& arguments) {
+  std::optional<std::string> path = arguments.Text("db");
+  if (!path.has_value() || path->empty()) {
+    return absl::InvalidArgumentError("name the database directory: --db=DIR");
+  }
+  return *path;
+}
+
+absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments) {
+  Options options;
+  for (const std::string& assignment : arguments.All("set")) {
+    const size_t equals = assignment.find('=');
+    if (equals == std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--set=", assignment, ": write --set=NAME=VALUE"));
+    }
+    absl::Status set = SetOption(&options, std::string_view(assignment).substr(0, equals),
+                                 std::string_view(assignment).substr(equals + 1));
+    if (!set.ok()) return FlagError("set", set);
+  }
+  WINNOW_RETURN_IF_ERROR(CheckFilterFlags(arguments));
+  if (arguments.Text("family").value_or("default") == "default") {
+    if (const auto text = arguments.Text("filter")) options.filter = *text;
+    if (const auto text = arguments.Text("filter-key")) options.filter_key = *text;
+  }
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<DB>> OpenDirectory(const Options& options, const std::string& path) {
+  absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path);
+  if (!absl::IsNotFound(db.status())) return db;
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, HoldsDatabase(path));
+  return exists ? db.status() : NoDatabase(path);
+}
+
+absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access access) {
+  WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+  WINNOW_ASSIGN_OR_RETURN(Options options, DatabaseOptions(arguments));
+  if (access != Access::kWriteOrCreate) options.create_if_missing = false;
+  options.read_only = access == Access::kRead;
+
+  OpenedDatabase opened;
+  WINNOW_ASSIGN_OR_RETURN(opened.db, OpenDirectory(options, path));
+  WINNOW_ASSIGN_OR_RETURN(opened.family, FindFamily(arguments, *opened.db, path));
+  // What recovery could not replay must not look like keys that never were.
+  const auto notes = opened.db->GetProperty(opened.family, "winnow.recovery");
+  for (const absl::string_view note : absl::StrSplit(notes.value_or(""), '\n', absl::SkipEmpty())) {
+    std::fprintf(stderr, "winnow: warning: %s\n", std::string(note).c_str());
+  }
+  return opened;
+}
+
+absl::StatusOr<bool> HoldsDatabase(const std::string& path) {
+  FileSystem& file_system = *PosixFileSystem();
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
+  if (!exists) return false;
+  WINNOW_ASSIGN_OR_RETURN(const bool is_directory, file_system.IsDirectory(path));
+  if (!is_directory) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": not a directory"));
+  }
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> names, file_system.List(path));
+  for (const std::string& name : names) {
+    FileType type = FileType::kLock;
+    uint64_t number = 0;
+    if (ParseFileName(name, &type, &number) &&
+        (type == FileType::kCurrent || type == FileType::kManifest)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+absl::StatusOr<std::string> BytesFromWord(const Arguments& arguments, const std::string& word) {
+  if (!arguments.Has("hex")) return word;
+  absl::StatusOr<std::string> bytes = FromText(word, TextForm::kHex);
+  if (!bytes.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", word, "\" with --hex: ", bytes.status().message()));
+  }
+  return bytes;
+}
+
+}  // namespace winnow::cli

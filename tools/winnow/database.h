@@ -1,0 +1,46 @@
+// From a command line to an open database.
+#ifndef WINNOW_TOOLS_WINNOW_DATABASE_H_
+#define WINNOW_TOOLS_WINNOW_DATABASE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tools/winnow/arguments.h"
+#include "tools/winnow/text_encoding.h"
+#include "winnow/db.h"
+
+namespace winnow::cli {
+
+enum class Access {
+  kRead,           // nothing on disk is touched, no lock taken, nothing created
+  kWriteExisting,  // NotFound if there is no database
+  kWriteOrCreate,
+};
+
+struct OpenedDatabase {
+  std::unique_ptr<DB> db;
+  ColumnFamily* family = nullptr;  // of --family, else "default"
+};
+
+// The value of --db; InvalidArgument if it is missing.
+absl::StatusOr<std::string> DatabasePath(const Arguments& arguments);
+
+// Options as --set, --filter and --filter-key say; InvalidArgument names the flag.
+absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments);
+
+// DB::Open, with one message for a directory that holds no database.
+absl::StatusOr<std::unique_ptr<DB>> OpenDirectory(const Options& options, const std::string& path);
+
+// Opens --db as the shared flags say. NotFound: no database, or no such column family.
+absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access access);
+
+// True if `path` is a directory that holds a database, sound or not.
+absl::StatusOr<bool> HoldsDatabase(const std::string& path);
+
+// The bytes of a key or value given as a word: as it stands, or hexadecimal with --hex.
+absl::StatusOr<std::string> BytesFromWord(const Arguments& arguments, const std::string& word);
+
+}  // namespace winnow::cli
+
+#endif  // WINNOW_TOOLS_WINNOW_DATABASE_H_

@@ -1,0 +1,60 @@
+// winnow destroy: removes a database.
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+
+namespace winnow::cli {
+namespace {
+
+// Asks on the terminal; anything but "yes" or "y" is a no.
+bool UserAgrees(const std::string& path) {
+  std::fprintf(stderr, "Remove the database %s with all its data? [y/N] ", path.c_str());
+  char answer[16] = {};
+  if (std::fgets(answer, sizeof(answer), stdin) == nullptr) return false;
+  const std::string_view text(answer);
+  return text == "y\n" || text == "yes\n" || text == "Y\n" || text == "YES\n";
+}
+
+absl::StatusOr<ExitCode> RunDestroy(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, HoldsDatabase(path));
+  if (!exists) return absl::NotFoundError(absl::StrCat("there is no database in ", path));
+  if (!arguments.Has("yes")) {
+    if (isatty(STDIN_FILENO) != 1) {
+      return absl::InvalidArgumentError("not on a terminal, so --yes must confirm it");
+    }
+    if (!UserAgrees(path)) {
+      Complain("destroy", "nothing was removed");
+      return ExitCode::kNo;
+    }
+  }
+  WINNOW_RETURN_IF_ERROR(DB::Destroy(Options(), path));
+  if (arguments.Has("json")) output.Write(ToLine(Json{{"ok", true}}));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command DestroyCommand() {
+  Command command;
+  command.name = "destroy";
+  command.database = DatabaseUse::kFiles;
+  command.summary = "remove a database; asks before it does";
+  command.details =
+      "Removes the database's own files, and then the directory if nothing else is in it. Asks on "
+      "a\n"
+      "terminal; elsewhere --yes is needed. Refused while another process has the database open.";
+  command.json = R"({"ok":true})";
+  command.examples = "  winnow destroy --db=/tmp/fruit --yes";
+  command.flags = {{"yes", "", "do not ask"}};
+  command.run = RunDestroy;
+  return command;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,105 @@
+// winnow families: lists, creates and drops column families.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+
+namespace winnow::cli {
+namespace {
+
+absl::StatusOr<ExitCode> ListFamilies(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
+  Json list = Json::array();
+  std::vector<std::string> lines = {
+      absl::StrFormat("%6s  %-18s %-14s %s", "id", "filter", "filter key", "name")};
+  for (ColumnFamily* family : opened.db->ColumnFamilies()) {
+    WINNOW_ASSIGN_OR_RETURN(const std::string filter,
+                            opened.db->GetProperty(family, "winnow.filter"));
+    WINNOW_ASSIGN_OR_RETURN(const std::string filter_key,
+                            opened.db->GetProperty(family, "winnow.filter-key"));
+    Json json = {{"id", family->id()}};
+    AddBytes(&json, "name", family->name(), /*hex=*/false);
+    json["filter"] = filter;
+    json["filter_key"] = filter_key;
+    list.push_back(std::move(json));
+    lines.push_back(absl::StrFormat("%6d  %-18s %-14s %s", family->id(), filter, filter_key,
+                                    ToText(family->name(), TextForm::kEscaped)));
+  }
+  if (arguments.Has("json")) {
+    output.Write(ToLine(Json{{"families", std::move(list)}}));
+  } else {
+    for (const std::string& line : lines) output.Line(line);
+  }
+  return ExitCode::kOk;
+}
+
+absl::Status CreateFamily(const Arguments& arguments, DB& db, const std::string& name) {
+  WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments));
+  ColumnFamilyOptions family_options = options;
+  family_options.filter = arguments.Text("filter").value_or("");
+  family_options.filter_key = arguments.Text("filter-key").value_or("");
+  return db.CreateColumnFamily(family_options, name).status();
+}
+
+absl::Status DropFamily(DB& db, const std::string& name) {
+  absl::StatusOr<ColumnFamily*> family = db.FindColumnFamily(name);
+  if (absl::IsNotFound(family.status())) {
+    return absl::NotFoundError(absl::StrCat("no column family \"", name, "\""));
+  }
+  if (!family.ok()) return family.status();
+  return db.DropColumnFamily(*family);
+}
+
+absl::StatusOr<ExitCode> RunFamilies(const Arguments& arguments, Output& output) {
+  if (arguments.Has("family")) {
+    return absl::InvalidArgumentError("name the family without a flag: families create NAME");
+  }
+  const std::vector<std::string>& words = arguments.positionals();
+  const std::string action = words.empty() ? "list" : words[0];
+  if (action == "list" && words.size() <= 1) return ListFamilies(arguments, output);
+  if ((action != "create" && action != "drop") || words.size() != 2) {
+    return absl::InvalidArgumentError("write families, families create NAME or families drop NAME");
+  }
+  const bool create = action == "create";
+  // The filter flags are the new family's, not the default one's.
+  WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+  WINNOW_ASSIGN_OR_RETURN(Options options, DatabaseOptions(arguments));
+  options.filter.clear();
+  options.filter_key.clear();
+  options.create_if_missing = create;
+  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenDirectory(options, path));
+  WINNOW_RETURN_IF_ERROR(create ? CreateFamily(arguments, *db, words[1])
+                                : DropFamily(*db, words[1]));
+  WINNOW_RETURN_IF_ERROR(db->Close());
+  if (arguments.Has("json")) output.Write(ToLine(Json{{"ok", true}}));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command FamiliesCommand() {
+  Command command;
+  command.name = "families";
+  command.positionals = "[list | create NAME | drop NAME]";
+  command.max_positionals = 2;
+  command.database = DatabaseUse::kWrite;
+  command.summary = "list, create or drop column families";
+  command.details =
+      "A column family is a key space of its own, with its own filter and compression. create\n"
+      "takes --filter and --filter-key for the new family. drop removes the family and its data.";
+  command.json =
+      R"({"families":[{"id":N,"name":NAME,"filter":SPEC,"filter_key":TEXT},...]} or {"ok":true})";
+  command.examples =
+      "  winnow families --db=/tmp/fruit\n"
+      "  winnow families create users --db=/tmp/fruit --filter=cuckoo:1%\n"
+      "  winnow put --db=/tmp/fruit --family=users ann 1";
+  command.run = RunFamilies;
+  return command;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,112 @@
+// winnow get, winnow mget: values by key.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+
+namespace winnow::cli {
+namespace {
+
+// Prints what was found for a key: {"key","found","value"}.
+void PrintAnswerAsJson(std::string_view key, const std::string_view* value, bool hex,
+                       Output& output) {
+  Json answer = Json::object();
+  AddBytes(&answer, "key", key, hex);
+  answer["found"] = value != nullptr;
+  if (value != nullptr) AddBytes(&answer, "value", *value, hex);
+  output.Write(ToLine(answer));
+}
+
+absl::StatusOr<ExitCode> RunGet(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const std::string key,
+                          BytesFromWord(arguments, arguments.positionals()[0]));
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
+  const bool hex = arguments.Has("hex");
+  std::string value;
+  const absl::Status read = opened.db->Get(ReadOptions(), opened.family, key, &value);
+  const bool found = read.ok();
+  if (!found && !absl::IsNotFound(read)) return read;
+
+  if (arguments.Has("json")) {
+    const std::string_view view = value;
+    PrintAnswerAsJson(key, found ? &view : nullptr, hex, output);
+  } else if (found) {
+    output.Line(ToText(value, hex ? TextForm::kHex : TextForm::kRaw));
+  } else {
+    Complain("get", "no such key");
+  }
+  return found ? ExitCode::kOk : ExitCode::kNo;
+}
+
+// Asks for the keys in groups, so that the values of one group only are held at a time.
+constexpr size_t kKeysPerMultiGet = 256;
+
+absl::StatusOr<ExitCode> RunMultiGet(const Arguments& arguments, Output& output) {
+  std::vector<std::string> keys;
+  for (const std::string& word : arguments.positionals()) {
+    WINNOW_ASSIGN_OR_RETURN(std::string key, BytesFromWord(arguments, word));
+    keys.push_back(std::move(key));
+  }
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
+  const bool hex = arguments.Has("hex");
+  const TextForm form = hex ? TextForm::kHex : TextForm::kEscaped;
+  bool all_found = true;
+  for (size_t begin = 0; begin < keys.size(); begin += kKeysPerMultiGet) {
+    const size_t count = std::min(kKeysPerMultiGet, keys.size() - begin);
+    const std::vector<std::string_view> views(keys.begin() + begin, keys.begin() + begin + count);
+    std::vector<PinnedValue> values(count);
+    std::vector<absl::Status> statuses(count);
+    opened.db->MultiGet(ReadOptions(), opened.family, views, values, statuses);
+    for (size_t i = 0; i < count; i++) {
+      const bool found = statuses[i].ok();
+      if (!found && !absl::IsNotFound(statuses[i])) return statuses[i];
+      all_found = all_found && found;
+      const std::string_view value = values[i].view();
+      if (arguments.Has("json")) {
+        PrintAnswerAsJson(views[i], found ? &value : nullptr, hex, output);
+      } else if (found) {
+        output.Line(ToText(views[i], form) + "\t" + ToText(value, form));
+      }
+    }
+  }
+  return all_found ? ExitCode::kOk : ExitCode::kNo;
+}
+
+}  // namespace
+
+Command GetCommand() {
+  Command command;
+  command.name = "get";
+  command.positionals = "KEY";
+  command.min_positionals = command.max_positionals = 1;
+  command.summary = "print the value of a key";
+  command.details =
+      "Prints the value's bytes as they are, and a newline. Exit code 1 if the key is absent.";
+  command.json = R"({"key":K,"found":true,"value":V} or {"key":K,"found":false})";
+  command.examples =
+      "  winnow get --db=/tmp/fruit apple\n"
+      "  winnow get --db=/tmp/fruit --hex 6170706c65";
+  command.run = RunGet;
+  return command;
+}
+
+Command MultiGetCommand() {
+  Command command;
+  command.name = "mget";
+  command.positionals = "KEY...";
+  command.min_positionals = 1;
+  command.max_positionals = kAnyNumber;
+  command.summary = "print keys and values of several keys";
+  command.details =
+      "Prints KEY<TAB>VALUE, escaped as in `winnow scan`, for each key that exists, in the order\n"
+      "given. Exit code 1 if any is absent.";
+  command.json = R"(one line a key: {"key":K,"found":true,"value":V} or {"key":K,"found":false})";
+  command.examples = "  winnow mget --db=/tmp/fruit apple pear plum";
+  command.run = RunMultiGet;
+  return command;
+}
+
+}  // namespace winnow::cli

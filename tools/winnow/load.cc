@@ -1,0 +1,245 @@
+// winnow load: many keys and values from text.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+#include "tools/winnow/progress.h"
+#include "tools/winnow/record_reader.h"
+
+namespace winnow::cli {
+namespace {
+
+// A batch is written once it holds this much.
+constexpr uint32_t kBatchEntries = 1000;
+constexpr size_t kBatchBytes = size_t{1} << 20;
+
+// An input file, closed at the end; standard input stays open.
+class InputFile {
+ public:
+  static absl::StatusOr<InputFile> Open(const std::string& path) {
+    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+      const std::string reason = std::strerror(errno);
+      return absl::NotFoundError(absl::StrCat(path, ": cannot open: ", reason));
+    }
+    return InputFile(descriptor, path);
+  }
+  static InputFile StandardInput() { return InputFile(STDIN_FILENO, "standard input"); }
+
+  InputFile(InputFile&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, -1)), name_(std::move(other.name_)) {}
+  InputFile& operator=(InputFile&&) = delete;
+  ~InputFile() {
+    if (descriptor_ > STDIN_FILENO) close(descriptor_);
+  }
+
+  int descriptor() const { return descriptor_; }
+  const std::string& name() const { return name_; }
+
+  // 0 for what is no regular file.
+  uint64_t size_bytes() const {
+    struct stat status = {};
+    if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+    return static_cast<uint64_t>(status.st_size);
+  }
+
+ private:
+  InputFile(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+
+  int descriptor_;
+  std::string name_;
+};
+
+struct LoadSettings {
+  RecordFormat format = RecordFormat::kTabSeparated;
+  TextForm form = TextForm::kEscaped;
+  bool skip_bad = false;
+};
+
+absl::StatusOr<LoadSettings> ReadSettings(const Arguments& arguments) {
+  LoadSettings settings;
+  const std::string format = arguments.Text("format").value_or("tsv");
+  if (format == "jsonl") {
+    settings.format = RecordFormat::kJsonLines;
+  } else if (format != "tsv") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format=", format, ": the formats are tsv and jsonl"));
+  }
+  if (arguments.Has("raw") && arguments.Has("hex")) {
+    return absl::InvalidArgumentError("give --raw or --hex, not both");
+  }
+  if (settings.format == RecordFormat::kJsonLines &&
+      (arguments.Has("raw") || arguments.Has("hex"))) {
+    return absl::InvalidArgumentError(
+        "--raw and --hex are for --format=tsv; in JSON use members key_hex and value_hex");
+  }
+  if (arguments.Has("raw")) settings.form = TextForm::kRaw;
+  if (arguments.Has("hex")) settings.form = TextForm::kHex;
+  settings.skip_bad = arguments.Has("skip-bad");
+  return settings;
+}
+
+// Takes lines, writes batches, counts.
+class Loader {
+ public:
+  Loader(DB& db, const ColumnFamily* family, const LoadSettings& settings, uint64_t total_bytes)
+      : db_(db), family_(family), settings_(settings), progress_(total_bytes) {}
+
+  absl::Status LoadFile(const InputFile& file) {
+    LineReader lines(file.descriptor(), file.name());
+    std::string_view line;
+    while (true) {
+      WINNOW_ASSIGN_OR_RETURN(const bool has_line, lines.Next(&line));
+      if (!has_line) break;
+      WINNOW_RETURN_IF_ERROR(LoadLine(line, lines));
+      progress_.Update(entries_, finished_input_bytes_ + lines.bytes_read());
+    }
+    finished_input_bytes_ += lines.bytes_read();
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteBatchOut() {
+    if (batch_.num_updates() == 0) return absl::OkStatus();
+    WINNOW_RETURN_IF_ERROR(db_.Write(WriteOptions(), batch_));
+    batch_.Clear();
+    return absl::OkStatus();
+  }
+
+  // Clears the progress line and says what was loaded.
+  void Report(bool json, Output& output) {
+    progress_.Clear();
+    const double seconds = std::max(progress_.seconds(), 1e-6);
+    if (json) {
+      output.Write(ToLine(Json{{"entries", entries_},
+                               {"bytes", bytes_},
+                               {"skipped_lines", skipped_},
+                               {"seconds", seconds},
+                               {"entries_per_second", static_cast<double>(entries_) / seconds}}));
+      return;
+    }
+    const auto rate = static_cast<uint64_t>(static_cast<double>(entries_) / seconds);
+    std::string line = absl::StrFormat(
+        "%s, %s in %s: %s entries/s, %s/s", HumanCount(entries_, "entry", "entries"),
+        HumanBytes(static_cast<double>(bytes_)), HumanSeconds(seconds), HumanCount(rate),
+        HumanBytes(static_cast<double>(bytes_) / seconds));
+    if (skipped_ > 0)
+      absl::StrAppend(&line, "; ", HumanCount(skipped_, "bad line", "bad lines"), " skipped");
+    Complain("load", line);
+  }
+
+ private:
+  absl::Status LoadLine(std::string_view line, const LineReader& lines) {
+    if (line.empty()) return absl::OkStatus();
+    absl::StatusOr<Record> record = ParseRecord(line, settings_.format, settings_.form);
+    if (!record.ok()) return BadLine(lines, record.status());
+    batch_.Put(family_, record->key, record->value);
+    entries_++;
+    bytes_ += record->key.size() + record->value.size();
+    if (batch_.num_updates() < kBatchEntries && batch_.size_bytes() < kBatchBytes) {
+      return absl::OkStatus();
+    }
+    return WriteBatchOut();
+  }
+
+  absl::Status BadLine(const LineReader& lines, const absl::Status& reason) {
+    const std::string message =
+        absl::StrCat(lines.name(), ":", lines.line_number(), ": ", reason.message());
+    if (!settings_.skip_bad) {
+      return absl::DataLossError(absl::StrCat(message, "; --skip-bad passes over such lines"));
+    }
+    progress_.Clear();
+    Complain("load", absl::StrCat(message, " (skipped)"));
+    skipped_++;
+    return absl::OkStatus();
+  }
+
+  DB& db_;
+  const ColumnFamily* family_;
+  const LoadSettings settings_;
+  Progress progress_;
+  WriteBatch batch_;
+  uint64_t entries_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t skipped_ = 0;
+  uint64_t finished_input_bytes_ = 0;
+};
+
+absl::StatusOr<std::vector<InputFile>> OpenInputs(const std::vector<std::string>& paths) {
+  std::vector<InputFile> files;
+  for (const std::string& path : paths) {
+    if (path == "-") {
+      files.push_back(InputFile::StandardInput());
+      continue;
+    }
+    WINNOW_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+    files.push_back(std::move(file));
+  }
+  if (files.empty()) files.push_back(InputFile::StandardInput());
+  return files;
+}
+
+absl::StatusOr<ExitCode> RunLoad(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const LoadSettings settings, ReadSettings(arguments));
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> files, OpenInputs(arguments.positionals()));
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteOrCreate));
+
+  uint64_t total_bytes = 0;
+  for (const InputFile& file : files) total_bytes += file.size_bytes();
+  Loader loader(*opened.db, opened.family, settings, total_bytes);
+  absl::Status loaded;
+  for (const InputFile& file : files) {
+    loaded = loader.LoadFile(file);
+    if (!loaded.ok()) break;
+  }
+  // What stands before a bad line is kept.
+  loaded.Update(loader.WriteBatchOut());
+  loaded.Update(opened.db->Close());
+  loader.Report(arguments.Has("json"), output);
+  if (!loaded.ok()) return loaded;
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command LoadCommand() {
+  Command command;
+  command.name = "load";
+  command.positionals = "[FILE...]";
+  command.max_positionals = kAnyNumber;
+  command.database = DatabaseUse::kWrite;
+  command.summary = "write the entries of text files, or of standard input";
+  command.details =
+      "Lines are KEY<TAB>VALUE with the escapes that `winnow scan` prints (\\t \\n \\\\ \\xNN), "
+      "or\n"
+      "with --format=jsonl objects with members key or key_hex and value or value_hex. Empty "
+      "lines\n"
+      "are passed over; of equal keys the last one stays. The database is created if it is "
+      "missing.\n"
+      "At a bad line loading stops with FILE:LINE and the reason; the lines before it are in the\n"
+      "database. Keys hold up to 1 MiB, values up to 1 GiB. The total is reported on standard "
+      "error.";
+  command.json = R"({"entries":N,"bytes":N,"skipped_lines":N,"seconds":S,"entries_per_second":R})";
+  command.examples =
+      "  printf 'apple\\tred\\nplum\\tblue\\n' | winnow load --db=/tmp/fruit\n"
+      "  winnow load --db=/tmp/fruit --filter=cuckoo:0.1% more.tsv\n"
+      "  zcat dump.jsonl.gz | winnow load --db=/tmp/fruit --format=jsonl --skip-bad";
+  command.flags = {{"format", "FORMAT", "tsv (default) or jsonl"},
+                   {"raw", "", "tsv without escapes: a backslash is a backslash"},
+                   {"skip-bad", "", "report bad lines, count them and go on"}};
+  command.run = RunLoad;
+  return command;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,120 @@
+// The winnow program: finds the command, runs it, reports its error, chooses the exit code.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+#include "tools/winnow/command.h"
+
+namespace winnow::cli {
+namespace {
+
+int Code(ExitCode code) { return static_cast<int>(code); }
+
+const Command* FindCommand(std::string_view name) {
+  const std::vector<Command>& commands = AllCommands();
+  const auto found = std::find_if(commands.begin(), commands.end(),
+                                  [name](const Command& command) { return command.name == name; });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+int UsageError(std::string_view message) {
+  std::fprintf(stderr, "winnow: %.*s\nTry `winnow --help`.\n", static_cast<int>(message.size()),
+               message.data());
+  return Code(ExitCode::kUsage);
+}
+
+int UnknownCommand(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const Command& command : AllCommands()) names.push_back(command.name);
+  const std::string_view nearest = NearestName(name, names);
+  std::string message = absl::StrCat("unknown command ", name);
+  if (!nearest.empty()) absl::StrAppend(&message, "; did you mean ", ToAbsl(nearest), "?");
+  return UsageError(message);
+}
+
+int Print(std::string_view text) {
+  Output output(fileno(stdout));
+  output.Write(text);
+  return Code(output.Flush().ok() ? ExitCode::kOk : ExitCode::kError);
+}
+
+absl::Status CheckPositionals(const Command& command, const Arguments& arguments) {
+  const size_t count = arguments.positionals().size();
+  if (count >= command.min_positionals && count <= command.max_positionals) {
+    return absl::OkStatus();
+  }
+  const std::string_view expected =
+      command.positionals.empty() ? "no arguments" : command.positionals;
+  return absl::InvalidArgumentError(absl::StrCat(count, count == 1 ? " argument" : " arguments",
+                                                 "; expected ", ToAbsl(expected)));
+}
+
+// The exit code for an error, which is reported here.
+ExitCode Report(const Command& command, const absl::Status& status) {
+  if (absl::IsCancelled(status)) return ExitCode::kError;
+  Complain(command.name, ToStd(status.message()));
+  return absl::IsInvalidArgument(status) ? ExitCode::kUsage : ExitCode::kError;
+}
+
+absl::StatusOr<ExitCode> Run(const Command& command, const std::vector<std::string>& words,
+                             Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const Arguments arguments, Arguments::Parse(FlagsOf(command), words));
+  if (arguments.Has("help")) {
+    output.Write(CommandHelp(command));
+    return ExitCode::kOk;
+  }
+  WINNOW_RETURN_IF_ERROR(CheckPositionals(command, arguments));
+  return command.run(arguments, output);
+}
+
+// The position of the command among the words: the first that is neither a flag nor the value of
+// one, so that `winnow --db DIR get KEY` works.
+size_t CommandPosition(const std::vector<std::string>& words) {
+  const std::vector<FlagSpec> flags = FlagsOf(*FindCommand("put"));
+  for (size_t i = 0; i < words.size(); i++) {
+    if (words[i].rfind('-', 0) != 0) return i;
+    const bool takes_next = std::any_of(flags.begin(), flags.end(), [&](const FlagSpec& flag) {
+      return !flag.value_name.empty() && words[i] == absl::StrCat("--", ToAbsl(flag.name));
+    });
+    if (takes_next) i++;
+  }
+  return words.size();
+}
+
+int Main(std::vector<std::string> words) {
+  if (words.empty()) {
+    std::fputs(ProgramHelp().c_str(), stderr);
+    return Code(ExitCode::kUsage);
+  }
+  if (words[0] == "--version") return Print("winnow " WINNOW_VERSION "\n");
+  const size_t position = CommandPosition(words);
+  if (position == words.size() || words[position] == "help") {
+    if (position + 1 < words.size()) {
+      const Command* topic = FindCommand(words[position + 1]);
+      return topic == nullptr ? UnknownCommand(words[position + 1]) : Print(CommandHelp(*topic));
+    }
+    const bool asks_for_help = position < words.size() || words[0] == "--help" || words[0] == "-h";
+    return asks_for_help ? Print(ProgramHelp()) : UsageError("name a command");
+  }
+
+  const Command* command = FindCommand(words[position]);
+  if (command == nullptr) return UnknownCommand(words[position]);
+  words.erase(words.begin() + static_cast<std::ptrdiff_t>(position));
+
+  Output output(fileno(stdout));
+  const absl::StatusOr<ExitCode> result = Run(*command, words, output);
+  const absl::Status flushed = output.Flush();
+  if (!result.ok()) return Code(Report(*command, result.status()));
+  if (!flushed.ok()) return Code(Report(*command, flushed));
+  return Code(*result);
+}
+
+}  // namespace
+}  // namespace winnow::cli
+
+int main(int argc, char** argv) {
+  return winnow::cli::Main(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+}

@@ -1,0 +1,119 @@
+// winnow manifest: the log of changes of a database's shape.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "engine/base/status.h"
+#include "engine/version/version_edit.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+#include "tools/winnow/store_files.h"
+
+namespace winnow::cli {
+namespace {
+
+Json FileAsJson(const FamilyEdit::AddedFile& added, bool hex) {
+  const FileMetadata& file = added.file;
+  Json json = {{"level", added.level},
+               {"number", file.number},
+               {"file_id", absl::StrFormat("%016x", file.file_id)},
+               {"file_bytes", file.file_bytes},
+               {"entries", file.num_entries},
+               {"deletions", file.num_deletions}};
+  if (IsInternalKey(file.smallest)) AddBytes(&json, "smallest_key", UserKey(file.smallest), hex);
+  if (IsInternalKey(file.largest)) AddBytes(&json, "largest_key", UserKey(file.largest), hex);
+  json["smallest_sequence"] = file.smallest_sequence;
+  json["largest_sequence"] = file.largest_sequence;
+  return json;
+}
+
+Json FamilyAsJson(const FamilyEdit& family, bool hex) {
+  Json json = {{"id", family.family_id}};
+  if (family.name) AddBytes(&json, "name", *family.name, /*hex=*/false);
+  if (family.comparator) AddBytes(&json, "comparator", *family.comparator, /*hex=*/false);
+  if (family.dropped) json["dropped"] = true;
+  if (family.filter) json["filter"] = *family.filter;
+  if (family.filter_key) json["filter_key"] = *family.filter_key;
+  if (family.log_number) json["log_number"] = *family.log_number;
+  for (const FamilyEdit::DeletedFile& file : family.deleted) {
+    json["deleted"].push_back(Json{{"level", file.level}, {"number", file.number}});
+  }
+  for (const FamilyEdit::AddedFile& file : family.added) {
+    json["added"].push_back(FileAsJson(file, hex));
+  }
+  return json;
+}
+
+Json EditAsJson(const VersionEdit& edit, uint64_t offset, bool hex) {
+  Json json = {{"offset", offset}};
+  if (edit.hash_seed) json["hash_seed"] = absl::StrFormat("%016x", *edit.hash_seed);
+  if (edit.next_file_number) json["next_file_number"] = *edit.next_file_number;
+  if (edit.last_sequence) json["last_sequence"] = *edit.last_sequence;
+  if (edit.largest_family_id) json["largest_family_id"] = *edit.largest_family_id;
+  for (const FamilyEdit& family : edit.families) {
+    json["families"].push_back(FamilyAsJson(family, hex));
+  }
+  return json;
+}
+
+absl::Status PrintManifest(const std::string& path, const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<LogReader> log, OpenLog(path));
+  const bool json = arguments.Has("json");
+  if (!json) output.Line(absl::StrCat(path, ": ", log->file_size(), " bytes"));
+  std::string_view payload;
+  uint64_t offset = 0;
+  while (output.ok()) {
+    WINNOW_ASSIGN_OR_RETURN(const bool has_record, log->Read(&payload, &offset));
+    if (!has_record) break;
+    absl::StatusOr<VersionEdit> edit = VersionEdit::Decode(payload);
+    if (!edit.ok()) {
+      return WithContext(edit.status(), absl::StrCat(path, ": at offset ", offset));
+    }
+    if (json) {
+      output.Write(ToLine(EditAsJson(*edit, offset, arguments.Has("hex"))));
+      continue;
+    }
+    output.Line(absl::StrCat("edit at offset ", offset));
+    const std::string text = edit->DebugString();
+    for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+      output.Line(absl::StrCat("  ", line));
+    }
+  }
+  if (!output.ok()) return absl::OkStatus();
+  if (json) {
+    output.Write(ToLine(Json{{"end", LogEndName(log->end().kind)}, {"offset", log->end().offset}}));
+  } else {
+    output.Line(absl::StrCat("end: ", DescribeLogEnd(log->end())));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExitCode> RunManifest(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                          FilesToShow(arguments, FileType::kManifest));
+  for (const std::string& path : paths) {
+    WINNOW_RETURN_IF_ERROR(PrintManifest(path, arguments, output));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command ManifestCommand() {
+  Command command;
+  command.name = "manifest";
+  command.positionals = "[FILE...]";
+  command.max_positionals = kAnyNumber;
+  command.database = DatabaseUse::kFiles;
+  command.summary = "show the manifest: every change of families and SSTables";
+  command.details = "Without FILE the manifest in --db. The last line says how the log ends.";
+  command.json = R"(one line an edit: {"offset":N,...}; then {"end":KIND,"offset":N})";
+  command.examples = "  winnow manifest --db=/tmp/fruit";
+  command.run = RunManifest;
+  return command;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,50 @@
+#include "tools/winnow/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace winnow::cli {
+namespace {
+constexpr size_t kBufferBytes = size_t{64} << 10;
+}  // namespace
+
+void Output::Write(std::string_view text) {
+  buffer_.append(text);
+  // The error is kept and reported by the last Flush.
+  if (buffer_.size() >= kBufferBytes) Flush().IgnoreError();
+}
+
+void Output::Line(std::string_view text) {
+  buffer_.append(text);
+  Write("\n");
+}
+
+absl::Status Output::Flush() {
+  std::string_view rest = buffer_;
+  while (status_.ok() && !rest.empty()) {
+    const ssize_t written = write(file_descriptor_, rest.data(), rest.size());
+    if (written >= 0) {
+      rest.remove_prefix(static_cast<size_t>(written));
+    } else if (errno == EPIPE) {
+      status_ = absl::CancelledError("the reader of the output has gone");
+    } else if (errno != EINTR) {
+      status_ = absl::UnavailableError(
+          absl::StrCat("cannot write standard output: ", std::strerror(errno)));
+    }
+  }
+  buffer_.clear();
+  return status_;
+}
+
+void Complain(std::string_view command, std::string_view message) {
+  std::string line("winnow: ");
+  line.append(command).append(": ").append(message).append("\n");
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,59 @@
+// Keys and values out of text files, line by line.
+#ifndef WINNOW_TOOLS_WINNOW_RECORD_READER_H_
+#define WINNOW_TOOLS_WINNOW_RECORD_READER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tools/winnow/text_encoding.h"
+
+namespace winnow::cli {
+
+// Cuts what a file descriptor gives into lines. Used by one thread.
+class LineReader {
+ public:
+  // Lines over this are refused: no key with its value is that long, unless escaped throughout.
+  static constexpr size_t kMaxLineBytes = size_t{4} << 30;
+
+  // Borrows the descriptor; `name` is for errors.
+  LineReader(int file_descriptor, std::string name)
+      : file_descriptor_(file_descriptor), name_(std::move(name)) {}
+
+  // The next line without its newline, valid until the next call; false at the end. A last line
+  // needs no newline. Unavailable if reading fails, ResourceExhausted for a line that is too long.
+  absl::StatusOr<bool> Next(std::string_view* line);
+
+  uint64_t line_number() const { return line_number_; }  // of the line last given, from 1
+  uint64_t bytes_read() const { return bytes_read_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  absl::Status Refill();
+
+  int file_descriptor_;
+  std::string name_;
+  std::string buffer_;
+  size_t begin_ = 0;    // of what was not given yet
+  size_t scanned_ = 0;  // no newline before this
+  bool at_end_ = false;
+  uint64_t line_number_ = 0;
+  uint64_t bytes_read_ = 0;
+};
+
+enum class RecordFormat { kTabSeparated, kJsonLines };
+
+struct Record {
+  std::string key;
+  std::string value;
+};
+
+// Takes one line apart. InvalidArgument says what is wrong with it: no tab, an unknown escape, no
+// JSON object, a missing member, a key or value over the store's limit.
+absl::StatusOr<Record> ParseRecord(std::string_view line, RecordFormat format, TextForm form);
+
+}  // namespace winnow::cli
+
+#endif  // WINNOW_TOOLS_WINNOW_RECORD_READER_H_

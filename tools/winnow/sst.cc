@@ -1,0 +1,231 @@
+// winnow sst: what is in SSTables.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "engine/sstable/table_iterator.h"
+#include "engine/sstable/table_reader.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+#include "tools/winnow/store_files.h"
+
+namespace winnow::cli {
+namespace {
+
+// Enough for two digits of a rate of 0.1 %.
+constexpr uint64_t kFprProbes = 1000000;
+constexpr uint64_t kFprProbeSeed = 1;
+
+Json FilterAsJson(const TableReader& table) {
+  const filter::FilterState& state = table.filter_state();
+  if (state.code != filter::FilterStateCode::kOk) {
+    return Json{{"state", "unusable"}, {"reason", state.reason}};
+  }
+  if (!table.has_filter()) return Json{{"state", "none"}};
+  const filter::FilterInfo info = table.filter().Describe();
+  return Json{{"state", "ok"},
+              {"kind", filter::KindName(info.kind)},
+              {"spec", table.properties().filter_spec},
+              {"fell_back", table.properties().filter_fell_back},
+              {"filter_key", table.properties().filter_key},
+              {"hash_seed", absl::StrFormat("%016x", info.hash_seed)},
+              {"bytes", info.num_bytes},
+              {"keys", info.num_keys},
+              {"bits_per_key", info.bits_per_key},
+              {"probes", info.probes},
+              {"fingerprint_bits", info.fingerprint_bits},
+              {"shards", info.num_shards},
+              {"units", info.num_units},
+              {"fill", info.fill},
+              {"expected_fpr", info.expected_fpr},
+              {"sampled_fpr", table.SampleFalsePositiveRate(kFprProbes, kFprProbeSeed)},
+              {"sampled_probes", kFprProbes}};
+}
+
+Json PropertiesAsJson(const TableProperties& properties, bool hex) {
+  Json json = {{"entries", properties.num_entries},
+               {"puts", properties.num_puts},
+               {"deletions", properties.num_deletions},
+               {"raw_key_bytes", properties.raw_key_bytes},
+               {"raw_value_bytes", properties.raw_value_bytes},
+               {"data_blocks", properties.num_data_blocks},
+               {"data_bytes", properties.data_bytes},
+               {"index_bytes", properties.index_bytes},
+               {"index_partitions", properties.index_partitions}};
+  AddBytes(&json, "smallest_key", properties.smallest_user_key, hex);
+  AddBytes(&json, "largest_key", properties.largest_user_key, hex);
+  json["smallest_sequence"] = properties.smallest_sequence;
+  json["largest_sequence"] = properties.largest_sequence;
+  json["comparator"] = properties.comparator_name;
+  json["compression"] = CompressionName(properties.compression);
+  AddBytes(&json, "column_family", properties.column_family_name, /*hex=*/false);
+  json["column_family_id"] = properties.column_family_id;
+  json["level_at_creation"] = properties.level_at_creation;
+  json["creation_time_seconds"] = properties.creation_time_seconds;
+  return json;
+}
+
+// "name  value" lines of a flat JSON object, the values of text members without quotes.
+std::string AsTable(const Json& object) {
+  std::string table;
+  for (const auto& [name, value] : object.items()) {
+    const std::string text =
+        value.is_string() ? ToText(value.get<std::string>(), TextForm::kEscaped) : value.dump();
+    absl::StrAppendFormat(&table, "  %-22s %s\n", name, text);
+  }
+  return table;
+}
+
+Json BlockAsJson(const TableBlockInfo& block, bool hex) {
+  Json json = {{"kind", BlockKindName(block.kind)},
+               {"offset", block.offset},
+               {"stored_bytes", block.stored_bytes},
+               {"bytes", block.contents_bytes},
+               {"compression", CompressionName(block.compression)},
+               {"entries", block.num_entries}};
+  if (block.kind == TableBlockInfo::Kind::kData && IsInternalKey(block.first_key) &&
+      IsInternalKey(block.last_key)) {
+    AddBytes(&json, "first_key", UserKey(block.first_key), hex);
+    AddBytes(&json, "last_key", UserKey(block.last_key), hex);
+  }
+  return json;
+}
+
+std::string BlockAsLine(const TableBlockInfo& block, TextForm form) {
+  std::string line =
+      absl::StrFormat("  %12d  %-15s %10d %10d  %-6s %8d", block.offset, BlockKindName(block.kind),
+                      block.stored_bytes, block.contents_bytes, CompressionName(block.compression),
+                      block.num_entries);
+  if (block.kind == TableBlockInfo::Kind::kData && IsInternalKey(block.first_key) &&
+      IsInternalKey(block.last_key)) {
+    absl::StrAppend(&line, "  ", ToText(UserKey(block.first_key), form), " .. ",
+                    ToText(UserKey(block.last_key), form));
+  }
+  return line;
+}
+
+// Prints one table in one of the two forms.
+class SstPrinter {
+ public:
+  SstPrinter(const Arguments& arguments, Output& output)
+      : json_(arguments.Has("json")),
+        hex_(arguments.Has("hex")),
+        keys_(arguments.Has("keys")),
+        blocks_(arguments.Has("blocks")),
+        output_(output) {}
+
+  absl::Status Print(const TableReader& table) {
+    Json properties = PropertiesAsJson(table.properties(), hex_);
+    Json filter = FilterAsJson(table);
+    if (json_) {
+      Json json = {{"file", table.path()},
+                   {"file_id", absl::StrFormat("%016x", table.file_id())},
+                   {"file_bytes", table.file_bytes()},
+                   {"properties", std::move(properties)},
+                   {"filter", std::move(filter)}};
+      if (blocks_) WINNOW_RETURN_IF_ERROR(AddBlocks(table, &json));
+      output_.Write(ToLine(json));
+    } else {
+      output_.Line(absl::StrFormat("%s: %d bytes, identity %016x", table.path(), table.file_bytes(),
+                                   table.file_id()));
+      output_.Line("Properties:");
+      output_.Write(AsTable(properties));
+      output_.Line("Filter:");
+      output_.Write(AsTable(filter));
+      if (blocks_) WINNOW_RETURN_IF_ERROR(PrintBlocks(table));
+    }
+    if (keys_) WINNOW_RETURN_IF_ERROR(PrintKeys(table));
+    return absl::OkStatus();
+  }
+
+ private:
+  TextForm form() const { return hex_ ? TextForm::kHex : TextForm::kEscaped; }
+
+  absl::Status AddBlocks(const TableReader& table, Json* json) {
+    Json blocks = Json::array();
+    WINNOW_RETURN_IF_ERROR(table.ForEachBlock(
+        [&](const TableBlockInfo& block) { blocks.push_back(BlockAsJson(block, hex_)); }));
+    (*json)["blocks"] = std::move(blocks);
+    return absl::OkStatus();
+  }
+
+  absl::Status PrintBlocks(const TableReader& table) {
+    output_.Line("Blocks:");
+    output_.Line(absl::StrFormat("  %12s  %-15s %10s %10s  %-6s %8s  %s", "offset", "kind",
+                                 "stored", "bytes", "codec", "entries", "first .. last key"));
+    return table.ForEachBlock(
+        [&](const TableBlockInfo& block) { output_.Line(BlockAsLine(block, form())); });
+  }
+
+  absl::Status PrintKeys(const TableReader& table) {
+    TableReadOptions options;
+    options.fill_cache = false;
+    const std::unique_ptr<TableIterator> entry = table.NewIterator(options);
+    if (!json_) output_.Line("Entries (sequence, type, key, bytes of value):");
+    for (entry->SeekToFirst(); entry->Valid() && output_.ok(); entry->Next()) {
+      const std::string_view key = entry->key();
+      const std::string_view type = EntryTypeName(Type(key));
+      if (json_) {
+        Json json = Json::object();
+        AddBytes(&json, "key", UserKey(key), hex_);
+        json["sequence"] = Sequence(key);
+        json["type"] = type;
+        json["value_bytes"] = entry->value().size();
+        output_.Write(ToLine(json));
+      } else {
+        output_.Line(absl::StrFormat("  %10d  %-6s  %s  %d", Sequence(key), type,
+                                     ToText(UserKey(key), form()), entry->value().size()));
+      }
+    }
+    return entry->status();
+  }
+
+  const bool json_;
+  const bool hex_;
+  const bool keys_;
+  const bool blocks_;
+  Output& output_;
+};
+
+absl::StatusOr<ExitCode> RunSst(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                          FilesToShow(arguments, FileType::kTable));
+  SstPrinter printer(arguments, output);
+  for (size_t i = 0; i < paths.size() && output.ok(); i++) {
+    if (i > 0 && !arguments.Has("json")) output.Line("");
+    WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<TableReader> table, OpenTable(paths[i]));
+    WINNOW_RETURN_IF_ERROR(printer.Print(*table));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command SstCommand() {
+  Command command;
+  command.name = "sst";
+  command.positionals = "[FILE...]";
+  command.max_positionals = kAnyNumber;
+  command.database = DatabaseUse::kFiles;
+  command.summary =
+      "show SSTables: properties, filter with its expected and sampled FPR, blocks, keys";
+  command.details =
+      "Without FILE every SSTable in --db. The sampled FPR is the share of a million random "
+      "hashes\n"
+      "that the filter lets through. Checksums of what is read are verified.";
+  command.json =
+      "one line a file: file, file_id, file_bytes, properties, filter, with --blocks blocks;\n"
+      "with --keys then one line an entry: key, sequence, type, value_bytes";
+  command.examples =
+      "  winnow sst --db=/tmp/fruit\n"
+      "  winnow sst /tmp/fruit/000007.sst --blocks --keys";
+  command.flags = {{"keys", "", "list every entry"}, {"blocks", "", "list every block"}};
+  command.run = RunSst;
+  return command;
+}
+
+}  // namespace winnow::cli

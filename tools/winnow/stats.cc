@@ -1,0 +1,120 @@
+// winnow stats, winnow property: what a database says about itself.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr std::string_view kPropertyPrefix = "winnow.";
+
+// The tables that make up `winnow stats`, and their members in JSON.
+struct StatsTable {
+  std::string_view property;
+  std::string_view json_member;
+};
+constexpr StatsTable kStatsTables[] = {
+    {"winnow.levels", "levels"}, {"winnow.filter-stats", "filters"}, {"winnow.stats", "counters"}};
+
+absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
+  if (arguments.Has("json")) {
+    Json all = Json::object();
+    for (const StatsTable& table : kStatsTables) {
+      WINNOW_ASSIGN_OR_RETURN(
+          const std::string text,
+          opened.db->GetProperty(opened.family, std::string(table.property) + "-json"));
+      all[std::string(table.json_member)] = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    }
+    output.Write(ToLine(all));
+    return ExitCode::kOk;
+  }
+  for (const StatsTable& table : kStatsTables) {
+    WINNOW_ASSIGN_OR_RETURN(const std::string text,
+                            opened.db->GetProperty(opened.family, table.property));
+    output.Write(text);
+    if (!text.empty() && text.back() != '\n') output.Write("\n");
+    output.Write("\n");
+  }
+  output.Line(
+      "Counters begin at zero when a database is opened, here by this command; levels and\n"
+      "filter sizes are those of the files on disk.");
+  return ExitCode::kOk;
+}
+
+std::string UnknownProperty(const std::string& name) {
+  std::vector<std::string_view> names = DB::PropertyNames();
+  const std::string_view nearest = NearestName(name, names);
+  std::string message = absl::StrCat("unknown property \"", name, "\"");
+  if (!nearest.empty()) absl::StrAppend(&message, "; did you mean ", ToAbsl(nearest), "?");
+  absl::StrAppend(&message, " `winnow property` lists them");
+  return message;
+}
+
+absl::StatusOr<ExitCode> ListProperties(const Arguments& arguments, Output& output) {
+  const std::vector<std::string_view> names = DB::PropertyNames();
+  if (arguments.Has("json")) {
+    output.Write(ToLine(Json{{"properties", names}}));
+  } else {
+    for (const std::string_view name : names) output.Line(name);
+  }
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> RunProperty(const Arguments& arguments, Output& output) {
+  if (arguments.positionals().empty()) return ListProperties(arguments, output);
+  std::string name = arguments.positionals()[0];
+  if (name.rfind(kPropertyPrefix, 0) != 0) name.insert(0, kPropertyPrefix);
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
+  absl::StatusOr<std::string> value = opened.db->GetProperty(opened.family, name);
+  if (absl::IsNotFound(value.status())) {
+    return absl::InvalidArgumentError(UnknownProperty(name));
+  }
+  if (!value.ok()) return value.status();
+  if (arguments.Has("json")) {
+    output.Write(ToLine(Json{{"property", name}, {"value", *value}}));
+  } else {
+    output.Write(*value);
+    if (value->empty() || value->back() != '\n') output.Write("\n");
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command StatsCommand() {
+  Command command;
+  command.name = "stats";
+  command.summary = "print the tables of levels, filters and counters";
+  command.details =
+      "The counters are those of this opening: a program that uses the database prints its own\n"
+      "with DB::GetProperty(\"winnow.stats\"). Levels and filter sizes are the files'.";
+  command.json = R"({"levels":...,"filters":...,"counters":...})";
+  command.examples =
+      "  winnow stats --db=/tmp/fruit\n"
+      "  winnow stats --db=/tmp/fruit --json | python3 -m json.tool";
+  command.run = RunStats;
+  return command;
+}
+
+Command PropertyCommand() {
+  Command command;
+  command.name = "property";
+  command.positionals = "[NAME]";
+  command.max_positionals = 1;
+  command.summary = "print one property of a database, or list their names";
+  command.details = "The leading \"winnow.\" may be left out. Without NAME no database is needed.";
+  command.json = R"({"property":NAME,"value":TEXT} or {"properties":[NAME,...]})";
+  command.examples =
+      "  winnow property\n"
+      "  winnow property --db=/tmp/fruit estimate-num-keys";
+  command.run = RunProperty;
+  return command;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,40 @@
+// The files of a database, looked at one by one: for commands that need no open database.
+#ifndef WINNOW_TOOLS_WINNOW_STORE_FILES_H_
+#define WINNOW_TOOLS_WINNOW_STORE_FILES_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "engine/base/internal_key.h"
+#include "engine/log/log_reader.h"
+#include "engine/sstable/table_reader.h"
+#include "engine/version/file_names.h"
+#include "tools/winnow/arguments.h"
+
+namespace winnow::cli {
+
+// Paths of the files of one type in a database directory, by ascending number.
+absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& directory, FileType type);
+
+// The files that a command line names, or else all of that type in --db. NotFound if --db has none.
+absl::StatusOr<std::vector<std::string>> FilesToShow(const Arguments& arguments, FileType type);
+
+absl::StatusOr<std::unique_ptr<TableReader>> OpenTable(const std::string& path);
+
+// Opens a write-ahead log or a manifest, whose number is taken from its header. Ends before damage.
+absl::StatusOr<std::unique_ptr<LogReader>> OpenLog(const std::string& path);
+
+// One sentence: "closed cleanly", "torn last record at offset 123: REASON".
+std::string DescribeLogEnd(const LogEnd& end);
+// "clean_close", "unclosed", "torn_tail", "damaged".
+std::string_view LogEndName(LogEnd::Kind kind);
+
+// "put", "delete"; "unknown" for what this version does not write.
+std::string_view EntryTypeName(EntryType type);
+
+}  // namespace winnow::cli
+
+#endif  // WINNOW_TOOLS_WINNOW_STORE_FILES_H_

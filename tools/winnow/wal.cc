@@ -1,0 +1,129 @@
+// winnow wal: the records of write-ahead logs.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "engine/db/batch_format.h"
+#include "engine/db/log_set.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+#include "tools/winnow/store_files.h"
+
+namespace winnow::cli {
+namespace {
+
+void PrintUpdate(const BatchUpdate& update, SequenceNumber sequence, const Arguments& arguments,
+                 Output& output) {
+  const bool hex = arguments.Has("hex");
+  const bool has_value = update.type == EntryType::kPut;
+  const std::string_view type = EntryTypeName(update.type);
+  if (arguments.Has("json")) {
+    Json json = {{"sequence", sequence}, {"type", type}, {"family", update.family_id}};
+    AddBytes(&json, "key", update.key, hex);
+    if (has_value) AddBytes(&json, "value", update.value, hex);
+    output.Write(ToLine(json));
+    return;
+  }
+  const TextForm form = hex ? TextForm::kHex : TextForm::kEscaped;
+  std::string line = absl::StrFormat("  %10d  %-6s  family %d  %s", sequence, ToAbsl(type),
+                                     update.family_id, ToText(update.key, form));
+  if (has_value) absl::StrAppend(&line, "\t", ToText(update.value, form));
+  output.Line(line);
+}
+
+// Each update of a batch takes the next sequence number.
+absl::Status PrintBatch(std::string_view encoded, const Arguments& arguments, Output& output) {
+  BatchReader batch(encoded);
+  BatchUpdate update;
+  for (SequenceNumber sequence = batch.first_sequence(); output.ok(); sequence++) {
+    bool more = false;
+    WINNOW_RETURN_IF_ERROR(batch.Next(&update, &more));
+    if (!more) break;
+    PrintUpdate(update, sequence, arguments, output);
+  }
+  return absl::OkStatus();
+}
+
+void PrintLogStart(const LogStart& start, bool json, Output& output) {
+  if (json) {
+    output.Write(ToLine(Json{{"type", "log_start"},
+                             {"previous_log", start.previous_log},
+                             {"previous_records", start.previous_records}}));
+  } else if (start.previous_log == 0) {
+    output.Line("  follows no other log");
+  } else {
+    output.Line(absl::StrFormat("  follows log %06d of %d records", start.previous_log,
+                                start.previous_records));
+  }
+}
+
+absl::Status PrintRecord(std::string_view payload, const Arguments& arguments, Output& output) {
+  LogStart start;
+  if (LogStart::Decode(payload, &start)) {
+    PrintLogStart(start, arguments.Has("json"), output);
+    return absl::OkStatus();
+  }
+  if (payload.empty() || payload[0] != static_cast<char>(LogPayload::kBatches)) {
+    return absl::DataLossError("record of unknown kind");
+  }
+  return PrintBatch(payload.substr(1), arguments, output);
+}
+
+absl::Status PrintLog(const std::string& path, const Arguments& arguments, Output& output) {
+  const bool json = arguments.Has("json");
+  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<LogReader> log, OpenLog(path));
+  if (!json) output.Line(absl::StrCat(path, ": ", log->file_size(), " bytes"));
+  std::string_view payload;
+  uint64_t offset = 0;
+  while (output.ok()) {
+    WINNOW_ASSIGN_OR_RETURN(const bool has_record, log->Read(&payload, &offset));
+    if (!has_record) break;
+    if (!json) {
+      output.Line(absl::StrCat("record at offset ", offset, ", ", payload.size(), " bytes"));
+    }
+    const absl::Status printed = PrintRecord(payload, arguments, output);
+    if (!printed.ok()) return WithContext(printed, absl::StrCat(path, ": at offset ", offset));
+  }
+  if (!output.ok()) return absl::OkStatus();
+  if (json) {
+    output.Write(ToLine(Json{{"end", LogEndName(log->end().kind)}, {"offset", log->end().offset}}));
+  } else {
+    output.Line(absl::StrCat("end: ", DescribeLogEnd(log->end())));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExitCode> RunWal(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
+                          FilesToShow(arguments, FileType::kLog));
+  for (const std::string& path : paths) {
+    WINNOW_RETURN_IF_ERROR(PrintLog(path, arguments, output));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command WalCommand() {
+  Command command;
+  command.name = "wal";
+  command.positionals = "[FILE...]";
+  command.max_positionals = kAnyNumber;
+  command.database = DatabaseUse::kFiles;
+  command.summary = "show write-ahead logs: every update that is not in an SSTable yet";
+  command.details =
+      "Without FILE every log in --db, oldest first. The last line of each says how the log ends.";
+  command.json =
+      "one line an update: sequence, type, family, key, value; the first line of a log has type\n"
+      "log_start, previous_log, previous_records; the last is {\"end\":KIND,\"offset\":N}";
+  command.examples =
+      "  winnow wal --db=/tmp/fruit\n"
+      "  winnow wal /tmp/fruit/000004.log";
+  command.run = RunWal;
+  return command;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,220 @@
+// LevelDB, with the sizes of the run; its tables are as large as the other engines'.
+#include <leveldb/cache.h>
+#include <leveldb/db.h>
+#include <leveldb/filter_policy.h>
+#include <leveldb/iterator.h>
+#include <leveldb/options.h>
+#include <leveldb/write_batch.h>
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "tools/winnow_bench/assertions.h"
+#include "tools/winnow_bench/engine_factory.h"
+#include "tools/winnow_bench/process.h"
+
+namespace winnow::bench {
+namespace {
+
+constexpr size_t kTableFileBytes = size_t{64} << 20;
+// Enough for every table; LevelDB maps up to 1,000 of them and reads those without copying.
+constexpr int kUnlimitedOpenFiles = 50'000;
+
+leveldb::Slice AsSlice(std::string_view text) { return {text.data(), text.size()}; }
+
+absl::Status AsStatus(const leveldb::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("leveldb: ", status.ToString()));
+}
+
+class LevelDbCursor final : public Cursor {
+ public:
+  explicit LevelDbCursor(leveldb::Iterator* iterator) : iterator_(iterator) {}
+  void SeekToFirst() override { iterator_->SeekToFirst(); }
+  void SeekToLast() override { iterator_->SeekToLast(); }
+  void Seek(std::string_view key) override { iterator_->Seek(AsSlice(key)); }
+  bool StandsOn(std::string_view key) override {
+    return iterator_->Valid() && iterator_->key() == AsSlice(key);
+  }
+  uint64_t Walk(uint64_t max_entries, Direction direction, uint64_t* bytes) override {
+    return WalkIterator(*iterator_, max_entries, direction, bytes);
+  }
+  absl::Status status() override { return AsStatus(iterator_->status()); }
+
+ private:
+  std::unique_ptr<leveldb::Iterator> iterator_;
+};
+
+class LevelDbSession final : public Session {
+ public:
+  LevelDbSession(leveldb::DB* db, const SessionSettings& settings) : db_(db) {
+    write_options_.sync = settings.sync;
+    read_options_.verify_checksums = settings.verify_checksums;
+  }
+
+  void Put(std::string_view key, std::string_view value) override {
+    if (!failed()) Check(db_->Put(write_options_, AsSlice(key), AsSlice(value)));
+  }
+  void Delete(std::string_view key) override {
+    if (!failed()) Check(db_->Delete(write_options_, AsSlice(key)));
+  }
+  void AddToBatch(std::string_view key, std::string_view value) override {
+    batch_.Put(AsSlice(key), AsSlice(value));
+  }
+  void WriteBatch() override {
+    if (!failed()) Check(db_->Write(write_options_, &batch_));
+    batch_.Clear();
+  }
+
+  bool Get(std::string_view key, uint64_t* bytes) override {
+    const leveldb::Status status = db_->Get(read_options_, AsSlice(key), &value_);
+    if (status.ok()) {
+      *bytes += value_.size();
+      return true;
+    }
+    if (!status.IsNotFound()) Check(status);
+    return false;
+  }
+
+  // LevelDB has no such call; its users write this loop.
+  uint64_t MultiGet(std::span<const std::string_view> keys, uint64_t* bytes) override {
+    uint64_t found = 0;
+    for (std::string_view key : keys) found += Get(key, bytes);
+    return found;
+  }
+
+  std::unique_ptr<Cursor> NewCursor() override {
+    return std::make_unique<LevelDbCursor>(db_->NewIterator(read_options_));
+  }
+
+ private:
+  void Check(const leveldb::Status& status) {
+    if (!status.ok()) Fail(AsStatus(status));
+  }
+
+  leveldb::DB* const db_;
+  leveldb::WriteOptions write_options_;
+  leveldb::ReadOptions read_options_;
+  leveldb::WriteBatch batch_;
+  std::string value_;
+};
+
+class LevelDbEngine final : public Engine {
+ public:
+  LevelDbEngine() = default;
+
+  absl::Status Open(const EngineSettings& settings) {
+    leveldb::Options options;
+    options.create_if_missing = true;
+    options.compression =
+        settings.compression == "none" ? leveldb::kNoCompression : leveldb::kSnappyCompression;
+    options.write_buffer_size = settings.write_buffer_bytes;
+    options.block_size = settings.block_bytes;
+    options.max_file_size = kTableFileBytes;
+    options.max_open_files = settings.open_files < 0 ? kUnlimitedOpenFiles : settings.open_files;
+    cache_.reset(leveldb::NewLRUCache(settings.cache_bytes));
+    options.block_cache = cache_.get();
+    const absl::StatusOr<double> bits = PeerBloomBits("leveldb", settings.filter);
+    if (!bits.ok()) return bits.status();
+    if (*bits > 0) {
+      filter_.reset(leveldb::NewBloomFilterPolicy(static_cast<int>(std::lround(*bits))));
+    }
+    options.filter_policy = filter_.get();
+    leveldb::DB* db = nullptr;
+    const leveldb::Status opened = leveldb::DB::Open(options, settings.directory, &db);
+    db_.reset(db);
+    return AsStatus(opened);
+  }
+
+  absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionSettings& settings) override {
+    if (settings.disable_wal) {
+      return absl::UnimplementedError("leveldb always writes its log; leave out --disable_wal");
+    }
+    return std::make_unique<LevelDbSession>(db_.get(), settings);
+  }
+
+  // LevelDB has no call to flush. Compacting a range writes the memtable first, and this range
+  // holds nothing, so that no table is touched.
+  absl::Status Flush() override {
+    const leveldb::Slice nothing("");
+    db_->CompactRange(&nothing, &nothing);
+    return absl::OkStatus();
+  }
+
+  absl::Status Compact() override {
+    db_->CompactRange(nullptr, nullptr);
+    return absl::OkStatus();
+  }
+
+  // LevelDB does not say whether it compacts: it is done when it has written nothing for a while.
+  absl::Status WaitForCompactions() override {
+    constexpr int kQuietPolls = 10;
+    uint64_t written = ReadInputOutput().bytes_written;
+    for (int quiet = 0; quiet < kQuietPolls; quiet++) {
+      absl::SleepFor(absl::Milliseconds(50));
+      const uint64_t now = ReadInputOutput().bytes_written;
+      if (now != written) quiet = -1;
+      written = now;
+    }
+    return absl::OkStatus();
+  }
+
+  EngineCounters Counters() override { return {}; }
+  FilterShape Shape() override { return {}; }
+  std::string StatsText() override { return Property("leveldb.stats"); }
+  std::string LevelsText() override { return Property("leveldb.sstables"); }
+
+  absl::Status Close() override {
+    db_.reset();
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string Property(const char* name) {
+    std::string text;
+    db_->GetProperty(name, &text);
+    return text;
+  }
+
+  // The database uses the two above it until it is closed.
+  std::unique_ptr<leveldb::Cache> cache_;
+  std::unique_ptr<const leveldb::FilterPolicy> filter_;
+  std::unique_ptr<leveldb::DB> db_;
+};
+
+std::string Title() {
+  std::string title = absl::StrCat("leveldb ", leveldb::kMajorVersion, ".", leveldb::kMinorVersion);
+  if (LoadedWithAssertions("libleveldb").value_or(WINNOW_BENCH_LEVELDB_ASSERTIONS)) {
+    title.append(" (assertions on: release builds are faster)");
+  }
+  return title;
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
+  if (settings.compression != "none" && settings.compression != "snappy") {
+    return absl::UnimplementedError(absl::StrCat(
+        "leveldb compresses with snappy or not at all, not with ", settings.compression));
+  }
+  if (settings.filter_key != "whole") {
+    return absl::UnimplementedError("leveldb runs with --filter_key=whole only");
+  }
+  if (settings.disable_auto_compactions) {
+    return absl::UnimplementedError("leveldb cannot stop compactions");
+  }
+  auto engine = std::make_unique<LevelDbEngine>();
+  absl::Status opened = engine->Open(settings);
+  if (!opened.ok()) return opened;
+  return engine;
+}
+
+absl::Status Destroy(const std::string& directory) {
+  return AsStatus(leveldb::DestroyDB(directory, leveldb::Options()));
+}
+
+}  // namespace
+
+const EngineFactory kLevelDbFactory = {"leveldb", Title, Destroy, Open};
+
+}  // namespace winnow::bench

@@ -1,0 +1,296 @@
+// RocksDB, with the defaults of its users and the sizes of the run.
+#include <rocksdb/cache.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/iterator.h>
+#include <rocksdb/options.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/statistics.h>
+#include <rocksdb/table.h>
+#include <rocksdb/table_properties.h>
+#include <rocksdb/version.h>
+#include <rocksdb/write_batch.h>
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "tools/winnow_bench/assertions.h"
+#include "tools/winnow_bench/engine_factory.h"
+
+namespace winnow::bench {
+namespace {
+
+rocksdb::Slice AsSlice(std::string_view text) { return {text.data(), text.size()}; }
+
+absl::Status AsStatus(const rocksdb::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("rocksdb: ", status.ToString()));
+}
+
+class RocksDbCursor final : public Cursor {
+ public:
+  explicit RocksDbCursor(rocksdb::Iterator* iterator) : iterator_(iterator) {}
+  void SeekToFirst() override { iterator_->SeekToFirst(); }
+  void SeekToLast() override { iterator_->SeekToLast(); }
+  void Seek(std::string_view key) override { iterator_->Seek(AsSlice(key)); }
+  bool StandsOn(std::string_view key) override {
+    return iterator_->Valid() && iterator_->key() == AsSlice(key);
+  }
+  uint64_t Walk(uint64_t max_entries, Direction direction, uint64_t* bytes) override {
+    return WalkIterator(*iterator_, max_entries, direction, bytes);
+  }
+  absl::Status status() override { return AsStatus(iterator_->status()); }
+
+ private:
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
+class RocksDbSession final : public Session {
+ public:
+  RocksDbSession(rocksdb::DB* db, const SessionSettings& settings) : db_(db) {
+    write_options_.sync = settings.sync;
+    write_options_.disableWAL = settings.disable_wal;
+    read_options_.verify_checksums = settings.verify_checksums;
+  }
+
+  void Put(std::string_view key, std::string_view value) override {
+    if (!failed()) Check(db_->Put(write_options_, AsSlice(key), AsSlice(value)));
+  }
+  void Delete(std::string_view key) override {
+    if (!failed()) Check(db_->Delete(write_options_, AsSlice(key)));
+  }
+  void AddToBatch(std::string_view key, std::string_view value) override {
+    Check(batch_.Put(AsSlice(key), AsSlice(value)));
+  }
+  void WriteBatch() override {
+    if (!failed()) Check(db_->Write(write_options_, &batch_));
+    batch_.Clear();
+  }
+
+  bool Get(std::string_view key, uint64_t* bytes) override {
+    value_.Reset();
+    return Found(db_->Get(read_options_, db_->DefaultColumnFamily(), AsSlice(key), &value_), value_,
+                 bytes);
+  }
+
+  uint64_t MultiGet(std::span<const std::string_view> keys, uint64_t* bytes) override {
+    if (slices_.size() < keys.size()) {
+      slices_.resize(keys.size());
+      values_.resize(keys.size());
+      statuses_.resize(keys.size());
+    }
+    for (size_t i = 0; i < keys.size(); i++) {
+      slices_[i] = AsSlice(keys[i]);
+      values_[i].Reset();
+    }
+    db_->MultiGet(read_options_, db_->DefaultColumnFamily(), keys.size(), slices_.data(),
+                  values_.data(), statuses_.data());
+    uint64_t found = 0;
+    for (size_t i = 0; i < keys.size(); i++) found += Found(statuses_[i], values_[i], bytes);
+    return found;
+  }
+
+  std::unique_ptr<Cursor> NewCursor() override {
+    return std::make_unique<RocksDbCursor>(db_->NewIterator(read_options_));
+  }
+
+ private:
+  void Check(const rocksdb::Status& status) {
+    if (!status.ok()) Fail(AsStatus(status));
+  }
+  bool Found(const rocksdb::Status& status, const rocksdb::PinnableSlice& value, uint64_t* bytes) {
+    if (status.ok()) {
+      *bytes += value.size();
+      return true;
+    }
+    if (!status.IsNotFound()) Check(status);
+    return false;
+  }
+
+  rocksdb::DB* const db_;
+  rocksdb::WriteOptions write_options_;
+  rocksdb::ReadOptions read_options_;
+  rocksdb::WriteBatch batch_;
+  rocksdb::PinnableSlice value_;
+  std::vector<rocksdb::Slice> slices_;
+  std::vector<rocksdb::PinnableSlice> values_;
+  std::vector<rocksdb::Status> statuses_;
+};
+
+class RocksDbEngine final : public Engine {
+ public:
+  RocksDbEngine(rocksdb::DB* db, std::shared_ptr<rocksdb::Statistics> statistics)
+      : statistics_(std::move(statistics)), db_(db) {}
+
+  absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionSettings& settings) override {
+    return std::make_unique<RocksDbSession>(db_.get(), settings);
+  }
+
+  absl::Status Flush() override { return AsStatus(db_->Flush(rocksdb::FlushOptions())); }
+
+  absl::Status Compact() override {
+    rocksdb::CompactRangeOptions options;
+    options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+    return AsStatus(db_->CompactRange(options, nullptr, nullptr));
+  }
+
+  absl::Status WaitForCompactions() override {
+    while (Property("rocksdb.mem-table-flush-pending") + Property("rocksdb.compaction-pending") +
+               Property("rocksdb.num-running-flushes") +
+               Property("rocksdb.num-running-compactions") >
+           0) {
+      if (Property("rocksdb.background-errors") > 0) {
+        return absl::UnavailableError("rocksdb: a background job failed; its LOG file says why");
+      }
+      absl::SleepFor(absl::Milliseconds(2));
+    }
+    return absl::OkStatus();
+  }
+
+  EngineCounters Counters() override {
+    EngineCounters counters;
+    if (statistics_ == nullptr) return counters;
+    const uint64_t rejected = statistics_->getTickerCount(rocksdb::BLOOM_FILTER_USEFUL) +
+                              statistics_->getTickerCount(rocksdb::BLOOM_FILTER_PREFIX_USEFUL);
+    const uint64_t positive = statistics_->getTickerCount(rocksdb::BLOOM_FILTER_FULL_POSITIVE);
+    const uint64_t true_positive =
+        statistics_->getTickerCount(rocksdb::BLOOM_FILTER_FULL_TRUE_POSITIVE);
+    counters.filter_checked = rejected + positive;
+    counters.filter_rejected = rejected;
+    counters.filter_true_positive = true_positive;
+    counters.filter_false_positive = positive - true_positive;
+    counters.data_blocks_read = statistics_->getTickerCount(rocksdb::BLOCK_CACHE_DATA_MISS);
+    return counters;
+  }
+
+  FilterShape Shape() override {
+    FilterShape shape;
+    rocksdb::TablePropertiesCollection tables;
+    if (!db_->GetPropertiesOfAllTables(&tables).ok()) return shape;
+    uint64_t bytes = 0;
+    uint64_t entries = 0;
+    for (const auto& [file, properties] : tables) {
+      bytes += properties->filter_size;
+      entries += properties->num_entries;
+    }
+    shape.filter_bytes = bytes;
+    if (entries > 0) {
+      shape.bits_per_key = 8.0 * static_cast<double>(bytes) / static_cast<double>(entries);
+    }
+    return shape;
+  }
+
+  std::string StatsText() override {
+    std::string text;
+    db_->GetProperty("rocksdb.stats", &text);
+    if (statistics_ != nullptr) absl::StrAppend(&text, "STATISTICS:\n", statistics_->ToString());
+    return text;
+  }
+
+  std::string LevelsText() override {
+    std::string text;
+    db_->GetProperty("rocksdb.levelstats", &text);
+    return text;
+  }
+
+  absl::Status Close() override { return AsStatus(db_->Close()); }
+
+ private:
+  uint64_t Property(const char* name) {
+    uint64_t value = 0;
+    return db_->GetIntProperty(name, &value) ? value : 0;
+  }
+
+  std::shared_ptr<rocksdb::Statistics> statistics_;
+  std::unique_ptr<rocksdb::DB> db_;
+};
+
+std::string Title() {
+  std::string title =
+      absl::StrCat("rocksdb ", ROCKSDB_MAJOR, ".", ROCKSDB_MINOR, ".", ROCKSDB_PATCH);
+  if (LoadedWithAssertions("librocksdb").value_or(WINNOW_BENCH_ROCKSDB_ASSERTIONS)) {
+    title.append(" (assertions on: release builds are up to 1.6x faster)");
+  }
+  return title;
+}
+
+absl::StatusOr<std::shared_ptr<const rocksdb::FilterPolicy>> MakeFilter(std::string_view spec) {
+  constexpr std::string_view kRibbon = "rocksdb.ribbon:";
+  if (spec.starts_with(kRibbon)) {
+    const std::string_view amount = spec.substr(kRibbon.size());
+    double bits = 0;
+    if (!absl::SimpleAtod(absl::string_view(amount.data(), amount.size()), &bits) || bits < 1 ||
+        bits > 100) {
+      return absl::InvalidArgumentError(
+          "rocksdb.ribbon:N takes the bits per key of the Bloom "
+          "filter of the same accuracy, 1 to 100");
+    }
+    return std::shared_ptr<const rocksdb::FilterPolicy>(rocksdb::NewRibbonFilterPolicy(bits));
+  }
+  const absl::StatusOr<double> bits = PeerBloomBits("rocksdb", spec);
+  if (!bits.ok()) return bits.status();
+  if (*bits == 0) return nullptr;
+  return std::shared_ptr<const rocksdb::FilterPolicy>(rocksdb::NewBloomFilterPolicy(*bits));
+}
+
+absl::Status SetFilterKey(std::string_view filter_key, rocksdb::Options* options,
+                          rocksdb::BlockBasedTableOptions* table) {
+  if (filter_key == "whole") return absl::OkStatus();
+  constexpr std::string_view kPrefix = "prefix:";
+  const std::string_view amount = filter_key.substr(std::min(filter_key.size(), kPrefix.size()));
+  uint64_t bytes = 0;
+  if (!filter_key.starts_with(kPrefix) ||
+      !absl::SimpleAtoi(absl::string_view(amount.data(), amount.size()), &bytes) || bytes == 0) {
+    return absl::InvalidArgumentError(
+        "rocksdb runs with --filter_key=whole or --filter_key=prefix:N");
+  }
+  options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(bytes));
+  table->whole_key_filtering = false;
+  return absl::OkStatus();
+}
+
+rocksdb::CompressionType Compression(std::string_view name) {
+  if (name == "snappy") return rocksdb::kSnappyCompression;
+  if (name == "lz4") return rocksdb::kLZ4Compression;
+  if (name == "zstd") return rocksdb::kZSTD;
+  return rocksdb::kNoCompression;
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.compression = Compression(settings.compression);
+  options.write_buffer_size = settings.write_buffer_bytes;
+  options.max_background_jobs = settings.background_threads;
+  options.max_open_files = settings.open_files;
+  options.disable_auto_compactions = settings.disable_auto_compactions;
+  if (settings.statistics) options.statistics = rocksdb::CreateDBStatistics();
+
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = rocksdb::NewLRUCache(settings.cache_bytes);
+  table.block_size = settings.block_bytes;
+  absl::StatusOr<std::shared_ptr<const rocksdb::FilterPolicy>> filter = MakeFilter(settings.filter);
+  if (!filter.ok()) return filter.status();
+  table.filter_policy = *std::move(filter);
+  absl::Status keyed = SetFilterKey(settings.filter_key, &options, &table);
+  if (!keyed.ok()) return keyed;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status opened = rocksdb::DB::Open(options, settings.directory, &db);
+  if (!opened.ok()) return AsStatus(opened);
+  return std::make_unique<RocksDbEngine>(db, options.statistics);
+}
+
+absl::Status Destroy(const std::string& directory) {
+  return AsStatus(rocksdb::DestroyDB(directory, rocksdb::Options()));
+}
+
+}  // namespace
+
+const EngineFactory kRocksDbFactory = {"rocksdb", Title, Destroy, Open};
+
+}  // namespace winnow::bench

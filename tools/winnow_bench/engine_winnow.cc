@@ -1,0 +1,218 @@
+// Winnow itself, through its public headers.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tools/winnow_bench/engine_factory.h"
+#include "winnow/db.h"
+
+namespace winnow::bench {
+namespace {
+
+absl::Status WithName(const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("winnow: ", status.message()));
+}
+
+class WinnowCursor final : public Cursor {
+ public:
+  explicit WinnowCursor(std::unique_ptr<Iterator> iterator) : iterator_(std::move(iterator)) {}
+  void SeekToFirst() override { iterator_->SeekToFirst(); }
+  void SeekToLast() override { iterator_->SeekToLast(); }
+  void Seek(std::string_view key) override { iterator_->Seek(key); }
+  bool StandsOn(std::string_view key) override {
+    return iterator_->Valid() && iterator_->key() == key;
+  }
+  uint64_t Walk(uint64_t max_entries, Direction direction, uint64_t* bytes) override {
+    return WalkIterator(*iterator_, max_entries, direction, bytes);
+  }
+  absl::Status status() override { return WithName(iterator_->status()); }
+
+ private:
+  std::unique_ptr<Iterator> iterator_;
+};
+
+class WinnowSession final : public Session {
+ public:
+  WinnowSession(DB* db, const SessionSettings& settings)
+      : db_(db), family_(db->DefaultColumnFamily()) {
+    write_options_.sync = settings.sync;
+    write_options_.disable_wal = settings.disable_wal;
+    read_options_.verify_checksums = settings.verify_checksums;
+  }
+
+  void Put(std::string_view key, std::string_view value) override {
+    if (!failed()) Check(db_->Put(write_options_, family_, key, value));
+  }
+  void Delete(std::string_view key) override {
+    if (!failed()) Check(db_->Delete(write_options_, family_, key));
+  }
+  void AddToBatch(std::string_view key, std::string_view value) override { batch_.Put(key, value); }
+  void WriteBatch() override {
+    if (!failed()) Check(db_->Write(write_options_, batch_));
+    batch_.Clear();
+  }
+
+  bool Get(std::string_view key, uint64_t* bytes) override {
+    return Found(db_->Get(read_options_, family_, key, &value_), value_, bytes);
+  }
+
+  uint64_t MultiGet(std::span<const std::string_view> keys, uint64_t* bytes) override {
+    if (values_.size() < keys.size()) {
+      values_.resize(keys.size());
+      statuses_.resize(keys.size());
+    }
+    const std::span<PinnedValue> values(values_.data(), keys.size());
+    const std::span<absl::Status> statuses(statuses_.data(), keys.size());
+    db_->MultiGet(read_options_, family_, keys, values, statuses);
+    uint64_t found = 0;
+    for (size_t i = 0; i < keys.size(); i++) found += Found(statuses[i], values[i], bytes);
+    return found;
+  }
+
+  std::unique_ptr<Cursor> NewCursor() override {
+    return std::make_unique<WinnowCursor>(db_->NewIterator(read_options_, family_));
+  }
+
+ private:
+  void Check(const absl::Status& status) {
+    if (!status.ok()) Fail(WithName(status));
+  }
+  bool Found(const absl::Status& status, const PinnedValue& value, uint64_t* bytes) {
+    if (status.ok()) {
+      *bytes += value.view().size();
+      return true;
+    }
+    if (!absl::IsNotFound(status)) Check(status);
+    return false;
+  }
+
+  DB* const db_;
+  ColumnFamily* const family_;
+  WriteOptions write_options_;
+  ReadOptions read_options_;
+  winnow::WriteBatch batch_;
+  PinnedValue value_;
+  std::vector<PinnedValue> values_;
+  std::vector<absl::Status> statuses_;
+};
+
+class WinnowEngine final : public Engine {
+ public:
+  explicit WinnowEngine(std::unique_ptr<DB> db) : db_(std::move(db)) {}
+
+  absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionSettings& settings) override {
+    return std::make_unique<WinnowSession>(db_.get(), settings);
+  }
+  absl::Status Flush() override { return WithName(db_->Flush(db_->DefaultColumnFamily())); }
+  absl::Status Compact() override {
+    return WithName(db_->CompactRange(db_->DefaultColumnFamily(), std::nullopt, std::nullopt));
+  }
+  absl::Status WaitForCompactions() override { return WithName(db_->WaitForBackgroundWork()); }
+
+  EngineCounters Counters() override {
+    const Statistics statistics = db_->GetStatistics();
+    uint64_t checked = 0;
+    uint64_t rejected = 0;
+    uint64_t true_positive = 0;
+    uint64_t false_positive = 0;
+    for (const FilterStatistics& row : statistics.filters) {
+      checked += row.checked;
+      rejected += row.rejected;
+      true_positive += row.true_positive;
+      false_positive += row.false_positive;
+    }
+    EngineCounters counters;
+    counters.filter_checked = checked;
+    counters.filter_rejected = rejected;
+    counters.filter_true_positive = true_positive;
+    counters.filter_false_positive = false_positive;
+    counters.data_blocks_read = statistics.Get(Ticker::kDataBlocksRead);
+    counters.bytes_written = statistics.Get(Ticker::kLogBytesWritten) +
+                             statistics.Get(Ticker::kFlushBytesWritten) +
+                             statistics.Get(Ticker::kCompactionBytesWritten);
+    return counters;
+  }
+
+  FilterShape Shape() override {
+    const Statistics statistics = db_->GetStatistics();
+    uint64_t filter_bytes = 0;
+    uint64_t entries = 0;
+    for (const LevelStatistics& level : statistics.levels) {
+      filter_bytes += level.filter_bytes;
+      entries += level.num_entries;
+    }
+    FilterShape shape;
+    shape.filter_bytes = filter_bytes;
+    if (entries > 0) {
+      shape.bits_per_key = 8.0 * static_cast<double>(filter_bytes) / static_cast<double>(entries);
+    }
+    shape.promised_fpr = PromisedFpr(statistics);
+    return shape;
+  }
+
+  std::string StatsText() override {
+    return Property("winnow.stats") + Property("winnow.filter-stats");
+  }
+  std::string LevelsText() override { return Property("winnow.levels"); }
+  absl::Status Close() override { return WithName(db_->Close()); }
+
+ private:
+  // The mean over the look-ups of what was not there, since the database was opened.
+  static std::optional<double> PromisedFpr(const Statistics& statistics) {
+    double absent = 0;
+    double promised = 0;
+    for (const FilterStatistics& row : statistics.filters) {
+      const double here = static_cast<double>(row.rejected + row.false_positive);
+      absent += here;
+      promised += here * row.promised_fpr;
+    }
+    if (absent == 0) return std::nullopt;
+    return promised / absent;
+  }
+
+  std::string Property(std::string_view name) {
+    const absl::StatusOr<std::string> text = db_->GetProperty(db_->DefaultColumnFamily(), name);
+    return text.ok() ? *text : std::string(text.status().message());
+  }
+
+  std::unique_ptr<DB> db_;
+};
+
+std::string Title() {
+  std::string title = absl::StrCat("winnow ", WINNOW_BENCH_WINNOW_VERSION);
+#ifndef NDEBUG
+  title.append(" (assertions on: build the release preset to compare)");
+#endif
+  return title;
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
+  Options options;
+  options.write_buffer_bytes = settings.write_buffer_bytes;
+  options.block_cache_bytes = settings.cache_bytes;
+  options.block_bytes = settings.block_bytes;
+  options.background_threads = settings.background_threads;
+  options.filter = settings.filter;
+  options.filter_key = settings.filter_key;
+  options.disable_auto_compactions = settings.disable_auto_compactions;
+  const absl::StatusOr<Compression> compression = ParseCompression(settings.compression);
+  if (!compression.ok()) return compression.status();
+  options.compression = *compression;
+  absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, settings.directory);
+  if (!db.ok()) return WithName(db.status());
+  return std::make_unique<WinnowEngine>(*std::move(db));
+}
+
+absl::Status Destroy(const std::string& directory) {
+  return WithName(DB::Destroy(Options(), directory));
+}
+
+}  // namespace
+
+const EngineFactory kWinnowFactory = {"winnow", Title, Destroy, Open};
+
+}  // namespace winnow::bench

@@ -1,0 +1,218 @@
+#include "tools/winnow_bench/flags.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tools/winnow_bench/engine.h"
+#include "tools/winnow_bench/key_space.h"
+#include "tools/winnow_bench/workload.h"
+
+namespace winnow::bench {
+namespace {
+
+absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+
+// Levenshtein's edit distance, one row at a time.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); j++) row[j] = j;
+  for (size_t i = 1; i <= a.size(); i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); j++) {
+      const size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+absl::Status BadValue(const Flag& flag, std::string_view value, std::string_view wanted) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", Absl(flag.name), ": \"", Absl(value), "\" is not ", Absl(wanted)));
+}
+
+// A whole number, with db_bench's plain digits or a suffix K, M, G, T (powers of 1024).
+bool ParseInteger(std::string_view text, int64_t* value) {
+  constexpr std::string_view kSuffixes = "KMGT";
+  int64_t factor = 1;
+  if (!text.empty()) {
+    const char last = static_cast<char>(text.back() & ~0x20);
+    const size_t index = kSuffixes.find(last);
+    if (index != std::string_view::npos && text.size() > 1) {
+      factor = int64_t{1} << (10 * (index + 1));
+      text.remove_suffix(1);
+    }
+  }
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(Absl(text), &number)) return false;
+  return !__builtin_mul_overflow(number, factor, value);
+}
+
+absl::Status SetFlag(const Flag& flag, std::string_view value) {
+  double number = 0;
+  if (bool* const* target = std::get_if<bool*>(&flag.target)) {
+    if (!absl::SimpleAtob(Absl(value), *target)) return BadValue(flag, value, "true or false");
+    return absl::OkStatus();
+  }
+  if (std::string* const* target = std::get_if<std::string*>(&flag.target)) {
+    **target = std::string(value);
+    return absl::OkStatus();
+  }
+  if (int64_t* const* target = std::get_if<int64_t*>(&flag.target)) {
+    if (!ParseInteger(value, *target)) return BadValue(flag, value, "a whole number");
+    number = static_cast<double>(**target);
+  } else if (double* const* real = std::get_if<double*>(&flag.target)) {
+    if (!absl::SimpleAtod(Absl(value), *real) || std::isnan(**real)) {
+      return BadValue(flag, value, "a number");
+    }
+    number = **real;
+  }
+  if (number < flag.min || number > flag.max) {
+    return BadValue(flag, value, absl::StrCat("between ", flag.min, " and ", flag.max));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UnknownFlag(std::string_view name, const std::vector<Flag>& flags) {
+  std::vector<std::string_view> names;
+  names.reserve(flags.size());
+  for (const Flag& flag : flags) names.push_back(flag.name);
+  const std::string nearest = NearestName(name, names);
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown flag --", Absl(name),
+                   nearest.empty() ? "" : absl::StrCat("; did you mean --", nearest, "?"),
+                   " (--help lists all)"));
+}
+
+const Flag* FindFlag(const std::vector<Flag>& flags, std::string_view name) {
+  const auto found = std::find_if(flags.begin(), flags.end(),
+                                  [name](const Flag& flag) { return flag.name == name; });
+  return found == flags.end() ? nullptr : &*found;
+}
+
+bool IsSwitch(const Flag& flag) { return std::holds_alternative<bool*>(flag.target); }
+
+// Reads the flag at `arguments[*index]` and steps over what it consumed.
+absl::Status ParseOne(const std::vector<Flag>& flags, std::span<const std::string_view> arguments,
+                      size_t* index) {
+  std::string_view text = arguments[(*index)++];
+  if (text.size() < 2 || text[0] != '-') {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", Absl(text), "\" is not a flag; flags are written --name=value"));
+  }
+  text.remove_prefix(text[1] == '-' ? 2 : 1);
+  const size_t equals = text.find('=');
+  const std::string_view name = text.substr(0, equals);
+  const Flag* flag = FindFlag(flags, name);
+  if (flag == nullptr && name.starts_with("no") && equals == std::string_view::npos) {
+    const Flag* negated = FindFlag(flags, name.substr(2));
+    if (negated != nullptr && IsSwitch(*negated)) return SetFlag(*negated, "false");
+  }
+  if (flag == nullptr) return UnknownFlag(name, flags);
+  if (equals != std::string_view::npos) return SetFlag(*flag, text.substr(equals + 1));
+  if (IsSwitch(*flag)) return SetFlag(*flag, "true");
+  if (*index == arguments.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("--", Absl(name), " needs a value"));
+  }
+  return SetFlag(*flag, arguments[(*index)++]);
+}
+
+absl::Status CheckName(std::string_view kind, std::string_view name,
+                       std::span<const std::string_view> known) {
+  if (std::find(known.begin(), known.end(), name) != known.end()) return absl::OkStatus();
+  const std::string nearest = NearestName(name, known);
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown ", Absl(kind), " \"", Absl(name), "\"",
+                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+}
+
+// Combinations that no engine can run, and names that nothing has.
+absl::Status CheckConfig(const BenchConfig& config) {
+  const std::vector<std::string_view> engines = CompiledEngines();
+  for (const std::string& name : SplitNames(config.engine)) {
+    if (absl::Status known = CheckName("engine", name, engines); !known.ok()) return known;
+  }
+  const std::vector<std::string_view> workloads = WorkloadNames();
+  for (const std::string& name : SplitNames(config.benchmarks)) {
+    if (absl::Status known = CheckName("benchmark", name, workloads); !known.ok()) return known;
+  }
+  if (SplitNames(config.engine).empty() || SplitNames(config.benchmarks).empty()) {
+    return absl::InvalidArgumentError("--engine and --benchmarks must each name at least one");
+  }
+  const std::string_view kCompressions[] = {"none", "snappy", "lz4", "zstd"};
+  if (absl::Status known = CheckName("compression", config.compression_type, kCompressions);
+      !known.ok()) {
+    return known;
+  }
+  if (config.sync && config.disable_wal) {
+    return absl::InvalidArgumentError("--sync and --disable_wal exclude each other");
+  }
+  return KeySpace::Check(config);
+}
+
+}  // namespace
+
+std::string Flag::ValueText() const {
+  if (bool* const* value = std::get_if<bool*>(&target)) return **value ? "true" : "false";
+  if (int64_t* const* value = std::get_if<int64_t*>(&target)) return absl::StrCat(**value);
+  if (double* const* value = std::get_if<double*>(&target)) return absl::StrCat(**value);
+  return *std::get<std::string*>(target);
+}
+
+absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string_view> arguments) {
+  BenchConfig config;
+  const std::vector<Flag> flags = FlagsOf(&config);
+  for (size_t index = 0; index < arguments.size();) {
+    absl::Status parsed = ParseOne(flags, arguments, &index);
+    if (!parsed.ok()) return parsed;
+  }
+  if (config.help) return config;
+  if (absl::Status checked = CheckConfig(config); !checked.ok()) return checked;
+  return config;
+}
+
+std::string FilterFor(const BenchConfig& config, std::string_view engine) {
+  std::string plain;
+  const std::string prefix = absl::StrCat(Absl(engine), ".");
+  const std::vector<std::string_view> known = {"winnow.", "rocksdb.", "leveldb."};
+  for (const std::string& item : SplitNames(config.filter)) {
+    if (item.starts_with(prefix)) return item;
+    const bool for_another = std::any_of(known.begin(), known.end(), [&](std::string_view other) {
+      return item.starts_with(other);
+    });
+    if (!for_another) plain = item;
+  }
+  if (plain.empty() && config.bloom_bits == 0) return "none";
+  if (plain.empty()) {
+    plain = absl::StrCat("blocked_bloom:", config.bloom_bits < 0 ? 10 : config.bloom_bits);
+  }
+  if (engine == "winnow") return plain;
+  // A peer has one Bloom filter, its own.
+  for (std::string_view kind : {"blocked_bloom:", "bloom:"}) {
+    if (plain.starts_with(kind)) return absl::StrCat(prefix, "bloom:", plain.substr(kind.size()));
+  }
+  return plain;
+}
+
+std::string NearestName(std::string_view name, std::span<const std::string_view> names) {
+  std::string nearest;
+  size_t nearest_distance = std::max<size_t>(2, name.size() / 3) + 1;
+  for (std::string_view candidate : names) {
+    const size_t distance = EditDistance(name, candidate);
+    if (distance >= nearest_distance) continue;
+    nearest_distance = distance;
+    nearest = std::string(candidate);
+  }
+  return nearest;
+}
+
+std::vector<std::string> SplitNames(std::string_view list) {
+  return absl::StrSplit(Absl(list), ',', absl::SkipWhitespace());
+}
+
+}  // namespace winnow::bench

@@ -1,0 +1,75 @@
+// winnow_bench: db_bench's benchmarks on several storage engines. HelpText() says how to use it.
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "tools/winnow_bench/child.h"
+#include "tools/winnow_bench/flags.h"
+#include "tools/winnow_bench/report_json.h"
+#include "tools/winnow_bench/report_text.h"
+#include "tools/winnow_bench/round.h"
+
+namespace winnow::bench {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitInterrupted = 130;
+
+// All rounds, the engines in turn, until the first error.
+absl::Status RunAllRounds(const BenchConfig& config, std::vector<BenchmarkResult>* results) {
+  for (int round = 1; round <= config.rounds; round++) {
+    for (const std::string& engine : SplitNames(config.engine)) {
+      PrintSection(config, engine, round);
+      const absl::Status status =
+          RunInChild([&](const ResultSink& sink) { return RunRound(config, engine, round, sink); },
+                     [&](const BenchmarkResult& result) { results->push_back(result); });
+      if (!status.ok()) {
+        return absl::Status(status.code(), absl::StrCat(engine, ": ", status.message()));
+      }
+      std::printf("\n");
+    }
+  }
+  return absl::OkStatus();
+}
+
+int Run(const BenchConfig& config) {
+  KeepResultsOnInterrupt();
+  PrintHeader(config);
+  std::vector<BenchmarkResult> results;
+  const absl::Status status = RunAllRounds(config, &results);
+  if (config.rounds > 1 || SplitNames(config.engine).size() > 1) {
+    std::printf("%s", SummaryTable(config, results).c_str());
+  }
+  const absl::Status written = WriteJsonReport(config, results);
+  for (const absl::Status& failure : {status, written}) {
+    if (failure.ok()) continue;
+    std::fflush(stdout);
+    std::fprintf(stderr, "winnow_bench: %s\n", std::string(failure.message()).c_str());
+  }
+  if (absl::IsCancelled(status)) return kExitInterrupted;
+  return status.ok() && written.ok() ? 0 : kExitFailed;
+}
+
+int Main(std::vector<std::string_view> arguments) {
+  const absl::StatusOr<BenchConfig> config = ParseFlags(arguments);
+  if (!config.ok()) {
+    std::fprintf(stderr, "winnow_bench: %s\n", std::string(config.status().message()).c_str());
+    return kExitUsage;
+  }
+  if (config->help) {
+    std::printf("%s", HelpText().c_str());
+    return 0;
+  }
+  return Run(*config);
+}
+
+}  // namespace
+}  // namespace winnow::bench
+
+int main(int argc, char** argv) {
+  return winnow::bench::Main(std::vector<std::string_view>(argv + 1, argv + argc));
+}

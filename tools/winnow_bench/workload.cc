@@ -1,0 +1,229 @@
+#include "tools/winnow_bench/workload.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+
+namespace winnow::bench {
+namespace {
+
+// db_bench divides the number of synced writes by this.
+constexpr uint64_t kFillSyncDivisor = 1000;
+// Entries of a scan between two looks at the clock.
+constexpr uint64_t kWalkEntries = 256;
+
+enum class Order { kSequential, kRandom };
+
+// Writes this thread's share of the first `count` keys of the order, each once.
+void WriteKeys(Worker& worker, Order order, uint64_t count) {
+  const Permutation permutation(worker.config().num_keys(), worker.place().shared_seed);
+  const uint64_t share = worker.ShareOf(count);
+  const uint64_t batch = static_cast<uint64_t>(worker.config().batch_size);
+  // A sequential fill gives each thread a range of its own, so that each still writes in order.
+  uint64_t first = 0;
+  if (order == Order::kSequential) {
+    const uint64_t threads = static_cast<uint64_t>(worker.place().num_threads);
+    const uint64_t thread = static_cast<uint64_t>(worker.place().thread);
+    first = thread * (count / threads) + std::min(thread, count % threads);
+  }
+  std::string key;
+  uint64_t done = 0;
+  while (worker.Continues(done, share, Worker::Limit::kHard)) {
+    const uint64_t entries = std::min(batch, share - done);
+    for (uint64_t i = 0; i < entries; i++, done++) {
+      worker.keys().Present(
+          order == Order::kSequential ? first + done : permutation.At(worker.PositionOf(done)),
+          &key);
+      const std::string_view value = worker.values().Next();
+      worker.CountWritten(key, value);
+      if (batch == 1) {
+        worker.session().Put(key, value);
+      } else {
+        worker.session().AddToBatch(key, value);
+      }
+    }
+    if (batch > 1) worker.session().WriteBatch();
+    worker.Finished(entries);
+  }
+}
+
+void FillSequential(Worker& worker) {
+  WriteKeys(worker, Order::kSequential, worker.config().num_keys());
+}
+
+void WriteRandom(Worker& worker) { WriteKeys(worker, Order::kRandom, worker.config().num_keys()); }
+
+void FillSync(Worker& worker) {
+  WriteKeys(worker, Order::kRandom,
+            std::max<uint64_t>(1, worker.config().num_keys() / kFillSyncDivisor));
+}
+
+void DeleteRandom(Worker& worker) {
+  const uint64_t num = worker.config().num_keys();
+  const Permutation permutation(num, worker.place().shared_seed);
+  const uint64_t share = worker.ShareOf(std::min(num, worker.config().num_deletes()));
+  std::string key;
+  for (uint64_t i = 0; worker.Continues(i, share, Worker::Limit::kHard); i++) {
+    worker.keys().Present(permutation.At(worker.PositionOf(i)), &key);
+    worker.CountWritten(key, "");
+    worker.session().Delete(key);
+    worker.Finished(1);
+  }
+}
+
+enum class Wanted { kPresent, kAbsent };
+
+void MakeKey(Worker& worker, Wanted wanted, std::string* key) {
+  const uint64_t num = worker.config().num_keys();
+  if (wanted == Wanted::kPresent) {
+    worker.keys().Present(worker.random().Below(num), key);
+  } else {
+    // The absent key after the last present one would lie outside the files' key ranges.
+    worker.keys().Absent(worker.random().Below(std::max<uint64_t>(num, 2) - 1), key);
+  }
+}
+
+template <Wanted wanted>
+void ReadRandom(Worker& worker) {
+  const uint64_t reads = worker.config().num_reads();
+  std::string key;
+  for (uint64_t i = 0; worker.Continues(i, reads, Worker::Limit::kUnlessTimed); i++) {
+    MakeKey(worker, wanted, &key);
+    const bool found = worker.session().Get(key, worker.bytes());
+    if (found) *worker.bytes() += key.size();
+    worker.CountLookups(1, found);
+    worker.Finished(1);
+  }
+}
+
+template <Wanted wanted>
+void MultiReadRandom(Worker& worker) {
+  const uint64_t reads = worker.config().num_reads();
+  const uint64_t batch = static_cast<uint64_t>(worker.config().multiread_batch);
+  std::vector<std::string> keys(batch);
+  std::vector<std::string_view> views(batch);
+  for (uint64_t i = 0; worker.Continues(i, reads, Worker::Limit::kUnlessTimed); i += batch) {
+    for (uint64_t k = 0; k < batch; k++) {
+      MakeKey(worker, wanted, &keys[k]);
+      views[k] = keys[k];
+    }
+    const uint64_t found = worker.session().MultiGet(views, worker.bytes());
+    worker.CountLookups(batch, found);
+    *worker.bytes() += found * keys[0].size();
+    worker.Finished(batch);
+  }
+}
+
+template <Direction direction>
+void ReadInOrder(Worker& worker) {
+  const uint64_t reads = worker.config().num_reads();
+  const uint64_t entries_per_call = worker.config().histogram ? 1 : kWalkEntries;
+  std::unique_ptr<Cursor> cursor = worker.session().NewCursor();
+  if (direction == Direction::kForward) {
+    cursor->SeekToFirst();
+  } else {
+    cursor->SeekToLast();
+  }
+  uint64_t done = 0;
+  while (worker.Continues(done, reads, Worker::Limit::kHard)) {
+    const uint64_t wanted = std::min(entries_per_call, reads - done);
+    const uint64_t entries = cursor->Walk(wanted, direction, worker.bytes());
+    done += entries;
+    if (entries > 0) worker.Finished(entries);
+    if (entries < wanted) break;
+  }
+  if (absl::Status status = cursor->status(); !status.ok()) worker.Fail(status);
+}
+
+void SeekRandom(Worker& worker) {
+  const uint64_t reads = worker.config().num_reads();
+  const uint64_t nexts = static_cast<uint64_t>(worker.config().seek_nexts);
+  std::string key;
+  for (uint64_t i = 0; worker.Continues(i, reads, Worker::Limit::kUnlessTimed); i++) {
+    MakeKey(worker, Wanted::kPresent, &key);
+    std::unique_ptr<Cursor> cursor = worker.session().NewCursor();
+    cursor->Seek(key);
+    worker.CountLookups(1, cursor->StandsOn(key));
+    cursor->Walk(nexts, Direction::kForward, worker.bytes());
+    if (absl::Status status = cursor->status(); !status.ok()) worker.Fail(status);
+    worker.Finished(1);
+  }
+}
+
+void OverwriteUntilStopped(Worker& worker) {
+  std::string key;
+  while (worker.Continues(0, 1, Worker::Limit::kHard)) {
+    MakeKey(worker, Wanted::kPresent, &key);
+    const std::string_view value = worker.values().Next();
+    worker.CountWritten(key, value);
+    worker.session().Put(key, value);
+  }
+}
+
+void Maintain(Worker& worker, absl::Status (Engine::*call)()) {
+  worker.Fail((worker.engine().*call)());
+  worker.Finished(1);
+}
+void Compact(Worker& worker) { Maintain(worker, &Engine::Compact); }
+void Flush(Worker& worker) { Maintain(worker, &Engine::Flush); }
+void WaitForCompactions(Worker& worker) { Maintain(worker, &Engine::WaitForCompactions); }
+
+void PrintStats(Worker& worker) { std::printf("%s\n", worker.engine().StatsText().c_str()); }
+void PrintLevels(Worker& worker) { std::printf("%s\n", worker.engine().LevelsText().c_str()); }
+
+using Kind = WorkloadKind;
+
+constexpr std::array<Workload, 24> kWorkloads = {{
+    {"fillseq", Kind::kFill, "write all keys in order", FillSequential},
+    {"fillrandom", Kind::kFill, "write each key once, in random order", WriteRandom},
+    {"fillsync", Kind::kFill, "write num/1000 random keys, each synced", FillSync, false, true},
+    {"overwrite", Kind::kWrite, "write each key once more, in random order", WriteRandom},
+    {"deleterandom", Kind::kWrite, "delete keys in random order, each once", DeleteRandom},
+    {"readrandom", Kind::kRead, "look up random present keys", ReadRandom<Wanted::kPresent>, true},
+    {"readmissing", Kind::kRead, "look up random absent keys", ReadRandom<Wanted::kAbsent>, true},
+    {"multireadrandom", Kind::kRead, "present keys, multiread_batch in a call",
+     MultiReadRandom<Wanted::kPresent>, true},
+    {"multireadmissing", Kind::kRead, "absent keys, multiread_batch in a call",
+     MultiReadRandom<Wanted::kAbsent>, true},
+    {"readseq", Kind::kRead, "read entries in order from the first",
+     ReadInOrder<Direction::kForward>},
+    {"readreverse", Kind::kRead, "read entries in reverse order from the last",
+     ReadInOrder<Direction::kBackward>},
+    {"seekrandom", Kind::kRead, "new iterator, seek to a present key, read seek_nexts entries",
+     SeekRandom, true},
+    {"readwhilewriting", Kind::kMixed, "readrandom while one more thread overwrites",
+     ReadRandom<Wanted::kPresent>, true, false, OverwriteUntilStopped},
+    {"ycsba", Kind::kMixed, "YCSB A: 50 % reads, 50 % updates, zipfian", RunYcsbA, true},
+    {"ycsbb", Kind::kMixed, "YCSB B: 95 % reads, 5 % updates, zipfian", RunYcsbB, true},
+    {"ycsbc", Kind::kMixed, "YCSB C: reads, zipfian", RunYcsbC, true},
+    {"ycsbd", Kind::kMixed, "YCSB D: 95 % reads of the latest, 5 % inserts", RunYcsbD, true},
+    {"ycsbe", Kind::kMixed, "YCSB E: 95 % scans of 1 to 100 entries, 5 % inserts", RunYcsbE, true},
+    {"ycsbf", Kind::kMixed, "YCSB F: 50 % reads, 50 % read-modify-writes", RunYcsbF, true},
+    {"compact", Kind::kMaintenance, "compact the whole key range", Compact},
+    {"flush", Kind::kMaintenance, "write the memtable to a table file", Flush},
+    {"waitforcompaction", Kind::kMaintenance, "wait until background work is done",
+     WaitForCompactions},
+    {"stats", Kind::kReport, "print the engine's statistics", PrintStats},
+    {"levelstats", Kind::kReport, "print the files of each level", PrintLevels},
+}};
+
+}  // namespace
+
+std::span<const Workload> Workloads() { return kWorkloads; }
+
+std::vector<std::string_view> WorkloadNames() {
+  std::vector<std::string_view> names;
+  names.reserve(kWorkloads.size());
+  for (const Workload& workload : kWorkloads) names.push_back(workload.name);
+  return names;
+}
+
+const Workload* FindWorkload(std::string_view name) {
+  for (const Workload& workload : kWorkloads) {
+    if (workload.name == name) return &workload;
+  }
+  return nullptr;
+}
+
+}  // namespace winnow::bench
