@@ -1,0 +1,92 @@
+// What a database was told, and what may be found of it later: the truth that crash tests compare
+// with, kept outside the store.
+#ifndef WINNOW_TESTS_ENGINE_CRASH_HISTORY_H_
+#define WINNOW_TESTS_ENGINE_CRASH_HISTORY_H_
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "winnow/db.h"
+
+namespace winnow {
+
+// Column family id -> key -> value. An id is never used twice, so a family that was dropped and one
+// created later under its name are different.
+using Contents = std::map<uint32_t, std::map<std::string, std::string>>;
+
+struct Update {
+  uint32_t family_id;
+  std::string key;
+  std::optional<std::string> value;  // none: a deletion
+};
+
+// A call, placed among the recorded operations of a file system.
+struct CallTime {
+  static constexpr size_t kNever = std::numeric_limits<size_t>::max();
+  size_t begin = kNever;         // operations recorded when the call began
+  size_t acknowledged = kNever;  // when it returned OK; kNever if it failed
+
+  bool MayHaveHappened(size_t num_operations) const { return begin < num_operations; }
+  bool MustHaveHappened(size_t num_operations) const { return acknowledged <= num_operations; }
+};
+
+struct HistoryOfFamily {
+  uint32_t id;
+  std::string name;
+  CallTime created;
+  CallTime dropped;
+};
+
+class History {
+ public:
+  struct Write {
+    std::vector<Update> updates;
+    bool synced;
+    CallTime time;
+  };
+
+  void AddWrite(Write write) { writes_.push_back(std::move(write)); }
+  // All writes so far survive a power failure after this operation.
+  void AddBarrier(size_t num_operations) { barriers_.push_back({num_operations, writes_.size()}); }
+  std::vector<HistoryOfFamily>& families() { return families_; }
+  const std::vector<Write>& writes() const { return writes_; }
+
+  // What the first `num_writes` writes leave. With `with_failed`, that failed write is included;
+  // all others that failed are not.
+  Contents After(size_t num_writes, std::optional<size_t> with_failed = std::nullopt) const;
+
+  // Empty if `found` is what a crash after `num_operations` may leave: a prefix of the writes, with
+  // each synced one, and with `all_acknowledged` each acknowledged one; of those that failed at
+  // most one, whole. Otherwise, what is wrong.
+  std::string WhyWrongAfterCrash(const Contents& found, size_t num_operations,
+                                 bool all_acknowledged) const;
+  // Empty if `found` holds all acknowledged writes and of those that failed at most one, whole.
+  std::string WhyWrongAfterErrors(const Contents& found) const;
+
+ private:
+  struct Barrier {
+    size_t num_operations;
+    size_t num_writes;
+  };
+  std::string WhyFamiliesAreWrong(const Contents& found, size_t num_operations) const;
+
+  std::vector<Write> writes_;
+  std::vector<Barrier> barriers_;
+  std::vector<HistoryOfFamily> families_;
+};
+
+// Reads every key of every column family, by iterator in both directions and by Get, MayExist and
+// Exists for `keys` besides. The first error or disagreement is told in `*problem`.
+Contents ReadEverything(DB& db, const std::vector<std::string>& keys, std::string* problem);
+
+// The first difference between two contents, for people; empty if they are equal. Families that
+// `found` does not have are not compared.
+std::string FirstDifference(const Contents& found, const Contents& expected);
+
+}  // namespace winnow
+
+#endif  // WINNOW_TESTS_ENGINE_CRASH_HISTORY_H_

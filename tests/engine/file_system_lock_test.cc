@@ -1,0 +1,133 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "winnow/file_system.h"
+
+namespace winnow {
+namespace {
+
+using testing::HasSubstr;
+
+class FileLockTest : public testing::Test {
+ protected:
+  FileLockTest() {
+    std::string pattern = testing::TempDir() + "/lock_XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+    path_ = directory_ + "/LOCK";
+  }
+  ~FileLockTest() override {
+    const std::vector<std::string> names = posix_.List(directory_).value();
+    for (const std::string& name : names) {
+      posix_.Remove(directory_ + "/" + name).IgnoreError();
+    }
+    posix_.RemoveDirectory(directory_).IgnoreError();
+  }
+
+  // Runs `body` in a forked child; returns its exit code.
+  template <typename Body>
+  static int InChild(Body body) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(body());
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    return WEXITSTATUS(status);
+  }
+
+  FileSystem& posix_ = *PosixFileSystem();
+  std::string directory_;
+  std::string path_;
+};
+
+std::string OwnProcess() { return "locked by process " + std::to_string(::getpid()); }
+
+TEST_F(FileLockTest, ASecondHolderInThisProcessIsToldThePid) {
+  auto first = posix_.Lock(path_);
+  ASSERT_TRUE(first.ok()) << first.status();
+  const absl::Status second = posix_.Lock(path_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(second)) << second;
+  EXPECT_THAT(std::string(second.message()), HasSubstr(OwnProcess() + ";"));
+  first->reset();
+  EXPECT_TRUE(posix_.Lock(path_).ok());
+}
+
+TEST_F(FileLockTest, AnotherThreadIsASecondHolder) {
+  const auto first = posix_.Lock(path_);
+  absl::Status second;
+  std::thread([&] { second = posix_.Lock(path_).status(); }).join();
+  EXPECT_TRUE(absl::IsFailedPrecondition(second));
+}
+
+TEST_F(FileLockTest, ASymbolicLinkLeadsToTheSameLock) {
+  const auto first = posix_.Lock(path_);
+  ASSERT_EQ(::symlink(path_.c_str(), (directory_ + "/alias").c_str()), 0);
+  ASSERT_EQ(::symlink(directory_.c_str(), (directory_ + "/here").c_str()), 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(posix_.Lock(directory_ + "/alias").status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(posix_.Lock(directory_ + "/here/LOCK").status()));
+}
+
+TEST_F(FileLockTest, AnotherProcessIsToldThePidOfTheHolder) {
+  const auto first = posix_.Lock(path_);
+  const std::string expected = OwnProcess();
+  EXPECT_EQ(InChild([&] {
+              const absl::Status second = posix_.Lock(path_).status();
+              return absl::IsFailedPrecondition(second) &&
+                             std::string(second.message()).find(expected) != std::string::npos
+                         ? 0
+                         : 1;
+            }),
+            0);
+}
+
+TEST_F(FileLockTest, AForkedChildDoesNotReleaseItsParentsLock) {
+  auto first = posix_.Lock(path_);
+  EXPECT_EQ(InChild([&] {
+              first->reset();
+              return 0;
+            }),
+            0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(posix_.Lock(path_).status()));
+  EXPECT_EQ(InChild([&] { return posix_.Lock(path_).ok() ? 1 : 0; }), 0);
+}
+
+TEST_F(FileLockTest, TheParentReleasesWhileAForkedChildLives) {
+  auto first = posix_.Lock(path_);
+  int end_child[2];
+  ASSERT_EQ(::pipe(end_child), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(end_child[1]);
+    char byte;
+    ::_exit(::read(end_child[0], &byte, 1) == 0 ? 0 : 1);
+  }
+  first->reset();
+  EXPECT_TRUE(posix_.Lock(path_).ok());
+  ::close(end_child[0]);
+  ::close(end_child[1]);
+  int status;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+}
+
+TEST_F(FileLockTest, TheLockOfAProcessThatEndedIsFree) {
+  EXPECT_EQ(InChild([&] {
+              // Leaked on purpose: the process ends without releasing.
+              return posix_.Lock(path_).value().release() != nullptr ? 0 : 1;
+            }),
+            0);
+  EXPECT_TRUE(posix_.Lock(path_).ok());
+}
+
+TEST_F(FileLockTest, TheFileHoldsThePid) {
+  const auto lock = posix_.Lock(path_);
+  EXPECT_EQ(ReadFile(posix_, path_, 100).value(), std::to_string(::getpid()) + "\n");
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,87 @@
+// The text forms of options.
+#include "winnow/options.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace winnow {
+namespace {
+
+absl::Status Set(Options* options, std::string_view name, std::string_view value) {
+  return SetOption(options, name, value);
+}
+
+TEST(OptionsText, SizesTakeSuffixes) {
+  Options options;
+  const std::vector<std::pair<std::string, uint64_t>> sizes = {
+      {"4096", 4096},     {"64K", 64 << 10}, {"64k", 64 << 10}, {"3M", 3 << 20}, {"2G", 2ull << 30},
+      {"1T", 1ull << 40}, {"1MiB", 1 << 20}, {"100B", 100},     {"0", 0},
+  };
+  for (const auto& [text, bytes] : sizes) {
+    EXPECT_TRUE(Set(&options, "max_log_bytes", text).ok()) << text;
+    EXPECT_EQ(options.max_log_bytes, bytes) << text;
+  }
+}
+
+TEST(OptionsText, SizesThatAreNoneAreRefusedAndNothingChanges) {
+  Options options;
+  const uint64_t before = options.max_log_bytes;
+  for (const char* text : {"", "K", "-1", "1.5M", "1X", "1MM", "12 M", "99999999999T",
+                           "18446744073709551616", "1Mi", "iB", " 1"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(Set(&options, "max_log_bytes", text))) << text;
+    EXPECT_EQ(options.max_log_bytes, before) << text;
+  }
+}
+
+TEST(OptionsText, EveryNamedOptionCanBeSet) {
+  // A value that differs from the default for each kind of field.
+  for (const std::string_view name : OptionNames()) {
+    Options options;
+    bool any = false;
+    for (const char* value : {"7", "true", "zstd", "strict"}) {
+      any = any || Set(&options, name, value).ok();
+    }
+    EXPECT_TRUE(any) << name;
+  }
+  EXPECT_GE(OptionNames().size(), 25u);
+}
+
+TEST(OptionsText, BooleansNumbersAndNames) {
+  Options options;
+  EXPECT_TRUE(Set(&options, "read_only", "1").ok());
+  EXPECT_TRUE(options.read_only);
+  EXPECT_TRUE(Set(&options, "read_only", "false").ok());
+  EXPECT_FALSE(options.read_only);
+  EXPECT_FALSE(Set(&options, "read_only", "yes").ok());
+  EXPECT_TRUE(Set(&options, "level_size_multiplier", "4.5").ok());
+  EXPECT_EQ(options.level_size_multiplier, 4.5);
+  EXPECT_FALSE(Set(&options, "background_threads", "two").ok());
+  EXPECT_FALSE(Set(&options, "background_threads", "99999999999").ok());
+  EXPECT_TRUE(Set(&options, "compression", "zstd").ok());
+  EXPECT_EQ(options.compression, Compression::kZstd);
+  EXPECT_FALSE(Set(&options, "compression", "zip").ok());
+  EXPECT_TRUE(Set(&options, "compression_per_level", "none:none:zstd").ok());
+  EXPECT_EQ(options.compression_per_level,
+            (std::vector<Compression>{Compression::kNone, Compression::kNone, Compression::kZstd}));
+  EXPECT_FALSE(Set(&options, "compression_per_level", "none:zip").ok());
+  EXPECT_TRUE(Set(&options, "recovery_mode", "salvage").ok());
+  EXPECT_EQ(options.recovery_mode, RecoveryMode::kSalvage);
+  EXPECT_TRUE(Set(&options, "filter", "cuckoo:1%").ok());
+  EXPECT_EQ(options.filter, "cuckoo:1%");
+}
+
+TEST(OptionsText, AnUnknownNameGetsTheNearestOneSuggested) {
+  Options options;
+  const absl::Status status = Set(&options, "write_bufer_bytes", "1M");
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_NE(std::string(status.message()).find("'write_buffer_bytes'"), std::string::npos)
+      << status.ToString();
+  EXPECT_TRUE(absl::IsInvalidArgument(Set(&options, "", "")));
+}
+
+TEST(OptionsText, DefaultsAreValid) { EXPECT_TRUE(ValidateOptions(Options()).ok()); }
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,354 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "winnow/file_system.h"
+
+namespace winnow {
+namespace {
+
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+using Mode = WritableFileOptions::Mode;
+
+WritableFileOptions WithMode(Mode mode) {
+  WritableFileOptions options;
+  options.mode = mode;
+  return options;
+}
+
+class PosixFileSystemTest : public testing::Test {
+ protected:
+  PosixFileSystemTest() {
+    std::string pattern = testing::TempDir() + "/posix_XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+  }
+  ~PosixFileSystemTest() override {
+    const std::vector<std::string> names = posix_.List(directory_).value();
+    for (const std::string& name : names) {
+      const std::string path = Path(name);
+      (posix_.IsDirectory(path).value() ? posix_.RemoveDirectory(path) : posix_.Remove(path))
+          .IgnoreError();
+    }
+    posix_.RemoveDirectory(directory_).IgnoreError();
+  }
+
+  std::string Path(const std::string& name) const { return directory_ + "/" + name; }
+  void Write(const std::string& name, std::string_view data) {
+    auto file = posix_.Create(Path(name), WritableFileOptions{});
+    ASSERT_TRUE(file.ok()) << file.status();
+    ASSERT_TRUE((*file)->Append(data).ok());
+    ASSERT_TRUE((*file)->Close().ok());
+  }
+  std::string Content(const std::string& name) {
+    return ReadFile(posix_, Path(name), 1 << 30).value();
+  }
+
+  FileSystem& posix_ = *PosixFileSystem();
+  std::string directory_;
+};
+
+TEST_F(PosixFileSystemTest, AppendsOfAllSizesArriveInBothModes) {
+  for (const Mode mode : {Mode::kBuffered, Mode::kLog}) {
+    auto file = posix_.Create(Path("file"), WithMode(mode)).value();
+    std::string expected;
+    // Around the write buffer, the page, the first reservation and the largest one.
+    for (const size_t size : {0u, 1u, 100u, 4095u, 4096u, 4097u, 131071u, 131072u, 131073u, 262144u,
+                              1u << 20, (4u << 20) + 1, 9u << 20, 3u}) {
+      const std::string data(size, static_cast<char>('a' + expected.size() % 26));
+      ASSERT_TRUE(file->Append(data).ok());
+      expected += data;
+      ASSERT_EQ(file->size(), expected.size());
+    }
+    ASSERT_TRUE(file->Sync().ok());
+    ASSERT_TRUE(file->Append("tail").ok());
+    expected += "tail";
+    ASSERT_TRUE(file->Close().ok());
+    ASSERT_TRUE(file->Close().ok());
+    EXPECT_TRUE(Content("file") == expected);
+  }
+}
+
+TEST_F(PosixFileSystemTest, CreateTruncatesAnExistingFile) {
+  for (const Mode mode : {Mode::kBuffered, Mode::kLog}) {
+    Write("file", "old content");
+    auto file = posix_.Create(Path("file"), WithMode(mode)).value();
+    ASSERT_TRUE(file->Append("new").ok());
+    ASSERT_TRUE(file->Close().ok());
+    EXPECT_EQ(Content("file"), "new");
+  }
+}
+
+TEST_F(PosixFileSystemTest, AFileDestroyedWithoutCloseKeepsItsBytes) {
+  for (const Mode mode : {Mode::kBuffered, Mode::kLog}) {
+    { ASSERT_TRUE(posix_.Create(Path("file"), WithMode(mode)).value()->Append("data").ok()); }
+    EXPECT_EQ(Content("file"), "data");
+  }
+}
+
+TEST_F(PosixFileSystemTest, NothingIsAppendedToAClosedFile) {
+  for (const Mode mode : {Mode::kBuffered, Mode::kLog}) {
+    auto file = posix_.Create(Path("file"), WithMode(mode)).value();
+    ASSERT_TRUE(file->Close().ok());
+    EXPECT_TRUE(absl::IsFailedPrecondition(file->Append("x")));
+    EXPECT_TRUE(absl::IsFailedPrecondition(file->Append("")));
+    EXPECT_TRUE(absl::IsFailedPrecondition(file->Sync()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(file->Flush()));
+  }
+}
+
+TEST_F(PosixFileSystemTest, BufferedBytesReachTheFileWithFlush) {
+  auto file = posix_.Create(Path("file"), WithMode(Mode::kBuffered)).value();
+  ASSERT_TRUE(file->Append("data").ok());
+  EXPECT_EQ(Content("file"), "");
+  ASSERT_TRUE(file->Flush().ok());
+  EXPECT_EQ(Content("file"), "data");
+}
+
+TEST_F(PosixFileSystemTest, LogBytesAreThereAfterTheAppendAndOnlyZerosFollow) {
+  auto file = posix_.Create(Path("log"), WithMode(Mode::kLog)).value();
+  ASSERT_TRUE(file->Append("record").ok());
+  const std::string content = Content("log");
+  EXPECT_EQ(content.substr(0, 6), "record");
+  EXPECT_EQ(content.find_first_not_of('\0', 6), std::string::npos);
+  ASSERT_TRUE(file->Close().ok());
+  EXPECT_EQ(posix_.FileSize(Path("log")).value(), 6u);
+}
+
+TEST_F(PosixFileSystemTest, LogBytesSurviveAKilledProcess) {
+  int acknowledged[2];
+  ASSERT_EQ(::pipe(acknowledged), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    auto file = posix_.Create(Path("log"), WithMode(Mode::kLog)).value();
+    for (int i = 0; i < 1000; i++) {
+      if (!file->Append("record " + std::to_string(i) + "\n").ok()) ::_exit(1);
+    }
+    if (::write(acknowledged[1], "k", 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char byte;
+  ASSERT_EQ(::read(acknowledged[0], &byte, 1), 1);
+  ::kill(child, SIGKILL);
+  int status;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  ::close(acknowledged[0]);
+  ::close(acknowledged[1]);
+  const std::string content = Content("log");
+  EXPECT_THAT(content, HasSubstr("record 0\n"));
+  EXPECT_THAT(content, HasSubstr("record 999\n"));
+}
+
+TEST_F(PosixFileSystemTest, AFullDeviceIsResourceExhaustedForEver) {
+  for (const Mode mode : {Mode::kBuffered, Mode::kLog}) {
+    auto file = posix_.Create("/dev/full", WithMode(mode)).value();
+    absl::Status status = file->Append("data");
+    if (status.ok()) status = file->Flush();
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("/dev/full: write: No space left"));
+    EXPECT_EQ(file->Append("more"), status);
+    EXPECT_EQ(file->Sync(), status);
+    EXPECT_EQ(file->Close(), status);
+  }
+}
+
+// The limit on file sizes stands in for a full disk: both are met when space is reserved.
+TEST_F(PosixFileSystemTest, ALogThatCannotGrowFailsWithoutAHalfAppend) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {1 << 20, 1 << 20};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(2);
+    auto file = posix_.Create(Path("log"), WithMode(Mode::kLog)).value();
+    const std::string record(1000, 'r');
+    absl::Status status;
+    while (status.ok()) status = file->Append(record);
+    if (!absl::IsResourceExhausted(status) || file->size() % record.size() != 0) ::_exit(3);
+    if (file->Append("x") != status || file->Close() != status) ::_exit(4);
+    ::_exit(0);
+  }
+  int status;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  const std::string content = Content("log");
+  EXPECT_GT(content.size(), 100000u);
+  EXPECT_EQ(content, std::string(content.size(), 'r'));
+  EXPECT_EQ(content.size() % 1000, 0u);
+}
+
+// Runs on a small file system of its own, which needs the right to mount one.
+TEST_F(PosixFileSystemTest, ALogFillsTheDiskToTheLastPageAndThenFailsCleanly) {
+  constexpr uint64_t kDiskBytes = 1 << 20;
+  constexpr int kCannotMount = 77;
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", directory_.c_str(), "tmpfs", 0, "size=1m") != 0) {
+      ::_exit(kCannotMount);
+    }
+    auto file = posix_.Create(Path("log"), WithMode(Mode::kLog)).value();
+    const std::string record(100, 'r');
+    absl::Status status;
+    while (status.ok()) status = file->Append(record);
+    if (!absl::IsResourceExhausted(status)) ::_exit(1);
+    if (file->size() % record.size() != 0 || file->size() < kDiskBytes - 4096) ::_exit(2);
+    if (file->Close() != status) ::_exit(3);
+    if (Content("log") != std::string(file->size(), 'r')) ::_exit(4);
+    ::_exit(0);
+  }
+  int status;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kCannotMount) GTEST_SKIP() << "may not mount a file system";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(PosixFileSystemTest, ALogMayEndAnywhereAroundAReservation) {
+  constexpr size_t kFirstReservation = 256 << 10;
+  for (size_t first = kFirstReservation - 3; first <= kFirstReservation + 1; first++) {
+    for (size_t second = 0; second < 5; second++) {
+      auto file = posix_.Create(Path("log"), WithMode(Mode::kLog)).value();
+      ASSERT_TRUE(file->Append(std::string(first, 'a')).ok());
+      ASSERT_TRUE(file->Append(std::string(second, 'b')).ok());
+      ASSERT_TRUE(file->Append("c").ok());
+      ASSERT_TRUE(file->Close().ok());
+      ASSERT_TRUE(Content("log") == std::string(first, 'a') + std::string(second, 'b') + "c");
+    }
+  }
+}
+
+TEST_F(PosixFileSystemTest, ReadsAreShortOnlyAtTheEnd) {
+  Write("file", "0123456789");
+  const auto file = posix_.OpenRandomAccess(Path("file")).value();
+  EXPECT_EQ(file->size(), 10u);
+  char buffer[16];
+  ASSERT_EQ(file->Read(2, 4, buffer).value(), 4u);
+  EXPECT_EQ(std::string(buffer, 4), "2345");
+  EXPECT_EQ(file->Read(8, 16, buffer).value(), 2u);
+  EXPECT_EQ(file->Read(10, 1, buffer).value(), 0u);
+  EXPECT_EQ(file->Read(1000, 1, buffer).value(), 0u);
+  for (const auto pattern :
+       {RandomAccessFile::AccessPattern::kRandom, RandomAccessFile::AccessPattern::kSequential,
+        RandomAccessFile::AccessPattern::kNormal}) {
+    file->Hint(pattern);
+    EXPECT_EQ(file->Read(0, 10, buffer).value(), 10u);
+  }
+}
+
+TEST_F(PosixFileSystemTest, WhatIsMissingIsNotFound) {
+  const std::string missing = Path("missing");
+  EXPECT_TRUE(absl::IsNotFound(posix_.OpenRandomAccess(missing).status()));
+  EXPECT_TRUE(absl::IsNotFound(posix_.Create(missing + "/file", {}).status()));
+  EXPECT_TRUE(absl::IsNotFound(posix_.Rename(missing, Path("other"))));
+  EXPECT_TRUE(absl::IsNotFound(posix_.Remove(missing)));
+  EXPECT_TRUE(absl::IsNotFound(posix_.RemoveDirectory(missing)));
+  EXPECT_TRUE(absl::IsNotFound(posix_.List(missing).status()));
+  EXPECT_TRUE(absl::IsNotFound(posix_.FileSize(missing).status()));
+  EXPECT_TRUE(absl::IsNotFound(posix_.SyncDirectory(missing)));
+  EXPECT_TRUE(absl::IsNotFound(posix_.Lock(missing + "/lock").status()));
+  EXPECT_THAT(std::string(posix_.Remove(missing).message()), HasSubstr(missing));
+  EXPECT_FALSE(posix_.Exists(missing).value());
+  EXPECT_FALSE(posix_.IsDirectory(missing).value());
+}
+
+TEST_F(PosixFileSystemTest, FilesAndDirectoriesAreNotConfused) {
+  Write("file", "x");
+  ASSERT_TRUE(posix_.CreateDirectories(Path("folder")).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(posix_.OpenRandomAccess(Path("folder")).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(posix_.Create(Path("folder"), {}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(posix_.FileSize(Path("folder")).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(posix_.List(Path("file")).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(posix_.SyncDirectory(Path("file"))));
+  EXPECT_TRUE(absl::IsInvalidArgument(posix_.RemoveDirectory(Path("file"))));
+  EXPECT_TRUE(absl::IsInvalidArgument(posix_.CreateDirectories(Path("file"))));
+  EXPECT_TRUE(absl::IsInvalidArgument(posix_.CreateDirectories(Path("file/below"))));
+  EXPECT_FALSE(posix_.IsDirectory(Path("file")).value());
+  EXPECT_TRUE(posix_.IsDirectory(Path("folder")).value());
+  EXPECT_FALSE(posix_.Exists(Path("file/below")).value());
+}
+
+TEST_F(PosixFileSystemTest, DirectoriesAreCreatedWithTheirParentsAndRemovedWhenEmpty) {
+  ASSERT_TRUE(posix_.CreateDirectories(Path("a/b/c")).ok());
+  ASSERT_TRUE(posix_.CreateDirectories(Path("a/b/c/")).ok());
+  EXPECT_TRUE(posix_.SyncDirectory(Path("a/b")).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(posix_.RemoveDirectory(Path("a"))));
+  for (const char* name : {"a/b/c", "a/b", "a"}) {
+    EXPECT_TRUE(posix_.RemoveDirectory(Path(name)).ok());
+  }
+  EXPECT_FALSE(posix_.Exists(Path("a")).value());
+}
+
+TEST_F(PosixFileSystemTest, RenameReplacesAndListNamesEverything) {
+  Write("one", "1");
+  Write("two", "2");
+  ASSERT_TRUE(posix_.CreateDirectories(Path("folder")).ok());
+  EXPECT_THAT(posix_.List(directory_).value(), UnorderedElementsAre("one", "two", "folder"));
+  ASSERT_TRUE(posix_.Rename(Path("one"), Path("two")).ok());
+  EXPECT_THAT(posix_.List(directory_).value(), UnorderedElementsAre("two", "folder"));
+  EXPECT_EQ(Content("two"), "1");
+  EXPECT_EQ(posix_.FileSize(Path("two")).value(), 1u);
+}
+
+TEST_F(PosixFileSystemTest, NoFileDescriptorsIsResourceExhausted) {
+  Write("file", "x");
+  rlimit old_limit;
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old_limit), 0);
+  const rlimit no_more = {0, old_limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &no_more), 0);
+  const absl::Status status = posix_.OpenRandomAccess(Path("file")).status();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old_limit), 0);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
+TEST_F(PosixFileSystemTest, ForbiddenIsPermissionDenied) {
+  Write("file", "x");
+  ASSERT_EQ(::chmod(directory_.c_str(), 0), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // Root may do everything, so the child must not be root.
+    if (::geteuid() == 0 && ::seteuid(65534) != 0) ::_exit(2);
+    const bool denied = absl::IsPermissionDenied(posix_.Create(Path("new"), {}).status()) &&
+                        absl::IsPermissionDenied(posix_.Exists(Path("file")).status()) &&
+                        absl::IsPermissionDenied(posix_.Remove(Path("file")));
+    ::_exit(denied ? 0 : 1);
+  }
+  int status;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_EQ(::chmod(directory_.c_str(), 0700), 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(PosixFileSystemTest, ReadFileRefusesWhatIsLargerThanExpected) {
+  Write("file", "0123456789");
+  EXPECT_EQ(ReadFile(posix_, Path("file"), 10).value(), "0123456789");
+  EXPECT_TRUE(absl::IsResourceExhausted(ReadFile(posix_, Path("file"), 9).status()));
+  Write("empty", "");
+  EXPECT_EQ(ReadFile(posix_, Path("empty"), 0).value(), "");
+}
+
+TEST_F(PosixFileSystemTest, WriteFileAtomicallyReplacesAndLeavesNoTemporaryFile) {
+  ASSERT_TRUE(WriteFileAtomically(posix_, Path("CURRENT"), "old").ok());
+  ASSERT_TRUE(WriteFileAtomically(posix_, Path("CURRENT"), "new").ok());
+  EXPECT_EQ(Content("CURRENT"), "new");
+  EXPECT_THAT(posix_.List(directory_).value(), UnorderedElementsAre("CURRENT"));
+}
+
+}  // namespace
+}  // namespace winnow

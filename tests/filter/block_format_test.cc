@@ -1,0 +1,97 @@
+// filter/FORMAT.md is true: its example is built again and compared, byte for byte.
+
+#include "filter/block_format.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "filter_fixture.h"
+#include "winnow/filter/hash.h"
+
+namespace winnow::filter {
+namespace {
+
+// Sixteen bytes a line: offset and hexadecimal bytes, as the document prints them.
+std::string HexDump(std::string_view bytes) {
+  std::string dump;
+  char text[32];
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i % 16 == 0) {
+      std::snprintf(text, sizeof(text), "%04zx ", i);
+      dump += text;
+    }
+    std::snprintf(text, sizeof(text), " %02x", static_cast<unsigned char>(bytes[i]));
+    dump += text;
+    if (i % 16 == 15) dump += '\n';
+  }
+  return dump;
+}
+
+// The lines of the document's dump without what is said beside them.
+std::string DumpInDocument(const std::string& path) {
+  std::ifstream file(path);
+  std::string dump;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line == "```hexdump") {
+      inside = true;
+    } else if (line == "```") {
+      inside = false;
+    } else if (inside && !line.empty()) {
+      constexpr size_t kDumpColumns = 5 + 16 * 3;
+      dump += line.substr(0, kDumpColumns) + "\n";
+    }
+  }
+  return dump;
+}
+
+BuiltFilter DocumentedFilter() {
+  auto builder = FilterBuilder::Create(*ParseFilterSpec("blocked_bloom:10"), 0x0123456789abcdef);
+  for (const char* key : {"apple", "banana", "cherry"}) {
+    (*builder)->Add(HashKey(key, 0x0123456789abcdef));
+  }
+  return (*builder)->Finish();
+}
+
+TEST(FormatTest, TheDocumentsExampleIsWhatIsBuilt) {
+  EXPECT_EQ(DumpInDocument(WINNOW_FILTER_FORMAT_DOCUMENT), HexDump(DocumentedFilter().block))
+      << "the block, the document, or the hash has changed";
+}
+
+// The bytes of each kind, held fast by a hash: a change here is a new format version.
+TEST(FormatTest, TheBytesOfEachKindNeverChange) {
+  const std::vector<uint64_t> hashes = MemberHashes(1, 2000);
+  EXPECT_EQ(HashKey(BuildFrom("bloom:10", hashes).block, 0), 5030885799962387562u);
+  EXPECT_EQ(HashKey(BuildFrom("blocked_bloom:10", hashes).block, 0), 2600897135251578217u);
+  EXPECT_EQ(HashKey(BuildFrom("cuckoo:10", hashes).block, 0), 2956604887090144289u);
+}
+
+TEST(FormatTest, PayloadsBeginAtMultiplesOf64) {
+  for (const char* spec : AllKindSpecs()) {
+    const std::string block = BuildFrom(spec, MemberHashes(2, 77)).block;
+    EXPECT_EQ(block.size() % 64, 0u);
+    std::vector<internal::Unit> units;
+    ASSERT_EQ(internal::ParseBlock(block, &units).code, FilterStateCode::kOk);
+    EXPECT_EQ((units.at(0).payload.data() - block.data()) % 64, 0);
+  }
+}
+
+TEST(FormatTest, JoinedBlocksGiveBackTheirUnits) {
+  const std::string first = BuildFrom("bloom:10", MemberHashes(3, 100)).block;
+  const std::string second = BuildFrom("cuckoo:12", MemberHashes(3, 100)).block;
+  const std::string joined = internal::JoinBlocks({first, second, first});
+  std::vector<internal::Unit> units;
+  ASSERT_EQ(internal::ParseBlock(joined, &units).code, FilterStateCode::kOk);
+  ASSERT_EQ(units.size(), 3u);
+  std::vector<internal::Unit> alone;
+  ASSERT_EQ(internal::ParseBlock(second, &alone).code, FilterStateCode::kOk);
+  EXPECT_EQ(units[1].payload, alone[0].payload);
+  EXPECT_EQ(units[1].header.kind, alone[0].header.kind);
+  EXPECT_EQ(units[2].header.num_keys, 100u);
+}
+
+}  // namespace
+}  // namespace winnow::filter

@@ -1,0 +1,97 @@
+// What building and asking take from the heap, counted at operator new.
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "filter_fixture.h"
+
+namespace {
+
+std::atomic<uint64_t> held_bytes{0};
+std::atomic<uint64_t> peak_bytes{0};
+std::atomic<uint64_t> num_allocations{0};
+
+void* CountedAllocate(size_t size) {
+  void* const memory = std::malloc(size);
+  if (memory == nullptr) std::abort();
+  ++num_allocations;
+  const uint64_t held = held_bytes += malloc_usable_size(memory);
+  if (held > peak_bytes) peak_bytes = held;
+  return memory;
+}
+
+void CountedFree(void* memory) {
+  if (memory != nullptr) held_bytes -= malloc_usable_size(memory);
+  std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(size_t size) { return CountedAllocate(size); }
+void* operator new[](size_t size) { return CountedAllocate(size); }
+void operator delete(void* memory) noexcept { CountedFree(memory); }
+void operator delete[](void* memory) noexcept { CountedFree(memory); }
+void operator delete(void* memory, size_t) noexcept { CountedFree(memory); }
+void operator delete[](void* memory, size_t) noexcept { CountedFree(memory); }
+
+namespace winnow::filter {
+namespace {
+
+class BuilderMemoryTest : public testing::TestWithParam<const char*> {};
+
+// TiKV #15331: building over a huge table exhausted the memory.
+TEST_P(BuilderMemoryTest, EightBytesAKeyAndOneShardsWorkAreAllThatIsHeld) {
+  constexpr uint64_t kKeys = 3'000'000;
+  constexpr uint64_t kShardWorkBytes = 24 << 20;  // of 2^23 bits, at up to 22 bytes a key
+  auto builder = MakeBuilder(GetParam());
+  const uint64_t before = held_bytes;
+  for (uint64_t i = 0; i < kKeys; ++i) builder->Add(MemberHash(1, i));
+  EXPECT_LT(held_bytes - before, kKeys * 8 + kKeys / 8);
+  peak_bytes = held_bytes.load();
+  const BuiltFilter built = builder->Finish();
+  const uint64_t temporary = peak_bytes - before - built.block.size();
+  EXPECT_LT(temporary, kKeys * 8 + kKeys / 8 + kShardWorkBytes);
+  // The report is what was really taken but for small change, and for not knowing whether the
+  // block was there at the peak.
+  EXPECT_GT(built.peak_temporary_bytes + (1 << 20), temporary);
+  EXPECT_LT(built.peak_temporary_bytes, temporary + built.block.size() + (1 << 20));
+}
+
+TEST_P(BuilderMemoryTest, AskingAllocatesNothing) {
+  const std::vector<uint64_t> hashes = MemberHashes(2, 1000);
+  const BuiltFilter built = BuildFrom(GetParam(), hashes);
+  const FilterReader reader = OpenSound(built.block);
+  std::vector<uint8_t> answers(hashes.size());
+  const uint64_t before = num_allocations;
+  reader.MayContainBatch(hashes.data(), hashes.size(), answers.data());
+  uint64_t found = 0;
+  for (const uint64_t hash : hashes) {
+    reader.Prefetch(hash);
+    found += reader.MayContain(hash) ? 1 : 0;
+  }
+  EXPECT_EQ(num_allocations, before);
+  EXPECT_EQ(found, hashes.size());
+}
+
+// Guava's CVE-2018-10237: six bytes of input asked for 17 GB.
+TEST_P(BuilderMemoryTest, OpeningTakesNoMemoryThatAFieldAsksFor) {
+  const std::string sound = BuildFrom(GetParam(), MemberHashes(3, 100)).block;
+  for (size_t at = 0; at < sound.size(); ++at) {
+    std::string damaged = sound;
+    damaged[at] = static_cast<char>(0xff);
+    FilterState state;
+    const uint64_t before = held_bytes;
+    peak_bytes = before;
+    FilterReader::Open(damaged, &state);
+    ASSERT_LT(peak_bytes - before, 4096u) << "byte " << at;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, BuilderMemoryTest, testing::ValuesIn(AllKindSpecs()));
+
+}  // namespace
+}  // namespace winnow::filter

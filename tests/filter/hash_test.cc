@@ -1,0 +1,106 @@
+#include "winnow/filter/hash.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "filter_fixture.h"
+#include "winnow/filter/internal/hash_list.h"
+#include "winnow/filter/internal/unit_view.h"
+
+namespace winnow::filter {
+namespace {
+
+// Hashes are in files: they must never change. Values of XXH3-64 by its reference program.
+TEST(HashTest, ValuesNeverChange) {
+  EXPECT_EQ(HashKey("", 0), 0x2d06800538d394c2u);
+  EXPECT_EQ(HashKey("a", 0), 0xe6c632b61e964e1fu);
+  EXPECT_EQ(HashKey("abc", 0), 0x78af5f94892f3950u);
+}
+
+// Pebble a6ce3f886: bytes of 0x80 and above in the tail hashed differently where char is signed.
+TEST(HashTest, EveryByteValueAtEveryPositionMatters) {
+  for (size_t length = 1; length <= 40; ++length) {
+    std::set<uint64_t> hashes;
+    for (size_t position = 0; position < length; ++position) {
+      for (int byte = 1; byte < 256; ++byte) {
+        std::string key(length, '\0');
+        key[position] = static_cast<char>(byte);
+        hashes.insert(HashKey(key, 7));
+      }
+    }
+    EXPECT_EQ(hashes.size(), length * 255) << "keys of " << length << " bytes collide";
+  }
+}
+
+TEST(HashTest, SeedChangesEveryLengthOfKey) {
+  for (size_t length = 0; length < 300; ++length) {
+    EXPECT_NE(HashKey(std::string(length, 'x'), 1), HashKey(std::string(length, 'x'), 2));
+  }
+}
+
+// RocksDB #3776: the empty key was never added.
+TEST(HashTest, TheEmptyKeyIsAKeyInEveryKind) {
+  for (const char* spec : AllKindSpecs()) {
+    const uint64_t empty = HashKey("", 0x5eed);
+    for (const std::vector<uint64_t>& hashes :
+         {std::vector<uint64_t>{empty}, {empty, 1, 2}, {1, 2, empty}, {empty, empty}}) {
+      const BuiltFilter built = BuildFrom(spec, hashes);
+      EXPECT_EQ(CountFound(OpenSound(built.block), hashes), hashes.size()) << spec;
+    }
+  }
+}
+
+// Guava #1119: reduction by modulo from 31 bits made some positions twice as likely.
+TEST(HashTest, ReductionIsEvenForSizesThatAreNoPowerOfTwo) {
+  constexpr uint64_t kPositions = uint64_t{3} << 29;
+  constexpr uint64_t kBins = 96;
+  constexpr uint64_t kSamples = 960'000;
+  std::vector<uint64_t> bins(kBins, 0);
+  for (uint64_t i = 0; i < kSamples; ++i) {
+    ++bins[internal::MultiplyHigh(MemberHash(1, i), kPositions) / (kPositions / kBins)];
+  }
+  double chi_square = 0;
+  for (const uint64_t count : bins) {
+    const double difference = static_cast<double>(count) - kSamples / kBins;
+    chi_square += difference * difference / (kSamples / kBins);
+  }
+  EXPECT_LT(chi_square, 144.0) << "99.9 % of chi-square with 95 degrees of freedom";
+  EXPECT_GT(chi_square, 56.0) << "too even to be random";
+}
+
+TEST(RemixTest, IsTheIdentityWithoutSaltAndABijectionWithOne) {
+  EXPECT_EQ(internal::Remix(12345, 0), 12345u);
+  std::set<uint64_t> values;
+  for (uint64_t i = 0; i < 10'000; ++i) values.insert(internal::Remix(i, 99));
+  EXPECT_EQ(values.size(), 10'000u);
+}
+
+TEST(HashListTest, PartitionKeepsAllHashesAndOrdersThemByShard) {
+  for (const uint64_t size : {0, 1, 100, 8191, 8192, 8193, 50'000}) {
+    for (const uint32_t num_shards : {1u, 2u, 7u, 64u}) {
+      internal::HashList list;
+      std::multiset<uint64_t> expected;
+      for (uint64_t i = 0; i < size; ++i) {
+        list.Append(MemberHash(2, i / 2));
+        expected.insert(MemberHash(2, i / 2));
+      }
+      const std::vector<uint64_t> begins = list.PartitionByShard(num_shards, 5);
+      ASSERT_EQ(begins.size(), num_shards + 1);
+      ASSERT_EQ(begins.back(), size);
+      std::multiset<uint64_t> found;
+      for (uint32_t shard = 0; shard < num_shards; ++shard) {
+        for (uint64_t i = begins[shard]; i < begins[shard + 1]; ++i) {
+          ASSERT_EQ(internal::MultiplyHigh(internal::Remix(list[i], 5), num_shards), shard);
+          found.insert(list[i]);
+        }
+      }
+      EXPECT_EQ(found, expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace winnow::filter

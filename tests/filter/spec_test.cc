@@ -1,0 +1,147 @@
+#include "winnow/filter/spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace winnow::filter {
+namespace {
+
+using testing::HasSubstr;
+
+struct GoodSpec {
+  const char* text;
+  FilterKind kind;
+  double bits_per_key;
+  double fpr;
+  const char* canonical;
+};
+
+class GoodSpecTest : public testing::TestWithParam<GoodSpec> {};
+
+TEST_P(GoodSpecTest, IsReadAndWrittenBack) {
+  const GoodSpec& good = GetParam();
+  const auto spec = ParseFilterSpec(good.text);
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->kind, good.kind);
+  EXPECT_DOUBLE_EQ(spec->bits_per_key, good.bits_per_key);
+  EXPECT_DOUBLE_EQ(spec->fpr, good.fpr);
+  EXPECT_TRUE(spec->words.empty());
+  EXPECT_EQ(ToString(*spec), good.canonical);
+  EXPECT_EQ(*ParseFilterSpec(ToString(*spec)), *spec);
+  EXPECT_TRUE(ValidateFilterSpec(*spec).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Specs, GoodSpecTest,
+    testing::Values(GoodSpec{"none", FilterKind::kNone, 0, 0, "none"},
+                    GoodSpec{"bloom", FilterKind::kBloom, 0, 0, "bloom"},
+                    GoodSpec{"blocked_bloom:10", FilterKind::kBlockedBloom, 10, 0,
+                             "blocked_bloom:10"},
+                    GoodSpec{"bloom:7.2", FilterKind::kBloom, 7.2, 0, "bloom:7.2"},
+                    GoodSpec{"bloom:07.20", FilterKind::kBloom, 7.2, 0, "bloom:7.2"},
+                    GoodSpec{"cuckoo:1%", FilterKind::kCuckoo, 0, 0.01, "cuckoo:1%"},
+                    GoodSpec{"cuckoo:0.1%", FilterKind::kCuckoo, 0, 0.001, "cuckoo:0.1%"},
+                    GoodSpec{"bloom:50%", FilterKind::kBloom, 0, 0.5, "bloom:50%"},
+                    GoodSpec{"bloom:0.0001%", FilterKind::kBloom, 0, 1e-6, "bloom:0.0001%"},
+                    GoodSpec{"bloom:1", FilterKind::kBloom, 1, 0, "bloom:1"},
+                    GoodSpec{"bloom:64", FilterKind::kBloom, 64, 0, "bloom:64"},
+                    GoodSpec{"cuckoo:3", FilterKind::kCuckoo, 3, 0, "cuckoo:3"}));
+
+struct BadSpec {
+  const char* text;
+  const char* part_of_error;
+};
+
+class BadSpecTest : public testing::TestWithParam<BadSpec> {};
+
+TEST_P(BadSpecTest, IsRefusedWithTheNearestRightForm) {
+  const auto spec = ParseFilterSpec(GetParam().text);
+  ASSERT_FALSE(spec.ok());
+  EXPECT_EQ(spec.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(spec.status().message()), HasSubstr(GetParam().part_of_error));
+  EXPECT_THAT(std::string(spec.status().message()), HasSubstr("filter spec '"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Specs, BadSpecTest,
+    testing::Values(
+        BadSpec{"", "unknown kind ''"}, BadSpec{"blom:10", "did you mean 'bloom'"},
+        BadSpec{"blockedbloom:10", "did you mean 'blocked_bloom'"},
+        BadSpec{"Cuckoo", "did you mean 'cuckoo'"}, BadSpec{"nome", "did you mean 'none'"},
+        BadSpec{" bloom", "unknown kind"}, BadSpec{"bloom:", "amount ''"},
+        BadSpec{"bloom:ten", "amount 'ten' must be bits per key such as 'bloom:10'"},
+        BadSpec{"bloom:+10", "amount"}, BadSpec{"bloom:-10", "amount"},
+        BadSpec{"bloom:1e1", "amount"}, BadSpec{"bloom:nan", "amount"},
+        BadSpec{"bloom:inf", "amount"}, BadSpec{"bloom:0x10", "amount"},
+        BadSpec{"bloom:1.2.3", "amount"}, BadSpec{"bloom:.", "amount"},
+        BadSpec{"bloom:10 ", "amount"}, BadSpec{"bloom:%", "amount"},
+        BadSpec{"bloom:1%%", "amount"}, BadSpec{"bloom:0", "did you mean 'none'"},
+        BadSpec{"bloom:0.1", "from 1 to 64; did you mean 'bloom:1'"},
+        BadSpec{"bloom:64.5",
+                "did you mean bytes for the whole database? "
+                "divide them by its number of keys"},
+        BadSpec{"bloom:134217728", "did you mean bytes for the whole database?"},
+        BadSpec{"cuckoo:2", "from 3 to 34; did you mean 'cuckoo:3'"},
+        BadSpec{"cuckoo:40", "did you mean 'cuckoo:34'"},
+        BadSpec{"bloom:0%", "from 0.0001% to 50%; did you mean 'bloom:0.0001%'"},
+        BadSpec{"bloom:51%", "did you mean 'bloom:50%'"},
+        BadSpec{"bloom:100%", "did you mean 'bloom:50%'"},
+        BadSpec{"filter=bloom:10", "there is no '=' in a filter spec"},
+        BadSpec{"bloom=10", "write kind:amount"}, BadSpec{"none:10", "none takes no amount"},
+        BadSpec{"bloom:10:fast", "bloom takes no further word, got 'fast'"},
+        BadSpec{"bloom:10:", "takes no further word"}, BadSpec{"ribbon:10", "unknown kind"}));
+
+TEST(SpecTest, ControlCharactersAreEscapedInErrors) {
+  const auto spec = ParseFilterSpec(std::string_view("bl\0om\n", 6));
+  ASSERT_FALSE(spec.ok());
+  EXPECT_EQ(spec.status().message().find('\n'), absl::string_view::npos);
+  EXPECT_THAT(std::string(spec.status().message()), HasSubstr("\\n"));
+}
+
+TEST(SpecTest, AnyAmountSurvivesTheWayThroughText) {
+  constexpr uint32_t kSeed = 5;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  std::mt19937 random(kSeed);
+  std::uniform_real_distribution<double> bits(1, 64);
+  std::uniform_real_distribution<double> fpr(1e-6, 0.5);
+  for (int i = 0; i < 1000; ++i) {
+    FilterSpec spec;
+    spec.kind = FilterKind::kBlockedBloom;
+    (i % 2 == 0 ? spec.bits_per_key : spec.fpr) = i % 2 == 0 ? bits(random) : fpr(random);
+    const auto read = ParseFilterSpec(ToString(spec));
+    ASSERT_TRUE(read.ok()) << read.status();
+    ASSERT_EQ(*read, spec) << ToString(spec);
+  }
+}
+
+TEST(SpecTest, RandomBytesAreNeverFatal) {
+  constexpr uint32_t kSeed = 6;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  std::mt19937 random(kSeed);
+  const std::string alphabet("bloomcukn:%.0159=_\0\xff ", 21);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text;
+    for (size_t length = random() % 20; length > 0; --length) {
+      text += alphabet[random() % alphabet.size()];
+    }
+    const auto spec = ParseFilterSpec(text);
+    if (spec.ok()) {
+      EXPECT_EQ(*ParseFilterSpec(ToString(*spec)), *spec);
+    }
+  }
+}
+
+TEST(SpecTest, ContradictionsInCodeAreRefused) {
+  FilterSpec spec = *ParseFilterSpec("bloom:10");
+  spec.fpr = 0.01;
+  EXPECT_FALSE(ValidateFilterSpec(spec).ok());
+  spec = *ParseFilterSpec("none");
+  spec.bits_per_key = 3;
+  EXPECT_FALSE(ValidateFilterSpec(spec).ok());
+  EXPECT_EQ(KindName(static_cast<FilterKind>(99)), "unknown");
+}
+
+}  // namespace
+}  // namespace winnow::filter

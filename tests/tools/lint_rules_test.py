@@ -1,0 +1,105 @@
+"""Each rule of `tools/dev lint` finds the one violation in a small tree, and nothing else."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "tools/development/lint"))
+
+import file_rules  # noqa: E402
+import include_rules  # noqa: E402
+import text_rules  # noqa: E402
+from source_tree import SourceTree  # noqa: E402
+
+ENGINE_FOLDERS = """\
+engine_folder(base absl::status)
+engine_folder(file_system winnow_base)
+engine_folder(memtable winnow_base winnow_filter)
+engine_folder(db winnow_file_system
+              winnow_memtable)
+"""
+
+
+class LintRules(unittest.TestCase):
+    def places(self, rule, files):
+        """Where the rule finds violations in a tree of these files."""
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in ({"engine/CMakeLists.txt": ENGINE_FOLDERS} | files).items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text, encoding="utf-8")
+            subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+            subprocess.run(["git", "add", "."], cwd=root, check=True)
+            return [where for where, _ in rule.violations(SourceTree(root, jobs=1))]
+
+    def test_upward_include_is_found(self):
+        self.assertEqual(self.places(include_rules, {
+            "engine/base/status.h": '#include "engine/file_system/posix_io.h"\n',
+            "engine/db/open.cc": '#include "engine/base/status.h"\n',
+        }), ["engine/base/status.h:1"])
+
+    def test_sideways_include_is_found(self):
+        self.assertEqual(self.places(include_rules, {
+            "engine/file_system/posix_io.cc": '\n#include "engine/memtable/arena.h"\n',
+        }), ["engine/file_system/posix_io.cc:2"])
+
+    def test_filter_stands_alone(self):
+        self.assertEqual(self.places(include_rules, {
+            "filter/bloom.cc": '#include "winnow/options.h"\n',
+            "filter/cuckoo.cc": '#include "winnow/filter/spec.h"\n#include "filter/bloom.h"\n',
+        }), ["filter/bloom.cc:1"])
+
+    def test_engine_sees_public_filter_headers_only_where_it_links_them(self):
+        self.assertEqual(self.places(include_rules, {
+            "engine/memtable/memtable.cc": '#include "winnow/filter/hash.h"\n',
+            "engine/file_system/posix_io.cc": '#include "winnow/filter/hash.h"\n',
+            "engine/db/open.cc": '#include "filter/bloom.h"\n',
+        }), ["engine/db/open.cc:1", "engine/file_system/posix_io.cc:1"])
+
+    def test_peers_stay_in_the_comparison(self):
+        self.assertEqual(self.places(include_rules, {
+            "engine/db/open.cc": "#include <rocksdb/db.h>\n",
+            "tools/winnow_bench/engine_rocksdb.cc": "#include <rocksdb/db.h>\n",
+        }), ["engine/db/open.cc:1"])
+
+    def test_public_header_includes_public_headers_only(self):
+        self.assertEqual(self.places(include_rules, {
+            "engine/include/winnow/db.h": '#include "engine/base/status.h"\n',
+        }), ["engine/include/winnow/db.h:1"])
+
+    def test_unfinished_work_is_found(self):
+        self.assertEqual(self.places(text_rules, {
+            "engine/db/open.cc": "// " + "TO" + "DO: later\n",
+        }), ["engine/db/open.cc:1"])
+
+    def test_lock_that_guards_nothing_is_found(self):
+        self.assertEqual(self.places(text_rules, {
+            "engine/db/idle.h": "  mutable Mutex mutex_;\n  int count_;\n",
+            "engine/db/good.h": "  Mutex mutex_;\n  int count_ ABSL_GUARDED_BY(mutex_);\n",
+        }), ["engine/db/idle.h:1"])
+
+    def test_lock_that_sanitizers_cannot_see_is_found(self):
+        self.assertEqual(self.places(text_rules, {
+            "engine/db/open.cc": '#include "absl/synchronization/mutex.h"\n',
+        }), ["engine/db/open.cc:1"])
+
+    def test_names_that_say_nothing_are_found(self):
+        self.assertEqual(self.places(file_rules, {
+            "engine/base/string_util.cc": "\n",
+            "engine/base/utility_of_keys.cc": "\n",
+        }), ["engine/base/string_util.cc"])
+
+    def test_huge_file_is_found(self):
+        self.assertEqual(self.places(file_rules, {"engine/db/all.cc": "int x;\n" * 801}),
+                         ["engine/db/all.cc:801"])
+
+    def test_unknown_top_level_name_is_found(self):
+        self.assertEqual(self.places(file_rules, {"notes.txt": "\n"}), ["notes.txt"])
+
+
+if __name__ == "__main__":
+    unittest.main()

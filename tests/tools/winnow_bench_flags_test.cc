@@ -1,0 +1,125 @@
+#include "tools/winnow_bench/flags.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tools/winnow_bench/engine.h"
+
+namespace winnow::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+// With an engine that every build has.
+absl::StatusOr<BenchConfig> Parse(std::vector<std::string_view> arguments) {
+  static const std::string* const engine =
+      new std::string("--engine=" + std::string(CompiledEngines().front()));
+  arguments.insert(arguments.begin(), *engine);
+  return ParseFlags(arguments);
+}
+
+TEST(FlagsTest, EveryFormOfAFlagIsUnderstood) {
+  const absl::StatusOr<BenchConfig> config =
+      Parse({"--num=5000", "--reads", "70", "-threads=2", "--histogram", "--noverify_checksum",
+             "--sync=1", "--statistics=false", "--compression_type=lz4", "--cache_size=64M"});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->num, 5000);
+  EXPECT_EQ(config->reads, 70);
+  EXPECT_EQ(config->threads, 2);
+  EXPECT_TRUE(config->histogram);
+  EXPECT_FALSE(config->verify_checksum);
+  EXPECT_TRUE(config->sync);
+  EXPECT_FALSE(config->statistics);
+  EXPECT_EQ(config->compression_type, "lz4");
+  EXPECT_EQ(config->cache_size, 64 << 20);
+}
+
+TEST(FlagsTest, DefaultsAreDbBenchs) {
+  const absl::StatusOr<BenchConfig> config = Parse({});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->num, 1000000);
+  EXPECT_EQ(config->num_reads(), 1000000u);
+  EXPECT_EQ(config->key_size, 16);
+  EXPECT_EQ(config->value_size, 100);
+  EXPECT_EQ(config->cache_size, 8388608);
+  EXPECT_EQ(config->write_buffer_size, 67108864);
+  EXPECT_EQ(config->bloom_bits, -1);
+  EXPECT_EQ(config->compression_type, "snappy");
+}
+
+TEST(FlagsTest, AnUnknownNameIsRefusedWithTheNearestOne) {
+  EXPECT_THAT(Parse({"--bloombits=10"}).status().message(), HasSubstr("--bloom_bits"));
+  EXPECT_THAT(Parse({"--benchmarks=readrandm"}).status().message(), HasSubstr("readrandom"));
+  EXPECT_THAT(Parse({"--compression_type=snapy"}).status().message(), HasSubstr("snappy"));
+  EXPECT_THAT(ParseFlags(std::vector<std::string_view>{"--engine=sqlite"}).status().message(),
+              HasSubstr("unknown engine \"sqlite\""));
+}
+
+struct BadLine {
+  std::vector<std::string_view> arguments;
+  std::string_view message;
+};
+
+TEST(FlagsTest, BadValuesAreRefusedAndNamed) {
+  const std::vector<BadLine> lines = {
+      {{"--num=many"}, "--num: \"many\" is not a whole number"},
+      {{"--num="}, "--num"},
+      {{"--num=0"}, "between"},
+      {{"--num=99999999999T"}, "--num"},
+      {{"--compression_ratio=nan"}, "not a number"},
+      {{"--threads"}, "--threads needs a value"},
+      {{"--histogram=maybe"}, "true or false"},
+      {{"--nonum"}, "unknown flag --nonum"},
+      {{"num=5"}, "not a flag"},
+      {{"--"}, "unknown flag"},
+      {{"--sync", "--disable_wal"}, "exclude each other"},
+      {{"--key_size=2", "--num=100000"}, "raise --key_size"},
+      {{"--prefix_size=8", "--key_size=8"}, "--prefix_size"},
+      {{"--prefix_size=1", "--num=1000"}, "prefixes do not fit"},
+      {{"--benchmarks=,"}, "at least one"},
+  };
+  for (const BadLine& line : lines) {
+    const absl::Status status = Parse(line.arguments).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << line.arguments[0];
+    EXPECT_THAT(std::string(status.message()), HasSubstr(std::string(line.message)));
+  }
+}
+
+TEST(FlagsTest, EveryFlagHasOneNameAndIsInTheHelp) {
+  BenchConfig config;
+  const std::string help = HelpText();
+  std::set<std::string_view> names;
+  for (const Flag& flag : FlagsOf(&config)) {
+    EXPECT_TRUE(names.insert(flag.name).second) << flag.name;
+    EXPECT_THAT(help, HasSubstr("--" + std::string(flag.name)));
+  }
+}
+
+TEST(FlagsTest, EachEngineGetsTheFilterThatIsMeantForIt) {
+  BenchConfig config;
+  EXPECT_EQ(FilterFor(config, "winnow"), "blocked_bloom:10");
+  EXPECT_EQ(FilterFor(config, "rocksdb"), "rocksdb.bloom:10");
+  config.bloom_bits = 0;
+  EXPECT_EQ(FilterFor(config, "winnow"), "none");
+  EXPECT_EQ(FilterFor(config, "leveldb"), "none");
+  config.bloom_bits = 12;
+  EXPECT_EQ(FilterFor(config, "leveldb"), "leveldb.bloom:12");
+  config.filter = "rocksdb.ribbon:10,cuckoo:1%";
+  EXPECT_EQ(FilterFor(config, "winnow"), "cuckoo:1%");
+  EXPECT_EQ(FilterFor(config, "rocksdb"), "rocksdb.ribbon:10");
+  EXPECT_EQ(FilterFor(config, "leveldb"), "cuckoo:1%");
+}
+
+TEST(FlagsTest, APeerRefusesAFilterThatItDoesNotHave) {
+  EXPECT_EQ(*PeerBloomBits("leveldb", "none"), 0);
+  EXPECT_EQ(*PeerBloomBits("leveldb", "leveldb.bloom:12"), 12);
+  const absl::Status refused = PeerBloomBits("leveldb", "cuckoo:1%").status();
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("leveldb.bloom"));
+  EXPECT_FALSE(PeerBloomBits("leveldb", "rocksdb.bloom:10").ok());
+  EXPECT_FALSE(PeerBloomBits("leveldb", "bloom:ten").ok());
+}
+
+}  // namespace
+}  // namespace winnow::bench

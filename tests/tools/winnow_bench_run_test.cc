@@ -1,0 +1,270 @@
+// Runs the program as people do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "tools/winnow_bench/engine.h"
+#include "tools/winnow_bench/workload.h"
+
+namespace winnow::bench {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Outcome {
+  int exit_code = -1;
+  std::string output;  // stdout, then stderr
+};
+
+class RunTest : public ::testing::Test {
+ protected:
+  RunTest() {
+    std::string name = ::testing::TempDir() + "winnow_bench_XXXXXX";
+    directory_ = mkdtemp(name.data());
+  }
+  ~RunTest() override { std::filesystem::remove_all(directory_); }
+
+  Outcome Run(const std::string& flags) {
+    const std::string errors = directory_ + "/stderr";
+    const std::string command = std::string(WINNOW_BENCH_PROGRAM) + " --db=" + directory_ + "/db " +
+                                flags + " 2>" + errors + " </dev/null";
+    Outcome outcome;
+    FILE* pipe = popen(command.c_str(), "r");
+    if (pipe == nullptr) return outcome;
+    char buffer[4096];
+    while (const size_t count = fread(buffer, 1, sizeof(buffer), pipe)) {
+      outcome.output.append(buffer, count);
+    }
+    const int status = pclose(pipe);
+    if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
+    std::ifstream file(errors);
+    outcome.output.append(std::istreambuf_iterator<char>(file), {});
+    return outcome;
+  }
+
+  nlohmann::json ReadJson(const std::string& name) {
+    std::ifstream file(directory_ + "/" + name);
+    return nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  }
+
+  static std::string AllEngines() {
+    std::string list;
+    for (std::string_view engine : CompiledEngines()) list += std::string(engine) + ",";
+    return list;
+  }
+
+  std::string directory_;
+};
+
+// The result lines of `output` by benchmark; people's scripts match this form.
+std::map<std::string, std::smatch> ResultLines(const std::string& output) {
+  static const std::regex kLine(
+      R"(^(\S+)\s+:\s+([\d.]+) micros/op (\d+) ops/sec ([\d.]+) seconds (\d+) operations;)"
+      R"((?: +([\d.]+) MB/s)?(?: \((\d+) of (\d+) found\))?$)",
+      std::regex::multiline);
+  std::map<std::string, std::smatch> lines;
+  for (std::sregex_iterator it(output.begin(), output.end(), kLine), end; it != end; ++it) {
+    lines[(*it)[1]] = *it;
+  }
+  return lines;
+}
+
+class EveryEngineTest : public RunTest, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(EveryEngineTest, RunsEveryBenchmarkAndPrintsDbBenchsLines) {
+  std::string benchmarks = "fillrandom";
+  for (const Workload& workload : Workloads()) {
+    if (workload.kind != WorkloadKind::kFill) benchmarks += "," + std::string(workload.name);
+  }
+  benchmarks += ",fillsync,fillseq";
+  const Outcome outcome = Run("--engine=" + GetParam() +
+                              " --num=2000 --threads=2 --seek_nexts=3 --benchmarks=" + benchmarks);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const auto lines = ResultLines(outcome.output);
+  for (const Workload& workload : Workloads()) {
+    if (workload.kind == WorkloadKind::kReport) continue;
+    EXPECT_TRUE(lines.contains(std::string(workload.name))) << workload.name << outcome.output;
+  }
+}
+
+TEST_P(EveryEngineTest, FindsEveryPresentKeyAndNoAbsentOne) {
+  for (const char* fill : {"fillrandom", "fillseq"}) {
+    const Outcome outcome = Run(
+        "--engine=" + GetParam() + " --num=3000 --threads=3 --batch_size=7 --benchmarks=" + fill +
+        ",readrandom,readmissing,flush,multireadrandom,multireadmissing,compact," +
+        "seekrandom,readseq,readreverse --reads=3000 --multiread_batch=10");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    auto lines = ResultLines(outcome.output);
+    EXPECT_EQ(lines[fill][5], "3000");
+    for (const char* name : {"readrandom", "multireadrandom", "seekrandom"}) {
+      EXPECT_EQ(lines[name][7], "9000") << name << outcome.output;
+    }
+    for (const char* name : {"readmissing", "multireadmissing"}) {
+      EXPECT_EQ(lines[name][7], "0") << name << outcome.output;
+      EXPECT_EQ(lines[name][8], "9000") << name;
+    }
+    for (const char* name : {"readseq", "readreverse"}) EXPECT_EQ(lines[name][5], "9000") << name;
+  }
+}
+
+TEST_P(EveryEngineTest, DeletedKeysAreGone) {
+  const Outcome outcome =
+      Run("--engine=" + GetParam() +
+          " --num=2000 --benchmarks=fillrandom,deleterandom,readrandom,readseq");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  auto lines = ResultLines(outcome.output);
+  EXPECT_EQ(lines["readrandom"][7], "0") << outcome.output;
+  EXPECT_EQ(lines["readseq"][5], "0") << outcome.output;
+}
+
+TEST_P(EveryEngineTest, AFillStartsFromAnEmptyDatabaseUnlessToldToKeepIt) {
+  const std::string engine = "--engine=" + GetParam();
+  ASSERT_EQ(Run(engine + " --num=2000 --benchmarks=fillseq").exit_code, 0);
+  Outcome outcome =
+      Run(engine + " --num=1000 --benchmarks=fillseq,readseq --use_existing_db" + " --reads=5000");
+  EXPECT_EQ(ResultLines(outcome.output)["readseq"][5], "2000") << outcome.output;
+  outcome = Run(engine + " --num=1000 --benchmarks=fillseq,readseq --reads=5000");
+  EXPECT_EQ(ResultLines(outcome.output)["readseq"][5], "1000") << outcome.output;
+}
+
+TEST_P(EveryEngineTest, ADurationEndsARandomBenchmark) {
+  const Outcome outcome = Run("--engine=" + GetParam() +
+                              " --num=1000 --reads=1 --duration=1"
+                              " --benchmarks=fillrandom,readrandom");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const std::smatch line = ResultLines(outcome.output)["readrandom"];
+  EXPECT_GT(std::stod(line[5]), 1) << outcome.output;
+  EXPECT_GE(std::stod(line[4]), 1) << outcome.output;
+}
+
+TEST_P(EveryEngineTest, ReadingWithoutADatabaseIsAClearError) {
+  const Outcome outcome = Run("--engine=" + GetParam() + " --benchmarks=readrandom --num=1000");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("there is no database in"));
+}
+
+TEST_P(EveryEngineTest, APathThatIsAFileIsAClearError) {
+  std::ofstream(directory_ + "/db") << "no directory";
+  const Outcome outcome = Run("--engine=" + GetParam() + " --num=1000");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("winnow_bench: " + GetParam()));
+}
+
+TEST_P(EveryEngineTest, HistogramsGivePercentiles) {
+  const Outcome outcome = Run("--engine=" + GetParam() + " --num=2000 --histogram --statistics" +
+                              " --benchmarks=fillrandom,readrandom --json=" + directory_ + "/r");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("Microseconds per write:\nCount: 2000 "));
+  EXPECT_THAT(outcome.output, HasSubstr("Microseconds per read:\nCount: 2000 "));
+  EXPECT_THAT(outcome.output, HasSubstr("STATISTICS:"));
+  const nlohmann::json json = ReadJson("r");
+  for (const nlohmann::json& result : json["results"]) {
+    EXPECT_LE(result["p50_us"], result["p99_us"]);
+    EXPECT_LE(result["p99_us"], result["p999_us"]);
+  }
+}
+
+std::vector<std::string> EngineNames() {
+  std::vector<std::string> names;
+  for (std::string_view engine : CompiledEngines()) names.emplace_back(engine);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Engines, EveryEngineTest, ::testing::ValuesIn(EngineNames()),
+                         [](const auto& test) { return test.param; });
+
+TEST_F(RunTest, TheSameRoundAsksEveryEngineTheSame) {
+  const Outcome outcome = Run("--engine=" + AllEngines() + " --num=2000 --reads=700 --rounds=2 " +
+                              "--benchmarks=fillrandom,ycsba,ycsbd,deleterandom,readrandom " +
+                              "--deletes=500 --json=" + directory_ + "/r");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json json = ReadJson("r");
+  std::map<std::string, nlohmann::json> first;
+  for (const nlohmann::json& result : json["results"]) {
+    const std::string key = result["benchmark"].get<std::string>() + result["round"].dump();
+    const auto [known, added] = first.emplace(key, result);
+    EXPECT_EQ(known->second["ops"], result["ops"]);
+    EXPECT_EQ(known->second["found"], result["found"]) << result;
+  }
+  EXPECT_NE(first["readrandom1"]["found"], first["readrandom2"]["found"]) << "rounds must differ";
+}
+
+void ExpectFields(const nlohmann::json& json, const std::vector<const char*>& names) {
+  for (const char* name : names) EXPECT_TRUE(json.contains(name)) << name;
+  EXPECT_EQ(json.size(), names.size()) << json;
+}
+
+TEST_F(RunTest, TheJsonFileHasItsSchema) {
+  const Outcome outcome =
+      Run("--engine=" + AllEngines() + " --num=2000 --rounds=2 --json=" + directory_ + "/r.json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json json = ReadJson("r.json");
+  ASSERT_TRUE(json.is_object());
+  ExpectFields(json, {"tool", "machine", "config", "results", "ratios"});
+  EXPECT_EQ(json["tool"], "winnow_bench");
+  ExpectFields(json["machine"], {"cpu", "num_cpus", "memory_bytes", "kernel", "os", "compiler"});
+  EXPECT_EQ(json["config"]["num"], 2000);
+  const size_t engines = CompiledEngines().size();
+  EXPECT_EQ(json["results"].size(), 4 * 2 * engines);
+  for (const nlohmann::json& result : json["results"]) {
+    ExpectFields(result, {"engine", "filter", "benchmark", "round", "threads", "ops", "ops_per_sec",
+                          "micros_per_op", "p50_us", "p99_us", "p999_us", "bytes_read",
+                          "bytes_written", "read_ops", "data_blocks_read", "found",
+                          "write_amplification", "space_bytes", "peak_rss_bytes"});
+    ExpectFields(result["filter"],
+                 {"spec", "checked", "rejected", "true_positive", "false_positive", "fpr",
+                  "promised_fpr", "bytes", "bits_per_key"});
+    EXPECT_GT(result["ops_per_sec"], 0);
+    EXPECT_GT(result["peak_rss_bytes"], 0);
+    EXPECT_GT(result["space_bytes"], 0);
+    EXPECT_TRUE(result["p50_us"].is_null());
+  }
+  EXPECT_EQ(json["ratios"].size(), 3 * (engines - 1));
+  for (const nlohmann::json& ratio : json["ratios"]) {
+    ExpectFields(ratio, {"benchmark", "engine", "against", "ratio"});
+  }
+}
+
+TEST_F(RunTest, SeveralEnginesEndInOneTableOfMedians) {
+  const Outcome outcome =
+      Run("--engine=" + AllEngines() + " --num=2000 --rounds=3 --warmup=1 --reads=500");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("Medians of 3 rounds, 1 thread\n"));
+  EXPECT_THAT(outcome.output, HasSubstr("Round:  3 of 3"));
+  EXPECT_EQ(outcome.output.find('\r'), std::string::npos) << "progress belongs on a terminal";
+}
+
+TEST_F(RunTest, AWrongCommandLineExitsWithTwo) {
+  for (const char* flags :
+       {"--benchmark=fillseq", "--num=x", "--engine=nothing", "--benchmarks=fill", "fillseq"}) {
+    const Outcome outcome = Run(flags);
+    EXPECT_EQ(outcome.exit_code, 2) << flags;
+    EXPECT_THAT(outcome.output, HasSubstr("winnow_bench: ")) << flags;
+  }
+}
+
+TEST_F(RunTest, AFailingEngineOrFileExitsWithOne) {
+  const std::string engine = "--engine=" + std::string(CompiledEngines().back());
+  EXPECT_EQ(Run(engine + " --num=1000 --json=/nonexistent/r.json").exit_code, 1);
+  const Outcome outcome = Run(engine + " --num=1000 --filter=sieve:10");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("sieve"));
+}
+
+TEST_F(RunTest, HelpTeaches) {
+  const Outcome outcome = Run("--help");
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("winnow_bench --engine=winnow,rocksdb,leveldb"));
+}
+
+}  // namespace
+}  // namespace winnow::bench
