@@ -26,14 +26,6 @@ absl::Status BadSpec(std::string_view text, const std::string& what) {
       absl::StrCat("filter spec '", absl::CHexEscape(ToAbsl(text)), "': ", what));
 }
 
-std::vector<std::string> KindNames() {
-  std::vector<std::string> names = {std::string(KindName(FilterKind::kNone))};
-  for (const internal::KindOperations* operations : internal::AllKinds()) {
-    names.emplace_back(operations->name);
-  }
-  return names;
-}
-
 // Levenshtein's distance.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -54,7 +46,7 @@ std::string NearestKindName(std::string_view name) {
   const std::string lower = absl::AsciiStrToLower(ToAbsl(name.substr(0, 64)));
   std::string nearest;
   size_t least = std::string::npos;
-  for (const std::string& candidate : KindNames()) {
+  for (const std::string& candidate : SpecKindNames()) {
     const size_t distance = EditDistance(lower, candidate);
     if (distance < least) {
       least = distance;
@@ -191,7 +183,7 @@ absl::StatusOr<FilterSpec> ParseFilterSpec(std::string_view text) {
     if (operations == nullptr) {
       return BadSpec(text, absl::StrCat("unknown kind '", absl::CHexEscape(parts[0]),
                                         "'; did you mean '", NearestKindName(parts[0]),
-                                        "'? The kinds are ", absl::StrJoin(KindNames(), ", ")));
+                                        "'? The kinds are ", absl::StrJoin(SpecKindNames(), ", ")));
     }
     spec.kind = operations->kind;
   } else if (parts.size() > 1) {
@@ -222,6 +214,14 @@ std::string_view KindName(FilterKind kind) {
   if (kind == FilterKind::kNone) return "none";
   const internal::KindOperations* operations = internal::FindKind(kind);
   return operations == nullptr ? "unknown" : operations->name;
+}
+
+std::vector<std::string> SpecKindNames() {
+  std::vector<std::string> names = {std::string(KindName(FilterKind::kNone))};
+  for (const internal::KindOperations* operations : internal::AllKinds()) {
+    names.emplace_back(operations->name);
+  }
+  return names;
 }
 
 }  // namespace winnow::filter

@@ -212,6 +212,22 @@ TEST(CreateTest, LeastAmountsWork) {
   }
 }
 
+TEST(ForEachHashTest, VisitsTheHashesBeforeAndAfterFinish) {
+  for (const char* spec : AllKindSpecs()) {
+    const std::vector<uint64_t> hashes = MemberHashes(14, 20'000);
+    const std::set<uint64_t> wanted(hashes.begin(), hashes.end());
+    auto builder = MakeBuilder(spec);
+    for (const uint64_t hash : hashes) builder->Add(hash);
+    std::set<uint64_t> visited;
+    builder->ForEachHash([&visited](uint64_t hash) { visited.insert(hash); });
+    EXPECT_EQ(visited, wanted) << spec;
+    builder->Finish();
+    visited.clear();
+    builder->ForEachHash([&visited](uint64_t hash) { visited.insert(hash); });
+    EXPECT_EQ(visited, wanted) << spec;
+  }
+}
+
 TEST(CreateTest, NoneGivesNoBlock) {
   const BuiltFilter built = BuildFrom("none", MemberHashes(13, 100));
   EXPECT_TRUE(built.block.empty());

@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <random>
+#include <vector>
 
 namespace winnow::filter {
 namespace {
@@ -114,6 +116,17 @@ TEST(SpecTest, AnyAmountSurvivesTheWayThroughText) {
     ASSERT_TRUE(read.ok()) << read.status();
     ASSERT_EQ(*read, spec) << ToString(spec);
   }
+}
+
+TEST(SpecTest, EachKindNameIsASpecByItself) {
+  const std::vector<std::string> names = SpecKindNames();
+  EXPECT_EQ(names.front(), "none");
+  for (const std::string& name : names) {
+    const auto spec = ParseFilterSpec(name);
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_EQ(KindName(spec->kind), name);
+  }
+  EXPECT_NE(std::find(names.begin(), names.end(), "blocked_bloom"), names.end());
 }
 
 TEST(SpecTest, RandomBytesAreNeverFatal) {

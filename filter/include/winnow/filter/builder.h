@@ -78,6 +78,15 @@ class FilterBuilder {
   // The size in bytes that the block would have if Finish were called now; an estimate.
   uint64_t EstimatedBlockBytes() const;
 
+  // Calls visit(uint64_t) for each hash kept: until Finish for those added, after it for those of
+  // the finished filter, in no order.
+  template <typename Visitor>
+  void ForEachHash(Visitor visit) const {
+    hashes_.ForEachRun([&visit](const uint64_t* run, size_t count) {
+      for (size_t i = 0; i < count; ++i) visit(run[i]);
+    });
+  }
+
   // Should Finish look up every hash in the finished block, and fall back if one is missing?
   // By default only for cuckoo, where building is intricate.
   void set_verify(bool verify) { verify_ = verify; }

@@ -55,6 +55,9 @@ std::string ToString(const FilterSpec& spec);
 // The kind's name in specs, "none" for kNone, "unknown" for a value that this version lacks.
 std::string_view KindName(FilterKind kind);
 
+// Every name that a spec may begin with, "none" first.
+std::vector<std::string> SpecKindNames();
+
 }  // namespace winnow::filter
 
 #endif  // WINNOW_FILTER_SPEC_H_
