@@ -176,7 +176,8 @@ absl::StatusOr<FilterSpec> ParseFilterSpec(std::string_view text) {
                    "there is no '=' in a filter spec; write kind:amount, such as "
                    "'blocked_bloom:10'");
   }
-  const std::vector<std::string> parts = absl::StrSplit(ToAbsl(text), ':');
+  // StrSplit makes no part at all of a view without an address.
+  const std::vector<std::string> parts = absl::StrSplit(ToAbsl(text.empty() ? "" : text), ':');
   FilterSpec spec;
   if (parts[0] != KindName(FilterKind::kNone)) {
     const internal::KindOperations* operations = internal::FindKind(std::string_view(parts[0]));

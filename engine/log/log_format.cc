@@ -40,8 +40,8 @@ absl::StatusOr<uint64_t> DecodeLogFileHeader(std::string_view header) {
     return absl::DataLossError("file does not start with the magic number of a log");
   }
   const uint64_t log_number = DecodeFixed64(header.data() + 16);
-  if (DecodeFixed64(header.data() + kFileHeaderChecksumOffset) !=
-      FileHeaderChecksum(header, log_number)) {
+  if (!ChecksumsMatch(DecodeFixed64(header.data() + kFileHeaderChecksumOffset),
+                      FileHeaderChecksum(header, log_number))) {
     return absl::DataLossError("checksum of the log's file header does not match");
   }
   const uint32_t major = DecodeFixed32(header.data() + 8) & 0xffff;
@@ -81,7 +81,7 @@ const char* WhyLogRecordHeaderIsWrong(const LogRecordHeader& header, uint64_t lo
 }
 
 bool LogRecordChecksumIsRight(std::string_view record, uint64_t log_number, uint64_t offset) {
-  return DecodeFixed64(record.data()) == RecordChecksum(record, log_number, offset);
+  return ChecksumsMatch(DecodeFixed64(record.data()), RecordChecksum(record, log_number, offset));
 }
 
 }  // namespace winnow

@@ -122,7 +122,7 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
         ToAbsl(path), ": written in SSTable format ", major, ".", DecodeFixed16(data + kMinorAt),
         "; this version reads up to ", kTableMajorVersion, ".x: use a newer Winnow"));
   }
-  if (actual != expected) {
+  if (!ChecksumsMatch(expected, actual)) {
     return CorruptionError(path, at,
                            absl::StrCat("footer: checksum ", absl::Hex(actual, absl::kZeroPad16),
                                         " expected ", absl::Hex(expected, absl::kZeroPad16)));

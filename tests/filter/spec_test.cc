@@ -146,6 +146,10 @@ TEST(SpecTest, RandomBytesAreNeverFatal) {
   }
 }
 
+TEST(SpecTest, AViewWithoutAnAddressIsRefusedAsAnEmptyText) {
+  EXPECT_TRUE(absl::IsInvalidArgument(ParseFilterSpec(std::string_view()).status()));
+}
+
 TEST(SpecTest, ContradictionsInCodeAreRefused) {
   FilterSpec spec = *ParseFilterSpec("bloom:10");
   spec.fpr = 0.01;

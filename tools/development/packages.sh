@@ -10,6 +10,7 @@ readonly build_packages=(
 )
 readonly lint_packages=(clang clang-format universal-ctags)
 readonly tidy_packages=(clang-tidy)
+readonly fuzz_packages=(clang libclang-rt-dev llvm)
 
 # missing_packages NAME…: those that are not installed, one a line.
 missing_packages() {

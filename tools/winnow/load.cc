@@ -205,6 +205,8 @@ absl::StatusOr<ExitCode> RunLoad(const Arguments& arguments, Output& output) {
   }
   // What stands before a bad line is kept.
   loaded.Update(loader.WriteBatchOut());
+  // A bulk load ends in SSTables with their filters, not in a log that every later command replays.
+  loaded.Update(opened.db->Flush(opened.family));
   loaded.Update(opened.db->Close());
   loader.Report(arguments.Has("json"), output);
   if (!loaded.ok()) return loaded;

@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "engine/db/batch_format.h"
+#include "engine/db/log_set.h"
 #include "engine/version/current_file.h"
 #include "engine/version/version_edit.h"
 #include "tools/winnow/commands.h"
@@ -49,6 +51,7 @@ class Verifier {
   const std::vector<std::string>& problems() const { return problems_; }
   uint64_t num_tables() const { return num_tables_; }
   uint64_t num_entries() const { return num_entries_; }
+  uint64_t num_logged_updates() const { return num_logged_updates_; }
 
  private:
   // CURRENT must name a manifest that exists.
@@ -91,7 +94,11 @@ class Verifier {
     while (true) {
       WINNOW_ASSIGN_OR_RETURN(const bool has_record, log->Read(&payload, &offset));
       if (!has_record) break;
-      if (type != FileType::kManifest) continue;
+      if (type == FileType::kLog) {
+        WINNOW_RETURN_IF_ERROR(
+            WithContext(CheckLogRecord(payload), absl::StrCat(path, ": at offset ", offset)));
+        continue;
+      }
       const absl::StatusOr<VersionEdit> edit = VersionEdit::Decode(payload);
       if (!edit.ok()) {
         return WithContext(edit.status(), absl::StrCat(path, ": at offset ", offset));
@@ -99,6 +106,20 @@ class Verifier {
     }
     if (log->end().kind != LogEnd::Kind::kDamaged) return absl::OkStatus();
     return absl::DataLossError(absl::StrCat(path, ": ", DescribeLogEnd(log->end())));
+  }
+
+  absl::Status CheckLogRecord(std::string_view payload) {
+    LogStart start;
+    if (LogStart::Decode(payload, &start)) return absl::OkStatus();
+    if (payload.empty() || payload[0] != static_cast<char>(LogPayload::kBatches)) {
+      return absl::DataLossError("record is neither a batch nor the start of a log");
+    }
+    BatchReader batch(payload.substr(1));
+    BatchUpdate update;
+    bool more = true;
+    while (more) WINNOW_RETURN_IF_ERROR(batch.Next(&update, &more));
+    num_logged_updates_ += batch.num_updates();
+    return absl::OkStatus();
   }
 
   // Each SSTable in the directory for itself, where no manifest says which ones count.
@@ -125,6 +146,7 @@ class Verifier {
   std::vector<std::string> problems_;
   uint64_t num_tables_ = 0;
   uint64_t num_entries_ = 0;
+  uint64_t num_logged_updates_ = 0;
 };
 
 void PrintFindings(const Verifier& verifier, bool json, bool finished, Output& output) {
@@ -134,13 +156,20 @@ void PrintFindings(const Verifier& verifier, bool json, bool finished, Output& o
                              {"finished", finished},
                              {"sstables", verifier.num_tables()},
                              {"entries", verifier.num_entries()},
+                             {"logged_updates", verifier.num_logged_updates()},
                              {"problems", verifier.problems()}}));
     return;
   }
   for (const std::string& problem : verifier.problems()) output.Line(problem);
   if (is_sound && finished) {
+    const std::string in_log =
+        verifier.num_logged_updates() == 0
+            ? ""
+            : absl::StrCat(" and ", HumanCount(verifier.num_logged_updates(), "update", "updates"),
+                           " in the log");
     output.Line(absl::StrCat("sound: ", HumanCount(verifier.num_entries(), "entry", "entries"),
-                             " in ", HumanCount(verifier.num_tables(), "SSTable", "SSTables")));
+                             " in ", HumanCount(verifier.num_tables(), "SSTable", "SSTables"),
+                             in_log));
   } else if (!is_sound) {
     output.Line(HumanCount(verifier.problems().size(), "problem", "problems") + " found");
   }
@@ -170,7 +199,8 @@ Command VerifyCommand() {
       "in the directory is checked for itself. A torn last record of a log is normal after a "
       "crash.\n"
       "Exit code 0: sound; 1: damage; 3: the check could not be finished.";
-  command.json = R"({"sound":true,"finished":true,"sstables":N,"entries":N,"problems":[TEXT,...]})";
+  command.json =
+      R"({"sound":true,"finished":true,"sstables":N,"entries":N,"logged_updates":N,"problems":[TEXT,...]})";
   command.examples = "  winnow verify --db=/tmp/fruit";
   command.run = RunVerify;
   return command;

@@ -1,0 +1,106 @@
+// A whole database with one of its files replaced by any bytes: the input's first byte says which
+// file, the rest is what it holds. Opened, read, verified, written to, compacted and closed.
+
+#include <map>
+
+#include "tests/fuzz/fuzz_target.h"
+#include "winnow/db.h"
+#include "winnow/memory_file_system.h"
+
+namespace {
+
+using winnow::fuzz::Require;
+using Files = std::map<std::string, std::string>;
+
+constexpr char kDirectory[] = "/db/";
+
+winnow::Options SmallOptions(winnow::FileSystem* files) {
+  winnow::Options options;
+  options.file_system = files;
+  options.background_threads = 1;
+  options.block_bytes = 256;
+  options.write_buffer_bytes = size_t{64} << 10;
+  options.block_cache_bytes = 0;
+  return options;
+}
+
+Files BuildDatabase() {
+  const auto memory = winnow::NewMemoryFileSystem();
+  auto db = *winnow::DB::Open(SmallOptions(memory.get()), kDirectory);
+  winnow::ColumnFamilyOptions family_options;
+  family_options.filter = "cuckoo:1%";
+  family_options.compression = winnow::Compression::kLz4;
+  winnow::ColumnFamily* const people = *db->CreateColumnFamily(family_options, "people");
+  for (int i = 0; i < 60; i++) {
+    const std::string key = "key" + std::to_string(i);
+    Require(db->Put({}, key, "value").ok() && db->Put({}, people, key, "value").ok(), "a put");
+    if (i == 40)
+      Require(db->Flush(db->DefaultColumnFamily()).ok() && db->Flush(people).ok(), "flush");
+  }
+  // As a killed process leaves it, so that there is a log to replay.
+  const auto disk =
+      memory->StateAfterCrash(memory->num_operations(), winnow::CrashChoice::KeepAll());
+  Files files;
+  const std::vector<std::string> names = *disk->List(kDirectory);
+  for (const std::string& name : names) {
+    files[name] = *winnow::ReadFile(*disk, kDirectory + name, 1 << 20);
+  }
+  return files;
+}
+
+const Files& Database() {
+  static const Files files = BuildDatabase();
+  return files;
+}
+
+void Use(winnow::DB& db) {
+  for (winnow::ColumnFamily* family : db.ColumnFamilies()) {
+    std::string value;
+    for (const char* key : {"", "key7", "key59", "nokey"}) {
+      db.Get({}, family, key, &value).IgnoreError();
+      db.MayExist({}, family, key);
+    }
+    const auto iterator = db.NewIterator({}, family);
+    size_t steps = 0;
+    for (iterator->SeekToFirst(); iterator->Valid() && steps < 5000; iterator->Next()) steps++;
+    for (iterator->SeekToLast(); iterator->Valid() && steps < 5000; iterator->Prev()) steps++;
+  }
+  db.Verify();
+  if (db.Put({}, "new", "value").ok()) {
+    std::string value;
+    const absl::Status got = db.Get({}, "new", &value);
+    Require(!got.ok() || value == "value", "a new value is read back");
+  }
+  for (winnow::ColumnFamily* family : db.ColumnFamilies()) {
+    db.CompactRange(family, std::nullopt, std::nullopt).IgnoreError();
+  }
+  db.Close().IgnoreError();
+}
+
+}  // namespace
+
+std::vector<std::string> winnow::fuzz::Seeds() {
+  std::vector<std::string> seeds;
+  char index = 0;
+  for (const auto& [name, bytes] : Database()) seeds.push_back(std::string(1, index++) + bytes);
+  return seeds;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const size_t replaced = data[0] % Database().size();
+  const auto memory = winnow::NewMemoryFileSystem();
+  memory->set_recording(false);
+  Require(memory->CreateDirectories(kDirectory).ok(), "the directory is made");
+  size_t index = 0;
+  for (const auto& [name, bytes] : Database()) {
+    const auto file = *memory->Create(kDirectory + name, {});
+    const std::string_view contents =
+        index++ == replaced ? std::string_view(reinterpret_cast<const char*>(data) + 1, size - 1)
+                            : std::string_view(bytes);
+    Require(file->Append(contents).ok() && file->Close().ok(), "a file is written");
+  }
+  auto db = winnow::DB::Open(SmallOptions(memory.get()), kDirectory);
+  if (db.ok()) Use(**db);
+  return 0;
+}

@@ -1,0 +1,69 @@
+// Any bytes as an SSTable: opened, asked, iterated both ways and verified.
+
+#include "engine/sstable/table_builder.h"
+#include "engine/sstable/table_iterator.h"
+#include "engine/sstable/table_reader.h"
+#include "tests/fuzz/fuzz_target.h"
+#include "winnow/memory_file_system.h"
+
+namespace {
+
+using winnow::fuzz::Require;
+
+constexpr char kPath[] = "/000007.sst";
+
+std::string BuildTable(int keys, winnow::Compression compression, const char* filter) {
+  const auto files = winnow::NewMemoryFileSystem();
+  winnow::TableBuilderOptions options;
+  options.filter_spec = *winnow::filter::ParseFilterSpec(filter);
+  options.block_bytes = 256;
+  options.restart_interval = 4;
+  options.index_partition_threshold = 256;
+  options.index_partition_bytes = 128;
+  options.compression = compression;
+  options.file_id = 0x5eed;
+  winnow::TableBuilder builder(options, *files->Create(kPath, {}), kPath);
+  for (int i = 0; i < keys; i++) {
+    std::string key;
+    winnow::AppendInternalKey(&key, "key" + std::to_string(1000 + i), static_cast<uint64_t>(i) + 1,
+                              i % 5 == 0 ? winnow::EntryType::kDelete : winnow::EntryType::kPut);
+    Require(builder.Add(key, i % 5 == 0 ? "" : std::string(20, 'v')).ok(), "an entry is added");
+  }
+  Require(builder.Finish().ok(), "the table is finished");
+  return *winnow::ReadFile(*files, kPath, 1 << 20);
+}
+
+}  // namespace
+
+std::vector<std::string> winnow::fuzz::Seeds() {
+  return {BuildTable(0, Compression::kNone, "none"),
+          BuildTable(1, Compression::kNone, "blocked_bloom:10"),
+          BuildTable(60, Compression::kNone, "blocked_bloom:10"),
+          BuildTable(60, Compression::kLz4, "cuckoo:12"),
+          BuildTable(60, Compression::kZstd, "bloom:10"),
+          BuildTable(60, Compression::kSnappy, "none")};
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto files = winnow::NewMemoryFileSystem();
+  files->set_recording(false);
+  {
+    const auto file = *files->Create(kPath, {});
+    Require(file->Append({reinterpret_cast<const char*>(data), size}).ok() && file->Close().ok(),
+            "the input is written");
+  }
+  auto opened = winnow::TableReader::Open({}, *files->OpenRandomAccess(kPath), kPath);
+  if (!opened.ok()) return 0;
+  const winnow::TableReader& table = **opened;
+  for (const char* key : {"", "key1000", "key1031", "key1031x", "key1059", "zzz"}) {
+    winnow::PointResult result;
+    table.Get({}, key, winnow::kMaxSequenceNumber, &result).IgnoreError();
+  }
+  const auto iterator = table.NewIterator({});
+  const size_t most = size * 2 + 100;  // entries that a file of this size could hold
+  size_t seen = 0;
+  for (iterator->SeekToFirst(); iterator->Valid() && seen <= most; iterator->Next()) seen++;
+  for (iterator->SeekToLast(); iterator->Valid() && seen <= 2 * most; iterator->Prev()) seen++;
+  table.Verify();
+  return 0;
+}
