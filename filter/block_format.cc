@@ -35,7 +35,7 @@ constexpr uint64_t kUnitNumKeysAt = 24;
 constexpr uint64_t kUnitHashSeedAt = 32;
 constexpr uint64_t kUnitSaltAt = 40;
 constexpr uint64_t kUnitSlotsPerShardAt = 48;
-constexpr uint64_t kUnitReserved2At = 56;
+constexpr uint64_t kUnitDetailAt = 56;
 
 template <typename T>
 T Load(std::string_view bytes, uint64_t offset) {
@@ -123,8 +123,7 @@ FilterState CheckUnitAt(std::string_view block, uint64_t offset) {
                    absl::StrCat(where, "checksum 0x", absl::Hex(computed), ", expected 0x",
                                 absl::Hex(stored)));
   }
-  if (Load<uint8_t>(block, offset + kUnitReservedAt) != 0 ||
-      Load<uint64_t>(block, offset + kUnitReserved2At) != 0) {
+  if (Load<uint8_t>(block, offset + kUnitReservedAt) != 0) {
     return Failure(FilterStateCode::kDamaged, absl::StrCat(where, "reserved bytes in use"));
   }
   return FilterState{};
@@ -166,6 +165,7 @@ void SealBlock(const UnitHeader& header, std::string* block) {
   Store(header.hash_seed, unit + kUnitHashSeedAt, block);
   Store(header.salt, unit + kUnitSaltAt, block);
   Store(header.slots_per_shard, unit + kUnitSlotsPerShardAt, block);
+  Store(header.detail, unit + kUnitDetailAt, block);
   const std::string_view covered = std::string_view(*block).substr(unit + kUnitPayloadBytesAt);
   Store(Checksum(covered), unit + kUnitChecksumAt, block);
   WriteBlockHeader(1, block);
@@ -195,6 +195,7 @@ Unit NextUnit(std::string_view block, uint64_t* offset) {
   unit.header.hash_seed = Load<uint64_t>(block, *offset + kUnitHashSeedAt);
   unit.header.salt = Load<uint64_t>(block, *offset + kUnitSaltAt);
   unit.header.slots_per_shard = Load<uint64_t>(block, *offset + kUnitSlotsPerShardAt);
+  unit.header.detail = Load<uint64_t>(block, *offset + kUnitDetailAt);
   unit.payload = block.substr(*offset + kUnitHeaderBytes, unit.header.payload_bytes);
   *offset += kUnitHeaderBytes + PaddedPayloadBytes(unit.header.payload_bytes);
   return unit;

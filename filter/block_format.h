@@ -30,6 +30,7 @@ struct UnitHeader {
   uint64_t hash_seed = 0;
   uint64_t salt = 0;
   uint64_t slots_per_shard = 0;
+  uint64_t detail = 0;  // by kind
   uint64_t payload_bytes = 0;
 };
 

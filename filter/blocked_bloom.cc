@@ -39,7 +39,7 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
 
 bool IsConsistent(const UnitHeader& header) {
   if (header.parameter < 1 || header.parameter > kMaxBlockProbes) return false;
-  if (header.salt != 0 || header.num_shards == 0) return false;
+  if (header.salt != 0 || header.detail != 0 || header.num_shards == 0) return false;
   // A key takes at least a bit.
   if (header.num_keys == 0 || header.num_keys / 8 > header.payload_bytes) return false;
   const uint64_t num_blocks = header.payload_bytes / kBlockBytes;

@@ -75,17 +75,19 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   header.payload_bytes = header.slots_per_shard / 8 * header.num_shards;
 
   // Shard by shard, so that the random writes of a large filter stay inside a core's cache.
-  if (header.num_shards > 1) hashes->PartitionByShard(header.num_shards, 0);
+  const ShardedHashes shards(hashes, header.num_shards, 0);
   result->block = MakeUnsealedBlock(header.payload_bytes);
   uint8_t* const payload = PayloadOf(&result->block);
-  hashes->ForEachRun([&](const uint64_t* run, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      Location location = Locate(run[i], header.num_shards, header.slots_per_shard);
-      for (int probe = 0; probe < header.parameter; ++probe) {
-        SetBit(location.shard_begin + location.probes.Next(header.slots_per_shard), payload);
+  for (uint64_t shard = 0; shard < header.num_shards; ++shard) {
+    shards[shard].ForEachRun([&](const uint64_t* run, size_t count) {
+      for (size_t i = 0; i < count; ++i) {
+        Location location = Locate(run[i], header.num_shards, header.slots_per_shard);
+        for (int probe = 0; probe < header.parameter; ++probe) {
+          SetBit(location.shard_begin + location.probes.Next(header.slots_per_shard), payload);
+        }
       }
-    }
-  });
+    });
+  }
   SealBlock(header, &result->block);
   result->num_keys = header.num_keys;
   result->expected_fpr =
@@ -95,7 +97,7 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
 
 bool IsConsistent(const UnitHeader& header) {
   if (header.parameter < 1 || header.parameter > kMaxProbes) return false;
-  if (header.salt != 0 || header.num_shards == 0) return false;
+  if (header.salt != 0 || header.detail != 0 || header.num_shards == 0) return false;
   // A key takes at least a bit.
   if (header.num_keys == 0 || header.num_keys / 8 > header.payload_bytes) return false;
   if (header.slots_per_shard == 0 || header.slots_per_shard % 8 != 0) return false;

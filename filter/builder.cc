@@ -81,8 +81,8 @@ BuiltFilter FilterBuilder::Finish() {
 bool FilterBuilder::BuildKind(FilterKind kind, double bits_per_key, BuiltFilter* built) {
   const internal::KindOperations* operations = internal::FindKind(kind);
   for (int attempt = 0; attempt < limits_.max_attempts; ++attempt) {
-    const internal::BuildRequest request = {bits_per_key, hash_seed_, limits_.max_shard_bits,
-                                            attempt};
+    const internal::BuildRequest request = {bits_per_key, spec_.fpr, hash_seed_,
+                                            limits_.max_shard_bits, attempt};
     internal::BuildResult result;
     const bool succeeded = operations->build(request, &hashes_, &result);
     built->peak_temporary_bytes =

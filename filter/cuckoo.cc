@@ -149,67 +149,6 @@ uint64_t BucketCount(double max_keys, double bits_per_key, int fingerprint_bits,
   return static_cast<uint64_t>(std::ceil(slots / static_cast<double>(kSlotsPerBucket)));
 }
 
-// Sorts hashes that are spread about evenly over [0, 2^64): scatters them to small groups by their
-// high bits and sorts each. Uneven ones only take longer. `scratch` is grown to the same size.
-void SortHashes(std::vector<uint64_t>* hashes, std::vector<uint64_t>* scratch) {
-  const uint64_t num_groups = hashes->size() / 8 + 1;
-  // Where the next hash of each group goes; in the end, where the group ends.
-  std::vector<uint32_t> positions(num_groups + 1, 0);
-  for (const uint64_t hash : *hashes) ++positions[MultiplyHigh(hash, num_groups) + 1];
-  for (uint64_t group = 1; group <= num_groups; ++group) positions[group] += positions[group - 1];
-  scratch->resize(hashes->size());
-  for (const uint64_t hash : *hashes) {
-    (*scratch)[positions[MultiplyHigh(hash, num_groups)]++] = hash;
-  }
-  uint32_t begin = 0;
-  for (uint64_t group = 0; group < num_groups; ++group) {
-    std::sort(scratch->begin() + begin, scratch->begin() + positions[group]);
-    begin = positions[group];
-  }
-  hashes->swap(*scratch);
-}
-
-uint64_t LargestShard(const std::vector<uint64_t>& begins) {
-  uint64_t largest = 0;
-  for (size_t i = 0; i + 1 < begins.size(); ++i) {
-    largest = std::max(largest, begins[i + 1] - begins[i]);
-  }
-  return largest;
-}
-
-// Sorts each shard by itself, drops duplicates, and moves the shards together again. Returns where
-// each now begins, and as last element the new size.
-std::vector<uint64_t> RemoveDuplicates(const std::vector<uint64_t>& begins, HashList* hashes,
-                                       uint64_t* temporary_bytes) {
-  std::vector<uint64_t> new_begins;
-  std::vector<uint64_t> shard;
-  std::vector<uint64_t> scratch;
-  shard.reserve(LargestShard(begins));
-  scratch.reserve(shard.capacity());
-  uint64_t size = 0;
-  for (size_t i = 0; i + 1 < begins.size(); ++i) {
-    new_begins.push_back(size);
-    shard.resize(begins[i + 1] - begins[i]);
-    for (uint64_t j = 0; j < shard.size(); ++j) shard[j] = (*hashes)[begins[i] + j];
-    SortHashes(&shard, &scratch);
-    const auto end = std::unique(shard.begin(), shard.end());
-    for (auto hash = shard.begin(); hash != end; ++hash) (*hashes)[size++] = *hash;
-  }
-  new_begins.push_back(size);
-  hashes->Truncate(size);
-  // The counters of SortHashes come to half a byte a hash.
-  *temporary_bytes = (shard.capacity() + scratch.capacity()) * sizeof(uint64_t) +
-                     shard.capacity() / 2 + 2 * sizeof(uint32_t);
-  return new_begins;
-}
-
-// Shards are of equal size, so all would be as large as an overfull one. Honest hashes stay within
-// eight standard deviations of the mean.
-bool IsBalanced(uint64_t largest, uint64_t num_keys, uint32_t num_shards) {
-  const double mean = static_cast<double>(num_keys) / num_shards;
-  return num_shards == 1 || static_cast<double>(largest) <= mean + 8 * std::sqrt(mean) + 8;
-}
-
 double FprOf(const UnitHeader& header) {
   const double num_slots =
       static_cast<double>(header.slots_per_shard) * header.num_shards * kSlotsPerBucket;
@@ -227,14 +166,12 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   const int fingerprint_bits = FingerprintBits(request.bits_per_key);
   header.parameter = static_cast<uint8_t>(fingerprint_bits);
 
-  uint64_t sort_bytes = 0;
-  const std::vector<uint64_t> begins = RemoveDuplicates(
-      hashes->PartitionByShard(header.num_shards, header.salt), hashes, &sort_bytes);
-  header.num_keys = hashes->size();
-  const uint64_t largest = LargestShard(begins);
-  if (!IsBalanced(largest, header.num_keys, header.num_shards)) return false;
-  const uint64_t num_buckets = BucketCount(static_cast<double>(largest), request.bits_per_key,
-                                           fingerprint_bits, request.attempt);
+  ShardedHashes shards(hashes, header.num_shards, header.salt);
+  result->temporary_bytes = shards.RemoveDuplicates();
+  header.num_keys = shards.num_hashes();
+  if (!shards.IsBalanced()) return false;
+  const uint64_t num_buckets = BucketCount(static_cast<double>(shards.LargestShard()),
+                                           request.bits_per_key, fingerprint_bits, request.attempt);
   header.slots_per_shard = num_buckets;
   header.payload_bytes = PayloadBytes(num_buckets * header.num_shards, fingerprint_bits);
 
@@ -242,25 +179,29 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   ShardBuilder shard_builder(num_buckets);
   for (uint64_t shard = 0; shard < header.num_shards; ++shard) {
     shard_builder.Clear();
-    for (uint64_t i = begins[shard]; i < begins[shard + 1]; ++i) {
-      const uint64_t hash = Remix((*hashes)[i], header.salt);
-      if (!shard_builder.Insert(Locate(hash, header.num_shards, num_buckets, fingerprint_bits))) {
-        return false;
+    bool all_inserted = true;
+    shards[shard].ForEachRun([&](const uint64_t* run, size_t count) {
+      for (size_t i = 0; i < count && all_inserted; ++i) {
+        const uint64_t hash = Remix(run[i], header.salt);
+        all_inserted =
+            shard_builder.Insert(Locate(hash, header.num_shards, num_buckets, fingerprint_bits));
       }
-    }
+    });
+    if (!all_inserted) return false;
     PackSlots(shard_builder.slots(), shard * num_buckets * kSlotsPerBucket, fingerprint_bits,
               PayloadOf(&result->block));
   }
   SealBlock(header, &result->block);
   result->num_keys = header.num_keys;
-  result->temporary_bytes = std::max(sort_bytes, shard_builder.memory_bytes());
+  result->temporary_bytes = std::max(result->temporary_bytes, shard_builder.memory_bytes());
   result->expected_fpr = FprOf(header);
   return true;
 }
 
 bool IsConsistent(const UnitHeader& header) {
   if (header.parameter < kLeastFingerprintBits || header.parameter > kMostFingerprintBits ||
-      header.num_shards == 0 || header.slots_per_shard == 0 || header.num_keys == 0) {
+      header.num_shards == 0 || header.slots_per_shard == 0 || header.num_keys == 0 ||
+      header.detail != 0) {
     return false;
   }
   // Each bucket takes at least one byte: past this comparison no product below can wrap.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "filter/binary_fuse.h"
 #include "filter/blocked_bloom.h"
 #include "filter/bloom.h"
 #include "filter/cuckoo.h"
@@ -14,10 +15,11 @@
 namespace winnow::filter::internal {
 
 std::span<const KindOperations* const> AllKinds() {
-  static constexpr std::array<const KindOperations*, 3> kKinds = {
+  static constexpr std::array<const KindOperations*, 4> kKinds = {
       &kBloomOperations,
       &kBlockedBloomOperations,
       &kCuckooOperations,
+      &kBinaryFuseOperations,
   };
   return kKinds;
 }
@@ -48,6 +50,7 @@ UnitView MakeUnitView(const Unit& unit) {
   view.num_slots = unit.header.slots_per_shard * unit.header.num_shards;
   view.slots_per_shard = unit.header.slots_per_shard;
   view.salt = unit.header.salt;
+  view.detail = unit.header.detail;
   view.num_shards = unit.header.num_shards;
   view.parameter = unit.header.parameter;
   return view;

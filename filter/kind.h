@@ -24,6 +24,7 @@ inline constexpr size_t kMostBatched = 64;
 // One try at building a unit.
 struct BuildRequest {
   double bits_per_key;  // validated
+  double fpr;           // the rate that bits_per_key was computed from; 0: bits were asked for
   uint64_t hash_seed;
   uint64_t max_shard_bits;
   int attempt;  // from 0; another one must use another salt, if the kind has salts
@@ -51,7 +52,7 @@ struct KindOperations {
   BitsPerKeyRange bits_per_key;
   bool verify_by_default;
 
-  // Theory: the least bits per key for an FPR, and the FPR at some bits per key.
+  // Theory: the least bits per key for an FPR in a large filter, and the FPR at some bits per key.
   double (*bits_per_key_for_fpr)(double fpr);
   double (*expected_fpr)(double bits_per_key, uint64_t num_keys);
 

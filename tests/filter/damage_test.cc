@@ -206,7 +206,7 @@ TEST_P(DamageTest, RandomlyChangedHeadersWithRightChecksumsAreSurvived) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, DamageTest,
                          testing::Values("bloom:10", "blocked_bloom:10", "cuckoo:10", "cuckoo:20",
-                                         "cuckoo:33"));
+                                         "cuckoo:33", "binary_fuse:10", "binary_fuse:20"));
 
 TEST(HostileBytesTest, RandomBytesBehindTheMagicAreSurvived) {
   constexpr uint32_t kSeed = 99;

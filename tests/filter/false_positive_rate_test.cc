@@ -53,7 +53,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values("bloom:6", "bloom:10", "bloom:1%",         //
                                      "blocked_bloom:6", "blocked_bloom:10",     //
                                      "blocked_bloom:14.5", "blocked_bloom:1%",  //
-                                     "cuckoo:6", "cuckoo:10", "cuckoo:1%"),
+                                     "cuckoo:6", "cuckoo:10", "cuckoo:1%", "binary_fuse:5",
+                                     "binary_fuse:9", "binary_fuse:1%"),
                      testing::Values(SizeClass{1000, 1000, 3.300}, SizeClass{30'000, 100, 3.392},
                                      SizeClass{300'000, 20, 3.883})));
 
@@ -64,14 +65,17 @@ TEST_P(WantedRateTest, IsPromisedAndNotFarBeaten) {
   const FilterSpec spec = *ParseFilterSpec(GetParam());
   const BuiltFilter built = BuildFrom(GetParam(), MemberHashes(3, 200'000));
   EXPECT_LE(built.expected_fpr, spec.fpr * 1.001);
-  // A cuckoo filter's rate halves with each bit of its fingerprints, and has nothing between.
-  EXPECT_GE(built.expected_fpr, spec.fpr * (spec.kind == FilterKind::kCuckoo ? 0.45 : 0.99));
+  // The rate of fingerprints halves with each of their bits, and has nothing between.
+  const bool has_whole_bits =
+      spec.kind == FilterKind::kCuckoo || spec.kind == FilterKind::kBinaryFuse;
+  EXPECT_GE(built.expected_fpr, spec.fpr * (has_whole_bits ? 0.45 : 0.99));
 }
 
 INSTANTIATE_TEST_SUITE_P(Specs, WantedRateTest,
                          testing::Values("bloom:10%", "bloom:1%", "bloom:0.1%", "blocked_bloom:10%",
                                          "blocked_bloom:1%", "blocked_bloom:0.1%", "cuckoo:10%",
-                                         "cuckoo:1%", "cuckoo:0.1%", "cuckoo:0.01%"));
+                                         "cuckoo:1%", "cuckoo:0.1%", "cuckoo:0.01%",
+                                         "binary_fuse:10%", "binary_fuse:1%", "binary_fuse:0.1%"));
 
 // Many probes leave a 32-bit remix of the hash little to choose from: rates near one in a hundred
 // thousand must still be had.

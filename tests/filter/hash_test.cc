@@ -78,27 +78,49 @@ TEST(RemixTest, IsTheIdentityWithoutSaltAndABijectionWithOne) {
   EXPECT_EQ(values.size(), 10'000u);
 }
 
-TEST(HashListTest, PartitionKeepsAllHashesAndOrdersThemByShard) {
+std::multiset<uint64_t> AllOf(const internal::HashList& list) {
+  std::multiset<uint64_t> all;
+  list.ForEachRun([&all](const uint64_t* run, size_t count) { all.insert(run, run + count); });
+  return all;
+}
+
+TEST(HashListTest, SplittingPutsEveryHashIntoItsShardAndJoiningBringsAllBack) {
   for (const uint64_t size : {0, 1, 100, 8191, 8192, 8193, 50'000}) {
     for (const uint32_t num_shards : {1u, 2u, 7u, 64u}) {
       internal::HashList list;
-      std::multiset<uint64_t> expected;
-      for (uint64_t i = 0; i < size; ++i) {
-        list.Append(MemberHash(2, i / 2));
-        expected.insert(MemberHash(2, i / 2));
-      }
-      const std::vector<uint64_t> begins = list.PartitionByShard(num_shards, 5);
-      ASSERT_EQ(begins.size(), num_shards + 1);
-      ASSERT_EQ(begins.back(), size);
-      std::multiset<uint64_t> found;
-      for (uint32_t shard = 0; shard < num_shards; ++shard) {
-        for (uint64_t i = begins[shard]; i < begins[shard + 1]; ++i) {
-          ASSERT_EQ(internal::MultiplyHigh(internal::Remix(list[i], 5), num_shards), shard);
-          found.insert(list[i]);
+      for (uint64_t i = 0; i < size; ++i) list.Append(MemberHash(2, i / 2));
+      const std::multiset<uint64_t> expected = AllOf(list);
+      ASSERT_EQ(list.size(), size);
+      for (int round = 0; round < 2; ++round) {
+        {
+          internal::ShardedHashes shards(&list, num_shards, 5);
+          ASSERT_EQ(shards.num_hashes(), size);
+          for (uint32_t shard = 0; shard < num_shards; ++shard) {
+            for (const uint64_t hash : AllOf(shards[shard])) {
+              ASSERT_EQ(internal::MultiplyHigh(internal::Remix(hash, 5), num_shards), shard);
+            }
+          }
         }
+        ASSERT_EQ(list.size(), size);
+        EXPECT_EQ(AllOf(list), expected);
       }
-      EXPECT_EQ(found, expected);
+      list.Append(7);
+      EXPECT_EQ(AllOf(list).count(7), 1u);
     }
+  }
+}
+
+TEST(HashListTest, DuplicatesAreRemovedWhateverTheHashesLookLike) {
+  for (const uint64_t stride : {uint64_t{1}, uint64_t{1} << 40, uint64_t{0x9e3779b97f4a7c15}}) {
+    internal::HashList list;
+    for (uint64_t i = 0; i < 30'000; ++i) list.Append((i % 10'000) * stride);
+    uint64_t temporary_bytes = 0;
+    EXPECT_TRUE(internal::RemoveDuplicates(3000, &list, &temporary_bytes));
+    EXPECT_GT(temporary_bytes, 0u);
+    const std::multiset<uint64_t> left = AllOf(list);
+    EXPECT_EQ(left.size(), 10'000u);
+    for (uint64_t i = 0; i < 10'000; ++i) ASSERT_EQ(left.count(i * stride), 1u);
+    EXPECT_FALSE(internal::RemoveDuplicates(3000, &list, &temporary_bytes));
   }
 }
 

@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"filter=bloom:10", "there is no '=' in a filter spec"},
         BadSpec{"bloom=10", "write kind:amount"}, BadSpec{"none:10", "none takes no amount"},
         BadSpec{"bloom:10:fast", "bloom takes no further word, got 'fast'"},
-        BadSpec{"bloom:10:", "takes no further word"}, BadSpec{"ribbon:10", "unknown kind"}));
+        BadSpec{"bloom:10:", "takes no further word"}, BadSpec{"ribon:10", "unknown kind"}));
 
 TEST(SpecTest, ControlCharactersAreEscapedInErrors) {
   const auto spec = ParseFilterSpec(std::string_view("bl\0om\n", 6));

@@ -66,7 +66,7 @@ class FilterBuilder {
 
   // Adds a hash, in any order; duplicates are harmless.
   void Add(uint64_t key_hash) {
-    if (hashes_.size() != 0 && key_hash == previous_) return;
+    if (key_hash == previous_ && !hashes_.empty()) return;
     previous_ = key_hash;
     hashes_.Append(key_hash);
   }

@@ -21,12 +21,13 @@
 
 namespace winnow::filter {
 
-// The values are part of the file format. 4 and 5 are reserved for binary_fuse and ribbon.
+// The values are part of the file format.
 enum class FilterKind : uint8_t {
   kNone = 0,
   kBloom = 1,
   kBlockedBloom = 2,
   kCuckoo = 3,
+  kBinaryFuse = 4,
 };
 
 inline constexpr double kDefaultBitsPerKey = 10;

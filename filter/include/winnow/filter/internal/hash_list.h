@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace winnow::filter::internal {
@@ -20,54 +21,111 @@ inline uint64_t Remix(uint64_t hash, uint64_t salt) {
   return hash ^ (hash >> 33);
 }
 
-// An array of hashes that grows by chunks of equal size, so that growing neither copies the old
-// part nor holds it twice.
+// A list of hashes in chunks, so that growing neither copies the old part nor holds it twice.
 class HashList {
  public:
-  static constexpr size_t kChunkShift = 13;
-  static constexpr size_t kChunkHashes = size_t{1} << kChunkShift;
+  static constexpr size_t kChunkHashes = size_t{1} << 13;
+
+  HashList() = default;
+  HashList(HashList&& other) noexcept { *this = std::move(other); }
+  HashList& operator=(HashList&& other) noexcept;
 
   void Append(uint64_t hash) {
-    if (next_ == chunk_end_) StartChunk();
+    if (next_ == chunk_end_) StartChunk(kChunkHashes);
     *next_++ = hash;
-    ++size_;
   }
 
-  uint64_t size() const { return size_; }
-  size_t memory_bytes() const { return chunks_.size() * kChunkHashes * sizeof(uint64_t); }
-
-  uint64_t& operator[](uint64_t index) {
-    return chunks_[index >> kChunkShift][index & (kChunkHashes - 1)];
-  }
-  uint64_t operator[](uint64_t index) const {
-    return chunks_[index >> kChunkShift][index & (kChunkHashes - 1)];
-  }
+  bool empty() const { return size() == 0; }
+  uint64_t size() const { return closed_size_ + static_cast<uint64_t>(next_ - chunk_begin_); }
+  uint64_t memory_bytes() const { return capacity_ * sizeof(uint64_t); }
 
   // Calls visit(const uint64_t* hashes, size_t count) for runs that together are the list.
   template <typename Visitor>
   void ForEachRun(Visitor visit) const {
-    for (uint64_t begin = 0; begin < size_; begin += kChunkHashes) {
-      const uint64_t left = size_ - begin;
-      visit(static_cast<const uint64_t*>(chunks_[begin >> kChunkShift].get()),
-            left < kChunkHashes ? static_cast<size_t>(left) : kChunkHashes);
+    for (const Chunk& chunk : chunks_) {
+      const size_t count = SizeOf(chunk);
+      if (count != 0) visit(static_cast<const uint64_t*>(chunk.hashes.get()), count);
     }
   }
 
-  // Reorders the hashes by shard, the high half of Remix(hash, salt) * num_shards, in place.
-  // Returns where each shard begins, and as last element the size.
-  std::vector<uint64_t> PartitionByShard(uint32_t num_shards, uint64_t salt);
+  // Moves every hash to the list of its shard, the high half of Remix(hash, salt) * num_shards,
+  // and leaves this list empty. Takes no memory beyond one chunk and what holds the lists.
+  std::vector<HashList> SplitByShard(uint32_t num_shards, uint64_t salt);
 
-  // Drops all but the first `size` hashes; nothing may be appended afterwards.
-  void Truncate(uint64_t size) { size_ = size; }
+  // Moves all of `other` to the end of this list.
+  void Join(HashList other);
+
+  // Replaces the hashes by `count` others, not more than there are.
+  void Overwrite(const uint64_t* hashes, uint64_t count);
 
  private:
-  void StartChunk();
+  struct Chunk {
+    std::unique_ptr<uint64_t[]> hashes;
+    size_t capacity;
+    size_t size;  // not kept up for the last chunk
+  };
 
-  std::vector<std::unique_ptr<uint64_t[]>> chunks_;
+  size_t SizeOf(const Chunk& chunk) const {
+    return chunk.hashes.get() == chunk_begin_ ? static_cast<size_t>(next_ - chunk_begin_)
+                                              : chunk.size;
+  }
+  void StartChunk(size_t capacity);
+  void AdoptChunk(Chunk chunk);
+  void CloseChunk();
+
+  std::vector<Chunk> chunks_;
+  uint64_t* chunk_begin_ = nullptr;  // of the last chunk
   uint64_t* next_ = nullptr;
   uint64_t* chunk_end_ = nullptr;
-  uint64_t size_ = 0;
+  uint64_t closed_size_ = 0;  // hashes in all chunks but the last
+  uint64_t capacity_ = 0;     // hashes that all chunks have room for
 };
+
+// A list's hashes by shard for as long as this lives; then they are in the list again.
+class ShardedHashes {
+ public:
+  ShardedHashes(HashList* hashes, uint32_t num_shards, uint64_t salt)
+      : hashes_(hashes), shards_(hashes->SplitByShard(num_shards, salt)) {}
+  ~ShardedHashes();
+
+  ShardedHashes(const ShardedHashes&) = delete;
+  ShardedHashes& operator=(const ShardedHashes&) = delete;
+
+  HashList& operator[](uint64_t shard) { return shards_[shard]; }
+  const HashList& operator[](uint64_t shard) const { return shards_[shard]; }
+  uint64_t size() const { return shards_.size(); }
+  uint64_t num_hashes() const;
+  uint64_t LargestShard() const;
+  // Shards are of equal size, so that all would be as large as an overfull one. Honest hashes stay
+  // within eight standard deviations of the mean.
+  bool IsBalanced() const;
+  // Sorts each shard and drops its duplicates. Returns the bytes held meanwhile.
+  uint64_t RemoveDuplicates();
+
+ private:
+  HashList* hashes_;
+  std::vector<HashList> shards_;
+};
+
+// The hashes of one shard in ascending order and without duplicates, in memory kept from shard
+// to shard.
+class HashSorter {
+ public:
+  explicit HashSorter(uint64_t most_hashes);
+
+  // Valid until the next call. The hashes should be spread about evenly over some interval; others
+  // only take longer.
+  const std::vector<uint64_t>& SortedUnique(const HashList& shard);
+  uint64_t memory_bytes() const;
+
+ private:
+  std::vector<uint64_t> sorted_;
+  std::vector<uint32_t> positions_;
+};
+
+// Drops duplicates from `hashes`, a shard of at most `max_shard_hashes` on average at a time; false
+// if there were none. Raises `*temporary_bytes` to the bytes held meanwhile.
+bool RemoveDuplicates(uint64_t max_shard_hashes, HashList* hashes, uint64_t* temporary_bytes);
 
 }  // namespace winnow::filter::internal
 

@@ -17,9 +17,10 @@ inline uint64_t MultiplyHigh(uint64_t a, uint64_t b) {
 // Invariant: all fields were checked against the payload's length when the unit was opened.
 struct UnitView {
   const uint8_t* payload = nullptr;
-  uint64_t num_slots = 0;  // in all shards; a slot is a bit, a 64-byte block or a bucket, by kind
+  uint64_t num_slots = 0;  // in all shards; a slot is a bit, a 64-byte block, ..., by kind
   uint64_t slots_per_shard = 0;
   uint64_t salt = 0;
+  uint64_t detail = 0;
   uint32_t num_shards = 0;
   uint8_t parameter = 0;  // probes, or fingerprint bits
 };
