@@ -260,6 +260,7 @@ absl::Status DBImpl::RunPickedCompaction(ColumnFamilyState* family, const Compac
     status = versions_.LogAndApply(std::move(edit));
     const auto record = versions_.families().find(family->id());
     if (status.ok() && record != versions_.families().end()) {
+      family->filter_promises.Remember(*family->version());
       family->InstallView(record->second.version);
     }
   }

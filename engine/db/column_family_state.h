@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/compaction/picker.h"
+#include "engine/db/filter_promises.h"
 #include "engine/db/read_view.h"
 #include "engine/memtable/memtable.h"
 #include "engine/sstable/table_builder.h"
@@ -59,7 +60,8 @@ class ColumnFamilyState final : public ColumnFamily {
   int compactions_running = 0;
   bool manual_compaction_waiting = false;  // automatic compactions make room for it
   std::atomic<bool> dropped{false};
-  ViewHolder views;  // thread-safe
+  FilterPromises filter_promises;  // guarded by the database's mutex
+  ViewHolder views;                // thread-safe
 
  private:
   const std::string name_;

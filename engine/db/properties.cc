@@ -39,19 +39,6 @@ TableMemory MemoryOf(const Version& version) {
   return memory;
 }
 
-// The rate that the filters of one kind on one level promise, weighted by entries.
-double PromisedFpr(const Version& version, int level, size_t kind) {
-  double weighted = 0;
-  double entries = 0;
-  for (const auto& file : version.files(level)) {
-    if (file->reader() == nullptr || file->filter_kind_index() != kind) continue;
-    const auto file_entries = static_cast<double>(file->metadata().num_entries);
-    weighted += file->reader()->properties().expected_fpr * file_entries;
-    entries += file_entries;
-  }
-  return entries == 0 ? kUnknown : weighted / entries;
-}
-
 LevelStatistics LevelRow(const std::string& family, const Version& version, int level) {
   LevelStatistics row;
   row.column_family = family;
@@ -78,18 +65,24 @@ Statistics DBImpl::GetStatistics() {
   Statistics statistics;
   statistics.tickers = totals.tickers;
   statistics.histograms = totals.histograms;
-  std::map<uint32_t, std::pair<std::string, std::shared_ptr<const Version>>> versions;
+  struct FamilyNow {
+    std::string name;
+    std::shared_ptr<const Version> version;
+    FilterPromises promises;
+  };
+  std::map<uint32_t, FamilyNow> families;
   {
     MutexLock lock(&mutex_);
     for (const auto& [id, family] : families_) {
-      if (!family->dropped.load()) versions[id] = {std::string(family->name()), family->version()};
+      if (family->dropped.load()) continue;
+      families[id] = {std::string(family->name()), family->version(), family->filter_promises};
     }
   }
   for (const auto& [key, counts] : totals.filters) {
-    const auto family = versions.find(key.family_id);
-    if (family == versions.end()) continue;
+    const auto family = families.find(key.family_id);
+    if (family == families.end()) continue;
     FilterStatistics& row = statistics.filters.emplace_back();
-    row.column_family = family->second.first;
+    row.column_family = family->second.name;
     row.level = key.level;
     row.kind = std::string(filter::KindName(static_cast<filter::FilterKind>(key.kind)));
     row.call = key.call;
@@ -98,14 +91,14 @@ Statistics DBImpl::GetStatistics() {
     row.false_positive = counts.false_positive;
     row.checked = counts.rejected + counts.true_positive + counts.false_positive;
     row.eligible = row.checked + counts.not_asked;
-    row.promised_fpr = PromisedFpr(*family->second.second, key.level, key.kind);
+    row.promised_fpr = family->second.promises.Of(*family->second.version, key.level, key.kind);
   }
   uint64_t total_bytes = 0;
   uint64_t largest_level_bytes = 0;
-  for (const auto& [id, named] : versions) {
+  for (const auto& [id, family] : families) {
     for (int level = 0; level < kNumLevels; level++) {
-      if (named.second->num_files(level) == 0) continue;
-      statistics.levels.push_back(LevelRow(named.first, *named.second, level));
+      if (family.version->num_files(level) == 0) continue;
+      statistics.levels.push_back(LevelRow(family.name, *family.version, level));
       total_bytes += statistics.levels.back().file_bytes;
       largest_level_bytes = std::max(largest_level_bytes, statistics.levels.back().file_bytes);
     }

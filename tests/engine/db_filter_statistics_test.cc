@@ -156,6 +156,24 @@ void CheckBlockReads(const std::string& spec, bool compacted) {
       << "one block for each false positive, and none else";
 }
 
+TEST(DbFilterStatistics, APromiseOutlivesTheFilesThatCompactionRewrote) {
+  MemoryDb db(WithSpec("blocked_bloom:10"));
+  FillLevelZero(&db, 10000, 3);
+  std::string value;
+  ASSERT_TRUE(absl::IsNotFound(db->Get(ReadOptions(), "000x", &value)));
+  ASSERT_TRUE(absl::IsNotFound(db->Get(ReadOptions(), NumberKey(1) + "x", &value)));
+  const Statistics before = db->GetStatistics();
+  ASSERT_EQ(before.filters.size(), 1u);
+  db.CompactAll();
+  ASSERT_TRUE(absl::IsNotFound(db->Get(ReadOptions(), NumberKey(2) + "x", &value)));
+  const Statistics after = db->GetStatistics();
+  ASSERT_EQ(after.filters.size(), 2u) << "one row for the level before, one for the level now";
+  for (const FilterStatistics& row : after.filters) {
+    EXPECT_GT(row.promised_fpr, 0.005) << "level " << row.level;
+    EXPECT_LT(row.promised_fpr, 0.015) << "level " << row.level;
+  }
+}
+
 TEST(DbFilterStatistics, BlockedBloomReadsAsManyBlocksAsPromised) {
   CheckBlockReads("blocked_bloom:10", true);
   CheckBlockReads("blocked_bloom:10", false);

@@ -85,7 +85,8 @@ struct FilterStatistics {
 
   // False positives among checked look-ups of what was not there; NaN where there were none.
   double MeasuredFpr() const;
-  // What the formula of the filters on this level promises, weighted by entries.
+  // What the formula of the filters on this level promises, weighted by entries; of those that it
+  // had last where compactions have emptied it.
   double promised_fpr = 0;
 };
 
