@@ -1,0 +1,35 @@
+#include "winnow/filter/internal/atomic_bits.h"
+
+#include <bit>
+#include <new>
+#include <utility>
+
+#include "filter/dynamic/parameters.h"
+
+namespace winnow::filter::internal {
+
+absl::StatusOr<AtomicBits> AtomicBits::Create(uint64_t num_words) {
+  if (num_words > kMostFilterBytes / sizeof(uint64_t)) return OutOfMemory(num_words, 8);
+  std::unique_ptr<std::atomic<uint64_t>[]> words(new (std::nothrow)
+                                                     std::atomic<uint64_t>[num_words]());
+  if (words == nullptr) return OutOfMemory(num_words, 8);
+  return AtomicBits(std::move(words), num_words);
+}
+
+uint64_t AtomicBits::CountOnes() const {
+  uint64_t ones = 0;
+  for (uint64_t i = 0; i < num_words_; ++i) ones += static_cast<uint64_t>(std::popcount(word(i)));
+  return ones;
+}
+
+void AtomicBits::Clear() {
+  for (uint64_t i = 0; i < num_words_; ++i) set_word(i, 0);
+}
+
+void AtomicBits::Or(const AtomicBits& other) {
+  for (uint64_t i = 0; i < num_words_; ++i) {
+    words_[i].fetch_or(other.word(i), std::memory_order_relaxed);
+  }
+}
+
+}  // namespace winnow::filter::internal

@@ -1,0 +1,152 @@
+#include "winnow/filter/blocked_bloom_filter.h"
+
+#include <bit>
+#include <cmath>
+#include <new>
+#include <utility>
+
+#include "filter/dynamic/parameters.h"
+#include "filter/dynamic/saved_format.h"
+#include "winnow/filter/sizing.h"
+
+namespace winnow::filter {
+namespace {
+
+constexpr double kLeastFpr = 1e-5;
+constexpr auto kBlockBits = static_cast<double>(internal::kBlockBits);
+
+// The fewest blocks, within half a per cent, and the best number of probes.
+struct Shape {
+  uint64_t num_blocks;
+  int num_probes;
+};
+Shape ChooseShape(uint64_t capacity, double fpr) {
+  const auto keys = static_cast<double>(capacity);
+  double bits_per_key = 1;
+  while (true) {
+    const auto num_blocks = static_cast<uint64_t>(std::ceil(keys * bits_per_key / kBlockBits));
+    const double actual_bits_per_key = static_cast<double>(num_blocks) * kBlockBits / keys;
+    const int num_probes = BestBlockedBloomProbes(std::min(actual_bits_per_key, 64.0));
+    if (BlockedBloomFpr(num_blocks, capacity, num_probes) <= fpr) return {num_blocks, num_probes};
+    bits_per_key *= 1.005;
+  }
+}
+
+template <typename Words>
+double Ones(const Words& words) {
+  int ones = 0;
+  for (const uint64_t word : words) ones += std::popcount(word);
+  return ones;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BlockedBloomFilter::Block[]>> BlockedBloomFilter::AllocateBlocks(
+    uint64_t num_blocks) {
+  if (num_blocks > internal::kMostFilterBytes / sizeof(Block)) {
+    return internal::OutOfMemory(num_blocks, sizeof(Block));
+  }
+  std::unique_ptr<Block[]> blocks(new (std::nothrow) Block[num_blocks]());
+  if (blocks == nullptr) return internal::OutOfMemory(num_blocks, sizeof(Block));
+  return blocks;
+}
+
+absl::StatusOr<BlockedBloomFilter> BlockedBloomFilter::Create(uint64_t capacity, double fpr,
+                                                              uint64_t hash_seed) {
+  absl::Status status =
+      internal::CheckCapacityAndFpr("BlockedBloomFilter", capacity, fpr, kLeastFpr);
+  if (!status.ok()) return status;
+  const Shape shape = ChooseShape(capacity, fpr);
+  absl::StatusOr<std::unique_ptr<Block[]>> blocks = AllocateBlocks(shape.num_blocks);
+  if (!blocks.ok()) return blocks.status();
+  return BlockedBloomFilter(*std::move(blocks), shape.num_blocks, shape.num_probes, capacity, fpr,
+                            hash_seed);
+}
+
+bool BlockedBloomFilter::AddHash(uint64_t key_hash) {
+  Block& block = BlockOf(key_hash);
+  bool changed = false;
+  for (int probe = 0; probe < num_probes_; ++probe) {
+    const uint32_t bit = internal::BlockBit(key_hash, probe);
+    uint64_t& word = block.words[bit >> 6];
+    const uint64_t mask = uint64_t{1} << (bit & 63);
+    changed |= (word & mask) == 0;
+    word |= mask;
+  }
+  return changed;
+}
+
+void BlockedBloomFilter::Clear() {
+  for (uint64_t i = 0; i < num_blocks_; ++i) blocks_[i].words.fill(0);
+}
+
+uint64_t BlockedBloomFilter::ApproximateCount() const {
+  double count = 0;
+  for (uint64_t i = 0; i < num_blocks_; ++i) {
+    count += internal::EstimateKeys(kBlockBits, Ones(blocks_[i].words), num_probes_);
+  }
+  return static_cast<uint64_t>(std::llround(count));
+}
+
+double BlockedBloomFilter::ExpectedFpr() const {
+  double sum = 0;
+  for (uint64_t i = 0; i < num_blocks_; ++i) {
+    sum += std::pow(Ones(blocks_[i].words) / kBlockBits, num_probes_);
+  }
+  return sum / static_cast<double>(num_blocks_);
+}
+
+absl::Status BlockedBloomFilter::Union(const BlockedBloomFilter& other) {
+  if (&other == this) {
+    return absl::InvalidArgumentError("BlockedBloomFilter: a filter cannot be united with itself");
+  }
+  if (num_blocks_ != other.num_blocks_ || num_probes_ != other.num_probes_ ||
+      hash_seed_ != other.hash_seed_) {
+    return absl::InvalidArgumentError(
+        "BlockedBloomFilter: only filters of the same capacity, rate and hash seed can be united");
+  }
+  for (uint64_t i = 0; i < num_blocks_; ++i) {
+    for (size_t j = 0; j < blocks_[i].words.size(); ++j) {
+      blocks_[i].words[j] |= other.blocks_[i].words[j];
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string BlockedBloomFilter::Serialize() const {
+  internal::SavedHeader header;
+  header.kind = SavedFilterKind::kBlockedBloom;
+  header.parameter = static_cast<uint8_t>(num_probes_);
+  header.hash_seed = hash_seed_;
+  header.capacity = capacity_;
+  header.fpr = fpr_;
+  header.num_slots = num_blocks_;
+  internal::SavedFilterWriter writer(header, memory_bytes());
+  writer.Append(std::string_view(reinterpret_cast<const char*>(blocks_.get()), memory_bytes()));
+  return std::move(writer).Finish();
+}
+
+absl::StatusOr<BlockedBloomFilter> BlockedBloomFilter::Deserialize(std::string_view bytes) {
+  const absl::StatusOr<internal::SavedFilter> saved =
+      internal::ParseSavedFilter(bytes, SavedFilterKind::kBlockedBloom);
+  if (!saved.ok()) return saved.status();
+  const internal::SavedHeader& header = saved->header;
+  const uint64_t num_blocks = saved->payload.size() / sizeof(Block);
+  if (header.parameter < 1 || header.parameter > internal::kMaxBlockProbes ||
+      header.num_slots == 0 || header.num_slots != num_blocks ||
+      saved->payload.size() % sizeof(Block) != 0 || header.option != 0 ||
+      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, kLeastFpr).ok()) {
+    return internal::InconsistentFields(*saved);
+  }
+  absl::StatusOr<std::unique_ptr<Block[]>> blocks = AllocateBlocks(num_blocks);
+  if (!blocks.ok()) return blocks.status();
+  for (uint64_t i = 0; i < num_blocks; ++i) {
+    for (uint64_t j = 0; j < 8; ++j) {
+      (*blocks)[i].words[j] = internal::PayloadWord(saved->payload, i * 8 + j);
+    }
+  }
+  return BlockedBloomFilter(*std::move(blocks), num_blocks, header.parameter, header.capacity,
+                            header.fpr, header.hash_seed);
+}
+
+}  // namespace winnow::filter

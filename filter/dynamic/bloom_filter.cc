@@ -1,0 +1,97 @@
+#include "winnow/filter/bloom_filter.h"
+
+#include <cmath>
+#include <utility>
+
+#include "filter/dynamic/parameters.h"
+#include "filter/dynamic/saved_format.h"
+
+namespace winnow::filter {
+
+absl::StatusOr<BloomFilter> BloomFilter::Create(uint64_t capacity, double fpr, uint64_t hash_seed) {
+  absl::Status status =
+      internal::CheckCapacityAndFpr("BloomFilter", capacity, fpr, internal::kLeastBloomFpr);
+  if (!status.ok()) return status;
+  const absl::StatusOr<internal::BloomShape> shape = internal::ChooseBloomShape(capacity, fpr);
+  if (!shape.ok()) return shape.status();
+  absl::StatusOr<internal::AtomicBits> bits = internal::AtomicBits::Create(shape->num_bits / 64);
+  if (!bits.ok()) return bits.status();
+  return BloomFilter(*std::move(bits), shape->num_probes, capacity, fpr, hash_seed);
+}
+
+int BloomFilter::SetBitsOf(uint64_t key_hash) {
+  internal::ProbeSequence probes(key_hash);
+  const uint64_t num_bits = bits_.num_bits();
+  int newly_set = 0;
+  for (int i = 0; i < num_probes_; ++i) newly_set += bits_.Set(probes.Next(num_bits)) ? 1 : 0;
+  return newly_set;
+}
+
+bool BloomFilter::ContainsHash(uint64_t key_hash) const {
+  internal::ProbeSequence probes(key_hash);
+  const uint64_t num_bits = bits_.num_bits();
+  for (int i = 0; i < num_probes_; ++i) {
+    if (!bits_.Get(probes.Next(num_bits))) return false;
+  }
+  return true;
+}
+
+uint64_t BloomFilter::ApproximateCount() const {
+  return static_cast<uint64_t>(std::llround(internal::EstimateKeys(
+      static_cast<double>(num_bits()), static_cast<double>(bits_.CountOnes()), num_probes_)));
+}
+
+double BloomFilter::ExpectedFpr() const {
+  return std::pow(static_cast<double>(bits_.CountOnes()) / static_cast<double>(num_bits()),
+                  num_probes_);
+}
+
+absl::Status BloomFilter::Union(const BloomFilter& other) {
+  if (&other == this) {
+    return absl::InvalidArgumentError("BloomFilter: a filter cannot be united with itself");
+  }
+  if (num_bits() != other.num_bits() || num_probes_ != other.num_probes_ ||
+      hash_seed_ != other.hash_seed_) {
+    return absl::InvalidArgumentError(
+        "BloomFilter: only filters of the same capacity, rate and hash seed can be united");
+  }
+  bits_.Or(other.bits_);
+  return absl::OkStatus();
+}
+
+std::string BloomFilter::Serialize() const {
+  internal::SavedHeader header;
+  header.kind = SavedFilterKind::kBloom;
+  header.parameter = static_cast<uint8_t>(num_probes_);
+  header.hash_seed = hash_seed_;
+  header.capacity = capacity_;
+  header.fpr = fpr_;
+  header.num_slots = num_bits();
+  internal::SavedFilterWriter writer(header, memory_bytes());
+  for (uint64_t i = 0; i < bits_.num_words(); ++i) writer.AppendWord(bits_.word(i));
+  return std::move(writer).Finish();
+}
+
+absl::StatusOr<BloomFilter> BloomFilter::Deserialize(std::string_view bytes) {
+  const absl::StatusOr<internal::SavedFilter> saved =
+      internal::ParseSavedFilter(bytes, SavedFilterKind::kBloom);
+  if (!saved.ok()) return saved.status();
+  const internal::SavedHeader& header = saved->header;
+  const uint64_t num_words = saved->payload.size() / sizeof(uint64_t);
+  if (header.parameter < 1 || header.parameter > internal::kMostBloomProbes ||
+      header.num_slots == 0 || header.num_slots % 64 != 0 || header.num_slots / 64 != num_words ||
+      saved->payload.size() % sizeof(uint64_t) != 0 || header.option != 0 ||
+      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, internal::kLeastBloomFpr)
+           .ok()) {
+    return internal::InconsistentFields(*saved);
+  }
+  absl::StatusOr<internal::AtomicBits> bits = internal::AtomicBits::Create(num_words);
+  if (!bits.ok()) return bits.status();
+  for (uint64_t i = 0; i < num_words; ++i) {
+    bits->set_word(i, internal::PayloadWord(saved->payload, i));
+  }
+  return BloomFilter(*std::move(bits), header.parameter, header.capacity, header.fpr,
+                     header.hash_seed);
+}
+
+}  // namespace winnow::filter

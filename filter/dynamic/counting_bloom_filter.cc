@@ -1,0 +1,147 @@
+#include "winnow/filter/counting_bloom_filter.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "filter/dynamic/parameters.h"
+#include "filter/dynamic/saved_format.h"
+#include "winnow/filter/internal/probe_sequence.h"
+
+namespace winnow::filter {
+
+absl::StatusOr<CountingBloomFilter> CountingBloomFilter::Create(uint64_t capacity, double fpr,
+                                                                uint64_t hash_seed) {
+  absl::Status status =
+      internal::CheckCapacityAndFpr("CountingBloomFilter", capacity, fpr, internal::kLeastBloomFpr);
+  if (!status.ok()) return status;
+  const absl::StatusOr<internal::BloomShape> shape = internal::ChooseBloomShape(capacity, fpr);
+  if (!shape.ok()) return shape.status();
+  absl::StatusOr<internal::CounterArray> counters = internal::CounterArray::Create(shape->num_bits);
+  if (!counters.ok()) return counters.status();
+  return CountingBloomFilter(*std::move(counters), shape->num_probes, capacity, fpr, hash_seed);
+}
+
+void CountingBloomFilter::AddHash(uint64_t key_hash) {
+  internal::ProbeSequence probes(key_hash);
+  // Two probes that meet count twice; RemoveHash takes both back.
+  for (int i = 0; i < num_probes_; ++i) counters_.Increment(probes.Next(num_counters()));
+}
+
+bool CountingBloomFilter::RemoveHash(uint64_t key_hash) {
+  if (!supports_remove_) return false;
+  std::array<uint64_t, internal::kMostBloomProbes> lowered;
+  internal::ProbeSequence probes(key_hash);
+  for (size_t i = 0; i < static_cast<size_t>(num_probes_); ++i) {
+    lowered[i] = probes.Next(num_counters());
+    if (counters_.Decrement(lowered[i])) continue;
+    // Zero: the key was never added, or as many times removed. That goes for a counter too which
+    // two probes share and which counts one.
+    while (i > 0) counters_.UndoDecrement(lowered[--i]);
+    return false;
+  }
+  return true;
+}
+
+int CountingBloomFilter::CountOfHash(uint64_t key_hash) const {
+  internal::ProbeSequence probes(key_hash);
+  uint32_t least = internal::CounterArray::kSaturated;
+  for (int i = 0; i < num_probes_ && least != 0; ++i) {
+    least = std::min(least, counters_.Get(probes.Next(num_counters())));
+  }
+  return static_cast<int>(least);
+}
+
+void CountingBloomFilter::Clear() {
+  counters_.Clear();
+  supports_remove_ = true;
+}
+
+uint64_t CountingBloomFilter::ApproximateCount() const {
+  return static_cast<uint64_t>(std::llround(
+      internal::EstimateKeys(static_cast<double>(num_counters()),
+                             static_cast<double>(counters_.CountNonZero()), num_probes_)));
+}
+
+double CountingBloomFilter::ExpectedFpr() const {
+  return std::pow(
+      static_cast<double>(counters_.CountNonZero()) / static_cast<double>(num_counters()),
+      num_probes_);
+}
+
+absl::Status CountingBloomFilter::CheckCompatible(const CountingBloomFilter& other) const {
+  if (&other == this) {
+    return absl::InvalidArgumentError(
+        "CountingBloomFilter: a filter cannot be combined with itself");
+  }
+  if (num_counters() != other.num_counters() || num_probes_ != other.num_probes_ ||
+      hash_seed_ != other.hash_seed_) {
+    return absl::InvalidArgumentError(
+        "CountingBloomFilter: only filters of the same capacity, rate and hash seed can be "
+        "combined");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CountingBloomFilter::Union(const CountingBloomFilter& other, CounterUnion how) {
+  absl::Status status = CheckCompatible(other);
+  if (!status.ok()) return status;
+  if (how == CounterUnion::kSum) {
+    counters_.AddCounters(other.counters_);
+  } else {
+    counters_.TakeMaximum(other.counters_);
+    supports_remove_ = false;
+  }
+  supports_remove_ = supports_remove_ && other.supports_remove_;
+  return absl::OkStatus();
+}
+
+absl::Status CountingBloomFilter::Intersect(const CountingBloomFilter& other) {
+  absl::Status status = CheckCompatible(other);
+  if (!status.ok()) return status;
+  counters_.TakeMinimum(other.counters_);
+  supports_remove_ = supports_remove_ && other.supports_remove_;
+  return absl::OkStatus();
+}
+
+std::string CountingBloomFilter::Serialize() const {
+  internal::SavedHeader header;
+  header.kind = SavedFilterKind::kCountingBloom;
+  header.parameter = static_cast<uint8_t>(num_probes_);
+  header.option = supports_remove_ ? 0 : 1;
+  header.hash_seed = hash_seed_;
+  header.capacity = capacity_;
+  header.fpr = fpr_;
+  header.num_slots = num_counters();
+  internal::SavedFilterWriter writer(header, memory_bytes());
+  for (uint64_t i = 0; i < counters_.num_words(); ++i) writer.AppendWord(counters_.word(i));
+  return std::move(writer).Finish();
+}
+
+absl::StatusOr<CountingBloomFilter> CountingBloomFilter::Deserialize(std::string_view bytes) {
+  const absl::StatusOr<internal::SavedFilter> saved =
+      internal::ParseSavedFilter(bytes, SavedFilterKind::kCountingBloom);
+  if (!saved.ok()) return saved.status();
+  const internal::SavedHeader& header = saved->header;
+  const uint64_t num_words = saved->payload.size() / sizeof(uint64_t);
+  if (header.parameter < 1 || header.parameter > internal::kMostBloomProbes ||
+      header.num_slots == 0 || header.num_slots % 64 != 0 || header.num_slots / 16 != num_words ||
+      saved->payload.size() % sizeof(uint64_t) != 0 || header.option > 1 ||
+      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, internal::kLeastBloomFpr)
+           .ok()) {
+    return internal::InconsistentFields(*saved);
+  }
+  absl::StatusOr<internal::CounterArray> counters =
+      internal::CounterArray::Create(header.num_slots);
+  if (!counters.ok()) return counters.status();
+  for (uint64_t i = 0; i < num_words; ++i) {
+    counters->set_word(i, internal::PayloadWord(saved->payload, i));
+  }
+  CountingBloomFilter filter(*std::move(counters), header.parameter, header.capacity, header.fpr,
+                             header.hash_seed);
+  filter.supports_remove_ = header.option == 0;
+  return filter;
+}
+
+}  // namespace winnow::filter

@@ -1,0 +1,297 @@
+#include "winnow/filter/cuckoo_filter.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "filter/dynamic/parameters.h"
+#include "filter/dynamic/saved_format.h"
+#include "winnow/filter/internal/unit_view.h"
+
+namespace winnow::filter {
+namespace {
+
+constexpr double kLeastFpr = 1e-8;
+constexpr int kLeastFingerprintBits = 4;
+constexpr int kMostFingerprintBits = 30;
+// A bucket is loaded as 16 bytes from the byte where it begins: the last one's load ends here.
+constexpr uint64_t kSlackBytes = 16;
+// Four-slot buckets reach 95 % before insertion fails (Fan et al., section 5.2).
+constexpr double kLoad = 0.95;
+
+// Slots for `capacity` keys: a small table fails at a lower load, by chance, so a few standard
+// deviations are added.
+uint64_t ChooseBuckets(uint64_t capacity) {
+  const auto keys = static_cast<double>(capacity);
+  const double slots = keys / kLoad + 2 * std::sqrt(keys);
+  return static_cast<uint64_t>(
+      std::ceil(slots / static_cast<double>(CuckooFilter::kSlotsPerBucket)));
+}
+
+uint64_t TableBytes(uint64_t num_buckets, int fingerprint_bits) {
+  const uint64_t bits =
+      num_buckets * CuckooFilter::kSlotsPerBucket * static_cast<uint64_t>(fingerprint_bits);
+  return (bits + 7) / 8;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<uint8_t[]>> CuckooFilter::AllocateTable(uint64_t num_buckets,
+                                                                       int fingerprint_bits) {
+  if (num_buckets > internal::kMostFilterBytes / 16) return internal::OutOfMemory(num_buckets, 16);
+  const uint64_t bytes = TableBytes(num_buckets, fingerprint_bits) + kSlackBytes;
+  std::unique_ptr<uint8_t[]> table(new (std::nothrow) uint8_t[bytes]());
+  if (table == nullptr) return internal::OutOfMemory(bytes, 1);
+  return table;
+}
+
+absl::StatusOr<CuckooFilter> CuckooFilter::Create(uint64_t capacity, double fpr,
+                                                  uint64_t hash_seed) {
+  absl::Status status = internal::CheckCapacityAndFpr("CuckooFilter", capacity, fpr, kLeastFpr);
+  if (!status.ok()) return status;
+  const int fingerprint_bits = std::clamp(static_cast<int>(std::ceil(std::log2(8 / fpr))),
+                                          kLeastFingerprintBits, kMostFingerprintBits);
+  const uint64_t num_buckets = ChooseBuckets(capacity);
+  absl::StatusOr<std::unique_ptr<uint8_t[]>> table = AllocateTable(num_buckets, fingerprint_bits);
+  if (!table.ok()) return table.status();
+  return CuckooFilter(*std::move(table), num_buckets, fingerprint_bits, capacity, fpr, hash_seed);
+}
+
+CuckooFilter::Entry CuckooFilter::EntryOf(uint64_t key_hash) const {
+  // The high bits of the hash choose the bucket; a product's high half depends on the low ones.
+  const uint64_t num_fingerprints = (uint64_t{1} << fingerprint_bits_) - 1;
+  const uint64_t low_half = (key_hash * 0xd6e8feb86659fd93) >> 32;
+  return {static_cast<uint32_t>(1 + ((low_half * num_fingerprints) >> 32)),
+          internal::MultiplyHigh(key_hash, num_buckets_)};
+}
+
+// Reflection at a point that the fingerprint chooses: its own inverse for any number of buckets,
+// where the original's exclusive or needs a power of two.
+uint64_t CuckooFilter::OtherBucket(const Entry& entry) const {
+  const uint64_t mixed = (uint64_t{entry.fingerprint} * 0xc6a4a7935bd1e995) ^ 0x2545f4914f6cdd1d;
+  const uint64_t center = internal::MultiplyHigh(mixed * 0x9e3779b97f4a7c15, num_buckets_);
+  return center >= entry.bucket ? center - entry.bucket : center + num_buckets_ - entry.bucket;
+}
+
+unsigned __int128 CuckooFilter::LoadBucket(uint64_t bucket) const {
+  const uint64_t bit = bucket * kSlotsPerBucket * static_cast<uint64_t>(fingerprint_bits_);
+  unsigned __int128 word;
+  std::memcpy(&word, table_.get() + (bit >> 3), sizeof(word));
+  return word >> (bit & 7);
+}
+
+uint32_t CuckooFilter::LoadSlot(uint64_t bucket, uint64_t slot) const {
+  const auto shifted = static_cast<uint64_t>(LoadBucket(bucket) >>
+                                             (slot * static_cast<uint64_t>(fingerprint_bits_)));
+  return static_cast<uint32_t>(shifted & ((uint64_t{1} << fingerprint_bits_) - 1));
+}
+
+void CuckooFilter::StoreSlot(uint64_t bucket, uint64_t slot, uint32_t fingerprint) {
+  const uint64_t bit = (bucket * kSlotsPerBucket + slot) * static_cast<uint64_t>(fingerprint_bits_);
+  uint64_t word;
+  std::memcpy(&word, table_.get() + (bit >> 3), sizeof(word));
+  const uint64_t mask = ((uint64_t{1} << fingerprint_bits_) - 1) << (bit & 7);
+  word = (word & ~mask) | (uint64_t{fingerprint} << (bit & 7));
+  std::memcpy(table_.get() + (bit >> 3), &word, sizeof(word));
+}
+
+int CuckooFilter::CopiesInBucket(uint64_t bucket, uint32_t fingerprint) const {
+  unsigned __int128 slots = LoadBucket(bucket);
+  const uint64_t mask = (uint64_t{1} << fingerprint_bits_) - 1;
+  int copies = 0;
+  for (uint64_t i = 0; i < kSlotsPerBucket; ++i) {
+    copies += (static_cast<uint64_t>(slots) & mask) == fingerprint ? 1 : 0;
+    slots >>= fingerprint_bits_;
+  }
+  return copies;
+}
+
+bool CuckooFilter::ReplaceInBucket(uint64_t bucket, uint32_t from, uint32_t to) {
+  for (uint64_t slot = 0; slot < kSlotsPerBucket; ++slot) {
+    if (LoadSlot(bucket, slot) != from) continue;
+    StoreSlot(bucket, slot, to);
+    return true;
+  }
+  return false;
+}
+
+bool CuckooFilter::PlaceWithoutMoving(const Entry& entry) {
+  return ReplaceInBucket(entry.bucket, 0, entry.fingerprint) ||
+         ReplaceInBucket(OtherBucket(entry), 0, entry.fingerprint);
+}
+
+bool CuckooFilter::IsSameKey(const Entry& a, const Entry& b) const {
+  return a.fingerprint == b.fingerprint && (a.bucket == b.bucket || a.bucket == OtherBucket(b));
+}
+
+absl::Status CuckooFilter::AddHash(uint64_t key_hash) { return AddEntry(EntryOf(key_hash)); }
+
+absl::Status CuckooFilter::AddEntry(const Entry& entry) {
+  if (PlaceWithoutMoving(entry)) {
+    ++num_keys_;
+    return absl::OkStatus();
+  }
+  const uint64_t other = OtherBucket(entry);
+  if (CopiesInBucket(entry.bucket, entry.fingerprint) + CopiesInBucket(other, entry.fingerprint) ==
+      static_cast<int>(2 * kSlotsPerBucket)) {
+    return absl::ResourceExhaustedError("CuckooFilter: too many copies of one key");
+  }
+  if (homeless_.has_value()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("CuckooFilter: full with ", num_keys_, " keys; it was made for ", capacity_));
+  }
+  ++num_keys_;
+  Entry moving = {entry.fingerprint, (random_ >> 63) != 0 ? entry.bucket : other};
+  for (int i = 0; i < kMostMoves; ++i) {
+    random_ = random_ * 6364136223846793005 + 1442695040888963407;
+    const uint64_t slot = random_ >> 62;
+    const uint32_t displaced = LoadSlot(moving.bucket, slot);
+    StoreSlot(moving.bucket, slot, moving.fingerprint);
+    moving = {displaced, OtherBucket({displaced, moving.bucket})};
+    if (ReplaceInBucket(moving.bucket, 0, moving.fingerprint)) return absl::OkStatus();
+  }
+  homeless_ = moving;
+  return absl::OkStatus();
+}
+
+bool CuckooFilter::RemoveHash(uint64_t key_hash) {
+  const Entry entry = EntryOf(key_hash);
+  const bool was_homeless = homeless_.has_value() && IsSameKey(*homeless_, entry);
+  if (was_homeless) {
+    homeless_.reset();
+  } else if (!ReplaceInBucket(entry.bucket, entry.fingerprint, 0) &&
+             !ReplaceInBucket(OtherBucket(entry), entry.fingerprint, 0)) {
+    return false;
+  }
+  --num_keys_;
+  HouseHomeless();
+  return true;
+}
+
+void CuckooFilter::HouseHomeless() {
+  if (!homeless_.has_value()) return;
+  const Entry entry = *homeless_;
+  homeless_.reset();
+  --num_keys_;
+  if (AddEntry(entry).ok()) return;
+  homeless_ = entry;
+  ++num_keys_;
+}
+
+bool CuckooFilter::ContainsHash(uint64_t key_hash) const {
+  const Entry entry = EntryOf(key_hash);
+  return CopiesInBucket(entry.bucket, entry.fingerprint) +
+                 CopiesInBucket(OtherBucket(entry), entry.fingerprint) !=
+             0 ||
+         (homeless_.has_value() && IsSameKey(*homeless_, entry));
+}
+
+void CuckooFilter::Clear() {
+  std::fill_n(table_.get(), TableBytes(num_buckets_, fingerprint_bits_), uint8_t{0});
+  num_keys_ = 0;
+  homeless_.reset();
+}
+
+double CuckooFilter::ExpectedFpr() const {
+  const double num_fingerprints = std::exp2(fingerprint_bits_) - 1;
+  // expm1 and log1p keep the digits of small rates.
+  // The two buckets of one in num_buckets_ keys are the same one.
+  const double slots_compared = 8 - 4 / static_cast<double>(num_buckets_);
+  return -std::expm1(slots_compared * load() * std::log1p(-1 / num_fingerprints));
+}
+
+absl::Status CuckooFilter::Union(const CuckooFilter& other) {
+  if (&other == this) {
+    return absl::InvalidArgumentError("CuckooFilter: a filter cannot be united with itself");
+  }
+  if (num_buckets_ != other.num_buckets_ || fingerprint_bits_ != other.fingerprint_bits_ ||
+      hash_seed_ != other.hash_seed_) {
+    return absl::InvalidArgumentError(
+        "CuckooFilter: only filters of the same capacity, rate and hash seed can be united");
+  }
+  absl::StatusOr<std::unique_ptr<uint8_t[]>> table = AllocateTable(num_buckets_, fingerprint_bits_);
+  if (!table.ok()) return table.status();
+  CuckooFilter united(*std::move(table), num_buckets_, fingerprint_bits_, capacity_, fpr_,
+                      hash_seed_);
+  std::memcpy(united.table_.get(), table_.get(), TableBytes(num_buckets_, fingerprint_bits_));
+  united.num_keys_ = num_keys_;
+  united.homeless_ = homeless_;
+  united.random_ = random_;
+  absl::Status status;
+  for (uint64_t bucket = 0; bucket < num_buckets_ && status.ok(); ++bucket) {
+    for (uint64_t slot = 0; slot < kSlotsPerBucket && status.ok(); ++slot) {
+      const uint32_t fingerprint = other.LoadSlot(bucket, slot);
+      if (fingerprint != 0) status = united.AddEntry({fingerprint, bucket});
+    }
+  }
+  if (status.ok() && other.homeless_.has_value()) status = united.AddEntry(*other.homeless_);
+  if (status.ok()) *this = std::move(united);
+  return status;
+}
+
+uint64_t CuckooFilter::memory_bytes() const {
+  return TableBytes(num_buckets_, fingerprint_bits_) + kSlackBytes;
+}
+
+std::string CuckooFilter::Serialize() const {
+  internal::SavedHeader header;
+  header.kind = SavedFilterKind::kCuckoo;
+  header.parameter = static_cast<uint8_t>(fingerprint_bits_);
+  header.option = homeless_.has_value() ? 1 : 0;
+  header.hash_seed = hash_seed_;
+  header.capacity = capacity_;
+  header.fpr = fpr_;
+  header.num_slots = num_buckets_;
+  header.num_keys = num_keys_;
+  if (homeless_.has_value()) {
+    header.detail[0] = homeless_->fingerprint;
+    header.detail[1] = homeless_->bucket;
+  }
+  header.detail[2] = random_;
+  const uint64_t bytes = TableBytes(num_buckets_, fingerprint_bits_);
+  internal::SavedFilterWriter writer(header, bytes);
+  writer.Append(std::string_view(reinterpret_cast<const char*>(table_.get()), bytes));
+  return std::move(writer).Finish();
+}
+
+absl::StatusOr<CuckooFilter> CuckooFilter::Deserialize(std::string_view bytes) {
+  const absl::StatusOr<internal::SavedFilter> saved =
+      internal::ParseSavedFilter(bytes, SavedFilterKind::kCuckoo);
+  if (!saved.ok()) return saved.status();
+  const internal::SavedHeader& header = saved->header;
+  const int fingerprint_bits = header.parameter;
+  // A bucket takes at least two bytes; the first comparison keeps the second's product from
+  // wrapping.
+  if (fingerprint_bits < kLeastFingerprintBits || fingerprint_bits > kMostFingerprintBits ||
+      header.num_slots == 0 || header.num_slots > saved->payload.size() ||
+      TableBytes(header.num_slots, fingerprint_bits) != saved->payload.size() ||
+      header.option > 1 ||
+      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, kLeastFpr).ok()) {
+    return internal::InconsistentFields(*saved);
+  }
+  absl::StatusOr<std::unique_ptr<uint8_t[]>> table =
+      AllocateTable(header.num_slots, fingerprint_bits);
+  if (!table.ok()) return table.status();
+  std::memcpy(table->get(), saved->payload.data(), saved->payload.size());
+  CuckooFilter filter(*std::move(table), header.num_slots, fingerprint_bits, header.capacity,
+                      header.fpr, header.hash_seed);
+  if (header.option == 1) {
+    if (header.detail[0] == 0 || header.detail[0] >> fingerprint_bits != 0 ||
+        header.detail[1] >= header.num_slots) {
+      return internal::InconsistentFields(*saved);
+    }
+    filter.homeless_ = Entry{static_cast<uint32_t>(header.detail[0]), header.detail[1]};
+  }
+  filter.random_ = header.detail[2];
+  // Counted, not believed.
+  filter.num_keys_ = header.option;
+  for (uint64_t bucket = 0; bucket < header.num_slots; ++bucket) {
+    filter.num_keys_ += kSlotsPerBucket - static_cast<uint64_t>(filter.CopiesInBucket(bucket, 0));
+  }
+  if (filter.num_keys_ != header.num_keys) return internal::InconsistentFields(*saved);
+  return filter;
+}
+
+}  // namespace winnow::filter

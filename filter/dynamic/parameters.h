@@ -1,0 +1,44 @@
+// What the application filters accept, and the shape that a Bloom filter takes for it.
+
+#ifndef WINNOW_FILTER_DYNAMIC_PARAMETERS_H_
+#define WINNOW_FILTER_DYNAMIC_PARAMETERS_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace winnow::filter::internal {
+
+// No filter is larger: far beyond today's memories, and small enough that no size in bits wraps.
+inline constexpr uint64_t kMostFilterBytes = uint64_t{1} << 42;
+inline constexpr uint64_t kMostCapacity = uint64_t{1} << 40;
+
+// ResourceExhausted for `count` elements of `bytes_each`.
+absl::Status OutOfMemory(uint64_t count, uint64_t bytes_each);
+
+// InvalidArgument, naming `filter_name`, the value and the range, unless 1 <= capacity <= 2^40 and
+// least_fpr <= fpr <= 0.5.
+absl::Status CheckCapacityAndFpr(std::string_view filter_name, uint64_t capacity, double fpr,
+                                 double least_fpr);
+
+struct BloomShape {
+  uint64_t num_bits;  // a multiple of 64
+  int num_probes;     // 1 to kMostBloomProbes
+};
+inline constexpr int kMostBloomProbes = 64;
+inline constexpr double kLeastBloomFpr = 1e-12;
+
+// The smallest shape, within a thousandth, whose BloomFpr for `capacity` keys is at most `fpr`.
+// ResourceExhausted beyond kMostFilterBytes.
+absl::StatusOr<BloomShape> ChooseBloomShape(uint64_t capacity, double fpr);
+
+// The number of keys of `num_probes` bits each that leave `ones` of `num_bits` set, most likely
+// (Swamidass and Baldi, J. Chem. Inf. Model. 2007). A full filter counts as one with half a bit
+// left, since that many keys or more fill it.
+double EstimateKeys(double num_bits, double ones, int num_probes);
+
+}  // namespace winnow::filter::internal
+
+#endif  // WINNOW_FILTER_DYNAMIC_PARAMETERS_H_

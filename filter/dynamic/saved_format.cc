@@ -1,0 +1,181 @@
+#include "filter/dynamic/saved_format.h"
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "winnow/filter/hash.h"
+
+namespace winnow::filter {
+namespace internal {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "fields and payloads are little-endian and read in place");
+
+constexpr std::string_view kMagic("WNWSAVED", 8);
+constexpr uint8_t kVersion = 1;
+
+// Offsets; bytes not named are zero.
+constexpr uint64_t kChecksumAt = 8;  // covers all later bytes
+constexpr uint64_t kVersionAt = 16;
+constexpr uint64_t kKindAt = 17;
+constexpr uint64_t kParameterAt = 18;
+constexpr uint64_t kOptionAt = 19;
+constexpr uint64_t kNumLayersAt = 20;
+constexpr uint64_t kLengthAt = 24;
+constexpr uint64_t kHashSeedAt = 32;
+constexpr uint64_t kCapacityAt = 40;
+constexpr uint64_t kFprAt = 48;
+constexpr uint64_t kNumSlotsAt = 56;
+constexpr uint64_t kNumKeysAt = 64;
+constexpr uint64_t kDetailAt = 72;  // three of 8 bytes
+constexpr uint64_t kReservedAt = 96;
+
+template <typename T>
+T Load(std::string_view bytes, uint64_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof(value));
+  return value;
+}
+
+template <typename T>
+void Store(T value, uint64_t offset, std::string* bytes) {
+  std::memcpy(bytes->data() + offset, &value, sizeof(value));
+}
+
+absl::Status Damaged(std::string_view what) {
+  return absl::DataLossError(absl::StrCat("saved filter: ", std::string(what)));
+}
+
+}  // namespace
+
+SavedFilterWriter::SavedFilterWriter(const SavedHeader& header, uint64_t payload_bytes) {
+  bytes_.reserve(kSavedHeaderBytes + payload_bytes);
+  bytes_.append(kMagic);
+  bytes_.resize(kSavedHeaderBytes, '\0');
+  Store(kVersion, kVersionAt, &bytes_);
+  Store(static_cast<uint8_t>(header.kind), kKindAt, &bytes_);
+  Store(header.parameter, kParameterAt, &bytes_);
+  Store(header.option, kOptionAt, &bytes_);
+  Store(header.num_layers, kNumLayersAt, &bytes_);
+  Store(header.hash_seed, kHashSeedAt, &bytes_);
+  Store(header.capacity, kCapacityAt, &bytes_);
+  Store(header.fpr, kFprAt, &bytes_);
+  Store(header.num_slots, kNumSlotsAt, &bytes_);
+  Store(header.num_keys, kNumKeysAt, &bytes_);
+  for (uint64_t i = 0; i < 3; ++i) Store(header.detail[i], kDetailAt + i * 8, &bytes_);
+}
+
+void SavedFilterWriter::AppendWord(uint64_t word) {
+  bytes_.append(reinterpret_cast<const char*>(&word), sizeof(word));
+}
+
+std::string SavedFilterWriter::Finish() && {
+  Store<uint64_t>(bytes_.size(), kLengthAt, &bytes_);
+  Store(HashKey(std::string_view(bytes_).substr(kVersionAt), 0), kChecksumAt, &bytes_);
+  return std::move(bytes_);
+}
+
+absl::StatusOr<SavedFilter> ParseSavedFilter(std::string_view bytes) {
+  if (!LooksLikeSavedFilter(bytes)) return Damaged("does not begin with its magic bytes");
+  if (bytes.size() < kSavedHeaderBytes) {
+    return Damaged(
+        absl::StrCat(bytes.size(), " bytes are shorter than the header of ", kSavedHeaderBytes));
+  }
+  const int version = Load<uint8_t>(bytes, kVersionAt);
+  if (version != kVersion) {
+    return absl::UnimplementedError(absl::StrCat("saved filter: format version ", version,
+                                                 "; this program knows version ", int{kVersion}));
+  }
+  if (Load<uint64_t>(bytes, kLengthAt) != bytes.size()) {
+    return Damaged(absl::StrCat("has ", bytes.size(), " bytes, should have ",
+                                Load<uint64_t>(bytes, kLengthAt)));
+  }
+  const uint64_t stored = Load<uint64_t>(bytes, kChecksumAt);
+  const uint64_t computed = HashKey(bytes.substr(kVersionAt), 0);
+  if (stored != computed) {
+    return Damaged(
+        absl::StrCat("checksum 0x", absl::Hex(computed), ", expected 0x", absl::Hex(stored)));
+  }
+  const std::string_view reserved = bytes.substr(kReservedAt, kSavedHeaderBytes - kReservedAt);
+  if (reserved.find_first_not_of('\0') != std::string_view::npos) {
+    return Damaged("reserved bytes in use");
+  }
+  SavedFilter saved;
+  saved.header.kind = static_cast<SavedFilterKind>(Load<uint8_t>(bytes, kKindAt));
+  saved.header.parameter = Load<uint8_t>(bytes, kParameterAt);
+  saved.header.option = Load<uint8_t>(bytes, kOptionAt);
+  saved.header.num_layers = Load<uint32_t>(bytes, kNumLayersAt);
+  saved.header.hash_seed = Load<uint64_t>(bytes, kHashSeedAt);
+  saved.header.capacity = Load<uint64_t>(bytes, kCapacityAt);
+  saved.header.fpr = Load<double>(bytes, kFprAt);
+  saved.header.num_slots = Load<uint64_t>(bytes, kNumSlotsAt);
+  saved.header.num_keys = Load<uint64_t>(bytes, kNumKeysAt);
+  for (uint64_t i = 0; i < 3; ++i) {
+    saved.header.detail[i] = Load<uint64_t>(bytes, kDetailAt + i * 8);
+  }
+  saved.payload = bytes.substr(kSavedHeaderBytes);
+  if (SavedFilterKindName(saved.header.kind) == "unknown") {
+    return absl::UnimplementedError(absl::StrCat("saved filter: kind ",
+                                                 int{Load<uint8_t>(bytes, kKindAt)},
+                                                 " is not known to this program"));
+  }
+  return saved;
+}
+
+absl::StatusOr<SavedFilter> ParseSavedFilter(std::string_view bytes, SavedFilterKind kind) {
+  absl::StatusOr<SavedFilter> saved = ParseSavedFilter(bytes);
+  if (saved.ok() && saved->header.kind != kind) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("saved filter: holds ", std::string(SavedFilterKindName(saved->header.kind)),
+                     ", not ", std::string(SavedFilterKindName(kind))));
+  }
+  return saved;
+}
+
+absl::Status InconsistentFields(const SavedFilter& saved) {
+  return Damaged(absl::StrCat(
+      std::string(SavedFilterKindName(saved.header.kind)), " with parameter ",
+      int{saved.header.parameter}, ", option ", int{saved.header.option}, ", ",
+      saved.header.num_layers, " layers, ", saved.header.num_slots, " slots, capacity ",
+      saved.header.capacity, ", rate ", saved.header.fpr, ", ", saved.header.num_keys, " keys and ",
+      saved.payload.size(), " bytes: these do not go together"));
+}
+
+uint64_t PayloadWord(std::string_view payload, uint64_t i) {
+  return Load<uint64_t>(payload, i * sizeof(uint64_t));
+}
+
+}  // namespace internal
+
+std::string_view SavedFilterKindName(SavedFilterKind kind) {
+  switch (kind) {
+    case SavedFilterKind::kBloom:
+      return "bloom";
+    case SavedFilterKind::kBlockedBloom:
+      return "blocked_bloom";
+    case SavedFilterKind::kCountingBloom:
+      return "counting_bloom";
+    case SavedFilterKind::kScalableBloom:
+      return "scalable_bloom";
+    case SavedFilterKind::kCuckoo:
+      return "cuckoo";
+    case SavedFilterKind::kGuavaBloom:
+      return "guava_bloom";
+  }
+  return "unknown";
+}
+
+bool LooksLikeSavedFilter(std::string_view bytes) {
+  return bytes.substr(0, internal::kMagic.size()) == internal::kMagic;
+}
+
+absl::StatusOr<SavedFilterKind> KindOfSavedFilter(std::string_view bytes) {
+  const absl::StatusOr<internal::SavedFilter> saved = internal::ParseSavedFilter(bytes);
+  if (!saved.ok()) return saved.status();
+  return saved->header.kind;
+}
+
+}  // namespace winnow::filter

@@ -1,0 +1,100 @@
+// Growth and the promised rate of the scalable Bloom filter.
+
+#include "winnow/filter/scalable_bloom_filter.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "application_filters.h"
+
+namespace winnow::filter {
+namespace {
+
+ScalableBloomFilter MakeScalable(const ScalableBloomOptions& options) {
+  absl::StatusOr<ScalableBloomFilter> filter = ScalableBloomFilter::Create(options);
+  EXPECT_TRUE(filter.ok()) << filter.status();
+  return *std::move(filter);
+}
+
+TEST(ScalableBloomFilterTest, HundredTimesTheFirstCapacityKeepsThePromise) {
+  for (const double tightening : {0.5, 0.8, 0.9}) {
+    for (const double growth : {2.0, 4.0}) {
+      for (const double fpr : {0.05, 0.01, 0.001}) {
+        ScalableBloomOptions options;
+        options.fpr = fpr;
+        options.growth = growth;
+        options.tightening = tightening;
+        ScalableBloomFilter filter = MakeScalable(options);
+        const uint64_t keys = 100 * options.first_capacity;
+        for (uint64_t i = 0; i < keys; ++i) ASSERT_TRUE(filter.AddHash(MemberHash(1, i)).ok());
+        ASSERT_EQ(CountContained(filter, MemberHashes(1, keys)), keys);
+        constexpr double kProbes = 200'000;
+        const double measured =
+            static_cast<double>(CountAbsentContained(filter, 1, 200'000)) / kProbes;
+        EXPECT_LE(measured, fpr + 3.29 * std::sqrt(fpr / kProbes));
+        EXPECT_LE(filter.ExpectedFpr(), fpr);
+        EXPECT_GE(filter.num_layers(), 3u);
+        // False positives among the added keys are not stored: within the rate all are counted.
+        EXPECT_NEAR(static_cast<double>(filter.ApproximateCount()), static_cast<double>(keys),
+                    (0.01 + fpr) * static_cast<double>(keys));
+      }
+    }
+  }
+}
+
+TEST(ScalableBloomFilterTest, LayersGrowAndTighten) {
+  ScalableBloomOptions options;
+  options.first_capacity = 100;
+  options.fpr = 0.01;
+  ScalableBloomFilter filter = MakeScalable(options);
+  for (uint64_t i = 0; i < 10'000; ++i) ASSERT_TRUE(filter.AddHash(MemberHash(2, i)).ok());
+  ASSERT_EQ(filter.num_layers(), 7u);
+  for (size_t i = 0; i < filter.num_layers(); ++i) {
+    EXPECT_GE(filter.layer(i).capacity(), 100u << i);
+    EXPECT_LE(filter.layer(i).capacity(), (100u << i) * 1.13);
+    EXPECT_DOUBLE_EQ(filter.layer(i).fpr(), 0.005 / static_cast<double>(1 << i));
+  }
+  // One more probe for each halving of the rate, whole numbers apart.
+  EXPECT_NEAR(filter.layer(6).num_probes(), filter.layer(0).num_probes() + 6, 1);
+}
+
+TEST(ScalableBloomFilterTest, RepetitionsTakeNoRoom) {
+  ScalableBloomFilter filter = MakeFilter<ScalableBloomFilter>(100, 0.01);
+  for (int round = 0; round < 100; ++round) {
+    for (uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(filter.AddHash(MemberHash(3, i)).ok());
+  }
+  EXPECT_EQ(filter.num_layers(), 1u);
+}
+
+TEST(ScalableBloomFilterTest, GrowsOnAfterItWasSavedAndLoaded) {
+  ScalableBloomFilter grown = MakeFilter<ScalableBloomFilter>(100, 0.01);
+  ScalableBloomFilter reloaded = MakeFilter<ScalableBloomFilter>(100, 0.01);
+  for (uint64_t i = 0; i < 5000; ++i) {
+    ASSERT_TRUE(grown.AddHash(MemberHash(4, i)).ok());
+    ASSERT_TRUE(reloaded.AddHash(MemberHash(4, i)).ok());
+    if (i % 97 == 0) reloaded = *ScalableBloomFilter::Deserialize(reloaded.Serialize());
+  }
+  EXPECT_EQ(grown.Serialize(), reloaded.Serialize());
+}
+
+TEST(ScalableBloomFilterTest, OptionsOutsideTheirRangesAreNamed) {
+  const auto refusal = [](auto change) {
+    ScalableBloomOptions options;
+    change(&options);
+    return std::string(ScalableBloomFilter::Create(options).status().message());
+  };
+  EXPECT_EQ(refusal([](auto* options) { options->growth = 1.9; }),
+            "ScalableBloomFilter: growth must be from 2 to 16, got 1.9");
+  EXPECT_EQ(refusal([](auto* options) { options->growth = 17; }),
+            "ScalableBloomFilter: growth must be from 2 to 16, got 17");
+  EXPECT_EQ(refusal([](auto* options) { options->tightening = 0.95; }),
+            "ScalableBloomFilter: tightening must be from 0.1 to 0.9, got 0.95");
+  EXPECT_EQ(refusal([](auto* options) { options->tightening = std::nan(""); }),
+            "ScalableBloomFilter: tightening must be from 0.1 to 0.9, got nan");
+  EXPECT_EQ(refusal([](auto* options) { options->fpr = 0.6; }),
+            "ScalableBloomFilter: false-positive rate must be from 1e-09 to 0.5, got 0.6");
+}
+
+}  // namespace
+}  // namespace winnow::filter
