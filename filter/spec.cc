@@ -122,6 +122,11 @@ absl::Status CheckFpr(std::string_view text, FilterKind kind, double fpr) {
 
 absl::Status CheckWords(std::string_view text, const FilterSpec& spec) {
   if (spec.words.empty()) return absl::OkStatus();
+  if (spec.kind == FilterKind::kBloom && spec.words.front().rfind("murmur128_mitz_", 0) == 0) {
+    return BadSpec(text, absl::StrCat("filters for the exchange with Java hash whole keys in their "
+                                      "own way and cannot stand in an SSTable; without '",
+                                      absl::CHexEscape(spec.words.front()), "' this can"));
+  }
   return BadSpec(text,
                  absl::StrCat(std::string(KindName(spec.kind)), " takes no further word, got '",
                               absl::CHexEscape(spec.words.front()), "'"));

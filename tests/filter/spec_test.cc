@@ -93,6 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"filter=bloom:10", "there is no '=' in a filter spec"},
         BadSpec{"bloom=10", "write kind:amount"}, BadSpec{"none:10", "none takes no amount"},
         BadSpec{"bloom:10:fast", "bloom takes no further word, got 'fast'"},
+        BadSpec{"bloom:1%:murmur128_mitz_64", "cannot stand in an SSTable"},
+        BadSpec{"cuckoo:1%:murmur128_mitz_64", "takes no further word"},
         BadSpec{"bloom:10:", "takes no further word"}, BadSpec{"ribon:10", "unknown kind"}));
 
 TEST(SpecTest, ControlCharactersAreEscapedInErrors) {

@@ -11,6 +11,8 @@ readonly build_packages=(
 readonly lint_packages=(clang clang-format universal-ctags)
 readonly tidy_packages=(clang-tidy)
 readonly fuzz_packages=(clang libclang-rt-dev llvm)
+# Where there is a JDK, filters are exchanged with the Java library whose format we write.
+readonly java_packages=(libguava-java)
 
 # missing_packages NAME…: those that are not installed, one a line.
 missing_packages() {

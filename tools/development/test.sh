@@ -55,7 +55,9 @@ test_main() {
     test_stages_of_ci
     return
   fi
-  need_packages "${build_packages[@]}"
+  local packages=("${build_packages[@]}")
+  command -v javac >/dev/null && packages+=("${java_packages[@]}")
+  need_packages "${packages[@]}"
   configure "$preset" -DWINNOW_WERROR=ON
   build_targets "$preset"
   run_ctest "$preset" ${ctest_arguments[@]+"${ctest_arguments[@]}"} || fail "tests failed"

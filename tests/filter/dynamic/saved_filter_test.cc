@@ -167,7 +167,8 @@ TEST(SavedFormatDocumentTest, ItsExampleIsRebuilt) {
     if (line.rfind("```", 0) == 0) {
       inside = line == "```hexdump";
     } else if (inside) {
-      if (line.size() > 6) dump += line.substr(6, 47) + "\n";
+      // "0000  00 11 22  what it means"
+      if (line.size() > 6) dump += line.substr(6, line.find("  ", 6) - 6) + "\n";
     }
   }
   EXPECT_EQ(dump, HexDump(filter.Serialize()));
