@@ -61,6 +61,7 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
   }
   FamilyRecord& record = versions_.families()[id];
   record.comparator = options.comparator;
+  record.filter_policy = options.filter_policy;
   record.version = std::make_shared<const Version>(InternalKeyComparator(options.comparator),
                                                    std::array<Version::Files, kNumLevels>());
   auto family = std::make_unique<ColumnFamilyState>(record, options, versions_.hash_seed());

@@ -71,6 +71,7 @@ TableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   builder.filter_spec = filter_spec_;
   builder.filter_key = filter_key_;
   builder.hash_seed = hash_seed_;
+  builder.filter_policy = options_.filter_policy;
   builder.block_bytes = options_.block_bytes;
   builder.restart_interval = options_.block_restart_interval;
   builder.compression = CompressionFor(level);

@@ -79,6 +79,8 @@ class DBImpl final : public DB {
 
   // properties.cc
   absl::StatusOr<std::string> GetProperty(ColumnFamily* family, std::string_view name) override;
+  absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(
+      ColumnFamily* family, std::span<const KeyRange> ranges) override;
   Statistics GetStatistics() override;
   std::vector<std::string> Verify() override;
 

@@ -147,11 +147,15 @@ absl::Status DBImpl::OpenFiles() {
       const Comparator* given = OptionsForFamily(family).comparator;
       return given->Name() == comparator_name ? given : nullptr;
     };
-    WINNOW_RETURN_IF_ERROR(versions_.Recover(comparator_for));
+    const auto filter_policy_for = [this](std::string_view family) {
+      return OptionsForFamily(family).filter_policy;
+    };
+    WINNOW_RETURN_IF_ERROR(versions_.Recover(comparator_for, filter_policy_for));
   } else {
     const bool can_filter = options_.comparator->EqualKeysHaveEqualBytes();
     versions_.CreateNew(options_.comparator->Name(), options_.comparator,
                         can_filter ? kDefaultFilter : "none", kDefaultFilterKey);
+    versions_.families()[0].filter_policy = options_.filter_policy;
   }
   for (const auto& [id, record] : versions_.families()) {
     WINNOW_RETURN_IF_ERROR(AddFamily(record, OptionsForFamily(record.name)));

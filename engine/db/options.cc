@@ -10,6 +10,7 @@
 #include "engine/base/status.h"
 #include "engine/db/column_family_state.h"
 #include "engine/db/option_checks.h"
+#include "winnow/filter_policy.h"
 
 namespace winnow {
 
@@ -209,6 +210,13 @@ absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
   }
   const size_t name_bytes = options.comparator->Name().size();
   check.Range<uint64_t>("comparator's name, bytes", name_bytes, 1, 255);
+  if (options.filter_policy != nullptr) {
+    const std::string_view policy_name = options.filter_policy->Name();
+    check.Range<uint64_t>("filter_policy's name, bytes", policy_name.size(), 1, 255);
+    if (policy_name.starts_with("winnow.")) {
+      check.Fail("filter_policy", "names that start with 'winnow.' are reserved");
+    }
+  }
   check.Range<uint64_t>("compression_per_level, entries", options.compression_per_level.size(), 0,
                         static_cast<uint64_t>(kNumLevels));
   check.Range("zstd_level", options.zstd_level, 1, 22);

@@ -84,7 +84,9 @@ Statistics DBImpl::GetStatistics() {
     FilterStatistics& row = statistics.filters.emplace_back();
     row.column_family = family->second.name;
     row.level = key.level;
-    row.kind = std::string(filter::KindName(static_cast<filter::FilterKind>(key.kind)));
+    row.kind = key.kind == kPolicyFilterKindIndex
+                   ? "policy"
+                   : std::string(filter::KindName(static_cast<filter::FilterKind>(key.kind)));
     row.call = key.call;
     row.rejected = counts.rejected;
     row.true_positive = counts.true_positive;
@@ -204,6 +206,20 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
   std::string number = NumberProperty(own, name, &known);
   if (known) return number;
   return absl::NotFoundError(absl::StrCat("there is no property '", ToAbsl(name), "'"));
+}
+
+absl::StatusOr<std::vector<uint64_t>> DBImpl::GetApproximateSizes(
+    ColumnFamily* family, std::span<const KeyRange> ranges) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+  const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
+  std::vector<uint64_t> sizes;
+  sizes.reserve(ranges.size());
+  for (const KeyRange& range : ranges) {
+    const uint64_t begin = view->version->ApproximateBytesBefore(range.begin);
+    const uint64_t end = view->version->ApproximateBytesBefore(range.end);
+    sizes.push_back(end > begin ? end - begin : 0);
+  }
+  return sizes;
 }
 
 std::vector<std::string> DBImpl::Verify() {

@@ -19,7 +19,10 @@ struct FilterOfFile {
 FilterOfFile FilterOf(const TableFile& file) {
   if (file.reader() == nullptr) return {};
   const TableProperties& properties = file.reader()->properties();
-  return {properties.filter_spec, properties.filter_key, properties.filter_bytes};
+  const std::string spec = properties.filter_policy.empty()
+                               ? properties.filter_spec
+                               : absl::StrCat("policy ", properties.filter_policy);
+  return {spec, properties.filter_key, properties.filter_bytes};
 }
 
 void ForEachFile(const Version& version,

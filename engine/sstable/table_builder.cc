@@ -11,6 +11,7 @@
 #include "engine/sstable/data_block_builder.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
+#include "engine/sstable/policy_filter.h"
 #include "winnow/filter/builder.h"
 #include "winnow/filter/hash.h"
 
@@ -75,8 +76,9 @@ struct TableBuilder::State {
   size_t shared_with_last = 0;     // user key bytes
   std::string first_key;
   IndexBuilder index;
-  std::unique_ptr<filter::FilterBuilder> filter;  // null: no filter
-  std::string last_filter_key;                    // meaningful if has_last_filter_key
+  std::unique_ptr<filter::FilterBuilder> filter;       // null: no filter
+  std::unique_ptr<PolicyFilterBuilder> policy_filter;  // null: no policy
+  std::string last_filter_key;                         // meaningful if has_last_filter_key
   bool has_last_filter_key = false;
   TableProperties properties;
   std::string contents_buffer;
@@ -84,6 +86,13 @@ struct TableBuilder::State {
 };
 
 void TableBuilder::State::StartFilter() {
+  if (options.filter_policy != nullptr) {
+    policy_filter = std::make_unique<PolicyFilterBuilder>(options.filter_policy);
+    options.filter_spec = filter::FilterSpec();
+    options.filter_key = filter::FilterKeyExtractor();
+    properties.filter_policy = std::string(options.filter_policy->Name());
+    return;
+  }
   if (options.filter_spec.kind == filter::FilterKind::kNone) return;
   auto created = filter::FilterBuilder::Create(options.filter_spec, options.hash_seed);
   if (created.ok()) {
@@ -128,7 +137,9 @@ absl::Status TableBuilder::State::CheckEntry(std::string_view internal_key,
 }
 
 void TableBuilder::State::AddToFilter(std::string_view user_key, bool same_user_key) {
-  if (filter == nullptr || same_user_key) return;
+  if (same_user_key) return;
+  if (policy_filter != nullptr) policy_filter->Add(user_key);
+  if (filter == nullptr) return;
   const std::string_view filter_key = options.filter_key.FilterKey(user_key);
   if (!options.filter_key.is_whole_key()) {
     if (has_last_filter_key && filter_key == last_filter_key) return;
@@ -206,6 +217,15 @@ absl::Status TableBuilder::State::CutDataBlock() {
 
 absl::Status TableBuilder::State::WriteFilter(TableSummary* summary, BlockHandle* handle) {
   summary->filter_kind = std::string(filter::KindName(filter::FilterKind::kNone));
+  if (policy_filter != nullptr) {
+    summary->filter_kind = "policy";
+    properties.num_filter_keys = policy_filter->num_keys();
+    const std::string block = policy_filter->Finish();
+    policy_filter.reset();
+    properties.filter_bytes = block.size();
+    if (block.empty()) return absl::OkStatus();
+    return WriteBlock(Compression::kNone, block, handle);
+  }
   if (filter == nullptr) return absl::OkStatus();
   const filter::BuiltFilter built = filter->Finish();
   filter.reset();
@@ -348,7 +368,8 @@ uint64_t TableBuilder::file_bytes_estimate() const {
 
 size_t TableBuilder::memory_bytes() const {
   return state_->index.memory_bytes() +
-         (state_->filter == nullptr ? 0 : state_->filter->memory_bytes());
+         (state_->filter == nullptr ? 0 : state_->filter->memory_bytes()) +
+         (state_->policy_filter == nullptr ? 0 : state_->policy_filter->memory_bytes());
 }
 
 }  // namespace winnow

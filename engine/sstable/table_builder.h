@@ -16,6 +16,7 @@
 #include "winnow/file_system.h"
 #include "winnow/filter/filter_key.h"
 #include "winnow/filter/spec.h"
+#include "winnow/filter_policy.h"
 
 namespace winnow {
 
@@ -25,6 +26,8 @@ struct TableBuilderOptions {
   filter::FilterSpec filter_spec;
   filter::FilterKeyExtractor filter_key;
   uint64_t hash_seed = 0;
+  // Makes the filter from whole keys in place of the two fields above; null: they hold.
+  const FilterPolicy* filter_policy = nullptr;
 
   // A data block is cut once it holds this many bytes before compression; up to 16 MiB. One entry
   // larger than that gets a block of its own.

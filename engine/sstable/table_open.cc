@@ -91,6 +91,8 @@ void TableReader::ReadFilter() {
   const auto unusable = [this](filter::FilterStateCode code, std::string reason) {
     filter_ = filter::FilterReader();
     filter_memory_ = AlignedMemory();
+    filter_policy_ = nullptr;
+    policy_filter_ = std::string_view();
     filter_state_.code = code;
     filter_state_.reason = absl::StrCat(file_.path(), ": at offset ", footer_.filter.offset,
                                         ": filter block: ", reason);
@@ -104,6 +106,12 @@ void TableReader::ReadFilter() {
   }
   filter_key_ = *filter_key;
   if (!footer_.filter.exists() || !options_.load_filter) return;
+  const bool made_by_policy = !properties_.filter_policy.empty();
+  // A policy that nobody has is not damage: every key may be there.
+  if (made_by_policy && (options_.filter_policy == nullptr ||
+                         options_.filter_policy->Name() != properties_.filter_policy)) {
+    return;
+  }
 
   const size_t stored_bytes = footer_.filter.size + kBlockTrailerBytes;
   filter_memory_ = AlignedMemory(stored_bytes);
@@ -123,8 +131,13 @@ void TableReader::ReadFilter() {
     return unusable(filter::FilterStateCode::kDamaged,
                     status.ok() ? "is compressed" : std::string(status.message()));
   }
-  filter_ = filter::FilterReader::Open(std::string_view(filter_memory_.data(), footer_.filter.size),
-                                       &filter_state_);
+  const std::string_view contents(filter_memory_.data(), footer_.filter.size);
+  if (made_by_policy) {
+    filter_policy_ = options_.filter_policy;
+    policy_filter_ = contents;
+    return;
+  }
+  filter_ = filter::FilterReader::Open(contents, &filter_state_);
   if (filter_state_.code != filter::FilterStateCode::kOk) {
     return unusable(filter_state_.code, filter_state_.reason);
   }

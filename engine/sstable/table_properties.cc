@@ -19,6 +19,7 @@ struct Field {
   std::function<std::string(const TableProperties&)> get;
   std::function<bool(TableProperties*, std::string_view)> set;
   std::function<std::string(const TableProperties&)> show;
+  bool written_if_empty = true;
 };
 
 std::string Fixed64(uint64_t value) {
@@ -62,6 +63,11 @@ Field Text(std::string_view name, std::string TableProperties::*member, bool req
           [member](const TableProperties& p) { return absl::CHexEscape(p.*member); }};
 }
 
+Field WithoutEmpty(Field field) {
+  field.written_if_empty = false;
+  return field;
+}
+
 const std::vector<Field>& Fields() {
   using P = TableProperties;
   static const auto* const fields = new std::vector<Field>{
@@ -81,6 +87,7 @@ const std::vector<Field>& Fields() {
       Number("largest_sequence", &P::largest_sequence),
       Text("filter_spec", &P::filter_spec, /*required=*/true),
       Text("filter_key", &P::filter_key, /*required=*/true),
+      WithoutEmpty(Text("filter_policy", &P::filter_policy)),
       Number("hash_seed", &P::hash_seed, /*required=*/true),
       Number("num_filter_keys", &P::num_filter_keys),
       Number("filter_bytes", &P::filter_bytes),
@@ -101,8 +108,10 @@ const std::vector<Field>& Fields() {
 std::string TableProperties::Encode() const {
   std::string out;
   for (const Field& field : Fields()) {
+    const std::string value = field.get(*this);
+    if (value.empty() && !field.written_if_empty) continue;
     PutLengthPrefixed(&out, field.name);
-    PutLengthPrefixed(&out, field.get(*this));
+    PutLengthPrefixed(&out, value);
   }
   return out;
 }
@@ -136,7 +145,9 @@ absl::StatusOr<TableProperties> TableProperties::Decode(std::string_view block) 
 std::string TableProperties::DebugString() const {
   std::string out;
   for (const Field& field : Fields()) {
-    absl::StrAppend(&out, ToAbsl(field.name), ": ", field.show(*this), "\n");
+    const std::string shown = field.show(*this);
+    if (shown.empty() && !field.written_if_empty) continue;
+    absl::StrAppend(&out, ToAbsl(field.name), ": ", shown, "\n");
   }
   return out;
 }

@@ -28,6 +28,8 @@ struct TableProperties {
 
   std::string filter_spec;  // as asked for; the filter block says what was built
   std::string filter_key;   // FilterKeyExtractor::ToString()
+  // The name of the FilterPolicy that made the filter block; empty: Winnow made it.
+  std::string filter_policy;
   uint64_t hash_seed = 0;
   uint64_t num_filter_keys = 0;  // distinct
   uint64_t filter_bytes = 0;

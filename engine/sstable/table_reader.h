@@ -24,6 +24,7 @@
 #include "winnow/file_system.h"
 #include "winnow/filter/filter_key.h"
 #include "winnow/filter/reader.h"
+#include "winnow/filter_policy.h"
 
 namespace winnow {
 
@@ -35,6 +36,8 @@ struct TableReaderOptions {
   ShardedBlockCache* cache = nullptr;
   // TableSummary::file_id as the manifest recorded it; 0 accepts any.
   uint64_t expected_file_id = 0;
+  // Answers from the filters of tables that were written with a policy of its name; may be null.
+  const FilterPolicy* filter_policy = nullptr;
   // Keep the filter in memory. False: the reader answers "may contain".
   bool load_filter = true;
 };
@@ -102,11 +105,21 @@ class TableReader {
   TableReader(const TableReader&) = delete;
   TableReader& operator=(const TableReader&) = delete;
 
-  // The filter; answers "may contain" if there is none. Ask it with
+  // The filter; answers "may contain" if there is none, or if a policy made it. Ask it with
   // HashKey(filter_key().FilterKey(user_key), hash_seed()).
   const filter::FilterReader& filter() const { return filter_; }
-  // True if filter() can say no.
-  bool has_filter() const { return !filter_.always_true(); }
+  // True if MayContain can say no.
+  bool has_filter() const { return !filter_.always_true() || filter_policy_ != nullptr; }
+  // False only if the filter, whoever made it, shows that no entry of `user_key` is in the table.
+  // `filter_hash` is what filter() is asked with.
+  bool MayContain(uint64_t filter_hash, std::string_view user_key) const {
+    if (!filter_.MayContain(filter_hash)) return false;
+    if (filter_policy_ == nullptr) [[likely]]
+      return true;
+    return filter_policy_->KeyMayMatch(user_key, policy_filter_);
+  }
+  // True if MayContain asks a policy.
+  bool has_policy_filter() const { return filter_policy_ != nullptr; }
   // kOk also where the table was written without a filter.
   const filter::FilterState& filter_state() const { return filter_state_; }
   // How the table's filter keys were made, as the file records it.
@@ -191,6 +204,8 @@ class TableReader {
   filter::FilterReader filter_;
   filter::FilterState filter_state_;
   filter::FilterKeyExtractor filter_key_;
+  const FilterPolicy* filter_policy_ = nullptr;  // the one that made policy_filter_, if it is known
+  std::string_view policy_filter_;               // in filter_memory_
 };
 
 }  // namespace winnow

@@ -147,8 +147,10 @@ void TableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key,
     report("is not greater than the separator of the block before");
   }
   if (static_cast<uint8_t>(Type(key)) > kMaxKnownEntryType) report("unknown entry type");
-  if (table_.has_filter() && !table_.filter_.MayContain(filter::HashKey(
-                                 table_.filter_key_.FilterKey(UserKey(key)), table_.hash_seed()))) {
+  if (table_.has_filter() &&
+      !table_.MayContain(
+          filter::HashKey(table_.filter_key_.FilterKey(UserKey(key)), table_.hash_seed()),
+          UserKey(key))) {
     report("the filter denies it");
   }
   seen_.num_entries++;

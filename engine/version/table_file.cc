@@ -27,7 +27,8 @@ TableFile::TableFile(const TableStore& store, FileMetadata metadata)
       largest_prefix_(KeyPrefix64(largest_user_key_)) {}
 
 std::shared_ptr<TableFile> TableFile::Open(const TableStore& store, FileMetadata metadata,
-                                           const InternalKeyComparator& comparator) {
+                                           const InternalKeyComparator& comparator,
+                                           const FilterPolicy* filter_policy) {
   std::shared_ptr<TableFile> file(new TableFile(store, std::move(metadata)));
   const std::string path = TableFileName(store.directory, file->number());
   auto opened = store.file_system->OpenRandomAccess(path);
@@ -44,6 +45,7 @@ std::shared_ptr<TableFile> TableFile::Open(const TableStore& store, FileMetadata
   TableReaderOptions options;
   options.comparator = comparator;
   options.cache = store.cache;
+  options.filter_policy = filter_policy;
   options.expected_file_id = file->metadata_.file_id;
   auto reader = TableReader::Open(options, *std::move(opened), path);
   if (!reader.ok()) {
@@ -53,7 +55,9 @@ std::shared_ptr<TableFile> TableFile::Open(const TableStore& store, FileMetadata
   file->reader_ = *std::move(reader);
   file->filter_key_identity_ =
       FilterKeyIdentity(file->reader_->filter_key(), file->reader_->hash_seed());
-  file->filter_kind_index_ = static_cast<size_t>(file->reader_->filter().kind());
+  file->filter_kind_index_ = file->reader_->has_policy_filter()
+                                 ? kPolicyFilterKindIndex
+                                 : static_cast<size_t>(file->reader_->filter().kind());
   return file;
 }
 

@@ -21,6 +21,10 @@ struct TableStore {
   ShardedBlockCache* cache = nullptr;
 };
 
+// TableFile::filter_kind_index() of a file whose filter a user's policy made and answers from; the
+// other values are those of filter::FilterKind.
+inline constexpr size_t kPolicyFilterKindIndex = 7;
+
 // A number for each distinct (filter key extractor, hash seed): a look-up that was hashed for the
 // same number may ask the file's filter with its hash. Never 0. Thread-safe.
 uint32_t FilterKeyIdentity(const filter::FilterKeyExtractor& extractor, uint64_t hash_seed);
@@ -29,9 +33,10 @@ uint32_t FilterKeyIdentity(const filter::FilterKeyExtractor& extractor, uint64_t
 class TableFile {
  public:
   // Opens the reader. A file that cannot be opened is kept, with the reason: reads that need it
-  // fail, all others go on.
+  // fail, all others go on. `filter_policy` may be null.
   static std::shared_ptr<TableFile> Open(const TableStore& store, FileMetadata metadata,
-                                         const InternalKeyComparator& comparator);
+                                         const InternalKeyComparator& comparator,
+                                         const FilterPolicy* filter_policy = nullptr);
   // Removes the file from disk if it was marked obsolete.
   ~TableFile();
 

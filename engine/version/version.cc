@@ -30,6 +30,22 @@ uint64_t Version::total_bytes() const {
   return bytes;
 }
 
+uint64_t Version::ApproximateBytesBefore(std::string_view user_key) const {
+  const std::string internal_key = MakeInternalKey(user_key, kMaxSequenceNumber, kEntryTypeForSeek);
+  uint64_t bytes = 0;
+  for (const Files& level : levels_) {
+    for (const auto& file : level) {
+      if (comparator_.CompareUserKeys(file->largest_user_key(), user_key) < 0) {
+        bytes += file->metadata().file_bytes;
+      } else if (file->reader() != nullptr &&
+                 comparator_.CompareUserKeys(file->smallest_user_key(), user_key) < 0) {
+        bytes += file->reader()->ApproximateOffsetOf(internal_key);
+      }
+    }
+  }
+  return bytes;
+}
+
 int Version::deepest_level() const {
   for (int level = kNumLevels - 1; level >= 0; level--) {
     if (num_files(level) > 0) return level;

@@ -86,6 +86,8 @@ class Version {
   size_t num_files(int level) const { return files(level).size(); }
   uint64_t level_bytes(int level) const;
   uint64_t total_bytes() const;
+  // Roughly the bytes of files that hold keys smaller than `user_key`.
+  uint64_t ApproximateBytesBefore(std::string_view user_key) const;
   // The deepest level with files; -1 if there is none.
   int deepest_level() const;
   const InternalKeyComparator& comparator() const { return comparator_; }

@@ -99,7 +99,7 @@ absl::Status Version::AskFile(const Candidate& candidate, const LookupKey& key,
           ? nullptr
           : &context.filter_counters->by_level_and_kind[static_cast<size_t>(candidate.level)]
                                                        [file.filter_kind_index()];
-  if (!file.reader()->filter().MayContain(candidate.hash)) {
+  if (!file.reader()->MayContain(candidate.hash, key.user_key)) {
     if (counters != nullptr) counters->rejected.Increment();
     result->found = false;
     return absl::OkStatus();
@@ -138,7 +138,7 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
   while (walk.Next(&file, &level)) {
     if (!IsUsable(*file)) return true;
     const uint64_t hash = HashFor(*file, key);
-    if (!file->reader()->filter().MayContain(hash)) continue;
+    if (!file->reader()->MayContain(hash, key.user_key)) continue;
     if (context.refuted != nullptr &&
         context.refuted->Contains(file->number(), hash, key.user_key)) {
       continue;
@@ -213,9 +213,11 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
     }
     const TableReader& reader = *file->reader();
     step.file_name = reader.path();
-    step.filter = reader.properties().filter_spec;
+    step.filter = reader.properties().filter_policy.empty()
+                      ? reader.properties().filter_spec
+                      : absl::StrCat("policy ", reader.properties().filter_policy);
     if (reader.has_filter()) {
-      const bool maybe = reader.filter().MayContain(HashFor(*file, key));
+      const bool maybe = reader.MayContain(HashFor(*file, key), key.user_key);
       step.filter_answer =
           maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
       if (!maybe) continue;

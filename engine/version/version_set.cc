@@ -152,12 +152,14 @@ absl::Status VersionSet::ReadFamilies() {
   return ReadManifest(&files);
 }
 
-absl::Status VersionSet::Recover(const ComparatorFor& comparator_for) {
+absl::Status VersionSet::Recover(const ComparatorFor& comparator_for,
+                                 const FilterPolicyFor& filter_policy_for) {
   ListedFiles files;
   WINNOW_RETURN_IF_ERROR(ReadManifest(&files));
   for (auto& [id, family] : families_) {
     family.comparator = comparator_for(family.name, family.comparator_name);
     if (family.comparator == nullptr) continue;
+    if (filter_policy_for != nullptr) family.filter_policy = filter_policy_for(family.name);
     WINNOW_RETURN_IF_ERROR(OpenListedFiles(&family, files[id]));
   }
   return absl::OkStatus();
@@ -168,7 +170,8 @@ absl::Status VersionSet::OpenListedFiles(FamilyRecord* family,
   const InternalKeyComparator comparator(family->comparator);
   LevelArray levels;
   for (const auto& [number, added] : files) {
-    std::shared_ptr<TableFile> file = TableFile::Open(store_, added.file, comparator);
+    std::shared_ptr<TableFile> file =
+        TableFile::Open(store_, added.file, comparator, family->filter_policy);
     if (absl::IsNotFound(file->open_status())) {
       return CorruptionError(ManifestFileName(store_.directory, manifest_number_),
                              absl::StrCat("names ", TableFileName(store_.directory, number),
@@ -294,7 +297,9 @@ absl::StatusOr<VersionSet::BuiltVersions> VersionSet::BuildVersions(const Versio
           if (known->number() == added.file.number) file = known;
         }
       }
-      if (file == nullptr) file = TableFile::Open(store_, added.file, base.comparator());
+      if (file == nullptr) {
+        file = TableFile::Open(store_, added.file, base.comparator(), family->second.filter_policy);
+      }
       if (!file->open_status().ok()) return file->open_status();
       levels[static_cast<size_t>(added.level)].push_back(std::move(file));
     }

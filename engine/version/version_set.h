@@ -26,7 +26,8 @@ struct FamilyRecord {
   std::string filter;
   std::string filter_key;
   uint64_t log_number = 0;
-  const Comparator* comparator = nullptr;  // null: unknown, the family cannot be used
+  const Comparator* comparator = nullptr;       // null: unknown, the family cannot be used
+  const FilterPolicy* filter_policy = nullptr;  // null: none
   std::shared_ptr<const Version> version;
 };
 
@@ -38,6 +39,9 @@ class VersionSet {
   using ComparatorFor =
       std::function<const Comparator*(std::string_view family, std::string_view comparator_name)>;
 
+  // The user's filter policy for a family; null if there is none.
+  using FilterPolicyFor = std::function<const FilterPolicy*(std::string_view family)>;
+
   VersionSet(TableStore store, Mutex* mutex);
 
   // Prepares an empty set with a fresh hash seed and the family "default". Nothing is written
@@ -47,7 +51,8 @@ class VersionSet {
 
   // Reads CURRENT and the manifest it names and opens all tables. NotFound if there is no CURRENT;
   // DataLoss names the damaged file. Families are listed even where no comparator is known.
-  absl::Status Recover(const ComparatorFor& comparator_for);
+  absl::Status Recover(const ComparatorFor& comparator_for,
+                       const FilterPolicyFor& filter_policy_for = nullptr);
 
   // Reads the manifest without opening tables: the families have no version. For listings.
   absl::Status ReadFamilies();

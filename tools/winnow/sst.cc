@@ -25,6 +25,11 @@ Json FilterAsJson(const TableReader& table) {
   if (state.code != filter::FilterStateCode::kOk) {
     return Json{{"state", "unusable"}, {"reason", state.reason}};
   }
+  if (const std::string& policy = table.properties().filter_policy; !policy.empty()) {
+    return Json{{"state", "made by a filter policy that this program does not have"},
+                {"policy", policy},
+                {"bytes", table.properties().filter_bytes}};
+  }
   if (!table.has_filter()) return Json{{"state", "none"}};
   const filter::FilterInfo info = table.filter().Describe();
   return Json{{"state", "ok"},

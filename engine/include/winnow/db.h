@@ -57,6 +57,12 @@ class Snapshot {
   virtual ~Snapshot() = default;
 };
 
+// The keys from `begin` on that are smaller than `end`.
+struct KeyRange {
+  std::string_view begin;
+  std::string_view end;
+};
+
 class DB {
  public:
   // Opens or creates the database in directory `path` and recovers what the write-ahead log holds.
@@ -149,6 +155,10 @@ class DB {
   // logs: replayed, cut off, missing), "winnow.filter", "winnow.filter-key".
   virtual absl::StatusOr<std::string> GetProperty(ColumnFamily* family, std::string_view name) = 0;
   static std::vector<std::string_view> PropertyNames();
+  // For each range, roughly how many bytes of SSTables its keys take on disk, as compressed. What
+  // is still in memtables is not counted. Reads index blocks only.
+  virtual absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(
+      ColumnFamily* family, std::span<const KeyRange> ranges) = 0;
   virtual Statistics GetStatistics() = 0;
   // How a Get of `key` goes: each memtable and candidate file, its filter's answer, its block's.
   // Counted in no statistics.

@@ -23,6 +23,7 @@
 namespace winnow {
 
 class FileSystem;
+class FilterPolicy;
 class Snapshot;
 
 // Limits that no option changes.
@@ -49,6 +50,12 @@ struct ColumnFamilyOptions {
   // also lets iterators that are bounded inside one prefix skip files, and needs the bytewise
   // comparator. Empty: as recorded, "whole" for a new column family. Changeable with DB::SetFilter.
   std::string filter_key;
+
+  // A filter of the user's own (winnow/filter_policy.h) for SSTables written from now on, instead
+  // of what `filter` and `filter_key` say; it is given whole keys and may go with any comparator.
+  // Also asked for existing SSTables that carry its name. Must outlive the database. Null
+  // (default): none.
+  const FilterPolicy* filter_policy = nullptr;
 
   // Compression of SSTable blocks. Default: lz4.
   Compression compression = Compression::kLz4;
