@@ -19,7 +19,7 @@ COMPILE_COMMANDS = "build/release/compile_commands.json"
 
 def header_command(path):
     return ["clang++", "-std=c++20", "-x", "c++", "-I.", "-Iengine/include", "-Ifilter/include",
-            "-Wno-pragma-once-outside-header", str(path)]
+            "-Iengine/include/winnow/compat", "-Wno-pragma-once-outside-header", str(path)]
 
 
 def source_commands(tree):

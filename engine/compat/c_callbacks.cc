@@ -1,0 +1,92 @@
+#include "engine/compat/c_callbacks.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+#include "engine/compat/c_handles.h"
+
+namespace winnow {
+
+CallbackComparator::CallbackComparator(void* state, void (*destructor)(void*),
+                                       CompareFunction compare, const char* (*name)(void*))
+    : state_(std::make_shared<CallbackState>(state, destructor)),
+      compare_(compare),
+      name_(name(state)) {}
+
+std::shared_ptr<const CallbackComparator> CallbackComparator::WithPromise(
+    const std::shared_ptr<const CallbackComparator>& comparator) {
+  std::shared_ptr<CallbackComparator> promising(new CallbackComparator(*comparator));
+  promising->set_equal_keys_have_equal_bytes(true);
+  return promising;
+}
+
+int CallbackComparator::Compare(std::string_view a, std::string_view b) const {
+  return compare_(state_->get(), a.data(), a.size(), b.data(), b.size());
+}
+
+CallbackFilterPolicy::CallbackFilterPolicy(void* state, void (*destructor)(void*),
+                                           CreateFunction create, MatchFunction match,
+                                           const char* (*name)(void*))
+    : state_(state, destructor), create_(create), match_(match), name_(name(state)) {}
+
+void CallbackFilterPolicy::CreateFilter(std::span<const std::string_view> keys,
+                                        std::string* filter) const {
+  if (keys.size() > static_cast<size_t>(std::numeric_limits<int>::max())) return;
+  std::vector<const char*> pointers;
+  std::vector<size_t> lengths;
+  pointers.reserve(keys.size());
+  lengths.reserve(keys.size());
+  for (const std::string_view key : keys) {
+    pointers.push_back(key.data());
+    lengths.push_back(key.size());
+  }
+  size_t length = 0;
+  char* bytes = create_(state_.get(), pointers.data(), lengths.data(),
+                        static_cast<int>(keys.size()), &length);
+  if (bytes != nullptr) filter->append(bytes, length);
+  std::free(bytes);
+}
+
+bool CallbackFilterPolicy::KeyMayMatch(std::string_view key, std::string_view filter) const {
+  return match_(state_.get(), key.data(), key.size(), filter.data(), filter.size()) != 0;
+}
+
+}  // namespace winnow
+
+using winnow::CallbackComparator;
+using winnow::CallbackFilterPolicy;
+
+winnow_comparator_t* winnow_comparator_create(void* state, void (*destructor)(void*),
+                                              int (*compare)(void*, const char*, size_t,
+                                                             const char*, size_t),
+                                              const char* (*name)(void*)) {
+  return new winnow_comparator_t{
+      std::make_shared<CallbackComparator>(state, destructor, compare, name)};
+}
+
+void winnow_comparator_destroy(winnow_comparator_t* comparator) { delete comparator; }
+
+void winnow_comparator_set_equal_keys_have_equal_bytes(winnow_comparator_t* comparator,
+                                                       uint8_t value) {
+  comparator->comparator->set_equal_keys_have_equal_bytes(value != 0);
+}
+
+winnow_filterpolicy_t* winnow_filterpolicy_create(
+    void* state, void (*destructor)(void*),
+    char* (*create_filter)(void*, const char* const*, const size_t*, int, size_t*),
+    uint8_t (*key_may_match)(void*, const char*, size_t, const char*, size_t),
+    const char* (*name)(void*)) {
+  return new winnow_filterpolicy_t{std::make_shared<const CallbackFilterPolicy>(
+                                       state, destructor, create_filter, key_may_match, name),
+                                   ""};
+}
+
+void winnow_filterpolicy_destroy(winnow_filterpolicy_t* policy) { delete policy; }
+
+winnow_filterpolicy_t* winnow_filterpolicy_create_bloom(int bits_per_key) {
+  constexpr int kMostBitsPerKey = 64;
+  return new winnow_filterpolicy_t{
+      nullptr, "blocked_bloom:" + std::to_string(std::clamp(bits_per_key, 1, kMostBitsPerKey))};
+}

@@ -1,0 +1,85 @@
+// What stands behind the handles of winnow/c.h.
+#ifndef WINNOW_ENGINE_COMPAT_C_HANDLES_H_
+#define WINNOW_ENGINE_COMPAT_C_HANDLES_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/base/mutex.h"
+#include "engine/compat/c_callbacks.h"
+#include "winnow/c.h"
+#include "winnow/db.h"
+#include "winnow/file_system.h"
+
+// What a database needs for as long as it is open, whatever the caller has given back.
+using KeptAlive = std::vector<std::shared_ptr<const void>>;
+
+struct winnow_t {
+  KeptAlive options_kept;  // destroyed last
+  std::unique_ptr<winnow::DB> db;
+  winnow::ColumnFamily* default_family = nullptr;
+  winnow::Mutex mutex;
+  KeptAlive families_kept ABSL_GUARDED_BY(mutex);  // of families created while open
+};
+struct winnow_cache_t {
+  std::shared_ptr<winnow::BlockCache> cache;
+};
+struct winnow_columnfamily_t {
+  winnow::ColumnFamily* family;
+};
+struct winnow_comparator_t {
+  std::shared_ptr<winnow::CallbackComparator> comparator;
+};
+struct winnow_env_t {
+  std::shared_ptr<winnow::FileSystem> file_system;  // null: the operating system's
+};
+struct winnow_filterpolicy_t {
+  std::shared_ptr<const winnow::CallbackFilterPolicy> callbacks;  // null: `spec` says it
+  std::string spec;
+};
+struct winnow_iterator_t {
+  std::unique_ptr<winnow::Iterator> iterator;
+};
+struct winnow_options_t {
+  winnow::Options options;
+  std::shared_ptr<const winnow::CallbackComparator> comparator;  // null: bytewise
+  std::shared_ptr<const winnow::CallbackFilterPolicy> filter_policy;
+  std::shared_ptr<winnow::FileSystem> file_system;
+  bool keys_promised_equal = false;  // by a Bloom policy, as LevelDB demands of its users
+  KeptAlive families_kept;           // of options.column_families
+};
+struct winnow_pinned_t {
+  winnow::PinnedValue value;
+};
+struct winnow_readoptions_t {
+  winnow::ReadOptions options;
+};
+struct winnow_writebatch_t {
+  winnow::WriteBatch batch;
+};
+struct winnow_writeoptions_t {
+  winnow::WriteOptions options;
+};
+
+namespace winnow {
+
+inline std::string_view BytesOf(const char* data, size_t size) {
+  return size == 0 ? std::string_view() : std::string_view(data, size);
+}
+
+// A malloc'ed copy with a zero byte behind it; null if there is no memory.
+char* CopyToC(std::string_view bytes);
+
+// Replaces *errptr by the text of an error; OK changes nothing. True if `status` is OK.
+bool ReportToC(const absl::Status& status, char** errptr);
+
+// The options with what the handle's callbacks add; `*kept` must live as long as they are used.
+Options PrepareOptions(const winnow_options_t& handle, KeptAlive* kept);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_COMPAT_C_HANDLES_H_

@@ -1,0 +1,129 @@
+// winnow/c.h: iterators and write batches.
+#include "engine/compat/c_handles.h"
+
+using winnow::BytesOf;
+
+void winnow_iter_destroy(winnow_iterator_t* iterator) { delete iterator; }
+
+uint8_t winnow_iter_valid(const winnow_iterator_t* iterator) {
+  return iterator->iterator->Valid() ? 1 : 0;
+}
+
+void winnow_iter_seek_to_first(winnow_iterator_t* iterator) { iterator->iterator->SeekToFirst(); }
+
+void winnow_iter_seek_to_last(winnow_iterator_t* iterator) { iterator->iterator->SeekToLast(); }
+
+void winnow_iter_seek(winnow_iterator_t* iterator, const char* k, size_t klen) {
+  iterator->iterator->Seek(BytesOf(k, klen));
+}
+
+void winnow_iter_seek_for_prev(winnow_iterator_t* iterator, const char* k, size_t klen) {
+  iterator->iterator->SeekForPrev(BytesOf(k, klen));
+}
+
+void winnow_iter_next(winnow_iterator_t* iterator) { iterator->iterator->Next(); }
+
+void winnow_iter_prev(winnow_iterator_t* iterator) { iterator->iterator->Prev(); }
+
+const char* winnow_iter_key(const winnow_iterator_t* iterator, size_t* klen) {
+  const std::string_view key = iterator->iterator->key();
+  *klen = key.size();
+  return key.data();
+}
+
+const char* winnow_iter_value(const winnow_iterator_t* iterator, size_t* vlen) {
+  const std::string_view value = iterator->iterator->value();
+  *vlen = value.size();
+  return value.data();
+}
+
+void winnow_iter_get_error(const winnow_iterator_t* iterator, char** errptr) {
+  winnow::ReportToC(iterator->iterator->status(), errptr);
+}
+
+namespace {
+
+using PutFunction = void (*)(void*, const char*, size_t, const char*, size_t);
+using DeleteFunction = void (*)(void*, const char*, size_t);
+using FamilyPutFunction = void (*)(void*, uint32_t, const char*, size_t, const char*, size_t);
+using FamilyDeleteFunction = void (*)(void*, uint32_t, const char*, size_t);
+
+template <typename OnPut, typename OnDelete>
+class CallbackHandler final : public winnow::WriteBatch::Handler {
+ public:
+  CallbackHandler(const OnPut& on_put, const OnDelete& on_delete)
+      : put_(on_put), delete_(on_delete) {}
+
+  absl::Status Put(uint32_t family_id, std::string_view key, std::string_view value) override {
+    put_(family_id, key, value);
+    return absl::OkStatus();
+  }
+  absl::Status Delete(uint32_t family_id, std::string_view key) override {
+    delete_(family_id, key);
+    return absl::OkStatus();
+  }
+
+ private:
+  const OnPut& put_;
+  const OnDelete& delete_;
+};
+
+}  // namespace
+
+winnow_writebatch_t* winnow_writebatch_create(void) { return new winnow_writebatch_t; }
+
+void winnow_writebatch_destroy(winnow_writebatch_t* batch) { delete batch; }
+
+void winnow_writebatch_clear(winnow_writebatch_t* batch) { batch->batch.Clear(); }
+
+void winnow_writebatch_put(winnow_writebatch_t* batch, const char* key, size_t klen,
+                           const char* val, size_t vlen) {
+  batch->batch.Put(BytesOf(key, klen), BytesOf(val, vlen));
+}
+
+void winnow_writebatch_put_cf(winnow_writebatch_t* batch, const winnow_columnfamily_t* family,
+                              const char* key, size_t klen, const char* val, size_t vlen) {
+  batch->batch.Put(family->family, BytesOf(key, klen), BytesOf(val, vlen));
+}
+
+void winnow_writebatch_delete(winnow_writebatch_t* batch, const char* key, size_t klen) {
+  batch->batch.Delete(BytesOf(key, klen));
+}
+
+void winnow_writebatch_delete_cf(winnow_writebatch_t* batch, const winnow_columnfamily_t* family,
+                                 const char* key, size_t klen) {
+  batch->batch.Delete(family->family, BytesOf(key, klen));
+}
+
+void winnow_writebatch_append(winnow_writebatch_t* destination, const winnow_writebatch_t* source) {
+  destination->batch.Append(source->batch);
+}
+
+uint32_t winnow_writebatch_count(const winnow_writebatch_t* batch) {
+  return batch->batch.num_updates();
+}
+
+void winnow_writebatch_iterate(const winnow_writebatch_t* batch, void* state, PutFunction put,
+                               DeleteFunction deleted) {
+  const auto on_put = [=](uint32_t, std::string_view key, std::string_view value) {
+    put(state, key.data(), key.size(), value.data(), value.size());
+  };
+  const auto on_delete = [=](uint32_t, std::string_view key) {
+    deleted(state, key.data(), key.size());
+  };
+  CallbackHandler handler(on_put, on_delete);
+  // A batch made by these functions is well-formed.
+  batch->batch.ForEach(handler).IgnoreError();
+}
+
+void winnow_writebatch_iterate_cf(const winnow_writebatch_t* batch, void* state,
+                                  FamilyPutFunction put, FamilyDeleteFunction deleted) {
+  const auto on_put = [=](uint32_t family_id, std::string_view key, std::string_view value) {
+    put(state, family_id, key.data(), key.size(), value.data(), value.size());
+  };
+  const auto on_delete = [=](uint32_t family_id, std::string_view key) {
+    deleted(state, family_id, key.data(), key.size());
+  };
+  CallbackHandler handler(on_put, on_delete);
+  batch->batch.ForEach(handler).IgnoreError();
+}

@@ -1,0 +1,216 @@
+// winnow/c.h: options of databases, reads and writes; caches and file systems.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "engine/compat/c_handles.h"
+#include "winnow/memory_file_system.h"
+
+namespace winnow {
+
+namespace {
+
+// The ranges of winnow/options.h.
+constexpr size_t kLeastWriteBufferBytes = size_t{64} << 10;
+constexpr size_t kMostWriteBufferBytes = size_t{16} << 30;
+constexpr size_t kLeastBlockBytes = 256;
+constexpr size_t kMostBlockBytes = size_t{16} << 20;
+constexpr size_t kLeastFileBytes = size_t{64} << 10;
+constexpr size_t kMostFileBytes = size_t{64} << 30;
+constexpr int kMostRestartInterval = 1024;
+
+}  // namespace
+
+Options PrepareOptions(const winnow_options_t& handle, KeptAlive* kept) {
+  Options options = handle.options;
+  if (handle.comparator != nullptr) {
+    const auto comparator = handle.keys_promised_equal
+                                ? CallbackComparator::WithPromise(handle.comparator)
+                                : handle.comparator;
+    options.comparator = comparator.get();
+    kept->push_back(comparator);
+  }
+  if (handle.filter_policy != nullptr) {
+    options.filter_policy = handle.filter_policy.get();
+    kept->push_back(handle.filter_policy);
+  }
+  if (handle.file_system != nullptr) {
+    options.file_system = handle.file_system.get();
+    kept->push_back(handle.file_system);
+  }
+  kept->insert(kept->end(), handle.families_kept.begin(), handle.families_kept.end());
+  return options;
+}
+
+}  // namespace winnow
+
+winnow_options_t* winnow_options_create(void) {
+  auto* options = new winnow_options_t;
+  options->options.create_if_missing = false;
+  return options;
+}
+
+winnow_options_t* winnow_options_create_for_memory(size_t memory_bytes, int threads) {
+  auto* options = new winnow_options_t;
+  options->options = winnow::Options::ForMemory(memory_bytes, threads);
+  options->options.create_if_missing = false;
+  return options;
+}
+
+void winnow_options_destroy(winnow_options_t* options) { delete options; }
+
+void winnow_options_set_comparator(winnow_options_t* options, winnow_comparator_t* comparator) {
+  options->comparator = comparator == nullptr ? nullptr : comparator->comparator;
+}
+
+void winnow_options_set_filter_policy(winnow_options_t* options, winnow_filterpolicy_t* policy) {
+  options->filter_policy = policy == nullptr ? nullptr : policy->callbacks;
+  options->keys_promised_equal = policy != nullptr && policy->callbacks == nullptr;
+  options->options.filter = policy == nullptr ? "" : policy->spec;
+}
+
+void winnow_options_set_create_if_missing(winnow_options_t* options, uint8_t value) {
+  options->options.create_if_missing = value != 0;
+}
+
+void winnow_options_set_error_if_exists(winnow_options_t* options, uint8_t value) {
+  options->options.error_if_exists = value != 0;
+}
+
+void winnow_options_set_paranoid_checks(winnow_options_t* options, uint8_t value) {
+  options->options.recovery_mode =
+      value != 0 ? winnow::RecoveryMode::kStrict : winnow::RecoveryMode::kPointInTime;
+}
+
+void winnow_options_set_env(winnow_options_t* options, winnow_env_t* env) {
+  options->file_system = env == nullptr ? nullptr : env->file_system;
+}
+
+void winnow_options_set_info_log(winnow_options_t* options, winnow_logger_t* logger) {}
+
+void winnow_options_set_write_buffer_size(winnow_options_t* options, size_t bytes) {
+  options->options.write_buffer_bytes =
+      std::clamp(bytes, winnow::kLeastWriteBufferBytes, winnow::kMostWriteBufferBytes);
+}
+
+void winnow_options_set_block_size(winnow_options_t* options, size_t bytes) {
+  options->options.block_bytes =
+      std::clamp(bytes, winnow::kLeastBlockBytes, winnow::kMostBlockBytes);
+}
+
+void winnow_options_set_max_file_size(winnow_options_t* options, size_t bytes) {
+  options->options.target_file_bytes =
+      std::clamp(bytes, winnow::kLeastFileBytes, winnow::kMostFileBytes);
+}
+
+void winnow_options_set_block_restart_interval(winnow_options_t* options, int num_keys) {
+  options->options.block_restart_interval = std::clamp(num_keys, 1, winnow::kMostRestartInterval);
+}
+
+void winnow_options_set_max_open_files(winnow_options_t* options, int num_files) {}
+
+void winnow_options_set_cache(winnow_options_t* options, winnow_cache_t* cache) {
+  options->options.block_cache = cache == nullptr ? nullptr : cache->cache;
+}
+
+void winnow_options_set_compression(winnow_options_t* options, int compression) {
+  options->options.compression = compression == winnow_snappy_compression
+                                     ? winnow::Compression::kSnappy
+                                     : winnow::Compression::kNone;
+}
+
+void winnow_options_set(winnow_options_t* options, const char* name, const char* value,
+                        char** errptr) {
+  const std::string_view option(name);
+  if (winnow::ReportToC(winnow::SetOption(&options->options, option, value), errptr) &&
+      option == "filter") {
+    options->filter_policy = nullptr;
+  }
+}
+
+const char* winnow_option_name(size_t index) {
+  // Never destroyed: the names are handed out.
+  static const auto& names = *new std::vector<std::string>([] {
+    std::vector<std::string> copies;
+    for (const std::string_view name : winnow::OptionNames()) copies.emplace_back(name);
+    return copies;
+  }());
+  return index < names.size() ? names[index].c_str() : nullptr;
+}
+
+void winnow_options_set_column_family(winnow_options_t* options, const char* name,
+                                      const winnow_options_t* family_options) {
+  options->options.column_families[name] =
+      winnow::PrepareOptions(*family_options, &options->families_kept);
+}
+
+winnow_readoptions_t* winnow_readoptions_create(void) { return new winnow_readoptions_t; }
+
+void winnow_readoptions_destroy(winnow_readoptions_t* options) { delete options; }
+
+void winnow_readoptions_set_verify_checksums(winnow_readoptions_t* options, uint8_t value) {
+  options->options.verify_checksums = value != 0;
+}
+
+void winnow_readoptions_set_fill_cache(winnow_readoptions_t* options, uint8_t value) {
+  options->options.fill_cache = value != 0;
+}
+
+void winnow_readoptions_set_snapshot(winnow_readoptions_t* options,
+                                     const winnow_snapshot_t* snapshot) {
+  options->options.snapshot = reinterpret_cast<const winnow::Snapshot*>(snapshot);
+}
+
+void winnow_readoptions_set_lower_bound(winnow_readoptions_t* options, const char* key,
+                                        size_t keylen) {
+  options->options.lower_bound.reset();
+  if (key != nullptr) options->options.lower_bound.emplace(key, keylen);
+}
+
+void winnow_readoptions_set_upper_bound(winnow_readoptions_t* options, const char* key,
+                                        size_t keylen) {
+  options->options.upper_bound.reset();
+  if (key != nullptr) options->options.upper_bound.emplace(key, keylen);
+}
+
+winnow_writeoptions_t* winnow_writeoptions_create(void) { return new winnow_writeoptions_t; }
+
+void winnow_writeoptions_destroy(winnow_writeoptions_t* options) { delete options; }
+
+void winnow_writeoptions_set_sync(winnow_writeoptions_t* options, uint8_t value) {
+  options->options.sync = value != 0;
+}
+
+void winnow_writeoptions_set_disable_wal(winnow_writeoptions_t* options, uint8_t value) {
+  options->options.disable_wal = value != 0;
+}
+
+winnow_cache_t* winnow_cache_create_lru(size_t capacity) {
+  return new winnow_cache_t{winnow::NewBlockCache(capacity)};
+}
+
+void winnow_cache_destroy(winnow_cache_t* cache) { delete cache; }
+
+winnow_env_t* winnow_create_default_env(void) { return new winnow_env_t; }
+
+winnow_env_t* winnow_create_memory_env(void) {
+  std::unique_ptr<winnow::MemoryFileSystem> memory = winnow::NewMemoryFileSystem();
+  memory->set_recording(false);
+  return new winnow_env_t{std::move(memory)};
+}
+
+void winnow_env_destroy(winnow_env_t* env) { delete env; }
+
+char* winnow_env_get_test_directory(winnow_env_t* env) {
+  if (env->file_system != nullptr) return nullptr;
+  const char* chosen = std::getenv("TEST_TMPDIR");
+  const std::string path = chosen != nullptr && *chosen != '\0'
+                               ? std::string(chosen)
+                               : absl::StrCat("/tmp/winnowtest-", geteuid());
+  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return nullptr;
+  return winnow::CopyToC(path);
+}

@@ -1,0 +1,52 @@
+#include "engine/compat/leveldb_properties.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr std::string_view kLevelDbPrefix = "leveldb.";
+constexpr std::string_view kFilesAtLevel = "num-files-at-level";
+
+std::string StatsTable(DB& db, const ColumnFamily& family) {
+  std::string table =
+      "                               Compactions\n"
+      "Level  Files Size(MB) Time(sec) Read(MB) Write(MB)\n"
+      "--------------------------------------------------\n";
+  for (const LevelStatistics& level : db.GetStatistics().levels) {
+    if (level.column_family != family.name()) continue;
+    absl::StrAppendFormat(&table, "%3d %8d %8.0f %9s %8s %9s\n", level.level, level.num_files,
+                          static_cast<double>(level.file_bytes) / 1048576.0, "-", "-", "-");
+  }
+  return table;
+}
+
+bool IsNumber(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::optional<std::string> OwnProperty(DB& db, ColumnFamily* family, std::string_view name) {
+  absl::StatusOr<std::string> value = db.GetProperty(family, name);
+  if (!value.ok()) return std::nullopt;
+  return *std::move(value);
+}
+
+}  // namespace
+
+std::optional<std::string> LevelDbProperty(DB& db, ColumnFamily* family, std::string_view name) {
+  if (!name.starts_with(kLevelDbPrefix)) return OwnProperty(db, family, name);
+  name.remove_prefix(kLevelDbPrefix.size());
+  if (name == "stats") return StatsTable(db, *family);
+  if (name == "sstables") return OwnProperty(db, family, "winnow.sstables");
+  if (name == "approximate-memory-usage") {
+    return OwnProperty(db, family, "winnow.approximate-memory-usage");
+  }
+  if (name.starts_with(kFilesAtLevel) && IsNumber(name.substr(kFilesAtLevel.size()))) {
+    return OwnProperty(db, family, std::string("winnow.").append(name));
+  }
+  return std::nullopt;
+}
+
+}  // namespace winnow

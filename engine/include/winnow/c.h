@@ -1,0 +1,421 @@
+/* Winnow for C, and for every language that calls C.
+
+   The 68 functions of LevelDB's C API come first in each part, under the prefix winnow_ and with
+   their arguments, ownership and errors; the ones after "Beyond LevelDB" have no counterpart there.
+   A program written for leveldb/c.h compiles unchanged with winnow/leveldb_c.h.
+
+     char* err = NULL;
+     winnow_options_t* options = winnow_options_create();
+     winnow_options_set_create_if_missing(options, 1);
+     winnow_options_set(options, "filter", "cuckoo:0.1%", &err);
+     winnow_t* db = winnow_open(options, "/tmp/example", &err);
+     if (err != NULL) { fputs(err, stderr); winnow_free(err); return 1; }
+
+   Conventions:
+   - Handles are opaque. A handle comes from a _create function or winnow_open and goes back to the
+     _destroy function of its type (winnow_close); giving back NULL does nothing. A handle must not
+     be used after it has been given back.
+   - Keys and values are any bytes, with a length; the pointer may be NULL where the length is 0.
+     They are copied: the caller's bytes are not needed after a call.
+   - A result of type char* was made by malloc and belongs to the caller, who gives it to
+     winnow_free. Text ends in a zero byte. Pointers to const belong to the handle they came from.
+   - Errors: `errptr` points to a char* that is NULL or malloc'ed text. On failure the old text is
+     freed and replaced by a new one; on success nothing is changed. The text starts with the kind
+     of error: "NotFound: ", "Corruption: ", "Invalid argument: ", "Not implemented: " or
+     "IO error: ". `errptr` itself may be NULL: errors are then not told.
+   - Truth values are uint8_t: 0 is false, the rest true.
+   - Arguments that are pointers to handles must not be NULL but where it is said.
+   - A winnow_t may be used by many threads at once. Every other handle is for one thread at a time,
+     options may be read by many. Iterators, snapshots, pinned values and column families must be
+     given back before their database is closed. */
+#ifndef WINNOW_C_H_
+#define WINNOW_C_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct winnow_t winnow_t;
+typedef struct winnow_cache_t winnow_cache_t;
+typedef struct winnow_columnfamily_t winnow_columnfamily_t;
+typedef struct winnow_comparator_t winnow_comparator_t;
+typedef struct winnow_env_t winnow_env_t;
+typedef struct winnow_filterpolicy_t winnow_filterpolicy_t;
+typedef struct winnow_iterator_t winnow_iterator_t;
+typedef struct winnow_logger_t winnow_logger_t; /* never made: winnow_options_set_info_log */
+typedef struct winnow_options_t winnow_options_t;
+typedef struct winnow_pinned_t winnow_pinned_t;
+typedef struct winnow_readoptions_t winnow_readoptions_t;
+typedef struct winnow_snapshot_t winnow_snapshot_t;
+typedef struct winnow_writebatch_t winnow_writebatch_t;
+typedef struct winnow_writeoptions_t winnow_writeoptions_t;
+
+/* ---- Database ---- */
+
+/* Opens or creates the database in directory `name`. NULL on failure. `options` and what it refers
+   to by winnow_options_set_comparator, _filter_policy, _cache and _env may be given back while the
+   database is open. */
+winnow_t* winnow_open(const winnow_options_t* options, const char* name, char** errptr);
+
+/* Closes and frees. Errors are lost: see winnow_close_checked. */
+void winnow_close(winnow_t* db);
+
+/* Sets `key` to `val`. */
+void winnow_put(winnow_t* db, const winnow_writeoptions_t* options, const char* key, size_t keylen,
+                const char* val, size_t vallen, char** errptr);
+
+/* Removes `key`; an absent key is no error. */
+void winnow_delete(winnow_t* db, const winnow_writeoptions_t* options, const char* key,
+                   size_t keylen, char** errptr);
+
+/* Applies the whole batch or nothing. The batch stays the caller's and stays as it is. */
+void winnow_write(winnow_t* db, const winnow_writeoptions_t* options, winnow_writebatch_t* batch,
+                  char** errptr);
+
+/* The value of `key` in malloc'ed memory, its length in *vallen; NULL, and 0, if the key is absent
+   or on an error. A value of length 0 is not NULL. */
+char* winnow_get(winnow_t* db, const winnow_readoptions_t* options, const char* key, size_t keylen,
+                 size_t* vallen, char** errptr);
+
+/* An iterator over the database as it is now (or at the options' snapshot); at first on no entry.
+   Never NULL: an error shows in winnow_iter_get_error. */
+winnow_iterator_t* winnow_create_iterator(winnow_t* db, const winnow_readoptions_t* options);
+
+/* The present state, for reads through winnow_readoptions_set_snapshot. */
+const winnow_snapshot_t* winnow_create_snapshot(winnow_t* db);
+
+/* Gives a snapshot back. NULL does nothing. */
+void winnow_release_snapshot(winnow_t* db, const winnow_snapshot_t* snapshot);
+
+/* The value of a property, malloc'ed text; NULL if there is no such property. Names are those of
+   DB::GetProperty in winnow/db.h ("winnow.stats", "winnow.filter-stats", ...), and LevelDB's
+   "leveldb.num-files-at-level<N>", "leveldb.stats", "leveldb.sstables" and
+   "leveldb.approximate-memory-usage". */
+char* winnow_property_value(winnow_t* db, const char* propname);
+
+/* For each range [start, limit), the bytes of files that hold its keys, roughly, in sizes[i]; what
+   is still in memory is not counted. 0 where a file cannot be read. */
+void winnow_approximate_sizes(winnow_t* db, int num_ranges, const char* const* range_start_key,
+                              const size_t* range_start_key_len, const char* const* range_limit_key,
+                              const size_t* range_limit_key_len, uint64_t* sizes);
+
+/* Compacts the keys from start_key to limit_key, both included, and waits; NULL: from the first, to
+   the last key. Errors show in later calls and in the property "winnow.background-error". */
+void winnow_compact_range(winnow_t* db, const char* start_key, size_t start_key_len,
+                          const char* limit_key, size_t limit_key_len);
+
+/* Removes the database in directory `name`, and nothing that is not Winnow's. A missing database is
+   no error; an open one is. */
+void winnow_destroy_db(const winnow_options_t* options, const char* name, char** errptr);
+
+/* Opens the database `name` keeping what can be read of damaged write-ahead logs, writes it to
+   SSTables and closes it. Damage of the manifest is reported, not repaired. */
+void winnow_repair_db(const winnow_options_t* options, const char* name, char** errptr);
+
+/* Beyond LevelDB */
+
+/* Closes and frees, like winnow_close, and tells the first error that was not told before. */
+void winnow_close_checked(winnow_t* db, char** errptr);
+
+/* The value of `key` without copying it: NULL if the key is absent or on an error. The handle keeps
+   the value's block in memory until winnow_pinned_destroy, which must come before winnow_close. */
+winnow_pinned_t* winnow_get_pinned(winnow_t* db, const winnow_readoptions_t* options,
+                                   const char* key, size_t keylen, char** errptr);
+/* The bytes of a pinned value, *vallen of them; they live as long as the handle. */
+const char* winnow_pinned_value(const winnow_pinned_t* pinned, size_t* vallen);
+/* Gives a pinned value back. */
+void winnow_pinned_destroy(winnow_pinned_t* pinned);
+
+/* Looks `num_keys` keys up at once, all as of one moment. For each key: values[i] is what
+   winnow_get would return (NULL if absent), value_lens[i] its length, errs[i] NULL or malloc'ed
+   text. What the three arrays held before is not read. */
+void winnow_multi_get(winnow_t* db, const winnow_readoptions_t* options, size_t num_keys,
+                      const char* const* keys, const size_t* key_lens, char** values,
+                      size_t* value_lens, char** errs);
+
+/* Asks memory and filters only. 0 only if the key is absent; 1 if it is there, and for absent keys
+   at the filters' false-positive rate. */
+uint8_t winnow_may_exist(winnow_t* db, const winnow_readoptions_t* options, const char* key,
+                         size_t keylen);
+/* Exactly whether the key is there; the value is not copied. 0 on an error. */
+uint8_t winnow_exists(winnow_t* db, const winnow_readoptions_t* options, const char* key,
+                      size_t keylen, char** errptr);
+
+/* Writes everything in memory to SSTables and waits. */
+void winnow_flush(winnow_t* db, char** errptr);
+/* Waits until no flush or compaction is running or due. */
+void winnow_wait_for_background_work(winnow_t* db, char** errptr);
+
+/* Changes filter and filter key of SSTables written from now on; NULL or "" leaves one as it is. */
+void winnow_set_filter(winnow_t* db, const char* filter, const char* filter_key, char** errptr);
+
+/* How a look-up of `key` goes: who was asked, what each filter said. Malloc'ed text: a table for
+   people, or JSON. NULL on an error. */
+char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr);
+char* winnow_explain_json(winnow_t* db, const char* key, size_t keylen, char** errptr);
+
+/* Reads and checks every block of every SSTable. NULL if all is well, else malloc'ed text with one
+   problem a line. */
+char* winnow_verify(winnow_t* db);
+
+/* ---- Column families (beyond LevelDB) ----
+   A handle is a small object of the caller's: it goes back to winnow_columnfamily_destroy before
+   the database is closed, which does not drop the family. The _cf functions do in the family what
+   the functions without _cf do in the family "default". */
+
+/* Creates a family with the column family settings of `options`. NULL on failure. */
+winnow_columnfamily_t* winnow_create_column_family(winnow_t* db, const winnow_options_t* options,
+                                                   const char* name, char** errptr);
+/* A family that exists. NULL and an error if there is none of that name. */
+winnow_columnfamily_t* winnow_find_column_family(winnow_t* db, const char* name, char** errptr);
+/* Removes the family with its data, at once. The handle must still be destroyed. */
+void winnow_drop_column_family(winnow_t* db, winnow_columnfamily_t* family, char** errptr);
+/* Gives a handle back; the family stays. */
+void winnow_columnfamily_destroy(winnow_columnfamily_t* family);
+/* Its name, *length bytes; owned by the handle. */
+const char* winnow_columnfamily_name(const winnow_columnfamily_t* family, size_t* length);
+/* Its number, as winnow_writebatch_iterate_cf tells it. "default" is 0. */
+uint32_t winnow_columnfamily_id(const winnow_columnfamily_t* family);
+
+/* The names of the families of a database, open or not, *num of them; NULL on an error. Goes back
+   to winnow_list_column_families_destroy. */
+char** winnow_list_column_families(const winnow_options_t* options, const char* name, size_t* num,
+                                   char** errptr);
+void winnow_list_column_families_destroy(char** names, size_t num);
+
+void winnow_put_cf(winnow_t* db, const winnow_writeoptions_t* options,
+                   winnow_columnfamily_t* family, const char* key, size_t keylen, const char* val,
+                   size_t vallen, char** errptr);
+void winnow_delete_cf(winnow_t* db, const winnow_writeoptions_t* options,
+                      winnow_columnfamily_t* family, const char* key, size_t keylen, char** errptr);
+char* winnow_get_cf(winnow_t* db, const winnow_readoptions_t* options,
+                    winnow_columnfamily_t* family, const char* key, size_t keylen, size_t* vallen,
+                    char** errptr);
+winnow_pinned_t* winnow_get_pinned_cf(winnow_t* db, const winnow_readoptions_t* options,
+                                      winnow_columnfamily_t* family, const char* key, size_t keylen,
+                                      char** errptr);
+void winnow_multi_get_cf(winnow_t* db, const winnow_readoptions_t* options,
+                         winnow_columnfamily_t* family, size_t num_keys, const char* const* keys,
+                         const size_t* key_lens, char** values, size_t* value_lens, char** errs);
+uint8_t winnow_may_exist_cf(winnow_t* db, const winnow_readoptions_t* options,
+                            winnow_columnfamily_t* family, const char* key, size_t keylen);
+uint8_t winnow_exists_cf(winnow_t* db, const winnow_readoptions_t* options,
+                         winnow_columnfamily_t* family, const char* key, size_t keylen,
+                         char** errptr);
+winnow_iterator_t* winnow_create_iterator_cf(winnow_t* db, const winnow_readoptions_t* options,
+                                             winnow_columnfamily_t* family);
+char* winnow_property_value_cf(winnow_t* db, winnow_columnfamily_t* family, const char* propname);
+void winnow_compact_range_cf(winnow_t* db, winnow_columnfamily_t* family, const char* start_key,
+                             size_t start_key_len, const char* limit_key, size_t limit_key_len);
+void winnow_flush_cf(winnow_t* db, winnow_columnfamily_t* family, char** errptr);
+void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
+                          const char* filter_key, char** errptr);
+char* winnow_explain_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key, size_t keylen,
+                        char** errptr);
+
+/* ---- Iterators ---- */
+
+/* Gives an iterator back. */
+void winnow_iter_destroy(winnow_iterator_t* iterator);
+/* True while the iterator stands on an entry. */
+uint8_t winnow_iter_valid(const winnow_iterator_t* iterator);
+void winnow_iter_seek_to_first(winnow_iterator_t* iterator);
+void winnow_iter_seek_to_last(winnow_iterator_t* iterator);
+/* To the first key >= k. */
+void winnow_iter_seek(winnow_iterator_t* iterator, const char* k, size_t klen);
+/* One entry on, or back. Only while valid. */
+void winnow_iter_next(winnow_iterator_t* iterator);
+void winnow_iter_prev(winnow_iterator_t* iterator);
+/* Key and value, only while valid; the bytes live until the iterator is moved or destroyed. */
+const char* winnow_iter_key(const winnow_iterator_t* iterator, size_t* klen);
+const char* winnow_iter_value(const winnow_iterator_t* iterator, size_t* vlen);
+/* Tells the error that ended the iteration, if there was one. */
+void winnow_iter_get_error(const winnow_iterator_t* iterator, char** errptr);
+
+/* Beyond LevelDB: to the last key <= k. */
+void winnow_iter_seek_for_prev(winnow_iterator_t* iterator, const char* k, size_t klen);
+
+/* ---- Write batches ---- */
+
+winnow_writebatch_t* winnow_writebatch_create(void);
+void winnow_writebatch_destroy(winnow_writebatch_t* batch);
+/* Empties the batch. */
+void winnow_writebatch_clear(winnow_writebatch_t* batch);
+void winnow_writebatch_put(winnow_writebatch_t* batch, const char* key, size_t klen,
+                           const char* val, size_t vlen);
+void winnow_writebatch_delete(winnow_writebatch_t* batch, const char* key, size_t klen);
+/* Calls back for each update in order, of whichever family. */
+void winnow_writebatch_iterate(const winnow_writebatch_t* batch, void* state,
+                               void (*put)(void* state, const char* k, size_t klen, const char* v,
+                                           size_t vlen),
+                               void (*deleted)(void* state, const char* k, size_t klen));
+/* Adds the updates of `source` behind those of `destination`; they may be the same batch. */
+void winnow_writebatch_append(winnow_writebatch_t* destination, const winnow_writebatch_t* source);
+
+/* Beyond LevelDB */
+void winnow_writebatch_put_cf(winnow_writebatch_t* batch, const winnow_columnfamily_t* family,
+                              const char* key, size_t klen, const char* val, size_t vlen);
+void winnow_writebatch_delete_cf(winnow_writebatch_t* batch, const winnow_columnfamily_t* family,
+                                 const char* key, size_t klen);
+/* The same as winnow_writebatch_iterate, with the number of each update's family. */
+void winnow_writebatch_iterate_cf(const winnow_writebatch_t* batch, void* state,
+                                  void (*put)(void* state, uint32_t family_id, const char* k,
+                                              size_t klen, const char* v, size_t vlen),
+                                  void (*deleted)(void* state, uint32_t family_id, const char* k,
+                                                  size_t klen));
+/* The number of updates. */
+uint32_t winnow_writebatch_count(const winnow_writebatch_t* batch);
+
+/* ---- Options ---- */
+
+/* Winnow's defaults (winnow/options.h) but for create_if_missing, which is false as in LevelDB. */
+winnow_options_t* winnow_options_create(void);
+void winnow_options_destroy(winnow_options_t* options);
+/* The order of keys. NULL: bytewise, the default. */
+void winnow_options_set_comparator(winnow_options_t* options, winnow_comparator_t* comparator);
+/* The filter of SSTables. NULL: what options_set("filter") says, or the default. A policy made by
+   winnow_filterpolicy_create_bloom says at the same time that keys which compare equal have equal
+   bytes, which a comparator of the caller's must then observe. */
+void winnow_options_set_filter_policy(winnow_options_t* options, winnow_filterpolicy_t* policy);
+void winnow_options_set_create_if_missing(winnow_options_t* options, uint8_t value);
+void winnow_options_set_error_if_exists(winnow_options_t* options, uint8_t value);
+/* True: refuse to open where the write-ahead log is damaged (recovery_mode strict); false: open
+   with what was written before the damage (point_in_time). */
+void winnow_options_set_paranoid_checks(winnow_options_t* options, uint8_t value);
+/* Where files live. NULL: the operating system's file system. */
+void winnow_options_set_env(winnow_options_t* options, winnow_env_t* env);
+/* Does nothing: Winnow writes no log of messages; properties tell what happened. */
+void winnow_options_set_info_log(winnow_options_t* options, winnow_logger_t* logger);
+/* Sizes in bytes; values outside the range of the option of winnow/options.h are moved to its
+   nearest end. write_buffer_bytes, block_bytes, target_file_bytes: */
+void winnow_options_set_write_buffer_size(winnow_options_t* options, size_t bytes);
+void winnow_options_set_block_size(winnow_options_t* options, size_t bytes);
+void winnow_options_set_max_file_size(winnow_options_t* options, size_t bytes);
+void winnow_options_set_block_restart_interval(winnow_options_t* options, int num_keys);
+/* Does nothing: all SSTables of an open database stay open. */
+void winnow_options_set_max_open_files(winnow_options_t* options, int num_files);
+/* The block cache, which several databases may share. NULL: one of the database's own. */
+void winnow_options_set_cache(winnow_options_t* options, winnow_cache_t* cache);
+
+enum { winnow_no_compression = 0, winnow_snappy_compression = 1 };
+/* The compression of SSTable blocks; numbers that are none of the two are taken as none. Others by
+   winnow_options_set(options, "compression", "zstd", &err). */
+void winnow_options_set_compression(winnow_options_t* options, int compression);
+
+/* Beyond LevelDB */
+
+/* Sets any option by its name, as SetOption of winnow/options.h does: "filter", "filter_key",
+   "write_buffer_bytes", ... An unknown name or a value that does not parse is an error that names
+   the nearest right one; ranges are checked by winnow_open. A filter set so wins over a policy that
+   was set before. */
+void winnow_options_set(winnow_options_t* options, const char* name, const char* value,
+                        char** errptr);
+/* The name of option `index`, counted from 0; NULL behind the last one. */
+const char* winnow_option_name(size_t index);
+/* All sizes from two numbers: bytes of memory that the database may use, and threads that it may
+   keep busy. */
+winnow_options_t* winnow_options_create_for_memory(size_t memory_bytes, int threads);
+/* Opens the family `name` with the column family settings of `family_options`, which are copied. */
+void winnow_options_set_column_family(winnow_options_t* options, const char* name,
+                                      const winnow_options_t* family_options);
+
+/* ---- Comparators ---- */
+
+/* An order of keys. `compare` gives a number below, equal to or above 0; `name` is stored in the
+   database, which cannot be opened under another one. Both are called by many threads at once and
+   must not call into the database. `destructor` is called with `state` once the handle has been
+   given back and no open database uses it any more. */
+winnow_comparator_t* winnow_comparator_create(void* state, void (*destructor)(void* state),
+                                              int (*compare)(void* state, const char* a,
+                                                             size_t alen, const char* b,
+                                                             size_t blen),
+                                              const char* (*name)(void* state));
+void winnow_comparator_destroy(winnow_comparator_t* comparator);
+
+/* Beyond LevelDB: says that keys which compare equal have equal bytes, so that filters other than
+   "none" may be used. To be called before winnow_open. */
+void winnow_comparator_set_equal_keys_have_equal_bytes(winnow_comparator_t* comparator,
+                                                       uint8_t value);
+
+/* ---- Filter policies ---- */
+
+/* A filter of the caller's own. `create_filter` gets the keys of one SSTable, in order and each
+   once, and returns malloc'ed bytes, *filter_length of them (NULL: no filter). `key_may_match` must
+   be true for each of these keys. The filter is stored in the SSTable under `name` and asked only
+   where a policy of that name is given: without it every key may be there. An SSTable of more than
+   2^31 - 1 keys gets none. Threads and destructor: as for comparators. */
+winnow_filterpolicy_t* winnow_filterpolicy_create(
+    void* state, void (*destructor)(void* state),
+    char* (*create_filter)(void* state, const char* const* key_array,
+                           const size_t* key_length_array, int num_keys, size_t* filter_length),
+    uint8_t (*key_may_match)(void* state, const char* key, size_t length, const char* filter,
+                             size_t filter_length),
+    const char* (*name)(void* state));
+void winnow_filterpolicy_destroy(winnow_filterpolicy_t* policy);
+/* The filter blocked_bloom:bits_per_key (1 to 64; other numbers are moved to the nearest end). */
+winnow_filterpolicy_t* winnow_filterpolicy_create_bloom(int bits_per_key);
+
+/* ---- Read options ---- */
+
+winnow_readoptions_t* winnow_readoptions_create(void);
+void winnow_readoptions_destroy(winnow_readoptions_t* options);
+/* Check each block read from a file. Default true. */
+void winnow_readoptions_set_verify_checksums(winnow_readoptions_t* options, uint8_t value);
+/* Keep blocks read in the cache. Default true. */
+void winnow_readoptions_set_fill_cache(winnow_readoptions_t* options, uint8_t value);
+/* Read as of the snapshot, which must not have been released. NULL: the newest state. */
+void winnow_readoptions_set_snapshot(winnow_readoptions_t* options,
+                                     const winnow_snapshot_t* snapshot);
+
+/* Beyond LevelDB: iterators see only keys in [lower bound, upper bound). A NULL key takes the bound
+   away. */
+void winnow_readoptions_set_lower_bound(winnow_readoptions_t* options, const char* key,
+                                        size_t keylen);
+void winnow_readoptions_set_upper_bound(winnow_readoptions_t* options, const char* key,
+                                        size_t keylen);
+
+/* ---- Write options ---- */
+
+winnow_writeoptions_t* winnow_writeoptions_create(void);
+void winnow_writeoptions_destroy(winnow_writeoptions_t* options);
+/* Return only when the write survives a power failure. Default false. */
+void winnow_writeoptions_set_sync(winnow_writeoptions_t* options, uint8_t value);
+
+/* Beyond LevelDB: do not write the log. Default false. */
+void winnow_writeoptions_set_disable_wal(winnow_writeoptions_t* options, uint8_t value);
+
+/* ---- Cache ---- */
+
+/* A block cache of `capacity` bytes. Databases that use it keep it alive after its destruction. */
+winnow_cache_t* winnow_cache_create_lru(size_t capacity);
+void winnow_cache_destroy(winnow_cache_t* cache);
+
+/* ---- Env ---- */
+
+/* The operating system's file system. */
+winnow_env_t* winnow_create_default_env(void);
+void winnow_env_destroy(winnow_env_t* env);
+/* A directory for tests, created if it is missing: $TEST_TMPDIR, or /tmp/winnowtest-UID. Malloc'ed;
+   NULL if it cannot be created or the env is in memory. */
+char* winnow_env_get_test_directory(winnow_env_t* env);
+
+/* Beyond LevelDB: an empty file system in memory, for tests. Databases that use it keep it alive.
+ */
+winnow_env_t* winnow_create_memory_env(void);
+
+/* ---- The rest ---- */
+
+/* free(): for every result that the caller owns. NULL does nothing. */
+void winnow_free(void* ptr);
+/* The version of the library. */
+int winnow_major_version(void);
+int winnow_minor_version(void);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* WINNOW_C_H_ */
