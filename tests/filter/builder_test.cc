@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
+#include <vector>
 
 #include "filter_fixture.h"
 

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 

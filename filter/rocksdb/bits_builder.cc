@@ -1,0 +1,145 @@
+#include "filter/rocksdb/bits_builder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "filter/block_format.h"
+#include "filter/rocksdb/diagnostics.h"
+#include "winnow/filter/hash.h"
+#include "winnow/filter/reader.h"
+#include "winnow/filter/sizing.h"
+
+namespace winnow::filter::internal {
+namespace {
+
+using ROCKSDB_NAMESPACE::Slice;
+using ROCKSDB_NAMESPACE::Status;
+
+constexpr size_t kHeaderBytes = kBlockHeaderBytes + kUnitHeaderBytes;
+
+// Copies `bytes` into memory that RocksDB will own.
+Slice GiveAway(std::string_view bytes, std::unique_ptr<const char[]>* buf) {
+  auto copy = std::make_unique_for_overwrite<char[]>(bytes.size());
+  std::memcpy(copy.get(), bytes.data(), bytes.size());
+  const Slice slice(copy.get(), bytes.size());
+  *buf = std::move(copy);
+  return slice;
+}
+
+}  // namespace
+
+BitsBuilder::BitsBuilder(BitsBuilderSettings settings)
+    : settings_(std::move(settings)), bits_per_key_(SpecBitsPerKey(settings_.spec)) {
+  BeginFilter();
+}
+
+void BitsBuilder::BeginFilter() {
+  auto builder = FilterBuilder::Create(settings_.spec, settings_.hash_seed, settings_.limits);
+  // The spec was checked when the policy was made.
+  builder_ = builder.ok() ? *std::move(builder) : nullptr;
+  checksum_ = 0;
+  last_alt_.reset();
+}
+
+void BitsBuilder::AddHash(uint64_t hash) {
+  if (builder_ == nullptr) return;
+  if (!settings_.detect_corruption) {
+    builder_->Add(hash);
+    return;
+  }
+  const uint64_t num_before = builder_->num_added();
+  builder_->Add(hash);
+  if (builder_->num_added() != num_before) checksum_ ^= hash;
+}
+
+void BitsBuilder::AddKey(const Slice& key) {
+  AddHash(HashKey({key.data(), key.size()}, settings_.hash_seed));
+}
+
+#if WINNOW_ROCKSDB_HAS_ADD_KEY_AND_ALT
+void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
+  const uint64_t alt_hash = HashKey({alt.data(), alt.size()}, settings_.hash_seed);
+  const uint64_t key_hash = HashKey({key.data(), key.size()}, settings_.hash_seed);
+  if (last_alt_ != alt_hash) AddHash(alt_hash);
+  last_alt_ = alt_hash;
+  if (key_hash != alt_hash) AddHash(key_hash);
+}
+#endif
+
+size_t BitsBuilder::EstimateEntriesAdded() {
+  return builder_ == nullptr ? 0 : builder_->num_added();
+}
+
+Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf) { return Finish(buf, nullptr); }
+
+bool BitsBuilder::HashesAreIntact() const {
+  uint64_t checksum = 0;
+  builder_->ForEachHash([&checksum](uint64_t hash) { checksum ^= hash; });
+  return checksum == checksum_;
+}
+
+Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
+  Status ignored;
+  if (status == nullptr) status = &ignored;
+  *status = Status::OK();
+  finished_.reset();
+  if (builder_ == nullptr) return GiveAway(kUnbuiltFilter, buf);
+  if (settings_.detect_corruption && !HashesAreIntact()) {
+    *status = Status::Corruption("Winnow filter", "hashes changed in memory before it was built");
+    BeginFilter();
+    return GiveAway(kUnbuiltFilter, buf);
+  }
+
+  const BuiltFilter built = builder_->Finish();
+  CountBuiltFilter(built.fell_back);
+  if (settings_.detect_corruption) {
+    finished_ = std::move(builder_);
+  } else {
+    builder_.reset();
+  }
+  BeginFilter();
+  return GiveAway(built.block.empty() ? kUnbuiltFilter : built.block, buf);
+}
+
+Status BitsBuilder::MaybePostVerify(const Slice& filter_content) {
+  if (finished_ == nullptr) return Status::OK();
+  const std::unique_ptr<FilterBuilder> finished = std::move(finished_);
+  if (filter_content.compare(Slice(kUnbuiltFilter.data(), kUnbuiltFilter.size())) == 0) {
+    return Status::OK();
+  }
+  FilterState state;
+  const FilterReader reader =
+      FilterReader::Open({filter_content.data(), filter_content.size()}, &state);
+  bool all_found = state.code == FilterStateCode::kOk;
+  finished->ForEachHash([&](uint64_t hash) { all_found &= reader.MayContain(hash); });
+  if (all_found) return Status::OK();
+  return Status::Corruption("Winnow filter", state.reason.empty()
+                                                 ? "a key that was added is not found in it"
+                                                 : state.reason);
+}
+
+size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
+  if (bytes <= kHeaderBytes) return 0;
+  const size_t payload_bytes = (bytes - kHeaderBytes) / kAlignment * kAlignment;
+  return static_cast<size_t>(static_cast<double>(payload_bytes) * 8 / bits_per_key_);
+}
+
+#if WINNOW_ROCKSDB_HAS_CALCULATE_SPACE
+size_t BitsBuilder::CalculateSpace(size_t num_entries) {
+  const double payload_bytes = static_cast<double>(num_entries) * bits_per_key_ / 8;
+  return kHeaderBytes + PaddedPayloadBytes(static_cast<uint64_t>(payload_bytes));
+}
+
+double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
+  if (num_entries == 0) return 0;
+  if (bytes <= kHeaderBytes) return 1;
+  const double bits =
+      static_cast<double>(bytes - kHeaderBytes) * 8 / static_cast<double>(num_entries);
+  const BitsPerKeyRange range = AllowedBitsPerKey(settings_.spec.kind);
+  return ExpectedFpr(settings_.spec.kind, std::clamp(bits, range.least, range.most), num_entries);
+}
+#endif
+
+}  // namespace winnow::filter::internal

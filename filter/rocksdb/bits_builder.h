@@ -1,0 +1,76 @@
+// Builds Winnow's filter blocks behind RocksDB's FilterBitsBuilder.
+
+#ifndef WINNOW_FILTER_ROCKSDB_BITS_BUILDER_H_
+#define WINNOW_FILTER_ROCKSDB_BITS_BUILDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "filter/rocksdb/filter_bits_interface.h"
+#include "winnow/filter/builder.h"
+#include "winnow/filter/spec.h"
+
+namespace winnow::filter::internal {
+
+// What Finish gives for a filter that could not be built at all: RocksDB keeps no empty partition,
+// and the reader answers "may contain". See FORMAT.md.
+inline constexpr std::string_view kUnbuiltFilter = "WNWNONE\n";
+
+struct BitsBuilderSettings {
+  FilterSpec spec;  // with bits; valid
+  uint64_t hash_seed = 0;
+  // BlockBasedTableOptions::detect_filter_construct_corruption: check the hashes before a filter is
+  // built and the finished filter afterwards, and fail the file rather than write a wrong filter.
+  bool detect_corruption = false;
+  FilterBuildLimits limits;
+};
+
+// For one thread. Memory: 8 bytes for each key; Finish adds one shard and the filter, whose bytes
+// it copies once the hashes are gone. With detect_corruption they stay until MaybePostVerify.
+class __attribute__((visibility("hidden"))) BitsBuilder final
+    : public ROCKSDB_NAMESPACE::FilterBitsBuilder {
+ public:
+  explicit BitsBuilder(BitsBuilderSettings settings);
+
+  void AddKey(const ROCKSDB_NAMESPACE::Slice& key) override;
+#if WINNOW_ROCKSDB_HAS_ADD_KEY_AND_ALT
+  void AddKeyAndAlt(const ROCKSDB_NAMESPACE::Slice& key,
+                    const ROCKSDB_NAMESPACE::Slice& alt) override;
+#endif
+  size_t EstimateEntriesAdded() override;
+
+  ROCKSDB_NAMESPACE::Slice Finish(std::unique_ptr<const char[]>* buf) override;
+  ROCKSDB_NAMESPACE::Slice Finish(std::unique_ptr<const char[]>* buf,
+                                  ROCKSDB_NAMESPACE::Status* status) override;
+  ROCKSDB_NAMESPACE::Status MaybePostVerify(
+      const ROCKSDB_NAMESPACE::Slice& filter_content) override;
+
+  size_t ApproximateNumEntries(size_t bytes) override;
+#if WINNOW_ROCKSDB_HAS_CALCULATE_SPACE
+  size_t CalculateSpace(size_t num_entries) override;
+  double EstimatedFpRate(size_t num_entries, size_t bytes) override;
+#endif
+
+ private:
+  friend class BitsBuilderPeer;  // lets a test damage what is kept between adding and finishing
+
+  void AddHash(uint64_t hash);
+  void BeginFilter();
+  bool HashesAreIntact() const;
+
+  const BitsBuilderSettings settings_;
+  const double bits_per_key_;
+  std::unique_ptr<FilterBuilder> builder_;
+  uint64_t checksum_ = 0;  // exclusive or of the hashes kept; only with detect_corruption
+  // The last prefix that AddKeyAndAlt was given: whole keys lie between equal ones.
+  std::optional<uint64_t> last_alt_;
+  // Of the finished filter, for MaybePostVerify; only with detect_corruption.
+  std::unique_ptr<FilterBuilder> finished_;
+};
+
+}  // namespace winnow::filter::internal
+
+#endif  // WINNOW_FILTER_ROCKSDB_BITS_BUILDER_H_

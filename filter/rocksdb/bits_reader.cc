@@ -1,0 +1,45 @@
+#include "filter/rocksdb/bits_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "filter/rocksdb/bits_builder.h"
+#include "filter/rocksdb/diagnostics.h"
+#include "winnow/filter/hash.h"
+
+namespace winnow::filter::internal {
+
+using ROCKSDB_NAMESPACE::Slice;
+
+BitsReader::BitsReader(const Slice& contents) {
+  const std::string_view block(contents.data(), contents.size());
+  FilterState state;
+  if (block != kUnbuiltFilter) reader_ = FilterReader::Open(block, &state);
+  CountOpenedFilter(state);
+}
+
+bool BitsReader::MayMatch(const Slice& entry) {
+  return reader_.MayContain(HashKey({entry.data(), entry.size()}, reader_.hash_seed()));
+}
+
+void BitsReader::MayMatch(int num_keys, Slice** keys, bool* may_match) {
+  constexpr size_t kGroup = 32;
+  std::array<uint64_t, kGroup> hashes;
+  std::array<uint8_t, kGroup> answers;
+  const auto count = static_cast<size_t>(std::max(num_keys, 0));
+  for (size_t begin = 0; begin < count; begin += kGroup) {
+    const size_t size = std::min(kGroup, count - begin);
+    for (size_t i = 0; i < size; ++i) {
+      const Slice& key = *keys[begin + i];
+      hashes[i] = HashKey({key.data(), key.size()}, reader_.hash_seed());
+      reader_.Prefetch(hashes[i]);
+    }
+    reader_.MayContainBatch(hashes.data(), size, answers.data());
+    for (size_t i = 0; i < size; ++i) may_match[begin + i] = answers[i] != 0;
+  }
+}
+
+}  // namespace winnow::filter::internal

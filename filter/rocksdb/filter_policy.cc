@@ -1,0 +1,74 @@
+#include "filter/rocksdb/filter_policy.h"
+
+#include <rocksdb/table.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "filter/rocksdb/bits_builder.h"
+#include "filter/rocksdb/bits_reader.h"
+#include "winnow/filter/sizing.h"
+
+namespace winnow::filter::internal {
+namespace {
+
+std::string PolicyName(std::string_view rest) {
+  std::string name(kPolicyNamePrefix);
+  name.append(rest);
+  return name;
+}
+
+}  // namespace
+
+WinnowFilterPolicy::WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed)
+    : spec_(std::move(spec)),
+      hash_seed_(hash_seed),
+      name_(PolicyName(KindName(spec_.filter.kind))),
+      id_(PolicyName(PolicySpecText(spec_))),
+      observer_(spec_.size_ratio) {}
+
+std::optional<double> WinnowFilterPolicy::LevelAwareBits(
+    const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const {
+  if (context.compaction_style != ROCKSDB_NAMESPACE::kCompactionStyleLevel ||
+      context.level_at_creation < 0) {
+    return std::nullopt;
+  }
+  const NewFile file = {context.column_family_name, context.level_at_creation,
+                        context.is_bottommost && context.level_at_creation > 0};
+  const std::optional<TreeShape> shape = observer_.Observe(file);
+  if (!shape) return std::nullopt;
+
+  const std::lock_guard<std::mutex> lock(spread_mutex_);
+  if (spread_.empty() || *shape != spread_shape_) {
+    spread_shape_ = *shape;
+    spread_ = SpreadBits(spec_.filter.kind, SpecBitsPerKey(spec_.filter), *shape);
+  }
+  // The last run of its keys is the last level to them, wherever it lies.
+  const int level = file.is_last_run ? shape->last_level : file.level;
+  return spread_[static_cast<size_t>(std::min(level, shape->last_level))];
+}
+
+ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
+    const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const {
+  if (spec_.filter.kind == FilterKind::kNone) return nullptr;
+  BitsBuilderSettings settings;
+  settings.spec = spec_.filter;
+  settings.hash_seed = hash_seed_;
+  settings.detect_corruption = context.table_options.detect_filter_construct_corruption;
+  if (spec_.level_aware) {
+    if (const std::optional<double> bits = LevelAwareBits(context)) {
+      settings.spec.fpr = 0;
+      settings.spec.bits_per_key = *bits;
+    }
+  }
+  return new BitsBuilder(std::move(settings));
+}
+
+ROCKSDB_NAMESPACE::FilterBitsReader* WinnowFilterPolicy::GetFilterBitsReader(
+    const ROCKSDB_NAMESPACE::Slice& contents) const {
+  return new BitsReader(contents);
+}
+
+}  // namespace winnow::filter::internal

@@ -1,0 +1,64 @@
+// The FilterPolicy that RocksDB sees.
+
+#ifndef WINNOW_FILTER_ROCKSDB_FILTER_POLICY_H_
+#define WINNOW_FILTER_ROCKSDB_FILTER_POLICY_H_
+
+#include <rocksdb/filter_policy.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "filter/rocksdb/filter_bits_interface.h"
+#include "filter/rocksdb/level_allocation.h"
+#include "filter/rocksdb/policy_spec.h"
+#include "filter/rocksdb/tree_observer.h"
+
+namespace winnow::filter::internal {
+
+// All policies' names begin with this.
+inline constexpr std::string_view kPolicyNamePrefix = "winnow.";
+// RocksDB looks a file's filter up under this name. It never changes, so that each policy reads the
+// filters of every other.
+inline constexpr const char* kCompatibilityName = "winnow.Filter";
+
+// Thread-safe.
+class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
+ public:
+  // `hash_seed` is for the keys of the filters that it builds.
+  WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed);
+
+  const char* Name() const override { return name_.c_str(); }
+  // The whole text, so that an OPTIONS file names the policy completely.
+  std::string GetId() const override { return id_; }
+  const char* CompatibilityName() const override { return kCompatibilityName; }
+
+  ROCKSDB_NAMESPACE::FilterBitsBuilder* GetBuilderWithContext(
+      const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const override;
+  ROCKSDB_NAMESPACE::FilterBitsReader* GetFilterBitsReader(
+      const ROCKSDB_NAMESPACE::Slice& contents) const override;
+
+ private:
+  // For a level-aware policy: the bits per key of the file that is being built, or nothing while
+  // the tree is not known.
+  std::optional<double> LevelAwareBits(
+      const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const;
+
+  const PolicySpec spec_;
+  const uint64_t hash_seed_;
+  const std::string name_;
+  const std::string id_;
+  // FilterPolicy's methods are const; what they learn is guarded here.
+  mutable TreeObserver observer_;
+  mutable std::mutex spread_mutex_;
+  mutable TreeShape spread_shape_;      // guarded by spread_mutex_
+  mutable std::vector<double> spread_;  // for spread_shape_, by level; guarded by spread_mutex_
+};
+
+}  // namespace winnow::filter::internal
+
+#endif  // WINNOW_FILTER_ROCKSDB_FILTER_POLICY_H_

@@ -1,0 +1,65 @@
+#include "filter/rocksdb/policy_spec.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "winnow/filter/sizing.h"
+
+namespace winnow::filter::internal {
+namespace {
+
+constexpr std::string_view kLevelAware = ":level_aware";
+constexpr double kLeastSizeRatio = 2;
+constexpr double kMostSizeRatio = 100;
+
+absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
+
+absl::Status BadSpec(std::string_view text, std::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("filter policy 'winnow.", absl::CHexEscape(ToAbsl(text)), "': ", ToAbsl(what)));
+}
+
+// `after` is what follows the word level_aware.
+absl::Status ReadSizeRatio(std::string_view text, std::string_view after, PolicySpec* spec) {
+  if (after.empty()) return absl::OkStatus();
+  if (after.front() == ':' && absl::SimpleAtod(ToAbsl(after.substr(1)), &spec->size_ratio) &&
+      spec->size_ratio >= kLeastSizeRatio && spec->size_ratio <= kMostSizeRatio) {
+    return absl::OkStatus();
+  }
+  return BadSpec(text,
+                 "after level_aware comes at most the size ratio of levels, "
+                 "max_bytes_for_level_multiplier, from 2 to 100, such as "
+                 "'blocked_bloom:10:level_aware:8'");
+}
+
+}  // namespace
+
+absl::StatusOr<PolicySpec> ParsePolicySpec(std::string_view text) {
+  PolicySpec spec;
+  const size_t word = text.find(kLevelAware);
+  const std::string_view filter_text = text.substr(0, word);
+  absl::StatusOr<FilterSpec> filter = ParseFilterSpec(filter_text);
+  if (!filter.ok()) return filter.status();
+  spec.filter = *std::move(filter);
+  if (word == std::string_view::npos) return spec;
+
+  spec.level_aware = true;
+  if (SpecBitsPerKey(spec.filter) == 0) {
+    return BadSpec(text, "level_aware spreads bits over levels, and this kind has none to spread");
+  }
+  const std::string_view after = text.substr(word + kLevelAware.size());
+  if (absl::Status status = ReadSizeRatio(text, after, &spec); !status.ok()) return status;
+  return spec;
+}
+
+std::string PolicySpecText(const PolicySpec& spec) {
+  std::string text = filter::ToString(spec.filter);
+  if (spec.level_aware) absl::StrAppend(&text, ToAbsl(kLevelAware));
+  if (spec.level_aware && spec.size_ratio != kDefaultSizeRatio) {
+    absl::StrAppend(&text, ":", spec.size_ratio);
+  }
+  return text;
+}
+
+}  // namespace winnow::filter::internal

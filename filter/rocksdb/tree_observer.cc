@@ -1,0 +1,22 @@
+#include "filter/rocksdb/tree_observer.h"
+
+#include <algorithm>
+
+namespace winnow::filter::internal {
+
+std::optional<TreeShape> TreeObserver::Observe(const NewFile& file) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Seen& seen = seen_[file.column_family];
+  if (file.level > 0) {
+    seen.base_level = std::min(seen.base_level.value_or(file.level), file.level);
+    // A file that is not the last run has another below it.
+    const int deepest = file.is_last_run ? file.level : file.level + 1;
+    if (file.is_last_run || seen.last_level) {
+      seen.last_level = std::max(seen.last_level.value_or(deepest), deepest);
+    }
+  }
+  if (!seen.last_level) return std::nullopt;
+  return TreeShape{*seen.base_level, *seen.last_level, size_ratio_};
+}
+
+}  // namespace winnow::filter::internal

@@ -1,0 +1,102 @@
+// How bits are spread over levels, and what a policy learns of the tree.
+
+#include <cmath>
+#include <numeric>
+
+#include "filter/rocksdb/level_allocation.h"
+#include "filter/rocksdb/tree_observer.h"
+#include "rocksdb_fixture.h"
+#include "winnow/filter/sizing.h"
+
+namespace winnow::filter::internal {
+namespace {
+
+struct Sums {
+  double bits_per_key = 0;    // over all keys
+  double needless_reads = 0;  // of one absent key
+};
+
+// The sums of a tree whose level 0 has kLevelZeroRuns runs of `bits`[0].
+Sums SumsOf(FilterKind kind, const TreeShape& shape, const std::vector<double>& bits) {
+  const uint64_t last_keys = 100'000'000;
+  Sums sums;
+  double all_keys = 0;
+  const auto add = [&](double runs, double run_keys, double run_bits) {
+    sums.bits_per_key += runs * run_keys * run_bits;
+    all_keys += runs * run_keys;
+    sums.needless_reads += runs * ExpectedFpr(kind, run_bits, static_cast<uint64_t>(run_keys));
+  };
+  for (int level = shape.base_level; level <= shape.last_level; ++level) {
+    const double keys = last_keys * std::pow(shape.size_ratio, level - shape.last_level);
+    add(1, keys, bits[static_cast<size_t>(level)]);
+    if (level == shape.base_level) add(kLevelZeroRuns, keys / kLevelZeroRuns, bits[0]);
+  }
+  sums.bits_per_key /= all_keys;
+  return sums;
+}
+
+class SpreadTest : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Kinds, SpreadTest, testing::ValuesIn(BuildingKinds()), KindOfTest);
+
+TEST_P(SpreadTest, KeepsTheBudgetAndHalvesTheNeedlessReads) {
+  const FilterKind kind = ParseFilterSpec(GetParam())->kind;
+  for (const double uniform : {8.0, 10.0, 14.0}) {
+    for (const TreeShape shape : {TreeShape{1, 4, 10}, TreeShape{3, 6, 10}, TreeShape{1, 4, 4}}) {
+      const std::vector<double> spread = SpreadBits(kind, uniform, shape);
+      ASSERT_EQ(spread.size(), static_cast<size_t>(shape.last_level) + 1);
+      const Sums sums = SumsOf(kind, shape, spread);
+      const Sums even = SumsOf(kind, shape, std::vector<double>(spread.size(), uniform));
+      EXPECT_LE(sums.bits_per_key, uniform * 1.001);
+      EXPECT_LT(sums.needless_reads * 2, even.needless_reads)
+          << uniform << " bits, ratio " << shape.size_ratio;
+      for (int level = shape.base_level; level < shape.last_level; ++level) {
+        EXPECT_GE(spread[static_cast<size_t>(level)], spread[static_cast<size_t>(level) + 1]);
+      }
+      EXPECT_GE(spread[0], spread[static_cast<size_t>(shape.base_level)]);
+    }
+  }
+}
+
+TEST_P(SpreadTest, GivesLegalBitsAtTheLimits) {
+  const FilterKind kind = ParseFilterSpec(GetParam())->kind;
+  const BitsPerKeyRange range = AllowedBitsPerKey(kind);
+  for (const double uniform : {range.least, range.most}) {
+    for (const TreeShape shape : {TreeShape{1, 1, 2}, TreeShape{1, 6, 100}, TreeShape{6, 6, 10}}) {
+      for (const double bits : SpreadBits(kind, uniform, shape)) {
+        EXPECT_GE(bits, range.least);
+        EXPECT_LE(bits, range.most);
+      }
+    }
+  }
+}
+
+TEST(ObserverTest, KnowsNothingBeforeTheLastRunIsSeen) {
+  TreeObserver observer(10);
+  EXPECT_EQ(observer.Observe({"cf", 0, false}), std::nullopt);
+  EXPECT_EQ(observer.Observe({"cf", 1, false}), std::nullopt);
+  EXPECT_EQ(observer.Observe({"cf", 2, true}), (TreeShape{1, 2, 10}));
+  EXPECT_EQ(observer.Observe({"cf", 0, false}), (TreeShape{1, 2, 10}));
+}
+
+TEST(ObserverTest, FollowsATreeThatGrowsDownOrUp) {
+  TreeObserver down(10);
+  down.Observe({"cf", 1, true});
+  EXPECT_EQ(down.Observe({"cf", 1, false}), (TreeShape{1, 2, 10})) << "something lies below";
+  EXPECT_EQ(down.Observe({"cf", 3, true}), (TreeShape{1, 3, 10}));
+  EXPECT_EQ(down.Observe({"cf", 2, true}), (TreeShape{1, 3, 10})) << "last for its keys only";
+
+  TreeObserver up(8);
+  up.Observe({"cf", 6, true});
+  EXPECT_EQ(up.Observe({"cf", 5, false}), (TreeShape{5, 6, 8}));
+  EXPECT_EQ(up.Observe({"cf", 4, false}), (TreeShape{4, 6, 8}));
+}
+
+TEST(ObserverTest, ColumnFamiliesAreApart) {
+  TreeObserver observer(10);
+  observer.Observe({"deep", 6, true});
+  EXPECT_EQ(observer.Observe({"flat", 1, true}), (TreeShape{1, 1, 10}));
+  EXPECT_EQ(observer.Observe({"deep", 5, false}), (TreeShape{5, 6, 10}));
+}
+
+}  // namespace
+}  // namespace winnow::filter::internal
