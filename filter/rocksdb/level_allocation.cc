@@ -12,7 +12,7 @@ namespace {
 // The rates that filter specs allow.
 constexpr double kLeastFpr = 1e-6;
 constexpr double kMostFpr = 0.5;
-constexpr int kBisections = 40;
+constexpr int kBisections = 20;  // to a hundred-thousandth of the logarithm
 
 // One level as the sum sees it.
 struct Level {

@@ -12,7 +12,7 @@
 namespace winnow::filter {
 namespace {
 
-constexpr uint64_t kKeys = 5000;
+constexpr uint64_t kKeys = 2500;
 
 PolicyPointer RocksDbBloom() { return PolicyPointer(rocksdb::NewBloomFilterPolicy(10)); }
 
