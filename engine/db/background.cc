@@ -52,7 +52,12 @@ void DBImpl::BackgroundThread() {
   MutexLock lock(&mutex_);
   while (!stopping_) {
     if (!RunOneJob()) {
-      work_available_.Wait(&mutex_);
+      if (retry_.error.ok()) {
+        work_available_.Wait(&mutex_);
+      } else {
+        const auto delay = retry_.next_try - std::chrono::steady_clock::now();
+        work_available_.WaitFor(&mutex_, std::chrono::ceil<std::chrono::microseconds>(delay));
+      }
       continue;
     }
     work_done_.SignalAll();
@@ -63,7 +68,7 @@ void DBImpl::BackgroundThread() {
 }
 
 bool DBImpl::RunOneJob() {
-  if (!background_error_.ok()) return false;
+  if (!background_error_.ok() || IsWaitingToRetry()) return false;
   if (ColumnFamilyState* family = FamilyToFlush()) {
     RunFlush(family);
     return true;
@@ -73,18 +78,15 @@ bool DBImpl::RunOneJob() {
   ColumnFamilyState* family = nullptr;
   const std::unique_ptr<Compaction> compaction = PickCompaction(&family);
   if (compaction == nullptr) return false;
-  if (absl::Status status = RunPickedCompaction(family, *compaction, /*max_threads=*/1);
-      !status.ok()) {
-    SetBackgroundError(status, "a compaction");
+  const absl::Status status = RunPickedCompaction(family, *compaction, /*max_threads=*/1);
+  if (status.ok()) {
+    NoteBackgroundSuccess();
+  } else if (absl::IsDataLoss(status)) {
+    QuarantineInputs(*compaction, status);
+  } else {
+    NoteBackgroundFailure(status, "a compaction");
   }
   return true;
-}
-
-void DBImpl::SetBackgroundError(const absl::Status& status, std::string_view what) {
-  if (absl::IsCancelled(status) || !background_error_.ok()) return;
-  background_error_ = WithContext(status, absl::StrCat(ToAbsl(what), " failed"));
-  attention_.store(true, std::memory_order_release);
-  work_done_.SignalAll();
 }
 
 ColumnFamilyState* DBImpl::FamilyToFlush() {
@@ -110,8 +112,6 @@ absl::Status DBImpl::WriteFlushOutput(ColumnFamilyState* family,
                                       const std::vector<std::shared_ptr<Memtable>>& memtables,
                                       TableBuilderOptions builder, TableOutputResult* result) {
   JobTimer timer(&recorder_, LatencyHistogram::kFlush);
-  // Entries of other families or of older writes must not be lost where these survive.
-  WINNOW_RETURN_IF_ERROR(logs_.SyncOlder());
   std::vector<std::unique_ptr<InternalIterator>> children;
   for (const auto& memtable : memtables) children.push_back(memtable->NewIterator());
   const auto input = NewMergingIterator(family->comparator(), std::move(children));
@@ -139,15 +139,25 @@ void DBImpl::RunFlush(ColumnFamilyState* family) {
   flushes_running_++;
   TableBuilderOptions builder = family->BuilderOptions(0);
   TableOutputResult result;
+  absl::Status logs_synced;
   absl::Status status;
   {
     MutexUnlock unlock(&mutex_);
-    status = WriteFlushOutput(family, memtables, std::move(builder), &result);
+    // Entries of other families or of older writes must not be lost where these survive.
+    logs_synced = logs_.SyncOlder();
+    status = logs_synced;
+    if (status.ok()) status = WriteFlushOutput(family, memtables, std::move(builder), &result);
   }
   if (status.ok()) status = InstallFlush(family, memtables.size(), result);
   family->flush_running = false;
   flushes_running_--;
-  if (!status.ok()) SetBackgroundError(status, "a flush");
+  if (!logs_synced.ok()) {
+    SetBackgroundError(logs_synced, "syncing a write-ahead log");
+  } else if (status.ok()) {
+    NoteBackgroundSuccess();
+  } else {
+    NoteBackgroundFailure(status, "a flush");
+  }
   ThreadCounters& counters = recorder_.Local();
   counters.Add(Ticker::kFlushes);
   counters.Add(Ticker::kFlushBytesWritten, result.bytes_written);
@@ -291,16 +301,20 @@ absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
     ExclusiveWrites writes(&write_queue_);
     MutexLock lock(&mutex_);
     if (!background_error_.ok()) return background_error_;
+    if (!log_error_.ok()) return ReplaceFailedLog();  // flushes everything
     if (!family->active->empty()) WINNOW_RETURN_IF_ERROR(SwitchMemtable(family));
     if (!family->immutables.empty()) family->flush_wanted = true;
   }
   MutexLock lock(&mutex_);
+  const uint64_t failures = background_failures_;
+  retry_.next_try = {};  // who asks wants it tried now
   work_available_.SignalAll();
   while (!family->immutables.empty() && background_error_.ok() && !stopping_ &&
-         !family->dropped.load(std::memory_order_relaxed)) {
+         background_failures_ == failures && !family->dropped.load(std::memory_order_relaxed)) {
     work_done_.Wait(&mutex_);
   }
-  return background_error_;
+  if (!background_error_.ok() || family->immutables.empty()) return background_error_;
+  return family->dropped.load(std::memory_order_relaxed) ? absl::OkStatus() : retry_.error;
 }
 
 absl::Status DBImpl::Flush(ColumnFamily* family) {
@@ -329,7 +343,8 @@ absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::strin
           CompactionPicker::PickRange(own->version(), own->options(), begin, end);
       if (compaction != nullptr) {
         status = RunPickedCompaction(own, *compaction, options_.background_threads);
-        if (!status.ok()) SetBackgroundError(status, "a compaction");
+        // Outputs are gone and inputs are whole: the caller knows, and may try again.
+        if (status.ok()) NoteBackgroundSuccess();
       }
     }
     own->manual_compaction_waiting = false;
@@ -345,12 +360,16 @@ absl::Status DBImpl::WaitForBackgroundWork() {
   {
     MutexLock lock(&mutex_);
     work_available_.SignalAll();
+    const uint64_t failures = background_failures_;
     while (background_error_.ok() && !stopping_ && !options_.read_only &&
+           background_failures_ == failures &&
            (FamilyToFlush() != nullptr || flushes_running_ > 0 || compactions_running_ > 0 ||
-            CompactionIsDue())) {
+            (quarantine_.ok() && CompactionIsDue()))) {
       work_done_.Wait(&mutex_);
     }
     status = background_error_;
+    status.Update(retry_.error);
+    status.Update(quarantine_);
   }
   ReclaimViews();
   return status;

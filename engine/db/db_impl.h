@@ -9,6 +9,7 @@
 #define WINNOW_ENGINE_DB_DB_IMPL_H_
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -102,6 +103,9 @@ class DBImpl final : public DB {
   void InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence);
   // Leader: makes room for a group: stalls, memtable switches, errors.
   absl::Status PrepareForGroup(size_t group_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Leader, after an append to the log has failed: flushes what the log holds, then starts another.
+  // An error: no log yet, the write must be refused.
+  absl::Status ReplaceFailedLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SwitchFullMemtables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SwitchMemtable(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status StallIfNeeded(size_t group_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -139,13 +143,26 @@ class DBImpl final : public DB {
                                  uint64_t target_file_bytes, int max_threads,
                                  CompactionJobResult* result);
   TableOutputOptions OutputOptions(TableBuilderOptions builder);
-  void SetBackgroundError(const absl::Status& status, std::string_view what)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(mutex_);
   bool CompactionIsDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Frees replaced views, with the memtables and files that only they held.
   void ReclaimViews() ABSL_LOCKS_EXCLUDED(mutex_);
   void UpdateStallState() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // --- background_errors.cc ---
+  // For errors that only reopening cures: no more writes, no more background work.
+  void SetBackgroundError(const absl::Status& status, std::string_view what)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A flush or compaction failed without harm: tried again after a while, if the error may pass.
+  void NoteBackgroundFailure(const absl::Status& status, std::string_view what)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteBackgroundSuccess() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsWaitingToRetry() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Damaged files are read as far as they can be, and never compacted away.
+  void QuarantineInputs(const Compaction& compaction, const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Not OK if background work that failed will not soon make room for more writes.
+  absl::Status WhyWritesCannotWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // --- column_families.cc, properties.cc ---
   ColumnFamilyState* Own(ColumnFamily* family) const {
@@ -172,7 +189,15 @@ class DBImpl final : public DB {
                                                                      // writes excluded
   ColumnFamilyState* default_family_ = nullptr;
   absl::Status background_error_ ABSL_GUARDED_BY(mutex_);
-  bool background_error_reported_ ABSL_GUARDED_BY(mutex_) = false;
+  // Background work that failed for a reason that may pass, and when it is tried again.
+  struct BackgroundRetry {
+    absl::Status error;  // OK: there is none
+    int failures_in_a_row = 0;
+    std::chrono::steady_clock::time_point next_try;
+  };
+  BackgroundRetry retry_ ABSL_GUARDED_BY(mutex_);
+  uint64_t background_failures_ ABSL_GUARDED_BY(mutex_) = 0;  // ever; who waits watches it
+  absl::Status quarantine_ ABSL_GUARDED_BY(mutex_);           // the first damage compactions met
   std::vector<std::thread> threads_;
   int flushes_running_ ABSL_GUARDED_BY(mutex_) = 0;
   int compactions_running_ ABSL_GUARDED_BY(mutex_) = 0;
@@ -190,7 +215,9 @@ class DBImpl final : public DB {
   SequenceNumber allocated_sequence_ = 0;            // the leader's
   std::atomic<SequenceNumber> visible_sequence_{0};  // all up to here are inserted
   std::string log_payload_;                          // the leader's, reused
-  double delayed_seconds_ = 0;                       // the leader's: delay not yet slept
+  absl::Status log_error_;      // the leader's: the log must be replaced before the next write
+  bool log_abandoned_ = false;  // the leader's: half of that is done
+  double delayed_seconds_ = 0;  // the leader's: delay not yet slept
 };
 
 }  // namespace winnow

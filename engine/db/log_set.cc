@@ -28,14 +28,22 @@ void LogSet::AddExisting(uint64_t number, uint64_t bytes) {
   files_[number] = bytes;
 }
 
-absl::Status LogSet::StartNew(uint64_t number) {
-  WINNOW_ASSIGN_OR_RETURN(auto writer,
-                          LogWriter::Create(*file_system_, LogFileName(directory_, number), number,
-                                            WritableFileOptions::Mode::kLog));
+absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
+  const std::string path = LogFileName(directory_, number);
+  absl::StatusOr<std::unique_ptr<LogWriter>> writer =
+      LogWriter::Create(*file_system_, path, number, WritableFileOptions::Mode::kLog);
+  absl::Status status = writer.status();
   const LogStart start = {current_ == nullptr ? 0 : current_number(), current_records_};
-  WINNOW_RETURN_IF_ERROR(writer->Append(start.Encode()));
+  if (status.ok()) status = (*writer)->Append(start.Encode());
   // The name must be durable before a synced write can count on the log.
-  WINNOW_RETURN_IF_ERROR(file_system_->SyncDirectory(directory_));
+  if (status.ok()) status = file_system_->SyncDirectory(directory_);
+  if (status.ok()) return writer;
+  file_system_->Remove(path).IgnoreError();  // half a log among whole ones is in replay's way
+  return status;
+}
+
+absl::Status LogSet::StartNew(uint64_t number) {
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer, CreateLog(number));
   if (current_ != nullptr) {
     MutexLock lock(&mutex_);
     files_[current_number()] = current_->size();
@@ -46,6 +54,16 @@ absl::Status LogSet::StartNew(uint64_t number) {
   current_records_ = 0;
   current_number_.store(number, std::memory_order_relaxed);
   current_bytes_.store(current_->size(), std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+absl::Status LogSet::AbandonCurrent() {
+  WINNOW_RETURN_IF_ERROR(Sync());
+  MutexLock lock(&mutex_);
+  files_[current_number()] = current_->size();
+  current_.reset();
+  current_records_ = 0;
+  current_bytes_.store(0, std::memory_order_relaxed);
   return absl::OkStatus();
 }
 

@@ -44,6 +44,10 @@ class LogSet {
   absl::Status StartNew(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
   void AddExisting(uint64_t number, uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // After a failed Append, whose bytes in the file are unknown: syncs what was appended before and
+  // gives the newest log up. Nothing may be appended before StartNew.
+  absl::Status AbandonCurrent() ABSL_LOCKS_EXCLUDED(mutex_);
+
   // `payload` begins with its LogPayload byte.
   absl::Status Append(std::string_view payload);
   // Makes everything appended so far survive a power failure: older logs before the newest, so that
@@ -68,6 +72,8 @@ class LogSet {
     uint64_t number;
     std::unique_ptr<LogWriter> writer;  // null once synced and closed
   };
+
+  absl::StatusOr<std::unique_ptr<LogWriter>> CreateLog(uint64_t number);
 
   FileSystem* const file_system_;
   const std::string directory_;

@@ -279,11 +279,14 @@ absl::Status DBImpl::Close() {
     versions_.AssertLocked();
     // The last edit records which file numbers were ever used: the next open then knows which logs
     // must end with a marker.
-    if (logs_closed.ok() && background_error_.ok()) {
+    if (logs_closed.ok() && background_error_.ok() && log_error_.ok()) {
       status.Update(versions_.LogAndApply(VersionEdit()));
     }
-    if (logs_closed.ok()) status.Update(versions_.Close());
+    // A log that was given up has no marker at its end: the manifest must not say that all have.
+    if (logs_closed.ok() && log_error_.ok()) status.Update(versions_.Close());
     status.Update(background_error_);
+    status.Update(log_error_);
+    status.Update(retry_.error);
   }
   for (const auto& [id, family] : families_) family->views.Reclaim();
   lock_.reset();

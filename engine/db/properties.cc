@@ -198,7 +198,12 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
   }
   {
     MutexLock lock(&mutex_);
-    if (name == "winnow.background-error") return std::string(ToStd(background_error_.message()));
+    if (name == "winnow.background-error") {
+      absl::Status status = background_error_;
+      status.Update(retry_.error);
+      status.Update(quarantine_);
+      return std::string(ToStd(status.message()));
+    }
     if (name == "winnow.filter") return filter::ToString(own->filter_spec());
     if (name == "winnow.filter-key") return own->filter_key().ToString();
   }

@@ -205,6 +205,10 @@ std::string_view TickerName(Ticker ticker) {
       return "refuted.answers";
     case Ticker::kFiltersDamaged:
       return "filters.damaged";
+    case Ticker::kBackgroundRetries:
+      return "background.retries";
+    case Ticker::kFilesQuarantined:
+      return "files.quarantined";
     case Ticker::kFiltersFellBack:
       return "filters.fell.back";
     case Ticker::kCount:

@@ -140,14 +140,21 @@ absl::Status DBImpl::CommitGroup(WriteGroup* group) {
   }
   if (!group->disable_wal) {
     absl::Status logged = AppendToLog(*group, num_updates);
-    if (logged.ok() && group->wants_sync) {
+    const bool appended = logged.ok();
+    if (appended && group->wants_sync) {
       logged = logs_.Sync();
       recorder_.Local().Add(Ticker::kLogSyncs);
     }
     if (!logged.ok()) {
       // What reached the disk is unknown: these sequence numbers are never given out again.
+      allocated_sequence_ += num_updates;
       MutexLock lock(&mutex_);
-      SetBackgroundError(logged, "the write-ahead log");
+      if (!appended && absl::IsResourceExhausted(logged)) {
+        log_error_ = WithContext(logged, "appending to the write-ahead log failed");
+        attention_.store(true, std::memory_order_release);
+      } else {
+        SetBackgroundError(logged, "the write-ahead log");
+      }
       return absl::Status(logged.code(),
                           absl::StrCat("write failed, its outcome is unknown until the database "
                                        "has been reopened: ",
@@ -208,8 +215,10 @@ void DBImpl::InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence)
 absl::Status DBImpl::PrepareForGroup(size_t group_bytes) {
   MutexLock lock(&mutex_);
   attention_.store(false, std::memory_order_relaxed);
-  absl::Status status = StallIfNeeded(group_bytes);
+  absl::Status status = log_error_.ok() ? StallIfNeeded(group_bytes) : ReplaceFailedLog();
   if (status.ok()) status = SwitchFullMemtables();
+  // Looked at again before the next write, which may find that the cause has passed.
+  if (!status.ok()) attention_.store(true, std::memory_order_relaxed);
   if (!background_error_.ok()) {
     attention_.store(true, std::memory_order_relaxed);
     return absl::FailedPreconditionError(absl::StrCat(
@@ -248,6 +257,7 @@ absl::Status DBImpl::StallIfNeeded(size_t group_bytes) {
              !stopping_ && (memtables_full || level0_full);
     };
     while (must_wait()) {
+      WINNOW_RETURN_IF_ERROR(WhyWritesCannotWait());
       stalled = true;
       work_available_.SignalAll();
       work_done_.Wait(&mutex_);
@@ -306,7 +316,10 @@ absl::Status DBImpl::SwitchMemtable(ColumnFamilyState* family) {
       started = logs_.StartNew(log_number);
     }
     if (!started.ok()) {
-      SetBackgroundError(started, "starting a new write-ahead log");
+      // With a full disk the old log is as good as before, and the write is refused.
+      if (!absl::IsResourceExhausted(started)) {
+        SetBackgroundError(started, "starting a new write-ahead log");
+      }
       return started;
     }
     // Families without entries need none of the older logs.

@@ -26,9 +26,13 @@ absl::Status MemoryWritableFile::Allow(const FileOperation& operation) {
 
 absl::Status MemoryWritableFile::Append(std::string_view data) {
   WINNOW_RETURN_IF_ERROR(CheckWritable());
+  WINNOW_RETURN_IF_ERROR(append_error_);
   if (data.empty()) return absl::OkStatus();
   FileOperation operation{Kind::kAppend, path_, {}, std::string(data), size_, data.size()};
-  WINNOW_RETURN_IF_ERROR(Allow(operation));
+  if (absl::Status status = Allow(operation); !status.ok()) {
+    if (log_mode_) std::swap(append_error_, first_error_);
+    return status;
+  }
   if (!log_mode_) unflushed_.append(data);
   file_system_->RecordFileOperation(std::move(operation), *node_,
                                     log_mode_ ? data : std::string_view());
@@ -47,7 +51,8 @@ absl::Status MemoryWritableFile::HandOver(Kind kind) {
 
 absl::Status MemoryWritableFile::Close() {
   if (closed_) return absl::OkStatus();
-  const absl::Status status = HandOver(Kind::kClose);
+  absl::Status status = HandOver(Kind::kClose);
+  status.Update(append_error_);
   closed_ = true;
   return status;
 }

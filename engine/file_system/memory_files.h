@@ -59,6 +59,7 @@ class MemoryWritableFile final : public WritableFile {
   uint64_t size_ = 0;
   bool closed_ = false;
   absl::Status first_error_;
+  absl::Status append_error_;  // log mode: says nothing of the bytes before it
 };
 
 class MemoryFileLock final : public FileLock {

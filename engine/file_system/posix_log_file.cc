@@ -135,6 +135,7 @@ absl::Status PosixLogFile::AppendSlowly(std::string_view data) {
   if (data.empty()) return absl::OkStatus();
   if (size_ + data.size() > window_end_) {
     if (absl::Status status = MoveWindow(descriptor_.get(), data.size()); !status.ok()) {
+      only_append_failed_ = true;
       return Fail(std::move(status));
     }
   }
@@ -151,10 +152,12 @@ absl::Status PosixLogFile::AppendSlowly(std::string_view data) {
 absl::Status PosixLogFile::Flush() { return CheckWritable(); }
 
 absl::Status PosixLogFile::Sync() {
-  WINNOW_RETURN_IF_ERROR(CheckWritable());
+  if (!only_append_failed_ || !descriptor_.is_open()) WINNOW_RETURN_IF_ERROR(CheckWritable());
   // Pages dirtied through a shared mapping are part of what fdatasync writes back.
   absl::Status status = SyncFileDescriptor(descriptor_.get(), path_);
-  return status.ok() ? status : Fail(std::move(status));
+  if (status.ok()) return status;
+  only_append_failed_ = false;
+  return Fail(std::move(status));
 }
 
 absl::Status PosixLogFile::Close() {

@@ -70,6 +70,7 @@ class PosixLogFile final : public WritableFile {
   uint64_t size_ = 0;
   uint64_t next_reservation_bytes_;
   absl::Status first_error_;
+  bool only_append_failed_ = false;  // first_error_ says nothing of the bytes before it
 };
 
 }  // namespace winnow

@@ -253,13 +253,14 @@ absl::Status VersionSet::WriteNewManifest(const std::string& snapshot, uint64_t 
   WINNOW_RETURN_IF_ERROR(store_.file_system->SyncDirectory(store_.directory));
   WINNOW_RETURN_IF_ERROR(WriteCurrentFile(*store_.file_system, store_.directory, number));
   const uint64_t previous = manifest_number_;
-  if (manifest_ != nullptr) WINNOW_RETURN_IF_ERROR(manifest_->Close());
+  // CURRENT is durable and names the new one: how the old one closes matters no more.
+  if (manifest_ != nullptr) manifest_->Close().IgnoreError();
   manifest_ = std::move(writer);
   manifest_number_ = number;
   manifest_snapshot_bytes_ = manifest_->size();
   manifest_bytes_written_ += manifest_->size();
   if (previous != 0) {
-    // CURRENT is durable: the old manifest is garbage. If this fails the next open removes it.
+    // If this fails the next open removes it.
     store_.file_system->Remove(ManifestFileName(store_.directory, previous)).IgnoreError();
   }
   return absl::OkStatus();
@@ -347,7 +348,8 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
   std::string record;
   edit.EncodeTo(&record);
   std::string snapshot;
-  const bool roll = manifest_->size() > 2 * manifest_snapshot_bytes_ + kManifestSlackBytes;
+  const bool roll = manifest_end_unknown_ ||
+                    manifest_->size() > 2 * manifest_snapshot_bytes_ + kManifestSlackBytes;
   if (roll) Snapshot().EncodeTo(&snapshot);
   const uint64_t new_number = roll ? NewFileNumber() : 0;
 
@@ -365,9 +367,16 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
   manifest_idle_.SignalAll();
   if (!written.ok()) {
     // If the tables could not be opened nothing was written and the manifest is still sound.
-    if (built.ok()) manifest_error_ = written;
+    // With a full disk the edit may or may not be in the manifest. Both states are sound, since all
+    // files of both are kept until another manifest has decided.
+    if (built.ok() && absl::IsResourceExhausted(written)) {
+      manifest_end_unknown_ = true;
+    } else if (built.ok()) {
+      manifest_error_ = written;
+    }
     return written;
   }
+  manifest_end_unknown_ = false;
   for (const FamilyEdit& change : edit.families) {
     const auto family = families_.find(change.family_id);
     if (family == families_.end()) continue;
@@ -394,7 +403,7 @@ absl::Status VersionSet::Close() {
   while (manifest_busy_) manifest_idle_.Wait(mutex_);
   if (manifest_ == nullptr) return absl::OkStatus();
   std::unique_ptr<LogWriter> manifest = std::move(manifest_);
-  if (!manifest_error_.ok()) return manifest->Close();
+  if (!manifest_error_.ok() || manifest_end_unknown_) return manifest->Close();
   return manifest->CloseCleanly();
 }
 

@@ -124,7 +124,8 @@ class VersionSet {
   Mutex* const mutex_;
   CondVar manifest_idle_;
   bool manifest_busy_ = false;
-  absl::Status manifest_error_;
+  absl::Status manifest_error_;        // final
+  bool manifest_end_unknown_ = false;  // nothing more may be appended: the next edit starts another
   std::unique_ptr<LogWriter> manifest_;
   uint64_t manifest_number_ = 0;
   bool was_closed_cleanly_ = false;

@@ -210,9 +210,22 @@ TEST_F(MemoryFileSystemTest, AFailedAppendLeavesNothingAndIsFinal) {
   EXPECT_TRUE(absl::IsResourceExhausted(failed));
   memory_->set_error_hook(nullptr);
   EXPECT_EQ(file->Append("three"), failed);
-  EXPECT_EQ(file->Sync(), failed);
+  EXPECT_TRUE(file->Sync().ok()) << "of what was appended before";
   EXPECT_EQ(file->Close(), failed);
   EXPECT_EQ(Content("/log"), "one");
+  const auto synced =
+      memory_->StateAfterCrash(memory_->num_operations(), CrashChoice::KeepNothingUnsynced());
+  EXPECT_FALSE(synced->Exists("/log").value()) << "its directory was never synced";
+}
+
+TEST_F(MemoryFileSystemTest, AfterAFailedAppendABufferedFileIsLost) {
+  const auto file = Create("/table", Mode::kBuffered);
+  ASSERT_TRUE(file->Append("one").ok());
+  memory_->set_error_hook(
+      [](const FileOperation&) { return absl::ResourceExhaustedError("disk full"); });
+  const absl::Status failed = file->Append("two");
+  memory_->set_error_hook(nullptr);
+  EXPECT_EQ(file->Sync(), failed);
 }
 
 TEST_F(MemoryFileSystemTest, ThreadsMayUseItTogether) {

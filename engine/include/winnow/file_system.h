@@ -52,7 +52,8 @@ class WritableFile {
   virtual absl::Status Flush() = 0;
 
   // Makes all appended bytes survive a power failure. After an error the file must be given up:
-  // a second sync that succeeds proves nothing (Rebello et al., ATC 2020).
+  // a second sync that succeeds proves nothing (Rebello et al., ATC 2020). After an Append that
+  // failed, a file of mode kLog may still sync what was appended before; others return the error.
   virtual absl::Status Sync() = 0;
 
   // Flushes and closes. Must be called to learn of late errors. A second call does nothing.

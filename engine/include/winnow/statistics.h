@@ -39,6 +39,8 @@ enum class Ticker : uint32_t {
   kBlockLoadWaits,   // misses that waited for another thread to load the block
   kRefutedAnswers,   // repeated false positives answered from memory
   kFiltersDamaged,   // filter blocks that could not be used when a file was opened
+  kBackgroundRetries,  // flushes and compactions that failed and were tried again
+  kFilesQuarantined,   // SSTables that compactions found damaged and leave alone
   kFiltersFellBack,  // filters built as another kind than asked, or not at all
   kCount,
 };

@@ -1,0 +1,146 @@
+// What happens when background work or the write-ahead log fails. README.md of engine/, "When I/O
+// fails", has the table.
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "engine/sstable/table_reader.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr int kMostIoErrorsInARow = 3;
+constexpr std::chrono::milliseconds kFirstDelay{50};
+constexpr std::chrono::milliseconds kLongestDelay{2000};
+
+// A full disk or missing file descriptors pass. Other I/O errors are given a few chances; each try
+// writes new files, so that no file whose sync has failed is ever trusted.
+bool MayPass(const absl::Status& status, int failures_in_a_row) {
+  if (absl::IsResourceExhausted(status)) return true;
+  return absl::IsUnavailable(status) && failures_in_a_row < kMostIoErrorsInARow;
+}
+
+}  // namespace
+
+void DBImpl::SetBackgroundError(const absl::Status& status, std::string_view what) {
+  if (absl::IsCancelled(status) || !background_error_.ok()) return;
+  background_error_ = WithContext(status, absl::StrCat(ToAbsl(what), " failed"));
+  attention_.store(true, std::memory_order_release);
+  work_done_.SignalAll();
+}
+
+void DBImpl::NoteBackgroundFailure(const absl::Status& status, std::string_view what) {
+  if (absl::IsCancelled(status)) return;
+  background_failures_++;
+  if (!MayPass(status, retry_.failures_in_a_row + 1)) {
+    SetBackgroundError(status, what);
+    return;
+  }
+  const int doublings = std::min(retry_.failures_in_a_row, 10);
+  retry_.failures_in_a_row++;
+  retry_.error = WithContext(status, absl::StrCat(ToAbsl(what), " failed and is tried again"));
+  retry_.next_try =
+      std::chrono::steady_clock::now() + std::min(kFirstDelay * (1 << doublings), kLongestDelay);
+  recorder_.Local().Add(Ticker::kBackgroundRetries);
+  work_done_.SignalAll();
+}
+
+void DBImpl::NoteBackgroundSuccess() { retry_ = BackgroundRetry(); }
+
+bool DBImpl::IsWaitingToRetry() const {
+  return !retry_.error.ok() && std::chrono::steady_clock::now() < retry_.next_try;
+}
+
+void DBImpl::QuarantineInputs(const Compaction& compaction, const absl::Status& status) {
+  std::vector<std::shared_ptr<TableFile>> damaged;
+  {
+    MutexUnlock unlock(&mutex_);
+    for (const Version::Files& files : compaction.inputs) {
+      for (const auto& file : files) {
+        if (file->reader() == nullptr || !file->reader()->Verify().empty()) damaged.push_back(file);
+      }
+    }
+    // Damage that is not there at a second look may have been in memory or on the bus; without a
+    // culprit all are left alone.
+    if (damaged.empty()) {
+      for (const Version::Files& files : compaction.inputs) {
+        damaged.insert(damaged.end(), files.begin(), files.end());
+      }
+    }
+  }
+  for (const auto& file : damaged) file->being_compacted = true;  // for as long as it is open
+  recorder_.Local().Add(Ticker::kFilesQuarantined, damaged.size());
+  background_failures_++;
+  quarantine_.Update(
+      WithContext(status, "a compaction found damage; the files concerned are left as they are"));
+  work_done_.SignalAll();
+}
+
+absl::Status DBImpl::WhyWritesCannotWait() const {
+  if (!background_error_.ok()) return background_error_;
+  if (!retry_.error.ok()) {
+    return WithContext(retry_.error, "nothing was written: the memtables are full, and");
+  }
+  return WithContext(quarantine_, "nothing was written: level 0 is full, and");
+}
+
+absl::Status DBImpl::ReplaceFailedLog() {
+  if (!log_abandoned_) {
+    absl::Status synced;
+    {
+      MutexUnlock unlock(&mutex_);
+      synced = logs_.AbandonCurrent();
+    }
+    if (!synced.ok()) {
+      SetBackgroundError(synced, "syncing a write-ahead log that could not be appended to");
+      return background_error_;
+    }
+    log_abandoned_ = true;
+    // Whatever the log holds goes to SSTables, so that nothing depends on its uncertain end.
+    const uint64_t next_log = versions_.NewFileNumber();
+    for (const auto& [id, family] : families_) {
+      if (family->dropped.load(std::memory_order_relaxed)) continue;
+      if (family->active->empty()) {
+        family->active = family->NewMemtable(next_log);
+        family->InstallView();
+      } else {
+        family->SwitchMemtable(next_log);
+      }
+      family->flush_wanted = !family->immutables.empty();
+    }
+  }
+  const auto all_flushed = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return std::all_of(families_.begin(), families_.end(), [](const auto& entry) {
+      return entry.second->immutables.empty() || entry.second->dropped.load();
+    });
+  };
+  const uint64_t failures = background_failures_;
+  work_available_.SignalAll();
+  while (!all_flushed() && background_error_.ok() && !stopping_ && retry_.error.ok() &&
+         background_failures_ == failures) {
+    work_done_.Wait(&mutex_);
+  }
+  if (!background_error_.ok()) return background_error_;
+  if (!all_flushed()) return WithContext(log_error_, "nothing was written: the log failed before");
+
+  const uint64_t number = versions_.NewFileNumber();
+  absl::Status started;
+  {
+    MutexUnlock unlock(&mutex_);
+    started = logs_.StartNew(number);
+  }
+  if (!started.ok()) {
+    if (!absl::IsResourceExhausted(started)) {
+      SetBackgroundError(started, "starting a new write-ahead log");
+    }
+    return started;
+  }
+  log_error_ = absl::OkStatus();
+  log_abandoned_ = false;
+  return absl::OkStatus();
+}
+
+}  // namespace winnow
