@@ -53,6 +53,17 @@ void Warn(const std::string& line) {
   }
 }
 
+void WarnOfRefusedName(const std::string& reason) {
+  static std::mutex mutex;
+  static auto* const last_reason = new std::string;  // guarded by mutex; alive until the very end
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (reason == *last_reason) return;
+    *last_reason = reason;
+  }
+  Warn(reason);
+}
+
 void CountBuiltFilter(bool fell_back) {
   filters_built.fetch_add(1, kRelaxed);
   if (!fell_back) return;

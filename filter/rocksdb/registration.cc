@@ -39,6 +39,7 @@ const FilterPolicy* MakeNamedPolicy(const std::string& name,
   if (!policy.ok()) {
     const absl::string_view message = policy.status().message();
     error_message->assign(message.data(), message.size());
+    internal::WarnOfRefusedName(*error_message);
     return nullptr;
   }
   *guard = *std::move(policy);

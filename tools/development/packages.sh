@@ -6,7 +6,7 @@ readonly build_packages=(
   g++ cmake ninja-build pkg-config ccache python3
   libabsl-dev libxxhash-dev libzstd-dev liblz4-dev libsnappy-dev
   libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev
-  librocksdb-dev libleveldb-dev
+  librocksdb-dev rocksdb-tools libleveldb-dev
 )
 readonly lint_packages=(clang clang-format universal-ctags)
 readonly tidy_packages=(clang-tidy)

@@ -145,6 +145,18 @@ TEST_F(NamesTest, SetOptionsAndTheOptionsFileAgree) {
   }
 }
 
+TEST_F(NamesTest, AWrongNameIsWarnedOfOnceThoughReadTwice) {
+  static int warnings;
+  warnings = 0;
+  SetFilterPolicyWarningHandler([](const std::string& line) {
+    ++warnings;
+    EXPECT_THAT(line, HasSubstr("unknown kind 'blum'"));
+  });
+  for (int i = 0; i < 3; ++i) ErrorOf("winnow.blum:10");
+  SetFilterPolicyWarningHandler(nullptr);
+  EXPECT_EQ(warnings, 1);
+}
+
 TEST_F(NamesTest, WrongNamesGetAReason) {
   EXPECT_THAT(ErrorOf("winnow.cucko:1%"),
               AllOf(HasSubstr("unknown kind 'cucko'"), HasSubstr("did you mean 'cuckoo'")));

@@ -59,8 +59,10 @@ struct FilterPolicyCounters {
 FilterPolicyCounters GetFilterPolicyCounters();
 
 // Where warnings go, one line each, without its end; null: to standard error, as at the start.
-// There is at most one warning for each cause in the life of a process. The handler is called
-// from RocksDB's threads, one call at a time. Thread-safe.
+// Filters that cannot be used or built are warned of once for each cause in the life of a process,
+// a wrong policy name when it is met: RocksDB, when it reads an options file, goes on without a
+// filter and says nothing. The handler is called from RocksDB's threads, one call at a time.
+// Thread-safe.
 void SetFilterPolicyWarningHandler(void (*handler)(const std::string& line));
 
 }  // namespace winnow::filter
