@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the build into an empty prefix and compiles and runs outside programs against it: with
-# find_package, with pkg-config, and against a build of the filter library alone.
+# find_package, with pkg-config, and against a build of the filter library alone; the RocksDB
+# filter policy, if it was built, as an archive and as a shared library.
 set -euo pipefail
 readonly source="$1" build="$2" cmake="$3" compiler="$4"
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -51,8 +52,17 @@ build_with_pkg_config winnow outside_program "$work/whole"
 expect "stored value" "$work/outside_program.pkg-config" "$work/db"
 expect "stored value" "$work/whole/bin/winnow" get key --db="$work/db"
 
+if [ -f "$work/whole/include/winnow/filter/rocksdb.h" ]; then
+  build_outside outside_rocksdb_program "$work/whole"
+  for program in outside_rocksdb_program outside_with_plugin outside_all_static; do
+    [ -x "$work/outside_rocksdb_program/$program" ] || continue
+    rm -rf "$work/rocksdb"
+    expect "filtered" "$work/outside_rocksdb_program/$program" "$work/rocksdb"
+  done
+fi
+
 quietly "$cmake" -S "$source" -B "$work/filter_build" -G Ninja -DWINNOW_ENGINE=OFF \
-  -DWINNOW_TESTS=OFF -DWINNOW_BENCH=OFF -DCMAKE_CXX_COMPILER="$compiler"
+  -DWINNOW_ROCKSDB=OFF -DWINNOW_TESTS=OFF -DWINNOW_BENCH=OFF -DCMAKE_CXX_COMPILER="$compiler"
 quietly "$cmake" --build "$work/filter_build"
 quietly "$cmake" --install "$work/filter_build" --prefix "$work/filter_alone"
 build_outside outside_filter_program "$work/filter_alone"
