@@ -146,8 +146,13 @@ uint64_t PaddedPayloadBytes(uint64_t payload_bytes) {
 }
 
 std::string MakeUnsealedBlock(uint64_t payload_bytes) {
-  return std::string(kBlockHeaderBytes + kUnitHeaderBytes + PaddedPayloadBytes(payload_bytes),
-                     '\0');
+  std::string block;
+  ResizeUnsealedBlock(payload_bytes, &block);
+  return block;
+}
+
+void ResizeUnsealedBlock(uint64_t payload_bytes, std::string* block) {
+  block->resize(kBlockHeaderBytes + kUnitHeaderBytes + PaddedPayloadBytes(payload_bytes), '\0');
 }
 
 uint8_t* PayloadOf(std::string* block) {

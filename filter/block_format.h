@@ -47,6 +47,8 @@ uint64_t PaddedPayloadBytes(uint64_t payload_bytes);
 // PayloadOf(&block), then call SealBlock.
 std::string MakeUnsealedBlock(uint64_t payload_bytes);
 uint8_t* PayloadOf(std::string* block);
+// Cuts off the end of the payload or adds zeros to it.
+void ResizeUnsealedBlock(uint64_t payload_bytes, std::string* block);
 
 // Writes both headers and their checksums.
 void SealBlock(const UnitHeader& header, std::string* block);

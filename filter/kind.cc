@@ -11,15 +11,14 @@
 #include "filter/blocked_bloom.h"
 #include "filter/bloom.h"
 #include "filter/cuckoo.h"
+#include "filter/ribbon.h"
 
 namespace winnow::filter::internal {
 
 std::span<const KindOperations* const> AllKinds() {
-  static constexpr std::array<const KindOperations*, 4> kKinds = {
-      &kBloomOperations,
-      &kBlockedBloomOperations,
-      &kCuckooOperations,
-      &kBinaryFuseOperations,
+  static constexpr std::array<const KindOperations*, 5> kKinds = {
+      &kBloomOperations,      &kBlockedBloomOperations, &kCuckooOperations,
+      &kBinaryFuseOperations, &kRibbonOperations,
   };
   return kKinds;
 }

@@ -194,7 +194,7 @@ TEST_P(DamageTest, RandomlyChangedHeadersWithRightChecksumsAreSurvived) {
     for (uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
       const uint64_t at = fields[random() % fields.size()];
       Put(random() >> (random() % 64), at, &changed);
-      if (random() % 2 == 0) changed[kKindAt] = static_cast<char>(1 + random() % 3);
+      if (random() % 2 == 0) changed[kKindAt] = static_cast<char>(1 + random() % 5);
       if (random() % 2 == 0) Put(uint8_t{1}, kKindVersionAt, &changed);
       if (random() % 2 == 0) changed[kKindAt + 3] = 0;
     }
@@ -206,7 +206,8 @@ TEST_P(DamageTest, RandomlyChangedHeadersWithRightChecksumsAreSurvived) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, DamageTest,
                          testing::Values("bloom:10", "blocked_bloom:10", "cuckoo:10", "cuckoo:20",
-                                         "cuckoo:33", "binary_fuse:10", "binary_fuse:20"));
+                                         "cuckoo:33", "binary_fuse:10", "binary_fuse:20",
+                                         "ribbon:10", "ribbon:7.3"));
 
 TEST(HostileBytesTest, RandomBytesBehindTheMagicAreSurvived) {
   constexpr uint32_t kSeed = 99;

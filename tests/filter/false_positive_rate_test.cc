@@ -54,7 +54,8 @@ INSTANTIATE_TEST_SUITE_P(
                                      "blocked_bloom:6", "blocked_bloom:10",     //
                                      "blocked_bloom:14.5", "blocked_bloom:1%",  //
                                      "cuckoo:6", "cuckoo:10", "cuckoo:1%", "binary_fuse:5",
-                                     "binary_fuse:9", "binary_fuse:1%"),
+                                     "binary_fuse:9", "binary_fuse:1%", "ribbon:5", "ribbon:7.3",
+                                     "ribbon:9", "ribbon:1%"),
                      testing::Values(SizeClass{1000, 1000, 3.300}, SizeClass{30'000, 100, 3.392},
                                      SizeClass{300'000, 20, 3.883})));
 
@@ -75,7 +76,8 @@ INSTANTIATE_TEST_SUITE_P(Specs, WantedRateTest,
                          testing::Values("bloom:10%", "bloom:1%", "bloom:0.1%", "blocked_bloom:10%",
                                          "blocked_bloom:1%", "blocked_bloom:0.1%", "cuckoo:10%",
                                          "cuckoo:1%", "cuckoo:0.1%", "cuckoo:0.01%",
-                                         "binary_fuse:10%", "binary_fuse:1%", "binary_fuse:0.1%"));
+                                         "binary_fuse:10%", "binary_fuse:1%", "binary_fuse:0.1%",
+                                         "ribbon:10%", "ribbon:1%", "ribbon:0.1%"));
 
 // Many probes leave a 32-bit remix of the hash little to choose from: rates near one in a hundred
 // thousand must still be had.

@@ -55,7 +55,7 @@ TEST_P(MembershipTest, EveryKeyIsFoundForManySeedsAndSizesTo20000) {
 INSTANTIATE_TEST_SUITE_P(Kinds, MembershipTest,
                          testing::Values("bloom:10", "blocked_bloom:10", "blocked_bloom:20",
                                          "cuckoo:10", "cuckoo:0.001%", "binary_fuse:10",
-                                         "binary_fuse:0.001%"));
+                                         "binary_fuse:0.001%", "ribbon:10", "ribbon:0.001%"));
 
 class DifficultHashesTest : public testing::TestWithParam<const char*> {};
 
@@ -127,6 +127,8 @@ TEST_P(ShardTest, EveryKeyIsFoundWhateverTheNumberOfShards) {
       // Fuse tables of a few dozen keys need so much room that little is left for fingerprints.
       const uint64_t allowed = reader.kind() == FilterKind::kBinaryFuse && shift < 12 ? 400 : 100;
       ASSERT_LT(CountFalsePositives(reader, size, 2000), allowed) << "shards of 2^" << shift;
+      // Ribbon shards are never smaller than this.
+      if (reader.kind() == FilterKind::kRibbon && size < 2 * 16'384) continue;
       if (size * 10 > (uint64_t{1} << shift) * 2) {
         EXPECT_GT(reader.Describe().num_shards, 1u);
       }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "filter/ribbon_columns.h"
 #include "filter_fixture.h"
 #include "winnow/filter/internal/block_probe.h"
 
@@ -68,6 +69,89 @@ TEST_F(SimdTest, MissesASingleClearBitWhereverItIs) {
         ASSERT_FALSE(BlockContainsAvx2(block.data(), hash, probes)) << "bit " << bit;
         ASSERT_FALSE(BlockContainsPortable(block.data(), hash, probes)) << "bit " << bit;
       }
+    }
+  }
+}
+
+// Blocks of random bits, one more than equations begin in.
+struct RandomRibbon {
+  static constexpr uint64_t kNumBlocks = 5;
+
+  explicit RandomRibbon(int num_columns) : columns(num_columns) {
+    for (uint64_t i = 0; i < kNumBlocks * static_cast<uint64_t>(columns); ++i) {
+      words.push_back(Scramble(i));
+    }
+  }
+
+  RibbonProbe ProbeOf(uint64_t hash) const {
+    const uint64_t block = hash % (kNumBlocks - 1);
+    return {reinterpret_cast<const uint8_t*>(words.data()) +
+                block * static_cast<uint64_t>(columns) * sizeof(uint64_t),
+            hash / kNumBlocks % 64, Scramble(hash) | 1, static_cast<uint32_t>(Scramble(~hash)),
+            columns};
+  }
+
+  int columns;
+  std::vector<uint64_t> words;
+};
+
+// What the sums are, one bit after the other.
+uint32_t SumsOf(const RandomRibbon& ribbon, const RibbonProbe& probe) {
+  uint32_t sums = 0;
+  const auto* block = reinterpret_cast<const uint64_t*>(probe.block);
+  for (int column = 0; column < ribbon.columns; ++column) {
+    for (uint64_t i = 0; i < 64; ++i) {
+      const uint64_t slot = probe.offset + i;
+      const uint64_t word =
+          block[slot / 64 * static_cast<uint64_t>(ribbon.columns) + static_cast<uint64_t>(column)];
+      sums ^= static_cast<uint32_t>(probe.coefficients >> i & word >> slot % 64 & 1) << column;
+    }
+  }
+  return sums;
+}
+
+TEST(RibbonSimdTest, SumsAreThoseOfTheDefinition) {
+  for (int columns = 1; columns <= kMostRibbonColumns; ++columns) {
+    const RandomRibbon ribbon(columns);
+    for (uint64_t i = 0; i < 300; ++i) {
+      RibbonProbe probe = ribbon.ProbeOf(MemberHash(4, i));
+      probe.fingerprint = SumsOf(ribbon, probe);
+      ASSERT_TRUE(RibbonMatchesPortable(probe)) << columns << " columns";
+      if (kHasPopcnt) ASSERT_TRUE(RibbonMatchesPopcnt(probe));
+      if (kHasAvx512Popcnt) ASSERT_TRUE(RibbonMatchesAvx512(probe));
+      for (int column = 0; column < columns; ++column) {
+        RibbonProbe other = probe;
+        other.fingerprint ^= uint32_t{1} << column;
+        ASSERT_FALSE(RibbonMatchesPortable(other));
+        if (kHasPopcnt) ASSERT_FALSE(RibbonMatchesPopcnt(other));
+        if (kHasAvx512Popcnt) ASSERT_FALSE(RibbonMatchesAvx512(other));
+      }
+    }
+  }
+}
+
+TEST(RibbonSimdTest, SystemsAreSolvedAlike) {
+  constexpr uint64_t kNumBlocks = 7;
+  std::vector<uint64_t> coefficients(kNumBlocks * 64, 0);
+  std::vector<uint32_t> fingerprints(kNumBlocks * 64, 0);
+  for (uint64_t slot = 0; slot + 64 <= coefficients.size(); ++slot) {
+    if (slot % 5 == 0) continue;
+    coefficients[slot] = MemberHash(5, slot) | 1;
+    fingerprints[slot] = static_cast<uint32_t>(MemberHash(6, slot));
+  }
+  for (int columns = 1; columns <= kMostRibbonColumns; ++columns) {
+    const RibbonSystem system = {coefficients.data(), fingerprints.data(), kNumBlocks, 3, columns};
+    const size_t bytes = (kNumBlocks * static_cast<size_t>(columns) - 3) * 8;
+    std::vector<uint8_t> portable(bytes, 0);
+    std::vector<uint8_t> other(bytes, 0);
+    SolveRibbonPortable(system, portable.data());
+    if (kHasPopcnt) {
+      SolveRibbonPopcnt(system, other.data());
+      ASSERT_EQ(portable, other) << columns << " columns";
+    }
+    if (kHasAvx512Popcnt) {
+      SolveRibbonAvx512(system, other.data());
+      ASSERT_EQ(portable, other) << columns << " columns";
     }
   }
 }

@@ -89,8 +89,8 @@ TEST(SizingTest, BestProbesHaveNoBetterNeighbour) {
 
 // A budget that is spread over files asks for the FPR of many amounts: it must not rise with them.
 TEST(SizingTest, MoreBitsNeverRaiseTheRate) {
-  for (const FilterKind kind :
-       {FilterKind::kBloom, FilterKind::kBlockedBloom, FilterKind::kCuckoo}) {
+  for (const FilterKind kind : {FilterKind::kBloom, FilterKind::kBlockedBloom, FilterKind::kCuckoo,
+                                FilterKind::kBinaryFuse, FilterKind::kRibbon}) {
     const BitsPerKeyRange range = AllowedBitsPerKey(kind);
     double previous = 1;
     for (double bits = range.least; bits <= range.most; bits += 0.25) {
@@ -132,7 +132,8 @@ TEST(SizingTest, SpecsComeToBitsPerKeyWhicheverWayTheyAreGiven) {
 TEST(SizingTest, ExtremeCountsStayFinite) {
   for (const uint64_t keys : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{1} << 40}) {
     for (const FilterKind kind :
-         {FilterKind::kBloom, FilterKind::kBlockedBloom, FilterKind::kCuckoo}) {
+         {FilterKind::kBloom, FilterKind::kBlockedBloom, FilterKind::kCuckoo,
+          FilterKind::kBinaryFuse, FilterKind::kRibbon}) {
       const double fpr = ExpectedFpr(kind, 10, keys);
       EXPECT_GE(fpr, 0) << keys;
       EXPECT_LT(fpr, 0.03) << keys;

@@ -28,6 +28,7 @@ enum class FilterKind : uint8_t {
   kBlockedBloom = 2,
   kCuckoo = 3,
   kBinaryFuse = 4,
+  kRibbon = 5,
 };
 
 inline constexpr double kDefaultBitsPerKey = 10;
