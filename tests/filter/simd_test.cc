@@ -117,31 +117,32 @@ TEST(RibbonSimdTest, SumsAreThoseOfTheDefinition) {
       RibbonProbe probe = ribbon.ProbeOf(MemberHash(4, i));
       probe.fingerprint = SumsOf(ribbon, probe);
       ASSERT_TRUE(RibbonMatchesPortable(probe)) << columns << " columns";
-      if (kHasPopcnt) ASSERT_TRUE(RibbonMatchesPopcnt(probe));
-      if (kHasAvx512Popcnt) ASSERT_TRUE(RibbonMatchesAvx512(probe));
+      ASSERT_TRUE(!kHasPopcnt || RibbonMatchesPopcnt(probe));
+      ASSERT_TRUE(!kHasAvx512Popcnt || RibbonMatchesAvx512(probe));
       for (int column = 0; column < columns; ++column) {
         RibbonProbe other = probe;
         other.fingerprint ^= uint32_t{1} << column;
         ASSERT_FALSE(RibbonMatchesPortable(other));
-        if (kHasPopcnt) ASSERT_FALSE(RibbonMatchesPopcnt(other));
-        if (kHasAvx512Popcnt) ASSERT_FALSE(RibbonMatchesAvx512(other));
+        ASSERT_TRUE(!kHasPopcnt || !RibbonMatchesPopcnt(other));
+        ASSERT_TRUE(!kHasAvx512Popcnt || !RibbonMatchesAvx512(other));
       }
     }
   }
 }
 
 TEST(RibbonSimdTest, SystemsAreSolvedAlike) {
-  constexpr uint64_t kNumBlocks = 7;
-  std::vector<uint64_t> coefficients(kNumBlocks * 64, 0);
-  std::vector<uint32_t> fingerprints(kNumBlocks * 64, 0);
+  constexpr uint64_t kRibbonBlocks = 7;
+  std::vector<uint64_t> coefficients(kRibbonBlocks * 64, 0);
+  std::vector<uint32_t> fingerprints(kRibbonBlocks * 64, 0);
   for (uint64_t slot = 0; slot + 64 <= coefficients.size(); ++slot) {
     if (slot % 5 == 0) continue;
     coefficients[slot] = MemberHash(5, slot) | 1;
     fingerprints[slot] = static_cast<uint32_t>(MemberHash(6, slot));
   }
   for (int columns = 1; columns <= kMostRibbonColumns; ++columns) {
-    const RibbonSystem system = {coefficients.data(), fingerprints.data(), kNumBlocks, 3, columns};
-    const size_t bytes = (kNumBlocks * static_cast<size_t>(columns) - 3) * 8;
+    const RibbonSystem system = {coefficients.data(), fingerprints.data(), kRibbonBlocks, 3,
+                                 columns};
+    const size_t bytes = (kRibbonBlocks * static_cast<size_t>(columns) - 3) * 8;
     std::vector<uint8_t> portable(bytes, 0);
     std::vector<uint8_t> other(bytes, 0);
     SolveRibbonPortable(system, portable.data());
