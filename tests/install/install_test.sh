@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the build into an empty prefix and compiles and runs outside programs against it: with
-# find_package, with pkg-config, and against a build of the filter library alone; the RocksDB
-# filter policy, if it was built, as an archive and as a shared library.
+# find_package, with pkg-config, as C and as LevelDB programs, and against a build of the filter
+# library alone; the RocksDB filter policy, if it was built, as an archive and as a shared library.
 set -euo pipefail
 readonly source="$1" build="$2" cmake="$3" compiler="$4"
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -45,11 +45,23 @@ build_with_pkg_config() {
   quietly "$compiler" -std=c++20 "$here/$2/$2.cc" -o "$work/$2.pkg-config" $flags
 }
 
+# library_folder PREFIX: where libwinnow.so was installed.
+library_folder() { dirname "$(find "$1" -name libwinnow.so.0)"; }
+
 quietly "$cmake" --install "$build" --prefix "$work/whole"
 build_outside outside_program "$work/whole"
 expect "stored value" "$work/outside_program/outside_program" "$work/db"
+export LD_LIBRARY_PATH
+LD_LIBRARY_PATH="$(library_folder "$work/whole")"
 build_with_pkg_config winnow outside_program "$work/whole"
 expect "stored value" "$work/outside_program.pkg-config" "$work/db"
+build_outside outside_c_program "$work/whole"
+expect "stored value" "$work/outside_c_program/outside_c_program" "$work/c_db"
+build_outside outside_leveldb_program "$work/whole"
+expect "stored value" "$work/outside_leveldb_program/outside_leveldb_program" "$work/leveldb_db"
+build_with_pkg_config winnow-leveldb outside_leveldb_program "$work/whole"
+expect "stored value" "$work/outside_leveldb_program.pkg-config" "$work/leveldb_db"
+unset LD_LIBRARY_PATH
 expect "stored value" "$work/whole/bin/winnow" get key --db="$work/db"
 
 if [ -f "$work/whole/include/winnow/filter/rocksdb.h" ]; then

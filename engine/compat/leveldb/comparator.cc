@@ -1,0 +1,54 @@
+#include "leveldb/comparator.h"
+
+#include "engine/compat/leveldb/conversions.h"
+
+namespace leveldb {
+
+Comparator::~Comparator() = default;
+
+namespace {
+
+class Bytewise final : public Comparator {
+ public:
+  int Compare(const Slice& a, const Slice& b) const override { return a.compare(b); }
+  const char* Name() const override { return "leveldb.BytewiseComparator"; }
+  void FindShortestSeparator(std::string* start, const Slice& limit) const override {
+    winnow::BytewiseComparator()->FindShortestSeparator(start, ToView(limit));
+  }
+  void FindShortSuccessor(std::string* key) const override {
+    winnow::BytewiseComparator()->FindShortSuccessor(key);
+  }
+};
+
+class WrappedComparator final : public winnow::Comparator {
+ public:
+  WrappedComparator(const leveldb::Comparator* comparator, bool equal_keys_have_equal_bytes)
+      : comparator_(comparator), equal_keys_have_equal_bytes_(equal_keys_have_equal_bytes) {}
+  std::string_view Name() const override { return comparator_->Name(); }
+  int Compare(std::string_view a, std::string_view b) const override {
+    return comparator_->Compare(ToSlice(a), ToSlice(b));
+  }
+  bool EqualKeysHaveEqualBytes() const override { return equal_keys_have_equal_bytes_; }
+  void FindShortestSeparator(std::string* start, std::string_view limit) const override {
+    comparator_->FindShortestSeparator(start, ToSlice(limit));
+  }
+  void FindShortSuccessor(std::string* key) const override { comparator_->FindShortSuccessor(key); }
+
+ private:
+  const leveldb::Comparator* const comparator_;
+  const bool equal_keys_have_equal_bytes_;
+};
+
+}  // namespace
+
+const Comparator* BytewiseComparator() {
+  static const Bytewise* const instance = new Bytewise;  // never destroyed: used until exit
+  return instance;
+}
+
+std::unique_ptr<const winnow::Comparator> WrapComparator(const Comparator* comparator,
+                                                         bool equal_keys_have_equal_bytes) {
+  return std::make_unique<WrappedComparator>(comparator, equal_keys_have_equal_bytes);
+}
+
+}  // namespace leveldb

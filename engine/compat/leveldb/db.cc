@@ -1,0 +1,202 @@
+#include "leveldb/db.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "engine/compat/leveldb/conversions.h"
+#include "engine/compat/leveldb/write_batch_internal.h"
+#include "engine/compat/leveldb_properties.h"
+#include "engine/compat/repair.h"
+#include "leveldb/cache.h"
+#include "leveldb/comparator.h"
+#include "leveldb/env.h"
+#include "leveldb/filter_policy.h"
+#include "winnow/db.h"
+
+namespace leveldb {
+
+DB::~DB() = default;
+Snapshot::~Snapshot() = default;
+
+Options::Options() : comparator(BytewiseComparator()), env(Env::Default()) {}
+
+namespace {
+
+constexpr size_t kKiB = 1024;
+constexpr size_t kMiB = 1024 * kKiB;
+constexpr size_t kGiB = 1024 * kMiB;
+constexpr int kMostRestartInterval = 1024;
+
+// Winnow's objects behind LevelDB's options, for as long as the database is open.
+struct OpenOptions {
+  explicit OpenOptions(const Options& given);
+
+  winnow::Options options;
+  std::unique_ptr<const winnow::Comparator> comparator;
+  std::unique_ptr<const winnow::FilterPolicy> filter_policy;
+  std::unique_ptr<winnow::FileSystem> file_system;
+};
+
+OpenOptions::OpenOptions(const Options& given) {
+  const std::string_view bloom = BloomSpec(given.filter_policy);
+  options.filter = bloom;
+  if (given.comparator != BytewiseComparator()) {
+    // LevelDB demands of users of its Bloom filter what Winnow calls EqualKeysHaveEqualBytes.
+    comparator = WrapComparator(given.comparator, !bloom.empty());
+    options.comparator = comparator.get();
+  }
+  if (given.filter_policy != nullptr && bloom.empty()) {
+    filter_policy = WrapFilterPolicy(given.filter_policy);
+    options.filter_policy = filter_policy.get();
+  }
+  if (given.env != Env::Default()) {
+    file_system = WrapEnv(given.env);
+    options.file_system = file_system.get();
+  }
+  options.create_if_missing = given.create_if_missing;
+  options.error_if_exists = given.error_if_exists;
+  options.recovery_mode =
+      given.paranoid_checks ? winnow::RecoveryMode::kStrict : winnow::RecoveryMode::kPointInTime;
+  options.write_buffer_bytes = std::clamp(given.write_buffer_size, 64 * kKiB, kGiB);
+  options.max_write_buffers = 2;
+  options.block_bytes = std::clamp(given.block_size, kKiB, 4 * kMiB);
+  options.block_restart_interval =
+      std::clamp(given.block_restart_interval, 1, kMostRestartInterval);
+  options.target_file_bytes = std::clamp(given.max_file_size, kMiB, kGiB);
+  options.level_base_bytes = 10 * kMiB;
+  options.level0_slowdown_trigger = 8;
+  options.level0_stop_trigger = 12;
+  options.compression = given.compression == kSnappyCompression ? winnow::Compression::kSnappy
+                                                                : winnow::Compression::kNone;
+  options.block_cache = BlockCacheOf(given.block_cache);
+  options.block_cache_bytes = 8 * kMiB;
+}
+
+// LevelDB's status for an error of opening. Locked and in use are IOError as they are.
+Status OpenStatus(const absl::Status& status, const Options& options, const std::string& name) {
+  if (absl::IsNotFound(status) && !options.create_if_missing) {
+    return Status::InvalidArgument(name, "does not exist (create_if_missing is false)");
+  }
+  if (absl::IsAlreadyExists(status)) {
+    return Status::InvalidArgument(name, "exists (error_if_exists is true)");
+  }
+  const absl::string_view message = status.message();
+  if (absl::IsFailedPrecondition(status) &&
+      message.find("written with comparator") != absl::string_view::npos) {
+    return Status::InvalidArgument(Slice(message.data(), message.size()));
+  }
+  return ToStatus(status);
+}
+
+class IteratorOnWinnow final : public Iterator {
+ public:
+  explicit IteratorOnWinnow(std::unique_ptr<winnow::Iterator> iterator)
+      : iterator_(std::move(iterator)) {}
+  bool Valid() const override { return iterator_->Valid(); }
+  void SeekToFirst() override { iterator_->SeekToFirst(); }
+  void SeekToLast() override { iterator_->SeekToLast(); }
+  void Seek(const Slice& target) override { iterator_->Seek(ToView(target)); }
+  void Next() override { iterator_->Next(); }
+  void Prev() override { iterator_->Prev(); }
+  Slice key() const override { return ToSlice(iterator_->key()); }
+  Slice value() const override { return ToSlice(iterator_->value()); }
+  Status status() const override { return ToStatus(iterator_->status()); }
+
+ private:
+  const std::unique_ptr<winnow::Iterator> iterator_;
+};
+
+// A snapshot's handle is the store's own object: it needs nothing besides.
+const winnow::Snapshot* Unwrap(const Snapshot* snapshot) {
+  return reinterpret_cast<const winnow::Snapshot*>(snapshot);
+}
+
+winnow::ReadOptions Translate(const ReadOptions& options) {
+  winnow::ReadOptions translated;
+  translated.snapshot = Unwrap(options.snapshot);
+  translated.fill_cache = options.fill_cache;
+  return translated;  // checksums are always verified
+}
+
+winnow::WriteOptions Translate(const WriteOptions& options) {
+  winnow::WriteOptions translated;
+  translated.sync = options.sync;
+  return translated;
+}
+
+std::optional<std::string_view> Bound(const Slice* key) {
+  if (key == nullptr) return std::nullopt;
+  return ToView(*key);
+}
+
+class DbOnWinnow final : public DB {
+ public:
+  DbOnWinnow(std::unique_ptr<OpenOptions> options, std::unique_ptr<winnow::DB> db)
+      : options_(std::move(options)), db_(std::move(db)), family_(db_->DefaultColumnFamily()) {}
+
+  Status Put(const WriteOptions& options, const Slice& key, const Slice& value) override {
+    return ToStatus(db_->Put(Translate(options), family_, ToView(key), ToView(value)));
+  }
+  Status Delete(const WriteOptions& options, const Slice& key) override {
+    return ToStatus(db_->Delete(Translate(options), family_, ToView(key)));
+  }
+  Status Write(const WriteOptions& options, WriteBatch* updates) override {
+    return ToStatus(db_->Write(Translate(options), WriteBatchInternal::Get(*updates)));
+  }
+  Status Get(const ReadOptions& options, const Slice& key, std::string* value) override {
+    return ToStatus(db_->Get(Translate(options), family_, ToView(key), value));
+  }
+  Iterator* NewIterator(const ReadOptions& options) override {
+    return new IteratorOnWinnow(db_->NewIterator(Translate(options), family_));
+  }
+  const Snapshot* GetSnapshot() override {
+    return reinterpret_cast<const Snapshot*>(db_->GetSnapshot());
+  }
+  void ReleaseSnapshot(const Snapshot* snapshot) override {
+    db_->ReleaseSnapshot(Unwrap(snapshot));
+  }
+  bool GetProperty(const Slice& property, std::string* value) override {
+    value->clear();
+    std::optional<std::string> found = winnow::LevelDbProperty(*db_, family_, ToView(property));
+    if (!found.has_value()) return false;
+    *value = *std::move(found);
+    return true;
+  }
+  void GetApproximateSizes(const Range* ranges, int n, uint64_t* sizes) override {
+    for (int i = 0; i < n; i++) {
+      const winnow::KeyRange range = {ToView(ranges[i].start), ToView(ranges[i].limit)};
+      const auto bytes = db_->GetApproximateSizes(family_, {&range, 1});
+      sizes[i] = bytes.ok() ? bytes->front() : 0;
+    }
+  }
+  void CompactRange(const Slice* begin, const Slice* end) override {
+    // The interface has no way to tell: an error stops later writes, which tell it.
+    db_->CompactRange(family_, Bound(begin), Bound(end)).IgnoreError();
+  }
+
+ private:
+  const std::unique_ptr<OpenOptions> options_;  // outlives db_
+  const std::unique_ptr<winnow::DB> db_;
+  winnow::ColumnFamily* const family_;
+};
+
+}  // namespace
+
+Status DB::Open(const Options& options, const std::string& name, DB** dbptr) {
+  *dbptr = nullptr;
+  auto translated = std::make_unique<OpenOptions>(options);
+  auto opened = winnow::DB::Open(translated->options, name);
+  if (!opened.ok()) return OpenStatus(opened.status(), options, name);
+  *dbptr = new DbOnWinnow(std::move(translated), *std::move(opened));
+  return Status::OK();
+}
+
+Status DestroyDB(const std::string& name, const Options& options) {
+  return ToStatus(winnow::DB::Destroy(OpenOptions(options).options, name));
+}
+
+Status RepairDB(const std::string& name, const Options& options) {
+  return ToStatus(winnow::RecoverDamagedLogs(OpenOptions(options).options, name));
+}
+
+}  // namespace leveldb

@@ -1,0 +1,166 @@
+// The files of a program's own Env, as the store sees them.
+#include <algorithm>
+#include <cstring>
+
+#include "engine/compat/leveldb/conversions.h"
+#include "leveldb/env.h"
+
+namespace leveldb {
+
+namespace {
+
+class ReadableFile final : public winnow::RandomAccessFile {
+ public:
+  ReadableFile(std::unique_ptr<leveldb::RandomAccessFile> file, uint64_t size)
+      : file_(std::move(file)), size_(size) {}
+
+  absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+    size_t done = 0;
+    while (done < length) {
+      Slice piece;
+      const Status status = file_->Read(offset + done, length - done, &piece, buffer + done);
+      if (!status.ok()) return FromStatus(status);
+      if (piece.empty()) break;
+      const size_t bytes = std::min(piece.size(), length - done);
+      // An Env may answer from memory of its own.
+      if (piece.data() != buffer + done) std::memmove(buffer + done, piece.data(), bytes);
+      done += bytes;
+    }
+    return done;
+  }
+  uint64_t size() const override { return size_; }
+
+ private:
+  const std::unique_ptr<leveldb::RandomAccessFile> file_;
+  const uint64_t size_;
+};
+
+class AppendedFile final : public winnow::WritableFile {
+ public:
+  AppendedFile(std::unique_ptr<leveldb::WritableFile> file,
+               const winnow::WritableFileOptions& options)
+      : file_(std::move(file)),
+        flush_always_(options.mode == winnow::WritableFileOptions::Mode::kLog) {}
+
+  absl::Status Append(std::string_view data) override {
+    Keep(file_->Append(ToSlice(data))).IgnoreError();  // it stays
+    if (status_.ok() && flush_always_) Keep(file_->Flush()).IgnoreError();
+    if (status_.ok()) size_ += data.size();
+    return status_;
+  }
+  absl::Status Flush() override { return Keep(file_->Flush()); }
+  absl::Status Sync() override { return Keep(file_->Sync()); }
+  absl::Status Close() override {
+    if (!closed_) Keep(file_->Close()).IgnoreError();
+    closed_ = true;
+    return status_;
+  }
+  uint64_t size() const override { return size_; }
+
+ private:
+  // The first error stays.
+  absl::Status Keep(const Status& status) {
+    status_.Update(FromStatus(status));
+    return status_;
+  }
+
+  const std::unique_ptr<leveldb::WritableFile> file_;
+  const bool flush_always_;
+  bool closed_ = false;
+  absl::Status status_;
+  uint64_t size_ = 0;
+};
+
+class HeldLock final : public winnow::FileLock {
+ public:
+  HeldLock(Env* env, leveldb::FileLock* lock) : env_(env), lock_(lock) {}
+  ~HeldLock() override { env_->UnlockFile(lock_); }
+
+ private:
+  Env* const env_;
+  leveldb::FileLock* const lock_;
+};
+
+class EnvFileSystem final : public winnow::FileSystem {
+ public:
+  explicit EnvFileSystem(Env* env) : env_(env) {}
+
+  absl::StatusOr<std::unique_ptr<winnow::RandomAccessFile>> OpenRandomAccess(
+      const std::string& path) override {
+    uint64_t size = 0;
+    leveldb::RandomAccessFile* opened = nullptr;
+    Status status = env_->GetFileSize(path, &size);
+    if (!status.ok() && !env_->FileExists(path)) return absl::NotFoundError(status.ToString());
+    if (status.ok()) status = env_->NewRandomAccessFile(path, &opened);
+    if (!status.ok()) return FromStatus(status);
+    return std::make_unique<ReadableFile>(std::unique_ptr<leveldb::RandomAccessFile>(opened), size);
+  }
+  absl::StatusOr<std::unique_ptr<winnow::WritableFile>> Create(
+      const std::string& path, const winnow::WritableFileOptions& options) override {
+    leveldb::WritableFile* created = nullptr;
+    const Status status = env_->NewWritableFile(path, &created);
+    if (!status.ok()) return FromStatus(status);
+    return std::make_unique<AppendedFile>(std::unique_ptr<leveldb::WritableFile>(created), options);
+  }
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    return FromStatus(env_->RenameFile(from, to));
+  }
+  absl::Status Remove(const std::string& path) override {
+    return FromStatus(env_->RemoveFile(path));
+  }
+  // An Env makes one directory at a time, and one that exists is an error for some.
+  absl::Status CreateDirectories(const std::string& path) override {
+    for (size_t slash = path.find('/', 1); slash != std::string::npos;
+         slash = path.find('/', slash + 1)) {
+      env_->CreateDir(path.substr(0, slash));
+    }
+    const Status status = env_->CreateDir(path);
+    if (status.ok() || *IsDirectory(path)) return absl::OkStatus();
+    return FromStatus(status);
+  }
+  absl::Status RemoveDirectory(const std::string& path) override {
+    return FromStatus(env_->RemoveDir(path));
+  }
+  absl::StatusOr<std::vector<std::string>> List(const std::string& directory) override {
+    std::vector<std::string> names;
+    const Status status = env_->GetChildren(directory, &names);
+    if (!status.ok()) return FromStatus(status);
+    std::erase_if(names, [](const std::string& name) { return name == "." || name == ".."; });
+    return names;
+  }
+  // An Env in memory may know files but no directories, and list whatever it is asked for.
+  absl::StatusOr<bool> Exists(const std::string& path) override {
+    std::vector<std::string> names;
+    return env_->FileExists(path) || (env_->GetChildren(path, &names).ok() && !names.empty());
+  }
+  absl::StatusOr<bool> IsDirectory(const std::string& path) override {
+    std::vector<std::string> names;
+    return env_->GetChildren(path, &names).ok() && (!names.empty() || env_->FileExists(path));
+  }
+  absl::StatusOr<uint64_t> FileSize(const std::string& path) override {
+    uint64_t size = 0;
+    const Status status = env_->GetFileSize(path, &size);
+    if (!status.ok()) return FromStatus(status);
+    return size;
+  }
+  // LevelDB's interface has no such call: an Env that needs it does it by itself.
+  absl::Status SyncDirectory(const std::string& directory) override { return absl::OkStatus(); }
+
+  absl::StatusOr<std::unique_ptr<winnow::FileLock>> Lock(const std::string& path) override {
+    leveldb::FileLock* lock = nullptr;
+    const Status status = env_->LockFile(path, &lock);
+    if (!status.ok()) return absl::FailedPreconditionError(status.ToString());
+    return std::make_unique<HeldLock>(env_, lock);
+  }
+
+ private:
+  Env* const env_;
+};
+
+}  // namespace
+
+std::unique_ptr<winnow::FileSystem> WrapEnv(Env* env) {
+  return std::make_unique<EnvFileSystem>(env);
+}
+
+}  // namespace leveldb

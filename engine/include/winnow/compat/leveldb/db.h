@@ -1,0 +1,91 @@
+// LevelDB's C++ interface, on Winnow: programs written for LevelDB 1.23 compile unchanged with
+// include/winnow/compat on the include path, and link Winnow::leveldb_compat.
+//
+// What differs:
+// - Files on disk are Winnow's. `winnow import --from=leveldb` carries a database over.
+// - leveldb/table.h, leveldb/table_builder.h and leveldb/dumpfile.h, which work on LevelDB's files,
+//   are left out.
+// - Without a filter policy tables still get a filter (options.h), which changes no answer.
+// - RepairDB salvages write-ahead logs; damage of the manifest is reported, not repaired.
+// - "leveldb.stats" has LevelDB's heading and its first three columns; "leveldb.sstables" is
+//   Winnow's table.
+// - Reads do not start compactions.
+#ifndef WINNOW_COMPAT_LEVELDB_DB_H_
+#define WINNOW_COMPAT_LEVELDB_DB_H_
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "leveldb/export.h"
+#include "leveldb/iterator.h"
+#include "leveldb/options.h"
+#include "leveldb/slice.h"
+#include "leveldb/status.h"
+
+namespace leveldb {
+
+// The version of LevelDB whose interface this is.
+static const int kMajorVersion = 1;
+static const int kMinorVersion = 23;
+
+class WriteBatch;
+
+// A frozen state: from GetSnapshot to ReleaseSnapshot.
+class Snapshot {
+ protected:
+  virtual ~Snapshot();
+};
+
+// The keys in [start, limit).
+struct Range {
+  Range() = default;
+  Range(const Slice& first, const Slice& end) : start(first), limit(end) {}
+  Slice start;
+  Slice limit;
+};
+
+// Thread-safe. Deleting it closes the database; iterators must be deleted and snapshots released
+// before.
+class DB {
+ public:
+  // Opens or creates the database in directory `name`; *dbptr is the caller's to delete, null on an
+  // error. InvalidArgument: missing and create_if_missing is false, existing and error_if_exists is
+  // true, or another comparator. IOError: locked by another user. Corruption: damaged.
+  static Status Open(const Options& options, const std::string& name, DB** dbptr);
+
+  DB() = default;
+  DB(const DB&) = delete;
+  DB& operator=(const DB&) = delete;
+  virtual ~DB();
+
+  virtual Status Put(const WriteOptions& options, const Slice& key, const Slice& value) = 0;
+  // An absent key is no error.
+  virtual Status Delete(const WriteOptions& options, const Slice& key) = 0;
+  // Applies the whole batch or nothing.
+  virtual Status Write(const WriteOptions& options, WriteBatch* updates) = 0;
+  // IsNotFound, and *value unchanged, if the key is absent.
+  virtual Status Get(const ReadOptions& options, const Slice& key, std::string* value) = 0;
+  // At first on no entry; the caller deletes it before the database.
+  virtual Iterator* NewIterator(const ReadOptions& options) = 0;
+  virtual const Snapshot* GetSnapshot() = 0;
+  virtual void ReleaseSnapshot(const Snapshot* snapshot) = 0;
+  // "leveldb.num-files-at-level<N>", "leveldb.stats", "leveldb.sstables",
+  // "leveldb.approximate-memory-usage", and Winnow's own ("winnow.stats" ...). False: no such name.
+  virtual bool GetProperty(const Slice& property, std::string* value) = 0;
+  // sizes[i]: roughly the bytes of files that hold the keys of ranges[i]. What is in memory is not
+  // counted.
+  virtual void GetApproximateSizes(const Range* ranges, int n, uint64_t* sizes) = 0;
+  // Compacts the keys from *begin to *end, both included; null: from the first, to the last.
+  virtual void CompactRange(const Slice* begin, const Slice* end) = 0;
+};
+
+// Removes the database and nothing else in its directory; a missing one is no error.
+Status DestroyDB(const std::string& name, const Options& options);
+
+// Keeps what can be read of a damaged write-ahead log (see above).
+Status RepairDB(const std::string& name, const Options& options);
+
+}  // namespace leveldb
+
+#endif  // WINNOW_COMPAT_LEVELDB_DB_H_
