@@ -35,26 +35,27 @@ std::string EmptyFilterBlock(FilterKind kind, uint64_t hash_seed) {
 
 absl::StatusOr<std::unique_ptr<FilterBuilder>> FilterBuilder::Create(const FilterSpec& spec,
                                                                      uint64_t hash_seed,
-                                                                     FilterBuildLimits limits) {
+                                                                     FilterBuildLimits limits,
+                                                                     FilterBuildContext context) {
   if (absl::Status status = ValidateFilterSpec(spec); !status.ok()) return status;
   if (limits.max_shard_bits == 0) {
     return absl::InvalidArgumentError("max_shard_bits must not be zero");
   }
   // The constructor is private, out of make_unique's reach.
-  return std::unique_ptr<FilterBuilder>(new FilterBuilder(spec, hash_seed, std::move(limits)));
+  return std::unique_ptr<FilterBuilder>(
+      new FilterBuilder(spec, hash_seed, std::move(limits), context));
 }
 
-FilterBuilder::FilterBuilder(const FilterSpec& spec, uint64_t hash_seed, FilterBuildLimits limits)
-    : spec_(spec), hash_seed_(hash_seed), limits_(std::move(limits)) {
-  const internal::KindOperations* operations = internal::FindKind(spec.kind);
-  verify_ = operations != nullptr && operations->verify_by_default;
-}
+FilterBuilder::FilterBuilder(const FilterSpec& spec, uint64_t hash_seed, FilterBuildLimits limits,
+                             FilterBuildContext context)
+    : spec_(spec), hash_seed_(hash_seed), limits_(std::move(limits)), context_(context) {}
 
 FilterBuilder::~FilterBuilder() = default;
 
 uint64_t FilterBuilder::EstimatedBlockBytes() const {
   if (spec_.kind == FilterKind::kNone) return 0;
-  const double payload_bits = static_cast<double>(num_added()) * SpecBitsPerKey(spec_);
+  const double payload_bits = static_cast<double>(num_added()) *
+                              SpecBitsPerKey(ChooseFilter(spec_, context_, num_added()).spec);
   return internal::kBlockHeaderBytes + internal::kUnitHeaderBytes +
          internal::PaddedPayloadBytes(static_cast<uint64_t>(payload_bits / 8));
 }
@@ -62,6 +63,9 @@ uint64_t FilterBuilder::EstimatedBlockBytes() const {
 BuiltFilter FilterBuilder::Finish() {
   BuiltFilter built;
   if (spec_.kind == FilterKind::kNone) return built;
+  FilterChoice choice = ChooseFilter(spec_, context_, num_added());
+  spec_ = std::move(choice.spec);
+  built.reason = std::move(choice.reason);
   built.peak_temporary_bytes = memory_bytes();
   if (num_added() == 0) {
     built.block = EmptyFilterBlock(spec_.kind, hash_seed_);
@@ -71,6 +75,7 @@ BuiltFilter FilterBuilder::Finish() {
   }
   if (BuildKind(spec_.kind, SpecBitsPerKey(spec_), &built)) return built;
   built.fell_back = true;
+  built.reason = std::string(KindName(spec_.kind)) + " could not be built";
   const BitsPerKeyRange range = AllowedBitsPerKey(FilterKind::kBlockedBloom);
   const double bits = std::clamp(SpecBitsPerKey(spec_), range.least, range.most);
   if (BuildKind(FilterKind::kBlockedBloom, bits, &built)) return built;
@@ -89,7 +94,7 @@ bool FilterBuilder::BuildKind(FilterKind kind, double bits_per_key, BuiltFilter*
         std::max(built->peak_temporary_bytes, memory_bytes() + result.temporary_bytes);
     if (!succeeded) continue;
     if (limits_.on_block_built) limits_.on_block_built(kind, attempt, &result.block);
-    if (verify_) {
+    if (verify_.value_or(operations->verify_by_default)) {
       FilterState state;
       const FilterReader reader = FilterReader::Open(result.block, &state);
       if (state.code != FilterStateCode::kOk || !HoldsAll(reader, hashes_)) continue;

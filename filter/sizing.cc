@@ -111,13 +111,22 @@ int BestBlockedBloomProbes(double bits_per_key) {
                     [load](int probes) { return PoissonBlockedFpr(load, probes); });
 }
 
+namespace {
+
+// What is promised for kAuto is what its choice with the highest rate keeps.
+FilterKind Promised(FilterKind kind) {
+  return kind == FilterKind::kAuto ? FilterKind::kBlockedBloom : kind;
+}
+
+}  // namespace
+
 double BitsPerKeyForFpr(FilterKind kind, double fpr) {
-  const internal::KindOperations* operations = internal::FindKind(kind);
+  const internal::KindOperations* operations = internal::FindKind(Promised(kind));
   return operations == nullptr ? 0 : operations->bits_per_key_for_fpr(fpr);
 }
 
 double ExpectedFpr(FilterKind kind, double bits_per_key, uint64_t num_keys) {
-  const internal::KindOperations* operations = internal::FindKind(kind);
+  const internal::KindOperations* operations = internal::FindKind(Promised(kind));
   return operations == nullptr ? 1 : operations->expected_fpr(bits_per_key, num_keys);
 }
 
@@ -128,6 +137,8 @@ double SpecBitsPerKey(const FilterSpec& spec) {
 }
 
 BitsPerKeyRange AllowedBitsPerKey(FilterKind kind) {
+  // Whatever is chosen must be able to keep to it.
+  if (kind == FilterKind::kAuto) kind = FilterKind::kRibbon;
   const internal::KindOperations* operations = internal::FindKind(kind);
   return operations == nullptr ? BitsPerKeyRange{0, 0} : operations->bits_per_key;
 }

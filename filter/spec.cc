@@ -138,7 +138,9 @@ absl::Status CheckSpec(std::string_view text, const FilterSpec& spec) {
     if (spec.bits_per_key == 0 && spec.fpr == 0 && spec.words.empty()) return absl::OkStatus();
     return BadSpec(text, "none takes no amount; did you mean 'none'?");
   }
-  if (internal::FindKind(spec.kind) == nullptr) return BadSpec(text, "unknown kind");
+  if (internal::FindKind(spec.kind) == nullptr && spec.kind != FilterKind::kAuto) {
+    return BadSpec(text, "unknown kind");
+  }
   if (spec.bits_per_key != 0 && spec.fpr != 0) {
     return BadSpec(text, "give bits per key or a false-positive rate, not both");
   }
@@ -184,7 +186,9 @@ absl::StatusOr<FilterSpec> ParseFilterSpec(std::string_view text) {
   // StrSplit makes no part at all of a view without an address.
   const std::vector<std::string> parts = absl::StrSplit(ToAbsl(text.empty() ? "" : text), ':');
   FilterSpec spec;
-  if (parts[0] != KindName(FilterKind::kNone)) {
+  if (parts[0] == KindName(FilterKind::kAuto)) {
+    spec.kind = FilterKind::kAuto;
+  } else if (parts[0] != KindName(FilterKind::kNone)) {
     const internal::KindOperations* operations = internal::FindKind(std::string_view(parts[0]));
     if (operations == nullptr) {
       return BadSpec(text, absl::StrCat("unknown kind '", absl::CHexEscape(parts[0]),
@@ -218,6 +222,7 @@ std::string ToString(const FilterSpec& spec) {
 
 std::string_view KindName(FilterKind kind) {
   if (kind == FilterKind::kNone) return "none";
+  if (kind == FilterKind::kAuto) return "auto";
   const internal::KindOperations* operations = internal::FindKind(kind);
   return operations == nullptr ? "unknown" : operations->name;
 }
@@ -227,6 +232,7 @@ std::vector<std::string> SpecKindNames() {
   for (const internal::KindOperations* operations : internal::AllKinds()) {
     names.emplace_back(operations->name);
   }
+  names.emplace_back(KindName(FilterKind::kAuto));
   return names;
 }
 

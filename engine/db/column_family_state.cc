@@ -79,6 +79,7 @@ TableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   builder.column_family_name = name_;
   builder.column_family_id = id_;
   builder.level = static_cast<uint32_t>(level);
+  builder.num_levels = kNumLevels;
   builder.creation_time_seconds = static_cast<uint64_t>(std::time(nullptr));
   return builder;
 }

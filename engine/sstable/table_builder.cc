@@ -94,7 +94,12 @@ void TableBuilder::State::StartFilter() {
     return;
   }
   if (options.filter_spec.kind == filter::FilterKind::kNone) return;
-  auto created = filter::FilterBuilder::Create(options.filter_spec, options.hash_seed);
+  filter::FilterBuildContext context;
+  if (options.num_levels != 0) {
+    context.level = static_cast<int>(options.level);
+    context.num_levels = static_cast<int>(options.num_levels);
+  }
+  auto created = filter::FilterBuilder::Create(options.filter_spec, options.hash_seed, {}, context);
   if (created.ok()) {
     filter = *std::move(created);
   } else {

@@ -44,6 +44,7 @@ struct TableBuilderOptions {
   std::string column_family_name;
   uint32_t column_family_id = 0;
   uint32_t level = 0;
+  uint32_t num_levels = 0;             // of the tree; 0: not known
   uint64_t creation_time_seconds = 0;  // since 1970
 
   // The file's identity; 0: a random one. Given only where equal inputs must make equal bytes.

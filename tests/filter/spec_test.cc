@@ -49,7 +49,12 @@ INSTANTIATE_TEST_SUITE_P(
                     GoodSpec{"bloom:0.0001%", FilterKind::kBloom, 0, 1e-6, "bloom:0.0001%"},
                     GoodSpec{"bloom:1", FilterKind::kBloom, 1, 0, "bloom:1"},
                     GoodSpec{"bloom:64", FilterKind::kBloom, 64, 0, "bloom:64"},
-                    GoodSpec{"cuckoo:3", FilterKind::kCuckoo, 3, 0, "cuckoo:3"}));
+                    GoodSpec{"cuckoo:3", FilterKind::kCuckoo, 3, 0, "cuckoo:3"},
+                    GoodSpec{"binary_fuse:9", FilterKind::kBinaryFuse, 9, 0, "binary_fuse:9"},
+                    GoodSpec{"ribbon:7.2", FilterKind::kRibbon, 7.2, 0, "ribbon:7.2"},
+                    GoodSpec{"auto", FilterKind::kAuto, 0, 0, "auto"},
+                    GoodSpec{"auto:8", FilterKind::kAuto, 8, 0, "auto:8"},
+                    GoodSpec{"auto:0.5%", FilterKind::kAuto, 0, 0.005, "auto:0.5%"}));
 
 struct BadSpec {
   const char* text;
@@ -95,6 +100,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"bloom:10:fast", "bloom takes no further word, got 'fast'"},
         BadSpec{"bloom:1%:murmur128_mitz_64", "cannot stand in an SSTable"},
         BadSpec{"cuckoo:1%:murmur128_mitz_64", "takes no further word"},
+        BadSpec{"auto:34", "bits per key of auto must be from 1 to 33; did you mean 'auto:33'"},
+        BadSpec{"auto:60%", "did you mean 'auto:50%'"}, BadSpec{"auto:8:fast", "no further word"},
+        BadSpec{"aut", "did you mean 'auto'"}, BadSpec{"ribbon:0.5", "did you mean 'ribbon:1'"},
+        BadSpec{"binary_fuse:1", "did you mean 'binary_fuse:2'"},
         BadSpec{"bloom:10:", "takes no further word"}, BadSpec{"ribon:10", "unknown kind"}));
 
 TEST(SpecTest, ControlCharactersAreEscapedInErrors) {

@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "winnow/filter/choice.h"
 #include "winnow/filter/internal/hash_list.h"
 #include "winnow/filter/spec.h"
 
@@ -31,6 +33,8 @@ struct BuiltFilter {
   uint64_t num_keys = 0;
   // The false-positive rate that theory gives for this very filter; 1 for kNone.
   double expected_fpr = 1;
+  // Why this kind: a sentence for logs, "as asked for" unless the spec was "auto" or fell back.
+  std::string reason;
   // The spec's kind could not be built, so that `kind` is blocked_bloom, or kNone if that failed
   // its own check as well. Never seen but with faulty memory or hashes prepared by an enemy; count
   // it where people can see it.
@@ -55,10 +59,11 @@ struct FilterBuildLimits {
 class FilterBuilder {
  public:
   // `hash_seed` is the seed that HashKey was given: it is recorded in the block, not used.
-  // InvalidArgument if ValidateFilterSpec refuses the spec.
+  // `context` matters to "auto" alone. InvalidArgument if ValidateFilterSpec refuses the spec.
   static absl::StatusOr<std::unique_ptr<FilterBuilder>> Create(const FilterSpec& spec,
                                                                uint64_t hash_seed,
-                                                               FilterBuildLimits limits = {});
+                                                               FilterBuildLimits limits = {},
+                                                               FilterBuildContext context = {});
 
   FilterBuilder(const FilterBuilder&) = delete;
   FilterBuilder& operator=(const FilterBuilder&) = delete;
@@ -88,21 +93,23 @@ class FilterBuilder {
   }
 
   // Should Finish look up every hash in the finished block, and fall back if one is missing?
-  // By default only for cuckoo, where building is intricate.
+  // By default only for the kinds whose building is intricate: all but the Bloom kinds.
   void set_verify(bool verify) { verify_ = verify; }
 
   // Builds the block, once. Never fails: it tries other salts, then blocked_bloom, then no filter.
   BuiltFilter Finish();
 
  private:
-  FilterBuilder(const FilterSpec& spec, uint64_t hash_seed, FilterBuildLimits limits);
+  FilterBuilder(const FilterSpec& spec, uint64_t hash_seed, FilterBuildLimits limits,
+                FilterBuildContext context);
 
   bool BuildKind(FilterKind kind, double bits_per_key, BuiltFilter* built);
 
   FilterSpec spec_;
   uint64_t hash_seed_;
   FilterBuildLimits limits_;
-  bool verify_;
+  FilterBuildContext context_;
+  std::optional<bool> verify_;  // not set: as the kind wants it
   internal::HashList hashes_;
   uint64_t previous_ = 0;  // meaningful once there is a hash: every value is a legal one
 };

@@ -38,6 +38,8 @@ double CuckooFpr(int fingerprint_bits, double load, uint64_t num_buckets);
 int BestBloomProbes(double bits_per_key);
 int BestBlockedBloomProbes(double bits_per_key);
 
+// In the next three, kAuto stands for the choice that takes the most.
+//
 // The least bits per key with which `kind` reaches `fpr` in a large filter; 0 for kNone. `fpr` must
 // be one that ValidateFilterSpec accepts.
 double BitsPerKeyForFpr(FilterKind kind, double fpr);

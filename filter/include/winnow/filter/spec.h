@@ -4,6 +4,7 @@
 //   kind[:amount][:word...]      blocked_bloom:10     bits per key
 //                                cuckoo:0.1%          wanted false-positive rate
 //                                bloom                default: 10 bits per key
+//                                auto:8               the kind is chosen when a filter is built
 //                                none                 no filter
 //
 //   absl::StatusOr<FilterSpec> spec = ParseFilterSpec("blocked_bloom:10");
@@ -29,6 +30,7 @@ enum class FilterKind : uint8_t {
   kCuckoo = 3,
   kBinaryFuse = 4,
   kRibbon = 5,
+  kAuto = 255,  // in specs only, never in a file: see choice.h
 };
 
 inline constexpr double kDefaultBitsPerKey = 10;
@@ -54,7 +56,8 @@ absl::Status ValidateFilterSpec(const FilterSpec& spec);
 // The canonical text; ParseFilterSpec reads it back to an equal spec.
 std::string ToString(const FilterSpec& spec);
 
-// The kind's name in specs, "none" for kNone, "unknown" for a value that this version lacks.
+// The kind's name in specs, "none" for kNone, "auto" for kAuto, "unknown" for a value that this
+// version lacks.
 std::string_view KindName(FilterKind kind);
 
 // Every name that a spec may begin with, "none" first.
