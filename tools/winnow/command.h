@@ -29,7 +29,7 @@ enum class DatabaseUse {
 };
 
 struct Command {
-  std::string_view name;
+  std::string_view name;         // one word, or a noun and a verb: "filter build"
   std::string_view positionals;  // as help shows them: "KEY VALUE"
   size_t min_positionals = 0;
   size_t max_positionals = 0;

@@ -35,6 +35,8 @@ void Add(std::vector<FlagSpec>* flags, const std::vector<FlagSpec>& more) {
   flags->insert(flags->end(), more.begin(), more.end());
 }
 
+bool IsVerb(std::string_view name) { return name.find(' ') != std::string_view::npos; }
+
 std::string FlagLines(const std::vector<FlagSpec>& flags) {
   std::string lines;
   for (const FlagSpec& flag : flags) {
@@ -51,7 +53,7 @@ std::string FlagLines(const std::vector<FlagSpec>& flags) {
 constexpr absl::string_view kExitCodes =
     "Exit codes:\n"
     "  0  done\n"
-    "  1  the key is absent (get, mget, explain), or damage was found (verify)\n"
+    "  1  the key is absent (get, mget, explain, filter query), or damage was found (verify)\n"
     "  2  the command line is wrong: unknown command or flag, bad value, entry over the limit\n"
     "  3  anything else: no such database, locked by another process, damaged, disk full\n";
 
@@ -59,10 +61,13 @@ constexpr absl::string_view kExitCodes =
 
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command>* const commands = new std::vector<Command>{
-      LoadCommand(),    GetCommand(),     MultiGetCommand(), PutCommand(),    DeleteCommand(),
-      ScanCommand(),    CountCommand(),   ExplainCommand(),  StatsCommand(),  PropertyCommand(),
-      OptionsCommand(), CompactCommand(), FamiliesCommand(), VerifyCommand(), DestroyCommand(),
-      SstCommand(),     WalCommand(),     ManifestCommand()};
+      LoadCommand(),          GetCommand(),         MultiGetCommand(),   PutCommand(),
+      DeleteCommand(),        ScanCommand(),        CountCommand(),      ExplainCommand(),
+      StatsCommand(),         PropertyCommand(),    OptionsCommand(),    CompactCommand(),
+      FamiliesCommand(),      VerifyCommand(),      DestroyCommand(),    SstCommand(),
+      WalCommand(),           ManifestCommand(),    FilterCommand(),     FilterPlanCommand(),
+      FilterBuildCommand(),   FilterQueryCommand(), FilterInfoCommand(), FilterMergeCommand(),
+      FilterConvertCommand(), FilterBenchCommand()};
   return *commands;
 }
 
@@ -89,6 +94,7 @@ std::string ProgramHelp() {
       "\n"
       "Commands:\n";
   for (const Command& command : AllCommands()) {
+    if (IsVerb(command.name)) continue;  // listed by its noun
     absl::StrAppendFormat(&help, "  %-9s %s\n", ToAbsl(command.name), ToAbsl(command.summary));
   }
   absl::StrAppend(

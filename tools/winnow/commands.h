@@ -25,6 +25,15 @@ Command SstCommand();       // sst.cc
 Command WalCommand();       // wal.cc
 Command ManifestCommand();  // manifest.cc
 
+Command FilterCommand();         // filter.cc; what follows are its verbs
+Command FilterPlanCommand();     // filter_plan.cc
+Command FilterBuildCommand();    // filter_build.cc
+Command FilterQueryCommand();    // filter_query.cc
+Command FilterInfoCommand();     // filter_query.cc
+Command FilterMergeCommand();    // filter_exchange.cc
+Command FilterConvertCommand();  // filter_exchange.cc
+Command FilterBenchCommand();    // filter_plan.cc
+
 }  // namespace winnow::cli
 
 #endif  // WINNOW_TOOLS_WINNOW_COMMANDS_H_

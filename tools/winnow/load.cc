@@ -1,11 +1,5 @@
 // winnow load: many keys and values from text.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +9,7 @@
 #include "engine/base/status.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
+#include "tools/winnow/input_file.h"
 #include "tools/winnow/progress.h"
 #include "tools/winnow/record_reader.h"
 
@@ -24,43 +19,6 @@ namespace {
 // A batch is written once it holds this much.
 constexpr uint32_t kBatchEntries = 1000;
 constexpr size_t kBatchBytes = size_t{1} << 20;
-
-// An input file, closed at the end; standard input stays open.
-class InputFile {
- public:
-  static absl::StatusOr<InputFile> Open(const std::string& path) {
-    const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
-      const std::string reason = std::strerror(errno);
-      return absl::NotFoundError(absl::StrCat(path, ": cannot open: ", reason));
-    }
-    return InputFile(descriptor, path);
-  }
-  static InputFile StandardInput() { return InputFile(STDIN_FILENO, "standard input"); }
-
-  InputFile(InputFile&& other) noexcept
-      : descriptor_(std::exchange(other.descriptor_, -1)), name_(std::move(other.name_)) {}
-  InputFile& operator=(InputFile&&) = delete;
-  ~InputFile() {
-    if (descriptor_ > STDIN_FILENO) close(descriptor_);
-  }
-
-  int descriptor() const { return descriptor_; }
-  const std::string& name() const { return name_; }
-
-  // 0 for what is no regular file.
-  uint64_t size_bytes() const {
-    struct stat status = {};
-    if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
-    return static_cast<uint64_t>(status.st_size);
-  }
-
- private:
-  InputFile(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
-
-  int descriptor_;
-  std::string name_;
-};
 
 struct LoadSettings {
   RecordFormat format = RecordFormat::kTabSeparated;
@@ -175,20 +133,6 @@ class Loader {
   uint64_t skipped_ = 0;
   uint64_t finished_input_bytes_ = 0;
 };
-
-absl::StatusOr<std::vector<InputFile>> OpenInputs(const std::vector<std::string>& paths) {
-  std::vector<InputFile> files;
-  for (const std::string& path : paths) {
-    if (path == "-") {
-      files.push_back(InputFile::StandardInput());
-      continue;
-    }
-    WINNOW_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
-    files.push_back(std::move(file));
-  }
-  if (files.empty()) files.push_back(InputFile::StandardInput());
-  return files;
-}
 
 absl::StatusOr<ExitCode> RunLoad(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const LoadSettings settings, ReadSettings(arguments));

@@ -28,7 +28,11 @@ int UsageError(std::string_view message) {
 
 int UnknownCommand(const std::string& name) {
   std::vector<std::string_view> names;
-  for (const Command& command : AllCommands()) names.push_back(command.name);
+  const size_t noun_length = name.find(' ') + 1;  // 0 for a command of one word
+  for (const Command& command : AllCommands()) {
+    const bool is_verb = command.name.find(' ') != std::string_view::npos;
+    if (is_verb == (noun_length != 0)) names.push_back(command.name);
+  }
   const std::string_view nearest = NearestName(name, names);
   std::string message = absl::StrCat("unknown command ", name);
   if (!nearest.empty()) absl::StrAppend(&message, "; did you mean ", ToAbsl(nearest), "?");
@@ -84,6 +88,23 @@ size_t CommandPosition(const std::vector<std::string>& words) {
   return words.size();
 }
 
+// Joins a noun that has verbs and the verb behind it into one word, so that "filter build" is found
+// under that name. A flag may stand between.
+void JoinVerb(size_t noun, std::vector<std::string>* words) {
+  const std::string prefix = absl::StrCat((*words)[noun], " ");
+  const std::vector<Command>& commands = AllCommands();
+  const bool has_verbs = std::any_of(commands.begin(), commands.end(), [&](const Command& command) {
+    return command.name.substr(0, prefix.size()) == prefix;
+  });
+  if (!has_verbs) return;
+  for (size_t i = noun + 1; i < words->size(); i++) {
+    if ((*words)[i].rfind('-', 0) == 0) continue;
+    (*words)[noun] = prefix + (*words)[i];
+    words->erase(words->begin() + static_cast<std::ptrdiff_t>(i));
+    return;
+  }
+}
+
 int Main(std::vector<std::string> words) {
   if (words.empty()) {
     std::fputs(ProgramHelp().c_str(), stderr);
@@ -93,6 +114,7 @@ int Main(std::vector<std::string> words) {
   const size_t position = CommandPosition(words);
   if (position == words.size() || words[position] == "help") {
     if (position + 1 < words.size()) {
+      JoinVerb(position + 1, &words);
       const Command* topic = FindCommand(words[position + 1]);
       return topic == nullptr ? UnknownCommand(words[position + 1]) : Print(CommandHelp(*topic));
     }
@@ -100,6 +122,7 @@ int Main(std::vector<std::string> words) {
     return asks_for_help ? Print(ProgramHelp()) : UsageError("name a command");
   }
 
+  JoinVerb(position, &words);
   const Command* command = FindCommand(words[position]);
   if (command == nullptr) return UnknownCommand(words[position]);
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(position));

@@ -1,0 +1,198 @@
+#include "tools/winnow/filter_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "tools/winnow/input_file.h"
+#include "winnow/filter/saved_filter.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr std::string_view kBlockMagic = "WNWFILTR";
+
+absl::StatusOr<AnyFilter> ReadSaved(std::string_view bytes) {
+  WINNOW_ASSIGN_OR_RETURN(const filter::SavedFilterKind kind, filter::KindOfSavedFilter(bytes));
+  switch (kind) {
+    case filter::SavedFilterKind::kBloom:
+      return filter::BloomFilter::Deserialize(bytes);
+    case filter::SavedFilterKind::kBlockedBloom:
+      return filter::BlockedBloomFilter::Deserialize(bytes);
+    case filter::SavedFilterKind::kCountingBloom:
+      return filter::CountingBloomFilter::Deserialize(bytes);
+    case filter::SavedFilterKind::kScalableBloom:
+      return filter::ScalableBloomFilter::Deserialize(bytes);
+    case filter::SavedFilterKind::kCuckoo:
+      return filter::CuckooFilter::Deserialize(bytes);
+    case filter::SavedFilterKind::kGuavaBloom:
+      return filter::GuavaBloomFilter::Deserialize(bytes);
+  }
+  return absl::UnimplementedError("a kind of filter that this program does not know");
+}
+
+// Guava's bytes have no mark: they count as such if the length is right.
+absl::StatusOr<AnyFilter> ReadGuava(std::string_view bytes) {
+  absl::StatusOr<filter::GuavaBloomFilter> guava = filter::GuavaBloomFilter::ReadFrom(bytes);
+  if (!guava.ok() || bytes.size() != 6 + guava->memory_bytes()) {
+    return absl::DataLossError("not a filter of Winnow, nor what Guava's writeTo makes");
+  }
+  return AnyFilter(*std::move(guava));
+}
+
+std::string Seed(uint64_t seed) { return absl::StrFormat("%016x", seed); }
+
+Json Describe(const BlockFilter& block) {
+  const filter::FilterInfo info = block.Describe();
+  Json json = {{"kind", filter::KindName(info.kind)},
+               {"keys", info.num_keys},
+               {"bits_per_key", info.bits_per_key}};
+  if (info.probes != 0) json["probes"] = info.probes;
+  if (info.fingerprint_bits != 0) json["fingerprint_bits"] = info.fingerprint_bits;
+  json["fill"] = info.fill;
+  json["expected_fpr"] = info.expected_fpr;
+  json["shards"] = info.num_shards;
+  json["units"] = info.num_units;
+  json["hash_seed"] = Seed(info.hash_seed);
+  return json;
+}
+
+// What all application filters know.
+template <typename Filter>
+Json DescribeCommon(std::string_view kind, const Filter& filter) {
+  return Json{{"kind", kind},
+              {"keys_estimated", filter.ApproximateCount()},
+              {"memory_bytes", filter.memory_bytes()},
+              {"expected_fpr", filter.ExpectedFpr()}};
+}
+
+template <typename Filter>
+void AddPromise(const Filter& filter, Json* json) {
+  (*json)["capacity"] = filter.capacity();
+  (*json)["promised_fpr"] = filter.fpr();
+  (*json)["hash_seed"] = Seed(filter.hash_seed());
+}
+
+Json Describe(const filter::BloomFilter& bloom) {
+  Json json = DescribeCommon("bloom", bloom);
+  json["bits"] = bloom.num_bits();
+  json["probes"] = bloom.num_probes();
+  AddPromise(bloom, &json);
+  return json;
+}
+
+Json Describe(const filter::BlockedBloomFilter& bloom) {
+  Json json = DescribeCommon("blocked_bloom", bloom);
+  json["blocks"] = bloom.num_blocks();
+  json["probes"] = bloom.num_probes();
+  AddPromise(bloom, &json);
+  return json;
+}
+
+Json Describe(const filter::CountingBloomFilter& bloom) {
+  Json json = DescribeCommon("counting_bloom", bloom);
+  json["counters"] = bloom.num_counters();
+  json["probes"] = bloom.num_probes();
+  json["supports_remove"] = bloom.supports_remove();
+  AddPromise(bloom, &json);
+  return json;
+}
+
+Json Describe(const filter::ScalableBloomFilter& bloom) {
+  Json json = DescribeCommon("scalable_bloom", bloom);
+  json["layers"] = bloom.num_layers();
+  json["first_capacity"] = bloom.options().first_capacity;
+  json["promised_fpr"] = bloom.options().fpr;
+  json["growth"] = bloom.options().growth;
+  json["tightening"] = bloom.options().tightening;
+  json["hash_seed"] = Seed(bloom.hash_seed());
+  return json;
+}
+
+Json Describe(const filter::CuckooFilter& cuckoo) {
+  Json json = DescribeCommon("cuckoo", cuckoo);
+  json["buckets"] = cuckoo.num_buckets();
+  json["fingerprint_bits"] = cuckoo.fingerprint_bits();
+  json["load"] = cuckoo.load();
+  AddPromise(cuckoo, &json);
+  return json;
+}
+
+Json Describe(const filter::GuavaBloomFilter& guava) {
+  Json json = DescribeCommon("bloom", guava);
+  json["bits"] = guava.num_bits();
+  json["probes"] = guava.num_probes();
+  json["strategy"] = filter::GuavaStrategyName(guava.strategy());
+  return json;
+}
+
+absl::Status FileError(const std::string& path, std::string_view what) {
+  return absl::UnavailableError(
+      absl::StrCat(path, ": cannot ", ToAbsl(what), ": ", std::strerror(errno)));
+}
+
+absl::Status WriteAll(int descriptor, const std::string& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return FileError(path, "write");
+    if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return fsync(descriptor) == 0 ? absl::OkStatus() : FileError(path, "sync");
+}
+
+}  // namespace
+
+absl::StatusOr<BlockFilter> BlockFilter::Open(std::string bytes) {
+  auto owned = std::make_unique<const std::string>(std::move(bytes));
+  filter::FilterState state;
+  const filter::FilterReader reader = filter::FilterReader::Open(*owned, &state);
+  if (state.code == filter::FilterStateCode::kDamaged) return absl::DataLossError(state.reason);
+  if (state.code != filter::FilterStateCode::kOk) return absl::UnimplementedError(state.reason);
+  return BlockFilter(std::move(owned), reader);
+}
+
+absl::StatusOr<FilterFile> ReadFilterFile(const std::string& path) {
+  WINNOW_ASSIGN_OR_RETURN(const InputFile input, InputFile::Open(path));
+  WINNOW_ASSIGN_OR_RETURN(std::string bytes, input.ReadAll());
+  const uint64_t num_bytes = bytes.size();
+  std::string_view format = "guava";
+  absl::StatusOr<AnyFilter> filter = absl::UnknownError("");
+  if (std::string_view(bytes).substr(0, kBlockMagic.size()) == kBlockMagic) {
+    format = "winnow filter block";
+    filter = BlockFilter::Open(std::move(bytes));
+  } else if (filter::LooksLikeSavedFilter(bytes)) {
+    format = "winnow saved filter";
+    filter = ReadSaved(bytes);
+  } else {
+    filter = ReadGuava(bytes);
+  }
+  if (!filter.ok()) return WithContext(filter.status(), path);
+  return FilterFile{*std::move(filter), format, num_bytes};
+}
+
+Json DescribeFilter(const FilterFile& file) {
+  Json json = {{"format", file.format}, {"file_bytes", file.num_bytes}};
+  json.update(std::visit([](const auto& filter) { return Describe(filter); }, file.filter));
+  return json;
+}
+
+absl::Status WriteFilterFile(const std::string& path, std::string_view bytes) {
+  const std::string temporary = absl::StrCat(path, ".part");
+  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) return FileError(temporary, "create");
+  absl::Status status = WriteAll(descriptor, temporary, bytes);
+  if (close(descriptor) != 0) status.Update(FileError(temporary, "close"));
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    status = FileError(path, "rename to");
+  }
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace winnow::cli

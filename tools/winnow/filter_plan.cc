@@ -1,0 +1,238 @@
+// winnow filter plan and bench: what each kind would cost, measured here and now.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "tools/winnow/amounts.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/filter_measure.h"
+#include "tools/winnow/progress.h"
+#include "winnow/filter/sizing.h"
+#include "winnow/filter/spec.h"
+
+namespace winnow::cli {
+namespace {
+
+// Larger filters are measured with as many keys as this.
+constexpr uint64_t kMostMeasuredKeys = 1'000'000;
+constexpr uint64_t kMostBenchKeys = 200'000'000;
+
+// Every name that a spec may begin with, but "none".
+std::vector<std::string> KindNames() {
+  std::vector<std::string> names = filter::SpecKindNames();
+  names.erase(std::remove(names.begin(), names.end(), "none"), names.end());
+  return names;
+}
+
+std::string Shape(const FilterMeasurement& measurement) {
+  if (measurement.probes != 0) return absl::StrCat(measurement.probes, " probes");
+  if (measurement.fingerprint_bits != 0) return absl::StrCat(measurement.fingerprint_bits, " bits");
+  return "-";
+}
+
+std::string Percent(double rate) { return absl::StrFormat("%.4g%%", 100 * rate); }
+
+// The kind's name, and what auto chose.
+std::string Label(const std::string& asked, const FilterMeasurement& measurement) {
+  return asked == measurement.kind ? asked : absl::StrCat(asked, " (", measurement.kind, ")");
+}
+
+struct Plan {
+  uint64_t num_keys = 0;
+  std::optional<double> fpr;
+  std::optional<uint64_t> bytes;
+
+  // The spec of a kind that keeps to the wish, with digits that ParseFilterSpec takes. Of more
+  // bytes than a kind can use it takes what it can; InvalidArgument if they are too few.
+  absl::StatusOr<std::string> SpecOf(const std::string& name) const {
+    if (fpr.has_value()) return absl::StrCat(name, ":", absl::StrFormat("%.10f", *fpr * 100), "%");
+    WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec spec, filter::ParseFilterSpec(name));
+    const filter::BitsPerKeyRange range = filter::AllowedBitsPerKey(spec.kind);
+    const double bits_per_key = static_cast<double>(*bytes) * 8 / static_cast<double>(num_keys);
+    if (bits_per_key < range.least) {
+      const double least_bytes = std::ceil(range.least * static_cast<double>(num_keys) / 8);
+      return absl::InvalidArgumentError(
+          absl::StrCat("needs at least ", HumanBytes(least_bytes), ", ",
+                       HumanCount(static_cast<uint64_t>(least_bytes)), " bytes"));
+    }
+    return absl::StrCat(name, ":", absl::StrFormat("%.4f", std::min(bits_per_key, range.most)));
+  }
+};
+
+absl::StatusOr<FilterMeasurement> MeasurePlan(const Plan& plan, const std::string& kind,
+                                              uint64_t measured_keys) {
+  WINNOW_ASSIGN_OR_RETURN(const std::string spec, plan.SpecOf(kind));
+  return MeasureFilter(spec, measured_keys);
+}
+
+absl::StatusOr<Plan> ReadPlan(const Arguments& arguments) {
+  Plan plan;
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> num_keys, CountOf(arguments, "keys"));
+  WINNOW_ASSIGN_OR_RETURN(plan.fpr, RateOf(arguments, "fpr"));
+  WINNOW_ASSIGN_OR_RETURN(plan.bytes, BytesOf(arguments, "bytes"));
+  if (!num_keys.has_value()) {
+    return absl::InvalidArgumentError("say how many keys there will be: --keys=N");
+  }
+  if (plan.fpr.has_value() == plan.bytes.has_value()) {
+    return absl::InvalidArgumentError(
+        "say how often it may be wrong, --fpr=1%, or how large it may be, --bytes=64M; one of "
+        "them");
+  }
+  plan.num_keys = *num_keys;
+  return plan;
+}
+
+// The whole filter's bytes: as measured, or scaled up from what was measured.
+double PlannedBytes(const Plan& plan, const FilterMeasurement& measurement) {
+  return measurement.bits_per_key * static_cast<double>(plan.num_keys) / 8;
+}
+
+constexpr char kPlanRow[] = "%-26s %12s %9s %9s %-9s %10s %9s %9s\n";
+
+std::string PlanRow(const Plan& plan, const std::string& kind, const FilterMeasurement& row) {
+  return absl::StrFormat(
+      kPlanRow, Label(kind, row), HumanBytes(PlannedBytes(plan, row)),
+      absl::StrFormat("%.2f", row.bits_per_key), Percent(row.expected_fpr), Shape(row),
+      absl::StrFormat("%.1f", row.build_ns_per_key), absl::StrFormat("%.1f", row.absent_query_ns),
+      HumanSeconds(row.build_ns_per_key * static_cast<double>(plan.num_keys) / 1e9));
+}
+
+absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const Plan plan, ReadPlan(arguments));
+  const uint64_t measured_keys = std::min(plan.num_keys, kMostMeasuredKeys);
+  const bool json = arguments.Has("json");
+  std::string refused;
+  if (!json) {
+    output.Write(absl::StrFormat(kPlanRow, "kind", "size", "bits/key", "rate", "shape", "build ns",
+                                 "query ns", "build"));
+  }
+  for (const std::string& kind : KindNames()) {
+    const absl::StatusOr<FilterMeasurement> row = MeasurePlan(plan, kind, measured_keys);
+    if (absl::IsInvalidArgument(row.status())) {
+      if (json) {
+        output.Write(ToLine(Json{{"kind", kind}, {"refused", ToStd(row.status().message())}}));
+      } else {
+        absl::StrAppend(&refused, kind, ": ", row.status().message(), "\n");
+      }
+      continue;
+    }
+    if (!row.ok()) return row.status();
+    if (json) {
+      Json line = {{"keys", plan.num_keys}, {"bytes", PlannedBytes(plan, *row)}};
+      line.update(AsJson(*row));
+      output.Write(ToLine(line));
+    } else {
+      output.Write(PlanRow(plan, kind, *row));
+    }
+  }
+  if (json) return ExitCode::kOk;
+  output.Write(refused);
+  output.Line("");
+  output.Line(absl::StrFormat(
+      "For %s, each measured on this machine with %s. build ns and query ns are for one key\n"
+      "without its hash, query ns for an absent one; larger filters than the processor's cache\n"
+      "take longer to ask.",
+      HumanCount(plan.num_keys, "key", "keys"), HumanCount(measured_keys)));
+  return ExitCode::kOk;
+}
+
+constexpr char kBenchRow[] = "%-36s %9s %9s %9s %9s %9s %9s %9s\n";
+
+std::string BenchRow(const std::string& spec, const FilterMeasurement& row) {
+  const auto time = [](double nanoseconds) { return absl::StrFormat("%.1f", nanoseconds); };
+  const std::string kind = spec.substr(0, spec.find(':'));
+  return absl::StrFormat(
+      kBenchRow, kind == row.kind ? spec : absl::StrCat(spec, " (", row.kind, ")"),
+      absl::StrFormat("%.2f", row.bits_per_key), Percent(row.expected_fpr),
+      Percent(row.measured_fpr), time(row.build_ns_per_key), time(row.absent_query_ns),
+      time(row.present_query_ns), time(row.batch_query_ns));
+}
+
+absl::StatusOr<ExitCode> RunBench(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> num_keys, CountOf(arguments, "keys"));
+  if (num_keys.value_or(1) > kMostBenchKeys) {
+    return absl::InvalidArgumentError(absl::StrCat("--keys: at most ", HumanCount(kMostBenchKeys)));
+  }
+  std::vector<std::string> specs = arguments.All("filter");
+  if (specs.empty()) {
+    for (const std::string& kind : KindNames()) specs.push_back(absl::StrCat(kind, ":1%"));
+  }
+  for (const std::string& spec : specs) {
+    WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec parsed, filter::ParseFilterSpec(spec));
+    if (parsed.kind == filter::FilterKind::kNone) {
+      return absl::InvalidArgumentError("--filter=none: there is nothing to measure");
+    }
+  }
+  const bool json = arguments.Has("json");
+  if (!json) {
+    output.Write(absl::StrFormat(kBenchRow, "filter", "bits/key", "rate", "measured", "build ns",
+                                 "absent ns", "present", "batch"));
+  }
+  for (const std::string& spec : specs) {
+    WINNOW_ASSIGN_OR_RETURN(const FilterMeasurement row,
+                            MeasureFilter(spec, num_keys.value_or(kMostMeasuredKeys)));
+    output.Write(json ? ToLine(AsJson(row)) : BenchRow(spec, row));
+    WINNOW_RETURN_IF_ERROR(output.Flush());
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command FilterPlanCommand() {
+  Command command;
+  command.name = "filter plan";
+  command.database = DatabaseUse::kNone;
+  command.summary = "compare the kinds of filter for your number of keys";
+  command.details =
+      "Give the number of keys, and either the false-positive rate that is wanted or the bytes "
+      "that\n"
+      "the filter may take. Every kind is built and asked here and now, with up to a million "
+      "keys,\n"
+      "so that the times are this machine's; takes a few seconds. shape is the number of probes "
+      "of\n"
+      "a Bloom filter, or the bits of a fingerprint.";
+  command.json =
+      "one line a kind: keys, bytes, spec, kind, bits_per_key, probes, fingerprint_bits,\n"
+      "expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns, present_query_ns,\n"
+      "batch_query_ns, measured_keys, measured_bytes; or kind, refused";
+  command.examples =
+      "  winnow filter plan --keys=1e9 --fpr=0.1%\n"
+      "  winnow filter plan --keys=50e6 --bytes=64M";
+  command.flags = {
+      {"keys", "N", "how many keys there will be: 1000000, 1e9"},
+      {"fpr", "RATE", "the wanted false-positive rate: 0.01 or 1%"},
+      {"bytes", "SIZE", "the size that the filter may have: 4096, 512KiB, 64M, 1.5GiB"}};
+  command.run = RunPlan;
+  return command;
+}
+
+Command FilterBenchCommand() {
+  Command command;
+  command.name = "filter bench";
+  command.database = DatabaseUse::kNone;
+  command.summary = "measure how quickly filters are built and asked here";
+  command.details =
+      "Builds each filter from random keys and asks it a million times about absent keys, about\n"
+      "present ones, and about absent ones 64 at once; the best of three runs, in nanoseconds a\n"
+      "key, without hashing. One thread.";
+  command.json =
+      "one line a filter: spec, kind, measured_keys, measured_bytes, bits_per_key, probes,\n"
+      "fingerprint_bits, expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns,\n"
+      "present_query_ns, batch_query_ns";
+  command.examples =
+      "  winnow filter bench\n"
+      "  winnow filter bench --filter=blocked_bloom:10 --filter=cuckoo:0.1% --keys=1e7";
+  command.flags = {{"filter", "SPEC", "what to measure (default: every kind at 1%); repeatable",
+                    /*repeatable=*/true},
+                   {"keys", "N", "keys in each filter (default: 1e6)"}};
+  command.run = RunBench;
+  return command;
+}
+
+}  // namespace winnow::cli

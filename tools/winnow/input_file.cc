@@ -1,0 +1,59 @@
+#include "tools/winnow/input_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+
+namespace winnow::cli {
+
+absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    const std::string reason = std::strerror(errno);
+    return absl::NotFoundError(absl::StrCat(path, ": cannot open: ", reason));
+  }
+  return InputFile(descriptor, path);
+}
+
+uint64_t InputFile::size_bytes() const {
+  struct stat status = {};
+  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+  return static_cast<uint64_t>(status.st_size);
+}
+
+absl::StatusOr<std::string> InputFile::ReadAll() const {
+  constexpr size_t kReadBytes = size_t{1} << 20;
+  std::string bytes;
+  bytes.reserve(size_bytes());
+  for (;;) {
+    const size_t old_size = bytes.size();
+    bytes.resize(old_size + kReadBytes);
+    const ssize_t count = read(descriptor_, bytes.data() + old_size, kReadBytes);
+    bytes.resize(old_size + static_cast<size_t>(count > 0 ? count : 0));
+    if (count == 0) return bytes;
+    if (count < 0 && errno != EINTR) {
+      return absl::UnavailableError(absl::StrCat(name_, ": cannot read: ", std::strerror(errno)));
+    }
+  }
+}
+
+absl::StatusOr<std::vector<InputFile>> OpenInputs(const std::vector<std::string>& paths) {
+  std::vector<InputFile> files;
+  for (const std::string& path : paths) {
+    if (path == "-") {
+      files.push_back(InputFile::StandardInput());
+      continue;
+    }
+    WINNOW_ASSIGN_OR_RETURN(InputFile file, InputFile::Open(path));
+    files.push_back(std::move(file));
+  }
+  if (files.empty()) files.push_back(InputFile::StandardInput());
+  return files;
+}
+
+}  // namespace winnow::cli
