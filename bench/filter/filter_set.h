@@ -1,0 +1,74 @@
+// Many filters of one kind, built from keys and asked by key: Winnow's kinds, and RocksDB's own
+// filters where its library was found. Both have the same members, for the measuring templates.
+
+#ifndef WINNOW_BENCH_FILTER_FILTER_SET_H_
+#define WINNOW_BENCH_FILTER_FILTER_SET_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/filter/key_stream.h"
+#include "winnow/filter/hash.h"
+#include "winnow/filter/reader.h"
+
+namespace winnow::bench {
+
+inline constexpr size_t kBatch = 32;
+
+class WinnowSet {
+ public:
+  // Builds all filters; the spec must be a good one.
+  WinnowSet(const std::string& spec, const Size& size);
+
+  // Builds a filter once more, hashing its keys, and returns its bytes.
+  static uint64_t BuildOnce(const std::string& spec, const Size& size, uint64_t filter);
+
+  bool MayContain(uint64_t filter, const Key& key) const {
+    return readers_[filter].MayContain(filter::HashKey(key.view(), kSeed));
+  }
+  // kBatch keys of one filter.
+  void MayContainBatch(uint64_t filter, const Key* keys, bool* answers) const {
+    uint64_t hashes[kBatch];
+    uint8_t bytes[kBatch];
+    for (size_t i = 0; i < kBatch; ++i) hashes[i] = filter::HashKey(keys[i].view(), kSeed);
+    readers_[filter].MayContainBatch(hashes, kBatch, bytes);
+    for (size_t i = 0; i < kBatch; ++i) answers[i] = bytes[i] != 0;
+  }
+  double bits_per_key() const { return bits_per_key_; }
+
+ private:
+  static constexpr uint64_t kSeed = 42;
+  static std::string Build(const std::string& spec, const Size& size, uint64_t filter);
+
+  std::vector<std::string> blocks_;
+  std::vector<filter::FilterReader> readers_;
+  double bits_per_key_ = 0;
+};
+
+#if WINNOW_BENCH_HAS_ROCKSDB
+
+class RocksDbSet {
+ public:
+  // `spec` is "rocksdb.bloom:BITS" or "rocksdb.ribbon:BITS", the latter in RocksDB's own measure:
+  // the bits that a Bloom filter of the same rate would take.
+  RocksDbSet(const std::string& spec, const Size& size);
+  ~RocksDbSet();
+
+  static uint64_t BuildOnce(const std::string& spec, const Size& size, uint64_t filter);
+
+  bool MayContain(uint64_t filter, const Key& key) const;
+  void MayContainBatch(uint64_t filter, const Key* keys, bool* answers) const;
+  double bits_per_key() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+#endif  // WINNOW_BENCH_HAS_ROCKSDB
+
+}  // namespace winnow::bench
+
+#endif  // WINNOW_BENCH_FILTER_FILTER_SET_H_
