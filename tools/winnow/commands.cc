@@ -61,13 +61,13 @@ constexpr absl::string_view kExitCodes =
 
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command>* const commands = new std::vector<Command>{
-      LoadCommand(),          GetCommand(),         MultiGetCommand(),   PutCommand(),
-      DeleteCommand(),        ScanCommand(),        CountCommand(),      ExplainCommand(),
-      StatsCommand(),         PropertyCommand(),    OptionsCommand(),    CompactCommand(),
-      FamiliesCommand(),      VerifyCommand(),      DestroyCommand(),    SstCommand(),
-      WalCommand(),           ManifestCommand(),    FilterCommand(),     FilterPlanCommand(),
-      FilterBuildCommand(),   FilterQueryCommand(), FilterInfoCommand(), FilterMergeCommand(),
-      FilterConvertCommand(), FilterBenchCommand()};
+      LoadCommand(),       ImportCommand(),      ExportCommand(),        GetCommand(),
+      MultiGetCommand(),   PutCommand(),         DeleteCommand(),        ScanCommand(),
+      CountCommand(),      ExplainCommand(),     StatsCommand(),         PropertyCommand(),
+      OptionsCommand(),    CompactCommand(),     FamiliesCommand(),      VerifyCommand(),
+      DestroyCommand(),    SstCommand(),         WalCommand(),           ManifestCommand(),
+      FilterCommand(),     FilterPlanCommand(),  FilterBuildCommand(),   FilterQueryCommand(),
+      FilterInfoCommand(), FilterMergeCommand(), FilterConvertCommand(), FilterBenchCommand()};
   return *commands;
 }
 
@@ -101,7 +101,7 @@ std::string ProgramHelp() {
       &help,
       "\n"
       "`winnow COMMAND --help` explains each. Flags may stand before or after arguments;\n"
-      "-- ends them. Only load, put and families create make a database that is missing.\n"
+      "-- ends them. Only load, import, put and families create make a missing database.\n"
       "Commands that read take no lock and may run beside the program that writes.\n"
       "\n",
       kExitCodes);

@@ -7,6 +7,8 @@
 namespace winnow::cli {
 
 Command LoadCommand();      // load.cc
+Command ImportCommand();    // import.cc
+Command ExportCommand();    // export.cc
 Command GetCommand();       // get.cc
 Command MultiGetCommand();  // get.cc
 Command PutCommand();       // put.cc

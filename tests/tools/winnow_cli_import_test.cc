@@ -1,0 +1,201 @@
+// winnow import and export, with databases that LevelDB and RocksDB themselves wrote and read.
+#include <gtest/gtest.h>
+#include <leveldb/db.h>
+#include <rocksdb/db.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "tests/tools/winnow_cli_shell.h"
+
+namespace winnow {
+namespace {
+
+using Pairs = std::map<std::string, std::string>;
+
+// Keys and values of any bytes, the empty ones among them.
+Pairs RandomPairs(size_t count) {
+  std::mt19937_64 random(7);
+  const auto bytes = [&random](size_t most) {
+    std::string text(random() % (most + 1), '\0');
+    for (char& byte : text) byte = static_cast<char>(random());
+    return text;
+  };
+  Pairs pairs = {{"", "the empty key"}, {"no value", ""}};
+  while (pairs.size() < count) pairs[bytes(20)] = bytes(200);
+  return pairs;
+}
+
+void WriteLevelDb(const std::string& path, const Pairs& pairs) {
+  leveldb::Options options;
+  options.create_if_missing = true;
+  options.write_buffer_size = 1 << 20;
+  leveldb::DB* opened = nullptr;
+  ASSERT_TRUE(leveldb::DB::Open(options, path, &opened).ok());
+  const std::unique_ptr<leveldb::DB> db(opened);
+  for (const auto& [key, value] : pairs) {
+    ASSERT_TRUE(db->Put(leveldb::WriteOptions(), key, value).ok());
+  }
+}
+
+Pairs ReadLevelDb(const std::string& path) {
+  Pairs pairs;
+  leveldb::DB* opened = nullptr;
+  const leveldb::Status status = leveldb::DB::Open(leveldb::Options(), path, &opened);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  if (!status.ok()) return pairs;
+  const std::unique_ptr<leveldb::DB> db(opened);
+  const std::unique_ptr<leveldb::Iterator> it(db->NewIterator(leveldb::ReadOptions()));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    pairs[it->key().ToString()] = it->value().ToString();
+  }
+  return pairs;
+}
+
+std::string First(const std::string& output) { return output.substr(0, output.find('\n')); }
+
+TEST(WinnowCliImport, LevelDbThereAndBackGivesTheSamePairs) {
+  const ScratchShell shell;
+  const Pairs pairs = RandomPairs(20000);
+  WriteLevelDb(shell.directory() + "/source", pairs);
+  ShellResult result = shell.Run("winnow import --from=leveldb source --db=db --filter=cuckoo:1%");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("20,000 entries"), std::string::npos) << result.output;
+  EXPECT_EQ(shell.RunForOutput("winnow count --db=db").output, "20000\n");
+  EXPECT_EQ(shell.RunForOutput("winnow property filter --db=db").output, "cuckoo:1%\n");
+  EXPECT_EQ(shell.Run("winnow verify --db=db").exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(shell.directory() + "/db/IMPORT"));
+
+  result = shell.Run("winnow export --db=db --to=leveldb copy");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(ReadLevelDb(shell.directory() + "/copy"), pairs);
+  EXPECT_EQ(shell.Run("winnow export --db=db --to=leveldb copy").exit_code, 3) << "it exists";
+}
+
+TEST(WinnowCliImport, RocksDbThereAndBackWithItsColumnFamilies) {
+  const ScratchShell shell;
+  const std::string source = shell.directory() + "/source";
+  const Pairs pairs = RandomPairs(5000);
+  {
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    rocksdb::DB* opened = nullptr;
+    ASSERT_TRUE(rocksdb::DB::Open(options, source, &opened).ok());
+    const std::unique_ptr<rocksdb::DB> db(opened);
+    rocksdb::ColumnFamilyHandle* people = nullptr;
+    ASSERT_TRUE(db->CreateColumnFamily(options, "people", &people).ok());
+    for (const auto& [key, value] : pairs) {
+      ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), key, value).ok());
+    }
+    ASSERT_TRUE(db->Put(rocksdb::WriteOptions(), people, "ann", "1").ok());
+    ASSERT_TRUE(db->DestroyColumnFamilyHandle(people).ok());
+  }
+  ShellResult result = shell.Run("winnow import --from=rocksdb source --db=db");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("5,001 entries of 2 column families"), std::string::npos)
+      << result.output;
+  EXPECT_EQ(shell.RunForOutput("winnow get ann --db=db --family=people").output, "1\n");
+
+  result = shell.Run("winnow export --db=db --to=rocksdb copy");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  // The same pairs have the same checksums: import the copy and compare.
+  const std::string first =
+      shell.RunForOutput("winnow import --from=rocksdb source --db=a --json").output;
+  const std::string second =
+      shell.RunForOutput("winnow import --from=rocksdb copy --db=b --json").output;
+  EXPECT_EQ(first.substr(0, first.find(",\"entries\":5001")),
+            second.substr(0, second.find(",\"entries\":5001")));
+  EXPECT_NE(first.find("\"verified\":true"), std::string::npos) << first;
+
+  EXPECT_EQ(shell.Run("winnow export --db=db --to=leveldb one").exit_code, 2);
+  result = shell.Run("winnow export --db=db --to=leveldb one --family=people");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(ReadLevelDb(shell.directory() + "/one"), (Pairs{{"ann", "1"}}));
+}
+
+TEST(WinnowCliImport, TextThatLoadReadsBack) {
+  const ScratchShell shell;
+  const Pairs pairs = RandomPairs(500);
+  WriteLevelDb(shell.directory() + "/source", pairs);
+  const ShellResult result = shell.Run(
+      "winnow import --from=leveldb source --db=db 2>/dev/null &&"
+      "winnow export --db=db > tsv && winnow load --db=from_tsv tsv 2>/dev/null &&"
+      "winnow export --db=db --to=jsonl > jsonl &&"
+      "winnow load --format=jsonl --db=from_jsonl jsonl 2>/dev/null &&"
+      "winnow export --db=from_tsv | cmp - tsv && winnow export --db=from_jsonl | cmp - tsv &&"
+      "winnow count --db=from_jsonl");
+  EXPECT_EQ(result.output, "500\n");
+}
+
+TEST(WinnowCliImport, AnInterruptedImportGoesOnWhereItStopped) {
+  const ScratchShell shell;
+  const Pairs pairs = RandomPairs(200000);
+  WriteLevelDb(shell.directory() + "/source", pairs);
+  // A small write buffer, so that the killed import leaves a part in SSTables.
+  const std::string import =
+      "winnow import --from=leveldb source --db=db --set=write_buffer_bytes=256K";
+  const ShellResult killed = shell.Run(
+      import + " >/dev/null 2>&1 & pid=$!;" +
+      "while kill -0 $pid 2>/dev/null && [ $(ls db/*.sst 2>/dev/null | wc -l) -lt 4 ]; do :; done;"
+      "kill -9 $pid; wait $pid; ls db/IMPORT");
+  ASSERT_EQ(killed.exit_code, 0) << "the import ended before it could be killed: " << killed.output;
+  EXPECT_EQ(shell.Run("winnow import --from=leveldb copy --db=db").exit_code, 3);
+  const ShellResult resumed = shell.Run(import);
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.output;
+  EXPECT_NE(resumed.output.find("were there already"), std::string::npos) << resumed.output;
+  EXPECT_EQ(shell.RunForOutput("winnow count --db=db").output, std::to_string(pairs.size()) + "\n");
+  EXPECT_EQ(shell.Run(import).exit_code, 3) << "the database holds entries now";
+}
+
+TEST(WinnowCliImport, ADamagedSourceIsAClearErrorAndItsBeginningIsKept) {
+  const ScratchShell shell;
+  const Pairs pairs = RandomPairs(50000);
+  const std::string source = shell.directory() + "/source";
+  WriteLevelDb(source, pairs);
+  // The last table in key order, so that something can be read before the damage.
+  ASSERT_EQ(shell.Run("winnow import --from=leveldb source --db=whole").exit_code, 0);
+  std::string table;
+  uintmax_t largest = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(source)) {
+    if (entry.path().extension() != ".ldb" || entry.file_size() <= largest) continue;
+    largest = entry.file_size();
+    table = entry.path();
+  }
+  ASSERT_FALSE(table.empty());
+  {
+    std::fstream file(table, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(largest / 2));
+    file.write("damage", 6);
+  }
+  const ShellResult result = shell.Run("winnow import --from=leveldb source --db=db");
+  EXPECT_EQ(result.exit_code, 3) << result.output;
+  EXPECT_NE(result.output.find("Corruption"), std::string::npos) << result.output;
+  EXPECT_NE(result.output.find("not finished"), std::string::npos) << First(result.output);
+  // What is there is the beginning of the source, without a gap.
+  const ShellResult compared = shell.Run(
+      "winnow export --db=db > part && winnow export --db=whole > all &&"
+      "head -c $(wc -c < part) all | cmp - part && test $(wc -c < part) -lt $(wc -c < all) &&"
+      "test -s part");
+  EXPECT_EQ(compared.exit_code, 0) << compared.output;
+}
+
+TEST(WinnowCliImport, WrongUseIsNamed) {
+  const ScratchShell shell;
+  EXPECT_EQ(shell.Run("winnow import source --db=db").exit_code, 2);
+  EXPECT_EQ(shell.Run("winnow import --from=berkeleydb source --db=db").exit_code, 2);
+  const ShellResult missing = shell.Run("winnow import --from=leveldb nowhere --db=db; ls");
+  EXPECT_NE(missing.output.find("cannot open nowhere"), std::string::npos) << missing.output;
+  EXPECT_EQ(shell.Run("winnow import --from=rocksdb nowhere --db=db").exit_code, 3);
+  EXPECT_EQ(shell.Run("test ! -e db").exit_code, 0) << "nothing was made";
+  EXPECT_EQ(shell.Run("winnow put k v --db=db; winnow export --db=db --to=xml").exit_code, 2);
+  EXPECT_EQ(shell.Run("winnow export --db=db file").exit_code, 2);
+  EXPECT_EQ(shell.Run("winnow export --db=db --to=rocksdb").exit_code, 2);
+}
+
+}  // namespace
+}  // namespace winnow

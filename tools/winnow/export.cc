@@ -1,0 +1,193 @@
+// winnow export: gives a database to text or to another engine.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+#include "tools/winnow/pair_digest.h"
+#include "tools/winnow/peer.h"
+#include "tools/winnow/progress.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr uint64_t kPairsBetweenUpdates = 8192;
+
+std::unique_ptr<Iterator> NewScan(DB& db, ColumnFamily* family) {
+  ReadOptions options;
+  options.fill_cache = false;
+  return db.NewIterator(options, family);
+}
+
+absl::StatusOr<ExitCode> ExportText(const OpenedDatabase& opened, bool json, bool hex,
+                                    Output& output) {
+  std::string line;
+  const std::unique_ptr<Iterator> entry = NewScan(*opened.db, opened.family);
+  for (entry->SeekToFirst(); entry->Valid() && output.ok(); entry->Next()) {
+    if (json) {
+      Json object = Json::object();
+      AddBytes(&object, "key", entry->key(), hex);
+      AddBytes(&object, "value", entry->value(), hex);
+      line = ToLine(object);
+    } else {
+      const TextForm form = hex ? TextForm::kHex : TextForm::kEscaped;
+      line.clear();
+      AppendText(&line, entry->key(), form);
+      line.push_back('\t');
+      AppendText(&line, entry->value(), form);
+      line.push_back('\n');
+    }
+    output.Write(line);
+  }
+  WINNOW_RETURN_IF_ERROR(entry->status());
+  return ExitCode::kOk;
+}
+
+// The families to write: the one of --family, or all.
+absl::StatusOr<std::vector<ColumnFamily*>> FamiliesToWrite(const Arguments& arguments,
+                                                           const OpenedDatabase& opened,
+                                                           const Peer& peer) {
+  if (arguments.Has("family")) return std::vector<ColumnFamily*>{opened.family};
+  std::vector<ColumnFamily*> families = opened.db->ColumnFamilies();
+  if (peer.has_families || families.size() == 1) return families;
+  std::string names;
+  for (const ColumnFamily* family : families) {
+    absl::StrAppend(&names, names.empty() ? "" : ", ", ToAbsl(family->name()));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("LevelDB has no column families: choose one with --family: ", names));
+}
+
+// A family of an engine without families, or one chosen alone, becomes "default".
+std::string NameInPeer(const ColumnFamily& family, bool alone) {
+  return alone ? "default" : std::string(family.name());
+}
+
+absl::StatusOr<PairDigest> WriteFamily(DB& db, ColumnFamily* family, const std::string& name,
+                                       PeerWriter& writer, Progress& progress,
+                                       uint64_t pairs_before) {
+  if (name != "default") WINNOW_RETURN_IF_ERROR(writer.CreateFamily(name));
+  PairDigest digest;
+  const std::unique_ptr<Iterator> entry = NewScan(db, family);
+  for (entry->SeekToFirst(); entry->Valid(); entry->Next()) {
+    WINNOW_RETURN_IF_ERROR(writer.Put(name, entry->key(), entry->value()));
+    digest.Add(entry->key(), entry->value());
+    if (digest.num_pairs() % kPairsBetweenUpdates == 0) {
+      progress.Update(pairs_before + digest.num_pairs(), digest.bytes());
+    }
+  }
+  WINNOW_RETURN_IF_ERROR(entry->status());
+  return digest;
+}
+
+absl::Status CheckFamily(PeerReader& reader, const std::string& name, const PairDigest& expected) {
+  PairDigest found;
+  const std::unique_ptr<PeerCursor> cursor = reader.NewCursor(name);
+  for (; cursor->Valid(); cursor->Next()) found.Add(cursor->key(), cursor->value());
+  WINNOW_RETURN_IF_ERROR(cursor->status());
+  if (found == expected) return absl::OkStatus();
+  return absl::DataLossError(absl::StrFormat(
+      "column family '%s': %d pairs (checksum %016x) were written, %d (checksum %016x) are read",
+      name, expected.num_pairs(), expected.checksum(), found.num_pairs(), found.checksum()));
+}
+
+absl::StatusOr<ExitCode> ExportToPeer(const Arguments& arguments, const Peer& peer,
+                                      Output& output) {
+  if (arguments.positionals().empty()) {
+    return absl::InvalidArgumentError("name the directory of the new database");
+  }
+  const std::string& target = arguments.positionals()[0];
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<ColumnFamily*> families,
+                          FamiliesToWrite(arguments, opened, peer));
+  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<PeerWriter> writer, peer.create(target));
+  Progress progress(0);
+  std::vector<std::pair<std::string, PairDigest>> written;
+  uint64_t pairs = 0;
+  for (ColumnFamily* family : families) {
+    const std::string name = NameInPeer(*family, families.size() == 1);
+    WINNOW_ASSIGN_OR_RETURN(const PairDigest digest,
+                            WriteFamily(*opened.db, family, name, *writer, progress, pairs));
+    pairs += digest.num_pairs();
+    written.emplace_back(name, digest);
+  }
+  WINNOW_RETURN_IF_ERROR(writer->Finish());
+  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<PeerReader> reader, peer.open(target));
+  Json list = Json::array();
+  for (const auto& [name, digest] : written) {
+    WINNOW_RETURN_IF_ERROR(CheckFamily(*reader, name, digest));
+    Json family = Json::object();
+    AddBytes(&family, "name", name, /*hex=*/false);
+    family["entries"] = digest.num_pairs();
+    family["checksum"] = absl::StrFormat("%016x", digest.checksum());
+    list.push_back(std::move(family));
+  }
+  progress.Clear();
+  const double seconds = std::max(progress.seconds(), 1e-6);
+  const auto rate = static_cast<uint64_t>(static_cast<double>(pairs) / seconds);
+  if (arguments.Has("json")) {
+    output.Write(ToLine(Json{{"families", std::move(list)},
+                             {"entries", pairs},
+                             {"seconds", seconds},
+                             {"entries_per_second", rate}}));
+  } else {
+    Complain("export",
+             absl::StrFormat("%s of %s in %s: %s entries/s; read again and compared: the same",
+                             HumanCount(pairs, "entry", "entries"),
+                             HumanCount(families.size(), "column family", "column families"),
+                             HumanSeconds(seconds), HumanCount(rate)));
+  }
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> RunExport(const Arguments& arguments, Output& output) {
+  const std::string to = arguments.Text("to").value_or("tsv");
+  if (to != "tsv" && to != "jsonl") {
+    const absl::StatusOr<Peer> peer = FindPeer(to);
+    if (absl::IsInvalidArgument(peer.status())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--to=", to, ": write tsv, jsonl, leveldb or rocksdb"));
+    }
+    if (!peer.ok()) return peer.status();
+    return ExportToPeer(arguments, *peer, output);
+  }
+  if (!arguments.positionals().empty()) {
+    return absl::InvalidArgumentError("text goes to standard output: winnow export ... > FILE");
+  }
+  WINNOW_ASSIGN_OR_RETURN(const OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
+  return ExportText(opened, to == "jsonl", arguments.Has("hex"), output);
+}
+
+}  // namespace
+
+Command ExportCommand() {
+  Command command;
+  command.name = "export";
+  command.positionals = "[DIR]";
+  command.max_positionals = 1;
+  command.summary = "write a database as text, or as a LevelDB or RocksDB database";
+  command.details =
+      "--to=tsv and --to=jsonl print one column family to standard output, in the forms that\n"
+      "`winnow load` reads back. --to=rocksdb makes a RocksDB database in DIR with every column\n"
+      "family, or with that of --family as its only one; --to=leveldb takes one column family. "
+      "The\n"
+      "new database is then read and the number and a checksum of all pairs are compared.";
+  command.json =
+      R"({"families":[{"name":NAME,"entries":N,"checksum":HEX},...],"entries":N,"seconds":S,)"
+      "\n"
+      R"(    "entries_per_second":R}, for leveldb and rocksdb)";
+  command.examples =
+      "  winnow export --db=/tmp/fruit > fruit.tsv\n"
+      "  winnow export --db=/tmp/fruit --to=jsonl | gzip > fruit.jsonl.gz\n"
+      "  winnow export --db=/tmp/fruit --to=rocksdb /tmp/fruit.rocksdb";
+  command.flags = {{"to", "FORM", "tsv (default), jsonl, leveldb or rocksdb"}};
+  command.run = RunExport;
+  return command;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,281 @@
+// winnow import: carries a LevelDB or RocksDB database over.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+#include "tools/winnow/pair_digest.h"
+#include "tools/winnow/peer.h"
+#include "tools/winnow/progress.h"
+#include "winnow/file_system.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr size_t kBatchBytes = size_t{1} << 20;
+constexpr uint64_t kPairsBetweenUpdates = 8192;
+constexpr uint64_t kMaxMarkerBytes = 64 << 10;
+
+// While an import is unfinished a file in the database's directory names its source. The pairs of
+// a family are written in key order, so what an interrupted import leaves is a prefix of them.
+class Marker {
+ public:
+  Marker(const std::string& database, std::string source)
+      : path_(absl::StrCat(database, "/IMPORT")), source_(std::move(source)) {}
+
+  // True if an earlier import from this source was interrupted. FailedPrecondition: from another.
+  absl::StatusOr<bool> Exists() const {
+    const auto found = ReadFile(*PosixFileSystem(), path_, kMaxMarkerBytes);
+    if (absl::IsNotFound(found.status())) return false;
+    if (!found.ok()) return found.status();
+    if (*found == source_) return true;
+    return absl::FailedPreconditionError(
+        absl::StrCat(path_, " says that an import from ", *found,
+                     " is unfinished: finish it or destroy the database"));
+  }
+  absl::Status Write() const { return WriteFileAtomically(*PosixFileSystem(), path_, source_); }
+  absl::Status Remove() const { return PosixFileSystem()->Remove(path_); }
+
+ private:
+  const std::string path_;
+  const std::string source_;
+};
+
+struct FamilyResult {
+  std::string name;
+  PairDigest source;
+  uint64_t found_already = 0;  // pairs that an interrupted import had written
+};
+
+class Importer {
+ public:
+  Importer(PeerReader& source, DB& db, const ColumnFamilyOptions& new_family, uint64_t total_bytes)
+      : source_(source), db_(db), new_family_(new_family), progress_(total_bytes) {}
+
+  // Reads the family to its end, or to the first pair that cannot be read or written.
+  absl::Status CopyFamily(const std::string& name) {
+    FamilyResult& result = results_.emplace_back();
+    result.name = name;
+    WINNOW_ASSIGN_OR_RETURN(ColumnFamily* const family, FindOrCreate(name));
+    WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> last_key, LastKey(family));
+    const std::unique_ptr<PeerCursor> cursor = source_.NewCursor(name);
+    absl::Status status;
+    for (; status.ok() && cursor->Valid(); cursor->Next()) {
+      result.source.Add(cursor->key(), cursor->value());
+      if (last_key.has_value() && cursor->key() <= *last_key) {
+        result.found_already++;
+      } else {
+        status = Put(family, cursor->key(), cursor->value());
+      }
+      pairs_++;
+      if (pairs_ % kPairsBetweenUpdates == 0) {
+        progress_.Update(pairs_, finished_bytes_ + source_.FileBytesBefore(name, cursor->key()));
+      }
+    }
+    // What was read before an error is kept.
+    status.Update(cursor->status());
+    status.Update(WriteBatchOut());
+    status.Update(db_.Flush(family));
+    finished_bytes_ += source_.FileBytes(name);
+    return status;
+  }
+
+  // Reads every family of the new database and compares.
+  absl::Status Verify() {
+    for (const FamilyResult& result : results_) {
+      WINNOW_ASSIGN_OR_RETURN(ColumnFamily* const family, db_.FindColumnFamily(result.name));
+      ReadOptions options;
+      options.fill_cache = false;
+      PairDigest written;
+      const std::unique_ptr<Iterator> entry = db_.NewIterator(options, family);
+      for (entry->SeekToFirst(); entry->Valid(); entry->Next()) {
+        written.Add(entry->key(), entry->value());
+      }
+      WINNOW_RETURN_IF_ERROR(entry->status());
+      if (written == result.source) continue;
+      return absl::DataLossError(absl::StrFormat(
+          "column family '%s': the source has %d pairs (checksum %016x), the new database %d "
+          "(checksum %016x)",
+          result.name, result.source.num_pairs(), result.source.checksum(), written.num_pairs(),
+          written.checksum()));
+    }
+    return absl::OkStatus();
+  }
+
+  void Report(const absl::Status& status, bool json, Output& output) {
+    progress_.Clear();
+    const double seconds = std::max(progress_.seconds(), 1e-6);
+    Json families = Json::array();
+    uint64_t bytes = 0;
+    uint64_t resumed = 0;
+    for (const FamilyResult& result : results_) {
+      Json family = Json::object();
+      AddBytes(&family, "name", result.name, /*hex=*/false);
+      family["entries"] = result.source.num_pairs();
+      family["bytes"] = result.source.bytes();
+      family["checksum"] = absl::StrFormat("%016x", result.source.checksum());
+      families.push_back(std::move(family));
+      bytes += result.source.bytes();
+      resumed += result.found_already;
+    }
+    const auto rate = static_cast<uint64_t>(static_cast<double>(pairs_) / seconds);
+    if (json) {
+      output.Write(ToLine(Json{{"families", std::move(families)},
+                               {"entries", pairs_},
+                               {"resumed_entries", resumed},
+                               {"verified", status.ok()},
+                               {"seconds", seconds},
+                               {"entries_per_second", rate}}));
+      return;
+    }
+    std::string line = absl::StrFormat(
+        "%s of %s, %s in %s: %s entries/s", HumanCount(pairs_, "entry", "entries"),
+        HumanCount(results_.size(), "column family", "column families"),
+        HumanBytes(static_cast<double>(bytes)), HumanSeconds(seconds), HumanCount(rate));
+    if (resumed > 0) absl::StrAppend(&line, "; ", HumanCount(resumed), " were there already");
+    absl::StrAppend(&line, status.ok() ? "; read again and compared: the same" : "; not finished");
+    Complain("import", line);
+  }
+
+ private:
+  absl::StatusOr<ColumnFamily*> FindOrCreate(const std::string& name) {
+    absl::StatusOr<ColumnFamily*> family = db_.FindColumnFamily(name);
+    if (!absl::IsNotFound(family.status())) return family;
+    return db_.CreateColumnFamily(new_family_, name);
+  }
+
+  absl::StatusOr<std::optional<std::string>> LastKey(ColumnFamily* family) {
+    const std::unique_ptr<Iterator> entry = db_.NewIterator(ReadOptions(), family);
+    entry->SeekToLast();
+    WINNOW_RETURN_IF_ERROR(entry->status());
+    if (!entry->Valid()) return std::optional<std::string>();
+    return std::optional<std::string>(entry->key());
+  }
+
+  absl::Status Put(const ColumnFamily* family, std::string_view key, std::string_view value) {
+    batch_.Put(family, key, value);
+    return batch_.size_bytes() < kBatchBytes ? absl::OkStatus() : WriteBatchOut();
+  }
+
+  // Without the log: what is lost with the process is read from the source again.
+  absl::Status WriteBatchOut() {
+    if (batch_.num_updates() == 0) return absl::OkStatus();
+    WriteOptions options;
+    options.disable_wal = true;
+    const absl::Status status = db_.Write(options, batch_);
+    batch_.Clear();
+    return status;
+  }
+
+  PeerReader& source_;
+  DB& db_;
+  const ColumnFamilyOptions new_family_;
+  Progress progress_;
+  WriteBatch batch_;
+  std::vector<FamilyResult> results_;
+  uint64_t pairs_ = 0;
+  uint64_t finished_bytes_ = 0;
+};
+
+// A database that an earlier import left unfinished, or an empty one.
+absl::StatusOr<std::unique_ptr<DB>> OpenTarget(const Arguments& arguments, const std::string& path,
+                                               const Marker& marker) {
+  WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments));
+  WINNOW_ASSIGN_OR_RETURN(const bool resumes, marker.Exists());
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DB> db, DB::Open(options, path));
+  if (resumes) return db;
+  for (ColumnFamily* family : db->ColumnFamilies()) {
+    const std::unique_ptr<Iterator> entry = db->NewIterator(ReadOptions(), family);
+    entry->SeekToFirst();
+    WINNOW_RETURN_IF_ERROR(entry->status());
+    if (entry->Valid()) {
+      return absl::AlreadyExistsError(
+          absl::StrCat(path, " holds entries already: import into a new database"));
+    }
+  }
+  WINNOW_RETURN_IF_ERROR(marker.Write());
+  return db;
+}
+
+absl::StatusOr<ExitCode> RunImport(const Arguments& arguments, Output& output) {
+  const std::optional<std::string> engine = arguments.Text("from");
+  if (!engine.has_value()) {
+    return absl::InvalidArgumentError("name the source's engine: --from=leveldb or --from=rocksdb");
+  }
+  WINNOW_ASSIGN_OR_RETURN(const Peer peer, FindPeer(*engine));
+  WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+  std::error_code unknown;  // then the path stands as it is
+  const std::string& given = arguments.positionals()[0];
+  const std::filesystem::path absolute = std::filesystem::weakly_canonical(given, unknown);
+  const Marker marker(path, absl::StrCat(*engine, ":", unknown ? given : absolute.string()));
+
+  absl::StatusOr<std::unique_ptr<PeerReader>> source = peer.open(given);
+  if (!source.ok()) return WithContext(source.status(), absl::StrCat("cannot open ", given));
+  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenTarget(arguments, path, marker));
+  WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments));
+  uint64_t total_bytes = 0;
+  for (const std::string& family : (*source)->families()) {
+    total_bytes += (*source)->FileBytes(family);
+  }
+  Importer importer(**source, *db, options, total_bytes);
+  absl::Status status;
+  for (const std::string& family : (*source)->families()) {
+    status = importer.CopyFamily(family);
+    if (!status.ok()) {
+      status = WithContext(status, absl::StrCat("column family '", family, "' of ", given,
+                                                "; the entries before this are kept, and the same "
+                                                "command goes on behind them"));
+      break;
+    }
+  }
+  if (status.ok()) status = importer.Verify();
+  if (status.ok()) status = marker.Remove();
+  status.Update(db->Close());
+  importer.Report(status, arguments.Has("json"), output);
+  if (!status.ok()) return status;
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command ImportCommand() {
+  Command command;
+  command.name = "import";
+  command.positionals = "DIR";
+  command.min_positionals = 1;
+  command.max_positionals = 1;
+  command.database = DatabaseUse::kNone;
+  command.summary = "copy a LevelDB or RocksDB database into a new one";
+  command.details =
+      "Copies every column family of the database in DIR, in key order, then reads the new\n"
+      "database and compares the number and a checksum of all pairs. An import that was "
+      "interrupted\n"
+      "goes on where it stopped when the command is given again. At damage in the source it stops\n"
+      "with the reason; what was read before is kept. The source's keys must be in bytewise "
+      "order.\n"
+      "LevelDB has no way to open a database without recovering its log, which this does too;\n"
+      "RocksDB's is opened read-only. The total is reported on standard error.";
+  command.json =
+      R"({"families":[{"name":NAME,"entries":N,"bytes":N,"checksum":HEX},...],"entries":N,)"
+      "\n"
+      R"(    "resumed_entries":N,"verified":B,"seconds":S,"entries_per_second":R})";
+  command.examples =
+      "  winnow import --from=leveldb /var/lib/app/leveldb --db=/var/lib/app/winnow\n"
+      "  winnow import --from=rocksdb old --db=new --filter=cuckoo:0.1% --set=compression=zstd";
+  command.flags = {
+      {"from", "ENGINE", "leveldb or rocksdb"},
+      {"db", "DIR", "the new database's directory"},
+      {"filter", "SPEC", "filter of every column family (default: blocked_bloom:10)"},
+      {"filter-key", "PART", "part of the key that filters know (default: whole)"},
+      {"set", "NAME=VALUE", "an option of the store; repeatable", /*repeatable=*/true}};
+  command.run = RunImport;
+  return command;
+}
+
+}  // namespace winnow::cli

@@ -1,0 +1,120 @@
+#include <leveldb/db.h>
+#include <leveldb/write_batch.h>
+
+#include "absl/status/status.h"
+#include "tools/winnow/peer.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr size_t kBatchBytes = size_t{1} << 20;
+
+absl::Status ToStatus(const leveldb::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  if (status.IsCorruption()) return absl::DataLossError(status.ToString());
+  if (status.IsNotFound()) return absl::NotFoundError(status.ToString());
+  return absl::UnavailableError(status.ToString());
+}
+
+std::string_view View(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
+leveldb::Slice ToSlice(std::string_view view) { return {view.data(), view.size()}; }
+
+class LevelDbCursor final : public PeerCursor {
+ public:
+  explicit LevelDbCursor(leveldb::Iterator* iterator) : iterator_(iterator) {
+    iterator_->SeekToFirst();
+  }
+  // LevelDB steps over a block that it cannot read; its status remembers it.
+  bool Valid() const override { return iterator_->Valid() && iterator_->status().ok(); }
+  void Next() override { iterator_->Next(); }
+  std::string_view key() const override { return View(iterator_->key()); }
+  std::string_view value() const override { return View(iterator_->value()); }
+  absl::Status status() const override { return ToStatus(iterator_->status()); }
+
+ private:
+  const std::unique_ptr<leveldb::Iterator> iterator_;
+};
+
+class LevelDbReader final : public PeerReader {
+ public:
+  explicit LevelDbReader(leveldb::DB* db) : db_(db) {}
+  const std::vector<std::string>& families() const override { return families_; }
+  std::unique_ptr<PeerCursor> NewCursor(const std::string& family) override {
+    leveldb::ReadOptions options;
+    options.verify_checksums = true;
+    options.fill_cache = false;
+    return std::make_unique<LevelDbCursor>(db_->NewIterator(options));
+  }
+  uint64_t FileBytes(const std::string& family) override {
+    const std::unique_ptr<leveldb::Iterator> last(db_->NewIterator(leveldb::ReadOptions()));
+    last->SeekToLast();
+    return last->Valid() ? FileBytesBefore(family, View(last->key())) : 0;
+  }
+  uint64_t FileBytesBefore(const std::string& family, std::string_view key) override {
+    const leveldb::Range range("", ToSlice(key));
+    uint64_t bytes = 0;
+    db_->GetApproximateSizes(&range, 1, &bytes);
+    return bytes;
+  }
+
+ private:
+  const std::unique_ptr<leveldb::DB> db_;
+  const std::vector<std::string> families_ = {"default"};
+};
+
+class LevelDbWriter final : public PeerWriter {
+ public:
+  explicit LevelDbWriter(leveldb::DB* db) : db_(db) {}
+  absl::Status CreateFamily(const std::string& family) override {
+    return absl::UnimplementedError("LevelDB has no column families");
+  }
+  absl::Status Put(const std::string& family, std::string_view key,
+                   std::string_view value) override {
+    batch_.Put(ToSlice(key), ToSlice(value));
+    return batch_.ApproximateSize() < kBatchBytes ? absl::OkStatus() : WriteBatchOut(false);
+  }
+  absl::Status Finish() override {
+    const absl::Status written = WriteBatchOut(true);
+    db_.reset();
+    return written;
+  }
+
+ private:
+  absl::Status WriteBatchOut(bool sync) {
+    leveldb::WriteOptions options;
+    options.sync = sync;
+    const leveldb::Status status = db_->Write(options, &batch_);
+    batch_.Clear();
+    return ToStatus(status);
+  }
+
+  std::unique_ptr<leveldb::DB> db_;
+  leveldb::WriteBatch batch_;
+};
+
+absl::StatusOr<std::unique_ptr<PeerReader>> Open(const std::string& path) {
+  leveldb::Options options;
+  options.paranoid_checks = true;
+  leveldb::DB* db = nullptr;
+  const leveldb::Status status = leveldb::DB::Open(options, path, &db);
+  if (!status.ok()) return ToStatus(status);
+  return std::make_unique<LevelDbReader>(db);
+}
+
+absl::StatusOr<std::unique_ptr<PeerWriter>> Create(const std::string& path) {
+  leveldb::Options options;
+  options.create_if_missing = true;
+  options.error_if_exists = true;
+  options.write_buffer_size = size_t{64} << 20;
+  leveldb::DB* db = nullptr;
+  const leveldb::Status status = leveldb::DB::Open(options, path, &db);
+  if (status.IsInvalidArgument()) return absl::AlreadyExistsError(status.ToString());
+  if (!status.ok()) return ToStatus(status);
+  return std::make_unique<LevelDbWriter>(db);
+}
+
+}  // namespace
+
+Peer LevelDbPeer() { return {"leveldb", /*has_families=*/false, Open, Create}; }
+
+}  // namespace winnow::cli

@@ -1,0 +1,175 @@
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/write_batch.h>
+
+#include <map>
+
+#include "absl/status/status.h"
+#include "tools/winnow/peer.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr size_t kBatchBytes = size_t{1} << 20;
+
+absl::Status ToStatus(const rocksdb::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  if (status.IsCorruption()) return absl::DataLossError(status.ToString());
+  if (status.IsNotFound()) return absl::NotFoundError(status.ToString());
+  return absl::UnavailableError(status.ToString());
+}
+
+std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+rocksdb::Slice ToSlice(std::string_view view) { return {view.data(), view.size()}; }
+
+using Handles = std::map<std::string, rocksdb::ColumnFamilyHandle*>;
+
+// Column families go back before their database.
+class OpenRocksDb {
+ public:
+  OpenRocksDb(rocksdb::DB* db, Handles handles) : db_(db), handles_(std::move(handles)) {}
+  ~OpenRocksDb() { Close().PermitUncheckedError(); }
+  OpenRocksDb(const OpenRocksDb&) = delete;
+  OpenRocksDb& operator=(const OpenRocksDb&) = delete;
+
+  rocksdb::Status Close() {
+    if (db_ == nullptr) return rocksdb::Status::OK();
+    for (const auto& [name, handle] : handles_) {
+      if (handle != db_->DefaultColumnFamily()) {
+        db_->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+      }
+    }
+    const rocksdb::Status closed = db_->Close();
+    db_.reset();
+    return closed;
+  }
+
+  rocksdb::DB& db() { return *db_; }
+  Handles& handles() { return handles_; }
+
+ private:
+  std::unique_ptr<rocksdb::DB> db_;
+  Handles handles_;
+};
+
+class RocksDbCursor final : public PeerCursor {
+ public:
+  explicit RocksDbCursor(rocksdb::Iterator* iterator) : iterator_(iterator) {
+    iterator_->SeekToFirst();
+  }
+  bool Valid() const override { return iterator_->Valid(); }
+  void Next() override { iterator_->Next(); }
+  std::string_view key() const override { return View(iterator_->key()); }
+  std::string_view value() const override { return View(iterator_->value()); }
+  absl::Status status() const override { return ToStatus(iterator_->status()); }
+
+ private:
+  const std::unique_ptr<rocksdb::Iterator> iterator_;
+};
+
+class RocksDbReader final : public PeerReader {
+ public:
+  RocksDbReader(rocksdb::DB* db, const Handles& handles, std::vector<std::string> families)
+      : opened_(db, handles), families_(std::move(families)) {}
+  const std::vector<std::string>& families() const override { return families_; }
+  std::unique_ptr<PeerCursor> NewCursor(const std::string& family) override {
+    rocksdb::ReadOptions options;
+    options.verify_checksums = true;
+    options.fill_cache = false;
+    options.total_order_seek = true;
+    return std::make_unique<RocksDbCursor>(opened_.db().NewIterator(options, Handle(family)));
+  }
+  uint64_t FileBytes(const std::string& family) override {
+    uint64_t bytes = 0;
+    opened_.db().GetIntProperty(Handle(family), "rocksdb.live-sst-files-size", &bytes);
+    return bytes;
+  }
+  uint64_t FileBytesBefore(const std::string& family, std::string_view key) override {
+    const rocksdb::Range range("", ToSlice(key));
+    uint64_t bytes = 0;
+    opened_.db()
+        .GetApproximateSizes(rocksdb::SizeApproximationOptions(), Handle(family), &range, 1,
+                             &bytes)
+        .PermitUncheckedError();  // progress only
+    return bytes;
+  }
+
+ private:
+  rocksdb::ColumnFamilyHandle* Handle(const std::string& family) {
+    return opened_.handles().at(family);
+  }
+
+  OpenRocksDb opened_;
+  const std::vector<std::string> families_;
+};
+
+class RocksDbWriter final : public PeerWriter {
+ public:
+  explicit RocksDbWriter(rocksdb::DB* db) : opened_(db, {{"default", db->DefaultColumnFamily()}}) {}
+  absl::Status CreateFamily(const std::string& family) override {
+    return ToStatus(opened_.db().CreateColumnFamily(rocksdb::ColumnFamilyOptions(), family,
+                                                    &opened_.handles()[family]));
+  }
+  absl::Status Put(const std::string& family, std::string_view key,
+                   std::string_view value) override {
+    const rocksdb::Status status =
+        batch_.Put(opened_.handles().at(family), ToSlice(key), ToSlice(value));
+    if (!status.ok()) return ToStatus(status);
+    return batch_.GetDataSize() < kBatchBytes ? absl::OkStatus() : WriteBatchOut();
+  }
+  absl::Status Finish() override {
+    absl::Status status = WriteBatchOut();
+    std::vector<rocksdb::ColumnFamilyHandle*> all;
+    for (const auto& [name, handle] : opened_.handles()) all.push_back(handle);
+    status.Update(ToStatus(opened_.db().Flush(rocksdb::FlushOptions(), all)));
+    status.Update(ToStatus(opened_.Close()));
+    return status;
+  }
+
+ private:
+  absl::Status WriteBatchOut() {
+    rocksdb::WriteOptions options;
+    options.disableWAL = true;  // Finish flushes
+    const rocksdb::Status status = opened_.db().Write(options, &batch_);
+    batch_.Clear();
+    return ToStatus(status);
+  }
+
+  OpenRocksDb opened_;
+  rocksdb::WriteBatch batch_;
+};
+
+absl::StatusOr<std::unique_ptr<PeerReader>> Open(const std::string& path) {
+  std::vector<std::string> families;
+  rocksdb::Status status = rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), path, &families);
+  if (!status.ok()) return ToStatus(status);
+  std::vector<rocksdb::ColumnFamilyDescriptor> descriptors;
+  for (const std::string& family : families) {
+    descriptors.emplace_back(family, rocksdb::ColumnFamilyOptions());
+  }
+  rocksdb::DB* db = nullptr;
+  std::vector<rocksdb::ColumnFamilyHandle*> opened;
+  status = rocksdb::DB::OpenForReadOnly(rocksdb::DBOptions(), path, descriptors, &opened, &db);
+  if (!status.ok()) return ToStatus(status);
+  Handles handles;
+  for (size_t i = 0; i < families.size(); i++) handles[families[i]] = opened[i];
+  // Only these are the caller's to give back.
+  return std::make_unique<RocksDbReader>(db, handles, std::move(families));
+}
+
+absl::StatusOr<std::unique_ptr<PeerWriter>> Create(const std::string& path) {
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.error_if_exists = true;
+  rocksdb::DB* db = nullptr;
+  const rocksdb::Status status = rocksdb::DB::Open(options, path, &db);
+  if (status.IsInvalidArgument()) return absl::AlreadyExistsError(status.ToString());
+  if (!status.ok()) return ToStatus(status);
+  return std::make_unique<RocksDbWriter>(db);
+}
+
+}  // namespace
+
+Peer RocksDbPeer() { return {"rocksdb", /*has_families=*/true, Open, Create}; }
+
+}  // namespace winnow::cli
