@@ -74,8 +74,10 @@ WINNOW_AVX2_INLINE bool Contains(const uint8_t* block, uint64_t hash, int probes
     const __m256i bit_index = _mm256_srli_epi32(_mm256_slli_epi32(products, 4), 27);
     const int lanes = probes < 8 ? probes : 8;
     const __m256i wanted = _mm256_sllv_epi32(LoadLanes(kLaneBit + 8 - lanes), bit_index);
-    if (_mm256_testc_si256(words, wanted) == 0) return false;
-    if (probes <= 8) return true;
+    const bool all_set = _mm256_testc_si256(words, wanted) != 0;
+    // Most have one round: no branch then depends on what nobody can predict.
+    if (probes <= 8) return all_set;
+    if (!all_set) return false;
     probes -= 8;
     multipliers += 8;
   }

@@ -7,38 +7,23 @@
 #include <vector>
 
 #include "absl/base/attributes.h"
-#include "filter/ribbon_band.h"
 #include "filter/ribbon_columns.h"
+#include "filter/ribbon_layer.h"
 #include "filter/ribbon_shape.h"
 
 namespace winnow::filter::internal {
 namespace {
 
-constexpr uint64_t kGroupsOfBucket = kBucketSlots / kGroupSlots;
-// Remixes the hash of a key that was bumped: what crowded in one layer is then spread in the next.
-constexpr uint64_t kNextLayerSalt = 0xa0761d6478bd642f;
 constexpr double kMostBumpedShare = 0.1;
 constexpr uint64_t kLeastKeysOfShard = 16'384;
+constexpr uint64_t kKeysOfShard = 98'304;
+// More would fragment the memory that they are split into.
+constexpr uint64_t kMostShardsForCache = 1024;
 constexpr uint64_t kKeysOfSortedShard = 1'000'000;
 
 // The fields of a header's detail.
 constexpr int kBlockCountBits = 24;
 constexpr uint64_t kBlockCountMask = (uint64_t{1} << kBlockCountBits) - 1;
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t Coefficients(uint64_t hash) {
-  const uint64_t mixed = hash * 0xd6e8feb86659fd93;
-  return (mixed ^ (mixed >> 29)) | 1;
-}
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint32_t Fingerprint(uint64_t hash) {
-  return static_cast<uint32_t>(((hash ^ (hash >> 32)) * 0x9fb21c651e98df25) >> 32);
-}
-
-// The slot where a key's equation begins, in its shard.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t StartSlot(uint64_t hash, uint64_t num_shards,
-                                                       uint64_t num_starts) {
-  return MultiplyHigh(hash * num_shards, num_starts);
-}
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t ThresholdOf(const uint8_t* thresholds,
                                                          uint64_t bucket) {
@@ -48,127 +33,6 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t ThresholdOf(const uint8_t* threshol
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsBumped(const uint8_t* thresholds, uint64_t slot) {
   return slot % kBucketSlots / kGroupSlots < ThresholdOf(thresholds, slot / kBucketSlots);
 }
-
-// One layer, or one shard of the first, while it is built; memory is kept from shard to shard.
-class LayerBuilder {
- public:
-  LayerBuilder(uint64_t most_keys, uint64_t most_blocks)
-      : band_(RibbonShape::NumSlots(most_blocks)) {
-    keys_.reserve(most_keys);
-    begins_.reserve(RibbonShape::NumBuckets(most_blocks) + 2);
-  }
-
-  // Keys are `for_each_key(visit)`, which calls visit(hash) for each.
-  template <typename ForEachKey>
-  void Load(uint64_t num_keys, uint64_t num_blocks, uint64_t num_shards, ForEachKey for_each_key) {
-    num_shards_ = num_shards;
-    num_starts_ = RibbonShape::NumStarts(num_blocks);
-    band_.Clear(RibbonShape::NumSlots(num_blocks));
-    begins_.assign(RibbonShape::NumBuckets(num_blocks) + 2, 0);
-    // Counted two places further, so that scattering leaves in each place where its bucket begins.
-    for_each_key([&](uint64_t hash) { ++begins_[SlotOf(hash) / kBucketSlots + 2]; });
-    for (size_t i = 2; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
-    keys_.resize(num_keys);
-    for_each_key([&](uint64_t hash) { keys_[begins_[SlotOf(hash) / kBucketSlots + 1]++] = hash; });
-  }
-
-  // Keys that do not fit are remixed and added to `bumped`. Returns the number of duplicates.
-  uint64_t InsertOrBump(uint8_t* thresholds, std::vector<uint64_t>* bumped) {
-    uint64_t num_duplicates = 0;
-    for (uint64_t bucket = 0; bucket + 2 < begins_.size(); ++bucket) {
-      const std::array<uint64_t, kGroupsOfBucket + 1> begins = SortBucketByGroup(bucket);
-      // From the last group to the first: the first ones meet what hangs over from the bucket
-      // before, and are the ones to go.
-      uint64_t threshold = 0;
-      for (uint64_t group = kGroupsOfBucket; group-- > 0;) {
-        const uint64_t* const group_keys = in_bucket_.data() + begins[group];
-        const uint64_t group_size = begins[group + 1] - begins[group];
-        if (InsertAll(group_keys, group_size, &num_duplicates)) continue;
-        threshold = group + 1;
-        num_duplicates += Bump(begins[threshold], bumped);
-        break;
-      }
-      thresholds[bucket / 2] =
-          static_cast<uint8_t>(thresholds[bucket / 2] | threshold << (bucket % 2 * 4));
-    }
-    return num_duplicates;
-  }
-
-  // For the last layer: false if some key does not fit.
-  bool InsertEach(uint64_t* num_duplicates) {
-    return InsertAll(keys_.data(), keys_.size(), num_duplicates);
-  }
-
-  void Solve(int columns, uint64_t num_narrow_blocks, uint8_t* blocks) const {
-    band_.Solve(columns, num_narrow_blocks, blocks);
-  }
-
-  uint64_t memory_bytes() const {
-    return band_.memory_bytes() + (keys_.capacity() + in_bucket_.capacity()) * sizeof(uint64_t) +
-           begins_.capacity() * sizeof(uint32_t);
-  }
-
- private:
-  uint64_t SlotOf(uint64_t hash) const { return StartSlot(hash, num_shards_, num_starts_); }
-
-  // Fills in_bucket_; a group's keys are from its element of the result to the next.
-  std::array<uint64_t, kGroupsOfBucket + 1> SortBucketByGroup(uint64_t bucket) {
-    const uint64_t* const keys = keys_.data() + begins_[bucket];
-    const uint64_t size = begins_[bucket + 1] - begins_[bucket];
-    std::array<uint64_t, kGroupsOfBucket + 2> positions{};
-    const auto group_of = [&](uint64_t hash) { return SlotOf(hash) % kBucketSlots / kGroupSlots; };
-    for (uint64_t i = 0; i < size; ++i) ++positions[group_of(keys[i]) + 2];
-    for (size_t i = 2; i < positions.size(); ++i) positions[i] += positions[i - 1];
-    in_bucket_.resize(size);
-    for (uint64_t i = 0; i < size; ++i) in_bucket_[positions[group_of(keys[i]) + 1]++] = keys[i];
-    std::array<uint64_t, kGroupsOfBucket + 1> begins;
-    std::copy(positions.begin(), positions.end() - 1, begins.begin());
-    return begins;
-  }
-
-  // All of them, or none.
-  bool InsertAll(const uint64_t* hashes, uint64_t count, uint64_t* num_duplicates) {
-    filled_.clear();
-    uint64_t num_redundant = 0;
-    for (uint64_t i = 0; i < count; ++i) {
-      const uint64_t hash = hashes[i];
-      switch (band_.Insert(SlotOf(hash), Coefficients(hash), Fingerprint(hash))) {
-        case RibbonBand::Insertion::kInserted:
-          filled_.push_back(band_.last_slot());
-          break;
-        case RibbonBand::Insertion::kRedundant:
-          // In 64 coefficients and 32 bits of sum: not by chance.
-          ++num_redundant;
-          break;
-        case RibbonBand::Insertion::kConflict:
-          for (const uint64_t slot : filled_) band_.Remove(slot);
-          return false;
-      }
-    }
-    *num_duplicates += num_redundant;
-    return true;
-  }
-
-  // Bumps the first `count` keys of the bucket. Returns the number of duplicates.
-  uint64_t Bump(uint64_t count, std::vector<uint64_t>* bumped) {
-    const auto begin = in_bucket_.begin();
-    const auto end = begin + static_cast<std::ptrdiff_t>(count);
-    std::sort(begin, end);
-    const auto unique_end = std::unique(begin, end);
-    for (auto hash = begin; hash != unique_end; ++hash) {
-      bumped->push_back(Remix(*hash, kNextLayerSalt));
-    }
-    return static_cast<uint64_t>(end - unique_end);
-  }
-
-  uint64_t num_shards_ = 1;
-  uint64_t num_starts_ = 1;
-  RibbonBand band_;
-  std::vector<uint64_t> keys_;       // by bucket
-  std::vector<uint32_t> begins_;     // of buckets in keys_
-  std::vector<uint64_t> in_bucket_;  // the present bucket's, by group
-  std::vector<uint64_t> filled_;     // slots, by the present group
-};
 
 uint64_t DetailOf(const RibbonShape& shape) {
   return shape.num_narrow_blocks | shape.num_second_blocks << kBlockCountBits |
@@ -215,7 +79,7 @@ class FilterLayers {
   // Builds all layers into `block`, which is left unsealed; false if that failed.
   bool Build(const ShardedHashes& shards, std::string* block) {
     *block = MakeUnsealedBlock(shape_.PayloadBytes());
-    LayerBuilder builder(shards.LargestShard(), shape_.num_blocks);
+    RibbonLayer builder(shards.LargestShard(), shape_.num_blocks);
     if (!shape_.has_layers()) {
       Load(shards[0], &builder);
       return BuildLastLayer(shape_.num_narrow_blocks, PayloadOf(block) + shape_.BlocksAt(),
@@ -236,7 +100,7 @@ class FilterLayers {
   uint64_t temporary_bytes() const { return temporary_bytes_; }
 
  private:
-  void Load(const HashList& shard, LayerBuilder* builder) const {
+  void Load(const HashList& shard, RibbonLayer* builder) const {
     builder->Load(shard.size(), shape_.num_blocks, shape_.num_shards, [&](auto visit) {
       shard.ForEachRun([&](const uint64_t* run, size_t count) {
         for (size_t i = 0; i < count; ++i) visit(Remix(run[i], salt_));
@@ -244,7 +108,7 @@ class FilterLayers {
     });
   }
 
-  void BuildShard(uint64_t shard, uint8_t* payload, LayerBuilder* builder,
+  void BuildShard(uint64_t shard, uint8_t* payload, RibbonLayer* builder,
                   std::vector<uint64_t>* bumped) {
     num_duplicates_ +=
         builder->InsertOrBump(payload + shard * shape_.ShardThresholdBytes(), bumped);
@@ -253,8 +117,7 @@ class FilterLayers {
     CountMemory(*builder, bumped->capacity());
   }
 
-  bool BuildFurtherLayers(LayerBuilder* builder, std::vector<uint64_t>* bumped,
-                          std::string* block) {
+  bool BuildFurtherLayers(RibbonLayer* builder, std::vector<uint64_t>* bumped, std::string* block) {
     shape_.num_second_blocks = bumped->size() < kLeastKeysOfSecondLayer
                                    ? 0
                                    : BumpingLayerBlocks(static_cast<double>(bumped->size()));
@@ -276,21 +139,20 @@ class FilterLayers {
     return BuildLastLayer(0, PayloadOf(block) + shape_.ThirdBlocksAt(), builder);
   }
 
-  static void Load(const std::vector<uint64_t>& hashes, uint64_t num_blocks,
-                   LayerBuilder* builder) {
+  static void Load(const std::vector<uint64_t>& hashes, uint64_t num_blocks, RibbonLayer* builder) {
     builder->Load(hashes.size(), num_blocks, 1, [&](auto visit) {
       for (const uint64_t hash : hashes) visit(hash);
     });
   }
 
-  bool BuildLastLayer(uint64_t num_narrow_blocks, uint8_t* blocks, LayerBuilder* builder) {
+  bool BuildLastLayer(uint64_t num_narrow_blocks, uint8_t* blocks, RibbonLayer* builder) {
     if (!builder->InsertEach(&num_duplicates_)) return false;
     builder->Solve(shape_.columns, num_narrow_blocks, blocks);
     CountMemory(*builder, 0);
     return true;
   }
 
-  void CountMemory(const LayerBuilder& builder, uint64_t num_bumped) {
+  void CountMemory(const RibbonLayer& builder, uint64_t num_bumped) {
     temporary_bytes_ =
         std::max(temporary_bytes_, builder.memory_bytes() + num_bumped * sizeof(uint64_t));
   }
@@ -303,6 +165,16 @@ class FilterLayers {
   uint64_t temporary_bytes_ = 0;
 };
 
+// Small shards cost no space, since what is too much for one is bumped, and are quick to build:
+// each is worked on in a core's cache.
+uint32_t NumShards(uint64_t num_keys, const BuildRequest& request) {
+  const uint64_t for_cache = std::min(num_keys / kKeysOfShard, kMostShardsForCache);
+  const uint64_t for_limit =
+      ShardCount(static_cast<double>(num_keys), request.bits_per_key, request.max_shard_bits);
+  const uint64_t most = std::max<uint64_t>(1, num_keys / kLeastKeysOfShard);
+  return static_cast<uint32_t>(std::clamp<uint64_t>(std::max(for_cache, for_limit), 1, most));
+}
+
 // One try with the hashes as they are.
 bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   const uint64_t num_hashes = hashes->size();
@@ -310,10 +182,7 @@ bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result
   header.kind = static_cast<uint8_t>(FilterKind::kRibbon);
   header.hash_seed = request.hash_seed;
   header.salt = static_cast<uint64_t>(request.attempt) * 0x9e3779b97f4a7c15;
-  const uint32_t wanted_shards =
-      ShardCount(static_cast<double>(num_hashes), request.bits_per_key, request.max_shard_bits);
-  header.num_shards =
-      static_cast<uint32_t>(std::clamp<uint64_t>(num_hashes / kLeastKeysOfShard, 1, wanted_shards));
+  header.num_shards = NumShards(num_hashes, request);
 
   const ShardedHashes shards(hashes, header.num_shards, header.salt);
   if (!shards.IsBalanced()) return false;
@@ -378,14 +247,15 @@ bool IsConsistent(const UnitHeader& header) {
 // Where a key's equation is in the layer that has it.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline RibbonProbe ProbeAt(uint64_t hash, uint64_t slot,
                                                         const uint8_t* block, int columns) {
-  return {block, slot % kRibbonBlockSlots, Coefficients(hash), Fingerprint(hash), columns};
+  return {block, slot % kRibbonBlockSlots, RibbonCoefficients(hash), RibbonFingerprint(hash),
+          columns};
 }
 
-// For keys that were bumped from the first layer, one in seventy.
+// For keys that were bumped from the first layer, one in a hundred.
 RibbonProbe ProbeFurtherLayers(const UnitView& unit, const RibbonShape& shape, uint64_t hash) {
   uint64_t next = Remix(hash, kNextLayerSalt);
   if (shape.num_second_blocks != 0) {
-    const uint64_t slot = StartSlot(next, 1, RibbonShape::NumStarts(shape.num_second_blocks));
+    const uint64_t slot = RibbonStartSlot(next, 1, RibbonShape::NumStarts(shape.num_second_blocks));
     if (!IsBumped(unit.payload + shape.SecondThresholdsAt(), slot)) {
       return ProbeAt(
           next, slot,
@@ -394,7 +264,7 @@ RibbonProbe ProbeFurtherLayers(const UnitView& unit, const RibbonShape& shape, u
     }
     next = Remix(next, kNextLayerSalt);
   }
-  const uint64_t slot = StartSlot(next, 1, RibbonShape::NumStarts(shape.num_third_blocks));
+  const uint64_t slot = RibbonStartSlot(next, 1, RibbonShape::NumStarts(shape.num_third_blocks));
   return ProbeAt(
       next, slot,
       unit.payload + shape.ThirdBlocksAt() + slot / kRibbonBlockSlots * shape.WideBlockBytes(),
@@ -415,7 +285,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline FirstPlace FindFirst(const UnitView& unit,
   FirstPlace place;
   place.hash = Remix(key_hash, unit.salt);
   const uint64_t shard = MultiplyHigh(place.hash, shape.num_shards);
-  place.slot = StartSlot(place.hash, shape.num_shards, RibbonShape::NumStarts(shape.num_blocks));
+  place.slot =
+      RibbonStartSlot(place.hash, shape.num_shards, RibbonShape::NumStarts(shape.num_blocks));
   place.thresholds = unit.payload + shard * shape.ShardThresholdBytes();
   place.block = unit.payload + shape.BlocksAt() + shard * shape.ShardBytes() +
                 shape.BlockOffset(place.slot / kRibbonBlockSlots);
@@ -477,14 +348,14 @@ UnitDescription Describe(const Unit& unit) {
 
 double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
   if (num_keys == 0) return 0;
-  const uint64_t num_shards = num_keys / kKeysOfSortedShard + 1;
+  const uint64_t num_shards = std::max<uint64_t>(1, num_keys / kKeysOfShard);
   const RibbonShape shape = PlanRibbon(num_keys, num_shards, {bits_per_key, 0}, 0);
   return RibbonFpr(shape, shape.has_layers() ? kExpectedBumpedShare : 0);
 }
 
 double BitsForFpr(double fpr) {
   constexpr uint64_t kManyKeys = 1'000'000;
-  const RibbonShape shape = PlanRibbon(kManyKeys, 1, {0, fpr}, 0);
+  const RibbonShape shape = PlanRibbon(kManyKeys, kManyKeys / kKeysOfShard, {0, fpr}, 0);
   return static_cast<double>(shape.PayloadBytes()) * 8 / kManyKeys;
 }
 

@@ -6,7 +6,7 @@ namespace winnow::filter::internal {
 namespace {
 
 // Bits that a large filter takes for each column and key.
-constexpr double kLargeFilterSlots = 1.02;
+constexpr double kLargeFilterSlots = 1.035;
 
 double BlocksFor(double num_slots) {
   return std::max(1.0, std::ceil(num_slots / static_cast<double>(kRibbonBlockSlots)));
@@ -51,7 +51,9 @@ void ChooseColumnsForBits(double num_keys, double bits_per_key, RibbonShape* sha
 
 }  // namespace
 
-uint64_t BumpingLayerBlocks(double num_keys) { return static_cast<uint64_t>(BlocksFor(num_keys)); }
+uint64_t BumpingLayerBlocks(double num_keys) {
+  return static_cast<uint64_t>(BlocksFor(num_keys / kBumpingLayerLoad));
+}
 
 // Without bumping, a system of width 64 needs room for chance, and the more the larger it is: the
 // places where equations crowd are then worse (Dillinger and Walzer 2021, section 4). Found by
@@ -59,7 +61,7 @@ uint64_t BumpingLayerBlocks(double num_keys) { return static_cast<uint64_t>(Bloc
 uint64_t LastLayerBlocks(uint64_t num_keys, int attempt) {
   const auto keys = static_cast<double>(num_keys);
   const double growth = 1 + 0.03 * attempt;
-  const double slots = keys * (1 + 0.0125 * std::log2(keys + 1)) * growth + 12;
+  const double slots = keys * (1 + 0.009 * std::log2(keys + 1)) * growth + 12;
   return static_cast<uint64_t>(BlocksFor(slots));
 }
 

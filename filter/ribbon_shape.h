@@ -58,9 +58,7 @@ struct RibbonShape {
     return SecondThresholdsAt() + RoundUp(ThresholdBytes(num_second_blocks));
   }
   uint64_t ThirdBlocksAt() const { return SecondBlocksAt() + num_second_blocks * WideBlockBytes(); }
-  uint64_t PayloadBytes() const {
-    return ThirdBlocksAt() + num_third_blocks * WideBlockBytes();
-  }
+  uint64_t PayloadBytes() const { return ThirdBlocksAt() + num_third_blocks * WideBlockBytes(); }
 };
 
 // What is wanted of a filter: bits per key, or if it is not 0, a rate.
@@ -73,8 +71,11 @@ struct RibbonBudget {
 inline constexpr uint64_t kMostKeysOfOneLayer = 2500;
 // Fewer bumped keys than this do not need a second layer.
 inline constexpr uint64_t kLeastKeysOfSecondLayer = 4096;
-// Of the first layer, at the load it is given.
-inline constexpr double kExpectedBumpedShare = 0.0145;
+// Keys for each slot of a layer from which keys may be bumped. A fuller one takes less space, but
+// longer to build: insertion meets more equations on its way.
+inline constexpr double kBumpingLayerLoad = 0.98;
+// What share of the keys does not fit then, found by experiment.
+inline constexpr double kExpectedBumpedShare = 0.007;
 
 // The blocks of a layer from which keys may be bumped, and of one from which they may not.
 uint64_t BumpingLayerBlocks(double num_keys);
