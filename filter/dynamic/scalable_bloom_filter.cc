@@ -28,24 +28,45 @@ absl::Status CheckOptions(const ScalableBloomOptions& options) {
   return absl::OkStatus();
 }
 
-// The layer number `i`, from 0. A filter that has grown a billionfold would ask for rates below
-// what BloomFilter offers: it then gets the least, and all of those together still add nothing.
-absl::StatusOr<BloomFilter> MakeLayer(const ScalableBloomOptions& options, size_t i) {
+// What the layer number `i`, from 0, is made for.
+struct LayerPlan {
+  uint64_t capacity;
+  double fpr;
+};
+absl::StatusOr<LayerPlan> PlanLayer(const ScalableBloomOptions& options, size_t i) {
   const auto number = static_cast<double>(i);
+  const auto most = static_cast<double>(internal::kMostCapacity);
   const double capacity =
       static_cast<double>(options.first_capacity) * std::pow(options.growth, number);
-  const double fpr = options.fpr * (1 - options.tightening) * std::pow(options.tightening, number);
-  if (i >= ScalableBloomFilter::kMostLayers ||
-      capacity > static_cast<double>(internal::kMostCapacity)) {
+  if (i >= ScalableBloomFilter::kMostLayers || capacity > most) {
     return absl::ResourceExhaustedError(
         absl::StrCat("ScalableBloomFilter: full with ", i, " layers of at most 2^40 keys"));
   }
   // A layer is full by its set bits, whose number varies a little from one set of keys to another:
   // some standard deviations of room make sure of the capacity.
-  const double keys =
-      std::min(capacity + std::sqrt(capacity) + 2, static_cast<double>(internal::kMostCapacity));
-  return BloomFilter::Create(static_cast<uint64_t>(keys), std::max(fpr, internal::kLeastBloomFpr),
-                             options.hash_seed);
+  const double keys = std::min(capacity + std::sqrt(capacity) + 2, most);
+  // A filter that has grown a billionfold would ask for rates below what BloomFilter offers: it
+  // then gets the least, and all of those together still add nothing.
+  const double fpr = options.fpr * (1 - options.tightening) * std::pow(options.tightening, number);
+  return LayerPlan{static_cast<uint64_t>(keys), std::max(fpr, internal::kLeastBloomFpr)};
+}
+
+absl::StatusOr<BloomFilter> MakeLayer(const ScalableBloomOptions& options, size_t i) {
+  const absl::StatusOr<LayerPlan> plan = PlanLayer(options, i);
+  if (!plan.ok()) return plan.status();
+  return BloomFilter::Create(plan->capacity, plan->fpr, options.hash_seed);
+}
+
+// Has a saved layer the size that its options give it? If a small one could claim a large capacity,
+// the next key would ask for all the memory of the layer after it. Half is near enough: other
+// machines round differently.
+bool IsAsLargeAsPlanned(const BloomFilter& layer, const ScalableBloomOptions& options, size_t i) {
+  const absl::StatusOr<LayerPlan> plan = PlanLayer(options, i);
+  if (!plan.ok()) return false;
+  const absl::StatusOr<internal::BloomShape> shape =
+      internal::ChooseBloomShape(plan->capacity, plan->fpr);
+  return shape.ok() && layer.num_bits() >= shape->num_bits / 2 &&
+         layer.hash_seed() == options.hash_seed;
 }
 
 }  // namespace
@@ -154,7 +175,7 @@ absl::StatusOr<ScalableBloomFilter> ScalableBloomFilter::Deserialize(std::string
     if (layer_bytes > rest.size()) return internal::InconsistentFields(*saved);
     absl::StatusOr<BloomFilter> layer = BloomFilter::Deserialize(rest.substr(0, layer_bytes));
     if (!layer.ok()) return layer.status();
-    if (layer->hash_seed() != header.hash_seed) return internal::InconsistentFields(*saved);
+    if (!IsAsLargeAsPlanned(*layer, options, i)) return internal::InconsistentFields(*saved);
     layers.push_back(*std::move(layer));
     rest.remove_prefix(layer_bytes);
   }

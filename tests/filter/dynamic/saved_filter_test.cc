@@ -117,6 +117,18 @@ TYPED_TEST(SavedFilterTest, ATerabyteOfSlotsIsRefusedBeforeItIsAllocated) {
   }
 }
 
+// A few bytes that claim room for a billion keys would make the next key ask for gigabytes.
+TEST(SavedScalableFilterTest, LayersMustBeAsLargeAsTheCapacityThatIsClaimed) {
+  constexpr uint64_t kCapacityAt = 40;
+  std::string hostile = MakeFilter<ScalableBloomFilter>(50, 0.01).Serialize();
+  for (const uint64_t capacity : {uint64_t{200}, uint64_t{1} << 30, uint64_t{1} << 40}) {
+    Put(capacity, kCapacityAt, &hostile);
+    SealAgain(&hostile);
+    EXPECT_EQ(ScalableBloomFilter::Deserialize(hostile).status().code(),
+              absl::StatusCode::kDataLoss);
+  }
+}
+
 TYPED_TEST(SavedFilterTest, AnotherKindAndANewerVersionAreToldApart) {
   std::string bytes = this->Filled(40).Serialize();
   const SavedFilterKind kind = *KindOfSavedFilter(bytes);
