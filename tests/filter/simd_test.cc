@@ -28,6 +28,10 @@ TEST_F(SimdTest, FillsBlocksWithThePortableBytes) {
     AddToBlocksPortable({portable.data(), kNumBlocks, probes}, hashes.data(), hashes.size());
     AddToBlocksAvx2({vectorised.data(), kNumBlocks, probes}, hashes.data(), hashes.size());
     ASSERT_EQ(portable, vectorised) << probes << " probes";
+    if (!kHasAvx512 || probes > kMostProbesAvx512) continue;
+    std::vector<uint8_t> wide(kNumBlocks * kBlockBytes, 0);
+    AddToBlocksAvx512({wide.data(), kNumBlocks, probes}, hashes.data(), hashes.size());
+    ASSERT_EQ(portable, wide) << probes << " probes";
   }
 }
 

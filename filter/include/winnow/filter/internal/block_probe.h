@@ -86,10 +86,13 @@ void BlocksContainPortable(const BlockTable& table, const uint64_t* hashes, size
 void AddToBlocksPortable(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 #if defined(__x86_64__)
 extern const bool kHasAvx2;
+extern const bool kHasAvx512;
+inline constexpr int kMostProbesAvx512 = 16;
 bool BlockContainsAvx2(const uint8_t* block, uint64_t hash, int probes);
 void BlocksContainAvx2(const BlockTable& table, const uint64_t* hashes, size_t count,
                        uint8_t* contained);
 void AddToBlocksAvx2(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
+void AddToBlocksAvx512(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 #endif
 
 inline bool BlockContains(const uint8_t* block, uint64_t hash, int probes) {
