@@ -122,7 +122,7 @@ void Register(const std::string& spec, const Size& size, bool is_quick, ResultRo
   const auto add = [&](const Measurement& measurement, auto function) {
     auto* const registered =
         benchmark::RegisterBenchmark(NameOf(*row, measurement).c_str(), function);
-    registered->MinTime(is_quick ? 0.02 : 0.1)->Repetitions(is_quick ? 3 : 5);
+    registered->MinTime(is_quick ? 0.02 : 0.05)->Repetitions(3);
   };
   add(kBuild, [spec, size](benchmark::State& state) {
     for (auto _ : state) benchmark::DoNotOptimize(Set::BuildOnce(spec, size, 0));

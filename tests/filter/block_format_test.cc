@@ -6,8 +6,10 @@
 
 #include <cstdio>
 #include <fstream>
-#include <sstream>
+#include <map>
+#include <set>
 
+#include "filter/kind.h"
 #include "filter_fixture.h"
 #include "winnow/filter/hash.h"
 
@@ -30,35 +32,47 @@ std::string HexDump(std::string_view bytes) {
   return dump;
 }
 
-// The lines of the document's dump without what is said beside them.
-std::string DumpInDocument(const std::string& path) {
+// The document's dumps by spec, without what is said beside them. A dump may leave out what comes
+// before the unit.
+std::map<std::string, std::string> DumpsInDocument(const std::string& path) {
+  constexpr std::string_view kFence = "```hexdump ";
   std::ifstream file(path);
-  std::string dump;
-  bool inside = false;
+  std::map<std::string, std::string> dumps;
+  std::string* dump = nullptr;
   for (std::string line; std::getline(file, line);) {
-    if (line == "```hexdump") {
-      inside = true;
+    if (line.compare(0, kFence.size(), kFence) == 0) {
+      dump = &dumps[line.substr(kFence.size())];
     } else if (line == "```") {
-      inside = false;
-    } else if (inside && !line.empty()) {
+      dump = nullptr;
+    } else if (dump != nullptr) {
       constexpr size_t kDumpColumns = 5 + 16 * 3;
-      dump += line.substr(0, kDumpColumns) + "\n";
+      *dump += line.substr(0, kDumpColumns) + "\n";
     }
   }
-  return dump;
+  return dumps;
 }
 
-BuiltFilter DocumentedFilter() {
-  auto builder = FilterBuilder::Create(*ParseFilterSpec("blocked_bloom:10"), 0x0123456789abcdef);
+BuiltFilter DocumentedFilter(const std::string& spec) {
+  auto builder = FilterBuilder::Create(*ParseFilterSpec(spec), 0x0123456789abcdef);
   for (const char* key : {"apple", "banana", "cherry"}) {
     (*builder)->Add(HashKey(key, 0x0123456789abcdef));
   }
   return (*builder)->Finish();
 }
 
-TEST(FormatTest, TheDocumentsExampleIsWhatIsBuilt) {
-  EXPECT_EQ(DumpInDocument(WINNOW_FILTER_FORMAT_DOCUMENT), HexDump(DocumentedFilter().block))
-      << "the block, the document, or the hash has changed";
+TEST(FormatTest, TheDocumentsExamplesAreWhatIsBuilt) {
+  const std::map<std::string, std::string> dumps = DumpsInDocument(WINNOW_FILTER_FORMAT_DOCUMENT);
+  std::set<FilterKind> documented;
+  for (const auto& [spec, dump] : dumps) {
+    const BuiltFilter built = DocumentedFilter(spec);
+    documented.insert(built.kind);
+    const std::string expected = HexDump(built.block);
+    ASSERT_LE(dump.size(), expected.size()) << spec;
+    EXPECT_EQ(dump, expected.substr(expected.size() - dump.size()))
+        << spec << ": the block, the document, or the hash has changed";
+    EXPECT_GE(dump.size(), expected.size() - 4 * (5 + 16 * 3 + 1)) << "the unit must be whole";
+  }
+  EXPECT_EQ(documented.size(), internal::AllKinds().size()) << "a kind has no example";
 }
 
 // The bytes of each kind, held fast by a hash: a change here is a new format version.
@@ -67,6 +81,11 @@ TEST(FormatTest, TheBytesOfEachKindNeverChange) {
   EXPECT_EQ(HashKey(BuildFrom("bloom:10", hashes).block, 0), 5030885799962387562u);
   EXPECT_EQ(HashKey(BuildFrom("blocked_bloom:10", hashes).block, 0), 2600897135251578217u);
   EXPECT_EQ(HashKey(BuildFrom("cuckoo:10", hashes).block, 0), 2956604887090144289u);
+  EXPECT_EQ(HashKey(BuildFrom("binary_fuse:10", hashes).block, 0), 10997476009339846283u);
+  EXPECT_EQ(HashKey(BuildFrom("ribbon:10", hashes).block, 0), 1965590019488877261u);
+  // With shards, further layers and a share of narrow blocks.
+  EXPECT_EQ(HashKey(BuildFrom("ribbon:7.3", MemberHashes(1, 300'000)).block, 0), 5348494710314450068u);
+  EXPECT_EQ(HashKey(BuildFrom("ribbon:7.3", MemberHashes(1, 1'000'000)).block, 0), 8291246360017197330u);
 }
 
 TEST(FormatTest, PayloadsBeginAtMultiplesOf64) {

@@ -24,6 +24,7 @@ constexpr uint64_t kNumShardsAt = kUnit + 20;
 constexpr uint64_t kNumKeysAt = kUnit + 24;
 constexpr uint64_t kSaltAt = kUnit + 40;
 constexpr uint64_t kSlotsPerShardAt = kUnit + 48;
+constexpr uint64_t kDetailAt = kUnit + 56;
 
 template <typename T>
 void Put(T value, uint64_t offset, std::string* block) {
@@ -102,8 +103,8 @@ TEST_P(DamageTest, AppendedBytesAreReportedAndHideNothing) {
 }
 
 TEST_P(DamageTest, EveryValueOfEveryByteFieldIsSurvived) {
-  for (const uint64_t at :
-       {kKindAt, kKindVersionAt, kParameterAt, kParameterAt + 1, uint64_t{16}, uint64_t{20}}) {
+  for (const uint64_t at : {kKindAt, kKindVersionAt, kParameterAt, kParameterAt + 1, kDetailAt,
+                            kDetailAt + 3, kDetailAt + 6, uint64_t{16}, uint64_t{20}}) {
     for (int value = 0; value < 256; ++value) {
       std::string changed = sound_;
       changed[at] = static_cast<char>(value);
@@ -149,6 +150,24 @@ TEST_P(DamageTest, FieldsOutOfProportionToThePayloadAreDamage) {
   }
 }
 
+// What a reader computes with lies within the payload, whatever the fields say that describe its
+// parts: lengths that would take terabytes, counts that wrap when they are multiplied.
+TEST_P(DamageTest, PartsThatDoNotAddUpToThePayloadAreDamage) {
+  for (int shift = 0; shift < 64; ++shift) {
+    for (const uint64_t difference : {uint64_t{1} << shift, ~uint64_t{0} << shift}) {
+      std::string changed = sound_;
+      uint64_t detail;
+      std::memcpy(&detail, changed.data() + kDetailAt, sizeof(detail));
+      Put(detail ^ difference, kDetailAt, &changed);
+      RecomputeChecksums(&changed);
+      const FilterState state = OpenAndAsk(changed);
+      // Another segment length is another filter of the same size: no reader can tell.
+      if (FilterReader::Open(sound_, nullptr).kind() == FilterKind::kBinaryFuse) continue;
+      EXPECT_EQ(state.code, FilterStateCode::kDamaged) << "detail ^ 0x" << std::hex << difference;
+    }
+  }
+}
+
 // datasketches-rust #187: a count of zero in the header was believed, and all keys were refuted.
 TEST_P(DamageTest, NoSingleCountOfZeroMakesTheFilterRefuteItsKeys) {
   for (const uint64_t at : {kNumKeysAt, kSlotsPerShardAt, kPayloadBytesAt}) {
@@ -187,8 +206,8 @@ TEST_P(DamageTest, RandomlyChangedHeadersWithRightChecksumsAreSurvived) {
   constexpr uint32_t kSeed = 20240817;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   std::mt19937_64 random(kSeed);
-  const std::vector<uint64_t> fields = {kPayloadBytesAt, kKindAt, kNumShardsAt,
-                                        kNumKeysAt,      kSaltAt, kSlotsPerShardAt};
+  const std::vector<uint64_t> fields = {kPayloadBytesAt, kKindAt,          kNumShardsAt, kNumKeysAt,
+                                        kSaltAt,         kSlotsPerShardAt, kDetailAt};
   for (int i = 0; i < 20'000; ++i) {
     std::string changed = sound_;
     for (uint64_t changes = 1 + random() % 3; changes > 0; --changes) {
@@ -208,6 +227,24 @@ INSTANTIATE_TEST_SUITE_P(Kinds, DamageTest,
                          testing::Values("bloom:10", "blocked_bloom:10", "cuckoo:10", "cuckoo:20",
                                          "cuckoo:33", "binary_fuse:10", "binary_fuse:20",
                                          "ribbon:10", "ribbon:7.3"));
+
+// A ribbon filter large enough for all its layers, with each field changed at random.
+TEST(HostileBytesTest, LayeredRibbonsWithChangedHeadersAreSurvived) {
+  constexpr uint32_t kSeed = 7;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  std::mt19937_64 random(kSeed);
+  const std::string sound = BuildFrom("ribbon:2.5", MemberHashes(9, 40'000)).block;
+  for (int i = 0; i < 2000; ++i) {
+    std::string changed = sound;
+    for (uint64_t changes = 1 + random() % 2; changes > 0; --changes) {
+      const uint64_t fields[] = {kNumShardsAt, kNumKeysAt, kSlotsPerShardAt, kDetailAt};
+      Put(random() >> (random() % 64), fields[random() % 4], &changed);
+      if (random() % 2 == 0) changed[kParameterAt] = static_cast<char>(random() % 34);
+    }
+    RecomputeChecksums(&changed);
+    OpenAndAsk(changed);
+  }
+}
 
 TEST(HostileBytesTest, RandomBytesBehindTheMagicAreSurvived) {
   constexpr uint32_t kSeed = 99;
