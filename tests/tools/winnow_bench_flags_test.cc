@@ -1,4 +1,6 @@
+#include "tools/winnow_bench/contender.h"
 #include "tools/winnow_bench/flags.h"
+#include "winnow/filter/spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -110,6 +112,35 @@ TEST(FlagsTest, EachEngineGetsTheFilterThatIsMeantForIt) {
   EXPECT_EQ(FilterFor(config, "winnow"), "cuckoo:1%");
   EXPECT_EQ(FilterFor(config, "rocksdb"), "rocksdb.ribbon:10");
   EXPECT_EQ(FilterFor(config, "leveldb"), "cuckoo:1%");
+}
+
+TEST(FlagsTest, RocksDbTakesWinnowsFiltersWhenAFilterIsNamed) {
+  BenchConfig config;
+  config.filter = "blocked_bloom:12";
+  EXPECT_EQ(FilterFor(config, "rocksdb"), "blocked_bloom:12");
+  EXPECT_EQ(FilterFor(config, "leveldb"), "leveldb.bloom:12");
+  EXPECT_EQ(FilterFor(config, "rocksdb@cuckoo:1%"), "cuckoo:1%") << "what stands behind it wins";
+  EXPECT_EQ(FilterFor(config, "rocksdb@rocksdb.ribbon:7"), "rocksdb.ribbon:7");
+}
+
+TEST(ContenderTest, NamesAnEngineAndItsFilter) {
+  EXPECT_EQ(EngineOf("rocksdb"), "rocksdb");
+  EXPECT_EQ(EngineOf("rocksdb@cuckoo:1%"), "rocksdb");
+  EXPECT_FALSE(FilterOf("rocksdb").has_value());
+  EXPECT_EQ(FilterOf("rocksdb@cuckoo:1%"), "cuckoo:1%");
+  EXPECT_EQ(FolderOf("rocksdb@cuckoo:1%"), "rocksdb@cuckoo_1percent");
+  EXPECT_EQ(FolderOf("winnow"), "winnow");
+}
+
+TEST(ContenderTest, AStarStandsForEachKindThatTakesTheAmount) {
+  EXPECT_EQ(ExpandContenders("winnow,rocksdb@none"), "winnow,rocksdb@none");
+  const std::string expanded = ExpandContenders("winnow,rocksdb@*:10");
+  for (const std::string& kind : filter::SpecKindNames()) {
+    const bool has_bits = kind != "none";
+    EXPECT_EQ(expanded.find("rocksdb@" + kind + ":10") != std::string::npos, has_bits) << kind;
+  }
+  EXPECT_EQ(expanded.find("winnow,"), 0u);
+  EXPECT_EQ(ExpandContenders("rocksdb@*:1000"), "") << "no kind takes it";
 }
 
 TEST(FlagsTest, APeerRefusesAFilterThatItDoesNotHave) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -209,7 +210,7 @@ TEST_F(RunTest, TheJsonFileHasItsSchema) {
   ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   const nlohmann::json json = ReadJson("r.json");
   ASSERT_TRUE(json.is_object());
-  ExpectFields(json, {"tool", "machine", "config", "results", "ratios"});
+  ExpectFields(json, {"tool", "title", "machine", "config", "results", "ratios"});
   EXPECT_EQ(json["tool"], "winnow_bench");
   ExpectFields(json["machine"], {"cpu", "num_cpus", "memory_bytes", "kernel", "os", "compiler"});
   EXPECT_EQ(json["config"]["num"], 2000);
@@ -241,6 +242,46 @@ TEST_F(RunTest, SeveralEnginesEndInOneTableOfMedians) {
   EXPECT_THAT(outcome.output, HasSubstr("Medians of 3 rounds, 1 thread\n"));
   EXPECT_THAT(outcome.output, HasSubstr("Round:  3 of 3"));
   EXPECT_EQ(outcome.output.find('\r'), std::string::npos) << "progress belongs on a terminal";
+}
+
+TEST_F(RunTest, OneEngineRunsWithSeveralFiltersAndMakesAPage) {
+  const std::vector<std::string_view> engines = CompiledEngines();
+  if (std::find(engines.begin(), engines.end(), "rocksdb") == engines.end()) {
+    GTEST_SKIP() << "no RocksDB in this build";
+  }
+  const std::string flags = "--engine=rocksdb@rocksdb.bloom:10,rocksdb@cuckoo:1% --num=20000 " +
+                            std::string("--statistics --benchmarks=fillrandom,compact,readmissing");
+  const std::string page = directory_ + "/r.html";
+  const Outcome outcome = Run(flags + " --json=" + directory_ + "/r.json --report=" + page);
+  if (outcome.output.find("has only RocksDB's own filters") != std::string::npos) {
+    GTEST_SKIP() << "no filter policy in this build";
+  }
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json json = ReadJson("r.json");
+  ASSERT_EQ(json["results"].size(), 6u);
+  const nlohmann::json& cuckoo = json["results"][5];
+  EXPECT_EQ(cuckoo["engine"], "rocksdb@cuckoo:1%");
+  EXPECT_EQ(cuckoo["filter"]["spec"], "cuckoo:1%");
+  EXPECT_GT(cuckoo["filter"]["rejected"], 19'000);
+  EXPECT_LT(cuckoo["filter"]["fpr"], 0.015);
+
+  const auto read_page = [&page] {
+    std::ifstream file(page);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string written = read_page();
+  EXPECT_THAT(written, HasSubstr("<svg"));
+  EXPECT_THAT(written, HasSubstr("rocksdb@cuckoo:1%"));
+  EXPECT_EQ(written.find("http"), std::string::npos) << "the page must stand alone";
+  EXPECT_EQ(written.find("nan"), std::string::npos);
+
+  const Outcome again = Run("--from_json=" + directory_ + "/r.json --report=" + page);
+  ASSERT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("readmissing"));
+  EXPECT_EQ(read_page(), written) << "saved results make the same page";
+  EXPECT_EQ(Run("--from_json=/nonexistent.json").exit_code, 1);
+  std::ofstream(directory_ + "/other.json") << "{\"results\": [{\"ops\": \"many\"}]}";
+  EXPECT_EQ(Run("--from_json=" + directory_ + "/other.json").exit_code, 1);
 }
 
 TEST_F(RunTest, AWrongCommandLineExitsWithTwo) {

@@ -40,6 +40,8 @@ struct BenchConfig {
   int64_t bloom_bits = -1;
   std::string filter;
   std::string filter_key = "whole";
+  bool cache_index_and_filter_blocks = false;
+  bool partition_index_and_filters = false;
   std::string compression_type = "snappy";
   bool sync = false;
   bool disable_wal = false;
@@ -49,6 +51,8 @@ struct BenchConfig {
   bool histogram = false;
   bool statistics = false;
   std::string json;
+  std::string report;
+  std::string from_json;
   bool help = false;
 
   uint64_t num_keys() const { return static_cast<uint64_t>(num); }

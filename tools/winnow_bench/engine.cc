@@ -2,6 +2,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "tools/winnow_bench/contender.h"
 #include "tools/winnow_bench/engine_factory.h"
 
 namespace winnow::bench {
@@ -21,7 +22,7 @@ std::vector<const EngineFactory*> Factories() {
 
 absl::StatusOr<const EngineFactory*> FindFactory(std::string_view name) {
   for (const EngineFactory* factory : Factories()) {
-    if (factory->name == name) return factory;
+    if (factory->name == EngineOf(name)) return factory;
   }
   return absl::NotFoundError(absl::StrCat("engine \"", absl::string_view(name.data(), name.size()),
                                           "\" is not in this build"));

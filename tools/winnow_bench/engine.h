@@ -23,7 +23,10 @@ struct EngineSettings {
   uint64_t block_bytes = 0;
   int open_files = -1;
   int background_threads = 2;
-  std::string filter;      // winnow's spec text, or "<engine>.<kind>:<bits>"
+  std::string filter;  // winnow's spec text, or "<engine>.<kind>:<bits>"
+  // RocksDB: filters and indexes in the block cache, and cut into partitions.
+  bool cache_index_and_filter_blocks = false;
+  bool partition_index_and_filters = false;
   std::string filter_key;  // "whole", "prefix:N"
   std::string compression;
   bool disable_auto_compactions = false;
@@ -115,6 +118,8 @@ class Engine {
 
 // Names for --engine, in the order of --help.
 std::vector<std::string_view> CompiledEngines();
+// Engines are named as --engine does, a "@<filter>" behind the name being of no account here.
+//
 // Name and version, and whether it was compiled with assertions, which makes it slower than the
 // build its users run.
 std::string EngineTitle(std::string_view name);

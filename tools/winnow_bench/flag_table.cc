@@ -15,7 +15,9 @@ void AddRunFlags(BenchConfig* config, std::vector<Flag>* flags) {
   const std::string_view group = "What to run";
   flags->insert(flags->end(),
                 {{group, "benchmarks", &config->benchmarks, "comma list, run in this order"},
-                 {group, "engine", &config->engine, "comma list; each runs every benchmark"},
+                 {group, "engine", &config->engine,
+                  "comma list; each runs every benchmark; rocksdb@cuckoo:1% is rocksdb with that "
+                  "filter, rocksdb@*:10 with each kind"},
                  {group, "rounds", &config->rounds,
                   "repeat everything, engines interleaved (A B A B)", 1, 1000},
                  {group, "warmup", &config->warmup,
@@ -63,6 +65,10 @@ void AddEngineFlags(BenchConfig* config, std::vector<Flag>* flags) {
        {group, "filter", &config->filter,
         "filter spec, instead of bloom_bits; or one for each engine: cuckoo:1%,rocksdb.ribbon:10"},
        {group, "filter_key", &config->filter_key, "what is hashed: whole or prefix:N"},
+       {group, "cache_index_and_filter_blocks", &config->cache_index_and_filter_blocks,
+        "rocksdb: filters take part in the block cache"},
+       {group, "partition_index_and_filters", &config->partition_index_and_filters,
+        "rocksdb: filters in partitions of 4 KiB"},
        {group, "compression_type", &config->compression_type, "none, snappy, lz4 or zstd"},
        {group, "block_size", &config->block_size, "uncompressed bytes of a data block", 256,
         16 << 20},
@@ -85,6 +91,9 @@ void AddOutputFlags(BenchConfig* config, std::vector<Flag>* flags) {
        {group, "statistics", &config->statistics,
         "the engines' own statistics (slows rocksdb; winnow's are always on)"},
        {group, "json", &config->json, "write all results to this file"},
+       {group, "report", &config->report, "write all results to this file as a page with plots"},
+       {group, "from_json", &config->from_json,
+        "run nothing; report the results in these files, a comma list"},
        {group, "help", &config->help, "this text"}});
 }
 
@@ -101,6 +110,9 @@ values, memory and filter size, and prints db_bench's result lines, then medians
   winnow_bench --engine=winnow,rocksdb --filter=cuckoo:12,rocksdb.ribbon:10 \
       --use_existing_db --benchmarks=readmissing --reads=2000000 --histogram
       Other filters, the databases of an earlier run, latency percentiles.
+
+  winnow_bench --engine=rocksdb@rocksdb.bloom:10,rocksdb@*:10 --rounds=3 --report=r.html
+      RocksDB with its own Bloom filter and with each of Winnow's kinds at 10 bits per key.
 
 Keys have even numbers (0, 2, 4, ...), big-endian, padded with '0' to key_size. A random fill visits
 each key exactly once (db_bench draws with replacement and leaves 63 % of them), so readrandom asks

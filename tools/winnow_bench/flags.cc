@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tools/winnow_bench/contender.h"
 #include "tools/winnow_bench/engine.h"
 #include "tools/winnow_bench/key_space.h"
 #include "tools/winnow_bench/workload.h"
@@ -135,7 +136,9 @@ absl::Status CheckName(std::string_view kind, std::string_view name,
 absl::Status CheckConfig(const BenchConfig& config) {
   const std::vector<std::string_view> engines = CompiledEngines();
   for (const std::string& name : SplitNames(config.engine)) {
-    if (absl::Status known = CheckName("engine", name, engines); !known.ok()) return known;
+    if (absl::Status known = CheckName("engine", EngineOf(name), engines); !known.ok()) {
+      return known;
+    }
   }
   const std::vector<std::string_view> workloads = WorkloadNames();
   for (const std::string& name : SplitNames(config.benchmarks)) {
@@ -171,12 +174,15 @@ absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string_view> argumen
     absl::Status parsed = ParseOne(flags, arguments, &index);
     if (!parsed.ok()) return parsed;
   }
-  if (config.help) return config;
+  if (config.help || !config.from_json.empty()) return config;
+  config.engine = ExpandContenders(config.engine);
   if (absl::Status checked = CheckConfig(config); !checked.ok()) return checked;
   return config;
 }
 
-std::string FilterFor(const BenchConfig& config, std::string_view engine) {
+std::string FilterFor(const BenchConfig& config, std::string_view contender) {
+  if (const auto filter = FilterOf(contender)) return std::string(*filter);
+  const std::string_view engine = EngineOf(contender);
   std::string plain;
   const std::string prefix = absl::StrCat(Absl(engine), ".");
   const std::vector<std::string_view> known = {"winnow.", "rocksdb.", "leveldb."};
@@ -192,7 +198,8 @@ std::string FilterFor(const BenchConfig& config, std::string_view engine) {
     plain = absl::StrCat("blocked_bloom:", config.bloom_bits < 0 ? 10 : config.bloom_bits);
   }
   if (engine == "winnow") return plain;
-  // A peer has one Bloom filter, its own.
+  // RocksDB takes Winnow's filters when it is given one by name; LevelDB has one filter, its own.
+  if (engine == "rocksdb" && !config.filter.empty()) return plain;
   for (std::string_view kind : {"blocked_bloom:", "bloom:"}) {
     if (plain.starts_with(kind)) return absl::StrCat(prefix, "bloom:", plain.substr(kind.size()));
   }

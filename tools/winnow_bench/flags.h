@@ -39,10 +39,11 @@ absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string_view> argumen
 // What --help prints.
 std::string HelpText();
 
-// The filter spec that `engine` is to use: the item of --filter that starts with "<engine>.", or
-// else its plain item, or else --bloom_bits (negative: 10) as "blocked_bloom:N" or "none". For a
-// peer a Bloom filter of N bits per key is "<engine>.bloom:N".
-std::string FilterFor(const BenchConfig& config, std::string_view engine);
+// The filter spec that an item of --engine is to use: what stands behind its "@", or the item of
+// --filter that starts with "<engine>.", or else its plain item, or else --bloom_bits (negative:
+// 10) as "blocked_bloom:N" or "none". For LevelDB a Bloom filter of N bits per key is
+// "leveldb.bloom:N"; for RocksDB only --bloom_bits means its own, "rocksdb.bloom:N".
+std::string FilterFor(const BenchConfig& config, std::string_view contender);
 
 // "a,b,,c" as a list without empty names.
 std::vector<std::string> SplitNames(std::string_view list);

@@ -8,9 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "tools/winnow_bench/child.h"
 #include "tools/winnow_bench/flags.h"
+#include "tools/winnow_bench/report_html.h"
 #include "tools/winnow_bench/report_json.h"
 #include "tools/winnow_bench/report_text.h"
 #include "tools/winnow_bench/round.h"
+#include "tools/winnow_bench/saved_results.h"
 
 namespace winnow::bench {
 namespace {
@@ -36,6 +38,26 @@ absl::Status RunAllRounds(const BenchConfig& config, std::vector<BenchmarkResult
   return absl::OkStatus();
 }
 
+// True if there is nothing to say.
+bool Report(const absl::Status& status) {
+  if (status.ok()) return true;
+  std::fflush(stdout);
+  std::fprintf(stderr, "winnow_bench: %s\n", std::string(status.message()).c_str());
+  return false;
+}
+
+int ReportSavedResults(const BenchConfig& config) {
+  const absl::StatusOr<std::vector<SavedRun>> runs = ReadSavedRuns(config.from_json);
+  if (!Report(runs.status())) return kExitFailed;
+  for (const SavedRun& run : *runs) {
+    if (run.results.empty()) continue;
+    BenchConfig saved = config;
+    saved.threads = run.results.front().threads;
+    std::printf("%s\n%s", run.title.c_str(), SummaryTable(saved, run.results).c_str());
+  }
+  return Report(WriteHtmlReport(config.report, *runs)) ? 0 : kExitFailed;
+}
+
 int Run(const BenchConfig& config) {
   KeepResultsOnInterrupt();
   PrintHeader(config);
@@ -45,13 +67,11 @@ int Run(const BenchConfig& config) {
     std::printf("%s", SummaryTable(config, results).c_str());
   }
   const absl::Status written = WriteJsonReport(config, results);
-  for (const absl::Status& failure : {status, written}) {
-    if (failure.ok()) continue;
-    std::fflush(stdout);
-    std::fprintf(stderr, "winnow_bench: %s\n", std::string(failure.message()).c_str());
-  }
+  const SavedRun run = {RunTitle(config), results};
+  const absl::Status drawn = WriteHtmlReport(config.report, {&run, 1});
+  const bool all_right = Report(status) & Report(written) & Report(drawn);
   if (absl::IsCancelled(status)) return kExitInterrupted;
-  return status.ok() && written.ok() ? 0 : kExitFailed;
+  return all_right ? 0 : kExitFailed;
 }
 
 int Main(std::vector<std::string_view> arguments) {
@@ -64,6 +84,7 @@ int Main(std::vector<std::string_view> arguments) {
     std::printf("%s", HelpText().c_str());
     return 0;
   }
+  if (!config->from_json.empty()) return ReportSavedResults(*config);
   return Run(*config);
 }
 

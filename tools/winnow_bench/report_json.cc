@@ -11,6 +11,7 @@
 #include "tools/winnow_bench/engine.h"
 #include "tools/winnow_bench/flags.h"
 #include "tools/winnow_bench/process.h"
+#include "tools/winnow_bench/saved_results.h"
 #include "tools/winnow_bench/summary.h"
 
 namespace winnow::bench {
@@ -48,11 +49,9 @@ nlohmann::json JsonReport(const BenchConfig& config, std::span<const BenchmarkRe
                       {"against", ratio.against},
                       {"ratio", ratio.ratio}});
   }
-  return {{"tool", "winnow_bench"},
-          {"machine", MachineJson()},
-          {"config", ConfigJson(config)},
-          {"results", all},
-          {"ratios", ratios}};
+  return {{"tool", "winnow_bench"},   {"title", RunTitle(config)},
+          {"machine", MachineJson()}, {"config", ConfigJson(config)},
+          {"results", all},           {"ratios", ratios}};
 }
 
 absl::Status WriteJsonReport(const BenchConfig& config, std::span<const BenchmarkResult> results) {

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "tools/winnow_bench/contender.h"
 #include "tools/winnow_bench/flags.h"
 #include "tools/winnow_bench/measurement.h"
 #include "tools/winnow_bench/process.h"
@@ -121,6 +122,8 @@ class Round {
     settings.background_threads = static_cast<int>(config_.max_background_jobs);
     settings.filter = FilterFor(config_, engine_name_);
     settings.filter_key = config_.filter_key;
+    settings.cache_index_and_filter_blocks = config_.cache_index_and_filter_blocks;
+    settings.partition_index_and_filters = config_.partition_index_and_filters;
     settings.compression = config_.compression_type;
     settings.disable_auto_compactions = config_.disable_auto_compactions;
     settings.statistics = config_.statistics;
@@ -202,7 +205,7 @@ std::string EngineDirectory(const BenchConfig& config, std::string_view engine) 
     base = std::filesystem::path(temporary == nullptr ? "/tmp" : temporary) /
            absl::StrCat("winnow_bench-", getuid());
   }
-  return (base / engine).string();
+  return (base / FolderOf(engine)).string();
 }
 
 absl::Status RunRound(const BenchConfig& config, std::string_view engine, int round,
