@@ -36,7 +36,8 @@ BitsBuilder::BitsBuilder(BitsBuilderSettings settings)
 }
 
 void BitsBuilder::BeginFilter() {
-  auto builder = FilterBuilder::Create(settings_.spec, settings_.hash_seed, settings_.limits);
+  auto builder = FilterBuilder::Create(settings_.spec, settings_.hash_seed, settings_.limits,
+                                       settings_.context);
   // The spec was checked when the policy was made.
   builder_ = builder.ok() ? *std::move(builder) : nullptr;
   checksum_ = 0;

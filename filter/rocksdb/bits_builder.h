@@ -26,6 +26,7 @@ struct BitsBuilderSettings {
   // built and the finished filter afterwards, and fail the file rather than write a wrong filter.
   bool detect_corruption = false;
   FilterBuildLimits limits;
+  FilterBuildContext context;  // for "auto"
 };
 
 // For one thread. Memory: 8 bytes for each key; Finish adds one shard and the filter, whose bytes

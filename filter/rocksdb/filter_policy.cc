@@ -20,6 +20,17 @@ std::string PolicyName(std::string_view rest) {
   return name;
 }
 
+// RocksDB's levels mean something to "auto" in leveled compaction only.
+FilterBuildContext BuildContextOf(const ROCKSDB_NAMESPACE::FilterBuildingContext& context) {
+  FilterBuildContext build_context;
+  if (context.compaction_style == ROCKSDB_NAMESPACE::kCompactionStyleLevel) {
+    build_context.level = context.level_at_creation;
+    build_context.num_levels = context.num_levels;
+  }
+  build_context.is_bottommost = context.is_bottommost;
+  return build_context;
+}
+
 }  // namespace
 
 WinnowFilterPolicy::WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed)
@@ -57,6 +68,7 @@ ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
   settings.spec = spec_.filter;
   settings.hash_seed = hash_seed_;
   settings.detect_corruption = context.table_options.detect_filter_construct_corruption;
+  settings.context = BuildContextOf(context);
   if (spec_.level_aware) {
     if (const std::optional<double> bits = LevelAwareBits(context)) {
       settings.spec.fpr = 0;

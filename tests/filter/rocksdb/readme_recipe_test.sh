@@ -11,13 +11,14 @@ trap 'rm -rf "$work"' EXIT
 fail() { printf '%s\n' "$*" >&2; cat "$work/log" >&2; exit 1; }
 
 sed -n '/^## Inside RocksDB/,/^## /p' "$readme" | sed -n '/^```sh/,/^```/p' | sed '/^```/d' |
-  sed -e "s|\$PWD/build/release/lib/libwinnow_rocksdb.so|$library|" -e "s|/tmp/|$work/|g" \
+  sed -e "s|\$PWD/build/release/lib/libwinnow_rocksdb.so|$library|" -e "s|/tmp/winnow-rocksdb|$work/winnow-rocksdb|g" \
     >"$work/recipe.sh"
 for part in db_bench ldb LD_PRELOAD "$library" "$work/winnow-rocksdb"; do
   grep -qF "$part" "$work/recipe.sh" || { cp "$work/recipe.sh" "$work/log"; fail "no $part in it"; }
 done
 cd "$work"
-bash -euo pipefail recipe.sh >"$work/log" 2>&1 || fail "the recipe failed"
+bash -euo pipefail recipe.sh >"$work/log" 2>"$work/errors" ||
+  { cat "$work/errors" >>"$work/log"; fail "the recipe failed"; }
 rejected="$(sed -n 's/^rocksdb.bloom.filter.useful COUNT : //p' "$work/log")"
 passed="$(sed -n 's/^rocksdb.bloom.filter.full.positive COUNT : //p' "$work/log")"
 grep -q '^readmissing .*(0 of 500000 found)' "$work/log" || fail "no line of readmissing"

@@ -225,6 +225,25 @@ TEST(WarningsTest, EachCauseIsWarnedOfOnce) {
   EXPECT_NE(Warnings()[0].find("version"), std::string::npos) << Warnings()[0];
 }
 
+TEST(AutoTest, ChoosesByTheLevelOfTheFile) {
+  const PolicyPointer policy = MakeTestPolicy("auto:10");
+  const rocksdb::BlockBasedTableOptions table;
+  const auto kind_for = [&](int level, bool is_bottommost) {
+    rocksdb::FilterBuildingContext context(table);
+    context.num_levels = 7;
+    context.level_at_creation = level;
+    context.is_bottommost = is_bottommost;
+    const std::unique_ptr<rocksdb::FilterBitsBuilder> builder(
+        policy->GetBuilderWithContext(context));
+    for (uint64_t i = 0; i < 100'000; ++i) builder->AddKey(NumberedKey(i));
+    std::unique_ptr<const char[]> owner;
+    const Slice block = builder->Finish(&owner);
+    return FilterReader::Open({block.data(), block.size()}, nullptr).kind();
+  };
+  EXPECT_EQ(kind_for(0, false), FilterKind::kBlockedBloom);
+  EXPECT_NE(kind_for(6, true), FilterKind::kBlockedBloom);
+}
+
 // Another seed for each policy: nobody can prepare keys for a filter that he has not seen.
 TEST(SeedTest, PoliciesDrawTheirOwn) {
   const auto seed_of = [] {
