@@ -18,6 +18,7 @@
 
 #include "engine/base/mutex.h"
 #include "engine/compaction/compaction_job.h"
+#include "engine/db/checkpoint.h"
 #include "engine/db/column_family_state.h"
 #include "engine/db/log_set.h"
 #include "engine/db/recorder.h"
@@ -77,6 +78,10 @@ class DBImpl final : public DB {
   absl::Status CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
                             std::optional<std::string_view> end) override;
   absl::Status WaitForBackgroundWork() override;
+
+  // checkpoint.cc, backup.cc
+  absl::Status Checkpoint(const std::string& directory) override;
+  absl::StatusOr<BackupInfo> BackupTo(const std::string& backup_directory) override;
 
   // properties.cc
   absl::StatusOr<std::string> GetProperty(ColumnFamily* family, std::string_view name) override;
@@ -163,6 +168,12 @@ class DBImpl final : public DB {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Not OK if background work that failed will not soon make room for more writes.
   absl::Status WhyWritesCannotWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // --- checkpoint.cc ---
+  // On OK the removal of logs is paused.
+  absl::Status Capture(CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status CopyTo(const std::string& directory, const PlaceTable& place_table,
+                      CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // --- column_families.cc, properties.cc ---
   ColumnFamilyState* Own(ColumnFamily* family) const {

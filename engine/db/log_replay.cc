@@ -8,6 +8,7 @@
 #include "engine/compaction/table_output.h"
 #include "engine/db/batch_format.h"
 #include "engine/db/log_set.h"
+#include "engine/file_system/durable_files.h"
 #include "engine/version/file_names.h"
 
 namespace winnow {
@@ -24,24 +25,6 @@ LogRecoveryMode ModeOf(RecoveryMode mode) {
       break;
   }
   return LogRecoveryMode::kPointInTime;
-}
-
-constexpr size_t kCopyBytes = size_t{256} << 10;
-
-// Durable once the directory has been synced.
-absl::Status CopyFile(FileSystem& file_system, const std::string& from, const std::string& to) {
-  WINNOW_ASSIGN_OR_RETURN(const auto source, file_system.OpenRandomAccess(from));
-  WINNOW_ASSIGN_OR_RETURN(const auto target, file_system.Create(to, {}));
-  std::string buffer(kCopyBytes, '\0');
-  for (uint64_t offset = 0;;) {
-    WINNOW_ASSIGN_OR_RETURN(const size_t length,
-                            source->Read(offset, buffer.size(), buffer.data()));
-    if (length == 0) break;
-    WINNOW_RETURN_IF_ERROR(target->Append(std::string_view(buffer).substr(0, length)));
-    offset += length;
-  }
-  WINNOW_RETURN_IF_ERROR(target->Sync());
-  return target->Close();
 }
 
 }  // namespace
@@ -210,7 +193,7 @@ absl::Status LogReplay::SetAside(uint64_t number) {
   const std::string path = LogFileName(path_, number);
   // Copied, not renamed: until a new manifest is durable, another crash must find the log where it
   // was, or what has been replayed from it would be lost. After that the log is removed.
-  WINNOW_RETURN_IF_ERROR(CopyFile(*file_system_, path, path + ".damaged"));
+  WINNOW_RETURN_IF_ERROR(CopyFile(*file_system_, path, path + ".damaged").status());
   notes_.push_back(absl::StrCat(path, ": kept as ", path, ".damaged"));
   return absl::OkStatus();
 }

@@ -1,5 +1,7 @@
 #include "engine/db/log_set.h"
 
+#include <algorithm>
+
 #include "engine/base/coding.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
@@ -94,13 +96,35 @@ absl::Status LogSet::Sync() {
 
 void LogSet::RemoveBefore(uint64_t number) {
   MutexLock lock(&mutex_);
-  while (!older_.empty() && older_.front().number < number) older_.pop_front();
+  remove_before_ = std::max(remove_before_, number);
+  if (removal_pauses_ == 0) RemoveUnneeded();
+}
+
+void LogSet::RemoveUnneeded() {
+  while (!older_.empty() && older_.front().number < remove_before_) older_.pop_front();
   if (older_.empty()) older_unsynced_.store(false, std::memory_order_release);
-  while (!files_.empty() && files_.begin()->first < number) {
+  while (!files_.empty() && files_.begin()->first < remove_before_) {
     // A log that cannot be removed now is removed by the next open.
     file_system_->Remove(LogFileName(directory_, files_.begin()->first)).IgnoreError();
     files_.erase(files_.begin());
   }
+}
+
+void LogSet::PauseRemoval() {
+  MutexLock lock(&mutex_);
+  removal_pauses_++;
+}
+
+void LogSet::ResumeRemoval() {
+  MutexLock lock(&mutex_);
+  if (--removal_pauses_ == 0) RemoveUnneeded();
+}
+
+std::map<uint64_t, uint64_t> LogSet::Sizes() const {
+  MutexLock lock(&mutex_);
+  std::map<uint64_t, uint64_t> sizes = files_;
+  if (current_ != nullptr) sizes[current_number()] = current_->size();
+  return sizes;
 }
 
 absl::Status LogSet::Close() {

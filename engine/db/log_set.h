@@ -58,6 +58,11 @@ class LogSet {
 
   // Closes and removes logs with smaller numbers.
   void RemoveBefore(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Between the two RemoveBefore removes nothing: for whoever copies logs.
+  void PauseRemoval() ABSL_LOCKS_EXCLUDED(mutex_);
+  void ResumeRemoval() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Number and bytes of all logs, the newest included. By the leader.
+  std::map<uint64_t, uint64_t> Sizes() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Syncs and ends all logs with the clean-close marker.
   absl::Status Close() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -75,6 +80,8 @@ class LogSet {
 
   absl::StatusOr<std::unique_ptr<LogWriter>> CreateLog(uint64_t number);
 
+  void RemoveUnneeded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   FileSystem* const file_system_;
   const std::string directory_;
   // The leader's.
@@ -87,6 +94,8 @@ class LogSet {
   mutable Mutex mutex_;
   std::deque<Older> older_ ABSL_GUARDED_BY(mutex_);             // ascending
   std::map<uint64_t, uint64_t> files_ ABSL_GUARDED_BY(mutex_);  // number -> bytes, older ones
+  int removal_pauses_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t remove_before_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace winnow

@@ -7,6 +7,7 @@
 #include "engine/db/exclusive_writes.h"
 #include "engine/db/log_replay.h"
 #include "engine/db/log_set.h"
+#include "engine/file_system/durable_files.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 
@@ -73,23 +74,6 @@ absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::strin
   if (!log_with_writes.empty()) {
     return CorruptionError(CurrentFileName(path),
                            absl::StrCat("is missing, but ", log_with_writes, " holds writes"));
-  }
-  return absl::OkStatus();
-}
-
-// Creates the directory and missing parents so that a power failure cannot take any of them.
-absl::Status CreateDirectoryDurably(FileSystem& file_system, const std::string& path) {
-  const auto parent_of = [](const std::string& child) {
-    const size_t slash = child.find_last_of('/');
-    if (slash == std::string::npos) return std::string(".");
-    return slash == 0 ? std::string("/") : child.substr(0, slash);
-  };
-  WINNOW_RETURN_IF_ERROR(file_system.CreateDirectories(path));
-  // Those that were there already are synced too: an attempt to create the database that failed may
-  // have made them. Directories that this process may not even read were made by somebody else.
-  for (std::string child = path; child != "/" && child != "."; child = parent_of(child)) {
-    const absl::Status synced = file_system.SyncDirectory(parent_of(child));
-    if (!synced.ok() && (child == path || !absl::IsPermissionDenied(synced))) return synced;
   }
   return absl::OkStatus();
 }

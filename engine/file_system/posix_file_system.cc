@@ -73,6 +73,15 @@ class PosixFileSystemImplementation final : public FileSystem {
         std::move(descriptor), path, is_log ? 0 : kWriteBufferBytes));
   }
 
+  absl::Status Link(const std::string& from, const std::string& to) override {
+    if (::link(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
+    if (errno == EXDEV || errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS ||
+        errno == EMLINK) {
+      return absl::UnimplementedError(absl::StrCat(to, ": cannot be a link to ", from));
+    }
+    return PosixError(from, absl::StrCat("link as ", to), errno);
+  }
+
   absl::Status Rename(const std::string& from, const std::string& to) override {
     if (::rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
     return PosixError(from, absl::StrCat("rename to ", to), errno);

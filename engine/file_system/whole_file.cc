@@ -1,14 +1,9 @@
 #include "engine/base/status.h"
+#include "engine/file_system/durable_files.h"
 #include "winnow/file_system.h"
 
 namespace winnow {
 namespace {
-
-std::string ParentDirectory(const std::string& path) {
-  const size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 absl::Status WriteAndSync(FileSystem& file_system, const std::string& path, std::string_view data) {
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,

@@ -165,6 +165,7 @@ class TableReader {
  private:
   friend class IndexCursor;
   friend class TableIterator;
+  friend class TableSalvage;
   friend class TableVerifier;
 
   TableReader(const TableReaderOptions& options, std::unique_ptr<RandomAccessFile> file,

@@ -69,8 +69,13 @@ void VersionSet::CreateNew(std::string_view comparator_name, const Comparator* c
   family.version = std::make_shared<const Version>(InternalKeyComparator(comparator), LevelArray());
 }
 
-absl::Status VersionSet::ReadManifest(ListedFiles* files) {
-  WINNOW_ASSIGN_OR_RETURN(manifest_number_, ReadCurrentFile(*store_.file_system, store_.directory));
+absl::Status VersionSet::ReadManifest(ListedFiles* files, std::optional<uint64_t> number) {
+  if (number.has_value()) {
+    manifest_number_ = *number;
+  } else {
+    WINNOW_ASSIGN_OR_RETURN(manifest_number_,
+                            ReadCurrentFile(*store_.file_system, store_.directory));
+  }
   const std::string path = ManifestFileName(store_.directory, manifest_number_);
   auto opened =
       LogReader::Open(*store_.file_system, path, manifest_number_, LogRecoveryMode::kStrict);
@@ -219,7 +224,8 @@ std::set<uint64_t> VersionSet::LiveTables() const {
   return numbers;
 }
 
-VersionEdit VersionSet::Snapshot() const {
+// Everything but the files.
+VersionEdit VersionSet::DescribeFamilies() const {
   VersionEdit edit;
   edit.hash_seed = hash_seed_;
   edit.next_file_number = next_file_number_.load(std::memory_order_relaxed);
@@ -233,10 +239,30 @@ VersionEdit VersionSet::Snapshot() const {
     change.filter = family.filter;
     change.filter_key = family.filter_key;
     change.log_number = family.log_number;
+  }
+  return edit;
+}
+
+VersionEdit VersionSet::Snapshot() const {
+  VersionEdit edit = DescribeFamilies();
+  for (FamilyEdit& change : edit.families) {
+    const Version& version = *families_.at(change.family_id).version;
     for (int level = 0; level < kNumLevels; level++) {
-      for (const auto& file : family.version->files(level)) {
+      for (const auto& file : version.files(level)) {
         change.added.push_back({level, file->metadata()});
       }
+    }
+  }
+  return edit;
+}
+
+absl::StatusOr<VersionEdit> VersionSet::ReadState(std::optional<uint64_t> number) {
+  ListedFiles files;
+  WINNOW_RETURN_IF_ERROR(ReadManifest(&files, number));
+  VersionEdit edit = DescribeFamilies();
+  for (FamilyEdit& change : edit.families) {
+    for (const auto& [file_number, added] : files[change.family_id]) {
+      change.added.push_back(added);
     }
   }
   return edit;

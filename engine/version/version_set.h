@@ -57,6 +57,10 @@ class VersionSet {
   // Reads the manifest without opening tables: the families have no version. For listings.
   absl::Status ReadFamilies();
 
+  // The state that a manifest describes, as one edit, without opening tables; for repair. The
+  // manifest that CURRENT names, or `number`. DataLoss: damaged.
+  absl::StatusOr<VersionEdit> ReadState(std::optional<uint64_t> number);
+
   // Adds tables that recovery has written to level 0 of a family. They become durable with
   // StartManifest.
   absl::Status AddReplayedTables(uint32_t family_id, const std::vector<FileMetadata>& files);
@@ -97,6 +101,9 @@ class VersionSet {
   // Bytes of manifests written since opening.
   uint64_t manifest_bytes_written() const { return manifest_bytes_written_; }
 
+  // The whole present state as one edit, as a manifest begins with.
+  VersionEdit Snapshot() const;
+
   // Logs with smaller numbers are not needed any more.
   uint64_t OldestNeededLog() const;
   // Numbers of all tables in present versions.
@@ -108,14 +115,15 @@ class VersionSet {
   using ListedFiles = std::map<uint32_t, std::map<uint64_t, FamilyEdit::AddedFile>>;
   using BuiltVersions = std::map<uint32_t, std::shared_ptr<const Version>>;
 
-  absl::Status ReadManifest(ListedFiles* files);
+  // That of the number, or the one that CURRENT names.
+  absl::Status ReadManifest(ListedFiles* files, std::optional<uint64_t> number = std::nullopt);
+  VersionEdit DescribeFamilies() const;
   absl::Status ApplyWhileReading(const VersionEdit& edit, ListedFiles* files);
   absl::Status OpenListedFiles(FamilyRecord* family,
                                const std::map<uint64_t, FamilyEdit::AddedFile>& files);
   // Copies the scalar fields of the edit into the records.
   void ApplyScalars(const VersionEdit& edit);
   absl::StatusOr<BuiltVersions> BuildVersions(const VersionEdit& edit) const;
-  VersionEdit Snapshot() const;
   absl::Status WriteNewManifest(const std::string& snapshot, uint64_t number);
   absl::Status WriteEdit(const std::string& record, const std::string* snapshot,
                          uint64_t new_manifest_number);

@@ -65,6 +65,7 @@ const std::vector<Command>& AllCommands() {
       MultiGetCommand(),   PutCommand(),         DeleteCommand(),        ScanCommand(),
       CountCommand(),      ExplainCommand(),     StatsCommand(),         PropertyCommand(),
       OptionsCommand(),    CompactCommand(),     FamiliesCommand(),      VerifyCommand(),
+      RepairCommand(),     CheckpointCommand(),  BackupCommand(),        RestoreCommand(),
       DestroyCommand(),    SstCommand(),         WalCommand(),           ManifestCommand(),
       FilterCommand(),     FilterPlanCommand(),  FilterBuildCommand(),   FilterQueryCommand(),
       FilterInfoCommand(), FilterMergeCommand(), FilterConvertCommand(), FilterBenchCommand()};

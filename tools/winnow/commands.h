@@ -6,26 +6,30 @@
 
 namespace winnow::cli {
 
-Command LoadCommand();      // load.cc
-Command ImportCommand();    // import.cc
-Command ExportCommand();    // export.cc
-Command GetCommand();       // get.cc
-Command MultiGetCommand();  // get.cc
-Command PutCommand();       // put.cc
-Command DeleteCommand();    // put.cc
-Command ScanCommand();      // scan.cc
-Command CountCommand();     // scan.cc
-Command StatsCommand();     // stats.cc
-Command PropertyCommand();  // stats.cc
-Command OptionsCommand();   // options.cc
-Command FamiliesCommand();  // families.cc
-Command CompactCommand();   // compact.cc
-Command ExplainCommand();   // explain.cc
-Command VerifyCommand();    // verify.cc
-Command DestroyCommand();   // destroy.cc
-Command SstCommand();       // sst.cc
-Command WalCommand();       // wal.cc
-Command ManifestCommand();  // manifest.cc
+Command LoadCommand();        // load.cc
+Command ImportCommand();      // import.cc
+Command ExportCommand();      // export.cc
+Command GetCommand();         // get.cc
+Command MultiGetCommand();    // get.cc
+Command PutCommand();         // put.cc
+Command DeleteCommand();      // put.cc
+Command ScanCommand();        // scan.cc
+Command CountCommand();       // scan.cc
+Command StatsCommand();       // stats.cc
+Command PropertyCommand();    // stats.cc
+Command OptionsCommand();     // options.cc
+Command FamiliesCommand();    // families.cc
+Command CompactCommand();     // compact.cc
+Command ExplainCommand();     // explain.cc
+Command VerifyCommand();      // verify.cc
+Command RepairCommand();      // repair.cc
+Command CheckpointCommand();  // backup.cc
+Command BackupCommand();      // backup.cc
+Command RestoreCommand();     // backup.cc
+Command DestroyCommand();     // destroy.cc
+Command SstCommand();         // sst.cc
+Command WalCommand();         // wal.cc
+Command ManifestCommand();    // manifest.cc
 
 Command FilterCommand();         // filter.cc; what follows are its verbs
 Command FilterPlanCommand();     // filter_plan.cc

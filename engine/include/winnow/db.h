@@ -27,6 +27,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "winnow/backup.h"
 #include "winnow/explain.h"
 #include "winnow/iterator.h"
 #include "winnow/options.h"
@@ -144,6 +145,16 @@ class DB {
                                     std::optional<std::string_view> end) = 0;
   // Waits until no flush or compaction is running or due.
   virtual absl::Status WaitForBackgroundWork() = 0;
+
+  // --- Copies ---
+  // Makes `directory`, which must be missing or empty, a database that holds what this one holds
+  // now, while writes go on. Tables are shared by hard links where the file system has them. After
+  // an error or a power failure there is no database in `directory`, or a whole one.
+  // AlreadyExists: something is there.
+  virtual absl::Status Checkpoint(const std::string& directory) = 0;
+  // Adds a backup to `backup_directory` (winnow/backup.h), copying what the last backup there
+  // lacks, while writes go on. FailedPrecondition: another backup is being made there.
+  virtual absl::StatusOr<BackupInfo> BackupTo(const std::string& backup_directory) = 0;
 
   // --- Looking inside ---
   // NotFound for an unknown property. "winnow.stats", "winnow.filter-stats", "winnow.levels",

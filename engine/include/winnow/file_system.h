@@ -92,6 +92,11 @@ class FileSystem {
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> Create(
       const std::string& path, const WritableFileOptions& options) = 0;
 
+  // Makes `to` a further name of the file `from`. Unimplemented where the system cannot do that
+  // (always, unless overridden): copy then. AlreadyExists. Durable once the directory has been
+  // synced.
+  virtual absl::Status Link(const std::string& from, const std::string& to);
+
   // Replaces `to` atomically. Durable once the directory has been synced.
   virtual absl::Status Rename(const std::string& from, const std::string& to) = 0;
   virtual absl::Status Remove(const std::string& path) = 0;

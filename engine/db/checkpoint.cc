@@ -1,0 +1,139 @@
+#include "engine/db/checkpoint.h"
+
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "engine/db/exclusive_writes.h"
+#include "engine/file_system/durable_files.h"
+#include "engine/log/log_writer.h"
+#include "engine/version/current_file.h"
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+namespace {
+
+absl::Status WriteManifest(FileSystem& file_system, const std::string& directory,
+                           const CheckpointContents& contents) {
+  std::string record;
+  contents.snapshot.EncodeTo(&record);
+  WINNOW_ASSIGN_OR_RETURN(
+      const auto manifest,
+      LogWriter::Create(file_system, ManifestFileName(directory, contents.manifest_number),
+                        contents.manifest_number, WritableFileOptions::Mode::kBuffered));
+  WINNOW_RETURN_IF_ERROR(manifest->Append(record));
+  WINNOW_RETURN_IF_ERROR(manifest->Sync());
+  // Not closed cleanly: that would say that the logs end with their markers.
+  return manifest->Close();
+}
+
+absl::Status WriteFiles(FileSystem& file_system, const std::string& from, const std::string& to,
+                        const CheckpointContents& contents, const PlaceTable& place_table) {
+  for (const FileMetadata& table : contents.Tables()) {
+    WINNOW_RETURN_IF_ERROR(
+        place_table(table, TableFileName(from, table.number), TableFileName(to, table.number)));
+  }
+  for (const auto& [number, bytes] : contents.logs) {
+    WINNOW_RETURN_IF_ERROR(
+        CopyFile(file_system, LogFileName(from, number), LogFileName(to, number), bytes).status());
+  }
+  WINNOW_RETURN_IF_ERROR(WriteManifest(file_system, to, contents));
+  WINNOW_RETURN_IF_ERROR(file_system.SyncDirectory(to));
+  return WriteCurrentFile(file_system, to, contents.manifest_number);
+}
+
+void RemoveAll(FileSystem& file_system, const std::string& directory) {
+  const auto names = file_system.List(directory);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    file_system.Remove(absl::StrCat(directory, "/", name)).IgnoreError();
+  }
+  file_system.RemoveDirectory(directory).IgnoreError();
+}
+
+}  // namespace
+
+std::vector<FileMetadata> CheckpointContents::Tables() const {
+  std::vector<FileMetadata> tables;
+  for (const FamilyEdit& family : snapshot.families) {
+    for (const FamilyEdit::AddedFile& added : family.added) tables.push_back(added.file);
+  }
+  return tables;
+}
+
+absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory) {
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(directory));
+  if (!exists) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(const bool is_directory, file_system.IsDirectory(directory));
+  if (!is_directory) return absl::AlreadyExistsError(absl::StrCat(directory, " is a file"));
+  WINNOW_ASSIGN_OR_RETURN(const auto names, file_system.List(directory));
+  if (names.empty()) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(directory, " exists and is not empty"));
+}
+
+absl::Status LinkOrCopy(FileSystem& file_system, const std::string& from, const std::string& to) {
+  const absl::Status linked = file_system.Link(from, to);
+  if (!absl::IsUnimplemented(linked)) return linked;
+  return CopyFile(file_system, from, to).status();
+}
+
+absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
+                             const std::string& to, const CheckpointContents& contents,
+                             const PlaceTable& place_table) {
+  WINNOW_RETURN_IF_ERROR(CheckIsFree(file_system, to));
+  WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, to));
+  const absl::Status status = WriteFiles(file_system, from, to, contents, place_table);
+  if (!status.ok()) RemoveAll(file_system, to);
+  return status;
+}
+
+absl::Status DBImpl::Capture(CheckpointContents* contents) {
+  if (options_.read_only) {
+    return absl::FailedPreconditionError(
+        "a database that is open read-only cannot be copied while others may write to it");
+  }
+  // What was written without a log exists in memtables only.
+  if (has_unlogged_writes_.load(std::memory_order_relaxed)) {
+    for (ColumnFamily* family : ColumnFamilies()) {
+      WINNOW_RETURN_IF_ERROR(FlushMemtables(Own(family)));
+    }
+  }
+  ExclusiveWrites writes(&write_queue_);
+  MutexLock lock(&mutex_);
+  if (!background_error_.ok()) return background_error_;
+  if (!log_error_.ok()) WINNOW_RETURN_IF_ERROR(ReplaceFailedLog());
+  contents->manifest_number = versions_.NewFileNumber();
+  contents->snapshot = versions_.Snapshot();
+  for (const auto& [id, record] : versions_.families()) {
+    contents->versions.push_back(record.version);
+  }
+  const uint64_t oldest_log = versions_.OldestNeededLog();
+  logs_.PauseRemoval();
+  contents->logs = logs_.Sizes();
+  contents->logs.erase(contents->logs.begin(), contents->logs.lower_bound(oldest_log));
+  return absl::OkStatus();
+}
+
+absl::Status DBImpl::CopyTo(const std::string& directory, const PlaceTable& place_table,
+                            CheckpointContents* contents) {
+  // Looked at before writers are made to wait.
+  WINNOW_RETURN_IF_ERROR(CheckIsFree(*file_system_, directory));
+  WINNOW_RETURN_IF_ERROR(Capture(contents));
+  const absl::Status status =
+      WriteCheckpoint(*file_system_, path_, directory, *contents, place_table);
+  logs_.ResumeRemoval();
+  contents->versions.clear();
+  return status;
+}
+
+absl::Status DBImpl::Checkpoint(const std::string& directory) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
+  CheckpointContents contents;
+  return CopyTo(
+      directory,
+      [this](const FileMetadata& /*table*/, const std::string& from, const std::string& to) {
+        return LinkOrCopy(*file_system_, from, to);
+      },
+      &contents);
+}
+
+}  // namespace winnow

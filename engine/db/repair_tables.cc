@@ -1,0 +1,124 @@
+#include "engine/db/repair_tables.h"
+
+#include "engine/base/status.h"
+#include "engine/compaction/surviving_entries.h"
+#include "engine/compaction/table_output.h"
+#include "engine/sstable/table_iterator.h"
+#include "engine/sstable/table_salvage.h"
+#include "engine/version/file_names.h"
+#include "engine/version/merging_iterator.h"
+
+namespace winnow {
+
+void RepairTables::PutAside(uint64_t number) {
+  put_aside_.push_back(TableFileName(".", number).substr(2));
+}
+
+absl::StatusOr<std::unique_ptr<TableReader>> RepairTables::Open(uint64_t number, uint64_t file_id,
+                                                                const ColumnFamilyState& family) {
+  const std::string path = TableFileName(store_.directory, number);
+  WINNOW_ASSIGN_OR_RETURN(auto file, store_.file_system->OpenRandomAccess(path));
+  TableReaderOptions options;
+  options.comparator = family.comparator();
+  options.expected_file_id = file_id;
+  options.filter_policy = family.options().filter_policy;
+  return TableReader::Open(options, std::move(file), path);
+}
+
+absl::StatusOr<SoundTable> RepairTables::Describe(uint64_t number,
+                                                  std::unique_ptr<TableReader> reader) {
+  const TableProperties& properties = reader->properties();
+  SoundTable table;
+  table.file.number = number;
+  table.file.file_id = reader->file_id();
+  table.file.file_bytes = reader->file_bytes();
+  table.file.num_entries = properties.num_entries;
+  table.file.num_deletions = properties.num_deletions;
+  table.file.smallest_sequence = properties.smallest_sequence;
+  table.file.largest_sequence = properties.largest_sequence;
+  const auto iterator = reader->NewIterator({});
+  iterator->SeekToFirst();
+  if (iterator->Valid()) table.file.smallest = iterator->key();
+  iterator->SeekToLast();
+  if (iterator->Valid()) table.file.largest = iterator->key();
+  WINNOW_RETURN_IF_ERROR(iterator->status());
+  table.reader = std::move(reader);
+  return table;
+}
+
+absl::StatusOr<SoundTable> RepairTables::KeepOrRewrite(uint64_t number, uint64_t file_id,
+                                                       const ColumnFamilyState& family) {
+  const std::string path = TableFileName(store_.directory, number);
+  absl::StatusOr<std::unique_ptr<TableReader>> reader = Open(number, file_id, family);
+  if (absl::IsFailedPrecondition(reader.status())) return reader.status();
+  if (!reader.ok()) {
+    report_->tables_lost++;
+    report_->notes.push_back(absl::StrCat("nothing can be read: ", reader.status().message()));
+    if (!absl::IsNotFound(reader.status())) PutAside(number);
+    return SoundTable();
+  }
+  const std::vector<TableProblem> problems = (*reader)->Verify();
+  if (problems.empty()) {
+    report_->tables_kept++;
+    return Describe(number, *std::move(reader));
+  }
+  for (const TableProblem& problem : problems) {
+    report_->notes.push_back(
+        absl::StrCat(path, ": at offset ", problem.offset, ": ", problem.reason));
+  }
+  PutAside(number);
+  return Rewrite(**reader, family);
+}
+
+absl::StatusOr<SoundTable> RepairTables::Rewrite(const TableReader& damaged,
+                                                 const ColumnFamilyState& family) {
+  const uint64_t number = NewFileNumber();
+  const std::string path = TableFileName(store_.directory, number);
+  WINNOW_ASSIGN_OR_RETURN(auto file, store_.file_system->Create(path, {}));
+  TableBuilder builder(
+      family.BuilderOptions(static_cast<int>(damaged.properties().level_at_creation)),
+      std::move(file), path);
+  TableSalvage salvage(damaged);
+  WINNOW_RETURN_IF_ERROR(salvage.Run(
+      [&](std::string_view key, std::string_view value) { return builder.Add(key, value); }));
+  const uint64_t rescued = builder.num_entries();
+  WINNOW_RETURN_IF_ERROR(builder.Finish().status());
+  if (rescued == 0) {
+    store_.file_system->Remove(path).IgnoreError();
+    report_->tables_lost++;
+    return SoundTable();
+  }
+  report_->tables_rewritten++;
+  report_->entries_rescued += rescued;
+  report_->notes.push_back(absl::StrCat(damaged.path(), ": ", rescued, " of ",
+                                        damaged.properties().num_entries,
+                                        " entries could be read and are now in ", path));
+  WINNOW_ASSIGN_OR_RETURN(auto reader, Open(number, 0, family));
+  return Describe(number, std::move(reader));
+}
+
+absl::StatusOr<std::vector<FileMetadata>> RepairTables::Merge(const std::vector<SoundTable>& tables,
+                                                              const ColumnFamilyState& family) {
+  std::vector<std::unique_ptr<InternalIterator>> children;
+  for (const SoundTable& table : tables) {
+    TableReadOptions options;
+    options.readahead_bytes = size_t{1} << 20;
+    children.push_back(table.reader->NewIterator(options));
+  }
+  const auto input = NewMergingIterator(family.comparator(), std::move(children));
+  input->SeekToFirst();
+  SurvivingEntries entries(input.get(), family.comparator(), {},
+                           [](std::string_view /*user_key*/) { return true; });
+  entries.Start();
+  TableOutputOptions output;
+  output.store = store_;
+  output.builder = family.BuilderOptions(kNumLevels - 1);
+  output.target_file_bytes = family.options().target_file_bytes;
+  output.new_file_number = [this] { return NewFileNumber(); };
+  TableOutputResult result;
+  WINNOW_RETURN_IF_ERROR(WriteTables(output, family.comparator(), &entries, &result));
+  for (const SoundTable& table : tables) PutAside(table.file.number);
+  return result.files;
+}
+
+}  // namespace winnow

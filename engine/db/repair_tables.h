@@ -1,0 +1,60 @@
+// The tables of a database under repair: which are sound, and new ones for what is left of others.
+#ifndef WINNOW_ENGINE_DB_REPAIR_TABLES_H_
+#define WINNOW_ENGINE_DB_REPAIR_TABLES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/db/column_family_state.h"
+#include "engine/version/table_file.h"
+#include "winnow/repair.h"
+
+namespace winnow {
+
+// A table that is sound, with what a manifest must know of it.
+struct SoundTable {
+  FileMetadata file;
+  std::unique_ptr<TableReader> reader;
+};
+
+// Opens, checks and writes tables; keeps the report and the list of files to put aside.
+class RepairTables {
+ public:
+  RepairTables(TableStore store, uint64_t next_file_number, RepairReport* report)
+      : store_(std::move(store)), next_file_number_(next_file_number), report_(report) {}
+
+  // The table itself if it is sound; a new one with what could be read of it; or neither (no
+  // reader), if nothing could. `file_id` 0: any.
+  absl::StatusOr<SoundTable> KeepOrRewrite(uint64_t number, uint64_t file_id,
+                                           const ColumnFamilyState& family);
+
+  // One sorted run, without overlaps and with one entry a key, out of all the tables.
+  absl::StatusOr<std::vector<FileMetadata>> Merge(const std::vector<SoundTable>& tables,
+                                                  const ColumnFamilyState& family);
+
+  // Files that no longer count, by name.
+  const std::vector<std::string>& put_aside() const { return put_aside_; }
+  void PutAside(uint64_t number);
+
+  uint64_t NewFileNumber() { return next_file_number_++; }
+  uint64_t next_file_number() const { return next_file_number_; }
+  const TableStore& store() const { return store_; }
+
+ private:
+  absl::StatusOr<std::unique_ptr<TableReader>> Open(uint64_t number, uint64_t file_id,
+                                                    const ColumnFamilyState& family);
+  absl::StatusOr<SoundTable> Rewrite(const TableReader& damaged, const ColumnFamilyState& family);
+  // What a manifest knows of a table, read from the table.
+  absl::StatusOr<SoundTable> Describe(uint64_t number, std::unique_ptr<TableReader> reader);
+
+  const TableStore store_;
+  uint64_t next_file_number_;
+  RepairReport* const report_;
+  std::vector<std::string> put_aside_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_DB_REPAIR_TABLES_H_

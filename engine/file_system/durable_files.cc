@@ -1,0 +1,73 @@
+#include "engine/file_system/durable_files.h"
+
+#include <algorithm>
+
+#include "absl/functional/function_ref.h"
+#include "engine/base/checksum.h"
+#include "engine/base/status.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr size_t kPieceBytes = size_t{256} << 10;
+
+absl::StatusOr<uint64_t> ForEachPiece(FileSystem& file_system, const std::string& path,
+                                      uint64_t length,
+                                      absl::FunctionRef<absl::Status(std::string_view)> take) {
+  WINNOW_ASSIGN_OR_RETURN(const auto source, file_system.OpenRandomAccess(path));
+  std::string buffer(kPieceBytes, '\0');
+  uint64_t checksum = 0;
+  for (uint64_t offset = 0; offset < length;) {
+    const size_t wanted = std::min<uint64_t>(buffer.size(), length - offset);
+    WINNOW_ASSIGN_OR_RETURN(const size_t got, source->Read(offset, wanted, buffer.data()));
+    if (got == 0) break;
+    const std::string_view piece = std::string_view(buffer).substr(0, got);
+    checksum = Checksum(piece, checksum);
+    WINNOW_RETURN_IF_ERROR(take(piece));
+    offset += got;
+  }
+  return checksum;
+}
+
+}  // namespace
+
+std::string ParentDirectory(const std::string& path) {
+  const size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+absl::Status CreateDirectoryDurably(FileSystem& file_system, const std::string& path) {
+  WINNOW_RETURN_IF_ERROR(file_system.CreateDirectories(path));
+  // Those that were there already are synced too: an attempt that failed may have made them.
+  // Directories that this process may not even read were made by somebody else.
+  for (std::string child = path; child != "/" && child != "."; child = ParentDirectory(child)) {
+    const absl::Status synced = file_system.SyncDirectory(ParentDirectory(child));
+    if (!synced.ok() && (child == path || !absl::IsPermissionDenied(synced))) return synced;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> CopyFile(FileSystem& file_system, const std::string& from,
+                                  const std::string& to, uint64_t length) {
+  WINNOW_ASSIGN_OR_RETURN(const auto target, file_system.Create(to, {}));
+  WINNOW_ASSIGN_OR_RETURN(const uint64_t checksum,
+                          ForEachPiece(file_system, from, length, [&](std::string_view piece) {
+                            return target->Append(piece);
+                          }));
+  WINNOW_RETURN_IF_ERROR(target->Sync());
+  WINNOW_RETURN_IF_ERROR(target->Close());
+  return checksum;
+}
+
+absl::StatusOr<uint64_t> ChainedChecksum(FileSystem& file_system, const std::string& path) {
+  return ForEachPiece(file_system, path, kWholeFile,
+                      [](std::string_view /*piece*/) { return absl::OkStatus(); });
+}
+
+absl::Status FileSystem::Link(const std::string& from, const std::string& to) {
+  return absl::UnimplementedError(to + ": this file system has no links to " + from);
+}
+
+}  // namespace winnow

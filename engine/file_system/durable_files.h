@@ -1,0 +1,30 @@
+// Copies and directories that a power failure cannot undo.
+#ifndef WINNOW_ENGINE_FILE_SYSTEM_DURABLE_FILES_H_
+#define WINNOW_ENGINE_FILE_SYSTEM_DURABLE_FILES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "winnow/file_system.h"
+
+namespace winnow {
+
+std::string ParentDirectory(const std::string& path);
+
+// Creates the directory and missing parents, each durably.
+absl::Status CreateDirectoryDurably(FileSystem& file_system, const std::string& path);
+
+inline constexpr uint64_t kWholeFile = UINT64_MAX;
+
+// Copies the first `length` bytes (all, if the file has fewer) and syncs the copy; durable once its
+// directory has been synced. Returns the ChainedChecksum of what was copied.
+absl::StatusOr<uint64_t> CopyFile(FileSystem& file_system, const std::string& from,
+                                  const std::string& to, uint64_t length = kWholeFile);
+
+// XXH3-64 over pieces of 256 KiB, the result of each the seed of the next, 0 the first.
+absl::StatusOr<uint64_t> ChainedChecksum(FileSystem& file_system, const std::string& path);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_FILE_SYSTEM_DURABLE_FILES_H_

@@ -1,0 +1,179 @@
+// winnow checkpoint, backup, restore: copies of a database.
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+#include "tools/winnow/progress.h"
+#include "winnow/backup.h"
+
+namespace winnow::cli {
+namespace {
+
+std::string TimeText(int64_t seconds) {
+  const auto time = static_cast<time_t>(seconds);
+  char text[32];
+  std::tm parts = {};
+  gmtime_r(&time, &parts);
+  std::strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+Json ToJson(const BackupInfo& backup) {
+  return Json{{"id", backup.id},
+              {"created_seconds", backup.created_seconds},
+              {"files", backup.num_files},
+              {"bytes", backup.bytes}};
+}
+
+absl::StatusOr<ExitCode> RunCheckpoint(const Arguments& arguments, Output& output) {
+  const std::string& directory = arguments.positionals().front();
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteExisting));
+  WINNOW_RETURN_IF_ERROR(opened.db->Checkpoint(directory));
+  WINNOW_RETURN_IF_ERROR(opened.db->Close());
+  if (arguments.Has("json")) {
+    output.Write(ToLine(Json{{"directory", directory}}));
+  } else {
+    output.Line(absl::StrCat("checkpoint in ", directory));
+  }
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> PrintBackups(const std::string& directory, bool json, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const auto backups, ListBackups(Options(), directory));
+  for (const BackupInfo& backup : backups) {
+    if (json) {
+      output.Write(ToLine(ToJson(backup)));
+    } else {
+      output.Line(absl::StrCat(backup.id, "\t", TimeText(backup.created_seconds), " UTC\t",
+                               HumanCount(backup.num_files, "file", "files"), "\t",
+                               HumanBytes(static_cast<double>(backup.bytes))));
+    }
+  }
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> VerifyBackups(const std::string& directory, bool json, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const auto backups, ListBackups(Options(), directory));
+  std::vector<std::string> problems;
+  for (const BackupInfo& backup : backups) {
+    WINNOW_ASSIGN_OR_RETURN(const auto found, VerifyBackup(Options(), directory, backup.id));
+    problems.insert(problems.end(), found.begin(), found.end());
+  }
+  if (json) {
+    output.Write(ToLine(
+        Json{{"sound", problems.empty()}, {"backups", backups.size()}, {"problems", problems}}));
+  } else {
+    for (const std::string& problem : problems) output.Line(problem);
+    output.Line(problems.empty()
+                    ? absl::StrCat("sound: ", HumanCount(backups.size(), "backup", "backups"))
+                    : HumanCount(problems.size(), "problem", "problems") + " found");
+  }
+  return problems.empty() ? ExitCode::kOk : ExitCode::kNo;
+}
+
+absl::StatusOr<ExitCode> RunBackup(const Arguments& arguments, Output& output) {
+  const std::string& directory = arguments.positionals().front();
+  const bool json = arguments.Has("json");
+  if (arguments.Has("list")) return PrintBackups(directory, json, output);
+  if (arguments.Has("verify")) return VerifyBackups(directory, json, output);
+  const Progress clock(0);
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteExisting));
+  WINNOW_ASSIGN_OR_RETURN(const BackupInfo backup, opened.db->BackupTo(directory));
+  WINNOW_RETURN_IF_ERROR(opened.db->Close());
+  if (json) {
+    Json line = ToJson(backup);
+    line["new_bytes"] = backup.new_bytes;
+    output.Write(ToLine(line));
+  } else {
+    output.Line(absl::StrCat("backup ", backup.id, ": ",
+                             HumanCount(backup.num_files, "file", "files"), ", ",
+                             HumanBytes(static_cast<double>(backup.bytes)), ", of which ",
+                             HumanBytes(static_cast<double>(backup.new_bytes)), " were copied; ",
+                             HumanSeconds(clock.seconds())));
+  }
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> RunRestore(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+  uint64_t id = 0;
+  if (const std::optional<std::string> text = arguments.Text("id"); text.has_value()) {
+    if (!absl::SimpleAtoi(*text, &id) || id == 0) {
+      return absl::InvalidArgumentError(absl::StrCat("--id wants a number above 0, not ", *text));
+    }
+  }
+  WINNOW_RETURN_IF_ERROR(RestoreBackup(Options(), arguments.positionals().front(), id, path));
+  if (arguments.Has("json")) {
+    output.Write(ToLine(Json{{"directory", path}}));
+  } else {
+    output.Line(absl::StrCat("restored to ", path));
+  }
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command CheckpointCommand() {
+  Command command;
+  command.name = "checkpoint";
+  command.positionals = "DIR";
+  command.min_positionals = command.max_positionals = 1;
+  command.database = DatabaseUse::kWrite;
+  command.summary = "make DIR a second database with the same contents";
+  command.details =
+      "Tables are shared by hard links where DIR is on the same file system, so that this costs\n"
+      "next to nothing. DIR must be missing or empty.";
+  command.json = R"({"directory":TEXT})";
+  command.examples = "  winnow checkpoint /tmp/fruit-before-the-change --db=/tmp/fruit";
+  command.run = RunCheckpoint;
+  return command;
+}
+
+Command BackupCommand() {
+  Command command;
+  command.name = "backup";
+  command.positionals = "DIR";
+  command.min_positionals = command.max_positionals = 1;
+  command.database = DatabaseUse::kWrite;
+  command.summary = "add a backup to DIR, or look at the backups there";
+  command.details =
+      "Copies what the newest backup in DIR lacks; what it has is shared by hard links. Each "
+      "backup\n"
+      "has a number, and checksums of all its files. Exit code 1: --verify found damage.";
+  command.json = R"({"id":N,"created_seconds":N,"files":N,"bytes":N,"new_bytes":N})";
+  command.examples =
+      "  winnow backup /mnt/backups --db=/tmp/fruit\n"
+      "  winnow backup /mnt/backups --list\n"
+      "  winnow backup /mnt/backups --verify";
+  command.flags = {{"list", "", "print number, time, files and size of each backup in DIR"},
+                   {"verify", "", "read every byte of all backups in DIR"}};
+  command.run = RunBackup;
+  return command;
+}
+
+Command RestoreCommand() {
+  Command command;
+  command.name = "restore";
+  command.positionals = "DIR";
+  command.min_positionals = command.max_positionals = 1;
+  command.database = DatabaseUse::kFiles;
+  command.summary = "make --db from a backup in DIR";
+  command.details =
+      "Checks every byte while copying. --db must be missing or empty; of a damaged backup "
+      "nothing\n"
+      "is left there, and the damaged file is named.";
+  command.json = R"({"directory":TEXT})";
+  command.examples =
+      "  winnow restore /mnt/backups --db=/tmp/fruit\n"
+      "  winnow restore /mnt/backups --id=3 --db=/tmp/fruit-as-it-was";
+  command.flags = {{"id", "N", "the backup's number (default: the newest)"}};
+  command.run = RunRestore;
+  return command;
+}
+
+}  // namespace winnow::cli

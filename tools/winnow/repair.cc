@@ -1,0 +1,54 @@
+// winnow repair: makes a damaged database open again.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+#include "tools/winnow/progress.h"
+#include "winnow/repair.h"
+
+namespace winnow::cli {
+namespace {
+
+absl::StatusOr<ExitCode> RunRepair(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+  WINNOW_ASSIGN_OR_RETURN(const RepairReport report, RepairDatabase(Options(), path));
+  if (arguments.Has("json")) {
+    output.Write(ToLine(Json{{"manifest_rebuilt", report.manifest_rebuilt},
+                             {"tables_kept", report.tables_kept},
+                             {"tables_rewritten", report.tables_rewritten},
+                             {"tables_lost", report.tables_lost},
+                             {"entries_rescued", report.entries_rescued},
+                             {"notes", report.notes}}));
+    return ExitCode::kOk;
+  }
+  for (const std::string& note : report.notes) output.Line(note);
+  output.Line(absl::StrCat(report.notes.empty() ? "nothing to repair: " : "repaired: ",
+                           HumanCount(report.tables_kept, "SSTable", "SSTables"), " kept, ",
+                           report.tables_rewritten, " rewritten with ",
+                           HumanCount(report.entries_rescued, "entry", "entries"), ", ",
+                           report.tables_lost, " lost"));
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+Command RepairCommand() {
+  Command command;
+  command.name = "repair";
+  command.database = DatabaseUse::kFiles;
+  command.summary = "make a damaged database open again, with all that can be read";
+  command.details =
+      "Keeps sound SSTables, writes what damaged ones still hold to new ones, reads what the logs\n"
+      "still hold, and starts a new manifest. Without a readable manifest all SSTables in the\n"
+      "directory count. Nothing is deleted: what is replaced goes to the directory lost/ inside.\n"
+      "Says for each damaged file what was found. Make a copy first if you can.";
+  command.json =
+      R"({"manifest_rebuilt":BOOL,"tables_kept":N,"tables_rewritten":N,"tables_lost":N,"entries_rescued":N,"notes":[TEXT,...]})";
+  command.examples = "  winnow verify --db=/tmp/fruit || winnow repair --db=/tmp/fruit";
+  command.run = RunRepair;
+  return command;
+}
+
+}  // namespace winnow::cli
