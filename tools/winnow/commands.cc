@@ -96,7 +96,7 @@ std::string ProgramHelp() {
       "Commands:\n";
   for (const Command& command : AllCommands()) {
     if (IsVerb(command.name)) continue;  // listed by its noun
-    absl::StrAppendFormat(&help, "  %-9s %s\n", ToAbsl(command.name), ToAbsl(command.summary));
+    absl::StrAppendFormat(&help, "  %-10s %s\n", ToAbsl(command.name), ToAbsl(command.summary));
   }
   absl::StrAppend(
       &help,
