@@ -55,13 +55,13 @@ bool MayContain(const UnitView& unit, uint64_t key_hash) {
 }
 
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
-  __builtin_prefetch(TableOf(unit).BlockOf(key_hash));
+  PrefetchBlock(TableOf(unit).BlockOf(key_hash));
 }
 
 void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                      uint8_t* may_contain) {
   const BlockTable table = TableOf(unit);
-  for (size_t i = 0; i < count; ++i) __builtin_prefetch(table.BlockOf(key_hashes[i]));
+  for (size_t i = 0; i < count; ++i) PrefetchBlock(table.BlockOf(key_hashes[i]));
   BlocksContain(table, key_hashes, count, may_contain);
 }
 

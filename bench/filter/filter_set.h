@@ -5,8 +5,11 @@
 #define WINNOW_BENCH_FILTER_FILTER_SET_H_
 
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/filter/key_stream.h"
@@ -16,6 +19,24 @@
 namespace winnow::bench {
 
 inline constexpr size_t kBatch = 32;
+
+// The bytes of a filter where a store would have them: from the beginning of a cache line on.
+class AlignedCopy {
+ public:
+  explicit AlignedCopy(std::string_view bytes) : size_(bytes.size()) {
+    memory_.reset(static_cast<char*>(std::aligned_alloc(64, (size_ + 63) / 64 * 64)));
+    std::memcpy(memory_.get(), bytes.data(), size_);
+  }
+
+  std::string_view view() const { return {memory_.get(), size_}; }
+
+ private:
+  struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<char[], Free> memory_;
+  size_t size_;
+};
 
 class WinnowSet {
  public:
@@ -42,7 +63,7 @@ class WinnowSet {
   static constexpr uint64_t kSeed = 42;
   static std::string Build(const std::string& spec, const Size& size, uint64_t filter);
 
-  std::vector<std::string> blocks_;
+  std::vector<AlignedCopy> blocks_;
   std::vector<filter::FilterReader> readers_;
   double bits_per_key_ = 0;
 };

@@ -11,6 +11,8 @@ namespace {
 
 using rocksdb::Slice;
 
+Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
 struct Policy {
   explicit Policy(const std::string& spec) {
     const double bits = std::strtod(spec.c_str() + spec.find(':') + 1, nullptr);
@@ -45,7 +47,7 @@ struct __attribute__((visibility("hidden"))) RocksDbSet::State {
   explicit State(const std::string& spec) : policy(spec) {}
 
   Policy policy;
-  std::vector<std::string> copies;
+  std::vector<AlignedCopy> copies;
   std::vector<std::unique_ptr<rocksdb::FilterBitsReader>> readers;
   double bits_per_key = 0;
 };
@@ -58,15 +60,15 @@ RocksDbSet::RocksDbSet(const std::string& spec, const Size& size)
     if (i < size.num_distinct) {
       std::unique_ptr<const char[]> buffer;
       const Slice built = state_->policy.Build(size, i, &buffer);
-      state_->copies.emplace_back(built.data(), built.size());
+      state_->copies.emplace_back(std::string_view(built.data(), built.size()));
     } else {
-      state_->copies.push_back(state_->copies[i % size.num_distinct]);
+      state_->copies.emplace_back(state_->copies[i % size.num_distinct].view());
     }
-    state_->readers.emplace_back(
-        state_->policy.options.filter_policy->GetFilterBitsReader(state_->copies.back()));
+    state_->readers.emplace_back(state_->policy.options.filter_policy->GetFilterBitsReader(
+        ToSlice(state_->copies.back().view())));
   }
-  state_->bits_per_key =
-      static_cast<double>(state_->copies[0].size()) * 8 / static_cast<double>(size.keys_per_filter);
+  state_->bits_per_key = static_cast<double>(state_->copies[0].view().size()) * 8 /
+                         static_cast<double>(size.keys_per_filter);
 }
 
 RocksDbSet::~RocksDbSet() = default;

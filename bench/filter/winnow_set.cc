@@ -17,15 +17,19 @@ std::string WinnowSet::Build(const std::string& spec, const Size& size, uint64_t
 }
 
 WinnowSet::WinnowSet(const std::string& spec, const Size& size) {
+  blocks_.reserve(size.num_filters);
   for (uint64_t i = 0; i < size.num_filters; ++i) {
-    blocks_.push_back(i < size.num_distinct ? Build(spec, size, i)
-                                            : blocks_[i % size.num_distinct]);
+    if (i < size.num_distinct) {
+      blocks_.emplace_back(Build(spec, size, i));
+    } else {
+      blocks_.emplace_back(blocks_[i % size.num_distinct].view());
+    }
   }
-  for (const std::string& block : blocks_) {
-    readers_.push_back(filter::FilterReader::Open(block, nullptr));
+  for (const AlignedCopy& block : blocks_) {
+    readers_.push_back(filter::FilterReader::Open(block.view(), nullptr));
   }
   bits_per_key_ =
-      static_cast<double>(blocks_[0].size()) * 8 / static_cast<double>(size.keys_per_filter);
+      static_cast<double>(blocks_[0].view().size()) * 8 / static_cast<double>(size.keys_per_filter);
 }
 
 uint64_t WinnowSet::BuildOnce(const std::string& spec, const Size& size, uint64_t filter) {

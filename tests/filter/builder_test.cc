@@ -140,20 +140,27 @@ TEST_P(BuilderTest, AfterAllTriesThereIsNoFilterAndItIsSaid) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, BuilderTest, testing::ValuesIn(AllKindSpecs()));
 
-TEST(FallBackTest, CuckooThatCannotBeBuiltBecomesBlockedBloom) {
+class FallBackTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(FallBackTest, AKindThatCannotBeBuiltBecomesBlockedBloom) {
+  const FilterKind wanted = ParseFilterSpec(GetParam())->kind;
   FilterBuildLimits limits;
-  limits.on_block_built = [](FilterKind kind, int, std::string* block) {
-    if (kind == FilterKind::kCuckoo) block->back() ^= 1;
+  limits.on_block_built = [wanted](FilterKind kind, int, std::string* block) {
+    if (kind == wanted) block->back() ^= 1;
   };
   const std::vector<uint64_t> hashes = MemberHashes(9, 5000);
-  const BuiltFilter built = BuildFrom("cuckoo:12", hashes, limits);
+  const BuiltFilter built = BuildFrom(GetParam(), hashes, limits);
   EXPECT_TRUE(built.fell_back);
   EXPECT_EQ(built.kind, FilterKind::kBlockedBloom);
+  EXPECT_EQ(built.num_keys, 5000u);
   const FilterReader reader = OpenSound(built.block);
   EXPECT_EQ(reader.kind(), FilterKind::kBlockedBloom);
   EXPECT_EQ(CountFound(reader, hashes), hashes.size());
   EXPECT_LT(CountFalsePositives(reader, 9, 10'000), 100u);
 }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, FallBackTest,
+                         testing::Values("cuckoo:12", "binary_fuse:12", "ribbon:12"));
 
 TEST(CuckooTest, CountsEachDistinctHashOnce) {
   std::vector<uint64_t> hashes;

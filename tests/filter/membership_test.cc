@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <random>
+
 #include "filter_fixture.h"
 
 namespace winnow::filter {
@@ -49,6 +52,39 @@ TEST_P(MembershipTest, EveryKeyIsFoundForManySeedsAndSizesTo20000) {
       CheckFilter(GetParam(), MemberHashes(size * 16 + seed, size), size);
       if (HasFatalFailure()) return;
     }
+  }
+}
+
+// FastFilter's ports failed to build just above 11,190 keys, a step of the segment length, or for
+// some seeds.
+TEST_P(MembershipTest, EveryKeyIsFoundAtTheStepsOfFuseSegments) {
+  for (const uint64_t around : {25, 72, 209, 608, 1770, 5153, 11'190, 14'998, 43'646}) {
+    for (uint64_t size = around - 3; size <= around + 3; ++size) {
+      for (uint64_t seed = 0; seed < 10; ++seed) {
+        CheckFilter(GetParam(), MemberHashes(size * 16 + seed, size), size);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// A thousand million pairs of adding and asking, over all kinds and sizes: minutes. Without the
+// long mode a five-hundredth.
+TEST_P(MembershipTest, RandomFiltersOfRandomSizesLoseNoKey) {
+  constexpr uint32_t kSeed = 4711;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  const bool is_long = std::getenv("WINNOW_LONG_TESTS") != nullptr;
+  const uint64_t pairs = is_long ? 120'000'000 : 240'000;
+  std::mt19937_64 random(kSeed);
+  for (uint64_t asked = 0; asked < pairs;) {
+    const uint64_t size = 1 + random() % (uint64_t{1} << (1 + random() % (is_long ? 22 : 16)));
+    FilterBuildLimits limits;
+    limits.max_shard_bits = uint64_t{1} << (12 + random() % 14);
+    const std::vector<uint64_t> hashes = MemberHashes(random() >> 40, size);
+    const BuiltFilter built = BuildFrom(GetParam(), hashes, limits);
+    ASSERT_FALSE(built.fell_back) << size;
+    ASSERT_EQ(CountFound(OpenSound(built.block), hashes), size);
+    asked += size;
   }
 }
 
@@ -132,6 +168,22 @@ TEST_P(ShardTest, EveryKeyIsFoundWhateverTheNumberOfShards) {
       if (size * 10 > (uint64_t{1} << shift) * 2) {
         EXPECT_GT(reader.Describe().num_shards, 1u);
       }
+    }
+  }
+}
+
+// fjall: a table that ended exactly where a partition was cut got no filter.
+TEST_P(ShardTest, CountsAroundEachMultipleOfAShardAreCut) {
+  FilterBuildLimits limits;
+  limits.max_shard_bits = 163'840;
+  for (uint64_t multiple = 1; multiple <= 6; ++multiple) {
+    for (uint64_t size = 16'384 * multiple - 1; size <= 16'384 * multiple + 1; ++size) {
+      const std::vector<uint64_t> hashes = MemberHashes(multiple, size);
+      const BuiltFilter built = BuildFrom(GetParam(), hashes, limits);
+      ASSERT_FALSE(built.block.empty());
+      const FilterReader reader = OpenSound(built.block);
+      ASSERT_EQ(CountFound(reader, hashes), size);
+      ASSERT_LT(CountFalsePositives(reader, multiple, 2000), 100u) << size;
     }
   }
 }

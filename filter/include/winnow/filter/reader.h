@@ -77,7 +77,7 @@ class FilterReader {
   // Asks the processor to fetch what MayContain(key_hash) will read.
   void Prefetch(uint64_t key_hash) const {
     if (mode_ == Mode::kBlockedBloom) [[likely]] {
-      __builtin_prefetch(BlockOf(key_hash));
+      internal::PrefetchBlock(BlockOf(key_hash));
       return;
     }
     PrefetchGeneral(key_hash);
