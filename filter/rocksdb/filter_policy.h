@@ -54,9 +54,10 @@ class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   const std::string id_;
   // FilterPolicy's methods are const; what they learn is guarded here.
   mutable TreeObserver observer_;
+  // Guards the two below; std::mutex carries no annotations that clang could check.
   mutable std::mutex spread_mutex_;
-  mutable TreeShape spread_shape_;      // guarded by spread_mutex_
-  mutable std::vector<double> spread_;  // for spread_shape_, by level; guarded by spread_mutex_
+  mutable TreeShape spread_shape_;
+  mutable std::vector<double> spread_;  // for spread_shape_, by level
 };
 
 }  // namespace winnow::filter::internal

@@ -37,8 +37,9 @@ class TreeObserver {
   };
 
   const double size_ratio_;
+  // Guards seen_; std::mutex carries no annotations that clang could check.
   std::mutex mutex_;
-  std::map<std::string, Seen> seen_;  // by column family; guarded by mutex_
+  std::map<std::string, Seen> seen_;  // by column family
 };
 
 }  // namespace winnow::filter::internal

@@ -84,8 +84,10 @@ TEST(FormatTest, TheBytesOfEachKindNeverChange) {
   EXPECT_EQ(HashKey(BuildFrom("binary_fuse:10", hashes).block, 0), 10997476009339846283u);
   EXPECT_EQ(HashKey(BuildFrom("ribbon:10", hashes).block, 0), 1965590019488877261u);
   // With shards, further layers and a share of narrow blocks.
-  EXPECT_EQ(HashKey(BuildFrom("ribbon:7.3", MemberHashes(1, 300'000)).block, 0), 5348494710314450068u);
-  EXPECT_EQ(HashKey(BuildFrom("ribbon:7.3", MemberHashes(1, 1'000'000)).block, 0), 8291246360017197330u);
+  EXPECT_EQ(HashKey(BuildFrom("ribbon:7.3", MemberHashes(1, 300'000)).block, 0),
+            5348494710314450068u);
+  EXPECT_EQ(HashKey(BuildFrom("ribbon:7.3", MemberHashes(1, 1'000'000)).block, 0),
+            8291246360017197330u);
 }
 
 TEST(FormatTest, PayloadsBeginAtMultiplesOf64) {

@@ -10,8 +10,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 FOLDER = re.compile(r"^engine_folder\((\w+)([^)]*)\)", re.MULTILINE)
 PEER = re.compile(r"^(rocksdb|leveldb)/")
 PEER_FOLDERS = ("filter/rocksdb/", "engine/compat/leveldb/", "engine/include/winnow/compat/",
-                "tools/winnow/", "tools/winnow_bench/", "tests/engine/compat/", "tests/tools/",
-                "bench/")
+                "tools/winnow/", "tools/winnow_bench/", "tests/engine/compat/",
+                "tests/filter/rocksdb/", "tests/install/", "tests/tools/", "bench/")
 
 
 def engine_folders(tree):
