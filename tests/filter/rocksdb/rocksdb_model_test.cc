@@ -195,7 +195,12 @@ class ModelTest : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, ModelTest, testing::ValuesIn(BuildingKinds()), KindOfTest);
 
 TEST_P(ModelTest, NoKeyIsMissedWhateverChanges) {
-  const uint32_t num_seeds = std::getenv("WINNOW_LONG_TESTS") != nullptr ? 200 : 3;
+#ifdef __SANITIZE_ADDRESS__
+  constexpr uint32_t kSeeds = 1;  // ten times slower
+#else
+  constexpr uint32_t kSeeds = 3;
+#endif
+  const uint32_t num_seeds = std::getenv("WINNOW_LONG_TESTS") != nullptr ? 200 : kSeeds;
   for (uint32_t seed = 1; seed <= num_seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Model(seed, GetParam()).Run();
