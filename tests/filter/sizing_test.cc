@@ -113,8 +113,8 @@ TEST(SizingTest, BitsForARateReachItAndNoMore) {
     }
   }
   EXPECT_NEAR(BitsPerKeyForFpr(FilterKind::kBloom, 0.01), 9.59, 0.05);
-  EXPECT_NEAR(BitsPerKeyForFpr(FilterKind::kCuckoo, 0.01), 10 / 0.955, 0.01);
-  EXPECT_NEAR(BitsPerKeyForFpr(FilterKind::kCuckoo, 0.001), 13 / 0.955, 0.01);
+  EXPECT_NEAR(BitsPerKeyForFpr(FilterKind::kCuckoo, 0.01), 10 / 0.973, 0.01);
+  EXPECT_NEAR(BitsPerKeyForFpr(FilterKind::kCuckoo, 0.001), 13 / 0.973, 0.01);
 }
 
 TEST(SizingTest, NoneCostsNothingAndRefutesNothing) {

@@ -1,7 +1,7 @@
 // How large a filter must be, and what false-positive rate (FPR) a filter of a given shape has.
 // All formulas are for keys that were not added, with distinct added keys and uniform hashes.
 //
-//   double bits = BitsPerKeyForFpr(FilterKind::kCuckoo, 0.001);       // 13.6
+//   double bits = BitsPerKeyForFpr(FilterKind::kCuckoo, 0.001);       // 13.4
 //   double fpr = ExpectedFpr(FilterKind::kBlockedBloom, 10, 1000000); // 0.0097
 
 #ifndef WINNOW_FILTER_SIZING_H_
