@@ -15,7 +15,6 @@ namespace winnow::cli {
 namespace {
 
 constexpr int kRuns = 3;
-constexpr uint64_t kQueries = 1'000'000;
 constexpr size_t kBatch = 64;
 
 // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): different numbers give different hashes.
@@ -68,29 +67,31 @@ uint64_t CountFoundInBatches(const filter::FilterReader& reader,
 // Numbers of absent keys begin here; those of present ones stay below.
 constexpr uint64_t kAbsent = uint64_t{1} << 60;
 
-absl::Status MeasureQueries(const filter::FilterReader& reader, FilterMeasurement* result) {
-  const std::vector<uint64_t> absent = Hashes(kAbsent, kQueries, kAbsent);
-  const std::vector<uint64_t> present = Hashes(0, kQueries, result->num_keys);
+absl::Status MeasureQueries(const filter::FilterReader& reader, uint64_t num_queries,
+                            FilterMeasurement* result) {
+  const std::vector<uint64_t> absent = Hashes(kAbsent, num_queries, kAbsent);
+  const std::vector<uint64_t> present = Hashes(0, num_queries, result->num_keys);
   uint64_t found_absent = 0;
   uint64_t found_present = 0;
   uint64_t found_in_batches = 0;
   result->absent_query_ns =
-      BestNanoseconds(kQueries, [&] { found_absent = CountFound(reader, absent); });
+      BestNanoseconds(num_queries, [&] { found_absent = CountFound(reader, absent); });
   result->present_query_ns =
-      BestNanoseconds(kQueries, [&] { found_present = CountFound(reader, present); });
+      BestNanoseconds(num_queries, [&] { found_present = CountFound(reader, present); });
   result->batch_query_ns =
-      BestNanoseconds(kQueries, [&] { found_in_batches = CountFoundInBatches(reader, absent); });
-  if (found_present != kQueries || found_in_batches != found_absent) {
+      BestNanoseconds(num_queries, [&] { found_in_batches = CountFoundInBatches(reader, absent); });
+  if (found_present != num_queries || found_in_batches != found_absent) {
     return absl::InternalError(result->spec +
                                ": the filter answered wrongly while it was measured");
   }
-  result->measured_fpr = static_cast<double>(found_absent) / static_cast<double>(kQueries);
+  result->measured_fpr = static_cast<double>(found_absent) / static_cast<double>(num_queries);
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<FilterMeasurement> MeasureFilter(const std::string& spec, uint64_t num_keys) {
+absl::StatusOr<FilterMeasurement> MeasureFilter(const std::string& spec, uint64_t num_keys,
+                                                uint64_t num_queries) {
   WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec parsed, filter::ParseFilterSpec(spec));
   FilterMeasurement result;
   result.spec = spec;
@@ -116,7 +117,7 @@ absl::StatusOr<FilterMeasurement> MeasureFilter(const std::string& spec, uint64_
   result.probes = info.probes;
   result.fingerprint_bits = info.fingerprint_bits;
   result.expected_fpr = built.expected_fpr;
-  WINNOW_RETURN_IF_ERROR(MeasureQueries(reader, &result));
+  WINNOW_RETURN_IF_ERROR(MeasureQueries(reader, num_queries, &result));
   return result;
 }
 

@@ -27,9 +27,11 @@ struct FilterMeasurement {
   double batch_query_ns = 0;  // absent keys, 64 at once
 };
 
-// Builds a filter block of `num_keys` random keys and asks it, one thread, the best of three runs.
-// `spec` is a filter spec: InvalidArgument if it is not. Memory: 16 bytes a key and the filter.
-absl::StatusOr<FilterMeasurement> MeasureFilter(const std::string& spec, uint64_t num_keys);
+// Builds a filter block of `num_keys` random keys and asks it about `num_queries` present and as
+// many absent ones, one thread, the best of three runs. `spec` is a filter spec: InvalidArgument if
+// it is not. Memory: 16 bytes a key and a query, and the filter.
+absl::StatusOr<FilterMeasurement> MeasureFilter(const std::string& spec, uint64_t num_keys,
+                                                uint64_t num_queries);
 
 // All figures, under their names above.
 Json AsJson(const FilterMeasurement& measurement);
