@@ -99,8 +99,8 @@
 #define leveldb_snappy_compression winnow_snappy_compression
 
 /* The version of LevelDB whose interface this is. */
-static inline int leveldb_major_version(void) { return 1; }
-static inline int leveldb_minor_version(void) { return 23; }
+__attribute__((unused)) static inline int leveldb_major_version(void) { return 1; }
+__attribute__((unused)) static inline int leveldb_minor_version(void) { return 23; }
 
 /* Handles that LevelDB names but never makes. */
 typedef struct winnow_filelock_t winnow_filelock_t;

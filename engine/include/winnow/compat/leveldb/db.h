@@ -26,8 +26,8 @@
 namespace leveldb {
 
 // The version of LevelDB whose interface this is.
-static const int kMajorVersion = 1;
-static const int kMinorVersion = 23;
+__attribute__((unused)) static const int kMajorVersion = 1;
+__attribute__((unused)) static const int kMinorVersion = 23;
 
 class WriteBatch;
 
