@@ -10,7 +10,6 @@
 #include "engine/compat/repair.h"
 
 using winnow::BytesOf;
-using winnow::ColumnFamily;
 using winnow::CopyToC;
 using winnow::ReportToC;
 

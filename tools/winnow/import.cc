@@ -168,7 +168,7 @@ class Importer {
     if (batch_.num_updates() == 0) return absl::OkStatus();
     WriteOptions options;
     options.disable_wal = true;
-    const absl::Status status = db_.Write(options, batch_);
+    absl::Status status = db_.Write(options, batch_);
     batch_.Clear();
     return status;
   }
