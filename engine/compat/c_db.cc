@@ -7,7 +7,7 @@
 #include "engine/compat/c_handles.h"
 #include "engine/compat/error_text.h"
 #include "engine/compat/leveldb_properties.h"
-#include "engine/compat/repair.h"
+#include "winnow/repair.h"
 
 using winnow::BytesOf;
 using winnow::CopyToC;
@@ -334,7 +334,7 @@ void winnow_destroy_db(const winnow_options_t* options, const char* name, char**
 
 void winnow_repair_db(const winnow_options_t* options, const char* name, char** errptr) {
   KeptAlive kept;
-  ReportToC(winnow::RecoverDamagedLogs(winnow::PrepareOptions(*options, &kept), name), errptr);
+  ReportToC(winnow::RepairDatabase(winnow::PrepareOptions(*options, &kept), name).status(), errptr);
 }
 
 // --- Column families ---

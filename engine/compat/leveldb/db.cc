@@ -6,12 +6,12 @@
 #include "engine/compat/leveldb/conversions.h"
 #include "engine/compat/leveldb/write_batch_internal.h"
 #include "engine/compat/leveldb_properties.h"
-#include "engine/compat/repair.h"
 #include "leveldb/cache.h"
 #include "leveldb/comparator.h"
 #include "leveldb/env.h"
 #include "leveldb/filter_policy.h"
 #include "winnow/db.h"
+#include "winnow/repair.h"
 
 namespace leveldb {
 
@@ -196,7 +196,7 @@ Status DestroyDB(const std::string& name, const Options& options) {
 }
 
 Status RepairDB(const std::string& name, const Options& options) {
-  return ToStatus(winnow::RecoverDamagedLogs(OpenOptions(options).options, name));
+  return ToStatus(winnow::RepairDatabase(OpenOptions(options).options, name).status());
 }
 
 }  // namespace leveldb

@@ -111,8 +111,8 @@ void winnow_compact_range(winnow_t* db, const char* start_key, size_t start_key_
    no error; an open one is. */
 void winnow_destroy_db(const winnow_options_t* options, const char* name, char** errptr);
 
-/* Opens the database `name` keeping what can be read of damaged write-ahead logs, writes it to
-   SSTables and closes it. Damage of the manifest is reported, not repaired. */
+/* Makes a damaged, closed database open again with everything that can still be read; what it
+   replaces goes to the directory `name`/lost (winnow/repair.h). */
 void winnow_repair_db(const winnow_options_t* options, const char* name, char** errptr);
 
 /* Beyond LevelDB */

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,6 +27,7 @@ class LevelDbCompatTest : public testing::Test {
   ~LevelDbCompatTest() override {
     db_.reset();
     DestroyDB(path_, Options());
+    std::filesystem::remove_all(path_);  // what a repair put aside
   }
 
   Status TryOpen() {
@@ -263,6 +265,23 @@ TEST_F(LevelDbCompatTest, AnEntryLivesWhileItsHandleIsHeld) {
   cache->Release(cache->Insert("d", &values[3], 1, deleter));
   cache.reset();
   EXPECT_EQ(deleted, "bacd");
+}
+
+TEST_F(LevelDbCompatTest, RepairBringsBackADatabaseWithoutItsManifest) {
+  Open();
+  Put("k", "v");
+  db_->CompactRange(nullptr, nullptr);
+  db_.reset();
+  std::vector<std::string> names;
+  ASSERT_TRUE(Env::Default()->GetChildren(path_, &names).ok());
+  for (const std::string& name : names) {
+    if (name.rfind("MANIFEST", 0) == 0) Env::Default()->RemoveFile(path_ + "/" + name);
+  }
+  EXPECT_TRUE(TryOpen().IsCorruption());
+  const Status repaired = RepairDB(path_, options_);
+  ASSERT_TRUE(repaired.ok()) << repaired.ToString();
+  Open();
+  EXPECT_EQ(Get("k"), "v");
 }
 
 // Counts what a database does through an Env of the program's own.

@@ -6,7 +6,7 @@
 // - leveldb/table.h, leveldb/table_builder.h and leveldb/dumpfile.h, which work on LevelDB's files,
 //   are left out.
 // - Without a filter policy tables still get a filter (options.h), which changes no answer.
-// - RepairDB salvages write-ahead logs; damage of the manifest is reported, not repaired.
+// - RepairDB puts what it replaces into the directory lost/ inside the database's.
 // - "leveldb.stats" has LevelDB's heading and its first three columns; "leveldb.sstables" is
 //   Winnow's table.
 // - Reads do not start compactions.
@@ -83,7 +83,7 @@ class DB {
 // Removes the database and nothing else in its directory; a missing one is no error.
 Status DestroyDB(const std::string& name, const Options& options);
 
-// Keeps what can be read of a damaged write-ahead log (see above).
+// Makes a damaged database open again with everything that can still be read.
 Status RepairDB(const std::string& name, const Options& options);
 
 }  // namespace leveldb
