@@ -69,7 +69,9 @@ int Run(const BenchConfig& config) {
   const absl::Status written = WriteJsonReport(config, results);
   const SavedRun run = {RunTitle(config), results};
   const absl::Status drawn = WriteHtmlReport(config.report, {&run, 1});
-  const bool all_right = Report(status) & Report(written) & Report(drawn);
+  bool all_right = Report(status);  // each is reported, whatever became of the others
+  all_right = Report(written) && all_right;
+  all_right = Report(drawn) && all_right;
   if (absl::IsCancelled(status)) return kExitInterrupted;
   return all_right ? 0 : kExitFailed;
 }

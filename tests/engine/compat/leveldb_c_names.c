@@ -104,6 +104,9 @@ int main(void) {
     if (kFunctions[i] == NULL) return 1;
   }
   if (count != 68 || sizeof(kPointerSizes) / sizeof(kPointerSizes[0]) != 16) return 1;
+  for (i = 0; i < 16; i++) {
+    if (kPointerSizes[i] != sizeof(void*)) return 1;
+  }
   if (leveldb_no_compression != 0 || leveldb_snappy_compression != 1) return 1;
   printf("%zu functions\n", count);
   return leveldb_major_version() == 1 && leveldb_minor_version() == 23 ? 0 : 1;

@@ -11,6 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#ifndef WINNOW_GOLDEN_DATA  // the build says where it is; otherwise from the top of the sources
+#define WINNOW_GOLDEN_DATA "tests/filter/golden"
+#endif
+
 namespace winnow::filter {
 
 inline std::string GoldenFile(const std::string& name) {

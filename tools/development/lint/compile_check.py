@@ -19,7 +19,8 @@ COMPILE_COMMANDS = "build/release/compile_commands.json"
 
 def header_command(path):
     return ["clang++", "-std=c++20", "-x", "c++", "-I.", "-Iengine/include", "-Ifilter/include",
-            "-Iengine/include/winnow/compat", "-Wno-pragma-once-outside-header", str(path)]
+            "-Ifilter/rocksdb/include", "-Iengine/include/winnow/compat",
+            "-Wno-pragma-once-outside-header", str(path)]
 
 
 def source_commands(tree):
@@ -29,7 +30,7 @@ def source_commands(tree):
         path = pathlib.Path(entry["file"])
         if not path.is_relative_to(tree.root):
             continue
-        kept, follows = ["clang++"], None
+        kept, follows = ["clang" if path.suffix == ".c" else "clang++"], None
         for argument in shlex.split(entry["command"]):
             if follows:
                 kept += [follows, argument]
