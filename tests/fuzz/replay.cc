@@ -17,8 +17,8 @@
 namespace winnow::fuzz {
 namespace {
 
-constexpr size_t kMutationsOfASeed = 2000;
-constexpr size_t kMostTruncations = 2000;
+constexpr size_t kMutationsOfASeed = 600;
+constexpr size_t kMostTruncations = 600;
 
 void Run(const std::string& input) {
   // A copy of exact size on the heap, so that AddressSanitizer sees a read of one byte too many.

@@ -9,8 +9,8 @@ Checks, and fails with rule, file and line:
   format           clang-format would change nothing
   includes         nothing includes against the arrow: the folders' order is the link graph in
                    engine/CMakeLists.txt; filter/ includes nothing of engine/
-  compile          clang compiles every source, and every header alone, with warnings and missing
-                   or broken lock annotations (-Wthread-safety) as errors
+  compile          clang compiles every header alone, and every source but those of tests, with
+                   warnings and missing or broken lock annotations (-Wthread-safety) as errors
   functions        no function is longer than 100 lines
   files            file and top-level folder names; no file longer than 800 lines
   text             TODO and FIXME, locks that ThreadSanitizer cannot see, a lock that guards nothing
