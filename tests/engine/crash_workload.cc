@@ -1,6 +1,7 @@
 #include "tests/engine/crash_workload.h"
 
 #include <atomic>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 
@@ -126,20 +127,24 @@ void CrashWorkload::Flush(ColumnFamily* family) {
 
 void CrashWorkload::FlushWhileWriting() {
   if (db_ == nullptr) return;
-  std::atomic<bool> done = false;
+  std::atomic<bool> started = false;
+  std::atomic<bool> finished = false;
   memory_->set_error_hook([&](const FileOperation& operation) {
     if (operation.kind == FileOperation::Kind::kSync && operation.path.ends_with(".log") &&
-        !done.exchange(true)) {
+        !started.exchange(true)) {
       // The set of logs is locked now, and a write that met an error would wait for it.
       for (int i = 0; i < 4 && errors_.empty(); i++) {
         Write(false, {{0, RandomKey(), RandomValue()}});
       }
+      finished = true;
     }
     return hook_ == nullptr ? absl::OkStatus() : hook_(operation);
   });
   const size_t num_writes = history_.writes().size();
   absl::Status status = db_->Flush(db_->DefaultColumnFamily());
   status.Update(db_->WaitForBackgroundWork());
+  // A write that failed in there makes the flush return before the other writes are done.
+  while (started && !finished) std::this_thread::yield();
   Note(status);
   memory_->set_error_hook(hook_);
   if (history_.writes().size() != num_writes + 4) {
