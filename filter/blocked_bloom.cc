@@ -81,16 +81,7 @@ double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
   return BlockedBloomFpr(num_blocks, num_keys, BestBlockedBloomProbes(bits_per_key));
 }
 
-double BitsForFpr(double fpr) {
-  // The rate falls with the bits, but for tiny steps where the number of probes changes.
-  double low = 1;
-  double high = 64;
-  while (high - low > 1e-3) {
-    const double middle = (low + high) / 2;
-    (ExpectedFprAt(middle, 1'000'000) <= fpr ? high : low) = middle;
-  }
-  return high;
-}
+double BitsForFpr(double fpr) { return LeastBloomBits(&ExpectedFprAt, fpr); }
 
 }  // namespace
 

@@ -55,6 +55,17 @@ UnitView MakeUnitView(const Unit& unit) {
   return view;
 }
 
+double LeastBloomBits(double (*expected_fpr)(double bits_per_key, uint64_t num_keys), double fpr) {
+  // The rate falls with the bits, but for tiny steps where the number of probes changes.
+  double low = 1;
+  double high = 64;
+  while (high - low > 1e-3) {
+    const double middle = (low + high) / 2;
+    (expected_fpr(middle, 1'000'000) <= fpr ? high : low) = middle;
+  }
+  return high;
+}
+
 uint64_t CountOnes(std::string_view bytes) {
   uint64_t ones = 0;
   size_t offset = 0;

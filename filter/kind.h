@@ -85,6 +85,10 @@ uint32_t ShardCount(double num_keys, double bits_per_key, uint64_t max_shard_bit
 // A unit's header and payload, checked by is_consistent, as probes want them.
 UnitView MakeUnitView(const Unit& unit);
 
+// The least bits per key, 1 to 64 and to a thousandth, at which a Bloom kind of a million keys has
+// an FPR of at most `fpr` by its own theory.
+double LeastBloomBits(double (*expected_fpr)(double bits_per_key, uint64_t num_keys), double fpr);
+
 // The number of one bits in `bytes`.
 uint64_t CountOnes(std::string_view bytes);
 

@@ -12,6 +12,7 @@
 #include "engine/base/status.h"
 #include "engine/db/checkpoint.h"
 #include "engine/db/db_impl.h"
+#include "engine/db/option_checks.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/version/file_names.h"
 
@@ -46,10 +47,6 @@ struct BackupList {
 
 std::string DirectoryOf(const std::string& backups, uint64_t id) {
   return absl::StrFormat("%s/%06d", backups, id);
-}
-
-FileSystem& FileSystemFor(const Options& options) {
-  return options.file_system != nullptr ? *options.file_system : *PosixFileSystem();
 }
 
 absl::StatusOr<BackupList> DecodeList(const std::string& path, const std::string& text) {
@@ -134,14 +131,6 @@ absl::StatusOr<BackupList> FindBackup(FileSystem& file_system, const std::string
   return NoBackup(backups, *id);
 }
 
-void RemoveFiles(FileSystem& file_system, const std::string& directory) {
-  const auto names = file_system.List(directory);
-  if (!names.ok()) return;
-  for (const std::string& name : *names) {
-    file_system.Remove(absl::StrCat(directory, "/", name)).IgnoreError();
-  }
-}
-
 absl::Status CopyBackup(FileSystem& file_system, const std::string& from, const std::string& to,
                         const BackupList& list) {
   // CURRENT last: before it there is no database.
@@ -165,7 +154,7 @@ absl::Status CopyBackup(FileSystem& file_system, const std::string& from, const 
 
 absl::StatusOr<std::vector<BackupInfo>> ListBackups(const Options& options,
                                                     const std::string& backup_directory) {
-  FileSystem& file_system = FileSystemFor(options);
+  FileSystem& file_system = *FileSystemOf(options);
   WINNOW_ASSIGN_OR_RETURN(const auto ids, BackupIds(file_system, backup_directory));
   std::vector<BackupInfo> backups;
   for (const uint64_t id : ids) {
@@ -181,7 +170,7 @@ absl::StatusOr<std::vector<BackupInfo>> ListBackups(const Options& options,
 absl::StatusOr<std::vector<std::string>> VerifyBackup(const Options& options,
                                                       const std::string& backup_directory,
                                                       uint64_t id) {
-  FileSystem& file_system = FileSystemFor(options);
+  FileSystem& file_system = *FileSystemOf(options);
   WINNOW_ASSIGN_OR_RETURN(const BackupList list, FindBackup(file_system, backup_directory, &id));
   std::vector<std::string> problems;
   for (const auto& [name, file] : list.files) {
@@ -198,13 +187,13 @@ absl::StatusOr<std::vector<std::string>> VerifyBackup(const Options& options,
 
 absl::Status RestoreBackup(const Options& options, const std::string& backup_directory, uint64_t id,
                            const std::string& path) {
-  FileSystem& file_system = FileSystemFor(options);
+  FileSystem& file_system = *FileSystemOf(options);
   WINNOW_ASSIGN_OR_RETURN(const BackupList list, FindBackup(file_system, backup_directory, &id));
   WINNOW_RETURN_IF_ERROR(CheckIsFree(file_system, path));
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, path));
   const absl::Status status =
       CopyBackup(file_system, DirectoryOf(backup_directory, id), path, list);
-  if (!status.ok()) RemoveFiles(file_system, path);
+  if (!status.ok()) RemoveFilesIn(file_system, path);
   return status;
 }
 

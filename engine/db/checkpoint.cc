@@ -12,20 +12,6 @@ namespace winnow {
 
 namespace {
 
-absl::Status WriteManifest(FileSystem& file_system, const std::string& directory,
-                           const CheckpointContents& contents) {
-  std::string record;
-  contents.snapshot.EncodeTo(&record);
-  WINNOW_ASSIGN_OR_RETURN(
-      const auto manifest,
-      LogWriter::Create(file_system, ManifestFileName(directory, contents.manifest_number),
-                        contents.manifest_number, WritableFileOptions::Mode::kBuffered));
-  WINNOW_RETURN_IF_ERROR(manifest->Append(record));
-  WINNOW_RETURN_IF_ERROR(manifest->Sync());
-  // Not closed cleanly: that would say that the logs end with their markers.
-  return manifest->Close();
-}
-
 absl::Status WriteFiles(FileSystem& file_system, const std::string& from, const std::string& to,
                         const CheckpointContents& contents, const PlaceTable& place_table) {
   for (const FileMetadata& table : contents.Tables()) {
@@ -36,18 +22,9 @@ absl::Status WriteFiles(FileSystem& file_system, const std::string& from, const 
     WINNOW_RETURN_IF_ERROR(
         CopyFile(file_system, LogFileName(from, number), LogFileName(to, number), bytes).status());
   }
-  WINNOW_RETURN_IF_ERROR(WriteManifest(file_system, to, contents));
-  WINNOW_RETURN_IF_ERROR(file_system.SyncDirectory(to));
+  WINNOW_RETURN_IF_ERROR(
+      WriteManifest(file_system, to, contents.manifest_number, contents.snapshot));
   return WriteCurrentFile(file_system, to, contents.manifest_number);
-}
-
-void RemoveAll(FileSystem& file_system, const std::string& directory) {
-  const auto names = file_system.List(directory);
-  if (!names.ok()) return;
-  for (const std::string& name : *names) {
-    file_system.Remove(absl::StrCat(directory, "/", name)).IgnoreError();
-  }
-  file_system.RemoveDirectory(directory).IgnoreError();
 }
 
 }  // namespace
@@ -58,6 +35,20 @@ std::vector<FileMetadata> CheckpointContents::Tables() const {
     for (const FamilyEdit::AddedFile& added : family.added) tables.push_back(added.file);
   }
   return tables;
+}
+
+absl::Status WriteManifest(FileSystem& file_system, const std::string& directory, uint64_t number,
+                           const VersionEdit& state) {
+  std::string record;
+  state.EncodeTo(&record);
+  WINNOW_ASSIGN_OR_RETURN(const auto manifest,
+                          LogWriter::Create(file_system, ManifestFileName(directory, number),
+                                            number, WritableFileOptions::Mode::kBuffered));
+  WINNOW_RETURN_IF_ERROR(manifest->Append(record));
+  WINNOW_RETURN_IF_ERROR(manifest->Sync());
+  // Not closed cleanly: that would say that the logs end with their markers.
+  WINNOW_RETURN_IF_ERROR(manifest->Close());
+  return file_system.SyncDirectory(directory);
 }
 
 absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory) {
@@ -82,7 +73,10 @@ absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
   WINNOW_RETURN_IF_ERROR(CheckIsFree(file_system, to));
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, to));
   const absl::Status status = WriteFiles(file_system, from, to, contents, place_table);
-  if (!status.ok()) RemoveAll(file_system, to);
+  if (!status.ok()) {
+    RemoveFilesIn(file_system, to);
+    file_system.RemoveDirectory(to).IgnoreError();
+  }
   return status;
 }
 

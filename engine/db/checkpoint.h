@@ -37,6 +37,11 @@ absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
                              const std::string& to, const CheckpointContents& contents,
                              const PlaceTable& place_table);
 
+// Writes a manifest that holds the whole state, durably with everything else in the directory;
+// CURRENT does not name it yet.
+absl::Status WriteManifest(FileSystem& file_system, const std::string& directory, uint64_t number,
+                           const VersionEdit& state);
+
 // A link, or a copy where that is not possible.
 absl::Status LinkOrCopy(FileSystem& file_system, const std::string& from, const std::string& to);
 

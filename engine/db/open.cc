@@ -7,6 +7,7 @@
 #include "engine/db/exclusive_writes.h"
 #include "engine/db/log_replay.h"
 #include "engine/db/log_set.h"
+#include "engine/db/option_checks.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
@@ -14,10 +15,6 @@
 namespace winnow {
 
 namespace {
-
-FileSystem* FileSystemOf(const Options& options) {
-  return options.file_system != nullptr ? options.file_system : PosixFileSystem();
-}
 
 TableStore StoreFor(const Options& options, const std::string& path, BlockCache* cache) {
   return {FileSystemOf(options), path, static_cast<ShardedBlockCache*>(cache)};

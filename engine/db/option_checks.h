@@ -1,10 +1,11 @@
-// Validation that both DB::Open and CreateColumnFamily need.
+// What options come to: validation, and defaults that stand for a null pointer.
 #ifndef WINNOW_ENGINE_DB_OPTION_CHECKS_H_
 #define WINNOW_ENGINE_DB_OPTION_CHECKS_H_
 
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "winnow/file_system.h"
 #include "winnow/options.h"
 
 namespace winnow {
@@ -12,6 +13,9 @@ namespace winnow {
 // InvalidArgument names the family, the field, its value and the range.
 absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
                                          std::string_view family);
+
+// The file system that the options name; the operating system's if they name none.
+FileSystem* FileSystemOf(const Options& options);
 
 }  // namespace winnow
 

@@ -313,4 +313,8 @@ absl::Status SetOption(Options* options, std::string_view name, std::string_view
       "there is no option '", ToAbsl(name), "'; the nearest is '", ToAbsl(nearest->name), "'"));
 }
 
+FileSystem* FileSystemOf(const Options& options) {
+  return options.file_system != nullptr ? options.file_system : PosixFileSystem();
+}
+
 }  // namespace winnow

@@ -8,9 +8,9 @@
 #include "engine/base/checksum.h"
 #include "engine/base/status.h"
 #include "engine/db/checkpoint.h"
+#include "engine/db/option_checks.h"
 #include "engine/db/repair_tables.h"
 #include "engine/file_system/durable_files.h"
-#include "engine/log/log_writer.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 #include "engine/version/version_set.h"
@@ -25,9 +25,7 @@ constexpr char kAsideName[] = "lost";
 class DatabaseRepair {
  public:
   DatabaseRepair(const Options& options, std::string path)
-      : options_(options),
-        path_(std::move(path)),
-        file_system_(options.file_system != nullptr ? *options.file_system : *PosixFileSystem()) {}
+      : options_(options), path_(std::move(path)), file_system_(*FileSystemOf(options)) {}
 
   absl::StatusOr<RepairReport> Run() {
     WINNOW_RETURN_IF_ERROR(ListDirectory());
@@ -229,22 +227,13 @@ class DatabaseRepair {
   absl::Status WriteState(VersionEdit state) {
     const uint64_t manifest_number = repair_tables_->NewFileNumber();
     state.next_file_number = repair_tables_->next_file_number();
-    std::string record;
-    state.EncodeTo(&record);
     // Everything that the new manifest leaves out gets its second name before it loses the first.
     std::vector<std::string> replaced = repair_tables_->put_aside();
     for (const uint64_t number : manifests_) {
       replaced.push_back(ManifestFileName(".", number).substr(2));
     }
     WINNOW_RETURN_IF_ERROR(PutAside(replaced));
-    WINNOW_ASSIGN_OR_RETURN(
-        const auto manifest,
-        LogWriter::Create(file_system_, ManifestFileName(path_, manifest_number), manifest_number,
-                          WritableFileOptions::Mode::kBuffered));
-    WINNOW_RETURN_IF_ERROR(manifest->Append(record));
-    WINNOW_RETURN_IF_ERROR(manifest->Sync());
-    WINNOW_RETURN_IF_ERROR(manifest->Close());
-    WINNOW_RETURN_IF_ERROR(file_system_.SyncDirectory(path_));
+    WINNOW_RETURN_IF_ERROR(WriteManifest(file_system_, path_, manifest_number, state));
     WINNOW_RETURN_IF_ERROR(WriteCurrentFile(file_system_, path_, manifest_number));
     for (const std::string& name : replaced) {
       file_system_.Remove(absl::StrCat(path_, "/", name)).IgnoreError();

@@ -49,6 +49,14 @@ absl::Status CreateDirectoryDurably(FileSystem& file_system, const std::string& 
   return absl::OkStatus();
 }
 
+void RemoveFilesIn(FileSystem& file_system, const std::string& directory) {
+  const auto names = file_system.List(directory);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    file_system.Remove(directory + "/" + name).IgnoreError();
+  }
+}
+
 absl::StatusOr<uint64_t> CopyFile(FileSystem& file_system, const std::string& from,
                                   const std::string& to, uint64_t length) {
   WINNOW_ASSIGN_OR_RETURN(const auto target, file_system.Create(to, {}));

@@ -15,6 +15,9 @@ std::string ParentDirectory(const std::string& path);
 // Creates the directory and missing parents, each durably.
 absl::Status CreateDirectoryDurably(FileSystem& file_system, const std::string& path);
 
+// Removes the files in a directory as far as that is possible: what a failure left half done.
+void RemoveFilesIn(FileSystem& file_system, const std::string& directory);
+
 inline constexpr uint64_t kWholeFile = UINT64_MAX;
 
 // Copies the first `length` bytes (all, if the file has fewer) and syncs the copy; durable once its

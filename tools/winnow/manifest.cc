@@ -83,11 +83,7 @@ absl::Status PrintManifest(const std::string& path, const Arguments& arguments, 
     }
   }
   if (!output.ok()) return absl::OkStatus();
-  if (json) {
-    output.Write(ToLine(Json{{"end", LogEndName(log->end().kind)}, {"offset", log->end().offset}}));
-  } else {
-    output.Line(absl::StrCat("end: ", DescribeLogEnd(log->end())));
-  }
+  PrintLogEnd(log->end(), json, output);
   return absl::OkStatus();
 }
 

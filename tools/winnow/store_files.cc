@@ -26,6 +26,21 @@ std::string_view PluralOf(FileType type) {
   }
 }
 
+// "clean_close", "unclosed", "torn_tail", "damaged".
+std::string_view LogEndName(LogEnd::Kind kind) {
+  switch (kind) {
+    case LogEnd::Kind::kCleanClose:
+      return "clean_close";
+    case LogEnd::Kind::kUnclosed:
+      return "unclosed";
+    case LogEnd::Kind::kTornTail:
+      return "torn_tail";
+    case LogEnd::Kind::kDamaged:
+      break;
+  }
+  return "damaged";
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& directory, FileType type) {
@@ -100,18 +115,12 @@ std::string DescribeLogEnd(const LogEnd& end) {
                       end.valid_records_follow ? ", intact records among them" : "");
 }
 
-std::string_view LogEndName(LogEnd::Kind kind) {
-  switch (kind) {
-    case LogEnd::Kind::kCleanClose:
-      return "clean_close";
-    case LogEnd::Kind::kUnclosed:
-      return "unclosed";
-    case LogEnd::Kind::kTornTail:
-      return "torn_tail";
-    case LogEnd::Kind::kDamaged:
-      break;
+void PrintLogEnd(const LogEnd& end, bool json, Output& output) {
+  if (json) {
+    output.Write(ToLine(Json{{"end", LogEndName(end.kind)}, {"offset", end.offset}}));
+  } else {
+    output.Line(absl::StrCat("end: ", DescribeLogEnd(end)));
   }
-  return "damaged";
 }
 
 std::string_view EntryTypeName(EntryType type) {

@@ -13,6 +13,7 @@
 #include "engine/sstable/table_reader.h"
 #include "engine/version/file_names.h"
 #include "tools/winnow/arguments.h"
+#include "tools/winnow/output.h"
 
 namespace winnow::cli {
 
@@ -29,8 +30,8 @@ absl::StatusOr<std::unique_ptr<LogReader>> OpenLog(const std::string& path);
 
 // One sentence: "closed cleanly", "torn last record at offset 123: REASON".
 std::string DescribeLogEnd(const LogEnd& end);
-// "clean_close", "unclosed", "torn_tail", "damaged".
-std::string_view LogEndName(LogEnd::Kind kind);
+// The last line of a dump: the same, or for machines its kind and offset.
+void PrintLogEnd(const LogEnd& end, bool json, Output& output);
 
 // "put", "delete"; "unknown" for what this version does not write.
 std::string_view EntryTypeName(EntryType type);

@@ -88,11 +88,7 @@ absl::Status PrintLog(const std::string& path, const Arguments& arguments, Outpu
     if (!printed.ok()) return WithContext(printed, absl::StrCat(path, ": at offset ", offset));
   }
   if (!output.ok()) return absl::OkStatus();
-  if (json) {
-    output.Write(ToLine(Json{{"end", LogEndName(log->end().kind)}, {"offset", log->end().offset}}));
-  } else {
-    output.Line(absl::StrCat("end: ", DescribeLogEnd(log->end())));
-  }
+  PrintLogEnd(log->end(), json, output);
   return absl::OkStatus();
 }
 
