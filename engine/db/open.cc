@@ -16,6 +16,10 @@ namespace winnow {
 
 namespace {
 
+// A reader takes no lock: the process that has the database open may replace logs and tables while
+// they are being opened here.
+constexpr int kReadOnlyTries = 4;
+
 TableStore StoreFor(const Options& options, const std::string& path, BlockCache* cache) {
   return {FileSystemOf(options), path, static_cast<ShardedBlockCache*>(cache)};
 }
@@ -91,9 +95,13 @@ DBImpl::~DBImpl() { Close().IgnoreError(); }
 absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
   WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
   if (path.empty()) return absl::InvalidArgumentError("the database path is empty");
-  auto db = std::make_unique<DBImpl>(options, path);
-  WINNOW_RETURN_IF_ERROR(db->OpenDatabase());
-  return std::unique_ptr<DB>(std::move(db));
+  for (int tries = options.read_only ? kReadOnlyTries : 1;; tries--) {
+    auto db = std::make_unique<DBImpl>(options, path);
+    const absl::Status status = db->OpenDatabase();
+    if (status.ok()) return std::unique_ptr<DB>(std::move(db));
+    // Damage stays; a file that a writer removed meanwhile is not in its next manifest.
+    if (tries <= 1 || !absl::IsDataLoss(status)) return status;
+  }
 }
 
 absl::Status DBImpl::OpenDatabase() {

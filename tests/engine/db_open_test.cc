@@ -169,6 +169,31 @@ TEST_F(DbOpen, ReadOnlyShowsTheLogButTakesNoWriteAndTouchesNothing) {
   EXPECT_EQ(Names(), before);
 }
 
+// Between the reader's look at the manifest and at the logs a writer opens the database: it begins
+// another manifest and log, and removes those that the reader knows of.
+TEST_F(DbOpen, AReaderThatMeetsAnOpeningWriterLooksAgain) {
+  auto db = Open();
+  ASSERT_TRUE(db->Put(WriteOptions(), "key", "value").ok());
+  ASSERT_TRUE(db->Close().ok());
+  std::unique_ptr<DB> writer;
+  bool met = false;
+  file_system_->set_error_hook([&](const FileOperation& operation) {
+    if (operation.kind == FileOperation::Kind::kList && !met) {
+      met = true;
+      writer = Open();
+    }
+    return absl::OkStatus();
+  });
+  Options read_only = options_;
+  read_only.read_only = true;
+  const auto reader = OpenOrFail(read_only, kPath);
+  file_system_->set_error_hook(nullptr);
+  EXPECT_TRUE(met);
+  ASSERT_NE(reader, nullptr);
+  std::string value;
+  EXPECT_TRUE(reader->Get(ReadOptions(), "key", &value).ok());
+}
+
 TEST_F(DbOpen, ReadOnlyNeedsADatabase) {
   options_.read_only = true;
   EXPECT_TRUE(absl::IsNotFound(TryOpen()));
