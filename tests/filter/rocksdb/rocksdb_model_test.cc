@@ -62,7 +62,8 @@ class Model {
     rocksdb::Options options = SmallTreeOptions();
     options.env = memory_.get();
     options.optimize_filters_for_hits = Draw(4) == 0;
-    options.memtable_prefix_bloom_size_ratio = Coin() ? 0.1 : 0;
+    memtable_has_bloom_ = Coin();
+    options.memtable_prefix_bloom_size_ratio = memtable_has_bloom_ ? 0.1 : 0;
     static constexpr size_t kPrefixLengths[] = {0, 9, 10};
     if (const size_t length = kPrefixLengths[Draw(3)]) {
       options.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(length));
@@ -94,6 +95,9 @@ class Model {
     } else if (dice < 997) {
       Reopen();
     } else {
+      // RocksDB 7.8.3's memtable Bloom filter keeps a bare pointer to the extractor that this frees,
+      // whatever the filter policy: the next Get may crash.
+      if (memtable_has_bloom_) return;
       const std::string key = RandomKey();
       ASSERT_TRUE(db_->SetOptions({{"prefix_extractor", Coin() ? "nullptr" : "fixed:9"}}).ok());
       CheckKey(key);
@@ -186,6 +190,7 @@ class Model {
   std::mt19937 random_;
   const std::string kind_;
   const bool deletes_ranges_;
+  bool memtable_has_bloom_ = false;
   const std::unique_ptr<rocksdb::Env> memory_{rocksdb::NewMemEnv(rocksdb::Env::Default())};
   std::unique_ptr<rocksdb::DB> db_;
   std::map<std::string, std::string> model_;
