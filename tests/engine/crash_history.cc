@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 
@@ -17,6 +19,25 @@ void Apply(const std::vector<Update>& updates, Contents* contents) {
       family.erase(update.key);
     }
   }
+}
+
+// A family's id and a key.
+using Place = std::pair<uint32_t, std::string>;
+
+std::set<Place> PlacesOf(const Contents& contents) {
+  std::set<Place> places;
+  for (const auto& [id, entries] : contents) {
+    for (const auto& [key, value] : entries) places.emplace(id, key);
+  }
+  return places;
+}
+
+std::optional<std::string_view> ValueAt(const Contents& contents, const Place& place) {
+  const auto family = contents.find(place.first);
+  if (family == contents.end()) return std::nullopt;
+  const auto entry = family->second.find(place.second);
+  if (entry == family->second.end()) return std::nullopt;
+  return entry->second;
 }
 
 std::string Brief(const std::string& value) {
@@ -105,6 +126,16 @@ std::string FirstDifference(const Contents& found, const Contents& expected) {
   return "";
 }
 
+Breach BreachOfDifference(const Contents& found, const Contents& expected) {
+  if (FirstDifference(found, expected).empty()) return Breach::kOther;
+  for (const Place& place : PlacesOf(expected)) {
+    if (found.contains(place.first) && ValueAt(found, place) != ValueAt(expected, place)) {
+      return Breach::kSyncedWriteLost;
+    }
+  }
+  return Breach::kResurrectedDelete;
+}
+
 Contents History::After(size_t num_writes, std::optional<size_t> with_failed) const {
   Contents contents;
   for (size_t i = 0; i < num_writes; i++) {
@@ -131,9 +162,7 @@ std::string History::WhyFamiliesAreWrong(const Contents& found, size_t num_opera
   return "";
 }
 
-std::string History::WhyWrongAfterCrash(const Contents& found, size_t num_operations,
-                                        bool all_acknowledged) const {
-  if (std::string why = WhyFamiliesAreWrong(found, num_operations); !why.empty()) return why;
+std::pair<size_t, size_t> History::Bounds(size_t num_operations, bool all_acknowledged) const {
   size_t least = 0;
   size_t most = 0;
   for (size_t i = 0; i < writes_.size(); i++) {
@@ -146,7 +175,13 @@ std::string History::WhyWrongAfterCrash(const Contents& found, size_t num_operat
   for (const Barrier& barrier : barriers_) {
     if (barrier.num_operations <= num_operations) least = std::max(least, barrier.num_writes);
   }
-  most = std::max(most, least);
+  return {least, std::max(most, least)};
+}
+
+std::string History::WhyWrongAfterCrash(const Contents& found, size_t num_operations,
+                                        bool all_acknowledged) const {
+  if (std::string why = WhyFamiliesAreWrong(found, num_operations); !why.empty()) return why;
+  const auto [least, most] = Bounds(num_operations, all_acknowledged);
   const std::string first_difference = FirstDifference(found, After(least));
   std::vector<std::optional<size_t>> failed = {std::nullopt};
   for (size_t i = 0; i < most; i++) {
@@ -159,6 +194,35 @@ std::string History::WhyWrongAfterCrash(const Contents& found, size_t num_operat
   }
   return absl::StrCat("equals none of the states after ", least, " to ", most,
                       " writes; compared with the first: ", first_difference);
+}
+
+Breach History::BreachAfterCrash(const Contents& found, size_t num_operations,
+                                 bool all_acknowledged) const {
+  if (!WhyFamiliesAreWrong(found, num_operations).empty()) return Breach::kOther;
+  const auto [least, most] = Bounds(num_operations, all_acknowledged);
+  std::vector<Contents> states;
+  for (size_t n = least; n <= most; n++) states.push_back(After(n));
+  const auto is_as_after = [&](const Place& place, size_t i) {
+    return ValueAt(found, place) == ValueAt(states[i], place);
+  };
+  std::set<Place> places = PlacesOf(found);
+  for (const Contents& state : states) places.merge(PlacesOf(state));
+  std::erase_if(places, [&](const Place& place) { return !found.contains(place.first); });
+  for (const Place& place : places) {
+    bool was_so = false;
+    for (size_t i = 0; i < states.size() && !was_so; i++) was_so = is_as_after(place, i);
+    if (!was_so) {
+      return !ValueAt(states[0], place).has_value() ? Breach::kResurrectedDelete
+                                                    : Breach::kSyncedWriteLost;
+    }
+  }
+  for (size_t i = 0; i + 1 < states.size(); i++) {
+    const bool is_between = std::all_of(places.begin(), places.end(), [&](const Place& place) {
+      return is_as_after(place, i) || is_as_after(place, i + 1);
+    });
+    if (is_between) return Breach::kTornBatch;
+  }
+  return Breach::kHole;
 }
 
 std::string History::WhyWrongAfterErrors(const Contents& found) const {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "winnow/db.h"
@@ -41,6 +42,24 @@ struct HistoryOfFamily {
   CallTime dropped;
 };
 
+// How a promise was broken.
+enum class Breach {
+  kNone,
+  kSyncedWriteLost,
+  kHole,  // a later write is there, an earlier one is not
+  kTornBatch,
+  kResurrectedDelete,
+  kOther,  // does not open, an error, a column family lost, a checkpoint that is not whole
+};
+inline constexpr size_t kNumBreaches = 6;
+
+struct CrashVerdict {
+  Breach breach = Breach::kNone;
+  std::string why;  // empty if all is well
+
+  bool ok() const { return breach == Breach::kNone; }
+};
+
 class History {
  public:
   struct Write {
@@ -53,6 +72,7 @@ class History {
   // All writes so far survive a power failure after this operation.
   void AddBarrier(size_t num_operations) { barriers_.push_back({num_operations, writes_.size()}); }
   std::vector<HistoryOfFamily>& families() { return families_; }
+  const std::vector<HistoryOfFamily>& families() const { return families_; }
   const std::vector<Write>& writes() const { return writes_; }
 
   // What the first `num_writes` writes leave. With `with_failed`, that failed write is included;
@@ -64,6 +84,9 @@ class History {
   // most one, whole. Otherwise, what is wrong.
   std::string WhyWrongAfterCrash(const Contents& found, size_t num_operations,
                                  bool all_acknowledged) const;
+  // Which promise WhyWrongAfterCrash saw broken, where no write had failed.
+  Breach BreachAfterCrash(const Contents& found, size_t num_operations,
+                          bool all_acknowledged) const;
   // Empty if `found` holds all acknowledged writes and of those that failed at most one, whole.
   std::string WhyWrongAfterErrors(const Contents& found) const;
 
@@ -72,6 +95,8 @@ class History {
     size_t num_operations;
     size_t num_writes;
   };
+  // The fewest and the most writes that may be there.
+  std::pair<size_t, size_t> Bounds(size_t num_operations, bool all_acknowledged) const;
   std::string WhyFamiliesAreWrong(const Contents& found, size_t num_operations) const;
 
   std::vector<Write> writes_;
@@ -82,6 +107,9 @@ class History {
 // Reads every key of every column family, by iterator in both directions and by Get, MayExist and
 // Exists for `keys` besides. The first error or disagreement is told in `*problem`.
 Contents ReadEverything(DB& db, const std::vector<std::string>& keys, std::string* problem);
+
+// Whether a difference from what must be there is a loss or something that came back.
+Breach BreachOfDifference(const Contents& found, const Contents& expected);
 
 // The first difference between two contents, for people; empty if they are equal. Families that
 // `found` does not have are not compared.

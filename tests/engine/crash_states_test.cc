@@ -3,203 +3,84 @@
 // workload.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdio>
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "tests/engine/crash_check.h"
 #include "tests/engine/crash_workload.h"
 #include "tests/engine/db_fixture.h"
 
 namespace winnow {
 namespace {
 
-std::vector<CrashChoice> ChoicesAt(const MemoryFileSystem& memory, size_t num_operations) {
-  std::vector<CrashChoice> choices = {CrashChoice::KeepNothingUnsynced(), CrashChoice::KeepAll()};
-  if (num_operations > 0 &&
-      memory.operation(num_operations - 1).kind == FileOperation::Kind::kAppend) {
-    for (const double kept : {0.03, 0.5, 0.97}) {
-      choices.push_back(CrashChoice::TornLastAppend(kept));
-    }
-  }
-  const uint64_t num_random = LongTests() ? 40 : 3;
-  for (uint64_t i = 0; i < num_random; i++) {
-    choices.push_back(CrashChoice::RandomSubset(num_operations * 1000 + i));
-  }
-  return choices;
-}
-
-// Recovers and reads everything; the database stays open in `*db`.
-std::string Recover(FileSystem* disk, RecoveryMode mode, const std::vector<std::string>& keys,
-                    std::unique_ptr<DB>* db, Contents* contents) {
-  Options options = CrashOptions(disk);
-  options.recovery_mode = mode;
-  auto opened = DB::Open(options, kCrashDatabase);
-  if (!opened.ok()) return opened.status().ToString();
-  *db = *std::move(opened);
-  std::string problem;
-  *contents = ReadEverything(**db, keys, &problem);
-  return problem;
-}
-
-std::string RecoverAndClose(FileSystem* disk, RecoveryMode mode,
-                            const std::vector<std::string>& keys, Contents* contents) {
-  std::unique_ptr<DB> db;
-  std::string problem = Recover(disk, mode, keys, &db, contents);
-  if (!problem.empty()) return problem;
-  const absl::Status closed = db->Close();
-  return closed.ok() ? "" : closed.ToString();
-}
-
-// Writes on with a recovered database and crashes it again: what it found and what was synced since
-// must be there.
-std::string WriteAndCrashAgain(MemoryFileSystem& disk, DB& db, const CrashChoice& choice,
-                               const std::vector<std::string>& keys, Contents expected) {
-  WriteOptions sync;
-  sync.sync = true;
-  absl::Status status = db.Put(sync, "key1", "after the crash");
-  expected[0]["key1"] = "after the crash";
-  if (!status.ok()) return status.ToString();
-  Contents found;
-  const auto crashed = disk.StateAfterCrash(disk.num_operations(), choice);
-  std::string problem = RecoverAndClose(crashed.get(), RecoveryMode::kPointInTime, keys, &found);
-  return problem.empty() ? FirstDifference(found, expected) : problem;
-}
-
-// Everything the store can still do must work on a recovered database.
-std::string FlushCompactVerifyClose(MemoryFileSystem& disk, std::unique_ptr<DB> db,
-                                    const std::vector<std::string>& keys) {
-  std::string problem;
-  const Contents before = ReadEverything(*db, keys, &problem);
-  if (!problem.empty()) return problem;
-  for (ColumnFamily* family : db->ColumnFamilies()) {
-    absl::Status status = db->Flush(family);
-    status.Update(db->CompactRange(family, std::nullopt, std::nullopt));
-    if (!status.ok()) return status.ToString();
-  }
-  const std::vector<std::string> damage = db->Verify();
-  if (!damage.empty()) return damage.front();
-  if (absl::Status closed = db->Close(); !closed.ok()) return closed.ToString();
-  db.reset();
-  const auto crashed =
-      disk.StateAfterCrash(disk.num_operations(), CrashChoice::KeepNothingUnsynced());
-  Contents after;
-  problem = RecoverAndClose(crashed.get(), RecoveryMode::kStrict, keys, &after);
-  if (problem.empty() && before.size() != after.size()) problem = "a column family was lost";
-  return problem.empty() ? FirstDifference(after, before) : problem;
-}
-
-// Recovery itself may crash, anywhere; the next one must find the same.
-std::string CrashWhileRecovering(const MemoryFileSystem& disk, size_t operations_of_recovery,
-                                 uint64_t seed, const std::vector<std::string>& keys,
-                                 const Contents& expected, size_t* states) {
-  for (size_t n = 0; n <= operations_of_recovery; n++) {
-    for (const CrashChoice& choice :
-         {CrashChoice::KeepAll(), CrashChoice::RandomSubset(seed + n)}) {
-      const auto crashed = disk.StateAfterCrash(n, choice);
-      Contents found;
-      std::string problem =
-          RecoverAndClose(crashed.get(), RecoveryMode::kPointInTime, keys, &found);
-      if (problem.empty() && found.size() != expected.size()) problem = "a column family was lost";
-      if (problem.empty()) problem = FirstDifference(found, expected);
-      if (!problem.empty()) {
-        return absl::StrCat("crashed again after ", n, " operations of recovery, ",
-                            choice.ToString(), ": ", problem);
-      }
-      (*states)++;
-    }
-  }
-  return "";
-}
-
-struct Outcome {
-  size_t states = 0;
-  size_t losses_reported = 0;  // states after which "winnow.recovery" names what was not replayed
-  size_t failures = 0;
-  std::string first_failure;
-};
-
-struct StateCheck {
-  const CrashWorkload& workload;
-  const MemoryFileSystem& memory;
-  size_t num_operations;
-  CrashChoice choice;
-  uint64_t number;  // of the state: some checks are made for each n-th only
-};
-
-// Empty if the store keeps its promises in this state.
-std::string WhyStateIsWrong(const StateCheck& check, Outcome* outcome) {
-  outcome->states++;
-  const std::unique_ptr<MemoryFileSystem> disk =
-      check.memory.StateAfterCrash(check.num_operations, check.choice);
-  const std::vector<std::string>& keys = check.workload.keys();
-  const bool was_created = check.num_operations >= check.workload.created_at();
-  if (was_created && !disk->Exists(absl::StrCat(kCrashDatabase, "/CURRENT")).value_or(false)) {
-    return "the database is gone";
-  }
-  std::unique_ptr<DB> db;
-  Contents found;
-  std::string problem = Recover(disk.get(), RecoveryMode::kPointInTime, keys, &db, &found);
-  const size_t operations_of_recovery = disk->num_operations();
-  if (problem.empty()) {
-    problem = check.workload.history().WhyWrongAfterCrash(
-        found, check.num_operations, check.choice.kind == CrashChoice::Kind::kKeepAll);
-  }
-  const bool loss_was_reported =
-      problem.empty() && !db->GetProperty(db->DefaultColumnFamily(), "winnow.recovery")->empty();
-  if (problem.empty()) {
-    const CrashChoice again = check.number % 2 == 0 ? CrashChoice::KeepNothingUnsynced()
-                                                    : CrashChoice::RandomSubset(check.number);
-    problem = WriteAndCrashAgain(*disk, *db, again, keys, found);
-    outcome->states++;
-  }
-  if (problem.empty() && check.number % 4 == 0) {
-    problem = FlushCompactVerifyClose(*disk, std::move(db), keys);
-    outcome->states++;
-  }
-  if (problem.empty() && ((loss_was_reported && check.number % 3 == 0) ||
-                          check.number % (LongTests() ? 5 : 61) == 0)) {
-    outcome->losses_reported += loss_was_reported ? 1 : 0;
-    problem = CrashWhileRecovering(*disk, operations_of_recovery, check.number, keys, found,
-                                   &outcome->states);
-  }
-  return problem;
-}
-
-Outcome CheckEveryState(const CrashWorkload& workload, const MemoryFileSystem& memory,
-                        size_t max_failures) {
-  Outcome outcome;
-  uint64_t number = 0;
-  for (size_t n = 0; n <= memory.num_operations() && outcome.failures < max_failures;
-       n += kFewerBy) {
-    for (const CrashChoice& choice : ChoicesAt(memory, n)) {
-      const std::string problem =
-          WhyStateIsWrong({workload, memory, n, choice, number++}, &outcome);
-      if (problem.empty()) continue;
-      outcome.failures++;
-      if (outcome.first_failure.empty()) {
-        outcome.first_failure = absl::StrCat("after ", n, " operations, the last: ",
-                                             n == 0 ? "none" : memory.operation(n - 1).ToString(),
-                                             ", ", choice.ToString(), ": ", problem);
-      }
-    }
-  }
-  return outcome;
+CrashOutcome CheckReference(uint64_t seed, const CrashCheckOptions& options) {
+  const auto memory = NewMemoryFileSystem();
+  CrashWorkload workload(memory.get(), memory.get(), seed);
+  workload.Run();
+  return CheckEveryState(workload, *memory, options, absl::StrCat("seed ", seed));
 }
 
 TEST(CrashStates, EveryStateIsAPrefixWithAllSyncedWrites) {
+  CrashCheckOptions options;
+  options.stride = kFewerBy;
+  options.num_random = LongTests() ? 40 : 3;
+  options.recovery_interval = LongTests() ? 5 : 181;
   for (const uint64_t seed : Seeds(1)) {
-    const auto memory = NewMemoryFileSystem();
-    CrashWorkload workload(memory.get(), memory.get(), seed);
-    workload.Run();
-    ASSERT_TRUE(workload.errors().empty()) << workload.errors().front();
-    const Outcome outcome = CheckEveryState(workload, *memory, 5);
-    std::printf("seed %llu: %zu operations, %zu states, %zu failures; %zu losses reported\n",
-                static_cast<unsigned long long>(seed), memory->num_operations(), outcome.states,
-                outcome.failures, outcome.losses_reported);
-    ASSERT_EQ(outcome.failures, 0u) << outcome.first_failure;
+    const CrashOutcome outcome = CheckReference(seed, options);
+    std::printf("seed %llu: %zu states, %zu failures; %zu losses reported\n",
+                static_cast<unsigned long long>(seed), outcome.states, outcome.failures(),
+                outcome.losses_reported);
+    ASSERT_EQ(outcome.failures(), 0u) << outcome.first_failure;
     EXPECT_GT(outcome.states, 2000u / kFewerBy);
     EXPECT_GT(outcome.losses_reported, 10u / kFewerBy);
   }
+}
+
+// A share of what `tools/dev crash` does with all pairs and triples: each operation before and
+// after a write and a checkpoint.
+TEST(CrashStates, ShortWorkloadsSurviveACrashAfterEachSync) {
+  CrashCheckOptions options;
+  options.only_after_syncs = true;
+  options.num_random = 1;
+  CrashOutcome outcome;
+  for (size_t i = 0; i < kNumCrashSteps; i += kFewerBy) {
+    const auto step = static_cast<CrashStep>(i);
+    for (const CrashStep other : {CrashStep::kBatch, CrashStep::kCheckpoint}) {
+      for (const auto& steps : {std::array{step, other}, std::array{other, step}}) {
+        const auto memory = NewMemoryFileSystem();
+        CrashWorkload workload(memory.get(), memory.get(), 1);
+        workload.RunSteps(steps);
+        options.first_operation = workload.steps_began_at();
+        outcome.Add(CheckEveryState(workload, *memory, options, DescribeSteps(steps)));
+      }
+    }
+  }
+  std::printf("%zu workloads, %zu states, %zu checkpoints\n", outcome.workloads, outcome.states,
+              outcome.checkpoints);
+  EXPECT_EQ(outcome.failures(), 0u) << outcome.first_failure;
+  EXPECT_GT(outcome.checkpoints, 100u / kFewerBy);
+}
+
+TEST(CrashStates, ABrokenPromiseIsCalledByItsName) {
+  History history;
+  const auto write = [&](std::vector<Update> updates, bool synced, size_t operation) {
+    history.AddWrite({std::move(updates), synced, {operation - 1, operation}});
+  };
+  write({{0, "a", "1"}, {0, "b", "1"}}, true, 1);
+  write({{0, "b", std::nullopt}}, true, 2);
+  write({{0, "c", "3"}, {0, "d", "3"}}, false, 3);
+  write({{0, "e", "4"}}, false, 4);
+  const auto breach = [&](const std::map<std::string, std::string>& found) {
+    EXPECT_NE(history.WhyWrongAfterCrash({{0, found}}, 4, false), "");
+    return history.BreachAfterCrash({{0, found}}, 4, false);
+  };
+  EXPECT_EQ(history.WhyWrongAfterCrash({{0, {{"a", "1"}}}}, 4, false), "");
+  EXPECT_EQ(breach({}), Breach::kSyncedWriteLost);
+  EXPECT_EQ(breach({{"a", "1"}, {"b", "1"}}), Breach::kResurrectedDelete);
+  EXPECT_EQ(breach({{"a", "1"}, {"c", "3"}}), Breach::kTornBatch);
+  EXPECT_EQ(breach({{"a", "1"}, {"e", "4"}}), Breach::kHole);
 }
 
 // A file system that forgets some syncs: the store that runs on it has a planted defect.
@@ -279,7 +160,10 @@ TEST(CrashStates, TheCheckerSeesEachForgottenKindOfSync) {
     ForgetfulFileSystem forgetful(memory.get(), forgets);
     CrashWorkload workload(memory.get(), &forgetful, 1);
     workload.Run();
-    EXPECT_GT(CheckEveryState(workload, *memory, 1).failures, 0u) << name;
+    CrashCheckOptions options;
+    options.max_failures = 1;
+    options.stride = kFewerBy;
+    EXPECT_GT(CheckEveryState(workload, *memory, options, name).failures(), 0u) << name;
   }
 }
 

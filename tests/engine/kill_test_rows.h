@@ -17,6 +17,9 @@ struct Acknowledgement {
   uint64_t number;
 };
 
+// Whether the batch of that number is written with WriteOptions::sync.
+inline bool IsSynced(uint64_t number) { return number % 16 == 0; }
+
 inline Options KillTestOptions() {
   Options options;
   options.write_buffer_bytes = size_t{64} << 10;

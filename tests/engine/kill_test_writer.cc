@@ -31,7 +31,7 @@ void WriteForever(DB* db, ColumnFamily* second, int thread) {
       if (number > kKeptRows) batch.Delete(family, RowKey(thread, number - kKeptRows));
     }
     WriteOptions options;
-    options.sync = number % 16 == 0;
+    options.sync = IsSynced(number);
     if (absl::Status status = db->Write(options, batch); !status.ok()) {
       std::fprintf(stderr, "%s\n", status.ToString().c_str());
       std::_Exit(1);

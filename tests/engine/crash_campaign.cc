@@ -1,0 +1,201 @@
+// The program behind `tools/dev crash`.
+//
+//   crash_campaign [--points=N] [--kills=N] [--seed=S] [--jobs=J] [--long]
+//
+// Points: every crash state of the reference workload, then of all pairs and triples of public
+// operations, then of random workloads until N states have been checked. Kills: a process that
+// writes to a real file system is killed N times. Exit codes: 0 all promises were kept, 1 one was
+// broken, 2 wrong usage.
+#include <stdlib.h>
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+#include <filesystem>
+#include <mutex>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/engine/campaign_options.h"
+#include "tests/engine/crash_check.h"
+#include "tests/engine/kill_campaign.h"
+
+namespace winnow {
+namespace {
+
+struct Arguments {
+  uint64_t points;
+  uint64_t kills;
+  uint64_t seed;
+  uint64_t jobs;
+  bool is_long;
+};
+
+using Steps = std::vector<CrashStep>;
+
+// All sequences of `length` steps.
+std::vector<Steps> AllSteps(size_t length) {
+  std::vector<Steps> all = {{}};
+  for (size_t i = 0; i < length; i++) {
+    std::vector<Steps> longer;
+    for (const Steps& steps : all) {
+      for (size_t step = 0; step < kNumCrashSteps; step++) {
+        longer.push_back(steps);
+        longer.back().push_back(static_cast<CrashStep>(step));
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+CrashOutcome CheckSteps(const Steps& steps, uint64_t seed, const CrashCheckOptions& options) {
+  const auto memory = NewMemoryFileSystem();
+  CrashWorkload workload(memory.get(), memory.get(), seed);
+  workload.RunSteps(steps);
+  CrashCheckOptions of_steps = options;
+  of_steps.first_operation = workload.steps_began_at();
+  return CheckEveryState(workload, *memory, of_steps, DescribeSteps(steps));
+}
+
+CrashOutcome CheckReference(uint64_t seed, const CrashCheckOptions& options) {
+  const auto memory = NewMemoryFileSystem();
+  CrashWorkload workload(memory.get(), memory.get(), seed);
+  workload.Run();
+  return CheckEveryState(workload, *memory, options, absl::StrCat("reference, seed ", seed));
+}
+
+CrashOutcome CheckRandom(uint64_t seed, const CrashCheckOptions& options) {
+  const auto memory = NewMemoryFileSystem();
+  CrashWorkload workload(memory.get(), memory.get(), seed);
+  workload.RunRandomSteps(40);
+  return CheckEveryState(workload, *memory, options, absl::StrCat("random workload ", seed));
+}
+
+class SimulatedCrashes {
+ public:
+  explicit SimulatedCrashes(const Arguments& arguments) : arguments_(arguments) {
+    std::printf("%-22s %10s %10s %12s %12s %8s %8s %12s %8s\n", "crash states of", "workloads",
+                "states", "checkpoints", "synced lost", "holes", "torn", "resurrected", "other");
+  }
+
+  CrashOutcome Run() {
+    const CrashCheckOptions thorough = {.num_random = arguments_.is_long ? 40u : 3u,
+                                        .recovery_interval = arguments_.is_long ? 5u : 61u};
+    const CrashCheckOptions after_syncs = {.only_after_syncs = true, .num_random = 1};
+    const uint64_t references = arguments_.is_long ? 50 : 1;
+    Class("reference", references,
+          [&](uint64_t i) { return CheckReference(arguments_.seed + i, thorough); });
+    const std::vector<Steps> pairs = AllSteps(2);
+    Class("pairs of operations", pairs.size(),
+          [&](uint64_t i) { return CheckSteps(pairs[i], arguments_.seed, {.num_random = 1}); });
+    const std::vector<Steps> triples = AllSteps(3);
+    Class("triples, after syncs", triples.size(),
+          [&](uint64_t i) { return CheckSteps(triples[i], arguments_.seed, after_syncs); });
+    RandomWorkloads();
+    return total_;
+  }
+
+ private:
+  // Batches of them, until there have been as many states as were asked for.
+  void RandomWorkloads() {
+    CrashOutcome all;
+    uint64_t next = arguments_.seed * 1000003;
+    do {
+      const uint64_t first = next;
+      next += 8;
+      all.Add(Check(next - first,
+                    [&](uint64_t i) { return CheckRandom(first + i, {.num_random = 3}); }));
+    } while (total_.states + all.states < arguments_.points && all.failures() == 0);
+    Print("random workloads", all);
+    total_.Add(all);
+  }
+
+  template <typename CheckOne>
+  void Class(const char* name, uint64_t count, const CheckOne& check_one) {
+    Progress progress(name, count);
+    const CrashOutcome outcome = Check(count, check_one, &progress);
+    Print(name, outcome);
+    total_.Add(outcome);
+  }
+
+  template <typename CheckOne>
+  CrashOutcome Check(uint64_t count, const CheckOne& check_one, Progress* progress = nullptr) {
+    std::mutex mutex;
+    CrashOutcome sum;
+    RunInParallel(count, arguments_.jobs, [&](uint64_t i) {
+      const CrashOutcome outcome = check_one(i);
+      const std::lock_guard lock(mutex);
+      sum.Add(outcome);
+      if (progress != nullptr) progress->Show(sum.workloads);
+    });
+    return sum;
+  }
+
+  static void Print(const char* name, const CrashOutcome& outcome) {
+    const auto count = [&](Breach breach) {
+      return outcome.breaches.at(static_cast<size_t>(breach));
+    };
+    std::printf("%-22s %10zu %10zu %12zu %12zu %8zu %8zu %12zu %8zu\n", name, outcome.workloads,
+                outcome.states, outcome.checkpoints, count(Breach::kSyncedWriteLost),
+                count(Breach::kHole), count(Breach::kTornBatch), count(Breach::kResurrectedDelete),
+                count(Breach::kOther));
+    std::fflush(stdout);
+  }
+
+  const Arguments arguments_;
+  CrashOutcome total_;
+};
+
+bool RunSimulated(const Arguments& arguments) {
+  const CrashOutcome total = SimulatedCrashes(arguments).Run();
+  std::printf("%s\n", FailureRate(total.failures(), total.states).c_str());
+  if (total.failures() > 0) std::printf("first failure: %s\n", total.first_failure.c_str());
+  return total.failures() == 0;
+}
+
+bool RunKills(const Arguments& arguments) {
+  std::string directory = (std::filesystem::temp_directory_path() / "winnow-kill-XXXXXX").string();
+  if (mkdtemp(directory.data()) == nullptr) {
+    std::perror(directory.c_str());
+    return false;
+  }
+  KillOutcome outcome;
+  {
+    KillCampaign campaign(WINNOW_KILL_TEST_WRITER, directory, arguments.seed);
+    Progress progress("kills", arguments.kills);
+    while (campaign.outcome().kills < arguments.kills && campaign.outcome().failures() == 0) {
+      campaign.KillOnce();
+      progress.Show(campaign.outcome().kills);
+    }
+    outcome = campaign.outcome();
+  }
+  std::filesystem::remove_all(directory);
+  std::printf("%" PRIu64 " kills: %" PRIu64 " batches acknowledged, %" PRIu64
+              " of them synced; lost %" PRIu64 " (synced %" PRIu64 "), holes %" PRIu64
+              ", torn batches %" PRIu64 ", resurrected deletes %" PRIu64 ", other %" PRIu64 "\n",
+              outcome.kills, outcome.acknowledged, outcome.synced, outcome.lost,
+              outcome.synced_lost, outcome.holes, outcome.torn_batches, outcome.resurrected_deletes,
+              outcome.other);
+  std::printf("%s\n", FailureRate(outcome.failures(), outcome.kills).c_str());
+  if (outcome.failures() > 0) std::printf("first failure: %s\n", outcome.first_failure.c_str());
+  return outcome.failures() == 0;
+}
+
+int Main(int argc, char** argv) {
+  std::map<std::string, uint64_t> numbers = {
+      {"points", 0}, {"kills", 0}, {"seed", 1}, {"jobs", 1}, {"long", 0}};
+  if (!ParseNumbers(argc, argv, &numbers)) return 2;
+  const Arguments arguments = {numbers["points"], numbers["kills"], numbers["seed"],
+                               std::max<uint64_t>(numbers["jobs"], 1), numbers["long"] != 0};
+  std::printf("seed %" PRIu64 "\n", arguments.seed);
+  bool kept = true;
+  if (arguments.points > 0) kept &= RunSimulated(arguments);
+  if (arguments.kills > 0) kept &= RunKills(arguments);
+  return kept ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace winnow
+
+int main(int argc, char** argv) { return winnow::Main(argc, argv); }
