@@ -95,7 +95,8 @@ inline void ChooseFamilyOptions(std::mt19937_64& random, ColumnFamilyOptions* op
   };
   const Comparator& comparator = *options->comparator;
   if (comparator.EqualKeysHaveEqualBytes()) {
-    options->filter = pick("blocked_bloom:10", "bloom:10", "cuckoo:1%", "none", "blocked_bloom:2");
+    options->filter = pick("blocked_bloom:10", "bloom:10", "cuckoo:1%", "none", "blocked_bloom:2",
+                           "binary_fuse:1%", "ribbon:1%", "auto");
     if (&comparator == BytewiseComparator()) {
       options->filter_key =
           pick("whole", "prefix:4", "prefix:1", "delimiter::", "delimiter:::2", "prefix:30");

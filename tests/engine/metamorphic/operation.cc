@@ -1,0 +1,210 @@
+#include "tests/engine/metamorphic/operation.h"
+
+#include <array>
+#include <random>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "tests/engine/db_model.h"
+
+namespace winnow::metamorphic {
+
+namespace {
+
+constexpr std::array<std::string_view, static_cast<size_t>(Operation::Kind::kCount)> kKindNames = {
+    "put",    "delete",     "batch",  "get",     "multiget",   "may-exist",
+    "exists", "iterate",    "take",   "release", "flush",      "compact",
+    "reopen", "set-filter", "create", "drop",    "checkpoint", "verify",
+};
+
+constexpr std::array<std::string_view, 6> kMoveNames = {"first",         "last", "seek",
+                                                        "seek-for-prev", "next", "prev"};
+
+struct Weight {
+  Operation::Kind kind;
+  int in_a_thousand;
+};
+// What is left to a thousand are large batches, which fill memtables.
+constexpr Weight kWeights[] = {
+    {Operation::Kind::kPut, 270},         {Operation::Kind::kDelete, 100},
+    {Operation::Kind::kBatch, 80},        {Operation::Kind::kGet, 130},
+    {Operation::Kind::kMultiGet, 60},     {Operation::Kind::kMayExist, 40},
+    {Operation::Kind::kExists, 40},       {Operation::Kind::kIterate, 150},
+    {Operation::Kind::kTakeSnapshot, 30}, {Operation::Kind::kReleaseSnapshot, 25},
+    {Operation::Kind::kFlush, 20},        {Operation::Kind::kCompact, 10},
+    {Operation::Kind::kReopen, 5},        {Operation::Kind::kSetFilter, 12},
+    {Operation::Kind::kCreateFamily, 10}, {Operation::Kind::kDropFamily, 4},
+    {Operation::Kind::kCheckpoint, 2},    {Operation::Kind::kVerify, 4},
+};
+
+class LogGenerator {
+ public:
+  explicit LogGenerator(uint64_t seed) : random_(seed), keys_(&random_) {}
+
+  Operation Next(uint64_t number) {
+    Operation operation;
+    operation.number = number;
+    operation.family = AnyFamily();
+    int choice = static_cast<int>(keys_.Below(1000));
+    for (const Weight& weight : kWeights) {
+      choice -= weight.in_a_thousand;
+      if (choice < 0) {
+        operation.kind = weight.kind;
+        Fill(&operation);
+        return operation;
+      }
+    }
+    operation.kind = Operation::Kind::kBatch;
+    AddUpdates(&operation, 150);
+    return operation;
+  }
+
+ private:
+  void Fill(Operation* operation) {
+    switch (operation->kind) {
+      case Operation::Kind::kPut:
+        operation->updates.push_back({operation->family, keys_.Any(), keys_.Value()});
+        break;
+      case Operation::Kind::kDelete:
+        operation->updates.push_back({operation->family, keys_.Any(), std::nullopt});
+        break;
+      case Operation::Kind::kBatch:
+        AddUpdates(operation, keys_.Below(12));
+        break;
+      case Operation::Kind::kGet:
+      case Operation::Kind::kMayExist:
+      case Operation::Kind::kExists:
+        operation->snapshot = SometimesSnapshot();
+        operation->keys.push_back(keys_.Any());
+        break;
+      case Operation::Kind::kMultiGet:
+        operation->snapshot = SometimesSnapshot();
+        operation->keys.resize(keys_.Below(70));
+        for (std::string& key : operation->keys) key = keys_.Any();
+        break;
+      case Operation::Kind::kIterate:
+        FillIterate(operation);
+        break;
+      case Operation::Kind::kTakeSnapshot:
+      case Operation::Kind::kReleaseSnapshot:
+        operation->snapshot = static_cast<int>(keys_.Below(kSnapshotSlots));
+        break;
+      case Operation::Kind::kCompact:
+        if (keys_.Below(2) == 0) operation->lower = keys_.Any();
+        if (keys_.Below(2) == 0) operation->upper = keys_.Any();
+        break;
+      case Operation::Kind::kCreateFamily:
+      case Operation::Kind::kDropFamily:
+        operation->family = 1 + static_cast<int>(keys_.Below(kFamilySlots - 1));
+        break;
+      default:
+        break;
+    }
+  }
+
+  void AddUpdates(Operation* operation, uint64_t count) {
+    for (; count > 0; count--) {
+      Update update{AnyFamily(), keys_.Any(), std::nullopt};
+      if (keys_.Below(3) != 0) update.value = keys_.Value();
+      operation->updates.push_back(std::move(update));
+    }
+  }
+
+  void FillIterate(Operation* operation) {
+    operation->snapshot = SometimesSnapshot();
+    if (keys_.Below(4) == 0) operation->iterator = static_cast<int>(keys_.Below(kIteratorSlots));
+    if (keys_.Below(3) == 0) {  // inside one prefix, where filters may serve
+      operation->lower = keys_.Any().substr(0, 1 + keys_.Below(6));
+      operation->upper = *operation->lower + std::string(1 + keys_.Below(3), '\xff');
+    } else {
+      if (keys_.Below(2) == 0) operation->lower = keys_.Any();
+      if (keys_.Below(2) == 0) operation->upper = keys_.Any();
+    }
+    operation->moves.push_back(AnySeek());
+    for (uint64_t left = keys_.Below(30); left > 0; left--) {
+      if (keys_.Below(10) == 0) {
+        operation->moves.push_back(AnySeek());
+      } else {
+        operation->moves.push_back(
+            {keys_.Below(3) != 0 ? Move::Kind::kNext : Move::Kind::kPrev, ""});
+      }
+    }
+  }
+
+  Move AnySeek() {
+    switch (keys_.Below(4)) {
+      case 0:
+        return {Move::Kind::kSeekToFirst, ""};
+      case 1:
+        return {Move::Kind::kSeekToLast, ""};
+      case 2:
+        return {Move::Kind::kSeek, keys_.Any()};
+      default:
+        return {Move::Kind::kSeekForPrev, keys_.Any()};
+    }
+  }
+
+  int AnyFamily() { return static_cast<int>(keys_.Below(kFamilySlots)); }
+  int SometimesSnapshot() {
+    return keys_.Below(4) == 0 ? static_cast<int>(keys_.Below(kSnapshotSlots)) : kNoSlot;
+  }
+
+  std::mt19937_64 random_;
+  KeyMaker keys_;
+};
+
+std::string Bound(const std::optional<std::string>& bound) {
+  return bound.has_value() ? Quoted(*bound) : "-";
+}
+
+}  // namespace
+
+std::string_view KindName(Operation::Kind kind) { return kKindNames[static_cast<size_t>(kind)]; }
+
+std::vector<Operation> GenerateLog(uint64_t seed, size_t count) {
+  LogGenerator generator(seed);
+  std::vector<Operation> log;
+  log.reserve(count);
+  for (size_t i = 0; i < count; i++) log.push_back(generator.Next(i));
+  return log;
+}
+
+std::string FamilyName(int slot) { return slot == 0 ? "default" : absl::StrCat("family", slot); }
+
+std::string Quoted(std::string_view bytes) {
+  constexpr size_t kShown = 40;
+  const std::string shown(bytes.substr(0, kShown));
+  std::string quoted = absl::StrCat("\"", absl::CHexEscape(shown), "\"");
+  if (bytes.size() > kShown) absl::StrAppend(&quoted, "… (", bytes.size(), " bytes)");
+  return quoted;
+}
+
+std::string Operation::ToString() const {
+  std::string text(KindName(kind));
+  for (const Update& update : updates) {
+    absl::StrAppend(&text, " ", FamilyName(update.family), " ", Quoted(update.key));
+    if (update.value.has_value()) {
+      absl::StrAppend(&text, " = ", update.value->size(), " bytes;");
+    } else {
+      absl::StrAppend(&text, " deleted;");
+    }
+  }
+  if (updates.empty() && kind != Kind::kTakeSnapshot && kind != Kind::kReleaseSnapshot &&
+      kind != Kind::kReopen && kind != Kind::kCheckpoint && kind != Kind::kVerify) {
+    absl::StrAppend(&text, " ", FamilyName(family));
+  }
+  for (const std::string& key : keys) absl::StrAppend(&text, " ", Quoted(key));
+  if (lower.has_value() || upper.has_value()) {
+    absl::StrAppend(&text, " from ", Bound(lower), " to ", Bound(upper));
+  }
+  if (snapshot != kNoSlot) absl::StrAppend(&text, " snapshot ", snapshot);
+  if (iterator != kNoSlot) absl::StrAppend(&text, " iterator ", iterator);
+  for (const Move& move : moves) {
+    absl::StrAppend(&text, " ", std::string(kMoveNames[static_cast<size_t>(move.kind)]));
+    if (!move.key.empty()) absl::StrAppend(&text, " ", Quoted(move.key));
+    absl::StrAppend(&text, ";");
+  }
+  return text;
+}
+
+}  // namespace winnow::metamorphic

@@ -1,0 +1,119 @@
+#include "tests/engine/metamorphic/option_set.h"
+
+#include <set>
+#include <span>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "tests/engine/db_model.h"
+#include "winnow/filter_policy.h"
+
+namespace winnow::metamorphic {
+
+namespace {
+
+// One byte for each key, so that it has false positives and would lose keys if the wrong ones were
+// handed to it.
+class ByteListPolicy final : public FilterPolicy {
+ public:
+  std::string_view Name() const override { return "test.byte-list"; }
+  void CreateFilter(std::span<const std::string_view> keys, std::string* filter) const override {
+    for (const std::string_view key : keys) filter->push_back(ByteOf(key));
+  }
+  bool KeyMayMatch(std::string_view key, std::string_view filter) const override {
+    return filter.find(ByteOf(key)) != std::string_view::npos;
+  }
+
+ private:
+  static char ByteOf(std::string_view key) {
+    return static_cast<char>(std::hash<std::string_view>()(key) & 0xff);
+  }
+};
+
+const ByteListPolicy kByteListPolicy;
+
+}  // namespace
+
+OptionSet::OptionSet(uint64_t seed) : seed_(seed) {
+  std::mt19937_64 random(seed);
+  on_disk_ = random() % 4 == 0;
+  own_filters_ = random() % 5 == 0;
+}
+
+std::mt19937_64 OptionSet::RandomFor(uint64_t operation_number) const {
+  std::seed_seq mixed{static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32),
+                      static_cast<uint32_t>(operation_number)};
+  return std::mt19937_64(mixed);
+}
+
+ColumnFamilyOptions OptionSet::ForFamily(uint64_t operation_number) const {
+  std::mt19937_64 random = RandomFor(operation_number);
+  ColumnFamilyOptions options;
+  ChooseFamilyOptions(random, &options);
+  if (own_filters_ && random() % 4 != 0) options.filter_policy = &kByteListPolicy;
+  if (random() % 4 == 0) {
+    options.compression_per_level = {Compression::kNone, Compression::kLz4, Compression::kZstd};
+  }
+  options.zstd_level = static_cast<int>(1 + random() % 5);
+  options.disable_auto_compactions = random() % 6 == 0;
+  if (random() % 3 == 0) options.filter.clear();  // as recorded
+  if (random() % 3 == 0) options.filter_key.clear();
+  return options;
+}
+
+Options OptionSet::ForOpening(uint64_t operation_number) const {
+  std::mt19937_64 random = RandomFor(operation_number);
+  Options options;
+  static_cast<ColumnFamilyOptions&>(options) = ForFamily(operation_number);
+  constexpr size_t kCacheBytes[] = {0, 64 << 10, 1 << 20, 32 << 20};
+  options.block_cache_bytes = kCacheBytes[random() % 4];
+  options.background_threads = static_cast<int>(1 + random() % 3);
+  options.max_log_bytes = random() % 2 == 0 ? uint64_t{1} << 20 : uint64_t{1} << 30;
+  options.verify_compaction_checksums = random() % 2 == 0;
+  options.recovery_mode = random() % 2 == 0 ? RecoveryMode::kStrict : RecoveryMode::kPointInTime;
+  return options;
+}
+
+ReadOptions OptionSet::ForReading(uint64_t operation_number) const {
+  std::mt19937_64 random = RandomFor(operation_number);
+  ReadOptions options;
+  options.fill_cache = random() % 2 == 0;
+  options.verify_checksums = random() % 2 == 0;
+  return options;
+}
+
+WriteOptions OptionSet::ForWriting(uint64_t operation_number) const {
+  std::mt19937_64 random = RandomFor(operation_number);
+  WriteOptions options;
+  options.sync = random() % 50 == 0;
+  // Close flushes what no log holds, so that it survives every reopening here.
+  options.disable_wal = !options.sync && random() % 20 == 0;
+  return options;
+}
+
+OptionSet::Filter OptionSet::ForSetFilter(uint64_t operation_number) const {
+  std::mt19937_64 random = RandomFor(operation_number);
+  ColumnFamilyOptions options;
+  ChooseFamilyOptions(random, &options);
+  return {options.filter, options.filter_key};
+}
+
+bool OptionSet::OpensCheckpointReadOnly(uint64_t operation_number) const {
+  return RandomFor(operation_number)() % 2 == 0;
+}
+
+std::string OptionSet::ToString() const {
+  const Options options = ForOpening(0);
+  return absl::StrCat(
+      on_disk_ ? "on disk" : "in memory", ", filter ",
+      options.filter_policy != nullptr ? "of the user's own"
+                                       : (options.filter.empty() ? "default" : options.filter),
+      ", filter_key ", options.filter_key.empty() ? "default" : options.filter_key,
+      ", compression ", std::string(CompressionName(options.compression)), ", block_bytes ",
+      options.block_bytes, ", write_buffer_bytes ", options.write_buffer_bytes,
+      ", block_cache_bytes ", options.block_cache_bytes, ", level0_compaction_trigger ",
+      options.level0_compaction_trigger, ", background_threads ", options.background_threads,
+      options.disable_auto_compactions ? ", no automatic compactions" : "");
+}
+
+}  // namespace winnow::metamorphic

@@ -1,0 +1,47 @@
+// Random options of a database that must not change what it answers.
+#ifndef WINNOW_TESTS_ENGINE_METAMORPHIC_OPTION_SET_H_
+#define WINNOW_TESTS_ENGINE_METAMORPHIC_OPTION_SET_H_
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "winnow/options.h"
+
+namespace winnow::metamorphic {
+
+// Everything that one replay decides for itself. The same seed makes the same decisions.
+class OptionSet {
+ public:
+  explicit OptionSet(uint64_t seed);
+
+  // On the operating system's files instead of in memory.
+  bool on_disk() const { return on_disk_; }
+
+  // For opening the database at the operation with this number. The file system is not set.
+  Options ForOpening(uint64_t operation_number) const;
+  ColumnFamilyOptions ForFamily(uint64_t operation_number) const;
+  ReadOptions ForReading(uint64_t operation_number) const;
+  WriteOptions ForWriting(uint64_t operation_number) const;
+  struct Filter {
+    std::string filter;
+    std::string filter_key;
+  };
+  Filter ForSetFilter(uint64_t operation_number) const;
+  bool OpensCheckpointReadOnly(uint64_t operation_number) const;
+
+  // One line for a report: what the database is first opened with.
+  std::string ToString() const;
+
+ private:
+  // Randomness of one decision, which does not depend on the other operations of the log.
+  std::mt19937_64 RandomFor(uint64_t operation_number) const;
+
+  uint64_t seed_;
+  bool on_disk_ = false;
+  bool own_filters_ = false;  // a FilterPolicy instead of Winnow's kinds
+};
+
+}  // namespace winnow::metamorphic
+
+#endif  // WINNOW_TESTS_ENGINE_METAMORPHIC_OPTION_SET_H_

@@ -1,0 +1,235 @@
+#include "tests/engine/metamorphic/short_histories.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "winnow/db.h"
+#include "winnow/memory_file_system.h"
+
+namespace winnow::metamorphic {
+
+namespace {
+
+// Put and delete touch one key, the others the whole database: histories that differ only in puts
+// and deletes are run together, each on a key of its own.
+enum class Step { kWrite, kSnapshot, kRelease, kFlush, kCompact, kReopen, kCount };
+constexpr uint64_t kNumSteps = static_cast<uint64_t>(Step::kCount);
+constexpr std::string_view kStepNames[] = {"write", "snapshot", "release",
+                                           "flush", "compact",  "reopen"};
+constexpr size_t kMostProblems = 10;
+
+using Values = std::vector<std::optional<std::string>>;  // by key
+
+struct HeldSnapshot {
+  const Snapshot* snapshot;
+  Values values;
+};
+
+// The histories that share one pattern of steps.
+class PatternRun {
+ public:
+  PatternRun(DB* db, std::string first_key, const std::vector<Step>& pattern, uint64_t num_keys,
+             const ShortHistoriesChoice& choice, ShortHistoriesReport* report)
+      : db_(db),
+        first_key_(std::move(first_key)),
+        pattern_(pattern),
+        choice_(choice),
+        report_(report),
+        values_(num_keys) {}
+
+  // Null if the database was lost.
+  DB* Run(const std::function<DB*()>& reopen) {
+    uint64_t writes = 0;
+    for (step_ = 0; step_ < pattern_.size(); step_++) {
+      switch (pattern_[step_]) {
+        case Step::kWrite:
+          Write(writes++);
+          break;
+        case Step::kSnapshot:
+          snapshots_.push_back({db_->GetSnapshot(), values_});
+          break;
+        case Step::kRelease:
+          Release();
+          break;
+        case Step::kFlush:
+          Expect(db_->Flush(db_->DefaultColumnFamily()));
+          flushed_ = true;
+          break;
+        case Step::kCompact:
+          Expect(db_->CompactRange(db_->DefaultColumnFamily(), std::nullopt, std::nullopt));
+          break;
+        default:
+          while (!snapshots_.empty()) Release();
+          db_ = reopen();
+          if (db_ == nullptr) {
+            Report(0, "the database does not open");
+            return nullptr;
+          }
+      }
+      CheckAll(nullptr, values_);
+      for (const HeldSnapshot& held : snapshots_) CheckAll(held.snapshot, held.values);
+    }
+    while (!snapshots_.empty()) Release();
+    report_->histories += values_.size();
+    return db_;
+  }
+
+ private:
+  std::string Key(size_t i) const { return absl::StrCat(first_key_, "-", i); }
+  // Bit `write` of a key's number decides what its history does there.
+  static bool Deletes(size_t key, uint64_t write) { return (key >> write & 1) != 0; }
+
+  void Write(uint64_t write) {
+    for (size_t i = 0; i < values_.size(); i++) {
+      if (Deletes(i, write)) {
+        Expect(db_->Delete(WriteOptions(), Key(i)));
+        if (!choice_.wrong_model || !flushed_) values_[i].reset();
+      } else {
+        values_[i] = absl::StrCat("value of write ", write, " to ", Key(i));
+        Expect(db_->Put(WriteOptions(), Key(i), *values_[i]));
+      }
+    }
+  }
+
+  void Release() {
+    if (snapshots_.empty()) return;
+    const HeldSnapshot held = choice_.releases_newest ? snapshots_.back() : snapshots_.front();
+    if (choice_.releases_newest) {
+      snapshots_.pop_back();
+    } else {
+      snapshots_.pop_front();
+    }
+    db_->ReleaseSnapshot(held.snapshot);
+  }
+
+  void Expect(const absl::Status& status) {
+    if (!status.ok()) Report(0, status.ToString());
+  }
+
+  void CheckAll(const Snapshot* snapshot, const Values& values) {
+    ReadOptions read;
+    read.snapshot = snapshot;
+    for (size_t i = 0; i < values.size(); i++) CheckPoint(read, i, values[i]);
+    read.lower_bound = absl::StrCat(first_key_, "-");
+    read.upper_bound = absl::StrCat(first_key_, ".");
+    const auto iterator = db_->NewIterator(read, db_->DefaultColumnFamily());
+    std::vector<std::pair<std::string, size_t>> present;
+    for (size_t i = 0; i < values.size(); i++) {
+      if (values[i].has_value()) present.emplace_back(Key(i), i);
+    }
+    std::sort(present.begin(), present.end());
+    const auto expect_at = [&](const std::pair<std::string, size_t>& entry) {
+      report_->reads++;
+      if (!iterator->Valid() || iterator->key() != entry.first ||
+          iterator->value() != *values[entry.second]) {
+        Report(entry.second, "an iterator misses the key or shows another value");
+      }
+    };
+    iterator->SeekToFirst();
+    for (size_t i = 0; i < present.size(); i++) {
+      expect_at(present[i]);
+      if (iterator->Valid()) iterator->Next();
+    }
+    if (iterator->Valid()) Report(0, "an iterator shows a deleted key");
+    iterator->SeekToLast();
+    for (size_t i = present.size(); i > 0; i--) {
+      expect_at(present[i - 1]);
+      if (iterator->Valid()) iterator->Prev();
+    }
+    if (iterator->Valid()) Report(0, "an iterator shows a deleted key on its way back");
+    Expect(iterator->status());
+  }
+
+  void CheckPoint(const ReadOptions& read, size_t i, const std::optional<std::string>& wanted) {
+    report_->reads++;
+    const std::string key = Key(i);
+    std::string value;
+    const absl::Status status = db_->Get(read, key, &value);
+    if (!status.ok() && !absl::IsNotFound(status)) return Report(i, status.ToString());
+    if (status.ok() != wanted.has_value() || (status.ok() && value != *wanted)) {
+      Report(i, absl::StrCat("Get says ", status.ok() ? value : "absent", ", not ",
+                             wanted.value_or("absent")));
+    }
+    const auto exists = db_->Exists(read, db_->DefaultColumnFamily(), key);
+    if (!exists.ok() || *exists != wanted.has_value()) Report(i, "Exists is wrong");
+    if (wanted.has_value() && !db_->MayExist(read, db_->DefaultColumnFamily(), key)) {
+      Report(i, "MayExist denies a key that is there");
+    }
+  }
+
+  void Report(size_t key, const std::string& what) {
+    if (report_->problems.size() >= kMostProblems) return;
+    std::string history;
+    uint64_t writes = 0;
+    for (size_t i = 0; i <= step_ && i < pattern_.size(); i++) {
+      const bool write = pattern_[i] == Step::kWrite;
+      const std::string_view name = kStepNames[static_cast<size_t>(pattern_[i])];
+      absl::StrAppend(&history, i == 0 ? "" : ", ",
+                      !write                   ? std::string(name)
+                      : Deletes(key, writes++) ? "delete"
+                                               : "put");
+    }
+    report_->problems.push_back(absl::StrCat(history, ": ", what));
+  }
+
+  DB* db_;
+  const std::string first_key_;
+  const std::vector<Step>& pattern_;
+  const ShortHistoriesChoice& choice_;
+  ShortHistoriesReport* const report_;
+  Values values_;
+  std::deque<HeldSnapshot> snapshots_;
+  size_t step_ = 0;
+  bool flushed_ = false;
+};
+
+}  // namespace
+
+ShortHistoriesReport RunShortHistories(Options options, const ShortHistoriesChoice& choice) {
+  // A fresh database now and then: each pattern has keys of its own, beside those of the others.
+  constexpr uint64_t kPatternsForEachDatabase = 64;
+  ShortHistoriesReport report;
+  uint64_t num_patterns = 1;
+  for (int i = 0; i < choice.length; i++) num_patterns *= kNumSteps;
+  std::unique_ptr<MemoryFileSystem> memory;
+  std::unique_ptr<DB> db;
+  const auto open = [&]() -> DB* {
+    if (db != nullptr && !db->Close().ok()) return nullptr;
+    db.reset();
+    auto opened = DB::Open(options, "/db");
+    if (opened.ok()) db = *std::move(opened);
+    return db.get();
+  };
+  for (uint64_t number = 0; number < num_patterns && report.problems.size() < kMostProblems;
+       number++) {
+    if (number % kPatternsForEachDatabase == 0) {
+      db.reset();
+      memory = NewMemoryFileSystem();
+      memory->set_recording(false);
+      options.file_system = memory.get();
+      if (open() == nullptr) {
+        report.problems.emplace_back("the database does not open");
+        break;
+      }
+    }
+    std::vector<Step> pattern;
+    uint64_t num_keys = 1;
+    for (uint64_t rest = number; pattern.size() < static_cast<size_t>(choice.length);
+         rest /= kNumSteps) {
+      pattern.push_back(static_cast<Step>(rest % kNumSteps));
+      if (pattern.back() == Step::kWrite) num_keys *= 2;
+    }
+    const std::string first_key = absl::StrCat("history", number);
+    if (PatternRun(db.get(), first_key, pattern, num_keys, choice, &report).Run(open) == nullptr) {
+      break;
+    }
+  }
+  return report;
+}
+
+}  // namespace winnow::metamorphic

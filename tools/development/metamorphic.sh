@@ -1,0 +1,37 @@
+# shellcheck shell=bash disable=SC2154
+# The `metamorphic` command. Sourced by tools/dev.
+
+metamorphic_usage() {
+  cat <<'TEXT'
+tools/dev metamorphic [--seeds=N] [--seed=S] [--operations=N] [--option-sets=N] [--planted]
+
+Replays the same random log of operations under different options (filter kinds and keys, filters
+of the user's own, block sizes, compression, caches, memtables, file systems), where every answer
+must be the same; then runs all 16,807 histories of five operations on one key against a model.
+
+  --seeds=N        how many logs (default 150)
+  --seed=S         the first seed (default: another one each day); the others follow it
+  --operations=N   length of a log (default 5000)
+  --option-sets=N  replays of each log (default 2)
+  --planted        the second replay makes a mistake on purpose: the command must fail
+
+A log whose answers differ is cut down to the operations that matter and printed, with both option
+sets, both answers and the command that runs it again.
+
+  tools/dev metamorphic --seeds=1000 --option-sets=4
+  tools/dev metamorphic --seed=20778003 --seeds=1     one seed again
+TEXT
+}
+
+metamorphic_main() {
+  local argument
+  for argument in "$@"; do
+    [[ "$argument" =~ ^--(seeds?|operations|option-sets)=[0-9]+$ || "$argument" = --planted ]] ||
+      usage_error "unknown argument '$argument'" "metamorphic --help"
+  done
+  need_packages "${build_packages[@]}"
+  configure release
+  build_targets release metamorphic
+  say "replaying the same operations under different options"
+  build/release/bin/metamorphic --jobs="$jobs" "$@" || fail "answers differ"
+}
