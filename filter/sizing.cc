@@ -17,27 +17,81 @@ double BlockLoad(double bits_per_key) {
   return static_cast<double>(internal::kBlockBits) / bits_per_key;
 }
 
+double Power(double base, int exponent) {
+  double power = 1;
+  for (; exponent > 0; exponent >>= 1, base *= base) {
+    if ((exponent & 1) != 0) power *= base;
+  }
+  return power;
+}
+
+// The rate of a Bloom filter in which a given bit is zero with the probability `one_zero`, and two
+// given bits are with `two_zero`.
+double FprOfFill(double num_bits, double one_zero, double two_zero, int probes) {
+  const double set = 1 - one_zero;
+  if (probes < 2) return set;
+  // Variance of the share of zero bits after throwing balls into bins.
+  const double variance =
+      std::max(0.0, one_zero / num_bits + (1 - 1 / num_bits) * two_zero - one_zero * one_zero);
+  const double curvature = probes * (probes - 1) / 2.0 * variance;
+  return std::min(1.0, Power(set, probes - 2) * (set * set + curvature));
+}
+
+// The rate of a block of 512 bits, walking from load to load: a key more or less is then only a
+// multiplication.
+class BlockAtLoad {
+ public:
+  BlockAtLoad(double load, int probes)
+      : probes_(probes),
+        one_zero_of_key_(std::exp(probes * std::log1p(-1 / kBits))),
+        two_zero_of_key_(std::exp(probes * std::log1p(-2 / kBits))),
+        one_zero_(std::pow(one_zero_of_key_, load)),
+        two_zero_(std::pow(two_zero_of_key_, load)) {}
+
+  void AddKey() {
+    one_zero_ *= one_zero_of_key_;
+    two_zero_ *= two_zero_of_key_;
+  }
+  void RemoveKey() {
+    one_zero_ /= one_zero_of_key_;
+    two_zero_ /= two_zero_of_key_;
+  }
+  double fpr() const { return FprOfFill(kBits, one_zero_, two_zero_, probes_); }
+
+ private:
+  static constexpr auto kBits = static_cast<double>(internal::kBlockBits);
+
+  int probes_;
+  double one_zero_of_key_;  // that one key leaves a given bit zero
+  double two_zero_of_key_;
+  double one_zero_;
+  double two_zero_;
+};
+
 // Sums weight(i) * BloomFpr(512, i, probes) over the loads i that matter, with weights that are
 // given by the first one and the ratio of neighbours: starts at the mode and walks both ways, so
 // that nothing underflows. The weights are normalised.
 template <typename RatioUp>
 double MixOverLoads(double mode, double max_load, int probes, RatioUp ratio_up) {
   constexpr double kNegligible = 1e-14;
-  const auto fpr_at = [probes](double load) {
-    return BloomFpr(static_cast<double>(internal::kBlockBits), load, probes);
-  };
-  double sum = fpr_at(mode);
+  const BlockAtLoad at_mode(mode, probes);
+  double sum = at_mode.fpr();
   double total = 1;
   double weight = 1;
+  BlockAtLoad block = at_mode;
   for (double load = mode; load < max_load && weight > kNegligible; ++load) {
     weight *= ratio_up(load);
-    sum += weight * fpr_at(load + 1);
+    block.AddKey();
+    sum += weight * block.fpr();
     total += weight;
   }
   weight = 1;
+  block = at_mode;
   for (double load = mode; load > 0 && weight > kNegligible; --load) {
     weight /= ratio_up(load - 1);
-    sum += weight * fpr_at(load - 1);
+    block.RemoveKey();
+    // An empty block refutes everything, whatever rounding left of it.
+    if (load > 1) sum += weight * block.fpr();
     total += weight;
   }
   return sum / total;
@@ -69,12 +123,7 @@ double BloomFpr(double num_bits, double num_keys, int probes) {
   const double throws = num_keys * probes;
   const double one_zero = std::exp(throws * std::log1p(-1 / num_bits));
   const double two_zero = num_bits > 2 ? std::exp(throws * std::log1p(-2 / num_bits)) : 0;
-  const double set = 1 - one_zero;
-  // Variance of the share of zero bits after throwing balls into bins.
-  const double variance =
-      std::max(0.0, one_zero / num_bits + (1 - 1 / num_bits) * two_zero - one_zero * one_zero);
-  const double curvature = probes * (probes - 1) / 2.0 * std::pow(set, probes - 2);
-  return std::min(1.0, std::pow(set, probes) + curvature * variance);
+  return FprOfFill(num_bits, one_zero, two_zero, probes);
 }
 
 double BlockedBloomFpr(uint64_t num_blocks, uint64_t num_keys, int probes) {

@@ -66,7 +66,8 @@ void AskSingly(benchmark::State& state, const Set& set, const Size& size, uint64
     for (uint64_t i = 0; i < kQuestionsOfIteration; ++i) {
       const uint64_t random = Scramble(++number);
       const uint64_t filter = FilterOf(random, size);
-      positives += set.MayContain(filter, KeyFor(Scramble(random), size, filter, percent)) ? 1 : 0;
+      positives +=
+          set.MayContain(filter, Key(NumberFor(Scramble(random), size, filter, percent))) ? 1 : 0;
     }
   }
   benchmark::DoNotOptimize(positives);
@@ -74,17 +75,13 @@ void AskSingly(benchmark::State& state, const Set& set, const Size& size, uint64
 
 template <typename Set>
 void AskInBatches(benchmark::State& state, const Set& set, const Size& size, uint64_t percent) {
-  uint64_t random = 0;
+  uint64_t number = 0;
   Key keys[kBatch];
   bool answers[kBatch];
   for (auto _ : state) {
     for (uint64_t i = 0; i < kQuestionsOfIteration / kBatch; ++i) {
-      random = Scramble(random);
-      const uint64_t filter = FilterOf(random, size);
-      for (Key& key : keys) {
-        random = Scramble(random);
-        key = KeyFor(random, size, filter, percent);
-      }
+      const uint64_t filter = FilterOf(Scramble(++number), size);
+      for (Key& key : keys) key.SetNumber(NumberFor(Scramble(++number), size, filter, percent));
       set.MayContainBatch(filter, keys, answers);
       benchmark::DoNotOptimize(answers);
     }
@@ -98,8 +95,8 @@ double MeasureFpr(const Set& set, const Size& size) {
   uint64_t positives = 0;
   for (uint64_t i = 0; i < kQuestions; ++i) {
     const uint64_t filter = i % size.num_distinct;
-    positives += set.MayContain(filter, KeyFor(Scramble(~i), size, filter, 0)) ? 1 : 0;
-    if (!set.MayContain(filter, KeyFor(Scramble(~i), size, filter, 100))) {
+    positives += set.MayContain(filter, Key(NumberFor(Scramble(~i), size, filter, 0))) ? 1 : 0;
+    if (!set.MayContain(filter, Key(NumberFor(Scramble(~i), size, filter, 100)))) {
       std::cerr << "bench_filter: a filter has lost a key\n";
       std::exit(1);
     }
