@@ -19,28 +19,14 @@ namespace {
 // knows the store's address; to compute each address just before its store would chain the keys.
 constexpr size_t kGroup = 16;
 
-// The blocks of a group's keys, on their way into the cache.
-class GroupOfBlocks {
- public:
-  GroupOfBlocks(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      blocks_[i] = table.MutableBlockOf(hashes[i]);
-      __builtin_prefetch(blocks_[i], 1);
-    }
-  }
-
-  uint8_t* operator[](size_t i) const { return blocks_[i]; }
-
- private:
-  std::array<uint8_t*, kGroup> blocks_;  // those of the count that were asked for
-};
+using FetchedGroup = FetchedBlocks<uint8_t, kGroup>;
 
 }  // namespace
 
 void AddToBlocksPortable(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
-    const GroupOfBlocks blocks(table, hashes + begin, size);
+    const FetchedGroup blocks(table.mutable_payload, table.num_blocks, hashes + begin, size);
     for (size_t i = 0; i < size; ++i) {
       for (int probe = 0; probe < table.probes; ++probe) {
         const uint32_t bit = BlockBit(hashes[begin + i], probe);
@@ -110,7 +96,7 @@ WINNOW_AVX2 void AddAvx2(const MutableBlockTable& table, const uint64_t* hashes,
   std::array<std::array<uint32_t, kMaxBlockProbes>, kGroup> bits;
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
-    const GroupOfBlocks blocks(table, hashes + begin, size);
+    const FetchedGroup blocks(table.mutable_payload, table.num_blocks, hashes + begin, size);
     for (size_t i = 0; i < size; ++i) FindBits(hashes[begin + i], probes, bits[i].data());
     for (size_t i = 0; i < size; ++i) SetBits(blocks[i], bits[i].data(), probes);
   }
@@ -137,7 +123,7 @@ WINNOW_AVX512 void AddAvx512(const MutableBlockTable& table, const uint64_t* has
   std::array<std::array<uint32_t, kMostProbesAvx512>, kGroup> bits;
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
-    const GroupOfBlocks blocks(table, hashes + begin, size);
+    const FetchedGroup blocks(table.mutable_payload, table.num_blocks, hashes + begin, size);
     for (size_t i = 0; i < size; ++i) FindBits(hashes[begin + i], kProbes, bits[i].data());
     for (size_t i = 0; i < size; ++i) {
       __m512i words = _mm512_loadu_si512(blocks[i]);

@@ -60,9 +60,7 @@ void Prefetch(const UnitView& unit, uint64_t key_hash) {
 
 void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                      uint8_t* may_contain) {
-  const BlockTable table = TableOf(unit);
-  for (size_t i = 0; i < count; ++i) PrefetchBlock(table.BlockOf(key_hashes[i]));
-  BlocksContain(table, key_hashes, count, may_contain);
+  BlocksContain(TableOf(unit), key_hashes, count, may_contain);
 }
 
 UnitDescription Describe(const Unit& unit) {

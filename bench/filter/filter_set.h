@@ -53,8 +53,13 @@ class WinnowSet {
   void MayContainBatch(uint64_t filter, const Key* keys, bool* answers) const {
     uint64_t hashes[kBatch];
     uint8_t bytes[kBatch];
-    for (size_t i = 0; i < kBatch; ++i) hashes[i] = filter::HashKey(keys[i].view(), kSeed);
-    readers_[filter].MayContainBatch(hashes, kBatch, bytes);
+    // As RocksDB's readers do: memory is asked for while the next keys are hashed.
+    const filter::FilterReader& reader = readers_[filter];
+    for (size_t i = 0; i < kBatch; ++i) {
+      hashes[i] = filter::HashKey(keys[i].view(), kSeed);
+      reader.Prefetch(hashes[i]);
+    }
+    reader.MayContainBatch(hashes, kBatch, bytes);
     for (size_t i = 0; i < kBatch; ++i) answers[i] = bytes[i] != 0;
   }
   double bits_per_key() const { return bits_per_key_; }

@@ -48,6 +48,11 @@ TEST_F(SimdTest, AnswersAsThePortableCodeDoes) {
     BlocksContainPortable(table, asked.data(), asked.size(), portable.data());
     BlocksContainAvx2(table, asked.data(), asked.size(), vectorised.data());
     ASSERT_EQ(portable, vectorised) << probes << " probes";
+    if (kHasAvx512Vl && probes <= kMostProbesOfRound) {
+      std::vector<uint8_t> wide(asked.size());
+      BlocksContainAvx512(table, asked.data(), asked.size(), wide.data());
+      ASSERT_EQ(portable, wide) << probes << " probes";
+    }
     uint64_t found = 0;
     for (size_t i = 0; i < asked.size(); ++i) {
       const uint8_t* const block = table.BlockOf(asked[i]);

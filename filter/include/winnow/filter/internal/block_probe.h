@@ -5,8 +5,10 @@
 #define WINNOW_FILTER_INTERNAL_BLOCK_PROBE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "winnow/filter/internal/unit_view.h"
 
@@ -73,30 +75,51 @@ struct MutableBlockTable : BlockTable {
   MutableBlockTable(uint8_t* payload_bytes, uint64_t block_count, int probe_count)
       : BlockTable{payload_bytes, block_count, probe_count}, mutable_payload(payload_bytes) {}
 
-  uint8_t* MutableBlockOf(uint64_t hash) const {
-    return mutable_payload + MultiplyHigh(hash, num_blocks) * kBlockBytes;
-  }
-
   uint8_t* mutable_payload;
 };
 
-// contained[i] = does the block of hashes[i] hold it, 1 or 0.
+// The blocks of up to kMost keys, on their way into the cache. Byte is uint8_t, const for reading.
+template <typename Byte, size_t kMost>
+class FetchedBlocks {
+ public:
+  FetchedBlocks(Byte* payload, uint64_t num_blocks, const uint64_t* hashes, size_t count) {
+    constexpr int kForWriting = std::is_const_v<Byte> ? 0 : 1;
+    const bool one_line_each = reinterpret_cast<uintptr_t>(payload) % kBlockBytes == 0;
+    for (size_t i = 0; i < count; ++i) {
+      blocks_[i] = payload + MultiplyHigh(hashes[i], num_blocks) * kBlockBytes;
+      __builtin_prefetch(blocks_[i], kForWriting);
+      if (!one_line_each) __builtin_prefetch(blocks_[i] + kBlockBytes - 1, kForWriting);
+    }
+  }
+
+  Byte* operator[](size_t i) const { return blocks_[i]; }
+
+ private:
+  std::array<Byte*, kMost> blocks_;  // those of the count that were asked for
+};
+
+// contained[i] = does the block of hashes[i] hold it, 1 or 0. Asks for many blocks before it waits
+// for one.
 void BlocksContain(const BlockTable& table, const uint64_t* hashes, size_t count,
                    uint8_t* contained);
 // Sets the bits of all hashes.
 void AddToBlocks(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 
-// The two ways of each, with one result; the functions without suffix choose.
+// The ways of each, with one result; the functions without suffix choose.
 void BlocksContainPortable(const BlockTable& table, const uint64_t* hashes, size_t count,
                            uint8_t* contained);
 void AddToBlocksPortable(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 #if defined(__x86_64__)
 extern const bool kHasAvx2;
 extern const bool kHasAvx512;
-inline constexpr int kMostProbesAvx512 = 16;
+extern const bool kHasAvx512Vl;
+inline constexpr int kMostProbesAvx512 = 16;  // of AddToBlocksAvx512
+inline constexpr int kMostProbesOfRound = 8;  // of BlocksContainAvx512
 bool BlockContainsAvx2(const uint8_t* block, uint64_t hash, int probes);
 void BlocksContainAvx2(const BlockTable& table, const uint64_t* hashes, size_t count,
                        uint8_t* contained);
+void BlocksContainAvx512(const BlockTable& table, const uint64_t* hashes, size_t count,
+                         uint8_t* contained);
 void AddToBlocksAvx2(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 void AddToBlocksAvx512(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 #endif
