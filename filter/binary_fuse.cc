@@ -72,10 +72,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t Fingerprint(uint64_t hash) {
 
 uint64_t Mask(int fingerprint_bits) { return (uint64_t{1} << fingerprint_bits) - 1; }
 
-// A slot, with foreign bits above it.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t LoadSlot(const uint8_t* payload, uint64_t slot,
-                                                      uint64_t fingerprint_bits) {
-  const uint64_t bit = slot * fingerprint_bits;
+// The slot that begins with `bit`, with foreign bits above it.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t LoadBits(const uint8_t* payload, uint64_t bit) {
   uint64_t word;
   std::memcpy(&word, payload + (bit >> 3), sizeof(word));
   return word >> (bit & 7);
@@ -122,7 +120,7 @@ class ShardBuilder {
       uint64_t value = Fingerprint(hash);
       uint64_t own_slot = 0;
       VisitSlots(hash, num_shards_, shape_, [&](uint8_t index, uint64_t slot) {
-        value ^= LoadSlot(payload, first_slot + slot, width);
+        value ^= LoadBits(payload, (first_slot + slot) * width);
         own_slot = index == own_slots_[i] ? slot : own_slot;
       });
       const uint64_t bit = (first_slot + own_slot) * width;
@@ -291,30 +289,51 @@ Shape ShapeOf(const UnitView& unit) {
   return {static_cast<int>(unit.detail), unit.slots_per_shard};
 }
 
-bool MayContain(const UnitView& unit, uint64_t key_hash) {
+// Calls visit(bit) for the first bits of the key's slots in the payload, and returns what the
+// slots' contents must make together.
+template <typename Visitor>
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitBits(const UnitView& unit, uint64_t key_hash,
+                                                       Visitor visit) {
   const uint64_t hash = Remix(key_hash, unit.salt);
   const uint64_t shard = MultiplyHigh(hash, unit.num_shards);
   const uint64_t shard_begin = shard * unit.slots_per_shard;
-  uint64_t difference = Fingerprint(hash);
-  VisitSlots(hash, unit.num_shards, ShapeOf(unit), [&](uint8_t, uint64_t slot) {
-    difference ^= LoadSlot(unit.payload, shard_begin + slot, unit.parameter);
+  VisitSlots(hash, unit.num_shards, ShapeOf(unit), [&](uint8_t index, uint64_t slot) {
+    visit(index, (shard_begin + slot) * unit.parameter);
   });
-  return (difference & Mask(unit.parameter)) == 0;
+  return Fingerprint(hash);
+}
+
+bool MayContain(const UnitView& unit, uint64_t key_hash) {
+  uint64_t found = 0;
+  const uint64_t wanted = VisitBits(
+      unit, key_hash, [&](uint8_t, uint64_t bit) { found ^= LoadBits(unit.payload, bit); });
+  return ((found ^ wanted) & Mask(unit.parameter)) == 0;
 }
 
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
-  const uint64_t hash = Remix(key_hash, unit.salt);
-  const uint64_t shard = MultiplyHigh(hash, unit.num_shards);
-  const uint64_t shard_begin = shard * unit.slots_per_shard;
-  VisitSlots(hash, unit.num_shards, ShapeOf(unit), [&](uint8_t, uint64_t slot) {
-    __builtin_prefetch(unit.payload + (shard_begin + slot) * unit.parameter / 8);
-  });
+  VisitBits(unit, key_hash,
+            [&](uint8_t, uint64_t bit) { __builtin_prefetch(unit.payload + bit / 8); });
 }
 
 void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                      uint8_t* may_contain) {
-  for (size_t i = 0; i < count; ++i) Prefetch(unit, key_hashes[i]);
-  for (size_t i = 0; i < count; ++i) may_contain[i] = MayContain(unit, key_hashes[i]) ? 1 : 0;
+  struct Probe {
+    std::array<uint64_t, kArity> bits;
+    uint64_t fingerprint;
+  };
+  std::array<Probe, kMostBatched> probes;
+  for (size_t i = 0; i < count; ++i) {
+    probes[i].fingerprint = VisitBits(unit, key_hashes[i], [&](uint8_t index, uint64_t bit) {
+      probes[i].bits[index] = bit;
+      __builtin_prefetch(unit.payload + bit / 8);
+    });
+  }
+  const uint64_t mask = Mask(unit.parameter);
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t difference = probes[i].fingerprint;
+    for (const uint64_t bit : probes[i].bits) difference ^= LoadBits(unit.payload, bit);
+    may_contain[i] = (difference & mask) == 0 ? 1 : 0;
+  }
 }
 
 UnitDescription Describe(const Unit& unit) {

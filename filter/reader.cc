@@ -1,6 +1,7 @@
 #include "winnow/filter/reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "filter/block_format.h"
 #include "filter/kind.h"
+#include "winnow/filter/hash.h"
 
 namespace winnow::filter {
 namespace {
@@ -121,6 +123,20 @@ bool FilterReader::AllUnitsMayContain(uint64_t key_hash) const {
 
 void FilterReader::PrefetchGeneral(uint64_t key_hash) const {
   if (mode_ == Mode::kOneUnit || mode_ == Mode::kManyUnits) operations_->prefetch(unit_, key_hash);
+}
+
+void FilterReader::MayContainBatch(const std::string_view* keys, size_t count,
+                                   uint8_t* may_contain) const {
+  std::array<uint64_t, internal::kMostBatched> hashes;
+  for (size_t begin = 0; begin < count; begin += hashes.size()) {
+    const size_t size = std::min(hashes.size(), count - begin);
+    for (size_t i = 0; i < size; ++i) {
+      hashes[i] = HashKey(keys[begin + i], hash_seed_);
+      // One line a key: asked for while the next keys are hashed, at next to no cost.
+      if (mode_ == Mode::kBlockedBloom) Prefetch(hashes[i]);
+    }
+    MayContainBatch(hashes.data(), size, may_contain + begin);
+  }
 }
 
 void FilterReader::MayContainBatch(const uint64_t* key_hashes, size_t count,

@@ -51,15 +51,10 @@ class WinnowSet {
   }
   // kBatch keys of one filter.
   void MayContainBatch(uint64_t filter, const Key* keys, bool* answers) const {
-    uint64_t hashes[kBatch];
+    std::string_view views[kBatch];
     uint8_t bytes[kBatch];
-    // As RocksDB's readers do: memory is asked for while the next keys are hashed.
-    const filter::FilterReader& reader = readers_[filter];
-    for (size_t i = 0; i < kBatch; ++i) {
-      hashes[i] = filter::HashKey(keys[i].view(), kSeed);
-      reader.Prefetch(hashes[i]);
-    }
-    reader.MayContainBatch(hashes, kBatch, bytes);
+    for (size_t i = 0; i < kBatch; ++i) views[i] = keys[i].view();
+    readers_[filter].MayContainBatch(views, kBatch, bytes);
     for (size_t i = 0; i < kBatch; ++i) answers[i] = bytes[i] != 0;
   }
   double bits_per_key() const { return bits_per_key_; }

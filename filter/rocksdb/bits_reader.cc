@@ -26,18 +26,17 @@ bool BitsReader::MayMatch(const Slice& entry) {
 }
 
 void BitsReader::MayMatch(int num_keys, Slice** keys, bool* may_match) {
-  constexpr size_t kGroup = 32;
-  std::array<uint64_t, kGroup> hashes;
+  constexpr size_t kGroup = 64;
+  std::array<std::string_view, kGroup> views;
   std::array<uint8_t, kGroup> answers;
   const auto count = static_cast<size_t>(std::max(num_keys, 0));
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
     for (size_t i = 0; i < size; ++i) {
       const Slice& key = *keys[begin + i];
-      hashes[i] = HashKey({key.data(), key.size()}, reader_.hash_seed());
-      reader_.Prefetch(hashes[i]);
+      views[i] = {key.data(), key.size()};
     }
-    reader_.MayContainBatch(hashes.data(), size, answers.data());
+    reader_.MayContainBatch(views.data(), size, answers.data());
     for (size_t i = 0; i < size; ++i) may_match[begin + i] = answers[i] != 0;
   }
 }

@@ -86,6 +86,8 @@ class FilterReader {
   // Sets may_contain[i], for i below `count`, to 1 or 0 as MayContain(key_hashes[i]) answers. All
   // memory is asked for before any is waited for.
   void MayContainBatch(const uint64_t* key_hashes, size_t count, uint8_t* may_contain) const;
+  // The same for keys, which it hashes under hash_seed().
+  void MayContainBatch(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
 
   // May a key of [lower, upper) be there? True for every present kind: none keeps the keys' order.
   bool MayContainRange(std::string_view /*lower*/, std::string_view /*upper*/) const {
