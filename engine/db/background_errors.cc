@@ -87,6 +87,61 @@ absl::Status DBImpl::WhyWritesCannotWait() const {
   return WithContext(quarantine_, "nothing was written: level 0 is full, and");
 }
 
+// The log exists before the manifest may name it, so that a crash in between finds what it needs.
+absl::Status DBImpl::StartLogAfterFailedOne() {
+  const uint64_t number = versions_.NewFileNumber();
+  absl::Status started;
+  {
+    MutexUnlock unlock(&mutex_);
+    started = logs_.StartNew(number);
+  }
+  if (!started.ok()) {
+    if (!absl::IsResourceExhausted(started)) {
+      SetBackgroundError(started, "starting a new write-ahead log");
+    }
+    return started;
+  }
+  log_replaced_ = true;
+  // Whatever the older logs hold goes to SSTables, so that nothing depends on their uncertain end.
+  for (const auto& [id, family] : families_) {
+    if (family->dropped.load(std::memory_order_relaxed)) continue;
+    if (family->active->empty()) {
+      family->active = family->NewMemtable(number);
+      family->InstallView();
+    } else {
+      family->SwitchMemtable(number);
+    }
+    family->flush_wanted = !family->immutables.empty();
+  }
+  return absl::OkStatus();
+}
+
+// Families that had nothing to flush still name the log that was given up. A clean close promises
+// that every log that is named ends with its marker, which that one never gets.
+absl::Status DBImpl::ReleaseOlderLogs() {
+  const uint64_t number = logs_.current_number();
+  VersionEdit edit;
+  for (const auto& [id, record] : versions_.families()) {
+    if (record.log_number >= number) continue;
+    FamilyEdit& release = edit.families.emplace_back();
+    release.family_id = id;
+    release.log_number = number;
+  }
+  if (edit.families.empty()) return absl::OkStatus();
+  versions_.AssertLocked();
+  const absl::Status recorded = versions_.LogAndApply(std::move(edit));
+  if (!recorded.ok()) {
+    if (!absl::IsResourceExhausted(recorded)) {
+      SetBackgroundError(recorded, "recording a new write-ahead log");
+    }
+    return recorded;
+  }
+  const uint64_t oldest_log = versions_.OldestNeededLog();
+  MutexUnlock unlock(&mutex_);
+  logs_.RemoveBefore(oldest_log);
+  return absl::OkStatus();
+}
+
 absl::Status DBImpl::ReplaceFailedLog() {
   if (!log_abandoned_) {
     absl::Status synced;
@@ -99,19 +154,8 @@ absl::Status DBImpl::ReplaceFailedLog() {
       return background_error_;
     }
     log_abandoned_ = true;
-    // Whatever the log holds goes to SSTables, so that nothing depends on its uncertain end.
-    const uint64_t next_log = versions_.NewFileNumber();
-    for (const auto& [id, family] : families_) {
-      if (family->dropped.load(std::memory_order_relaxed)) continue;
-      if (family->active->empty()) {
-        family->active = family->NewMemtable(next_log);
-        family->InstallView();
-      } else {
-        family->SwitchMemtable(next_log);
-      }
-      family->flush_wanted = !family->immutables.empty();
-    }
   }
+  if (!log_replaced_) WINNOW_RETURN_IF_ERROR(StartLogAfterFailedOne());
   const auto all_flushed = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return std::all_of(families_.begin(), families_.end(), [](const auto& entry) {
       return entry.second->immutables.empty() || entry.second->dropped.load();
@@ -126,20 +170,9 @@ absl::Status DBImpl::ReplaceFailedLog() {
   if (!background_error_.ok()) return background_error_;
   if (!all_flushed()) return WithContext(log_error_, "nothing was written: the log failed before");
 
-  const uint64_t number = versions_.NewFileNumber();
-  absl::Status started;
-  {
-    MutexUnlock unlock(&mutex_);
-    started = logs_.StartNew(number);
-  }
-  if (!started.ok()) {
-    if (!absl::IsResourceExhausted(started)) {
-      SetBackgroundError(started, "starting a new write-ahead log");
-    }
-    return started;
-  }
+  WINNOW_RETURN_IF_ERROR(ReleaseOlderLogs());
   log_error_ = absl::OkStatus();
-  log_abandoned_ = false;
+  log_abandoned_ = log_replaced_ = false;
   return absl::OkStatus();
 }
 

@@ -35,6 +35,7 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
   ExclusiveWrites writes(&write_queue_);
   MutexLock lock(&mutex_);
   if (!background_error_.ok()) return background_error_;
+  if (!log_error_.ok()) WINNOW_RETURN_IF_ERROR(ReplaceFailedLog());
   if (versions_.FindFamily(name) != nullptr) {
     return absl::AlreadyExistsError(
         absl::StrCat("column family '", ToAbsl(name), "' exists already"));

@@ -108,9 +108,11 @@ class DBImpl final : public DB {
   void InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence);
   // Leader: makes room for a group: stalls, memtable switches, errors.
   absl::Status PrepareForGroup(size_t group_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Leader, after an append to the log has failed: flushes what the log holds, then starts another.
-  // An error: no log yet, the write must be refused.
+  // Leader, after an append to the log has failed: starts another, flushes what the older ones
+  // hold, and lets the manifest forget them. An error: not done yet, the write must be refused.
   absl::Status ReplaceFailedLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status StartLogAfterFailedOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status ReleaseOlderLogs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SwitchFullMemtables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SwitchMemtable(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status StallIfNeeded(size_t group_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -227,7 +229,8 @@ class DBImpl final : public DB {
   std::atomic<SequenceNumber> visible_sequence_{0};  // all up to here are inserted
   std::string log_payload_;                          // the leader's, reused
   absl::Status log_error_;      // the leader's: the log must be replaced before the next write
-  bool log_abandoned_ = false;  // the leader's: half of that is done
+  bool log_abandoned_ = false;  // the leader's: a third of that is done: nothing depends on it
+  bool log_replaced_ = false;   // the leader's: two thirds: there is another
   double delayed_seconds_ = 0;  // the leader's: delay not yet slept
 };
 

@@ -73,8 +73,13 @@ void DiskModel::Apply(const RecordedOperation& recorded) {
       files_[recorded.node].flushed = files_[recorded.node].content.size();
       files_[recorded.node].open = false;
       break;
+    case Kind::kLink:
+      pending_.push_back({recorded.node, {}, recorded.target_place, true, false});
+      linked_.insert(recorded.node);
+      break;
     case Kind::kRename:
-      pending_.push_back({recorded.node, recorded.place, recorded.target_place, false, false});
+      pending_.push_back({recorded.node, recorded.place, recorded.target_place, false, false,
+                          linked_.contains(recorded.node)});
       break;
     case Kind::kRemove:
     case Kind::kRemoveDirectory:
@@ -111,7 +116,7 @@ void DiskModel::SyncDirectory(uint64_t directory) {
 }
 
 // Changes that an earlier one led up to may be applied without it, so nothing is taken for granted
-// here but that a node has one name.
+// here but that a node which was never linked has one name.
 void DiskModel::ApplyChange(const EntryChange& change, Directories& directories) {
   if (change.to.name.empty()) {
     std::map<std::string, uint64_t>& entries = directories[change.from.directory].entries;
@@ -120,8 +125,11 @@ void DiskModel::ApplyChange(const EntryChange& change, Directories& directories)
     return;
   }
   for (auto& [id, directory] : directories) {
-    std::erase_if(directory.entries,
-                  [&](const auto& entry) { return entry.second == change.node; });
+    std::erase_if(directory.entries, [&, id = id](const auto& entry) {
+      const bool is_old_name = id == change.from.directory && entry.first == change.from.name;
+      const bool may_go = !change.from.name.empty() && (is_old_name || !change.has_other_names);
+      return entry.second == change.node && may_go;
+    });
   }
   directories[change.to.directory].entries[change.to.name] = change.node;
 }
@@ -135,19 +143,22 @@ std::shared_ptr<MemoryNode> DiskModel::Crash(const CrashChoice& choice) const {
                           : choice.kind != CrashChoice::Kind::kKeepNothingUnsynced;
     if (keep) ApplyChange(change, directories);
   }
-  return BuildTree(root_, directories, choice, random);
+  Nodes built;
+  return BuildTree(root_, directories, choice, random, built);
 }
 
 std::shared_ptr<MemoryNode> DiskModel::BuildTree(uint64_t id, const Directories& directories,
-                                                 const CrashChoice& choice,
-                                                 std::mt19937_64& random) const {
-  auto node = std::make_shared<MemoryNode>();
+                                                 const CrashChoice& choice, std::mt19937_64& random,
+                                                 Nodes& built) const {
+  std::shared_ptr<MemoryNode>& node = built[id];
+  if (node != nullptr) return node;  // another name of the same file
+  node = std::make_shared<MemoryNode>();
   node->id = id;
   const auto directory = directories.find(id);
   node->is_directory = directory != directories.end();
   if (node->is_directory) {
     for (const auto& [name, child] : directory->second.entries) {
-      node->entries[name] = BuildTree(child, directories, choice, random);
+      node->entries[name] = BuildTree(child, directories, choice, random, built);
     }
   } else {
     node->content = ContentAfterCrash(id, files_.at(id), choice, random);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,8 @@ struct RecordedOperation {
   uint64_t node = 0;      // the file or directory itself
   bool is_new = false;    // kCreate: there was no such file before
   bool log_mode = false;  // kCreate: WritableFileOptions::Mode::kLog
-  Place place;            // kCreate, kRename (from), kRemove, k...Directory
-  Place target_place;     // kRename
+  Place place;            // kCreate, kLink and kRename (from), kRemove, k...Directory
+  Place target_place;     // kLink, kRename
 };
 
 class DiskModel {
@@ -55,12 +56,15 @@ class DiskModel {
   struct Directory {
     std::map<std::string, uint64_t> entries;  // durable ones
   };
+  using Nodes = std::map<uint64_t, std::shared_ptr<MemoryNode>>;
+
   // An addition (from.name empty), removal (to.name empty) or renaming of an entry that is not
   // durable yet. A rename between two directories needs both to be synced.
   struct EntryChange {
     uint64_t node;
     RecordedOperation::Place from, to;
     bool from_synced, to_synced;
+    bool has_other_names = false;
   };
   using Directories = std::map<uint64_t, Directory>;
 
@@ -72,12 +76,14 @@ class DiskModel {
                                 std::mt19937_64& random) const;
   static std::string RandomContent(const File& file, std::mt19937_64& random);
   std::shared_ptr<MemoryNode> BuildTree(uint64_t id, const Directories& directories,
-                                        const CrashChoice& choice, std::mt19937_64& random) const;
+                                        const CrashChoice& choice, std::mt19937_64& random,
+                                        Nodes& built) const;
 
   uint64_t root_;
   std::map<uint64_t, File> files_;
   Directories directories_;
   std::vector<EntryChange> pending_;
+  std::set<uint64_t> linked_;  // files that have, or had, more names than one
   uint64_t last_appended_file_ = 0;
 };
 

@@ -17,6 +17,8 @@ const char* KindName(FileOperation::Kind kind) {
       return "sync";
     case FileOperation::Kind::kClose:
       return "close";
+    case FileOperation::Kind::kLink:
+      return "link";
     case FileOperation::Kind::kRename:
       return "rename";
     case FileOperation::Kind::kRemove:
@@ -45,7 +47,7 @@ const char* KindName(FileOperation::Kind kind) {
 
 std::string FileOperation::ToString() const {
   std::string text = absl::StrCat(KindName(kind), " ", path);
-  if (kind == Kind::kRename) absl::StrAppend(&text, " to ", target);
+  if (kind == Kind::kLink || kind == Kind::kRename) absl::StrAppend(&text, " to ", target);
   if (kind == Kind::kAppend || kind == Kind::kRead) {
     absl::StrAppend(&text, ": ", length, " bytes at offset ", offset);
   }

@@ -58,13 +58,25 @@ absl::StatusOr<MemoryEntry> FindEntry(const std::shared_ptr<MemoryNode>& root,
   return MemoryEntry{std::move(directory), std::move(names.back())};
 }
 
-std::shared_ptr<MemoryNode> CopyTree(const MemoryNode& root) {
-  auto copy = std::make_shared<MemoryNode>();
-  copy->id = root.id;
-  copy->is_directory = root.is_directory;
-  copy->content = root.content;
-  for (const auto& [name, node] : root.entries) copy->entries[name] = CopyTree(*node);
+namespace {
+
+std::shared_ptr<MemoryNode> CopyNode(const MemoryNode& node,
+                                     std::map<uint64_t, std::shared_ptr<MemoryNode>>& copies) {
+  std::shared_ptr<MemoryNode>& copy = copies[node.id];
+  if (copy != nullptr) return copy;  // another name of the same file
+  copy = std::make_shared<MemoryNode>();
+  copy->id = node.id;
+  copy->is_directory = node.is_directory;
+  copy->content = node.content;
+  for (const auto& [name, entry] : node.entries) copy->entries[name] = CopyNode(*entry, copies);
   return copy;
+}
+
+}  // namespace
+
+std::shared_ptr<MemoryNode> CopyTree(const MemoryNode& root) {
+  std::map<uint64_t, std::shared_ptr<MemoryNode>> copies;
+  return CopyNode(root, copies);
 }
 
 uint64_t LargestId(const MemoryNode& root) {

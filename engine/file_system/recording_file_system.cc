@@ -107,6 +107,27 @@ absl::StatusOr<std::unique_ptr<WritableFile>> RecordingFileSystem::Create(
       std::make_unique<MemoryWritableFile>(this, path, std::move(node), log_mode));
 }
 
+absl::Status RecordingFileSystem::Link(const std::string& from, const std::string& to) {
+  RecordedOperation recorded;
+  recorded.operation = {Kind::kLink, from, to, {}, 0, 0};
+  WINNOW_RETURN_IF_ERROR(Allow(recorded.operation));
+  MutexLock lock(&mutex_);
+  WINNOW_ASSIGN_OR_RETURN(const MemoryEntry source, FindEntry(root_, from));
+  WINNOW_ASSIGN_OR_RETURN(const MemoryEntry target, FindEntry(root_, to));
+  const std::shared_ptr<MemoryNode> node = source.node();
+  if (node == nullptr) return NotFound(from);
+  if (node->is_directory) return IsADirectory(from);
+  if (target.node() != nullptr) {
+    return absl::AlreadyExistsError(absl::StrCat(to, ": File exists"));
+  }
+  target.directory->entries[target.name] = node;
+  recorded.node = node->id;
+  recorded.place = {source.directory->id, source.name};
+  recorded.target_place = {target.directory->id, target.name};
+  Record(std::move(recorded));
+  return absl::OkStatus();
+}
+
 absl::Status RecordingFileSystem::Rename(const std::string& from, const std::string& to) {
   RecordedOperation recorded;
   recorded.operation = {Kind::kRename, from, to, {}, 0, 0};

@@ -26,6 +26,7 @@ class RecordingFileSystem final : public MemoryFileSystem {
       const std::string& path) override;
   absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path,
                                                        const WritableFileOptions& options) override;
+  absl::Status Link(const std::string& from, const std::string& to) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;
   absl::Status Remove(const std::string& path) override;
   absl::Status CreateDirectories(const std::string& path) override;

@@ -25,7 +25,7 @@ bool ParseNumbers(int argc, char** argv, std::map<std::string, uint64_t>* number
       std::fprintf(stderr, "unknown argument '%s'\n", argv[i]);
       return false;
     }
-    if (argument == "--long") {
+    if (equals == argument.npos && (argument == "--long" || argument == "--errors")) {
       number->second = 1;
       continue;
     }

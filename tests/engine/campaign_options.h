@@ -10,7 +10,8 @@
 
 namespace winnow {
 
-// Takes "--name=NUMBER" for each name that is a key of `*numbers`, and "--long" if it is one.
+// Takes "--name=NUMBER" for each name that is a key of `*numbers`, and the flags "--long" and
+// "--errors" where they are keys.
 // False, with the reason on the standard error, for anything else.
 bool ParseNumbers(int argc, char** argv, std::map<std::string, uint64_t>* numbers);
 

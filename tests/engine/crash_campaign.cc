@@ -1,11 +1,12 @@
 // The program behind `tools/dev crash`.
 //
-//   crash_campaign [--points=N] [--kills=N] [--seed=S] [--jobs=J] [--long]
+//   crash_campaign [--points=N] [--kills=N] [--errors] [--seed=S] [--jobs=J] [--long]
 //
 // Points: every crash state of the reference workload, then of all pairs and triples of public
 // operations, then of random workloads until N states have been checked. Kills: a process that
-// writes to a real file system is killed N times. Exit codes: 0 all promises were kept, 1 one was
-// broken, 2 wrong usage.
+// writes to a real file system is killed N times. Errors: the reference workload once for each of
+// its file operations and each way in which that may fail. Exit codes: 0 all promises were kept, 1
+// one was broken, 2 wrong usage.
 #include <stdlib.h>
 
 #include <array>
@@ -18,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/engine/campaign_options.h"
 #include "tests/engine/crash_check.h"
+#include "tests/engine/error_loops.h"
 #include "tests/engine/kill_campaign.h"
 
 namespace winnow {
@@ -28,6 +30,7 @@ struct Arguments {
   uint64_t kills;
   uint64_t seed;
   uint64_t jobs;
+  bool errors;
   bool is_long;
 };
 
@@ -67,7 +70,9 @@ CrashOutcome CheckReference(uint64_t seed, const CrashCheckOptions& options) {
 
 CrashOutcome CheckRandom(uint64_t seed, const CrashCheckOptions& options) {
   const auto memory = NewMemoryFileSystem();
-  CrashWorkload workload(memory.get(), memory.get(), seed);
+  FaultFileSystem without_links(memory.get(), seed);
+  without_links.set_has_links(seed % 2 == 0);  // checkpoints copy where there are none
+  CrashWorkload workload(memory.get(), &without_links, seed);
   workload.RunRandomSteps(40);
   return CheckEveryState(workload, *memory, options, absl::StrCat("random workload ", seed));
 }
@@ -182,15 +187,46 @@ bool RunKills(const Arguments& arguments) {
   return outcome.failures() == 0;
 }
 
+bool RunErrors(const Arguments& arguments) {
+  std::printf("%-36s %8s %10s %10s\n", "error loops", "runs", "unnoticed", "failures");
+  ErrorLoopOutcome total;
+  for (const ErrorLoop& loop : AllErrorLoops()) {
+    // Most of a run is waiting: for retries, and for threads.
+    const uint64_t threads = arguments.jobs * 4;
+    ErrorLoopOutcome of_loop;
+    for (size_t first = 0;; first += threads) {
+      std::vector<ErrorLoopOutcome> outcomes(threads);
+      RunInParallel(threads, threads,
+                    [&](uint64_t i) { outcomes[i] = RunWithFault(loop, first + i); });
+      for (const ErrorLoopOutcome& outcome : outcomes) of_loop.Add(outcome);
+      if (outcomes.back().runs == 0) break;
+    }
+    // A loop that never met its fault has shown nothing.
+    if (of_loop.runs == 0) {
+      of_loop.failures++;
+      of_loop.first_failure = loop.name + ": the fault was never met";
+    }
+    std::printf("%-36s %8zu %10zu %10zu\n", loop.name.c_str(), of_loop.runs, of_loop.silent,
+                of_loop.failures);
+    std::fflush(stdout);
+    total.Add(of_loop);
+  }
+  std::printf("%zu runs, each operation in each loop: %zu failures\n", total.runs, total.failures);
+  if (total.failures > 0) std::printf("first failure: %s\n", total.first_failure.c_str());
+  return total.failures == 0;
+}
+
 int Main(int argc, char** argv) {
-  std::map<std::string, uint64_t> numbers = {
-      {"points", 0}, {"kills", 0}, {"seed", 1}, {"jobs", 1}, {"long", 0}};
+  std::map<std::string, uint64_t> numbers = {{"points", 0}, {"kills", 0},  {"seed", 1},
+                                             {"jobs", 1},   {"errors", 0}, {"long", 0}};
   if (!ParseNumbers(argc, argv, &numbers)) return 2;
-  const Arguments arguments = {numbers["points"], numbers["kills"], numbers["seed"],
-                               std::max<uint64_t>(numbers["jobs"], 1), numbers["long"] != 0};
+  const Arguments arguments = {numbers["points"],      numbers["kills"],
+                               numbers["seed"],        std::max<uint64_t>(numbers["jobs"], 1),
+                               numbers["errors"] != 0, numbers["long"] != 0};
   std::printf("seed %" PRIu64 "\n", arguments.seed);
   bool kept = true;
   if (arguments.points > 0) kept &= RunSimulated(arguments);
+  if (arguments.errors) kept &= RunErrors(arguments);
   if (arguments.kills > 0) kept &= RunKills(arguments);
   return kept ? 0 : 1;
 }

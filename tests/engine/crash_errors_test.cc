@@ -1,5 +1,5 @@
-// Each operation of a small workload fails once: the call that needed it says so, and reopening
-// finds everything acknowledged and no half of anything.
+// What the store does about errors of the file system: which of them pass, which are final, and
+// what each must not do. error_loops_test goes through all of them.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,115 +18,6 @@ namespace winnow {
 namespace {
 
 using Kind = FileOperation::Kind;
-
-constexpr size_t kForEver = SIZE_MAX / 2;
-
-// Fails `lasts` operations from number `which`, counted from 0, on.
-struct Fault {
-  size_t which;
-  absl::Status error;
-  size_t lasts;
-  bool reads;  // counts what only reads, otherwise what changes the disk
-};
-
-bool OnlyReads(Kind kind) {
-  return kind == Kind::kOpenForReading || kind == Kind::kRead || kind == Kind::kList ||
-         kind == Kind::kInspect;
-}
-
-struct Run {
-  std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
-  std::unique_ptr<CrashWorkload> workload;
-  std::atomic<size_t> num_operations = 0;
-  std::atomic<size_t> num_failed = 0;
-  std::string failed_operation;
-};
-
-std::unique_ptr<Run> RunWithFault(const Fault& fault) {
-  auto run = std::make_unique<Run>();
-  Run* const shared = run.get();
-  run->workload = std::make_unique<CrashWorkload>(
-      run->memory.get(), run->memory.get(), /*seed=*/1,
-      [shared, fault](const FileOperation& operation) -> absl::Status {
-        if (operation.kind == Kind::kLock || OnlyReads(operation.kind) != fault.reads) {
-          return absl::OkStatus();
-        }
-        const size_t number = shared->num_operations++;
-        if (number < fault.which || number - fault.which >= fault.lasts) return absl::OkStatus();
-        if (shared->num_failed++ == 0) shared->failed_operation = operation.ToString();
-        return fault.error;
-      });
-  run->workload->Run();
-  return run;
-}
-
-// Operations whose failure no caller needs to hear of: files that nobody needs any more are removed
-// by the next opening, closing a file that has been read or synced changes nothing, and a table
-// that a flush could not write is written again.
-bool MayFailSilently(const std::string& operation) {
-  return absl::StartsWith(operation, "remove") || absl::StartsWith(operation, "close") ||
-         absl::StrContains(operation, ".sst");
-}
-
-std::string WhyRecoveredIsWrong(MemoryFileSystem* disk, const CrashWorkload& workload,
-                                std::optional<size_t> crashed_after) {
-  auto db = DB::Open(CrashOptions(disk), kCrashDatabase);
-  if (!db.ok()) return db.status().ToString();
-  std::string problem;
-  const Contents found = ReadEverything(**db, workload.keys(), &problem);
-  if (problem.empty()) {
-    problem = crashed_after.has_value()
-                  ? workload.history().WhyWrongAfterCrash(found, *crashed_after, false)
-                  : workload.history().WhyWrongAfterErrors(found);
-  }
-  if (problem.empty()) problem = std::string((*db)->Put(WriteOptions(), "key", "on").message());
-  if (problem.empty() && !(*db)->Verify().empty()) problem = (*db)->Verify().front();
-  const absl::Status closed = (*db)->Close();
-  return problem.empty() && !closed.ok() ? closed.ToString() : problem;
-}
-
-void CheckEveryFault(const absl::Status& error, size_t lasts, bool reads) {
-  size_t runs = 0;
-  size_t silent = 0;
-  const size_t stride = LongTests() || lasts == 1 ? 1 : 3;
-  for (size_t which = 0;; which += stride) {
-    const std::unique_ptr<Run> run = RunWithFault({which, error, lasts, reads});
-    if (run->num_failed == 0) break;
-    runs++;
-    SCOPED_TRACE(absl::StrCat("operation ", which, " failed: ", run->failed_operation));
-    if (run->workload->errors().empty()) {
-      silent++;
-      ASSERT_TRUE(reads || MayFailSilently(run->failed_operation)) << "nobody was told";
-    }
-    // The power fails as well: whatever was acknowledged as synced must be there all the same.
-    const size_t end = run->memory->num_operations();
-    for (const CrashChoice& choice :
-         {CrashChoice::KeepNothingUnsynced(), CrashChoice::RandomSubset(which)}) {
-      const auto crashed = run->memory->StateAfterCrash(end, choice);
-      ASSERT_EQ(WhyRecoveredIsWrong(crashed.get(), *run->workload, end), "") << choice.ToString();
-    }
-    ASSERT_EQ(WhyRecoveredIsWrong(run->memory.get(), *run->workload, std::nullopt), "");
-  }
-  std::printf("%zu runs with a fault, %zu of them without effect\n", runs, silent);
-  EXPECT_GT(runs, 30u);
-}
-
-TEST(CrashErrors, EachChangeOfTheDiskFailsOnce) {
-  CheckEveryFault(absl::UnavailableError("injected I/O error"), 1, false);
-}
-
-TEST(CrashErrors, TheDiskIsFullFromAnyMomentOn) {
-  CheckEveryFault(absl::ResourceExhaustedError("injected: no space left on device"), kForEver,
-                  false);
-}
-
-TEST(CrashErrors, TheDiskIsFullForAWhile) {
-  CheckEveryFault(absl::ResourceExhaustedError("injected: no space left on device"), 7, false);
-}
-
-TEST(CrashErrors, EachReadFailsOnce) {
-  CheckEveryFault(absl::UnavailableError("injected I/O error"), 1, true);
-}
 
 // Writes until the disk is full, with an error hook that makes it so for some files; then there is
 // space again, and the database must go on without being reopened.
@@ -236,6 +127,83 @@ TEST(CrashErrors, AFailedSyncOfTheLogIsFinal) {
   EXPECT_FALSE(db->Close().ok());
   db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   EXPECT_TRUE(db->Get(ReadOptions(), "before", &value).ok());
+}
+
+// Fails the next append to a log as a full disk does.
+void FailOneLogAppend(MemoryFileSystem& memory, std::atomic<bool>* fails) {
+  memory.set_error_hook([fails](const FileOperation& operation) {
+    return operation.kind == Kind::kAppend && operation.path.ends_with(".log") &&
+                   fails->exchange(false)
+               ? absl::ResourceExhaustedError("injected: no space left on device")
+               : absl::OkStatus();
+  });
+}
+
+// The log that took the place of a failed one once had another number than the one that the
+// manifest named, so that the database could not be opened again.
+TEST(CrashErrors, AfterAFullDiskTheManifestNamesALogThatExists) {
+  const auto memory = NewMemoryFileSystem();
+  auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
+  ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());
+  std::atomic<bool> fails = true;
+  FailOneLogAppend(*memory, &fails);
+  const size_t begin = memory->num_operations();
+  EXPECT_TRUE(absl::IsResourceExhausted(db->Put(WriteOptions(), "refused", "2")));
+  WriteOptions synced;
+  synced.sync = true;
+  ASSERT_TRUE(db->Put(synced, "after", "3").ok());
+  const size_t end = memory->num_operations();
+  ASSERT_TRUE(db->Close().ok());
+  for (size_t n = begin; n <= memory->num_operations(); n++) {
+    for (const CrashChoice& choice : {CrashChoice::KeepNothingUnsynced(), CrashChoice::KeepAll()}) {
+      const auto crashed = memory->StateAfterCrash(n, choice);
+      const auto reopened = OpenOrFail(CrashOptions(crashed.get()), kCrashDatabase);
+      ASSERT_NE(reopened, nullptr) << "after " << n << " operations, " << choice.ToString();
+      std::string value;
+      EXPECT_EQ(reopened->Get(ReadOptions(), "after", &value).ok() || n < end, true) << n;
+    }
+  }
+}
+
+// With nothing to flush the manifest went on naming the log that had been given up; after a clean
+// close its missing end was taken for damage, and the log that followed it was not replayed.
+TEST(CrashErrors, TheFirstWriteFindsTheDiskFullAndTheNextOnesAreKept) {
+  const auto memory = NewMemoryFileSystem();
+  auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
+  std::atomic<bool> fails = true;
+  FailOneLogAppend(*memory, &fails);
+  EXPECT_TRUE(absl::IsResourceExhausted(db->Put(WriteOptions(), "refused", "1")));
+  ASSERT_TRUE(db->Put(WriteOptions(), "after", "2").ok());
+  ASSERT_TRUE(db->Close().ok());
+  Options strict = CrashOptions(memory.get());
+  strict.recovery_mode = RecoveryMode::kStrict;
+  db = OpenOrFail(strict, kCrashDatabase);
+  ASSERT_NE(db, nullptr);
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), "after", &value).ok());
+  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.recovery"), "");
+}
+
+// A column family that is created while the log is broken must not name that log.
+TEST(CrashErrors, AColumnFamilyIsCreatedAfterTheLogFailed) {
+  const auto memory = NewMemoryFileSystem();
+  auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
+  ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());
+  std::atomic<bool> fails = true;
+  FailOneLogAppend(*memory, &fails);
+  EXPECT_TRUE(absl::IsResourceExhausted(db->Put(WriteOptions(), "refused", "1")));
+  const auto family = db->CreateColumnFamily(CrashOptions(memory.get()), "second");
+  ASSERT_TRUE(family.ok()) << family.status();
+  ASSERT_TRUE(db->Put(WriteOptions(), *family, "after", "2").ok());
+  ASSERT_TRUE(db->Close().ok());
+  Options strict = CrashOptions(memory.get());
+  strict.recovery_mode = RecoveryMode::kStrict;
+  db = OpenOrFail(strict, kCrashDatabase);
+  ASSERT_NE(db, nullptr);
+  const auto second = db->FindColumnFamily("second");
+  ASSERT_TRUE(second.ok());
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), *second, "after", &value).ok());
 }
 
 TEST(CrashErrors, ADamagedTableIsLeftAloneAndTheRestGoesOn) {

@@ -187,6 +187,8 @@ void CrashWorkload::MakeCheckpoint() {
   checkpoint.time.begin = memory_->num_operations();
   std::string problem;
   checkpoint.contents = ReadEverything(*db_, {}, &problem);
+  if (!problem.empty()) Note(absl::UnavailableError(problem));
+  checkpoint.contents_are_known = problem.empty();
   const absl::Status status = db_->Checkpoint(checkpoint.directory);
   if (status.ok()) checkpoint.time.acknowledged = memory_->num_operations();
   Note(status);
@@ -320,6 +322,7 @@ void CrashWorkload::Run() {
   Flush(second_);
   WriteSome(6);
   CompactEverything();
+  MakeCheckpoint();
   WriteSome(6);
   DropSecondFamily();
   WriteSome(4);

@@ -42,6 +42,7 @@ struct CheckpointRecord {
   std::string directory;
   CallTime time;
   Contents contents;
+  bool contents_are_known = true;  // false: they could not be read at that moment
 };
 
 // Runs once. Every call to the database, OK or not, enters the history; after a failure the

@@ -274,5 +274,42 @@ TEST_F(CrashStateTest, WriteFileAtomicallyIsOldOrNewAtEveryCrashAndNewAfterIt) {
   EXPECT_EQ(seen.size(), 2u);
 }
 
+TEST_F(CrashStateTest, ALinkIsDurableAfterASyncOfItsDirectoryAndNamesTheSameBytes) {
+  WriteDurably("/a", "one");
+  ASSERT_TRUE(memory_->CreateDirectories("/copy").ok());
+  ASSERT_TRUE(memory_->SyncDirectory("/").ok());
+  ASSERT_TRUE(memory_->Link("/a", "/copy/a").ok());
+  EXPECT_EQ(ReadFile(*memory_, "/copy/a", 10).value(), "one");
+  EXPECT_TRUE(absl::IsAlreadyExists(memory_->Link("/a", "/copy/a")));
+  EXPECT_TRUE(absl::IsNotFound(memory_->Link("/b", "/copy/b")));
+  const auto exists = [&](const std::string& path) {
+    return memory_->StateAfterCrash(kAll, CrashChoice::KeepNothingUnsynced())->Exists(path).value();
+  };
+  EXPECT_FALSE(exists("/copy/a"));
+  ASSERT_TRUE(memory_->SyncDirectory("/copy").ok());
+  EXPECT_TRUE(exists("/copy/a"));
+  ASSERT_TRUE(memory_->Rename("/a", "/b").ok());
+  ASSERT_TRUE(memory_->SyncDirectory("/").ok());
+  EXPECT_TRUE(exists("/copy/a") && exists("/b"));
+  EXPECT_FALSE(exists("/a"));
+  ASSERT_TRUE(memory_->Remove("/b").ok());
+  ASSERT_TRUE(memory_->SyncDirectory("/").ok());
+  EXPECT_TRUE(exists("/copy/a"));
+  EXPECT_FALSE(exists("/b"));
+}
+
+// Bytes that were never synced are lost or kept for all names at once.
+TEST_F(CrashStateTest, TwoNamesOfAFileShowTheSameBytesInEveryState) {
+  const auto file = Create("/a");
+  ASSERT_TRUE(file->Append(std::string(5000, 'x')).ok());
+  ASSERT_TRUE(file->Close().ok());
+  ASSERT_TRUE(memory_->Link("/a", "/b").ok());
+  ASSERT_TRUE(memory_->SyncDirectory("/").ok());
+  for (const std::vector<std::string>& files : RandomStates(50)) {
+    ASSERT_EQ(files.size(), 2u);
+    EXPECT_EQ(files[0].substr(1), files[1].substr(1));
+  }
+}
+
 }  // namespace
 }  // namespace winnow

@@ -3,7 +3,7 @@
 
 crash_usage() {
   cat <<'TEXT'
-tools/dev crash [--points=N] [--kills=N] [--seed=S] [--long]
+tools/dev crash [--points=N] [--kills=N] [--errors] [--seed=S] [--long]
 
 Crashes the store and compares what is left with what was promised: synced writes are there, unsynced
 ones are lost as a suffix only, batches are whole over all column families, deletes stay.
@@ -16,13 +16,17 @@ ones are lost as a suffix only, batches are whole over all column families, dele
   --kills=N    real ones: a process that writes from several threads, with and without sync, is
                killed with signal 9 at random moments; each write that it said was acknowledged
                must be there.
+  --errors     no crash: the reference workload once for each of its file operations and each way in
+               which that may fail (I/O error, disk full, torn append, sync that drops the pages, no
+               file descriptor; once, for a while, for ever), then a power failure
   --seed=S     of the values, random choices and moments; default 1
   --long       50 reference workloads, ten times as many choices of what survived
 
-Without --points and --kills: --points=20000 --kills=50.
+Without any of --points, --kills and --errors: --points=20000 --errors --kills=50.
 
   tools/dev crash --points=20000           about two minutes on two cores
   tools/dev crash --kills=200              about a minute
+  tools/dev crash --errors                 about a minute
   tools/dev crash --points=20000 --seed=7  the same with other values and choices
 
 The table counts states, and promises that were broken: synced writes lost, holes (a later write is
@@ -33,20 +37,18 @@ TEXT
 }
 
 crash_main() {
-  local campaign=() points=no argument
+  local campaign=() chosen=no argument
   for argument in "$@"; do
     case "$argument" in
-      --points=* | --kills=*)
-        points=yes
-        campaign+=("$argument")
-        ;;
-      --seed=* | --long) campaign+=("$argument") ;;
+      --points=* | --kills=* | --errors) chosen=yes ;;
+      --seed=* | --long) ;;
       *) usage_error "unknown argument '$argument'" "crash --help" ;;
     esac
-    [[ "$argument" = --long || "${argument#*=}" =~ ^[0-9]+$ ]] ||
+    campaign+=("$argument")
+    [[ "$argument" != *=* || "${argument#*=}" =~ ^[0-9]+$ ]] ||
       usage_error "${argument%%=*} wants a number, not '${argument#*=}'" "crash --help"
   done
-  [ "$points" = yes ] || campaign+=(--points=20000 --kills=50)
+  [ "$chosen" = yes ] || campaign+=(--points=20000 --errors --kills=50)
   need_packages "${build_packages[@]}"
   configure release
   build_targets release crash_campaign

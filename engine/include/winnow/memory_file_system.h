@@ -35,6 +35,7 @@ struct FileOperation {
     kFlush,
     kSync,
     kClose,
+    kLink,
     kRename,
     kRemove,
     kCreateDirectory,  // one for each directory that did not exist
@@ -50,7 +51,7 @@ struct FileOperation {
 
   Kind kind;
   std::string path;
-  std::string target;   // kRename: the new path
+  std::string target;   // kLink, kRename: the new path
   std::string data;     // kAppend: the bytes
   uint64_t offset = 0;  // kAppend, kRead: where in the file
   uint64_t length = 0;  // kAppend, kRead: how many bytes
