@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 #include "absl/base/attributes.h"
+#include "filter/build_memory.h"
 
 namespace winnow::filter::internal {
 namespace {
@@ -205,10 +205,10 @@ class ShardBuilder {
   const Shape shape_;
   const uint64_t num_shards_;
   const uint64_t salt_;
-  std::vector<uint64_t> keys_;
-  std::vector<uint8_t> own_slots_;  // of keys_, which of its slots
-  std::vector<Slot> slots_;
-  std::vector<uint32_t> singles_;
+  BuildVector<uint64_t> keys_;
+  BuildVector<uint8_t> own_slots_;  // of keys_, which of its slots
+  BuildVector<Slot> slots_;
+  BuildVector<uint32_t> singles_;
   uint64_t num_peeled_ = 0;
 };
 

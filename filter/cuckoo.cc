@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "absl/base/attributes.h"
+#include "filter/build_memory.h"
 
 namespace winnow::filter::internal {
 namespace {
@@ -62,7 +63,7 @@ class ShardBuilder {
 
   void Clear() { slots_.assign(num_buckets_ * kSlotsPerBucket, 0); }
   uint64_t memory_bytes() const { return slots_.capacity() * sizeof(uint32_t); }
-  const std::vector<uint32_t>& slots() const { return slots_; }
+  const BuildVector<uint32_t>& slots() const { return slots_; }
 
   // False if no place was found. Two keys of equal fingerprint and buckets share one slot: nothing
   // is ever removed, so that one is enough, and crowds of such keys cannot overflow.
@@ -104,7 +105,7 @@ class ShardBuilder {
   }
 
   const uint64_t num_buckets_;
-  std::vector<uint32_t> slots_;
+  BuildVector<uint32_t> slots_;
   uint64_t random_ = 0;
 };
 
@@ -117,7 +118,7 @@ uint32_t LoadSlot(const uint8_t* payload, uint64_t slot, int fingerprint_bits) {
 }
 
 // Slots are packed without gaps, the first in the lowest bits.
-void PackSlots(const std::vector<uint32_t>& slots, uint64_t first_slot, int fingerprint_bits,
+void PackSlots(const BuildVector<uint32_t>& slots, uint64_t first_slot, int fingerprint_bits,
                uint8_t* payload) {
   uint64_t bit = first_slot * static_cast<uint64_t>(fingerprint_bits);
   for (const uint32_t fingerprint : slots) {

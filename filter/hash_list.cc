@@ -1,50 +1,15 @@
 #include "winnow/filter/internal/hash_list.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <mutex>
 
+#include "filter/build_memory.h"
 #include "winnow/filter/internal/unit_view.h"
 
 namespace winnow::filter::internal {
 
-namespace {
-
-using HashArray = std::unique_ptr<uint64_t[]>;
-
-// Chunks of kChunkHashes that no list uses. Thread-safe.
-class SpareChunks {
- public:
-  static SpareChunks& OfProcess() {
-    static auto* const spare_chunks = new SpareChunks;  // alive until the very end
-    return *spare_chunks;
-  }
-
-  // Null if there is none.
-  HashArray Take() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (count_ == 0) return nullptr;
-    return std::move(chunks_[--count_]);
-  }
-
-  void Keep(HashArray chunk) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (count_ < chunks_.size()) chunks_[count_++] = std::move(chunk);
-  }
-
- private:
-  // Guards both members; std::mutex carries no annotations that clang could check.
-  std::mutex mutex_;
-  size_t count_ = 0;
-  std::array<HashArray, HashList::kMostSpareChunks> chunks_;
-};
-
-}  // namespace
-
-void HashList::Recycler::operator()(uint64_t* hashes) const {
-  HashArray owner(hashes);
-  if (capacity == kChunkHashes) SpareChunks::OfProcess().Keep(std::move(owner));
+void HashList::ReturnMemory::operator()(uint64_t* hashes) const {
+  ReturnBuildMemory(hashes, capacity * sizeof(uint64_t));
 }
 
 HashList& HashList::operator=(HashList&& other) noexcept {
@@ -59,11 +24,9 @@ HashList& HashList::operator=(HashList&& other) noexcept {
 }
 
 void HashList::StartChunk(size_t capacity) {
-  HashArray hashes;
-  if (capacity == kChunkHashes) hashes = SpareChunks::OfProcess().Take();
-  // Left uninitialised: every element is written before it is read.
-  if (hashes == nullptr) hashes = std::make_unique_for_overwrite<uint64_t[]>(capacity);
-  AdoptChunk({{hashes.release(), {capacity}}, capacity, 0});
+  // Not initialised: every element is written before it is read.
+  auto* const hashes = static_cast<uint64_t*>(TakeBuildMemory(capacity * sizeof(uint64_t)));
+  AdoptChunk({{hashes, {capacity}}, capacity, 0});
 }
 
 void HashList::AdoptChunk(Chunk chunk) {

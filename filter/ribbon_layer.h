@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/base/attributes.h"
+#include "filter/build_memory.h"
 #include "filter/ribbon_columns.h"
 #include "filter/ribbon_shape.h"
 #include "winnow/filter/internal/hash_list.h"
@@ -99,10 +100,10 @@ class RibbonLayer {
   uint64_t num_shards_ = 1;
   uint64_t num_starts_ = 1;
   uint64_t num_duplicates_ = 0;
-  std::vector<uint64_t> coefficients_;
-  std::vector<uint32_t> fingerprints_;
-  std::vector<uint64_t> keys_;    // by bucket
-  std::vector<uint32_t> begins_;  // of buckets in keys_, and two more
+  BuildVector<uint64_t> coefficients_;
+  BuildVector<uint32_t> fingerprints_;
+  BuildVector<uint64_t> keys_;    // by bucket
+  BuildVector<uint32_t> begins_;  // of buckets in keys_, and two more
 };
 
 }  // namespace winnow::filter::internal

@@ -25,8 +25,6 @@ inline uint64_t Remix(uint64_t hash, uint64_t salt) {
 class HashList {
  public:
   static constexpr size_t kChunkHashes = size_t{1} << 13;
-  // The most that a process keeps of chunks which no list uses; 8 MiB.
-  static constexpr size_t kMostSpareChunks = 128;
 
   HashList() = default;
   HashList(HashList&& other) noexcept { *this = std::move(other); }
@@ -61,15 +59,13 @@ class HashList {
   void Overwrite(const uint64_t* hashes, uint64_t count);
 
  private:
-  // Gives whole chunks back for the next list to use: a store builds filters all the time, and
-  // fresh memory costs more page by page than all that is done with it.
-  struct Recycler {
+  struct ReturnMemory {
     size_t capacity;
     void operator()(uint64_t* hashes) const;
   };
 
   struct Chunk {
-    std::unique_ptr<uint64_t[], Recycler> hashes;
+    std::unique_ptr<uint64_t[], ReturnMemory> hashes;
     size_t capacity;
     size_t size;  // not kept up for the last chunk
   };
