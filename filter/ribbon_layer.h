@@ -66,23 +66,33 @@ class RibbonLayer {
   uint64_t memory_bytes() const;
 
  private:
+  // A key's, while it is inserted.
+  struct Equation {
+    uint64_t slot;  // where it begins
+    uint64_t coefficients;
+    uint32_t fingerprint;
+  };
+
   // Some neighbouring buckets, whose equations all begin in their own slots, so that several lanes
   // can be worked on in turns.
   struct Lane {
-    // The equation that is being inserted.
-    uint64_t slot;
-    uint64_t coefficients;
-    uint32_t fingerprint;
-
-    uint64_t keys_left;  // in the group, after the present one
-    uint64_t group;
-    uint64_t bucket;
-    uint64_t end_bucket;
-    uint64_t end_slot;
-    uint64_t num_redundant;      // of the group
+    Equation equation{};  // that is being inserted
+    // The group's keys that are to come, from the last to the first.
+    const uint64_t* first_key = nullptr;
+    const uint64_t* next_key = nullptr;  // behind it
+    uint64_t group = 0;
+    uint64_t bucket = 0;
+    uint64_t end_bucket = 0;
+    uint64_t end_slot = 0;
+    uint64_t num_redundant = 0;  // of the group
     std::vector<uint64_t> keys;  // of the bucket, by group
-    std::array<uint32_t, kGroupsOfBucket + 1> group_begins;
-    std::vector<uint64_t> filled;  // the group's slots
+    std::array<uint32_t, kGroupsOfBucket + 1> group_begins{};
+    std::vector<uint64_t> filled;  // the slots that the group took, the first num_filled
+    uint64_t num_filled = 0;
+  };
+  struct BumpTarget {
+    uint8_t* thresholds;
+    std::vector<uint64_t>* bumped;
   };
   enum class Progress : uint8_t { kGoesOn, kInserted, kRedundant, kConflict };
 
@@ -90,12 +100,15 @@ class RibbonLayer {
   uint64_t num_buckets() const { return begins_.size() - 2; }
 
   void Clear(uint64_t num_blocks, uint64_t num_shards);
-  Progress Step(Lane* lane);
-  void StartKey(Lane* lane) const;
+  Progress Step(uint64_t end_slot, Equation* equation);
+  Equation EquationOf(uint64_t hash) const;
   bool StartGroup(Lane* lane);
   bool StartBucket(Lane* lane);
   void SortBucket(Lane* lane) const;
-  bool Bump(Lane* lane, uint8_t* thresholds, std::vector<uint64_t>* bumped);
+  bool Bump(const BumpTarget& target, Lane* lane);
+  bool Advance(const BumpTarget& bump_target, Lane* lane, Equation* equation);
+  template <size_t kCount>
+  size_t AdvanceInTurns(const BumpTarget& bump_target, std::vector<Lane>* lanes);
 
   uint64_t num_shards_ = 1;
   uint64_t num_starts_ = 1;
