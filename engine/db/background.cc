@@ -137,6 +137,8 @@ void DBImpl::RunFlush(ColumnFamilyState* family) {
                                                          family->immutables.end());
   family->flush_running = true;
   flushes_running_++;
+  const auto begin = std::chrono::steady_clock::now();
+  TellOfFlush(*family, memtables.size(), nullptr);
   TableBuilderOptions builder = family->BuilderOptions(0);
   TableOutputResult result;
   absl::Status logs_synced;
@@ -162,6 +164,9 @@ void DBImpl::RunFlush(ColumnFamilyState* family) {
   counters.Add(Ticker::kFlushes);
   counters.Add(Ticker::kFlushBytesWritten, result.bytes_written);
   counters.Add(Ticker::kFiltersFellBack, result.num_filters_fell_back);
+  const JobResult told{
+      status, result.files.size(), 0, result.bytes_written, result.num_filters_fell_back, begin};
+  TellOfFlush(*family, memtables.size(), &told);
 }
 
 absl::Status DBImpl::InstallFlush(ColumnFamilyState* family, size_t num_memtables,
@@ -244,6 +249,8 @@ absl::Status DBImpl::RunPickedCompaction(ColumnFamilyState* family, const Compac
                                          int max_threads) {
   compaction.MarkInputs(true);
   compactions_running_++;
+  const auto begin = std::chrono::steady_clock::now();
+  TellOfCompaction(*family, compaction, nullptr);
   family->compactions_running++;
   VersionEdit edit;
   FamilyEdit& change = edit.families.emplace_back();
@@ -283,7 +290,54 @@ absl::Status DBImpl::RunPickedCompaction(ColumnFamilyState* family, const Compac
   counters.Add(Ticker::kCompactionBytesRead, result.bytes_read);
   counters.Add(Ticker::kCompactionBytesWritten, result.output.bytes_written);
   counters.Add(Ticker::kFiltersFellBack, result.output.num_filters_fell_back);
+  const JobResult told{
+      status,
+      compaction.is_move ? compaction.num_input_files() : result.output.files.size(),
+      result.bytes_read,
+      result.output.bytes_written,
+      result.output.num_filters_fell_back,
+      begin};
+  TellOfCompaction(*family, compaction, &told);
   return status;
+}
+
+void DBImpl::TellOfFlush(const ColumnFamilyState& family, size_t num_memtables,
+                         const JobResult* result) {
+  Event event;
+  event.kind = result == nullptr ? Event::Kind::kFlushBegin : Event::Kind::kFlushEnd;
+  event.num_inputs = num_memtables;
+  TellOfJob(std::move(event), family, result);
+}
+
+void DBImpl::TellOfCompaction(const ColumnFamilyState& family, const Compaction& compaction,
+                              const JobResult* result) {
+  Event event;
+  event.kind = result == nullptr ? Event::Kind::kCompactionBegin : Event::Kind::kCompactionEnd;
+  event.num_inputs = compaction.num_input_files();
+  event.output_level = compaction.output_level;
+  for (int level = kNumLevels - 1; level >= 0; level--) {
+    if (!compaction.inputs[static_cast<size_t>(level)].empty()) event.input_level = level;
+  }
+  TellOfJob(std::move(event), family, result);
+}
+
+void DBImpl::TellOfJob(Event event, const ColumnFamilyState& family, const JobResult* result) {
+  event.column_family = std::string(family.name());
+  if (result == nullptr) return events_.Add(std::move(event));
+  event.status = result->status;
+  event.num_outputs = result->num_files;
+  event.bytes_read = result->bytes_read;
+  event.bytes_written = result->bytes_written;
+  event.duration = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::steady_clock::now() - result->begin);
+  if (result->num_filters_fell_back > 0) {
+    Event fell_back;
+    fell_back.kind = Event::Kind::kFilterNotWritten;
+    fell_back.column_family = event.column_family;
+    fell_back.num_outputs = result->num_filters_fell_back;
+    events_.Add(std::move(fell_back));
+  }
+  events_.Add(std::move(event));
 }
 
 void DBImpl::ReclaimViews() {

@@ -28,6 +28,7 @@ bool MayPass(const absl::Status& status, int failures_in_a_row) {
 void DBImpl::SetBackgroundError(const absl::Status& status, std::string_view what) {
   if (absl::IsCancelled(status) || !background_error_.ok()) return;
   background_error_ = WithContext(status, absl::StrCat(ToAbsl(what), " failed"));
+  TellOfError(status, what, /*will_retry=*/false);
   attention_.store(true, std::memory_order_release);
   work_done_.SignalAll();
 }
@@ -45,7 +46,17 @@ void DBImpl::NoteBackgroundFailure(const absl::Status& status, std::string_view 
   retry_.next_try =
       std::chrono::steady_clock::now() + std::min(kFirstDelay * (1 << doublings), kLongestDelay);
   recorder_.Local().Add(Ticker::kBackgroundRetries);
+  TellOfError(status, what, /*will_retry=*/true);
   work_done_.SignalAll();
+}
+
+void DBImpl::TellOfError(const absl::Status& status, std::string_view what, bool will_retry) {
+  Event event;
+  event.kind = Event::Kind::kBackgroundError;
+  event.message = std::string(what);
+  event.status = status;
+  event.will_retry = will_retry;
+  events_.Add(std::move(event));
 }
 
 void DBImpl::NoteBackgroundSuccess() { retry_ = BackgroundRetry(); }
@@ -74,6 +85,7 @@ void DBImpl::QuarantineInputs(const Compaction& compaction, const absl::Status& 
   for (const auto& file : damaged) file->being_compacted = true;  // for as long as it is open
   recorder_.Local().Add(Ticker::kFilesQuarantined, damaged.size());
   background_failures_++;
+  events_.AddIfCorruption(status);
   quarantine_.Update(
       WithContext(status, "a compaction found damage; the files concerned are left as they are"));
   work_done_.SignalAll();

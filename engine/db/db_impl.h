@@ -3,7 +3,8 @@
 // Lock order (each may be taken while those before it are held):
 //   1. leadership of the write queue (not a lock, but exclusive in the same way)
 //   2. DBImpl::mutex_
-//   3. SnapshotList, LogSet, ViewHolder, RefutedAnswers, Recorder: leaves, never held across calls
+//   3. SnapshotList, LogSet, ViewHolder, RefutedAnswers, Recorder, EventQueue: leaves, never held
+//   across calls
 // No I/O happens under mutex_: VersionSet::LogAndApply gives it back.
 #ifndef WINNOW_ENGINE_DB_DB_IMPL_H_
 #define WINNOW_ENGINE_DB_DB_IMPL_H_
@@ -20,7 +21,9 @@
 #include "engine/compaction/compaction_job.h"
 #include "engine/db/checkpoint.h"
 #include "engine/db/column_family_state.h"
+#include "engine/db/event_queue.h"
 #include "engine/db/log_set.h"
+#include "engine/db/observed_file_system.h"
 #include "engine/db/recorder.h"
 #include "engine/db/snapshot_list.h"
 #include "engine/db/write_queue.h"
@@ -99,6 +102,8 @@ class DBImpl final : public DB {
   absl::Status AddFamily(const FamilyRecord& record, const ColumnFamilyOptions& options);
   const ColumnFamilyOptions& OptionsForFamily(std::string_view name) const;
   void RemoveOrphans();
+  // Begins the LOG, and tells what was found while opening.
+  void StartTelling();
 
   // --- write_path.cc ---
   absl::Status CheckBatch(const WriteBatch& batch);
@@ -116,6 +121,9 @@ class DBImpl final : public DB {
   absl::Status SwitchFullMemtables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SwitchMemtable(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status StallIfNeeded(size_t group_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Tells where a stall begins and ends; null: the present write is not stalled.
+  void NoteStall(const ColumnFamilyState* cause, std::string_view why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   ColumnFamilyState* FamilyForWrite(uint32_t id);
 
   // --- read_path.cc ---
@@ -151,6 +159,19 @@ class DBImpl final : public DB {
                                  CompactionJobResult* result);
   TableOutputOptions OutputOptions(TableBuilderOptions builder);
   absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The events at both ends of a flush or a compaction; for its begin `result` is null.
+  struct JobResult {
+    absl::Status status;
+    uint64_t num_files = 0;
+    uint64_t bytes_read = 0;
+    uint64_t bytes_written = 0;
+    uint64_t num_filters_fell_back = 0;
+    std::chrono::steady_clock::time_point begin;
+  };
+  void TellOfFlush(const ColumnFamilyState& family, size_t num_memtables, const JobResult* result);
+  void TellOfCompaction(const ColumnFamilyState& family, const Compaction& compaction,
+                        const JobResult* result);
+  void TellOfJob(Event event, const ColumnFamilyState& family, const JobResult* result);
   bool CompactionIsDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Frees replaced views, with the memtables and files that only they held.
   void ReclaimViews() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -163,6 +184,7 @@ class DBImpl final : public DB {
   // A flush or compaction failed without harm: tried again after a while, if the error may pass.
   void NoteBackgroundFailure(const absl::Status& status, std::string_view what)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellOfError(const absl::Status& status, std::string_view what, bool will_retry);
   void NoteBackgroundSuccess() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsWaitingToRetry() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Damaged files are read as far as they can be, and never compacted away.
@@ -186,7 +208,9 @@ class DBImpl final : public DB {
 
   const Options options_;
   const std::string path_;
-  FileSystem* const file_system_;
+  EventQueue events_;
+  ObservedFileSystem observed_file_system_;
+  FileSystem* const file_system_;  // the observed one
   const std::shared_ptr<BlockCache> cache_;
   std::unique_ptr<FileLock> lock_;
   Recorder recorder_;
@@ -232,6 +256,9 @@ class DBImpl final : public DB {
   bool log_abandoned_ = false;  // the leader's: a third of that is done: nothing depends on it
   bool log_replaced_ = false;   // the leader's: two thirds: there is another
   double delayed_seconds_ = 0;  // the leader's: delay not yet slept
+  // The leader's: the stall that listeners were told of and that has not ended.
+  std::string stalled_family_;  // empty: none
+  std::chrono::steady_clock::time_point stalled_since_;
 };
 
 }  // namespace winnow

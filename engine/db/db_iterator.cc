@@ -19,7 +19,10 @@ class DbIterator final : public Iterator {
         internal_(std::move(internal)),
         options_(std::move(options)) {}
 
-  ~DbIterator() override { HandOverCounts(); }
+  ~DbIterator() override {
+    HandOverCounts();
+    options_.events->AddIfCorruption(status());
+  }
 
   bool Valid() const override { return valid_; }
   std::string_view key() const override {

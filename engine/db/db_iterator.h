@@ -8,6 +8,7 @@
 
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
+#include "engine/db/event_queue.h"
 #include "engine/db/read_view.h"
 #include "engine/db/recorder.h"
 #include "winnow/iterator.h"
@@ -20,6 +21,8 @@ struct DbIteratorOptions {
   std::optional<std::string> upper_bound;  // exclusive
   // Where seeks, steps and `reads` are counted; must outlive the iterator.
   Recorder* recorder = nullptr;
+  // Told of damage that was met, when the iterator is destroyed; must outlive it.
+  EventQueue* events = nullptr;
   // What `internal` adds to. An iterator may move between threads, so it counts for itself and
   // hands the sums over at each seek and at its end.
   std::unique_ptr<ReadCounters> reads;

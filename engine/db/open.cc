@@ -20,8 +20,8 @@ namespace {
 // they are being opened here.
 constexpr int kReadOnlyTries = 4;
 
-TableStore StoreFor(const Options& options, const std::string& path, BlockCache* cache) {
-  return {FileSystemOf(options), path, static_cast<ShardedBlockCache*>(cache)};
+TableStore StoreFor(FileSystem* file_system, const std::string& path, BlockCache* cache) {
+  return {file_system, path, static_cast<ShardedBlockCache*>(cache)};
 }
 
 // NotFound if the directory holds no database; InvalidArgument if the path is a file.
@@ -84,10 +84,12 @@ absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::strin
 DBImpl::DBImpl(const Options& options, std::string path)
     : options_(options),
       path_(std::move(path)),
-      file_system_(FileSystemOf(options)),
+      events_(options.listeners),
+      observed_file_system_(FileSystemOf(options), path_, &events_),
+      file_system_(&observed_file_system_),
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
-      versions_(StoreFor(options, path_, cache_.get()), &mutex_),
+      versions_(StoreFor(file_system_, path_, cache_.get()), &mutex_),
       logs_(file_system_, path_) {}
 
 DBImpl::~DBImpl() { Close().IgnoreError(); }
@@ -108,9 +110,11 @@ absl::Status DBImpl::OpenDatabase() {
   absl::Status status = OpenFiles();
   if (!status.ok()) {
     closed_.store(true);
+    events_.Stop();
     lock_.reset();
     return status;
   }
+  StartTelling();
   if (!options_.read_only) StartBackgroundThreads();
   return absl::OkStatus();
 }
@@ -232,6 +236,38 @@ absl::Status DBImpl::StartWriting(uint64_t num_replayed_tables) {
   return absl::OkStatus();
 }
 
+void DBImpl::StartTelling() {
+  std::unique_ptr<InfoLog> log;
+  if (const size_t bytes = InfoLogBytesOf(options_); bytes > 0) {
+    log = std::make_unique<InfoLog>(FileSystemOf(options_), path_, bytes, options_.info_log_files);
+  }
+  events_.Start(std::move(log));
+  Event opened;
+  opened.kind = Event::Kind::kDatabaseOpened;
+  for (const std::string& note : recovery_notes_) {
+    absl::StrAppend(&opened.message, opened.message.empty() ? "" : "\n", note);
+  }
+  events_.Add(std::move(opened));
+  for (const auto& [id, family] : families_) {
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& file : family->version()->files(level)) {
+        if (file->reader() == nullptr) {
+          events_.AddIfCorruption(file->open_status());
+          continue;
+        }
+        const filter::FilterState& state = file->reader()->filter_state();
+        if (state.code == filter::FilterStateCode::kOk) continue;
+        Event degraded;
+        degraded.kind = Event::Kind::kFilterDegraded;
+        degraded.column_family = std::string(family->name());
+        degraded.path = TableFileName(path_, file->number());
+        degraded.message = state.reason;
+        events_.Add(std::move(degraded));
+      }
+    }
+  }
+}
+
 void DBImpl::RemoveOrphans() {
   logs_.RemoveBefore(versions_.OldestNeededLog());
   const auto names = file_system_->List(path_);
@@ -278,6 +314,11 @@ absl::Status DBImpl::Close() {
     status.Update(retry_.error);
   }
   for (const auto& [id, family] : families_) family->views.Reclaim();
+  Event event;
+  event.kind = Event::Kind::kDatabaseClosed;
+  event.status = status;
+  events_.Add(std::move(event));
+  events_.Stop();
   lock_.reset();
   return status;
 }
@@ -287,7 +328,7 @@ absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& o
   FileSystem* file_system = FileSystemOf(options);
   WINNOW_RETURN_IF_ERROR(CheckIsDatabase(*file_system, path));
   Mutex mutex;
-  VersionSet versions(StoreFor(options, path, nullptr), &mutex);
+  VersionSet versions(StoreFor(file_system, path, nullptr), &mutex);
   WINNOW_RETURN_IF_ERROR(versions.ReadFamilies());
   std::vector<std::string> names;
   for (const auto& [id, family] : versions.families()) names.push_back(family.name);
@@ -306,7 +347,8 @@ absl::Status DB::Destroy(const Options& options, const std::string& path) {
   FileType type;
   uint64_t number;
   const bool any_ours = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return ParseFileName(name, &type, &number);
+    // Other stores have a LOG as well.
+    return ParseFileName(name, &type, &number) && type != FileType::kInfoLog;
   });
   if (!any_ours) return absl::OkStatus();  // nothing of ours: touch nothing
   {

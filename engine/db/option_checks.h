@@ -2,6 +2,7 @@
 #ifndef WINNOW_ENGINE_DB_OPTION_CHECKS_H_
 #define WINNOW_ENGINE_DB_OPTION_CHECKS_H_
 
+#include <cstddef>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -16,6 +17,9 @@ absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
 
 // The file system that the options name; the operating system's if they name none.
 FileSystem* FileSystemOf(const Options& options);
+
+// After how many bytes LOG is replaced; 0: there is none.
+size_t InfoLogBytesOf(const Options& options);
 
 }  // namespace winnow
 

@@ -10,6 +10,7 @@
 #include "engine/base/status.h"
 #include "engine/db/column_family_state.h"
 #include "engine/db/option_checks.h"
+#include "winnow/event_listener.h"
 #include "winnow/filter_policy.h"
 
 namespace winnow {
@@ -140,6 +141,15 @@ absl::Status SetCompression(Options* options, std::string_view value) {
   return absl::OkStatus();
 }
 
+absl::Status SetInfoLogBytes(Options* options, std::string_view value) {
+  uint64_t bytes;
+  if (!ParseBytes(value, &bytes)) {
+    return BadValue("info_log_bytes", value, "a number of bytes such as 0, 64K or 1M");
+  }
+  options->info_log_bytes = bytes;
+  return absl::OkStatus();
+}
+
 absl::Status SetRecoveryMode(Options* options, std::string_view value) {
   if (value == "strict") {
     options->recovery_mode = RecoveryMode::kStrict;
@@ -179,6 +189,8 @@ const std::vector<TextOption>& TextOptions() {
       IntOption("background_threads", &Options::background_threads),
       {"recovery_mode", SetRecoveryMode},
       BytesOption("max_log_bytes", &Options::max_log_bytes),
+      {"info_log_bytes", SetInfoLogBytes},
+      IntOption("info_log_files", &Options::info_log_files),
       BoolOption("verify_compaction_checksums", &Options::verify_compaction_checksums),
   };
   return options;
@@ -261,6 +273,13 @@ absl::Status ValidateOptions(const Options& options) {
   check.Range("background_threads", options.background_threads, 1, 64);
   check.Range<uint64_t>("max_log_bytes", options.max_log_bytes, kMiB, kTiB);
   check.Range<uint64_t>("block_cache_bytes", options.block_cache_bytes, 0, 16 * kTiB);
+  if (options.info_log_bytes.value_or(0) != 0) {
+    check.Range<uint64_t>("info_log_bytes", *options.info_log_bytes, 4 * kKiB, kGiB);
+  }
+  check.Range("info_log_files", options.info_log_files, 1, 1000);
+  for (const auto& listener : options.listeners) {
+    if (listener == nullptr) check.Fail("listeners", "none may be null");
+  }
   if (options.read_only && options.error_if_exists) {
     check.Fail("read_only", "contradicts error_if_exists");
   }
@@ -311,6 +330,13 @@ absl::Status SetOption(Options* options, std::string_view name, std::string_view
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "there is no option '", ToAbsl(name), "'; the nearest is '", ToAbsl(nearest->name), "'"));
+}
+
+size_t InfoLogBytesOf(const Options& options) {
+  if (options.read_only) return 0;
+  constexpr size_t kDefaultBytes = kMiB;
+  return options.info_log_bytes.value_or(FileSystemOf(options) == PosixFileSystem() ? kDefaultBytes
+                                                                                    : 0);
 }
 
 FileSystem* FileSystemOf(const Options& options) {

@@ -255,6 +255,7 @@ std::vector<std::string> DBImpl::Verify() {
       }
     }
   }
+  for (const std::string& problem : problems) events_.AddIfCorruption(absl::DataLossError(problem));
   return problems;
 }
 

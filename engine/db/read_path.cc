@@ -101,7 +101,10 @@ absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, s
   counters.Add(Ticker::kGets);
   const ViewGuard view(own->views);
   Found found;
-  WINNOW_RETURN_IF_ERROR(Find(options, own, *view, key, counters, &found));
+  if (absl::Status status = Find(options, own, *view, key, counters, &found); !status.ok()) {
+    events_.AddIfCorruption(status);
+    return status;
+  }
   if (!found.value) return absl::NotFoundError("");  // no message: no allocation
   counters.Add(Ticker::kGetsFound);
   take(found);
@@ -171,7 +174,10 @@ void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
     PinnedValue& value = values[order[i]];
     value.Reset();
     status = std::move(lookup.status);
-    if (!status.ok()) continue;
+    if (!status.ok()) {
+      events_.AddIfCorruption(status);
+      continue;
+    }
     const bool known = nodes[i] != nullptr || lookup.result.found;
     const EntryType type =
         nodes[i] != nullptr ? Type(nodes[i]->internal_key()) : lookup.result.type;
@@ -221,6 +227,7 @@ std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, Column
   iterator_options.lower_bound = options.lower_bound;
   iterator_options.upper_bound = options.upper_bound;
   iterator_options.recorder = &recorder_;
+  iterator_options.events = &events_;
   iterator_options.reads = std::make_unique<ReadCounters>();
 
   ThreadCounters& counters = recorder_.Local();

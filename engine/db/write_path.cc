@@ -1,6 +1,7 @@
 // Put, Delete, Write: group commit into the log and the memtables.
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
@@ -218,7 +219,7 @@ absl::Status DBImpl::PrepareForGroup(size_t group_bytes) {
   absl::Status status = log_error_.ok() ? StallIfNeeded(group_bytes) : ReplaceFailedLog();
   if (status.ok()) status = SwitchFullMemtables();
   // Looked at again before the next write, which may find that the cause has passed.
-  if (!status.ok()) attention_.store(true, std::memory_order_relaxed);
+  if (!status.ok() || !stalled_family_.empty()) attention_.store(true, std::memory_order_relaxed);
   if (!background_error_.ok()) {
     attention_.store(true, std::memory_order_relaxed);
     return absl::FailedPreconditionError(absl::StrCat(
@@ -243,6 +244,7 @@ void DBImpl::UpdateStallState() {
 absl::Status DBImpl::StallIfNeeded(size_t group_bytes) {
   const auto start = std::chrono::steady_clock::now();
   bool stalled = false;
+  const ColumnFamilyState* delaying = nullptr;
   for (const auto& [id, owned] : families_) {
     ColumnFamilyState* family = owned.get();
     const ColumnFamilyOptions& options = family->options();
@@ -259,6 +261,7 @@ absl::Status DBImpl::StallIfNeeded(size_t group_bytes) {
     while (must_wait()) {
       WINNOW_RETURN_IF_ERROR(WhyWritesCannotWait());
       stalled = true;
+      NoteStall(family, "writes wait for flushes or compactions");
       work_available_.SignalAll();
       work_done_.Wait(&mutex_);
     }
@@ -269,8 +272,10 @@ absl::Status DBImpl::StallIfNeeded(size_t group_bytes) {
                           (options.level0_stop_trigger - options.level0_slowdown_trigger + 1);
       const double rate = kDelayedBytesPerSecond * std::max(room, 0.1);
       delayed_seconds_ += static_cast<double>(group_bytes) / rate;
+      delaying = family;
     }
   }
+  NoteStall(delaying, "writes are delayed: level 0 has many files");
   if (delayed_seconds_ > 0.001) {  // shorter sleeps are not kept by the system
     stalled = true;
     MutexUnlock unlock(&mutex_);
@@ -286,6 +291,24 @@ absl::Status DBImpl::StallIfNeeded(size_t group_bytes) {
                      std::chrono::duration_cast<std::chrono::microseconds>(waited).count()));
   }
   return absl::OkStatus();
+}
+
+void DBImpl::NoteStall(const ColumnFamilyState* cause, std::string_view why) {
+  if ((cause != nullptr) != stalled_family_.empty()) return;
+  Event event;
+  if (cause != nullptr) {
+    stalled_family_ = std::string(cause->name());
+    stalled_since_ = std::chrono::steady_clock::now();
+    event.kind = Event::Kind::kWriteStallBegin;
+    event.message = std::string(why);
+    event.column_family = stalled_family_;
+  } else {
+    event.kind = Event::Kind::kWriteStallEnd;
+    event.column_family = std::exchange(stalled_family_, std::string());
+    event.duration = std::chrono::duration_cast<std::chrono::microseconds>(
+        std::chrono::steady_clock::now() - stalled_since_);
+  }
+  events_.Add(std::move(event));
 }
 
 absl::Status DBImpl::SwitchFullMemtables() {

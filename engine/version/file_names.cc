@@ -10,6 +10,7 @@ namespace winnow {
 namespace {
 
 constexpr std::string_view kManifestPrefix = "MANIFEST-";
+constexpr std::string_view kOldInfoLog = "LOG.old";
 
 std::string Join(std::string_view directory, const std::string& name) {
   return absl::StrCat(ToAbsl(directory), "/", name);
@@ -23,6 +24,13 @@ bool ParseNumber(std::string_view text, uint64_t* number) {
 
 bool ParseNumbered(std::string_view name, std::string_view suffix, uint64_t* number) {
   return name.ends_with(suffix) && ParseNumber(name.substr(0, name.size() - suffix.size()), number);
+}
+
+// LOG.old.2 and so on; the number is an age, not one of the database's numbers.
+bool IsOlderInfoLog(std::string_view name) {
+  uint64_t age;
+  return name.starts_with(kOldInfoLog) && name.substr(kOldInfoLog.size()).starts_with('.') &&
+         ParseNumber(name.substr(kOldInfoLog.size() + 1), &age) && age >= 2;
 }
 
 }  // namespace
@@ -39,12 +47,19 @@ std::string TableFileName(std::string_view directory, uint64_t number) {
   return Join(directory, absl::StrFormat("%06d.sst", number));
 }
 
+std::string InfoLogFileName(std::string_view directory, uint64_t age) {
+  if (age < 2) return Join(directory, age == 0 ? "LOG" : std::string(kOldInfoLog));
+  return Join(directory, absl::StrCat(ToAbsl(kOldInfoLog), ".", age));
+}
+
 bool ParseFileName(std::string_view name, FileType* type, uint64_t* number) {
   *number = 0;
   if (name == "LOCK") {
     *type = FileType::kLock;
   } else if (name == "CURRENT") {
     *type = FileType::kCurrent;
+  } else if (name == "LOG" || name == kOldInfoLog || IsOlderInfoLog(name)) {
+    *type = FileType::kInfoLog;
   } else if (name.ends_with(".tmp") &&
              (name == "CURRENT.tmp" || ParseNumbered(name, ".sst.tmp", number))) {
     *type = FileType::kTemporary;

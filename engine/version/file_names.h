@@ -5,6 +5,7 @@
 //   MANIFEST-000005   the log of version edits
 //   000012.log        a write-ahead log
 //   000013.sst        an SSTable
+//   LOG, LOG.old, ... what happened, for people; LOG.old.2 is older than LOG.old
 //   *.tmp             being written; removed when the database is opened
 #ifndef WINNOW_ENGINE_VERSION_FILE_NAMES_H_
 #define WINNOW_ENGINE_VERSION_FILE_NAMES_H_
@@ -15,13 +16,15 @@
 
 namespace winnow {
 
-enum class FileType { kLock, kCurrent, kManifest, kLog, kTable, kTemporary };
+enum class FileType { kLock, kCurrent, kManifest, kLog, kTable, kInfoLog, kTemporary };
 
 std::string LockFileName(std::string_view directory);
 std::string CurrentFileName(std::string_view directory);
 std::string ManifestFileName(std::string_view directory, uint64_t number);
 std::string LogFileName(std::string_view directory, uint64_t number);
 std::string TableFileName(std::string_view directory, uint64_t number);
+// `age` 0 is LOG, 1 LOG.old, 2 LOG.old.2, ...
+std::string InfoLogFileName(std::string_view directory, uint64_t age);
 
 // False if the name (without directory) is none of the above; `*number` is 0 where there is none.
 bool ParseFileName(std::string_view name, FileType* type, uint64_t* number);

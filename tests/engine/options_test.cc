@@ -81,6 +81,19 @@ TEST(OptionsText, AnUnknownNameGetsTheNearestOneSuggested) {
   EXPECT_TRUE(absl::IsInvalidArgument(Set(&options, "", "")));
 }
 
+TEST(OptionsText, TheLogsSizeIsABoundedNumberOfBytesOrNone) {
+  Options options;
+  for (const char* text : {"0", "4K", "1G"}) {
+    EXPECT_TRUE(Set(&options, "info_log_bytes", text).ok()) << text;
+    EXPECT_TRUE(ValidateOptions(options).ok()) << text;
+  }
+  for (const char* text : {"1", "4095", "2G"}) {
+    EXPECT_TRUE(Set(&options, "info_log_bytes", text).ok()) << text;
+    EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(options))) << text;
+  }
+  EXPECT_FALSE(Set(&options, "info_log_bytes", "much").ok());
+}
+
 TEST(OptionsText, DefaultsAreValid) { EXPECT_TRUE(ValidateOptions(Options()).ok()); }
 
 }  // namespace

@@ -22,6 +22,7 @@
 
 namespace winnow {
 
+class EventListener;
 class FileSystem;
 class FilterPolicy;
 class Snapshot;
@@ -144,6 +145,19 @@ struct Options : ColumnFamilyOptions {
   // Write-ahead log bytes after which the column families that hold the oldest log back are
   // flushed. Default 1 GiB, range 1 MiB - 1 TiB.
   uint64_t max_log_bytes = uint64_t{1} << 30;
+
+  // Told of flushes, compactions, stalls, errors, files and damage (winnow/event_listener.h).
+  // Default: none. Null ones are not allowed.
+  std::vector<std::shared_ptr<EventListener>> listeners;
+
+  // The same events, as lines for people, go to the file LOG in the database's directory, which is
+  // renamed to LOG.old when the database is opened and whenever it has this many bytes. It is never
+  // synced, not written by read_only, and no failure with it makes anything else fail.
+  // Unset (default): 1 MiB on the operating system's file system, 0 on others. Range 0 (no LOG) and
+  // 4 KiB - 1 GiB.
+  std::optional<size_t> info_log_bytes;
+  // Files kept: LOG, LOG.old, LOG.old.2, ... Default 4, range 1 - 1000.
+  int info_log_files = 4;
 
   // Verify the checksum of every block that compactions read. Default true.
   bool verify_compaction_checksums = true;

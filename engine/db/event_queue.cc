@@ -1,0 +1,86 @@
+#include "engine/db/event_queue.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr size_t kMostCorruptions = 1000;  // whose messages are remembered
+
+}  // namespace
+
+EventQueue::EventQueue(std::vector<std::shared_ptr<EventListener>> listeners)
+    : listeners_(std::move(listeners)) {}
+
+EventQueue::~EventQueue() { Stop(); }
+
+void EventQueue::Start(std::unique_ptr<InfoLog> log) {
+  log_ = std::move(log);
+  if (log_ == nullptr && listeners_.empty()) return Stop();
+  thread_ = std::thread([this] { TellAll(); });
+}
+
+void EventQueue::Stop() {
+  {
+    MutexLock lock(&mutex_);
+    stopping_ = true;
+    added_.Signal();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void EventQueue::Add(Event event) {
+  event.time = std::chrono::system_clock::now();
+  MutexLock lock(&mutex_);
+  if (stopping_) return;
+  if (waiting_.size() >= kMostWaiting) {
+    num_lost_++;
+    return;
+  }
+  event.num_lost_before = std::exchange(num_lost_, 0);
+  waiting_.push_back(std::move(event));
+  added_.Signal();
+}
+
+void EventQueue::AddIfCorruption(const absl::Status& status) {
+  if (!absl::IsDataLoss(status)) return;
+  {
+    MutexLock lock(&mutex_);
+    if (stopping_ || corruptions_told_.size() >= kMostCorruptions) return;
+    if (!corruptions_told_.emplace(status.message()).second) return;
+  }
+  Event event;
+  event.kind = Event::Kind::kCorruptionFound;
+  event.status = status;
+  Add(std::move(event));
+}
+
+void EventQueue::TellAll() {
+  for (;;) {
+    std::deque<Event> events;
+    {
+      MutexLock lock(&mutex_);
+      while (waiting_.empty() && !stopping_) added_.Wait(&mutex_);
+      if (waiting_.empty()) break;
+      events.swap(waiting_);
+    }
+    for (const Event& event : events) Tell(event);
+    if (log_ != nullptr) log_->Flush();
+  }
+  log_.reset();
+}
+
+void EventQueue::Tell(const Event& event) {
+  if (log_ != nullptr) {
+    if (event.num_lost_before > 0) {
+      log_->Write(event.time, absl::StrCat(event.num_lost_before, " events were lost here"));
+    }
+    log_->Write(event.time, event.ToString());
+  }
+  for (const auto& listener : listeners_) listener->OnEvent(event);
+}
+
+}  // namespace winnow

@@ -1,0 +1,105 @@
+// Events as people read them.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "winnow/event_listener.h"
+
+namespace winnow {
+
+namespace {
+
+std::string Outcome(const Event& event) {
+  const double seconds = std::chrono::duration<double>(event.duration).count();
+  if (!event.status.ok()) {
+    return absl::StrFormat("fails after %.3f s: %s", seconds, event.status.ToString());
+  }
+  return absl::StrFormat("ends after %.3f s: %d files, %d bytes written", seconds,
+                         event.num_outputs, event.bytes_written);
+}
+
+std::string CompactionText(const Event& event) {
+  const std::string what = absl::StrCat("compaction of ", event.column_family, " from level ",
+                                        event.input_level, " to ", event.output_level, " ");
+  if (event.kind == Event::Kind::kCompactionBegin) {
+    return absl::StrCat(what, "begins: ", event.num_inputs, " files");
+  }
+  return absl::StrCat(what, Outcome(event), ", ", event.bytes_read, " bytes read");
+}
+
+std::string Followed(std::string_view text, const std::string& detail) {
+  return detail.empty() ? std::string(text) : absl::StrCat(ToAbsl(text), ": ", detail);
+}
+
+}  // namespace
+
+std::string_view EventKindName(Event::Kind kind) {
+  switch (kind) {
+    case Event::Kind::kDatabaseOpened:
+      return "database-opened";
+    case Event::Kind::kDatabaseClosed:
+      return "database-closed";
+    case Event::Kind::kFlushBegin:
+      return "flush-begin";
+    case Event::Kind::kFlushEnd:
+      return "flush-end";
+    case Event::Kind::kCompactionBegin:
+      return "compaction-begin";
+    case Event::Kind::kCompactionEnd:
+      return "compaction-end";
+    case Event::Kind::kWriteStallBegin:
+      return "write-stall-begin";
+    case Event::Kind::kWriteStallEnd:
+      return "write-stall-end";
+    case Event::Kind::kBackgroundError:
+      return "background-error";
+    case Event::Kind::kFileCreated:
+      return "file-created";
+    case Event::Kind::kFileRemoved:
+      return "file-removed";
+    case Event::Kind::kCorruptionFound:
+      return "corruption-found";
+    case Event::Kind::kFilterDegraded:
+      return "filter-degraded";
+    case Event::Kind::kFilterNotWritten:
+      break;
+  }
+  return "filter-not-written";
+}
+
+std::string Event::ToString() const {
+  switch (kind) {
+    case Kind::kDatabaseOpened:
+      return Followed("database opened", message);
+    case Kind::kDatabaseClosed:
+      return Followed("database closed", status.ok() ? "" : status.ToString());
+    case Kind::kFlushBegin:
+      return absl::StrCat("flush of ", column_family, " begins: ", num_inputs, " memtables");
+    case Kind::kFlushEnd:
+      return absl::StrCat("flush of ", column_family, " ", Outcome(*this));
+    case Kind::kCompactionBegin:
+    case Kind::kCompactionEnd:
+      return CompactionText(*this);
+    case Kind::kWriteStallBegin:
+      return absl::StrCat("write stall begins, because of ", column_family, ": ", message);
+    case Kind::kWriteStallEnd:
+      return absl::StrFormat("write stall ends after %.3f s",
+                             std::chrono::duration<double>(duration).count());
+    case Kind::kBackgroundError:
+      return absl::StrCat(message, " failed, ",
+                          will_retry ? "is tried again" : "no more writes until reopened", ": ",
+                          status.ToString());
+    case Kind::kFileCreated:
+      return absl::StrCat("file created: ", path);
+    case Kind::kFileRemoved:
+      return absl::StrCat("file removed: ", path);
+    case Kind::kCorruptionFound:
+      return absl::StrCat("corruption found: ", status.ToString());
+    case Kind::kFilterDegraded:
+      return absl::StrCat("filter of ", path, " (", column_family, ") cannot be asked: ", message);
+    case Kind::kFilterNotWritten:
+      break;
+  }
+  return absl::StrCat("SSTables of ", column_family, " were written without their filter");
+}
+
+}  // namespace winnow

@@ -1,0 +1,81 @@
+// What a database tells of its own work: flushes, compactions, stalls, errors, files, damage.
+//
+//   class Alarm final : public winnow::EventListener {
+//     void OnEvent(const winnow::Event& event) override {
+//       if (event.kind == winnow::Event::Kind::kBackgroundError) Page(event.ToString());
+//     }
+//   };
+//   options.listeners.push_back(std::make_shared<Alarm>());
+#ifndef WINNOW_EVENT_LISTENER_H_
+#define WINNOW_EVENT_LISTENER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+
+namespace winnow {
+
+// One thing that happened. Which fields are set is said with each kind; `time` and
+// `num_lost_before` always are.
+struct Event {
+  enum class Kind {
+    kDatabaseOpened,    // message: what recovery reports, may be empty
+    kDatabaseClosed,    // status: as Close returns it
+    kFlushBegin,        // column_family, num_inputs (memtables)
+    kFlushEnd,          // the same, and status, num_outputs (files), bytes_written, duration
+    kCompactionBegin,   // column_family, num_inputs (files), input_level, output_level
+    kCompactionEnd,     // the same, and status, num_outputs, bytes_read, bytes_written, duration
+    kWriteStallBegin,   // column_family, message: writes are delayed or wait from now on
+    kWriteStallEnd,     // column_family, duration; told with the first write that is not stalled
+    kBackgroundError,   // message (what failed), status, will_retry
+    kFileCreated,       // path of an SSTable, a write-ahead log or a manifest
+    kFileRemoved,       // the same
+    kCorruptionFound,   // status, which names the file; each message once while open
+    kFilterDegraded,    // column_family, path, message: answers "may contain" from now on
+    kFilterNotWritten,  // column_family: SSTables were written without the filter that was asked
+                        // for
+  };
+
+  Kind kind = Kind::kDatabaseOpened;
+  std::chrono::system_clock::time_point time;
+  std::string column_family;
+  std::string path;
+  std::string message;
+  absl::Status status;
+  // Background work is tried again by itself; otherwise writes stay refused until reopening.
+  bool will_retry = false;
+  int input_level = -1;
+  int output_level = -1;
+  uint64_t num_inputs = 0;
+  uint64_t num_outputs = 0;
+  uint64_t bytes_read = 0;
+  uint64_t bytes_written = 0;
+  std::chrono::microseconds duration{0};
+  // Events before this one that were dropped because listeners were slower than events came.
+  uint64_t num_lost_before = 0;
+
+  // One line without time: "compaction of default from level 0 to 1 begins: 4 files".
+  std::string ToString() const;
+};
+
+// "flush-begin", "write-stall-end", ...
+std::string_view EventKindName(Event::Kind kind);
+
+// Told of events, one after the other in the order in which they happened, by one thread that each
+// open database has for this: soon after the event, with no lock of the database held. It may call
+// the database (reading, writing, statistics) but not Close it, wait for its own further events, or
+// throw. Up to 4096 events wait for a slow listener, then new ones are dropped and counted. All
+// that were not dropped have been told when Close returns. A listener given to several databases is
+// called by several threads.
+class EventListener {
+ public:
+  virtual ~EventListener() = default;
+  virtual void OnEvent(const Event& event) = 0;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_EVENT_LISTENER_H_
