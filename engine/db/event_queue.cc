@@ -20,7 +20,16 @@ EventQueue::~EventQueue() { Stop(); }
 void EventQueue::Start(std::unique_ptr<InfoLog> log) {
   log_ = std::move(log);
   if (log_ == nullptr && listeners_.empty()) return Stop();
+  {
+    MutexLock lock(&mutex_);
+    running_ = true;
+  }
   thread_ = std::thread([this] { TellAll(); });
+}
+
+void EventQueue::WaitUntilTold() {
+  MutexLock lock(&mutex_);
+  while (running_ && (telling_ || !waiting_.empty())) told_.Wait(&mutex_);
 }
 
 void EventQueue::Stop() {
@@ -63,14 +72,20 @@ void EventQueue::TellAll() {
     std::deque<Event> events;
     {
       MutexLock lock(&mutex_);
+      telling_ = false;
+      if (waiting_.empty()) told_.SignalAll();
       while (waiting_.empty() && !stopping_) added_.Wait(&mutex_);
       if (waiting_.empty()) break;
       events.swap(waiting_);
+      telling_ = true;
     }
     for (const Event& event : events) Tell(event);
     if (log_ != nullptr) log_->Flush();
   }
   log_.reset();
+  MutexLock lock(&mutex_);
+  running_ = false;
+  told_.SignalAll();
 }
 
 void EventQueue::Tell(const Event& event) {

@@ -26,6 +26,8 @@ class EventQueue {
 
   // Starts to tell, also what was added before. `log` may be null. Called at most once.
   void Start(std::unique_ptr<InfoLog> log) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Waits until everything added so far has been told. Not from a listener.
+  void WaitUntilTold() ABSL_LOCKS_EXCLUDED(mutex_);
   // Tells what waits, then no more.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -44,8 +46,11 @@ class EventQueue {
 
   Mutex mutex_;
   CondVar added_;
+  CondVar told_;
   std::deque<Event> waiting_ ABSL_GUARDED_BY(mutex_);
   uint64_t num_lost_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool telling_ ABSL_GUARDED_BY(mutex_) = false;  // events that have left `waiting_`
+  bool running_ ABSL_GUARDED_BY(mutex_) = false;  // somebody will take what waits
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::set<std::string> corruptions_told_ ABSL_GUARDED_BY(mutex_);
 };

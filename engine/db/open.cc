@@ -288,6 +288,8 @@ void DBImpl::RemoveOrphans() {
 
 absl::Status DBImpl::Close() {
   if (closed_.exchange(true)) return absl::OkStatus();
+  // A listener may be in the middle of a call; those that it begins from now on are refused.
+  events_.WaitUntilTold();
   absl::Status status;
   if (!options_.read_only) {
     if (has_unlogged_writes_.load(std::memory_order_relaxed)) {

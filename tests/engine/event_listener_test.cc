@@ -82,6 +82,7 @@ TEST_F(EventListenerTest, AFlushAndACompactionAreToldInOrderWithTheirFigures) {
   MemoryDb db = MakeDb();
   db.Put("a", "1");
   db.Flush();
+  collector_->WaitFor(Kind::kFlushEnd);  // Flush returns a moment before that is told
   db.CompactAll();
   db.CloseDb();
   EXPECT_THAT(collector_->Names(),
@@ -120,8 +121,40 @@ TEST_F(EventListenerTest, AListenerMayCallTheDatabase) {
   called = &db;
   db.Put("a", "1");
   db.Flush();
+  collector_->WaitFor(Kind::kFlushEnd);
   db.CloseDb();
   EXPECT_EQ(calls, 2);
+}
+
+TEST_F(EventListenerTest, AListenersCallsWhileTheDatabaseIsBeingClosedAreWholeOrRefused) {
+  for (int round = 0; round < 20; round++) {
+    DB* called = nullptr;
+    std::atomic<int> done = 0;
+    std::atomic<int> refused = 0;
+    const auto listener = std::make_shared<Collector>();
+    listener->also_do = [&](const Event& event) {
+      if (event.kind == Kind::kDatabaseOpened || event.kind == Kind::kFileCreated) return;
+      const absl::Status put =
+          called->Put(WriteOptions(), absl::StrCat("told", done.load()), std::string(1000, 'v'));
+      put.ok() ? done++ : refused++;
+      EXPECT_TRUE(put.ok() || absl::IsFailedPrecondition(put)) << put.ToString();
+    };
+    Options options = MemoryDb::Quiet();
+    options.listeners = {listener};
+    MemoryDb db(options);
+    called = db.get();
+    for (int i = 0; i < 3; i++) {
+      db.Put("a", "1");
+      db.Flush();
+    }
+    EXPECT_TRUE(db->Close().ok());
+    EXPECT_GT(refused, 0);  // kDatabaseClosed at least
+    db.options().listeners.clear();
+    db.Reopen();
+    for (int i = 0; i < done; i++) {
+      EXPECT_EQ(db.Get(absl::StrCat("told", i)), std::string(1000, 'v'));
+    }
+  }
 }
 
 TEST_F(EventListenerTest, BackgroundErrorsSayWhetherTheyAreTriedAgain) {
