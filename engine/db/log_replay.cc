@@ -216,11 +216,15 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
     // Families that were dropped, and those whose SSTables hold the entry already.
     if (family == families_->end()) {
       // Creating a family is durable before anything is written to it.
-      if (update.family_id > versions_->largest_family_id() &&
-          options_.recovery_mode != RecoveryMode::kSalvage) {
-        return absl::DataLossError(
+      if (update.family_id > versions_->largest_family_id()) {
+        const std::string reason =
             absl::StrCat("writes to column family ", update.family_id,
-                         ", which the manifest does not know: it has lost its end"));
+                         ", which the manifest does not know: it has lost its end");
+        if (options_.recovery_mode != RecoveryMode::kSalvage) return absl::DataLossError(reason);
+        if (has_unknown_families_.insert(log_number).second) {
+          notes_.push_back(absl::StrCat(LogFileName(path_, log_number), ": ", reason));
+          WINNOW_RETURN_IF_ERROR(SetAside(log_number));
+        }
       }
       continue;
     }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,7 @@ class LogReplay {
   std::vector<std::string> notes_;
   // Of the log replayed last: its number and its records of batches.
   uint64_t previous_log_ = 0;
+  std::set<uint64_t> has_unknown_families_;  // logs
   uint64_t previous_records_ = 0;
 };
 

@@ -273,6 +273,9 @@ void DBImpl::RemoveOrphans() {
   const auto names = file_system_->List(path_);
   if (!names.ok()) return;
   const std::set<uint64_t> live = versions_.LiveTables();
+  // If something is missing, the manifest may be what lost its end: then it and the tables that it
+  // does not know are all that a repair could start from.
+  const bool keep = options_.recovery_mode == RecoveryMode::kSalvage && !recovery_notes_.empty();
   for (const std::string& name : *names) {
     FileType type;
     uint64_t number;
@@ -281,9 +284,18 @@ void DBImpl::RemoveOrphans() {
                         type == FileType::kTemporary ||
                         (type == FileType::kManifest && number != versions_.manifest_number()) ||
                         (type == FileType::kLog && number < versions_.OldestNeededLog());
-    // What cannot be removed now is tried again by the next open.
-    if (orphan) file_system_->Remove(absl::StrCat(path_, "/", name)).IgnoreError();
+    if (!orphan) continue;
+    const std::string path = absl::StrCat(path_, "/", name);
+    if (keep && (type == FileType::kTable || type == FileType::kManifest)) {
+      if (file_system_->Rename(path, path + ".orphan").ok()) {
+        recovery_notes_.push_back(absl::StrCat(path, ": not in use, kept as ", path, ".orphan"));
+      }
+    } else {
+      // What cannot be removed now is tried again by the next open.
+      file_system_->Remove(path).IgnoreError();
+    }
   }
+  if (keep) file_system_->SyncDirectory(path_).IgnoreError();
 }
 
 absl::Status DBImpl::Close() {

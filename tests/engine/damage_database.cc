@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -116,10 +118,10 @@ Contents DamageDatabase::WithFirst(size_t end) const {
   return contents;
 }
 
-Contents DamageDatabase::Without(size_t batch) const {
+Contents DamageDatabase::WithoutThese(const std::vector<size_t>& batches) const {
   Contents contents = flushed;
   for (size_t i = 0; i < logged.size(); i++) {
-    if (i != batch) Apply(logged[i], &contents);
+    if (!std::binary_search(batches.begin(), batches.end(), i)) Apply(logged[i], &contents);
   }
   return contents;
 }
@@ -143,11 +145,11 @@ Options DamageOptions(FileSystem* file_system) {
   return options;
 }
 
-DamageDatabase BuildDamageDatabase(DatabaseEnd end) {
+DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::string>& filters) {
   DamageDatabase database;
   const auto memory = NewMemoryFileSystem();
   auto db = *DB::Open(DamageOptions(memory.get()), kDirectory);
-  for (const char* filter : {"bloom:10", "cuckoo:12", "none"}) {
+  for (const std::string& filter : filters) {
     ColumnFamilyOptions options = DamageOptions(memory.get());
     options.filter = filter;
     if (options.filter == "bloom:10") options.filter_key = "prefix:4";

@@ -24,7 +24,8 @@ struct DamageDatabase {
 
   // What is there if the log lacks all batches from `end` on, or only batch `without`.
   Contents WithFirst(size_t end) const;
-  Contents Without(size_t batch) const;
+  Contents Without(size_t batch) const { return WithoutThese({batch}); }
+  Contents WithoutThese(const std::vector<size_t>& batches) const;  // ascending
   Contents All() const { return WithFirst(logged.size()); }
 
   // The names of files of one kind: ".sst", ".log", "MANIFEST-", "CURRENT".
@@ -33,9 +34,10 @@ struct DamageDatabase {
 
 enum class DatabaseEnd { kKilled, kClosed };
 
-// Four column families, one for each filter kind and one without filter, an SSTable each, and a log
-// of twelve batches.
-DamageDatabase BuildDamageDatabase(DatabaseEnd end);
+// A column family for each filter spec besides "default", an SSTable each, and a log of twelve
+// batches. Those with a filter are compressed.
+DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::string>& filters = {
+                                                        "bloom:10", "cuckoo:12", "none"});
 
 std::unique_ptr<MemoryFileSystem> Restore(const Files& files);
 Options DamageOptions(FileSystem* file_system);
