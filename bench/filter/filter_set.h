@@ -73,7 +73,8 @@ class WinnowSet {
 class RocksDbSet {
  public:
   // `spec` is "rocksdb.bloom:BITS" or "rocksdb.ribbon:BITS", the latter in RocksDB's own measure:
-  // the bits that a Bloom filter of the same rate would take.
+  // the bits that a Bloom filter of the same rate would take; or "rocksdb.winnow.SPEC", one of ours
+  // through RocksDB's interface.
   RocksDbSet(const std::string& spec, const Size& size);
   ~RocksDbSet();
 

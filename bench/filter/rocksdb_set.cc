@@ -5,6 +5,7 @@
 
 #include "bench/filter/filter_set.h"
 #include "filter/rocksdb/filter_bits_interface.h"
+#include "winnow/filter/rocksdb.h"
 
 namespace winnow::bench {
 namespace {
@@ -19,8 +20,13 @@ struct Policy {
     const bool is_ribbon = spec.find("ribbon") != std::string::npos;
     options.format_version = 5;
     options.optimize_filters_for_memory = false;
-    options.filter_policy.reset(is_ribbon ? rocksdb::NewRibbonFilterPolicy(bits, -1)
-                                          : rocksdb::NewBloomFilterPolicy(bits));
+    constexpr std::string_view kOurs = "rocksdb.winnow.";
+    if (spec.rfind(kOurs, 0) == 0) {
+      options.filter_policy = filter::NewFilterPolicy(spec.substr(kOurs.size())).value();
+    } else {
+      options.filter_policy.reset(is_ribbon ? rocksdb::NewRibbonFilterPolicy(bits, -1)
+                                            : rocksdb::NewBloomFilterPolicy(bits));
+    }
     context = std::make_unique<rocksdb::FilterBuildingContext>(options);
     context->level_at_creation = 6;
   }
