@@ -173,14 +173,13 @@ FaultFileSystem::FaultFileSystem(FileSystem* target, uint64_t seed)
 
 size_t FaultFileSystem::Add(FaultRule rule) {
   const std::lock_guard lock(mutex_);
-  active_ = true;
-  rules_.push_back({std::move(rule), 0, 0, ""});
+  rules_.push_back({std::move(rule), 0, 0, "", false});
   return rules_.size() - 1;
 }
 
 void FaultFileSystem::Clear() {
   const std::lock_guard lock(mutex_);
-  active_ = false;
+  for (State& state : rules_) state.cleared = true;
 }
 
 uint64_t FaultFileSystem::fired(size_t rule) const {
@@ -208,9 +207,9 @@ FaultFileSystem::Fault FaultFileSystem::Meet(const FileOperation& operation) {
   std::chrono::microseconds delay = {};
   {
     const std::lock_guard lock(mutex_);
-    if (!active_) return fault;
     for (State& state : rules_) {
       const FaultRule& rule = state.rule;
+      if (state.cleared) continue;
       if (!rule.kinds.empty() && !rule.kinds.contains(operation.kind)) continue;
       if (::fnmatch(rule.path_pattern.c_str(), operation.path.c_str(), 0) != 0) continue;
       const uint64_t number = state.matched++;

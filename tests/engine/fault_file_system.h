@@ -78,7 +78,7 @@ class FaultFileSystem final : public FileSystem {
 
   // Returns the rule's number. The first rule that applies to an operation decides.
   size_t Add(FaultRule rule);
-  // No faults from now on; the counts stay.
+  // No faults by the rules so far; their counts stay.
   void Clear();
   // How many operations a rule made fail, and how many matched it.
   uint64_t fired(size_t rule) const;
@@ -112,6 +112,7 @@ class FaultFileSystem final : public FileSystem {
     uint64_t matched = 0;
     uint64_t fired = 0;
     std::string first_fired;
+    bool cleared = false;
   };
   // What an operation meets; kError with an OK status is nothing.
   struct Fault {
@@ -130,7 +131,6 @@ class FaultFileSystem final : public FileSystem {
   mutable std::mutex mutex_;
   std::mt19937_64 random_;
   std::vector<State> rules_;
-  bool active_ = true;
   bool has_links_ = true;
   std::shared_ptr<const RandomAccessFile> opened_last_;
 };

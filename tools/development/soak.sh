@@ -1,0 +1,34 @@
+# shellcheck shell=bash disable=SC2154
+# The `soak` command. Sourced by tools/dev.
+
+soak_usage() {
+  cat <<'TEXT'
+tools/dev soak [--minutes=N] [--seed=S] [--planted]
+
+Mixed load on the operating system's files, with faults that are switched on and off: a full disk,
+failing reads, slow I/O, failing syncs of the log, failing tables; the database is closed and opened
+again now and then. One line for each interval shows what was done, what was refused, memory, file
+descriptors, disk space and background errors. It fails if a read differs from the model, if
+something fails that no fault explains, if the database does not go on by itself after a full disk,
+or if a resource keeps growing; and it ends by itself.
+
+  --minutes=N   how long (default 5)
+  --seed=S      of the load and of the faults (default 1)
+  --planted     the model makes a mistake on purpose: the command must fail
+
+  tools/dev soak --minutes=480 --seed=7
+TEXT
+}
+
+soak_main() {
+  local argument
+  for argument in "$@"; do
+    [[ "$argument" =~ ^--(minutes|seed)=[0-9]+$ || "$argument" = --planted ]] ||
+      usage_error "unknown argument '$argument'" "soak --help"
+  done
+  need_packages "${build_packages[@]}"
+  configure release
+  build_targets release soak
+  say "mixed load with faults"
+  build/release/bin/soak "$@" || fail "the soak found problems"
+}
