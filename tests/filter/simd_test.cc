@@ -166,6 +166,28 @@ TEST(RibbonSimdTest, SystemsAreSolvedAlike) {
   }
 }
 
+#elif defined(__aarch64__)
+
+TEST(NeonTest, AnswersAsThePortableCodeDoes) {
+  constexpr uint64_t kBlocks = 37;
+  const std::vector<uint64_t> members = MemberHashes(2, 1000);
+  std::vector<uint64_t> asked = members;
+  for (uint64_t i = 0; i < 5'000; ++i) asked.push_back(AbsentHash(2, i));
+  for (int probes = 1; probes <= kMaxBlockProbes; ++probes) {
+    std::vector<uint8_t> payload(kBlocks * kBlockBytes, 0);
+    const MutableBlockTable table(payload.data(), kBlocks, probes);
+    AddToBlocks(table, members.data(), members.size());
+    std::vector<uint8_t> portable(asked.size());
+    std::vector<uint8_t> vectorised(asked.size());
+    BlocksContainPortable(table, asked.data(), asked.size(), portable.data());
+    BlocksContainNeon(table, asked.data(), asked.size(), vectorised.data());
+    ASSERT_EQ(portable, vectorised) << probes << " probes";
+    for (size_t i = 0; i < asked.size(); ++i) {
+      ASSERT_EQ(BlockContainsNeon(table.BlockOf(asked[i]), asked[i], probes), portable[i] != 0);
+    }
+  }
+}
+
 #endif  // defined(__x86_64__)
 
 }  // namespace

@@ -122,11 +122,17 @@ void BlocksContainAvx512(const BlockTable& table, const uint64_t* hashes, size_t
                          uint8_t* contained);
 void AddToBlocksAvx2(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 void AddToBlocksAvx512(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
+#elif defined(__aarch64__)
+bool BlockContainsNeon(const uint8_t* block, uint64_t hash, int probes);
+void BlocksContainNeon(const BlockTable& table, const uint64_t* hashes, size_t count,
+                       uint8_t* contained);
 #endif
 
 inline bool BlockContains(const uint8_t* block, uint64_t hash, int probes) {
 #if defined(__x86_64__)
   if (kHasAvx2) return BlockContainsAvx2(block, hash, probes);
+#elif defined(__aarch64__)
+  return BlockContainsNeon(block, hash, probes);
 #endif
   return BlockContainsPortable(block, hash, probes);
 }
