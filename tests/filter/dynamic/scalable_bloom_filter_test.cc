@@ -59,6 +59,27 @@ TEST(ScalableBloomFilterTest, LayersGrowAndTighten) {
   EXPECT_NEAR(filter.layer(6).num_probes(), filter.layer(0).num_probes() + 6, 1);
 }
 
+// Almeida et al., 2007: layer i keeps fpr * (1 - r) * r^i, and the sum of all layers the promise.
+TEST(ScalableBloomFilterTest, TenLayersKeepTheSumOfTheirRates) {
+  ScalableBloomOptions options;
+  options.first_capacity = 100;
+  ScalableBloomFilter filter = MakeScalable(options);
+  uint64_t num_added = 0;
+  while (filter.num_layers() < 10) ASSERT_TRUE(filter.AddHash(MemberHash(8, num_added++)).ok());
+  EXPECT_LE(filter.ExpectedFpr(), options.fpr);
+  uint64_t positives = 0;
+  constexpr uint64_t kAsked = 200'000;
+  for (uint64_t i = 0; i < kAsked; ++i) positives += filter.ContainsHash(AbsentHash(8, i)) ? 1 : 0;
+  // One in a thousand of such measurements would be more than 3.3 deviations above the promise.
+  const double most = kAsked * options.fpr;
+  EXPECT_LT(static_cast<double>(positives), most + 3.3 * std::sqrt(most));
+  EXPECT_GT(positives, 0u);
+  for (size_t i = 1; i < filter.num_layers(); ++i) {
+    EXPECT_LT(filter.layer(i).fpr(), filter.layer(i - 1).fpr());
+    EXPECT_GT(filter.layer(i).memory_bytes(), filter.layer(i - 1).memory_bytes());
+  }
+}
+
 TEST(ScalableBloomFilterTest, RepetitionsTakeNoRoom) {
   ScalableBloomFilter filter = MakeFilter<ScalableBloomFilter>(100, 0.01);
   for (int round = 0; round < 100; ++round) {
