@@ -106,8 +106,11 @@ TEST(Checkpoint, APowerFailureLeavesAllOrNothing) {
   ASSERT_GT(end, begin + 10);
   size_t whole = 0;
   for (size_t operation = begin; operation <= end; operation++) {
-    for (const CrashChoice& choice :
-         {CrashChoice::KeepNothingUnsynced(), CrashChoice::RandomSubset(operation)}) {
+    std::vector<CrashChoice> choices = {CrashChoice::KeepNothingUnsynced()};
+    for (uint64_t seed = 0; seed < 8; seed++) {
+      choices.push_back(CrashChoice::RandomSubset(operation + 1000 * seed));
+    }
+    for (const CrashChoice& choice : choices) {
       const auto disk = memory->StateAfterCrash(operation, choice);
       Options crashed = options;
       crashed.file_system = disk.get();
@@ -119,6 +122,8 @@ TEST(Checkpoint, APowerFailureLeavesAllOrNothing) {
       } else {
         ASSERT_TRUE(absl::IsNotFound(copy.status()) || absl::IsDataLoss(copy.status()))
             << copy.status();
+        ASSERT_FALSE(*disk->Exists("/copies/one/CURRENT"))
+            << "half a checkpoint: " << copy.status();
         ASSERT_LT(operation, end) << "after it returned the checkpoint must be there";
       }
     }

@@ -389,6 +389,17 @@ TEST(DbFilter, TablesRewrittenUnderAnotherSettingKeepAllKeysAndAFilter) {
   });
 }
 
+TEST(DbFilter, WithoutAFilterEverythingMayExist) {
+  MemoryDb db(WithFilter("none", "whole"));
+  db.Put("a", "value");
+  db.Put("c", "value");
+  db.Flush();
+  for (const char* key : {"a", "b", "c"}) {
+    EXPECT_TRUE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), key)) << key;
+  }
+  EXPECT_FALSE(*db->Exists(ReadOptions(), db->DefaultColumnFamily(), "b"));
+}
+
 // A read at an old snapshot does not see the key, but the file holds it: no filter answer may be
 // remembered as wrong.
 TEST(DbFilter, AKeyTooYoungForASnapshotIsNotTakenForAFalsePositive) {

@@ -144,6 +144,17 @@ TEST(LogRoundTrip, AFailedSyncIsFinal) {
   EXPECT_TRUE(absl::IsUnavailable((*writer)->Append("late")));
 }
 
+// LevelDB dropped it (its issue 1081).
+TEST(LogRoundTrip, AnErrorOfClosingIsTold) {
+  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  auto writer = LogWriter::Create(*memory, "/log", kLogNumber, WritableFileOptions::Mode::kLog);
+  memory->set_error_hook([](const FileOperation& operation) {
+    return operation.kind == FileOperation::Kind::kClose ? absl::UnavailableError("close failed")
+                                                         : absl::OkStatus();
+  });
+  EXPECT_TRUE(absl::IsUnavailable((*writer)->CloseCleanly()));
+}
+
 TEST(LogRoundTrip, AMissingLogIsNotFound) {
   const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
   EXPECT_TRUE(

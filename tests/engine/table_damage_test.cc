@@ -429,6 +429,32 @@ TEST(DamagedCompressedTable, HostileCompressedBlocksDoNoHarm) {
   }
 }
 
+// Whole and intact, in its place, but made with another seed: it would refute keys that are there.
+TEST(DamagedTableFrame, AFilterOfAnotherHashSeedIsNotAsked) {
+  const TableModel model = SmallModel();
+  const BuiltTable built = BuildTable(model, SmallTableOptions());
+  TableBuilderOptions other_seed = SmallTableOptions();
+  other_seed.hash_seed = 100;
+  const std::string other = BuildTable(model, other_seed).bytes;
+  ASSERT_EQ(other.size(), built.bytes.size());
+  TableBlockInfo filter{};
+  ASSERT_TRUE((*OpenTable(built.bytes))
+                  ->ForEachBlock([&](const TableBlockInfo& visited) {
+                    if (visited.kind == BlockKind::kFilter) filter = visited;
+                  })
+                  .ok());
+  ASSERT_GT(filter.stored_bytes, 0u);
+  std::string bytes = built.bytes;
+  bytes.replace(filter.offset, filter.stored_bytes, other, filter.offset, filter.stored_bytes);
+  const auto table = OpenTable(bytes);
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_FALSE((*table)->has_filter());
+  EXPECT_EQ((*table)->filter_state().code, filter::FilterStateCode::kDamaged);
+  for (const auto& [key, value] : model) {
+    EXPECT_TRUE((*table)->MayContain(filter::HashKey(UserKey(key), 99), UserKey(key)));
+  }
+}
+
 TEST(DamagedTableFrame, WrongComparatorIsRefused) {
   class Other final : public Comparator {
    public:

@@ -351,6 +351,19 @@ TEST(TableRoundTrip, EstimateIsCloseToTheFile) {
   EXPECT_NEAR(estimate / static_cast<double>(summary->file_bytes), 1, 0.05);
 }
 
+TEST(TableRoundTrip, AnErrorOfSyncingOrClosingIsTold) {
+  for (const auto failing : {FileOperation::Kind::kSync, FileOperation::Kind::kClose}) {
+    const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+    memory->set_error_hook([failing](const FileOperation& operation) {
+      return operation.kind == failing ? absl::UnavailableError("injected I/O error")
+                                       : absl::OkStatus();
+    });
+    TableBuilder builder({}, *memory->Create("/table", {}), "/table");
+    ASSERT_TRUE(builder.Add(MakeInternalKey("key", 1, EntryType::kPut), "value").ok());
+    EXPECT_TRUE(absl::IsUnavailable(builder.Finish().status()));
+  }
+}
+
 TEST(TableRoundTrip, ApproximateOffsetsAscendToTheEndOfTheData) {
   std::mt19937_64 random(15);
   const TableModel model = RandomModel(random, 1000, 8, 50);
