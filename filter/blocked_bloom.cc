@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "filter/planted_defect.h"
 #include "winnow/filter/internal/block_probe.h"
 
 namespace winnow::filter::internal {
@@ -33,7 +34,8 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
       [&table](const uint64_t* run, size_t count) { AddToBlocks(table, run, count); });
   SealBlock(header, &result->block);
   result->num_keys = header.num_keys;
-  result->expected_fpr = BlockedBloomFpr(num_blocks, header.num_keys, header.parameter);
+  result->expected_fpr = BlockedBloomFpr(num_blocks, header.num_keys, header.parameter) /
+                         (WINNOW_DEFECT(promised_fpr_halved) ? 2 : 1);
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "filter/block_format.h"
 #include "filter/kind.h"
+#include "filter/planted_defect.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter {
@@ -22,8 +23,9 @@ UnitCheck CheckUnit(const internal::UnitHeader& header) {
   if (operations == nullptr) return UnitCheck::kUnknownKind;
   if (header.kind_version != operations->version) return UnitCheck::kUnknownVersion;
   // All four, so that no single field can turn a filter of keys into one that refutes them.
-  if (header.payload_bytes == 0 && header.num_keys == 0 && header.num_shards == 0 &&
-      header.slots_per_shard == 0) {
+  if ((header.payload_bytes == 0 && header.num_keys == 0 && header.num_shards == 0 &&
+       header.slots_per_shard == 0) ||
+      (WINNOW_DEFECT(stated_key_count_believed) && header.num_keys == 0)) {
     return UnitCheck::kEmpty;
   }
   return operations->is_consistent(header) ? UnitCheck::kReadable : UnitCheck::kDamaged;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 
@@ -108,7 +109,7 @@ absl::Status WriteTables(const TableOutputOptions& options, const InternalKeyCom
       }
     }
     const std::string_view user_key = UserKey(entries->key());
-    if (entries->at_new_user_key()) {
+    if (entries->at_new_user_key() || WINNOW_DEFECT(user_key_split_over_tables)) {
       const bool cut = overlap.IsTooMuchAt(user_key);
       if (table.is_open() && (cut || table.bytes() >= options.target_file_bytes)) {
         WINNOW_RETURN_IF_ERROR(table.Finish());

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/batch_format.h"
 #include "engine/db/db_impl.h"
@@ -142,13 +143,14 @@ absl::Status DBImpl::CommitGroup(WriteGroup* group) {
   if (!group->disable_wal) {
     absl::Status logged = AppendToLog(*group, num_updates);
     const bool appended = logged.ok();
-    if (appended && group->wants_sync) {
+    if (appended && group->wants_sync && !WINNOW_DEFECT(acknowledged_before_sync)) {
       logged = logs_.Sync();
+      if (WINNOW_DEFECT(log_sync_status_dropped)) logged = absl::OkStatus();
       recorder_.Local().Add(Ticker::kLogSyncs);
     }
     if (!logged.ok()) {
       // What reached the disk is unknown: these sequence numbers are never given out again.
-      allocated_sequence_ += num_updates;
+      if (!WINNOW_DEFECT(sequence_reused_after_failure)) allocated_sequence_ += num_updates;
       MutexLock lock(&mutex_);
       if (!appended && absl::IsResourceExhausted(logged)) {
         log_error_ = WithContext(logged, "appending to the write-ahead log failed");
@@ -162,7 +164,10 @@ absl::Status DBImpl::CommitGroup(WriteGroup* group) {
                                        logged.message()));
     }
   }
-  if (group->disable_wal) has_unlogged_writes_.store(true, std::memory_order_relaxed);
+  if (group->disable_wal && !WINNOW_DEFECT(unlogged_writes_forgotten)) {
+    has_unlogged_writes_.store(true, std::memory_order_relaxed);
+  }
+  if (WINNOW_DEFECT(visible_before_inserted)) visible_sequence_ += num_updates;
   InsertGroup(group);
   allocated_sequence_ += num_updates;
   // Release: whoever reads this sequence sees all insertions up to it.

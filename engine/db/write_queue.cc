@@ -1,5 +1,7 @@
 #include "engine/db/write_queue.h"
 
+#include "engine/base/planted_defect.h"
+
 namespace winnow {
 
 namespace {
@@ -73,7 +75,11 @@ void WriteQueue::FormGroup(WriteRequest* leader, WriteGroup* group) {
     request = request->newer;
     // A gap in the middle of a group is not possible: the first misfit ends it.
     if (request->batch == nullptr || request->options.disable_wal != group->disable_wal) break;
-    if (request->options.sync && !group->wants_sync) break;  // do not make others wait for a sync
+    // Do not make others wait for a sync.
+    if (request->options.sync && !group->wants_sync &&
+        !WINNOW_DEFECT(synced_write_joins_unsynced_group)) {
+      break;
+    }
     if (group->batch_bytes + request->batch->size_bytes() > limit) break;
     group->batch_bytes += request->batch->size_bytes();
     request->group = group;

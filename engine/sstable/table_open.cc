@@ -2,6 +2,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/sstable/table_reader.h"
 
@@ -9,7 +10,9 @@ namespace winnow {
 
 TableReader::TableReader(const TableReaderOptions& options, std::unique_ptr<RandomAccessFile> file,
                          std::string path)
-    : options_(options), file_(std::move(file), std::move(path)), table_id_(NewTableId()) {}
+    : options_(options),
+      file_(std::move(file), std::move(path)),
+      table_id_(WINNOW_DEFECT(cache_key_without_file) ? 1 : NewTableId()) {}
 
 TableReader::~TableReader() = default;
 
@@ -127,7 +130,8 @@ void TableReader::ReadFilter() {
   if (absl::Status status =
           file_.CheckTrailer(std::string_view(filter_memory_.data(), stored_bytes), footer_.filter,
                              BlockKind::kFilter, true, &compression);
-      !status.ok() || compression != Compression::kNone) {
+      (!status.ok() && !WINNOW_DEFECT(table_filter_checksum_not_checked)) ||
+      compression != Compression::kNone) {
     return unusable(filter::FilterStateCode::kDamaged,
                     status.ok() ? "is compressed" : std::string(status.message()));
   }
@@ -141,7 +145,8 @@ void TableReader::ReadFilter() {
   if (filter_state_.code != filter::FilterStateCode::kOk) {
     return unusable(filter_state_.code, filter_state_.reason);
   }
-  if (!filter_.always_true() && filter_.hash_seed() != properties_.hash_seed) {
+  if (!filter_.always_true() && filter_.hash_seed() != properties_.hash_seed &&
+      !WINNOW_DEFECT(filter_of_another_seed_asked)) {
     return unusable(filter::FilterStateCode::kDamaged,
                     "made with another hash seed than the table names");
   }

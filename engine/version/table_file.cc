@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/mutex.h"
+#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 #include "winnow/filter/hash.h"
@@ -62,7 +63,7 @@ std::shared_ptr<TableFile> TableFile::Open(const TableStore& store, FileMetadata
 }
 
 TableFile::~TableFile() {
-  if (!obsolete_.load(std::memory_order_relaxed)) return;
+  if (!obsolete_.load(std::memory_order_relaxed) || WINNOW_DEFECT(obsolete_table_kept)) return;
   if (reader_ != nullptr) reader_->EraseCachedBlocks();
   reader_.reset();
   // A file that cannot be removed now is an orphan that the next open removes.

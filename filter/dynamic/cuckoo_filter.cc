@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "filter/dynamic/parameters.h"
 #include "filter/dynamic/saved_format.h"
+#include "filter/planted_defect.h"
 #include "winnow/filter/internal/unit_view.h"
 
 namespace winnow::filter {
@@ -152,7 +153,7 @@ absl::Status CuckooFilter::AddEntry(const Entry& entry) {
     moving = {displaced, OtherBucket({displaced, moving.bucket})};
     if (ReplaceInBucket(moving.bucket, 0, moving.fingerprint)) return absl::OkStatus();
   }
-  homeless_ = moving;
+  if (!WINNOW_DEFECT(cuckoo_victim_lost)) homeless_ = moving;
   return absl::OkStatus();
 }
 
