@@ -40,6 +40,11 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
     return absl::AlreadyExistsError(
         absl::StrCat("column family '", ToAbsl(name), "' exists already"));
   }
+  if (versions_.families().size() >= kMaxColumnFamilies) {
+    return absl::ResourceExhaustedError(absl::StrCat("there are ", versions_.families().size(),
+                                                     " column families, and no more than ",
+                                                     kMaxColumnFamilies, " can be"));
+  }
   const bool can_filter = options.comparator->EqualKeysHaveEqualBytes();
   VersionEdit edit;
   FamilyEdit& change = edit.families.emplace_back();

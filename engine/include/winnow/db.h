@@ -123,7 +123,8 @@ class DB {
 
   // --- Column families ---
   virtual ColumnFamily* DefaultColumnFamily() = 0;
-  // AlreadyExists; InvalidArgument for an empty name or one of over 255 bytes.
+  // AlreadyExists; InvalidArgument for an empty name or one of over 255 bytes; ResourceExhausted
+  // above kMaxColumnFamilies.
   virtual absl::StatusOr<ColumnFamily*> CreateColumnFamily(const ColumnFamilyOptions& options,
                                                            std::string_view name) = 0;
   // NotFound.

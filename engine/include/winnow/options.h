@@ -31,6 +31,7 @@ class Snapshot;
 inline constexpr size_t kMaxKeyBytes = size_t{1} << 20;          // 1 MiB
 inline constexpr size_t kMaxValueBytes = size_t{1} << 30;        // 1 GiB
 inline constexpr size_t kMaxBatchBytes = (size_t{1} << 31) - 1;  // of one WriteBatch
+inline constexpr size_t kMaxColumnFamilies = 10'000;             // of a database at one time
 inline constexpr int kNumLevels = 7;
 
 // Settings of one column family. All but the comparator may be changed when the database is opened

@@ -1,0 +1,173 @@
+// Each limit that options.h and README.md state: at it all is well, beyond it a clear error, and
+// the database goes on. WINNOW_LONG_TESTS=1 also builds a write batch of 2 GiB.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/engine/db_fixture.h"
+
+namespace winnow {
+namespace {
+
+// Address space without memory behind it, for sizes that must be refused before a byte is read.
+class Reserved {
+ public:
+  explicit Reserved(size_t bytes)
+      : bytes_(bytes),
+        data_(mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+    EXPECT_NE(data_, MAP_FAILED);
+  }
+  ~Reserved() { munmap(data_, bytes_); }
+  std::string_view view() const { return {static_cast<const char*>(data_), bytes_}; }
+
+ private:
+  const size_t bytes_;
+  void* const data_;
+};
+
+void ExpectRefused(const absl::Status& status, std::string_view what) {
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), absl::string_view(what.data(), what.size())))
+      << status;
+}
+
+TEST(Limits, AKeyOrValueThatIsTooLargeIsRefusedBeforeItIsRead) {
+  MemoryDb db;
+  const Reserved key(kMaxKeyBytes + 1);
+  const Reserved value(kMaxValueBytes + 1);
+  ExpectRefused(db->Put(WriteOptions(), key.view(), "value"), "limit of 1048576 bytes");
+  ExpectRefused(db->Put(WriteOptions(), "key", value.view()), "limit of 1073741824 bytes");
+  ExpectRefused(db->Delete(WriteOptions(), key.view()), "limit of 1048576 bytes");
+  db.Put("key", "goes on");
+  EXPECT_EQ(db.Get("key"), "goes on");
+}
+
+TEST(Limits, ABatchWithOneKeyTooLargeIsRefusedWhole) {
+  MemoryDb db;
+  WriteBatch batch;
+  batch.Put("small", "value");
+  batch.Put(std::string(kMaxKeyBytes + 1, 'k'), "value");
+  ExpectRefused(db->Write(WriteOptions(), batch), "limit of 1048576 bytes");
+  EXPECT_EQ(db.Get("small"), "(absent)");
+}
+
+TEST(Limits, AValueOfManyMebibytesIsStoredAndFound) {
+  MemoryDb db;
+  const std::string value(size_t{40} << 20, 'v');
+  db.Put(std::string(kMaxKeyBytes, 'k'), value);
+  db.CompactAll();
+  db.Reopen();
+  EXPECT_TRUE(db.Get(std::string(kMaxKeyBytes, 'k')) == value);
+}
+
+TEST(Limits, ABatchIsRefusedAboveTwoGibibytes) {
+  if (!LongTests()) GTEST_SKIP() << "takes 4 GiB of memory";
+  MemoryDb db;
+  WriteBatch batch;
+  const std::string value(size_t{256} << 20, 'v');
+  for (int i = 0; i < 8; i++) batch.Put(absl::StrCat("key", i), value);
+  ASSERT_GT(batch.size_bytes(), kMaxBatchBytes);
+  ExpectRefused(db->Write(WriteOptions(), batch), "over the limit");
+  db.Put("key", "goes on");
+  EXPECT_EQ(db.Get("key0"), "(absent)");
+}
+
+TEST(Limits, ColumnFamiliesAreManyButNotWithoutEnd) {
+  MemoryDb db;
+  ColumnFamilyOptions options = MemoryDb::Quiet();
+  options.write_buffer_bytes = size_t{64} << 10;
+  std::vector<ColumnFamily*> families;
+  while (families.size() + 1 < kMaxColumnFamilies) {
+    const auto created = db->CreateColumnFamily(options, absl::StrCat("family", families.size()));
+    ASSERT_TRUE(created.ok()) << created.status() << " after " << families.size();
+    families.push_back(*created);
+  }
+  const absl::Status refused = db->CreateColumnFamily(options, "one more").status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), absl::StrCat(kMaxColumnFamilies))) << refused;
+  // Those that are there work, and one that goes makes room.
+  ASSERT_TRUE(db->Put(WriteOptions(), families.back(), "key", "value").ok());
+  ASSERT_TRUE(db->DropColumnFamily(families.front()).ok());
+  EXPECT_TRUE(db->CreateColumnFamily(options, "one more").ok());
+  db.options().write_buffer_bytes = options.write_buffer_bytes;
+  db.Reopen();
+  EXPECT_EQ(db->ColumnFamilies().size(), kMaxColumnFamilies);
+  std::string value;
+  const auto last = db->FindColumnFamily(absl::StrCat("family", families.size() - 1));
+  ASSERT_TRUE(last.ok());
+  EXPECT_TRUE(db->Get(ReadOptions(), *last, "key", &value).ok());
+}
+
+TEST(Limits, AColumnFamilysNameHasBounds) {
+  MemoryDb db;
+  const ColumnFamilyOptions options = MemoryDb::Quiet();
+  ExpectRefused(db->CreateColumnFamily(options, "").status(), "1 to 255 bytes");
+  ExpectRefused(db->CreateColumnFamily(options, std::string(256, 'n')).status(), "1 to 255 bytes");
+  EXPECT_TRUE(db->CreateColumnFamily(options, std::string(255, 'n')).ok());
+}
+
+// Lowers the number of files that this process may have open.
+class FewFileDescriptors {
+ public:
+  explicit FewFileDescriptors(rlim_t most) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit fewer = {most, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &fewer), 0);
+  }
+  ~FewFileDescriptors() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+
+ private:
+  rlimit before_{};
+};
+
+// Every SSTable keeps a file descriptor: very many tiny tables use them up.
+TEST(Limits, WithoutFileDescriptorsWritesAreRefusedReadsGoOnAndItHeals) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "winnow-limits-XXXXXX").string();
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  Options options = MemoryDb::Quiet();
+  options.write_buffer_bytes = size_t{64} << 10;
+  auto db = OpenOrFail(options, pattern + "/db");
+  int flushed = 0;
+  const auto all_found = [&] {
+    std::string value;
+    for (int i = 0; i < flushed; i++) {
+      if (!db->Get(ReadOptions(), absl::StrCat("key", i), &value).ok()) return false;
+    }
+    return true;
+  };
+  {
+    const FewFileDescriptors few(40);
+    absl::Status status;
+    while (flushed < 100) {
+      ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat("key", flushed), "value").ok());
+      status = db->Flush(db->DefaultColumnFamily());
+      if (!status.ok()) break;
+      flushed++;
+    }
+    EXPECT_GT(flushed, 10);
+    EXPECT_LT(flushed, 40);
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "Too many open files")) << status;
+    EXPECT_TRUE(all_found());
+  }
+  EXPECT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  EXPECT_TRUE(db->Put(WriteOptions(), "key", "goes on").ok());
+  EXPECT_TRUE(db->Close().ok());
+  {
+    const FewFileDescriptors few(20);
+    const absl::Status refused = DB::Open(options, pattern + "/db").status();
+    EXPECT_TRUE(absl::StrContains(refused.message(), "Too many open files")) << refused;
+  }
+  db = OpenOrFail(options, pattern + "/db");
+  flushed++;  // the write that was refused a flush
+  EXPECT_TRUE(all_found());
+  EXPECT_TRUE(db->Close().ok());
+  std::filesystem::remove_all(pattern);
+}
+
+}  // namespace
+}  // namespace winnow
