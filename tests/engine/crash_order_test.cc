@@ -51,6 +51,7 @@ class HeldFlush {
   }
 
   MemoryFileSystem* const file_system_;
+  // Guards the two flags; std::mutex knows no annotations.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_waiting_ = false;
