@@ -21,8 +21,8 @@ LOGS = BUILD / "mutants"
 SURVIVORS = LOGS / "survivors"
 MARKER = re.compile(r"\bWINNOW_DEFECT\((\w+)\)")
 HEADERS = {"engine/base/planted_defect.h", "filter/planted_defect.h"}
-# A test that hangs has noticed something too; the slowest takes a tenth of this.
-MOST_SECONDS = 300
+# A test that hangs has noticed something too; the slowest takes a sixth of this.
+MOST_SECONDS = 180
 EXIT_SURVIVORS = 4
 
 Defect = collections.namedtuple("Defect", "name tests what")

@@ -21,6 +21,7 @@ TEST(CuckooFilterTest, FillingToRefusalLosesNoKey) {
       std::vector<uint64_t> accepted;
       uint64_t refused = 0;
       for (uint64_t i = 0; refused < 100; ++i) {
+        ASSERT_LT(i, 3 * capacity + 1000) << "it never says that it is full";
         const uint64_t hash = MemberHash(run, i);
         const absl::Status status = filter.AddHash(hash);
         if (status.ok()) {
