@@ -95,8 +95,8 @@ class Model {
     } else if (dice < 997) {
       Reopen();
     } else {
-      // RocksDB 7.8.3's memtable Bloom filter keeps a bare pointer to the extractor that this frees,
-      // whatever the filter policy: the next Get may crash.
+      // RocksDB 7.8.3's memtable Bloom filter keeps a bare pointer to the extractor that this
+      // frees, whatever the filter policy: the next Get may crash.
       if (memtable_has_bloom_) return;
       const std::string key = RandomKey();
       ASSERT_TRUE(db_->SetOptions({{"prefix_extractor", Coin() ? "nullptr" : "fixed:9"}}).ok());
