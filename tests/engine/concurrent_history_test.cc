@@ -94,7 +94,8 @@ class Recording {
 
  private:
   std::atomic<uint64_t> clock_{1};
-  std::mutex mutex_;  // guards calls_ while threads run
+  // Guards calls_ while threads run.
+  std::mutex mutex_;
   std::vector<HistoryCall> calls_;
 };
 

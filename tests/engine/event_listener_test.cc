@@ -65,7 +65,8 @@ class Collector final : public EventListener {
   std::function<void(const Event&)> also_do;  // set before the database is opened
 
  private:
-  std::mutex mutex_;  // guards what follows
+  // Guards what follows.
+  std::mutex mutex_;
   std::condition_variable told_;
   std::vector<Event> events_;
 };

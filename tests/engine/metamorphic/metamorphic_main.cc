@@ -155,7 +155,8 @@ class Campaign {
   std::atomic<uint64_t> next_{0};
   std::atomic<uint64_t> done_{0};
   std::atomic<uint64_t> different_{0};
-  std::mutex print_mutex_;  // one report at a time
+  // One report at a time.
+  std::mutex print_mutex_;
 };
 
 uint64_t RunHistories() {

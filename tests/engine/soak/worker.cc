@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -68,7 +69,10 @@ std::optional<std::string> Worker::Write(DB& db, bool faults) {
   options.sync = random_() % 200 == 0;
   const absl::Status status = db.Write(options, batch);
   if (!status.ok()) {
-    for (const auto& [key, value] : updates) unknown_[key].insert(value);
+    // Any other error says that nothing was written.
+    if (absl::StrContains(status.message(), "its outcome is unknown")) {
+      for (const auto& [key, value] : updates) unknown_[key].insert(value);
+    }
     return JudgeError(status, faults, "a write", &counts_.failed_writes);
   }
   counts_.writes++;
