@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 #include "engine/version/level_iterator.h"
 #include "engine/version/merging_iterator.h"
@@ -76,7 +77,8 @@ std::vector<Part> SplitIntoParts(const Compaction& compaction, int max_parts) {
   return parts;
 }
 
-void RunPart(const Compaction& compaction, const CompactionJobOptions& options, Part* part) {
+absl::Status CompactPart(const Compaction& compaction, const CompactionJobOptions& options,
+                         Part* part) {
   ReadCounters counters;
   TableReadOptions read_options;
   read_options.verify_checksums = options.verify_checksums;
@@ -93,10 +95,15 @@ void RunPart(const Compaction& compaction, const CompactionJobOptions& options, 
   SurvivingEntries entries(input.get(), comparator, options.snapshots, LastLevelCheck(compaction),
                            part->end.has_value() ? &*part->end : nullptr);
   entries.Start();
-  part->status = WriteTables(options.output, comparator, &entries, &part->output);
+  const absl::Status status = WriteTables(options.output, comparator, &entries, &part->output);
   part->bytes_read = counters.bytes_read.value();
   part->entries_seen = entries.num_seen();
   part->entries_dropped = entries.num_dropped();
+  return status;
+}
+
+void RunPart(const Compaction& compaction, const CompactionJobOptions& options, Part* part) {
+  part->status = CatchOutOfMemory([&] { return CompactPart(compaction, options, part); });
 }
 
 }  // namespace

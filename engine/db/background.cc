@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
@@ -149,7 +150,10 @@ void DBImpl::RunFlush(ColumnFamilyState* family) {
     // Entries of other families or of older writes must not be lost where these survive.
     if (!WINNOW_DEFECT(batch_torn_over_families)) logs_synced = logs_.SyncOlder();
     status = logs_synced;
-    if (status.ok()) status = WriteFlushOutput(family, memtables, std::move(builder), &result);
+    if (status.ok()) {
+      status = CatchOutOfMemory(
+          [&] { return WriteFlushOutput(family, memtables, std::move(builder), &result); });
+    }
     if (WINNOW_DEFECT(flush_status_dropped)) status = absl::OkStatus();
   }
   if (status.ok()) status = InstallFlush(family, memtables.size(), result);
@@ -376,7 +380,7 @@ absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
 
 absl::Status DBImpl::Flush(ColumnFamily* family) {
   WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
-  const absl::Status status = FlushMemtables(Own(family));
+  const absl::Status status = CatchOutOfMemory([&] { return FlushMemtables(Own(family)); });
   ReclaimViews();
   return status;
 }
@@ -385,7 +389,7 @@ absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::strin
                                   std::optional<std::string_view> end) {
   WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
   ColumnFamilyState* own = Own(family);
-  WINNOW_RETURN_IF_ERROR(FlushMemtables(own));
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return FlushMemtables(own); }));
   absl::Status status;
   {
     MutexLock lock(&mutex_);

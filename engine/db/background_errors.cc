@@ -113,7 +113,6 @@ absl::Status DBImpl::StartLogAfterFailedOne() {
     }
     return started;
   }
-  log_replaced_ = true;
   // Whatever the older logs hold goes to SSTables, so that nothing depends on their uncertain end.
   for (const auto& [id, family] : families_) {
     if (family->dropped.load(std::memory_order_relaxed)) continue;
@@ -125,6 +124,7 @@ absl::Status DBImpl::StartLogAfterFailedOne() {
     }
     family->flush_wanted = !family->immutables.empty();
   }
+  log_replaced_ = true;
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
 #include "engine/db/checkpoint.h"
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
@@ -74,7 +75,8 @@ absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
                              const PlaceTable& place_table) {
   WINNOW_RETURN_IF_ERROR(CheckIsFree(file_system, to));
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, to));
-  const absl::Status status = WriteFiles(file_system, from, to, contents, place_table);
+  const absl::Status status =
+      CatchOutOfMemory([&] { return WriteFiles(file_system, from, to, contents, place_table); });
   if (!status.ok()) {
     RemoveFilesIn(file_system, to);
     file_system.RemoveDirectory(to).IgnoreError();
@@ -113,7 +115,7 @@ absl::Status DBImpl::CopyTo(const std::string& directory, const PlaceTable& plac
                             CheckpointContents* contents) {
   // Looked at before writers are made to wait.
   WINNOW_RETURN_IF_ERROR(CheckIsFree(*file_system_, directory));
-  WINNOW_RETURN_IF_ERROR(Capture(contents));
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return Capture(contents); }));
   const absl::Status status =
       WriteCheckpoint(*file_system_, path_, directory, *contents, place_table);
   logs_.ResumeRemoval();

@@ -1,4 +1,5 @@
 // Creating, finding, changing and dropping column families.
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/exclusive_writes.h"
@@ -56,25 +57,34 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
   change.filter_key =
       options.filter_key.empty() ? std::string(kDefaultFilterKey) : options.filter_key;
   change.log_number = logs_.current_number();
-  const uint32_t id = change.family_id;
-  const std::string filter = *change.filter;
-  const std::string filter_key = *change.filter_key;
-  WINNOW_RETURN_IF_ERROR(CheckFilterFitsComparator(filter, filter_key, *options.comparator));
+  FamilyRecord record;
+  record.id = change.family_id;
+  record.name = std::string(name);
+  record.comparator = options.comparator;
+  record.version = std::make_shared<const Version>(InternalKeyComparator(options.comparator),
+                                                   std::array<Version::Files, kNumLevels>());
+  WINNOW_RETURN_IF_ERROR(
+      CheckFilterFitsComparator(*change.filter, *change.filter_key, *options.comparator));
+  // All memory is taken before the family is durable.
+  std::unique_ptr<ColumnFamilyState> family;
+  const absl::Status prepared = CatchOutOfMemory([&] {
+    family = std::make_unique<ColumnFamilyState>(record, options, versions_.hash_seed());
+    absl::Status status = family->SetFilter(*change.filter, *change.filter_key);
+    if (status.ok()) family->SwitchMemtable(*change.log_number);
+    return status;
+  });
+  if (!prepared.ok()) return prepared;
   versions_.AssertLocked();
   if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
     SetBackgroundError(status, "creating a column family");
     return status;
   }
-  FamilyRecord& record = versions_.families()[id];
-  record.comparator = options.comparator;
-  record.filter_policy = options.filter_policy;
-  record.version = std::make_shared<const Version>(InternalKeyComparator(options.comparator),
-                                                   std::array<Version::Files, kNumLevels>());
-  auto family = std::make_unique<ColumnFamilyState>(record, options, versions_.hash_seed());
-  WINNOW_RETURN_IF_ERROR(family->SetFilter(filter, filter_key));
-  family->SwitchMemtable(logs_.current_number());
+  FamilyRecord& stored = versions_.families()[record.id];
+  stored.comparator = options.comparator;
+  stored.filter_policy = options.filter_policy;
+  stored.version = record.version;
   ColumnFamily* const handle = family.get();
-  families_[id] = std::move(family);
+  families_[record.id] = std::move(family);
   return handle;
 }
 

@@ -37,8 +37,9 @@ std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable(uint64_t log_number) co
 }
 
 void ColumnFamilyState::SwitchMemtable(uint64_t log_number) {
+  std::shared_ptr<Memtable> fresh = NewMemtable(log_number);  // first: memory may not suffice
   if (active != nullptr) immutables.push_back(active);
-  active = NewMemtable(log_number);
+  active = std::move(fresh);
   InstallView();
 }
 

@@ -108,9 +108,12 @@ class DBImpl final : public DB {
   // --- write_path.cc ---
   absl::Status CheckBatch(const WriteBatch& batch);
   absl::Status CommitGroup(WriteGroup* group);
-  absl::Status AppendToLog(const WriteGroup& group, uint32_t num_updates);
-  void InsertGroup(WriteGroup* group);
-  void InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence);
+  // Makes log_payload_ the record of the group's batches.
+  absl::Status EncodeForLog(const WriteGroup& group, uint32_t num_updates);
+  // An error: out of memory, and a part may be in the memtables.
+  absl::Status InsertGroup(WriteGroup* group);
+  absl::Status InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence);
+  void AddToMemtables(const WriteBatch& batch, SequenceNumber first_sequence);
   // Leader: makes room for a group: stalls, memtable switches, errors.
   absl::Status PrepareForGroup(size_t group_bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   // Leader, after an append to the log has failed: starts another, flushes what the older ones

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 
 namespace winnow {
@@ -189,8 +190,12 @@ class DbIterator final : public Iterator {
         continue;
       }
       if (!CheckType(internal_key)) return;
-      saved_key_.assign(user_key);
-      saved_value_.assign(internal_->value());
+      status_ = CatchOutOfMemory([&] {
+        saved_key_.assign(user_key);
+        saved_value_.assign(internal_->value());
+        return absl::OkStatus();
+      });
+      if (!status_.ok()) return;
       have_value = true;
     }
     valid_ = have_value && internal_->status().ok();

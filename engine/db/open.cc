@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
@@ -99,8 +100,11 @@ absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, const std::
   WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
   if (path.empty()) return absl::InvalidArgumentError("the database path is empty");
   for (int tries = options.read_only ? kReadOnlyTries : 1;; tries--) {
-    auto db = std::make_unique<DBImpl>(options, path);
-    const absl::Status status = db->OpenDatabase();
+    std::unique_ptr<DBImpl> db;
+    const absl::Status status = CatchOutOfMemory([&] {
+      db = std::make_unique<DBImpl>(options, path);
+      return db->OpenDatabase();
+    });
     if (status.ok()) return std::unique_ptr<DB>(std::move(db));
     // Damage stays; a file that a writer removed meanwhile is not in its next manifest.
     if (tries <= 1 || !absl::IsDataLoss(status)) return status;
@@ -108,7 +112,7 @@ absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, const std::
 }
 
 absl::Status DBImpl::OpenDatabase() {
-  absl::Status status = OpenFiles();
+  const absl::Status status = CatchOutOfMemory([this] { return OpenFiles(); });
   if (!status.ok()) {
     closed_.store(true);
     events_.Stop();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
@@ -115,19 +116,23 @@ absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, s
 
 absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                          std::string* value) {
-  return GetWith(options, family, key, [&](const Found& found) {
-    value->assign(found.node != nullptr ? found.node->value() : found.result.value);
+  return CatchOutOfMemory([&] {
+    return GetWith(options, family, key, [&](const Found& found) {
+      value->assign(found.node != nullptr ? found.node->value() : found.result.value);
+    });
   });
 }
 
 absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                          PinnedValue* value) {
-  return GetWith(options, family, key, [&](Found& found) {
-    if (found.node != nullptr) {
-      PinnedValueAccess::Copy(value, found.node->value());
-    } else {
-      PinnedValueAccess::Pin(value, found.result.value, std::move(found.result.pin));
-    }
+  return CatchOutOfMemory([&] {
+    return GetWith(options, family, key, [&](Found& found) {
+      if (found.node != nullptr) {
+        PinnedValueAccess::Copy(value, found.node->value());
+      } else {
+        PinnedValueAccess::Pin(value, found.result.value, std::move(found.result.pin));
+      }
+    });
   });
 }
 
@@ -189,7 +194,10 @@ void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
     } else if (type != EntryType::kPut) {
       status = UnknownType();
     } else if (nodes[i] != nullptr) {
-      PinnedValueAccess::Copy(&value, nodes[i]->value());
+      status = CatchOutOfMemory([&] {
+        PinnedValueAccess::Copy(&value, nodes[i]->value());
+        return absl::OkStatus();
+      });
     } else {
       PinnedValueAccess::Pin(&value, lookup.result.value, std::move(lookup.result.pin));
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/batch_format.h"
@@ -38,7 +39,10 @@ absl::Status DBImpl::Put(const WriteOptions& options, ColumnFamily* family, std:
   if (value.size() > kMaxValueBytes) return ValueTooLarge(value.size());
   thread_local WriteBatch batch;  // reused: no allocation when warm
   batch.Clear();
-  batch.Put(family, key, value);
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] {
+    batch.Put(family, key, value);
+    return absl::OkStatus();
+  }));
   return Write(options, batch);
 }
 
@@ -93,7 +97,7 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
   request.options = options;
   WriteRequest::State state = write_queue_.Join(&request);
   if (state == WriteRequest::kInserts) {
-    InsertBatch(batch, request.first_sequence);
+    request.status = InsertBatch(batch, request.first_sequence);
     write_queue_.FinishInsert(&request);
   } else if (state == WriteRequest::kLeads) {
     WriteGroup group;
@@ -114,7 +118,7 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
 
 absl::Status DBImpl::CommitGroup(WriteGroup* group) {
   if (attention_.load(std::memory_order_acquire)) [[unlikely]] {
-    WINNOW_RETURN_IF_ERROR(PrepareForGroup(group->batch_bytes));
+    WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return PrepareForGroup(group->batch_bytes); }));
   }
   // Batches that were not built through the public functions, or that name column families, are
   // looked through; one that is wrong is refused alone.
@@ -141,7 +145,8 @@ absl::Status DBImpl::CommitGroup(WriteGroup* group) {
     return absl::ResourceExhaustedError("sequence numbers are used up");
   }
   if (!group->disable_wal) {
-    absl::Status logged = AppendToLog(*group, num_updates);
+    WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return EncodeForLog(*group, num_updates); }));
+    absl::Status logged = logs_.Append(log_payload_);
     const bool appended = logged.ok();
     if (appended && group->wants_sync && !WINNOW_DEFECT(acknowledged_before_sync)) {
       logged = logs_.Sync();
@@ -168,14 +173,23 @@ absl::Status DBImpl::CommitGroup(WriteGroup* group) {
     has_unlogged_writes_.store(true, std::memory_order_relaxed);
   }
   if (WINNOW_DEFECT(visible_before_inserted)) visible_sequence_ += num_updates;
-  InsertGroup(group);
+  const absl::Status inserted = InsertGroup(group);
   allocated_sequence_ += num_updates;
+  if (!inserted.ok()) {
+    // The log has the batches, the memtables a part of them, which no reader may ever see.
+    MutexLock lock(&mutex_);
+    SetBackgroundError(inserted, "keeping a write in memory");
+    return absl::Status(inserted.code(),
+                        absl::StrCat("write failed, its outcome is unknown until the database has "
+                                     "been reopened: ",
+                                     inserted.message()));
+  }
   // Release: whoever reads this sequence sees all insertions up to it.
   visible_sequence_.store(allocated_sequence_, std::memory_order_release);
   return absl::OkStatus();
 }
 
-absl::Status DBImpl::AppendToLog(const WriteGroup& group, uint32_t num_updates) {
+absl::Status DBImpl::EncodeForLog(const WriteGroup& group, uint32_t num_updates) {
   log_payload_.assign(1, static_cast<char>(LogPayload::kBatches));
   PutFixed64(&log_payload_, allocated_sequence_ + 1);
   PutFixed32(&log_payload_, num_updates);
@@ -184,25 +198,35 @@ absl::Status DBImpl::AppendToLog(const WriteGroup& group, uint32_t num_updates) 
       log_payload_.append(request->batch->encoded().substr(kBatchHeaderBytes));
   }
   recorder_.Local().Add(Ticker::kLogBytesWritten, log_payload_.size());
-  return logs_.Append(log_payload_);
+  return absl::OkStatus();
 }
 
-void DBImpl::InsertGroup(WriteGroup* group) {
+absl::Status DBImpl::InsertGroup(WriteGroup* group) {
   const bool parallel = group->requests.size() > 1 && group->batch_bytes >= kParallelInsertBytes;
   bool all_ok = true;
   for (const WriteRequest* request : group->requests) all_ok = all_ok && request->status.ok();
   if (!parallel || !all_ok) {
     for (const WriteRequest* request : group->requests) {
-      if (request->status.ok()) InsertBatch(*request->batch, request->first_sequence);
+      if (!request->status.ok()) continue;
+      WINNOW_RETURN_IF_ERROR(InsertBatch(*request->batch, request->first_sequence));
     }
-    return;
+    return absl::OkStatus();
   }
   write_queue_.StartInserts(group);
-  InsertBatch(*group->requests[0]->batch, group->requests[0]->first_sequence);
+  absl::Status status = InsertBatch(*group->requests[0]->batch, group->requests[0]->first_sequence);
   write_queue_.WaitForInserts(group);
+  for (const WriteRequest* request : group->requests) status.Update(request->status);
+  return status;
 }
 
-void DBImpl::InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence) {
+absl::Status DBImpl::InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence) {
+  return CatchOutOfMemory([&] {
+    AddToMemtables(batch, first_sequence);
+    return absl::OkStatus();
+  });
+}
+
+void DBImpl::AddToMemtables(const WriteBatch& batch, SequenceNumber first_sequence) {
   BatchReader reader(batch.encoded());
   BatchUpdate update;
   SequenceNumber sequence = first_sequence;

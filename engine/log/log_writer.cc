@@ -1,5 +1,6 @@
 #include "engine/log/log_writer.h"
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 
@@ -23,8 +24,11 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Create(FileSystem& file_sy
 }
 
 absl::Status LogWriter::AppendRecord(LogRecordType type, std::string_view payload) {
-  record_.resize(kLogRecordHeaderBytes);
-  record_.append(payload);
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] {
+    record_.resize(kLogRecordHeaderBytes);
+    record_.append(payload);
+    return absl::OkStatus();
+  }));
   EncodeLogRecordHeader(record_.data(), record_.size(), type, log_number_, file_->size());
   return file_->Append(record_);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 #include <new>
 
 namespace winnow {
@@ -39,13 +40,13 @@ Arena::~Arena() {
 
 Arena::Chunk* Arena::NewChunk(size_t bytes) {
   const size_t alignment = AlignmentFor(bytes);
-  auto* chunk = new Chunk;
+  auto chunk = std::make_unique<Chunk>();
   chunk->data = static_cast<char*>(::operator new(bytes, std::align_val_t(alignment)));
   chunk->bytes = bytes;
   if (bytes >= kHugePageBytes) madvise(chunk->data, bytes, MADV_HUGEPAGE);  // only a hint
-  chunks_.push_back(chunk);
+  chunks_.push_back(chunk.release());
   memory_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  return chunk;
+  return chunks_.back();
 }
 
 char* Arena::Allocate(size_t bytes) {

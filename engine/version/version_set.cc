@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/checksum.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/log/log_reader.h"
@@ -394,9 +395,11 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
     // Only the thread that set manifest_busy_ changes families_ and the manifest, so both may be
     // read here without the lock.
     MutexUnlock unlock(mutex_);
-    built = BuildVersions(edit);
-    written =
-        built.ok() ? WriteEdit(record, roll ? &snapshot : nullptr, new_number) : built.status();
+    built = CatchOutOfMemory([&] { return BuildVersions(edit); });
+    written = built.ok() ? CatchOutOfMemory([&] {
+      return WriteEdit(record, roll ? &snapshot : nullptr, new_number);
+    })
+                         : built.status();
     if (WINNOW_DEFECT(manifest_write_status_dropped) && built.ok()) written = absl::OkStatus();
   }
   manifest_busy_ = false;

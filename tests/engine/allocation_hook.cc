@@ -60,6 +60,8 @@ void CountAllocations(const AllocationsToCount& which, uint64_t fails, bool for_
   counting = true;
 }
 
+void ResumeCountingAllocations() { counting = true; }
+
 uint64_t StopCountingAllocations(uint64_t* failed) {
   counting = false;
   *failed = failed_count.load();

@@ -25,6 +25,8 @@ struct AllocationsToCount {
 void CountAllocations(const AllocationsToCount& which, uint64_t fails, bool for_ever);
 // Stops, and returns how many were counted. `*failed` is how many of them failed.
 uint64_t StopCountingAllocations(uint64_t* failed);
+// Goes on where it stopped.
+void ResumeCountingAllocations();
 
 }  // namespace winnow
 

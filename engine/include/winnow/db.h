@@ -13,7 +13,8 @@
 //   InvalidArgument     a key, value or batch over the limit (winnow/options.h), or bad options
 //   FailedPrecondition  the database is closed, read-only, or stopped by an earlier error
 //   DataLoss            bytes on disk are damaged: the message names file, offset and reason
-//   Unavailable         the file system failed; ResourceExhausted: disk full, no descriptors
+//   Unavailable         the file system failed; ResourceExhausted: disk full, no descriptors,
+//                       no memory for a large buffer
 #ifndef WINNOW_DB_H_
 #define WINNOW_DB_H_
 
