@@ -132,6 +132,7 @@ class Campaign {
       Database{"killed database", CorruptionCheck(DatabaseEnd::kKilled)}};
   std::vector<Trial> trials_;
   size_t enumerated_ = 0;
+  // std::mutex, which knows no annotations: guards the two below and the progress bar.
   std::mutex mutex_;
   std::map<std::string, Counts> counts_;
   std::vector<std::string> failures_;

@@ -128,6 +128,7 @@ class FaultFileSystem final : public FileSystem {
                      const std::string& target = "");
 
   FileSystem& target_;
+  // std::mutex, which knows no annotations: guards everything below.
   mutable std::mutex mutex_;
   std::mt19937_64 random_;
   std::vector<State> rules_;
