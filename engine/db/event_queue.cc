@@ -43,6 +43,11 @@ void EventQueue::Stop() {
 
 void EventQueue::Add(Event event) {
   event.time = std::chrono::system_clock::now();
+  // A copy of its own: copies of a status share their text by a count that lives in Abseil's
+  // library, where ThreadSanitizer sees one thread read and another delete.
+  if (!event.status.ok()) {
+    event.status = absl::Status(event.status.code(), event.status.message());
+  }
   MutexLock lock(&mutex_);
   if (stopping_) return;
   if (waiting_.size() >= kMostWaiting) {
