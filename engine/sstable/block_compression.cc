@@ -77,6 +77,23 @@ size_t CompressTo(Compression compression, int zstd_level, std::string_view cont
   return 0;
 }
 
+// The most that `bytes` bytes of a codec can grow to. A length byte of LZ4 adds 255 bytes; three
+// bytes of Snappy copy 64; four bytes of Zstandard are a block of 128 KiB of one value.
+uint64_t MostUncompressedBytes(Compression compression, uint64_t bytes) {
+  constexpr uint64_t kZstdBlockBytes = uint64_t{128} << 10;
+  switch (compression) {
+    case Compression::kNone:
+      return bytes;
+    case Compression::kSnappy:
+      return 22 * bytes + 64;
+    case Compression::kLz4:
+      return 255 * bytes + 64;
+    case Compression::kZstd:
+      return kZstdBlockBytes / 4 * bytes + kZstdBlockBytes;
+  }
+  return 0;
+}
+
 }  // namespace
 
 bool CompressBlock(Compression compression, int zstd_level, std::string_view contents,
@@ -95,10 +112,11 @@ bool CompressBlock(Compression compression, int zstd_level, std::string_view con
   return true;
 }
 
-bool UncompressedLength(std::string_view stored, uint64_t* length) {
+bool UncompressedLength(Compression compression, std::string_view stored, uint64_t* length) {
   if (stored.size() < kLengthBytes) return false;
   *length = DecodeFixed32(stored.data());
-  return *length <= kMaxBlockContentsBytes;
+  return *length <= kMaxBlockContentsBytes &&
+         *length <= MostUncompressedBytes(compression, stored.size() - kLengthBytes);
 }
 
 bool DecompressBlock(Compression compression, std::string_view stored, char* out, uint64_t length) {

@@ -17,8 +17,8 @@ bool CompressBlock(Compression compression, int zstd_level, std::string_view con
                    std::string* out);
 
 // The uncompressed length that compressed `stored` claims; false if it is absurd: more than a block
-// may hold. Ask before allocating.
-bool UncompressedLength(std::string_view stored, uint64_t* length);
+// may hold, or than so few bytes can grow to. Ask before allocating.
+bool UncompressedLength(Compression compression, std::string_view stored, uint64_t* length);
 
 // Decompresses `stored` into `out`, which has room for the `length` bytes that UncompressedLength
 // gave. False if the bytes are malformed or make another length.

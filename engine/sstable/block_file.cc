@@ -73,7 +73,7 @@ absl::StatusOr<BlockRef> BlockFile::Decompress(std::string_view stored_contents,
                                                Compression compression, const BlockHandle& handle,
                                                BlockKind kind, BlockArena* arena) const {
   uint64_t length;
-  if (!UncompressedLength(stored_contents, &length)) {
+  if (!UncompressedLength(compression, stored_contents, &length)) {
     return Corruption(handle, kind, "impossible uncompressed length");
   }
   BlockRef block = CachedBlock::Allocate(length, arena);

@@ -1,0 +1,52 @@
+// What compressed blocks claim about their size, before memory is taken for it.
+
+#include "engine/sstable/block_compression.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "engine/base/coding.h"
+
+namespace winnow {
+namespace {
+
+constexpr Compression kCodecs[] = {Compression::kSnappy, Compression::kLz4, Compression::kZstd};
+
+// The contents that shrink most are still what they claim to be.
+TEST(BlockCompression, TheMostRepetitiveContentsComeBack) {
+  for (const Compression codec : kCodecs) {
+    for (const size_t size : {size_t{100}, size_t{4096}, size_t{1} << 20, size_t{16} << 20}) {
+      for (const int zstd_level : {1, 19}) {
+        if (zstd_level == 19 && (codec != Compression::kZstd || size > (1 << 20))) continue;
+        const std::string contents(size, '\0');
+        std::string stored;
+        ASSERT_TRUE(CompressBlock(codec, zstd_level, contents, &stored));
+        uint64_t length = 0;
+        ASSERT_TRUE(UncompressedLength(codec, stored, &length))
+            << CompressionName(codec) << " made " << stored.size() << " bytes of " << size;
+        ASSERT_EQ(length, size);
+        std::string again(size, 'x');
+        ASSERT_TRUE(DecompressBlock(codec, stored, again.data(), length));
+        ASSERT_EQ(again, contents);
+      }
+    }
+  }
+}
+
+// Found by fuzzing: two thousand bytes that claimed to be a gigabyte had it allocated.
+TEST(BlockCompression, AClaimThatSoFewBytesCannotGrowToIsRefused) {
+  for (const Compression codec : kCodecs) {
+    for (const uint32_t claimed : {uint32_t{1040088911}, uint32_t{1200} << 20, ~uint32_t{0}}) {
+      std::string stored(2000, 'a');
+      EncodeFixed32(stored.data(), claimed);
+      uint64_t length = 0;
+      EXPECT_FALSE(UncompressedLength(codec, stored, &length)) << CompressionName(codec);
+    }
+    uint64_t length = 0;
+    EXPECT_FALSE(UncompressedLength(codec, "abc", &length));
+  }
+}
+
+}  // namespace
+}  // namespace winnow
