@@ -60,15 +60,18 @@ inline void PrefetchBlock(const uint8_t* block) {
   __builtin_prefetch(block + kBlockBytes - 1);
 }
 
-// Many blocks, and the block of a hash: chosen by its high bits.
+// The block of a hash, of `num_blocks` at `payload`: chosen by its high bits.
+template <typename Byte>
+Byte* BlockAt(Byte* payload, uint64_t num_blocks, uint64_t hash) {
+  return payload + MultiplyHigh(hash, num_blocks) * kBlockBytes;
+}
+
 struct BlockTable {
   const uint8_t* payload;
   uint64_t num_blocks;
   int probes;  // 1 to kMaxBlockProbes
 
-  const uint8_t* BlockOf(uint64_t hash) const {
-    return payload + MultiplyHigh(hash, num_blocks) * kBlockBytes;
-  }
+  const uint8_t* BlockOf(uint64_t hash) const { return BlockAt(payload, num_blocks, hash); }
 };
 
 struct MutableBlockTable : BlockTable {
@@ -86,7 +89,7 @@ class FetchedBlocks {
     constexpr int kForWriting = std::is_const_v<Byte> ? 0 : 1;
     const bool one_line_each = reinterpret_cast<uintptr_t>(payload) % kBlockBytes == 0;
     for (size_t i = 0; i < count; ++i) {
-      blocks_[i] = payload + MultiplyHigh(hashes[i], num_blocks) * kBlockBytes;
+      blocks_[i] = BlockAt(payload, num_blocks, hashes[i]);
       __builtin_prefetch(blocks_[i], kForWriting);
       if (!one_line_each) __builtin_prefetch(blocks_[i] + kBlockBytes - 1, kForWriting);
     }
