@@ -102,14 +102,8 @@ class Recording {
 class ConcurrentHistory : public testing::Test {
  protected:
   static Options Busy() {
-    Options options;
-    options.write_buffer_bytes = 64 << 10;
-    options.target_file_bytes = 64 << 10;
-    options.level_base_bytes = 64 << 10;
-    options.level0_compaction_trigger = 2;
-    options.background_threads = 3;
+    Options options = MemoryDb::Busy();
     options.block_cache_bytes = 128 << 10;
-    options.block_bytes = 1024;
     return options;
   }
 

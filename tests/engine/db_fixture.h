@@ -59,6 +59,19 @@ class MemoryDb {
     Reopen();
   }
 
+  // Small memtables, files and cache, and three background threads: something is always going on.
+  static Options Busy() {
+    Options options;
+    options.write_buffer_bytes = 64 << 10;
+    options.target_file_bytes = 64 << 10;
+    options.level_base_bytes = 64 << 10;
+    options.level0_compaction_trigger = 2;
+    options.background_threads = 3;
+    options.block_cache_bytes = 256 << 10;
+    options.block_bytes = 1024;
+    return options;
+  }
+
   static Options Quiet() {
     Options options;
     options.disable_auto_compactions = true;

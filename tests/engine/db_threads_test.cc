@@ -31,18 +31,6 @@ uint64_t RoundOf(std::string_view value) {
 
 class DbThreads : public testing::Test {
  protected:
-  static Options Busy() {
-    Options options;
-    options.write_buffer_bytes = 64 << 10;
-    options.target_file_bytes = 64 << 10;
-    options.level_base_bytes = 64 << 10;
-    options.level0_compaction_trigger = 2;
-    options.background_threads = 3;
-    options.block_cache_bytes = 256 << 10;
-    options.block_bytes = 1024;
-    return options;
-  }
-
   // Runs each body again and again, in a thread of its own, until the time is over or one fails.
   void RunTogether(std::vector<std::function<void(std::mt19937_64&)>> bodies) {
     const auto deadline =
@@ -57,7 +45,7 @@ class DbThreads : public testing::Test {
     for (std::thread& thread : threads) thread.join();
   }
 
-  MemoryDb db_{Busy()};
+  MemoryDb db_{MemoryDb::Busy()};
 };
 
 // Each writer writes all keys of a round in one batch: a snapshot, an iterator or a MultiGet that
@@ -183,7 +171,7 @@ TEST_F(DbThreads, FamiliesComeAndGoUnderLoad) {
   std::vector<std::function<void(std::mt19937_64&)>> bodies;
   for (int owner = 0; owner < 2; owner++) {
     bodies.push_back([&, owner](std::mt19937_64& random) {
-      const auto created = db_->CreateColumnFamily(Busy(), absl::StrCat("family", owner));
+      const auto created = db_->CreateColumnFamily(MemoryDb::Busy(), absl::StrCat("family", owner));
       ASSERT_TRUE(created.ok()) << created.status().ToString();
       for (int i = 0; i < 200; i++) {
         const std::string value(random() % 1000, 'v');
