@@ -2,11 +2,19 @@
 // building, single questions and batches, in a core's cache, in the last-level cache and beyond.
 //
 //   build/release/bin/bench_filter [--quick] [--filters=ribbon:7,rocksdb.ribbon:10]
+//   [--in=L2,memory]
 //                                  [--json=FILE] [--plot=FILE.svg] [--benchmark_...]
+//   build/release/bin/bench_filter --peer=LIBRARY.so [--filters=cuckoo:12,peer.NAME] [--in=1M]
+//   [...]
 //
-// Times are processor time for each key, with making the key (about 3 ns) and hashing it; medians
-// of repetitions in random order. Single questions are independent of each other, each to a random
-// filter; a batch asks one. Filters are not verified after building: RocksDB's are not.
+// With --peer, which may be given more than once, the filters of other libraries run beside ours:
+// shared libraries that speak peer_filter.h. Keys are then 64-bit hashes, which all such libraries
+// take: none is made or hashed, and each row has one filter, of 100k, 1M and 10M keys. --hashes is
+// this mode without a peer. Without --filters all filters of the peers are shown.
+//
+// Otherwise times are processor time for each key, with making the key (about 3 ns) and hashing it;
+// medians of repetitions in random order. Single questions are independent of each other, each to a
+// random filter; a batch asks one. Filters are not verified after building: RocksDB's are not.
 
 #include <benchmark/benchmark.h>
 
@@ -22,19 +30,24 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "bench/filter/filter_set.h"
+#include "bench/filter/hashed_rows.h"
+#include "bench/filter/measurement.h"
+#include "bench/filter/peer_library.h"
 #include "bench/filter/result_table.h"
 #include "winnow/filter/spec.h"
 
 namespace winnow::bench {
 namespace {
 
-constexpr uint64_t kQuestionsOfIteration = 4096;
+const std::vector<std::string> kOurFilters = {"blocked_bloom:10", "bloom:10",  "cuckoo:12",
+                                              "binary_fuse:9",    "ribbon:10", "ribbon:7"};
 
 struct Settings {
   bool is_quick = false;
-  std::vector<std::string> filters = {"blocked_bloom:10", "bloom:10",         "cuckoo:12",
-                                      "binary_fuse:9",    "ribbon:10",        "ribbon:7",
-                                      "rocksdb.bloom:10", "rocksdb.ribbon:10"};
+  bool has_hashes = false;           // in place of keys
+  std::vector<std::string> filters;  // empty: ours, and those of the others
+  std::vector<std::string> places;   // empty: all
+  std::vector<std::string> peer_libraries;
   std::string json_file;
   std::string plot_file;
 };
@@ -44,19 +57,11 @@ std::vector<Size> Sizes(bool is_quick) {
   return {{"L2", 100'000, 1, 1}, {"L3", 1'000'000, 3, 10}, {"memory", 1'000'000, 3, 200}};
 }
 
-// Names of measurements, and where they go.
-struct Measurement {
-  const char* name;
-  double ResultRow::*nanoseconds;
-  uint64_t present_percent;
-};
-constexpr Measurement kBuild = {"build", &ResultRow::build, 0};
-constexpr Measurement kSingle[] = {{"absent", &ResultRow::absent, 0},
-                                   {"half", &ResultRow::half, 50},
-                                   {"present", &ResultRow::present, 100}};
-constexpr Measurement kBatches[] = {{"batch_absent", &ResultRow::batch_absent, 0},
-                                    {"batch_half", &ResultRow::batch_half, 50},
-                                    {"batch_present", &ResultRow::batch_present, 100}};
+std::vector<Size> HashedSizes(bool is_quick) {
+  std::vector<Size> sizes = {{"100k", 100'000, 1, 1}, {"1M", 1'000'000, 1, 1}};
+  if (!is_quick) sizes.push_back({"10M", 10'000'000, 1, 1});
+  return sizes;
+}
 
 template <typename Set>
 void AskSingly(benchmark::State& state, const Set& set, const Size& size, uint64_t percent) {
@@ -104,10 +109,6 @@ double MeasureFpr(const Set& set, const Size& size) {
   return static_cast<double>(positives) / kQuestions;
 }
 
-std::string NameOf(const ResultRow& row, const Measurement& measurement) {
-  return absl::StrCat(row.filter, "/", row.place, "/", measurement.name);
-}
-
 // Registers all measurements of one row; the set lives as long as the program.
 template <typename Set>
 void Register(const std::string& spec, const Size& size, bool is_quick, ResultRow* row) {
@@ -117,9 +118,7 @@ void Register(const std::string& spec, const Size& size, bool is_quick, ResultRo
   row->bits_per_key = set->bits_per_key();
   row->fpr = MeasureFpr(*set, size);
   const auto add = [&](const Measurement& measurement, auto function) {
-    auto* const registered =
-        benchmark::RegisterBenchmark(NameOf(*row, measurement).c_str(), function);
-    registered->MinTime(is_quick ? 0.02 : 0.05)->Repetitions(3);
+    AddMeasurement(*row, measurement, is_quick, function);
   };
   add(kBuild, [spec, size](benchmark::State& state) {
     for (auto _ : state) benchmark::DoNotOptimize(Set::BuildOnce(spec, size, 0));
@@ -136,39 +135,6 @@ void Register(const std::string& spec, const Size& size, bool is_quick, ResultRo
   }
 }
 
-// Collects times and prints nothing.
-class Collector : public benchmark::BenchmarkReporter {
- public:
-  bool ReportContext(const Context&) override { return true; }
-  void ReportRuns(const std::vector<Run>& runs) override {
-    for (const Run& run : runs) {
-      if (run.run_type != Run::RT_Iteration) continue;
-      times_[run.run_name.function_name].push_back(run.GetAdjustedCPUTime());
-    }
-  }
-
-  double MedianOf(const std::string& name) {
-    std::vector<double>& times = times_[name];
-    if (times.empty()) return 0;
-    std::sort(times.begin(), times.end());
-    return times[times.size() / 2];
-  }
-
- private:
-  std::map<std::string, std::vector<double>> times_;
-};
-
-void FillIn(const Size& size, Collector* collector, ResultRow* row) {
-  row->build =
-      collector->MedianOf(NameOf(*row, kBuild)) / static_cast<double>(size.keys_per_filter);
-  for (const auto& measurements : {kSingle, kBatches}) {
-    for (size_t i = 0; i < std::size(kSingle); ++i) {
-      row->*measurements[i].nanoseconds =
-          collector->MedianOf(NameOf(*row, measurements[i])) / kQuestionsOfIteration;
-    }
-  }
-}
-
 void WriteFile(const std::string& path, const std::string& contents) {
   if (path.empty()) return;
   std::ofstream file(path);
@@ -182,8 +148,14 @@ Settings ReadSettings(std::vector<char*>* arguments) {
   std::erase_if(*arguments, [&settings](char* argument) {
     absl::string_view text = argument;
     if (text == "--quick") return settings.is_quick = true;
+    if (text == "--hashes") return settings.has_hashes = true;
     if (absl::ConsumePrefix(&text, "--filters=")) {
       settings.filters = absl::StrSplit(text, ',');
+    } else if (absl::ConsumePrefix(&text, "--in=")) {
+      settings.places = absl::StrSplit(text, ',');
+    } else if (absl::ConsumePrefix(&text, "--peer=")) {
+      settings.peer_libraries.emplace_back(text);
+      settings.has_hashes = true;
     } else if (absl::ConsumePrefix(&text, "--json=")) {
       settings.json_file = std::string(text);
     } else if (absl::ConsumePrefix(&text, "--plot=")) {
@@ -196,24 +168,81 @@ Settings ReadSettings(std::vector<char*>* arguments) {
   return settings;
 }
 
+using PeerKinds = std::map<std::string, WinnowPeerKind>;  // by the names of their rows
+
+// False, with a message, if a library cannot be loaded.
+bool LoadPeers(const std::vector<std::string>& libraries, PeerKinds* peers) {
+  for (const std::string& library : libraries) {
+    const auto kinds = LoadPeerLibrary(library);
+    if (!kinds.ok()) {
+      std::cerr << "bench_filter: " << kinds.status().message() << "\n";
+      return false;
+    }
+    for (const WinnowPeerKind& kind : *kinds)
+      peers->insert({absl::StrCat("peer.", kind.name), kind});
+  }
+  return true;
+}
+
+std::vector<std::string> FiltersOf(const Settings& settings, const PeerKinds& peers) {
+  if (!settings.filters.empty()) return settings.filters;
+  std::vector<std::string> filters = kOurFilters;
+  for (const auto& [name, kind] : peers) filters.push_back(name);
+  if (!settings.has_hashes)
+    filters.insert(filters.end(), {"rocksdb.bloom:10", "rocksdb.ribbon:10"});
+  return filters;
+}
+
 // Registers what `spec` names; false, with a message, if that is nothing.
-bool RegisterSpec(const std::string& spec, const Size& size, bool is_quick, ResultRow* row) {
+bool RegisterSpec(const Settings& settings, const PeerKinds& peers, const std::string& spec,
+                  const Size& size, ResultRow* row) {
+  if (const auto peer = peers.find(spec); peer != peers.end()) {
+    RegisterPeer(peer->second, size, settings.is_quick, row);
+    return true;
+  }
   if (spec.rfind("rocksdb.", 0) == 0) {
 #if WINNOW_BENCH_HAS_ROCKSDB
-    Register<RocksDbSet>(spec, size, is_quick, row);
-    return true;
+    if (!settings.has_hashes) {
+      Register<RocksDbSet>(spec, size, settings.is_quick, row);
+      return true;
+    }
+    std::cerr << "bench_filter: RocksDB hashes its keys itself, " << spec << " is left out\n";
 #else
     std::cerr << "bench_filter: built without RocksDB, " << spec << " is left out\n";
-    return false;
 #endif
+    return false;
   }
   if (const auto parsed = filter::ParseFilterSpec(spec);
       !parsed.ok() || parsed->kind == filter::FilterKind::kNone) {
     std::cerr << "bench_filter: " << spec << " is no filter: " << parsed.status() << "\n";
     return false;
   }
-  Register<WinnowSet>(spec, size, is_quick, row);
+  if (settings.has_hashes) {
+    RegisterHashed(spec, size, settings.is_quick, row);
+  } else {
+    Register<WinnowSet>(spec, size, settings.is_quick, row);
+  }
   return true;
+}
+
+// The sizes that were asked for; none, with a message, if there is no such place.
+std::vector<Size> SizesOf(const Settings& settings) {
+  std::vector<Size> sizes =
+      settings.has_hashes ? HashedSizes(settings.is_quick) : Sizes(settings.is_quick);
+  for (const std::string& place : settings.places) {
+    if (std::none_of(sizes.begin(), sizes.end(),
+                     [&](const Size& size) { return size.place == place; })) {
+      std::cerr << "bench_filter: there is no " << place << " to measure in\n";
+      return {};
+    }
+  }
+  if (!settings.places.empty()) {
+    std::erase_if(sizes, [&](const Size& size) {
+      return std::find(settings.places.begin(), settings.places.end(), size.place) ==
+             settings.places.end();
+    });
+  }
+  return sizes;
 }
 
 int Main(int argc, char** argv) {
@@ -224,23 +253,29 @@ int Main(int argc, char** argv) {
   int count = static_cast<int>(arguments.size());
   benchmark::Initialize(&count, arguments.data());
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
+  PeerKinds peers;
+  if (!LoadPeers(settings.peer_libraries, &peers)) return 2;
+  const std::vector<Size> sizes = SizesOf(settings);
+  if (sizes.empty()) return 2;
 
   std::vector<ResultRow> rows;
   std::vector<Size> sizes_of_rows;
-  for (const Size& size : Sizes(settings.is_quick)) {
-    for (const std::string& spec : settings.filters) {
+  for (const Size& size : sizes) {
+    for (const std::string& spec : FiltersOf(settings, peers)) {
       ResultRow row;
-      if (!RegisterSpec(spec, size, settings.is_quick, &row)) continue;
+      if (!RegisterSpec(settings, peers, spec, size, &row)) continue;
       rows.push_back(row);
       sizes_of_rows.push_back(size);
     }
   }
   Collector collector;
   benchmark::RunSpecifiedBenchmarks(&collector);
-  for (size_t i = 0; i < rows.size(); ++i) FillIn(sizes_of_rows[i], &collector, &rows[i]);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    collector.FillIn(sizes_of_rows[i].keys_per_filter, &rows[i]);
+  }
   PrintTable(rows);
   WriteFile(settings.json_file, ToJson(rows));
-  WriteFile(settings.plot_file, ToSvg(rows, "L2"));
+  WriteFile(settings.plot_file, ToSvg(rows, sizes.front().place));
   return 0;
 }
 
