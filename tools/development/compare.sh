@@ -3,7 +3,7 @@
 
 compare_usage() {
   cat <<'TEXT'
-tools/dev compare [--quick] [--rounds=N] [--db=DIR]
+tools/dev compare [--quick] [--keys=N[,N…]] [--rounds=N] [--db=DIR]
 
 RocksDB with its own Bloom and Ribbon filters and with each of Winnow's kinds, at equal memory per
 key (10 bits; the Ribbon filter that takes as much), on the same data, in interleaved rounds: time
@@ -12,6 +12,7 @@ of absent and present keys one by one and in batches, needless block reads. Seve
 two threads, filters in memory and filters in a block cache that is too small for them.
 
   --quick          one small size, for about three minutes
+  --keys=N[,N…]    the sizes, in keys (default 1000000,3000000,10000000: about half an hour)
   --rounds=N       interleaved rounds; the table shows medians (default 5; 3 with --quick)
   --db=DIR         where the databases are made (default: a new folder in build/)
 
@@ -53,17 +54,21 @@ compare_size() {
 }
 
 compare_main() {
-  local rounds="" databases="" quick=no argument
+  local rounds="" databases="" quick=no sizes="" argument
   local results="$root/build/compare"
   for argument in "$@"; do
     case "$argument" in
       --quick) quick=yes ;;
+      --keys=*) sizes="${argument#--keys=}" ;;
       --rounds=*) rounds="${argument#--rounds=}" ;;
       --db=*) databases="${argument#--db=}" ;;
       *) usage_error "unknown argument '$argument'" "compare --help" ;;
     esac
   done
   [ -z "$rounds" ] || [[ "$rounds" =~ ^[1-9][0-9]*$ ]] || usage_error "--rounds wants a number"
+  [ -z "$sizes" ] || [[ "$sizes" =~ ^[1-9][0-9]*(,[1-9][0-9]*)*$ ]] ||
+    usage_error "--keys wants numbers with commas between them"
+  [ -z "$sizes" ] || [ "$quick" = no ] || usage_error "--keys and --quick exclude each other"
   need_packages "${build_packages[@]}"
   configure release
   build_targets release winnow_bench
@@ -84,8 +89,9 @@ compare_main() {
   if [ "$quick" = yes ]; then
     compare_size "$results" "$databases" 500000 100000 "${rounds:-3}"
   else
-    for keys in 1000000 5000000 20000000; do
-      compare_size "$results" "$databases" "$keys" 1000000 "${rounds:-5}"
+    sizes="${sizes:-1000000,3000000,10000000}"
+    for keys in ${sizes//,/ }; do
+      compare_size "$results" "$databases" "$keys" 500000 "${rounds:-5}"
       rm -rf "${databases:?}"/*
     done
   fi
