@@ -6,12 +6,12 @@
 #include <cstring>
 
 #include "absl/base/attributes.h"
-#include "filter/build_memory.h"
+#include "filter/fuse_peeling.h"
+#include "filter/fuse_slots.h"
 
 namespace winnow::filter::internal {
 namespace {
 
-constexpr uint64_t kArity = 4;
 constexpr int kMostFingerprintBits = 32;
 constexpr int kMostSegmentShift = 18;
 // A probe loads eight bytes at the byte where a slot begins: the last slot's load ends here.
@@ -21,20 +21,11 @@ constexpr uint64_t kKeysOfShard = 1'000'000;
 // Slots for each key in a large filter, with the rounding to whole segments.
 constexpr double kLargeFilterSlots = 1.08;
 
-// The slots of one shard: segments of 2^segment_shift slots.
-struct Shape {
-  int segment_shift;
-  uint64_t num_slots;
-
-  // The segments in which a key's first slot may lie.
-  uint64_t StartSlots() const { return num_slots - ((kArity - 1) << segment_shift); }
-};
-
 // The paper's section 4 gives both formulas for arity 4, found by experiment. Few keys need more
 // room for chance than they say, and so do the later attempts.
-Shape ShapeFor(uint64_t max_keys, int attempt) {
+FuseShape ShapeFor(uint64_t max_keys, int attempt) {
   const double keys = std::max(2.0, static_cast<double>(max_keys));
-  Shape shape;
+  FuseShape shape;
   shape.segment_shift = std::clamp(
       static_cast<int>(std::floor(std::log(keys) / std::log(2.91) - 0.5)), 2, kMostSegmentShift);
   const double slots_per_key =
@@ -42,175 +33,16 @@ Shape ShapeFor(uint64_t max_keys, int attempt) {
   const double growth = 1 + 0.02 * std::max(0, attempt - 2);
   const auto wanted = static_cast<uint64_t>(std::ceil(keys * slots_per_key * growth));
   const uint64_t segment = uint64_t{1} << shape.segment_shift;
-  const uint64_t num_segments = std::max(kArity, (wanted + segment - 1) / segment);
+  const uint64_t num_segments = std::max(kFuseArity, (wanted + segment - 1) / segment);
   shape.num_slots = num_segments * segment;
   return shape;
 }
 
-// Calls visit(index, slot) for the key's four slots in its shard. The first
-// slot is chosen by the high bits of the hash, so that sorted hashes have neighbouring slots; the
-// others lie one segment further each, at a place in it that remixed bits choose. (Calls rather
-// than an array: its elements would be written one by one and read in pairs, which stalls.)
-template <typename Visitor>
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void VisitSlots(uint64_t hash, uint64_t num_shards,
-                                                    const Shape& shape, Visitor visit) {
-  // What choosing the shard left of the hash.
-  const uint64_t rest = hash * num_shards;
-  const uint64_t first = MultiplyHigh(rest, shape.StartSlots());
-  const uint64_t segment = uint64_t{1} << shape.segment_shift;
-  const uint64_t mask = segment - 1;
-  const uint64_t mixed = hash * 0xd6e8feb86659fd93;
-  visit(uint8_t{0}, first);
-  visit(uint8_t{1}, (first + segment) ^ ((mixed >> 46) & mask));
-  visit(uint8_t{2}, (first + 2 * segment) ^ ((mixed >> 28) & mask));
-  visit(uint8_t{3}, (first + 3 * segment) ^ ((mixed >> 10) & mask));
-}
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t Fingerprint(uint64_t hash) {
-  return ((hash ^ (hash >> 32)) * 0x9fb21c651e98df25) >> 32;
-}
-
 uint64_t Mask(int fingerprint_bits) { return (uint64_t{1} << fingerprint_bits) - 1; }
-
-// The slot that begins with `bit`, with foreign bits above it.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t LoadBits(const uint8_t* payload, uint64_t bit) {
-  uint64_t word;
-  std::memcpy(&word, payload + (bit >> 3), sizeof(word));
-  return word >> (bit & 7);
-}
 
 uint64_t PayloadBytes(uint64_t num_slots, int fingerprint_bits) {
   return (num_slots * static_cast<uint64_t>(fingerprint_bits) + 7) / 8 + kSlackBytes;
 }
-
-// One shard while it is built; memory is kept from shard to shard.
-class ShardBuilder {
- public:
-  ShardBuilder(const Shape& shape, const ShardedHashes& shards, uint64_t salt)
-      : shape_(shape), num_shards_(shards.size()), salt_(salt) {
-    keys_.reserve(shards.LargestShard());
-    own_slots_.reserve(shards.LargestShard());
-    slots_.reserve(shape.num_slots);
-    // A slot is single once.
-    singles_.reserve(shape.num_slots);
-  }
-
-  // Finds for each key a slot of its own, such that the keys can be given their fingerprints one
-  // after the other. False if there is no such order: always with duplicates, else rarely.
-  bool Peel(const HashList& shard) {
-    LoadByFirstSlot(shard);
-    if (!CountKeysOfSlots()) return false;
-    CollectSingles();
-    num_peeled_ = 0;
-    while (!singles_.empty()) {
-      const uint32_t slot = singles_.back();
-      singles_.pop_back();
-      if (slots_[slot].degree >> 2 != 1) continue;
-      PeelKeyOf(slot);
-    }
-    return num_peeled_ == keys_.size();
-  }
-
-  // Gives the keys their fingerprints, in the opposite order; slots from `first_slot` on are zero.
-  void Assign(uint64_t first_slot, int fingerprint_bits, uint8_t* payload) const {
-    const auto width = static_cast<uint64_t>(fingerprint_bits);
-    for (uint64_t i = keys_.size(); i-- > 0;) {
-      const uint64_t hash = keys_[i];
-      // The key's own slot is still zero.
-      uint64_t value = Fingerprint(hash);
-      uint64_t own_slot = 0;
-      VisitSlots(hash, num_shards_, shape_, [&](uint8_t index, uint64_t slot) {
-        value ^= LoadBits(payload, (first_slot + slot) * width);
-        own_slot = index == own_slots_[i] ? slot : own_slot;
-      });
-      const uint64_t bit = (first_slot + own_slot) * width;
-      uint64_t word;
-      std::memcpy(&word, payload + (bit >> 3), sizeof(word));
-      word |= (value & Mask(fingerprint_bits)) << (bit & 7);
-      std::memcpy(payload + (bit >> 3), &word, sizeof(word));
-    }
-  }
-
-  uint64_t memory_bytes() const {
-    return keys_.capacity() * sizeof(keys_[0]) + own_slots_.capacity() * sizeof(own_slots_[0]) +
-           slots_.capacity() * sizeof(slots_[0]) + singles_.capacity() * sizeof(singles_[0]);
-  }
-
- private:
-  struct __attribute__((packed)) Slot {
-    uint64_t keys;   // exclusive or of all keys not yet peeled
-    uint8_t degree;  // four times their number, and the exclusive or of which of their slots it is
-  };
-
-  // The keys, remixed, about in the order of their first slots: what follows then walks through
-  // memory instead of jumping.
-  void LoadByFirstSlot(const HashList& shard) {
-    constexpr uint64_t kGroups = 512;
-    const auto group_of = [&](uint64_t hash) {
-      const auto rest = static_cast<uint64_t>(static_cast<unsigned __int128>(hash) * num_shards_);
-      return MultiplyHigh(rest, kGroups);
-    };
-    std::array<uint32_t, kGroups + 1> positions{};
-    shard.ForEachRun([&](const uint64_t* run, size_t count) {
-      for (size_t i = 0; i < count; ++i) ++positions[group_of(Remix(run[i], salt_)) + 1];
-    });
-    for (uint64_t group = 1; group <= kGroups; ++group) positions[group] += positions[group - 1];
-    keys_.resize(shard.size());
-    own_slots_.resize(shard.size());
-    shard.ForEachRun([&](const uint64_t* run, size_t count) {
-      for (size_t i = 0; i < count; ++i) {
-        const uint64_t hash = Remix(run[i], salt_);
-        keys_[positions[group_of(hash)]++] = hash;
-      }
-    });
-  }
-
-  // False if some slot has more keys than the count holds, which chance does not do.
-  bool CountKeysOfSlots() {
-    slots_.assign(shape_.num_slots, Slot{0, 0});
-    uint8_t overflow = 0;
-    for (const uint64_t hash : keys_) {
-      VisitSlots(hash, num_shards_, shape_, [&](uint8_t index, uint64_t position) {
-        Slot& slot = slots_[position];
-        slot.keys ^= hash;
-        slot.degree = static_cast<uint8_t>((slot.degree + 4) ^ index);
-        overflow |= static_cast<uint8_t>(slot.degree < 4);
-      });
-    }
-    return overflow == 0;
-  }
-
-  void CollectSingles() {
-    singles_.clear();
-    for (uint64_t slot = 0; slot < slots_.size(); ++slot) {
-      if (slots_[slot].degree >> 2 == 1) singles_.push_back(static_cast<uint32_t>(slot));
-    }
-  }
-
-  void PeelKeyOf(uint32_t own_slot) {
-    const uint64_t hash = slots_[own_slot].keys;
-    const uint8_t own_index = slots_[own_slot].degree & 3;
-    // The keys are no longer needed in their first order: peeled ones take their memory.
-    keys_[num_peeled_] = hash;
-    own_slots_[num_peeled_] = own_index;
-    ++num_peeled_;
-    VisitSlots(hash, num_shards_, shape_, [&](uint8_t index, uint64_t position) {
-      Slot& slot = slots_[position];
-      slot.keys ^= hash;
-      slot.degree = static_cast<uint8_t>((slot.degree - 4) ^ index);
-      if (slot.degree >> 2 == 1) singles_.push_back(static_cast<uint32_t>(position));
-    });
-  }
-
-  const Shape shape_;
-  const uint64_t num_shards_;
-  const uint64_t salt_;
-  BuildVector<uint64_t> keys_;
-  BuildVector<uint8_t> own_slots_;  // of keys_, which of its slots
-  BuildVector<Slot> slots_;
-  BuildVector<uint32_t> singles_;
-  uint64_t num_peeled_ = 0;
-};
 
 // The width for a rate, or else the largest whose table keeps to the bits per key, give or take 64
 // bytes: so much padding a block may have anyway, and small filters need it.
@@ -238,7 +70,7 @@ bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result
 
   ShardedHashes shards(hashes, header.num_shards, header.salt);
   if (!shards.IsBalanced()) return false;
-  const Shape shape = ShapeFor(shards.LargestShard(), request.attempt);
+  const FuseShape shape = ShapeFor(shards.LargestShard(), request.attempt);
   const uint64_t num_slots = shape.num_slots * header.num_shards;
   const int fingerprint_bits =
       FingerprintBits(request.bits_per_key, request.fpr, static_cast<double>(num_hashes),
@@ -249,12 +81,11 @@ bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result
   header.payload_bytes = PayloadBytes(num_slots, fingerprint_bits);
 
   result->block = MakeUnsealedBlock(header.payload_bytes);
-  ShardBuilder builder(shape, shards, header.salt);
+  FusePeeling peeling(shape, shards.LargestShard(), header.num_shards, header.salt);
+  result->temporary_bytes = std::max(result->temporary_bytes, peeling.memory_bytes());
   for (uint64_t shard = 0; shard < header.num_shards; ++shard) {
-    const bool is_peeled = builder.Peel(shards[shard]);
-    result->temporary_bytes = std::max(result->temporary_bytes, builder.memory_bytes());
-    if (!is_peeled) return false;
-    builder.Assign(shard * shape.num_slots, fingerprint_bits, PayloadOf(&result->block));
+    if (!peeling.Peel(shards[shard])) return false;
+    peeling.Assign(shard * shape.num_slots, fingerprint_bits, PayloadOf(&result->block));
   }
   SealBlock(header, &result->block);
   result->num_keys = num_hashes;
@@ -280,60 +111,72 @@ bool IsConsistent(const UnitHeader& header) {
   if (header.slots_per_shard > header.payload_bytes * 8 / header.num_shards) return false;
   const uint64_t segment = uint64_t{1} << header.detail;
   const uint64_t num_slots = header.slots_per_shard * header.num_shards;
-  return header.slots_per_shard % segment == 0 && header.slots_per_shard >= kArity * segment &&
+  return header.slots_per_shard % segment == 0 && header.slots_per_shard >= kFuseArity * segment &&
          header.num_keys <= num_slots &&
          header.payload_bytes == PayloadBytes(num_slots, header.parameter);
 }
 
-Shape ShapeOf(const UnitView& unit) {
+FuseShape ShapeOf(const UnitView& unit) {
   return {static_cast<int>(unit.detail), unit.slots_per_shard};
 }
 
-// Calls visit(bit) for the first bits of the key's slots in the payload, and returns what the
-// slots' contents must make together.
+// Calls visit(index, slot) for the key's slots, counted over all shards, and returns what their
+// contents must make together.
 template <typename Visitor>
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitBits(const UnitView& unit, uint64_t key_hash,
-                                                       Visitor visit) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitSlots(const UnitView& unit, uint64_t key_hash,
+                                                        Visitor visit) {
   const uint64_t hash = Remix(key_hash, unit.salt);
-  const uint64_t shard = MultiplyHigh(hash, unit.num_shards);
-  const uint64_t shard_begin = shard * unit.slots_per_shard;
-  VisitSlots(hash, unit.num_shards, ShapeOf(unit), [&](uint8_t index, uint64_t slot) {
-    visit(index, (shard_begin + slot) * unit.parameter);
-  });
-  return Fingerprint(hash);
+  const uint64_t shard_begin = MultiplyHigh(hash, unit.num_shards) * unit.slots_per_shard;
+  VisitFuseSlots(hash, unit.num_shards, ShapeOf(unit),
+                 [&](uint8_t index, uint64_t slot) { visit(index, shard_begin + slot); });
+  return FuseFingerprint(hash);
 }
 
 bool MayContain(const UnitView& unit, uint64_t key_hash) {
-  uint64_t found = 0;
-  const uint64_t wanted = VisitBits(
-      unit, key_hash, [&](uint8_t, uint64_t bit) { found ^= LoadBits(unit.payload, bit); });
-  return ((found ^ wanted) & Mask(unit.parameter)) == 0;
+  return WithFuseContents(unit.parameter, [&](auto contents) {
+    uint64_t found = 0;
+    const uint64_t wanted = VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {
+      found ^= contents.Load(unit.payload, slot, unit.parameter);
+    });
+    return ((found ^ wanted) & Mask(unit.parameter)) == 0;
+  });
 }
 
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
-  VisitBits(unit, key_hash,
-            [&](uint8_t, uint64_t bit) { __builtin_prefetch(unit.payload + bit / 8); });
+  VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {
+    __builtin_prefetch(FuseContents<0>::Place(unit.payload, slot, unit.parameter));
+  });
 }
 
-void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
-                     uint8_t* may_contain) {
+template <typename Contents>
+void MayContainBatchOf(const UnitView& unit, const uint64_t* key_hashes, size_t count,
+                       uint8_t* may_contain) {
   struct Probe {
-    std::array<uint64_t, kArity> bits;
+    std::array<uint64_t, kFuseArity> slots;
     uint64_t fingerprint;
   };
   std::array<Probe, kMostBatched> probes;
   for (size_t i = 0; i < count; ++i) {
-    probes[i].fingerprint = VisitBits(unit, key_hashes[i], [&](uint8_t index, uint64_t bit) {
-      probes[i].bits[index] = bit;
-      __builtin_prefetch(unit.payload + bit / 8);
+    probes[i].fingerprint = VisitSlots(unit, key_hashes[i], [&](uint8_t index, uint64_t slot) {
+      probes[i].slots[index] = slot;
+      __builtin_prefetch(Contents::Place(unit.payload, slot, unit.parameter));
     });
   }
   const uint64_t mask = Mask(unit.parameter);
   for (size_t i = 0; i < count; ++i) {
     uint64_t difference = probes[i].fingerprint;
-    for (const uint64_t bit : probes[i].bits) difference ^= LoadBits(unit.payload, bit);
+    for (const uint64_t slot : probes[i].slots) {
+      difference ^= Contents::Load(unit.payload, slot, unit.parameter);
+    }
     may_contain[i] = (difference & mask) == 0 ? 1 : 0;
   }
+}
+
+void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
+                     uint8_t* may_contain) {
+  WithFuseContents(unit.parameter, [&](auto contents) {
+    MayContainBatchOf<decltype(contents)>(unit, key_hashes, count, may_contain);
+  });
 }
 
 UnitDescription Describe(const Unit& unit) {
@@ -348,7 +191,7 @@ UnitDescription Describe(const Unit& unit) {
 double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
   if (num_keys == 0) return 0;
   const auto keys = static_cast<double>(num_keys);
-  const Shape shape = ShapeFor(std::min(num_keys, kKeysOfShard), 0);
+  const FuseShape shape = ShapeFor(std::min(num_keys, kKeysOfShard), 0);
   const double shards = std::max(1.0, keys / static_cast<double>(kKeysOfShard));
   return std::exp2(
       -FingerprintBits(bits_per_key, 0, keys, static_cast<double>(shape.num_slots) * shards));

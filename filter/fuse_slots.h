@@ -1,0 +1,105 @@
+// Which slots of a binary fuse filter a key has: shared by building and asking. Part of the file
+// format (see FORMAT.md). Internal.
+
+#ifndef WINNOW_FILTER_FUSE_SLOTS_H_
+#define WINNOW_FILTER_FUSE_SLOTS_H_
+
+#include <cstdint>
+#include <cstring>
+
+#include "absl/base/attributes.h"
+#include "winnow/filter/internal/unit_view.h"
+
+namespace winnow::filter::internal {
+
+inline constexpr uint64_t kFuseArity = 4;
+
+// The slots of one shard: segments of 2^segment_shift slots.
+struct FuseShape {
+  int segment_shift;
+  uint64_t num_slots;
+
+  // The segments in which a key's first slot may lie.
+  uint64_t StartSlots() const { return num_slots - ((kFuseArity - 1) << segment_shift); }
+};
+
+// Calls visit(index, slot) for the key's four slots in its shard. The first
+// slot is chosen by the high bits of the hash, so that sorted hashes have neighbouring slots; the
+// others lie one segment further each, at a place in it that remixed bits choose. (Calls rather
+// than an array: its elements would be written one by one and read in pairs, which stalls.)
+template <typename Visitor>
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void VisitFuseSlots(uint64_t hash, uint64_t num_shards,
+                                                        const FuseShape& shape, Visitor visit) {
+  // What choosing the shard left of the hash.
+  const uint64_t rest = hash * num_shards;
+  const uint64_t first = MultiplyHigh(rest, shape.StartSlots());
+  const uint64_t segment = uint64_t{1} << shape.segment_shift;
+  const uint64_t mask = segment - 1;
+  const uint64_t mixed = hash * 0xd6e8feb86659fd93;
+  visit(uint8_t{0}, first);
+  visit(uint8_t{1}, (first + segment) ^ ((mixed >> 46) & mask));
+  visit(uint8_t{2}, (first + 2 * segment) ^ ((mixed >> 28) & mask));
+  visit(uint8_t{3}, (first + 3 * segment) ^ ((mixed >> 10) & mask));
+}
+
+// What the contents of a key's slots make together, in its low bits.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t FuseFingerprint(uint64_t hash) {
+  return ((hash ^ (hash >> 32)) * 0x9fb21c651e98df25) >> 32;
+}
+
+// The slots' contents, for slots of kWidth bits, of which there is one function each for the widths
+// that are whole bytes; kWidth 0 is for any width, which is told at run time.
+template <int kWidth>
+struct FuseContents {
+  static_assert(kWidth == 0 || kWidth == 8 || kWidth == 16);
+
+  // A slot's contents in the low bits, what is foreign above them.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE static uint64_t Load(const uint8_t* payload, uint64_t slot,
+                                                    uint64_t width) {
+    if constexpr (kWidth == 8) return payload[slot];
+    if constexpr (kWidth == 16) {
+      uint16_t contents;
+      std::memcpy(&contents, payload + 2 * slot, sizeof(contents));
+      return contents;
+    }
+    const uint64_t bit = slot * width;
+    uint64_t word;
+    std::memcpy(&word, payload + (bit >> 3), sizeof(word));
+    return word >> (bit & 7);
+  }
+
+  // Writes `contents`, of `width` bits, into a slot that was zero.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE static void Store(uint8_t* payload, uint64_t slot, uint64_t width,
+                                                 uint64_t contents) {
+    if constexpr (kWidth == 8) {
+      payload[slot] = static_cast<uint8_t>(contents);
+    } else if constexpr (kWidth == 16) {
+      const auto low_bits = static_cast<uint16_t>(contents);
+      std::memcpy(payload + 2 * slot, &low_bits, sizeof(low_bits));
+    } else {
+      const uint64_t bit = slot * width;
+      uint64_t word;
+      std::memcpy(&word, payload + (bit >> 3), sizeof(word));
+      word |= contents << (bit & 7);
+      std::memcpy(payload + (bit >> 3), &word, sizeof(word));
+    }
+  }
+
+  // Where Load reads.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE static const uint8_t* Place(const uint8_t* payload, uint64_t slot,
+                                                           uint64_t width) {
+    return payload + (kWidth == 0 ? slot * width / 8 : slot * (kWidth / 8));
+  }
+};
+
+// Calls call(FuseContents<...>) with the functions for slots of `width` bits.
+template <typename Call>
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline auto WithFuseContents(int width, Call call) {
+  if (width == 8) return call(FuseContents<8>());
+  if (width == 16) return call(FuseContents<16>());
+  return call(FuseContents<0>());
+}
+
+}  // namespace winnow::filter::internal
+
+#endif  // WINNOW_FILTER_FUSE_SLOTS_H_
