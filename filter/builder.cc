@@ -23,9 +23,10 @@ bool HoldsAll(const FilterReader& reader, const internal::HashList& hashes) {
 }
 
 // A filter of no key: a unit without payload, which refutes everything.
-std::string EmptyFilterBlock(FilterKind kind, uint64_t hash_seed) {
+std::string EmptyFilterBlock(const internal::KindOperations& operations, uint64_t hash_seed) {
   internal::UnitHeader header;
-  header.kind = static_cast<uint8_t>(kind);
+  header.kind = static_cast<uint8_t>(operations.kind);
+  header.kind_version = operations.version;
   header.hash_seed = hash_seed;
   std::string block = internal::MakeUnsealedBlock(0);
   internal::SealBlock(header, &block);
@@ -69,33 +70,33 @@ BuiltFilter FilterBuilder::Finish() {
   built.reason = std::move(choice.reason);
   built.peak_temporary_bytes = memory_bytes();
   if (num_added() == 0) {
-    built.block = EmptyFilterBlock(spec_.kind, hash_seed_);
+    built.block = EmptyFilterBlock(*internal::FindLayout(spec_), hash_seed_);
     built.kind = spec_.kind;
     built.expected_fpr = 0;
     return built;
   }
-  if (BuildKind(spec_.kind, SpecBitsPerKey(spec_), &built)) return built;
+  if (BuildKind(*internal::FindLayout(spec_), SpecBitsPerKey(spec_), &built)) return built;
   built.fell_back = true;
   built.reason = std::string(KindName(spec_.kind)) + " could not be built";
   const BitsPerKeyRange range = AllowedBitsPerKey(FilterKind::kBlockedBloom);
   const double bits = std::clamp(SpecBitsPerKey(spec_), range.least, range.most);
-  if (BuildKind(FilterKind::kBlockedBloom, bits, &built)) return built;
+  if (BuildKind(*internal::FindKind(FilterKind::kBlockedBloom), bits, &built)) return built;
   built.num_keys = num_added();
   return built;
 }
 
-bool FilterBuilder::BuildKind(FilterKind kind, double bits_per_key, BuiltFilter* built) {
-  const internal::KindOperations* operations = internal::FindKind(kind);
+bool FilterBuilder::BuildKind(const internal::KindOperations& operations, double bits_per_key,
+                              BuiltFilter* built) {
   for (int attempt = 0; attempt < limits_.max_attempts; ++attempt) {
     const internal::BuildRequest request = {bits_per_key, spec_.fpr, hash_seed_,
                                             limits_.max_shard_bits, attempt};
     internal::BuildResult result;
-    const bool succeeded = operations->build(request, &hashes_, &result);
+    const bool succeeded = operations.build(request, &hashes_, &result);
     built->peak_temporary_bytes =
         std::max(built->peak_temporary_bytes, memory_bytes() + result.temporary_bytes);
     if (!succeeded) continue;
-    if (limits_.on_block_built) limits_.on_block_built(kind, attempt, &result.block);
-    if (verify_.value_or(operations->verify_by_default)) {
+    if (limits_.on_block_built) limits_.on_block_built(operations.kind, attempt, &result.block);
+    if (verify_.value_or(operations.verify_by_default)) {
       FilterState state;
       const FilterReader reader = FilterReader::Open(result.block, &state);
       if (state.code != FilterStateCode::kOk ||
@@ -104,7 +105,7 @@ bool FilterBuilder::BuildKind(FilterKind kind, double bits_per_key, BuiltFilter*
       }
     }
     built->block = std::move(result.block);
-    built->kind = kind;
+    built->kind = operations.kind;
     built->num_keys = result.num_keys;
     built->expected_fpr = result.expected_fpr;
     return true;

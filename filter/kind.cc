@@ -12,12 +12,14 @@
 #include "filter/bloom.h"
 #include "filter/cuckoo.h"
 #include "filter/ribbon.h"
+#include "filter/semi_sorted_cuckoo.h"
 
 namespace winnow::filter::internal {
 
 std::span<const KindOperations* const> AllKinds() {
-  static constexpr std::array<const KindOperations*, 5> kKinds = {
-      &kBloomOperations,      &kBlockedBloomOperations, &kCuckooOperations,
+  static constexpr std::array<const KindOperations*, 6> kKinds = {
+      &kBloomOperations,      &kBlockedBloomOperations,
+      &kCuckooOperations,     &kSemiSortedCuckooOperations,
       &kBinaryFuseOperations, &kRibbonOperations,
   };
   return kKinds;
@@ -33,6 +35,26 @@ const KindOperations* FindKind(FilterKind kind) {
 const KindOperations* FindKind(std::string_view name) {
   for (const KindOperations* operations : AllKinds()) {
     if (operations->name == name) return operations;
+  }
+  return nullptr;
+}
+
+const KindOperations* FindLayout(const UnitHeader& header) {
+  for (const KindOperations* operations : AllKinds()) {
+    if (operations->kind == static_cast<FilterKind>(header.kind) &&
+        operations->version == header.kind_version) {
+      return operations;
+    }
+  }
+  return nullptr;
+}
+
+const KindOperations* FindLayout(const FilterSpec& spec) {
+  if (spec.words.empty()) return FindKind(spec.kind);
+  const std::string_view word = spec.words.front();
+  if (spec.words.size() > 1 || word.empty()) return nullptr;
+  for (const KindOperations* operations : AllKinds()) {
+    if (operations->kind == spec.kind && operations->word == word) return operations;
   }
   return nullptr;
 }

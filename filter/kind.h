@@ -1,5 +1,6 @@
-// What a static filter kind is to the rest of the library. A further kind is one pair of files that
-// defines a KindOperations, and one line in kind.cc.
+// What a static filter kind is to the rest of the library. A further kind, or another layout of one
+// that a word in the spec asks for, is one pair of files that defines a KindOperations, and one
+// line in kind.cc.
 
 #ifndef WINNOW_FILTER_KIND_H_
 #define WINNOW_FILTER_KIND_H_
@@ -48,7 +49,8 @@ struct UnitDescription {
 struct KindOperations {
   FilterKind kind;
   std::string_view name;
-  uint8_t version;  // of the unit's payload; a reader refuses others
+  std::string_view word = {};  // in the spec, for a layout that is not the kind's usual one
+  uint8_t version;             // of the unit's payload; tells a kind's layouts apart
   BitsPerKeyRange bits_per_key;
   bool verify_by_default;
 
@@ -72,12 +74,16 @@ struct KindOperations {
   UnitDescription (*describe)(const Unit& unit);
 };
 
-// All static kinds; kNone is not one.
+// All static kinds and their further layouts, each behind the kind's usual one; kNone is not one.
 std::span<const KindOperations* const> AllKinds();
 
-// Null if no such kind is known.
+// A kind in its usual layout. Null if no such kind is known.
 const KindOperations* FindKind(FilterKind kind);
 const KindOperations* FindKind(std::string_view name);
+
+// The layout that a unit or a spec names. Null if it is not known.
+const KindOperations* FindLayout(const UnitHeader& header);
+const KindOperations* FindLayout(const FilterSpec& spec);
 
 // The shards that `num_keys` keys of `bits_per_key` are cut into.
 uint32_t ShardCount(double num_keys, double bits_per_key, uint64_t max_shard_bits);

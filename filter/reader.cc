@@ -18,10 +18,11 @@ namespace {
 enum class UnitCheck : uint8_t { kReadable, kEmpty, kUnknownKind, kUnknownVersion, kDamaged };
 
 UnitCheck CheckUnit(const internal::UnitHeader& header) {
-  const internal::KindOperations* operations =
-      internal::FindKind(static_cast<FilterKind>(header.kind));
-  if (operations == nullptr) return UnitCheck::kUnknownKind;
-  if (header.kind_version != operations->version) return UnitCheck::kUnknownVersion;
+  if (internal::FindKind(static_cast<FilterKind>(header.kind)) == nullptr) {
+    return UnitCheck::kUnknownKind;
+  }
+  const internal::KindOperations* operations = internal::FindLayout(header);
+  if (operations == nullptr) return UnitCheck::kUnknownVersion;
   // All four, so that no single field can turn a filter of keys into one that refutes them.
   if ((header.payload_bytes == 0 && header.num_keys == 0 && header.num_shards == 0 &&
        header.slots_per_shard == 0) ||
@@ -82,7 +83,7 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
       reader.kind_ = static_cast<FilterKind>(unit.header.kind);
       reader.hash_seed_ = unit.header.hash_seed;
       reader.unit_ = internal::MakeUnitView(unit);
-      reader.operations_ = internal::FindKind(reader.kind_);
+      reader.operations_ = internal::FindLayout(unit.header);
     }
   }
   if (num_understood == 0) return FilterReader();
@@ -116,9 +117,9 @@ bool FilterReader::AllUnitsMayContain(uint64_t key_hash) const {
   for (uint32_t left = internal::UnitCount(block_); left > 0; --left) {
     const internal::Unit unit = internal::NextUnit(block_, &offset);
     if (CheckUnit(unit.header) != UnitCheck::kReadable) continue;
-    const internal::KindOperations* operations =
-        internal::FindKind(static_cast<FilterKind>(unit.header.kind));
-    if (!operations->may_contain(internal::MakeUnitView(unit), key_hash)) return false;
+    if (!internal::FindLayout(unit.header)->may_contain(internal::MakeUnitView(unit), key_hash)) {
+      return false;
+    }
   }
   return true;
 }
@@ -175,12 +176,13 @@ FilterInfo FilterReader::Describe() const {
     if (check != UnitCheck::kReadable && check != UnitCheck::kEmpty) continue;
     internal::UnitDescription description;
     description.expected_fpr = 0;
-    if (check == UnitCheck::kReadable)
-      description = internal::FindKind(static_cast<FilterKind>(unit.header.kind))->describe(unit);
+    const internal::KindOperations* operations = internal::FindLayout(unit.header);
+    if (check == UnitCheck::kReadable) description = operations->describe(unit);
     // Units refute independently of each other.
     info.expected_fpr *= description.expected_fpr;
     if (info.kind != FilterKind::kNone) continue;
     info.kind = kind_;
+    info.layout = operations->word;
     info.hash_seed = hash_seed_;
     info.num_keys = unit.header.num_keys;
     info.probes = description.probes;

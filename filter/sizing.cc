@@ -162,33 +162,51 @@ int BestBlockedBloomProbes(double bits_per_key) {
 
 namespace {
 
+FilterSpec SpecOfKind(FilterKind kind) {
+  FilterSpec spec;
+  spec.kind = kind;
+  return spec;
+}
+
 // What is promised for kAuto is what its choice with the highest rate keeps.
-FilterKind Promised(FilterKind kind) {
-  return kind == FilterKind::kAuto ? FilterKind::kBlockedBloom : kind;
+const internal::KindOperations* Promised(const FilterSpec& spec) {
+  if (spec.kind == FilterKind::kAuto) return internal::FindKind(FilterKind::kBlockedBloom);
+  return internal::FindLayout(spec);
 }
 
 }  // namespace
 
 double BitsPerKeyForFpr(FilterKind kind, double fpr) {
-  const internal::KindOperations* operations = internal::FindKind(Promised(kind));
+  return BitsPerKeyForFpr(SpecOfKind(kind), fpr);
+}
+
+double BitsPerKeyForFpr(const FilterSpec& spec, double fpr) {
+  const internal::KindOperations* operations = Promised(spec);
   return operations == nullptr ? 0 : operations->bits_per_key_for_fpr(fpr);
 }
 
 double ExpectedFpr(FilterKind kind, double bits_per_key, uint64_t num_keys) {
-  const internal::KindOperations* operations = internal::FindKind(Promised(kind));
+  return ExpectedFpr(SpecOfKind(kind), bits_per_key, num_keys);
+}
+
+double ExpectedFpr(const FilterSpec& spec, double bits_per_key, uint64_t num_keys) {
+  const internal::KindOperations* operations = Promised(spec);
   return operations == nullptr ? 1 : operations->expected_fpr(bits_per_key, num_keys);
 }
 
 double SpecBitsPerKey(const FilterSpec& spec) {
   if (spec.kind == FilterKind::kNone) return 0;
-  if (spec.fpr != 0) return BitsPerKeyForFpr(spec.kind, spec.fpr);
+  if (spec.fpr != 0) return BitsPerKeyForFpr(spec, spec.fpr);
   return spec.bits_per_key != 0 ? spec.bits_per_key : kDefaultBitsPerKey;
 }
 
-BitsPerKeyRange AllowedBitsPerKey(FilterKind kind) {
+BitsPerKeyRange AllowedBitsPerKey(FilterKind kind) { return AllowedBitsPerKey(SpecOfKind(kind)); }
+
+BitsPerKeyRange AllowedBitsPerKey(const FilterSpec& spec) {
   // Whatever is chosen must be able to keep to it.
-  if (kind == FilterKind::kAuto) kind = FilterKind::kRibbon;
-  const internal::KindOperations* operations = internal::FindKind(kind);
+  const internal::KindOperations* operations = spec.kind == FilterKind::kAuto
+                                                   ? internal::FindKind(FilterKind::kRibbon)
+                                                   : internal::FindLayout(spec);
   return operations == nullptr ? BitsPerKeyRange{0, 0} : operations->bits_per_key;
 }
 

@@ -91,12 +91,21 @@ std::string FormatPercent(double fpr) {
   return absl::StrCat(whole, text.size() > 2 ? "." : "", text.substr(2), "%");
 }
 
-absl::Status CheckBits(std::string_view text, FilterKind kind, double bits_per_key) {
-  const BitsPerKeyRange range = AllowedBitsPerKey(kind);
+// The text of a spec; an empty `amount` is left out.
+std::string Join(FilterKind kind, std::string_view amount, const std::vector<std::string>& words) {
+  std::string text(KindName(kind));
+  if (!amount.empty()) absl::StrAppend(&text, ":", ToAbsl(amount));
+  for (const std::string& word : words) absl::StrAppend(&text, ":", word);
+  return text;
+}
+
+absl::Status CheckBits(std::string_view text, const FilterSpec& spec) {
+  const double bits_per_key = spec.bits_per_key;
+  const BitsPerKeyRange range = AllowedBitsPerKey(spec);
   if (bits_per_key >= range.least && bits_per_key <= range.most) return absl::OkStatus();
-  const std::string name(KindName(kind));
-  std::string what = absl::StrCat("bits per key of ", name, " must be from ",
-                                  FormatBits(range.least), " to ", FormatBits(range.most), "; ");
+  std::string what =
+      absl::StrCat("bits per key of ", Join(spec.kind, "", spec.words), " must be from ",
+                   FormatBits(range.least), " to ", FormatBits(range.most), "; ");
   if (bits_per_key > 64) {
     absl::StrAppend(&what,
                     "did you mean bytes for the whole database? divide them by its number of keys");
@@ -104,32 +113,50 @@ absl::Status CheckBits(std::string_view text, FilterKind kind, double bits_per_k
     absl::StrAppend(&what, "did you mean 'none'?");
   } else {
     const double nearest = std::clamp(bits_per_key, range.least, range.most);
-    absl::StrAppend(&what, "did you mean '", name, ":", FormatBits(nearest), "'?");
+    absl::StrAppend(&what, "did you mean '", Join(spec.kind, FormatBits(nearest), spec.words),
+                    "'?");
   }
   return BadSpec(text, what);
 }
 
-absl::Status CheckFpr(std::string_view text, FilterKind kind, double fpr) {
-  const std::string name(KindName(kind));
-  if (!(fpr >= kLeastFpr && fpr <= kMostFpr)) {
-    const double nearest = std::clamp(fpr, kLeastFpr, kMostFpr);
-    return BadSpec(text, absl::StrCat("the false-positive rate must be from ",
-                                      FormatPercent(kLeastFpr), " to ", FormatPercent(kMostFpr),
-                                      "; did you mean '", name, ":", FormatPercent(nearest), "'?"));
+absl::Status CheckFpr(std::string_view text, const FilterSpec& spec) {
+  if (spec.fpr >= kLeastFpr && spec.fpr <= kMostFpr) return absl::OkStatus();
+  const double nearest = std::clamp(spec.fpr, kLeastFpr, kMostFpr);
+  return BadSpec(
+      text, absl::StrCat("the false-positive rate must be from ", FormatPercent(kLeastFpr), " to ",
+                         FormatPercent(kMostFpr), "; did you mean '",
+                         Join(spec.kind, FormatPercent(nearest), spec.words), "'?"));
+}
+
+// The words that specs of a kind may have, one of them.
+std::vector<std::string> WordsOf(FilterKind kind) {
+  std::vector<std::string> words;
+  for (const internal::KindOperations* operations : internal::AllKinds()) {
+    if (operations->kind == kind && !operations->word.empty()) words.emplace_back(operations->word);
   }
-  return absl::OkStatus();
+  return words;
+}
+
+bool IsWordOf(FilterKind kind, std::string_view text) {
+  const std::vector<std::string> words = WordsOf(kind);
+  return std::find(words.begin(), words.end(), text) != words.end();
 }
 
 absl::Status CheckWords(std::string_view text, const FilterSpec& spec) {
-  if (spec.words.empty()) return absl::OkStatus();
+  if (spec.words.empty() || internal::FindLayout(spec) != nullptr) return absl::OkStatus();
   if (spec.kind == FilterKind::kBloom && spec.words.front().rfind("murmur128_mitz_", 0) == 0) {
     return BadSpec(text, absl::StrCat("filters for the exchange with Java hash whole keys in their "
                                       "own way and cannot stand in an SSTable; without '",
                                       absl::CHexEscape(spec.words.front()), "' this can"));
   }
-  return BadSpec(text,
-                 absl::StrCat(std::string(KindName(spec.kind)), " takes no further word, got '",
-                              absl::CHexEscape(spec.words.front()), "'"));
+  const std::vector<std::string> known = WordsOf(spec.kind);
+  const bool first_is_known = IsWordOf(spec.kind, spec.words.front());
+  return BadSpec(
+      text, absl::StrCat(std::string(KindName(spec.kind)), " takes no further word",
+                         known.empty() ? ""
+                                       : absl::StrCat(" but '", absl::StrJoin(known, "' or '"),
+                                                      "' at the end"),
+                         ", got '", absl::CHexEscape(spec.words[first_is_known ? 1 : 0]), "'"));
 }
 
 // `text` is what errors quote.
@@ -144,15 +171,9 @@ absl::Status CheckSpec(std::string_view text, const FilterSpec& spec) {
   if (spec.bits_per_key != 0 && spec.fpr != 0) {
     return BadSpec(text, "give bits per key or a false-positive rate, not both");
   }
-  if (spec.bits_per_key != 0) {
-    if (absl::Status status = CheckBits(text, spec.kind, spec.bits_per_key); !status.ok()) {
-      return status;
-    }
-  }
-  if (spec.fpr != 0) {
-    if (absl::Status status = CheckFpr(text, spec.kind, spec.fpr); !status.ok()) return status;
-  }
-  return CheckWords(text, spec);
+  if (absl::Status status = CheckWords(text, spec); !status.ok()) return status;
+  if (spec.bits_per_key != 0) return CheckBits(text, spec);
+  return spec.fpr != 0 ? CheckFpr(text, spec) : absl::OkStatus();
 }
 
 // Reads "10", "7.2" or "0.1%" into `spec`.
@@ -169,10 +190,10 @@ absl::Status ReadAmount(std::string_view text, std::string_view amount, FilterSp
   // A zero would mean "not given" in the spec: checked here.
   if (is_percentage) {
     spec->fpr = *value;
-    return CheckFpr(text, spec->kind, spec->fpr);
+    return CheckFpr(text, *spec);
   }
   spec->bits_per_key = *value;
-  return CheckBits(text, spec->kind, spec->bits_per_key);
+  return CheckBits(text, *spec);
 }
 
 }  // namespace
@@ -199,25 +220,25 @@ absl::StatusOr<FilterSpec> ParseFilterSpec(std::string_view text) {
   } else if (parts.size() > 1) {
     return BadSpec(text, "none takes no amount; did you mean 'none'?");
   }
-  if (parts.size() > 1) {
-    if (absl::Status status = ReadAmount(text, parts[1], &spec); !status.ok()) return status;
-    spec.words.assign(parts.begin() + 2, parts.end());
-  }
+  const bool has_amount = parts.size() > 1 && !IsWordOf(spec.kind, parts[1]);
+  spec.words.assign(parts.begin() + (has_amount ? 2 : 1), parts.end());
   if (absl::Status status = CheckWords(text, spec); !status.ok()) return status;
+  if (has_amount) {
+    if (absl::Status status = ReadAmount(text, parts[1], &spec); !status.ok()) return status;
+  }
   return spec;
 }
 
 absl::Status ValidateFilterSpec(const FilterSpec& spec) { return CheckSpec(ToString(spec), spec); }
 
 std::string ToString(const FilterSpec& spec) {
-  std::string text(KindName(spec.kind));
+  std::string amount;
   if (spec.fpr != 0) {
-    absl::StrAppend(&text, ":", FormatPercent(spec.fpr));
+    amount = FormatPercent(spec.fpr);
   } else if (spec.bits_per_key != 0) {
-    absl::StrAppend(&text, ":", FormatBits(spec.bits_per_key));
+    amount = FormatBits(spec.bits_per_key);
   }
-  for (const std::string& word : spec.words) absl::StrAppend(&text, ":", word);
-  return text;
+  return Join(spec.kind, amount, spec.words);
 }
 
 std::string_view KindName(FilterKind kind) {
@@ -230,10 +251,21 @@ std::string_view KindName(FilterKind kind) {
 std::vector<std::string> SpecKindNames() {
   std::vector<std::string> names = {std::string(KindName(FilterKind::kNone))};
   for (const internal::KindOperations* operations : internal::AllKinds()) {
-    names.emplace_back(operations->name);
+    if (operations->word.empty()) names.emplace_back(operations->name);
   }
   names.emplace_back(KindName(FilterKind::kAuto));
   return names;
+}
+
+std::vector<FilterSpec> BuildableSpecs() {
+  std::vector<FilterSpec> specs;
+  for (const internal::KindOperations* operations : internal::AllKinds()) {
+    FilterSpec& spec = specs.emplace_back();
+    spec.kind = operations->kind;
+    if (!operations->word.empty()) spec.words.emplace_back(operations->word);
+  }
+  specs.emplace_back().kind = FilterKind::kAuto;
+  return specs;
 }
 
 }  // namespace winnow::filter

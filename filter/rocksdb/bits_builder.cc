@@ -138,8 +138,8 @@ double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
   if (bytes <= kHeaderBytes) return 1;
   const double bits =
       static_cast<double>(bytes - kHeaderBytes) * 8 / static_cast<double>(num_entries);
-  const BitsPerKeyRange range = AllowedBitsPerKey(settings_.spec.kind);
-  return ExpectedFpr(settings_.spec.kind, std::clamp(bits, range.least, range.most), num_entries);
+  const BitsPerKeyRange range = AllowedBitsPerKey(settings_.spec);
+  return ExpectedFpr(settings_.spec, std::clamp(bits, range.least, range.most), num_entries);
 }
 #endif
 

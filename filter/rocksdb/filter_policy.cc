@@ -54,7 +54,7 @@ std::optional<double> WinnowFilterPolicy::LevelAwareBits(
   const std::lock_guard<std::mutex> lock(spread_mutex_);
   if (spread_.empty() || *shape != spread_shape_) {
     spread_shape_ = *shape;
-    spread_ = SpreadBits(spec_.filter.kind, SpecBitsPerKey(spec_.filter), *shape);
+    spread_ = SpreadBits(spec_.filter, SpecBitsPerKey(spec_.filter), *shape);
   }
   // The last run of its keys is the last level to them, wherever it lies.
   const int level = file.is_last_run ? shape->last_level : file.level;

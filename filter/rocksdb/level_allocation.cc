@@ -32,17 +32,18 @@ std::vector<Level> LevelsOf(const TreeShape& shape) {
   return levels;
 }
 
-double BitsForRate(FilterKind kind, double fpr) {
-  const BitsPerKeyRange range = AllowedBitsPerKey(kind);
-  const double bits = BitsPerKeyForFpr(kind, std::clamp(fpr, kLeastFpr, kMostFpr));
+double BitsForRate(const FilterSpec& spec, double fpr) {
+  const BitsPerKeyRange range = AllowedBitsPerKey(spec);
+  const double bits = BitsPerKeyForFpr(spec, std::clamp(fpr, kLeastFpr, kMostFpr));
   return std::clamp(bits, range.least, range.most);
 }
 
 // Bits per key of each level if the last level's rate is `last_fpr`.
-std::vector<double> BitsAt(FilterKind kind, double last_fpr, const std::vector<Level>& levels) {
+std::vector<double> BitsAt(const FilterSpec& spec, double last_fpr,
+                           const std::vector<Level>& levels) {
   std::vector<double> bits;
   bits.reserve(levels.size());
-  for (const Level& level : levels) bits.push_back(BitsForRate(kind, last_fpr * level.run_keys));
+  for (const Level& level : levels) bits.push_back(BitsForRate(spec, last_fpr * level.run_keys));
   return bits;
 }
 
@@ -54,7 +55,8 @@ double TotalBits(const std::vector<double>& bits, const std::vector<Level>& leve
 
 }  // namespace
 
-std::vector<double> SpreadBits(FilterKind kind, double uniform_bits, const TreeShape& shape) {
+std::vector<double> SpreadBits(const FilterSpec& spec, double uniform_bits,
+                               const TreeShape& shape) {
   const std::vector<Level> levels = LevelsOf(shape);
   double budget = 0;
   for (const Level& level : levels) budget += uniform_bits * level.total_keys;
@@ -65,10 +67,10 @@ std::vector<double> SpreadBits(FilterKind kind, double uniform_bits, const TreeS
   double high = std::log(kMostFpr);
   for (int i = 0; i < kBisections; ++i) {
     const double middle = (low + high) / 2;
-    const bool fits = TotalBits(BitsAt(kind, std::exp(middle), levels), levels) <= budget;
+    const bool fits = TotalBits(BitsAt(spec, std::exp(middle), levels), levels) <= budget;
     (fits ? high : low) = middle;
   }
-  const std::vector<double> modelled = BitsAt(kind, std::exp(high), levels);
+  const std::vector<double> modelled = BitsAt(spec, std::exp(high), levels);
 
   std::vector<double> bits(static_cast<size_t>(shape.last_level) + 1, modelled[1]);
   bits[0] = modelled[0];

@@ -32,8 +32,8 @@ inline constexpr int kLevelZeroRuns = 4;
 
 // Bits per key for each level from 0 to last_level (those between 0 and base_level, where no files
 // are, get the base level's) that together take as many bits as `uniform_bits` for every key.
-// `kind` must be one with bits.
-std::vector<double> SpreadBits(FilterKind kind, double uniform_bits, const TreeShape& shape);
+// `spec` must be of a kind with bits; its amount plays no part.
+std::vector<double> SpreadBits(const FilterSpec& spec, double uniform_bits, const TreeShape& shape);
 
 }  // namespace winnow::filter::internal
 

@@ -55,13 +55,16 @@ TEST_P(BuilderTest, OrderOfAddingDoesNotMatter) {
 
 TEST_P(BuilderTest, SizeIsWhatTheSpecSays) {
   for (const char* amount : {"6", "7.3", "10", "12.5", "20"}) {
-    const std::string kind(GetParam(), std::string_view(GetParam()).find(':'));
-    const std::string spec = kind + ":" + amount;
+    FilterSpec wanted = *ParseFilterSpec(GetParam());
+    wanted.bits_per_key = std::stod(amount);
+    const std::string spec = ToString(wanted);
     constexpr uint64_t kKeys = 100'000;
     const BuiltFilter built = BuildFrom(spec, MemberHashes(4, kKeys));
     const double bits_per_key = static_cast<double>(built.block.size()) * 8 / kKeys;
     // A binary fuse filter takes as many whole bits for each slot as the budget has room for.
-    const double spare = kind == "binary_fuse" ? 1.13 : kind == "ribbon" ? 0.12 : 0.03;
+    const double spare = wanted.kind == FilterKind::kBinaryFuse ? 1.13
+                         : wanted.kind == FilterKind::kRibbon   ? 0.12
+                                                                : 0.03;
     EXPECT_LE(bits_per_key, std::stod(amount) + 0.03) << spec;
     EXPECT_GE(bits_per_key, std::stod(amount) - spare) << spec;
   }
@@ -177,7 +180,8 @@ TEST_P(FallBackTest, AKindThatCannotBeBuiltBecomesBlockedBloom) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, FallBackTest,
-                         testing::Values("cuckoo:12", "binary_fuse:12", "ribbon:12"));
+                         testing::Values("cuckoo:12", "cuckoo:12:semi_sorted", "binary_fuse:12",
+                                         "ribbon:12"));
 
 TEST(CuckooTest, CountsEachDistinctHashOnce) {
   std::vector<uint64_t> hashes;
@@ -193,10 +197,12 @@ TEST(CuckooTest, CountsEachDistinctHashOnce) {
 
 TEST(CuckooTest, FillsNinetySevenPerCentOfItsSlots) {
   constexpr uint64_t kKeys = 1'000'000;
-  for (const char* spec : {"cuckoo:1%", "cuckoo:0.1%"}) {
+  for (const char* spec :
+       {"cuckoo:1%", "cuckoo:0.1%", "cuckoo:1%:semi_sorted", "cuckoo:0.001%:semi_sorted"}) {
     const BuiltFilter built = BuildFrom(spec, MemberHashes(14, kKeys));
-    const int fingerprint_bits = OpenSound(built.block).Describe().fingerprint_bits;
-    EXPECT_LE(static_cast<double>(built.block.size()) * 8 / kKeys, fingerprint_bits / 0.97) << spec;
+    const FilterInfo info = OpenSound(built.block).Describe();
+    const int slot_bits = info.fingerprint_bits - (info.layout == "semi_sorted" ? 1 : 0);
+    EXPECT_LE(static_cast<double>(built.block.size()) * 8 / kKeys, slot_bits / 0.97) << spec;
   }
 }
 
@@ -250,6 +256,10 @@ TEST(CreateTest, LeastAmountsWork) {
                            "bloom:0.0001%",
                            "blocked_bloom:0.0001%",
                            "cuckoo:0.0001%",
+                           "cuckoo:4:semi_sorted",
+                           "cuckoo:50%:semi_sorted",
+                           "cuckoo:32:semi_sorted",
+                           "cuckoo:0.0001%:semi_sorted",
                            "binary_fuse:2",
                            "binary_fuse:50%",
                            "binary_fuse:34.6",

@@ -53,9 +53,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values("bloom:6", "bloom:10", "bloom:1%",         //
                                      "blocked_bloom:6", "blocked_bloom:10",     //
                                      "blocked_bloom:14.5", "blocked_bloom:1%",  //
-                                     "cuckoo:6", "cuckoo:10", "cuckoo:1%", "binary_fuse:5",
-                                     "binary_fuse:9", "binary_fuse:1%", "ribbon:5", "ribbon:7.3",
-                                     "ribbon:9", "ribbon:1%"),
+                                     "cuckoo:6", "cuckoo:10", "cuckoo:1%", "cuckoo:5:semi_sorted",
+                                     "cuckoo:9.3:semi_sorted", "cuckoo:1%:semi_sorted",
+                                     "binary_fuse:5", "binary_fuse:9", "binary_fuse:1%", "ribbon:5",
+                                     "ribbon:7.3", "ribbon:9", "ribbon:1%"),
                      testing::Values(SizeClass{1000, 1000, 3.300}, SizeClass{30'000, 100, 3.392},
                                      SizeClass{300'000, 20, 3.883})));
 
@@ -76,6 +77,7 @@ INSTANTIATE_TEST_SUITE_P(Specs, WantedRateTest,
                          testing::Values("bloom:10%", "bloom:1%", "bloom:0.1%", "blocked_bloom:10%",
                                          "blocked_bloom:1%", "blocked_bloom:0.1%", "cuckoo:10%",
                                          "cuckoo:1%", "cuckoo:0.1%", "cuckoo:0.01%",
+                                         "cuckoo:1%:semi_sorted", "cuckoo:0.001%:semi_sorted",
                                          "binary_fuse:10%", "binary_fuse:1%", "binary_fuse:0.1%",
                                          "ribbon:10%", "ribbon:1%", "ribbon:0.1%"));
 

@@ -73,7 +73,8 @@ inline uint64_t CountFalsePositives(const FilterReader& reader, uint64_t run, ui
 }
 
 inline const std::vector<const char*>& AllKindSpecs() {
-  static const std::vector<const char*> specs = {"bloom:10", "blocked_bloom:10", "cuckoo:10",
+  static const std::vector<const char*> specs = {"bloom:10",       "blocked_bloom:10",
+                                                 "cuckoo:10",      "cuckoo:10:semi_sorted",
                                                  "binary_fuse:10", "ribbon:10"};
   return specs;
 }

@@ -90,7 +90,8 @@ TEST_P(MembershipTest, RandomFiltersOfRandomSizesLoseNoKey) {
 
 INSTANTIATE_TEST_SUITE_P(Kinds, MembershipTest,
                          testing::Values("bloom:10", "blocked_bloom:10", "blocked_bloom:20",
-                                         "cuckoo:10", "cuckoo:0.001%", "binary_fuse:10",
+                                         "cuckoo:10", "cuckoo:0.001%", "cuckoo:10:semi_sorted",
+                                         "cuckoo:0.001%:semi_sorted", "binary_fuse:10",
                                          "binary_fuse:0.001%", "ribbon:10", "ribbon:0.001%"));
 
 class DifficultHashesTest : public testing::TestWithParam<const char*> {};

@@ -68,6 +68,8 @@ TEST_P(ReaderTest, DescribesWhatWasBuilt) {
   const FilterInfo info = reader.Describe();
   EXPECT_EQ(info.kind, ParseFilterSpec(GetParam())->kind);
   EXPECT_EQ(info.kind, reader.kind());
+  const std::vector<std::string> words = ParseFilterSpec(GetParam())->words;
+  EXPECT_EQ(info.layout, words.empty() ? "" : words.front());
   EXPECT_EQ(info.hash_seed, 0x5eedu);
   EXPECT_EQ(reader.hash_seed(), 0x5eedu);
   EXPECT_EQ(info.num_keys, 5000u);

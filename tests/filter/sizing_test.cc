@@ -117,6 +117,26 @@ TEST(SizingTest, BitsForARateReachItAndNoMore) {
   EXPECT_NEAR(BitsPerKeyForFpr(FilterKind::kCuckoo, 0.001), 13 / 0.973, 0.01);
 }
 
+// The same rate for a bit less in each slot, or half the rate for the same bits.
+TEST(SizingTest, SemiSortedBucketsSaveOneBit) {
+  const FilterSpec plain = *ParseFilterSpec("cuckoo");
+  const FilterSpec semi_sorted = *ParseFilterSpec("cuckoo:semi_sorted");
+  for (const double fpr : {0.1, 0.01, 0.001, 1e-6}) {
+    EXPECT_NEAR(BitsPerKeyForFpr(plain, fpr) - BitsPerKeyForFpr(semi_sorted, fpr), 1 / 0.973, 1e-9);
+  }
+  for (const double bits : {10.3, 15.0, 30.0}) {
+    EXPECT_NEAR(ExpectedFpr(plain, bits, kMany) / ExpectedFpr(semi_sorted, bits, kMany), 2, 0.02);
+  }
+  double previous = 1;
+  for (double bits = 4; bits <= 32; bits += 0.25) {
+    const double fpr = ExpectedFpr(semi_sorted, bits, kMany);
+    EXPECT_LE(fpr, previous * 1.02) << bits;
+    previous = fpr;
+  }
+  EXPECT_NEAR(SpecBitsPerKey(*ParseFilterSpec("cuckoo:1%:semi_sorted")), 9 / 0.973, 1e-9);
+  EXPECT_EQ(ExpectedFpr(semi_sorted, 10, 0), 0);
+}
+
 TEST(SizingTest, NoneCostsNothingAndRefutesNothing) {
   EXPECT_EQ(BitsPerKeyForFpr(FilterKind::kNone, 0.01), 0);
   EXPECT_EQ(ExpectedFpr(FilterKind::kNone, 10, 100), 1);

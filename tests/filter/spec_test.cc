@@ -29,7 +29,7 @@ TEST_P(GoodSpecTest, IsReadAndWrittenBack) {
   EXPECT_EQ(spec->kind, good.kind);
   EXPECT_DOUBLE_EQ(spec->bits_per_key, good.bits_per_key);
   EXPECT_DOUBLE_EQ(spec->fpr, good.fpr);
-  EXPECT_TRUE(spec->words.empty());
+  EXPECT_EQ(spec->words.empty(), std::string_view(good.text).find("semi") == std::string::npos);
   EXPECT_EQ(ToString(*spec), good.canonical);
   EXPECT_EQ(*ParseFilterSpec(ToString(*spec)), *spec);
   EXPECT_TRUE(ValidateFilterSpec(*spec).ok());
@@ -37,24 +37,27 @@ TEST_P(GoodSpecTest, IsReadAndWrittenBack) {
 
 INSTANTIATE_TEST_SUITE_P(
     Specs, GoodSpecTest,
-    testing::Values(GoodSpec{"none", FilterKind::kNone, 0, 0, "none"},
-                    GoodSpec{"bloom", FilterKind::kBloom, 0, 0, "bloom"},
-                    GoodSpec{"blocked_bloom:10", FilterKind::kBlockedBloom, 10, 0,
-                             "blocked_bloom:10"},
-                    GoodSpec{"bloom:7.2", FilterKind::kBloom, 7.2, 0, "bloom:7.2"},
-                    GoodSpec{"bloom:07.20", FilterKind::kBloom, 7.2, 0, "bloom:7.2"},
-                    GoodSpec{"cuckoo:1%", FilterKind::kCuckoo, 0, 0.01, "cuckoo:1%"},
-                    GoodSpec{"cuckoo:0.1%", FilterKind::kCuckoo, 0, 0.001, "cuckoo:0.1%"},
-                    GoodSpec{"bloom:50%", FilterKind::kBloom, 0, 0.5, "bloom:50%"},
-                    GoodSpec{"bloom:0.0001%", FilterKind::kBloom, 0, 1e-6, "bloom:0.0001%"},
-                    GoodSpec{"bloom:1", FilterKind::kBloom, 1, 0, "bloom:1"},
-                    GoodSpec{"bloom:64", FilterKind::kBloom, 64, 0, "bloom:64"},
-                    GoodSpec{"cuckoo:3", FilterKind::kCuckoo, 3, 0, "cuckoo:3"},
-                    GoodSpec{"binary_fuse:9", FilterKind::kBinaryFuse, 9, 0, "binary_fuse:9"},
-                    GoodSpec{"ribbon:7.2", FilterKind::kRibbon, 7.2, 0, "ribbon:7.2"},
-                    GoodSpec{"auto", FilterKind::kAuto, 0, 0, "auto"},
-                    GoodSpec{"auto:8", FilterKind::kAuto, 8, 0, "auto:8"},
-                    GoodSpec{"auto:0.5%", FilterKind::kAuto, 0, 0.005, "auto:0.5%"}));
+    testing::Values(
+        GoodSpec{"none", FilterKind::kNone, 0, 0, "none"},
+        GoodSpec{"bloom", FilterKind::kBloom, 0, 0, "bloom"},
+        GoodSpec{"blocked_bloom:10", FilterKind::kBlockedBloom, 10, 0, "blocked_bloom:10"},
+        GoodSpec{"bloom:7.2", FilterKind::kBloom, 7.2, 0, "bloom:7.2"},
+        GoodSpec{"bloom:07.20", FilterKind::kBloom, 7.2, 0, "bloom:7.2"},
+        GoodSpec{"cuckoo:1%", FilterKind::kCuckoo, 0, 0.01, "cuckoo:1%"},
+        GoodSpec{"cuckoo:0.1%", FilterKind::kCuckoo, 0, 0.001, "cuckoo:0.1%"},
+        GoodSpec{"bloom:50%", FilterKind::kBloom, 0, 0.5, "bloom:50%"},
+        GoodSpec{"bloom:0.0001%", FilterKind::kBloom, 0, 1e-6, "bloom:0.0001%"},
+        GoodSpec{"bloom:1", FilterKind::kBloom, 1, 0, "bloom:1"},
+        GoodSpec{"bloom:64", FilterKind::kBloom, 64, 0, "bloom:64"},
+        GoodSpec{"cuckoo:3", FilterKind::kCuckoo, 3, 0, "cuckoo:3"},
+        GoodSpec{"cuckoo:1%:semi_sorted", FilterKind::kCuckoo, 0, 0.01, "cuckoo:1%:semi_sorted"},
+        GoodSpec{"cuckoo:9.50:semi_sorted", FilterKind::kCuckoo, 9.5, 0, "cuckoo:9.5:semi_sorted"},
+        GoodSpec{"cuckoo:semi_sorted", FilterKind::kCuckoo, 0, 0, "cuckoo:semi_sorted"},
+        GoodSpec{"binary_fuse:9", FilterKind::kBinaryFuse, 9, 0, "binary_fuse:9"},
+        GoodSpec{"ribbon:7.2", FilterKind::kRibbon, 7.2, 0, "ribbon:7.2"},
+        GoodSpec{"auto", FilterKind::kAuto, 0, 0, "auto"},
+        GoodSpec{"auto:8", FilterKind::kAuto, 8, 0, "auto:8"},
+        GoodSpec{"auto:0.5%", FilterKind::kAuto, 0, 0.005, "auto:0.5%"}));
 
 struct BadSpec {
   const char* text;
@@ -100,6 +103,19 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"bloom:10:fast", "bloom takes no further word, got 'fast'"},
         BadSpec{"bloom:1%:murmur128_mitz_64", "cannot stand in an SSTable"},
         BadSpec{"cuckoo:1%:murmur128_mitz_64", "takes no further word"},
+        BadSpec{"cuckoo:1%:semisorted",
+                "cuckoo takes no further word but 'semi_sorted' at the end, got 'semisorted'"},
+        BadSpec{"cuckoo:1%:semi_sorted:", "got ''"},
+        BadSpec{"cuckoo:1%:semi_sorted:semi_sorted", "got 'semi_sorted'"},
+        BadSpec{"cuckoo:semi_sorted:1%", "got '1%'"},
+        BadSpec{"cuckoo:1%:fast:semi_sorted", "got 'fast'"},
+        BadSpec{"bloom:1%:semi_sorted", "bloom takes no further word, got 'semi_sorted'"},
+        BadSpec{"auto:1%:semi_sorted", "auto takes no further word"},
+        BadSpec{"none:semi_sorted", "none takes no amount"},
+        BadSpec{"cuckoo:3:semi_sorted",
+                "bits per key of cuckoo:semi_sorted must be from 4 to 32; did you mean "
+                "'cuckoo:4:semi_sorted'?"},
+        BadSpec{"cuckoo:60%:semi_sorted", "did you mean 'cuckoo:50%:semi_sorted'?"},
         BadSpec{"auto:34", "bits per key of auto must be from 1 to 33; did you mean 'auto:33'"},
         BadSpec{"auto:60%", "did you mean 'auto:50%'"}, BadSpec{"auto:8:fast", "no further word"},
         BadSpec{"aut", "did you mean 'auto'"}, BadSpec{"ribbon:0.5", "did you mean 'ribbon:1'"},
@@ -140,6 +156,16 @@ TEST(SpecTest, EachKindNameIsASpecByItself) {
   EXPECT_NE(std::find(names.begin(), names.end(), "blocked_bloom"), names.end());
 }
 
+TEST(SpecTest, EverythingThatCanBeBuiltHasASpec) {
+  std::vector<std::string> texts;
+  for (const FilterSpec& spec : BuildableSpecs()) {
+    texts.push_back(ToString(spec));
+    EXPECT_EQ(*ParseFilterSpec(texts.back()), spec);
+  }
+  EXPECT_THAT(texts, testing::ElementsAre("bloom", "blocked_bloom", "cuckoo", "cuckoo:semi_sorted",
+                                          "binary_fuse", "ribbon", "auto"));
+}
+
 TEST(SpecTest, RandomBytesAreNeverFatal) {
   constexpr uint32_t kSeed = 6;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
@@ -167,6 +193,9 @@ TEST(SpecTest, ContradictionsInCodeAreRefused) {
   EXPECT_FALSE(ValidateFilterSpec(spec).ok());
   spec = *ParseFilterSpec("none");
   spec.bits_per_key = 3;
+  EXPECT_FALSE(ValidateFilterSpec(spec).ok());
+  spec = *ParseFilterSpec("ribbon:10");
+  spec.words = {"semi_sorted"};
   EXPECT_FALSE(ValidateFilterSpec(spec).ok());
   EXPECT_EQ(KindName(static_cast<FilterKind>(99)), "unknown");
 }

@@ -75,8 +75,8 @@ void Ask(std::string_view block) {
 
 std::vector<std::string> winnow::fuzz::Seeds() {
   std::vector<std::string> seeds;
-  for (const auto* spec :
-       {"bloom:10", "blocked_bloom:10", "cuckoo:12", "binary_fuse:9", "ribbon:7", "ribbon:10.5"}) {
+  for (const auto* spec : {"bloom:10", "blocked_bloom:10", "cuckoo:12", "cuckoo:8:semi_sorted",
+                           "cuckoo:20:semi_sorted", "binary_fuse:9", "ribbon:7", "ribbon:10.5"}) {
     for (const int keys : {0, 1, 100}) {
       auto builder = *filter::FilterBuilder::Create(*filter::ParseFilterSpec(spec), 7);
       for (int key = 0; key < keys; key++) {

@@ -11,9 +11,21 @@ using winnow::filter::FilterKind;
 using winnow::fuzz::Require;
 
 std::vector<std::string> winnow::fuzz::Seeds() {
-  return {"blocked_bloom:10",   "cuckoo:0.1%", "bloom:1%:word", "none", "bloom", "prefix:8",
-          "delimiter:0x2f",     "whole",       "bloom:1e-3%",   ":",    "",      "cuckoo:12.5",
-          "blocked_bloom:1e300"};
+  return {"blocked_bloom:10",
+          "cuckoo:0.1%",
+          "bloom:1%:word",
+          "none",
+          "bloom",
+          "prefix:8",
+          "delimiter:0x2f",
+          "whole",
+          "bloom:1e-3%",
+          ":",
+          "",
+          "cuckoo:12.5",
+          "blocked_bloom:1e300",
+          "cuckoo:1%:semi_sorted",
+          "cuckoo:semi_sorted"};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

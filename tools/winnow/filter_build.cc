@@ -115,9 +115,13 @@ absl::StatusOr<std::unique_ptr<FilterMaker>> MakeSaved(absl::StatusOr<Filter> fi
 
 absl::StatusOr<std::unique_ptr<FilterMaker>> MakeWithCapacity(const filter::FilterSpec& spec,
                                                               uint64_t capacity, uint64_t seed) {
-  const double fpr = spec.fpr != 0
-                         ? spec.fpr
-                         : filter::ExpectedFpr(spec.kind, filter::SpecBitsPerKey(spec), capacity);
+  if (!spec.words.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--filter: ", spec.words.front(),
+                                                   " is for filters that no key is added to "
+                                                   "later: leave it or --capacity out"));
+  }
+  const double fpr =
+      spec.fpr != 0 ? spec.fpr : filter::ExpectedFpr(spec, filter::SpecBitsPerKey(spec), capacity);
   switch (spec.kind) {
     case filter::FilterKind::kBloom:
       return MakeSaved(filter::BloomFilter::Create(capacity, fpr, seed), "bloom");

@@ -53,6 +53,7 @@ Json Describe(const BlockFilter& block) {
   Json json = {{"kind", filter::KindName(info.kind)},
                {"keys", info.num_keys},
                {"bits_per_key", info.bits_per_key}};
+  if (!info.layout.empty()) json["layout"] = info.layout;
   if (info.probes != 0) json["probes"] = info.probes;
   if (info.fingerprint_bits != 0) json["fingerprint_bits"] = info.fingerprint_bits;
   json["fill"] = info.fill;

@@ -25,13 +25,6 @@ constexpr uint64_t kQueriesOfPlan = 200'000;
 constexpr uint64_t kQueriesOfBench = 1'000'000;
 constexpr uint64_t kMostBenchKeys = 200'000'000;
 
-// Every name that a spec may begin with, but "none".
-std::vector<std::string> KindNames() {
-  std::vector<std::string> names = filter::SpecKindNames();
-  names.erase(std::remove(names.begin(), names.end(), "none"), names.end());
-  return names;
-}
-
 std::string Shape(const FilterMeasurement& measurement) {
   if (measurement.probes != 0) return absl::StrCat(measurement.probes, " probes");
   if (measurement.fingerprint_bits != 0) return absl::StrCat(measurement.fingerprint_bits, " bits");
@@ -40,9 +33,10 @@ std::string Shape(const FilterMeasurement& measurement) {
 
 std::string Percent(double rate) { return absl::StrFormat("%.4g%%", 100 * rate); }
 
-// The kind's name, and what auto chose.
+// What was asked for, and what auto chose.
 std::string Label(const std::string& asked, const FilterMeasurement& measurement) {
-  return asked == measurement.kind ? asked : absl::StrCat(asked, " (", measurement.kind, ")");
+  const std::string kind = asked.substr(0, asked.find(':'));
+  return kind == measurement.kind ? asked : absl::StrCat(asked, " (", measurement.kind, ")");
 }
 
 struct Plan {
@@ -50,12 +44,15 @@ struct Plan {
   std::optional<double> fpr;
   std::optional<uint64_t> bytes;
 
-  // The spec of a kind that keeps to the wish, with digits that ParseFilterSpec takes. Of more
-  // bytes than a kind can use it takes what it can; InvalidArgument if they are too few.
-  absl::StatusOr<std::string> SpecOf(const std::string& name) const {
-    if (fpr.has_value()) return absl::StrCat(name, ":", absl::StrFormat("%.10f", *fpr * 100), "%");
-    WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec spec, filter::ParseFilterSpec(name));
-    const filter::BitsPerKeyRange range = filter::AllowedBitsPerKey(spec.kind);
+  // `spec`, with an amount that keeps to the wish. Of more bytes than a kind can use it takes what
+  // it can; InvalidArgument if they are too few.
+  absl::StatusOr<std::string> WithAmount(filter::FilterSpec spec) const {
+    if (fpr.has_value()) {
+      spec.fpr = *fpr;
+      WINNOW_RETURN_IF_ERROR(filter::ValidateFilterSpec(spec));
+      return filter::ToString(spec);
+    }
+    const filter::BitsPerKeyRange range = filter::AllowedBitsPerKey(spec);
     const double bits_per_key = static_cast<double>(*bytes) * 8 / static_cast<double>(num_keys);
     if (bits_per_key < range.least) {
       const double least_bytes = std::ceil(range.least * static_cast<double>(num_keys) / 8);
@@ -63,13 +60,14 @@ struct Plan {
           absl::StrCat("needs at least ", HumanBytes(least_bytes), ", ",
                        HumanCount(static_cast<uint64_t>(least_bytes)), " bytes"));
     }
-    return absl::StrCat(name, ":", absl::StrFormat("%.4f", std::min(bits_per_key, range.most)));
+    spec.bits_per_key = std::min(bits_per_key, range.most);
+    return filter::ToString(spec);
   }
 };
 
-absl::StatusOr<FilterMeasurement> MeasurePlan(const Plan& plan, const std::string& kind,
+absl::StatusOr<FilterMeasurement> MeasurePlan(const Plan& plan, const filter::FilterSpec& kind,
                                               uint64_t measured_keys) {
-  WINNOW_ASSIGN_OR_RETURN(const std::string spec, plan.SpecOf(kind));
+  WINNOW_ASSIGN_OR_RETURN(const std::string spec, plan.WithAmount(kind));
   return MeasureFilter(spec, measured_keys, kQueriesOfPlan);
 }
 
@@ -114,8 +112,9 @@ absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
     output.Write(absl::StrFormat(kPlanRow, "kind", "size", "bits/key", "rate", "shape", "build ns",
                                  "query ns", "build"));
   }
-  for (const std::string& kind : KindNames()) {
-    const absl::StatusOr<FilterMeasurement> row = MeasurePlan(plan, kind, measured_keys);
+  for (const filter::FilterSpec& spec : filter::BuildableSpecs()) {
+    const std::string kind = filter::ToString(spec);
+    const absl::StatusOr<FilterMeasurement> row = MeasurePlan(plan, spec, measured_keys);
     if (absl::IsInvalidArgument(row.status())) {
       if (json) {
         output.Write(ToLine(Json{{"kind", kind}, {"refused", ToStd(row.status().message())}}));
@@ -148,12 +147,10 @@ constexpr char kBenchRow[] = "%-36s %9s %9s %9s %9s %9s %9s %9s\n";
 
 std::string BenchRow(const std::string& spec, const FilterMeasurement& row) {
   const auto time = [](double nanoseconds) { return absl::StrFormat("%.1f", nanoseconds); };
-  const std::string kind = spec.substr(0, spec.find(':'));
-  return absl::StrFormat(
-      kBenchRow, kind == row.kind ? spec : absl::StrCat(spec, " (", row.kind, ")"),
-      absl::StrFormat("%.2f", row.bits_per_key), Percent(row.expected_fpr),
-      Percent(row.measured_fpr), time(row.build_ns_per_key), time(row.absent_query_ns),
-      time(row.present_query_ns), time(row.batch_query_ns));
+  return absl::StrFormat(kBenchRow, Label(spec, row), absl::StrFormat("%.2f", row.bits_per_key),
+                         Percent(row.expected_fpr), Percent(row.measured_fpr),
+                         time(row.build_ns_per_key), time(row.absent_query_ns),
+                         time(row.present_query_ns), time(row.batch_query_ns));
 }
 
 absl::StatusOr<ExitCode> RunBench(const Arguments& arguments, Output& output) {
@@ -163,7 +160,10 @@ absl::StatusOr<ExitCode> RunBench(const Arguments& arguments, Output& output) {
   }
   std::vector<std::string> specs = arguments.All("filter");
   if (specs.empty()) {
-    for (const std::string& kind : KindNames()) specs.push_back(absl::StrCat(kind, ":1%"));
+    for (filter::FilterSpec spec : filter::BuildableSpecs()) {
+      spec.fpr = 0.01;
+      specs.push_back(filter::ToString(spec));
+    }
   }
   for (const std::string& spec : specs) {
     WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec parsed, filter::ParseFilterSpec(spec));

@@ -17,14 +17,14 @@ struct Sums {
 };
 
 // The sums of a tree whose level 0 has kLevelZeroRuns runs of `bits`[0].
-Sums SumsOf(FilterKind kind, const TreeShape& shape, const std::vector<double>& bits) {
+Sums SumsOf(const FilterSpec& spec, const TreeShape& shape, const std::vector<double>& bits) {
   const uint64_t last_keys = 100'000'000;
   Sums sums;
   double all_keys = 0;
   const auto add = [&](double runs, double run_keys, double run_bits) {
     sums.bits_per_key += runs * run_keys * run_bits;
     all_keys += runs * run_keys;
-    sums.needless_reads += runs * ExpectedFpr(kind, run_bits, static_cast<uint64_t>(run_keys));
+    sums.needless_reads += runs * ExpectedFpr(spec, run_bits, static_cast<uint64_t>(run_keys));
   };
   for (int level = shape.base_level; level <= shape.last_level; ++level) {
     const double keys = last_keys * std::pow(shape.size_ratio, level - shape.last_level);
@@ -39,13 +39,13 @@ class SpreadTest : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, SpreadTest, testing::ValuesIn(BuildingKinds()), KindOfTest);
 
 TEST_P(SpreadTest, KeepsTheBudgetAndHalvesTheNeedlessReads) {
-  const FilterKind kind = ParseFilterSpec(GetParam())->kind;
+  const FilterSpec spec = *ParseFilterSpec(GetParam());
   for (const double uniform : {8.0, 10.0, 14.0}) {
     for (const TreeShape shape : {TreeShape{1, 4, 10}, TreeShape{3, 6, 10}, TreeShape{1, 4, 4}}) {
-      const std::vector<double> spread = SpreadBits(kind, uniform, shape);
+      const std::vector<double> spread = SpreadBits(spec, uniform, shape);
       ASSERT_EQ(spread.size(), static_cast<size_t>(shape.last_level) + 1);
-      const Sums sums = SumsOf(kind, shape, spread);
-      const Sums even = SumsOf(kind, shape, std::vector<double>(spread.size(), uniform));
+      const Sums sums = SumsOf(spec, shape, spread);
+      const Sums even = SumsOf(spec, shape, std::vector<double>(spread.size(), uniform));
       EXPECT_LE(sums.bits_per_key, uniform * 1.001);
       EXPECT_LT(sums.needless_reads * 2, even.needless_reads)
           << uniform << " bits, ratio " << shape.size_ratio;
@@ -58,11 +58,11 @@ TEST_P(SpreadTest, KeepsTheBudgetAndHalvesTheNeedlessReads) {
 }
 
 TEST_P(SpreadTest, GivesLegalBitsAtTheLimits) {
-  const FilterKind kind = ParseFilterSpec(GetParam())->kind;
-  const BitsPerKeyRange range = AllowedBitsPerKey(kind);
+  const FilterSpec spec = *ParseFilterSpec(GetParam());
+  const BitsPerKeyRange range = AllowedBitsPerKey(spec);
   for (const double uniform : {range.least, range.most}) {
     for (const TreeShape shape : {TreeShape{1, 1, 2}, TreeShape{1, 6, 100}, TreeShape{6, 6, 10}}) {
-      for (const double bits : SpreadBits(kind, uniform, shape)) {
+      for (const double bits : SpreadBits(spec, uniform, shape)) {
         EXPECT_GE(bits, range.least);
         EXPECT_LE(bits, range.most);
       }

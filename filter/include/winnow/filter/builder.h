@@ -22,6 +22,10 @@
 
 namespace winnow::filter {
 
+namespace internal {
+struct KindOperations;
+}
+
 // What Finish gives.
 struct BuiltFilter {
   // The filter block, for FilterReader::Open. Empty for kNone: write no filter then.
@@ -103,7 +107,8 @@ class FilterBuilder {
   FilterBuilder(const FilterSpec& spec, uint64_t hash_seed, FilterBuildLimits limits,
                 FilterBuildContext context);
 
-  bool BuildKind(FilterKind kind, double bits_per_key, BuiltFilter* built);
+  bool BuildKind(const internal::KindOperations& operations, double bits_per_key,
+                 BuiltFilter* built);
 
   FilterSpec spec_;
   uint64_t hash_seed_;

@@ -40,12 +40,13 @@ struct FilterState {
 // What a filter block says about itself; for tools and statistics.
 struct FilterInfo {
   FilterKind kind = FilterKind::kNone;  // of the first unit that is understood
+  std::string_view layout;              // the spec's word for it; empty for the usual one
   uint64_t hash_seed = 0;               // the seed that its keys were hashed with
   uint64_t num_keys = 0;
   uint64_t num_bytes = 0;  // of the whole block
   double bits_per_key = 0;
   int probes = 0;            // Bloom kinds
-  int fingerprint_bits = 0;  // cuckoo
+  int fingerprint_bits = 0;  // kinds that keep fingerprints
   uint32_t num_shards = 0;
   uint32_t num_units = 0;
   uint64_t salt = 0;

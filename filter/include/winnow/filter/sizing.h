@@ -26,11 +26,11 @@ double BlockedBloomFpr(uint64_t num_blocks, uint64_t num_keys, int probes);
 
 // FPR of a cuckoo filter of 4-slot buckets with `load` distinct keys for each slot, 0 to 1: an
 // absent key is compared with up to 8 slots, each equal with probability 1/(2^f - 1), since no
-// fingerprint is zero. Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo Filter: Practically
-// Better Than Bloom", CoNEXT 2014, section 5.1, give 1 - (1 - 2^-f)^(8 load). Here keys of equal
-// fingerprint and buckets share a slot, so that a new key raises the rate p by
-// (1 - p) * 8 / (2^f - 1) / slots, which comes to p = 1 - exp(-8 load / (2^f - 1)). In few buckets
-// the two of a key are often the same one.
+// fingerprint is zero; how slots are stored plays no part. Fan, Andersen, Kaminsky and
+// Mitzenmacher, "Cuckoo Filter: Practically Better Than Bloom", CoNEXT 2014, section 5.1, give 1 -
+// (1 - 2^-f)^(8 load). Here keys of equal fingerprint and buckets share a slot, so that a new key
+// raises the rate p by (1 - p) * 8 / (2^f - 1) / slots, which comes to p = 1 - exp(-8 load / (2^f -
+// 1)). In few buckets the two of a key are often the same one.
 double CuckooFpr(int fingerprint_bits, double load, uint64_t num_buckets);
 
 // The number of probes with the least FPR: near bits_per_key * ln 2 for a Bloom filter, fewer for
@@ -38,24 +38,28 @@ double CuckooFpr(int fingerprint_bits, double load, uint64_t num_buckets);
 int BestBloomProbes(double bits_per_key);
 int BestBlockedBloomProbes(double bits_per_key);
 
-// In the next three, kAuto stands for the choice that takes the most.
+// In what follows, kAuto stands for the choice that takes the most. Of a spec only the kind and the
+// words count where an amount is given beside it; a FilterKind is that kind without words.
 //
-// The least bits per key with which `kind` reaches `fpr` in a large filter; 0 for kNone. `fpr` must
+// The least bits per key with which a kind reaches `fpr` in a large filter; 0 for kNone. `fpr` must
 // be one that ValidateFilterSpec accepts.
 double BitsPerKeyForFpr(FilterKind kind, double fpr);
+double BitsPerKeyForFpr(const FilterSpec& spec, double fpr);
 
-// The FPR of a filter of `kind` built for `num_keys` distinct keys at `bits_per_key`; 1 for kNone.
+// The FPR of a filter built for `num_keys` distinct keys at `bits_per_key`; 1 for kNone.
 double ExpectedFpr(FilterKind kind, double bits_per_key, uint64_t num_keys);
+double ExpectedFpr(const FilterSpec& spec, double bits_per_key, uint64_t num_keys);
 
 // What `spec` comes to in bits per key, whichever way it states its amount; 0 for kNone.
 double SpecBitsPerKey(const FilterSpec& spec);
 
-// The bits per key that a spec of `kind` may ask for.
+// The bits per key that a spec of some kind and words may ask for.
 struct BitsPerKeyRange {
   double least;
   double most;
 };
 BitsPerKeyRange AllowedBitsPerKey(FilterKind kind);
+BitsPerKeyRange AllowedBitsPerKey(const FilterSpec& spec);
 
 }  // namespace winnow::filter
 

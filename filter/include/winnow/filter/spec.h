@@ -5,6 +5,8 @@
 //                                cuckoo:0.1%          wanted false-positive rate
 //                                bloom                default: 10 bits per key
 //                                auto:8               the kind is chosen when a filter is built
+//                                cuckoo:1%:semi_sorted
+//                                                     buckets a bit a key smaller, slower to ask
 //                                none                 no filter
 //
 //   absl::StatusOr<FilterSpec> spec = ParseFilterSpec("blocked_bloom:10");
@@ -41,7 +43,7 @@ struct FilterSpec {
   FilterKind kind = FilterKind::kNone;
   double bits_per_key = 0;         // 0: not given
   double fpr = 0;                  // wanted false-positive rate, 0 to 1; 0: not given
-  std::vector<std::string> words;  // refinements of a kind; no present kind takes any
+  std::vector<std::string> words;  // refinements of a kind: semi_sorted, of cuckoo alone
 
   friend bool operator==(const FilterSpec&, const FilterSpec&) = default;
 };
@@ -62,6 +64,10 @@ std::string_view KindName(FilterKind kind);
 
 // Every name that a spec may begin with, "none" first.
 std::vector<std::string> SpecKindNames();
+
+// A spec without amount for everything that can be built: each kind by itself and with each word
+// that it takes, and auto.
+std::vector<FilterSpec> BuildableSpecs();
 
 }  // namespace winnow::filter
 

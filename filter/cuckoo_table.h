@@ -1,0 +1,146 @@
+// What the layouts of a cuckoo filter have in common: where a key's fingerprint lies, how a table
+// is filled, and how it is asked. A layout is how the four fingerprints of a bucket become bits.
+
+#ifndef WINNOW_FILTER_CUCKOO_TABLE_H_
+#define WINNOW_FILTER_CUCKOO_TABLE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/base/attributes.h"
+#include "filter/kind.h"
+#include "winnow/filter/internal/hash_list.h"
+#include "winnow/filter/internal/unit_view.h"
+
+namespace winnow::filter::internal {
+
+inline constexpr uint64_t kSlotsPerBucket = 4;
+inline constexpr int kMostFingerprintBits = 32;
+
+struct CuckooLayout {
+  uint8_t version;  // of the unit's payload
+  int least_fingerprint_bits;
+  int bits_saved;  // by each slot: it takes so many bits less than a fingerprint has
+  // Writes one bucket, whose bits are zero; a slot of zero is empty. May change the order of the
+  // slots.
+  void (*store)(uint32_t* slots, uint64_t bucket, int fingerprint_bits, uint8_t* payload);
+};
+
+// KindOperations::build, is_consistent, expected_fpr and bits_per_key_for_fpr, for a layout.
+bool BuildCuckoo(const CuckooLayout& layout, const BuildRequest& request, HashList* hashes,
+                 BuildResult* result);
+bool IsConsistentCuckoo(const CuckooLayout& layout, const UnitHeader& header);
+double ExpectedCuckooFpr(const CuckooLayout& layout, double bits_per_key, uint64_t num_keys);
+double CuckooBitsForFpr(const CuckooLayout& layout, double fpr);
+
+// KindOperations::describe, of a unit in which `num_used` slots are not empty.
+UnitDescription DescribeCuckoo(const Unit& unit, uint64_t num_used);
+
+// Small functions below are forced inline: a Location that is returned through memory costs more
+// than all that is computed for it.
+
+// The two buckets and the fingerprint of a hash.
+struct CuckooLocation {
+  uint64_t shard;
+  uint64_t first_bucket;
+  uint64_t second_bucket;
+  uint32_t fingerprint;
+};
+
+// The other bucket of a fingerprint. Reflection at a point that the fingerprint chooses works for
+// any number of buckets, and is its own inverse; the original's exclusive or needs a power of two.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t OtherBucket(uint64_t bucket, uint32_t fingerprint,
+                                                         uint64_t num_buckets) {
+  const uint64_t mixed = (uint64_t{fingerprint} * 0xc6a4a7935bd1e995) ^ 0x2545f4914f6cdd1d;
+  const uint64_t center = MultiplyHigh(mixed * 0x9e3779b97f4a7c15, num_buckets);
+  return center >= bucket ? center - bucket : center + num_buckets - bucket;
+}
+
+// Buckets are counted in their shard.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline CuckooLocation Locate(uint64_t hash, uint64_t num_shards,
+                                                          uint64_t num_buckets,
+                                                          int fingerprint_bits) {
+  const unsigned __int128 product = static_cast<unsigned __int128>(hash) * num_shards;
+  CuckooLocation location;
+  location.shard = static_cast<uint64_t>(product >> 64);
+  location.first_bucket = MultiplyHigh(static_cast<uint64_t>(product), num_buckets);
+  // The high bits of the hash chose the bucket; a product's high half depends on the low ones.
+  // Zero marks an empty slot, so fingerprints begin at one.
+  const uint64_t num_fingerprints = (uint64_t{1} << fingerprint_bits) - 1;
+  const uint64_t low_half = (hash * 0xd6e8feb86659fd93) >> 32;
+  location.fingerprint = static_cast<uint32_t>(1 + ((low_half * num_fingerprints) >> 32));
+  location.second_bucket = OtherBucket(location.first_bucket, location.fingerprint, num_buckets);
+  return location;
+}
+
+// Where a hash would be in the whole payload: its buckets counted over all shards.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline CuckooLocation LocateIn(const UnitView& unit,
+                                                            uint64_t key_hash) {
+  CuckooLocation location =
+      Locate(Remix(key_hash, unit.salt), unit.num_shards, unit.slots_per_shard, unit.parameter);
+  location.first_bucket += location.shard * unit.slots_per_shard;
+  location.second_bucket += location.shard * unit.slots_per_shard;
+  return location;
+}
+
+// The 64 bits from `bit` on, of which the last seven may be missing.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t LoadBits(const uint8_t* payload, uint64_t bit) {
+  uint64_t word;
+  std::memcpy(&word, payload + (bit >> 3), sizeof(word));
+  return word >> (bit & 7);
+}
+
+// Sets the bits of `value`, of at most 57, at `bit` and behind.
+inline void SetBits(uint64_t value, uint64_t bit, uint8_t* payload) {
+  uint64_t word;
+  std::memcpy(&word, payload + (bit >> 3), sizeof(word));
+  word |= value << (bit & 7);
+  std::memcpy(payload + (bit >> 3), &word, sizeof(word));
+}
+
+// KindOperations::may_contain, prefetch and may_contain_batch. Layout::BucketBits gives the bits of
+// a bucket for a fingerprint's width, Layout::BucketHolds says whether one holds a fingerprint.
+template <typename Layout>
+struct CuckooQueries {
+  static bool MayContain(const UnitView& unit, uint64_t key_hash) {
+    return HoldsAt(unit, LocateIn(unit, key_hash));
+  }
+
+  static void Prefetch(const UnitView& unit, uint64_t key_hash) {
+    PrefetchAt(unit, LocateIn(unit, key_hash));
+  }
+
+  static void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
+                              uint8_t* may_contain) {
+    std::array<CuckooLocation, kMostBatched> locations;
+    for (size_t i = 0; i < count; ++i) {
+      locations[i] = LocateIn(unit, key_hashes[i]);
+      PrefetchAt(unit, locations[i]);
+    }
+    for (size_t i = 0; i < count; ++i) may_contain[i] = HoldsAt(unit, locations[i]) ? 1 : 0;
+  }
+
+ private:
+  ABSL_ATTRIBUTE_ALWAYS_INLINE static bool HoldsAt(const UnitView& unit,
+                                                   const CuckooLocation& location) {
+    // Both, without a branch between: an absent key needs both, and their accesses overlap.
+    bool found = Layout::BucketHolds(unit.payload, location.first_bucket, unit.parameter,
+                                     location.fingerprint);
+    found |= Layout::BucketHolds(unit.payload, location.second_bucket, unit.parameter,
+                                 location.fingerprint);
+    return found;
+  }
+
+  ABSL_ATTRIBUTE_ALWAYS_INLINE static void PrefetchAt(const UnitView& unit,
+                                                      const CuckooLocation& location) {
+    const uint64_t bucket_bits = Layout::BucketBits(unit.parameter);
+    __builtin_prefetch(unit.payload + location.first_bucket * bucket_bits / 8);
+    __builtin_prefetch(unit.payload + location.second_bucket * bucket_bits / 8);
+  }
+};
+
+}  // namespace winnow::filter::internal
+
+#endif  // WINNOW_FILTER_CUCKOO_TABLE_H_
