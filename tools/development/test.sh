@@ -10,8 +10,9 @@ Builds with warnings as errors and runs the test suite with ctest.
   --preset=NAME    release (default), debug, asan or tsan
   --filter=REGEX   only the test programs whose name matches
   --quick          leave out the tests labelled "slow"
-  --ci             what continuous integration runs: lint and a short share of the sanitizer
-                   runs first, then the whole suite; goes on after a failure to report them all
+  --ci             what continuous integration runs: lint, a short share of the sanitizer runs and
+                   minutes of fuzzing the filter library, then the whole suite; goes on after a
+                   failure to report them all
 
   tools/dev test --filter=sstable
   build/release/bin/bloom_test --gtest_filter='*Fpr*'    one test program by hand
@@ -27,7 +28,7 @@ run_ctest() {
 
 test_stages_of_ci() {
   local failed=() stage started
-  for stage in "lint" "sanitize asan --quick" "sanitize tsan --quick" "test"; do
+  for stage in "lint" "sanitize asan --quick" "sanitize tsan --quick" "fuzz filter 60" "test"; do
     say "stage: tools/dev $stage"
     started=$SECONDS
     # Word splitting is meant: a stage is a command line.
