@@ -3,9 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <random>
-
 #include "filter_fixture.h"
 
 namespace winnow::filter {
@@ -65,26 +62,6 @@ TEST_P(MembershipTest, EveryKeyIsFoundAtTheStepsOfFuseSegments) {
         if (HasFatalFailure()) return;
       }
     }
-  }
-}
-
-// A thousand million pairs of adding and asking, over all kinds and sizes: minutes. Without the
-// long mode a five-hundredth.
-TEST_P(MembershipTest, RandomFiltersOfRandomSizesLoseNoKey) {
-  constexpr uint32_t kSeed = 4711;
-  SCOPED_TRACE("seed " + std::to_string(kSeed));
-  const bool is_long = std::getenv("WINNOW_LONG_TESTS") != nullptr;
-  const uint64_t pairs = is_long ? 120'000'000 : 240'000;
-  std::mt19937_64 random(kSeed);
-  for (uint64_t asked = 0; asked < pairs;) {
-    const uint64_t size = 1 + random() % (uint64_t{1} << (1 + random() % (is_long ? 22 : 16)));
-    FilterBuildLimits limits;
-    limits.max_shard_bits = uint64_t{1} << (12 + random() % 14);
-    const std::vector<uint64_t> hashes = MemberHashes(random() >> 40, size);
-    const BuiltFilter built = BuildFrom(GetParam(), hashes, limits);
-    ASSERT_FALSE(built.fell_back) << size;
-    ASSERT_EQ(CountFound(OpenSound(built.block), hashes), size);
-    asked += size;
   }
 }
 
