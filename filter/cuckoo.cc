@@ -10,6 +10,12 @@ namespace {
 // Slots are packed without gaps, the first in the lowest bits.
 void StoreBucket(uint32_t* slots, uint64_t bucket, int fingerprint_bits, uint8_t* payload) {
   const auto width = static_cast<uint64_t>(fingerprint_bits);
+  if (kSlotsPerBucket * width <= kMostBitsSet) {
+    uint64_t together = 0;
+    for (uint64_t i = 0; i < kSlotsPerBucket; ++i) together |= uint64_t{slots[i]} << (i * width);
+    SetBits(together, bucket * kSlotsPerBucket * width, payload);
+    return;
+  }
   for (uint64_t i = 0; i < kSlotsPerBucket; ++i) {
     SetBits(slots[i], (bucket * kSlotsPerBucket + i) * width, payload);
   }

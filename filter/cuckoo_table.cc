@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "filter/build_memory.h"
+#include "filter/cuckoo_placement.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter::internal {
@@ -14,68 +14,6 @@ constexpr uint64_t kSlackBytes = 8;
 // Four-slot buckets can be filled to 98 % (Fan et al., section 5). The last per cents take about as
 // long to fill as all the others, and are worth it: a filter is built once.
 constexpr double kMaxLoad = 0.973;
-constexpr int kMaxEvictions = 2000;
-
-// One shard while it is built: a word for each slot, zero if empty.
-class ShardBuilder {
- public:
-  explicit ShardBuilder(uint64_t num_buckets) : num_buckets_(num_buckets) {}
-
-  void Clear() { slots_.assign(num_buckets_ * kSlotsPerBucket, 0); }
-  uint64_t memory_bytes() const { return slots_.capacity() * sizeof(uint32_t); }
-
-  // Writes all buckets, the shard's first one at `first_bucket`.
-  void Store(const CuckooLayout& layout, uint64_t first_bucket, int fingerprint_bits,
-             uint8_t* payload) {
-    for (uint64_t bucket = 0; bucket < num_buckets_; ++bucket) {
-      layout.store(&slots_[bucket * kSlotsPerBucket], first_bucket + bucket, fingerprint_bits,
-                   payload);
-    }
-  }
-
-  // False if no place was found. Two keys of equal fingerprint and buckets share one slot: nothing
-  // is ever removed, so that one is enough, and crowds of such keys cannot overflow.
-  bool Insert(const CuckooLocation& location) {
-    if (Holds(location.first_bucket, location.fingerprint) ||
-        Holds(location.second_bucket, location.fingerprint)) {
-      return true;
-    }
-    uint32_t fingerprint = location.fingerprint;
-    if (Place(location.first_bucket, fingerprint) || Place(location.second_bucket, fingerprint)) {
-      return true;
-    }
-    uint64_t bucket = location.second_bucket;
-    for (int i = 0; i < kMaxEvictions; ++i) {
-      random_ = random_ * 6364136223846793005 + 1442695040888963407;
-      uint32_t& victim = slots_[bucket * kSlotsPerBucket + (random_ >> 62)];
-      std::swap(fingerprint, victim);
-      bucket = OtherBucket(bucket, fingerprint, num_buckets_);
-      if (Place(bucket, fingerprint)) return true;
-    }
-    return false;
-  }
-
- private:
-  bool Holds(uint64_t bucket, uint32_t fingerprint) const {
-    const uint32_t* slots = &slots_[bucket * kSlotsPerBucket];
-    return slots[0] == fingerprint || slots[1] == fingerprint || slots[2] == fingerprint ||
-           slots[3] == fingerprint;
-  }
-
-  bool Place(uint64_t bucket, uint32_t fingerprint) {
-    uint32_t* slots = &slots_[bucket * kSlotsPerBucket];
-    for (uint64_t i = 0; i < kSlotsPerBucket; ++i) {
-      if (slots[i] != 0) continue;
-      slots[i] = fingerprint;
-      return true;
-    }
-    return false;
-  }
-
-  const uint64_t num_buckets_;
-  BuildVector<uint32_t> slots_;
-  uint64_t random_ = 0;
-};
 
 int SlotBits(const CuckooLayout& layout, int fingerprint_bits) {
   return fingerprint_bits - layout.bits_saved;
@@ -111,6 +49,31 @@ double FprOf(const UnitHeader& header) {
                    header.slots_per_shard);
 }
 
+// Fills all shards of result->block; false if some key found no place.
+template <typename Word>
+bool FillTable(const CuckooLayout& layout, const UnitHeader& header, const ShardedHashes& shards,
+               BuildResult* result) {
+  const uint64_t num_buckets = header.slots_per_shard;
+  const auto locate = [&](uint64_t hash) {
+    return Locate(Remix(hash, header.salt), header.num_shards, num_buckets, header.parameter);
+  };
+  CuckooPlacement<Word> placement(num_buckets);
+  for (uint64_t shard = 0; shard < header.num_shards; ++shard) {
+    placement.Clear();
+    bool all_inserted = true;
+    shards[shard].ForEachRun([&](const uint64_t* run, size_t count) {
+      all_inserted = all_inserted && placement.Insert(run, count, locate);
+    });
+    if (!all_inserted) return false;
+    placement.ForEachBucket([&](uint32_t* slots, uint64_t bucket) {
+      layout.store(slots, shard * num_buckets + bucket, header.parameter,
+                   PayloadOf(&result->block));
+    });
+  }
+  result->temporary_bytes = std::max(result->temporary_bytes, placement.memory_bytes());
+  return true;
+}
+
 }  // namespace
 
 bool BuildCuckoo(const CuckooLayout& layout, const BuildRequest& request, HashList* hashes,
@@ -136,23 +99,12 @@ bool BuildCuckoo(const CuckooLayout& layout, const BuildRequest& request, HashLi
   header.payload_bytes = PayloadBytes(num_buckets * header.num_shards, slot_bits);
 
   result->block = MakeUnsealedBlock(header.payload_bytes);
-  ShardBuilder shard_builder(num_buckets);
-  for (uint64_t shard = 0; shard < header.num_shards; ++shard) {
-    shard_builder.Clear();
-    bool all_inserted = true;
-    shards[shard].ForEachRun([&](const uint64_t* run, size_t count) {
-      for (size_t i = 0; i < count && all_inserted; ++i) {
-        const uint64_t hash = Remix(run[i], header.salt);
-        all_inserted =
-            shard_builder.Insert(Locate(hash, header.num_shards, num_buckets, fingerprint_bits));
-      }
-    });
-    if (!all_inserted) return false;
-    shard_builder.Store(layout, shard * num_buckets, fingerprint_bits, PayloadOf(&result->block));
-  }
+  const bool is_filled = fingerprint_bits <= 16
+                             ? FillTable<uint64_t>(layout, header, shards, result)
+                             : FillTable<unsigned __int128>(layout, header, shards, result);
+  if (!is_filled) return false;
   SealBlock(header, &result->block);
   result->num_keys = header.num_keys;
-  result->temporary_bytes = std::max(result->temporary_bytes, shard_builder.memory_bytes());
   result->expected_fpr = FprOf(header);
   return true;
 }

@@ -92,7 +92,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t LoadBits(const uint8_t* payload, ui
   return word >> (bit & 7);
 }
 
-// Sets the bits of `value`, of at most 57, at `bit` and behind.
+// Sets the bits of `value`, of at most kMostBitsSet, at `bit` and behind.
+inline constexpr uint64_t kMostBitsSet = 57;
 inline void SetBits(uint64_t value, uint64_t bit, uint8_t* payload) {
   uint64_t word;
   std::memcpy(&word, payload + (bit >> 3), sizeof(word));
