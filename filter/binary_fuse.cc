@@ -132,13 +132,19 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitSlots(const UnitView& unit, ui
   return FuseFingerprint(hash);
 }
 
+// One function for each width: together they would need, and save, more registers.
+template <typename Contents>
+ABSL_ATTRIBUTE_NOINLINE bool MayContainOf(const UnitView& unit, uint64_t key_hash) {
+  uint64_t found = 0;
+  const uint64_t wanted = VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {
+    found ^= Contents::Load(unit.payload, slot, unit.parameter);
+  });
+  return ((found ^ wanted) & Mask(unit.parameter)) == 0;
+}
+
 bool MayContain(const UnitView& unit, uint64_t key_hash) {
   return WithFuseContents(unit.parameter, [&](auto contents) {
-    uint64_t found = 0;
-    const uint64_t wanted = VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {
-      found ^= contents.Load(unit.payload, slot, unit.parameter);
-    });
-    return ((found ^ wanted) & Mask(unit.parameter)) == 0;
+    return MayContainOf<decltype(contents)>(unit, key_hash);
   });
 }
 

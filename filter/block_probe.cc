@@ -94,32 +94,47 @@ WINNOW_AVX2 void BlocksContainAvx2(const BlockTable& table, const uint64_t* hash
 const bool kHasAvx512Vl =
     __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0;
 
+#define WINNOW_AVX512VL __attribute__((target("avx512f,avx512vl")))
+#define WINNOW_AVX512VL_INLINE __attribute__((target("avx512f,avx512vl"), always_inline)) inline
+
+namespace {
+
 // As the AVX2 code, but one permutation takes the words out of both halves, and a rotation, which
-// looks at the low five bits of its distance only, brings the bit to the lowest place.
-__attribute__((target("avx512f,avx512vl"))) void BlocksContainAvx512(const BlockTable& table,
-                                                                     const uint64_t* hashes,
-                                                                     size_t count,
-                                                                     uint8_t* contained) {
-  const __m256i multipliers =
-      _mm256_load_si256(reinterpret_cast<const __m256i*>(kProbeMultipliers.data()));
-  const __m256i lanes = _mm256_loadu_si256(
-      reinterpret_cast<const __m256i*>(kLaneBit + kMostProbesOfRound - table.probes));
+// looks at the low five bits of its distance only, brings the bit to the lowest place. `lanes` has
+// a one there for each probe.
+WINNOW_AVX512VL_INLINE bool ContainsInOneRound(const uint8_t* block, uint64_t hash,
+                                               __m256i multipliers, __m256i lanes) {
+  const auto* const halves = reinterpret_cast<const __m256i*>(block);
+  const __m256i products = _mm256_mullo_epi32(
+      _mm256_set1_epi32(static_cast<int>(static_cast<uint32_t>(hash))), multipliers);
+  const __m256i words = _mm256_permutex2var_epi32(
+      _mm256_loadu_si256(halves), _mm256_srli_epi32(products, 28), _mm256_loadu_si256(halves + 1));
+  const __m256i rotated = _mm256_rorv_epi32(words, _mm256_srli_epi32(products, 23));
+  return _mm256_testc_si256(rotated, lanes) != 0;
+}
+
+}  // namespace
+
+WINNOW_AVX512VL bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes) {
+  return ContainsInOneRound(block, hash, LoadLanes(kProbeMultipliers.data()),
+                            LoadLanes(kLaneBit + kMostProbesOfRound - probes));
+}
+
+WINNOW_AVX512VL void BlocksContainAvx512(const BlockTable& table, const uint64_t* hashes,
+                                         size_t count, uint8_t* contained) {
+  const __m256i multipliers = LoadLanes(kProbeMultipliers.data());
+  const __m256i lanes = LoadLanes(kLaneBit + kMostProbesOfRound - table.probes);
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
     const FetchedGroup blocks(table.payload, table.num_blocks, hashes + begin, size);
     for (size_t i = begin; i < begin + size; ++i) {
-      const auto* const halves = reinterpret_cast<const __m256i*>(blocks[i - begin]);
-      const __m256i products = _mm256_mullo_epi32(
-          _mm256_set1_epi32(static_cast<int>(static_cast<uint32_t>(hashes[i]))), multipliers);
-      const __m256i words =
-          _mm256_permutex2var_epi32(_mm256_loadu_si256(halves), _mm256_srli_epi32(products, 28),
-                                    _mm256_loadu_si256(halves + 1));
-      const __m256i rotated = _mm256_rorv_epi32(words, _mm256_srli_epi32(products, 23));
-      contained[i] = static_cast<uint8_t>(_mm256_testc_si256(rotated, lanes));
+      contained[i] = ContainsInOneRound(blocks[i - begin], hashes[i], multipliers, lanes) ? 1 : 0;
     }
   }
 }
 
+#undef WINNOW_AVX512VL_INLINE
+#undef WINNOW_AVX512VL
 #undef WINNOW_AVX2_INLINE
 #undef WINNOW_AVX2
 

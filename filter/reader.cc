@@ -84,6 +84,7 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
       reader.hash_seed_ = unit.header.hash_seed;
       reader.unit_ = internal::MakeUnitView(unit);
       reader.operations_ = internal::FindLayout(unit.header);
+      reader.may_contain_ = reader.operations_->may_contain;
     }
   }
   if (num_understood == 0) return FilterReader();
@@ -109,7 +110,7 @@ bool FilterReader::MayContainGeneral(uint64_t key_hash) const {
     case Mode::kOneUnit:
       break;
   }
-  return operations_->may_contain(unit_, key_hash);
+  return may_contain_(unit_, key_hash);
 }
 
 bool FilterReader::AllUnitsMayContain(uint64_t key_hash) const {

@@ -51,11 +51,10 @@ class WinnowSet {
   }
   // kBatch keys of one filter.
   void MayContainBatch(uint64_t filter, const Key* keys, bool* answers) const {
+    static_assert(sizeof(bool) == sizeof(uint8_t));
     std::string_view views[kBatch];
-    uint8_t bytes[kBatch];
     for (size_t i = 0; i < kBatch; ++i) views[i] = keys[i].view();
-    readers_[filter].MayContainBatch(views, kBatch, bytes);
-    for (size_t i = 0; i < kBatch; ++i) answers[i] = bytes[i] != 0;
+    readers_[filter].MayContainBatch(views, kBatch, reinterpret_cast<uint8_t*>(answers));
   }
   double bits_per_key() const { return bits_per_key_; }
 

@@ -48,7 +48,8 @@ TEST_F(SimdTest, AnswersAsThePortableCodeDoes) {
     BlocksContainPortable(table, asked.data(), asked.size(), portable.data());
     BlocksContainAvx2(table, asked.data(), asked.size(), vectorised.data());
     ASSERT_EQ(portable, vectorised) << probes << " probes";
-    if (kHasAvx512Vl && probes <= kMostProbesOfRound) {
+    const bool has_avx512 = kHasAvx512Vl && probes <= kMostProbesOfRound;
+    if (has_avx512) {
       std::vector<uint8_t> wide(asked.size());
       BlocksContainAvx512(table, asked.data(), asked.size(), wide.data());
       ASSERT_EQ(portable, wide) << probes << " probes";
@@ -57,6 +58,9 @@ TEST_F(SimdTest, AnswersAsThePortableCodeDoes) {
     for (size_t i = 0; i < asked.size(); ++i) {
       const uint8_t* const block = table.BlockOf(asked[i]);
       ASSERT_EQ(BlockContainsAvx2(block, asked[i], probes), portable[i] != 0);
+      if (has_avx512) {
+        ASSERT_EQ(BlockContainsAvx512(block, asked[i], probes), portable[i] != 0);
+      }
       ASSERT_EQ(BlockContainsPortable(block, asked[i], probes), portable[i] != 0);
       found += portable[i];
     }
@@ -76,6 +80,9 @@ TEST_F(SimdTest, MissesASingleClearBitWhereverItIs) {
         const uint32_t bit = BlockBit(hash, probe);
         block[bit / 8] = static_cast<uint8_t>(block[bit / 8] & ~(1u << (bit % 8)));
         ASSERT_FALSE(BlockContainsAvx2(block.data(), hash, probes)) << "bit " << bit;
+        if (kHasAvx512Vl && probes <= kMostProbesOfRound) {
+          ASSERT_FALSE(BlockContainsAvx512(block.data(), hash, probes)) << "bit " << bit;
+        }
         ASSERT_FALSE(BlockContainsPortable(block.data(), hash, probes)) << "bit " << bit;
       }
     }

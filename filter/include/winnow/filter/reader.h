@@ -72,6 +72,8 @@ class FilterReader {
     if (mode_ == Mode::kBlockedBloom) [[likely]] {
       return internal::BlockContains(BlockOf(key_hash), key_hash, unit_.parameter);
     }
+    if (mode_ == Mode::kOneUnit) [[likely]]
+      return may_contain_(unit_, key_hash);
     return MayContainGeneral(key_hash);
   }
 
@@ -121,6 +123,8 @@ class FilterReader {
   Mode mode_ = Mode::kAlwaysTrue;
   FilterKind kind_ = FilterKind::kNone;
   const internal::KindOperations* operations_ = nullptr;
+  bool (*may_contain_)(const internal::UnitView& unit,
+                       uint64_t key_hash) = nullptr;  // operations_'s
   std::string_view block_;
   uint64_t hash_seed_ = 0;
 };

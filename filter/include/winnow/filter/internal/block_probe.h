@@ -117,8 +117,10 @@ extern const bool kHasAvx2;
 extern const bool kHasAvx512;
 extern const bool kHasAvx512Vl;
 inline constexpr int kMostProbesAvx512 = 16;  // of AddToBlocksAvx512
-inline constexpr int kMostProbesOfRound = 8;  // of BlocksContainAvx512
+inline constexpr int kMostProbesOfRound = 8;  // of both ways of AVX-512 to ask
 bool BlockContainsAvx2(const uint8_t* block, uint64_t hash, int probes);
+// Of at most kMostProbesOfRound probes.
+bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes);
 void BlocksContainAvx2(const BlockTable& table, const uint64_t* hashes, size_t count,
                        uint8_t* contained);
 void BlocksContainAvx512(const BlockTable& table, const uint64_t* hashes, size_t count,
@@ -133,6 +135,7 @@ void BlocksContainNeon(const BlockTable& table, const uint64_t* hashes, size_t c
 
 inline bool BlockContains(const uint8_t* block, uint64_t hash, int probes) {
 #if defined(__x86_64__)
+  if (kHasAvx512Vl && probes <= kMostProbesOfRound) return BlockContainsAvx512(block, hash, probes);
   if (kHasAvx2) return BlockContainsAvx2(block, hash, probes);
 #elif defined(__aarch64__)
   return BlockContainsNeon(block, hash, probes);
