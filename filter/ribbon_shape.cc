@@ -26,10 +26,12 @@ void ExpectFurtherLayers(uint64_t num_keys, RibbonShape* shape) {
 void ChooseColumnsForRate(double fpr, RibbonShape* shape) {
   shape->columns =
       std::clamp(static_cast<int>(std::ceil(-std::log2(fpr) - 1e-9)), 1, kMostRibbonColumns);
-  // A share x of narrow blocks has the rate (1 + x) / 2^columns.
+  // If a share x of equations begins in narrow blocks, the rate is (1 + x) / 2^columns.
   const double share = std::clamp(fpr * std::exp2(shape->columns) - 1, 0.0, 1.0);
-  shape->num_narrow_blocks =
-      static_cast<uint64_t>(share * static_cast<double>(shape->num_blocks) + 1e-9);
+  const auto starts = static_cast<double>(RibbonShape::NumStarts(shape->num_blocks));
+  shape->num_narrow_blocks = share == 1
+                                 ? shape->num_blocks
+                                 : static_cast<uint64_t>(share * starts / kRibbonBlockSlots + 1e-9);
 }
 
 void ChooseColumnsForBits(double num_keys, double bits_per_key, RibbonShape* shape) {
@@ -83,8 +85,10 @@ RibbonShape PlanRibbon(uint64_t num_keys, uint64_t num_shards, const RibbonBudge
 }
 
 double RibbonFpr(const RibbonShape& shape, double bumped_share) {
-  const double narrow_share = static_cast<double>(shape.num_narrow_blocks) /
-                              static_cast<double>(std::max<uint64_t>(1, shape.num_blocks));
+  // None begins in the last 63 slots: of few blocks the last has much fewer than the others.
+  const uint64_t starts = RibbonShape::NumStarts(std::max<uint64_t>(1, shape.num_blocks));
+  const uint64_t narrow_starts = std::min(RibbonShape::NumSlots(shape.num_narrow_blocks), starts);
+  const double narrow_share = static_cast<double>(narrow_starts) / static_cast<double>(starts);
   return (1 + narrow_share * (1 - bumped_share)) * std::exp2(-shape.columns);
 }
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <set>
+#include <unordered_set>
 
 #include "filter/build_memory.h"
 #include "filter_fixture.h"
@@ -90,6 +92,22 @@ TEST_P(BuilderMemoryTest, AskingAllocatesNothing) {
   }
   EXPECT_EQ(num_allocations, before);
   EXPECT_EQ(found, hashes.size());
+}
+
+// What a filter is for: a set of the hashes themselves takes several times as much.
+TEST_P(BuilderMemoryTest, IsSmallerThanTheSetsThatItStandsFor) {
+  constexpr uint64_t kKeys = 100'000;
+  const std::vector<uint64_t> hashes = MemberHashes(4, kKeys);
+  const uint64_t before = held_bytes;
+  const std::set<uint64_t> tree(hashes.begin(), hashes.end());
+  const uint64_t tree_bytes = held_bytes - before;
+  const std::unordered_set<uint64_t> table(hashes.begin(), hashes.end());
+  const uint64_t table_bytes = held_bytes - before - tree_bytes;
+  const uint64_t filter_bytes = BuildFrom(GetParam(), hashes).block.size();
+  EXPECT_EQ(tree.size() + table.size(), 2 * kKeys);
+  EXPECT_LT(filter_bytes * 6, kKeys * sizeof(uint64_t)) << "a sorted array";
+  EXPECT_LT(filter_bytes * 15, table_bytes);
+  EXPECT_LT(filter_bytes * 25, tree_bytes);
 }
 
 // Guava's CVE-2018-10237: six bytes of input asked for 17 GB.

@@ -149,7 +149,7 @@ TEST_P(StaticPairsTest, NoKeyIsMissing) {
     SCOPED_TRACE("filter " + std::to_string(tally.filters) + ": " + spec + " of " +
                  std::to_string(hashes.size()) + " keys of run " + std::to_string(run));
     FilterBuildLimits limits;
-    limits.max_shard_bits = uint64_t{1} << (12 + random() % 14);
+    limits.max_shard_bits = uint64_t{1} << (17 + random() % 9);
     auto builder = MakeBuilder(spec, limits);
     // The builder's own check would hide a key that is missing, behind another try.
     builder->set_verify(false);

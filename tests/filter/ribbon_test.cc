@@ -36,6 +36,18 @@ TEST(RibbonTest, EveryFractionOfABitLowersTheRate) {
   }
 }
 
+// Few equations begin in the last block, so that of few blocks narrow ones count for more than
+// their number says.
+TEST(RibbonTest, SmallFiltersKeepThePromisedRate) {
+  for (const char* spec : {"ribbon:1%", "ribbon:0.3%", "ribbon:1.5%"}) {
+    const double promised = ParseFilterSpec(spec)->fpr;
+    for (uint64_t keys = 1; keys < 3000; keys += 1 + keys / 8) {
+      const BuiltFilter built = BuildFrom(spec, MemberHashes(keys, keys));
+      EXPECT_LE(built.expected_fpr, promised * 1.000001) << spec << " of " << keys;
+    }
+  }
+}
+
 // Sizes around each change of shape: one layer, two, three; one shard, more.
 TEST(RibbonTest, EveryKeyIsFoundWhereverTheShapeChanges) {
   for (const uint64_t around : {2500, 32'768, 196'608, 600'000}) {

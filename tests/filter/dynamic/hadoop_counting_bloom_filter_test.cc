@@ -112,7 +112,7 @@ TEST_P(HadoopTest, RandomAddingAndRemovingOfMembersLosesNone) {
       *HadoopCountingBloomFilter::CreateForKeys(300, 0.01, GetParam());
   std::mt19937_64 random(7);
   std::vector<int> counts(400, 0);
-  for (int step = 0; step < 100'000; ++step) {
+  for (int step = 0; step < 500'000; ++step) {
     const size_t i = random() % counts.size();
     const std::string key = "member" + std::to_string(i);
     if (counts[i] > 0 && random() % 2 == 0) {
