@@ -42,8 +42,8 @@ struct ColumnFamilyOptions {
   const Comparator* comparator = BytewiseComparator();
 
   // The membership filter of each SSTable: "kind[:amount]", the amount as bits per key ("10") or as
-  // a wanted false-positive rate ("1%"); "none" for no filter. Kinds: blocked_bloom, bloom, cuckoo,
-  // binary_fuse, ribbon, and auto, which chooses by level and number of keys.
+  // a wanted false-positive rate ("1%"); "none" for no filter. Kinds: blocked_bloom, bloom, cuckoo
+  // (or "cuckoo:1%:semi_sorted"), binary_fuse, ribbon, and auto, which chooses by level and keys.
   // Empty: what the column family was last opened with, "blocked_bloom:10" for a new one.
   // Changeable on a live database with DB::SetFilter.
   std::string filter;

@@ -44,6 +44,7 @@ std::string FinishToString(BitsBuilder* builder) {
 
 class BitsTest : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, BitsTest, testing::ValuesIn(BuildingKinds()), KindOfTest);
+INSTANTIATE_TEST_SUITE_P(Layouts, BitsTest, testing::Values("cuckoo:semi_sorted"));
 
 TEST_P(BitsTest, FindsEveryKeyAndRejectsMostOthers) {
   for (const uint64_t count : {1, 2, 3, 10, 1000, 50'000}) {

@@ -37,6 +37,7 @@ Sums SumsOf(const FilterSpec& spec, const TreeShape& shape, const std::vector<do
 
 class SpreadTest : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Kinds, SpreadTest, testing::ValuesIn(BuildingKinds()), KindOfTest);
+INSTANTIATE_TEST_SUITE_P(Layouts, SpreadTest, testing::Values("cuckoo:semi_sorted"));
 
 TEST_P(SpreadTest, KeepsTheBudgetAndHalvesTheNeedlessReads) {
   const FilterSpec spec = *ParseFilterSpec(GetParam());

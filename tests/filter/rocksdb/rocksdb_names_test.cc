@@ -58,9 +58,11 @@ TEST_F(NamesTest, EachKindIsCreatedFromItsName) {
 }
 
 TEST_F(NamesTest, AmountsAndWordsAreKept) {
-  for (const char* text : {"winnow.bloom:9.5", "winnow.cuckoo:1%", "winnow.cuckoo:0.1%",
-                           "winnow.blocked_bloom:10:level_aware",
-                           "winnow.blocked_bloom:10:level_aware:8", "winnow.none"}) {
+  for (const char* text :
+       {"winnow.bloom:9.5", "winnow.cuckoo:1%", "winnow.cuckoo:0.1%",
+        "winnow.cuckoo:1%:semi_sorted", "winnow.cuckoo:semi_sorted",
+        "winnow.cuckoo:10:semi_sorted:level_aware", "winnow.blocked_bloom:10:level_aware",
+        "winnow.blocked_bloom:10:level_aware:8", "winnow.none"}) {
     PolicyPointer policy;
     const rocksdb::Status status = Create(text, &policy);
     ASSERT_TRUE(status.ok()) << status.ToString();
