@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "engine/file_system/forwarding_file_system.h"
 #include "tests/engine/crash_check.h"
 #include "tests/engine/crash_workload.h"
 #include "tests/engine/db_fixture.h"
@@ -84,47 +85,20 @@ TEST(CrashStates, ABrokenPromiseIsCalledByItsName) {
 }
 
 // A file system that forgets some syncs: the store that runs on it has a planted defect.
-class ForgetfulFileSystem : public FileSystem {
+class ForgetfulFileSystem : public ForwardingFileSystem {
  public:
   using Forgets = std::function<bool(const std::string& path)>;
   ForgetfulFileSystem(FileSystem* target, Forgets forgets)
-      : target_(*target), forgets_(std::move(forgets)) {}
+      : ForwardingFileSystem(target), forgets_(std::move(forgets)) {}
 
   absl::StatusOr<std::unique_ptr<WritableFile>> Create(
       const std::string& path, const WritableFileOptions& options) override {
-    auto file = target_.Create(path, options);
+    auto file = target().Create(path, options);
     if (!file.ok() || !forgets_(path)) return file;
     return std::unique_ptr<WritableFile>(std::make_unique<File>(*std::move(file)));
   }
   absl::Status SyncDirectory(const std::string& directory) override {
-    return forgets_(directory) ? absl::OkStatus() : target_.SyncDirectory(directory);
-  }
-  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenRandomAccess(
-      const std::string& path) override {
-    return target_.OpenRandomAccess(path);
-  }
-  absl::Status Rename(const std::string& from, const std::string& to) override {
-    return target_.Rename(from, to);
-  }
-  absl::Status Remove(const std::string& path) override { return target_.Remove(path); }
-  absl::Status CreateDirectories(const std::string& path) override {
-    return target_.CreateDirectories(path);
-  }
-  absl::Status RemoveDirectory(const std::string& path) override {
-    return target_.RemoveDirectory(path);
-  }
-  absl::StatusOr<std::vector<std::string>> List(const std::string& directory) override {
-    return target_.List(directory);
-  }
-  absl::StatusOr<bool> Exists(const std::string& path) override { return target_.Exists(path); }
-  absl::StatusOr<bool> IsDirectory(const std::string& path) override {
-    return target_.IsDirectory(path);
-  }
-  absl::StatusOr<uint64_t> FileSize(const std::string& path) override {
-    return target_.FileSize(path);
-  }
-  absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) override {
-    return target_.Lock(path);
+    return forgets_(directory) ? absl::OkStatus() : target().SyncDirectory(directory);
   }
 
  private:
@@ -141,7 +115,6 @@ class ForgetfulFileSystem : public FileSystem {
     const std::unique_ptr<WritableFile> target_;
   };
 
-  FileSystem& target_;
   const Forgets forgets_;
 };
 
