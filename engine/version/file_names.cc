@@ -19,7 +19,7 @@ std::string Join(std::string_view directory, const std::string& name) {
 bool ParseNumber(std::string_view text, uint64_t* number) {
   if (text.empty()) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
-  return error == std::errc() && end == text.data() + text.size();
+  return error == std::errc() && end == text.data() + text.size() && *number < kFileNumberLimit;
 }
 
 bool ParseNumbered(std::string_view name, std::string_view suffix, uint64_t* number) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
+#include "engine/version/file_names.h"
 #include "winnow/options.h"
 
 namespace winnow {
@@ -64,11 +65,15 @@ bool GetLevel(std::string_view* bytes, int* level) {
   return true;
 }
 
+bool GetFileNumber(std::string_view* bytes, uint64_t* number) {
+  return GetVarint64(bytes, number) && *number < kFileNumberLimit;
+}
+
 bool GetAddedFile(std::string_view bytes, FamilyEdit::AddedFile* added) {
   FileMetadata& file = added->file;
   std::string_view smallest;
   std::string_view largest;
-  if (!GetLevel(&bytes, &added->level) || !GetVarint64(&bytes, &file.number) ||
+  if (!GetLevel(&bytes, &added->level) || !GetFileNumber(&bytes, &file.number) ||
       !GetFixed64(&bytes, &file.file_id) || !GetVarint64(&bytes, &file.file_bytes) ||
       !GetVarint64(&bytes, &file.num_entries) || !GetVarint64(&bytes, &file.num_deletions) ||
       !GetVarint64(&bytes, &file.smallest_sequence) ||
@@ -93,6 +98,7 @@ bool DecodeDatabaseField(uint32_t tag, std::string_view bytes, VersionEdit* edit
   }
   if (!GetNumber(bytes, &number)) return false;
   if (tag == kNextFileNumber) {
+    if (number >= kFileNumberLimit) return false;
     edit->next_file_number = number;
   } else if (tag == kLastSequence) {
     if (number > kMaxSequenceNumber) return false;
@@ -126,14 +132,14 @@ bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family)
       family->filter_key = std::string(bytes);
       return true;
     case kFamilyLogNumber:
-      if (!GetNumber(bytes, &number)) return false;
+      if (!GetFileNumber(&bytes, &number)) return false;
       family->log_number = number;
       return true;
     case kAddedFile:
       return GetAddedFile(bytes, &family->added.emplace_back());
     default: {  // kDeletedFile
       FamilyEdit::DeletedFile& file = family->deleted.emplace_back();
-      return GetLevel(&bytes, &file.level) && GetVarint64(&bytes, &file.number);
+      return GetLevel(&bytes, &file.level) && GetFileNumber(&bytes, &file.number);
     }
   }
 }

@@ -103,6 +103,7 @@ absl::Status VersionSet::ReadManifest(ListedFiles* files, std::optional<uint64_t
     any = true;
   }
   if (!any) return CorruptionError(path, "holds no version edit");
+  if (!families_.contains(0)) return CorruptionError(path, "has no default column family");
   was_closed_cleanly_ = reader.end().kind == LogEnd::Kind::kCleanClose;
   MarkFileNumberUsed(manifest_number_);
   return absl::OkStatus();

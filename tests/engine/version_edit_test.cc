@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/base/coding.h"
+#include "engine/version/file_names.h"
 #include "tests/engine/db_fixture.h"
 
 namespace winnow {
@@ -20,7 +21,7 @@ std::string Encoded(const VersionEdit& edit) {
 
 FileMetadata RandomFile(std::mt19937_64& random) {
   FileMetadata file;
-  file.number = random() >> (random() % 64);
+  file.number = random() % kFileNumberLimit >> (random() % 60);
   file.file_id = random();
   file.file_bytes = random() >> (random() % 64);
   file.num_entries = random() % 1000;
@@ -36,7 +37,7 @@ VersionEdit RandomEdit(std::mt19937_64& random) {
   VersionEdit edit;
   const auto maybe = [&] { return random() % 2 == 0; };
   if (maybe()) edit.hash_seed = random();
-  if (maybe()) edit.next_file_number = random();
+  if (maybe()) edit.next_file_number = random() % kFileNumberLimit;
   if (maybe()) edit.last_sequence = random() & kMaxSequenceNumber;
   if (maybe()) edit.largest_family_id = static_cast<uint32_t>(random());
   for (uint64_t left = random() % 3; left > 0; left--) {
@@ -47,10 +48,11 @@ VersionEdit RandomEdit(std::mt19937_64& random) {
     family.dropped = random() % 5 == 0;
     if (maybe()) family.filter = "bloom:10";
     if (maybe()) family.filter_key = "prefix:4";
-    if (maybe()) family.log_number = random();
+    if (maybe()) family.log_number = random() % kFileNumberLimit;
     for (uint64_t files = random() % 4; files > 0; files--) {
       family.added.push_back({static_cast<int>(random() % kNumLevels), RandomFile(random)});
-      family.deleted.push_back({static_cast<int>(random() % kNumLevels), random()});
+      family.deleted.push_back(
+          {static_cast<int>(random() % kNumLevels), random() % kFileNumberLimit});
     }
   }
   return edit;
@@ -141,6 +143,29 @@ TEST(VersionEdit, RefusesNumbersOutOfRangeAndFieldsWithoutAFamily) {
   edit.last_sequence = kMaxSequenceNumber + 1;
   EXPECT_TRUE(absl::IsInvalidArgument(VersionEdit::Decode(Encoded(edit)).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(VersionEdit::Decode(Field(6, "name")).status()));
+}
+
+// After the largest number that 64 bits hold, files were numbered from 0 again.
+TEST(VersionEdit, RefusesFileNumbersThatLeaveNoneForNewFiles) {
+  for (const uint64_t number : {kFileNumberLimit - 1, kFileNumberLimit, UINT64_MAX}) {
+    std::vector<VersionEdit> edits(4);
+    edits[0].next_file_number = number;
+    for (size_t i = 1; i < edits.size(); i++) edits[i].families.emplace_back().family_id = 1;
+    edits[1].families[0].log_number = number;
+    edits[2].families[0].deleted.push_back({0, number});
+    std::mt19937_64 random(1);
+    FileMetadata file = RandomFile(random);
+    file.number = number;
+    edits[3].families[0].added.push_back({0, file});
+    for (const VersionEdit& edit : edits) {
+      EXPECT_EQ(VersionEdit::Decode(Encoded(edit)).ok(), number < kFileNumberLimit)
+          << edit.DebugString();
+    }
+  }
+  FileType type;
+  uint64_t number;
+  EXPECT_TRUE(ParseFileName("1152921504606846975.sst", &type, &number));
+  EXPECT_FALSE(ParseFileName("1152921504606846976.sst", &type, &number));
 }
 
 }  // namespace

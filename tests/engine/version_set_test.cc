@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/base/mutex.h"
+#include "engine/log/log_writer.h"
 #include "engine/sstable/table_builder.h"
 #include "engine/version/file_names.h"
 #include "tests/engine/db_fixture.h"
@@ -190,6 +191,30 @@ TEST_F(VersionSetTest, AMissingTableIsDataLossThatNamesIt) {
   const absl::Status status = Recover(&recovered);
   EXPECT_TRUE(absl::IsDataLoss(status)) << status.ToString();
   EXPECT_NE(status.message().find(TableFileName("/db", a.number)), absl::string_view::npos);
+}
+
+// Such a manifest, with right checksums, once ended the process that opened it.
+TEST_F(VersionSetTest, AManifestWithoutTheDefaultFamilyIsDataLossThatNamesIt) {
+  auto created = Create();
+  const uint64_t manifest = created->versions.manifest_number();
+  created->Close();
+  created.reset();
+  VersionEdit edit;
+  edit.next_file_number = 10;
+  FamilyEdit& family = edit.families.emplace_back();
+  family.family_id = 1;
+  family.name = "other";
+  family.comparator = BytewiseComparator()->Name();
+  const std::string path = ManifestFileName("/db", manifest);
+  const auto writer =
+      *LogWriter::Create(*file_system_, path, manifest, WritableFileOptions::Mode::kBuffered);
+  std::string record;
+  edit.EncodeTo(&record);
+  ASSERT_TRUE(writer->Append(record).ok() && writer->CloseCleanly().ok());
+  std::unique_ptr<Opened> recovered;
+  const absl::Status status = Recover(&recovered);
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_NE(status.message().find(path), absl::string_view::npos) << status;
 }
 
 TEST_F(VersionSetTest, DamagedCurrentAndMissingManifestAreDataLossAndNoCurrentIsNotFound) {
