@@ -318,10 +318,19 @@ std::vector<std::string_view> OptionNames() {
 }
 
 absl::Status SetOption(Options* options, std::string_view name, std::string_view value) {
+  for (const TextOption& option : TextOptions()) {
+    if (option.name == name) return option.set(options, value);
+  }
+  // The comparison takes time with the length, and what is this long is no slip of the finger.
+  constexpr size_t kLongestSlip = 64;
+  if (name.size() > kLongestSlip) {
+    return absl::InvalidArgumentError(absl::StrCat("there is no option '",
+                                                   ToAbsl(name.substr(0, kLongestSlip)),
+                                                   "...', a name of ", name.size(), " bytes"));
+  }
   const TextOption* nearest = nullptr;
   size_t nearest_distance = SIZE_MAX;
   for (const TextOption& option : TextOptions()) {
-    if (option.name == name) return option.set(options, value);
     const size_t distance = EditDistance(option.name, name);
     if (distance < nearest_distance) {
       nearest_distance = distance;

@@ -48,6 +48,18 @@ TEST(OptionsText, EveryNamedOptionCanBeSet) {
   EXPECT_GE(OptionNames().size(), 25u);
 }
 
+// The nearest name was searched for in time that grew with the length of what was asked for.
+TEST(OptionsText, AnUnknownNameIsNamedWithTheNearestUnlessItIsVeryLong) {
+  Options options;
+  const absl::Status slip = Set(&options, "block_byte", "1");
+  EXPECT_NE(slip.message().find("'block_byte'; the nearest is 'block_bytes'"),
+            absl::string_view::npos)
+      << slip;
+  const absl::Status endless = Set(&options, std::string(size_t{1} << 20, 'a'), "1");
+  EXPECT_TRUE(absl::IsInvalidArgument(endless));
+  EXPECT_LT(endless.message().size(), 200u);
+}
+
 TEST(OptionsText, BooleansNumbersAndNames) {
   Options options;
   EXPECT_TRUE(Set(&options, "read_only", "1").ok());
