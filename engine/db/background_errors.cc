@@ -71,7 +71,9 @@ void DBImpl::QuarantineInputs(const Compaction& compaction, const absl::Status& 
     MutexUnlock unlock(&mutex_);
     for (const Version::Files& files : compaction.inputs) {
       for (const auto& file : files) {
-        if (file->reader() == nullptr || !file->reader()->Verify().empty()) damaged.push_back(file);
+        if (file->reader() == nullptr || HasDamage(file->reader()->Verify())) {
+          damaged.push_back(file);
+        }
       }
     }
     // Damage that is not there at a second look may have been in memory or on the bus; without a

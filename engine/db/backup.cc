@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "engine/base/checksum.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/checkpoint.h"
@@ -134,48 +135,81 @@ absl::StatusOr<BackupList> FindBackup(FileSystem& file_system, const std::string
 
 absl::Status CopyBackup(FileSystem& file_system, const std::string& from, const std::string& to,
                         const BackupList& list) {
-  // CURRENT last: before it there is no database.
-  std::vector<std::string> names;
-  for (const auto& [name, file] : list.files) names.push_back(name);
-  std::stable_partition(names.begin(), names.end(),
-                        [](const std::string& name) { return name != "CURRENT"; });
-  for (const std::string& name : names) {
-    if (name == "CURRENT") WINNOW_RETURN_IF_ERROR(file_system.SyncDirectory(to));
+  // CURRENT gets its name last, once everything is durable: before that there is no database.
+  const std::string current = absl::StrCat(to, "/CURRENT");
+  const std::string temporary = current + ".tmp";
+  for (const auto& [name, file] : list.files) {
     const std::string source = absl::StrCat(from, "/", name);
-    WINNOW_ASSIGN_OR_RETURN(const uint64_t checksum,
-                            CopyFile(file_system, source, absl::StrCat(to, "/", name)));
-    if (checksum != list.files.at(name).checksum && !WINNOW_DEFECT(backup_checksum_not_checked)) {
+    const std::string target = name == "CURRENT" ? temporary : absl::StrCat(to, "/", name);
+    WINNOW_ASSIGN_OR_RETURN(const uint64_t checksum, CopyFile(file_system, source, target));
+    if (checksum != file.checksum && !WINNOW_DEFECT(backup_checksum_not_checked)) {
       return CorruptionError(source, "is not what was backed up: its checksum does not match");
     }
   }
+  if (!WINNOW_DEFECT(restore_directory_sync_dropped)) {
+    WINNOW_RETURN_IF_ERROR(file_system.SyncDirectory(to));
+  }
+  WINNOW_RETURN_IF_ERROR(file_system.Rename(temporary, current));
   return file_system.SyncDirectory(to);
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<BackupInfo>> ListBackups(const Options& options,
-                                                    const std::string& backup_directory) {
-  FileSystem& file_system = *FileSystemOf(options);
-  WINNOW_ASSIGN_OR_RETURN(const auto ids, BackupIds(file_system, backup_directory));
-  std::vector<BackupInfo> backups;
-  for (const uint64_t id : ids) {
-    const absl::StatusOr<BackupList> list =
-        ReadList(file_system, DirectoryOf(backup_directory, id));
-    if (absl::IsNotFound(list.status())) continue;  // not finished
-    if (!list.ok()) return list.status();
-    backups.push_back(InfoOf(id, *list));
+// Reads the copy of a table: what is damaged must not take the place of an older, sound backup.
+absl::Status CheckCopy(FileSystem& file_system, const TableFile& table, const std::string& from,
+                       const std::string& copy) {
+  if (WINNOW_DEFECT(backup_copies_damage)) return absl::OkStatus();
+  if (table.reader() == nullptr) return table.open_status();
+  WINNOW_ASSIGN_OR_RETURN(auto file, file_system.OpenRandomAccess(copy));
+  TableReaderOptions options;
+  options.comparator = table.reader()->comparator();
+  options.expected_file_id = table.metadata().file_id;
+  WINNOW_ASSIGN_OR_RETURN(const auto reader, TableReader::Open(options, std::move(file), from));
+  for (const TableProblem& problem : reader->Verify()) {
+    if (problem.is_damage) return CorruptionError(from, problem.offset, problem.reason);
+    return absl::ResourceExhaustedError(absl::StrCat(copy, ": ", problem.reason));
   }
-  return backups;
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> VerifyBackup(const Options& options,
-                                                      const std::string& backup_directory,
-                                                      uint64_t id) {
-  FileSystem& file_system = *FileSystemOf(options);
-  WINNOW_ASSIGN_OR_RETURN(const BackupList list, FindBackup(file_system, backup_directory, &id));
+// Writes the list of what was copied to `directory`, which makes a backup of it. `list` has the
+// tables.
+absl::Status FinishList(FileSystem& file_system, const std::string& directory,
+                        const CheckpointContents& contents, BackupList* list) {
+  WINNOW_ASSIGN_OR_RETURN(const auto names, file_system.List(directory));
+  for (const std::string& name : names) {
+    if (list->files.contains(name)) continue;
+    const std::string path = absl::StrCat(directory, "/", name);
+    BackedUpFile& file = list->files[name];
+    WINNOW_ASSIGN_OR_RETURN(file.bytes, file_system.FileSize(path));
+    FileType type;
+    uint64_t number;
+    if (ParseFileName(name, &type, &number) && type == FileType::kLog) {
+      file.checksum = contents.log_checksums.at(number);
+    } else {
+      WINNOW_ASSIGN_OR_RETURN(file.checksum, ChainedChecksum(file_system, path));
+    }
+  }
+  return WriteFileAtomically(file_system, absl::StrCat(directory, "/", kListName), list->Encode());
+}
+
+absl::StatusOr<std::vector<BackupInfo>> FindBackups(FileSystem& file_system,
+                                                    const std::string& backups) {
+  WINNOW_ASSIGN_OR_RETURN(const auto ids, BackupIds(file_system, backups));
+  std::vector<BackupInfo> found;
+  for (const uint64_t id : ids) {
+    const absl::StatusOr<BackupList> list = ReadList(file_system, DirectoryOf(backups, id));
+    if (absl::IsNotFound(list.status())) continue;  // not finished
+    if (!list.ok()) return list.status();
+    found.push_back(InfoOf(id, *list));
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<std::string>> CheckBackup(FileSystem& file_system,
+                                                     const std::string& backups, uint64_t id) {
+  WINNOW_ASSIGN_OR_RETURN(const BackupList list, FindBackup(file_system, backups, &id));
   std::vector<std::string> problems;
   for (const auto& [name, file] : list.files) {
-    const std::string path = absl::StrCat(DirectoryOf(backup_directory, id), "/", name);
+    const std::string path = absl::StrCat(DirectoryOf(backups, id), "/", name);
     const absl::StatusOr<uint64_t> checksum = ChainedChecksum(file_system, path);
     if (!checksum.ok()) {
       problems.emplace_back(checksum.status().message());
@@ -186,19 +220,42 @@ absl::StatusOr<std::vector<std::string>> VerifyBackup(const Options& options,
   return problems;
 }
 
-absl::Status RestoreBackup(const Options& options, const std::string& backup_directory, uint64_t id,
-                           const std::string& path) {
-  FileSystem& file_system = *FileSystemOf(options);
-  WINNOW_ASSIGN_OR_RETURN(const BackupList list, FindBackup(file_system, backup_directory, &id));
+absl::Status Restore(FileSystem& file_system, const std::string& backups, uint64_t id,
+                     const std::string& path) {
+  WINNOW_ASSIGN_OR_RETURN(const BackupList list, FindBackup(file_system, backups, &id));
   WINNOW_RETURN_IF_ERROR(CheckIsFree(file_system, path));
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, path));
-  const absl::Status status =
-      CopyBackup(file_system, DirectoryOf(backup_directory, id), path, list);
+  const absl::Status status = CatchOutOfMemory(
+      [&] { return CopyBackup(file_system, DirectoryOf(backups, id), path, list); });
   if (!status.ok()) RemoveFilesIn(file_system, path);
   return status;
 }
 
+}  // namespace
+
+absl::StatusOr<std::vector<BackupInfo>> ListBackups(const Options& options,
+                                                    const std::string& backup_directory) {
+  return CatchOutOfMemory([&] { return FindBackups(*FileSystemOf(options), backup_directory); });
+}
+
+absl::StatusOr<std::vector<std::string>> VerifyBackup(const Options& options,
+                                                      const std::string& backup_directory,
+                                                      uint64_t id) {
+  return CatchOutOfMemory(
+      [&] { return CheckBackup(*FileSystemOf(options), backup_directory, id); });
+}
+
+absl::Status RestoreBackup(const Options& options, const std::string& backup_directory, uint64_t id,
+                           const std::string& path) {
+  return CatchOutOfMemory(
+      [&] { return Restore(*FileSystemOf(options), backup_directory, id, path); });
+}
+
 absl::StatusOr<BackupInfo> DBImpl::BackupTo(const std::string& backup_directory) {
+  return CatchOutOfMemory([&] { return WriteBackup(backup_directory); });
+}
+
+absl::StatusOr<BackupInfo> DBImpl::WriteBackup(const std::string& backup_directory) {
   WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(*file_system_, backup_directory));
   // One backup at a time, also from several processes.
@@ -213,14 +270,14 @@ absl::StatusOr<BackupInfo> DBImpl::BackupTo(const std::string& backup_directory)
   BackupList list;
   list.created_seconds = static_cast<int64_t>(std::time(nullptr));
   uint64_t shared_bytes = 0;
-  const auto place_table = [&](const FileMetadata& table, const std::string& from,
+  const auto place_table = [&](const TableFile& table, const std::string& from,
                                const std::string& to) -> absl::Status {
     const std::string name = to.substr(directory.size() + 1);
     BackedUpFile& file = list.files[name];
-    file = {table.file_bytes, 0, table.file_id};
+    file = {table.metadata().file_bytes, 0, table.metadata().file_id};
     const auto known = previous->files.find(name);
-    if (known != previous->files.end() && known->second.file_id == table.file_id &&
-        known->second.bytes == table.file_bytes) {
+    if (known != previous->files.end() && known->second.file_id == file.file_id &&
+        known->second.bytes == file.bytes) {
       const absl::Status linked = file_system_->Link(
           absl::StrCat(DirectoryOf(backup_directory, previous_id), "/", name), to);
       file.checksum = known->second.checksum;
@@ -228,21 +285,17 @@ absl::StatusOr<BackupInfo> DBImpl::BackupTo(const std::string& backup_directory)
       if (!absl::IsUnimplemented(linked)) return linked;
     }
     WINNOW_ASSIGN_OR_RETURN(file.checksum, CopyFile(*file_system_, from, to));
-    return absl::OkStatus();
+    return CheckCopy(*file_system_, table, from, to);
   };
   CheckpointContents contents;
   WINNOW_RETURN_IF_ERROR(CopyTo(directory, place_table, &contents));
 
-  WINNOW_ASSIGN_OR_RETURN(const auto names, file_system_->List(directory));
-  for (const std::string& name : names) {
-    if (list.files.contains(name)) continue;
-    const std::string path = absl::StrCat(directory, "/", name);
-    WINNOW_ASSIGN_OR_RETURN(const uint64_t bytes, file_system_->FileSize(path));
-    WINNOW_ASSIGN_OR_RETURN(const uint64_t checksum, ChainedChecksum(*file_system_, path));
-    list.files[name] = {bytes, checksum, 0};
+  const absl::Status listed =
+      CatchOutOfMemory([&] { return FinishList(*file_system_, directory, contents, &list); });
+  if (!listed.ok()) {
+    RemoveFilesIn(*file_system_, directory);  // the directory stays: its number is used up
+    return listed;
   }
-  WINNOW_RETURN_IF_ERROR(
-      WriteFileAtomically(*file_system_, absl::StrCat(directory, "/", kListName), list.Encode()));
   BackupInfo info = InfoOf(id, list);
   info.new_bytes = info.bytes - shared_bytes;
   return info;

@@ -15,29 +15,26 @@ namespace winnow {
 namespace {
 
 absl::Status WriteFiles(FileSystem& file_system, const std::string& from, const std::string& to,
-                        const CheckpointContents& contents, const PlaceTable& place_table) {
-  for (const FileMetadata& table : contents.Tables()) {
-    WINNOW_RETURN_IF_ERROR(
-        place_table(table, TableFileName(from, table.number), TableFileName(to, table.number)));
+                        const PlaceTable& place_table, CheckpointContents* contents) {
+  for (const auto& version : contents->versions) {
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& table : version->files(level)) {
+        WINNOW_RETURN_IF_ERROR(place_table(*table, TableFileName(from, table->number()),
+                                           TableFileName(to, table->number())));
+      }
+    }
   }
-  for (const auto& [number, bytes] : contents.logs) {
-    WINNOW_RETURN_IF_ERROR(
-        CopyFile(file_system, LogFileName(from, number), LogFileName(to, number), bytes).status());
+  for (const auto& [number, bytes] : contents->logs) {
+    WINNOW_ASSIGN_OR_RETURN(
+        contents->log_checksums[number],
+        CopyFile(file_system, LogFileName(from, number), LogFileName(to, number), bytes));
   }
   WINNOW_RETURN_IF_ERROR(
-      WriteManifest(file_system, to, contents.manifest_number, contents.snapshot));
-  return WriteCurrentFile(file_system, to, contents.manifest_number);
+      WriteManifest(file_system, to, contents->manifest_number, contents->snapshot));
+  return WriteCurrentFile(file_system, to, contents->manifest_number);
 }
 
 }  // namespace
-
-std::vector<FileMetadata> CheckpointContents::Tables() const {
-  std::vector<FileMetadata> tables;
-  for (const FamilyEdit& family : snapshot.families) {
-    for (const FamilyEdit::AddedFile& added : family.added) tables.push_back(added.file);
-  }
-  return tables;
-}
 
 absl::Status WriteManifest(FileSystem& file_system, const std::string& directory, uint64_t number,
                            const VersionEdit& state) {
@@ -71,12 +68,12 @@ absl::Status LinkOrCopy(FileSystem& file_system, const std::string& from, const 
 }
 
 absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
-                             const std::string& to, const CheckpointContents& contents,
-                             const PlaceTable& place_table) {
+                             const std::string& to, const PlaceTable& place_table,
+                             CheckpointContents* contents) {
   WINNOW_RETURN_IF_ERROR(CheckIsFree(file_system, to));
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, to));
   const absl::Status status =
-      CatchOutOfMemory([&] { return WriteFiles(file_system, from, to, contents, place_table); });
+      CatchOutOfMemory([&] { return WriteFiles(file_system, from, to, place_table, contents); });
   if (!status.ok()) {
     RemoveFilesIn(file_system, to);
     file_system.RemoveDirectory(to).IgnoreError();
@@ -105,9 +102,9 @@ absl::Status DBImpl::Capture(CheckpointContents* contents) {
     contents->versions.push_back(record.version);
   }
   const uint64_t oldest_log = versions_.OldestNeededLog();
-  logs_.PauseRemoval();
   contents->logs = logs_.Sizes();
   contents->logs.erase(contents->logs.begin(), contents->logs.lower_bound(oldest_log));
+  logs_.PauseRemoval();  // last: whatever fails before it leaves no pause behind
   return absl::OkStatus();
 }
 
@@ -116,8 +113,8 @@ absl::Status DBImpl::CopyTo(const std::string& directory, const PlaceTable& plac
   // Looked at before writers are made to wait.
   WINNOW_RETURN_IF_ERROR(CheckIsFree(*file_system_, directory));
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return Capture(contents); }));
-  const absl::Status status =
-      WriteCheckpoint(*file_system_, path_, directory, *contents, place_table);
+  const absl::Status status = CatchOutOfMemory(
+      [&] { return WriteCheckpoint(*file_system_, path_, directory, place_table, contents); });
   logs_.ResumeRemoval();
   contents->versions.clear();
   return status;
@@ -128,7 +125,7 @@ absl::Status DBImpl::Checkpoint(const std::string& directory) {
   CheckpointContents contents;
   return CopyTo(
       directory,
-      [this](const FileMetadata& /*table*/, const std::string& from, const std::string& to) {
+      [this](const TableFile& /*table*/, const std::string& from, const std::string& to) {
         return LinkOrCopy(*file_system_, from, to);
       },
       &contents);

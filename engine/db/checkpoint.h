@@ -21,21 +21,20 @@ struct CheckpointContents {
   VersionEdit snapshot;
   uint64_t manifest_number = 0;
   std::vector<std::shared_ptr<const Version>> versions;
-  std::map<uint64_t, uint64_t> logs;  // number -> bytes that count
-
-  std::vector<FileMetadata> Tables() const;
+  std::map<uint64_t, uint64_t> logs;           // number -> bytes that count
+  std::map<uint64_t, uint64_t> log_checksums;  // by number; known once they have been copied
 };
 
 // Puts a table's file into the other directory: links or copies it.
-using PlaceTable = std::function<absl::Status(const FileMetadata& table, const std::string& from,
+using PlaceTable = std::function<absl::Status(const TableFile& table, const std::string& from,
                                               const std::string& to)>;
 
 // Writes the contents of the database in `from` to the directory `to`, which must be empty. CURRENT
 // comes last: after a power failure there is either a whole database or none. On an error what was
 // written is removed.
 absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
-                             const std::string& to, const CheckpointContents& contents,
-                             const PlaceTable& place_table);
+                             const std::string& to, const PlaceTable& place_table,
+                             CheckpointContents* contents);
 
 // Writes a manifest that holds the whole state, durably with everything else in the directory;
 // CURRENT does not name it yet.

@@ -196,7 +196,9 @@ class DBImpl final : public DB {
   // Not OK if background work that failed will not soon make room for more writes.
   absl::Status WhyWritesCannotWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // --- checkpoint.cc ---
+  // --- backup.cc, checkpoint.cc ---
+  absl::StatusOr<BackupInfo> WriteBackup(const std::string& backup_directory)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // On OK the removal of logs is paused.
   absl::Status Capture(CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status CopyTo(const std::string& directory, const PlaceTable& place_table,

@@ -229,6 +229,10 @@ absl::StatusOr<std::vector<uint64_t>> DBImpl::GetApproximateSizes(
 
 std::vector<std::string> DBImpl::Verify() {
   std::vector<std::string> problems;
+  const auto add = [&](std::string problem, bool is_damage = true) {
+    if (is_damage) events_.AddIfCorruption(absl::DataLossError(problem));
+    problems.push_back(std::move(problem));
+  };
   std::vector<std::shared_ptr<const ReadView>> views;
   {
     MutexLock lock(&mutex_);
@@ -240,22 +244,21 @@ std::vector<std::string> DBImpl::Verify() {
     for (int level = 0; level < kNumLevels; level++) {
       for (const auto& file : view->version->files(level)) {
         if (file->reader() == nullptr) {
-          problems.emplace_back(ToStd(file->open_status().message()));
+          add(std::string(file->open_status().message()));
           continue;
         }
+        const std::string& path = file->reader()->path();
         for (const TableProblem& problem : file->reader()->Verify()) {
-          problems.push_back(absl::StrCat(file->reader()->path(), ": at offset ", problem.offset,
-                                          ": ", problem.reason));
+          add(absl::StrCat(path, ": at offset ", problem.offset, ": ", problem.reason),
+              problem.is_damage);
         }
         if (file->reader()->properties().num_entries != file->metadata().num_entries) {
-          problems.push_back(absl::StrCat(
-              file->reader()->path(), ": holds ", file->reader()->properties().num_entries,
-              " entries, the manifest says ", file->metadata().num_entries));
+          add(absl::StrCat(path, ": holds ", file->reader()->properties().num_entries,
+                           " entries, the manifest says ", file->metadata().num_entries));
         }
       }
     }
   }
-  for (const std::string& problem : problems) events_.AddIfCorruption(absl::DataLossError(problem));
   return problems;
 }
 

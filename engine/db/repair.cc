@@ -6,6 +6,7 @@
 #include <set>
 
 #include "engine/base/checksum.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/checkpoint.h"
 #include "engine/db/option_checks.h"
@@ -21,6 +22,12 @@ namespace winnow {
 namespace {
 
 constexpr char kAsideName[] = "lost";
+
+// Errors that say nothing about the file: a comparator that is not in the options, a newer format,
+// no memory, no descriptors. What they would make of a sound file is a loss.
+bool MustEndRepair(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) || absl::IsResourceExhausted(status);
+}
 
 class DatabaseRepair {
  public:
@@ -72,7 +79,7 @@ class DatabaseRepair {
       Mutex mutex;
       VersionSet versions({&file_system_, path_, nullptr}, &mutex);
       absl::StatusOr<VersionEdit> state = versions.ReadState(candidate);
-      if (absl::IsFailedPrecondition(state.status())) return state;
+      if (MustEndRepair(state.status())) return state;
       if (state.ok()) {
         if (candidate.has_value()) {
           report_.notes.push_back(
@@ -89,7 +96,7 @@ class DatabaseRepair {
 
   absl::Status RepairFiles() {
     absl::StatusOr<VersionEdit> state = ReadState();
-    if (absl::IsFailedPrecondition(state.status())) return state.status();
+    if (MustEndRepair(state.status())) return state.status();
     repair_tables_ = std::make_unique<RepairTables>(TableStore{&file_system_, path_, nullptr},
                                                     next_file_number_, &report_);
     VersionEdit repaired;
@@ -179,8 +186,9 @@ class DatabaseRepair {
     default_family.name = "default";
     default_family.comparator = std::string(options_.comparator->Name());
     for (const uint64_t number : tables_) {
-      const absl::StatusOr<TableProperties> properties = ReadProperties(number);
-      if (absl::IsFailedPrecondition(properties.status())) return properties.status();
+      absl::StatusOr<TableProperties> properties = ReadProperties(number);
+      if (absl::IsUnavailable(properties.status())) properties = ReadProperties(number);
+      if (MustEndRepair(properties.status())) return properties.status();
       if (!properties.ok()) {
         report_.tables_lost++;
         report_.notes.push_back(
@@ -296,7 +304,7 @@ class DatabaseRepair {
 
 absl::StatusOr<RepairReport> RepairDatabase(const Options& options, const std::string& path) {
   WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
-  return DatabaseRepair(options, path).Run();
+  return CatchOutOfMemory([&] { return DatabaseRepair(options, path).Run(); });
 }
 
 }  // namespace winnow

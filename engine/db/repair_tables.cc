@@ -1,5 +1,6 @@
 #include "engine/db/repair_tables.h"
 
+#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/compaction/surviving_entries.h"
 #include "engine/compaction/table_output.h"
@@ -9,6 +10,20 @@
 #include "engine/version/merging_iterator.h"
 
 namespace winnow {
+
+namespace {
+
+// A table is given up for what is wrong with it, never for want of memory or descriptors.
+absl::Status WhyNotLookedAt(const std::string& path, const std::vector<TableProblem>& problems) {
+  for (const TableProblem& problem : problems) {
+    if (problem.is_damage) continue;
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": at offset ", problem.offset, ": ", problem.reason));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 void RepairTables::PutAside(uint64_t number) {
   put_aside_.push_back(TableFileName(".", number).substr(2));
@@ -46,18 +61,35 @@ absl::StatusOr<SoundTable> RepairTables::Describe(uint64_t number,
   return table;
 }
 
+absl::StatusOr<std::unique_ptr<TableReader>> RepairTables::Examine(
+    uint64_t number, uint64_t file_id, const ColumnFamilyState& family,
+    std::vector<TableProblem>* problems) {
+  for (int look = 1;; look++) {
+    problems->clear();
+    absl::StatusOr<std::unique_ptr<TableReader>> reader = Open(number, file_id, family);
+    if (reader.ok()) *problems = (*reader)->Verify();
+    const bool is_sound = reader.ok() && problems->empty();
+    if (is_sound || look == 2 || WINNOW_DEFECT(repair_looks_once) ||
+        absl::IsNotFound(reader.status()))
+      return reader;
+  }
+}
+
 absl::StatusOr<SoundTable> RepairTables::KeepOrRewrite(uint64_t number, uint64_t file_id,
                                                        const ColumnFamilyState& family) {
   const std::string path = TableFileName(store_.directory, number);
-  absl::StatusOr<std::unique_ptr<TableReader>> reader = Open(number, file_id, family);
-  if (absl::IsFailedPrecondition(reader.status())) return reader.status();
+  std::vector<TableProblem> problems;
+  absl::StatusOr<std::unique_ptr<TableReader>> reader = Examine(number, file_id, family, &problems);
+  if (absl::IsFailedPrecondition(reader.status()) || absl::IsResourceExhausted(reader.status())) {
+    return reader.status();
+  }
   if (!reader.ok()) {
     report_->tables_lost++;
     report_->notes.push_back(absl::StrCat("nothing can be read: ", reader.status().message()));
     if (!absl::IsNotFound(reader.status())) PutAside(number);
     return SoundTable();
   }
-  const std::vector<TableProblem> problems = (*reader)->Verify();
+  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(path, problems));
   if (problems.empty()) {
     report_->tables_kept++;
     return Describe(number, *std::move(reader));
@@ -81,6 +113,7 @@ absl::StatusOr<SoundTable> RepairTables::Rewrite(const TableReader& damaged,
   TableSalvage salvage(damaged);
   WINNOW_RETURN_IF_ERROR(salvage.Run(
       [&](std::string_view key, std::string_view value) { return builder.Add(key, value); }));
+  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(damaged.path(), salvage.problems()));
   const uint64_t rescued = builder.num_entries();
   WINNOW_RETURN_IF_ERROR(builder.Finish().status());
   if (rescued == 0) {

@@ -45,6 +45,10 @@ class RepairTables {
  private:
   absl::StatusOr<std::unique_ptr<TableReader>> Open(uint64_t number, uint64_t file_id,
                                                     const ColumnFamilyState& family);
+  // Opens and verifies a table, once more if something is wrong: an error that passes is no damage.
+  absl::StatusOr<std::unique_ptr<TableReader>> Examine(uint64_t number, uint64_t file_id,
+                                                       const ColumnFamilyState& family,
+                                                       std::vector<TableProblem>* problems);
   absl::StatusOr<SoundTable> Rewrite(const TableReader& damaged, const ColumnFamilyState& family);
   // What a manifest knows of a table, read from the table.
   absl::StatusOr<SoundTable> Describe(uint64_t number, std::unique_ptr<TableReader> reader);

@@ -119,6 +119,7 @@ void TableReader::ReadFilter() {
   const size_t stored_bytes = footer_.filter.size + kBlockTrailerBytes;
   filter_memory_ = AlignedMemory(stored_bytes);
   if (filter_memory_.data() == nullptr) {
+    filter_lacks_memory_ = true;
     return unusable(filter::FilterStateCode::kDamaged, "no memory");
   }
   if (absl::Status status =

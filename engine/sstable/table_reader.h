@@ -2,6 +2,7 @@
 #ifndef WINNOW_ENGINE_SSTABLE_TABLE_READER_H_
 #define WINNOW_ENGINE_SSTABLE_TABLE_READER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -86,7 +87,13 @@ struct TableBlockInfo {
 struct TableProblem {
   uint64_t offset = 0;
   std::string reason;
+  bool is_damage = true;  // false: there was no memory or no descriptor to look
 };
+
+inline bool HasDamage(const std::vector<TableProblem>& problems) {
+  return std::any_of(problems.begin(), problems.end(),
+                     [](const TableProblem& problem) { return problem.is_damage; });
+}
 
 // Immutable after Open; thread-safe. Index (its top level, for large tables) and filter are in
 // memory. Errors: DataLoss "PATH: at offset N: REASON" for wrong bytes; the file's own error where
@@ -204,6 +211,7 @@ class TableReader {
   AlignedMemory filter_memory_;
   filter::FilterReader filter_;
   filter::FilterState filter_state_;
+  bool filter_lacks_memory_ = false;  // why filter_state_ is not OK
   filter::FilterKeyExtractor filter_key_;
   const FilterPolicy* filter_policy_ = nullptr;  // the one that made policy_filter_, if it is known
   std::string_view policy_filter_;               // in filter_memory_

@@ -14,12 +14,17 @@ absl::Status TableSalvage::Run(Take take) {
     const absl::StatusOr<BlockRef> block =
         table_.file_.Read(handle, BlockKind::kIndexPartition, options);
     if (!block.ok()) {
-      problems_.push_back({handle.offset, std::string(block.status().message())});
+      PassOver(handle, block.status());
       continue;
     }
     WINNOW_RETURN_IF_ERROR(ReadIndex(IndexBlock((*block)->data()), take));
   }
   return absl::OkStatus();
+}
+
+void TableSalvage::PassOver(const BlockHandle& handle, const absl::Status& status) {
+  problems_.push_back(
+      {handle.offset, std::string(status.message()), !absl::IsResourceExhausted(status)});
 }
 
 absl::Status TableSalvage::ReadIndex(const IndexBlock& index, Take take) {
@@ -32,7 +37,7 @@ absl::Status TableSalvage::ReadIndex(const IndexBlock& index, Take take) {
 absl::Status TableSalvage::ReadBlock(const BlockHandle& handle, Take take) {
   const absl::StatusOr<BlockRef> block = table_.file_.Read(handle, BlockKind::kData, {});
   if (!block.ok()) {
-    problems_.push_back({handle.offset, std::string(block.status().message())});
+    PassOver(handle, block.status());
     return absl::OkStatus();
   }
   BlockCursor cursor;

@@ -26,6 +26,7 @@ class TableSalvage {
   const std::vector<TableProblem>& problems() const { return problems_; }
 
  private:
+  void PassOver(const BlockHandle& handle, const absl::Status& status);
   absl::Status ReadIndex(const IndexBlock& index, Take take);
   absl::Status ReadBlock(const BlockHandle& handle, Take take);
 

@@ -3,14 +3,15 @@
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/sstable/block_cursor.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow {
 
-void TableVerifier::Report(uint64_t offset, std::string_view reason) {
-  problems_.push_back({offset, std::string(reason)});
+void TableVerifier::Report(uint64_t offset, std::string_view reason, bool is_damage) {
+  problems_.push_back({offset, std::string(reason), is_damage});
 }
 
 // A problem has its offset, and its table the path: the message need not say them again.
@@ -18,10 +19,16 @@ void TableVerifier::Report(uint64_t offset, const absl::Status& status) {
   std::string_view reason = ToStd(status.message());
   const std::string place = absl::StrCat(table_.path(), ": at offset ", offset, ": ");
   if (reason.starts_with(place)) reason.remove_prefix(place.size());
-  Report(offset, reason);
+  Report(offset, reason, !absl::IsResourceExhausted(status));
 }
 
 std::vector<TableProblem> TableVerifier::Run() {
+  const absl::Status status = CatchOutOfMemory([this] { return CheckAll(); });
+  if (!status.ok()) Report(0, "no memory to check the whole table", /*is_damage=*/false);
+  return std::move(problems_);
+}
+
+absl::Status TableVerifier::CheckAll() {
   CheckFrame();
   CheckFilterBlock();
   if (table_.has_index_partitions()) {
@@ -30,7 +37,7 @@ std::vector<TableProblem> TableVerifier::Run() {
     CheckDataBlocks(table_.index_);
   }
   CheckCounts();
-  return std::move(problems_);
+  return absl::OkStatus();
 }
 
 // Footer, properties and top index once more: memory holds what they were when opening.
@@ -60,12 +67,14 @@ void TableVerifier::CheckFilterBlock() {
   const BlockHandle& handle = table_.footer_.filter;
   if (!handle.exists()) return;
   if (table_.filter_state_.code != filter::FilterStateCode::kOk) {
-    Report(handle.offset, table_.filter_state_.reason);
+    Report(handle.offset, table_.filter_state_.reason, !table_.filter_lacks_memory_);
     return;
   }
   const size_t stored_bytes = handle.size + kBlockTrailerBytes;
   AlignedMemory memory(stored_bytes);
-  if (memory.data() == nullptr) return Report(handle.offset, "filter block: no memory to check it");
+  if (memory.data() == nullptr) {
+    return Report(handle.offset, "filter block: no memory to check it", /*is_damage=*/false);
+  }
   absl::Status status = table_.file_.ReadBytes(handle.offset, stored_bytes, memory.data());
   Compression compression;
   if (status.ok()) {

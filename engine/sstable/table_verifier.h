@@ -21,9 +21,10 @@ class TableVerifier {
   std::vector<TableProblem> Run();
 
  private:
-  void Report(uint64_t offset, std::string_view reason);
+  void Report(uint64_t offset, std::string_view reason, bool is_damage = true);
   void Report(uint64_t offset, const absl::Status& status);
 
+  absl::Status CheckAll();
   void CheckFrame();
   void CheckFilterBlock();
   void CheckPartitions();

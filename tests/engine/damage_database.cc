@@ -163,15 +163,21 @@ DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::strin
   if (end == DatabaseEnd::kClosed) {
     EXPECT_TRUE(db->Close().ok());
   }
-  const auto disk = memory->StateAfterCrash(memory->num_operations(), CrashChoice::KeepAll());
-  const std::vector<std::string> names = *disk->List(kDirectory);
-  for (const std::string& name : names) {
-    database.files[name] = *ReadFile(*disk, absl::StrCat(kDirectory, "/", name), 1 << 20);
-  }
+  database.files = FilesOn(*memory);
   for (int i = 0; i < 30; i += 4) database.keys.push_back(absl::StrCat("key", i));
   for (int i = 0; i < 12; i++) database.keys.push_back(absl::StrCat("logged", i));
   database.keys.insert(database.keys.end(), {"", "absent", "key", "key7", "key7a", "zzz"});
   return database;
+}
+
+Files FilesOn(const MemoryFileSystem& disk) {
+  const auto after = disk.StateAfterCrash(disk.num_operations(), CrashChoice::KeepAll());
+  const std::vector<std::string> names = *after->List(kDirectory);
+  Files files;
+  for (const std::string& name : names) {
+    files[name] = *ReadFile(*after, absl::StrCat(kDirectory, "/", name), 1 << 20);
+  }
+  return files;
 }
 
 std::unique_ptr<MemoryFileSystem> Restore(const Files& files) {

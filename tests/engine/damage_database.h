@@ -39,6 +39,8 @@ enum class DatabaseEnd { kKilled, kClosed };
 DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::string>& filters = {
                                                         "bloom:10", "cuckoo:12", "none"});
 
+// What a killed process leaves on a disk that keeps everything, and the way back.
+Files FilesOn(const MemoryFileSystem& disk);
 std::unique_ptr<MemoryFileSystem> Restore(const Files& files);
 Options DamageOptions(FileSystem* file_system);
 

@@ -294,6 +294,46 @@ TEST(Damage, SalvageOpensWithoutALogAndSaysSo) {
   EXPECT_EQ(WhyAnswersAreWrong(*opened.db, database, database.flushed, &num_errors), "");
 }
 
+// The log holds writes to a column family that is younger than what is left of the manifest.
+TEST(Damage, SalvageNamesWritesToAColumnFamilyThatTheManifestHasLost) {
+  const auto disk = NewMemoryFileSystem();
+  const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+  ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());
+  const Files before = FilesOn(*disk);
+  const auto family = db->CreateColumnFamily(DamageOptions(disk.get()), "lost");
+  ASSERT_TRUE(family.ok()) << family.status();
+  ASSERT_TRUE(db->Put(WriteOptions(), *family, "key", "2").ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), *family, "another", "3").ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), "after", "4").ok());
+  Files files = FilesOn(*disk);
+  std::string log;
+  for (auto& [name, bytes] : files) {
+    if (name.starts_with("MANIFEST-")) {
+      ASSERT_GT(bytes.size(), before.at(name).size());
+      bytes = before.at(name);
+    }
+    if (name.ends_with(".log")) log = name;
+  }
+  for (const RecoveryMode mode : {RecoveryMode::kStrict, RecoveryMode::kPointInTime}) {
+    const Opened refused = Open(files, mode, /*read_only=*/false);
+    EXPECT_TRUE(absl::IsDataLoss(refused.status)) << refused.status;
+    EXPECT_TRUE(absl::StrContains(refused.status.message(), log)) << refused.status;
+    EXPECT_TRUE(absl::StrContains(refused.status.message(), "column family 1")) << refused.status;
+  }
+  const Opened salvaged = Open(files, RecoveryMode::kSalvage, /*read_only=*/false);
+  ASSERT_TRUE(salvaged.status.ok()) << salvaged.status;
+  EXPECT_TRUE(absl::StrContains(
+      salvaged.recovery, absl::StrCat(log, ": writes to column family 1, which the manifest")))
+      << salvaged.recovery;
+  std::string value;
+  for (const char* key : {"before", "after"}) {
+    EXPECT_TRUE(salvaged.db->Get(ReadOptions(), key, &value).ok()) << key;
+  }
+  EXPECT_EQ(*ReadFile(*salvaged.disk, absl::StrCat(kDirectory, "/", log, ".damaged"), 1 << 20),
+            files.at(log))
+      << "the writes that found no column family are not thrown away";
+}
+
 TEST(Damage, FilesOfAnotherDatabaseAreNoticed) {
   const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
   const DamageDatabase other = BuildDamageDatabase(DatabaseEnd::kClosed);

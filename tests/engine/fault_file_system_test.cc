@@ -46,6 +46,22 @@ TEST_F(FaultFileSystemTest, ARuleFiresOnTheOperationsItNames) {
   EXPECT_TRUE(faults_.List("/").ok());
 }
 
+TEST_F(FaultFileSystemTest, RulesAddedAfterClearFireAndTheClearedOnesStayQuiet) {
+  const FaultRule no_listing = FaultRule::Error(InjectedIoError()).On({Kind::kList});
+  const size_t cleared = faults_.Add(no_listing);
+  EXPECT_FALSE(faults_.List("/").ok());
+  faults_.Clear();
+  const size_t added = faults_.Add(no_listing.From(1, 1));
+  EXPECT_NE(added, cleared) << "numbers are not used again: the cleared rule's counts stay";
+  EXPECT_TRUE(faults_.List("/").ok());
+  EXPECT_FALSE(faults_.List("/").ok());
+  EXPECT_TRUE(faults_.List("/").ok());
+  EXPECT_EQ(faults_.fired(cleared), 1u);
+  EXPECT_EQ(faults_.matched(cleared), 1u);
+  EXPECT_EQ(faults_.fired(added), 1u);
+  EXPECT_EQ(faults_.matched(added), 3u);
+}
+
 TEST_F(FaultFileSystemTest, ChanceIsTheSameForTheSameSeed) {
   Write("/file", "bytes");
   const auto pattern = [&](uint64_t seed) {

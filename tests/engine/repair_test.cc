@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "tests/engine/damage_database.h"
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/fault_file_system.h"
 
 namespace winnow {
 namespace {
@@ -166,6 +167,42 @@ TEST(Repair, RepairingTwiceChangesNothingMore) {
   EXPECT_EQ(Notes(*again), "");
   repaired.db = OpenOrFail(options, kDirectory);
   EXPECT_EQ(CountMissing(repaired, database), missing);
+}
+
+// An I/O error that passes, a full disk, no file descriptors: a sound table once counted as lost
+// for want of any of them.
+TEST(Repair, AnErrorThatPassesCostsNothing) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  Files without_manifest = database.files;
+  without_manifest.erase(database.NamesWith("MANIFEST-").front());
+  const FaultRule no_descriptor =
+      FaultRule::Error(InjectedDescriptorLimit()).On({FileOperation::Kind::kOpenForReading});
+  size_t failures = 0;
+  for (const Files& files : {database.files, without_manifest}) {
+    for (const FaultRule& rule : {FaultRule::Error(InjectedIoError()).From(0, 1),
+                                  FaultRule::Error(InjectedFullDisk()).From(0, 1), no_descriptor}) {
+      for (uint64_t which = 0;; which += LongTests() ? 1 : 3) {
+        SCOPED_TRACE(absl::StrCat("operation ", which, ": ", rule.error.ToString()));
+        const auto disk = Restore(files);
+        FaultFileSystem faults(disk.get(), 1);
+        const size_t added = faults.Add(rule.From(which, rule.count));
+        const auto first = RepairDatabase(DamageOptions(&faults), kDirectory);
+        if (faults.fired(added) == 0) break;
+        faults.Clear();
+        failures += first.ok() ? 0 : 1;
+        if (!first.ok()) {
+          const auto second = RepairDatabase(DamageOptions(disk.get()), kDirectory);
+          ASSERT_TRUE(second.ok()) << second.status();
+        }
+        const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+        ASSERT_NE(db, nullptr);
+        size_t errors = 0;
+        ASSERT_EQ(WhyAnswersAreWrong(*db, database, database.All(), &errors), "");
+        ASSERT_EQ(errors, 0u);
+      }
+    }
+  }
+  EXPECT_GT(failures, 50u);
 }
 
 TEST(Repair, RefusesWhatIsNotADatabaseOrIsOpen) {

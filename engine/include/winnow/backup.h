@@ -34,7 +34,8 @@ absl::StatusOr<std::vector<std::string>> VerifyBackup(const Options& options,
                                                       uint64_t id);
 
 // Copies backup `id` (0: the newest) to the directory `path`, which must be missing or empty, and
-// checks every byte on the way. DataLoss names a damaged file; nothing is left in `path` then.
+// checks every byte on the way. DataLoss names a damaged file. After an error nothing is left in
+// `path`; after a power failure there is no database in it, or a whole one.
 absl::Status RestoreBackup(const Options& options, const std::string& backup_directory, uint64_t id,
                            const std::string& path);
 

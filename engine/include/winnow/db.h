@@ -155,7 +155,9 @@ class DB {
   // AlreadyExists: something is there.
   virtual absl::Status Checkpoint(const std::string& directory) = 0;
   // Adds a backup to `backup_directory` (winnow/backup.h), copying what the last backup there
-  // lacks, while writes go on. FailedPrecondition: another backup is being made there.
+  // lacks, while writes go on. Each table that is copied is read as Verify does: DataLoss names a
+  // damaged one, and there is no backup then. FailedPrecondition: another backup is being made
+  // there.
   virtual absl::StatusOr<BackupInfo> BackupTo(const std::string& backup_directory) = 0;
 
   // --- Looking inside ---
