@@ -187,6 +187,23 @@ bool RunKills(const Arguments& arguments) {
   return outcome.failures() == 0;
 }
 
+ErrorLoopOutcome RunPairsOfErrors(const Arguments& arguments) {
+  constexpr uint64_t kTries = 50'000;
+  Progress progress("two errors", kTries);
+  std::mutex mutex;
+  ErrorLoopOutcome pairs;
+  uint64_t tried = 0;
+  RunInParallel(kTries, arguments.jobs * 4, [&](uint64_t i) {
+    const ErrorLoopOutcome outcome = RunWithTwoFaults(arguments.seed * kTries + i);
+    const std::lock_guard lock(mutex);
+    pairs.Add(outcome);
+    progress.Show(++tried);
+  });
+  std::printf("two errors in one run, chosen at random: %s\n",
+              FailureRate(pairs.failures, pairs.runs).c_str());
+  return pairs;
+}
+
 bool RunErrors(const Arguments& arguments) {
   std::printf("%-36s %8s %10s %10s\n", "error loops", "runs", "unnoticed", "failures");
   ErrorLoopOutcome total;
@@ -212,6 +229,7 @@ bool RunErrors(const Arguments& arguments) {
     total.Add(of_loop);
   }
   std::printf("%zu runs, each operation in each loop: %zu failures\n", total.runs, total.failures);
+  if (arguments.is_long) total.Add(RunPairsOfErrors(arguments));
   if (total.failures > 0) std::printf("first failure: %s\n", total.first_failure.c_str());
   return total.failures == 0;
 }

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -92,6 +93,42 @@ std::string WhyRunIsWrong(const CrashWorkload& workload, MemoryFileSystem& memor
   return WhyRecoveredIsWrong(&memory, workload, std::nullopt);
 }
 
+FaultRule PlacedAt(const ErrorLoop& loop, uint64_t first) {
+  return loop.rule.From(first, loop.rule.count);
+}
+
+// The workload with all of these faults. No run, unless each of them fired.
+ErrorLoopOutcome RunWith(const std::vector<ErrorLoop>& placed, uint64_t seed) {
+  const auto memory = NewMemoryFileSystem();
+  FaultFileSystem faults(memory.get(), seed);
+  std::vector<size_t> rules;
+  for (const ErrorLoop& loop : placed) rules.push_back(faults.Add(loop.rule));
+  CrashWorkload workload(memory.get(), &faults, /*seed=*/1);
+  workload.Run();
+  faults.Clear();
+  ErrorLoopOutcome outcome;
+  bool may_be_silent = true;
+  std::string where;
+  for (size_t i = 0; i < rules.size(); i++) {
+    if (faults.fired(rules[i]) == 0) return outcome;
+    const std::string operation = faults.first_fired(rules[i]);
+    may_be_silent &= MayFailSilently(operation, placed[i].rule.error);
+    absl::StrAppend(&where, i == 0 ? placed[0].name : "", " (", operation, ")");
+  }
+  outcome.runs = 1;
+  std::string why;
+  if (workload.errors().empty()) {
+    outcome.silent = 1;
+    if (!may_be_silent) why = "nobody was told";
+  }
+  if (why.empty()) why = WhyRunIsWrong(workload, *memory, seed);
+  if (!why.empty()) {
+    outcome.failures = 1;
+    outcome.first_failure = absl::StrCat(where, ": ", why);
+  }
+  return outcome;
+}
+
 }  // namespace
 
 void ErrorLoopOutcome::Add(const ErrorLoopOutcome& other) {
@@ -129,28 +166,20 @@ std::vector<ErrorLoop> AllErrorLoops() {
 }
 
 ErrorLoopOutcome RunWithFault(const ErrorLoop& loop, size_t first) {
-  const auto memory = NewMemoryFileSystem();
-  FaultFileSystem faults(memory.get(), first);
-  const size_t rule = faults.Add(loop.rule.From(first, loop.rule.count));
-  CrashWorkload workload(memory.get(), &faults, /*seed=*/1);
-  workload.Run();
-  faults.Clear();
-  ErrorLoopOutcome outcome;
-  if (faults.fired(rule) == 0) return outcome;
-  outcome.runs = 1;
-  const std::string operation = faults.first_fired(rule);
-  std::string why;
-  if (workload.errors().empty()) {
-    outcome.silent = 1;
-    if (!MayFailSilently(operation, loop.rule.error)) why = "nobody was told";
+  return RunWith({{absl::StrCat(loop.name, ", operation ", first), PlacedAt(loop, first)}}, first);
+}
+
+ErrorLoopOutcome RunWithTwoFaults(uint64_t seed) {
+  constexpr uint64_t kOperations = 400;  // the workload has about as many, of some kinds fewer
+  std::mt19937_64 random(seed);
+  const std::vector<ErrorLoop> loops = AllErrorLoops();
+  std::vector<ErrorLoop> placed;
+  for (int i = 0; i < 2; i++) {
+    const ErrorLoop& loop = loops[random() % loops.size()];
+    placed.push_back({loop.name, PlacedAt(loop, random() % (1 + random() % kOperations))});
   }
-  if (why.empty()) why = WhyRunIsWrong(workload, *memory, first);
-  if (!why.empty()) {
-    outcome.failures = 1;
-    outcome.first_failure =
-        absl::StrCat(loop.name, ", operation ", first, " (", operation, "): ", why);
-  }
-  return outcome;
+  placed[0].name = absl::StrCat("seed ", seed, ": ", placed[0].name, " and ", placed[1].name);
+  return RunWith(placed, seed);
 }
 
 }  // namespace winnow

@@ -33,6 +33,10 @@ struct ErrorLoopOutcome {
 // No run is counted if the workload has no such operation.
 ErrorLoopOutcome RunWithFault(const ErrorLoop& loop, size_t first);
 
+// The same with two faults that `seed` chooses from the loops, each at an operation of its own. No
+// run is counted unless both were met.
+ErrorLoopOutcome RunWithTwoFaults(uint64_t seed);
+
 }  // namespace winnow
 
 #endif  // WINNOW_TESTS_ENGINE_ERROR_LOOPS_H_

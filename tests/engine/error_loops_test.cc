@@ -40,5 +40,16 @@ TEST(ErrorLoops, EveryPromiseHoldsAfterEveryError) {
   EXPECT_GT(total.runs, 300u / kFewerBy);
 }
 
+TEST(ErrorLoops, EveryPromiseHoldsAfterTwoErrors) {
+  const uint64_t tries = LongTests() ? 5000 : 120 / kFewerBy;
+  std::vector<ErrorLoopOutcome> outcomes(tries);
+  RunInParallel(tries, 6, [&](uint64_t i) { outcomes[i] = RunWithTwoFaults(i + 1); });
+  ErrorLoopOutcome total;
+  for (const ErrorLoopOutcome& outcome : outcomes) total.Add(outcome);
+  std::printf("%zu runs with two errors, %zu of them without effect\n", total.runs, total.silent);
+  EXPECT_EQ(total.failures, 0u) << total.first_failure;
+  EXPECT_GT(total.runs, tries / 5);
+}
+
 }  // namespace
 }  // namespace winnow

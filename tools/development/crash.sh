@@ -20,9 +20,11 @@ ones are lost as a suffix only, batches are whole over all column families, dele
                which that may fail (I/O error, disk full, torn append, sync that drops the pages, no
                file descriptor; once, for a while, for ever), then a power failure
   --seed=S     of the values, random choices and moments; default 1
-  --long       50 reference workloads, ten times as many choices of what survived
+  --long       50 reference workloads, ten times as many choices of what survived; of --errors also
+               random pairs of errors in one run
 
-Without any of --points, --kills and --errors: --points=20000 --errors --kills=50.
+Without any of --points, --kills and --errors: --points=20000 --errors --kills=50, with --long
+--points=1000000 --errors --kills=5000, which takes hours.
 
   tools/dev crash --points=20000           about two minutes on two cores
   tools/dev crash --kills=200              about a minute
@@ -37,18 +39,25 @@ TEXT
 }
 
 crash_main() {
-  local campaign=() chosen=no argument
+  local campaign=() chosen=no long=no argument
   for argument in "$@"; do
     case "$argument" in
       --points=* | --kills=* | --errors) chosen=yes ;;
-      --seed=* | --long) ;;
+      --long) long=yes ;;
+      --seed=*) ;;
       *) usage_error "unknown argument '$argument'" "crash --help" ;;
     esac
     campaign+=("$argument")
     [[ "$argument" != *=* || "${argument#*=}" =~ ^[0-9]+$ ]] ||
       usage_error "${argument%%=*} wants a number, not '${argument#*=}'" "crash --help"
   done
-  [ "$chosen" = yes ] || campaign+=(--points=20000 --errors --kills=50)
+  if [ "$chosen" = no ]; then
+    if [ "$long" = yes ]; then
+      campaign+=(--points=1000000 --errors --kills=5000)
+    else
+      campaign+=(--points=20000 --errors --kills=50)
+    fi
+  fi
   need_packages "${build_packages[@]}"
   configure release
   build_targets release crash_campaign

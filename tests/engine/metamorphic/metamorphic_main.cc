@@ -35,6 +35,7 @@ struct Settings {
   uint64_t option_sets = 2;
   uint64_t jobs = 2;
   bool planted = false;
+  bool is_long = false;
 };
 
 // A new first seed each day, so that each day's run asks something new.
@@ -46,6 +47,11 @@ uint64_t SeedOfToday() {
 
 bool ParseSettings(int argc, char** argv, Settings* settings) {
   settings->seed = SeedOfToday();
+  settings->is_long = std::find(argv + 1, argv + argc, std::string_view("--long")) != argv + argc;
+  if (settings->is_long) {
+    settings->seeds = 3000;
+    settings->option_sets = 4;
+  }
   const struct {
     std::string_view prefix;
     uint64_t* number;
@@ -56,8 +62,8 @@ bool ParseSettings(int argc, char** argv, Settings* settings) {
                  {"--jobs=", &settings->jobs}};
   for (int i = 1; i < argc; i++) {
     const std::string_view argument = argv[i];
-    bool known = argument == "--planted";
-    settings->planted = settings->planted || known;
+    bool known = argument == "--planted" || argument == "--long";
+    settings->planted = settings->planted || argument == "--planted";
     for (const auto& [prefix, number] : numbers) {
       if (!argument.starts_with(prefix)) continue;
       const char* const end = argument.data() + argument.size();
@@ -159,8 +165,9 @@ class Campaign {
   std::mutex print_mutex_;
 };
 
-uint64_t RunHistories() {
+uint64_t RunHistories(bool is_long) {
   uint64_t problems = 0;
+  const size_t num_keys = is_long ? 2 : 1;
   for (const bool releases_newest : {false, true}) {
     for (const std::string filter : {"blocked_bloom:10", "none"}) {
       Options options;
@@ -169,13 +176,14 @@ uint64_t RunHistories() {
       options.write_buffer_bytes = 64 << 10;
       options.filter = filter;
       options.block_cache_bytes = releases_newest ? 0 : 1 << 20;
-      const ShortHistoriesReport report =
-          RunShortHistories(options, {.releases_newest = releases_newest});
+      const ShortHistoriesReport report = RunShortHistories(
+          options,
+          {.length = is_long ? 6 : 5, .num_keys = num_keys, .releases_newest = releases_newest});
       absl::PrintF(
-          "short histories, filter %s, %s snapshot released first: %d histories, %d reads, "
-          "%d wrong\n",
-          filter, releases_newest ? "newest" : "oldest", report.histories, report.reads,
-          report.problems.size());
+          "short histories of %d key%s, filter %s, %s snapshot released first: %d histories, "
+          "%d reads, %d wrong\n",
+          num_keys, num_keys == 1 ? "" : "s", filter, releases_newest ? "newest" : "oldest",
+          report.histories, report.reads, report.problems.size());
       for (const std::string& problem : report.problems) absl::PrintF("  %s\n", problem);
       problems += report.problems.size();
     }
@@ -193,7 +201,7 @@ int Main(int argc, char** argv) {
   absl::PrintF("%d seeds replayed, %d operations under each of %d option sets: %d differences\n",
                campaign.done(), campaign.done() * settings.operations, settings.option_sets,
                different);
-  const uint64_t wrong = RunHistories();
+  const uint64_t wrong = RunHistories(settings.is_long);
   if (different > 0 || wrong > 0) return kExitDifferent;
   if (campaign.done() > 0) {
     absl::PrintF("less than %.3g %% of such logs differ (95 %% confidence)\n",

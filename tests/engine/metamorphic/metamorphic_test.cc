@@ -103,6 +103,15 @@ TEST(ShortHistories, AllOfUpToFiveOperationsOnOneKeyAgreeWithTheModel) {
   }
 }
 
+TEST(ShortHistories, AllOfUpToThreeOperationsOnTwoKeysAgreeWithTheModel) {
+  ShortHistoriesChoice choice;
+  choice.length = 3;
+  choice.num_keys = 2;
+  const ShortHistoriesReport report = RunShortHistories(Quiet(), choice);
+  EXPECT_EQ(report.problems, std::vector<std::string>());
+  EXPECT_EQ(report.histories, 729u);
+}
+
 TEST(ShortHistories, AWrongModelIsNoticed) {
   ShortHistoriesChoice choice;
   choice.length = 3;

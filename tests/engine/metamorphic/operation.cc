@@ -12,9 +12,9 @@ namespace winnow::metamorphic {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(Operation::Kind::kCount)> kKindNames = {
-    "put",    "delete",     "batch",  "get",     "multiget",   "may-exist",
-    "exists", "iterate",    "take",   "release", "flush",      "compact",
-    "reopen", "set-filter", "create", "drop",    "checkpoint", "verify",
+    "put",     "delete", "batch",      "get",    "multiget", "may-exist", "exists",
+    "iterate", "take",   "release",    "flush",  "compact",  "reopen",    "set-filter",
+    "create",  "drop",   "checkpoint", "backup", "verify",
 };
 
 constexpr std::array<std::string_view, 6> kMoveNames = {"first",         "last", "seek",
@@ -34,7 +34,8 @@ constexpr Weight kWeights[] = {
     {Operation::Kind::kFlush, 20},        {Operation::Kind::kCompact, 10},
     {Operation::Kind::kReopen, 5},        {Operation::Kind::kSetFilter, 12},
     {Operation::Kind::kCreateFamily, 10}, {Operation::Kind::kDropFamily, 4},
-    {Operation::Kind::kCheckpoint, 2},    {Operation::Kind::kVerify, 4},
+    {Operation::Kind::kCheckpoint, 2},    {Operation::Kind::kBackup, 2},
+    {Operation::Kind::kVerify, 4},
 };
 
 class LogGenerator {
@@ -190,7 +191,8 @@ std::string Operation::ToString() const {
     }
   }
   if (updates.empty() && kind != Kind::kTakeSnapshot && kind != Kind::kReleaseSnapshot &&
-      kind != Kind::kReopen && kind != Kind::kCheckpoint && kind != Kind::kVerify) {
+      kind != Kind::kReopen && kind != Kind::kCheckpoint && kind != Kind::kBackup &&
+      kind != Kind::kVerify) {
     absl::StrAppend(&text, " ", FamilyName(family));
   }
   for (const std::string& key : keys) absl::StrAppend(&text, " ", Quoted(key));

@@ -49,6 +49,7 @@ struct Operation {
     kCreateFamily,
     kDropFamily,
     kCheckpoint,
+    kBackup,  // and the restoration of it
     kVerify,
     kCount,
   };

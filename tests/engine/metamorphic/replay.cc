@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "winnow/backup.h"
 #include "winnow/db.h"
 #include "winnow/memory_file_system.h"
 
@@ -88,6 +89,8 @@ class Replayer {
         return CreateFamily(operation);
       case Operation::Kind::kCheckpoint:
         return Checkpoint(operation);
+      case Operation::Kind::kBackup:
+        return Backup(operation);
       case Operation::Kind::kVerify: {
         const std::vector<std::string> problems = db_->Verify();
         return problems.empty() ? ContentOf(*db_) : ErrorLine(problems[0]);
@@ -291,7 +294,26 @@ class Replayer {
   std::string Checkpoint(const Operation& operation) {
     const std::string copy = absl::StrCat(path_, "-checkpoint");
     const absl::Status made = db_->Checkpoint(copy);
-    if (!made.ok()) return ErrorLine(made);
+    return made.ok() ? ContentOfCopy(operation, copy) : ErrorLine(made);
+  }
+
+  // Into the same place each time, so that backups share files; the newest is restored.
+  std::string Backup(const Operation& operation) {
+    const std::string backups = absl::StrCat(path_, "-backups");
+    const std::string copy = absl::StrCat(path_, "-restored");
+    Options options;
+    options.file_system = memory_.get();
+    const auto made = db_->BackupTo(backups);
+    if (!made.ok()) return ErrorLine(made.status());
+    const auto problems = VerifyBackup(options, backups, made->id);
+    if (!problems.ok()) return ErrorLine(problems.status());
+    if (!problems->empty()) return ErrorLine(problems->front());
+    const absl::Status restored = RestoreBackup(options, backups, 0, copy);
+    return restored.ok() ? ContentOfCopy(operation, copy) : ErrorLine(restored);
+  }
+
+  // Of a copy of the database, which is removed.
+  std::string ContentOfCopy(const Operation& operation, const std::string& copy) {
     Options options = options_.ForOpening(operation.number);
     options.file_system = memory_.get();
     options.read_only = options_.OpensCheckpointReadOnly(operation.number);
@@ -300,8 +322,9 @@ class Replayer {
       const auto opened = DB::Open(options, copy);
       if (!opened.ok()) return ErrorLine(opened.status());
       content = ContentOf(**opened);
-      if (!(*opened)->Verify().empty()) return ErrorLine("the checkpoint has problems");
+      if (!(*opened)->Verify().empty()) return ErrorLine("the copy has problems");
     }
+    if (content != ContentOf(*db_)) return ErrorLine("the copy differs from its database");
     const absl::Status destroyed = DB::Destroy(options, copy);
     return destroyed.ok() ? content : ErrorLine(destroyed);
   }

@@ -16,14 +16,18 @@ namespace winnow::metamorphic {
 namespace {
 
 // Put and delete touch one key, the others the whole database: histories that differ only in puts
-// and deletes are run together, each on a key of its own.
-enum class Step { kWrite, kSnapshot, kRelease, kFlush, kCompact, kReopen, kCount };
-constexpr uint64_t kNumSteps = static_cast<uint64_t>(Step::kCount);
+// and deletes are run together, each on keys of its own. With two keys, kWriteSecond is of the
+// other.
+enum class Step { kWrite, kSnapshot, kRelease, kFlush, kCompact, kReopen, kWriteSecond };
 constexpr std::string_view kStepNames[] = {"write", "snapshot", "release",
                                            "flush", "compact",  "reopen"};
 constexpr size_t kMostProblems = 10;
 
-using Values = std::vector<std::optional<std::string>>;  // by key
+uint64_t NumSteps(const ShortHistoriesChoice& choice) { return choice.num_keys == 2 ? 7 : 6; }
+bool IsWrite(Step step) { return step == Step::kWrite || step == Step::kWriteSecond; }
+
+// By key: those of one history stand side by side.
+using Values = std::vector<std::optional<std::string>>;
 
 struct HeldSnapshot {
   const Snapshot* snapshot;
@@ -33,14 +37,15 @@ struct HeldSnapshot {
 // The histories that share one pattern of steps.
 class PatternRun {
  public:
-  PatternRun(DB* db, std::string first_key, const std::vector<Step>& pattern, uint64_t num_keys,
-             const ShortHistoriesChoice& choice, ShortHistoriesReport* report)
+  PatternRun(DB* db, std::string first_key, const std::vector<Step>& pattern,
+             uint64_t num_histories, const ShortHistoriesChoice& choice,
+             ShortHistoriesReport* report)
       : db_(db),
         first_key_(std::move(first_key)),
         pattern_(pattern),
         choice_(choice),
         report_(report),
-        values_(num_keys) {}
+        values_(num_histories * choice.num_keys) {}
 
   // Null if the database was lost.
   DB* Run(const std::function<DB*()>& reopen) {
@@ -48,7 +53,8 @@ class PatternRun {
     for (step_ = 0; step_ < pattern_.size(); step_++) {
       switch (pattern_[step_]) {
         case Step::kWrite:
-          Write(writes++);
+        case Step::kWriteSecond:
+          Write(writes++, pattern_[step_] == Step::kWrite ? 0 : 1);
           break;
         case Step::kSnapshot:
           snapshots_.push_back({db_->GetSnapshot(), values_});
@@ -75,17 +81,19 @@ class PatternRun {
       for (const HeldSnapshot& held : snapshots_) CheckAll(held.snapshot, held.values);
     }
     while (!snapshots_.empty()) Release();
-    report_->histories += values_.size();
+    report_->histories += values_.size() / choice_.num_keys;
     return db_;
   }
 
  private:
   std::string Key(size_t i) const { return absl::StrCat(first_key_, "-", i); }
-  // Bit `write` of a key's number decides what its history does there.
-  static bool Deletes(size_t key, uint64_t write) { return (key >> write & 1) != 0; }
+  // Bit `write` of a history's number decides what it does there.
+  bool Deletes(size_t key, uint64_t write) const {
+    return (key / choice_.num_keys >> write & 1) != 0;
+  }
 
-  void Write(uint64_t write) {
-    for (size_t i = 0; i < values_.size(); i++) {
+  void Write(uint64_t write, size_t which_key) {
+    for (size_t i = which_key; i < values_.size(); i += choice_.num_keys) {
       if (Deletes(i, write)) {
         Expect(db_->Delete(WriteOptions(), Key(i)));
         if (!choice_.wrong_model || !flushed_) values_[i].reset();
@@ -167,12 +175,13 @@ class PatternRun {
     std::string history;
     uint64_t writes = 0;
     for (size_t i = 0; i <= step_ && i < pattern_.size(); i++) {
-      const bool write = pattern_[i] == Step::kWrite;
-      const std::string_view name = kStepNames[static_cast<size_t>(pattern_[i])];
-      absl::StrAppend(&history, i == 0 ? "" : ", ",
-                      !write                   ? std::string(name)
-                      : Deletes(key, writes++) ? "delete"
-                                               : "put");
+      absl::StrAppend(&history, i == 0 ? "" : ", ");
+      if (IsWrite(pattern_[i])) {
+        absl::StrAppend(&history, Deletes(key, writes++) ? "delete" : "put",
+                        pattern_[i] == Step::kWriteSecond ? " of the second key" : "");
+      } else {
+        history += kStepNames[static_cast<size_t>(pattern_[i])];
+      }
     }
     report_->problems.push_back(absl::StrCat(history, ": ", what));
   }
@@ -195,7 +204,7 @@ ShortHistoriesReport RunShortHistories(Options options, const ShortHistoriesChoi
   constexpr uint64_t kPatternsForEachDatabase = 64;
   ShortHistoriesReport report;
   uint64_t num_patterns = 1;
-  for (int i = 0; i < choice.length; i++) num_patterns *= kNumSteps;
+  for (int i = 0; i < choice.length; i++) num_patterns *= NumSteps(choice);
   std::unique_ptr<MemoryFileSystem> memory;
   std::unique_ptr<DB> db;
   const auto open = [&]() -> DB* {
@@ -218,16 +227,15 @@ ShortHistoriesReport RunShortHistories(Options options, const ShortHistoriesChoi
       }
     }
     std::vector<Step> pattern;
-    uint64_t num_keys = 1;
+    uint64_t num_histories = 1;
     for (uint64_t rest = number; pattern.size() < static_cast<size_t>(choice.length);
-         rest /= kNumSteps) {
-      pattern.push_back(static_cast<Step>(rest % kNumSteps));
-      if (pattern.back() == Step::kWrite) num_keys *= 2;
+         rest /= NumSteps(choice)) {
+      pattern.push_back(static_cast<Step>(rest % NumSteps(choice)));
+      if (IsWrite(pattern.back())) num_histories *= 2;
     }
     const std::string first_key = absl::StrCat("history", number);
-    if (PatternRun(db.get(), first_key, pattern, num_keys, choice, &report).Run(open) == nullptr) {
-      break;
-    }
+    PatternRun run(db.get(), first_key, pattern, num_histories, choice, &report);
+    if (run.Run(open) == nullptr) break;
   }
   return report;
 }

@@ -1,5 +1,5 @@
-// Every history of a few operations on one key, against a list of the values it had: what random
-// logs leave out because it is rare in their generator.
+// Every history of a few operations on one key or two, against a list of the values they had: what
+// random logs leave out because it is rare in their generator.
 #ifndef WINNOW_TESTS_ENGINE_METAMORPHIC_SHORT_HISTORIES_H_
 #define WINNOW_TESTS_ENGINE_METAMORPHIC_SHORT_HISTORIES_H_
 
@@ -19,6 +19,7 @@ struct ShortHistoriesReport {
 
 struct ShortHistoriesChoice {
   int length = 5;
+  size_t num_keys = 1;  // or 2, neighbours: each put and each delete is of one of them
   // Which of several snapshots a release gives back.
   bool releases_newest = false;
   // Makes the model wrong about deletions after a flush, to show that disagreement is noticed.
@@ -26,7 +27,7 @@ struct ShortHistoriesChoice {
 };
 
 // Runs all histories of exactly `length` operations from {put, delete, snapshot, release, flush,
-// compact, reopen}, in memory; shorter ones are their beginnings. After each operation the key is
+// compact, reopen}, in memory; shorter ones are their beginnings. After each operation the keys are
 // read in every way, at present and at each snapshot. `options.file_system` is replaced.
 ShortHistoriesReport RunShortHistories(Options options, const ShortHistoriesChoice& choice);
 
