@@ -244,6 +244,56 @@ TEST(CrashErrors, ADamagedTableIsLeftAloneAndTheRestGoesOn) {
   EXPECT_TRUE(*memory->Exists(table));
 }
 
+// Pebble once noticed the error of one child of an iterator after wrong keys had been shown.
+TEST(CrashErrors, AnIteratorThatMeetsAReadErrorShowsNoWrongKey) {
+  const auto memory = NewMemoryFileSystem();
+  memory->set_recording(false);
+  Options options = CrashOptions(memory.get());
+  options.disable_auto_compactions = true;
+  const auto db = OpenOrFail(options, "/db");
+  std::map<std::string, std::string> expected;
+  for (int i = 0; i < 240; i++) {
+    const std::string key = absl::StrCat("key", i * 7 % 120);
+    expected[key] = absl::StrCat("value ", i);
+    ASSERT_TRUE(db->Put(WriteOptions(), key, expected[key]).ok());
+    if (i % 80 == 79) {
+      ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+    }
+  }
+  size_t failures = 0;
+  for (const bool forward : {true, false}) {
+    for (int which = 0;; which++) {
+      SCOPED_TRACE(absl::StrCat("read ", which));
+      int reads = 0;
+      memory->set_error_hook([&](const FileOperation& operation) {
+        return operation.kind == Kind::kRead && reads++ >= which
+                   ? absl::UnavailableError("injected I/O error")
+                   : absl::OkStatus();
+      });
+      const auto iterator = db->NewIterator(ReadOptions());
+      std::map<std::string, std::string> shown;
+      forward ? iterator->SeekToFirst() : iterator->SeekToLast();
+      while (iterator->Valid()) {
+        ASSERT_EQ(expected[std::string(iterator->key())], iterator->value()) << iterator->key();
+        shown.emplace(iterator->key(), iterator->value());
+        // None is passed over: the next one follows the last one shown.
+        const auto at = expected.find(std::string(iterator->key()));
+        forward ? iterator->Next() : iterator->Prev();
+        if (!iterator->Valid()) break;
+        ASSERT_EQ(iterator->key(), forward ? std::next(at)->first : std::prev(at)->first);
+      }
+      memory->set_error_hook(nullptr);
+      if (reads <= which) {
+        ASSERT_EQ(shown, expected);
+        break;
+      }
+      ASSERT_TRUE(absl::IsUnavailable(iterator->status())) << iterator->status();
+      failures++;
+    }
+  }
+  EXPECT_GT(failures, 10u);
+}
+
 // RocksDB once took a read error for the end of a file, and compaction dropped what came after it.
 TEST(CrashErrors, NoReadErrorDuringACompactionDropsData) {
   size_t failures = 0;

@@ -147,6 +147,46 @@ TEST(DbSnapshots, KeepEveryVersionThroughFlushesAndCompactions) {
   EXPECT_TRUE(db->GetStatistics().levels.empty()) << "the deleted key leaves nothing behind";
 }
 
+// RocksDB #8608: a snapshot that was released while a compaction ran changed its mind midway.
+TEST(DbSnapshots, OneReleasedAtAnyStepOfACompactionChangesNothingForTheOthers) {
+  for (int step = 0;; step++) {
+    SCOPED_TRACE(step);
+    MemoryDb db;
+    std::vector<const Snapshot*> snapshots;
+    for (int version = 0; version < 3; version++) {
+      for (int i = 0; i < 60; i++) {
+        const std::string key = absl::StrCat("key", 100 + i);
+        (i + version) % 3 == 0 ? db.Delete(key) : db.Put(key, std::string(200, 'a' + version));
+      }
+      db.Flush();
+      snapshots.push_back(db->GetSnapshot());
+    }
+    int operations = 0;
+    db.file_system().set_error_hook([&](const FileOperation& operation) {
+      const bool counts =
+          operation.path.ends_with(".sst") && (operation.kind == FileOperation::Kind::kRead ||
+                                               operation.kind == FileOperation::Kind::kAppend);
+      if (counts && operations++ == step) db->ReleaseSnapshot(snapshots[1]);
+      return absl::OkStatus();
+    });
+    db.CompactAll();
+    db.file_system().set_error_hook(nullptr);
+    for (const int version : {0, 2}) {
+      for (int i = 0; i < 60; i++) {
+        ASSERT_EQ(db.Get(absl::StrCat("key", 100 + i), snapshots[static_cast<size_t>(version)]),
+                  (i + version) % 3 == 0 ? "(absent)" : std::string(200, 'a' + version));
+      }
+    }
+    if (operations <= step) db->ReleaseSnapshot(snapshots[1]);
+    db->ReleaseSnapshot(snapshots[0]);
+    db->ReleaseSnapshot(snapshots[2]);
+    if (operations <= step) {
+      EXPECT_GT(step, 5) << "a compaction has so many steps";
+      return;
+    }
+  }
+}
+
 TEST(DbIterators, ShowTheMomentOfTheirMakingWhateverFollows) {
   MemoryDb db;
   for (int i = 0; i < 100; i++) db.Put(absl::StrCat("key", 100 + i), "old");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/engine/db_fixture.h"
 
 namespace winnow {
@@ -227,6 +228,31 @@ TEST_F(DbOpen, ADirectoryWithTablesButWithoutCurrentIsNotBuriedUnderANewDatabase
   db.reset();
   ASSERT_TRUE(file_system_->Remove("/db/CURRENT").ok());
   ExpectMentions(TryOpen(), absl::StatusCode::kDataLoss, "CURRENT");
+}
+
+// RocksDB 6c0c8dee7b: a new file got the number of an orphan.
+TEST_F(DbOpen, TheNumbersOfOrphansAreNotGivenAgain) {
+  for (const std::string name : {"000900.sst", "001000.log", "MANIFEST-001100"}) {
+    SCOPED_TRACE(name);
+    const std::string path = absl::StrCat(kPath, "/", name);
+    std::unique_ptr<DB> db = Open();
+    ASSERT_TRUE(db->Put(WriteOptions(), name, "value").ok());
+    ASSERT_TRUE(db->Close().ok());
+    // Of the log no byte reached the disk.
+    ASSERT_TRUE(WriteFileAtomically(*file_system_, path, name.ends_with(".log") ? "" : "x").ok());
+    db = Open();
+    ASSERT_NE(db, nullptr);
+    ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+    std::string value;
+    EXPECT_TRUE(db->Get(ReadOptions(), name, &value).ok());
+    EXPECT_FALSE(*file_system_->Exists(path)) << "nobody needs it";
+    const std::string digits = name.substr(name.find_first_of("0123456789"), 6);
+    const std::vector<std::string> names = Names();
+    EXPECT_TRUE(std::any_of(names.begin(), names.end(), [&](const std::string& file) {
+      return file.starts_with("00") && file.substr(0, 6) > digits;
+    })) << "new files have higher numbers";
+    EXPECT_TRUE(db->Close().ok());
+  }
 }
 
 TEST_F(DbOpen, CallsAfterCloseFailAndTheSecondCloseIsQuiet) {

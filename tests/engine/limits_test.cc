@@ -110,6 +110,40 @@ TEST(Limits, AColumnFamilysNameHasBounds) {
   EXPECT_TRUE(db->CreateColumnFamily(options, std::string(255, 'n')).ok());
 }
 
+// A million tiny files would be a million of these: time and memory for each open table is all that
+// it takes, and a descriptor where the file system has any (below).
+TEST(Limits, ThousandsOfTinyTablesAreReadVerifiedAndCompacted) {
+  constexpr int kTables = 4000;
+  Options options = MemoryDb::Quiet();
+  options.write_buffer_bytes = size_t{64} << 10;
+  options.level0_slowdown_trigger = options.level0_stop_trigger = 1 << 20;
+  MemoryDb db(options);
+  const auto key = [](int i) { return absl::StrCat("key", i * 7919 % kTables); };
+  for (int i = 0; i < kTables; i++) {
+    db.Put(key(i), absl::StrCat(i));
+    db.Put("the same", absl::StrCat(i));
+    db.Flush();
+  }
+  const auto check = [&](int tables) {
+    ASSERT_EQ(db->GetProperty(db->DefaultColumnFamily(), "winnow.num-files-at-level0").value(),
+              absl::StrCat(tables));
+    for (int i = 0; i < kTables; i += 37) EXPECT_EQ(db.Get(key(i)), absl::StrCat(i));
+    EXPECT_EQ(db.Get("absent"), "(absent)");
+    EXPECT_EQ(db.Get("the same"), absl::StrCat(kTables - 1));
+    int entries = 0;
+    const auto iterator = db->NewIterator(ReadOptions());
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) entries++;
+    EXPECT_TRUE(iterator->status().ok()) << iterator->status();
+    EXPECT_EQ(entries, kTables + 1);
+    EXPECT_EQ(db->Verify(), std::vector<std::string>());
+  };
+  check(kTables);
+  db.Reopen();
+  check(kTables);
+  db.CompactAll();
+  check(0);
+}
+
 // Lowers the number of files that this process may have open.
 class FewFileDescriptors {
  public:
