@@ -38,8 +38,6 @@ FuseShape ShapeFor(uint64_t max_keys, int attempt) {
   return shape;
 }
 
-uint64_t Mask(int fingerprint_bits) { return (uint64_t{1} << fingerprint_bits) - 1; }
-
 uint64_t PayloadBytes(uint64_t num_slots, int fingerprint_bits) {
   return (num_slots * static_cast<uint64_t>(fingerprint_bits) + 7) / 8 + kSlackBytes;
 }
@@ -139,7 +137,7 @@ ABSL_ATTRIBUTE_NOINLINE bool MayContainOf(const UnitView& unit, uint64_t key_has
   const uint64_t wanted = VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {
     found ^= Contents::Load(unit.payload, slot, unit.parameter);
   });
-  return ((found ^ wanted) & Mask(unit.parameter)) == 0;
+  return Contents::IsZero(found ^ wanted, unit.parameter);
 }
 
 bool MayContain(const UnitView& unit, uint64_t key_hash) {
@@ -168,13 +166,12 @@ void MayContainBatchOf(const UnitView& unit, const uint64_t* key_hashes, size_t 
       __builtin_prefetch(Contents::Place(unit.payload, slot, unit.parameter));
     });
   }
-  const uint64_t mask = Mask(unit.parameter);
   for (size_t i = 0; i < count; ++i) {
     uint64_t difference = probes[i].fingerprint;
     for (const uint64_t slot : probes[i].slots) {
       difference ^= Contents::Load(unit.payload, slot, unit.parameter);
     }
-    may_contain[i] = (difference & mask) == 0 ? 1 : 0;
+    may_contain[i] = Contents::IsZero(difference, unit.parameter) ? 1 : 0;
   }
 }
 

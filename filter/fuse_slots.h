@@ -68,6 +68,13 @@ struct FuseContents {
     return word >> (bit & 7);
   }
 
+  // Are the low `width` bits zero?
+  ABSL_ATTRIBUTE_ALWAYS_INLINE static bool IsZero(uint64_t contents, uint64_t width) {
+    if constexpr (kWidth == 8) return static_cast<uint8_t>(contents) == 0;
+    if constexpr (kWidth == 16) return static_cast<uint16_t>(contents) == 0;
+    return (contents & ((uint64_t{1} << width) - 1)) == 0;
+  }
+
   // Writes `contents`, of `width` bits, into a slot that was zero.
   ABSL_ATTRIBUTE_ALWAYS_INLINE static void Store(uint8_t* payload, uint64_t slot, uint64_t width,
                                                  uint64_t contents) {
