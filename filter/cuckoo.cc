@@ -1,6 +1,7 @@
 #include "filter/cuckoo.h"
 
 #include <array>
+#include <utility>
 
 #include "filter/cuckoo_table.h"
 
@@ -48,9 +49,12 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool LanesHold(const uint8_t* payload, uint6
   return ((difference - lowest_bits) & ~difference & highest_bits) != 0;
 }
 
+// Fingerprints of kWidth bits; 0 stands for any width.
+template <int kWidth>
 struct PackedBuckets {
-  static uint64_t BucketBits(uint8_t fingerprint_bits) {
-    return kSlotsPerBucket * fingerprint_bits;
+  static int FingerprintBits(const UnitView& unit) { return kWidth == 0 ? unit.parameter : kWidth; }
+  static uint64_t BucketBits(int fingerprint_bits) {
+    return kSlotsPerBucket * static_cast<uint64_t>(fingerprint_bits);
   }
 
   ABSL_ATTRIBUTE_ALWAYS_INLINE static bool BucketHolds(const uint8_t* payload, uint64_t bucket,
@@ -71,6 +75,31 @@ struct PackedBuckets {
     return found;
   }
 };
+
+// The functions of each width, with its own ones for the usual widths.
+template <int kWidth>
+using QueriesOf = CuckooQueries<PackedBuckets<(kWidth >= 8 && kWidth <= 16) ? kWidth : 0>>;
+
+template <int... kWidths>
+struct QueriesOfWidths {
+  explicit constexpr QueriesOfWidths(std::integer_sequence<int, kWidths...> /*widths*/) {}
+
+  std::array<decltype(KindOperations::may_contain), sizeof...(kWidths)> may_contain = {
+      &QueriesOf<kWidths>::MayContain...};
+  std::array<decltype(KindOperations::may_contain_batch), sizeof...(kWidths)> may_contain_batch = {
+      &QueriesOf<kWidths>::MayContainBatch...};
+};
+
+constexpr QueriesOfWidths kQueries{std::make_integer_sequence<int, kMostFingerprintBits + 1>()};
+
+bool MayContain(const UnitView& unit, uint64_t key_hash) {
+  return kQueries.may_contain[unit.parameter](unit, key_hash);
+}
+
+void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
+                     uint8_t* may_contain) {
+  kQueries.may_contain_batch[unit.parameter](unit, key_hashes, count, may_contain);
+}
 
 UnitDescription Describe(const Unit& unit) {
   const auto* payload = reinterpret_cast<const uint8_t*>(unit.payload.data());
@@ -105,9 +134,9 @@ const KindOperations kCuckooOperations = {
     .expected_fpr = &ExpectedFprAt,
     .build = &Build,
     .is_consistent = &IsConsistent,
-    .may_contain = &CuckooQueries<PackedBuckets>::MayContain,
-    .prefetch = &CuckooQueries<PackedBuckets>::Prefetch,
-    .may_contain_batch = &CuckooQueries<PackedBuckets>::MayContainBatch,
+    .may_contain = &MayContain,
+    .prefetch = &QueriesOf<0>::Prefetch,
+    .may_contain_batch = &MayContainBatch,
     .describe = &Describe,
 };
 

@@ -76,10 +76,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline CuckooLocation Locate(uint64_t hash, uint64_
 }
 
 // Where a hash would be in the whole payload: its buckets counted over all shards.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline CuckooLocation LocateIn(const UnitView& unit,
-                                                            uint64_t key_hash) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline CuckooLocation LocateIn(const UnitView& unit, uint64_t key_hash,
+                                                            int fingerprint_bits) {
   CuckooLocation location =
-      Locate(Remix(key_hash, unit.salt), unit.num_shards, unit.slots_per_shard, unit.parameter);
+      Locate(Remix(key_hash, unit.salt), unit.num_shards, unit.slots_per_shard, fingerprint_bits);
   location.first_bucket += location.shard * unit.slots_per_shard;
   location.second_bucket += location.shard * unit.slots_per_shard;
   return location;
@@ -103,21 +103,23 @@ inline void SetBits(uint64_t value, uint64_t bit, uint8_t* payload) {
 
 // KindOperations::may_contain, prefetch and may_contain_batch. Layout::BucketBits gives the bits of
 // a bucket for a fingerprint's width, Layout::BucketHolds says whether one holds a fingerprint.
+// Layout::FingerprintBits gives the width: a constant, if the layout is for one width, with which
+// the compiler then computes what it can.
 template <typename Layout>
 struct CuckooQueries {
   static bool MayContain(const UnitView& unit, uint64_t key_hash) {
-    return HoldsAt(unit, LocateIn(unit, key_hash));
+    return HoldsAt(unit, LocateIn(unit, key_hash, Layout::FingerprintBits(unit)));
   }
 
   static void Prefetch(const UnitView& unit, uint64_t key_hash) {
-    PrefetchAt(unit, LocateIn(unit, key_hash));
+    PrefetchAt(unit, LocateIn(unit, key_hash, Layout::FingerprintBits(unit)));
   }
 
   static void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                               uint8_t* may_contain) {
     std::array<CuckooLocation, kMostBatched> locations;
     for (size_t i = 0; i < count; ++i) {
-      locations[i] = LocateIn(unit, key_hashes[i]);
+      locations[i] = LocateIn(unit, key_hashes[i], Layout::FingerprintBits(unit));
       PrefetchAt(unit, locations[i]);
     }
     for (size_t i = 0; i < count; ++i) may_contain[i] = HoldsAt(unit, locations[i]) ? 1 : 0;
@@ -127,16 +129,16 @@ struct CuckooQueries {
   ABSL_ATTRIBUTE_ALWAYS_INLINE static bool HoldsAt(const UnitView& unit,
                                                    const CuckooLocation& location) {
     // Both, without a branch between: an absent key needs both, and their accesses overlap.
-    bool found = Layout::BucketHolds(unit.payload, location.first_bucket, unit.parameter,
-                                     location.fingerprint);
-    found |= Layout::BucketHolds(unit.payload, location.second_bucket, unit.parameter,
-                                 location.fingerprint);
+    const int width = Layout::FingerprintBits(unit);
+    bool found =
+        Layout::BucketHolds(unit.payload, location.first_bucket, width, location.fingerprint);
+    found |= Layout::BucketHolds(unit.payload, location.second_bucket, width, location.fingerprint);
     return found;
   }
 
   ABSL_ATTRIBUTE_ALWAYS_INLINE static void PrefetchAt(const UnitView& unit,
                                                       const CuckooLocation& location) {
-    const uint64_t bucket_bits = Layout::BucketBits(unit.parameter);
+    const uint64_t bucket_bits = Layout::BucketBits(Layout::FingerprintBits(unit));
     __builtin_prefetch(unit.payload + location.first_bucket * bucket_bits / 8);
     __builtin_prefetch(unit.payload + location.second_bucket * bucket_bits / 8);
   }

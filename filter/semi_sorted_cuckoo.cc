@@ -56,7 +56,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t Spread(uint64_t packed, uint64_t wi
 }
 
 struct SemiSortedBuckets {
-  static uint64_t BucketBits(uint8_t fingerprint_bits) { return BucketBitsOf(fingerprint_bits); }
+  static int FingerprintBits(const UnitView& unit) { return unit.parameter; }
+  static uint64_t BucketBits(int fingerprint_bits) { return BucketBitsOf(fingerprint_bits); }
 
   ABSL_ATTRIBUTE_ALWAYS_INLINE static bool BucketHolds(const uint8_t* payload, uint64_t bucket,
                                                        int fingerprint_bits, uint64_t fingerprint) {
