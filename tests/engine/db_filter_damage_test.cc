@@ -89,7 +89,8 @@ TEST_P(DamagedFilter, LosesNoKeyIsCountedAndIsFoundByVerify) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, DamagedFilter,
-                         testing::Values("blocked_bloom:10", "bloom:10", "cuckoo:1%"));
+                         testing::Values("blocked_bloom:10", "bloom:10", "cuckoo:1%",
+                                         "cuckoo:1%:semi_sorted"));
 
 }  // namespace
 }  // namespace winnow
