@@ -124,8 +124,9 @@ template <typename Visitor>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitSlots(const UnitView& unit, uint64_t key_hash,
                                                         Visitor visit) {
   const uint64_t hash = Remix(key_hash, unit.salt);
-  const uint64_t shard_begin = MultiplyHigh(hash, unit.num_shards) * unit.slots_per_shard;
-  VisitFuseSlots(hash, unit.num_shards, ShapeOf(unit),
+  const auto product = static_cast<unsigned __int128>(hash) * unit.num_shards;
+  const uint64_t shard_begin = static_cast<uint64_t>(product >> 64) * unit.slots_per_shard;
+  VisitFuseSlots(hash, static_cast<uint64_t>(product), ShapeOf(unit),
                  [&](uint8_t index, uint64_t slot) { visit(index, shard_begin + slot); });
   return FuseFingerprint(hash);
 }

@@ -57,7 +57,7 @@ bool FusePeeling::CountKeysOfSlots() {
   const auto segment = static_cast<std::ptrdiff_t>(uint64_t{1} << shape.segment_shift);
   bool overflow = false;
   for (const uint64_t hash : keys_) {
-    VisitFuseSlots(hash, num_shards, shape, [&](uint8_t index, uint64_t position) {
+    VisitFuseSlots(hash, hash * num_shards, shape, [&](uint8_t index, uint64_t position) {
       Slot& slot = slots[position];
       slot.keys ^= hash;
       overflow |= ++slot.num_keys == 0;
@@ -96,7 +96,7 @@ bool FusePeeling::Peel(const HashList& shard) {
     keys[num_peeled++] = hash;
     // What becomes single cannot be predicted: there is no branch. What is yet to be scanned will
     // be found then.
-    VisitFuseSlots(hash, num_shards, shape, [&](uint8_t index, uint64_t position) {
+    VisitFuseSlots(hash, hash * num_shards, shape, [&](uint8_t index, uint64_t position) {
       Slot& slot = slots[position];
       slot.keys ^= hash;
       const bool is_single = --slot.num_keys == 1;
@@ -119,7 +119,7 @@ void FusePeeling::AssignInto(uint64_t first_slot, uint64_t width, uint8_t* paylo
     const uint64_t hash = keys[i];
     // The key's own slot is still zero.
     uint64_t contents = FuseFingerprint(hash);
-    VisitFuseSlots(hash, num_shards, shape, [&](uint8_t, uint64_t position) {
+    VisitFuseSlots(hash, hash * num_shards, shape, [&](uint8_t, uint64_t position) {
       contents ^= Contents::Load(payload, first_slot + position, width);
     });
     Contents::Store(payload, first_slot + own_slots[i], width, contents & mask);

@@ -23,15 +23,14 @@ struct FuseShape {
   uint64_t StartSlots() const { return num_slots - ((kFuseArity - 1) << segment_shift); }
 };
 
-// Calls visit(index, slot) for the key's four slots in its shard. The first
-// slot is chosen by the high bits of the hash, so that sorted hashes have neighbouring slots; the
-// others lie one segment further each, at a place in it that remixed bits choose. (Calls rather
-// than an array: its elements would be written one by one and read in pairs, which stalls.)
+// Calls visit(index, slot) for the key's four slots in its shard. `rest` is what choosing the shard
+// left of the hash: the low half of hash * shards. The first slot is chosen by its high bits, so
+// that sorted hashes have neighbouring slots; the others lie one segment further each, at a place
+// in it that remixed bits choose. (Calls rather than an array: its elements would be written one by
+// one and read in pairs, which stalls.)
 template <typename Visitor>
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void VisitFuseSlots(uint64_t hash, uint64_t num_shards,
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void VisitFuseSlots(uint64_t hash, uint64_t rest,
                                                         const FuseShape& shape, Visitor visit) {
-  // What choosing the shard left of the hash.
-  const uint64_t rest = hash * num_shards;
   const uint64_t first = MultiplyHigh(rest, shape.StartSlots());
   const uint64_t segment = uint64_t{1} << shape.segment_shift;
   const uint64_t mask = segment - 1;
