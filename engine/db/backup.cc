@@ -225,7 +225,7 @@ absl::Status Restore(FileSystem& file_system, const std::string& backups, uint64
   WINNOW_ASSIGN_OR_RETURN(const BackupList list, FindBackup(file_system, backups, &id));
   WINNOW_RETURN_IF_ERROR(CheckIsFree(file_system, path));
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, path));
-  const absl::Status status = CatchOutOfMemory(
+  absl::Status status = CatchOutOfMemory(
       [&] { return CopyBackup(file_system, DirectoryOf(backups, id), path, list); });
   if (!status.ok()) RemoveFilesIn(file_system, path);
   return status;
@@ -278,7 +278,7 @@ absl::StatusOr<BackupInfo> DBImpl::WriteBackup(const std::string& backup_directo
     const auto known = previous->files.find(name);
     if (known != previous->files.end() && known->second.file_id == file.file_id &&
         known->second.bytes == file.bytes) {
-      const absl::Status linked = file_system_->Link(
+      absl::Status linked = file_system_->Link(
           absl::StrCat(DirectoryOf(backup_directory, previous_id), "/", name), to);
       file.checksum = known->second.checksum;
       if (linked.ok()) shared_bytes += file.bytes;

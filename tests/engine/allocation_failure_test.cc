@@ -150,8 +150,9 @@ class AllocationFailure : public testing::Test {
   absl::Status Reopen() {
     db_.reset();
     auto opened = DB::Open(TestOptions(), path());
-    if (opened.ok()) db_ = *std::move(opened);
-    return opened.status();
+    if (!opened.ok()) return opened.status();
+    db_ = *std::move(opened);
+    return absl::OkStatus();
   }
   absl::Status Iterate() {
     const auto iterator = db_->NewIterator(ReadOptions());
@@ -174,7 +175,7 @@ class AllocationFailure : public testing::Test {
     return problems.empty() ? absl::OkStatus() : absl::ResourceExhaustedError(problems.front());
   }
   absl::Status Backup() {
-    const absl::Status made = db_->BackupTo(Backups()).status();
+    absl::Status made = db_->BackupTo(Backups()).status();
     Unfailing([&] {
       EXPECT_EQ(ListBackups(TestOptions(), Backups())->size(), made.ok() ? 1u : 0u);
       if (made.ok()) {
@@ -196,7 +197,7 @@ class AllocationFailure : public testing::Test {
   absl::Status BackUpAndRestore() {
     Unfailing([&] { EXPECT_TRUE(db_->BackupTo(Backups()).ok()); });
     const std::string restored = NewDirectory();
-    const absl::Status status = RestoreBackup(TestOptions(), Backups(), 0, restored);
+    absl::Status status = RestoreBackup(TestOptions(), Backups(), 0, restored);
     Unfailing([&] {
       if (status.ok()) {
         std::unique_ptr<DB> live = std::exchange(db_, OpenOrFail(TestOptions(), restored));
@@ -238,7 +239,7 @@ class AllocationFailure : public testing::Test {
     for (const auto& [key, value] : expected_) {
       std::string copy;
       PinnedValue pin;
-      const absl::Status status =
+      absl::Status status =
           pinned ? db_->Get(ReadOptions(), key, &pin) : db_->Get(ReadOptions(), key, &copy);
       if (!status.ok()) return status;
       EXPECT_TRUE((pinned ? pin.view() : std::string_view(copy)) == value) << key;
