@@ -131,9 +131,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitSlots(const UnitView& unit, ui
   return FuseFingerprint(hash);
 }
 
-// One function for each width: together they would need, and save, more registers.
 template <typename Contents>
-ABSL_ATTRIBUTE_NOINLINE bool MayContainOf(const UnitView& unit, uint64_t key_hash) {
+bool MayContainOf(const UnitView& unit, uint64_t key_hash) {
   uint64_t found = 0;
   const uint64_t wanted = VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {
     found ^= Contents::Load(unit.payload, slot, unit.parameter);
@@ -141,10 +140,14 @@ ABSL_ATTRIBUTE_NOINLINE bool MayContainOf(const UnitView& unit, uint64_t key_has
   return Contents::IsZero(found ^ wanted, unit.parameter);
 }
 
-bool MayContain(const UnitView& unit, uint64_t key_hash) {
-  return WithFuseContents(unit.parameter, [&](auto contents) {
-    return MayContainOf<decltype(contents)>(unit, key_hash);
+MayContainFunction MayContainFunctionOf(const UnitView& unit) {
+  return WithFuseContents(unit.parameter, [](auto contents) -> MayContainFunction {
+    return &MayContainOf<decltype(contents)>;
   });
+}
+
+bool MayContain(const UnitView& unit, uint64_t key_hash) {
+  return MayContainFunctionOf(unit)(unit, key_hash);
 }
 
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
@@ -216,6 +219,7 @@ const KindOperations kBinaryFuseOperations = {
     .build = &Build,
     .is_consistent = &IsConsistent,
     .may_contain = &MayContain,
+    .may_contain_of = &MayContainFunctionOf,
     .prefetch = &Prefetch,
     .may_contain_batch = &MayContainBatch,
     .describe = &Describe,

@@ -84,7 +84,7 @@ template <int... kWidths>
 struct QueriesOfWidths {
   explicit constexpr QueriesOfWidths(std::integer_sequence<int, kWidths...> /*widths*/) {}
 
-  std::array<decltype(KindOperations::may_contain), sizeof...(kWidths)> may_contain = {
+  std::array<MayContainFunction, sizeof...(kWidths)> may_contain = {
       &QueriesOf<kWidths>::MayContain...};
   std::array<decltype(KindOperations::may_contain_batch), sizeof...(kWidths)> may_contain_batch = {
       &QueriesOf<kWidths>::MayContainBatch...};
@@ -92,8 +92,12 @@ struct QueriesOfWidths {
 
 constexpr QueriesOfWidths kQueries{std::make_integer_sequence<int, kMostFingerprintBits + 1>()};
 
+MayContainFunction MayContainFunctionOf(const UnitView& unit) {
+  return kQueries.may_contain[unit.parameter];
+}
+
 bool MayContain(const UnitView& unit, uint64_t key_hash) {
-  return kQueries.may_contain[unit.parameter](unit, key_hash);
+  return MayContainFunctionOf(unit)(unit, key_hash);
 }
 
 void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
@@ -135,6 +139,7 @@ const KindOperations kCuckooOperations = {
     .build = &Build,
     .is_consistent = &IsConsistent,
     .may_contain = &MayContain,
+    .may_contain_of = &MayContainFunctionOf,
     .prefetch = &QueriesOf<0>::Prefetch,
     .may_contain_batch = &MayContainBatch,
     .describe = &Describe,

@@ -20,7 +20,8 @@ struct FuseShape {
   uint64_t num_slots;
 
   // The segments in which a key's first slot may lie.
-  uint64_t StartSlots() const { return num_slots - ((kFuseArity - 1) << segment_shift); }
+  uint64_t StartSlots() const { return num_slots - (kFuseArity - 1) * SegmentSlots(); }
+  uint64_t SegmentSlots() const { return uint64_t{1} << segment_shift; }
 };
 
 // Calls visit(index, slot) for the key's four slots in its shard. `rest` is what choosing the shard
@@ -31,14 +32,18 @@ struct FuseShape {
 template <typename Visitor>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void VisitFuseSlots(uint64_t hash, uint64_t rest,
                                                         const FuseShape& shape, Visitor visit) {
-  const uint64_t first = MultiplyHigh(rest, shape.StartSlots());
-  const uint64_t segment = uint64_t{1} << shape.segment_shift;
+  const uint64_t segment = shape.SegmentSlots();
   const uint64_t mask = segment - 1;
+  const uint64_t first = MultiplyHigh(rest, shape.StartSlots());
   const uint64_t mixed = hash * 0xd6e8feb86659fd93;
-  visit(uint8_t{0}, first);
-  visit(uint8_t{1}, (first + segment) ^ ((mixed >> 46) & mask));
-  visit(uint8_t{2}, (first + 2 * segment) ^ ((mixed >> 28) & mask));
-  visit(uint8_t{3}, (first + 3 * segment) ^ ((mixed >> 10) & mask));
+  uint64_t base = first;
+  visit(uint8_t{0}, base);
+  base += segment;
+  visit(uint8_t{1}, base ^ ((mixed >> 46) & mask));
+  base += segment;
+  visit(uint8_t{2}, base ^ ((mixed >> 28) & mask));
+  base += segment;
+  visit(uint8_t{3}, base ^ ((mixed >> 10) & mask));
 }
 
 // What the contents of a key's slots make together, in its low bits.

@@ -46,6 +46,8 @@ struct UnitDescription {
   int fingerprint_bits = 0;
 };
 
+using MayContainFunction = bool (*)(const UnitView& unit, uint64_t key_hash);
+
 struct KindOperations {
   FilterKind kind;
   std::string_view name;
@@ -66,7 +68,10 @@ struct KindOperations {
   // can leave the payload? Called for units with a payload. Any header must be survived.
   bool (*is_consistent)(const UnitHeader& header);
 
-  bool (*may_contain)(const UnitView& unit, uint64_t key_hash);
+  MayContainFunction may_contain;
+  // Null, or which function answers as may_contain does for this unit, without looking at what all
+  // its questions have in common.
+  MayContainFunction (*may_contain_of)(const UnitView& unit) = nullptr;
   void (*prefetch)(const UnitView& unit, uint64_t key_hash);
   // At most kMostBatched hashes; asks for all memory before it waits for any.
   void (*may_contain_batch)(const UnitView& unit, const uint64_t* key_hashes, size_t count,

@@ -84,7 +84,9 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
       reader.hash_seed_ = unit.header.hash_seed;
       reader.unit_ = internal::MakeUnitView(unit);
       reader.operations_ = internal::FindLayout(unit.header);
-      reader.may_contain_ = reader.operations_->may_contain;
+      reader.may_contain_ = reader.operations_->may_contain_of != nullptr
+                                ? reader.operations_->may_contain_of(reader.unit_)
+                                : reader.operations_->may_contain;
     }
   }
   if (num_understood == 0) return FilterReader();

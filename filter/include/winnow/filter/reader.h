@@ -123,8 +123,8 @@ class FilterReader {
   Mode mode_ = Mode::kAlwaysTrue;
   FilterKind kind_ = FilterKind::kNone;
   const internal::KindOperations* operations_ = nullptr;
-  bool (*may_contain_)(const internal::UnitView& unit,
-                       uint64_t key_hash) = nullptr;  // operations_'s
+  // operations_'s, for this unit.
+  bool (*may_contain_)(const internal::UnitView& unit, uint64_t key_hash) = nullptr;
   std::string_view block_;
   uint64_t hash_seed_ = 0;
 };
