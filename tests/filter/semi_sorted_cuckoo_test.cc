@@ -88,13 +88,12 @@ TEST(SemiSortedCuckooTest, AnswersAsPlainBucketsOfTheSameFingerprintsDo) {
   }
 }
 
-// A block with its checksums made right again, whatever lies in its payload.
-std::string WithPayload(std::string block, const std::string& payload) {
+// The payload of a block of one unit, whose checksum is made right again.
+void SetPayload(const std::string& payload, std::string* block) {
   constexpr size_t kUnitAt = kBlockHeaderBytes;
-  block.replace(kUnitAt + kUnitHeaderBytes, payload.size(), payload);
-  const uint64_t checksum = HashKey(std::string_view(block).substr(kUnitAt + 8), 0);
-  std::memcpy(block.data() + kUnitAt, &checksum, sizeof(checksum));
-  return block;
+  block->replace(kUnitAt + kUnitHeaderBytes, payload.size(), payload);
+  const uint64_t checksum = HashKey(std::string_view(*block).substr(kUnitAt + 8), 0);
+  std::memcpy(block->data() + kUnitAt, &checksum, sizeof(checksum));
 }
 
 // Any payload, codes above 3875 among it, is asked within its bytes, and singles and batches agree.
@@ -112,7 +111,8 @@ TEST(SemiSortedCuckooTest, RandomPayloadsAreAskedWithinTheirBytes) {
       std::string payload(units[0].payload.size(), '\0');
       for (char& byte : payload) byte = static_cast<char>(round == 0 ? 0xff : random());
       // Memory of exactly the block's size, so that a sanitizer sees a load past it.
-      const std::string changed = WithPayload(sound, payload);
+      std::string changed = sound;
+      SetPayload(payload, &changed);
       const std::unique_ptr<char[]> memory(new char[changed.size()]);
       std::memcpy(memory.get(), changed.data(), changed.size());
       const FilterReader reader = OpenSound({memory.get(), changed.size()});

@@ -25,16 +25,19 @@ def header_command(path):
 
 
 def source_commands(tree):
-    """clang's command line for each source, after the release build's own."""
+    """clang's command line for each source, after the release build's own, but without g++'s
+    precompiled headers."""
     commands = {}
-    for entry in json.loads((tree.root / COMPILE_COMMANDS).read_text(encoding="utf-8")):
+    commands_file = tree.root / COMPILE_COMMANDS
+    for entry in json.loads(commands_file.read_text(encoding="utf-8")):
         path = pathlib.Path(entry["file"])
-        if not path.is_relative_to(tree.root):
+        if not path.is_relative_to(tree.root) or path.is_relative_to(commands_file.parent):
             continue
         kept, follows = ["clang" if path.suffix == ".c" else "clang++"], None
         for argument in shlex.split(entry["command"]):
             if follows:
-                kept += [follows, argument]
+                if not argument.endswith("cmake_pch.hxx"):
+                    kept += [follows, argument]
                 follows = None
             elif argument in ("-isystem", "-include"):
                 follows = argument
@@ -84,11 +87,12 @@ def violations(tree):
 
 def run_clang_tidy(tree):
     """Whether clang-tidy had anything to say; it prints its findings itself."""
-    sources = sorted(source_commands(tree))
+    commands = source_commands(tree)
+    sources = sorted(commands)
 
     def check(path):
-        code, output = tree.run(["clang-tidy", "--quiet", "-p", "build/release",
-                                 "--warnings-as-errors=*", str(path)])
+        code, output = tree.run(["clang-tidy", "--quiet", "--warnings-as-errors=*", str(path),
+                                 "--"] + commands[path][1:-1])
         return output if code != 0 else ""
 
     findings = [output for output in tree.for_each(sources, check) if output]
