@@ -87,7 +87,7 @@ compare_main() {
 
   local started=$SECONDS keys
   if [ "$quick" = yes ]; then
-    compare_size "$results" "$databases" 500000 100000 "${rounds:-3}"
+    compare_size "$results" "$databases" 500000 250000 "${rounds:-3}"
   else
     sizes="${sizes:-1000000,3000000,10000000}"
     for keys in ${sizes//,/ }; do
