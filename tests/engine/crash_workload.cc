@@ -115,8 +115,9 @@ void CrashWorkload::CreateSecondFamily(std::string_view filter) {
   if (db_ == nullptr) return;
   ColumnFamilyOptions options = CrashOptions(file_system_);
   options.filter = filter;
+  std::vector<HistoryOfFamily>& families = history_.families();
   HistoryOfFamily family;
-  family.id = static_cast<uint32_t>(history_.families().size() + 1);
+  family.id = families.empty() ? 1 : families.back().id + 1;
   family.name = "second";
   family.created.begin = memory_->num_operations();
   const absl::StatusOr<ColumnFamily*> created = db_->CreateColumnFamily(options, "second");
@@ -124,8 +125,11 @@ void CrashWorkload::CreateSecondFamily(std::string_view filter) {
   if (created.ok()) {
     family.created.acknowledged = memory_->num_operations();
     second_ = *created;
+    // A call that failed before it took a number left that to this one.
+    family.id = second_->id();
+    std::erase_if(families, [&](const HistoryOfFamily& other) { return other.id >= family.id; });
   }
-  history_.families().push_back(family);
+  families.push_back(family);
 }
 
 void CrashWorkload::DropSecondFamily() {
