@@ -84,9 +84,6 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
       reader.hash_seed_ = unit.header.hash_seed;
       reader.unit_ = internal::MakeUnitView(unit);
       reader.operations_ = internal::FindLayout(unit.header);
-      reader.may_contain_ = reader.operations_->may_contain_of != nullptr
-                                ? reader.operations_->may_contain_of(reader.unit_)
-                                : reader.operations_->may_contain;
     }
   }
   if (num_understood == 0) return FilterReader();
@@ -96,6 +93,11 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
     reader.mode_ = Mode::kManyUnits;
   } else {
     reader.mode_ = reader.kind_ == FilterKind::kBlockedBloom ? Mode::kBlockedBloom : Mode::kOneUnit;
+    // Only here, where the fields of the header have been found sound: an empty unit's are not
+    // read.
+    reader.may_contain_ = reader.operations_->may_contain_of != nullptr
+                              ? reader.operations_->may_contain_of(reader.unit_)
+                              : reader.operations_->may_contain;
   }
   return reader;
 }

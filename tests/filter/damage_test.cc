@@ -247,6 +247,24 @@ TEST(HostileBytesTest, LayeredRibbonsWithChangedHeadersAreSurvived) {
   }
 }
 
+// What a unit without a payload says of its shape is not read.
+TEST(HostileBytesTest, EmptyUnitsOfAnyShapeRefuteEverything) {
+  for (uint8_t kind = 1; kind <= 5; ++kind) {
+    for (int parameter = 0; parameter < 256; ++parameter) {
+      internal::UnitHeader header;
+      header.kind = kind;
+      header.parameter = static_cast<uint8_t>(parameter);
+      std::string block = internal::MakeUnsealedBlock(0);
+      internal::SealBlock(header, &block);
+      FilterState state;
+      const FilterReader reader = FilterReader::Open(block, &state);
+      ASSERT_EQ(state.code, FilterStateCode::kOk) << int{kind} << " " << parameter;
+      EXPECT_FALSE(reader.MayContain(uint64_t{1}));
+      EXPECT_EQ(reader.Describe().num_keys, 0u);
+    }
+  }
+}
+
 TEST(HostileBytesTest, RandomBytesBehindTheMagicAreSurvived) {
   constexpr uint32_t kSeed = 99;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
