@@ -117,15 +117,6 @@ UnitDescription Describe(const Unit& unit) {
   return DescribeCuckoo(unit, num_used);
 }
 
-bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
-  return BuildCuckoo(kLayout, request, hashes, result);
-}
-bool IsConsistent(const UnitHeader& header) { return IsConsistentCuckoo(kLayout, header); }
-double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
-  return ExpectedCuckooFpr(kLayout, bits_per_key, num_keys);
-}
-double BitsForFpr(double fpr) { return CuckooBitsForFpr(kLayout, fpr); }
-
 }  // namespace
 
 const KindOperations kCuckooOperations = {
@@ -134,10 +125,10 @@ const KindOperations kCuckooOperations = {
     .version = kLayout.version,
     .bits_per_key = {3, 34},
     .verify_by_default = true,
-    .bits_per_key_for_fpr = &BitsForFpr,
-    .expected_fpr = &ExpectedFprAt,
-    .build = &Build,
-    .is_consistent = &IsConsistent,
+    .bits_per_key_for_fpr = &CuckooOperations<kLayout>::BitsForFpr,
+    .expected_fpr = &CuckooOperations<kLayout>::ExpectedFpr,
+    .build = &CuckooOperations<kLayout>::Build,
+    .is_consistent = &CuckooOperations<kLayout>::IsConsistent,
     .may_contain = &MayContain,
     .may_contain_of = &MayContainFunctionOf,
     .prefetch = &QueriesOf<0>::Prefetch,

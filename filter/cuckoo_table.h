@@ -35,6 +35,19 @@ bool IsConsistentCuckoo(const CuckooLayout& layout, const UnitHeader& header);
 double ExpectedCuckooFpr(const CuckooLayout& layout, double bits_per_key, uint64_t num_keys);
 double CuckooBitsForFpr(const CuckooLayout& layout, double fpr);
 
+// The same as functions that KindOperations can point at.
+template <const CuckooLayout& kLayout>
+struct CuckooOperations {
+  static bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
+    return BuildCuckoo(kLayout, request, hashes, result);
+  }
+  static bool IsConsistent(const UnitHeader& header) { return IsConsistentCuckoo(kLayout, header); }
+  static double ExpectedFpr(double bits_per_key, uint64_t num_keys) {
+    return ExpectedCuckooFpr(kLayout, bits_per_key, num_keys);
+  }
+  static double BitsForFpr(double fpr) { return CuckooBitsForFpr(kLayout, fpr); }
+};
+
 // KindOperations::describe, of a unit in which `num_used` slots are not empty.
 UnitDescription DescribeCuckoo(const Unit& unit, uint64_t num_used);
 
