@@ -55,6 +55,9 @@ export LD_LIBRARY_PATH
 LD_LIBRARY_PATH="$(library_folder "$work/whole")"
 build_with_pkg_config winnow outside_program "$work/whole"
 expect "stored value" "$work/outside_program.pkg-config" "$work/db"
+# What the headers of filters call in line must be shown by the library too.
+build_with_pkg_config winnow outside_filter_program "$work/whole"
+expect "filtered" "$work/outside_filter_program.pkg-config"
 build_outside outside_c_program "$work/whole"
 expect "stored value" "$work/outside_c_program/outside_c_program" "$work/c_db"
 build_outside outside_leveldb_program "$work/whole"

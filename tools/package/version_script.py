@@ -3,8 +3,8 @@
     python3 tools/package/version_script.py build/release/lib/libwinnow.a \\
         build/release/lib/libwinnow_filter.a > tools/package/libwinnow.version
 
-Shown are winnow/c.h and every function and class that a public C++ header declares. Run it when a
-public header has new names, then tests/install/exported_symbols_test.sh with --write.
+Shown are winnow/c.h and every function, class and variable that a public C++ header declares. Run
+it when a public header has new names, then tests/install/exported_symbols_test.sh with --write.
 """
 import pathlib
 import re
@@ -16,6 +16,7 @@ PUBLIC = ("engine/include/winnow/*.h", "filter/include/winnow/filter/**/*.h")
 TYPE = re.compile(r"\b(?:class|struct)\s+(?:alignas\([^)]*\)\s+)?(\w+)(?:\s+final)?"
                   r"\s*(?::[^:{][^{;]*)?\{")
 SYMBOL = re.compile(r"[0-9a-f]* *[A-Za-z] (.*)")
+VARIABLE = re.compile(r"\bextern const \w+ (\w+);")
 TYPE_INFORMATION = re.compile(r"(?:vtable|typeinfo|typeinfo name) for (winnow::.*)")
 
 
@@ -36,10 +37,11 @@ def defined_symbols(libraries):
 
 
 def public_names(libraries):
-    """Functions, classes, and classes with virtual functions, each by its qualified name."""
+    """Functions, classes, classes with virtual functions and variables, by qualified names."""
     text = public_text()
     types = set(TYPE.findall(text))
-    functions, classes, polymorphic = set(), set(), set()
+    names_of_variables = set(VARIABLE.findall(text))
+    functions, classes, polymorphic, variables = set(), set(), set(), set()
     for symbol in defined_symbols(libraries):
         information = TYPE_INFORMATION.match(symbol)
         if information:
@@ -54,13 +56,15 @@ def public_names(libraries):
         if qualified.group(3):
             if qualified.group(2) in types:
                 classes.add(whole)
+        elif qualified.group(2) in names_of_variables:
+            variables.add(whole)
         elif re.search(rf"\b{qualified.group(2)}\(", text):
             functions.add(whole)
-    return functions, classes, polymorphic
+    return functions, classes, polymorphic, variables
 
 
 def main():
-    functions, classes, polymorphic = public_names(sys.argv[1:])
+    functions, classes, polymorphic, variables = public_names(sys.argv[1:])
     print("/* What libwinnow.so shows: winnow/c.h, and what the public C++ headers declare. Written "
           "by\n   version_script.py. */\nWINNOW_0.1 {\n global:\n  winnow_*;\n  extern \"C++\" {")
     for name in sorted(functions):
@@ -69,6 +73,8 @@ def main():
         print(f"    {name}::*;")
     for name in sorted(polymorphic):
         print(f"    vtable?for?{name}; typeinfo*for?{name};")
+    for name in sorted(variables):
+        print(f"    {name};")
     print("  };\n local:\n  *;\n};")
 
 
