@@ -8,6 +8,7 @@
 #include "absl/base/attributes.h"
 #include "filter/fuse_peeling.h"
 #include "filter/fuse_slots.h"
+#include "winnow/filter/internal/fetch_line.h"
 
 namespace winnow::filter::internal {
 namespace {
@@ -152,7 +153,7 @@ bool MayContain(const UnitView& unit, uint64_t key_hash) {
 
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
   VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {
-    __builtin_prefetch(FuseContents<0>::Place(unit.payload, slot, unit.parameter));
+    FetchLine(FuseContents<0>::Place(unit.payload, slot, unit.parameter));
   });
 }
 
@@ -167,7 +168,7 @@ void MayContainBatchOf(const UnitView& unit, const uint64_t* key_hashes, size_t 
   for (size_t i = 0; i < count; ++i) {
     probes[i].fingerprint = VisitSlots(unit, key_hashes[i], [&](uint8_t index, uint64_t slot) {
       probes[i].slots[index] = slot;
-      __builtin_prefetch(Contents::Place(unit.payload, slot, unit.parameter));
+      FetchLine(Contents::Place(unit.payload, slot, unit.parameter));
     });
   }
   for (size_t i = 0; i < count; ++i) {

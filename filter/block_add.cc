@@ -112,8 +112,8 @@ constexpr std::array<AddFunction, sizeof...(kProbes)> MakeAvx2Functions(
 
 #define WINNOW_AVX512 __attribute__((target("avx512f")))
 
-// As the AVX2 code, with the whole block in one register; the number of probes is known to the
-// compiler, so that nothing is left of the loops.
+// As the AVX2 code, with the whole block in one register, into which two bits go at once; the
+// number of probes is known to the compiler, so that nothing is left of the loops.
 template <int kProbes>
 WINNOW_AVX512 void AddAvx512(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
   alignas(64) static constexpr std::array<uint32_t, 16> kFirstBits = {
@@ -127,13 +127,16 @@ WINNOW_AVX512 void AddAvx512(const MutableBlockTable& table, const uint64_t* has
     for (size_t i = 0; i < size; ++i) FindBits(hashes[begin + i], kProbes, bits[i].data());
     for (size_t i = 0; i < size; ++i) {
       __m512i words = _mm512_loadu_si512(blocks[i]);
-#pragma GCC unroll 16
-      for (int probe = 0; probe < kProbes; ++probe) {
-        const __m512i bit =
-            _mm512_set1_epi32(static_cast<int>(bits[i][static_cast<size_t>(probe)]));
-        words = _mm512_or_si512(
-            words, _mm512_maskz_sllv_epi32(0xffff, one, _mm512_sub_epi32(bit, first_bits)));
+      const auto place_of = [&](size_t probe) __attribute__((target("avx512f"), always_inline)) {
+        const __m512i bit = _mm512_set1_epi32(static_cast<int>(bits[i][probe]));
+        return _mm512_maskz_sllv_epi32(0xffff, one, _mm512_sub_epi32(bit, first_bits));
+      };
+      constexpr int kOrOfThree = 0xfe;
+#pragma GCC unroll 8
+      for (size_t probe = 0; probe + 1 < kProbes; probe += 2) {
+        words = _mm512_ternarylogic_epi32(words, place_of(probe), place_of(probe + 1), kOrOfThree);
       }
+      if (kProbes % 2 != 0) words = _mm512_or_si512(words, place_of(kProbes - 1));
       _mm512_storeu_si512(blocks[i], words);
     }
   }

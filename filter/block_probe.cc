@@ -1,6 +1,5 @@
 #include "winnow/filter/internal/block_probe.h"
 
-#include <algorithm>
 #include <array>
 
 #if defined(__x86_64__)
@@ -10,24 +9,11 @@
 #endif
 
 namespace winnow::filter::internal {
-namespace {
 
-// Keys whose blocks are asked for before the first is waited for.
-constexpr size_t kGroup = 64;
-
-using FetchedGroup = FetchedBlocks<const uint8_t, kGroup>;
-
-}  // namespace
-
-void BlocksContainPortable(const BlockTable& table, const uint64_t* hashes, size_t count,
-                           uint8_t* contained) {
-  for (size_t begin = 0; begin < count; begin += kGroup) {
-    const size_t size = std::min(kGroup, count - begin);
-    const FetchedGroup blocks(table.payload, table.num_blocks, hashes + begin, size);
-    for (size_t i = begin; i < begin + size; ++i) {
-      contained[i] = BlockContainsPortable(blocks[i - begin], hashes[i], table.probes) ? 1 : 0;
-    }
-  }
+void BlocksContainPortable(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
+                           int probes, uint8_t* contained) {
+  for (size_t i = 0; i < count; ++i)
+    contained[i] = BlockContainsPortable(blocks[i], hashes[i], probes) ? 1 : 0;
 }
 
 #if defined(__x86_64__)
@@ -80,15 +66,9 @@ WINNOW_AVX2 bool BlockContainsAvx2(const uint8_t* block, uint64_t hash, int prob
   return Contains(block, hash, probes);
 }
 
-WINNOW_AVX2 void BlocksContainAvx2(const BlockTable& table, const uint64_t* hashes, size_t count,
-                                   uint8_t* contained) {
-  for (size_t begin = 0; begin < count; begin += kGroup) {
-    const size_t size = std::min(kGroup, count - begin);
-    const FetchedGroup blocks(table.payload, table.num_blocks, hashes + begin, size);
-    for (size_t i = begin; i < begin + size; ++i) {
-      contained[i] = Contains(blocks[i - begin], hashes[i], table.probes) ? 1 : 0;
-    }
-  }
+WINNOW_AVX2 void BlocksContainAvx2(const uint8_t* const* blocks, const uint64_t* hashes,
+                                   size_t count, int probes, uint8_t* contained) {
+  for (size_t i = 0; i < count; ++i) contained[i] = Contains(blocks[i], hashes[i], probes) ? 1 : 0;
 }
 
 const bool kHasAvx512Vl =
@@ -120,17 +100,12 @@ WINNOW_AVX512VL bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, in
                             LoadLanes(kLaneBit + kMostProbesOfRound - probes));
 }
 
-WINNOW_AVX512VL void BlocksContainAvx512(const BlockTable& table, const uint64_t* hashes,
-                                         size_t count, uint8_t* contained) {
+WINNOW_AVX512VL void BlocksContainAvx512(const uint8_t* const* blocks, const uint64_t* hashes,
+                                         size_t count, int probes, uint8_t* contained) {
   const __m256i multipliers = LoadLanes(kProbeMultipliers.data());
-  const __m256i lanes = LoadLanes(kLaneBit + kMostProbesOfRound - table.probes);
-  for (size_t begin = 0; begin < count; begin += kGroup) {
-    const size_t size = std::min(kGroup, count - begin);
-    const FetchedGroup blocks(table.payload, table.num_blocks, hashes + begin, size);
-    for (size_t i = begin; i < begin + size; ++i) {
-      contained[i] = ContainsInOneRound(blocks[i - begin], hashes[i], multipliers, lanes) ? 1 : 0;
-    }
-  }
+  const __m256i lanes = LoadLanes(kLaneBit + kMostProbesOfRound - probes);
+  for (size_t i = 0; i < count; ++i)
+    contained[i] = ContainsInOneRound(blocks[i], hashes[i], multipliers, lanes) ? 1 : 0;
 }
 
 #undef WINNOW_AVX512VL_INLINE
@@ -175,30 +150,25 @@ bool BlockContainsNeon(const uint8_t* block, uint64_t hash, int probes) {
   return Contains(LoadBlock(block), hash, probes);
 }
 
-void BlocksContainNeon(const BlockTable& table, const uint64_t* hashes, size_t count,
-                       uint8_t* contained) {
-  for (size_t begin = 0; begin < count; begin += kGroup) {
-    const size_t size = std::min(kGroup, count - begin);
-    const FetchedGroup blocks(table.payload, table.num_blocks, hashes + begin, size);
-    for (size_t i = begin; i < begin + size; ++i) {
-      contained[i] = Contains(LoadBlock(blocks[i - begin]), hashes[i], table.probes) ? 1 : 0;
-    }
-  }
+void BlocksContainNeon(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
+                       int probes, uint8_t* contained) {
+  for (size_t i = 0; i < count; ++i)
+    contained[i] = Contains(LoadBlock(blocks[i]), hashes[i], probes) ? 1 : 0;
 }
 
 #endif  // defined(__x86_64__)
 
-void BlocksContain(const BlockTable& table, const uint64_t* hashes, size_t count,
+void BlocksContain(const uint8_t* const* blocks, const uint64_t* hashes, size_t count, int probes,
                    uint8_t* contained) {
 #if defined(__x86_64__)
-  if (kHasAvx512Vl && table.probes <= kMostProbesOfRound) {
-    return BlocksContainAvx512(table, hashes, count, contained);
+  if (kHasAvx512Vl && probes <= kMostProbesOfRound) {
+    return BlocksContainAvx512(blocks, hashes, count, probes, contained);
   }
-  if (kHasAvx2) return BlocksContainAvx2(table, hashes, count, contained);
+  if (kHasAvx2) return BlocksContainAvx2(blocks, hashes, count, probes, contained);
 #elif defined(__aarch64__)
-  return BlocksContainNeon(table, hashes, count, contained);
+  return BlocksContainNeon(blocks, hashes, count, probes, contained);
 #endif
-  BlocksContainPortable(table, hashes, count, contained);
+  BlocksContainPortable(blocks, hashes, count, probes, contained);
 }
 
 }  // namespace winnow::filter::internal

@@ -62,7 +62,9 @@ void Prefetch(const UnitView& unit, uint64_t key_hash) {
 
 void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                      uint8_t* may_contain) {
-  BlocksContain(TableOf(unit), key_hashes, count, may_contain);
+  const FetchedBlocks<const uint8_t, kMostBatched> blocks(unit.payload, unit.num_slots, key_hashes,
+                                                          count);
+  BlocksContain(blocks.data(), key_hashes, count, unit.parameter, may_contain);
 }
 
 UnitDescription Describe(const Unit& unit) {

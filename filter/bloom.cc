@@ -5,6 +5,7 @@
 
 #include "absl/base/attributes.h"
 #include "filter/planted_defect.h"
+#include "winnow/filter/internal/fetch_line.h"
 #include "winnow/filter/internal/probe_sequence.h"
 
 namespace winnow::filter::internal {
@@ -95,7 +96,7 @@ void Prefetch(const UnitView& unit, uint64_t key_hash) {
   Location location = Locate(key_hash, unit.num_shards, unit.slots_per_shard);
   for (int probe = 0; probe < std::min<int>(unit.parameter, 4); ++probe) {
     const uint64_t bit = location.shard_begin + location.probes.Next(unit.slots_per_shard);
-    __builtin_prefetch(unit.payload + (bit >> 3));
+    FetchLine(unit.payload + (bit >> 3));
   }
 }
 

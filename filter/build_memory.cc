@@ -6,15 +6,17 @@
 #include <sys/mman.h>
 #endif
 
+#include "filter/huge_pages.h"
+
 namespace winnow::filter::internal {
 namespace {
 
 constexpr size_t kLeastKept = size_t{64} << 10;
-constexpr size_t kHugePage = size_t{2} << 20;
 
 // Pieces of like sizes serve each other: up to an eighth more is taken than was asked for.
 size_t RoundUp(size_t bytes) {
-  if (bytes >= kHugePage) return (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  if (bytes >= kHugePageBytes)
+    return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
   size_t step = kLeastKept / 8;
   while (step * 16 <= bytes) step *= 2;
   return (bytes + step - 1) / step * step;
@@ -69,7 +71,7 @@ class SparePieces {
 };
 
 void* TakeHugePages(size_t bytes) {
-  void* const memory = ::operator new (bytes, std::align_val_t{kHugePage});
+  void* const memory = ::operator new (bytes, std::align_val_t{kHugePageBytes});
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
   (void)::madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: small pages work as well
 #endif
@@ -81,7 +83,7 @@ void* TakeHugePages(size_t bytes) {
 void* TakeBuildMemory(size_t bytes) {
   if (bytes < kLeastKept) return ::operator new(bytes);
   bytes = RoundUp(bytes);
-  if (bytes >= kHugePage) return TakeHugePages(bytes);
+  if (bytes >= kHugePageBytes) return TakeHugePages(bytes);
   void* const spare = SparePieces::OfProcess().Take(bytes);
   return spare != nullptr ? spare : ::operator new(bytes);
 }
@@ -89,7 +91,7 @@ void* TakeBuildMemory(size_t bytes) {
 void ReturnBuildMemory(void* memory, size_t bytes) {
   if (bytes < kLeastKept) return ::operator delete(memory);
   bytes = RoundUp(bytes);
-  if (bytes >= kHugePage) return ::operator delete (memory, std::align_val_t{kHugePage});
+  if (bytes >= kHugePageBytes) return ::operator delete (memory, std::align_val_t{kHugePageBytes});
   SparePieces::OfProcess().Keep(memory, bytes);
 }
 

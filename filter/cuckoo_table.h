@@ -11,6 +11,7 @@
 
 #include "absl/base/attributes.h"
 #include "filter/kind.h"
+#include "winnow/filter/internal/fetch_line.h"
 #include "winnow/filter/internal/hash_list.h"
 #include "winnow/filter/internal/unit_view.h"
 
@@ -152,8 +153,8 @@ struct CuckooQueries {
   ABSL_ATTRIBUTE_ALWAYS_INLINE static void PrefetchAt(const UnitView& unit,
                                                       const CuckooLocation& location) {
     const uint64_t bucket_bits = Layout::BucketBits(Layout::FingerprintBits(unit));
-    __builtin_prefetch(unit.payload + location.first_bucket * bucket_bits / 8);
-    __builtin_prefetch(unit.payload + location.second_bucket * bucket_bits / 8);
+    FetchLine(unit.payload + location.first_bucket * bucket_bits / 8);
+    FetchLine(unit.payload + location.second_bucket * bucket_bits / 8);
   }
 };
 

@@ -138,13 +138,26 @@ void FilterReader::MayContainBatch(const std::string_view* keys, size_t count,
   std::array<uint64_t, internal::kMostBatched> hashes;
   for (size_t begin = 0; begin < count; begin += hashes.size()) {
     const size_t size = std::min(hashes.size(), count - begin);
-    for (size_t i = 0; i < size; ++i) {
-      hashes[i] = HashKey(keys[begin + i], hash_seed_);
-      // One line a key: asked for while the next keys are hashed, at next to no cost.
-      if (mode_ == Mode::kBlockedBloom) Prefetch(hashes[i]);
+    if (mode_ == Mode::kBlockedBloom) {
+      AskBlocks(keys + begin, size, may_contain + begin);
+      continue;
     }
+    for (size_t i = 0; i < size; ++i) hashes[i] = HashKey(keys[begin + i], hash_seed_);
     MayContainBatch(hashes.data(), size, may_contain + begin);
   }
+}
+
+// A key's block is on its way while the next keys are hashed. At most kMostBatched keys.
+void FilterReader::AskBlocks(const std::string_view* keys, size_t count,
+                             uint8_t* may_contain) const {
+  std::array<uint64_t, internal::kMostBatched> hashes;
+  internal::FetchedBlocks<const uint8_t, internal::kMostBatched> blocks(unit_.payload,
+                                                                        unit_.num_slots);
+  for (size_t i = 0; i < count; ++i) {
+    hashes[i] = HashKey(keys[i], hash_seed_);
+    blocks.Fetch(i, hashes[i]);
+  }
+  internal::BlocksContain(blocks.data(), hashes.data(), count, unit_.parameter, may_contain);
 }
 
 void FilterReader::MayContainBatch(const uint64_t* key_hashes, size_t count,

@@ -10,6 +10,7 @@
 #include "filter/ribbon_columns.h"
 #include "filter/ribbon_layer.h"
 #include "filter/ribbon_shape.h"
+#include "winnow/filter/internal/fetch_line.h"
 
 namespace winnow::filter::internal {
 namespace {
@@ -310,10 +311,10 @@ bool MayContain(const UnitView& unit, uint64_t key_hash) {
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void PrefetchPlace(const RibbonShape& shape,
                                                        const FirstPlace& place) {
-  if (shape.has_layers()) __builtin_prefetch(place.thresholds + place.slot / kBucketSlots / 2);
+  if (shape.has_layers()) FetchLine(place.thresholds + place.slot / kBucketSlots / 2);
   const uint64_t bytes = 2 * shape.WideBlockBytes();
-  for (uint64_t at = 0; at < bytes; at += 64) __builtin_prefetch(place.block + at);
-  __builtin_prefetch(place.block + bytes - 1);
+  for (uint64_t at = 0; at < bytes; at += 64) FetchLine(place.block + at);
+  FetchLine(place.block + bytes - 1);
 }
 
 void Prefetch(const UnitView& unit, uint64_t key_hash) {

@@ -2,8 +2,8 @@
 // building, single questions and batches, in a core's cache, in the last-level cache and beyond.
 //
 //   build/release/bin/bench_filter [--quick] [--filters=ribbon:7,rocksdb.ribbon:10]
-//   [--in=L2,memory]
-//                                  [--json=FILE] [--plot=FILE.svg] [--benchmark_...]
+//                                  [--in=L2,memory] [--same-memory] [--json=FILE]
+//                                  [--plot=FILE.svg] [--benchmark_...]
 //   build/release/bin/bench_filter --peer=LIBRARY.so [--filters=cuckoo:12,peer.NAME] [--in=1M]
 //   [...]
 //
@@ -15,6 +15,10 @@
 // Otherwise times are processor time for each key, with making the key (about 3 ns) and hashing it;
 // medians of repetitions in random order. Single questions are independent of each other, each to a
 // random filter; a batch asks one. Filters are not verified after building: RocksDB's are not.
+//
+// Each library's filters lie where its store keeps them: ours in ResidentMemory, on huge pages from
+// a few MiB on; RocksDB's in memory from malloc, as in its block cache. With --same-memory
+// RocksDB's lie in ResidentMemory too.
 
 #include <benchmark/benchmark.h>
 
@@ -39,12 +43,14 @@
 namespace winnow::bench {
 namespace {
 
-const std::vector<std::string> kOurFilters = {"blocked_bloom:10", "bloom:10",  "cuckoo:12",
-                                              "binary_fuse:9",    "ribbon:10", "ribbon:7"};
+const std::vector<std::string> kOurFilters = {
+    "blocked_bloom:10", "bloom:10",  "cuckoo:12", "cuckoo:12:semi_sorted",
+    "binary_fuse:9",    "ribbon:10", "ribbon:7"};
 
 struct Settings {
   bool is_quick = false;
-  bool has_hashes = false;           // in place of keys
+  bool has_hashes = false;  // in place of keys
+  Placement placement_of_others = Placement::kAllocator;
   std::vector<std::string> filters;  // empty: ours, and those of the others
   std::vector<std::string> places;   // empty: all
   std::vector<std::string> peer_libraries;
@@ -111,8 +117,9 @@ double MeasureFpr(const Set& set, const Size& size) {
 
 // Registers all measurements of one row; the set lives as long as the program.
 template <typename Set>
-void Register(const std::string& spec, const Size& size, bool is_quick, ResultRow* row) {
-  const auto set = std::make_shared<Set>(spec, size);
+void Register(const std::string& spec, const Size& size, Placement placement, bool is_quick,
+              ResultRow* row) {
+  const auto set = std::make_shared<Set>(spec, size, placement);
   row->filter = spec;
   row->place = size.place;
   row->bits_per_key = set->bits_per_key();
@@ -149,6 +156,10 @@ Settings ReadSettings(std::vector<char*>* arguments) {
     absl::string_view text = argument;
     if (text == "--quick") return settings.is_quick = true;
     if (text == "--hashes") return settings.has_hashes = true;
+    if (text == "--same-memory") {
+      settings.placement_of_others = Placement::kResident;
+      return true;
+    }
     if (absl::ConsumePrefix(&text, "--filters=")) {
       settings.filters = absl::StrSplit(text, ',');
     } else if (absl::ConsumePrefix(&text, "--in=")) {
@@ -203,7 +214,7 @@ bool RegisterSpec(const Settings& settings, const PeerKinds& peers, const std::s
   if (spec.rfind("rocksdb.", 0) == 0) {
 #if WINNOW_BENCH_HAS_ROCKSDB
     if (!settings.has_hashes) {
-      Register<RocksDbSet>(spec, size, settings.is_quick, row);
+      Register<RocksDbSet>(spec, size, settings.placement_of_others, settings.is_quick, row);
       return true;
     }
     std::cerr << "bench_filter: RocksDB hashes its keys itself, " << spec << " is left out\n";
@@ -220,7 +231,7 @@ bool RegisterSpec(const Settings& settings, const PeerKinds& peers, const std::s
   if (settings.has_hashes) {
     RegisterHashed(spec, size, settings.is_quick, row);
   } else {
-    Register<WinnowSet>(spec, size, settings.is_quick, row);
+    Register<WinnowSet>(spec, size, Placement::kResident, settings.is_quick, row);
   }
   return true;
 }

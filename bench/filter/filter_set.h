@@ -15,33 +15,47 @@
 #include "bench/filter/key_stream.h"
 #include "winnow/filter/hash.h"
 #include "winnow/filter/reader.h"
+#include "winnow/filter/resident_memory.h"
 
 namespace winnow::bench {
 
 inline constexpr size_t kBatch = 32;
 
-// The bytes of a filter where a store would have them: from the beginning of a cache line on.
-class AlignedCopy {
+// Where the filters of a store lie.
+enum class Placement {
+  kAllocator,  // where RocksDB's block cache has them, but from the beginning of a cache line on
+  kResident,   // in ResidentMemory, as a table of Winnow's engine has them
+};
+
+// The bytes of a filter.
+class FilterCopy {
  public:
-  explicit AlignedCopy(std::string_view bytes) : size_(bytes.size()) {
-    memory_.reset(static_cast<char*>(std::aligned_alloc(64, (size_ + 63) / 64 * 64)));
-    std::memcpy(memory_.get(), bytes.data(), size_);
+  FilterCopy(std::string_view bytes, Placement placement) {
+    if (placement == Placement::kResident) {
+      resident_ = filter::ResidentMemory(bytes.size());
+      bytes_ = {resident_.data(), bytes.size()};
+    } else {
+      allocated_.reset(static_cast<char*>(std::aligned_alloc(64, (bytes.size() + 63) / 64 * 64)));
+      bytes_ = {allocated_.get(), bytes.size()};
+    }
+    std::memcpy(const_cast<char*>(bytes_.data()), bytes.data(), bytes.size());
   }
 
-  std::string_view view() const { return {memory_.get(), size_}; }
+  std::string_view view() const { return bytes_; }
 
  private:
   struct Free {
     void operator()(char* memory) const { std::free(memory); }
   };
-  std::unique_ptr<char[], Free> memory_;
-  size_t size_;
+  std::unique_ptr<char[], Free> allocated_;
+  filter::ResidentMemory resident_;
+  std::string_view bytes_;
 };
 
 class WinnowSet {
  public:
   // Builds all filters; the spec must be a good one.
-  WinnowSet(const std::string& spec, const Size& size);
+  WinnowSet(const std::string& spec, const Size& size, Placement placement);
 
   // Builds a filter once more, hashing its keys, and returns its bytes.
   static uint64_t BuildOnce(const std::string& spec, const Size& size, uint64_t filter);
@@ -62,7 +76,7 @@ class WinnowSet {
   static constexpr uint64_t kSeed = 42;
   static std::string Build(const std::string& spec, const Size& size, uint64_t filter);
 
-  std::vector<AlignedCopy> blocks_;
+  std::vector<FilterCopy> blocks_;
   std::vector<filter::FilterReader> readers_;
   double bits_per_key_ = 0;
 };
@@ -74,7 +88,7 @@ class RocksDbSet {
   // `spec` is "rocksdb.bloom:BITS" or "rocksdb.ribbon:BITS", the latter in RocksDB's own measure:
   // the bits that a Bloom filter of the same rate would take; or "rocksdb.winnow.SPEC", one of ours
   // through RocksDB's interface.
-  RocksDbSet(const std::string& spec, const Size& size);
+  RocksDbSet(const std::string& spec, const Size& size, Placement placement);
   ~RocksDbSet();
 
   static uint64_t BuildOnce(const std::string& spec, const Size& size, uint64_t filter);

@@ -63,7 +63,8 @@ class HashedWinnowFilter {
   }
 
   HashedWinnowFilter(const Kind& spec, const std::vector<uint64_t>& keys)
-      : block_(Build(spec, keys)), reader_(filter::FilterReader::Open(block_.view(), nullptr)) {}
+      : block_(Build(spec, keys), Placement::kResident),
+        reader_(filter::FilterReader::Open(block_.view(), nullptr)) {}
 
   uint64_t num_bytes() const { return block_.view().size(); }
   bool MayContain(uint64_t hash) const { return reader_.MayContain(hash); }
@@ -79,7 +80,7 @@ class HashedWinnowFilter {
     return std::move(builder->Finish().block);
   }
 
-  AlignedCopy block_;
+  FilterCopy block_;
   filter::FilterReader reader_;
 };
 

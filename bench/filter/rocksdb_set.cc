@@ -53,12 +53,12 @@ struct __attribute__((visibility("hidden"))) RocksDbSet::State {
   explicit State(const std::string& spec) : policy(spec) {}
 
   Policy policy;
-  std::vector<AlignedCopy> copies;
+  std::vector<FilterCopy> copies;
   std::vector<std::unique_ptr<rocksdb::FilterBitsReader>> readers;
   double bits_per_key = 0;
 };
 
-RocksDbSet::RocksDbSet(const std::string& spec, const Size& size)
+RocksDbSet::RocksDbSet(const std::string& spec, const Size& size, Placement placement)
     : state_(std::make_unique<State>(spec)) {
   // Readers point into the copies, which must not move.
   state_->copies.reserve(size.num_filters);
@@ -66,9 +66,9 @@ RocksDbSet::RocksDbSet(const std::string& spec, const Size& size)
     if (i < size.num_distinct) {
       std::unique_ptr<const char[]> buffer;
       const Slice built = state_->policy.Build(size, i, &buffer);
-      state_->copies.emplace_back(std::string_view(built.data(), built.size()));
+      state_->copies.emplace_back(std::string_view(built.data(), built.size()), placement);
     } else {
-      state_->copies.emplace_back(state_->copies[i % size.num_distinct].view());
+      state_->copies.emplace_back(state_->copies[i % size.num_distinct].view(), placement);
     }
     state_->readers.emplace_back(state_->policy.options.filter_policy->GetFilterBitsReader(
         ToSlice(state_->copies.back().view())));

@@ -16,16 +16,16 @@ std::string WinnowSet::Build(const std::string& spec, const Size& size, uint64_t
   return std::move(builder->Finish().block);
 }
 
-WinnowSet::WinnowSet(const std::string& spec, const Size& size) {
+WinnowSet::WinnowSet(const std::string& spec, const Size& size, Placement placement) {
   blocks_.reserve(size.num_filters);
   for (uint64_t i = 0; i < size.num_filters; ++i) {
     if (i < size.num_distinct) {
-      blocks_.emplace_back(Build(spec, size, i));
+      blocks_.emplace_back(Build(spec, size, i), placement);
     } else {
-      blocks_.emplace_back(blocks_[i % size.num_distinct].view());
+      blocks_.emplace_back(blocks_[i % size.num_distinct].view(), placement);
     }
   }
-  for (const AlignedCopy& block : blocks_) {
+  for (const FilterCopy& block : blocks_) {
     readers_.push_back(filter::FilterReader::Open(block.view(), nullptr));
   }
   bits_per_key_ =

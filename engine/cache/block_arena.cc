@@ -5,11 +5,13 @@
 #include <new>
 #include <utility>
 
+#include "winnow/filter/resident_memory.h"
+
 namespace winnow {
 
 namespace {
 
-constexpr size_t kSlabBytes = AlignedMemory::kHugePageBytes;
+constexpr size_t kSlabBytes = filter::ResidentMemory::kHugePageBytes;
 constexpr size_t kMinPieceBytes = 1024;
 constexpr size_t kClassesPerDoubling = 16;
 constexpr size_t kDoublings =
@@ -35,7 +37,7 @@ static_assert(kMinPieceBytes / kClassesPerDoubling % BlockArena::kAlignment == 0
 }  // namespace
 
 struct alignas(BlockArena::kAlignment) BlockArena::Slab {
-  AlignedMemory memory;  // that this slab lies in
+  filter::ResidentMemory memory;  // that this slab lies in
   uint32_t class_index = 0;
   uint32_t num_used = 0;
   uint32_t num_cut = 0;       // pieces that were ever handed out
@@ -61,7 +63,8 @@ BlockArena::~BlockArena() {
     MutexLock lock(&size_class.mutex);
     while (Slab* const slab = size_class.available) {
       Unlink(size_class, slab);
-      const AlignedMemory memory = std::move(slab->memory);  // freed at the end of this turn
+      const filter::ResidentMemory memory =
+          std::move(slab->memory);  // freed at the end of this turn
       slab->~Slab();
     }
   }
@@ -84,7 +87,7 @@ void BlockArena::Unlink(SizeClass& size_class, Slab* slab) {
 }
 
 BlockArena::Slab* BlockArena::AddSlab(SizeClass& size_class, uint32_t class_index) {
-  AlignedMemory memory(kSlabBytes);
+  filter::ResidentMemory memory(kSlabBytes);
   if (memory.data() == nullptr) return nullptr;
   auto* const slab = new (memory.data()) Slab;
   slab->memory = std::move(memory);
@@ -119,7 +122,7 @@ void BlockArena::Free(char* piece) {
   auto* const slab =
       reinterpret_cast<Slab*>(reinterpret_cast<uintptr_t>(piece) & ~(uintptr_t{kSlabBytes} - 1));
   SizeClass& size_class = classes_[slab->class_index];
-  AlignedMemory unused;  // freed after the lock
+  filter::ResidentMemory unused;  // freed after the lock
   MutexLock lock(&size_class.mutex);
   if (slab->full(size_class.piece_bytes)) Link(size_class, slab);
   std::memcpy(piece, &slab->free_list, sizeof(slab->free_list));

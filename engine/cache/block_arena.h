@@ -13,7 +13,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "engine/base/mutex.h"
-#include "engine/cache/aligned_memory.h"
 
 namespace winnow {
 

@@ -50,8 +50,8 @@ ShardedBlockCache::Shard::Shard(size_t capacity_bytes)
   if (capacity_bytes == 0) return;
   num_slots_ = std::max(kMinSlots, capacity_bytes / kBytesPerSlot);
   num_ghosts_ = num_slots_;
-  slot_memory_ = AlignedMemory(num_slots_ * sizeof(Slot));
-  ghost_memory_ = AlignedMemory(num_ghosts_ * sizeof(std::atomic<uint32_t>));
+  slot_memory_ = filter::ResidentMemory(num_slots_ * sizeof(Slot));
+  ghost_memory_ = filter::ResidentMemory(num_ghosts_ * sizeof(std::atomic<uint32_t>));
   if (slot_memory_.data() == nullptr || ghost_memory_.data() == nullptr) {
     num_slots_ = 0;  // works as a shard of capacity 0
     return;

@@ -21,9 +21,9 @@
 #include "absl/status/statusor.h"
 #include "engine/base/counter.h"
 #include "engine/base/mutex.h"
-#include "engine/cache/aligned_memory.h"
 #include "engine/cache/block_cache.h"
 #include "engine/cache/cached_block.h"
+#include "winnow/filter/resident_memory.h"
 
 namespace winnow {
 
@@ -81,8 +81,8 @@ class alignas(64) ShardedBlockCache::Shard {
   const size_t probation_target_bytes_;
   size_t num_slots_ = 0;
   size_t num_ghosts_ = 0;
-  AlignedMemory slot_memory_;
-  AlignedMemory ghost_memory_;
+  filter::ResidentMemory slot_memory_;
+  filter::ResidentMemory ghost_memory_;
   Slot* slots_ = nullptr;
   std::atomic<uint32_t>* ghosts_ = nullptr;  // fingerprints of blocks that left probation unused
 

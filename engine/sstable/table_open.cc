@@ -76,7 +76,7 @@ absl::Status TableReader::ReadIndex() {
   WINNOW_ASSIGN_OR_RETURN(const BlockRef block,
                           file_.Read(handle, BlockKind::kIndex, read_options));
   const std::string_view contents = block.contents();
-  index_memory_ = AlignedMemory(contents.size() + CachedBlock::kReadablePadding);
+  index_memory_ = filter::ResidentMemory(contents.size() + CachedBlock::kReadablePadding);
   if (index_memory_.data() == nullptr) {
     return absl::ResourceExhaustedError(
         absl::StrCat(file_.path(), ": no memory for an index of ", contents.size(), " bytes"));
@@ -93,7 +93,7 @@ absl::Status TableReader::ReadIndex() {
 void TableReader::ReadFilter() {
   const auto unusable = [this](filter::FilterStateCode code, std::string reason) {
     filter_ = filter::FilterReader();
-    filter_memory_ = AlignedMemory();
+    filter_memory_ = filter::ResidentMemory();
     filter_policy_ = nullptr;
     policy_filter_ = std::string_view();
     filter_state_.code = code;
@@ -117,7 +117,7 @@ void TableReader::ReadFilter() {
   }
 
   const size_t stored_bytes = footer_.filter.size + kBlockTrailerBytes;
-  filter_memory_ = AlignedMemory(stored_bytes);
+  filter_memory_ = filter::ResidentMemory(stored_bytes);
   if (filter_memory_.data() == nullptr) {
     filter_lacks_memory_ = true;
     return unusable(filter::FilterStateCode::kDamaged, "no memory");

@@ -16,7 +16,6 @@
 #include "engine/base/counter.h"
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
-#include "engine/cache/aligned_memory.h"
 #include "engine/cache/block_cache.h"
 #include "engine/sstable/block_file.h"
 #include "engine/sstable/format.h"
@@ -25,6 +24,7 @@
 #include "winnow/file_system.h"
 #include "winnow/filter/filter_key.h"
 #include "winnow/filter/reader.h"
+#include "winnow/filter/resident_memory.h"
 #include "winnow/filter_policy.h"
 
 namespace winnow {
@@ -206,9 +206,9 @@ class TableReader {
   const uint64_t table_id_;  // in the block cache
   Footer footer_;
   TableProperties properties_;
-  AlignedMemory index_memory_;
+  filter::ResidentMemory index_memory_;
   IndexBlock index_;  // of data blocks, or of index partitions
-  AlignedMemory filter_memory_;
+  filter::ResidentMemory filter_memory_;
   filter::FilterReader filter_;
   filter::FilterState filter_state_;
   bool filter_lacks_memory_ = false;  // why filter_state_ is not OK

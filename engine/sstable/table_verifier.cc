@@ -7,6 +7,7 @@
 #include "engine/base/status.h"
 #include "engine/sstable/block_cursor.h"
 #include "winnow/filter/hash.h"
+#include "winnow/filter/resident_memory.h"
 
 namespace winnow {
 
@@ -71,7 +72,7 @@ void TableVerifier::CheckFilterBlock() {
     return;
   }
   const size_t stored_bytes = handle.size + kBlockTrailerBytes;
-  AlignedMemory memory(stored_bytes);
+  filter::ResidentMemory memory(stored_bytes);
   if (memory.data() == nullptr) {
     return Report(handle.offset, "filter block: no memory to check it", /*is_damage=*/false);
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/cache/block_cache.h"
+#include "winnow/filter/resident_memory.h"
 
 namespace winnow {
 namespace {
@@ -98,7 +99,7 @@ TEST(BlockArena, MemoryGoesBackToTheSystem) {
   }
   EXPECT_GE(arena.mapped_bytes(), size_t{5000} * 4200);
   for (char* piece : pieces) arena.Free(piece);
-  EXPECT_LE(arena.mapped_bytes(), AlignedMemory::kHugePageBytes);
+  EXPECT_LE(arena.mapped_bytes(), filter::ResidentMemory::kHugePageBytes);
 }
 
 TEST(BlockArena, ALargeCacheUsesItAndLetsItGo) {

@@ -54,7 +54,7 @@ class BlockedBloomFilter {
                                    num_probes_);
   }
   // Asks the processor to fetch the cache line that AddHash or ContainsHash will touch.
-  void Prefetch(uint64_t key_hash) const { __builtin_prefetch(&BlockOf(key_hash)); }
+  void Prefetch(uint64_t key_hash) const { internal::FetchLine(&BlockOf(key_hash)); }
 
   // Forgets all keys. Linear in the size, as all that follow.
   void Clear();

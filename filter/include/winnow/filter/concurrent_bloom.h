@@ -53,7 +53,7 @@ class ConcurrentBlockedBloom {
   }
 
   // Asks the processor to fetch the one cache line that Add or MayContain will touch.
-  void Prefetch(uint64_t key_hash) const { __builtin_prefetch(&BlockOf(key_hash)); }
+  void Prefetch(uint64_t key_hash) const { internal::FetchLine(&BlockOf(key_hash)); }
 
   size_t memory_bytes() const { return num_blocks_ * sizeof(Block); }
   int probes() const { return probes_; }

@@ -115,6 +115,7 @@ class FilterReader {
            internal::MultiplyHigh(key_hash, unit_.num_slots) * internal::kBlockBytes;
   }
 
+  void AskBlocks(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
   bool MayContainGeneral(uint64_t key_hash) const;
   void PrefetchGeneral(uint64_t key_hash) const;
   bool AllUnitsMayContain(uint64_t key_hash) const;

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
+#include "winnow/filter/internal/fetch_line.h"
 #include "winnow/filter/internal/unit_view.h"
 
 namespace winnow::filter::internal {
@@ -56,8 +56,8 @@ inline bool BlockContainsPortable(const uint8_t* block, uint64_t hash, int probe
 
 // Asks the processor to fetch a block: both its lines, if it does not begin with one.
 inline void PrefetchBlock(const uint8_t* block) {
-  __builtin_prefetch(block);
-  __builtin_prefetch(block + kBlockBytes - 1);
+  FetchLine(block);
+  FetchLine(block + kBlockBytes - 1);
 }
 
 // The block of a hash, of `num_blocks` at `payload`: chosen by its high bits.
@@ -85,32 +85,41 @@ struct MutableBlockTable : BlockTable {
 template <typename Byte, size_t kMost>
 class FetchedBlocks {
  public:
-  FetchedBlocks(Byte* payload, uint64_t num_blocks, const uint64_t* hashes, size_t count) {
-    constexpr int kForWriting = std::is_const_v<Byte> ? 0 : 1;
-    const bool one_line_each = reinterpret_cast<uintptr_t>(payload) % kBlockBytes == 0;
-    for (size_t i = 0; i < count; ++i) {
-      blocks_[i] = BlockAt(payload, num_blocks, hashes[i]);
-      __builtin_prefetch(blocks_[i], kForWriting);
-      if (!one_line_each) __builtin_prefetch(blocks_[i] + kBlockBytes - 1, kForWriting);
-    }
+  FetchedBlocks(Byte* payload, uint64_t num_blocks)
+      : payload_(payload),
+        num_blocks_(num_blocks),
+        one_line_each_(reinterpret_cast<uintptr_t>(payload) % kBlockBytes == 0) {}
+  FetchedBlocks(Byte* payload, uint64_t num_blocks, const uint64_t* hashes, size_t count)
+      : FetchedBlocks(payload, num_blocks) {
+    for (size_t i = 0; i < count; ++i) Fetch(i, hashes[i]);
+  }
+
+  // Number i becomes the block of `hash`.
+  void Fetch(size_t i, uint64_t hash) {
+    blocks_[i] = BlockAt(payload_, num_blocks_, hash);
+    FetchLine(blocks_[i]);
+    if (!one_line_each_) FetchLine(blocks_[i] + kBlockBytes - 1);
   }
 
   Byte* operator[](size_t i) const { return blocks_[i]; }
+  Byte* const* data() const { return blocks_.data(); }
 
  private:
-  std::array<Byte*, kMost> blocks_;  // those of the count that were asked for
+  Byte* const payload_;
+  const uint64_t num_blocks_;
+  const bool one_line_each_;
+  std::array<Byte*, kMost> blocks_;  // those that were fetched
 };
 
-// contained[i] = does the block of hashes[i] hold it, 1 or 0. Asks for many blocks before it waits
-// for one.
-void BlocksContain(const BlockTable& table, const uint64_t* hashes, size_t count,
+// contained[i] = does blocks[i] hold hashes[i], 1 or 0.
+void BlocksContain(const uint8_t* const* blocks, const uint64_t* hashes, size_t count, int probes,
                    uint8_t* contained);
 // Sets the bits of all hashes.
 void AddToBlocks(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 
 // The ways of each, with one result; the functions without suffix choose.
-void BlocksContainPortable(const BlockTable& table, const uint64_t* hashes, size_t count,
-                           uint8_t* contained);
+void BlocksContainPortable(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
+                           int probes, uint8_t* contained);
 void AddToBlocksPortable(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 #if defined(__x86_64__)
 extern const bool kHasAvx2;
@@ -121,16 +130,16 @@ inline constexpr int kMostProbesOfRound = 8;  // of both ways of AVX-512 to ask
 bool BlockContainsAvx2(const uint8_t* block, uint64_t hash, int probes);
 // Of at most kMostProbesOfRound probes.
 bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes);
-void BlocksContainAvx2(const BlockTable& table, const uint64_t* hashes, size_t count,
-                       uint8_t* contained);
-void BlocksContainAvx512(const BlockTable& table, const uint64_t* hashes, size_t count,
-                         uint8_t* contained);
+void BlocksContainAvx2(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
+                       int probes, uint8_t* contained);
+void BlocksContainAvx512(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
+                         int probes, uint8_t* contained);
 void AddToBlocksAvx2(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 void AddToBlocksAvx512(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 #elif defined(__aarch64__)
 bool BlockContainsNeon(const uint8_t* block, uint64_t hash, int probes);
-void BlocksContainNeon(const BlockTable& table, const uint64_t* hashes, size_t count,
-                       uint8_t* contained);
+void BlocksContainNeon(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
+                       int probes, uint8_t* contained);
 #endif
 
 inline bool BlockContains(const uint8_t* block, uint64_t hash, int probes) {
