@@ -1,0 +1,117 @@
+// Each position of a large filter is as likely as any other. A library that reduced a 31-bit hash
+// to a filter of 3 * 2^29 bits by its remainder reached some bits twice as often as others, and had
+// three to five times the false positives (Guava issue 1119).
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "filter/cuckoo_table.h"
+#include "filter/fuse_slots.h"
+#include "winnow/filter/hash.h"
+#include "winnow/filter/internal/block_probe.h"
+#include "winnow/filter/internal/probe_sequence.h"
+
+namespace winnow::filter::internal {
+namespace {
+
+constexpr uint64_t kLargeSize = 3 * (uint64_t{1} << 29);
+constexpr uint64_t kNumKeys = 1'000'000;
+// Positions are counted in so many ranges, or one by one where there are few.
+constexpr uint64_t kNumRanges = 3 * 256;
+constexpr uint64_t kFewPositions = 8192;
+
+uint64_t HashOfNumber(uint64_t number) {
+  return HashKey(std::string_view(reinterpret_cast<const char*>(&number), sizeof(number)), 7);
+}
+
+// The statistic of Pearson's chi-square test, as the standard deviations that it lies above what a
+// uniform distribution gives (Wilson and Hilferty, 1931).
+double DeviationsFromUniform(const std::vector<uint64_t>& counts) {
+  uint64_t sum = 0;
+  for (const uint64_t count : counts) sum += count;
+  const double expected = static_cast<double>(sum) / static_cast<double>(counts.size());
+  double statistic = 0;
+  for (const uint64_t count : counts) {
+    statistic += std::pow(static_cast<double>(count) - expected, 2) / expected;
+  }
+  const double freedom = static_cast<double>(counts.size() - 1);
+  const double variance = 2 / (9 * freedom);
+  return (std::cbrt(statistic / freedom) - (1 - variance)) / std::sqrt(variance);
+}
+
+// position(hash), below `size`, over many keys.
+double DeviationsOf(uint64_t size, const std::function<uint64_t(uint64_t hash)>& position) {
+  std::vector<uint64_t> counts(size <= kFewPositions ? size : kNumRanges, 0);
+  for (uint64_t i = 0; i < kNumKeys; ++i) {
+    const uint64_t at = position(HashOfNumber(i));
+    EXPECT_LT(at, size);
+    if (at >= size) return INFINITY;
+    ++counts[at * counts.size() / size];
+  }
+  return DeviationsFromUniform(counts);
+}
+
+constexpr double kMostDeviations = 4;
+
+TEST(PositionDistributionTest, TheTestSeesARemainderOf31Bits) {
+  EXPECT_GT(DeviationsOf(kLargeSize, [](uint64_t hash) { return (hash >> 33) % kLargeSize; }), 100);
+}
+
+TEST(PositionDistributionTest, EveryProbeOfABloomFilter) {
+  for (int probe = 0; probe < 10; ++probe) {
+    EXPECT_LT(DeviationsOf(kLargeSize,
+                           [probe](uint64_t hash) {
+                             ProbeSequence probes(hash);
+                             for (int i = 0; i < probe; ++i) (void)probes.Next(kLargeSize);
+                             return probes.Next(kLargeSize);
+                           }),
+              kMostDeviations)
+        << "probe " << probe;
+  }
+}
+
+TEST(PositionDistributionTest, BlocksAndTheirBits) {
+  constexpr uint64_t kNumBlocks = kLargeSize / kBlockBits;
+  EXPECT_LT(DeviationsOf(kNumBlocks, [](uint64_t hash) { return MultiplyHigh(hash, kNumBlocks); }),
+            kMostDeviations);
+  for (int probe = 0; probe < kMaxBlockProbes; ++probe) {
+    EXPECT_LT(DeviationsOf(kBlockBits, [probe](uint64_t hash) { return BlockBit(hash, probe); }),
+              kMostDeviations)
+        << "probe " << probe;
+  }
+}
+
+TEST(PositionDistributionTest, BothBucketsAndTheFingerprintOfACuckooFilter) {
+  constexpr int kFingerprintBits = 12;
+  const auto locate = [](uint64_t hash) { return Locate(hash, 1, kLargeSize, kFingerprintBits); };
+  EXPECT_LT(DeviationsOf(kLargeSize, [&](uint64_t hash) { return locate(hash).first_bucket; }),
+            kMostDeviations);
+  EXPECT_LT(DeviationsOf(kLargeSize, [&](uint64_t hash) { return locate(hash).second_bucket; }),
+            kMostDeviations);
+  EXPECT_LT(DeviationsOf((1 << kFingerprintBits) - 1,
+                         [&](uint64_t hash) { return locate(hash).fingerprint - uint64_t{1}; }),
+            kMostDeviations);
+}
+
+TEST(PositionDistributionTest, SlotsOfAFuseFilter) {
+  const FuseShape shape{18, uint64_t{6} << 18};
+  const uint64_t segment = shape.SegmentSlots();
+  for (uint64_t wanted = 0; wanted < kFuseArity; ++wanted) {
+    const auto slot_of = [&](uint64_t hash) {
+      uint64_t found = 0;
+      VisitFuseSlots(hash, hash, shape, [&](uint8_t index, uint64_t slot) {
+        if (index == wanted) found = slot - wanted * segment;
+      });
+      return found;
+    };
+    EXPECT_LT(DeviationsOf(shape.StartSlots(), slot_of), kMostDeviations) << "slot " << wanted;
+  }
+}
+
+}  // namespace
+}  // namespace winnow::filter::internal
