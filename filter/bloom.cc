@@ -1,6 +1,8 @@
 #include "filter/bloom.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 
 #include "absl/base/attributes.h"
@@ -13,12 +15,19 @@ namespace {
 
 constexpr int kMaxProbes = 64;
 constexpr uint64_t kLeastBits = 64;
+// Smaller filters are likely to be in a core's cache, where nothing is gained by fetching.
+constexpr uint64_t kBitsInCache = uint64_t{1} << 22;
 
 // Where a hash's shard begins, in bits, and its probes there. One multiplication gives the shard
 // (high half) and what is left of the hash (low half).
 struct Location {
   uint64_t shard_begin;
   ProbeSequence probes;
+
+  // A bit of the payload.
+  uint64_t At(uint64_t probe, const UnitView& unit) const {
+    return shard_begin + probes.At(probe, unit.slots_per_shard);
+  }
 };
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Location Locate(uint64_t hash, uint64_t num_shards,
@@ -93,17 +102,50 @@ bool MayContain(const UnitView& unit, uint64_t key_hash) {
 // The first lines only: half of all absent keys are refuted by the first probe, nearly all by the
 // fourth.
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
-  Location location = Locate(key_hash, unit.num_shards, unit.slots_per_shard);
-  for (int probe = 0; probe < std::min<int>(unit.parameter, 4); ++probe) {
-    const uint64_t bit = location.shard_begin + location.probes.Next(unit.slots_per_shard);
-    FetchLine(unit.payload + (bit >> 3));
+  const Location location = Locate(key_hash, unit.num_shards, unit.slots_per_shard);
+  for (uint64_t probe = 0; probe < std::min<uint64_t>(unit.parameter, 4); ++probe) {
+    FetchLine(unit.payload + (location.At(probe, unit) >> 3));
   }
 }
 
+uint64_t BitAt(const UnitView& unit, uint64_t bit) {
+  return unit.payload[bit >> 3] >> (bit & 7) & 1;
+}
+
+// Calls visit(i) for each one bit i of `set`.
+template <typename Visitor>
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void VisitOnes(uint64_t set, Visitor visit) {
+  for (; set != 0; set &= set - 1) visit(static_cast<size_t>(std::countr_zero(set)));
+}
+
+// Two probes after two of all keys that none has refuted yet: their lines come together, and no
+// branch and no address of a store depends on what they hold.
 void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                      uint8_t* may_contain) {
-  for (size_t i = 0; i < count; ++i) Prefetch(unit, key_hashes[i]);
-  for (size_t i = 0; i < count; ++i) may_contain[i] = MayContain(unit, key_hashes[i]) ? 1 : 0;
+  if (unit.num_slots <= kBitsInCache) {
+    for (size_t i = 0; i < count; ++i) may_contain[i] = MayContain(unit, key_hashes[i]) ? 1 : 0;
+    return;
+  }
+  static_assert(kMostBatched == 64);
+  std::array<Location, kMostBatched> locations;
+  std::array<std::array<uint64_t, 2>, kMostBatched> bits;
+  for (size_t i = 0; i < count; ++i) {
+    locations[i] = Locate(key_hashes[i], unit.num_shards, unit.slots_per_shard);
+  }
+  uint64_t possible = ~uint64_t{0} >> (64 - count);  // bit i: key i may be there
+  for (uint64_t probe = 0; probe < unit.parameter && possible != 0; probe += 2) {
+    const uint64_t second = std::min<uint64_t>(probe + 1, unit.parameter - 1u);
+    VisitOnes(possible, [&](size_t i) {
+      bits[i] = {locations[i].At(probe, unit), locations[i].At(second, unit)};
+      for (const uint64_t bit : bits[i]) FetchLine(unit.payload + (bit >> 3));
+    });
+    uint64_t still_possible = 0;
+    VisitOnes(possible, [&](size_t i) {
+      still_possible |= (BitAt(unit, bits[i][0]) & BitAt(unit, bits[i][1])) << i;
+    });
+    possible = still_possible;
+  }
+  for (size_t i = 0; i < count; ++i) may_contain[i] = static_cast<uint8_t>(possible >> i & 1);
 }
 
 UnitDescription Describe(const Unit& unit) {

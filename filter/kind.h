@@ -73,7 +73,7 @@ struct KindOperations {
   // its questions have in common.
   MayContainFunction (*may_contain_of)(const UnitView& unit) = nullptr;
   void (*prefetch)(const UnitView& unit, uint64_t key_hash);
-  // At most kMostBatched hashes; asks for all memory before it waits for any.
+  // 1 to kMostBatched hashes; asks for the memory of many before it waits for any.
   void (*may_contain_batch)(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                             uint8_t* may_contain);
   UnitDescription (*describe)(const Unit& unit);

@@ -75,6 +75,16 @@ TEST(PositionDistributionTest, EveryProbeOfABloomFilter) {
   }
 }
 
+TEST(PositionDistributionTest, ProbesByNumberAreThoseInTurn) {
+  for (uint64_t i = 0; i < 1000; ++i) {
+    const ProbeSequence by_number(HashOfNumber(i));
+    ProbeSequence in_turn = by_number;
+    for (uint64_t probe = 0; probe < 64; ++probe) {
+      ASSERT_EQ(by_number.At(probe, kLargeSize), in_turn.Next(kLargeSize)) << "probe " << probe;
+    }
+  }
+}
+
 TEST(PositionDistributionTest, BlocksAndTheirBits) {
   constexpr uint64_t kNumBlocks = kLargeSize / kBlockBits;
   EXPECT_LT(DeviationsOf(kNumBlocks, [](uint64_t hash) { return MultiplyHigh(hash, kNumBlocks); }),

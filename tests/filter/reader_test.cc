@@ -38,6 +38,26 @@ TEST_P(ReaderTest, BatchesOfAllLengthsAnswerAsSingleQuestionsDo) {
   }
 }
 
+// A filter that does not fit a core's cache may be asked in another way.
+TEST(LargeReaderTest, BatchesAnswerAsSingleQuestionsDo) {
+  // 1, 2, 6 and 7 probes.
+  for (const char* const spec : {"bloom:2", "bloom:3", "bloom:9", "bloom:10", "blocked_bloom:10"}) {
+    const std::vector<uint64_t> members = MemberHashes(3, 2'500'000);
+    const BuiltFilter built = BuildFrom(spec, members);
+    const FilterReader reader = OpenSound(built.block);
+    std::vector<uint64_t> asked(members.begin(), members.begin() + 5'000);
+    for (uint64_t i = 0; i < 5'000; ++i) asked.insert(asked.begin() + 2 * i, AbsentHash(3, i));
+    std::vector<uint8_t> batch(asked.size(), 0xaa);
+    reader.MayContainBatch(asked.data(), asked.size(), batch.data());
+    uint64_t refuted = 0;
+    for (size_t i = 0; i < asked.size(); ++i) {
+      ASSERT_EQ(batch[i], reader.MayContain(asked[i]) ? 1 : 0) << spec << ", hash " << i;
+      refuted += 1u - batch[i];
+    }
+    EXPECT_GT(refuted, 2'000u) << spec;
+  }
+}
+
 // A copy answers alike on members and on misses, wherever in memory it begins.
 TEST_P(ReaderTest, AnswersAreTheSameAtEveryAlignment) {
   for (size_t offset = 0; offset < 64; ++offset) {

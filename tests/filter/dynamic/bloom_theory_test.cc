@@ -189,31 +189,5 @@ TEST(BloomTheoryTest, HowSureAYesIsDependsOnTheShareOfMembers) {
   EXPECT_NEAR(sureness(99), 0.50, 0.02);
 }
 
-// A library with 31-bit hashes chose some bits of large filters twice as often: here 3 * 2^29 bits,
-// in 1,024 equal parts. The statistic is below 1,173 in 999 of 1,000 cases, and above 884.
-TEST(BloomTheoryTest, ProbesOfLargeFiltersAreSpreadEvenly) {
-  constexpr uint64_t kBits = 3 * (uint64_t{1} << 29);
-  constexpr size_t kParts = 1024;
-  constexpr int kProbes = 7;
-  constexpr uint64_t kKeys = 300'000;
-  std::vector<uint64_t> counts(kParts, 0);
-  for (uint64_t i = 0; i < kKeys; ++i) {
-    internal::ProbeSequence probes(MemberHash(6, i));
-    for (int probe = 0; probe < kProbes; ++probe) {
-      const uint64_t bit = probes.Next(kBits);
-      ASSERT_LT(bit, kBits);
-      ++counts[bit / (kBits / kParts)];
-    }
-  }
-  const double expected = static_cast<double>(kKeys) * kProbes / kParts;
-  double chi_square = 0;
-  for (const uint64_t count : counts) {
-    const double difference = static_cast<double>(count) - expected;
-    chi_square += difference * difference / expected;
-  }
-  EXPECT_LT(chi_square, 1173);
-  EXPECT_GT(chi_square, 884);
-}
-
 }  // namespace
 }  // namespace winnow::filter

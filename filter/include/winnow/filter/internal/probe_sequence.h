@@ -17,6 +17,8 @@ namespace winnow::filter::internal {
 // formats.
 class ProbeSequence {
  public:
+  // For an array; to be assigned before it is asked.
+  ProbeSequence() = default;
   explicit ProbeSequence(uint64_t hash) : ProbeSequence(hash, hash) {}
 
   // `position` is what is left of `hash` once a shard was chosen.
@@ -27,16 +29,25 @@ class ProbeSequence {
     step_ = hash * 0xd6e8feb86659fd93;
   }
 
+  // What the call number `index` of Next, from 0, returns; of a sequence that Next was not called
+  // for. The sums of sums of the increments are tetrahedral numbers.
+  uint64_t At(uint64_t index, uint64_t num_bits) const {
+    const uint64_t sums = index == 0 ? 0 : (index - 1) * index * (index + 1) / 6;
+    return MultiplyHigh(position_ + index * step_ + sums * kIncrement, num_bits);
+  }
+
   // The next bit, below `num_bits`.
   uint64_t Next(uint64_t num_bits) {
     const uint64_t bit = MultiplyHigh(position_, num_bits);
     position_ += step_;
-    increment_ += 0x9e3779b97f4a7c15;
+    increment_ += kIncrement;
     step_ += increment_;
     return bit;
   }
 
  private:
+  static constexpr uint64_t kIncrement = 0x9e3779b97f4a7c15;
+
   uint64_t position_;
   uint64_t step_;
   uint64_t increment_ = 0;
