@@ -105,8 +105,20 @@ absl::Status ScalableBloomFilter::AddHash(uint64_t key_hash) {
 }
 
 bool ScalableBloomFilter::ContainsHash(uint64_t key_hash) const {
-  return std::any_of(layers_.rbegin(), layers_.rend(),
-                     [key_hash](const BloomFilter& layer) { return layer.ContainsHash(key_hash); });
+  return FindLayer(key_hash) != layers_.rend();
+}
+
+size_t ScalableBloomFilter::CountAskedLayersOfHash(uint64_t key_hash) const {
+  const auto found = FindLayer(key_hash);
+  const auto refuted = static_cast<size_t>(found - layers_.rbegin());
+  return found == layers_.rend() ? refuted : refuted + 1;
+}
+
+std::vector<BloomFilter>::const_reverse_iterator ScalableBloomFilter::FindLayer(
+    uint64_t key_hash) const {
+  return std::find_if(layers_.rbegin(), layers_.rend(), [key_hash](const BloomFilter& layer) {
+    return layer.ContainsHash(key_hash);
+  });
 }
 
 void ScalableBloomFilter::Clear() {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "application_filters.h"
 
@@ -78,6 +80,32 @@ TEST(ScalableBloomFilterTest, TenLayersKeepTheSumOfTheirRates) {
     EXPECT_LT(filter.layer(i).fpr(), filter.layer(i - 1).fpr());
     EXPECT_GT(filter.layer(i).memory_bytes(), filter.layer(i - 1).memory_bytes());
   }
+}
+
+TEST(ScalableBloomFilterTest, LayersAreAskedFromTheLastToTheFirst) {
+  ScalableBloomOptions options;
+  options.first_capacity = 100;
+  ScalableBloomFilter filter = MakeScalable(options);
+  std::vector<std::pair<uint64_t, size_t>> layer_of;  // hashes, and where each was added
+  for (uint64_t i = 0; filter.num_layers() < 6; ++i) {
+    const uint64_t hash = MemberHash(9, i);
+    if (filter.ContainsHash(hash)) continue;  // by chance: it would not be added
+    ASSERT_TRUE(filter.AddHash(hash).ok());
+    layer_of.emplace_back(hash, filter.num_layers() - 1);
+  }
+  uint64_t answered_by_another = 0;
+  for (const auto& [hash, layer] : layer_of) {
+    const size_t asked = filter.CountAskedLayersOfHash(hash);
+    // A later layer may hold it by chance, an earlier one is not asked.
+    ASSERT_LE(asked, filter.num_layers() - layer) << "layer " << layer;
+    answered_by_another += asked == filter.num_layers() - layer ? 0 : 1;
+  }
+  EXPECT_LE(answered_by_another, layer_of.size() / 50);
+  uint64_t asked_for_absent = 0;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    asked_for_absent += filter.CountAskedLayersOfHash(AbsentHash(9, i));
+  }
+  EXPECT_GE(asked_for_absent, 990 * filter.num_layers());
 }
 
 TEST(ScalableBloomFilterTest, RepetitionsTakeNoRoom) {

@@ -77,6 +77,12 @@ class ScalableBloomFilter {
     return ContainsHash(HashKey(key, options_.hash_seed));
   }
   bool ContainsHash(uint64_t key_hash) const;
+  // How many layers Contains asks: 1 if the last one holds the key, all of them if only the first
+  // does or none. Tells what `growth` costs.
+  size_t CountAskedLayers(std::string_view key) const {
+    return CountAskedLayersOfHash(HashKey(key, options_.hash_seed));
+  }
+  size_t CountAskedLayersOfHash(uint64_t key_hash) const;
 
   // Forgets all keys and all layers but the first.
   void Clear();
@@ -101,6 +107,8 @@ class ScalableBloomFilter {
     layers_.push_back(std::move(first_layer));
   }
 
+  // From rbegin to the layer that holds the key, or rend.
+  std::vector<BloomFilter>::const_reverse_iterator FindLayer(uint64_t key_hash) const;
   absl::Status AddLayer();
   bool LastLayerIsFull() const;
 
