@@ -13,15 +13,18 @@ namespace winnow::bench {
 double ResultRow::SpaceOverBound() const { return fpr > 0 ? bits_per_key / -std::log2(fpr) : 0; }
 
 void PrintTable(const std::vector<ResultRow>& rows) {
-  absl::PrintF("%-20s %-7s %8s | %7s %7s %7s | %7s %7s %7s | %6s %9s %6s\n", "", "", "build",
+  size_t longest_name = 0;
+  for (const ResultRow& row : rows) longest_name = std::max(longest_name, row.filter.size());
+  const int width = static_cast<int>(longest_name);
+  absl::PrintF("%-*s %-7s %8s | %7s %7s %7s | %7s %7s %7s | %6s %9s %6s\n", width, "", "", "build",
                "absent", "half", "present", "absent", "half", "present", "bits", "FPR", "over");
-  absl::PrintF("%-20s %-7s %8s | %23s | %23s | %6s %9s %6s\n", "filter", "in", "ns/key",
+  absl::PrintF("%-*s %-7s %8s | %23s | %23s | %6s %9s %6s\n", width, "filter", "in", "ns/key",
                "single, ns/key", "batches of 32, ns/key", "/key", "", "bound");
   for (const ResultRow& row : rows) {
-    absl::PrintF(
-        "%-20s %-7s %8.1f | %7.1f %7.1f %7.1f | %7.1f %7.1f %7.1f | %6.2f %8.4f%% x%5.3f\n",
-        row.filter, row.place, row.build, row.absent, row.half, row.present, row.batch_absent,
-        row.batch_half, row.batch_present, row.bits_per_key, row.fpr * 100, row.SpaceOverBound());
+    absl::PrintF("%-*s %-7s %8.1f | %7.1f %7.1f %7.1f | %7.1f %7.1f %7.1f | %6.2f %8.4f%% x%5.3f\n",
+                 width, row.filter, row.place, row.build, row.absent, row.half, row.present,
+                 row.batch_absent, row.batch_half, row.batch_present, row.bits_per_key,
+                 row.fpr * 100, row.SpaceOverBound());
   }
 }
 
