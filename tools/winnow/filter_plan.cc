@@ -136,9 +136,9 @@ absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
   output.Write(refused);
   output.Line("");
   output.Line(absl::StrFormat(
-      "For %s, each measured on this machine with %s. build ns and query ns are for one key\n"
-      "without its hash, query ns for an absent one; larger filters than the processor's cache\n"
-      "take longer to ask.",
+      "For %s, each measured on this machine with %s.\n"
+      "build ns and query ns are for one key without its hash, query ns for an absent one;\n"
+      "larger filters than the processor's cache take longer to ask.",
       HumanCount(plan.num_keys, "key", "keys"), HumanCount(measured_keys)));
   return ExitCode::kOk;
 }
