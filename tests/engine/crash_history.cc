@@ -136,13 +136,30 @@ Breach BreachOfDifference(const Contents& found, const Contents& expected) {
   return Breach::kResurrectedDelete;
 }
 
-Contents History::After(size_t num_writes, std::optional<size_t> with_failed) const {
+Contents History::After(size_t num_writes, const FailedWrites& with_failed) const {
   Contents contents;
   for (size_t i = 0; i < num_writes; i++) {
-    if (writes_[i].time.acknowledged == CallTime::kNever && with_failed != i) continue;
+    const bool failed = writes_[i].time.acknowledged == CallTime::kNever;
+    if (failed && std::ranges::count(with_failed, i) == 0) continue;
     Apply(writes_[i].updates, &contents);
   }
   return contents;
+}
+
+std::vector<History::FailedWrites> History::PossibleFailures(size_t num_writes) const {
+  std::vector<FailedWrites> possible = {{}};
+  size_t num_of_earlier_openings = 1;
+  for (size_t i = 0; i < num_writes; i++) {
+    if (i > 0 && writes_[i].opening != writes_[i - 1].opening) {
+      num_of_earlier_openings = possible.size();
+    }
+    if (writes_[i].time.acknowledged != CallTime::kNever || writes_[i].was_refused) continue;
+    for (size_t j = 0; j < num_of_earlier_openings; j++) {
+      possible.push_back(possible[j]);
+      possible.back().push_back(i);
+    }
+  }
+  return possible;
 }
 
 std::string History::WhyFamiliesAreWrong(const Contents& found, size_t num_operations) const {
@@ -183,11 +200,7 @@ std::string History::WhyWrongAfterCrash(const Contents& found, size_t num_operat
   if (std::string why = WhyFamiliesAreWrong(found, num_operations); !why.empty()) return why;
   const auto [least, most] = Bounds(num_operations, all_acknowledged);
   const std::string first_difference = FirstDifference(found, After(least));
-  std::vector<std::optional<size_t>> failed = {std::nullopt};
-  for (size_t i = 0; i < most; i++) {
-    if (writes_[i].time.acknowledged == CallTime::kNever) failed.push_back(i);
-  }
-  for (const std::optional<size_t> with_failed : failed) {
+  for (const FailedWrites& with_failed : PossibleFailures(most)) {
     for (size_t n = least; n <= most; n++) {
       if (FirstDifference(found, After(n, with_failed)).empty()) return "";
     }
@@ -238,9 +251,8 @@ std::string History::WhyWrongAfterErrors(const Contents& found) const {
   }
   const std::string first_difference = FirstDifference(found, After(writes_.size()));
   if (first_difference.empty()) return "";
-  for (size_t i = 0; i < writes_.size(); i++) {
-    if (writes_[i].time.acknowledged != CallTime::kNever) continue;
-    if (FirstDifference(found, After(writes_.size(), i)).empty()) return "";
+  for (const FailedWrites& with_failed : PossibleFailures(writes_.size())) {
+    if (FirstDifference(found, After(writes_.size(), with_failed)).empty()) return "";
   }
   return first_difference;
 }

@@ -66,7 +66,12 @@ class History {
     std::vector<Update> updates;
     bool synced;
     CallTime time;
+    size_t opening = 0;  // how often the database had been opened
+    // The store said that it takes no writes: it is not a write whose outcome is unknown.
+    bool was_refused = false;
   };
+  // Numbers of writes that failed and may be there all the same.
+  using FailedWrites = std::vector<size_t>;
 
   void AddWrite(Write write) { writes_.push_back(std::move(write)); }
   // All writes so far survive a power failure after this operation.
@@ -75,19 +80,23 @@ class History {
   const std::vector<HistoryOfFamily>& families() const { return families_; }
   const std::vector<Write>& writes() const { return writes_; }
 
-  // What the first `num_writes` writes leave. With `with_failed`, that failed write is included;
-  // all others that failed are not.
-  Contents After(size_t num_writes, std::optional<size_t> with_failed = std::nullopt) const;
+  // What the first `num_writes` writes leave. Of those that failed, only `with_failed` are
+  // included.
+  Contents After(size_t num_writes, const FailedWrites& with_failed = {}) const;
+  // All that may be there of the first `num_writes` writes that failed: the store takes no further
+  // write until it is reopened, so it is at most one from each opening. None comes first.
+  std::vector<FailedWrites> PossibleFailures(size_t num_writes) const;
 
   // Empty if `found` is what a crash after `num_operations` may leave: a prefix of the writes, with
   // each synced one, and with `all_acknowledged` each acknowledged one; of those that failed at
-  // most one, whole. Otherwise, what is wrong.
+  // most one of each opening, whole. Otherwise, what is wrong.
   std::string WhyWrongAfterCrash(const Contents& found, size_t num_operations,
                                  bool all_acknowledged) const;
   // Which promise WhyWrongAfterCrash saw broken, where no write had failed.
   Breach BreachAfterCrash(const Contents& found, size_t num_operations,
                           bool all_acknowledged) const;
-  // Empty if `found` holds all acknowledged writes and of those that failed at most one, whole.
+  // Empty if `found` holds all acknowledged writes and of those that failed at most one of each
+  // opening, whole.
   std::string WhyWrongAfterErrors(const Contents& found) const;
 
  private:

@@ -84,6 +84,34 @@ TEST(CrashStates, ABrokenPromiseIsCalledByItsName) {
   EXPECT_EQ(breach({{"a", "1"}, {"e", "4"}}), Breach::kHole);
 }
 
+TEST(CrashStates, OfFailedWritesOneOfEachOpeningMayBeThere) {
+  History history;
+  const auto write = [&](const char* key, size_t opening, bool failed, bool was_refused = false) {
+    const size_t operation = history.writes().size() + 1;
+    const CallTime time = {operation - 1, failed ? CallTime::kNever : operation};
+    history.AddWrite({{{0, key, "value"}}, true, time, opening, was_refused});
+  };
+  write("a", 1, false);
+  write("b", 1, true);
+  write("c", 1, true);
+  write("d", 1, true, true);
+  write("e", 2, true);
+  write("f", 2, false);
+  const auto is_right = [&](const std::string& keys) {
+    std::map<std::string, std::string> found;
+    for (const char key : keys) found[std::string(1, key)] = "value";
+    const bool after_errors = history.WhyWrongAfterErrors({{0, found}}).empty();
+    EXPECT_EQ(history.WhyWrongAfterCrash({{0, found}}, 6, true).empty(), after_errors) << keys;
+    return after_errors;
+  };
+  for (const char* const keys : {"af", "abf", "acf", "aef", "abef", "acef"}) {
+    EXPECT_TRUE(is_right(keys)) << keys;
+  }
+  for (const char* const keys : {"abcf", "adf", "adef", "abcef", "ab", "f"}) {
+    EXPECT_FALSE(is_right(keys)) << keys;
+  }
+}
+
 // A file system that forgets some syncs: the store that runs on it has a planted defect.
 class ForgetfulFileSystem : public ForwardingFileSystem {
  public:

@@ -59,6 +59,7 @@ void CrashWorkload::Open() {
   if (!opened.ok()) return;
   db_ = *std::move(opened);
   writes_when_opened_ = history_.writes().size();
+  num_openings_++;
   if (created_at_ == CallTime::kNever) created_at_ = memory_->num_operations();
   const absl::StatusOr<ColumnFamily*> second = db_->FindColumnFamily("second");
   second_ = second.ok() ? *second : nullptr;
@@ -89,11 +90,13 @@ void CrashWorkload::Write(bool sync, const std::vector<Update>& updates) {
       batch.Delete(family, update.key);
     }
   }
-  History::Write write = {updates, sync, {memory_->num_operations(), CallTime::kNever}};
+  History::Write write = {
+      updates, sync, {memory_->num_operations(), CallTime::kNever}, num_openings_};
   WriteOptions options;
   options.sync = sync;
   const absl::Status status = db_->Write(options, batch);
   if (status.ok()) write.time.acknowledged = memory_->num_operations();
+  write.was_refused = absl::IsFailedPrecondition(status);
   write_failed_ |= !status.ok();
   Note(status);
   history_.AddWrite(std::move(write));
@@ -175,11 +178,10 @@ void CrashWorkload::CheckNoFailedWriteIsSeen() {
   if (!problem.empty()) return;
   const std::vector<History::Write>& writes = history_.writes();
   const std::string why = FirstDifference(found, history_.After(writes.size()));
-  // One that failed before the database was last opened may have become part of it then.
-  bool is_right = why.empty();
-  for (size_t i = 0; i < writes_when_opened_ && !is_right; i++) {
-    is_right = writes[i].time.acknowledged == CallTime::kNever &&
-               FirstDifference(found, history_.After(writes.size(), i)).empty();
+  // Those that failed before the database was last opened may have become part of it then.
+  bool is_right = false;
+  for (const History::FailedWrites& failed : history_.PossibleFailures(writes_when_opened_)) {
+    is_right |= FirstDifference(found, history_.After(writes.size(), failed)).empty();
   }
   if (!is_right) wrong_answer_ = absl::StrCat("before reopening: ", why);
 }

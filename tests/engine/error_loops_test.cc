@@ -51,5 +51,12 @@ TEST(ErrorLoops, EveryPromiseHoldsAfterTwoErrors) {
   EXPECT_GT(total.runs, tries / 5);
 }
 
+// Two syncs of the log fail, each after another opening: both writes may be there after the next.
+TEST(ErrorLoops, AWriteMayFailInEachOfTwoOpenings) {
+  const ErrorLoopOutcome outcome = RunWithTwoFaults(52922);
+  EXPECT_EQ(outcome.runs, 1u);
+  EXPECT_EQ(outcome.failures, 0u) << outcome.first_failure;
+}
+
 }  // namespace
 }  // namespace winnow
