@@ -68,7 +68,7 @@ RocksDbSet::RocksDbSet(const std::string& spec, const Size& size, Placement plac
       const Slice built = state_->policy.Build(size, i, &buffer);
       state_->copies.emplace_back(std::string_view(built.data(), built.size()), placement);
     } else {
-      state_->copies.emplace_back(state_->copies[i % size.num_distinct].view(), placement);
+      state_->copies.emplace_back(state_->copies[i - size.num_distinct].view(), placement);
     }
     state_->readers.emplace_back(state_->policy.options.filter_policy->GetFilterBitsReader(
         ToSlice(state_->copies.back().view())));

@@ -22,7 +22,7 @@ WinnowSet::WinnowSet(const std::string& spec, const Size& size, Placement placem
     if (i < size.num_distinct) {
       blocks_.emplace_back(Build(spec, size, i), placement);
     } else {
-      blocks_.emplace_back(blocks_[i % size.num_distinct].view(), placement);
+      blocks_.emplace_back(blocks_[i - size.num_distinct].view(), placement);
     }
   }
   for (const FilterCopy& block : blocks_) {
