@@ -42,7 +42,7 @@ sanitize_one() {
   build_targets "$preset" ${targets[@]+"${targets[@]}"}
   export ASAN_OPTIONS="halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1"
   export UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1"
-  export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1"
+  export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:suppressions=$pieces/tsan.suppressions"
   run_ctest "$preset" ${selection[@]+"${selection[@]}"}
 }
 

@@ -79,7 +79,7 @@ class Soak {
         listener_(std::make_shared<ErrorCounter>()) {
     for (int i = 0; i < settings.num_workers; i++) {
       const uint64_t seed = settings.seed * 100 + static_cast<uint64_t>(i);
-      workers_.push_back(std::make_unique<Worker>(seed, i, settings.wrong_model));
+      workers_.push_back(std::make_unique<Worker>(seed, i, faulty_, settings.wrong_model));
     }
   }
 
@@ -134,7 +134,7 @@ class Soak {
       {
         const std::shared_lock<std::shared_mutex> lock(db_mutex_);
         if (db_ == nullptr) return;
-        if (auto wrong = worker->Step(*db_, faulty_)) Problem(*wrong);
+        if (auto wrong = worker->Step(*db_)) Problem(*wrong);
       }
       // A load that leaves time for compactions, and for who wants the lock.
       if (step % 16 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -23,9 +23,10 @@ std::string RandomBytes(size_t length) {
 
 }  // namespace
 
-Worker::Worker(uint64_t seed, int number, bool wrong_model)
+Worker::Worker(uint64_t seed, int number, const std::atomic<bool>& faults, bool wrong_model)
     : random_(seed),
       prefix_(absl::StrCat("worker", number, ":")),
+      faults_(faults),
       wrong_model_(wrong_model),
       noise_(RandomBytes(2 * kMostValueBytes)) {}
 
@@ -36,21 +37,23 @@ Worker::Value Worker::Expected(const std::string& key) const {
   return found == model_.end() ? Value() : Value(found->second);
 }
 
-std::optional<std::string> Worker::Step(DB& db, bool faults) {
+std::optional<std::string> Worker::Step(DB& db) {
+  faults_when_step_began_ = faults_;
   const uint64_t choice = random_() % 100;
-  if (choice < 60) return Write(db, faults);
-  if (choice < 95) return Get(db, faults);
-  return Scan(db, faults);
+  if (choice < 60) return Write(db);
+  if (choice < 95) return Get(db);
+  return Scan(db);
 }
 
-std::optional<std::string> Worker::JudgeError(const absl::Status& status, bool faults,
-                                              std::string_view call, std::atomic<uint64_t>* count) {
+std::optional<std::string> Worker::JudgeError(const absl::Status& status, std::string_view call,
+                                              std::atomic<uint64_t>* count) {
   (*count)++;
+  const bool faults = faults_when_step_began_ || faults_;
   if (faults && !absl::IsDataLoss(status) && !absl::IsInternal(status)) return std::nullopt;
   return absl::StrCat(std::string(call), " fails although nothing is wrong: ", status.ToString());
 }
 
-std::optional<std::string> Worker::Write(DB& db, bool faults) {
+std::optional<std::string> Worker::Write(DB& db) {
   WriteBatch batch;
   std::map<std::string, Value> updates;
   for (uint64_t left = random_() % 8 == 0 ? 10 : 1; left > 0; left--) {
@@ -73,7 +76,7 @@ std::optional<std::string> Worker::Write(DB& db, bool faults) {
     if (absl::StrContains(status.message(), "its outcome is unknown")) {
       for (const auto& [key, value] : updates) unknown_[key].insert(value);
     }
-    return JudgeError(status, faults, "a write", &counts_.failed_writes);
+    return JudgeError(status, "a write", &counts_.failed_writes);
   }
   counts_.writes++;
   for (const auto& [key, value] : updates) {
@@ -87,12 +90,12 @@ std::optional<std::string> Worker::Write(DB& db, bool faults) {
   return std::nullopt;
 }
 
-std::optional<std::string> Worker::Get(DB& db, bool faults) {
+std::optional<std::string> Worker::Get(DB& db) {
   const std::string key = AnyKey();
   std::string value;
   const absl::Status status = db.Get(ReadOptions(), key, &value);
   if (!status.ok() && !absl::IsNotFound(status)) {
-    return JudgeError(status, faults, "Get", &counts_.failed_reads);
+    return JudgeError(status, "Get", &counts_.failed_reads);
   }
   counts_.reads++;
   const Value seen = status.ok() ? Value(value) : Value();
@@ -101,7 +104,7 @@ std::optional<std::string> Worker::Get(DB& db, bool faults) {
                       Expected(key).value_or("absent").substr(0, 20));
 }
 
-std::optional<std::string> Worker::Scan(DB& db, bool faults) {
+std::optional<std::string> Worker::Scan(DB& db) {
   ReadOptions read;
   read.lower_bound = AnyKey();
   read.upper_bound = prefix_ + "~";
@@ -115,7 +118,7 @@ std::optional<std::string> Worker::Scan(DB& db, bool faults) {
     }
   }
   if (!iterator->status().ok()) {
-    return JudgeError(iterator->status(), faults, "an iterator", &counts_.failed_reads);
+    return JudgeError(iterator->status(), "an iterator", &counts_.failed_reads);
   }
   counts_.reads++;
   if (!iterator->Valid() && expected != model_.end()) {

@@ -25,12 +25,13 @@ struct WorkerCounts {
 
 class Worker {
  public:
-  // `wrong_model`: forgets a deletion now and then, to show that wrong reads are noticed.
-  Worker(uint64_t seed, int number, bool wrong_model);
+  // `faults`: I/O errors may come; changes while the load runs. `wrong_model`: forgets a deletion
+  // now and then, to show that wrong reads are noticed.
+  Worker(uint64_t seed, int number, const std::atomic<bool>& faults, bool wrong_model);
 
   // One operation. A description of what was read wrongly, or of an error that no injected fault
-  // explains; nothing if all is well. `faults`: I/O errors may come.
-  std::optional<std::string> Step(DB& db, bool faults);
+  // explains; nothing if all is well.
+  std::optional<std::string> Step(DB& db);
   // After the database has been opened again: writes whose outcome was unknown are there or not.
   std::optional<std::string> Resolve(DB& db);
   // Reads every key; no faults.
@@ -42,16 +43,18 @@ class Worker {
   using Value = std::optional<std::string>;  // none: absent
 
   std::string AnyKey();
-  std::optional<std::string> Write(DB& db, bool faults);
-  std::optional<std::string> Get(DB& db, bool faults);
-  std::optional<std::string> Scan(DB& db, bool faults);
-  // An error that is allowed is counted.
-  std::optional<std::string> JudgeError(const absl::Status& status, bool faults,
-                                        std::string_view call, std::atomic<uint64_t>* count);
+  std::optional<std::string> Write(DB& db);
+  std::optional<std::string> Get(DB& db);
+  std::optional<std::string> Scan(DB& db);
+  // An error that a fault explains, of when the step began or of now, is counted.
+  std::optional<std::string> JudgeError(const absl::Status& status, std::string_view call,
+                                        std::atomic<uint64_t>* count);
   Value Expected(const std::string& key) const;
 
   std::mt19937_64 random_;
   const std::string prefix_;
+  const std::atomic<bool>& faults_;
+  bool faults_when_step_began_ = false;
   const bool wrong_model_;
   const std::string noise_;  // what values are cut from
   std::map<std::string, std::string> model_;
