@@ -10,7 +10,6 @@
 
 #include "application_filters.h"
 #include "winnow/filter/guava_bloom_filter.h"
-#include "winnow/filter/internal/probe_sequence.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter {
