@@ -66,7 +66,7 @@ class History {
     std::vector<Update> updates;
     bool synced;
     CallTime time;
-    size_t opening = 0;  // how often the database had been opened
+    size_t opening = 0;  // of the database: the number of writes before that
     // The store said that it takes no writes: it is not a write whose outcome is unknown.
     bool was_refused = false;
   };

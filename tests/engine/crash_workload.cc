@@ -59,7 +59,6 @@ void CrashWorkload::Open() {
   if (!opened.ok()) return;
   db_ = *std::move(opened);
   writes_when_opened_ = history_.writes().size();
-  num_openings_++;
   if (created_at_ == CallTime::kNever) created_at_ = memory_->num_operations();
   const absl::StatusOr<ColumnFamily*> second = db_->FindColumnFamily("second");
   second_ = second.ok() ? *second : nullptr;
@@ -91,7 +90,7 @@ void CrashWorkload::Write(bool sync, const std::vector<Update>& updates) {
     }
   }
   History::Write write = {
-      updates, sync, {memory_->num_operations(), CallTime::kNever}, num_openings_};
+      updates, sync, {memory_->num_operations(), CallTime::kNever}, writes_when_opened_};
   WriteOptions options;
   options.sync = sync;
   const absl::Status status = db_->Write(options, batch);

@@ -117,7 +117,6 @@ class CrashWorkload {
   size_t steps_began_at_ = 0;
   int num_writes_ = 0;
   size_t writes_when_opened_ = 0;
-  size_t num_openings_ = 0;
   bool write_failed_ = false;
 };
 
