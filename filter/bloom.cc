@@ -90,11 +90,15 @@ bool IsConsistent(const UnitHeader& header) {
          header.payload_bytes / header.num_shards == header.slots_per_shard / 8;
 }
 
+uint64_t BitAt(const UnitView& unit, uint64_t bit) {
+  return unit.payload[bit >> 3] >> (bit & 7) & 1;
+}
+
 bool MayContain(const UnitView& unit, uint64_t key_hash) {
   Location location = Locate(key_hash, unit.num_shards, unit.slots_per_shard);
   for (int probe = 0; probe < unit.parameter; ++probe) {
     const uint64_t bit = location.shard_begin + location.probes.Next(unit.slots_per_shard);
-    if ((unit.payload[bit >> 3] >> (bit & 7) & 1) == 0) return false;
+    if (BitAt(unit, bit) == 0) return false;
   }
   return true;
 }
@@ -106,10 +110,6 @@ void Prefetch(const UnitView& unit, uint64_t key_hash) {
   for (uint64_t probe = 0; probe < std::min<uint64_t>(unit.parameter, 4); ++probe) {
     FetchLine(unit.payload + (location.At(probe, unit) >> 3));
   }
-}
-
-uint64_t BitAt(const UnitView& unit, uint64_t bit) {
-  return unit.payload[bit >> 3] >> (bit & 7) & 1;
 }
 
 // Calls visit(i) for each one bit i of `set`.

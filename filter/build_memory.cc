@@ -2,10 +2,6 @@
 
 #include <mutex>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
-
 #include "filter/huge_pages.h"
 
 namespace winnow::filter::internal {
@@ -15,8 +11,7 @@ constexpr size_t kLeastKept = size_t{64} << 10;
 
 // Pieces of like sizes serve each other: up to an eighth more is taken than was asked for.
 size_t RoundUp(size_t bytes) {
-  if (bytes >= kHugePageBytes)
-    return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+  if (bytes >= kHugePageBytes) return WholeHugePages(bytes);
   size_t step = kLeastKept / 8;
   while (step * 16 <= bytes) step *= 2;
   return (bytes + step - 1) / step * step;
@@ -72,9 +67,7 @@ class SparePieces {
 
 void* TakeHugePages(size_t bytes) {
   void* const memory = ::operator new (bytes, std::align_val_t{kHugePageBytes});
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-  (void)::madvise(memory, bytes, MADV_HUGEPAGE);  // a wish: small pages work as well
-#endif
+  WishForHugePages(memory, bytes);
   return memory;
 }
 

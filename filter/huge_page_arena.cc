@@ -45,7 +45,7 @@ HugePageArena::Region* HugePageArena::AddRegion() {
   try {
     auto region = std::make_unique<Region>();
     regions_.reserve(regions_.size() + 1);
-    region->begin = MapHugePages(kRegionBytes, kHugePageBytes);
+    region->begin = MapHugePages(kRegionBytes);
     if (region->begin == nullptr) return nullptr;
     regions_.push_back(std::move(region));
     return regions_.back().get();

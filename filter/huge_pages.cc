@@ -6,19 +6,23 @@
 
 namespace winnow::filter::internal {
 
-char* MapHugePages(size_t bytes, size_t alignment) {
-  const size_t reserved = bytes + alignment;
+void WishForHugePages(void* memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  (void)::madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+}
+
+char* MapHugePages(size_t bytes) {
+  const size_t reserved = bytes + kHugePageBytes;
   void* const region =
       ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (region == MAP_FAILED) return nullptr;
   char* const begin = static_cast<char*>(region);
-  const size_t misaligned = reinterpret_cast<uintptr_t>(begin) % alignment;
-  const size_t head = misaligned == 0 ? 0 : alignment - misaligned;
+  const size_t misaligned = reinterpret_cast<uintptr_t>(begin) % kHugePageBytes;
+  const size_t head = misaligned == 0 ? 0 : kHugePageBytes - misaligned;
   if (head > 0) ::munmap(begin, head);
   if (const size_t tail = reserved - head - bytes; tail > 0) ::munmap(begin + head + bytes, tail);
-#ifdef MADV_HUGEPAGE
-  (void)::madvise(begin + head, bytes, MADV_HUGEPAGE);  // a wish: small pages work as well
-#endif
+  WishForHugePages(begin + head, bytes);
   return begin + head;
 }
 

@@ -11,9 +11,16 @@ namespace winnow::filter::internal {
 
 inline constexpr size_t kHugePageBytes = ResidentMemory::kHugePageBytes;
 
-// Zeros, at a multiple of `alignment`. Both are multiples of a huge page. Null if there is no
-// memory. Small pages are what one gets where there are no huge ones.
-char* MapHugePages(size_t bytes, size_t alignment);
+// `bytes` and what is missing to whole huge pages.
+inline size_t WholeHugePages(size_t bytes) {
+  return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+}
+
+// Asks for huge pages where the memory lies. A wish: small pages work as well.
+void WishForHugePages(void* memory, size_t bytes);
+
+// `bytes`, whole huge pages, of zeros at a multiple of one. Null if there is no memory.
+char* MapHugePages(size_t bytes);
 // What MapHugePages gave.
 void UnmapPages(char* begin, size_t bytes);
 // Gives the memory of whole huge pages back, but keeps the addresses: zeros again when touched.

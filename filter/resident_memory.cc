@@ -19,11 +19,6 @@ constexpr size_t kMostFromAllocator = size_t{4} << 20;
 
 std::atomic<size_t> bytes_from_allocator{0};
 
-size_t WholeHugePages(size_t bytes) {
-  return (bytes + internal::kHugePageBytes - 1) / internal::kHugePageBytes *
-         internal::kHugePageBytes;
-}
-
 // Counts the bytes if the allocator may give them.
 bool TakeFromAllocator(size_t bytes) {
   if (bytes < kLeastInArena) return true;
@@ -45,7 +40,7 @@ ResidentMemory::ResidentMemory(size_t bytes) {
   const bool is_whole_pages = bytes % kHugePageBytes == 0;
   if (is_whole_pages || bytes > internal::HugePageArena::kMostPieceBytes) {
     source_ = Source::kOwnMapping;
-    data_ = internal::MapHugePages(WholeHugePages(bytes), kHugePageBytes);
+    data_ = internal::MapHugePages(internal::WholeHugePages(bytes));
   } else if (!TakeFromAllocator(bytes)) {
     source_ = Source::kHugePageArena;
     data_ = internal::HugePageArena::OfProcess().Allocate(bytes);
@@ -70,7 +65,7 @@ ResidentMemory::~ResidentMemory() {
       internal::HugePageArena::OfProcess().Free(data_, size_);
       break;
     case Source::kOwnMapping:
-      internal::UnmapPages(data_, WholeHugePages(size_));
+      internal::UnmapPages(data_, internal::WholeHugePages(size_));
       break;
   }
 }

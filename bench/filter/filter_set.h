@@ -31,14 +31,16 @@ enum class Placement {
 class FilterCopy {
  public:
   FilterCopy(std::string_view bytes, Placement placement) {
+    char* copy;
     if (placement == Placement::kResident) {
       resident_ = filter::ResidentMemory(bytes.size());
-      bytes_ = {resident_.data(), bytes.size()};
+      copy = resident_.data();
     } else {
       allocated_.reset(static_cast<char*>(std::aligned_alloc(64, (bytes.size() + 63) / 64 * 64)));
-      bytes_ = {allocated_.get(), bytes.size()};
+      copy = allocated_.get();
     }
-    std::memcpy(const_cast<char*>(bytes_.data()), bytes.data(), bytes.size());
+    std::memcpy(copy, bytes.data(), bytes.size());
+    bytes_ = {copy, bytes.size()};
   }
 
   std::string_view view() const { return bytes_; }
