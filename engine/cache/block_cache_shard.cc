@@ -45,8 +45,7 @@ size_t ShardedBlockCache::Shard::KeyHash::operator()(const BlockKey& key) const 
   return HashBlockKey(key);
 }
 
-ShardedBlockCache::Shard::Shard(size_t capacity_bytes)
-    : capacity_bytes_(capacity_bytes), probation_target_bytes_(capacity_bytes / 10) {
+ShardedBlockCache::Shard::Shard(size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
   if (capacity_bytes == 0) return;
   num_slots_ = std::max(kMinSlots, capacity_bytes / kBytesPerSlot);
   num_ghosts_ = num_slots_;
@@ -184,8 +183,10 @@ size_t ShardedBlockCache::Shard::SweepSlot(size_t index, bool any_class) {
   Slot& slot = SlotAt(index);
   uint64_t word = slot.word.load(std::memory_order_acquire);
   if ((word & kVisible) == 0 || References(word) != 0) return 0;
-  const bool take_from_probation =
-      probation_bytes_.load(std::memory_order_relaxed) > probation_target_bytes_;
+  // A tenth of what is held, not of the capacity: small blocks fill the slots long before the
+  // bytes.
+  const bool take_from_probation = probation_bytes_.load(std::memory_order_relaxed) >
+                                   usage_bytes_.load(std::memory_order_relaxed) / 10;
 
   if ((word & kProtected) == 0) {
     if ((word & kUseMask) == 0) {

@@ -78,7 +78,6 @@ class alignas(64) ShardedBlockCache::Shard {
   std::atomic<uint32_t>& GhostOf(uint64_t hash) const;
 
   const size_t capacity_bytes_;
-  const size_t probation_target_bytes_;
   size_t num_slots_ = 0;
   size_t num_ghosts_ = 0;
   filter::ResidentMemory slot_memory_;

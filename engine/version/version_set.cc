@@ -1,6 +1,7 @@
 #include "engine/version/version_set.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/checksum.h"
@@ -34,6 +35,32 @@ void SortLevels(const InternalKeyComparator& comparator, LevelArray* levels) {
       return comparator.Compare(a->metadata().smallest, b->metadata().smallest) < 0;
     });
   }
+}
+
+// A file that an edit names, and what the version before the edit has of it.
+struct NamedFile {
+  int deleted_from = -1;  // the level; -1: it is not deleted
+  bool is_added = false;
+  std::shared_ptr<TableFile> file;
+};
+using NamedFiles = std::unordered_map<uint64_t, NamedFile>;  // by number
+
+NamedFiles FilesNamedBy(const FamilyEdit& change, const Version& before) {
+  NamedFiles named;
+  for (const FamilyEdit::DeletedFile& gone : change.deleted) {
+    named[gone.number].deleted_from = gone.level;
+  }
+  for (const FamilyEdit::AddedFile& added : change.added) {
+    named[added.file.number].is_added = true;
+  }
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : before.files(level)) {
+      if (const auto found = named.find(file->number()); found != named.end()) {
+        found->second.file = file;
+      }
+    }
+  }
+  return named;
 }
 
 absl::Status CheckLevels(const InternalKeyComparator& comparator, const LevelArray& levels) {
@@ -316,23 +343,22 @@ absl::StatusOr<VersionSet::BuiltVersions> VersionSet::BuildVersions(const Versio
     if (change.dropped || family == families_.end()) continue;  // new families: see LogAndApply
     if (change.added.empty() && change.deleted.empty()) continue;
     const Version& base = *family->second.version;
+    BuiltVersion& result = built[change.family_id];
+    NamedFiles named_files = FilesNamedBy(change, base);
     LevelArray levels;
     for (int level = 0; level < kNumLevels; level++) {
       for (const auto& file : base.files(level)) {
-        const bool deleted = std::any_of(
-            change.deleted.begin(), change.deleted.end(),
-            [&](const auto& gone) { return gone.level == level && gone.number == file->number(); });
-        if (!deleted) levels[static_cast<size_t>(level)].push_back(file);
+        const auto named = named_files.find(file->number());
+        if (named == named_files.end() || named->second.deleted_from != level) {
+          levels[static_cast<size_t>(level)].push_back(file);
+        } else if (!named->second.is_added || WINNOW_DEFECT(moved_table_removed)) {
+          result.replaced.push_back(file);
+        }
       }
     }
     for (const FamilyEdit::AddedFile& added : change.added) {
       // A file that moves to another level keeps its reader.
-      std::shared_ptr<TableFile> file;
-      for (int level = 0; level < kNumLevels && file == nullptr; level++) {
-        for (const auto& known : base.files(level)) {
-          if (known->number() == added.file.number) file = known;
-        }
-      }
+      std::shared_ptr<TableFile> file = named_files[added.file.number].file;
       if (file == nullptr) {
         file = TableFile::Open(store_, added.file, base.comparator(), family->second.filter_policy);
       }
@@ -341,7 +367,7 @@ absl::StatusOr<VersionSet::BuiltVersions> VersionSet::BuildVersions(const Versio
     }
     SortLevels(base.comparator(), &levels);
     WINNOW_RETURN_IF_ERROR(CheckLevels(base.comparator(), levels));
-    built[change.family_id] = std::make_shared<const Version>(base.comparator(), std::move(levels));
+    result.version = std::make_shared<const Version>(base.comparator(), std::move(levels));
   }
   return built;
 }
@@ -353,7 +379,7 @@ absl::Status VersionSet::AddReplayedTables(uint32_t family_id,
   change.family_id = family_id;
   for (const FileMetadata& file : files) change.added.push_back({0, file});
   WINNOW_ASSIGN_OR_RETURN(BuiltVersions built, BuildVersions(edit));
-  for (auto& [id, version] : built) families_[id].version = std::move(version);
+  for (auto& [id, result] : built) families_[id].version = std::move(result.version);
   return absl::OkStatus();
 }
 
@@ -420,15 +446,6 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
   for (const FamilyEdit& change : edit.families) {
     const auto family = families_.find(change.family_id);
     if (family == families_.end()) continue;
-    for (const FamilyEdit::DeletedFile& gone : change.deleted) {
-      const bool moved =
-          std::any_of(change.added.begin(), change.added.end(),
-                      [&](const auto& added) { return added.file.number == gone.number; });
-      for (const auto& file : family->second.version->files(gone.level)) {
-        if (file->number() != gone.number) continue;
-        if (!moved || WINNOW_DEFECT(moved_table_removed)) file->MarkObsolete();
-      }
-    }
     if (change.dropped) {
       for (int level = 0; level < kNumLevels; level++) {
         for (const auto& file : family->second.version->files(level)) file->MarkObsolete();
@@ -436,7 +453,10 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
     }
   }
   ApplyScalars(edit);
-  for (auto& [id, version] : *built) families_[id].version = std::move(version);
+  for (auto& [id, result] : *built) {
+    for (const auto& file : result.replaced) file->MarkObsolete();
+    families_[id].version = std::move(result.version);
+  }
   return absl::OkStatus();
 }
 

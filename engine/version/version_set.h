@@ -113,7 +113,12 @@ class VersionSet {
  private:
   // Tables of each family while a manifest is being read: number -> level and metadata.
   using ListedFiles = std::map<uint32_t, std::map<uint64_t, FamilyEdit::AddedFile>>;
-  using BuiltVersions = std::map<uint32_t, std::shared_ptr<const Version>>;
+  // What an edit makes of a column family.
+  struct BuiltVersion {
+    std::shared_ptr<const Version> version;
+    Version::Files replaced;  // of the version before: those that are to be removed
+  };
+  using BuiltVersions = std::map<uint32_t, BuiltVersion>;
 
   // That of the number, or the one that CURRENT names.
   absl::Status ReadManifest(ListedFiles* files, std::optional<uint64_t> number = std::nullopt);

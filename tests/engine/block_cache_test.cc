@@ -37,13 +37,13 @@ bool IsBlockOf(const BlockRef& block, const BlockKey& key) {
 }
 
 // Looks a block up as a reader does; true if it was there.
-bool Touch(ShardedBlockCache& cache, const BlockKey& key) {
+bool Touch(ShardedBlockCache& cache, const BlockKey& key, size_t bytes = kBlockBytes) {
   bool loaded = false;
   const auto block = cache.LookupOrLoad(
       key,
       [&]() -> absl::StatusOr<BlockRef> {
         loaded = true;
-        return MakeBlock(key);
+        return MakeBlock(key, bytes);
       },
       Priority::kProbation, nullptr);
   EXPECT_TRUE(block.ok() && IsBlockOf(*block, key));
@@ -82,6 +82,21 @@ TEST(BlockCache, HotSetSurvivesAScanOfTenTimesTheCache) {
     for (uint64_t i = 0; i < kHotBlocks; i++) Touch(cache, {1, i});
   }
   for (uint64_t i = 0; i < 10000; i++) EXPECT_FALSE(Touch(cache, {2, i}));
+  size_t survivors = 0;
+  for (uint64_t i = 0; i < kHotBlocks; i++) survivors += cache.Lookup({1, i}) ? 1 : 0;
+  EXPECT_GE(survivors, kHotBlocks * 95 / 100);
+}
+
+// Blocks so small that they fill the slots and not a tenth of the bytes.
+TEST(BlockCache, AHotSetOfTinyBlocksSurvivesAScan) {
+  constexpr uint64_t kHotBlocks = 150;
+  constexpr size_t kTiny = 16;
+  ShardedBlockCache cache(size_t{1} << 20, 0);
+  for (int round = 0; round < 3; round++) {
+    for (uint64_t i = 0; i < kHotBlocks; i++) Touch(cache, {1, i}, kTiny);
+  }
+  for (uint64_t i = 0; i < 5000; i++) EXPECT_FALSE(Touch(cache, {2, i}, kTiny));
+  EXPECT_LT(cache.usage_bytes(), cache.capacity_bytes() / 10);
   size_t survivors = 0;
   for (uint64_t i = 0; i < kHotBlocks; i++) survivors += cache.Lookup({1, i}) ? 1 : 0;
   EXPECT_GE(survivors, kHotBlocks * 95 / 100);

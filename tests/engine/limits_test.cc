@@ -1,5 +1,6 @@
 // Each limit that options.h and README.md state: at it all is well, beyond it a clear error, and
-// the database goes on. WINNOW_LONG_TESTS=1 also builds a write batch of 2 GiB.
+// the database goes on. WINNOW_LONG_TESTS=1 also builds a write batch of 2 GiB and a database of a
+// million SSTables.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -8,6 +9,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/db/checkpoint.h"
+#include "engine/db/column_family_state.h"
+#include "engine/sstable/table_builder.h"
+#include "engine/version/current_file.h"
+#include "engine/version/file_names.h"
+#include "engine/version/version_set.h"
 #include "tests/engine/db_fixture.h"
 
 namespace winnow {
@@ -110,8 +118,6 @@ TEST(Limits, AColumnFamilysNameHasBounds) {
   EXPECT_TRUE(db->CreateColumnFamily(options, std::string(255, 'n')).ok());
 }
 
-// A million tiny files would be a million of these: time and memory for each open table is all that
-// it takes, and a descriptor where the file system has any (below).
 TEST(Limits, ThousandsOfTinyTablesAreReadVerifiedAndCompacted) {
   constexpr int kTables = 4000;
   Options options = MemoryDb::Quiet();
@@ -142,6 +148,82 @@ TEST(Limits, ThousandsOfTinyTablesAreReadVerifiedAndCompacted) {
   check(kTables);
   db.CompactAll();
   check(0);
+}
+
+// Adds `count` tables of one key each, "tiny0000000" and on, to the last level of a closed
+// database.
+void AddTinyTables(FileSystem& file_system, const std::string& directory, uint64_t count) {
+  const TableStore store = {&file_system, directory, nullptr};
+  Mutex mutex;
+  auto state = VersionSet(store, &mutex).ReadState(std::nullopt);
+  ASSERT_TRUE(state.ok()) << state.status();
+  TableBuilderOptions options;
+  options.hash_seed = *state->hash_seed;
+  options.filter_spec = *filter::ParseFilterSpec(kDefaultFilter);
+  options.column_family_name = "default";
+  for (uint64_t i = 0; i < count; i++) {
+    FileMetadata metadata;
+    metadata.number = (*state->next_file_number)++;
+    metadata.smallest_sequence = metadata.largest_sequence = ++*state->last_sequence;
+    metadata.num_entries = 1;
+    const std::string path = TableFileName(directory, metadata.number);
+    TableBuilder builder(options, *file_system.Create(path, {}), path);
+    const std::string key = absl::StrFormat("tiny%07d", i);
+    const absl::Status added = builder.Add(
+        MakeInternalKey(key, metadata.largest_sequence, EntryType::kPut), absl::StrCat(i));
+    ASSERT_TRUE(added.ok()) << added;
+    const auto table = builder.Finish();
+    ASSERT_TRUE(table.ok()) << table.status();
+    metadata.file_id = table->file_id;
+    metadata.file_bytes = table->file_bytes;
+    metadata.smallest = table->smallest;
+    metadata.largest = table->largest;
+    state->families[0].added.push_back({kNumLevels - 1, metadata});
+  }
+  const uint64_t manifest_number = (*state->next_file_number)++;
+  const absl::Status written = WriteManifest(file_system, directory, manifest_number, *state);
+  ASSERT_TRUE(written.ok()) << written;
+  ASSERT_TRUE(WriteCurrentFile(file_system, directory, manifest_number).ok());
+}
+
+// No writer can stop before such a tree; it can be made by hand, or by very large deletes.
+TEST(Limits, AMillionTinyTablesAreOpenedReadVerifiedWrittenToAndCompacted) {
+  const uint64_t tables = LongTests() ? 1'000'000 : 10'000;
+  MemoryDb db;
+  db.Put("first", "value");
+  db.CloseDb();
+  AddTinyTables(db.file_system(), MemoryDb::kPath, tables);
+  db.Reopen();
+  const auto check = [&] {
+    for (uint64_t i = 0; i < tables; i += 997) {
+      EXPECT_EQ(db.Get(absl::StrFormat("tiny%07d", i)), absl::StrCat(i));
+      EXPECT_EQ(db.Get(absl::StrFormat("tiny%07d?", i)), "(absent)");
+    }
+    EXPECT_EQ(db.Get("first"), "value");
+    uint64_t entries = 0;
+    const auto iterator = db->NewIterator(ReadOptions());
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) entries++;
+    EXPECT_TRUE(iterator->status().ok()) << iterator->status();
+    EXPECT_EQ(entries, tables + 1);
+  };
+  const auto num_tables = [&] {
+    const auto property = absl::StrCat("winnow.num-files-at-level", kNumLevels - 1);
+    return db->GetProperty(db->DefaultColumnFamily(), property).value();
+  };
+  EXPECT_EQ(num_tables(), absl::StrCat(tables));
+  check();
+  EXPECT_EQ(db->Verify(), std::vector<std::string>());
+  for (int i = 0; i < 10; i++) {
+    db.Put("first", "overwritten");
+    db.Put("first", "value");
+    db.Flush();
+  }
+  check();
+  db.CompactAll();
+  EXPECT_EQ(num_tables(), "1");
+  check();
+  db.Reopen();
+  check();
 }
 
 // Lowers the number of files that this process may have open.
