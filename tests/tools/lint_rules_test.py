@@ -10,6 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tools/development/lint"))
 
+import compile_check  # noqa: E402
 import file_rules  # noqa: E402
 import include_rules  # noqa: E402
 import text_rules  # noqa: E402
@@ -92,6 +93,24 @@ class LintRules(unittest.TestCase):
             "engine/base/string_util.cc": "\n",
             "engine/base/utility_of_keys.cc": "\n",
         }), ["engine/base/string_util.cc"])
+
+    def test_a_header_is_compiled_alone_unless_a_source_begins_with_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder).resolve()
+            for name, text in {"engine/a.h": "", "engine/include/winnow/b.h": "",
+                               "first.cc": '// Text.\n#include "engine/a.h"\n#include <map>\n',
+                               "public.cc": '#include "winnow/b.h"\n',
+                               "second.cc": '#include <map>\n#include "engine/a.h"\n',
+                               "foreign.cc": '#include "elsewhere.h"\n'}.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text, encoding="utf-8")
+            command = ["clang++", "-I.", f"-I{root}/engine/include"]
+            found = {name: compile_check.first_included(SourceTree(root, jobs=1),
+                                                        pathlib.Path(name), command)
+                     for name in ("first.cc", "public.cc", "second.cc", "foreign.cc")}
+        self.assertEqual(found, {"first.cc": pathlib.Path("engine/a.h"),
+                                 "public.cc": pathlib.Path("engine/include/winnow/b.h"),
+                                 "second.cc": None, "foreign.cc": None})
 
     def test_huge_file_is_found(self):
         self.assertEqual(self.places(file_rules, {"engine/db/all.cc": "int x;\n" * 801}),

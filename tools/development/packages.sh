@@ -2,12 +2,15 @@
 # Debian and Ubuntu packages: which ones each task needs, and how a missing one gets here.
 # Sourced by tools/dev.
 
-readonly build_packages=(
-  g++ cmake ninja-build pkg-config ccache python3
+build_packages=(
+  g++ cmake ninja-build pkg-config python3
   libabsl-dev libxxhash-dev libzstd-dev liblz4-dev libsnappy-dev
   libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev
   librocksdb-dev rocksdb-tools libleveldb-dev
 )
+# Continuous integration builds nothing twice: there, precompiled headers save more than a cache.
+[ -n "${WINNOW_CONTINUOUS_INTEGRATION-}" ] || build_packages+=(ccache)
+readonly build_packages
 readonly lint_packages=(clang clang-format universal-ctags)
 readonly tidy_packages=(clang-tidy)
 readonly fuzz_packages=(clang libclang-rt-dev llvm)

@@ -11,8 +11,9 @@ Builds the asan (AddressSanitizer with leak detection, UndefinedBehaviorSanitize
 (ThreadSanitizer) presets and runs the test suite in each; the first report fails the test.
 ThreadSanitizer leaves out the tests labelled "unthreaded": statistics over millions of keys.
 
-  --quick          the short share that runs in continuous integration: asan without the tests
-                   labelled "slow", tsan with those labelled "concurrent" only
+  --quick          the short share that runs in continuous integration: asan without the command
+                   line tools and the tests labelled "slow", tsan with those labelled "concurrent"
+                   only
   --filter=REGEX   only the test programs whose name matches
 TEXT
 }
@@ -21,22 +22,24 @@ TEXT
 selected_tests() {
   local preset="$1"
   shift
-  ctest --test-dir "build/$preset" --show-only "$@" | sed -n 's/^ *Test *#[0-9]*: //p'
+  comm -12 <(ctest --test-dir "build/$preset" --show-only "$@" |
+             sed -n 's/^ *Test *#[0-9]*: //p' | sort) \
+           <(ninja -C "build/$preset" -t targets all | sed -n 's/: .*//p' | sort)
 }
 
 # sanitize_one PRESET QUICK [CTEST-ARGUMENT…]
 sanitize_one() {
   local preset="$1" quick="$2"
   shift 2
-  local selection=("$@") targets=()
+  local selection=("$@") targets=() tools=ON
   case "$preset-$quick" in
-    asan-yes) selection+=(-LE slow) ;;
+    asan-yes) selection+=(-LE slow) tools=OFF ;;
     tsan-yes) selection+=(-L concurrent -LE 'slow|unthreaded') ;;
     tsan-no) selection+=(-LE unthreaded) ;;
   esac
   # Warnings are the release build's matter: g++ makes false ones where a sanitizer adds code.
-  configure "$preset" -DWINNOW_WERROR=OFF -DWINNOW_BENCH=OFF
-  if [ "$quick" = yes ] && [ "$preset" = tsan ]; then
+  configure "$preset" -DWINNOW_WERROR=OFF -DWINNOW_BENCH=OFF -DWINNOW_TOOLS=$tools
+  if [ "$quick" = yes ]; then
     mapfile -t targets < <(selected_tests "$preset" "${selection[@]}")
   fi
   build_targets "$preset" ${targets[@]+"${targets[@]}"}

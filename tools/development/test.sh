@@ -28,6 +28,7 @@ run_ctest() {
 
 test_stages_of_ci() {
   local failed=() stage started
+  export WINNOW_CONTINUOUS_INTEGRATION=1
   for stage in "lint" "sanitize asan --quick" "sanitize tsan --quick" "fuzz filter 60" "test"; do
     say "stage: tools/dev $stage"
     started=$SECONDS

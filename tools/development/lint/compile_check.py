@@ -1,5 +1,5 @@
 """Rule `compile`: clang compiles each header alone, and each source but those of tests, without a
-warning.
+warning. A header that one of those sources includes before all else has been compiled alone with it.
 
 Only the front end runs, which is where warnings and the lock annotations (-Wthread-safety) are
 checked. A file is looked at again when it or one of its includes is newer than its last clean run.
@@ -8,6 +8,7 @@ checked. A file is looked at again when it or one of its includes is newer than 
 import json
 import os
 import pathlib
+import re
 import shlex
 import time
 
@@ -47,6 +48,24 @@ def source_commands(tree):
     return commands
 
 
+FIRST_INCLUDE = re.compile(r'^#include\s+"([^"]+)"', re.MULTILINE)
+ANY_INCLUDE = re.compile(r"^#include", re.MULTILINE)
+
+
+def first_included(tree, source, command):
+    """The header that a source includes before any other; None if that is none of ours."""
+    text = (tree.root / source).read_text(encoding="utf-8")
+    found, first = FIRST_INCLUDE.search(text), ANY_INCLUDE.search(text)
+    if not found or found.start() != first.start():
+        return None
+    folders = [argument[2:] for argument in command if argument.startswith("-I")]
+    for folder in [source.parent, *folders]:
+        path = (tree.root / folder / found.group(1)).resolve()
+        if path.exists():
+            return path.relative_to(tree.root) if path.is_relative_to(tree.root) else None
+    return None
+
+
 def is_clean_since(stamp):
     """Whether the last run was clean and nothing that it read has changed."""
     try:
@@ -58,10 +77,12 @@ def is_clean_since(stamp):
 
 
 def violations(tree):
-    commands = {path: header_command(path) for path in tree.headers}
     # Test sources have no locks of their own; the build of the tests checks them with g++.
-    commands.update({path: command for path, command in source_commands(tree).items()
-                     if path.parts[0] != "tests"})
+    commands = {path: command for path, command in source_commands(tree).items()
+                if path.parts[0] != "tests"}
+    compiled_first = {first_included(tree, *item) for item in commands.items()}
+    commands.update({path: header_command(path) for path in tree.headers
+                     if path not in compiled_first})
     rules_changed = pathlib.Path(__file__).stat().st_mtime_ns
 
     def check(path):
