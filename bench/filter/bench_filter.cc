@@ -12,9 +12,11 @@
 // take: none is made or hashed, and each row has one filter, of 100k, 1M and 10M keys. --hashes is
 // this mode without a peer. Without --filters all filters of the peers are shown.
 //
-// Otherwise times are processor time for each key, with making the key (about 3 ns) and hashing it;
-// medians of repetitions in random order. Single questions are independent of each other, each to a
-// random filter; a batch asks one. Filters are not verified after building: RocksDB's are not.
+// Otherwise times are processor time for each key, with hashing it; medians of repetitions in
+// random order. Keys to ask for are made before the time is taken, as a store's caller has them at
+// hand; keys to build from are made meanwhile (about 1 ns). Single questions are independent of
+// each other, each to a random filter; a batch asks one. Filters are not verified after building:
+// RocksDB's are not.
 //
 // Each library's filters lie where its store keeps them: ours in ResidentMemory, on huge pages from
 // a few MiB on; RocksDB's in memory from malloc, as in its block cache. With --same-memory
@@ -69,16 +71,45 @@ std::vector<Size> HashedSizes(bool is_quick) {
   return sizes;
 }
 
+// Keys and the filters to ask for them, one filter for each `keys_of_filter` keys.
+class Questions {
+ public:
+  Questions(const Size& size, uint64_t present_percent, uint64_t keys_of_filter)
+      : size_(size), present_percent_(present_percent), keys_of_filter_(keys_of_filter) {}
+
+  // Others than all before.
+  void Renew() {
+    for (uint64_t i = 0; i < keys_.size(); ++i) {
+      if (i % keys_of_filter_ == 0) {
+        filters_[i / keys_of_filter_] = FilterOf(Scramble(++number_), size_);
+      }
+      const uint64_t filter = filters_[i / keys_of_filter_];
+      keys_[i].SetNumber(NumberFor(Scramble(++number_), size_, filter, present_percent_));
+    }
+  }
+
+  const Key* keys() const { return keys_.data(); }
+  const uint64_t* filters() const { return filters_.data(); }
+
+ private:
+  const Size size_;
+  const uint64_t present_percent_;
+  const uint64_t keys_of_filter_;
+  uint64_t number_ = 0;
+  std::vector<Key> keys_ = std::vector<Key>(kQuestionsOfIteration);
+  std::vector<uint64_t> filters_ = std::vector<uint64_t>(kQuestionsOfIteration);
+};
+
 template <typename Set>
 void AskSingly(benchmark::State& state, const Set& set, const Size& size, uint64_t percent) {
-  uint64_t number = 0;
+  Questions questions(size, percent, 1);
   uint64_t positives = 0;
   for (auto _ : state) {
+    state.PauseTiming();
+    questions.Renew();
+    state.ResumeTiming();
     for (uint64_t i = 0; i < kQuestionsOfIteration; ++i) {
-      const uint64_t random = Scramble(++number);
-      const uint64_t filter = FilterOf(random, size);
-      positives +=
-          set.MayContain(filter, Key(NumberFor(Scramble(random), size, filter, percent))) ? 1 : 0;
+      positives += set.MayContain(questions.filters()[i], questions.keys()[i]) ? 1 : 0;
     }
   }
   benchmark::DoNotOptimize(positives);
@@ -86,14 +117,14 @@ void AskSingly(benchmark::State& state, const Set& set, const Size& size, uint64
 
 template <typename Set>
 void AskInBatches(benchmark::State& state, const Set& set, const Size& size, uint64_t percent) {
-  uint64_t number = 0;
-  Key keys[kBatch];
+  Questions questions(size, percent, kBatch);
   bool answers[kBatch];
   for (auto _ : state) {
+    state.PauseTiming();
+    questions.Renew();
+    state.ResumeTiming();
     for (uint64_t i = 0; i < kQuestionsOfIteration / kBatch; ++i) {
-      const uint64_t filter = FilterOf(Scramble(++number), size);
-      for (Key& key : keys) key.SetNumber(NumberFor(Scramble(++number), size, filter, percent));
-      set.MayContainBatch(filter, keys, answers);
+      set.MayContainBatch(questions.filters()[i], questions.keys() + i * kBatch, answers);
       benchmark::DoNotOptimize(answers);
     }
   }

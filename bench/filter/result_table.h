@@ -13,7 +13,7 @@ struct ResultRow {
   std::string place;
   double bits_per_key = 0;
   double fpr = 0;
-  // Nanoseconds for each key, making and hashing it included; medians; 0: not measured.
+  // Nanoseconds for each key, hashing it included; medians; 0: not measured.
   double build = 0;
   double absent = 0;
   double half = 0;
