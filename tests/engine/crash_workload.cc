@@ -49,7 +49,8 @@ uint32_t CrashWorkload::RandomFamily() {
 std::optional<std::string> CrashWorkload::RandomValue() {
   if (random_() % 6 == 0) return std::nullopt;
   std::string value = absl::StrCat("value ", num_writes_, " ");
-  value.resize(value.size() + random_() % 400, static_cast<char>('a' + random_() % 26));
+  const auto letter = static_cast<char>('a' + random_() % 26);
+  value.resize(value.size() + random_() % 400, letter);
   return value;
 }
 

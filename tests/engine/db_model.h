@@ -56,7 +56,9 @@ class KeyMaker {
   std::string Value() {
     const uint64_t shape = Below(20);
     const size_t bytes = shape == 0 ? Below(6000) : shape < 4 ? 0 : Below(150);
-    return std::string(bytes, static_cast<char>('a' + Below(26))) + std::to_string(random_());
+    std::string value(bytes, static_cast<char>('a' + Below(26)));
+    value += std::to_string(random_());
+    return value;
   }
 
  private:
@@ -65,8 +67,10 @@ class KeyMaker {
     switch (Below(6)) {
       case 0:
         return RandomBytes(Below(4), "\x00\x01:\x7f\x80\xff"sv);
-      case 1:
-        return "user:" + std::to_string(Below(20)) + ":" + std::to_string(Below(30));
+      case 1: {
+        const std::string user = std::to_string(Below(20));
+        return "user:" + user + ":" + std::to_string(Below(30));
+      }
       case 2:
         return "user" + RandomBytes(Below(9), "ab:\xff"sv);
       case 3:

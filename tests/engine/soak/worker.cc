@@ -62,9 +62,9 @@ std::optional<std::string> Worker::Write(DB& db) {
       updates[key] = std::nullopt;
       batch.Delete(db.DefaultColumnFamily(), key);
     } else {
-      updates[key] =
-          absl::StrCat(next_value_++, ":",
-                       noise_.substr(random_() % kMostValueBytes, random_() % kMostValueBytes));
+      const size_t begin = random_() % kMostValueBytes;
+      const size_t bytes = random_() % kMostValueBytes;
+      updates[key] = absl::StrCat(next_value_++, ":", noise_.substr(begin, bytes));
       batch.Put(db.DefaultColumnFamily(), key, *updates[key]);
     }
   }
