@@ -23,19 +23,27 @@ HashList& HashList::operator=(HashList&& other) noexcept {
   return *this;
 }
 
-void HashList::StartChunk(size_t capacity) {
+HashList::Chunk HashList::NewChunk(size_t capacity) {
   // Not initialised: every element is written before it is read.
   auto* const hashes = static_cast<uint64_t*>(TakeBuildMemory(capacity * sizeof(uint64_t)));
-  AdoptChunk({{hashes, {capacity}}, capacity, 0});
+  return {{hashes, {capacity}}, hashes, capacity, 0};
 }
+
+void HashList::StartChunk(size_t capacity) { AdoptChunk(NewChunk(capacity)); }
 
 void HashList::AdoptChunk(Chunk chunk) {
   CloseChunk();
-  chunk_begin_ = chunk.hashes.get();
+  chunk_begin_ = chunk.own.get();
   next_ = chunk_begin_;
   chunk_end_ = chunk_begin_ + chunk.capacity;
   capacity_ += chunk.capacity;
   chunks_.push_back(std::move(chunk));
+}
+
+void HashList::Borrow(const uint64_t* hashes, size_t count) {
+  CloseChunk();
+  chunks_.push_back({nullptr, hashes, 0, count});
+  closed_size_ += count;
 }
 
 void HashList::CloseChunk() {
@@ -98,8 +106,13 @@ void HashList::Overwrite(const uint64_t* hashes, uint64_t count) {
   CloseChunk();
   closed_size_ = count;
   for (Chunk& chunk : chunks_) {
-    chunk.size = static_cast<size_t>(std::min<uint64_t>(chunk.size, count));
-    std::copy(hashes, hashes + chunk.size, chunk.hashes.get());
+    const auto size = static_cast<size_t>(std::min<uint64_t>(chunk.size, count));
+    if (chunk.own == nullptr) {
+      chunk = NewChunk(size);
+      capacity_ += size;
+    }
+    chunk.size = size;
+    std::copy(hashes, hashes + chunk.size, chunk.own.get());
     hashes += chunk.size;
     count -= chunk.size;
   }

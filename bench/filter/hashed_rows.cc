@@ -76,7 +76,7 @@ class HashedWinnowFilter {
   static std::string Build(const Kind& spec, const std::vector<uint64_t>& keys) {
     auto builder = *filter::FilterBuilder::Create(*filter::ParseFilterSpec(spec), 0);
     builder->set_verify(false);  // the others do not look their keys up again either
-    for (const uint64_t key : keys) builder->Add(key);
+    builder->AddBorrowed(keys);
     return std::move(builder->Finish().block);
   }
 

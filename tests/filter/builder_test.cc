@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "filter_fixture.h"
@@ -51,6 +53,59 @@ TEST_P(BuilderTest, OrderOfAddingDoesNotMatter) {
   const BuiltFilter forward = BuildFrom(GetParam(), hashes);
   std::reverse(hashes.begin(), hashes.end());
   EXPECT_EQ(BuildFrom(GetParam(), hashes).block, forward.block);
+}
+
+// Alone, between added ones and in several pieces; in one shard and in many.
+TEST_P(BuilderTest, BorrowedHashesGiveTheSameBlockAndAreNotChanged) {
+  const std::vector<uint64_t> hashes = MemberHashes(15, 30'000);
+  for (const uint64_t shard_bits : {uint64_t{1} << 17, uint64_t{1} << 23}) {
+    FilterBuildLimits limits;
+    limits.max_shard_bits = shard_bits;
+    const std::string wanted = BuildFrom(GetParam(), hashes, limits).block;
+    const std::vector<uint64_t> lent = hashes;
+    const std::span<const uint64_t> all(lent);
+
+    auto alone = MakeBuilder(GetParam(), limits);
+    alone->AddBorrowed(all);
+    EXPECT_EQ(alone->num_added(), lent.size());
+    EXPECT_EQ(alone->memory_bytes(), 0u);
+    EXPECT_EQ(alone->Finish().block, wanted);
+
+    auto mixed = MakeBuilder(GetParam(), limits);
+    mixed->Add(all[0]);
+    mixed->AddBorrowed(all.subspan(1, 9'999));
+    mixed->AddBorrowed({});
+    for (const uint64_t hash : all.subspan(10'000, 10'000)) mixed->Add(hash);
+    mixed->AddBorrowed(all.subspan(20'000));
+    EXPECT_EQ(mixed->num_added(), lent.size());
+    EXPECT_EQ(mixed->Finish().block, wanted);
+    EXPECT_EQ(lent, hashes);
+  }
+}
+
+TEST_P(BuilderTest, BorrowedDuplicatesAreHarmlessAndStay) {
+  std::vector<uint64_t> hashes = MemberHashes(16, 10'000);
+  hashes.insert(hashes.end(), hashes.begin(), hashes.begin() + 5'000);
+  const std::vector<uint64_t> lent = hashes;
+  auto builder = MakeBuilder(GetParam());
+  builder->AddBorrowed(lent);
+  const BuiltFilter built = builder->Finish();
+  EXPECT_FALSE(built.fell_back);
+  EXPECT_EQ(CountFound(OpenSound(built.block), hashes), hashes.size());
+  EXPECT_EQ(lent, hashes);
+}
+
+// What Add compares with is the hash before it, however that one came.
+TEST_P(BuilderTest, AHashAfterBorrowedOnesIsNotTakenForADuplicate) {
+  const std::vector<uint64_t> lent = {1, 2, 3};
+  for (const uint64_t after : {0, 1, 3}) {
+    auto builder = MakeBuilder(GetParam());
+    builder->AddBorrowed(lent);
+    builder->Add(after);
+    EXPECT_EQ(builder->num_added(), after == 3 ? 3u : 4u);
+    const BuiltFilter built = builder->Finish();
+    EXPECT_TRUE(OpenSound(built.block).MayContain(after));
+  }
 }
 
 TEST_P(BuilderTest, SizeIsWhatTheSpecSays) {

@@ -22,6 +22,7 @@ inline uint64_t Remix(uint64_t hash, uint64_t salt) {
 }
 
 // A list of hashes in chunks, so that growing neither copies the old part nor holds it twice.
+// Chunks may be borrowed: those are read, never written.
 class HashList {
  public:
   static constexpr size_t kChunkHashes = size_t{1} << 13;
@@ -35,8 +36,13 @@ class HashList {
     *next_++ = hash;
   }
 
+  // Appends hashes that stay where they are, unchanged, for as long as this list or one that its
+  // hashes were moved to.
+  void Borrow(const uint64_t* hashes, size_t count);
+
   bool empty() const { return size() == 0; }
   uint64_t size() const { return closed_size_ + static_cast<uint64_t>(next_ - chunk_begin_); }
+  // What is borrowed does not count.
   uint64_t memory_bytes() const { return capacity_ * sizeof(uint64_t); }
 
   // Calls visit(const uint64_t* hashes, size_t count) for runs that together are the list.
@@ -44,7 +50,7 @@ class HashList {
   void ForEachRun(Visitor visit) const {
     for (const Chunk& chunk : chunks_) {
       const size_t count = SizeOf(chunk);
-      if (count != 0) visit(static_cast<const uint64_t*>(chunk.hashes.get()), count);
+      if (count != 0) visit(chunk.hashes, count);
     }
   }
 
@@ -65,15 +71,16 @@ class HashList {
   };
 
   struct Chunk {
-    std::unique_ptr<uint64_t[], ReturnMemory> hashes;
-    size_t capacity;
-    size_t size;  // not kept up for the last chunk
+    std::unique_ptr<uint64_t[], ReturnMemory> own;  // null: borrowed
+    const uint64_t* hashes;
+    size_t capacity;  // of `own`
+    size_t size;      // not kept up for the last chunk
   };
 
   size_t SizeOf(const Chunk& chunk) const {
-    return chunk.hashes.get() == chunk_begin_ ? static_cast<size_t>(next_ - chunk_begin_)
-                                              : chunk.size;
+    return chunk.hashes == chunk_begin_ ? static_cast<size_t>(next_ - chunk_begin_) : chunk.size;
   }
+  static Chunk NewChunk(size_t capacity);
   void StartChunk(size_t capacity);
   void AdoptChunk(Chunk chunk);
   void CloseChunk();
