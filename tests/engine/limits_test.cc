@@ -186,7 +186,7 @@ void AddTinyTables(FileSystem& file_system, const std::string& directory, uint64
   ASSERT_TRUE(WriteCurrentFile(file_system, directory, manifest_number).ok());
 }
 
-// No writer can stop before such a tree; it can be made by hand, or by very large deletes.
+// Made file by file: at the least size of a file, 64 KiB, writing as many would take 64 GB.
 TEST(Limits, AMillionTinyTablesAreOpenedReadVerifiedWrittenToAndCompacted) {
   const uint64_t tables = LongTests() ? 1'000'000 : 10'000;
   MemoryDb db;
