@@ -41,24 +41,17 @@ void SortLevels(const InternalKeyComparator& comparator, LevelArray* levels) {
 struct NamedFile {
   int deleted_from = -1;  // the level; -1: it is not deleted
   bool is_added = false;
-  std::shared_ptr<TableFile> file;
+  std::shared_ptr<TableFile> file;  // null: not found there yet
 };
 using NamedFiles = std::unordered_map<uint64_t, NamedFile>;  // by number
 
-NamedFiles FilesNamedBy(const FamilyEdit& change, const Version& before) {
+NamedFiles FilesNamedBy(const FamilyEdit& change) {
   NamedFiles named;
   for (const FamilyEdit::DeletedFile& gone : change.deleted) {
     named[gone.number].deleted_from = gone.level;
   }
   for (const FamilyEdit::AddedFile& added : change.added) {
     named[added.file.number].is_added = true;
-  }
-  for (int level = 0; level < kNumLevels; level++) {
-    for (const auto& file : before.files(level)) {
-      if (const auto found = named.find(file->number()); found != named.end()) {
-        found->second.file = file;
-      }
-    }
   }
   return named;
 }
@@ -344,11 +337,12 @@ absl::StatusOr<VersionSet::BuiltVersions> VersionSet::BuildVersions(const Versio
     if (change.added.empty() && change.deleted.empty()) continue;
     const Version& base = *family->second.version;
     BuiltVersion& result = built[change.family_id];
-    NamedFiles named_files = FilesNamedBy(change, base);
+    NamedFiles named_files = FilesNamedBy(change);
     LevelArray levels;
     for (int level = 0; level < kNumLevels; level++) {
       for (const auto& file : base.files(level)) {
         const auto named = named_files.find(file->number());
+        if (named != named_files.end()) named->second.file = file;
         if (named == named_files.end() || named->second.deleted_from != level) {
           levels[static_cast<size_t>(level)].push_back(file);
         } else if (!named->second.is_added || WINNOW_DEFECT(moved_table_removed)) {
