@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "filter/kind.h"
+#include "filter/remembered.h"
 #include "winnow/filter/internal/block_probe.h"
 
 namespace winnow::filter {
@@ -155,9 +157,12 @@ int BestBloomProbes(double bits_per_key) {
 }
 
 int BestBlockedBloomProbes(double bits_per_key) {
-  const double load = BlockLoad(bits_per_key);
-  return BestProbes(internal::kMaxBlockProbes,
-                    [load](int probes) { return PoissonBlockedFpr(load, probes); });
+  thread_local internal::Remembered<double, int> remembered;
+  return remembered.Of(bits_per_key, [bits_per_key] {
+    const double load = BlockLoad(bits_per_key);
+    return BestProbes(internal::kMaxBlockProbes,
+                      [load](int probes) { return PoissonBlockedFpr(load, probes); });
+  });
 }
 
 namespace {
@@ -182,7 +187,11 @@ double BitsPerKeyForFpr(FilterKind kind, double fpr) {
 
 double BitsPerKeyForFpr(const FilterSpec& spec, double fpr) {
   const internal::KindOperations* operations = Promised(spec);
-  return operations == nullptr ? 0 : operations->bits_per_key_for_fpr(fpr);
+  if (operations == nullptr) return 0;
+  thread_local internal::Remembered<std::pair<const internal::KindOperations*, double>, double>
+      remembered;
+  return remembered.Of({operations, fpr},
+                       [operations, fpr] { return operations->bits_per_key_for_fpr(fpr); });
 }
 
 double ExpectedFpr(FilterKind kind, double bits_per_key, uint64_t num_keys) {
