@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "absl/base/attributes.h"
 #include "filter/fuse_peeling.h"
@@ -115,19 +116,22 @@ bool IsConsistent(const UnitHeader& header) {
          header.payload_bytes == PayloadBytes(num_slots, header.parameter);
 }
 
-FuseShape ShapeOf(const UnitView& unit) {
-  return {static_cast<int>(unit.detail), unit.slots_per_shard};
+void Prepare(UnitView* unit) {
+  const FusePlaces places =
+      FuseShape{static_cast<int>(unit->detail), unit->slots_per_shard}.Places();
+  unit->num_slots = places.start_slots;
+  unit->detail = places.segment_mask;
 }
 
-// Calls visit(index, slot) for the key's slots, counted over all shards, and returns what their
-// contents must make together.
+// Calls visit(index, slot) for the key's slots, counted over all shards, and returns what
+// their contents must make together.
 template <typename Visitor>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitSlots(const UnitView& unit, uint64_t key_hash,
                                                         Visitor visit) {
   const uint64_t hash = Remix(key_hash, unit.salt);
   const auto product = static_cast<unsigned __int128>(hash) * unit.num_shards;
   const uint64_t shard_begin = static_cast<uint64_t>(product >> 64) * unit.slots_per_shard;
-  VisitFuseSlots(hash, static_cast<uint64_t>(product), ShapeOf(unit),
+  VisitFuseSlots(hash, static_cast<uint64_t>(product), {unit.num_slots, unit.detail},
                  [&](uint8_t index, uint64_t slot) { visit(index, shard_begin + slot); });
   return FuseFingerprint(hash);
 }
@@ -139,16 +143,6 @@ bool MayContainOf(const UnitView& unit, uint64_t key_hash) {
     found ^= Contents::Load(unit.payload, slot, unit.parameter);
   });
   return Contents::IsZero(found ^ wanted, unit.parameter);
-}
-
-MayContainFunction MayContainFunctionOf(const UnitView& unit) {
-  return WithFuseContents(unit.parameter, [](auto contents) -> MayContainFunction {
-    return &MayContainOf<decltype(contents)>;
-  });
-}
-
-bool MayContain(const UnitView& unit, uint64_t key_hash) {
-  return MayContainFunctionOf(unit)(unit, key_hash);
 }
 
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
@@ -180,11 +174,33 @@ void MayContainBatchOf(const UnitView& unit, const uint64_t* key_hashes, size_t 
   }
 }
 
+// The functions of each width, with its own ones for the usual widths.
+template <int kWidth>
+using ContentsToAsk = FuseContents<(kWidth >= 4 && kWidth <= 16) ? kWidth : 0>;
+
+template <int... kWidths>
+struct QueriesOfWidths {
+  explicit constexpr QueriesOfWidths(std::integer_sequence<int, kWidths...> /*widths*/) {}
+
+  std::array<MayContainFunction, sizeof...(kWidths)> may_contain = {
+      &MayContainOf<ContentsToAsk<kWidths>>...};
+  std::array<decltype(KindOperations::may_contain_batch), sizeof...(kWidths)> may_contain_batch = {
+      &MayContainBatchOf<ContentsToAsk<kWidths>>...};
+};
+
+constexpr QueriesOfWidths kQueries{std::make_integer_sequence<int, kMostFingerprintBits + 1>()};
+
+MayContainFunction MayContainFunctionOf(const UnitView& unit) {
+  return kQueries.may_contain[unit.parameter];
+}
+
+bool MayContain(const UnitView& unit, uint64_t key_hash) {
+  return MayContainFunctionOf(unit)(unit, key_hash);
+}
+
 void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                      uint8_t* may_contain) {
-  WithFuseContents(unit.parameter, [&](auto contents) {
-    MayContainBatchOf<decltype(contents)>(unit, key_hashes, count, may_contain);
-  });
+  kQueries.may_contain_batch[unit.parameter](unit, key_hashes, count, may_contain);
 }
 
 UnitDescription Describe(const Unit& unit) {
@@ -219,6 +235,7 @@ const KindOperations kBinaryFuseOperations = {
     .expected_fpr = &ExpectedFprAt,
     .build = &Build,
     .is_consistent = &IsConsistent,
+    .prepare = &Prepare,
     .may_contain = &MayContain,
     .may_contain_of = &MayContainFunctionOf,
     .prefetch = &Prefetch,

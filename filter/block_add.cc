@@ -1,11 +1,11 @@
 // Building: the bits of many keys are set in their blocks. The ways of the different processors
 // give the same bytes.
 
+#include "filter/block_add.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include "winnow/filter/internal/block_probe.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -14,19 +14,14 @@
 namespace winnow::filter::internal {
 namespace {
 
-// Keys whose blocks are found and fetched before the first of them is written: enough to hide a
-// memory access behind the others' work. A processor lets the loads behind a store wait until it
-// knows the store's address; to compute each address just before its store would chain the keys.
 constexpr size_t kGroup = 16;
-
-using FetchedGroup = FetchedBlocks<uint8_t, kGroup>;
 
 }  // namespace
 
 void AddToBlocksPortable(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
-    const FetchedGroup blocks(table.mutable_payload, table.num_blocks, hashes + begin, size);
+    const BlocksOfGroup<kGroup> blocks(table, hashes + begin, size, count - begin);
     for (size_t i = 0; i < size; ++i) {
       for (int probe = 0; probe < table.probes; ++probe) {
         const uint32_t bit = BlockBit(hashes[begin + i], probe);
@@ -96,7 +91,7 @@ WINNOW_AVX2 void AddAvx2(const MutableBlockTable& table, const uint64_t* hashes,
   std::array<std::array<uint32_t, kMaxBlockProbes>, kGroup> bits;
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
-    const FetchedGroup blocks(table.mutable_payload, table.num_blocks, hashes + begin, size);
+    const BlocksOfGroup<kGroup> blocks(table, hashes + begin, size, count - begin);
     for (size_t i = 0; i < size; ++i) FindBits(hashes[begin + i], probes, bits[i].data());
     for (size_t i = 0; i < size; ++i) SetBits(blocks[i], bits[i].data(), probes);
   }
@@ -123,7 +118,7 @@ WINNOW_AVX512 void AddAvx512(const MutableBlockTable& table, const uint64_t* has
   std::array<std::array<uint32_t, kMostProbesAvx512>, kGroup> bits;
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
-    const FetchedGroup blocks(table.mutable_payload, table.num_blocks, hashes + begin, size);
+    const BlocksOfGroup<kGroup> blocks(table, hashes + begin, size, count - begin);
     for (size_t i = 0; i < size; ++i) FindBits(hashes[begin + i], kProbes, bits[i].data());
     for (size_t i = 0; i < size; ++i) {
       __m512i words = _mm512_loadu_si512(blocks[i]);
@@ -172,6 +167,9 @@ void AddToBlocksAvx512(const MutableBlockTable& table, const uint64_t* hashes, s
 
 void AddToBlocks(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
 #if defined(__x86_64__)
+  if (kHasMatrices && table.probes <= kMostProbesOfRound) {
+    return AddToBlocksByMatrices(table, hashes, count);
+  }
   if (kHasAvx512 && table.probes <= kMostProbesAvx512) {
     return AddToBlocksAvx512(table, hashes, count);
   }

@@ -1,7 +1,9 @@
 #include "filter/blocked_bloom.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 
 #include "filter/planted_defect.h"
 #include "winnow/filter/internal/block_probe.h"
@@ -16,6 +18,19 @@ uint64_t BlockCount(double num_keys, double bits_per_key, uint32_t num_shards) {
   return per_shard * num_shards;
 }
 
+// Sets the bits of all hashes in a payload of zeros. A string begins where its allocator likes, so
+// that each of its blocks may lie on two cache lines and cost both: blocks are filled in from the
+// next line's begin on, for which `*block` has room at its end, and then moved to their place.
+void FillBlocks(const HashList& hashes, uint64_t num_blocks, int probes, std::string* block) {
+  uint8_t* const payload = PayloadOf(block);
+  const auto past_line = reinterpret_cast<uintptr_t>(payload) % kBlockBytes;
+  uint8_t* const lines = payload + (past_line == 0 ? 0 : kBlockBytes - past_line);
+  const MutableBlockTable table(lines, num_blocks, probes);
+  hashes.ForEachRun(
+      [&table](const uint64_t* run, size_t count) { AddToBlocks(table, run, count); });
+  std::memmove(payload, lines, num_blocks * kBlockBytes);
+}
+
 bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   const auto num_keys = static_cast<double>(hashes->size());
   UnitHeader header;
@@ -28,10 +43,9 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   header.hash_seed = request.hash_seed;
   header.payload_bytes = num_blocks * kBlockBytes;
 
-  result->block = MakeUnsealedBlock(header.payload_bytes);
-  const MutableBlockTable table(PayloadOf(&result->block), num_blocks, header.parameter);
-  hashes->ForEachRun(
-      [&table](const uint64_t* run, size_t count) { AddToBlocks(table, run, count); });
+  result->block = MakeUnsealedBlock(header.payload_bytes + kBlockBytes);
+  FillBlocks(*hashes, num_blocks, header.parameter, &result->block);
+  ResizeUnsealedBlock(header.payload_bytes, &result->block);
   SealBlock(header, &result->block);
   result->num_keys = header.num_keys;
   result->expected_fpr = BlockedBloomFpr(num_blocks, header.num_keys, header.parameter) /
@@ -62,8 +76,9 @@ void Prefetch(const UnitView& unit, uint64_t key_hash) {
 
 void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                      uint8_t* may_contain) {
-  const FetchedBlocks<const uint8_t, kMostBatched> blocks(unit.payload, unit.num_slots, key_hashes,
-                                                          count);
+  const BlockFetcher fetcher(unit.payload, unit.num_slots);
+  std::array<const uint8_t*, kMostBatched> blocks;
+  for (size_t i = 0; i < count; ++i) blocks[i] = fetcher.Fetch(key_hashes[i]);
   BlocksContain(blocks.data(), key_hashes, count, unit.parameter, may_contain);
 }
 

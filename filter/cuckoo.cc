@@ -1,6 +1,7 @@
 #include "filter/cuckoo.h"
 
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "filter/cuckoo_table.h"
@@ -25,28 +26,12 @@ void StoreBucket(uint32_t* slots, uint64_t bucket, int fingerprint_bits, uint8_t
 constexpr CuckooLayout kLayout = {
     .version = 1, .least_fingerprint_bits = 2, .bits_saved = 0, .store = &StoreBucket};
 
-// For each fingerprint width, a one at the lowest bit of each of kLanes neighbouring slots.
-template <int kLanes>
-constexpr std::array<uint64_t, kMostFingerprintBits + 1> LowestBitsOfLanes() {
-  std::array<uint64_t, kMostFingerprintBits + 1> lowest_bits{};
-  for (int width = 0; width <= kMostFingerprintBits; ++width) {
-    for (int lane = 0; lane < kLanes && lane * width < 64; ++lane) {
-      lowest_bits[static_cast<size_t>(width)] |= uint64_t{1} << (lane * width);
-    }
-  }
-  return lowest_bits;
-}
-
-// Does one of `kLanes` neighbouring slots hold the fingerprint? They come with one load, and the
-// comparison is the search for a zero lane in a word (Mycroft; Hacker's Delight, section 6-1).
-template <int kLanes>
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool LanesHold(const uint8_t* payload, uint64_t bit,
-                                                   int fingerprint_bits, uint64_t fingerprint) {
-  static constexpr auto kLowestBits = LowestBitsOfLanes<kLanes>();
-  const uint64_t lowest_bits = kLowestBits[static_cast<size_t>(fingerprint_bits)];
-  const uint64_t highest_bits = lowest_bits << (fingerprint_bits - 1);
-  const uint64_t difference = LoadBits(payload, bit) ^ (fingerprint * lowest_bits);
-  return ((difference - lowest_bits) & ~difference & highest_bits) != 0;
+// Does one of the lowest slots of a word hold the fingerprint? The search for a zero lane in a word
+// (Mycroft; Hacker's Delight, section 6-1).
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool SlotsHold(uint64_t slots, const SlotEnds& ends,
+                                                   uint64_t fingerprint) {
+  const uint64_t difference = slots ^ (fingerprint * ends.lowest_bits);
+  return ((difference - ends.lowest_bits) & ~difference & ends.highest_bits) != 0;
 }
 
 // Fingerprints of kWidth bits; 0 stands for any width.
@@ -60,17 +45,28 @@ struct PackedBuckets {
   ABSL_ATTRIBUTE_ALWAYS_INLINE static bool BucketHolds(const uint8_t* payload, uint64_t bucket,
                                                        int fingerprint_bits, uint64_t fingerprint) {
     const auto width = static_cast<uint64_t>(fingerprint_bits);
+    const CuckooFactorsOfWidth& factors = kCuckooFactors.of_width[width];
+    if (kWidth != 0 && kWidth % 2 == 0) {
+      static_assert(kWidth <= 16, "a bucket is one word");
+      // Its buckets are whole bytes.
+      uint64_t slots;
+      std::memcpy(&slots, payload + bucket * (kWidth / 2), sizeof(slots));
+      return SlotsHold(slots, factors.four_slots, fingerprint);
+    }
+    // As many slots in one load as fit behind the slot before. A bucket begins at a multiple of
+    // four bits: behind it there are none or four bits of the bucket before.
     const uint64_t bit = bucket * kSlotsPerBucket * width;
-    // As many slots in one load as fit behind up to seven bits of the slot before.
-    if (fingerprint_bits <= 14) return LanesHold<4>(payload, bit, fingerprint_bits, fingerprint);
+    if (fingerprint_bits <= 16) {
+      return SlotsHold(LoadBits(payload, bit), factors.four_slots, fingerprint);
+    }
     bool found = false;
     if (fingerprint_bits <= 28) {
-      found |= LanesHold<2>(payload, bit, fingerprint_bits, fingerprint);
-      found |= LanesHold<2>(payload, bit + 2 * width, fingerprint_bits, fingerprint);
+      found |= SlotsHold(LoadBits(payload, bit), factors.two_slots, fingerprint);
+      found |= SlotsHold(LoadBits(payload, bit + 2 * width), factors.two_slots, fingerprint);
       return found;
     }
     for (uint64_t slot = 0; slot < kSlotsPerBucket; ++slot) {
-      found |= LanesHold<1>(payload, bit + slot * width, fingerprint_bits, fingerprint);
+      found |= SlotsHold(LoadBits(payload, bit + slot * width), factors.one_slot, fingerprint);
     }
     return found;
   }

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "absl/base/attributes.h"
+#include "filter/cuckoo_factors.h"
 #include "filter/kind.h"
 #include "winnow/filter/internal/fetch_line.h"
 #include "winnow/filter/internal/hash_list.h"
@@ -18,7 +19,6 @@
 namespace winnow::filter::internal {
 
 inline constexpr uint64_t kSlotsPerBucket = 4;
-inline constexpr int kMostFingerprintBits = 32;
 
 struct CuckooLayout {
   uint8_t version;  // of the unit's payload
@@ -67,9 +67,20 @@ struct CuckooLocation {
 // any number of buckets, and is its own inverse; the original's exclusive or needs a power of two.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t OtherBucket(uint64_t bucket, uint32_t fingerprint,
                                                          uint64_t num_buckets) {
-  const uint64_t mixed = (uint64_t{fingerprint} * 0xc6a4a7935bd1e995) ^ 0x2545f4914f6cdd1d;
-  const uint64_t center = MultiplyHigh(mixed * 0x9e3779b97f4a7c15, num_buckets);
-  return center >= bucket ? center - bucket : center + num_buckets - bucket;
+  const uint64_t mixed =
+      (uint64_t{fingerprint} * kCuckooFactors.center_before) ^ kCuckooFactors.center_flip;
+  const uint64_t center = MultiplyHigh(mixed * kCuckooFactors.center_after, num_buckets);
+  return center - bucket + (center < bucket ? num_buckets : 0);
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint32_t CuckooFingerprint(uint64_t hash,
+                                                               int fingerprint_bits) {
+  // The high bits of the hash chose the bucket; a product's high half depends on the low ones.
+  // Zero marks an empty slot, so fingerprints begin at one.
+  const uint64_t num_fingerprints =
+      kCuckooFactors.of_width[static_cast<size_t>(fingerprint_bits)].num_fingerprints;
+  const uint64_t low_half = (hash * kCuckooFactors.fingerprint) >> 32;
+  return static_cast<uint32_t>(1 + ((low_half * num_fingerprints) >> 32));
 }
 
 // Buckets are counted in their shard.
@@ -80,22 +91,24 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline CuckooLocation Locate(uint64_t hash, uint64_
   CuckooLocation location;
   location.shard = static_cast<uint64_t>(product >> 64);
   location.first_bucket = MultiplyHigh(static_cast<uint64_t>(product), num_buckets);
-  // The high bits of the hash chose the bucket; a product's high half depends on the low ones.
-  // Zero marks an empty slot, so fingerprints begin at one.
-  const uint64_t num_fingerprints = (uint64_t{1} << fingerprint_bits) - 1;
-  const uint64_t low_half = (hash * 0xd6e8feb86659fd93) >> 32;
-  location.fingerprint = static_cast<uint32_t>(1 + ((low_half * num_fingerprints) >> 32));
+  location.fingerprint = CuckooFingerprint(hash, fingerprint_bits);
   location.second_bucket = OtherBucket(location.first_bucket, location.fingerprint, num_buckets);
   return location;
 }
 
-// Where a hash would be in the whole payload: its buckets counted over all shards.
+// Where a hash would be in the whole payload: its buckets counted over all shards. The first one is
+// Locate's, found by one multiplication, as the high half of hash * shards * buckets is that of the
+// low half of hash * shards by the buckets, behind those of the shards before.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline CuckooLocation LocateIn(const UnitView& unit, uint64_t key_hash,
                                                             int fingerprint_bits) {
-  CuckooLocation location =
-      Locate(Remix(key_hash, unit.salt), unit.num_shards, unit.slots_per_shard, fingerprint_bits);
-  location.first_bucket += location.shard * unit.slots_per_shard;
-  location.second_bucket += location.shard * unit.slots_per_shard;
+  const uint64_t hash = Remix(key_hash, unit.salt);
+  CuckooLocation location;
+  location.shard = MultiplyHigh(hash, unit.num_shards);
+  location.first_bucket = MultiplyHigh(hash, unit.num_slots);
+  location.fingerprint = CuckooFingerprint(hash, fingerprint_bits);
+  const uint64_t shard_begin = location.shard * unit.slots_per_shard;
+  location.second_bucket = shard_begin + OtherBucket(location.first_bucket - shard_begin,
+                                                     location.fingerprint, unit.slots_per_shard);
   return location;
 }
 

@@ -52,12 +52,12 @@ bool FusePeeling::CountKeysOfSlots() {
   slots_.resize(shape_.num_slots);
   Slot* const slots = slots_.data();
   std::memset(slots, 0, slots_.size() * sizeof(Slot));
-  const FuseShape shape = shape_;
+  const FusePlaces places = shape_.Places();
   const uint64_t num_shards = num_shards_;
-  const auto segment = static_cast<std::ptrdiff_t>(uint64_t{1} << shape.segment_shift);
+  const auto segment = static_cast<std::ptrdiff_t>(places.segment_mask + 1);
   bool overflow = false;
   for (const uint64_t hash : keys_) {
-    VisitFuseSlots(hash, hash * num_shards, shape, [&](uint8_t index, uint64_t position) {
+    VisitFuseSlots(hash, hash * num_shards, places, [&](uint8_t index, uint64_t position) {
       Slot& slot = slots[position];
       slot.keys ^= hash;
       overflow |= ++slot.num_keys == 0;
@@ -74,15 +74,16 @@ bool FusePeeling::Peel(const HashList& shard) {
   uint32_t* const queue = queue_.data();
   uint64_t* const keys = keys_.data();
   // Copies, which no write into a slot can change as far as the compiler knows.
-  const FuseShape shape = shape_;
+  const FusePlaces places = shape_.Places();
+  const uint64_t num_slots = shape_.num_slots;
   const uint64_t num_shards = num_shards_;
-  const auto segment = static_cast<std::ptrdiff_t>(uint64_t{1} << shape.segment_shift);
+  const auto segment = static_cast<std::ptrdiff_t>(places.segment_mask + 1);
   uint64_t num_scanned = 0;  // slots, which were queued if single
   uint64_t queued = 0;
   uint64_t num_peeled = 0;
-  for (uint64_t next = 0; next < queued || num_scanned < shape.num_slots;) {
-    if (queued - next < kLeastQueued && num_scanned < shape.num_slots) {
-      const uint64_t end = std::min(shape.num_slots, num_scanned + kSlotsOfScan);
+  for (uint64_t next = 0; next < queued || num_scanned < num_slots;) {
+    if (queued - next < kLeastQueued && num_scanned < num_slots) {
+      const uint64_t end = std::min(num_slots, num_scanned + kSlotsOfScan);
       for (; num_scanned < end; ++num_scanned) {
         queue[queued] = static_cast<uint32_t>(num_scanned);
         queued += slots[num_scanned].num_keys == 1 ? 1 : 0;
@@ -96,7 +97,7 @@ bool FusePeeling::Peel(const HashList& shard) {
     keys[num_peeled++] = hash;
     // What becomes single cannot be predicted: there is no branch. What is yet to be scanned will
     // be found then.
-    VisitFuseSlots(hash, hash * num_shards, shape, [&](uint8_t index, uint64_t position) {
+    VisitFuseSlots(hash, hash * num_shards, places, [&](uint8_t index, uint64_t position) {
       Slot& slot = slots[position];
       slot.keys ^= hash;
       const bool is_single = --slot.num_keys == 1;
@@ -110,7 +111,7 @@ bool FusePeeling::Peel(const HashList& shard) {
 
 template <typename Contents>
 void FusePeeling::AssignInto(uint64_t first_slot, uint64_t width, uint8_t* payload) const {
-  const FuseShape shape = shape_;
+  const FusePlaces places = shape_.Places();
   const uint64_t num_shards = num_shards_;
   const uint64_t* const keys = keys_.data();
   const uint32_t* const own_slots = queue_.data();
@@ -119,7 +120,7 @@ void FusePeeling::AssignInto(uint64_t first_slot, uint64_t width, uint8_t* paylo
     const uint64_t hash = keys[i];
     // The key's own slot is still zero.
     uint64_t contents = FuseFingerprint(hash);
-    VisitFuseSlots(hash, hash * num_shards, shape, [&](uint8_t, uint64_t position) {
+    VisitFuseSlots(hash, hash * num_shards, places, [&](uint8_t, uint64_t position) {
       contents ^= Contents::Load(payload, first_slot + position, width);
     });
     Contents::Store(payload, first_slot + own_slots[i], width, contents & mask);

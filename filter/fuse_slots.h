@@ -14,15 +14,30 @@ namespace winnow::filter::internal {
 
 inline constexpr uint64_t kFuseArity = 4;
 
+// What a key's slots in a shard are computed from.
+struct FusePlaces {
+  uint64_t start_slots;   // the slots of the segments in which a key's first slot may lie
+  uint64_t segment_mask;  // the slots of a segment, less one
+};
+
 // The slots of one shard: segments of 2^segment_shift slots.
 struct FuseShape {
   int segment_shift;
   uint64_t num_slots;
 
-  // The segments in which a key's first slot may lie.
-  uint64_t StartSlots() const { return num_slots - (kFuseArity - 1) * SegmentSlots(); }
-  uint64_t SegmentSlots() const { return uint64_t{1} << segment_shift; }
+  FusePlaces Places() const {
+    const uint64_t segment = uint64_t{1} << segment_shift;
+    return {num_slots - (kFuseArity - 1) * segment, segment - 1};
+  }
 };
+
+// The numbers that asking multiplies by; part of the file format. In memory for the same reason as
+// kCuckooFactors.
+struct FuseFactors {
+  uint64_t slots;
+  uint64_t fingerprint;
+};
+extern const FuseFactors kFuseFactors;
 
 // Calls visit(index, slot) for the key's four slots in its shard. `rest` is what choosing the shard
 // left of the hash: the low half of hash * shards. The first slot is chosen by its high bits, so
@@ -31,11 +46,11 @@ struct FuseShape {
 // one and read in pairs, which stalls.)
 template <typename Visitor>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void VisitFuseSlots(uint64_t hash, uint64_t rest,
-                                                        const FuseShape& shape, Visitor visit) {
-  const uint64_t segment = shape.SegmentSlots();
-  const uint64_t mask = segment - 1;
-  const uint64_t first = MultiplyHigh(rest, shape.StartSlots());
-  const uint64_t mixed = hash * 0xd6e8feb86659fd93;
+                                                        const FusePlaces& places, Visitor visit) {
+  const uint64_t mask = places.segment_mask;
+  const uint64_t segment = mask + 1;
+  const uint64_t first = MultiplyHigh(rest, places.start_slots);
+  const uint64_t mixed = hash * kFuseFactors.slots;
   uint64_t base = first;
   visit(uint8_t{0}, base);
   base += segment;
@@ -48,14 +63,16 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void VisitFuseSlots(uint64_t hash, uint64_t 
 
 // What the contents of a key's slots make together, in its low bits.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t FuseFingerprint(uint64_t hash) {
-  return ((hash ^ (hash >> 32)) * 0x9fb21c651e98df25) >> 32;
+  return ((hash ^ (hash >> 32)) * kFuseFactors.fingerprint) >> 32;
 }
 
-// The slots' contents, for slots of kWidth bits, of which there is one function each for the widths
-// that are whole bytes; kWidth 0 is for any width, which is told at run time.
+// The slots' contents, for slots of kWidth bits, with which the compiler computes what it can; 0 is
+// for any width, which is told at run time.
 template <int kWidth>
 struct FuseContents {
-  static_assert(kWidth == 0 || kWidth == 8 || kWidth == 16);
+  static constexpr bool kIsWholeBytes = kWidth == 8 || kWidth == 16;
+
+  static constexpr uint64_t Width(uint64_t width) { return kWidth == 0 ? width : kWidth; }
 
   // A slot's contents in the low bits, what is foreign above them.
   ABSL_ATTRIBUTE_ALWAYS_INLINE static uint64_t Load(const uint8_t* payload, uint64_t slot,
@@ -66,7 +83,7 @@ struct FuseContents {
       std::memcpy(&contents, payload + 2 * slot, sizeof(contents));
       return contents;
     }
-    const uint64_t bit = slot * width;
+    const uint64_t bit = slot * Width(width);
     uint64_t word;
     std::memcpy(&word, payload + (bit >> 3), sizeof(word));
     return word >> (bit & 7);
@@ -76,7 +93,7 @@ struct FuseContents {
   ABSL_ATTRIBUTE_ALWAYS_INLINE static bool IsZero(uint64_t contents, uint64_t width) {
     if constexpr (kWidth == 8) return static_cast<uint8_t>(contents) == 0;
     if constexpr (kWidth == 16) return static_cast<uint16_t>(contents) == 0;
-    return (contents & ((uint64_t{1} << width) - 1)) == 0;
+    return (contents & ((uint64_t{1} << Width(width)) - 1)) == 0;
   }
 
   // Writes `contents`, of `width` bits, into a slot that was zero.
@@ -88,7 +105,7 @@ struct FuseContents {
       const auto low_bits = static_cast<uint16_t>(contents);
       std::memcpy(payload + 2 * slot, &low_bits, sizeof(low_bits));
     } else {
-      const uint64_t bit = slot * width;
+      const uint64_t bit = slot * Width(width);
       uint64_t word;
       std::memcpy(&word, payload + (bit >> 3), sizeof(word));
       word |= contents << (bit & 7);
@@ -99,7 +116,7 @@ struct FuseContents {
   // Where Load reads.
   ABSL_ATTRIBUTE_ALWAYS_INLINE static const uint8_t* Place(const uint8_t* payload, uint64_t slot,
                                                            uint64_t width) {
-    return payload + (kWidth == 0 ? slot * width / 8 : slot * (kWidth / 8));
+    return payload + slot * Width(width) / 8;
   }
 };
 

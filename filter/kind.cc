@@ -74,6 +74,8 @@ UnitView MakeUnitView(const Unit& unit) {
   view.detail = unit.header.detail;
   view.num_shards = unit.header.num_shards;
   view.parameter = unit.header.parameter;
+  const KindOperations* operations = FindLayout(unit.header);
+  if (operations->prepare != nullptr) operations->prepare(&view);
   return view;
 }
 

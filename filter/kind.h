@@ -68,6 +68,8 @@ struct KindOperations {
   // can leave the payload? Called for units with a payload. Any header must be survived.
   bool (*is_consistent)(const UnitHeader& header);
 
+  // Null, or puts what this kind's questions compute with in place of num_slots and detail.
+  void (*prepare)(UnitView* unit) = nullptr;
   MayContainFunction may_contain;
   // Null, or which function answers as may_contain does for this unit, without looking at what all
   // its questions have in common.
@@ -93,7 +95,7 @@ const KindOperations* FindLayout(const FilterSpec& spec);
 // The shards that `num_keys` keys of `bits_per_key` are cut into.
 uint32_t ShardCount(double num_keys, double bits_per_key, uint64_t max_shard_bits);
 
-// A unit's header and payload, checked by is_consistent, as probes want them.
+// A unit's header and payload, checked by is_consistent, as its kind's probes want them.
 UnitView MakeUnitView(const Unit& unit);
 
 // The least bits per key, 1 to 64 and to a thousandth, at which a Bloom kind of a million keys has

@@ -54,7 +54,33 @@ FilterState StateOf(UnitCheck check, const internal::UnitHeader& header) {
                    header.payload_bytes, " bytes")};
 }
 
+// Calls visit(unit) for those units of a block which can be asked, until one call returns false.
+// Returns what the last one did.
+template <typename Visitor>
+bool ForEachReadableUnit(std::string_view block, const Visitor& visit) {
+  uint64_t offset = internal::kBlockHeaderBytes;
+  for (uint32_t left = internal::UnitCount(block); left > 0; --left) {
+    const internal::Unit unit = internal::NextUnit(block, &offset);
+    if (CheckUnit(unit.header) == UnitCheck::kReadable && !visit(unit)) return false;
+  }
+  return true;
+}
+
+// The answers of the modes that are not one unit's.
+bool AnswerTrue(const internal::UnitView& /*unit*/, uint64_t /*key_hash*/) { return true; }
+bool AnswerFalse(const internal::UnitView& /*unit*/, uint64_t /*key_hash*/) { return false; }
+
+bool AskAllUnits(const internal::UnitView& whole_block, uint64_t key_hash) {
+  const std::string_view block(reinterpret_cast<const char*>(whole_block.payload),
+                               whole_block.num_slots);
+  return ForEachReadableUnit(block, [key_hash](const internal::Unit& unit) {
+    return internal::FindLayout(unit.header)->may_contain(internal::MakeUnitView(unit), key_hash);
+  });
+}
+
 }  // namespace
+
+FilterReader::FilterReader() : may_contain_(&AnswerTrue) {}
 
 FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
   FilterState ignored;
@@ -66,6 +92,7 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
   FilterReader reader;
   reader.block_ = block;
   size_t num_understood = 0;
+  const internal::Unit* first_understood = nullptr;
   bool refutes_all = false;
   for (const internal::Unit& unit : units) {
     const UnitCheck check = CheckUnit(unit.header);
@@ -82,19 +109,24 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
     if (num_understood++ == 0) {
       reader.kind_ = static_cast<FilterKind>(unit.header.kind);
       reader.hash_seed_ = unit.header.hash_seed;
-      reader.unit_ = internal::MakeUnitView(unit);
+      first_understood = &unit;
       reader.operations_ = internal::FindLayout(unit.header);
     }
   }
   if (num_understood == 0) return FilterReader();
   if (refutes_all) {
     reader.mode_ = Mode::kAlwaysFalse;
+    reader.may_contain_ = &AnswerFalse;
   } else if (num_understood > 1) {
     reader.mode_ = Mode::kManyUnits;
+    reader.may_contain_ = &AskAllUnits;
+    reader.unit_ = {.payload = reinterpret_cast<const uint8_t*>(block.data()),
+                    .num_slots = block.size()};
   } else {
     reader.mode_ = reader.kind_ == FilterKind::kBlockedBloom ? Mode::kBlockedBloom : Mode::kOneUnit;
     // Only here, where the fields of the header have been found sound: an empty unit's are not
     // read.
+    reader.unit_ = internal::MakeUnitView(*first_understood);
     reader.may_contain_ = reader.operations_->may_contain_of != nullptr
                               ? reader.operations_->may_contain_of(reader.unit_)
                               : reader.operations_->may_contain;
@@ -102,60 +134,46 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
   return reader;
 }
 
-bool FilterReader::MayContainGeneral(uint64_t key_hash) const {
-  switch (mode_) {
-    case Mode::kAlwaysTrue:
-      return true;
-    case Mode::kAlwaysFalse:
-      return false;
-    case Mode::kManyUnits:
-      return AllUnitsMayContain(key_hash);
-    case Mode::kBlockedBloom:
-    case Mode::kOneUnit:
-      break;
-  }
-  return may_contain_(unit_, key_hash);
-}
-
-bool FilterReader::AllUnitsMayContain(uint64_t key_hash) const {
-  uint64_t offset = internal::kBlockHeaderBytes;
-  for (uint32_t left = internal::UnitCount(block_); left > 0; --left) {
-    const internal::Unit unit = internal::NextUnit(block_, &offset);
-    if (CheckUnit(unit.header) != UnitCheck::kReadable) continue;
-    if (!internal::FindLayout(unit.header)->may_contain(internal::MakeUnitView(unit), key_hash)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 void FilterReader::PrefetchGeneral(uint64_t key_hash) const {
-  if (mode_ == Mode::kOneUnit || mode_ == Mode::kManyUnits) operations_->prefetch(unit_, key_hash);
+  if (mode_ == Mode::kOneUnit) operations_->prefetch(unit_, key_hash);
+  if (mode_ != Mode::kManyUnits) return;
+  ForEachReadableUnit(block_, [key_hash](const internal::Unit& unit) {
+    internal::FindLayout(unit.header)->prefetch(internal::MakeUnitView(unit), key_hash);
+    return true;
+  });
 }
 
 void FilterReader::MayContainBatch(const std::string_view* keys, size_t count,
                                    uint8_t* may_contain) const {
-  std::array<uint64_t, internal::kMostBatched> hashes;
-  for (size_t begin = 0; begin < count; begin += hashes.size()) {
-    const size_t size = std::min(hashes.size(), count - begin);
-    if (mode_ == Mode::kBlockedBloom) {
+  const bool asks_blocks = mode_ == Mode::kBlockedBloom;
+  for (size_t begin = 0; begin < count; begin += internal::kMostBatched) {
+    const size_t size = std::min(internal::kMostBatched, count - begin);
+    if (asks_blocks) {
       AskBlocks(keys + begin, size, may_contain + begin);
-      continue;
+    } else {
+      HashAndAsk(keys + begin, size, may_contain + begin);
     }
-    for (size_t i = 0; i < size; ++i) hashes[i] = HashKey(keys[begin + i], hash_seed_);
-    MayContainBatch(hashes.data(), size, may_contain + begin);
   }
+}
+
+// At most kMostBatched keys.
+void FilterReader::HashAndAsk(const std::string_view* keys, size_t count,
+                              uint8_t* may_contain) const {
+  std::array<uint64_t, internal::kMostBatched> hashes;
+  for (size_t i = 0; i < count; ++i) hashes[i] = HashKey(keys[i], hash_seed_);
+  MayContainBatch(hashes.data(), count, may_contain);
 }
 
 // A key's block is on its way while the next keys are hashed. At most kMostBatched keys.
 void FilterReader::AskBlocks(const std::string_view* keys, size_t count,
                              uint8_t* may_contain) const {
+  const internal::BlockFetcher fetcher(unit_.payload, unit_.num_slots);
+  const uint64_t seed = hash_seed_;
   std::array<uint64_t, internal::kMostBatched> hashes;
-  internal::FetchedBlocks<const uint8_t, internal::kMostBatched> blocks(unit_.payload,
-                                                                        unit_.num_slots);
+  std::array<const uint8_t*, internal::kMostBatched> blocks;
   for (size_t i = 0; i < count; ++i) {
-    hashes[i] = HashKey(keys[i], hash_seed_);
-    blocks.Fetch(i, hashes[i]);
+    hashes[i] = HashKey(keys[i], seed);
+    blocks[i] = fetcher.Fetch(hashes[i]);
   }
   internal::BlocksContain(blocks.data(), hashes.data(), count, unit_.parameter, may_contain);
 }
@@ -179,7 +197,7 @@ void FilterReader::MayContainBatch(const uint64_t* key_hashes, size_t count,
       break;
   }
   for (size_t i = 0; i < count; ++i) PrefetchGeneral(key_hashes[i]);
-  for (size_t i = 0; i < count; ++i) may_contain[i] = MayContainGeneral(key_hashes[i]) ? 1 : 0;
+  for (size_t i = 0; i < count; ++i) may_contain[i] = MayContain(key_hashes[i]) ? 1 : 0;
 }
 
 FilterInfo FilterReader::Describe() const {

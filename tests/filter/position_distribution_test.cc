@@ -133,17 +133,17 @@ TEST(PositionDistributionTest, BothBucketsAndTheFingerprintOfACuckooFilter) {
 }
 
 TEST(PositionDistributionTest, SlotsOfAFuseFilter) {
-  const FuseShape shape{18, uint64_t{6} << 18};
-  const uint64_t segment = shape.SegmentSlots();
+  const FusePlaces places = FuseShape{18, uint64_t{6} << 18}.Places();
+  const uint64_t segment = places.segment_mask + 1;
   for (uint64_t wanted = 0; wanted < kFuseArity; ++wanted) {
     const auto slot_of = [&](uint64_t hash) {
       uint64_t found = 0;
-      VisitFuseSlots(hash, hash, shape, [&](uint8_t index, uint64_t slot) {
+      VisitFuseSlots(hash, hash, places, [&](uint8_t index, uint64_t slot) {
         if (index == wanted) found = slot - wanted * segment;
       });
       return found;
     };
-    EXPECT_LT(DeviationsOf(shape.StartSlots(), slot_of), kMostDeviations) << "slot " << wanted;
+    EXPECT_LT(DeviationsOf(places.start_slots, slot_of), kMostDeviations) << "slot " << wanted;
   }
 }
 

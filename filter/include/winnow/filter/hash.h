@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-// Inlined: a 16-byte key then costs a handful of multiplications and no call.
+// Inlined: a key of 16 bytes then costs a handful of multiplications and no call.
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
 #endif
@@ -22,6 +22,9 @@ namespace winnow::filter {
 // on every machine: it goes into files. Draw the seed at random for each database and keep it
 // secret from those who choose keys; they could otherwise prepare keys that saturate its filters.
 inline uint64_t HashKey(std::string_view key, uint64_t seed) {
+  // Hashing any length is too large for compilers to inline. These lengths are frequent.
+  if (key.size() == 16) return XXH3_64bits_withSeed(key.data(), 16, seed);
+  if (key.size() == 8) return XXH3_64bits_withSeed(key.data(), 8, seed);
   return XXH3_64bits_withSeed(key.data(), key.size(), seed);
 }
 

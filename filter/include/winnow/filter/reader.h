@@ -61,7 +61,7 @@ struct FilterInfo {
 class FilterReader {
  public:
   // Answers "may contain" to everything.
-  FilterReader() = default;
+  FilterReader();
 
   // Reads the block's headers and checks every byte of it against its checksums. On any problem
   // the reader answers "may contain" wherever it cannot be sure; `*state` (may be null) says why.
@@ -72,9 +72,7 @@ class FilterReader {
     if (mode_ == Mode::kBlockedBloom) [[likely]] {
       return internal::BlockContains(BlockOf(key_hash), key_hash, unit_.parameter);
     }
-    if (mode_ == Mode::kOneUnit) [[likely]]
-      return may_contain_(unit_, key_hash);
-    return MayContainGeneral(key_hash);
+    return may_contain_(unit_, key_hash);
   }
 
   // Asks the processor to fetch what MayContain(key_hash) will read.
@@ -107,7 +105,6 @@ class FilterReader {
   FilterInfo Describe() const;
 
  private:
-  // kOneUnit and kManyUnits go through `operations_` and `block_`.
   enum class Mode : uint8_t { kAlwaysTrue, kAlwaysFalse, kBlockedBloom, kOneUnit, kManyUnits };
 
   const uint8_t* BlockOf(uint64_t key_hash) const {
@@ -116,16 +113,17 @@ class FilterReader {
   }
 
   void AskBlocks(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
-  bool MayContainGeneral(uint64_t key_hash) const;
+  void HashAndAsk(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
   void PrefetchGeneral(uint64_t key_hash) const;
-  bool AllUnitsMayContain(uint64_t key_hash) const;
 
-  internal::UnitView unit_;  // of kind_, in the modes of one unit
+  // In the modes of one unit that unit, of kind_. In kManyUnits the whole block: its bytes and how
+  // many there are.
+  internal::UnitView unit_;
   Mode mode_ = Mode::kAlwaysTrue;
   FilterKind kind_ = FilterKind::kNone;
-  const internal::KindOperations* operations_ = nullptr;
-  // operations_'s, for this unit.
-  bool (*may_contain_)(const internal::UnitView& unit, uint64_t key_hash) = nullptr;
+  const internal::KindOperations* operations_ = nullptr;  // of kind_
+  // Answers for unit_, in every mode.
+  bool (*may_contain_)(const internal::UnitView& unit, uint64_t key_hash);
   std::string_view block_;
   uint64_t hash_seed_ = 0;
 };

@@ -81,34 +81,25 @@ struct MutableBlockTable : BlockTable {
   uint8_t* mutable_payload;
 };
 
-// The blocks of up to kMost keys, on their way into the cache. Byte is uint8_t, const for reading.
-template <typename Byte, size_t kMost>
-class FetchedBlocks {
+// Finds the blocks of hashes and sends for them. By value, so that its fields stay in registers.
+class BlockFetcher {
  public:
-  FetchedBlocks(Byte* payload, uint64_t num_blocks)
+  BlockFetcher(const uint8_t* payload, uint64_t num_blocks)
       : payload_(payload),
         num_blocks_(num_blocks),
         one_line_each_(reinterpret_cast<uintptr_t>(payload) % kBlockBytes == 0) {}
-  FetchedBlocks(Byte* payload, uint64_t num_blocks, const uint64_t* hashes, size_t count)
-      : FetchedBlocks(payload, num_blocks) {
-    for (size_t i = 0; i < count; ++i) Fetch(i, hashes[i]);
-  }
 
-  // Number i becomes the block of `hash`.
-  void Fetch(size_t i, uint64_t hash) {
-    blocks_[i] = BlockAt(payload_, num_blocks_, hash);
-    FetchLine(blocks_[i]);
-    if (!one_line_each_) FetchLine(blocks_[i] + kBlockBytes - 1);
+  const uint8_t* Fetch(uint64_t hash) const {
+    const uint8_t* const block = BlockAt(payload_, num_blocks_, hash);
+    FetchLine(block);
+    if (!one_line_each_) FetchLine(block + kBlockBytes - 1);
+    return block;
   }
-
-  Byte* operator[](size_t i) const { return blocks_[i]; }
-  Byte* const* data() const { return blocks_.data(); }
 
  private:
-  Byte* const payload_;
-  const uint64_t num_blocks_;
-  const bool one_line_each_;
-  std::array<Byte*, kMost> blocks_;  // those that were fetched
+  const uint8_t* payload_;
+  uint64_t num_blocks_;
+  bool one_line_each_;
 };
 
 // contained[i] = does blocks[i] hold hashes[i], 1 or 0.
@@ -125,8 +116,9 @@ void AddToBlocksPortable(const MutableBlockTable& table, const uint64_t* hashes,
 extern const bool kHasAvx2;
 extern const bool kHasAvx512;
 extern const bool kHasAvx512Vl;
+extern const bool kHasMatrices;
 inline constexpr int kMostProbesAvx512 = 16;  // of AddToBlocksAvx512
-inline constexpr int kMostProbesOfRound = 8;  // of both ways of AVX-512 to ask
+inline constexpr int kMostProbesOfRound = 8;  // of both ways of AVX-512 to ask, and of matrices
 bool BlockContainsAvx2(const uint8_t* block, uint64_t hash, int probes);
 // Of at most kMostProbesOfRound probes.
 bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes);
@@ -136,6 +128,7 @@ void BlocksContainAvx512(const uint8_t* const* blocks, const uint64_t* hashes, s
                          int probes, uint8_t* contained);
 void AddToBlocksAvx2(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 void AddToBlocksAvx512(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
+void AddToBlocksByMatrices(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 #elif defined(__aarch64__)
 bool BlockContainsNeon(const uint8_t* block, uint64_t hash, int probes);
 void BlocksContainNeon(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,

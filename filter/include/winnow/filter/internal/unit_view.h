@@ -21,7 +21,7 @@ struct UnitView {
   uint64_t slots_per_shard = 0;
   uint64_t salt = 0;
   uint64_t detail = 0;
-  uint32_t num_shards = 0;
+  uint64_t num_shards = 0;
   uint8_t parameter = 0;  // probes, or fingerprint bits
 };
 
