@@ -119,8 +119,7 @@ bool IsConsistent(const UnitHeader& header) {
 void Prepare(UnitView* unit) {
   const FusePlaces places =
       FuseShape{static_cast<int>(unit->detail), unit->slots_per_shard}.Places();
-  unit->num_slots = places.start_slots;
-  unit->detail = places.segment_mask;
+  unit->prepared = {places.start_slots, places.segment_mask};
 }
 
 // Calls visit(index, slot) for the key's slots, counted over all shards, and returns what
@@ -131,7 +130,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitSlots(const UnitView& unit, ui
   const uint64_t hash = Remix(key_hash, unit.salt);
   const auto product = static_cast<unsigned __int128>(hash) * unit.num_shards;
   const uint64_t shard_begin = static_cast<uint64_t>(product >> 64) * unit.slots_per_shard;
-  VisitFuseSlots(hash, static_cast<uint64_t>(product), {unit.num_slots, unit.detail},
+  VisitFuseSlots(hash, static_cast<uint64_t>(product), {unit.prepared[0], unit.prepared[1]},
                  [&](uint8_t index, uint64_t slot) { visit(index, shard_begin + slot); });
   return FuseFingerprint(hash);
 }
@@ -184,7 +183,7 @@ struct QueriesOfWidths {
 
   std::array<MayContainFunction, sizeof...(kWidths)> may_contain = {
       &MayContainOf<ContentsToAsk<kWidths>>...};
-  std::array<decltype(KindOperations::may_contain_batch), sizeof...(kWidths)> may_contain_batch = {
+  std::array<MayContainBatchFunction, sizeof...(kWidths)> may_contain_batch = {
       &MayContainBatchOf<ContentsToAsk<kWidths>>...};
 };
 

@@ -100,6 +100,12 @@ WINNOW_AVX512VL bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, in
                             LoadLanes(kLaneBit + kMostProbesOfRound - probes));
 }
 
+WINNOW_AVX512VL bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash) {
+  const uint8_t* const block = BlockAt(unit.payload, unit.num_slots, hash);
+  return ContainsInOneRound(block, hash, LoadLanes(kProbeMultipliers.data()),
+                            LoadLanes(unit.prepared.data()));
+}
+
 WINNOW_AVX512VL void BlocksContainAvx512(const uint8_t* const* blocks, const uint64_t* hashes,
                                          size_t count, int probes, uint8_t* contained) {
   const __m256i multipliers = LoadLanes(kProbeMultipliers.data());

@@ -70,6 +70,21 @@ bool MayContain(const UnitView& unit, uint64_t key_hash) {
   return BlockContains(TableOf(unit).BlockOf(key_hash), key_hash, unit.parameter);
 }
 
+// As many 32-bit lanes of a register as there are probes, each with a one.
+void Prepare(UnitView* unit) {
+  std::array<uint32_t, 8> lanes{};
+  static_assert(sizeof(lanes) <= sizeof(unit->prepared));
+  std::fill_n(lanes.begin(), std::min<size_t>(lanes.size(), unit->parameter), 1);
+  std::memcpy(unit->prepared.data(), lanes.data(), sizeof(lanes));
+}
+
+MayContainFunction MayContainFunctionOf([[maybe_unused]] const UnitView& unit) {
+#if defined(__x86_64__)
+  if (kHasAvx512Vl && unit.parameter <= kMostProbesOfRound) return &PreparedUnitContainsAvx512;
+#endif
+  return &MayContain;
+}
+
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
   PrefetchBlock(TableOf(unit).BlockOf(key_hash));
 }
@@ -112,7 +127,9 @@ const KindOperations kBlockedBloomOperations = {
     .expected_fpr = &ExpectedFprAt,
     .build = &Build,
     .is_consistent = &IsConsistent,
+    .prepare = &Prepare,
     .may_contain = &MayContain,
+    .may_contain_of = &MayContainFunctionOf,
     .prefetch = &Prefetch,
     .may_contain_batch = &MayContainBatch,
     .describe = &Describe,

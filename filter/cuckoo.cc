@@ -82,7 +82,7 @@ struct QueriesOfWidths {
 
   std::array<MayContainFunction, sizeof...(kWidths)> may_contain = {
       &QueriesOf<kWidths>::MayContain...};
-  std::array<decltype(KindOperations::may_contain_batch), sizeof...(kWidths)> may_contain_batch = {
+  std::array<MayContainBatchFunction, sizeof...(kWidths)> may_contain_batch = {
       &QueriesOf<kWidths>::MayContainBatch...};
 };
 

@@ -47,6 +47,8 @@ struct UnitDescription {
 };
 
 using MayContainFunction = bool (*)(const UnitView& unit, uint64_t key_hash);
+using MayContainBatchFunction = void (*)(const UnitView& unit, const uint64_t* key_hashes,
+                                         size_t count, uint8_t* may_contain);
 
 struct KindOperations {
   FilterKind kind;
@@ -68,7 +70,7 @@ struct KindOperations {
   // can leave the payload? Called for units with a payload. Any header must be survived.
   bool (*is_consistent)(const UnitHeader& header);
 
-  // Null, or puts what this kind's questions compute with in place of num_slots and detail.
+  // Null, or fills in unit->prepared.
   void (*prepare)(UnitView* unit) = nullptr;
   MayContainFunction may_contain;
   // Null, or which function answers as may_contain does for this unit, without looking at what all
@@ -76,8 +78,7 @@ struct KindOperations {
   MayContainFunction (*may_contain_of)(const UnitView& unit) = nullptr;
   void (*prefetch)(const UnitView& unit, uint64_t key_hash);
   // 1 to kMostBatched hashes; asks for the memory of many before it waits for any.
-  void (*may_contain_batch)(const UnitView& unit, const uint64_t* key_hashes, size_t count,
-                            uint8_t* may_contain);
+  MayContainBatchFunction may_contain_batch;
   UnitDescription (*describe)(const Unit& unit);
 };
 

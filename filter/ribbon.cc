@@ -1,16 +1,13 @@
 #include "filter/ribbon.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
 
-#include "absl/base/attributes.h"
 #include "filter/ribbon_columns.h"
 #include "filter/ribbon_layer.h"
+#include "filter/ribbon_question.h"
 #include "filter/ribbon_shape.h"
-#include "winnow/filter/internal/fetch_line.h"
 
 namespace winnow::filter::internal {
 namespace {
@@ -21,40 +18,6 @@ constexpr uint64_t kKeysOfShard = 98'304;
 // More would fragment the memory that they are split into.
 constexpr uint64_t kMostShardsForCache = 1024;
 constexpr uint64_t kKeysOfSortedShard = 1'000'000;
-
-// The fields of a header's detail.
-constexpr int kBlockCountBits = 24;
-constexpr uint64_t kBlockCountMask = (uint64_t{1} << kBlockCountBits) - 1;
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t ThresholdOf(const uint8_t* thresholds,
-                                                         uint64_t bucket) {
-  return (thresholds[bucket / 2] >> (bucket % 2 * 4)) & 15;
-}
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsBumped(const uint8_t* thresholds, uint64_t slot) {
-  return slot % kBucketSlots / kGroupSlots < ThresholdOf(thresholds, slot / kBucketSlots);
-}
-
-uint64_t DetailOf(const RibbonShape& shape) {
-  return shape.num_narrow_blocks | shape.num_second_blocks << kBlockCountBits |
-         shape.num_third_blocks << (2 * kBlockCountBits);
-}
-
-RibbonShape MakeShape(uint64_t num_shards, uint64_t slots_per_shard, uint64_t detail, int columns) {
-  RibbonShape shape;
-  shape.num_shards = num_shards;
-  shape.num_blocks = slots_per_shard / kRibbonBlockSlots;
-  shape.num_narrow_blocks = detail & kBlockCountMask;
-  shape.num_second_blocks = (detail >> kBlockCountBits) & kBlockCountMask;
-  shape.num_third_blocks = detail >> (2 * kBlockCountBits);
-  shape.columns = columns;
-  return shape;
-}
-
-bool FitsDetail(const RibbonShape& shape) {
-  return shape.num_narrow_blocks <= kBlockCountMask && shape.num_second_blocks <= kBlockCountMask &&
-         shape.num_third_blocks <= std::numeric_limits<uint16_t>::max();
-}
 
 // The share of the first layer's hashes that are looked for in the next.
 double BumpedShare(const RibbonShape& shape, const uint8_t* payload) {
@@ -134,7 +97,7 @@ class FilterLayers {
       bumped = &twice_bumped;
     }
     shape_.num_third_blocks = LastLayerBlocks(bumped->size(), attempt_);
-    if (!FitsDetail(shape_)) return false;
+    if (!FitsRibbonDetail(shape_)) return false;
     ResizeUnsealedBlock(shape_.PayloadBytes(), block);
     Load(*bumped, shape_.num_third_blocks, builder);
     return BuildLastLayer(0, PayloadOf(block) + shape_.ThirdBlocksAt(), builder);
@@ -188,14 +151,14 @@ bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result
   const ShardedHashes shards(hashes, header.num_shards, header.salt);
   if (!shards.IsBalanced()) return false;
   FilterLayers layers(request, shards, header.salt);
-  const bool succeeded = FitsDetail(layers.shape()) && layers.Build(shards, &result->block);
+  const bool succeeded = FitsRibbonDetail(layers.shape()) && layers.Build(shards, &result->block);
   result->temporary_bytes = std::max(result->temporary_bytes, layers.temporary_bytes());
   if (!succeeded) return false;
   const RibbonShape& shape = layers.shape();
   header.parameter = static_cast<uint8_t>(shape.columns);
   header.num_keys = layers.num_keys();
   header.slots_per_shard = RibbonShape::NumSlots(shape.num_blocks);
-  header.detail = DetailOf(shape);
+  header.detail = RibbonDetailOf(shape);
   header.payload_bytes = shape.PayloadBytes();
   result->num_keys = header.num_keys;
   result->expected_fpr = RibbonFpr(shape, BumpedShare(shape, PayloadOf(&result->block)));
@@ -218,12 +181,9 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   return false;
 }
 
-RibbonShape ShapeOf(const UnitView& unit) {
-  return MakeShape(unit.num_shards, unit.slots_per_shard, unit.detail, unit.parameter);
-}
-
 RibbonShape ShapeOf(const UnitHeader& header) {
-  return MakeShape(header.num_shards, header.slots_per_shard, header.detail, header.parameter);
+  return MakeRibbonShape(header.num_shards, header.slots_per_shard, header.detail,
+                         header.parameter);
 }
 
 bool IsConsistent(const UnitHeader& header) {
@@ -243,96 +203,6 @@ bool IsConsistent(const UnitHeader& header) {
       shape.num_blocks * shape.num_shards + shape.num_second_blocks + shape.num_third_blocks);
   return shape.num_narrow_blocks <= shape.num_blocks && header.num_keys <= num_slots &&
          header.payload_bytes == shape.PayloadBytes();
-}
-
-// Where a key's equation is in the layer that has it.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline RibbonProbe ProbeAt(uint64_t hash, uint64_t slot,
-                                                        const uint8_t* block, int columns) {
-  return {block, slot % kRibbonBlockSlots, RibbonCoefficients(hash), RibbonFingerprint(hash),
-          columns};
-}
-
-// For keys that were bumped from the first layer, one in a hundred.
-RibbonProbe ProbeFurtherLayers(const UnitView& unit, const RibbonShape& shape, uint64_t hash) {
-  uint64_t next = Remix(hash, kNextLayerSalt);
-  if (shape.num_second_blocks != 0) {
-    const uint64_t slot = RibbonStartSlot(next, 1, RibbonShape::NumStarts(shape.num_second_blocks));
-    if (!IsBumped(unit.payload + shape.SecondThresholdsAt(), slot)) {
-      return ProbeAt(
-          next, slot,
-          unit.payload + shape.SecondBlocksAt() + slot / kRibbonBlockSlots * shape.WideBlockBytes(),
-          shape.columns);
-    }
-    next = Remix(next, kNextLayerSalt);
-  }
-  const uint64_t slot = RibbonStartSlot(next, 1, RibbonShape::NumStarts(shape.num_third_blocks));
-  return ProbeAt(
-      next, slot,
-      unit.payload + shape.ThirdBlocksAt() + slot / kRibbonBlockSlots * shape.WideBlockBytes(),
-      shape.columns);
-}
-
-// A key's place in the first layer.
-struct FirstPlace {
-  uint64_t hash;  // remixed
-  uint64_t slot;
-  const uint8_t* thresholds;
-  const uint8_t* block;
-};
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline FirstPlace FindFirst(const UnitView& unit,
-                                                         const RibbonShape& shape,
-                                                         uint64_t key_hash) {
-  FirstPlace place;
-  place.hash = Remix(key_hash, unit.salt);
-  const uint64_t shard = MultiplyHigh(place.hash, shape.num_shards);
-  place.slot =
-      RibbonStartSlot(place.hash, shape.num_shards, RibbonShape::NumStarts(shape.num_blocks));
-  place.thresholds = unit.payload + shard * shape.ShardThresholdBytes();
-  place.block = unit.payload + shape.BlocksAt() + shard * shape.ShardBytes() +
-                shape.BlockOffset(place.slot / kRibbonBlockSlots);
-  return place;
-}
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline RibbonProbe ProbeFor(const UnitView& unit,
-                                                         const RibbonShape& shape,
-                                                         const FirstPlace& place) {
-  if (shape.has_layers() && IsBumped(place.thresholds, place.slot)) {
-    return ProbeFurtherLayers(unit, shape, place.hash);
-  }
-  const bool is_narrow = place.slot / kRibbonBlockSlots < shape.num_narrow_blocks;
-  return ProbeAt(place.hash, place.slot, place.block, shape.columns - (is_narrow ? 1 : 0));
-}
-
-bool MayContain(const UnitView& unit, uint64_t key_hash) {
-  const RibbonShape shape = ShapeOf(unit);
-  return RibbonMatches(ProbeFor(unit, shape, FindFirst(unit, shape, key_hash)));
-}
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void PrefetchPlace(const RibbonShape& shape,
-                                                       const FirstPlace& place) {
-  if (shape.has_layers()) FetchLine(place.thresholds + place.slot / kBucketSlots / 2);
-  const uint64_t bytes = 2 * shape.WideBlockBytes();
-  for (uint64_t at = 0; at < bytes; at += 64) FetchLine(place.block + at);
-  FetchLine(place.block + bytes - 1);
-}
-
-void Prefetch(const UnitView& unit, uint64_t key_hash) {
-  const RibbonShape shape = ShapeOf(unit);
-  PrefetchPlace(shape, FindFirst(unit, shape, key_hash));
-}
-
-void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
-                     uint8_t* may_contain) {
-  const RibbonShape shape = ShapeOf(unit);
-  std::array<FirstPlace, kMostBatched> places;
-  for (size_t i = 0; i < count; ++i) {
-    places[i] = FindFirst(unit, shape, key_hashes[i]);
-    PrefetchPlace(shape, places[i]);
-  }
-  for (size_t i = 0; i < count; ++i) {
-    may_contain[i] = RibbonMatches(ProbeFor(unit, shape, places[i])) ? 1 : 0;
-  }
 }
 
 UnitDescription Describe(const Unit& unit) {
@@ -372,9 +242,11 @@ const KindOperations kRibbonOperations = {
     .expected_fpr = &ExpectedFprAt,
     .build = &Build,
     .is_consistent = &IsConsistent,
-    .may_contain = &MayContain,
-    .prefetch = &Prefetch,
-    .may_contain_batch = &MayContainBatch,
+    .prepare = &PrepareRibbon,
+    .may_contain = &RibbonMayContain,
+    .may_contain_of = &RibbonMayContainOf,
+    .prefetch = &PrefetchRibbon,
+    .may_contain_batch = &RibbonMayContainBatch,
     .describe = &Describe,
 };
 

@@ -5,10 +5,7 @@
 #include <cstring>
 
 #include "absl/base/attributes.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "filter/ribbon_match.h"
 
 namespace winnow::filter::internal {
 namespace {
@@ -16,31 +13,6 @@ namespace {
 // Columns that are worked on at once: as many as there are 64-bit lanes in the widest register, and
 // few enough for the scalar code's registers.
 constexpr int kLanes = 8;
-
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t LoadWord(const uint8_t* from) {
-  uint64_t word;
-  std::memcpy(&word, from, sizeof(word));
-  return word;
-}
-
-// The bits `offset` to `offset` + 63 of two words.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t Window(uint64_t low, uint64_t high, uint64_t offset) {
-  return (low >> offset) | ((high << 1) << (63 - offset));
-}
-
-// No branch depends on the bits: whether an absent key's columns match is what nobody can predict.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool Matches(const RibbonProbe& probe) {
-  const uint8_t* const next_block = probe.next_block();
-  uint32_t sums = 0;
-  for (int column = 0; column < probe.columns; ++column) {
-    const uint64_t at = static_cast<uint64_t>(column) * sizeof(uint64_t);
-    const uint64_t window =
-        Window(LoadWord(probe.block + at), LoadWord(next_block + at), probe.offset);
-    sums |= static_cast<uint32_t>(__builtin_parityll(window & probe.coefficients)) << column;
-  }
-  const uint64_t mask = (uint64_t{1} << probe.columns) - 1;
-  return ((sums ^ probe.fingerprint) & mask) == 0;
-}
 
 // From the last slot to the first: a slot's bit in a column is the sum of the later slots of its
 // equation and the fingerprint. `solution` holds, for each of kLanes columns, the 64 slots from the
@@ -94,7 +66,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Solve(const RibbonSystem& system, uint8
 
 }  // namespace
 
-bool RibbonMatchesPortable(const RibbonProbe& probe) { return Matches(probe); }
+bool RibbonMatchesPortable(const RibbonProbe& probe) { return MatchRibbonByWords(probe); }
 
 void SolveRibbonPortable(const RibbonSystem& system, uint8_t* blocks) {
   Solve(system, blocks,
@@ -107,22 +79,22 @@ void SolveRibbonPortable(const RibbonSystem& system, uint8_t* blocks) {
 #if defined(__x86_64__)
 
 const bool kHasPopcnt = __builtin_cpu_supports("popcnt") != 0;
-const bool kHasAvx512Popcnt =
-    __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vpopcntdq") != 0;
-
-#define WINNOW_POPCNT __attribute__((target("popcnt")))
-#define WINNOW_AVX512 __attribute__((target("avx512f,avx512vpopcntdq")))
+const bool kHasAvx512Popcnt = __builtin_cpu_supports("avx512f") != 0 &&
+                              __builtin_cpu_supports("avx512vbmi2") != 0 &&
+                              __builtin_cpu_supports("avx512vpopcntdq") != 0;
 
 namespace {
 
-WINNOW_POPCNT void SolveBlockPopcnt(const uint64_t* coefficients, const uint32_t* fingerprints,
-                                    int first_column, std::array<uint64_t, kLanes>* solution) {
+WINNOW_RIBBON_POPCNT void SolveBlockPopcnt(const uint64_t* coefficients,
+                                           const uint32_t* fingerprints, int first_column,
+                                           std::array<uint64_t, kLanes>* solution) {
   SolveBlock(coefficients, fingerprints, first_column, solution);
 }
 
 // A lane for each column.
-WINNOW_AVX512 void SolveBlockAvx512(const uint64_t* coefficients, const uint32_t* fingerprints,
-                                    int first_column, std::array<uint64_t, kLanes>* solution) {
+WINNOW_RIBBON_AVX512 void SolveBlockAvx512(const uint64_t* coefficients,
+                                           const uint32_t* fingerprints, int first_column,
+                                           std::array<uint64_t, kLanes>* solution) {
   const __m512i one = _mm512_set1_epi64(1);
   const __m512i lane_numbers = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
   __m512i columns = _mm512_loadu_si512(solution->data());
@@ -140,45 +112,21 @@ WINNOW_AVX512 void SolveBlockAvx512(const uint64_t* coefficients, const uint32_t
 
 }  // namespace
 
-WINNOW_POPCNT bool RibbonMatchesPopcnt(const RibbonProbe& probe) { return Matches(probe); }
-
-WINNOW_AVX512 bool RibbonMatchesAvx512(const RibbonProbe& probe) {
-  const uint8_t* block = probe.block;
-  const uint8_t* next_block = probe.next_block();
-  const __m512i coefficients = _mm512_set1_epi64(static_cast<long long>(probe.coefficients));
-  const __m512i one = _mm512_set1_epi64(1);
-  const __m128i right = _mm_cvtsi64_si128(static_cast<long long>(probe.offset));
-  const __m128i left = _mm_cvtsi64_si128(static_cast<long long>(64 - probe.offset));
-  uint32_t fingerprint = probe.fingerprint;
-  for (int columns = probe.columns; columns > 0; columns -= kLanes) {
-    const auto lanes = static_cast<__mmask8>(columns >= kLanes ? 0xff : (1 << columns) - 1);
-    const __m512i low = _mm512_maskz_loadu_epi64(lanes, block);
-    const __m512i high = _mm512_maskz_loadu_epi64(lanes, next_block);
-    const __m512i window = _mm512_or_si512(_mm512_maskz_srl_epi64(0xff, low, right),
-                                           _mm512_maskz_sll_epi64(0xff, high, left));
-    const __m512i count = _mm512_popcnt_epi64(_mm512_and_si512(window, coefficients));
-    const __mmask8 sums = _mm512_test_epi64_mask(count, one);
-    const bool is_match = ((sums ^ fingerprint) & lanes) == 0;
-    // Most have one round: no branch then depends on what nobody can predict.
-    if (columns <= kLanes) return is_match;
-    if (!is_match) return false;
-    block += kLanes * sizeof(uint64_t);
-    next_block += kLanes * sizeof(uint64_t);
-    fingerprint >>= kLanes;
-  }
-  return true;
+WINNOW_RIBBON_POPCNT bool RibbonMatchesPopcnt(const RibbonProbe& probe) {
+  return MatchRibbonByWords(probe);
 }
 
-WINNOW_POPCNT void SolveRibbonPopcnt(const RibbonSystem& system, uint8_t* blocks) {
+WINNOW_RIBBON_AVX512 bool RibbonMatchesAvx512(const RibbonProbe& probe) {
+  return MatchRibbonByLanes(probe);
+}
+
+WINNOW_RIBBON_POPCNT void SolveRibbonPopcnt(const RibbonSystem& system, uint8_t* blocks) {
   Solve(system, blocks, SolveBlockPopcnt);
 }
 
 void SolveRibbonAvx512(const RibbonSystem& system, uint8_t* blocks) {
   Solve(system, blocks, SolveBlockAvx512);
 }
-
-#undef WINNOW_AVX512
-#undef WINNOW_POPCNT
 
 #endif  // defined(__x86_64__)
 

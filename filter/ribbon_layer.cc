@@ -3,6 +3,9 @@
 #include <algorithm>
 
 namespace winnow::filter::internal {
+
+constinit const RibbonFactors kRibbonFactors = {.coefficients = 0xd6e8feb86659fd93,
+                                                .fingerprint = 0x9fb21c651e98df25};
 namespace {
 
 // Insertion is a chain of steps that wait for each other's load, of unforeseeable length: that of

@@ -21,13 +21,21 @@ inline constexpr uint64_t kGroupsOfBucket = kBucketSlots / kGroupSlots;
 // Remixes the hash of a key that was bumped: what crowded in one layer is then spread in the next.
 inline constexpr uint64_t kNextLayerSalt = 0xa0761d6478bd642f;
 
+// The numbers that asking multiplies by; part of the file format. In memory for the same reason as
+// kCuckooFactors.
+struct RibbonFactors {
+  uint64_t coefficients;
+  uint64_t fingerprint;
+};
+extern const RibbonFactors kRibbonFactors;
+
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t RibbonCoefficients(uint64_t hash) {
-  const uint64_t mixed = hash * 0xd6e8feb86659fd93;
+  const uint64_t mixed = hash * kRibbonFactors.coefficients;
   return (mixed ^ (mixed >> 29)) | 1;
 }
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint32_t RibbonFingerprint(uint64_t hash) {
-  return static_cast<uint32_t>(((hash ^ (hash >> 32)) * 0x9fb21c651e98df25) >> 32);
+  return static_cast<uint32_t>(((hash ^ (hash >> 32)) * kRibbonFactors.fingerprint) >> 32);
 }
 
 // The slot where a key's equation begins, in its shard.

@@ -1,6 +1,7 @@
 #include "filter/ribbon_shape.h"
 
 #include <cmath>
+#include <limits>
 
 namespace winnow::filter::internal {
 namespace {
@@ -52,6 +53,28 @@ void ChooseColumnsForBits(double num_keys, double bits_per_key, RibbonShape* sha
 }
 
 }  // namespace
+
+bool FitsRibbonDetail(const RibbonShape& shape) {
+  return shape.num_narrow_blocks <= kBlockCountMask && shape.num_second_blocks <= kBlockCountMask &&
+         shape.num_third_blocks <= std::numeric_limits<uint16_t>::max();
+}
+
+uint64_t RibbonDetailOf(const RibbonShape& shape) {
+  return shape.num_narrow_blocks | shape.num_second_blocks << kBlockCountBits |
+         shape.num_third_blocks << (2 * kBlockCountBits);
+}
+
+RibbonShape MakeRibbonShape(uint64_t num_shards, uint64_t slots_per_shard, uint64_t detail,
+                            int columns) {
+  RibbonShape shape;
+  shape.num_shards = num_shards;
+  shape.num_blocks = slots_per_shard / kRibbonBlockSlots;
+  shape.num_narrow_blocks = NumNarrowBlocks(detail);
+  shape.num_second_blocks = (detail >> kBlockCountBits) & kBlockCountMask;
+  shape.num_third_blocks = detail >> (2 * kBlockCountBits);
+  shape.columns = columns;
+  return shape;
+}
 
 uint64_t BumpingLayerBlocks(double num_keys) {
   return static_cast<uint64_t>(BlocksFor(num_keys / kBumpingLayerLoad));

@@ -61,6 +61,28 @@ struct RibbonShape {
   uint64_t PayloadBytes() const { return ThirdBlocksAt() + num_third_blocks * WideBlockBytes(); }
 };
 
+// A header's detail: the number of blocks that are narrow, of those of the second layer, and of
+// those of the third.
+inline constexpr int kBlockCountBits = 24;
+inline constexpr uint64_t kBlockCountMask = (uint64_t{1} << kBlockCountBits) - 1;
+
+inline uint64_t NumNarrowBlocks(uint64_t detail) { return detail & kBlockCountMask; }
+inline bool HasRibbonLayers(uint64_t detail) { return detail >> (2 * kBlockCountBits) != 0; }
+
+bool FitsRibbonDetail(const RibbonShape& shape);
+uint64_t RibbonDetailOf(const RibbonShape& shape);
+// The shape of a filter, from the fields of its header.
+RibbonShape MakeRibbonShape(uint64_t num_shards, uint64_t slots_per_shard, uint64_t detail,
+                            int columns);
+
+// In 4 bits for each bucket.
+inline uint64_t ThresholdOf(const uint8_t* thresholds, uint64_t bucket) {
+  return (thresholds[bucket / 2] >> (bucket % 2 * 4)) & 15;
+}
+inline bool IsBumped(const uint8_t* thresholds, uint64_t slot) {
+  return slot % kBucketSlots / kGroupSlots < ThresholdOf(thresholds, slot / kBucketSlots);
+}
+
 // What is wanted of a filter: bits per key, or if it is not 0, a rate.
 struct RibbonBudget {
   double bits_per_key;

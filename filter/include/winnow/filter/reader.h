@@ -68,12 +68,7 @@ class FilterReader {
   static FilterReader Open(std::string_view block, FilterState* state);
 
   // False only if the key of this hash was not added.
-  bool MayContain(uint64_t key_hash) const {
-    if (mode_ == Mode::kBlockedBloom) [[likely]] {
-      return internal::BlockContains(BlockOf(key_hash), key_hash, unit_.parameter);
-    }
-    return may_contain_(unit_, key_hash);
-  }
+  bool MayContain(uint64_t key_hash) const { return may_contain_(unit_, key_hash); }
 
   // Asks the processor to fetch what MayContain(key_hash) will read.
   void Prefetch(uint64_t key_hash) const {
@@ -116,16 +111,17 @@ class FilterReader {
   void HashAndAsk(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
   void PrefetchGeneral(uint64_t key_hash) const;
 
+  // First what each question needs.
+  Mode mode_ = Mode::kAlwaysTrue;
+  FilterKind kind_ = FilterKind::kNone;
+  // Answers for unit_, in every mode.
+  bool (*may_contain_)(const internal::UnitView& unit, uint64_t key_hash);
   // In the modes of one unit that unit, of kind_. In kManyUnits the whole block: its bytes and how
   // many there are.
   internal::UnitView unit_;
-  Mode mode_ = Mode::kAlwaysTrue;
-  FilterKind kind_ = FilterKind::kNone;
-  const internal::KindOperations* operations_ = nullptr;  // of kind_
-  // Answers for unit_, in every mode.
-  bool (*may_contain_)(const internal::UnitView& unit, uint64_t key_hash);
-  std::string_view block_;
   uint64_t hash_seed_ = 0;
+  const internal::KindOperations* operations_ = nullptr;  // of kind_
+  std::string_view block_;
 };
 
 }  // namespace winnow::filter

@@ -122,6 +122,8 @@ inline constexpr int kMostProbesOfRound = 8;  // of both ways of AVX-512 to ask,
 bool BlockContainsAvx2(const uint8_t* block, uint64_t hash, int probes);
 // Of at most kMostProbesOfRound probes.
 bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes);
+// The same of a unit whose `prepared` begins with eight lanes: ones, as many as there are probes.
+bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash);
 void BlocksContainAvx2(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
                        int probes, uint8_t* contained);
 void BlocksContainAvx512(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,

@@ -4,6 +4,7 @@
 #ifndef WINNOW_FILTER_INTERNAL_UNIT_VIEW_H_
 #define WINNOW_FILTER_INTERNAL_UNIT_VIEW_H_
 
+#include <array>
 #include <cstdint>
 
 namespace winnow::filter::internal {
@@ -18,11 +19,13 @@ inline uint64_t MultiplyHigh(uint64_t a, uint64_t b) {
 struct UnitView {
   const uint8_t* payload = nullptr;
   uint64_t num_slots = 0;  // in all shards; a slot is a bit, a 64-byte block, ..., by kind
-  uint64_t slots_per_shard = 0;
+  uint8_t parameter = 0;   // probes, or fingerprint bits
   uint64_t salt = 0;
-  uint64_t detail = 0;
   uint64_t num_shards = 0;
-  uint8_t parameter = 0;  // probes, or fingerprint bits
+  uint64_t slots_per_shard = 0;
+  uint64_t detail = 0;
+  // Numbers that each question of this kind needs, computed once.
+  std::array<uint64_t, 7> prepared{};
 };
 
 }  // namespace winnow::filter::internal

@@ -1,0 +1,86 @@
+// Does a ribbon filter's solution give a key its fingerprint? The ways of the different processors,
+// to be inlined where questions are asked. Internal.
+
+#ifndef WINNOW_FILTER_RIBBON_MATCH_H_
+#define WINNOW_FILTER_RIBBON_MATCH_H_
+
+#include <cstdint>
+#include <cstring>
+
+#include "absl/base/attributes.h"
+#include "filter/ribbon_columns.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace winnow::filter::internal {
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t LoadRibbonWord(const uint8_t* from) {
+  uint64_t word;
+  std::memcpy(&word, from, sizeof(word));
+  return word;
+}
+
+// The bits `offset` to `offset` + 63 of two words.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t RibbonWindow(uint64_t low, uint64_t high,
+                                                          uint64_t offset) {
+  return (low >> offset) | ((high << 1) << (63 - offset));
+}
+
+// No branch depends on the bits: whether an absent key's columns match is what nobody can predict.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool MatchRibbonByWords(const RibbonProbe& probe) {
+  const uint8_t* const next_block = probe.next_block();
+  uint32_t sums = 0;
+  for (int column = 0; column < probe.columns; ++column) {
+    const uint64_t at = static_cast<uint64_t>(column) * sizeof(uint64_t);
+    const uint64_t window = RibbonWindow(LoadRibbonWord(probe.block + at),
+                                         LoadRibbonWord(next_block + at), probe.offset);
+    sums |= static_cast<uint32_t>(__builtin_parityll(window & probe.coefficients)) << column;
+  }
+  const uint64_t mask = (uint64_t{1} << probe.columns) - 1;
+  return ((sums ^ probe.fingerprint) & mask) == 0;
+}
+
+#if defined(__x86_64__)
+
+#define WINNOW_RIBBON_POPCNT __attribute__((target("popcnt")))
+#define WINNOW_RIBBON_AVX512 __attribute__((target("avx512f,avx512vbmi2,avx512vpopcntdq")))
+#define WINNOW_RIBBON_AVX512_INLINE \
+  __attribute__((target("avx512f,avx512vbmi2,avx512vpopcntdq"), always_inline)) inline
+
+// A lane for each column: so many at once.
+inline constexpr int kRibbonLanes = 8;
+
+// In up to kRibbonLanes columns: `lanes` has a one for each.
+WINNOW_RIBBON_AVX512_INLINE bool MatchRibbonLanes(const RibbonProbe& probe,
+                                                  const uint8_t* next_block, uint32_t lanes) {
+  const auto mask = static_cast<__mmask8>(lanes);
+  const __m512i window = _mm512_shrdv_epi64(
+      _mm512_maskz_loadu_epi64(mask, probe.block), _mm512_maskz_loadu_epi64(mask, next_block),
+      _mm512_set1_epi64(static_cast<long long>(probe.offset)));
+  const __m512i coefficients = _mm512_set1_epi64(static_cast<long long>(probe.coefficients));
+  const __m512i counts = _mm512_popcnt_epi64(_mm512_and_si512(window, coefficients));
+  const uint32_t sums = _mm512_test_epi64_mask(counts, _mm512_set1_epi64(1));
+  return ((sums ^ probe.fingerprint) & lanes) == 0;
+}
+
+WINNOW_RIBBON_AVX512_INLINE bool MatchRibbonByLanes(RibbonProbe probe) {
+  const uint8_t* next_block = probe.next_block();
+  bool is_match = true;
+  while (is_match && probe.columns > 0) {
+    const int columns = probe.columns < kRibbonLanes ? probe.columns : kRibbonLanes;
+    is_match = MatchRibbonLanes(probe, next_block, (uint32_t{1} << columns) - 1);
+    probe.block += kRibbonLanes * sizeof(uint64_t);
+    next_block += kRibbonLanes * sizeof(uint64_t);
+    probe.fingerprint >>= kRibbonLanes;
+    probe.columns -= kRibbonLanes;
+  }
+  return is_match;
+}
+
+#endif  // defined(__x86_64__)
+
+}  // namespace winnow::filter::internal
+
+#endif  // WINNOW_FILTER_RIBBON_MATCH_H_
