@@ -168,7 +168,7 @@ void AddToBlocksAvx512(const MutableBlockTable& table, const uint64_t* hashes, s
 void AddToBlocks(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
 #if defined(__x86_64__)
   if (kHasMatrices && table.probes <= kMostProbesOfRound) {
-    return AddToBlocksByMatrices(table, hashes, count);
+    return FillBlocksByMatrices(table, hashes, count);
   }
   if (kHasAvx512 && table.probes <= kMostProbesAvx512) {
     return AddToBlocksAvx512(table, hashes, count);

@@ -50,6 +50,13 @@ class BlocksOfGroup {
   std::array<uint8_t*, kGroup> blocks_;
 };
 
+#if defined(__x86_64__)
+// A further way to do what AddToBlocks does, with at most kMostProbesOfRound probes: see
+// block_add_matrices.cc.
+extern const bool kHasMatrices;
+void FillBlocksByMatrices(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
+#endif
+
 }  // namespace winnow::filter::internal
 
 #endif  // WINNOW_FILTER_BLOCK_ADD_H_

@@ -143,8 +143,8 @@ const bool kHasMatrices =
     __builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("avx512cd") != 0 &&
     __builtin_cpu_supports("gfni") != 0;
 
-WINNOW_MATRICES void AddToBlocksByMatrices(const MutableBlockTable& table, const uint64_t* hashes,
-                                           size_t count) {
+WINNOW_MATRICES void FillBlocksByMatrices(const MutableBlockTable& table, const uint64_t* hashes,
+                                          size_t count) {
   const __mmask64 rows = RowsOfProbes(table.probes);
   size_t begin = 0;
   for (; begin + kGroup <= count; begin += kGroup) {

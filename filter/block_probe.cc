@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "filter/blocked_bloom.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #elif defined(__aarch64__)

@@ -10,6 +10,12 @@ namespace winnow::filter::internal {
 
 extern const KindOperations kBlockedBloomOperations;
 
+#if defined(__x86_64__)
+// May a unit of at most kMostProbesOfRound probes contain a hash? unit.prepared begins with eight
+// lanes of 32 bits: ones, as many as there are probes.
+bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash);
+#endif
+
 }  // namespace winnow::filter::internal
 
 #endif  // WINNOW_FILTER_BLOCKED_BLOOM_H_

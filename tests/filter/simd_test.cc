@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "filter/block_add.h"
 #include "filter/ribbon_columns.h"
 #include "filter_fixture.h"
 #include "winnow/filter/internal/block_probe.h"
@@ -50,7 +51,7 @@ TEST_F(SimdTest, FillsBlocksByMatricesWithThePortableBytes) {
       std::vector<uint8_t> portable(num_blocks * kBlockBytes, 0);
       std::vector<uint8_t> by_matrices(num_blocks * kBlockBytes, 0);
       AddToBlocksPortable({portable.data(), num_blocks, probes}, hashes.data(), hashes.size());
-      AddToBlocksByMatrices({by_matrices.data(), num_blocks, probes}, hashes.data(), hashes.size());
+      FillBlocksByMatrices({by_matrices.data(), num_blocks, probes}, hashes.data(), hashes.size());
       ASSERT_EQ(portable, by_matrices) << probes << " probes, " << num_blocks << " blocks";
     }
   }

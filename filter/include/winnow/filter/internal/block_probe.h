@@ -116,21 +116,17 @@ void AddToBlocksPortable(const MutableBlockTable& table, const uint64_t* hashes,
 extern const bool kHasAvx2;
 extern const bool kHasAvx512;
 extern const bool kHasAvx512Vl;
-extern const bool kHasMatrices;
 inline constexpr int kMostProbesAvx512 = 16;  // of AddToBlocksAvx512
-inline constexpr int kMostProbesOfRound = 8;  // of both ways of AVX-512 to ask, and of matrices
+inline constexpr int kMostProbesOfRound = 8;  // of both ways of AVX-512 to ask
 bool BlockContainsAvx2(const uint8_t* block, uint64_t hash, int probes);
 // Of at most kMostProbesOfRound probes.
 bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes);
-// The same of a unit whose `prepared` begins with eight lanes: ones, as many as there are probes.
-bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash);
 void BlocksContainAvx2(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
                        int probes, uint8_t* contained);
 void BlocksContainAvx512(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
                          int probes, uint8_t* contained);
 void AddToBlocksAvx2(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 void AddToBlocksAvx512(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
-void AddToBlocksByMatrices(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 #elif defined(__aarch64__)
 bool BlockContainsNeon(const uint8_t* block, uint64_t hash, int probes);
 void BlocksContainNeon(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
