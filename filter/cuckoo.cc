@@ -1,8 +1,6 @@
 #include "filter/cuckoo.h"
 
-#include <array>
 #include <cstring>
-#include <utility>
 
 #include "filter/cuckoo_table.h"
 
@@ -72,34 +70,7 @@ struct PackedBuckets {
   }
 };
 
-// The functions of each width, with its own ones for the usual widths.
-template <int kWidth>
-using QueriesOf = CuckooQueries<PackedBuckets<(kWidth >= 8 && kWidth <= 16) ? kWidth : 0>>;
-
-template <int... kWidths>
-struct QueriesOfWidths {
-  explicit constexpr QueriesOfWidths(std::integer_sequence<int, kWidths...> /*widths*/) {}
-
-  std::array<MayContainFunction, sizeof...(kWidths)> may_contain = {
-      &QueriesOf<kWidths>::MayContain...};
-  std::array<MayContainBatchFunction, sizeof...(kWidths)> may_contain_batch = {
-      &QueriesOf<kWidths>::MayContainBatch...};
-};
-
-constexpr QueriesOfWidths kQueries{std::make_integer_sequence<int, kMostFingerprintBits + 1>()};
-
-MayContainFunction MayContainFunctionOf(const UnitView& unit) {
-  return kQueries.may_contain[unit.parameter];
-}
-
-bool MayContain(const UnitView& unit, uint64_t key_hash) {
-  return MayContainFunctionOf(unit)(unit, key_hash);
-}
-
-void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
-                     uint8_t* may_contain) {
-  kQueries.may_contain_batch[unit.parameter](unit, key_hashes, count, may_contain);
-}
+using Queries = CuckooQueriesOfAllWidths<PackedBuckets>;
 
 UnitDescription Describe(const Unit& unit) {
   const auto* payload = reinterpret_cast<const uint8_t*>(unit.payload.data());
@@ -125,10 +96,10 @@ const KindOperations kCuckooOperations = {
     .expected_fpr = &CuckooOperations<kLayout>::ExpectedFpr,
     .build = &CuckooOperations<kLayout>::Build,
     .is_consistent = &CuckooOperations<kLayout>::IsConsistent,
-    .may_contain = &MayContain,
-    .may_contain_of = &MayContainFunctionOf,
-    .prefetch = &QueriesOf<0>::Prefetch,
-    .may_contain_batch = &MayContainBatch,
+    .may_contain = &Queries::MayContain,
+    .may_contain_of = &Queries::MayContainOf,
+    .prefetch = &Queries::Prefetch,
+    .may_contain_batch = &Queries::MayContainBatch,
     .describe = &Describe,
 };
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "absl/base/attributes.h"
 #include "filter/cuckoo_factors.h"
@@ -169,6 +170,43 @@ struct CuckooQueries {
     FetchLine(unit.payload + location.first_bucket * bucket_bits / 8);
     FetchLine(unit.payload + location.second_bucket * bucket_bits / 8);
   }
+};
+
+// The same for all widths: Buckets<width> is a layout for one width, Buckets<0> for any. The usual
+// widths have functions of their own.
+template <template <int kWidth> class Buckets>
+class CuckooQueriesOfAllWidths {
+ public:
+  static MayContainFunction MayContainOf(const UnitView& unit) {
+    return kFunctions.may_contain[unit.parameter];
+  }
+  static bool MayContain(const UnitView& unit, uint64_t key_hash) {
+    return MayContainOf(unit)(unit, key_hash);
+  }
+  static void Prefetch(const UnitView& unit, uint64_t key_hash) {
+    CuckooQueries<Buckets<0>>::Prefetch(unit, key_hash);
+  }
+  static void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
+                              uint8_t* may_contain) {
+    kFunctions.may_contain_batch[unit.parameter](unit, key_hashes, count, may_contain);
+  }
+
+ private:
+  template <int kWidth>
+  using QueriesOf = CuckooQueries<Buckets<(kWidth >= 8 && kWidth <= 16) ? kWidth : 0>>;
+
+  template <int... kWidths>
+  struct Functions {
+    explicit constexpr Functions(std::integer_sequence<int, kWidths...> /*widths*/) {}
+
+    std::array<MayContainFunction, sizeof...(kWidths)> may_contain = {
+        &QueriesOf<kWidths>::MayContain...};
+    std::array<MayContainBatchFunction, sizeof...(kWidths)> may_contain_batch = {
+        &QueriesOf<kWidths>::MayContainBatch...};
+  };
+
+  static constexpr Functions kFunctions{
+      std::make_integer_sequence<int, kMostFingerprintBits + 1>()};
 };
 
 }  // namespace winnow::filter::internal

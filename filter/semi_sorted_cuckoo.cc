@@ -11,11 +11,11 @@ namespace {
 constexpr auto kSortedNibbles = SortedNibblesOfCodes();
 
 // The bits of a fingerprint that are stored as they are, behind the code of the bucket.
-uint64_t RestBits(int fingerprint_bits) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t RestBits(int fingerprint_bits) {
   return static_cast<uint64_t>(fingerprint_bits - kNibbleBits);
 }
 
-uint64_t BucketBitsOf(int fingerprint_bits) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t BucketBitsOf(int fingerprint_bits) {
   return kNibblesCodeBits + kSlotsPerBucket * RestBits(fingerprint_bits);
 }
 
@@ -35,7 +35,7 @@ void StoreBucket(uint32_t* slots, uint64_t bucket, int fingerprint_bits, uint8_t
 constexpr CuckooLayout kLayout = {
     .version = 2, .least_fingerprint_bits = 4, .bits_saved = 1, .store = &StoreBucket};
 
-Nibbles NibblesOf(uint64_t bucket_bits) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline Nibbles NibblesOf(uint64_t bucket_bits) {
   return kSortedNibbles[bucket_bits & ((uint64_t{1} << kNibblesCodeBits) - 1)];
 }
 
@@ -55,8 +55,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t Spread(uint64_t packed, uint64_t wi
   return (pairs & mask) | (pairs >> width & mask) << 16;
 }
 
+// Fingerprints of kWidth bits; 0 stands for any width.
+template <int kWidth>
 struct SemiSortedBuckets {
-  static int FingerprintBits(const UnitView& unit) { return unit.parameter; }
+  static int FingerprintBits(const UnitView& unit) { return kWidth == 0 ? unit.parameter : kWidth; }
   static uint64_t BucketBits(int fingerprint_bits) { return BucketBitsOf(fingerprint_bits); }
 
   ABSL_ATTRIBUTE_ALWAYS_INLINE static bool BucketHolds(const uint8_t* payload, uint64_t bucket,
@@ -81,6 +83,8 @@ struct SemiSortedBuckets {
     return ((difference - kLowestBits) & ~difference & (kLowestBits << 15)) != 0;
   }
 };
+
+using Queries = CuckooQueriesOfAllWidths<SemiSortedBuckets>;
 
 UnitDescription Describe(const Unit& unit) {
   const auto* payload = reinterpret_cast<const uint8_t*>(unit.payload.data());
@@ -110,9 +114,10 @@ const KindOperations kSemiSortedCuckooOperations = {
     .expected_fpr = &CuckooOperations<kLayout>::ExpectedFpr,
     .build = &CuckooOperations<kLayout>::Build,
     .is_consistent = &CuckooOperations<kLayout>::IsConsistent,
-    .may_contain = &CuckooQueries<SemiSortedBuckets>::MayContain,
-    .prefetch = &CuckooQueries<SemiSortedBuckets>::Prefetch,
-    .may_contain_batch = &CuckooQueries<SemiSortedBuckets>::MayContainBatch,
+    .may_contain = &Queries::MayContain,
+    .may_contain_of = &Queries::MayContainOf,
+    .prefetch = &Queries::Prefetch,
+    .may_contain_batch = &Queries::MayContainBatch,
     .describe = &Describe,
 };
 
