@@ -172,13 +172,28 @@ struct CuckooQueries {
   }
 };
 
-// The same for all widths: Buckets<width> is a layout for one width, Buckets<0> for any. The usual
-// widths have functions of their own.
+// The functions that ask, by width. Buckets<width> is a layout for one width, Buckets<0> for any.
+// The usual widths have functions of their own.
+template <template <int kWidth> class Buckets, typename Widths>
+struct CuckooFunctions;
+
+template <template <int kWidth> class Buckets, int... kWidths>
+struct CuckooFunctions<Buckets, std::integer_sequence<int, kWidths...>> {
+  template <int kWidth>
+  using Queries = CuckooQueries<Buckets<(kWidth >= 8 && kWidth <= 16) ? kWidth : 0>>;
+
+  static constexpr std::array<MayContainFunction, sizeof...(kWidths)> kMayContain = {
+      &Queries<kWidths>::MayContain...};
+  static constexpr std::array<MayContainBatchFunction, sizeof...(kWidths)> kMayContainBatch = {
+      &Queries<kWidths>::MayContainBatch...};
+};
+
+// KindOperations::may_contain_of and the others that ask, for all widths.
 template <template <int kWidth> class Buckets>
 class CuckooQueriesOfAllWidths {
  public:
   static MayContainFunction MayContainOf(const UnitView& unit) {
-    return kFunctions.may_contain[unit.parameter];
+    return Functions::kMayContain[unit.parameter];
   }
   static bool MayContain(const UnitView& unit, uint64_t key_hash) {
     return MayContainOf(unit)(unit, key_hash);
@@ -188,25 +203,12 @@ class CuckooQueriesOfAllWidths {
   }
   static void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                               uint8_t* may_contain) {
-    kFunctions.may_contain_batch[unit.parameter](unit, key_hashes, count, may_contain);
+    Functions::kMayContainBatch[unit.parameter](unit, key_hashes, count, may_contain);
   }
 
  private:
-  template <int kWidth>
-  using QueriesOf = CuckooQueries<Buckets<(kWidth >= 8 && kWidth <= 16) ? kWidth : 0>>;
-
-  template <int... kWidths>
-  struct Functions {
-    explicit constexpr Functions(std::integer_sequence<int, kWidths...> /*widths*/) {}
-
-    std::array<MayContainFunction, sizeof...(kWidths)> may_contain = {
-        &QueriesOf<kWidths>::MayContain...};
-    std::array<MayContainBatchFunction, sizeof...(kWidths)> may_contain_batch = {
-        &QueriesOf<kWidths>::MayContainBatch...};
-  };
-
-  static constexpr Functions kFunctions{
-      std::make_integer_sequence<int, kMostFingerprintBits + 1>()};
+  using Functions =
+      CuckooFunctions<Buckets, std::make_integer_sequence<int, kMostFingerprintBits + 1>>;
 };
 
 }  // namespace winnow::filter::internal
