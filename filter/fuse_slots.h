@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "absl/base/attributes.h"
 #include "winnow/filter/internal/unit_view.h"
@@ -83,10 +84,15 @@ struct FuseContents {
       std::memcpy(&contents, payload + 2 * slot, sizeof(contents));
       return contents;
     }
+    // No more than what a slot may lie in: it is then seldom on two lines.
+    constexpr bool kFitsTwoBytes = kWidth != 0 && kWidth + 7 <= 16;
+    constexpr bool kFitsFourBytes = kWidth != 0 && kWidth + 7 <= 32;
+    using UpToFourBytes = std::conditional_t<kFitsTwoBytes, uint16_t, uint32_t>;
+    using Word = std::conditional_t<kFitsFourBytes, UpToFourBytes, uint64_t>;
     const uint64_t bit = slot * Width(width);
-    uint64_t word;
+    Word word;
     std::memcpy(&word, payload + (bit >> 3), sizeof(word));
-    return word >> (bit & 7);
+    return uint64_t{word} >> (bit & 7);
   }
 
   // Are the low `width` bits zero?
