@@ -161,7 +161,9 @@ void MayContainBatchOf(const UnitView& unit, const uint64_t* key_hashes, size_t 
   for (size_t i = 0; i < count; ++i) {
     probes[i].fingerprint = VisitSlots(unit, key_hashes[i], [&](uint8_t index, uint64_t slot) {
       probes[i].slots[index] = slot;
-      FetchLine(Contents::Place(unit.payload, slot, unit.parameter));
+      const uint8_t* const place = Contents::Place(unit.payload, slot, unit.parameter);
+      FetchLine(place);
+      if (Contents::kIsOftenOnTwoLines) FetchLine(place + Contents::kLoadedBytes - 1);
     });
   }
   for (size_t i = 0; i < count; ++i) {

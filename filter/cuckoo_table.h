@@ -4,6 +4,7 @@
 #ifndef WINNOW_FILTER_CUCKOO_TABLE_H_
 #define WINNOW_FILTER_CUCKOO_TABLE_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -164,11 +165,18 @@ struct CuckooQueries {
     return found;
   }
 
+  // A bucket is loaded as a word, which may end on another line.
+  ABSL_ATTRIBUTE_ALWAYS_INLINE static void FetchBucket(const uint8_t* bucket,
+                                                       uint64_t bucket_bits) {
+    FetchLine(bucket);
+    FetchLine(bucket + std::max(sizeof(uint64_t) - 1, bucket_bits / 8));
+  }
+
   ABSL_ATTRIBUTE_ALWAYS_INLINE static void PrefetchAt(const UnitView& unit,
                                                       const CuckooLocation& location) {
     const uint64_t bucket_bits = Layout::BucketBits(Layout::FingerprintBits(unit));
-    FetchLine(unit.payload + location.first_bucket * bucket_bits / 8);
-    FetchLine(unit.payload + location.second_bucket * bucket_bits / 8);
+    FetchBucket(unit.payload + location.first_bucket * bucket_bits / 8, bucket_bits);
+    FetchBucket(unit.payload + location.second_bucket * bucket_bits / 8, bucket_bits);
   }
 };
 

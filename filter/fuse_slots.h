@@ -73,6 +73,14 @@ template <int kWidth>
 struct FuseContents {
   static constexpr bool kIsWholeBytes = kWidth == 8 || kWidth == 16;
 
+  // What Load loads: no more than what a slot may lie in, so that it is seldom on two lines.
+  static constexpr bool kFitsTwoBytes = kWidth != 0 && kWidth + 7 <= 16;
+  static constexpr bool kFitsFourBytes = kWidth != 0 && kWidth + 7 <= 32;
+  using UpToFourBytes = std::conditional_t<kFitsTwoBytes, uint16_t, uint32_t>;
+  using Word = std::conditional_t<kFitsFourBytes, UpToFourBytes, uint64_t>;
+  static constexpr size_t kLoadedBytes = sizeof(Word);
+  static constexpr bool kIsOftenOnTwoLines = !kIsWholeBytes && kLoadedBytes > 2;
+
   static constexpr uint64_t Width(uint64_t width) { return kWidth == 0 ? width : kWidth; }
 
   // A slot's contents in the low bits, what is foreign above them.
@@ -84,11 +92,6 @@ struct FuseContents {
       std::memcpy(&contents, payload + 2 * slot, sizeof(contents));
       return contents;
     }
-    // No more than what a slot may lie in: it is then seldom on two lines.
-    constexpr bool kFitsTwoBytes = kWidth != 0 && kWidth + 7 <= 16;
-    constexpr bool kFitsFourBytes = kWidth != 0 && kWidth + 7 <= 32;
-    using UpToFourBytes = std::conditional_t<kFitsTwoBytes, uint16_t, uint32_t>;
-    using Word = std::conditional_t<kFitsFourBytes, UpToFourBytes, uint64_t>;
     const uint64_t bit = slot * Width(width);
     Word word;
     std::memcpy(&word, payload + (bit >> 3), sizeof(word));
