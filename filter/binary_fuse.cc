@@ -65,8 +65,7 @@ bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result
   header.num_keys = num_hashes;
   header.hash_seed = request.hash_seed;
   header.salt = static_cast<uint64_t>(request.attempt) * 0x9e3779b97f4a7c15;
-  header.num_shards =
-      ShardCount(static_cast<double>(num_hashes), request.bits_per_key, request.max_shard_bits);
+  header.num_shards = LargeShardCount(num_hashes, request.bits_per_key, request.max_shard_bits);
 
   ShardedHashes shards(hashes, header.num_shards, header.salt);
   if (!shards.IsBalanced()) return false;

@@ -65,6 +65,12 @@ uint32_t ShardCount(double num_keys, double bits_per_key, uint64_t max_shard_bit
       std::clamp(shards, 1.0, static_cast<double>(std::numeric_limits<uint32_t>::max())));
 }
 
+uint32_t LargeShardCount(uint64_t num_keys, double bits_per_key, uint64_t max_shard_bits) {
+  const uint64_t most = std::max<uint64_t>(1, num_keys / kLeastKeysOfShard);
+  const uint64_t wanted = ShardCount(static_cast<double>(num_keys), bits_per_key, max_shard_bits);
+  return static_cast<uint32_t>(std::min(wanted, most));
+}
+
 UnitView MakeUnitView(const Unit& unit) {
   UnitView view;
   view.payload = reinterpret_cast<const uint8_t*>(unit.payload.data());

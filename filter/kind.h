@@ -95,6 +95,10 @@ const KindOperations* FindLayout(const FilterSpec& spec);
 
 // The shards that `num_keys` keys of `bits_per_key` are cut into.
 uint32_t ShardCount(double num_keys, double bits_per_key, uint64_t max_shard_bits);
+// For kinds that need many keys in a shard to be small, or to be built at all: ShardCount, but not
+// so many that the mean shard has less than kLeastKeysOfShard keys.
+inline constexpr uint64_t kLeastKeysOfShard = 16'384;
+uint32_t LargeShardCount(uint64_t num_keys, double bits_per_key, uint64_t max_shard_bits);
 
 // A unit's header and payload, checked by is_consistent, as its kind's probes want them.
 UnitView MakeUnitView(const Unit& unit);

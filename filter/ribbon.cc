@@ -13,7 +13,6 @@ namespace winnow::filter::internal {
 namespace {
 
 constexpr double kMostBumpedShare = 0.1;
-constexpr uint64_t kLeastKeysOfShard = 16'384;
 constexpr uint64_t kKeysOfShard = 98'304;
 // More would fragment the memory that they are split into.
 constexpr uint64_t kMostShardsForCache = 1024;
@@ -134,9 +133,8 @@ class FilterLayers {
 uint32_t NumShards(uint64_t num_keys, const BuildRequest& request) {
   const uint64_t for_cache = std::min(num_keys / kKeysOfShard, kMostShardsForCache);
   const uint64_t for_limit =
-      ShardCount(static_cast<double>(num_keys), request.bits_per_key, request.max_shard_bits);
-  const uint64_t most = std::max<uint64_t>(1, num_keys / kLeastKeysOfShard);
-  return static_cast<uint32_t>(std::clamp<uint64_t>(std::max(for_cache, for_limit), 1, most));
+      LargeShardCount(num_keys, request.bits_per_key, request.max_shard_bits);
+  return static_cast<uint32_t>(std::max(for_cache, for_limit));
 }
 
 // One try with the hashes as they are.

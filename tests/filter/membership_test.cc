@@ -138,11 +138,13 @@ TEST_P(ShardTest, EveryKeyIsFoundWhateverTheNumberOfShards) {
       const BuiltFilter built = BuildFrom(GetParam(), hashes, limits);
       const FilterReader reader = OpenSound(built.block);
       ASSERT_EQ(CountFound(reader, hashes), size) << "shards of 2^" << shift << " bits";
-      // Fuse tables of a few dozen keys need so much room that little is left for fingerprints.
-      const uint64_t allowed = reader.kind() == FilterKind::kBinaryFuse && shift < 12 ? 400 : 100;
-      ASSERT_LT(CountFalsePositives(reader, size, 2000), allowed) << "shards of 2^" << shift;
-      // Ribbon shards are never smaller than this.
-      if (reader.kind() == FilterKind::kRibbon && size < 2 * 16'384) continue;
+      EXPECT_FALSE(built.fell_back) << size << " keys, shards of 2^" << shift << " bits";
+      ASSERT_LT(CountFalsePositives(reader, size, 2000), 100u) << "shards of 2^" << shift;
+      // Shards of these are never smaller than this.
+      if ((reader.kind() == FilterKind::kRibbon || reader.kind() == FilterKind::kBinaryFuse) &&
+          size < 2 * 16'384) {
+        continue;
+      }
       if (size * 10 > (uint64_t{1} << shift) * 2) {
         EXPECT_GT(reader.Describe().num_shards, 1u);
       }

@@ -149,7 +149,7 @@ TEST_P(StaticPairsTest, NoKeyIsMissing) {
     SCOPED_TRACE("filter " + std::to_string(tally.filters) + ": " + spec + " of " +
                  std::to_string(hashes.size()) + " keys of run " + std::to_string(run));
     FilterBuildLimits limits;
-    limits.max_shard_bits = uint64_t{1} << (17 + random() % 9);
+    limits.max_shard_bits = uint64_t{1} << (13 + random() % 13);
     auto builder = MakeBuilder(spec, limits);
     // The builder's own check would hide a key that is missing, behind another try.
     builder->set_verify(false);

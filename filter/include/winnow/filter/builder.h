@@ -51,8 +51,8 @@ struct BuiltFilter {
 // Bounds of building. The defaults are right for a store; tests choose others.
 struct FilterBuildLimits {
   // Filters of more payload bits than this are cut into shards by hash, each built by itself: one
-  // shard's work stays inside a core's own cache, and bounds the temporary memory. Far below 2^17,
-  // binary_fuse may find no salt that suits each of many small shards, and fall back.
+  // shard's work stays inside a core's own cache, and bounds the temporary memory. Shards of
+  // binary_fuse and ribbon have at least 16,384 keys, whatever this says.
   uint64_t max_shard_bits = uint64_t{1} << 23;
   // How often a kind is tried, each time with another salt, before the fall-back.
   int max_attempts = 12;
