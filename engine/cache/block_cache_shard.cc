@@ -169,9 +169,11 @@ bool ShardedBlockCache::Shard::MakeRoom(size_t bytes) {
   // Two rounds by class, then whatever is not in use; marks of use decay by one in a round.
   const size_t max_visits = num_slots_ * 7;
   size_t freed = 0;
+  size_t num_unused = 0;  // blocks met in the present round that nobody holds
   for (size_t visit = 0; visit < max_visits && freed < wanted; visit++) {
+    if (visit != 0 && visit % num_slots_ == 0 && std::exchange(num_unused, 0) == 0) break;
     const size_t index = hand_.fetch_add(1, std::memory_order_relaxed) % num_slots_;
-    freed += SweepSlot(index, /*any_class=*/visit >= num_slots_ * 2);
+    freed += SweepSlot(index, /*any_class=*/visit >= num_slots_ * 2, &num_unused);
   }
   if (freed >= wanted) return true;
   usage_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
@@ -179,10 +181,11 @@ bool ShardedBlockCache::Shard::MakeRoom(size_t bytes) {
   return false;
 }
 
-size_t ShardedBlockCache::Shard::SweepSlot(size_t index, bool any_class) {
+size_t ShardedBlockCache::Shard::SweepSlot(size_t index, bool any_class, size_t* num_unused) {
   Slot& slot = SlotAt(index);
   uint64_t word = slot.word.load(std::memory_order_acquire);
   if ((word & kVisible) == 0 || References(word) != 0) return 0;
+  ++*num_unused;
   // A tenth of what is held, not of the capacity: small blocks fill the slots long before the
   // bytes.
   const bool take_from_probation = probation_bytes_.load(std::memory_order_relaxed) >

@@ -72,8 +72,8 @@ class alignas(64) ShardedBlockCache::Shard {
   bool MakeRoom(size_t bytes);
   // Frees the slot's block if `word` is still its state; returns the bytes freed, 0 if it lost.
   size_t EvictSlot(size_t index, uint64_t word, bool remember);
-  // One slot under the sweeping hand: decays, promotes or evicts.
-  size_t SweepSlot(size_t index, bool any_class);
+  // One slot under the sweeping hand: decays, promotes or evicts. Counts a block that nobody holds.
+  size_t SweepSlot(size_t index, bool any_class, size_t* num_unused);
   void RemoveDisplacements(size_t home, size_t end);
   std::atomic<uint32_t>& GhostOf(uint64_t hash) const;
 
