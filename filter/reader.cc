@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
 #include "filter/block_format.h"
 #include "filter/kind.h"
@@ -76,6 +77,30 @@ bool AskAllUnits(const internal::UnitView& whole_block, uint64_t key_hash) {
   return ForEachReadableUnit(block, [key_hash](const internal::Unit& unit) {
     return internal::FindLayout(unit.header)->may_contain(internal::MakeUnitView(unit), key_hash);
   });
+}
+
+// Hashes keys and sends for their blocks, up to the first key that has not kBytes bytes. Returns
+// how many those are. A function of its own, so that nothing but its loop wants registers.
+template <size_t kBytes>
+ABSL_ATTRIBUTE_NOINLINE size_t FetchKeysOf(internal::BlockFetcher fetcher, uint64_t seed,
+                                           const std::string_view* keys, size_t count,
+                                           uint64_t* hashes, const uint8_t** blocks) {
+  size_t i = 0;
+  for (; i < count && keys[i].size() == kBytes; ++i) {
+    hashes[i] = HashKey(std::string_view(keys[i].data(), kBytes), seed);
+    blocks[i] = fetcher.Fetch(hashes[i]);
+  }
+  return i;
+}
+
+// The same for keys that are as long as the first one, if that is a length which HashKey inlines.
+size_t FetchEqualKeys(const internal::BlockFetcher& fetcher, uint64_t seed,
+                      const std::string_view* keys, size_t count, uint64_t* hashes,
+                      const uint8_t** blocks) {
+  if (count == 0) return 0;
+  if (keys[0].size() == 16) return FetchKeysOf<16>(fetcher, seed, keys, count, hashes, blocks);
+  if (keys[0].size() == 8) return FetchKeysOf<8>(fetcher, seed, keys, count, hashes, blocks);
+  return 0;
 }
 
 }  // namespace
@@ -168,11 +193,11 @@ void FilterReader::HashAndAsk(const std::string_view* keys, size_t count,
 void FilterReader::AskBlocks(const std::string_view* keys, size_t count,
                              uint8_t* may_contain) const {
   const internal::BlockFetcher fetcher(unit_.payload, unit_.num_slots);
-  const uint64_t seed = hash_seed_;
   std::array<uint64_t, internal::kMostBatched> hashes;
   std::array<const uint8_t*, internal::kMostBatched> blocks;
-  for (size_t i = 0; i < count; ++i) {
-    hashes[i] = HashKey(keys[i], seed);
+  size_t i = FetchEqualKeys(fetcher, hash_seed_, keys, count, hashes.data(), blocks.data());
+  for (; i < count; ++i) {
+    hashes[i] = HashKey(keys[i], hash_seed_);
     blocks[i] = fetcher.Fetch(hashes[i]);
   }
   internal::BlocksContain(blocks.data(), hashes.data(), count, unit_.parameter, may_contain);

@@ -86,8 +86,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline FirstPlace FindFirst(const UnitView& unit, u
   place.is_narrow = from_wide >> 63;
   const uint64_t words_before =
       block * unit.parameter - static_cast<uint64_t>(from_wide & place.is_narrow);
-  place.block = unit.payload + unit.prepared[kBlocksAt] + shard * unit.prepared[kShardBlockBytes] +
-                words_before * sizeof(uint64_t);
+  // Only the sum is a place in the payload: kBlocksAt may be less than zero.
+  const uint64_t offset = unit.prepared[kBlocksAt] + shard * unit.prepared[kShardBlockBytes] +
+                          words_before * sizeof(uint64_t);
+  place.block = unit.payload + offset;
   return place;
 }
 

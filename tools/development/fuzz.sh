@@ -28,8 +28,10 @@ fuzz_targets() {
 # fuzz_one TARGET SECONDS
 fuzz_one() {
   local target="$1" seconds="$2" folder="$root/build/fuzz"
+  local log="$folder/logs/$target.log"
   mkdir -p "$folder/corpus/$target" "$folder/findings" "$folder/logs"
-  "$folder/bin/${target}_replay" --write "$folder/corpus/$target" || return 1
+  # The seeds are made by the code that is fuzzed, which may fail there already.
+  "$folder/bin/${target}_replay" --write "$folder/corpus/$target" >"$log" 2>&1 || return 1
   # A whole database reaches so much code, and leaves so much to its threads, that weighing what was
   # reached and looking for leaks after each run would take nine tenths of the time. Leaks are still
   # looked for once, at the end.
@@ -38,7 +40,7 @@ fuzz_one() {
   "$folder/bin/$target" "$folder/corpus/$target" -max_total_time="$seconds" -max_len=65536 \
     ${quick[@]+"${quick[@]}"} -timeout=10 -malloc_limit_mb=256 -rss_limit_mb=2048 \
     -print_final_stats=1 -verbosity=1 \
-    -artifact_prefix="$folder/findings/$target-" >"$folder/logs/$target.log" 2>&1
+    -artifact_prefix="$folder/findings/$target-" >>"$log" 2>&1
 }
 
 # The statistic NAME of a target's log; libFuzzer prints them at the end.
