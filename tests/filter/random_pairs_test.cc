@@ -1,6 +1,6 @@
 // Random filters of random sizes and settings: what was added is found, asked singly and in
 // batches, and what was not is refuted as often as promised. The pairs of adding and asking are
-// counted and printed. WINNOW_LONG_TESTS=1: 10^9 of them over all kinds, a quarter of an hour;
+// counted and printed. WINNOW_LONG_TESTS=1: 10^9 of them over all kinds, two minutes;
 // WINNOW_SEED chooses others.
 
 #include <gtest/gtest.h>
