@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
-#include <utility>
 
 #include "absl/base/attributes.h"
 #include "filter/fuse_peeling.h"
 #include "filter/fuse_slots.h"
+#include "filter/queries_by_width.h"
 #include "winnow/filter/internal/fetch_line.h"
 
 namespace winnow::filter::internal {
@@ -121,8 +120,8 @@ void Prepare(UnitView* unit) {
   unit->prepared = {places.start_slots, places.segment_mask};
 }
 
-// Calls visit(index, slot) for the key's slots, counted over all shards, and returns what
-// their contents must make together.
+// Calls visit(index, slot) for the key's slots, counted over all shards, and returns what their
+// contents must make together.
 template <typename Visitor>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitSlots(const UnitView& unit, uint64_t key_hash,
                                                         Visitor visit) {
@@ -135,72 +134,49 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitSlots(const UnitView& unit, ui
 }
 
 template <typename Contents>
-bool MayContainOf(const UnitView& unit, uint64_t key_hash) {
-  uint64_t found = 0;
-  const uint64_t wanted = VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {
-    found ^= Contents::Load(unit.payload, slot, unit.parameter);
-  });
-  return Contents::IsZero(found ^ wanted, unit.parameter);
-}
+struct QueriesOfContents {
+  static bool MayContain(const UnitView& unit, uint64_t key_hash) {
+    uint64_t found = 0;
+    const uint64_t wanted = VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {
+      found ^= Contents::Load(unit.payload, slot, unit.parameter);
+    });
+    return Contents::IsZero(found ^ wanted, unit.parameter);
+  }
+
+  static void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
+                              uint8_t* may_contain) {
+    struct Probe {
+      std::array<uint64_t, kFuseArity> slots;
+      uint64_t fingerprint;
+    };
+    std::array<Probe, kMostBatched> probes;
+    for (size_t i = 0; i < count; ++i) {
+      probes[i].fingerprint = VisitSlots(unit, key_hashes[i], [&](uint8_t index, uint64_t slot) {
+        probes[i].slots[index] = slot;
+        const uint8_t* const place = Contents::Place(unit.payload, slot, unit.parameter);
+        FetchLine(place);
+        if (Contents::kIsOftenOnTwoLines) FetchLine(place + Contents::kLoadedBytes - 1);
+      });
+    }
+    for (size_t i = 0; i < count; ++i) {
+      uint64_t difference = probes[i].fingerprint;
+      for (const uint64_t slot : probes[i].slots) {
+        difference ^= Contents::Load(unit.payload, slot, unit.parameter);
+      }
+      may_contain[i] = Contents::IsZero(difference, unit.parameter) ? 1 : 0;
+    }
+  }
+};
+
+// The usual widths have functions of their own.
+template <int kWidth>
+using QueriesOfWidth = QueriesOfContents<FuseContents<(kWidth >= 4 && kWidth <= 16) ? kWidth : 0>>;
+using Queries = QueriesByWidth<QueriesOfWidth, kMostFingerprintBits>;
 
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
   VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {
     FetchLine(FuseContents<0>::Place(unit.payload, slot, unit.parameter));
   });
-}
-
-template <typename Contents>
-void MayContainBatchOf(const UnitView& unit, const uint64_t* key_hashes, size_t count,
-                       uint8_t* may_contain) {
-  struct Probe {
-    std::array<uint64_t, kFuseArity> slots;
-    uint64_t fingerprint;
-  };
-  std::array<Probe, kMostBatched> probes;
-  for (size_t i = 0; i < count; ++i) {
-    probes[i].fingerprint = VisitSlots(unit, key_hashes[i], [&](uint8_t index, uint64_t slot) {
-      probes[i].slots[index] = slot;
-      const uint8_t* const place = Contents::Place(unit.payload, slot, unit.parameter);
-      FetchLine(place);
-      if (Contents::kIsOftenOnTwoLines) FetchLine(place + Contents::kLoadedBytes - 1);
-    });
-  }
-  for (size_t i = 0; i < count; ++i) {
-    uint64_t difference = probes[i].fingerprint;
-    for (const uint64_t slot : probes[i].slots) {
-      difference ^= Contents::Load(unit.payload, slot, unit.parameter);
-    }
-    may_contain[i] = Contents::IsZero(difference, unit.parameter) ? 1 : 0;
-  }
-}
-
-// The functions of each width, with its own ones for the usual widths.
-template <int kWidth>
-using ContentsToAsk = FuseContents<(kWidth >= 4 && kWidth <= 16) ? kWidth : 0>;
-
-template <int... kWidths>
-struct QueriesOfWidths {
-  explicit constexpr QueriesOfWidths(std::integer_sequence<int, kWidths...> /*widths*/) {}
-
-  std::array<MayContainFunction, sizeof...(kWidths)> may_contain = {
-      &MayContainOf<ContentsToAsk<kWidths>>...};
-  std::array<MayContainBatchFunction, sizeof...(kWidths)> may_contain_batch = {
-      &MayContainBatchOf<ContentsToAsk<kWidths>>...};
-};
-
-constexpr QueriesOfWidths kQueries{std::make_integer_sequence<int, kMostFingerprintBits + 1>()};
-
-MayContainFunction MayContainFunctionOf(const UnitView& unit) {
-  return kQueries.may_contain[unit.parameter];
-}
-
-bool MayContain(const UnitView& unit, uint64_t key_hash) {
-  return MayContainFunctionOf(unit)(unit, key_hash);
-}
-
-void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
-                     uint8_t* may_contain) {
-  kQueries.may_contain_batch[unit.parameter](unit, key_hashes, count, may_contain);
 }
 
 UnitDescription Describe(const Unit& unit) {
@@ -236,10 +212,10 @@ const KindOperations kBinaryFuseOperations = {
     .build = &Build,
     .is_consistent = &IsConsistent,
     .prepare = &Prepare,
-    .may_contain = &MayContain,
-    .may_contain_of = &MayContainFunctionOf,
+    .may_contain = &Queries::MayContain,
+    .may_contain_of = &Queries::MayContainOf,
     .prefetch = &Prefetch,
-    .may_contain_batch = &MayContainBatch,
+    .may_contain_batch = &Queries::MayContainBatch,
     .describe = &Describe,
 };
 

@@ -96,10 +96,10 @@ const KindOperations kCuckooOperations = {
     .expected_fpr = &CuckooOperations<kLayout>::ExpectedFpr,
     .build = &CuckooOperations<kLayout>::Build,
     .is_consistent = &CuckooOperations<kLayout>::IsConsistent,
-    .may_contain = &Queries::MayContain,
-    .may_contain_of = &Queries::MayContainOf,
+    .may_contain = &Queries::ByWidth::MayContain,
+    .may_contain_of = &Queries::ByWidth::MayContainOf,
     .prefetch = &Queries::Prefetch,
-    .may_contain_batch = &Queries::MayContainBatch,
+    .may_contain_batch = &Queries::ByWidth::MayContainBatch,
     .describe = &Describe,
 };
 

@@ -9,11 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "absl/base/attributes.h"
 #include "filter/cuckoo_factors.h"
 #include "filter/kind.h"
+#include "filter/queries_by_width.h"
 #include "winnow/filter/internal/fetch_line.h"
 #include "winnow/filter/internal/hash_list.h"
 #include "winnow/filter/internal/unit_view.h"
@@ -59,7 +59,6 @@ UnitDescription DescribeCuckoo(const Unit& unit, uint64_t num_used);
 
 // The two buckets and the fingerprint of a hash.
 struct CuckooLocation {
-  uint64_t shard;
   uint64_t first_bucket;
   uint64_t second_bucket;
   uint32_t fingerprint;
@@ -89,10 +88,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint32_t CuckooFingerprint(uint64_t hash,
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline CuckooLocation Locate(uint64_t hash, uint64_t num_shards,
                                                           uint64_t num_buckets,
                                                           int fingerprint_bits) {
-  const unsigned __int128 product = static_cast<unsigned __int128>(hash) * num_shards;
   CuckooLocation location;
-  location.shard = static_cast<uint64_t>(product >> 64);
-  location.first_bucket = MultiplyHigh(static_cast<uint64_t>(product), num_buckets);
+  location.first_bucket = MultiplyHigh(hash * num_shards, num_buckets);
   location.fingerprint = CuckooFingerprint(hash, fingerprint_bits);
   location.second_bucket = OtherBucket(location.first_bucket, location.fingerprint, num_buckets);
   return location;
@@ -105,10 +102,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline CuckooLocation LocateIn(const UnitView& unit
                                                             int fingerprint_bits) {
   const uint64_t hash = Remix(key_hash, unit.salt);
   CuckooLocation location;
-  location.shard = MultiplyHigh(hash, unit.num_shards);
   location.first_bucket = MultiplyHigh(hash, unit.num_slots);
   location.fingerprint = CuckooFingerprint(hash, fingerprint_bits);
-  const uint64_t shard_begin = location.shard * unit.slots_per_shard;
+  const uint64_t shard_begin = MultiplyHigh(hash, unit.num_shards) * unit.slots_per_shard;
   location.second_bucket = shard_begin + OtherBucket(location.first_bucket - shard_begin,
                                                      location.fingerprint, unit.slots_per_shard);
   return location;
@@ -180,43 +176,17 @@ struct CuckooQueries {
   }
 };
 
-// The functions that ask, by width. Buckets<width> is a layout for one width, Buckets<0> for any.
-// The usual widths have functions of their own.
-template <template <int kWidth> class Buckets, typename Widths>
-struct CuckooFunctions;
-
-template <template <int kWidth> class Buckets, int... kWidths>
-struct CuckooFunctions<Buckets, std::integer_sequence<int, kWidths...>> {
+// The same for all widths: Buckets<width> is a layout for one width, Buckets<0> for any. The usual
+// widths have functions of their own.
+template <template <int kWidth> class Buckets>
+struct CuckooQueriesOfAllWidths {
   template <int kWidth>
   using Queries = CuckooQueries<Buckets<(kWidth >= 8 && kWidth <= 16) ? kWidth : 0>>;
+  using ByWidth = QueriesByWidth<Queries, kMostFingerprintBits>;
 
-  static constexpr std::array<MayContainFunction, sizeof...(kWidths)> kMayContain = {
-      &Queries<kWidths>::MayContain...};
-  static constexpr std::array<MayContainBatchFunction, sizeof...(kWidths)> kMayContainBatch = {
-      &Queries<kWidths>::MayContainBatch...};
-};
-
-// KindOperations::may_contain_of and the others that ask, for all widths.
-template <template <int kWidth> class Buckets>
-class CuckooQueriesOfAllWidths {
- public:
-  static MayContainFunction MayContainOf(const UnitView& unit) {
-    return Functions::kMayContain[unit.parameter];
-  }
-  static bool MayContain(const UnitView& unit, uint64_t key_hash) {
-    return MayContainOf(unit)(unit, key_hash);
-  }
   static void Prefetch(const UnitView& unit, uint64_t key_hash) {
-    CuckooQueries<Buckets<0>>::Prefetch(unit, key_hash);
+    Queries<0>::Prefetch(unit, key_hash);
   }
-  static void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
-                              uint8_t* may_contain) {
-    Functions::kMayContainBatch[unit.parameter](unit, key_hashes, count, may_contain);
-  }
-
- private:
-  using Functions =
-      CuckooFunctions<Buckets, std::make_integer_sequence<int, kMostFingerprintBits + 1>>;
 };
 
 }  // namespace winnow::filter::internal

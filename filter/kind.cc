@@ -71,7 +71,7 @@ uint32_t LargeShardCount(uint64_t num_keys, double bits_per_key, uint64_t max_sh
   return static_cast<uint32_t>(std::min(wanted, most));
 }
 
-UnitView MakeUnitView(const Unit& unit) {
+UnitView MakeUnitView(const KindOperations& operations, const Unit& unit) {
   UnitView view;
   view.payload = reinterpret_cast<const uint8_t*>(unit.payload.data());
   view.num_slots = unit.header.slots_per_shard * unit.header.num_shards;
@@ -80,8 +80,7 @@ UnitView MakeUnitView(const Unit& unit) {
   view.detail = unit.header.detail;
   view.num_shards = unit.header.num_shards;
   view.parameter = unit.header.parameter;
-  const KindOperations* operations = FindLayout(unit.header);
-  if (operations->prepare != nullptr) operations->prepare(&view);
+  if (operations.prepare != nullptr) operations.prepare(&view);
   return view;
 }
 

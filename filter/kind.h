@@ -100,8 +100,8 @@ uint32_t ShardCount(double num_keys, double bits_per_key, uint64_t max_shard_bit
 inline constexpr uint64_t kLeastKeysOfShard = 16'384;
 uint32_t LargeShardCount(uint64_t num_keys, double bits_per_key, uint64_t max_shard_bits);
 
-// A unit's header and payload, checked by is_consistent, as its kind's probes want them.
-UnitView MakeUnitView(const Unit& unit);
+// A unit's header and payload, checked by operations.is_consistent, as its probes want them.
+UnitView MakeUnitView(const KindOperations& operations, const Unit& unit);
 
 // The least bits per key, 1 to 64 and to a thousandth, at which a Bloom kind of a million keys has
 // an FPR of at most `fpr` by its own theory.

@@ -55,14 +55,16 @@ FilterState StateOf(UnitCheck check, const internal::UnitHeader& header) {
                    header.payload_bytes, " bytes")};
 }
 
-// Calls visit(unit) for those units of a block which can be asked, until one call returns false.
-// Returns what the last one did.
+// Calls visit(operations, view) for those units of a block which can be asked, until one call
+// returns false. Returns what the last one did.
 template <typename Visitor>
 bool ForEachReadableUnit(std::string_view block, const Visitor& visit) {
   uint64_t offset = internal::kBlockHeaderBytes;
   for (uint32_t left = internal::UnitCount(block); left > 0; --left) {
     const internal::Unit unit = internal::NextUnit(block, &offset);
-    if (CheckUnit(unit.header) == UnitCheck::kReadable && !visit(unit)) return false;
+    if (CheckUnit(unit.header) != UnitCheck::kReadable) continue;
+    const internal::KindOperations& operations = *internal::FindLayout(unit.header);
+    if (!visit(operations, internal::MakeUnitView(operations, unit))) return false;
   }
   return true;
 }
@@ -74,8 +76,8 @@ bool AnswerFalse(const internal::UnitView& /*unit*/, uint64_t /*key_hash*/) { re
 bool AskAllUnits(const internal::UnitView& whole_block, uint64_t key_hash) {
   const std::string_view block(reinterpret_cast<const char*>(whole_block.payload),
                                whole_block.num_slots);
-  return ForEachReadableUnit(block, [key_hash](const internal::Unit& unit) {
-    return internal::FindLayout(unit.header)->may_contain(internal::MakeUnitView(unit), key_hash);
+  return ForEachReadableUnit(block, [key_hash](const auto& operations, const auto& unit) {
+    return operations.may_contain(unit, key_hash);
   });
 }
 
@@ -151,7 +153,7 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
     reader.mode_ = reader.kind_ == FilterKind::kBlockedBloom ? Mode::kBlockedBloom : Mode::kOneUnit;
     // Only here, where the fields of the header have been found sound: an empty unit's are not
     // read.
-    reader.unit_ = internal::MakeUnitView(*first_understood);
+    reader.unit_ = internal::MakeUnitView(*reader.operations_, *first_understood);
     reader.may_contain_ = reader.operations_->may_contain_of != nullptr
                               ? reader.operations_->may_contain_of(reader.unit_)
                               : reader.operations_->may_contain;
@@ -162,8 +164,8 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
 void FilterReader::PrefetchGeneral(uint64_t key_hash) const {
   if (mode_ == Mode::kOneUnit) operations_->prefetch(unit_, key_hash);
   if (mode_ != Mode::kManyUnits) return;
-  ForEachReadableUnit(block_, [key_hash](const internal::Unit& unit) {
-    internal::FindLayout(unit.header)->prefetch(internal::MakeUnitView(unit), key_hash);
+  ForEachReadableUnit(block_, [key_hash](const auto& operations, const auto& unit) {
+    operations.prefetch(unit, key_hash);
     return true;
   });
 }

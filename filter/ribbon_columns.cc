@@ -10,22 +10,18 @@
 namespace winnow::filter::internal {
 namespace {
 
-// Columns that are worked on at once: as many as there are 64-bit lanes in the widest register, and
-// few enough for the scalar code's registers.
-constexpr int kLanes = 8;
-
 // From the last slot to the first: a slot's bit in a column is the sum of the later slots of its
-// equation and the fingerprint. `solution` holds, for each of kLanes columns, the 64 slots from the
-// present one on.
+// equation and the fingerprint. `solution` holds, for each of kRibbonLanes columns, the 64 slots
+// from the present one on.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void SolveBlock(const uint64_t* coefficients,
                                                     const uint32_t* fingerprints, int first_column,
-                                                    std::array<uint64_t, kLanes>* solution) {
-  std::array<uint64_t, kLanes> columns = *solution;
+                                                    std::array<uint64_t, kRibbonLanes>* solution) {
+  std::array<uint64_t, kRibbonLanes> columns = *solution;
   for (uint64_t i = kRibbonBlockSlots; i-- > 0;) {
     const uint64_t later = coefficients[i] >> 1;
     const uint32_t fingerprint = fingerprints[i] >> first_column;
 #pragma GCC unroll 8
-    for (size_t lane = 0; lane < kLanes; ++lane) {
+    for (size_t lane = 0; lane < kRibbonLanes; ++lane) {
       const auto sum = static_cast<uint64_t>(__builtin_parityll(later & columns[lane]));
       columns[lane] = (columns[lane] << 1) | (sum ^ ((fingerprint >> lane) & 1));
     }
@@ -50,13 +46,13 @@ BlockPlace PlaceOf(const RibbonSystem& system, uint64_t block) {
 template <typename SolveBlockFunction>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Solve(const RibbonSystem& system, uint8_t* blocks,
                                                SolveBlockFunction solve_block) {
-  for (int first_column = 0; first_column < system.columns; first_column += kLanes) {
-    std::array<uint64_t, kLanes> solution{};
+  for (int first_column = 0; first_column < system.columns; first_column += kRibbonLanes) {
+    std::array<uint64_t, kRibbonLanes> solution{};
     for (uint64_t block = system.num_blocks; block-- > 0;) {
       solve_block(system.coefficients + block * kRibbonBlockSlots,
                   system.fingerprints + block * kRibbonBlockSlots, first_column, &solution);
       const BlockPlace place = PlaceOf(system, block);
-      const int lanes = std::min(kLanes, place.columns - first_column);
+      const int lanes = std::min(kRibbonLanes, place.columns - first_column);
       if (lanes <= 0) continue;
       std::memcpy(blocks + place.begin + static_cast<size_t>(first_column) * sizeof(uint64_t),
                   solution.data(), static_cast<size_t>(lanes) * sizeof(uint64_t));
@@ -71,7 +67,7 @@ bool RibbonMatchesPortable(const RibbonProbe& probe) { return MatchRibbonByWords
 void SolveRibbonPortable(const RibbonSystem& system, uint8_t* blocks) {
   Solve(system, blocks,
         [](const uint64_t* coefficients, const uint32_t* fingerprints, int first_column,
-           std::array<uint64_t, kLanes>* solution) {
+           std::array<uint64_t, kRibbonLanes>* solution) {
           SolveBlock(coefficients, fingerprints, first_column, solution);
         });
 }
@@ -87,14 +83,14 @@ namespace {
 
 WINNOW_RIBBON_POPCNT void SolveBlockPopcnt(const uint64_t* coefficients,
                                            const uint32_t* fingerprints, int first_column,
-                                           std::array<uint64_t, kLanes>* solution) {
+                                           std::array<uint64_t, kRibbonLanes>* solution) {
   SolveBlock(coefficients, fingerprints, first_column, solution);
 }
 
 // A lane for each column.
 WINNOW_RIBBON_AVX512 void SolveBlockAvx512(const uint64_t* coefficients,
                                            const uint32_t* fingerprints, int first_column,
-                                           std::array<uint64_t, kLanes>* solution) {
+                                           std::array<uint64_t, kRibbonLanes>* solution) {
   const __m512i one = _mm512_set1_epi64(1);
   const __m512i lane_numbers = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
   __m512i columns = _mm512_loadu_si512(solution->data());

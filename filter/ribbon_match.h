@@ -16,6 +16,10 @@
 
 namespace winnow::filter::internal {
 
+// Columns that are worked on at once: as many as there are 64-bit lanes in the widest register, and
+// few enough for the scalar code's registers.
+inline constexpr int kRibbonLanes = 8;
+
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t LoadRibbonWord(const uint8_t* from) {
   uint64_t word;
   std::memcpy(&word, from, sizeof(word));
@@ -48,9 +52,6 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool MatchRibbonByWords(const RibbonProbe& p
 #define WINNOW_RIBBON_AVX512 __attribute__((target("avx512f,avx512vbmi2,avx512vpopcntdq")))
 #define WINNOW_RIBBON_AVX512_INLINE \
   __attribute__((target("avx512f,avx512vbmi2,avx512vpopcntdq"), always_inline)) inline
-
-// A lane for each column: so many at once.
-inline constexpr int kRibbonLanes = 8;
 
 // In up to kRibbonLanes columns: `lanes` has a one for each.
 WINNOW_RIBBON_AVX512_INLINE bool MatchRibbonLanes(const RibbonProbe& probe,

@@ -154,66 +154,60 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsBumpedFrom(const FirstPlace& place) {
 }
 
 // The functions that ask, with one of the ways to match compiled into them.
-#define WINNOW_RIBBON_QUESTIONS(target_attribute, way)                                         \
-  template <Layers kLayers>                                                                    \
-  target_attribute bool MayContain##way(const UnitView& unit, uint64_t key_hash) {             \
-    const FirstPlace place = FindFirst(unit, key_hash);                                        \
-    if (IsBumpedFrom<kLayers>(place)) [[unlikely]]                                             \
-      return AskFurtherLayers(unit, place.hash);                                               \
-    return Match##way(unit, place);                                                            \
-  }                                                                                            \
-  template <Layers kLayers>                                                                    \
-  target_attribute void MayContainBatch##way(const UnitView& unit, const uint64_t* key_hashes, \
-                                             size_t count, uint8_t* may_contain) {             \
-    FirstPlaces places;                                                                        \
-    for (size_t i = 0; i < count; ++i) {                                                       \
-      const FirstPlace place = FindFirst(unit, key_hashes[i]);                                 \
-      PrefetchPlace(unit, place);                                                              \
-      places.Set(i, place);                                                                    \
-    }                                                                                          \
-    for (size_t i = 0; i < count; ++i) {                                                       \
-      const FirstPlace place = places.Get(i);                                                  \
-      const bool is_found = IsBumpedFrom<kLayers>(place) ? AskFurtherLayers(unit, place.hash)  \
-                                                         : Match##way(unit, place);            \
-      may_contain[i] = is_found ? 1 : 0;                                                       \
-    }                                                                                          \
+#define WINNOW_RIBBON_QUESTIONS(target_attribute, way, match)                                     \
+  template <Layers kLayers>                                                                       \
+  target_attribute bool MayContain##way(const UnitView& unit, uint64_t key_hash) {                \
+    const FirstPlace place = FindFirst(unit, key_hash);                                           \
+    if (IsBumpedFrom<kLayers>(place)) [[unlikely]]                                                \
+      return AskFurtherLayers(unit, place.hash);                                                  \
+    return match(unit, place);                                                                    \
+  }                                                                                               \
+  template <Layers kLayers>                                                                       \
+  target_attribute void MayContainBatch##way(const UnitView& unit, const uint64_t* key_hashes,    \
+                                             size_t count, uint8_t* may_contain) {                \
+    FirstPlaces places;                                                                           \
+    for (size_t i = 0; i < count; ++i) {                                                          \
+      const FirstPlace place = FindFirst(unit, key_hashes[i]);                                    \
+      PrefetchPlace(unit, place);                                                                 \
+      places.Set(i, place);                                                                       \
+    }                                                                                             \
+    for (size_t i = 0; i < count; ++i) {                                                          \
+      const FirstPlace place = places.Get(i);                                                     \
+      const bool is_found =                                                                       \
+          IsBumpedFrom<kLayers>(place) ? AskFurtherLayers(unit, place.hash) : match(unit, place); \
+      may_contain[i] = is_found ? 1 : 0;                                                          \
+    }                                                                                             \
   }
 
-WINNOW_RIBBON_QUESTIONS(, ByWords)
+WINNOW_RIBBON_QUESTIONS(, ByWords, MatchByWords)
 #if defined(__x86_64__)
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool MatchByPopcnt(const UnitView& unit,
-                                                       const FirstPlace& place) {
-  return MatchByWords(unit, place);
-}
-WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_POPCNT, ByPopcnt)
-WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_AVX512, ByLanes)
-WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_AVX512, ByLanesAtOnce)
+WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_POPCNT, ByPopcnt, MatchByWords)
+WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_AVX512, ByLanes, MatchByLanes)
+WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_AVX512, ByLanesAtOnce, MatchByLanesAtOnce)
 #endif
 
 #undef WINNOW_RIBBON_QUESTIONS
 
-template <Layers kLayers>
-MayContainFunction MayContainOf(const UnitView& unit) {
-#if defined(__x86_64__)
-  if (kHasAvx512Popcnt) {
-    return unit.parameter <= kRibbonLanes ? &MayContainByLanesAtOnce<kLayers>
-                                          : &MayContainByLanes<kLayers>;
-  }
-  if (kHasPopcnt) return &MayContainByPopcnt<kLayers>;
-#endif
-  return &MayContainByWords<kLayers>;
-}
+struct Questions {
+  MayContainFunction one;
+  MayContainBatchFunction batch;
+};
 
 template <Layers kLayers>
-MayContainBatchFunction MayContainBatchOf(const UnitView& unit) {
+Questions QuestionsOf(const UnitView& unit) {
 #if defined(__x86_64__)
-  if (kHasAvx512Popcnt) {
-    return unit.parameter <= kRibbonLanes ? &MayContainBatchByLanesAtOnce<kLayers>
-                                          : &MayContainBatchByLanes<kLayers>;
+  if (kHasAvx512Popcnt && unit.parameter <= kRibbonLanes) {
+    return {&MayContainByLanesAtOnce<kLayers>, &MayContainBatchByLanesAtOnce<kLayers>};
   }
-  if (kHasPopcnt) return &MayContainBatchByPopcnt<kLayers>;
+  if (kHasAvx512Popcnt) return {&MayContainByLanes<kLayers>, &MayContainBatchByLanes<kLayers>};
+  if (kHasPopcnt) return {&MayContainByPopcnt<kLayers>, &MayContainBatchByPopcnt<kLayers>};
 #endif
-  return &MayContainBatchByWords<kLayers>;
+  return {&MayContainByWords<kLayers>, &MayContainBatchByWords<kLayers>};
+}
+
+Questions QuestionsOf(const UnitView& unit) {
+  return HasRibbonLayers(unit.detail) ? QuestionsOf<Layers::kMany>(unit)
+                                      : QuestionsOf<Layers::kOne>(unit);
 }
 
 }  // namespace
@@ -229,10 +223,7 @@ void PrepareRibbon(UnitView* unit) {
   unit->prepared[kWideLanes] = (uint64_t{1} << shape.columns) - 1;
 }
 
-MayContainFunction RibbonMayContainOf(const UnitView& unit) {
-  return HasRibbonLayers(unit.detail) ? MayContainOf<Layers::kMany>(unit)
-                                      : MayContainOf<Layers::kOne>(unit);
-}
+MayContainFunction RibbonMayContainOf(const UnitView& unit) { return QuestionsOf(unit).one; }
 
 bool RibbonMayContain(const UnitView& unit, uint64_t key_hash) {
   return RibbonMayContainOf(unit)(unit, key_hash);
@@ -244,9 +235,7 @@ void PrefetchRibbon(const UnitView& unit, uint64_t key_hash) {
 
 void RibbonMayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                            uint8_t* may_contain) {
-  const auto ask = HasRibbonLayers(unit.detail) ? MayContainBatchOf<Layers::kMany>(unit)
-                                                : MayContainBatchOf<Layers::kOne>(unit);
-  ask(unit, key_hashes, count, may_contain);
+  QuestionsOf(unit).batch(unit, key_hashes, count, may_contain);
 }
 
 }  // namespace winnow::filter::internal

@@ -73,7 +73,7 @@ class FilterReader {
   // Asks the processor to fetch what MayContain(key_hash) will read.
   void Prefetch(uint64_t key_hash) const {
     if (mode_ == Mode::kBlockedBloom) [[likely]] {
-      internal::PrefetchBlock(BlockOf(key_hash));
+      internal::PrefetchBlock(internal::BlockAt(unit_.payload, unit_.num_slots, key_hash));
       return;
     }
     PrefetchGeneral(key_hash);
@@ -101,11 +101,6 @@ class FilterReader {
 
  private:
   enum class Mode : uint8_t { kAlwaysTrue, kAlwaysFalse, kBlockedBloom, kOneUnit, kManyUnits };
-
-  const uint8_t* BlockOf(uint64_t key_hash) const {
-    return unit_.payload +
-           internal::MultiplyHigh(key_hash, unit_.num_slots) * internal::kBlockBytes;
-  }
 
   void AskBlocks(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
   void HashAndAsk(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
