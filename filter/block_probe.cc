@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "filter/block_lanes.h"
 #include "filter/blocked_bloom.h"
 
 #if defined(__x86_64__)
@@ -74,18 +75,16 @@ WINNOW_AVX2 void BlocksContainAvx2(const uint8_t* const* blocks, const uint64_t*
 }
 
 const bool kHasAvx512Vl =
-    __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-
-#define WINNOW_AVX512VL __attribute__((target("avx512f,avx512vl")))
-#define WINNOW_AVX512VL_INLINE __attribute__((target("avx512f,avx512vl"), always_inline)) inline
+    __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+    __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0;
 
 namespace {
 
 // As the AVX2 code, but one permutation takes the words out of both halves, and a rotation, which
 // looks at the low five bits of its distance only, brings the bit to the lowest place. `lanes` has
 // a one there for each probe.
-WINNOW_AVX512VL_INLINE bool ContainsInOneRound(const uint8_t* block, uint64_t hash,
-                                               __m256i multipliers, __m256i lanes) {
+WINNOW_LANES_INLINE bool ContainsInOneRound(const uint8_t* block, uint64_t hash,
+                                            __m256i multipliers, __m256i lanes) {
   const auto* const halves = reinterpret_cast<const __m256i*>(block);
   const __m256i products = _mm256_mullo_epi32(
       _mm256_set1_epi32(static_cast<int>(static_cast<uint32_t>(hash))), multipliers);
@@ -97,27 +96,30 @@ WINNOW_AVX512VL_INLINE bool ContainsInOneRound(const uint8_t* block, uint64_t ha
 
 }  // namespace
 
-WINNOW_AVX512VL bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes) {
+WINNOW_LANES bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes) {
   return ContainsInOneRound(block, hash, LoadLanes(kProbeMultipliers.data()),
                             LoadLanes(kLaneBit + kMostProbesOfRound - probes));
 }
 
-WINNOW_AVX512VL bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash) {
+WINNOW_LANES bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash) {
   const uint8_t* const block = BlockAt(unit.payload, unit.num_slots, hash);
   return ContainsInOneRound(block, hash, LoadLanes(kProbeMultipliers.data()),
                             LoadLanes(unit.prepared.data()));
 }
 
-WINNOW_AVX512VL void BlocksContainAvx512(const uint8_t* const* blocks, const uint64_t* hashes,
-                                         size_t count, int probes, uint8_t* contained) {
-  const __m256i multipliers = LoadLanes(kProbeMultipliers.data());
+WINNOW_LANES void BlocksContainAvx512(const uint8_t* const* blocks, const uint64_t* hashes,
+                                      size_t count, int probes, uint8_t* contained) {
+  const __mmask16 probe_lanes = ProbeLanesOfTwo(probes);
+  size_t i = 0;
+  for (; count - i >= kLanes; i += kLanes) {
+    ContainEight(blocks + i, hashes + i, probe_lanes, contained + i);
+  }
   const __m256i lanes = LoadLanes(kLaneBit + kMostProbesOfRound - probes);
-  for (size_t i = 0; i < count; ++i)
-    contained[i] = ContainsInOneRound(blocks[i], hashes[i], multipliers, lanes) ? 1 : 0;
+  for (; i < count; ++i) {
+    contained[i] = ContainsInOneRound(blocks[i], hashes[i], RoundOfMultipliers(), lanes) ? 1 : 0;
+  }
 }
 
-#undef WINNOW_AVX512VL_INLINE
-#undef WINNOW_AVX512VL
 #undef WINNOW_AVX2_INLINE
 #undef WINNOW_AVX2
 

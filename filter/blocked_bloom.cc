@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "filter/block_batch.h"
 #include "filter/planted_defect.h"
 #include "winnow/filter/internal/block_probe.h"
 
@@ -89,14 +90,6 @@ void Prefetch(const UnitView& unit, uint64_t key_hash) {
   PrefetchBlock(TableOf(unit).BlockOf(key_hash));
 }
 
-void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
-                     uint8_t* may_contain) {
-  const BlockFetcher fetcher(unit.payload, unit.num_slots);
-  std::array<const uint8_t*, kMostBatched> blocks;
-  for (size_t i = 0; i < count; ++i) blocks[i] = fetcher.Fetch(key_hashes[i]);
-  BlocksContain(blocks.data(), key_hashes, count, unit.parameter, may_contain);
-}
-
 UnitDescription Describe(const Unit& unit) {
   UnitDescription description;
   description.probes = unit.header.parameter;
@@ -131,7 +124,7 @@ const KindOperations kBlockedBloomOperations = {
     .may_contain = &MayContain,
     .may_contain_of = &MayContainFunctionOf,
     .prefetch = &Prefetch,
-    .may_contain_batch = &MayContainBatch,
+    .may_contain_batch = &BlocksContainHashes,
     .describe = &Describe,
 };
 

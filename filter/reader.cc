@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/attributes.h"
 #include "absl/strings/str_cat.h"
+#include "filter/block_batch.h"
 #include "filter/block_format.h"
 #include "filter/kind.h"
 #include "filter/planted_defect.h"
@@ -81,30 +81,6 @@ bool AskAllUnits(const internal::UnitView& whole_block, uint64_t key_hash) {
   });
 }
 
-// Hashes keys and sends for their blocks, up to the first key that has not kBytes bytes. Returns
-// how many those are. A function of its own, so that nothing but its loop wants registers.
-template <size_t kBytes>
-ABSL_ATTRIBUTE_NOINLINE size_t FetchKeysOf(internal::BlockFetcher fetcher, uint64_t seed,
-                                           const std::string_view* keys, size_t count,
-                                           uint64_t* hashes, const uint8_t** blocks) {
-  size_t i = 0;
-  for (; i < count && keys[i].size() == kBytes; ++i) {
-    hashes[i] = HashKey(std::string_view(keys[i].data(), kBytes), seed);
-    blocks[i] = fetcher.Fetch(hashes[i]);
-  }
-  return i;
-}
-
-// The same for keys that are as long as the first one, if that is a length which HashKey inlines.
-size_t FetchEqualKeys(const internal::BlockFetcher& fetcher, uint64_t seed,
-                      const std::string_view* keys, size_t count, uint64_t* hashes,
-                      const uint8_t** blocks) {
-  if (count == 0) return 0;
-  if (keys[0].size() == 16) return FetchKeysOf<16>(fetcher, seed, keys, count, hashes, blocks);
-  if (keys[0].size() == 8) return FetchKeysOf<8>(fetcher, seed, keys, count, hashes, blocks);
-  return 0;
-}
-
 }  // namespace
 
 FilterReader::FilterReader() : may_contain_(&AnswerTrue) {}
@@ -172,37 +148,18 @@ void FilterReader::PrefetchGeneral(uint64_t key_hash) const {
 
 void FilterReader::MayContainBatch(const std::string_view* keys, size_t count,
                                    uint8_t* may_contain) const {
-  const bool asks_blocks = mode_ == Mode::kBlockedBloom;
-  for (size_t begin = 0; begin < count; begin += internal::kMostBatched) {
-    const size_t size = std::min(internal::kMostBatched, count - begin);
-    if (asks_blocks) {
-      AskBlocks(keys + begin, size, may_contain + begin);
-    } else {
-      HashAndAsk(keys + begin, size, may_contain + begin);
-    }
-  }
+  if (mode_ != Mode::kBlockedBloom) return HashAndAsk(keys, count, may_contain);
+  internal::BlocksContainKeys(unit_, hash_seed_, keys, count, may_contain);
 }
 
-// At most kMostBatched keys.
 void FilterReader::HashAndAsk(const std::string_view* keys, size_t count,
                               uint8_t* may_contain) const {
   std::array<uint64_t, internal::kMostBatched> hashes;
-  for (size_t i = 0; i < count; ++i) hashes[i] = HashKey(keys[i], hash_seed_);
-  MayContainBatch(hashes.data(), count, may_contain);
-}
-
-// A key's block is on its way while the next keys are hashed. At most kMostBatched keys.
-void FilterReader::AskBlocks(const std::string_view* keys, size_t count,
-                             uint8_t* may_contain) const {
-  const internal::BlockFetcher fetcher(unit_.payload, unit_.num_slots);
-  std::array<uint64_t, internal::kMostBatched> hashes;
-  std::array<const uint8_t*, internal::kMostBatched> blocks;
-  size_t i = FetchEqualKeys(fetcher, hash_seed_, keys, count, hashes.data(), blocks.data());
-  for (; i < count; ++i) {
-    hashes[i] = HashKey(keys[i], hash_seed_);
-    blocks[i] = fetcher.Fetch(hashes[i]);
+  for (size_t begin = 0; begin < count; begin += internal::kMostBatched) {
+    const size_t size = std::min(internal::kMostBatched, count - begin);
+    HashKeys(keys + begin, size, hash_seed_, hashes.data());
+    MayContainBatch(hashes.data(), size, may_contain + begin);
   }
-  internal::BlocksContain(blocks.data(), hashes.data(), count, unit_.parameter, may_contain);
 }
 
 void FilterReader::MayContainBatch(const uint64_t* key_hashes, size_t count,

@@ -14,9 +14,9 @@
 //
 // Otherwise times are processor time for each key, with hashing it; medians of repetitions in
 // random order. Keys to ask for are made before the time is taken, as a store's caller has them at
-// hand; keys to build from are made meanwhile (about 1 ns). Single questions are independent of
-// each other, each to a random filter; a batch asks one. Filters are not verified after building:
-// RocksDB's are not.
+// hand, those of batches as views or slices; keys to build from are made meanwhile (about 1 ns).
+// Single questions are independent of each other, each to a random filter; a batch asks one.
+// Filters are not verified after building: RocksDB's are not.
 //
 // Each library's filters lie where its store keeps them: ours in ResidentMemory, on huge pages from
 // a few MiB on; RocksDB's in memory from malloc, as in its block cache. With --same-memory
@@ -88,7 +88,8 @@ class Questions {
     }
   }
 
-  const Key* keys() const { return keys_.data(); }
+  // They stay where they are when they are renewed.
+  const std::vector<Key>& keys() const { return keys_; }
   const uint64_t* filters() const { return filters_.data(); }
 
  private:
@@ -118,13 +119,14 @@ void AskSingly(benchmark::State& state, const Set& set, const Size& size, uint64
 template <typename Set>
 void AskInBatches(benchmark::State& state, const Set& set, const Size& size, uint64_t percent) {
   Questions questions(size, percent, kBatch);
+  typename Set::KeyViews keys(questions.keys());
   bool answers[kBatch];
   for (auto _ : state) {
     state.PauseTiming();
     questions.Renew();
     state.ResumeTiming();
     for (uint64_t i = 0; i < kQuestionsOfIteration / kBatch; ++i) {
-      set.MayContainBatch(questions.filters()[i], questions.keys() + i * kBatch, answers);
+      set.MayContainBatch(questions.filters()[i], keys, i * kBatch, answers);
       benchmark::DoNotOptimize(answers);
     }
   }

@@ -17,6 +17,10 @@
 #include "winnow/filter/reader.h"
 #include "winnow/filter/resident_memory.h"
 
+#if WINNOW_BENCH_HAS_ROCKSDB
+#include <rocksdb/slice.h>
+#endif
+
 namespace winnow::bench {
 
 inline constexpr size_t kBatch = 32;
@@ -65,12 +69,22 @@ class WinnowSet {
   bool MayContain(uint64_t filter, const Key& key) const {
     return readers_[filter].MayContain(filter::HashKey(key.view(), kSeed));
   }
-  // kBatch keys of one filter.
-  void MayContainBatch(uint64_t filter, const Key* keys, bool* answers) const {
+  // Keys as batches take them, of whose bytes it holds the addresses.
+  class KeyViews {
+   public:
+    explicit KeyViews(const std::vector<Key>& keys) {
+      for (const Key& key : keys) views_.push_back(key.view());
+    }
+
+   private:
+    friend class WinnowSet;
+    std::vector<std::string_view> views_;
+  };
+  // kBatch keys from `first` on, of one filter.
+  void MayContainBatch(uint64_t filter, const KeyViews& keys, size_t first, bool* answers) const {
     static_assert(sizeof(bool) == sizeof(uint8_t));
-    std::string_view views[kBatch];
-    for (size_t i = 0; i < kBatch; ++i) views[i] = keys[i].view();
-    readers_[filter].MayContainBatch(views, kBatch, reinterpret_cast<uint8_t*>(answers));
+    readers_[filter].MayContainBatch(&keys.views_[first], kBatch,
+                                     reinterpret_cast<uint8_t*>(answers));
   }
   double bits_per_key() const { return bits_per_key_; }
 
@@ -96,7 +110,19 @@ class RocksDbSet {
   static uint64_t BuildOnce(const std::string& spec, const Size& size, uint64_t filter);
 
   bool MayContain(uint64_t filter, const Key& key) const;
-  void MayContainBatch(uint64_t filter, const Key* keys, bool* answers) const;
+  class KeyViews {
+   public:
+    explicit KeyViews(const std::vector<Key>& keys) {
+      for (const Key& key : keys) slices_.emplace_back(key.bytes.data(), key.bytes.size());
+      for (rocksdb::Slice& slice : slices_) pointers_.push_back(&slice);
+    }
+
+   private:
+    friend class RocksDbSet;
+    std::vector<rocksdb::Slice> slices_;
+    std::vector<rocksdb::Slice*> pointers_;
+  };
+  void MayContainBatch(uint64_t filter, KeyViews& keys, size_t first, bool* answers) const;
   double bits_per_key() const;
 
  private:

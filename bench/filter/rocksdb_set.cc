@@ -88,14 +88,9 @@ bool RocksDbSet::MayContain(uint64_t filter, const Key& key) const {
   return state_->readers[filter]->MayMatch(Slice(key.bytes.data(), key.bytes.size()));
 }
 
-void RocksDbSet::MayContainBatch(uint64_t filter, const Key* keys, bool* answers) const {
-  Slice slices[kBatch];
-  Slice* pointers[kBatch];
-  for (size_t i = 0; i < kBatch; ++i) {
-    slices[i] = Slice(keys[i].bytes.data(), keys[i].bytes.size());
-    pointers[i] = &slices[i];
-  }
-  state_->readers[filter]->MayMatch(static_cast<int>(kBatch), pointers, answers);
+void RocksDbSet::MayContainBatch(uint64_t filter, KeyViews& keys, size_t first,
+                                 bool* answers) const {
+  state_->readers[filter]->MayMatch(static_cast<int>(kBatch), &keys.pointers_[first], answers);
 }
 
 double RocksDbSet::bits_per_key() const { return state_->bits_per_key; }

@@ -41,6 +41,39 @@ TEST(HashTest, SeedChangesEveryLengthOfKey) {
   }
 }
 
+// Keys of `size` bytes, at addresses of all kinds, or of other sizes where `odd` divides their
+// number.
+std::vector<std::string_view> ViewsOf(const std::string& text, size_t count, size_t size,
+                                      size_t odd) {
+  std::vector<std::string_view> keys;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t own_size = odd != 0 && i % odd == odd - 1 ? size + 1 + i % 3 : size;
+    keys.push_back(std::string_view(text).substr(i * 37 % 1000, own_size));
+  }
+  return keys;
+}
+
+TEST(HashTest, ManyAtOnceAreAsOneByOne) {
+  std::string text;
+  for (uint64_t i = 0; text.size() < 2000; ++i) text.push_back(static_cast<char>(Scramble(i)));
+  for (const uint64_t seed : {uint64_t{0}, uint64_t{42}, ~uint64_t{0}, uint64_t{0x80000001}}) {
+    for (size_t size = 0; size <= 40; ++size) {
+      for (const size_t count : {0, 1, 7, 8, 9, 16, 31, 64, 100}) {
+        for (const size_t odd : {0, 1, 3, 8, 20}) {
+          const std::vector<std::string_view> keys = ViewsOf(text, count, size, odd);
+          std::vector<uint64_t> hashes(count + 1, 0xaa);
+          HashKeys(keys.data(), count, seed, hashes.data());
+          for (size_t i = 0; i < count; ++i) {
+            ASSERT_EQ(hashes[i], HashKey(keys[i], seed))
+                << "key " << i << " of " << count << ", " << keys[i].size() << " bytes";
+          }
+          ASSERT_EQ(hashes[count], 0xaau) << "one hash too far";
+        }
+      }
+    }
+  }
+}
+
 // RocksDB #3776: the empty key was never added.
 TEST(HashTest, TheEmptyKeyIsAKeyInEveryKind) {
   for (const char* spec : AllKindSpecs()) {

@@ -7,6 +7,7 @@
 #ifndef WINNOW_FILTER_HASH_H_
 #define WINNOW_FILTER_HASH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -27,6 +28,10 @@ inline uint64_t HashKey(std::string_view key, uint64_t seed) {
   if (key.size() == 8) return XXH3_64bits_withSeed(key.data(), 8, seed);
   return XXH3_64bits_withSeed(key.data(), key.size(), seed);
 }
+
+// hashes[i] = HashKey(keys[i], seed) for i below `count`. Several times quicker than one by one for
+// eight and more keys of one length, 8 or 16 to 32 bytes, where the processor has AVX-512.
+void HashKeys(const std::string_view* keys, size_t count, uint64_t seed, uint64_t* hashes);
 
 }  // namespace winnow::filter
 

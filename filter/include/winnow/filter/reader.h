@@ -102,7 +102,6 @@ class FilterReader {
  private:
   enum class Mode : uint8_t { kAlwaysTrue, kAlwaysFalse, kBlockedBloom, kOneUnit, kManyUnits };
 
-  void AskBlocks(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
   void HashAndAsk(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
   void PrefetchGeneral(uint64_t key_hash) const;
 

@@ -81,27 +81,6 @@ struct MutableBlockTable : BlockTable {
   uint8_t* mutable_payload;
 };
 
-// Finds the blocks of hashes and sends for them. By value, so that its fields stay in registers.
-class BlockFetcher {
- public:
-  BlockFetcher(const uint8_t* payload, uint64_t num_blocks)
-      : payload_(payload),
-        num_blocks_(num_blocks),
-        one_line_each_(reinterpret_cast<uintptr_t>(payload) % kBlockBytes == 0) {}
-
-  const uint8_t* Fetch(uint64_t hash) const {
-    const uint8_t* const block = BlockAt(payload_, num_blocks_, hash);
-    FetchLine(block);
-    if (!one_line_each_) FetchLine(block + kBlockBytes - 1);
-    return block;
-  }
-
- private:
-  const uint8_t* payload_;
-  uint64_t num_blocks_;
-  bool one_line_each_;
-};
-
 // contained[i] = does blocks[i] hold hashes[i], 1 or 0.
 void BlocksContain(const uint8_t* const* blocks, const uint64_t* hashes, size_t count, int probes,
                    uint8_t* contained);

@@ -1,0 +1,187 @@
+#include "filter/block_batch.h"
+
+#include <array>
+
+#include "absl/base/attributes.h"
+#include "filter/block_lanes.h"
+#include "filter/kind.h"
+#include "winnow/filter/hash.h"
+#include "winnow/filter/internal/block_probe.h"
+
+namespace winnow::filter::internal {
+namespace {
+
+// What is computed of each key before any block is read.
+struct Questions {
+  alignas(64) std::array<uint64_t, kMostBatched> hashes;
+  alignas(64) std::array<const uint8_t*, kMostBatched> blocks;
+};
+
+// Finds the blocks of hashes and sends for them. By value, so that its fields stay in registers.
+class BlockFetcher {
+ public:
+  explicit BlockFetcher(const UnitView& unit)
+      : payload_(unit.payload),
+        num_blocks_(unit.num_slots),
+        one_line_each_(reinterpret_cast<uintptr_t>(unit.payload) % kBlockBytes == 0) {}
+
+  const uint8_t* Fetch(uint64_t hash) const {
+    const uint8_t* const block = BlockAt(payload_, num_blocks_, hash);
+    FetchLine(block);
+    if (!one_line_each_) FetchLine(block + kBlockBytes - 1);
+    return block;
+  }
+
+ private:
+  const uint8_t* payload_;
+  uint64_t num_blocks_;
+  bool one_line_each_;
+};
+
+// Hashes keys and sends for their blocks, up to the first key that has not kBytes bytes. Returns
+// how many those are. A function of its own, so that nothing but its loop wants registers.
+template <size_t kBytes>
+ABSL_ATTRIBUTE_NOINLINE size_t FetchKeysOf(BlockFetcher fetcher, uint64_t seed,
+                                           const std::string_view* keys, size_t count,
+                                           Questions* questions) {
+  size_t i = 0;
+  for (; i < count && keys[i].size() == kBytes; ++i) {
+    questions->hashes[i] = HashKey(std::string_view(keys[i].data(), kBytes), seed);
+    questions->blocks[i] = fetcher.Fetch(questions->hashes[i]);
+  }
+  return i;
+}
+
+// Hashes the keys from keys[i] on and sends for their blocks.
+ABSL_ATTRIBUTE_NOINLINE void FetchKeysFrom(size_t i, const UnitView& unit, uint64_t seed,
+                                           const std::string_view* keys, size_t count,
+                                           Questions* questions) {
+  const BlockFetcher fetcher(unit);
+  for (; i < count; ++i) {
+    questions->hashes[i] = HashKey(keys[i], seed);
+    questions->blocks[i] = fetcher.Fetch(questions->hashes[i]);
+  }
+}
+
+#if defined(__x86_64__)
+
+// The blocks that a core has under way are bounded by the instructions that it has: the fewer a
+// batch takes, the more of the next one's blocks are sent for while this one's are awaited. Hence
+// one function from the first key to the last answer, and few stores.
+
+WINNOW_LANES_INLINE void ReadBlocks(const Questions& questions, int probes, size_t count,
+                                    uint8_t* contained) {
+  const __mmask16 probe_lanes = ProbeLanesOfTwo(probes);
+  size_t i = 0;
+  for (; count - i >= kLanes; i += kLanes) {
+    ContainEight(&questions.blocks[i], &questions.hashes[i], probe_lanes, contained + i);
+  }
+  for (; i < count; ++i) {
+    contained[i] = BlockContainsAvx512(questions.blocks[i], questions.hashes[i], probes);
+  }
+}
+
+template <LengthClass kClass>
+WINNOW_LANES void AskKeysByLanes(const UnitView& unit, uint64_t seed, const std::string_view* keys,
+                                 size_t count, uint8_t* contained) {
+  Questions questions;
+  const BlocksOfLanes blocks(unit);
+  const size_t size = keys[0].size();
+  size_t i = 0;
+  for (; count - i >= kLanes && HaveSize(keys + i, size); i += kLanes) {
+    const __m512i hashes = HashLanes<kClass>(keys + i, size, seed);
+    _mm512_store_si512(&questions.hashes[i], hashes);
+    FetchEight(blocks, hashes, &questions.blocks[i]);
+  }
+  if (i < count) FetchKeysFrom(i, unit, seed, keys, count, &questions);
+  ReadBlocks(questions, unit.parameter, count, contained);
+}
+
+WINNOW_LANES void AskHashesByLanes(const UnitView& unit, const uint64_t* hashes, size_t count,
+                                   uint8_t* contained) {
+  Questions questions;
+  const BlocksOfLanes blocks(unit);
+  const BlockFetcher fetcher(unit);
+  size_t i = 0;
+  for (; count - i >= kLanes; i += kLanes) {
+    const __m512i eight = _mm512_loadu_si512(hashes + i);
+    _mm512_store_si512(&questions.hashes[i], eight);
+    FetchEight(blocks, eight, &questions.blocks[i]);
+  }
+  for (; i < count; ++i) {
+    questions.hashes[i] = hashes[i];
+    questions.blocks[i] = fetcher.Fetch(hashes[i]);
+  }
+  ReadBlocks(questions, unit.parameter, count, contained);
+}
+
+// False, and nothing done, if these keys have no way of their own.
+bool AskedKeysByLanes(const UnitView& unit, uint64_t seed, const std::string_view* keys,
+                      size_t count, uint8_t* contained) {
+  if (count < kLanes || !FitsLanes(unit)) return false;
+  switch (LengthClassOf(keys[0].size())) {
+    case LengthClass::kEight:
+      AskKeysByLanes<LengthClass::kEight>(unit, seed, keys, count, contained);
+      return true;
+    case LengthClass::kSixteen:
+      AskKeysByLanes<LengthClass::kSixteen>(unit, seed, keys, count, contained);
+      return true;
+    case LengthClass::kOverSixteen:
+      AskKeysByLanes<LengthClass::kOverSixteen>(unit, seed, keys, count, contained);
+      return true;
+    case LengthClass::kOther:
+      break;
+  }
+  return false;
+}
+
+#endif  // defined(__x86_64__)
+
+// At least one key, at most kMostBatched.
+void AskKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys, size_t count,
+             uint8_t* contained) {
+#if defined(__x86_64__)
+  if (AskedKeysByLanes(unit, seed, keys, count, contained)) return;
+#endif
+  Questions questions;
+  size_t i = 0;
+  const BlockFetcher fetcher(unit);
+  if (keys[0].size() == 16) i = FetchKeysOf<16>(fetcher, seed, keys, count, &questions);
+  if (keys[0].size() == 8) i = FetchKeysOf<8>(fetcher, seed, keys, count, &questions);
+  if (i < count) FetchKeysFrom(i, unit, seed, keys, count, &questions);
+  BlocksContain(questions.blocks.data(), questions.hashes.data(), count, unit.parameter, contained);
+}
+
+// More than kMostBatched keys.
+ABSL_ATTRIBUTE_NOINLINE void AskInPieces(const UnitView& unit, uint64_t seed,
+                                         const std::string_view* keys, size_t count,
+                                         uint8_t* contained) {
+  for (; count > kMostBatched; count -= kMostBatched) {
+    AskKeys(unit, seed, keys, kMostBatched, contained);
+    keys += kMostBatched;
+    contained += kMostBatched;
+  }
+  AskKeys(unit, seed, keys, count, contained);
+}
+
+}  // namespace
+
+void BlocksContainKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys,
+                       size_t count, uint8_t* contained) {
+  if (count == 0) return;
+  if (count > kMostBatched) return AskInPieces(unit, seed, keys, count, contained);
+  AskKeys(unit, seed, keys, count, contained);
+}
+
+void BlocksContainHashes(const UnitView& unit, const uint64_t* hashes, size_t count,
+                         uint8_t* contained) {
+#if defined(__x86_64__)
+  if (FitsLanes(unit)) return AskHashesByLanes(unit, hashes, count, contained);
+#endif
+  const BlockFetcher fetcher(unit);
+  std::array<const uint8_t*, kMostBatched> blocks;
+  for (size_t i = 0; i < count; ++i) blocks[i] = fetcher.Fetch(hashes[i]);
+  BlocksContain(blocks.data(), hashes, count, unit.parameter, contained);
+}
+
+}  // namespace winnow::filter::internal

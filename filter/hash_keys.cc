@@ -1,0 +1,70 @@
+#include <cstring>
+
+#include "filter/hash_lanes.h"
+#include "winnow/filter/hash.h"
+
+namespace winnow::filter {
+
+#if defined(__x86_64__)
+
+namespace {
+
+bool ViewsBeginWithTheirSize() {
+  const std::string_view view("size", 4);
+  uint64_t first_word;
+  std::memcpy(&first_word, &view, sizeof(first_word));
+  return first_word == view.size();
+}
+
+}  // namespace
+
+const bool internal::kHasLanes =
+    __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+    __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+    ViewsBeginWithTheirSize();
+
+namespace {
+
+// Hashes eights of keys, up to the first that are not all as long as the first key. Returns how
+// many keys those are.
+template <internal::LengthClass kClass>
+WINNOW_LANES size_t HashByLanes(const std::string_view* keys, size_t count, uint64_t seed,
+                                uint64_t* hashes) {
+  const size_t size = keys[0].size();
+  size_t i = 0;
+  for (; count - i >= internal::kLanes && internal::HaveSize(keys + i, size);
+       i += internal::kLanes) {
+    _mm512_storeu_si512(hashes + i, internal::HashLanes<kClass>(keys + i, size, seed));
+  }
+  return i;
+}
+
+size_t HashEqualKeys(const std::string_view* keys, size_t count, uint64_t seed, uint64_t* hashes) {
+  using internal::LengthClass;
+  if (count < internal::kLanes || !internal::kHasLanes) return 0;
+  switch (internal::LengthClassOf(keys[0].size())) {
+    case LengthClass::kEight:
+      return HashByLanes<LengthClass::kEight>(keys, count, seed, hashes);
+    case LengthClass::kSixteen:
+      return HashByLanes<LengthClass::kSixteen>(keys, count, seed, hashes);
+    case LengthClass::kOverSixteen:
+      return HashByLanes<LengthClass::kOverSixteen>(keys, count, seed, hashes);
+    case LengthClass::kOther:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+#endif  // defined(__x86_64__)
+
+void HashKeys(const std::string_view* keys, size_t count, uint64_t seed, uint64_t* hashes) {
+  size_t i = 0;
+#if defined(__x86_64__)
+  i = HashEqualKeys(keys, count, seed, hashes);
+#endif
+  for (; i < count; ++i) hashes[i] = HashKey(keys[i], seed);
+}
+
+}  // namespace winnow::filter
