@@ -52,35 +52,54 @@ ABSL_ATTRIBUTE_NOINLINE size_t FetchKeysOf(BlockFetcher fetcher, uint64_t seed,
   return i;
 }
 
-// Hashes the keys from keys[i] on and sends for their blocks.
-ABSL_ATTRIBUTE_NOINLINE void FetchKeysFrom(size_t i, const UnitView& unit, uint64_t seed,
-                                           const std::string_view* keys, size_t count,
-                                           Questions* questions) {
+// At least one key, at most kMostBatched. Not inlined: the quicker way shall save no registers.
+ABSL_ATTRIBUTE_NOINLINE void AskKeysOneByOne(const UnitView& unit, uint64_t seed,
+                                             const std::string_view* keys, size_t count,
+                                             uint8_t* contained) {
+  Questions questions;
   const BlockFetcher fetcher(unit);
+  size_t i = 0;
+  if (keys[0].size() == 16) i = FetchKeysOf<16>(fetcher, seed, keys, count, &questions);
+  if (keys[0].size() == 8) i = FetchKeysOf<8>(fetcher, seed, keys, count, &questions);
   for (; i < count; ++i) {
-    questions->hashes[i] = HashKey(keys[i], seed);
-    questions->blocks[i] = fetcher.Fetch(questions->hashes[i]);
+    questions.hashes[i] = HashKey(keys[i], seed);
+    questions.blocks[i] = fetcher.Fetch(questions.hashes[i]);
   }
+  BlocksContain(questions.blocks.data(), questions.hashes.data(), count, unit.parameter, contained);
 }
 
 #if defined(__x86_64__)
 
 // The blocks that a core has under way are bounded by the instructions that it has: the fewer a
 // batch takes, the more of the next one's blocks are sent for while this one's are awaited. Hence
-// one function from the first key to the last answer, and few stores.
+// one function from the first key to the last answer, which calls none, and few stores.
+//
+// Where the keys are no multiple of eight, the last eight overlap those before.
 
 WINNOW_LANES_INLINE void ReadBlocks(const Questions& questions, int probes, size_t count,
                                     uint8_t* contained) {
   const __mmask16 probe_lanes = ProbeLanesOfTwo(probes);
   size_t i = 0;
-  for (; count - i >= kLanes; i += kLanes) {
+  for (; i + kLanes <= count; i += kLanes) {
     ContainEight(&questions.blocks[i], &questions.hashes[i], probe_lanes, contained + i);
   }
-  for (; i < count; ++i) {
-    contained[i] = BlockContainsAvx512(questions.blocks[i], questions.hashes[i], probes);
-  }
+  if (i == count) return;
+  ContainEight(&questions.blocks[i], &questions.hashes[i], probe_lanes, contained + count - kLanes);
 }
 
+// False, and nothing done, if the eight keys are not all of `size` bytes.
+template <LengthClass kClass>
+WINNOW_LANES_INLINE bool HashAndFetchEight(const BlocksOfLanes& blocks, uint64_t seed,
+                                           const std::string_view* keys, size_t size,
+                                           uint64_t* hashes, const uint8_t** found) {
+  if (!HaveSize(keys, size)) return false;
+  const __m512i hashed = HashLanes<kClass>(keys, size, seed);
+  _mm512_store_si512(hashes, hashed);
+  FetchEight(blocks, hashed, found);
+  return true;
+}
+
+// At least eight keys, as AskHashesByLanes.
 template <LengthClass kClass>
 WINNOW_LANES void AskKeysByLanes(const UnitView& unit, uint64_t seed, const std::string_view* keys,
                                  size_t count, uint8_t* contained) {
@@ -88,51 +107,38 @@ WINNOW_LANES void AskKeysByLanes(const UnitView& unit, uint64_t seed, const std:
   const BlocksOfLanes blocks(unit);
   const size_t size = keys[0].size();
   size_t i = 0;
-  for (; count - i >= kLanes && HaveSize(keys + i, size); i += kLanes) {
-    const __m512i hashes = HashLanes<kClass>(keys + i, size, seed);
-    _mm512_store_si512(&questions.hashes[i], hashes);
-    FetchEight(blocks, hashes, &questions.blocks[i]);
+  bool have_size = true;
+  for (; i + kLanes <= count && have_size; i += kLanes) {
+    have_size = HashAndFetchEight<kClass>(blocks, seed, keys + i, size, &questions.hashes[i],
+                                          &questions.blocks[i]);
   }
-  if (i < count) FetchKeysFrom(i, unit, seed, keys, count, &questions);
+  if (have_size && i != count) {
+    have_size = HashAndFetchEight<kClass>(blocks, seed, keys + count - kLanes, size,
+                                          &questions.hashes[i], &questions.blocks[i]);
+  }
+  if (!have_size) return AskKeysOneByOne(unit, seed, keys, count, contained);
   ReadBlocks(questions, unit.parameter, count, contained);
+}
+
+WINNOW_LANES_INLINE void LoadAndFetchEight(const BlocksOfLanes& blocks, const uint64_t* from,
+                                           uint64_t* hashes, const uint8_t** found) {
+  const __m512i eight = _mm512_loadu_si512(from);
+  _mm512_store_si512(hashes, eight);
+  FetchEight(blocks, eight, found);
 }
 
 WINNOW_LANES void AskHashesByLanes(const UnitView& unit, const uint64_t* hashes, size_t count,
                                    uint8_t* contained) {
   Questions questions;
   const BlocksOfLanes blocks(unit);
-  const BlockFetcher fetcher(unit);
   size_t i = 0;
-  for (; count - i >= kLanes; i += kLanes) {
-    const __m512i eight = _mm512_loadu_si512(hashes + i);
-    _mm512_store_si512(&questions.hashes[i], eight);
-    FetchEight(blocks, eight, &questions.blocks[i]);
+  for (; i + kLanes <= count; i += kLanes) {
+    LoadAndFetchEight(blocks, hashes + i, &questions.hashes[i], &questions.blocks[i]);
   }
-  for (; i < count; ++i) {
-    questions.hashes[i] = hashes[i];
-    questions.blocks[i] = fetcher.Fetch(hashes[i]);
+  if (i != count) {
+    LoadAndFetchEight(blocks, hashes + count - kLanes, &questions.hashes[i], &questions.blocks[i]);
   }
   ReadBlocks(questions, unit.parameter, count, contained);
-}
-
-// False, and nothing done, if these keys have no way of their own.
-bool AskedKeysByLanes(const UnitView& unit, uint64_t seed, const std::string_view* keys,
-                      size_t count, uint8_t* contained) {
-  if (count < kLanes || !FitsLanes(unit)) return false;
-  switch (LengthClassOf(keys[0].size())) {
-    case LengthClass::kEight:
-      AskKeysByLanes<LengthClass::kEight>(unit, seed, keys, count, contained);
-      return true;
-    case LengthClass::kSixteen:
-      AskKeysByLanes<LengthClass::kSixteen>(unit, seed, keys, count, contained);
-      return true;
-    case LengthClass::kOverSixteen:
-      AskKeysByLanes<LengthClass::kOverSixteen>(unit, seed, keys, count, contained);
-      return true;
-    case LengthClass::kOther:
-      break;
-  }
-  return false;
 }
 
 #endif  // defined(__x86_64__)
@@ -141,15 +147,20 @@ bool AskedKeysByLanes(const UnitView& unit, uint64_t seed, const std::string_vie
 void AskKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys, size_t count,
              uint8_t* contained) {
 #if defined(__x86_64__)
-  if (AskedKeysByLanes(unit, seed, keys, count, contained)) return;
+  if (count >= kLanes && FitsLanes(unit)) {
+    switch (LengthClassOf(keys[0].size())) {
+      case LengthClass::kEight:
+        return AskKeysByLanes<LengthClass::kEight>(unit, seed, keys, count, contained);
+      case LengthClass::kSixteen:
+        return AskKeysByLanes<LengthClass::kSixteen>(unit, seed, keys, count, contained);
+      case LengthClass::kOverSixteen:
+        return AskKeysByLanes<LengthClass::kOverSixteen>(unit, seed, keys, count, contained);
+      case LengthClass::kOther:
+        break;
+    }
+  }
 #endif
-  Questions questions;
-  size_t i = 0;
-  const BlockFetcher fetcher(unit);
-  if (keys[0].size() == 16) i = FetchKeysOf<16>(fetcher, seed, keys, count, &questions);
-  if (keys[0].size() == 8) i = FetchKeysOf<8>(fetcher, seed, keys, count, &questions);
-  if (i < count) FetchKeysFrom(i, unit, seed, keys, count, &questions);
-  BlocksContain(questions.blocks.data(), questions.hashes.data(), count, unit.parameter, contained);
+  AskKeysOneByOne(unit, seed, keys, count, contained);
 }
 
 // More than kMostBatched keys.
@@ -176,7 +187,7 @@ void BlocksContainKeys(const UnitView& unit, uint64_t seed, const std::string_vi
 void BlocksContainHashes(const UnitView& unit, const uint64_t* hashes, size_t count,
                          uint8_t* contained) {
 #if defined(__x86_64__)
-  if (FitsLanes(unit)) return AskHashesByLanes(unit, hashes, count, contained);
+  if (count >= kLanes && FitsLanes(unit)) return AskHashesByLanes(unit, hashes, count, contained);
 #endif
   const BlockFetcher fetcher(unit);
   std::array<const uint8_t*, kMostBatched> blocks;
