@@ -53,31 +53,35 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool MatchRibbonByWords(const RibbonProbe& p
 #define WINNOW_RIBBON_AVX512_INLINE \
   __attribute__((target("avx512f,avx512vbmi2,avx512vpopcntdq"), always_inline)) inline
 
-// In up to kRibbonLanes columns: `lanes` has a one for each.
-WINNOW_RIBBON_AVX512_INLINE bool MatchRibbonLanes(const RibbonProbe& probe,
-                                                  const uint8_t* next_block, uint32_t lanes) {
+// In kRibbonLanes columns from `first_column` on, or in the `lanes` of them that are ones: those
+// that do not match.
+WINNOW_RIBBON_AVX512_INLINE uint32_t RibbonMismatches(const RibbonProbe& probe, int first_column,
+                                                      uint32_t lanes) {
   const auto mask = static_cast<__mmask8>(lanes);
-  const __m512i window = _mm512_shrdv_epi64(
-      _mm512_maskz_loadu_epi64(mask, probe.block), _mm512_maskz_loadu_epi64(mask, next_block),
-      _mm512_set1_epi64(static_cast<long long>(probe.offset)));
+  const uint64_t at = static_cast<uint64_t>(first_column) * sizeof(uint64_t);
+  const __m512i window =
+      _mm512_shrdv_epi64(_mm512_maskz_loadu_epi64(mask, probe.block + at),
+                         _mm512_maskz_loadu_epi64(mask, probe.next_block() + at),
+                         _mm512_set1_epi64(static_cast<long long>(probe.offset)));
   const __m512i coefficients = _mm512_set1_epi64(static_cast<long long>(probe.coefficients));
   const __m512i counts = _mm512_popcnt_epi64(_mm512_and_si512(window, coefficients));
   const uint32_t sums = _mm512_test_epi64_mask(counts, _mm512_set1_epi64(1));
-  return ((sums ^ probe.fingerprint) & lanes) == 0;
+  return (sums ^ (probe.fingerprint >> first_column)) & lanes;
 }
 
-WINNOW_RIBBON_AVX512_INLINE bool MatchRibbonByLanes(RibbonProbe probe) {
-  const uint8_t* next_block = probe.next_block();
-  bool is_match = true;
-  while (is_match && probe.columns > 0) {
-    const int columns = probe.columns < kRibbonLanes ? probe.columns : kRibbonLanes;
-    is_match = MatchRibbonLanes(probe, next_block, (uint32_t{1} << columns) - 1);
-    probe.block += kRibbonLanes * sizeof(uint64_t);
-    next_block += kRibbonLanes * sizeof(uint64_t);
-    probe.fingerprint >>= kRibbonLanes;
-    probe.columns -= kRibbonLanes;
+inline constexpr uint32_t kAllRibbonLanes = (1u << kRibbonLanes) - 1;
+
+// The last lanes overlap those before: a load of fewer would cost the cache line of those that it
+// leaves out.
+WINNOW_RIBBON_AVX512_INLINE bool MatchRibbonByLanes(const RibbonProbe& probe) {
+  if (probe.columns < kRibbonLanes) {
+    return RibbonMismatches(probe, 0, (uint32_t{1} << probe.columns) - 1) == 0;
   }
-  return is_match;
+  const int last = probe.columns - kRibbonLanes;
+  for (int column = 0; column < last; column += kRibbonLanes) {
+    if (RibbonMismatches(probe, column, kAllRibbonLanes) != 0) return false;
+  }
+  return RibbonMismatches(probe, last, kAllRibbonLanes) == 0;
 }
 
 #endif  // defined(__x86_64__)

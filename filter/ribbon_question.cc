@@ -96,7 +96,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline FirstPlace FindFirst(const UnitView& unit, u
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void PrefetchPlace(const UnitView& unit,
                                                        const FirstPlace& place) {
   if (HasRibbonLayers(unit.detail)) FetchLine(place.thresholds + place.slot / kBucketSlots / 2);
-  const uint64_t bytes = 2 * unit.parameter * sizeof(uint64_t);
+  // A load of a few lanes costs the cache lines of all of them.
+  const uint64_t block_bytes = unit.parameter * sizeof(uint64_t);
+  const uint64_t bytes =
+      block_bytes + std::max<uint64_t>(block_bytes, kRibbonLanes * sizeof(uint64_t));
   for (uint64_t at = 0; at < bytes; at += 64) FetchLine(place.block + at);
   FetchLine(place.block + bytes - 1);
 }
@@ -140,7 +143,15 @@ WINNOW_RIBBON_AVX512_INLINE bool MatchByLanes(const UnitView& unit, const FirstP
 WINNOW_RIBBON_AVX512_INLINE bool MatchByLanesAtOnce(const UnitView& unit, const FirstPlace& place) {
   const RibbonProbe probe = ProbeAt(place.hash, place.slot, place.block, place.Columns(unit));
   const auto lanes = static_cast<uint32_t>((unit.prepared.data() + kWideLanes)[place.is_narrow]);
-  return MatchRibbonLanes(probe, probe.next_block(), lanes);
+  return RibbonMismatches(probe, 0, lanes) == 0;
+}
+
+// In filters of more columns, but at most twice as many. All of them, whether the first match or
+// not: in a mixture of present and absent keys nobody can predict it.
+WINNOW_RIBBON_AVX512_INLINE bool MatchByLanesInTwo(const UnitView& unit, const FirstPlace& place) {
+  const RibbonProbe probe = ProbeAt(place.hash, place.slot, place.block, place.Columns(unit));
+  return (RibbonMismatches(probe, 0, kAllRibbonLanes) |
+          RibbonMismatches(probe, probe.columns - kRibbonLanes, kAllRibbonLanes)) == 0;
 }
 
 #endif  // defined(__x86_64__)
@@ -184,6 +195,7 @@ WINNOW_RIBBON_QUESTIONS(, ByWords, MatchByWords)
 WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_POPCNT, ByPopcnt, MatchByWords)
 WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_AVX512, ByLanes, MatchByLanes)
 WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_AVX512, ByLanesAtOnce, MatchByLanesAtOnce)
+WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_AVX512, ByLanesInTwo, MatchByLanesInTwo)
 #endif
 
 #undef WINNOW_RIBBON_QUESTIONS
@@ -198,6 +210,9 @@ Questions QuestionsOf(const UnitView& unit) {
 #if defined(__x86_64__)
   if (kHasAvx512Popcnt && unit.parameter <= kRibbonLanes) {
     return {&MayContainByLanesAtOnce<kLayers>, &MayContainBatchByLanesAtOnce<kLayers>};
+  }
+  if (kHasAvx512Popcnt && unit.parameter <= 2 * kRibbonLanes) {
+    return {&MayContainByLanesInTwo<kLayers>, &MayContainBatchByLanesInTwo<kLayers>};
   }
   if (kHasAvx512Popcnt) return {&MayContainByLanes<kLayers>, &MayContainBatchByLanes<kLayers>};
   if (kHasPopcnt) return {&MayContainByPopcnt<kLayers>, &MayContainBatchByPopcnt<kLayers>};
