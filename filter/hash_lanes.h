@@ -23,6 +23,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #define WINNOW_LANES __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
@@ -84,15 +85,12 @@ WINNOW_LANES_INLINE void LoadSixteenBytes(const std::string_view* keys, size_t o
 }
 
 WINNOW_LANES_INLINE __m512i LoadEightBytes(const std::string_view* keys) {
-  const auto* const views = keys;
-#define WINNOW_TWO_KEYS(i)                                                                     \
-  _mm_castpd_si128(_mm_loadh_pd(_mm_load_sd(reinterpret_cast<const double*>(views[i].data())), \
-                                reinterpret_cast<const double*>(views[(i) + 1].data())))
-#define WINNOW_FOUR_KEYS(i) \
-  _mm256_inserti128_si256(_mm256_castsi128_si256(WINNOW_TWO_KEYS(i)), WINNOW_TWO_KEYS((i) + 2), 1)
-  return _mm512_inserti64x4(_mm512_castsi256_si512(WINNOW_FOUR_KEYS(0)), WINNOW_FOUR_KEYS(4), 1);
-#undef WINNOW_FOUR_KEYS
-#undef WINNOW_TWO_KEYS
+  const auto word = [keys](size_t i) {
+    int64_t bytes;
+    std::memcpy(&bytes, keys[i].data(), sizeof(bytes));
+    return bytes;
+  };
+  return _mm512_set_epi64(word(7), word(6), word(5), word(4), word(3), word(2), word(1), word(0));
 }
 
 // The two halves of the 128-bit products, XORed, out of four products of 32-bit halves.
