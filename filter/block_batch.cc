@@ -99,6 +99,15 @@ WINNOW_LANES_INLINE bool HashAndFetchEight(const BlocksOfLanes& blocks, uint64_t
   return true;
 }
 
+// Blocks that do not begin with a cache line lie on two. `count` keys make whole eights of blocks.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void FetchSecondLines(const BlocksOfLanes& blocks,
+                                                          const Questions& questions,
+                                                          size_t count) {
+  if (reinterpret_cast<uintptr_t>(blocks.begin) % kBlockBytes == 0) return;
+  const size_t num_blocks = (count + kLanes - 1) / kLanes * kLanes;
+  for (size_t i = 0; i < num_blocks; ++i) FetchLine(questions.blocks[i] + kBlockBytes - 1);
+}
+
 // At least eight keys, as AskHashesByLanes.
 template <LengthClass kClass>
 WINNOW_LANES void AskKeysByLanes(const UnitView& unit, uint64_t seed, const std::string_view* keys,
@@ -117,6 +126,7 @@ WINNOW_LANES void AskKeysByLanes(const UnitView& unit, uint64_t seed, const std:
                                           &questions.hashes[i], &questions.blocks[i]);
   }
   if (!have_size) return AskKeysOneByOne(unit, seed, keys, count, contained);
+  FetchSecondLines(blocks, questions, count);
   ReadBlocks(questions, unit.parameter, count, contained);
 }
 
@@ -138,6 +148,7 @@ WINNOW_LANES void AskHashesByLanes(const UnitView& unit, const uint64_t* hashes,
   if (i != count) {
     LoadAndFetchEight(blocks, hashes + count - kLanes, &questions.hashes[i], &questions.blocks[i]);
   }
+  FetchSecondLines(blocks, questions, count);
   ReadBlocks(questions, unit.parameter, count, contained);
 }
 

@@ -30,7 +30,7 @@ struct BlocksOfLanes {
   uint64_t count;
 };
 
-// found[i] = the block of lane i, on its way.
+// found[i] = the block of lane i, on its way: the line that it begins on.
 WINNOW_LANES_INLINE void FetchEight(const BlocksOfLanes& blocks, __m512i hashes,
                                     const uint8_t** found) {
   const __m512i count = InAllLanes(blocks.count);
@@ -50,8 +50,12 @@ WINNOW_LANES_INLINE void FetchEight(const BlocksOfLanes& blocks, __m512i hashes,
   FetchLine(found[5]);
   FetchLine(found[6]);
   FetchLine(found[7]);
-  if (begin % kBlockBytes == 0) return;
-  for (size_t i = 0; i < kLanes; ++i) FetchLine(found[i] + kBlockBytes - 1);
+}
+
+// A register whose 32-bit lanes are `low` in its lower half and `high` in its upper.
+WINNOW_LANES_INLINE __m512i InHalves(int low, int high) {
+  return _mm512_set_epi32(high, high, high, high, high, high, high, high, low, low, low, low, low,
+                          low, low, low);
 }
 
 // The probes of one round, four bytes each.
@@ -66,7 +70,7 @@ WINNOW_LANES_INLINE __m256i RoundOfMultipliers() {
 WINNOW_LANES_INLINE __mmask16 MissesOfTwo(const uint8_t* const* blocks, __m512i hashes,
                                           __m512i key_lanes, __m512i multipliers,
                                           __mmask16 probe_lanes) {
-  const __m512i second_block = _mm512_maskz_set1_epi32(0xff00, 16);
+  const __m512i second_block = InHalves(0, 16);
   const __m512i products =
       _mm512_mullo_epi32(_mm512_permutexvar_epi32(key_lanes, hashes), multipliers);
   const __m512i words = _mm512_permutex2var_epi32(
@@ -87,12 +91,11 @@ inline __mmask16 ProbeLanesOfTwo(int probes) {
 WINNOW_LANES_INLINE void ContainEight(const uint8_t* const* blocks, const uint64_t* hashes,
                                       __mmask16 probe_lanes, uint8_t* contained) {
   const __m512i multipliers = _mm512_broadcast_i32x8(RoundOfMultipliers());
-  // The low half of a hash, for each of a key's eight lanes.
-  const __m512i first_two = _mm512_maskz_set1_epi32(0xff00, 2);
-  const __m512i to_next_two = _mm512_set1_epi32(4);
-  const __m512i second_two = _mm512_add_epi32(first_two, to_next_two);
-  const __m512i third_two = _mm512_add_epi32(second_two, to_next_two);
-  const __m512i fourth_two = _mm512_add_epi32(third_two, to_next_two);
+  // The low half of its hash, for each of a key's eight lanes.
+  const __m512i first_two = InHalves(0, 2);
+  const __m512i second_two = InHalves(4, 6);
+  const __m512i third_two = InHalves(8, 10);
+  const __m512i fourth_two = InHalves(12, 14);
   const __m512i eight = _mm512_loadu_si512(hashes);
   const __mmask16 first = MissesOfTwo(blocks, eight, first_two, multipliers, probe_lanes);
   const __mmask16 second = MissesOfTwo(blocks + 2, eight, second_two, multipliers, probe_lanes);
