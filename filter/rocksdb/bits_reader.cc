@@ -1,7 +1,6 @@
 #include "filter/rocksdb/bits_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -26,18 +25,21 @@ bool BitsReader::MayMatch(const Slice& entry) {
 }
 
 void BitsReader::MayMatch(int num_keys, Slice** keys, bool* may_match) {
+  static_assert(sizeof(bool) == sizeof(uint8_t));
   constexpr size_t kGroup = 64;
-  std::array<std::string_view, kGroup> views;
-  std::array<uint8_t, kGroup> answers;
+  // Not written before the keys are: that would take as long as to ask a few of them.
+  union Views {
+    Views() {}
+    std::string_view of_keys[kGroup];
+  } views;
   const auto count = static_cast<size_t>(std::max(num_keys, 0));
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
     for (size_t i = 0; i < size; ++i) {
       const Slice& key = *keys[begin + i];
-      views[i] = {key.data(), key.size()};
+      views.of_keys[i] = {key.data(), key.size()};
     }
-    reader_.MayContainBatch(views.data(), size, answers.data());
-    for (size_t i = 0; i < size; ++i) may_match[begin + i] = answers[i] != 0;
+    reader_.MayContainBatch(views.of_keys, size, reinterpret_cast<uint8_t*>(may_match + begin));
   }
 }
 
