@@ -106,12 +106,12 @@ TEST(KeyBatchOfHugeFilterTest, ReachesBlocksBeyondFourBillion) {
   for (const uint64_t num_blocks : {uint64_t{UINT32_MAX}, kNumBlocks}) {
     const internal::MutableBlockTable table(static_cast<uint8_t*>(memory), num_blocks, 6);
     internal::UnitView unit;
-    unit.payload = table.payload;
+    unit.payload = static_cast<const uint8_t*>(memory);
     unit.num_slots = num_blocks;
     unit.parameter = 6;
     std::array<std::string, 40> keys;
     std::array<std::string_view, 40> views;
-    std::array<uint64_t, 40> hashes;
+    std::array<uint64_t, 40> hashes{};
     for (size_t i = 0; i < keys.size(); ++i) {
       keys[i] = KeyOf(num_blocks + i, 16);
       views[i] = keys[i];
