@@ -74,9 +74,7 @@ WINNOW_AVX2 void BlocksContainAvx2(const uint8_t* const* blocks, const uint64_t*
   for (size_t i = 0; i < count; ++i) contained[i] = Contains(blocks[i], hashes[i], probes) ? 1 : 0;
 }
 
-const bool kHasAvx512Vl =
-    __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-    __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+const bool kHasAvx512Vl = ProcessorHasLanes();
 
 namespace {
 

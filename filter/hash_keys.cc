@@ -18,10 +18,7 @@ bool ViewsBeginWithTheirSize() {
 
 }  // namespace
 
-const bool internal::kHasLanes =
-    __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-    __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-    ViewsBeginWithTheirSize();
+const bool internal::kHasLanes = ProcessorHasLanes() && ViewsBeginWithTheirSize();
 
 namespace {
 

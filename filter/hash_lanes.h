@@ -34,8 +34,12 @@ namespace winnow::filter::internal {
 
 inline constexpr size_t kLanes = 8;
 
-// Has this processor what is here, and does a std::string_view begin with its size, as libstdc++'s
-// does? HaveSize reads many at once.
+inline bool ProcessorHasLanes() {
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+         __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+}
+// That, and a std::string_view begins with its size, as libstdc++'s does: HaveSize reads many at
+// once.
 extern const bool kHasLanes;
 
 // Which of XXH3's formulas a key's length asks for, of those that are here.
@@ -67,19 +71,24 @@ WINNOW_LANES_INLINE bool HaveSize(const std::string_view* keys, size_t size) {
   return _kortestz_mask8_u8(first, second) != 0;
 }
 
+WINNOW_LANES_INLINE __m128i SixteenBytes(std::string_view key, size_t offset) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i_u*>(key.data() + offset));
+}
+
+// Of keys 0, 2, 4 and 6.
+WINNOW_LANES_INLINE __m512i SixteenBytesOfFour(const std::string_view* keys, size_t offset) {
+  const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(SixteenBytes(keys[0], offset)),
+                                              SixteenBytes(keys[2], offset), 1);
+  const __m256i high = _mm256_inserti128_si256(
+      _mm256_castsi128_si256(SixteenBytes(keys[4], offset)), SixteenBytes(keys[6], offset), 1);
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
 // The 16 bytes at `offset` of each key: the first eight into `*first`, the others into `*second`.
 WINNOW_LANES_INLINE void LoadSixteenBytes(const std::string_view* keys, size_t offset,
                                           __m512i* first, __m512i* second) {
-#define WINNOW_KEY(i) _mm_loadu_si128(reinterpret_cast<const __m128i_u*>(keys[i].data() + offset))
-#define WINNOW_TWO_KEYS(i, j) \
-  _mm256_inserti128_si256(_mm256_castsi128_si256(WINNOW_KEY(i)), WINNOW_KEY(j), 1)
-#define WINNOW_FOUR_KEYS(i, j, k, l) \
-  _mm512_inserti64x4(_mm512_castsi256_si512(WINNOW_TWO_KEYS(i, j)), WINNOW_TWO_KEYS(k, l), 1)
-  const __m512i even = WINNOW_FOUR_KEYS(0, 2, 4, 6);
-  const __m512i odd = WINNOW_FOUR_KEYS(1, 3, 5, 7);
-#undef WINNOW_FOUR_KEYS
-#undef WINNOW_TWO_KEYS
-#undef WINNOW_KEY
+  const __m512i even = SixteenBytesOfFour(keys, offset);
+  const __m512i odd = SixteenBytesOfFour(keys + 1, offset);
   *first = _mm512_unpacklo_epi64(even, odd);
   *second = _mm512_unpackhi_epi64(even, odd);
 }
