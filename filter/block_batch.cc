@@ -158,18 +158,10 @@ WINNOW_LANES void AskHashesByLanes(const UnitView& unit, const uint64_t* hashes,
 void AskKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys, size_t count,
              uint8_t* contained) {
 #if defined(__x86_64__)
-  if (count >= kLanes && FitsLanes(unit)) {
-    switch (LengthClassOf(keys[0].size())) {
-      case LengthClass::kEight:
-        return AskKeysByLanes<LengthClass::kEight>(unit, seed, keys, count, contained);
-      case LengthClass::kSixteen:
-        return AskKeysByLanes<LengthClass::kSixteen>(unit, seed, keys, count, contained);
-      case LengthClass::kOverSixteen:
-        return AskKeysByLanes<LengthClass::kOverSixteen>(unit, seed, keys, count, contained);
-      case LengthClass::kOther:
-        break;
-    }
-  }
+  const auto ask = [&](auto length_class) {
+    AskKeysByLanes<length_class()>(unit, seed, keys, count, contained);
+  };
+  if (count >= kLanes && FitsLanes(unit) && VisitLengthClass(keys[0].size(), ask)) return;
 #endif
   AskKeysOneByOne(unit, seed, keys, count, contained);
 }

@@ -95,14 +95,13 @@ WINNOW_LANES_INLINE bool ContainsInOneRound(const uint8_t* block, uint64_t hash,
 }  // namespace
 
 WINNOW_LANES bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes) {
-  return ContainsInOneRound(block, hash, LoadLanes(kProbeMultipliers.data()),
+  return ContainsInOneRound(block, hash, RoundOfMultipliers(),
                             LoadLanes(kLaneBit + kMostProbesOfRound - probes));
 }
 
 WINNOW_LANES bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash) {
   const uint8_t* const block = BlockAt(unit.payload, unit.num_slots, hash);
-  return ContainsInOneRound(block, hash, LoadLanes(kProbeMultipliers.data()),
-                            LoadLanes(unit.prepared.data()));
+  return ContainsInOneRound(block, hash, RoundOfMultipliers(), LoadLanes(unit.prepared.data()));
 }
 
 WINNOW_LANES void BlocksContainAvx512(const uint8_t* const* blocks, const uint64_t* hashes,

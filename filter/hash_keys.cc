@@ -37,19 +37,12 @@ WINNOW_LANES size_t HashByLanes(const std::string_view* keys, size_t count, uint
 }
 
 size_t HashEqualKeys(const std::string_view* keys, size_t count, uint64_t seed, uint64_t* hashes) {
-  using internal::LengthClass;
   if (count < internal::kLanes || !internal::kHasLanes) return 0;
-  switch (internal::LengthClassOf(keys[0].size())) {
-    case LengthClass::kEight:
-      return HashByLanes<LengthClass::kEight>(keys, count, seed, hashes);
-    case LengthClass::kSixteen:
-      return HashByLanes<LengthClass::kSixteen>(keys, count, seed, hashes);
-    case LengthClass::kOverSixteen:
-      return HashByLanes<LengthClass::kOverSixteen>(keys, count, seed, hashes);
-    case LengthClass::kOther:
-      break;
-  }
-  return 0;
+  size_t num_hashed = 0;
+  internal::VisitLengthClass(keys[0].size(), [&](auto length_class) {
+    num_hashed = HashByLanes<length_class()>(keys, count, seed, hashes);
+  });
+  return num_hashed;
 }
 
 }  // namespace

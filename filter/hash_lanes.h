@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 #define WINNOW_LANES __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
 #define WINNOW_LANES_INLINE \
@@ -43,12 +44,22 @@ inline bool ProcessorHasLanes() {
 extern const bool kHasLanes;
 
 // Which of XXH3's formulas a key's length asks for, of those that are here.
-enum class LengthClass : uint8_t { kEight, kSixteen, kOverSixteen, kOther };
+enum class LengthClass : uint8_t { kEight, kSixteen, kOverSixteen };
 
-inline LengthClass LengthClassOf(size_t size) {
-  if (size == 16) return LengthClass::kSixteen;
-  if (size == 8) return LengthClass::kEight;
-  return size > 16 && size <= 32 ? LengthClass::kOverSixteen : LengthClass::kOther;
+// Calls visit(std::integral_constant of LengthClass) for the class of `size`; returns false if
+// it has none.
+template <typename Visitor>
+bool VisitLengthClass(size_t size, const Visitor& visit) {
+  if (size == 16) {
+    visit(std::integral_constant<LengthClass, LengthClass::kSixteen>());
+  } else if (size == 8) {
+    visit(std::integral_constant<LengthClass, LengthClass::kEight>());
+  } else if (size > 16 && size <= 32) {
+    visit(std::integral_constant<LengthClass, LengthClass::kOverSixteen>());
+  } else {
+    return false;
+  }
+  return true;
 }
 
 // The beginning of XXH3's secret, as little-endian words.
@@ -172,7 +183,7 @@ WINNOW_LANES_INLINE __m512i HashOverSixteenBytes(const std::string_view* keys, s
   return Avalanche(_mm512_add_epi64(sum, InAllLanes(size * 0x9e3779b185ebca87)));
 }
 
-// Of eight keys of `size` bytes, whose class, not kOther, is kClass.
+// Of eight keys of `size` bytes, whose class is kClass.
 template <LengthClass kClass>
 WINNOW_LANES_INLINE __m512i HashLanes(const std::string_view* keys, size_t size, uint64_t seed) {
   if constexpr (kClass == LengthClass::kEight) return HashEightBytes(keys, seed);
