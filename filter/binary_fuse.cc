@@ -13,8 +13,8 @@
 namespace winnow::filter::internal {
 namespace {
 
-constexpr int kMostFingerprintBits = 32;
-constexpr int kMostSegmentShift = 18;
+constexpr int kMaxFingerprintBits = 32;
+constexpr int kMaxSegmentShift = 18;
 // A probe loads eight bytes at the byte where a slot begins: the last slot's load ends here.
 constexpr uint64_t kSlackBytes = 8;
 // Larger filters are cut into shards of about so many keys.
@@ -28,7 +28,7 @@ FuseShape ShapeFor(uint64_t max_keys, int attempt) {
   const double keys = std::max(2.0, static_cast<double>(max_keys));
   FuseShape shape;
   shape.segment_shift = std::clamp(
-      static_cast<int>(std::floor(std::log(keys) / std::log(2.91) - 0.5)), 2, kMostSegmentShift);
+      static_cast<int>(std::floor(std::log(keys) / std::log(2.91) - 0.5)), 2, kMaxSegmentShift);
   const double slots_per_key =
       std::max(1.075, 0.77 + 0.305 * std::log(600'000.0) / std::log(std::max(keys, 64.0)));
   const double growth = 1 + 0.02 * std::max(0, attempt - 2);
@@ -53,7 +53,7 @@ int FingerprintBits(double bits_per_key, double fpr, double num_keys, double num
     const double allowed = num_keys * bits_per_key * 1.002 + 512;
     bits = static_cast<int>(std::min(allowed / num_slots, bits_per_key / kLargeFilterSlots + 1e-9));
   }
-  return std::clamp(bits, 1, kMostFingerprintBits);
+  return std::clamp(bits, 1, kMaxFingerprintBits);
 }
 
 // One try with the hashes as they are.
@@ -101,8 +101,8 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
 }
 
 bool IsConsistent(const UnitHeader& header) {
-  if (header.parameter < 1 || header.parameter > kMostFingerprintBits || header.num_shards == 0 ||
-      header.num_keys == 0 || header.detail > kMostSegmentShift) {
+  if (header.parameter < 1 || header.parameter > kMaxFingerprintBits || header.num_shards == 0 ||
+      header.num_keys == 0 || header.detail > kMaxSegmentShift) {
     return false;
   }
   // Each slot takes at least one bit: past this comparison no product below can wrap.
@@ -149,7 +149,7 @@ struct QueriesOfContents {
       std::array<uint64_t, kFuseArity> slots;
       uint64_t fingerprint;
     };
-    std::array<Probe, kMostBatched> probes;
+    std::array<Probe, kMaxBatched> probes;
     for (size_t i = 0; i < count; ++i) {
       probes[i].fingerprint = VisitSlots(unit, key_hashes[i], [&](uint8_t index, uint64_t slot) {
         probes[i].slots[index] = slot;
@@ -171,7 +171,7 @@ struct QueriesOfContents {
 // The usual widths have functions of their own.
 template <int kWidth>
 using QueriesOfWidth = QueriesOfContents<FuseContents<(kWidth >= 4 && kWidth <= 16) ? kWidth : 0>>;
-using Queries = QueriesByWidth<QueriesOfWidth, kMostFingerprintBits>;
+using Queries = QueriesByWidth<QueriesOfWidth, kMaxFingerprintBits>;
 
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
   VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {

@@ -115,7 +115,7 @@ WINNOW_AVX512 void AddAvx512(const MutableBlockTable& table, const uint64_t* has
       0, 32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, 480};
   const __m512i one = _mm512_set1_epi32(1);
   const __m512i first_bits = _mm512_load_si512(kFirstBits.data());
-  std::array<std::array<uint32_t, kMostProbesAvx512>, kGroup> bits;
+  std::array<std::array<uint32_t, kMaxProbesAvx512>, kGroup> bits;
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
     const BlocksOfGroup<kGroup> blocks(table, hashes + begin, size, count - begin);
@@ -146,7 +146,7 @@ constexpr std::array<AddFunction, sizeof...(kProbes)> MakeAvx512Functions(
 #undef WINNOW_AVX512
 #undef WINNOW_AVX2_INLINE
 
-constexpr auto kUnrolledProbes = std::make_integer_sequence<int, kMostProbesAvx512 + 1>();
+constexpr auto kUnrolledProbes = std::make_integer_sequence<int, kMaxProbesAvx512 + 1>();
 
 }  // namespace
 
@@ -154,7 +154,7 @@ const bool kHasAvx512 = __builtin_cpu_supports("avx512f") != 0;
 
 void AddToBlocksAvx2(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
   static constexpr auto kFunctions = MakeAvx2Functions(kUnrolledProbes);
-  const int unrolled = table.probes <= kMostProbesAvx512 ? table.probes : 0;
+  const int unrolled = table.probes <= kMaxProbesAvx512 ? table.probes : 0;
   kFunctions[static_cast<size_t>(unrolled)](table, hashes, count);
 }
 
@@ -167,10 +167,10 @@ void AddToBlocksAvx512(const MutableBlockTable& table, const uint64_t* hashes, s
 
 void AddToBlocks(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
 #if defined(__x86_64__)
-  if (kHasMatrices && table.probes <= kMostProbesOfRound) {
+  if (kHasMatrices && table.probes <= kMaxProbesOfRound) {
     return FillBlocksByMatrices(table, hashes, count);
   }
-  if (kHasAvx512 && table.probes <= kMostProbesAvx512) {
+  if (kHasAvx512 && table.probes <= kMaxProbesAvx512) {
     return AddToBlocksAvx512(table, hashes, count);
   }
   if (kHasAvx2) return AddToBlocksAvx2(table, hashes, count);

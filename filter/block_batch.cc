@@ -13,8 +13,8 @@ namespace {
 
 // What is computed of each key before any block is read.
 struct Questions {
-  alignas(64) std::array<uint64_t, kMostBatched> hashes;
-  alignas(64) std::array<const uint8_t*, kMostBatched> blocks;
+  alignas(64) std::array<uint64_t, kMaxBatched> hashes;
+  alignas(64) std::array<const uint8_t*, kMaxBatched> blocks;
 };
 
 // Finds the blocks of hashes and sends for them. By value, so that its fields stay in registers.
@@ -52,7 +52,7 @@ ABSL_ATTRIBUTE_NOINLINE size_t FetchKeysOf(BlockFetcher fetcher, uint64_t seed,
   return i;
 }
 
-// At least one key, at most kMostBatched. Not inlined: the quicker way shall save no registers.
+// At least one key, at most kMaxBatched. Not inlined: the quicker way shall save no registers.
 ABSL_ATTRIBUTE_NOINLINE void AskKeysOneByOne(const UnitView& unit, uint64_t seed,
                                              const std::string_view* keys, size_t count,
                                              uint8_t* contained) {
@@ -154,7 +154,7 @@ WINNOW_LANES void AskHashesByLanes(const UnitView& unit, const uint64_t* hashes,
 
 #endif  // defined(__x86_64__)
 
-// At least one key, at most kMostBatched.
+// At least one key, at most kMaxBatched.
 void AskKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys, size_t count,
              uint8_t* contained) {
 #if defined(__x86_64__)
@@ -166,14 +166,14 @@ void AskKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys, 
   AskKeysOneByOne(unit, seed, keys, count, contained);
 }
 
-// More than kMostBatched keys.
+// More than kMaxBatched keys.
 ABSL_ATTRIBUTE_NOINLINE void AskInPieces(const UnitView& unit, uint64_t seed,
                                          const std::string_view* keys, size_t count,
                                          uint8_t* contained) {
-  for (; count > kMostBatched; count -= kMostBatched) {
-    AskKeys(unit, seed, keys, kMostBatched, contained);
-    keys += kMostBatched;
-    contained += kMostBatched;
+  for (; count > kMaxBatched; count -= kMaxBatched) {
+    AskKeys(unit, seed, keys, kMaxBatched, contained);
+    keys += kMaxBatched;
+    contained += kMaxBatched;
   }
   AskKeys(unit, seed, keys, count, contained);
 }
@@ -183,7 +183,7 @@ ABSL_ATTRIBUTE_NOINLINE void AskInPieces(const UnitView& unit, uint64_t seed,
 void BlocksContainKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys,
                        size_t count, uint8_t* contained) {
   if (count == 0) return;
-  if (count > kMostBatched) return AskInPieces(unit, seed, keys, count, contained);
+  if (count > kMaxBatched) return AskInPieces(unit, seed, keys, count, contained);
   AskKeys(unit, seed, keys, count, contained);
 }
 
@@ -193,7 +193,7 @@ void BlocksContainHashes(const UnitView& unit, const uint64_t* hashes, size_t co
   if (count >= kLanes && FitsLanes(unit)) return AskHashesByLanes(unit, hashes, count, contained);
 #endif
   const BlockFetcher fetcher(unit);
-  std::array<const uint8_t*, kMostBatched> blocks;
+  std::array<const uint8_t*, kMaxBatched> blocks;
   for (size_t i = 0; i < count; ++i) blocks[i] = fetcher.Fetch(hashes[i]);
   BlocksContain(blocks.data(), hashes, count, unit.parameter, contained);
 }

@@ -18,7 +18,7 @@ namespace winnow::filter::internal {
 
 // May the blocks of this unit be asked here? Its number of blocks is a factor of 32 bits.
 inline bool FitsLanes(const UnitView& unit) {
-  return kHasLanes && unit.parameter <= kMostProbesOfRound && unit.num_slots <= UINT32_MAX;
+  return kHasLanes && unit.parameter <= kMaxProbesOfRound && unit.num_slots <= UINT32_MAX;
 }
 
 // Where the blocks are, and how many. Copies of a unit's fields: nothing that is written meanwhile
@@ -82,7 +82,7 @@ WINNOW_LANES_INLINE __mmask16 MissesOfTwo(const uint8_t* const* blocks, __m512i 
       probe_lanes, _mm512_rorv_epi32(words, _mm512_srli_epi32(products, 23)), _mm512_set1_epi32(1));
 }
 
-// The lanes of two keys in which there are probes, of at most kMostProbesOfRound.
+// The lanes of two keys in which there are probes, of at most kMaxProbesOfRound.
 inline __mmask16 ProbeLanesOfTwo(int probes) {
   return static_cast<__mmask16>(((1u << probes) - 1) * 0x101);
 }

@@ -96,7 +96,7 @@ WINNOW_LANES_INLINE bool ContainsInOneRound(const uint8_t* block, uint64_t hash,
 
 WINNOW_LANES bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes) {
   return ContainsInOneRound(block, hash, RoundOfMultipliers(),
-                            LoadLanes(kLaneBit + kMostProbesOfRound - probes));
+                            LoadLanes(kLaneBit + kMaxProbesOfRound - probes));
 }
 
 WINNOW_LANES bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash) {
@@ -111,7 +111,7 @@ WINNOW_LANES void BlocksContainAvx512(const uint8_t* const* blocks, const uint64
   for (; count - i >= kLanes; i += kLanes) {
     ContainEight(blocks + i, hashes + i, probe_lanes, contained + i);
   }
-  const __m256i lanes = LoadLanes(kLaneBit + kMostProbesOfRound - probes);
+  const __m256i lanes = LoadLanes(kLaneBit + kMaxProbesOfRound - probes);
   for (; i < count; ++i) {
     contained[i] = ContainsInOneRound(blocks[i], hashes[i], RoundOfMultipliers(), lanes) ? 1 : 0;
   }
@@ -168,7 +168,7 @@ void BlocksContainNeon(const uint8_t* const* blocks, const uint64_t* hashes, siz
 void BlocksContain(const uint8_t* const* blocks, const uint64_t* hashes, size_t count, int probes,
                    uint8_t* contained) {
 #if defined(__x86_64__)
-  if (kHasAvx512Vl && probes <= kMostProbesOfRound) {
+  if (kHasAvx512Vl && probes <= kMaxProbesOfRound) {
     return BlocksContainAvx512(blocks, hashes, count, probes, contained);
   }
   if (kHasAvx2) return BlocksContainAvx2(blocks, hashes, count, probes, contained);

@@ -81,7 +81,7 @@ void Prepare(UnitView* unit) {
 
 MayContainFunction MayContainFunctionOf([[maybe_unused]] const UnitView& unit) {
 #if defined(__x86_64__)
-  if (kHasAvx512Vl && unit.parameter <= kMostProbesOfRound) return &PreparedUnitContainsAvx512;
+  if (kHasAvx512Vl && unit.parameter <= kMaxProbesOfRound) return &PreparedUnitContainsAvx512;
 #endif
   return &MayContain;
 }

@@ -14,7 +14,7 @@ namespace winnow::filter::internal {
 namespace {
 
 constexpr int kMaxProbes = 64;
-constexpr uint64_t kLeastBits = 64;
+constexpr uint64_t kMinBits = 64;
 // Smaller filters are likely to be in a core's cache, where nothing is gained by fetching.
 constexpr uint64_t kBitsInCache = uint64_t{1} << 22;
 
@@ -40,7 +40,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Location Locate(uint64_t hash, uint64_t num_
 uint64_t BitsPerShard(double num_keys, double bits_per_key, uint32_t num_shards) {
   const double bits = std::ceil(num_keys * bits_per_key / static_cast<double>(num_shards));
   const uint64_t whole_bytes = (static_cast<uint64_t>(bits) + 7) / 8 * 8;
-  return std::max(kLeastBits, whole_bytes);
+  return std::max(kMinBits, whole_bytes);
 }
 
 void SetBit(uint64_t bit, uint8_t* payload) {
@@ -126,9 +126,9 @@ void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t co
     for (size_t i = 0; i < count; ++i) may_contain[i] = MayContain(unit, key_hashes[i]) ? 1 : 0;
     return;
   }
-  static_assert(kMostBatched == 64);
-  std::array<Location, kMostBatched> locations;
-  std::array<std::array<uint64_t, 2>, kMostBatched> bits;
+  static_assert(kMaxBatched == 64);
+  std::array<Location, kMaxBatched> locations;
+  std::array<std::array<uint64_t, 2>, kMaxBatched> bits;
   for (size_t i = 0; i < count; ++i) {
     locations[i] = Locate(key_hashes[i], unit.num_shards, unit.slots_per_shard);
   }

@@ -7,17 +7,17 @@
 namespace winnow::filter::internal {
 namespace {
 
-constexpr size_t kLeastKept = size_t{64} << 10;
+constexpr size_t kMinKept = size_t{64} << 10;
 
 // Pieces of like sizes serve each other: up to an eighth more is taken than was asked for.
 size_t RoundUp(size_t bytes) {
   if (bytes >= kHugePageBytes) return WholeHugePages(bytes);
-  size_t step = kLeastKept / 8;
+  size_t step = kMinKept / 8;
   while (step * 16 <= bytes) step *= 2;
   return (bytes + step - 1) / step * step;
 }
 
-// Pieces of at least kLeastKept and less than a huge page that nobody uses. Thread-safe.
+// Pieces of at least kMinKept and less than a huge page that nobody uses. Thread-safe.
 class SparePieces {
  public:
   static SparePieces& OfProcess() {
@@ -44,7 +44,7 @@ class SparePieces {
     pieces_.push_back({memory, bytes});
     kept_bytes_ += bytes;
     size_t num_dropped = 0;
-    for (; kept_bytes_ > kMostSpareBytes; ++num_dropped) {
+    for (; kept_bytes_ > kMaxSpareBytes; ++num_dropped) {
       ::operator delete(pieces_[num_dropped].memory);
       kept_bytes_ -= pieces_[num_dropped].bytes;
     }
@@ -57,7 +57,7 @@ class SparePieces {
     size_t bytes;
   };
 
-  SparePieces() { pieces_.reserve(kMostSpareBytes / kLeastKept + 1); }
+  SparePieces() { pieces_.reserve(kMaxSpareBytes / kMinKept + 1); }
 
   // Guards both members; std::mutex carries no annotations that clang could check.
   std::mutex mutex_;
@@ -67,14 +67,14 @@ class SparePieces {
 
 void* TakeHugePages(size_t bytes) {
   void* const memory = ::operator new (bytes, std::align_val_t{kHugePageBytes});
-  WishForHugePages(memory, bytes);
+  AdviseHugePages(memory, bytes);
   return memory;
 }
 
 }  // namespace
 
 void* TakeBuildMemory(size_t bytes) {
-  if (bytes < kLeastKept) return ::operator new(bytes);
+  if (bytes < kMinKept) return ::operator new(bytes);
   bytes = RoundUp(bytes);
   if (bytes >= kHugePageBytes) return TakeHugePages(bytes);
   void* const spare = SparePieces::OfProcess().Take(bytes);
@@ -82,7 +82,7 @@ void* TakeBuildMemory(size_t bytes) {
 }
 
 void ReturnBuildMemory(void* memory, size_t bytes) {
-  if (bytes < kLeastKept) return ::operator delete(memory);
+  if (bytes < kMinKept) return ::operator delete(memory);
   bytes = RoundUp(bytes);
   if (bytes >= kHugePageBytes) return ::operator delete (memory, std::align_val_t{kHugePageBytes});
   SparePieces::OfProcess().Keep(memory, bytes);

@@ -15,7 +15,7 @@
 namespace winnow::filter::internal {
 
 // The most that a process keeps of memory which no builder uses.
-inline constexpr size_t kMostSpareBytes = size_t{8} << 20;
+inline constexpr size_t kMaxSpareBytes = size_t{8} << 20;
 
 // Thread-safe. The memory is not initialised. Throws std::bad_alloc, as operator new does.
 void* TakeBuildMemory(size_t bytes);

@@ -10,7 +10,7 @@ namespace {
 // Slots are packed without gaps, the first in the lowest bits.
 void StoreBucket(uint32_t* slots, uint64_t bucket, int fingerprint_bits, uint8_t* payload) {
   const auto width = static_cast<uint64_t>(fingerprint_bits);
-  if (kSlotsPerBucket * width <= kMostBitsSet) {
+  if (kSlotsPerBucket * width <= kMaxBitsSet) {
     uint64_t together = 0;
     for (uint64_t i = 0; i < kSlotsPerBucket; ++i) together |= uint64_t{slots[i]} << (i * width);
     SetBits(together, bucket * kSlotsPerBucket * width, payload);
@@ -22,7 +22,7 @@ void StoreBucket(uint32_t* slots, uint64_t bucket, int fingerprint_bits, uint8_t
 }
 
 constexpr CuckooLayout kLayout = {
-    .version = 1, .least_fingerprint_bits = 2, .bits_saved = 0, .store = &StoreBucket};
+    .version = 1, .min_fingerprint_bits = 2, .bits_saved = 0, .store = &StoreBucket};
 
 // Does one of the lowest slots of a word hold the fingerprint? The search for a zero lane in a word
 // (Mycroft; Hacker's Delight, section 6-1).

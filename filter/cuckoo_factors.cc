@@ -20,7 +20,7 @@ constexpr CuckooFactors MakeFactors() {
                         .center_flip = 0x2545f4914f6cdd1d,
                         .center_after = 0x9e3779b97f4a7c15,
                         .of_width = {}};
-  for (int width = 1; width <= kMostFingerprintBits; ++width) {
+  for (int width = 1; width <= kMaxFingerprintBits; ++width) {
     factors.of_width[static_cast<size_t>(width)] = {.num_fingerprints = (uint64_t{1} << width) - 1,
                                                     .one_slot = EndsOfSlots(1, width),
                                                     .two_slots = EndsOfSlots(2, width),

@@ -13,7 +13,7 @@
 
 namespace winnow::filter::internal {
 
-inline constexpr int kMostFingerprintBits = 32;
+inline constexpr int kMaxFingerprintBits = 32;
 
 // The lowest and the highest bits of neighbouring slots in a word, those that fit in it.
 struct SlotEnds {
@@ -34,7 +34,7 @@ struct CuckooFactors {
   uint64_t center_before;
   uint64_t center_flip;
   uint64_t center_after;
-  std::array<CuckooFactorsOfWidth, kMostFingerprintBits + 1> of_width;  // of fingerprints, in bits
+  std::array<CuckooFactorsOfWidth, kMaxFingerprintBits + 1> of_width;  // of fingerprints, in bits
 };
 
 extern const CuckooFactors kCuckooFactors;

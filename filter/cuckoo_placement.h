@@ -62,7 +62,7 @@ class CuckooPlacement {
  private:
   static constexpr int kLanes = static_cast<int>(kSlotsPerBucket);
   static constexpr int kLaneBits = static_cast<int>(sizeof(Word)) * 8 / kLanes;
-  static constexpr int kMostEvictions = 2000;
+  static constexpr int kMaxEvictions = 2000;
   static constexpr Word kLowestBits = ~Word{0} / ((Word{1} << kLaneBits) - 1);
   static constexpr Word kHighestBits = kLowestBits << (kLaneBits - 1);
 
@@ -108,7 +108,7 @@ class CuckooPlacement {
   // Into a full bucket, out of which a fingerprint is moved whose other bucket has room, or else a
   // random one for which room is made in turn.
   bool MakeRoom(uint64_t bucket, uint32_t fingerprint) {
-    for (int i = 0; i < kMostEvictions; ++i) {
+    for (int i = 0; i < kMaxEvictions; ++i) {
       const Word word = buckets_[bucket];
       std::array<uint64_t, kSlotsPerBucket> others;
       unsigned with_room = 0;

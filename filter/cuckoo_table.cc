@@ -26,7 +26,7 @@ uint64_t PayloadBytes(uint64_t num_buckets, int slot_bits) {
 
 int FingerprintBits(const CuckooLayout& layout, double bits_per_key) {
   return std::clamp(static_cast<int>(bits_per_key * kMaxLoad + 1e-9) + layout.bits_saved,
-                    layout.least_fingerprint_bits, kMostFingerprintBits);
+                    layout.min_fingerprint_bits, kMaxFingerprintBits);
 }
 
 // Buckets of a shard of at most `max_keys` keys. Small tables need more room for chance.
@@ -110,7 +110,7 @@ bool BuildCuckoo(const CuckooLayout& layout, const BuildRequest& request, HashLi
 }
 
 bool IsConsistentCuckoo(const CuckooLayout& layout, const UnitHeader& header) {
-  if (header.parameter < layout.least_fingerprint_bits || header.parameter > kMostFingerprintBits ||
+  if (header.parameter < layout.min_fingerprint_bits || header.parameter > kMaxFingerprintBits ||
       header.num_shards == 0 || header.slots_per_shard == 0 || header.num_keys == 0 ||
       header.detail != 0) {
     return false;
@@ -134,8 +134,8 @@ double ExpectedCuckooFpr(const CuckooLayout& layout, double bits_per_key, uint64
 
 double CuckooBitsForFpr(const CuckooLayout& layout, double fpr) {
   constexpr uint64_t kManyBuckets = 1'000'000;
-  int fingerprint_bits = layout.least_fingerprint_bits;
-  while (fingerprint_bits < kMostFingerprintBits &&
+  int fingerprint_bits = layout.min_fingerprint_bits;
+  while (fingerprint_bits < kMaxFingerprintBits &&
          CuckooFpr(fingerprint_bits, kMaxLoad, kManyBuckets) > fpr) {
     ++fingerprint_bits;
   }

@@ -24,7 +24,7 @@ inline constexpr uint64_t kSlotsPerBucket = 4;
 
 struct CuckooLayout {
   uint8_t version;  // of the unit's payload
-  int least_fingerprint_bits;
+  int min_fingerprint_bits;
   int bits_saved;  // by each slot: it takes so many bits less than a fingerprint has
   // Writes one bucket, whose bits are zero; a slot of zero is empty. May change the order of the
   // slots.
@@ -117,8 +117,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t LoadBits(const uint8_t* payload, ui
   return word >> (bit & 7);
 }
 
-// Sets the bits of `value`, of at most kMostBitsSet, at `bit` and behind.
-inline constexpr uint64_t kMostBitsSet = 57;
+// Sets the bits of `value`, of at most kMaxBitsSet, at `bit` and behind.
+inline constexpr uint64_t kMaxBitsSet = 57;
 inline void SetBits(uint64_t value, uint64_t bit, uint8_t* payload) {
   uint64_t word;
   std::memcpy(&word, payload + (bit >> 3), sizeof(word));
@@ -142,7 +142,7 @@ struct CuckooQueries {
 
   static void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                               uint8_t* may_contain) {
-    std::array<CuckooLocation, kMostBatched> locations;
+    std::array<CuckooLocation, kMaxBatched> locations;
     for (size_t i = 0; i < count; ++i) {
       locations[i] = LocateIn(unit, key_hashes[i], Layout::FingerprintBits(unit));
       PrefetchAt(unit, locations[i]);
@@ -182,7 +182,7 @@ template <template <int kWidth> class Buckets>
 struct CuckooQueriesOfAllWidths {
   template <int kWidth>
   using Queries = CuckooQueries<Buckets<(kWidth >= 8 && kWidth <= 16) ? kWidth : 0>>;
-  using ByWidth = QueriesByWidth<Queries, kMostFingerprintBits>;
+  using ByWidth = QueriesByWidth<Queries, kMaxFingerprintBits>;
 
   static void Prefetch(const UnitView& unit, uint64_t key_hash) {
     Queries<0>::Prefetch(unit, key_hash);

@@ -9,7 +9,7 @@ namespace {
 
 // Slots that became single, below which more are looked for: enough that a processor works on
 // several keys at once, and so few that what is worked on stays together in memory.
-constexpr uint64_t kLeastQueued = 32;
+constexpr uint64_t kMinQueued = 32;
 constexpr uint64_t kSlotsOfScan = 64;
 
 }  // namespace
@@ -82,7 +82,7 @@ bool FusePeeling::Peel(const HashList& shard) {
   uint64_t queued = 0;
   uint64_t num_peeled = 0;
   for (uint64_t next = 0; next < queued || num_scanned < num_slots;) {
-    if (queued - next < kLeastQueued && num_scanned < num_slots) {
+    if (queued - next < kMinQueued && num_scanned < num_slots) {
       const uint64_t end = std::min(num_slots, num_scanned + kSlotsOfScan);
       for (; num_scanned < end; ++num_scanned) {
         queue[queued] = static_cast<uint32_t>(num_scanned);

@@ -159,9 +159,9 @@ bool RemoveDuplicates(uint64_t max_shard_hashes, HashList* hashes, uint64_t* tem
   return hashes->size() < size_before;
 }
 
-HashSorter::HashSorter(uint64_t most_hashes) {
-  sorted_.reserve(most_hashes);
-  positions_.reserve(most_hashes / 8 + 2);
+HashSorter::HashSorter(uint64_t max_hashes) {
+  sorted_.reserve(max_hashes);
+  positions_.reserve(max_hashes / 8 + 2);
 }
 
 // Scatters the hashes to small groups by their place between the least and the greatest, and sorts

@@ -21,7 +21,7 @@ namespace winnow::filter::internal {
 class HugePageArena {
  public:
   static constexpr size_t kRegionBytes = 16 * kHugePageBytes;
-  static constexpr size_t kMostPieceBytes = kRegionBytes / 2;
+  static constexpr size_t kMaxPieceBytes = kRegionBytes / 2;
 
   // Never destroyed.
   static HugePageArena& OfProcess();
@@ -32,7 +32,7 @@ class HugePageArena {
   HugePageArena(const HugePageArena&) = delete;
   HugePageArena& operator=(const HugePageArena&) = delete;
 
-  // At a multiple of 4 KiB, not initialised. At most kMostPieceBytes. Null if memory is exhausted.
+  // At a multiple of 4 KiB, not initialised. At most kMaxPieceBytes. Null if memory is exhausted.
   char* Allocate(size_t bytes);
   // A piece, and its size as it was asked for. Huge pages that nothing lies on any more go back to
   // the system.

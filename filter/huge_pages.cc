@@ -6,7 +6,7 @@
 
 namespace winnow::filter::internal {
 
-void WishForHugePages(void* memory, size_t bytes) {
+void AdviseHugePages(void* memory, size_t bytes) {
 #ifdef MADV_HUGEPAGE
   (void)::madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
@@ -22,7 +22,7 @@ char* MapHugePages(size_t bytes) {
   const size_t head = misaligned == 0 ? 0 : kHugePageBytes - misaligned;
   if (head > 0) ::munmap(begin, head);
   if (const size_t tail = reserved - head - bytes; tail > 0) ::munmap(begin + head + bytes, tail);
-  WishForHugePages(begin + head, bytes);
+  AdviseHugePages(begin + head, bytes);
   return begin + head;
 }
 

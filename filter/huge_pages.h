@@ -17,7 +17,7 @@ inline size_t WholeHugePages(size_t bytes) {
 }
 
 // Asks for huge pages where the memory lies. A wish: small pages work as well.
-void WishForHugePages(void* memory, size_t bytes);
+void AdviseHugePages(void* memory, size_t bytes);
 
 // `bytes`, whole huge pages, of zeros at a multiple of one. Null if there is no memory.
 char* MapHugePages(size_t bytes);

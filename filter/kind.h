@@ -20,7 +20,7 @@
 namespace winnow::filter::internal {
 
 // Not more at once than the processor can have under way and the first-level cache can keep.
-inline constexpr size_t kMostBatched = 64;
+inline constexpr size_t kMaxBatched = 64;
 
 // One try at building a unit.
 struct BuildRequest {
@@ -77,7 +77,7 @@ struct KindOperations {
   // its questions have in common.
   MayContainFunction (*may_contain_of)(const UnitView& unit) = nullptr;
   void (*prefetch)(const UnitView& unit, uint64_t key_hash);
-  // 1 to kMostBatched hashes; asks for the memory of many before it waits for any.
+  // 1 to kMaxBatched hashes; asks for the memory of many before it waits for any.
   MayContainBatchFunction may_contain_batch;
   UnitDescription (*describe)(const Unit& unit);
 };
@@ -96,8 +96,8 @@ const KindOperations* FindLayout(const FilterSpec& spec);
 // The shards that `num_keys` keys of `bits_per_key` are cut into.
 uint32_t ShardCount(double num_keys, double bits_per_key, uint64_t max_shard_bits);
 // For kinds that need many keys in a shard to be small, or to be built at all: ShardCount, but not
-// so many that the mean shard has less than kLeastKeysOfShard keys.
-inline constexpr uint64_t kLeastKeysOfShard = 16'384;
+// so many that the mean shard has less than kMinKeysOfShard keys.
+inline constexpr uint64_t kMinKeysOfShard = 16'384;
 uint32_t LargeShardCount(uint64_t num_keys, double bits_per_key, uint64_t max_shard_bits);
 
 // A unit's header and payload, checked by operations.is_consistent, as its probes want them.

@@ -13,8 +13,8 @@
 namespace winnow::filter::internal {
 
 // QueriesOf<width>::MayContain and MayContainBatch ask a unit of that width, unit.parameter, which
-// is at most kMostWidth.
-template <template <int kWidth> class QueriesOf, int kMostWidth>
+// is at most kMaxWidth.
+template <template <int kWidth> class QueriesOf, int kMaxWidth>
 class QueriesByWidth {
  public:
   // KindOperations::may_contain_of, may_contain and may_contain_batch.
@@ -41,7 +41,7 @@ class QueriesByWidth {
         &QueriesOf<kWidths>::MayContainBatch...};
   };
 
-  using Functions = FunctionsOf<std::make_integer_sequence<int, kMostWidth + 1>>;
+  using Functions = FunctionsOf<std::make_integer_sequence<int, kMaxWidth + 1>>;
 };
 
 }  // namespace winnow::filter::internal

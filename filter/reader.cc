@@ -154,9 +154,9 @@ void FilterReader::MayContainBatch(const std::string_view* keys, size_t count,
 
 void FilterReader::HashAndAsk(const std::string_view* keys, size_t count,
                               uint8_t* may_contain) const {
-  std::array<uint64_t, internal::kMostBatched> hashes;
-  for (size_t begin = 0; begin < count; begin += internal::kMostBatched) {
-    const size_t size = std::min(internal::kMostBatched, count - begin);
+  std::array<uint64_t, internal::kMaxBatched> hashes;
+  for (size_t begin = 0; begin < count; begin += internal::kMaxBatched) {
+    const size_t size = std::min(internal::kMaxBatched, count - begin);
     HashKeys(keys + begin, size, hash_seed_, hashes.data());
     MayContainBatch(hashes.data(), size, may_contain + begin);
   }
@@ -171,9 +171,9 @@ void FilterReader::MayContainBatch(const uint64_t* key_hashes, size_t count,
       return;
     case Mode::kBlockedBloom:
     case Mode::kOneUnit:
-      for (size_t begin = 0; begin < count; begin += internal::kMostBatched) {
+      for (size_t begin = 0; begin < count; begin += internal::kMaxBatched) {
         operations_->may_contain_batch(unit_, key_hashes + begin,
-                                       std::min(internal::kMostBatched, count - begin),
+                                       std::min(internal::kMaxBatched, count - begin),
                                        may_contain + begin);
       }
       return;

@@ -12,25 +12,25 @@ namespace {
 
 constexpr std::align_val_t kLineBytes{64};
 // Pieces from here on lie in the arena. Smaller ones would be rounded up to much more.
-constexpr size_t kLeastInArena = size_t{8} << 10;
+constexpr size_t kMinInArena = size_t{8} << 10;
 // So many bytes of such pieces come from the allocator first: the processor knows the addresses of
 // small pages for them, and a small process should not grow by whole huge pages.
-constexpr size_t kMostFromAllocator = size_t{4} << 20;
+constexpr size_t kMaxFromAllocator = size_t{4} << 20;
 
 std::atomic<size_t> bytes_from_allocator{0};
 
 // Counts the bytes if the allocator may give them.
 bool TakeFromAllocator(size_t bytes) {
-  if (bytes < kLeastInArena) return true;
-  if (bytes > kMostFromAllocator) return false;
+  if (bytes < kMinInArena) return true;
+  if (bytes > kMaxFromAllocator) return false;
   const size_t before = bytes_from_allocator.fetch_add(bytes, std::memory_order_relaxed);
-  if (before + bytes <= kMostFromAllocator) return true;
+  if (before + bytes <= kMaxFromAllocator) return true;
   bytes_from_allocator.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
 }
 
 void ReturnToAllocator(size_t bytes) {
-  if (bytes >= kLeastInArena) bytes_from_allocator.fetch_sub(bytes, std::memory_order_relaxed);
+  if (bytes >= kMinInArena) bytes_from_allocator.fetch_sub(bytes, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ void ReturnToAllocator(size_t bytes) {
 ResidentMemory::ResidentMemory(size_t bytes) {
   if (bytes == 0 || bytes > SIZE_MAX - kHugePageBytes) return;
   const bool is_whole_pages = bytes % kHugePageBytes == 0;
-  if (is_whole_pages || bytes > internal::HugePageArena::kMostPieceBytes) {
+  if (is_whole_pages || bytes > internal::HugePageArena::kMaxPieceBytes) {
     source_ = Source::kOwnMapping;
     data_ = internal::MapHugePages(internal::WholeHugePages(bytes));
   } else if (!TakeFromAllocator(bytes)) {

@@ -12,10 +12,10 @@
 namespace winnow::filter::internal {
 namespace {
 
-constexpr double kMostBumpedShare = 0.1;
+constexpr double kMaxBumpedShare = 0.1;
 constexpr uint64_t kKeysOfShard = 98'304;
 // More would fragment the memory that they are split into.
-constexpr uint64_t kMostShardsForCache = 1024;
+constexpr uint64_t kMaxShardsForCache = 1024;
 constexpr uint64_t kKeysOfSortedShard = 1'000'000;
 
 // The share of the first layer's hashes that are looked for in the next.
@@ -52,7 +52,7 @@ class FilterLayers {
     for (uint64_t shard = 0; shard < shards.size(); ++shard) {
       Load(shards[shard], &builder);
       BuildShard(shard, PayloadOf(block), &builder, &bumped);
-      if (static_cast<double>(bumped.size()) > kMostBumpedShare * static_cast<double>(num_hashes_))
+      if (static_cast<double>(bumped.size()) > kMaxBumpedShare * static_cast<double>(num_hashes_))
         return false;
     }
     return BuildFurtherLayers(&builder, &bumped, block);
@@ -81,7 +81,7 @@ class FilterLayers {
   }
 
   bool BuildFurtherLayers(RibbonLayer* builder, std::vector<uint64_t>* bumped, std::string* block) {
-    shape_.num_second_blocks = bumped->size() < kLeastKeysOfSecondLayer
+    shape_.num_second_blocks = bumped->size() < kMinKeysOfSecondLayer
                                    ? 0
                                    : BumpingLayerBlocks(static_cast<double>(bumped->size()));
     // The third layer's size shows when the second is built.
@@ -131,7 +131,7 @@ class FilterLayers {
 // Small shards cost no space, since what is too much for one is bumped, and are quick to build:
 // each is worked on in a core's cache.
 uint32_t NumShards(uint64_t num_keys, const BuildRequest& request) {
-  const uint64_t for_cache = std::min(num_keys / kKeysOfShard, kMostShardsForCache);
+  const uint64_t for_cache = std::min(num_keys / kKeysOfShard, kMaxShardsForCache);
   const uint64_t for_limit =
       LargeShardCount(num_keys, request.bits_per_key, request.max_shard_bits);
   return static_cast<uint32_t>(std::max(for_cache, for_limit));
@@ -185,7 +185,7 @@ RibbonShape ShapeOf(const UnitHeader& header) {
 }
 
 bool IsConsistent(const UnitHeader& header) {
-  if (header.parameter < 1 || header.parameter > kMostRibbonColumns || header.num_shards == 0 ||
+  if (header.parameter < 1 || header.parameter > kMaxRibbonColumns || header.num_shards == 0 ||
       header.num_keys == 0 || header.slots_per_shard == 0 ||
       header.slots_per_shard % kRibbonBlockSlots != 0) {
     return false;

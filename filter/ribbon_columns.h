@@ -12,7 +12,7 @@ namespace winnow::filter::internal {
 
 inline constexpr uint64_t kRibbonWidth = 64;
 inline constexpr uint64_t kRibbonBlockSlots = 64;
-inline constexpr int kMostRibbonColumns = 32;
+inline constexpr int kMaxRibbonColumns = 32;
 
 // Where a key's equation begins, and what it says. `block` is the first of the two blocks that the
 // equation lies in; the second follows it, and is not read if the equation ends with the first.
@@ -21,7 +21,7 @@ struct RibbonProbe {
   uint64_t offset;        // of the equation's first slot in the block, 0 to 63
   uint64_t coefficients;  // bit i: is slot offset + i part of the equation?
   uint32_t fingerprint;   // bit i: the sum in column i
-  int columns;            // of the first block, 0 to kMostRibbonColumns; no others are compared
+  int columns;            // of the first block, 0 to kMaxRibbonColumns; no others are compared
 
   const uint8_t* next_block() const {
     return block + (offset == 0 ? 0 : static_cast<size_t>(columns) * sizeof(uint64_t));

@@ -12,15 +12,15 @@ namespace {
 // one lane is worked on while others wait.
 constexpr uint64_t kLanes = 3;
 // A lane's end costs some bumped keys.
-constexpr uint64_t kLeastBucketsOfLane = 32;
+constexpr uint64_t kMinBucketsOfLane = 32;
 
 }  // namespace
 
-RibbonLayer::RibbonLayer(uint64_t most_keys, uint64_t most_blocks) {
-  coefficients_.reserve(RibbonShape::NumSlots(most_blocks));
-  fingerprints_.reserve(RibbonShape::NumSlots(most_blocks));
-  keys_.reserve(most_keys);
-  begins_.reserve(RibbonShape::NumBuckets(most_blocks) + 2);
+RibbonLayer::RibbonLayer(uint64_t max_keys, uint64_t max_blocks) {
+  coefficients_.reserve(RibbonShape::NumSlots(max_blocks));
+  fingerprints_.reserve(RibbonShape::NumSlots(max_blocks));
+  keys_.reserve(max_keys);
+  begins_.reserve(RibbonShape::NumBuckets(max_blocks) + 2);
 }
 
 void RibbonLayer::Clear(uint64_t num_blocks, uint64_t num_shards) {
@@ -171,7 +171,7 @@ size_t RibbonLayer::AdvanceInTurns(const BumpTarget& bump_target, std::vector<La
 uint64_t RibbonLayer::InsertOrBump(uint8_t* thresholds, std::vector<uint64_t>* bumped) {
   static_assert(kLanes == 3);
   const BumpTarget bump_target = {thresholds, bumped};
-  const uint64_t num_lanes = std::clamp<uint64_t>(num_buckets() / kLeastBucketsOfLane, 1, kLanes);
+  const uint64_t num_lanes = std::clamp<uint64_t>(num_buckets() / kMinBucketsOfLane, 1, kLanes);
   std::vector<Lane> lanes(num_lanes);
   for (uint64_t i = 0; i < num_lanes; ++i) {
     lanes[i].bucket = num_buckets() * i / num_lanes;

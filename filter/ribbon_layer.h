@@ -48,7 +48,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t RibbonStartSlot(uint64_t hash, uint
 // one use to the next.
 class RibbonLayer {
  public:
-  RibbonLayer(uint64_t most_keys, uint64_t most_blocks);
+  RibbonLayer(uint64_t max_keys, uint64_t max_blocks);
 
   // Begins a layer of the keys that for_each_key(visit) gives by visit(hash), in any order.
   template <typename ForEachKey>

@@ -120,11 +120,11 @@ class FirstPlaces {
   }
 
  private:
-  std::array<uint64_t, kMostBatched> hashes_;
-  std::array<uint64_t, kMostBatched> slots_;
-  std::array<const uint8_t*, kMostBatched> thresholds_;
-  std::array<const uint8_t*, kMostBatched> blocks_;
-  std::array<int64_t, kMostBatched> is_narrow_;
+  std::array<uint64_t, kMaxBatched> hashes_;
+  std::array<uint64_t, kMaxBatched> slots_;
+  std::array<const uint8_t*, kMaxBatched> thresholds_;
+  std::array<const uint8_t*, kMaxBatched> blocks_;
+  std::array<int64_t, kMaxBatched> is_narrow_;
 };
 
 // Ways to match in the first layer.

@@ -15,9 +15,9 @@ double BlocksFor(double num_slots) {
 
 // As far as they can be told before the keys are known.
 void ExpectFurtherLayers(uint64_t num_keys, RibbonShape* shape) {
-  if (num_keys <= kMostKeysOfOneLayer) return;
+  if (num_keys <= kMaxKeysOfOneLayer) return;
   auto bumped = static_cast<uint64_t>(static_cast<double>(num_keys) * kExpectedBumpedShare);
-  if (bumped >= kLeastKeysOfSecondLayer) {
+  if (bumped >= kMinKeysOfSecondLayer) {
     shape->num_second_blocks = BumpingLayerBlocks(static_cast<double>(bumped));
     bumped = static_cast<uint64_t>(static_cast<double>(bumped) * kExpectedBumpedShare);
   }
@@ -26,7 +26,7 @@ void ExpectFurtherLayers(uint64_t num_keys, RibbonShape* shape) {
 
 void ChooseColumnsForRate(double fpr, RibbonShape* shape) {
   shape->columns =
-      std::clamp(static_cast<int>(std::ceil(-std::log2(fpr) - 1e-9)), 1, kMostRibbonColumns);
+      std::clamp(static_cast<int>(std::ceil(-std::log2(fpr) - 1e-9)), 1, kMaxRibbonColumns);
   // If a share x of equations begins in narrow blocks, the rate is (1 + x) / 2^columns.
   const double share = std::clamp(fpr * std::exp2(shape->columns) - 1, 0.0, 1.0);
   const auto starts = static_cast<double>(RibbonShape::NumStarts(shape->num_blocks));
@@ -45,7 +45,7 @@ void ChooseColumnsForBits(double num_keys, double bits_per_key, RibbonShape* sha
   // Small filters get 64 bytes more, as much as a block may have of padding anyway.
   const double words = (num_keys * bits_per_key - threshold_bits + (is_one_layer ? 512 : 0)) / 64;
   const double wanted = std::min(words / all_blocks, bits_per_key / kLargeFilterSlots);
-  shape->columns = std::clamp(static_cast<int>(std::ceil(wanted - 1e-9)), 1, kMostRibbonColumns);
+  shape->columns = std::clamp(static_cast<int>(std::ceil(wanted - 1e-9)), 1, kMaxRibbonColumns);
   const double narrow_blocks =
       std::ceil(all_blocks * (shape->columns - wanted) / static_cast<double>(shape->num_shards));
   shape->num_narrow_blocks =
@@ -95,7 +95,7 @@ RibbonShape PlanRibbon(uint64_t num_keys, uint64_t num_shards, const RibbonBudge
   const auto keys = static_cast<double>(num_keys);
   RibbonShape shape;
   shape.num_shards = num_shards;
-  shape.num_blocks = num_keys <= kMostKeysOfOneLayer
+  shape.num_blocks = num_keys <= kMaxKeysOfOneLayer
                          ? LastLayerBlocks(num_keys, attempt)
                          : BumpingLayerBlocks(keys / static_cast<double>(num_shards));
   ExpectFurtherLayers(num_keys, &shape);

@@ -90,9 +90,9 @@ struct RibbonBudget {
 };
 
 // Up to so many keys one layer is the smallest.
-inline constexpr uint64_t kMostKeysOfOneLayer = 2500;
+inline constexpr uint64_t kMaxKeysOfOneLayer = 2500;
 // Fewer bumped keys than this do not need a second layer.
-inline constexpr uint64_t kLeastKeysOfSecondLayer = 4096;
+inline constexpr uint64_t kMinKeysOfSecondLayer = 4096;
 // Keys for each slot of a layer from which keys may be bumped. A fuller one takes less space, but
 // longer to build: insertion meets more equations on its way.
 inline constexpr double kBumpingLayerLoad = 0.98;

@@ -33,7 +33,7 @@ void StoreBucket(uint32_t* slots, uint64_t bucket, int fingerprint_bits, uint8_t
 }
 
 constexpr CuckooLayout kLayout = {
-    .version = 2, .least_fingerprint_bits = 4, .bits_saved = 1, .store = &StoreBucket};
+    .version = 2, .min_fingerprint_bits = 4, .bits_saved = 1, .store = &StoreBucket};
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Nibbles NibblesOf(uint64_t bucket_bits) {
   return kSortedNibbles[bucket_bits & ((uint64_t{1} << kNibblesCodeBits) - 1)];

@@ -16,8 +16,8 @@
 namespace winnow::filter {
 namespace {
 
-constexpr double kLeastFpr = 1e-6;
-constexpr double kMostFpr = 0.5;
+constexpr double kMinFpr = 1e-6;
+constexpr double kMaxFpr = 0.5;
 
 absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -120,12 +120,11 @@ absl::Status CheckBits(std::string_view text, const FilterSpec& spec) {
 }
 
 absl::Status CheckFpr(std::string_view text, const FilterSpec& spec) {
-  if (spec.fpr >= kLeastFpr && spec.fpr <= kMostFpr) return absl::OkStatus();
-  const double nearest = std::clamp(spec.fpr, kLeastFpr, kMostFpr);
-  return BadSpec(
-      text, absl::StrCat("the false-positive rate must be from ", FormatPercent(kLeastFpr), " to ",
-                         FormatPercent(kMostFpr), "; did you mean '",
-                         Join(spec.kind, FormatPercent(nearest), spec.words), "'?"));
+  if (spec.fpr >= kMinFpr && spec.fpr <= kMaxFpr) return absl::OkStatus();
+  const double nearest = std::clamp(spec.fpr, kMinFpr, kMaxFpr);
+  return BadSpec(text, absl::StrCat("the false-positive rate must be from ", FormatPercent(kMinFpr),
+                                    " to ", FormatPercent(kMaxFpr), "; did you mean '",
+                                    Join(spec.kind, FormatPercent(nearest), spec.words), "'?"));
 }
 
 // The words that specs of a kind may have, one of them.

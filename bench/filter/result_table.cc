@@ -51,32 +51,30 @@ std::string ToSvg(const std::vector<ResultRow>& rows, const std::string& place) 
   constexpr double kWidth = 900;
   constexpr double kHeight = 600;
   constexpr double kMargin = 70;
-  double most_bits = 1;
-  double most_log = 1;  // of 1 / rate, to base 2
+  double max_bits = 1;
+  double max_log = 1;  // of 1 / rate, to base 2
   for (const ResultRow& row : rows) {
-    most_bits = std::max(most_bits, row.bits_per_key * 1.15);
-    if (row.fpr > 0) most_log = std::max(most_log, -std::log2(row.fpr) * 1.1);
+    max_bits = std::max(max_bits, row.bits_per_key * 1.15);
+    if (row.fpr > 0) max_log = std::max(max_log, -std::log2(row.fpr) * 1.1);
   }
-  const auto x_of = [&](double bits) {
-    return kMargin + bits / most_bits * (kWidth - 2 * kMargin);
-  };
-  const auto y_of = [&](double log) { return kMargin + log / most_log * (kHeight - 2 * kMargin); };
+  const auto x_of = [&](double bits) { return kMargin + bits / max_bits * (kWidth - 2 * kMargin); };
+  const auto y_of = [&](double log) { return kMargin + log / max_log * (kHeight - 2 * kMargin); };
   std::string svg = absl::StrFormat(
       "<svg xmlns='http://www.w3.org/2000/svg' width='%g' height='%g' font-family='sans-serif' "
       "font-size='12'>\n<rect width='100%%' height='100%%' fill='white'/>\n"
       "<text x='%g' y='25' font-size='15'>Filters in %s: space, false-positive rate and time "
       "(area of a dot: ns for an absent key)</text>\n"
       "<line x1='%g' y1='%g' x2='%g' y2='%g' stroke='gray' stroke-dasharray='4'/>\n",
-      kWidth, kHeight, kMargin, place, x_of(0), y_of(0), x_of(std::min(most_bits, most_log)),
-      y_of(std::min(most_bits, most_log)));
+      kWidth, kHeight, kMargin, place, x_of(0), y_of(0), x_of(std::min(max_bits, max_log)),
+      y_of(std::min(max_bits, max_log)));
   absl::StrAppendFormat(&svg, "<text x='%g' y='%g' fill='gray'>the bound</text>\n", x_of(1),
                         y_of(2));
-  for (double bits = 0; bits < most_bits; bits += 2) {
+  for (double bits = 0; bits < max_bits; bits += 2) {
     absl::StrAppendFormat(&svg, "<text x='%g' y='%g'>%g</text>\n", x_of(bits), kMargin - 12, bits);
   }
   absl::StrAppendFormat(&svg, "<text x='%g' y='%g'>bits per key</text>\n", kWidth - 2 * kMargin,
                         kMargin - 28);
-  for (double rate = 0.1; - std::log2(rate) < most_log; rate /= 10) {
+  for (double rate = 0.1; - std::log2(rate) < max_log; rate /= 10) {
     absl::StrAppendFormat(&svg, "<text x='5' y='%g'>%g %%</text>\n", y_of(-std::log2(rate)),
                           rate * 100);
   }

@@ -9,7 +9,7 @@ namespace winnow {
 
 // Only the owning thread calls Add; any thread may call value(). Relaxed order: a reader sees some
 // recent value and nothing else is published by it.
-class OwnedCounter {
+class SingleWriterCounter {
  public:
   void Add(uint64_t amount) {
     value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
@@ -23,20 +23,21 @@ class OwnedCounter {
 
 // What reads of SSTables cost; one for each thread and database (or one for a whole job).
 struct ReadCounters {
-  OwnedCounter data_blocks_read;   // loaded from a file
-  OwnedCounter index_blocks_read;  // index partitions loaded from a file after opening
-  OwnedCounter bytes_read;         // bytes of both, as stored
-  OwnedCounter block_cache_hits;
-  OwnedCounter block_cache_misses;  // data blocks asked of the cache and not there
-  OwnedCounter block_load_waits;    // misses that waited for another thread's load of the block
+  SingleWriterCounter data_blocks_read;   // loaded from a file
+  SingleWriterCounter index_blocks_read;  // index partitions loaded from a file after opening
+  SingleWriterCounter bytes_read;         // bytes of both, as stored
+  SingleWriterCounter block_cache_hits;
+  SingleWriterCounter block_cache_misses;  // data blocks asked of the cache and not there
+  SingleWriterCounter
+      block_load_waits;  // misses that waited for another thread's load of the block
 };
 
 // What filters answered, for one level and filter kind. Eligible look-ups are the sum of all four.
 struct FilterCounters {
-  OwnedCounter not_asked;  // the file has no usable filter
-  OwnedCounter rejected;
-  OwnedCounter true_positive;
-  OwnedCounter false_positive;
+  SingleWriterCounter not_asked;  // the file has no usable filter
+  SingleWriterCounter rejected;
+  SingleWriterCounter true_positive;
+  SingleWriterCounter false_positive;
 };
 
 }  // namespace winnow

@@ -56,7 +56,7 @@ void Compaction::MoveInputs(FamilyEdit* edit) const {
   }
 }
 
-LastLevelCheck::LastLevelCheck(const Compaction& compaction)
+BottommostLevelChecker::BottommostLevelChecker(const Compaction& compaction)
     : comparator_(compaction.version->comparator()) {
   for (int level = compaction.output_level + 1; level < kNumLevels; level++) {
     if (compaction.version->num_files(level) > 0) {
@@ -65,7 +65,7 @@ LastLevelCheck::LastLevelCheck(const Compaction& compaction)
   }
 }
 
-bool LastLevelCheck::operator()(std::string_view user_key) {
+bool BottommostLevelChecker::operator()(std::string_view user_key) {
   for (Level& level : deeper_) {
     const Version::Files& files = *level.files;
     while (level.index < files.size() &&
@@ -92,7 +92,7 @@ std::string Compaction::DebugString() const {
     }
     absl::StrAppend(&out, "]");
   }
-  absl::StrAppend(&out, " -> level ", output_level, is_move ? " (move)" : "");
+  absl::StrAppend(&out, " -> level ", output_level, is_trivial_move ? " (move)" : "");
   return out;
 }
 

@@ -17,7 +17,7 @@ struct Compaction {
   std::array<Version::Files, kNumLevels> inputs;
   int output_level = 0;
   // The inputs can move to the output level as they are.
-  bool is_move = false;
+  bool is_trivial_move = false;
   const char* reason = "";
 
   uint64_t input_bytes() const;
@@ -35,9 +35,9 @@ struct Compaction {
 
 // Tells whether any level below a compaction's output can hold a key. Keys must come in ascending
 // order, which makes a whole walk linear in the number of files.
-class LastLevelCheck {
+class BottommostLevelChecker {
  public:
-  explicit LastLevelCheck(const Compaction& compaction);
+  explicit BottommostLevelChecker(const Compaction& compaction);
   // True if no file below the output level covers the key.
   bool operator()(std::string_view user_key);
 

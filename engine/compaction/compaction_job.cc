@@ -23,22 +23,22 @@ struct Part {
   std::optional<std::string> begin;
   std::optional<std::string> end;
   absl::Status status;
-  TableOutputResult output;
+  SstableOutputResult output;
   uint64_t bytes_read = 0;
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;
 };
 
 std::unique_ptr<InternalIterator> NewInputIterator(const Compaction& compaction,
-                                                   const TableReadOptions& read_options) {
+                                                   const SstableReadOptions& read_options) {
   const InternalKeyComparator& comparator = compaction.version->comparator();
   std::vector<std::unique_ptr<InternalIterator>> children;
   for (const auto& file : compaction.inputs[0]) {
-    children.push_back(std::make_unique<LevelIterator>(std::vector<const TableFile*>{file.get()},
+    children.push_back(std::make_unique<LevelIterator>(std::vector<const SstableFile*>{file.get()},
                                                        comparator, read_options));
   }
   for (size_t level = 1; level < compaction.inputs.size(); level++) {
-    std::vector<const TableFile*> files;
+    std::vector<const SstableFile*> files;
     for (const auto& file : compaction.inputs[level]) files.push_back(file.get());
     if (files.empty()) continue;
     children.push_back(std::make_unique<LevelIterator>(std::move(files), comparator, read_options));
@@ -80,7 +80,7 @@ std::vector<Part> SplitIntoParts(const Compaction& compaction, int max_parts) {
 absl::Status CompactPart(const Compaction& compaction, const CompactionJobOptions& options,
                          Part* part) {
   ReadCounters counters;
-  TableReadOptions read_options;
+  SstableReadOptions read_options;
   read_options.verify_checksums = options.verify_checksums;
   read_options.fill_cache = false;
   read_options.readahead_bytes = kReadaheadBytes;
@@ -92,10 +92,11 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   } else {
     input->SeekToFirst();
   }
-  SurvivingEntries entries(input.get(), comparator, options.snapshots, LastLevelCheck(compaction),
-                           part->end.has_value() ? &*part->end : nullptr);
+  CompactionIterator entries(input.get(), comparator, options.snapshots,
+                             BottommostLevelChecker(compaction),
+                             part->end.has_value() ? &*part->end : nullptr);
   entries.Start();
-  const absl::Status status = WriteTables(options.output, comparator, &entries, &part->output);
+  const absl::Status status = WriteSstables(options.output, comparator, &entries, &part->output);
   part->bytes_read = counters.bytes_read.value();
   part->entries_seen = entries.num_seen();
   part->entries_dropped = entries.num_dropped();

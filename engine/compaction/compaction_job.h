@@ -6,12 +6,12 @@
 
 #include "absl/status/status.h"
 #include "engine/compaction/compaction.h"
-#include "engine/compaction/table_output.h"
+#include "engine/compaction/sstable_output.h"
 
 namespace winnow {
 
 struct CompactionJobOptions {
-  TableOutputOptions output;
+  SstableOutputOptions output;
   std::vector<SequenceNumber> snapshots;  // ascending
   bool verify_checksums = true;
   // The key range may be cut into this many parts that run on threads of their own.
@@ -19,7 +19,7 @@ struct CompactionJobOptions {
 };
 
 struct CompactionJobResult {
-  TableOutputResult output;  // in key order
+  SstableOutputResult output;  // in key order
   uint64_t bytes_read = 0;
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;

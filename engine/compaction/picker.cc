@@ -155,7 +155,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickLevelZero(
       version->Overlapping(base_level, &low, &high).empty()) {
     compaction->inputs[0] = {oldest};
     if (CanMove(*compaction, options, 0)) {
-      compaction->is_move = true;
+      compaction->is_trivial_move = true;
       return compaction;
     }
   }
@@ -189,7 +189,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickLevel(
     compaction->reason = "level is over its target";
     compaction->inputs[static_cast<size_t>(level)] = {file};
     compaction->inputs[static_cast<size_t>(level) + 1] = std::move(below);
-    compaction->is_move = CanMove(*compaction, options, level);
+    compaction->is_trivial_move = CanMove(*compaction, options, level);
     next_key = file->largest_user_key();
     return compaction;
   }

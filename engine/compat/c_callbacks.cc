@@ -86,7 +86,7 @@ winnow_filterpolicy_t* winnow_filterpolicy_create(
 void winnow_filterpolicy_destroy(winnow_filterpolicy_t* policy) { delete policy; }
 
 winnow_filterpolicy_t* winnow_filterpolicy_create_bloom(int bits_per_key) {
-  constexpr int kMostBitsPerKey = 64;
+  constexpr int kMaxBitsPerKey = 64;
   return new winnow_filterpolicy_t{
-      nullptr, "blocked_bloom:" + std::to_string(std::clamp(bits_per_key, 1, kMostBitsPerKey))};
+      nullptr, "blocked_bloom:" + std::to_string(std::clamp(bits_per_key, 1, kMaxBitsPerKey))};
 }

@@ -15,13 +15,13 @@ namespace winnow {
 namespace {
 
 // The ranges of winnow/options.h.
-constexpr size_t kLeastWriteBufferBytes = size_t{64} << 10;
-constexpr size_t kMostWriteBufferBytes = size_t{16} << 30;
-constexpr size_t kLeastBlockBytes = 256;
-constexpr size_t kMostBlockBytes = size_t{16} << 20;
-constexpr size_t kLeastFileBytes = size_t{64} << 10;
-constexpr size_t kMostFileBytes = size_t{64} << 30;
-constexpr int kMostRestartInterval = 1024;
+constexpr size_t kMinWriteBufferBytes = size_t{64} << 10;
+constexpr size_t kMaxWriteBufferBytes = size_t{16} << 30;
+constexpr size_t kMinBlockBytes = 256;
+constexpr size_t kMaxBlockBytes = size_t{16} << 20;
+constexpr size_t kMinFileBytes = size_t{64} << 10;
+constexpr size_t kMaxFileBytes = size_t{64} << 30;
+constexpr int kMaxRestartInterval = 1024;
 
 }  // namespace
 
@@ -94,21 +94,20 @@ void winnow_options_set_info_log(winnow_options_t* options, winnow_logger_t* log
 
 void winnow_options_set_write_buffer_size(winnow_options_t* options, size_t bytes) {
   options->options.write_buffer_bytes =
-      std::clamp(bytes, winnow::kLeastWriteBufferBytes, winnow::kMostWriteBufferBytes);
+      std::clamp(bytes, winnow::kMinWriteBufferBytes, winnow::kMaxWriteBufferBytes);
 }
 
 void winnow_options_set_block_size(winnow_options_t* options, size_t bytes) {
-  options->options.block_bytes =
-      std::clamp(bytes, winnow::kLeastBlockBytes, winnow::kMostBlockBytes);
+  options->options.block_bytes = std::clamp(bytes, winnow::kMinBlockBytes, winnow::kMaxBlockBytes);
 }
 
 void winnow_options_set_max_file_size(winnow_options_t* options, size_t bytes) {
   options->options.target_file_bytes =
-      std::clamp(bytes, winnow::kLeastFileBytes, winnow::kMostFileBytes);
+      std::clamp(bytes, winnow::kMinFileBytes, winnow::kMaxFileBytes);
 }
 
 void winnow_options_set_block_restart_interval(winnow_options_t* options, int num_keys) {
-  options->options.block_restart_interval = std::clamp(num_keys, 1, winnow::kMostRestartInterval);
+  options->options.block_restart_interval = std::clamp(num_keys, 1, winnow::kMaxRestartInterval);
 }
 
 void winnow_options_set_max_open_files(winnow_options_t* options, int num_files) {}

@@ -6,8 +6,8 @@
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
-#include "engine/db/exclusive_writes.h"
 #include "engine/version/merging_iterator.h"
+#include "engine/write/exclusive_writes.h"
 
 namespace winnow {
 
@@ -101,8 +101,8 @@ ColumnFamilyState* DBImpl::FamilyToFlush() {
   return nullptr;
 }
 
-TableOutputOptions DBImpl::OutputOptions(TableBuilderOptions builder) {
-  TableOutputOptions output;
+SstableOutputOptions DBImpl::OutputOptions(SstableBuilderOptions builder) {
+  SstableOutputOptions output;
   output.store = versions_.store();
   output.builder = std::move(builder);
   output.new_file_number = [this] { return versions_.NewFileNumber(); };
@@ -112,16 +112,16 @@ TableOutputOptions DBImpl::OutputOptions(TableBuilderOptions builder) {
 
 absl::Status DBImpl::WriteFlushOutput(ColumnFamilyState* family,
                                       const std::vector<std::shared_ptr<Memtable>>& memtables,
-                                      TableBuilderOptions builder, TableOutputResult* result) {
+                                      SstableBuilderOptions builder, SstableOutputResult* result) {
   JobTimer timer(&recorder_, LatencyHistogram::kFlush);
   std::vector<std::unique_ptr<InternalIterator>> children;
   for (const auto& memtable : memtables) children.push_back(memtable->NewIterator());
   const auto input = NewMergingIterator(family->comparator(), std::move(children));
   input->SeekToFirst();
-  SurvivingEntries entries(input.get(), family->comparator(), snapshots_.Sequences(), nullptr);
+  CompactionIterator entries(input.get(), family->comparator(), snapshots_.Sequences(), nullptr);
   entries.Start();
-  const TableOutputOptions output = OutputOptions(std::move(builder));
-  absl::Status status = WriteTables(output, family->comparator(), &entries, result);
+  const SstableOutputOptions output = OutputOptions(std::move(builder));
+  absl::Status status = WriteSstables(output, family->comparator(), &entries, result);
   if (status.ok()) {
     uint64_t num_entries = 0;
     for (const auto& memtable : memtables) num_entries += memtable->num_entries();
@@ -140,9 +140,9 @@ void DBImpl::RunFlush(ColumnFamilyState* family) {
   family->flush_running = true;
   flushes_running_++;
   const auto begin = std::chrono::steady_clock::now();
-  TellOfFlush(*family, memtables.size(), nullptr);
-  TableBuilderOptions builder = family->BuilderOptions(0);
-  TableOutputResult result;
+  NotifyFlush(*family, memtables.size(), nullptr);
+  SstableBuilderOptions builder = family->BuilderOptions(0);
+  SstableOutputResult result;
   absl::Status logs_synced;
   absl::Status status;
   {
@@ -172,11 +172,11 @@ void DBImpl::RunFlush(ColumnFamilyState* family) {
   counters.Add(Ticker::kFiltersFellBack, result.num_filters_fell_back);
   const JobResult told{
       status, result.files.size(), 0, result.bytes_written, result.num_filters_fell_back, begin};
-  TellOfFlush(*family, memtables.size(), &told);
+  NotifyFlush(*family, memtables.size(), &told);
 }
 
 absl::Status DBImpl::InstallFlush(ColumnFamilyState* family, size_t num_memtables,
-                                  const TableOutputResult& result) {
+                                  const SstableOutputResult& result) {
   if (family->dropped.load(std::memory_order_relaxed)) {
     RemoveOutputs(versions_.store(), result.files);
     return absl::OkStatus();
@@ -235,7 +235,7 @@ bool DBImpl::CompactionIsDue() {
   return false;
 }
 
-absl::Status DBImpl::ExecuteCompaction(const Compaction& compaction, TableBuilderOptions builder,
+absl::Status DBImpl::ExecuteCompaction(const Compaction& compaction, SstableBuilderOptions builder,
                                        uint64_t target_file_bytes, int max_threads,
                                        CompactionJobResult* result) {
   JobTimer timer(&recorder_, LatencyHistogram::kCompaction);
@@ -256,7 +256,7 @@ absl::Status DBImpl::RunPickedCompaction(ColumnFamilyState* family, const Compac
   compaction.MarkInputs(true);
   compactions_running_++;
   const auto begin = std::chrono::steady_clock::now();
-  TellOfCompaction(*family, compaction, nullptr);
+  NotifyCompaction(*family, compaction, nullptr);
   family->compactions_running++;
   VersionEdit edit;
   FamilyEdit& change = edit.families.emplace_back();
@@ -264,10 +264,10 @@ absl::Status DBImpl::RunPickedCompaction(ColumnFamilyState* family, const Compac
   compaction.DeleteInputs(&change);
   CompactionJobResult result;
   absl::Status status;
-  if (compaction.is_move) {
+  if (compaction.is_trivial_move) {
     compaction.MoveInputs(&change);
   } else {
-    TableBuilderOptions builder = family->BuilderOptions(compaction.output_level);
+    SstableBuilderOptions builder = family->BuilderOptions(compaction.output_level);
     const uint64_t target_file_bytes = family->options().target_file_bytes;
     MutexUnlock unlock(&mutex_);
     status =
@@ -284,7 +284,7 @@ absl::Status DBImpl::RunPickedCompaction(ColumnFamilyState* family, const Compac
     if (WINNOW_DEFECT(compaction_edit_status_dropped)) status = absl::OkStatus();
     const auto record = versions_.families().find(family->id());
     if (status.ok() && record != versions_.families().end()) {
-      family->filter_promises.Remember(*family->version());
+      family->expected_fpr_history.Remember(*family->version());
       family->InstallView(record->second.version);
     }
   }
@@ -299,24 +299,24 @@ absl::Status DBImpl::RunPickedCompaction(ColumnFamilyState* family, const Compac
   counters.Add(Ticker::kFiltersFellBack, result.output.num_filters_fell_back);
   const JobResult told{
       status,
-      compaction.is_move ? compaction.num_input_files() : result.output.files.size(),
+      compaction.is_trivial_move ? compaction.num_input_files() : result.output.files.size(),
       result.bytes_read,
       result.output.bytes_written,
       result.output.num_filters_fell_back,
       begin};
-  TellOfCompaction(*family, compaction, &told);
+  NotifyCompaction(*family, compaction, &told);
   return status;
 }
 
-void DBImpl::TellOfFlush(const ColumnFamilyState& family, size_t num_memtables,
+void DBImpl::NotifyFlush(const ColumnFamilyState& family, size_t num_memtables,
                          const JobResult* result) {
   Event event;
   event.kind = result == nullptr ? Event::Kind::kFlushBegin : Event::Kind::kFlushEnd;
   event.num_inputs = num_memtables;
-  TellOfJob(std::move(event), family, result);
+  NotifyJob(std::move(event), family, result);
 }
 
-void DBImpl::TellOfCompaction(const ColumnFamilyState& family, const Compaction& compaction,
+void DBImpl::NotifyCompaction(const ColumnFamilyState& family, const Compaction& compaction,
                               const JobResult* result) {
   Event event;
   event.kind = result == nullptr ? Event::Kind::kCompactionBegin : Event::Kind::kCompactionEnd;
@@ -325,10 +325,10 @@ void DBImpl::TellOfCompaction(const ColumnFamilyState& family, const Compaction&
   for (int level = kNumLevels - 1; level >= 0; level--) {
     if (!compaction.inputs[static_cast<size_t>(level)].empty()) event.input_level = level;
   }
-  TellOfJob(std::move(event), family, result);
+  NotifyJob(std::move(event), family, result);
 }
 
-void DBImpl::TellOfJob(Event event, const ColumnFamilyState& family, const JobResult* result) {
+void DBImpl::NotifyJob(Event event, const ColumnFamilyState& family, const JobResult* result) {
   event.column_family = std::string(family.name());
   if (result == nullptr) return events_.Add(std::move(event));
   event.status = result->status;

@@ -6,21 +6,21 @@
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
-#include "engine/sstable/table_reader.h"
+#include "engine/sstable/sstable_reader.h"
 
 namespace winnow {
 
 namespace {
 
-constexpr int kMostIoErrorsInARow = 3;
+constexpr int kMaxIoErrorsInARow = 3;
 constexpr std::chrono::milliseconds kFirstDelay{50};
 constexpr std::chrono::milliseconds kLongestDelay{2000};
 
 // A full disk or missing file descriptors pass. Other I/O errors are given a few chances; each try
 // writes new files, so that no file whose sync has failed is ever trusted.
-bool MayPass(const absl::Status& status, int failures_in_a_row) {
+bool IsRetryable(const absl::Status& status, int failures_in_a_row) {
   if (absl::IsResourceExhausted(status)) return true;
-  return absl::IsUnavailable(status) && failures_in_a_row < kMostIoErrorsInARow;
+  return absl::IsUnavailable(status) && failures_in_a_row < kMaxIoErrorsInARow;
 }
 
 }  // namespace
@@ -28,15 +28,15 @@ bool MayPass(const absl::Status& status, int failures_in_a_row) {
 void DBImpl::SetBackgroundError(const absl::Status& status, std::string_view what) {
   if (absl::IsCancelled(status) || !background_error_.ok()) return;
   background_error_ = WithContext(status, absl::StrCat(ToAbsl(what), " failed"));
-  TellOfError(status, what, /*will_retry=*/false);
-  attention_.store(true, std::memory_order_release);
+  NotifyError(status, what, /*will_retry=*/false);
+  leader_work_pending_.store(true, std::memory_order_release);
   work_done_.SignalAll();
 }
 
 void DBImpl::NoteBackgroundFailure(const absl::Status& status, std::string_view what) {
   if (absl::IsCancelled(status)) return;
   background_failures_++;
-  if (!MayPass(status, retry_.failures_in_a_row + 1)) {
+  if (!IsRetryable(status, retry_.failures_in_a_row + 1)) {
     SetBackgroundError(status, what);
     return;
   }
@@ -46,11 +46,11 @@ void DBImpl::NoteBackgroundFailure(const absl::Status& status, std::string_view 
   retry_.next_try =
       std::chrono::steady_clock::now() + std::min(kFirstDelay * (1 << doublings), kLongestDelay);
   recorder_.Local().Add(Ticker::kBackgroundRetries);
-  TellOfError(status, what, /*will_retry=*/true);
+  NotifyError(status, what, /*will_retry=*/true);
   work_done_.SignalAll();
 }
 
-void DBImpl::TellOfError(const absl::Status& status, std::string_view what, bool will_retry) {
+void DBImpl::NotifyError(const absl::Status& status, std::string_view what, bool will_retry) {
   Event event;
   event.kind = Event::Kind::kBackgroundError;
   event.message = std::string(what);
@@ -66,7 +66,7 @@ bool DBImpl::IsWaitingToRetry() const {
 }
 
 void DBImpl::QuarantineInputs(const Compaction& compaction, const absl::Status& status) {
-  std::vector<std::shared_ptr<TableFile>> damaged;
+  std::vector<std::shared_ptr<SstableFile>> damaged;
   {
     MutexUnlock unlock(&mutex_);
     for (const Version::Files& files : compaction.inputs) {
@@ -93,7 +93,7 @@ void DBImpl::QuarantineInputs(const Compaction& compaction, const absl::Status& 
   work_done_.SignalAll();
 }
 
-absl::Status DBImpl::WhyWritesCannotWait() const {
+absl::Status DBImpl::StallError() const {
   if (!background_error_.ok()) return background_error_;
   if (!retry_.error.ok()) {
     return WithContext(retry_.error, "nothing was written: the memtables are full, and");

@@ -2,8 +2,8 @@
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
-#include "engine/db/exclusive_writes.h"
 #include "engine/db/option_checks.h"
+#include "engine/write/exclusive_writes.h"
 
 namespace winnow {
 

@@ -3,8 +3,8 @@
 // Lock order (each may be taken while those before it are held):
 //   1. leadership of the write queue (not a lock, but exclusive in the same way)
 //   2. DBImpl::mutex_
-//   3. SnapshotList, LogSet, ViewHolder, RefutedAnswers, Recorder, EventQueue: leaves, never held
-//   across calls
+//   3. SnapshotList, LogSet, ViewHolder, FalsePositiveCache, Recorder, EventQueue: leaves, never
+//   held across calls
 // No I/O happens under mutex_: VersionSet::LogAndApply gives it back.
 #ifndef WINNOW_ENGINE_DB_DB_IMPL_H_
 #define WINNOW_ENGINE_DB_DB_IMPL_H_
@@ -17,18 +17,18 @@
 #include <thread>
 #include <vector>
 
+#include "engine/backup/checkpoint.h"
 #include "engine/base/mutex.h"
+#include "engine/column_family/column_family_state.h"
+#include "engine/column_family/snapshot_list.h"
 #include "engine/compaction/compaction_job.h"
-#include "engine/db/checkpoint.h"
-#include "engine/db/column_family_state.h"
-#include "engine/db/event_queue.h"
-#include "engine/db/log_set.h"
-#include "engine/db/observed_file_system.h"
-#include "engine/db/recorder.h"
-#include "engine/db/snapshot_list.h"
-#include "engine/db/write_queue.h"
-#include "engine/version/refuted_answers.h"
+#include "engine/events/event_queue.h"
+#include "engine/events/observed_file_system.h"
+#include "engine/statistics/recorder.h"
+#include "engine/version/false_positive_cache.h"
 #include "engine/version/version_set.h"
+#include "engine/write/log_set.h"
+#include "engine/write/write_queue.h"
 #include "winnow/db.h"
 
 namespace winnow {
@@ -103,7 +103,7 @@ class DBImpl final : public DB {
   const ColumnFamilyOptions& OptionsForFamily(std::string_view name) const;
   void RemoveOrphans();
   // Begins the LOG, and tells what was found while opening.
-  void StartTelling();
+  void StartEvents();
 
   // --- write_path.cc ---
   absl::Status CheckBatch(const WriteBatch& batch);
@@ -150,17 +150,18 @@ class DBImpl final : public DB {
   void RunFlush(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteFlushOutput(ColumnFamilyState* family,
                                 const std::vector<std::shared_ptr<Memtable>>& memtables,
-                                TableBuilderOptions builder, TableOutputResult* result);
+                                SstableBuilderOptions builder, SstableOutputResult* result);
   absl::Status InstallFlush(ColumnFamilyState* family, size_t num_memtables,
-                            const TableOutputResult& result) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+                            const SstableOutputResult& result)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::unique_ptr<Compaction> PickCompaction(ColumnFamilyState** family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status RunPickedCompaction(ColumnFamilyState* family, const Compaction& compaction,
                                    int max_threads) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status ExecuteCompaction(const Compaction& compaction, TableBuilderOptions builder,
+  absl::Status ExecuteCompaction(const Compaction& compaction, SstableBuilderOptions builder,
                                  uint64_t target_file_bytes, int max_threads,
                                  CompactionJobResult* result);
-  TableOutputOptions OutputOptions(TableBuilderOptions builder);
+  SstableOutputOptions OutputOptions(SstableBuilderOptions builder);
   absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(mutex_);
   // The events at both ends of a flush or a compaction; for its begin `result` is null.
   struct JobResult {
@@ -171,10 +172,10 @@ class DBImpl final : public DB {
     uint64_t num_filters_fell_back = 0;
     std::chrono::steady_clock::time_point begin;
   };
-  void TellOfFlush(const ColumnFamilyState& family, size_t num_memtables, const JobResult* result);
-  void TellOfCompaction(const ColumnFamilyState& family, const Compaction& compaction,
+  void NotifyFlush(const ColumnFamilyState& family, size_t num_memtables, const JobResult* result);
+  void NotifyCompaction(const ColumnFamilyState& family, const Compaction& compaction,
                         const JobResult* result);
-  void TellOfJob(Event event, const ColumnFamilyState& family, const JobResult* result);
+  void NotifyJob(Event event, const ColumnFamilyState& family, const JobResult* result);
   bool CompactionIsDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Frees replaced views, with the memtables and files that only they held.
   void ReclaimViews() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -187,21 +188,21 @@ class DBImpl final : public DB {
   // A flush or compaction failed without harm: tried again after a while, if the error may pass.
   void NoteBackgroundFailure(const absl::Status& status, std::string_view what)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void TellOfError(const absl::Status& status, std::string_view what, bool will_retry);
+  void NotifyError(const absl::Status& status, std::string_view what, bool will_retry);
   void NoteBackgroundSuccess() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsWaitingToRetry() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Damaged files are read as far as they can be, and never compacted away.
   void QuarantineInputs(const Compaction& compaction, const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Not OK if background work that failed will not soon make room for more writes.
-  absl::Status WhyWritesCannotWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status StallError() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // --- backup.cc, checkpoint.cc ---
   absl::StatusOr<BackupInfo> WriteBackup(const std::string& backup_directory)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // On OK the removal of logs is paused.
   absl::Status Capture(CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status CopyTo(const std::string& directory, const PlaceTable& place_table,
+  absl::Status CopyTo(const std::string& directory, const PlaceSstable& place_sstable,
                       CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // --- column_families.cc, properties.cc ---
@@ -219,7 +220,7 @@ class DBImpl final : public DB {
   const std::shared_ptr<BlockCache> cache_;
   std::unique_ptr<FileLock> lock_;
   Recorder recorder_;
-  RefutedAnswers refuted_;
+  FalsePositiveCache false_positive_cache_;
   SnapshotList snapshots_;
 
   Mutex mutex_;
@@ -251,7 +252,7 @@ class DBImpl final : public DB {
   // The write path. The leader's fields need no lock.
   WriteQueue write_queue_;
   // Something needs the leader's care before the next group: a full memtable, a stall, an error.
-  std::atomic<bool> attention_{false};
+  std::atomic<bool> leader_work_pending_{false};
   // Writes without log since opening: Close flushes them.
   std::atomic<bool> has_unlogged_writes_{false};
   SequenceNumber allocated_sequence_ = 0;            // the leader's

@@ -121,7 +121,8 @@ class DbIterator final : public Iterator {
     ThreadCounters& counters = options_.recorder->Local();
     counters.Add(Ticker::kIteratorSteps, std::exchange(steps_, 0));
     ReadCounters& reads = *options_.reads;
-    const auto hand_over = [](OwnedCounter& from, uint64_t* handed, OwnedCounter& to) {
+    const auto hand_over = [](SingleWriterCounter& from, uint64_t* handed,
+                              SingleWriterCounter& to) {
       to.Add(from.value() - *handed);
       *handed = from.value();
     };

@@ -8,9 +8,9 @@
 
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
-#include "engine/db/event_queue.h"
-#include "engine/db/read_view.h"
-#include "engine/db/recorder.h"
+#include "engine/column_family/read_view.h"
+#include "engine/events/event_queue.h"
+#include "engine/statistics/recorder.h"
 #include "winnow/iterator.h"
 
 namespace winnow {

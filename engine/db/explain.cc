@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "engine/db/text_table.h"
+#include "engine/statistics/text_table.h"
 
 namespace winnow {
 

@@ -6,13 +6,13 @@
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
-#include "engine/db/exclusive_writes.h"
-#include "engine/db/log_replay.h"
-#include "engine/db/log_set.h"
 #include "engine/db/option_checks.h"
 #include "engine/file_system/durable_files.h"
+#include "engine/recovery/log_replay.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
+#include "engine/write/exclusive_writes.h"
+#include "engine/write/log_set.h"
 
 namespace winnow {
 
@@ -22,7 +22,7 @@ namespace {
 // they are being opened here.
 constexpr int kReadOnlyTries = 4;
 
-TableStore StoreFor(FileSystem* file_system, const std::string& path, BlockCache* cache) {
+SstableStore StoreFor(FileSystem* file_system, const std::string& path, BlockCache* cache) {
   return {file_system, path, static_cast<ShardedBlockCache*>(cache)};
 }
 
@@ -64,7 +64,7 @@ absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::strin
     FileType type;
     uint64_t number;
     if (!ParseFileName(name, &type, &number)) continue;
-    if (type == FileType::kTable) {
+    if (type == FileType::kSstable) {
       return CorruptionError(
           CurrentFileName(path),
           absl::StrCat("is missing, but there are SSTables (", name, " among them)"));
@@ -119,7 +119,7 @@ absl::Status DBImpl::OpenDatabase() {
     lock_.reset();
     return status;
   }
-  StartTelling();
+  StartEvents();
   if (!options_.read_only) StartBackgroundThreads();
   return absl::OkStatus();
 }
@@ -242,7 +242,7 @@ absl::Status DBImpl::StartWriting(uint64_t num_replayed_tables) {
   return absl::OkStatus();
 }
 
-void DBImpl::StartTelling() {
+void DBImpl::StartEvents() {
   std::unique_ptr<InfoLog> log;
   if (const size_t bytes = InfoLogBytesOf(options_); bytes > 0) {
     log = std::make_unique<InfoLog>(FileSystemOf(options_), path_, bytes, options_.info_log_files);
@@ -266,7 +266,7 @@ void DBImpl::StartTelling() {
         Event degraded;
         degraded.kind = Event::Kind::kFilterDegraded;
         degraded.column_family = std::string(family->name());
-        degraded.path = TableFileName(path_, file->number());
+        degraded.path = SstableFileName(path_, file->number());
         degraded.message = state.reason;
         events_.Add(std::move(degraded));
       }
@@ -278,7 +278,7 @@ void DBImpl::RemoveOrphans() {
   logs_.RemoveBefore(versions_.OldestNeededLog());
   const auto names = file_system_->List(path_);
   if (!names.ok()) return;
-  const std::set<uint64_t> live = versions_.LiveTables();
+  const std::set<uint64_t> live = versions_.LiveSstables();
   // If something is missing, the manifest may be what lost its end: then it and the tables that it
   // does not know are all that a repair could start from.
   const bool keep = options_.recovery_mode == RecoveryMode::kSalvage && !recovery_notes_.empty();
@@ -286,13 +286,13 @@ void DBImpl::RemoveOrphans() {
     FileType type;
     uint64_t number;
     if (!ParseFileName(name, &type, &number)) continue;  // not ours: never touched
-    const bool orphan = (type == FileType::kTable && !live.contains(number)) ||
+    const bool orphan = (type == FileType::kSstable && !live.contains(number)) ||
                         type == FileType::kTemporary ||
                         (type == FileType::kManifest && number != versions_.manifest_number()) ||
                         (type == FileType::kLog && number < versions_.OldestNeededLog());
     if (!orphan) continue;
     const std::string path = absl::StrCat(path_, "/", name);
-    if (keep && (type == FileType::kTable || type == FileType::kManifest)) {
+    if (keep && (type == FileType::kSstable || type == FileType::kManifest)) {
       if (file_system_->Rename(path, path + ".orphan").ok()) {
         recovery_notes_.push_back(absl::StrCat(path, ": not in use, kept as ", path, ".orphan"));
       }
@@ -307,7 +307,7 @@ void DBImpl::RemoveOrphans() {
 absl::Status DBImpl::Close() {
   if (closed_.exchange(true)) return absl::OkStatus();
   // A listener may be in the middle of a call; those that it begins from now on are refused.
-  events_.WaitUntilTold();
+  events_.Drain();
   absl::Status status;
   if (!options_.read_only) {
     if (has_unlogged_writes_.load(std::memory_order_relaxed)) {

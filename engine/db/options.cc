@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "engine/base/status.h"
-#include "engine/db/column_family_state.h"
+#include "engine/column_family/column_family_state.h"
 #include "engine/db/option_checks.h"
 #include "winnow/event_listener.h"
 #include "winnow/filter_policy.h"

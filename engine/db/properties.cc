@@ -5,8 +5,8 @@
 #include "absl/strings/numbers.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
-#include "engine/db/sstables_report.h"
-#include "engine/db/statistics_report.h"
+#include "engine/statistics/sstables_report.h"
+#include "engine/statistics/statistics_report.h"
 
 namespace winnow {
 
@@ -21,12 +21,12 @@ double Ratio(uint64_t numerator, uint64_t denominator) {
 }
 
 // Filter and index bytes of a version.
-struct TableMemory {
+struct SstableMemory {
   uint64_t filter_bytes = 0;
   uint64_t index_bytes = 0;
 };
-TableMemory MemoryOf(const Version& version) {
-  TableMemory memory;
+SstableMemory MemoryOf(const Version& version) {
+  SstableMemory memory;
   for (int level = 0; level < kNumLevels; level++) {
     for (const auto& file : version.files(level)) {
       if (file->reader() == nullptr) continue;
@@ -49,7 +49,7 @@ LevelStatistics LevelRow(const std::string& family, const Version& version, int 
     row.file_bytes += file->metadata().file_bytes;
     row.num_entries += file->metadata().num_entries;
     if (file->reader() == nullptr) continue;
-    const TableProperties& properties = file->reader()->properties();
+    const SstableProperties& properties = file->reader()->properties();
     row.filter_bytes += properties.filter_bytes;
     row.index_bytes += properties.index_bytes;
     filter_keys += properties.num_filter_keys;
@@ -68,14 +68,14 @@ Statistics DBImpl::GetStatistics() {
   struct FamilyNow {
     std::string name;
     std::shared_ptr<const Version> version;
-    FilterPromises promises;
+    ExpectedFprHistory promises;
   };
   std::map<uint32_t, FamilyNow> families;
   {
     MutexLock lock(&mutex_);
     for (const auto& [id, family] : families_) {
       if (family->dropped.load()) continue;
-      families[id] = {std::string(family->name()), family->version(), family->filter_promises};
+      families[id] = {std::string(family->name()), family->version(), family->expected_fpr_history};
     }
   }
   for (const auto& [key, counts] : totals.filters) {
@@ -144,7 +144,7 @@ std::string DBImpl::NumberProperty(ColumnFamilyState* family, std::string_view n
   const std::shared_ptr<const ReadView> view = family->views.Shared();
   uint64_t memtable_bytes = view->active->memory_bytes();
   for (const auto& memtable : view->immutables) memtable_bytes += memtable->memory_bytes();
-  const TableMemory memory = MemoryOf(*view->version);
+  const SstableMemory memory = MemoryOf(*view->version);
   if (name == "winnow.filter-memory") return absl::StrCat(memory.filter_bytes);
   if (name == "winnow.index-memory") return absl::StrCat(memory.index_bytes);
   if (name == "winnow.memtable-memory") return absl::StrCat(memtable_bytes);
@@ -248,7 +248,7 @@ std::vector<std::string> DBImpl::Verify() {
           continue;
         }
         const std::string& path = file->reader()->path();
-        for (const TableProblem& problem : file->reader()->Verify()) {
+        for (const SstableProblem& problem : file->reader()->Verify()) {
           add(absl::StrCat(path, ": at offset ", problem.offset, ": ", problem.reason),
               problem.is_damage);
         }

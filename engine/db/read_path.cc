@@ -67,8 +67,8 @@ LookupContext DBImpl::MakeContext(const ReadOptions& options, uint32_t family_id
   context.read_options.fill_cache = options.fill_cache;
   context.read_options.counters = &counters.reads();
   context.filter_counters = &counters.Filters(family_id, call);
-  context.refuted = &refuted_;
-  context.refuted_hits = &counters.ticker(Ticker::kRefutedAnswers);
+  context.false_positive_cache = &false_positive_cache_;
+  context.false_positive_cache_hits = &counters.ticker(Ticker::kFalsePositiveCacheHits);
   return context;
 }
 
@@ -215,7 +215,7 @@ bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::str
     return Type(node->internal_key()) != EntryType::kDelete;
   }
   LookupContext context;
-  context.refuted = &refuted_;
+  context.false_positive_cache = &false_positive_cache_;
   return view->version->MayContain(lookup, context);
 }
 

@@ -7,9 +7,9 @@
 #include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
-#include "engine/db/batch_format.h"
 #include "engine/db/db_impl.h"
-#include "engine/db/exclusive_writes.h"
+#include "engine/write/batch_format.h"
+#include "engine/write/exclusive_writes.h"
 
 namespace winnow {
 
@@ -117,7 +117,7 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
 }
 
 absl::Status DBImpl::CommitGroup(WriteGroup* group) {
-  if (attention_.load(std::memory_order_acquire)) [[unlikely]] {
+  if (leader_work_pending_.load(std::memory_order_acquire)) [[unlikely]] {
     WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return PrepareForGroup(group->batch_bytes); }));
   }
   // Batches that were not built through the public functions, or that name column families, are
@@ -159,7 +159,7 @@ absl::Status DBImpl::CommitGroup(WriteGroup* group) {
       MutexLock lock(&mutex_);
       if (!appended && absl::IsResourceExhausted(logged)) {
         log_error_ = WithContext(logged, "appending to the write-ahead log failed");
-        attention_.store(true, std::memory_order_release);
+        leader_work_pending_.store(true, std::memory_order_release);
       } else {
         SetBackgroundError(logged, "the write-ahead log");
       }
@@ -237,20 +237,21 @@ void DBImpl::AddToMemtables(const WriteBatch& batch, SequenceNumber first_sequen
     memtable->Add(sequence, update.type, update.key, update.value,
                   filter::HashKey(update.key, family->hash_seed()));
     if (memtable->memory_bytes() >= family->options().write_buffer_bytes) {
-      attention_.store(true, std::memory_order_release);
+      leader_work_pending_.store(true, std::memory_order_release);
     }
   }
 }
 
 absl::Status DBImpl::PrepareForGroup(size_t group_bytes) {
   MutexLock lock(&mutex_);
-  attention_.store(false, std::memory_order_relaxed);
+  leader_work_pending_.store(false, std::memory_order_relaxed);
   absl::Status status = log_error_.ok() ? StallIfNeeded(group_bytes) : ReplaceFailedLog();
   if (status.ok()) status = SwitchFullMemtables();
   // Looked at again before the next write, which may find that the cause has passed.
-  if (!status.ok() || !stalled_family_.empty()) attention_.store(true, std::memory_order_relaxed);
+  if (!status.ok() || !stalled_family_.empty())
+    leader_work_pending_.store(true, std::memory_order_relaxed);
   if (!background_error_.ok()) {
-    attention_.store(true, std::memory_order_relaxed);
+    leader_work_pending_.store(true, std::memory_order_relaxed);
     return absl::FailedPreconditionError(absl::StrCat(
         "the database takes no writes until it is reopened: ", background_error_.message()));
   }
@@ -265,7 +266,7 @@ void DBImpl::UpdateStallState() {
     const bool memtables_full =
         static_cast<int>(family->immutables.size()) + 1 >= family->options().max_write_buffers;
     if (level0_files >= family->options().level0_slowdown_trigger || memtables_full) {
-      attention_.store(true, std::memory_order_release);
+      leader_work_pending_.store(true, std::memory_order_release);
     }
   }
 }
@@ -288,7 +289,7 @@ absl::Status DBImpl::StallIfNeeded(size_t group_bytes) {
              !stopping_ && (memtables_full || level0_full);
     };
     while (must_wait()) {
-      WINNOW_RETURN_IF_ERROR(WhyWritesCannotWait());
+      WINNOW_RETURN_IF_ERROR(StallError());
       stalled = true;
       NoteStall(family, "writes wait for flushes or compactions");
       work_available_.SignalAll();

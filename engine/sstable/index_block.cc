@@ -170,7 +170,7 @@ std::string IndexBlock::separator(uint32_t entry) const {
 }
 
 bool IndexBlock::StraddlesWith(uint32_t entry, std::string_view user_key) const {
-  // Only a separator that is a whole internal key has a trailer: see TableBuilder.
+  // Only a separator that is a whole internal key has a trailer: see SstableBuilder.
   if (TrailerAt(entry) == 0 || !user_key.starts_with(prefix_)) return false;
   return user_key.substr(prefix_.size()) == suffix(entry);
 }

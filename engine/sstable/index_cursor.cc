@@ -2,7 +2,7 @@
 
 namespace winnow {
 
-IndexCursor::IndexCursor(const TableReader& table, const TableReadOptions& options)
+IndexCursor::IndexCursor(const SstableReader& table, const SstableReadOptions& options)
     : table_(table), options_(options) {
   if (!table.has_index_partitions()) index_ = table.index_;
 }

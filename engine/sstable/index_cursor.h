@@ -10,7 +10,7 @@
 #include "engine/cache/cached_block.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
-#include "engine/sstable/table_reader.h"
+#include "engine/sstable/sstable_reader.h"
 
 namespace winnow {
 
@@ -18,7 +18,7 @@ namespace winnow {
 class IndexCursor {
  public:
   // `table` must outlive the cursor.
-  IndexCursor(const TableReader& table, const TableReadOptions& options);
+  IndexCursor(const SstableReader& table, const SstableReadOptions& options);
 
   bool Valid() const { return valid_; }
   const absl::Status& status() const { return status_; }
@@ -43,8 +43,8 @@ class IndexCursor {
   // Makes index_ the lowest level below `top_entry`; false leaves the cursor invalid.
   bool LoadPartition(uint32_t top_entry);
 
-  const TableReader& table_;
-  const TableReadOptions options_;
+  const SstableReader& table_;
+  const SstableReadOptions options_;
   IndexBlock index_;  // the level that points to data blocks
   BlockRef partition_;
   uint32_t top_entry_ = 0;

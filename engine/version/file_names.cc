@@ -43,7 +43,7 @@ std::string ManifestFileName(std::string_view directory, uint64_t number) {
 std::string LogFileName(std::string_view directory, uint64_t number) {
   return Join(directory, absl::StrFormat("%06d.log", number));
 }
-std::string TableFileName(std::string_view directory, uint64_t number) {
+std::string SstableFileName(std::string_view directory, uint64_t number) {
   return Join(directory, absl::StrFormat("%06d.sst", number));
 }
 
@@ -69,7 +69,7 @@ bool ParseFileName(std::string_view name, FileType* type, uint64_t* number) {
   } else if (ParseNumbered(name, ".log", number)) {
     *type = FileType::kLog;
   } else if (ParseNumbered(name, ".sst", number)) {
-    *type = FileType::kTable;
+    *type = FileType::kSstable;
   } else {
     return false;
   }

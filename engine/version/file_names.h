@@ -16,13 +16,13 @@
 
 namespace winnow {
 
-enum class FileType { kLock, kCurrent, kManifest, kLog, kTable, kInfoLog, kTemporary };
+enum class FileType { kLock, kCurrent, kManifest, kLog, kSstable, kInfoLog, kTemporary };
 
 std::string LockFileName(std::string_view directory);
 std::string CurrentFileName(std::string_view directory);
 std::string ManifestFileName(std::string_view directory, uint64_t number);
 std::string LogFileName(std::string_view directory, uint64_t number);
-std::string TableFileName(std::string_view directory, uint64_t number);
+std::string SstableFileName(std::string_view directory, uint64_t number);
 // `age` 0 is LOG, 1 LOG.old, 2 LOG.old.2, ...
 std::string InfoLogFileName(std::string_view directory, uint64_t age);
 

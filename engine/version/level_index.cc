@@ -4,7 +4,7 @@
 
 namespace winnow {
 
-LevelIndex::LevelIndex(const std::vector<std::shared_ptr<TableFile>>& files,
+LevelIndex::LevelIndex(const std::vector<std::shared_ptr<SstableFile>>& files,
                        const InternalKeyComparator& comparator)
     : comparator_(comparator), bytewise_(comparator.is_bytewise()) {
   for (const auto& file : files) files_.push_back(file.get());
@@ -16,40 +16,41 @@ LevelIndex::LevelIndex(const std::vector<std::shared_ptr<TableFile>>& files,
   size_t shared = 0;
   while (shared < shorter && first[shared] == last[shared]) shared++;
   shared_prefix_ = first.substr(0, shared);
-  for (const TableFile* file : files_) {
+  for (const SstableFile* file : files_) {
     largest_.push_back(KeyPrefix64(file->largest_user_key().substr(shared)));
     smallest_.push_back(KeyPrefix64(file->smallest_user_key().substr(shared)));
   }
 }
 
 size_t LevelIndex::LowerBound(std::string_view user_key) const {
-  const auto found = std::partition_point(files_.begin(), files_.end(), [&](const TableFile* file) {
-    return comparator_.CompareUserKeys(file->largest_user_key(), user_key) < 0;
-  });
+  const auto found =
+      std::partition_point(files_.begin(), files_.end(), [&](const SstableFile* file) {
+        return comparator_.CompareUserKeys(file->largest_user_key(), user_key) < 0;
+      });
   return static_cast<size_t>(found - files_.begin());
 }
 
-const TableFile* LevelIndex::FindByComparing(std::string_view user_key) const {
+const SstableFile* LevelIndex::FindByComparing(std::string_view user_key) const {
   const size_t found = LowerBound(user_key);
   if (found == files_.size()) return nullptr;
-  const TableFile* file = files_[found];
+  const SstableFile* file = files_[found];
   return comparator_.CompareUserKeys(file->smallest_user_key(), user_key) <= 0 ? file : nullptr;
 }
 
-const TableFile* LevelIndex::ResolveTie(size_t first, uint64_t prefix,
-                                        std::string_view user_key) const {
+const SstableFile* LevelIndex::ResolveTie(size_t first, uint64_t prefix,
+                                          std::string_view user_key) const {
   const auto tie_begin = largest_.begin() + static_cast<ptrdiff_t>(first);
   const auto tie_end = std::upper_bound(tie_begin, largest_.end(), prefix);
   const auto end = first + static_cast<size_t>(tie_end - tie_begin);
   first = static_cast<size_t>(std::partition_point(files_.begin() + static_cast<ptrdiff_t>(first),
                                                    files_.begin() + static_cast<ptrdiff_t>(end),
-                                                   [&](const TableFile* file) {
+                                                   [&](const SstableFile* file) {
                                                      return CompareBytes(file->largest_user_key(),
                                                                          user_key) < 0;
                                                    }) -
                               files_.begin());
   if (first == files_.size() || smallest_[first] > prefix) return nullptr;
-  const TableFile* file = files_[first];
+  const SstableFile* file = files_[first];
   return CompareBytes(file->smallest_user_key(), user_key) <= 0 ? file : nullptr;
 }
 

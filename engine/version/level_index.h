@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/base/internal_key.h"
-#include "engine/version/table_file.h"
+#include "engine/version/sstable_file.h"
 
 namespace winnow {
 
@@ -20,11 +20,11 @@ class LevelIndex {
  public:
   LevelIndex() = default;
   // `files` must outlive the index.
-  LevelIndex(const std::vector<std::shared_ptr<TableFile>>& files,
+  LevelIndex(const std::vector<std::shared_ptr<SstableFile>>& files,
              const InternalKeyComparator& comparator);
 
   // The file whose key range includes the key; null if none.
-  const TableFile* Find(std::string_view user_key) const {
+  const SstableFile* Find(std::string_view user_key) const {
     if (files_.empty()) return nullptr;
     if (!bytewise_) return FindByComparing(user_key);
     if (!user_key.starts_with(shared_prefix_)) return nullptr;
@@ -48,15 +48,15 @@ class LevelIndex {
   size_t LowerBound(std::string_view user_key) const;
 
  private:
-  const TableFile* FindByComparing(std::string_view user_key) const;
-  const TableFile* ResolveTie(size_t first, uint64_t prefix, std::string_view user_key) const;
+  const SstableFile* FindByComparing(std::string_view user_key) const;
+  const SstableFile* ResolveTie(size_t first, uint64_t prefix, std::string_view user_key) const;
 
   InternalKeyComparator comparator_{BytewiseComparator()};
   bool bytewise_ = true;
   std::string shared_prefix_;
   std::vector<uint64_t> largest_;  // eight bytes after the shared prefix
   std::vector<uint64_t> smallest_;
-  std::vector<const TableFile*> files_;
+  std::vector<const SstableFile*> files_;
 };
 
 }  // namespace winnow

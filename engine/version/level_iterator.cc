@@ -4,9 +4,9 @@
 
 namespace winnow {
 
-LevelIterator::LevelIterator(std::vector<const TableFile*> files,
+LevelIterator::LevelIterator(std::vector<const SstableFile*> files,
                              const InternalKeyComparator& comparator,
-                             const TableReadOptions& options)
+                             const SstableReadOptions& options)
     : files_(std::move(files)), comparator_(comparator), options_(options), index_(files_.size()) {}
 
 void LevelIterator::Open(size_t index) {
@@ -53,9 +53,10 @@ void LevelIterator::SeekToLast() {
 
 void LevelIterator::Seek(std::string_view internal_key) {
   status_ = absl::OkStatus();
-  const auto found = std::partition_point(files_.begin(), files_.end(), [&](const TableFile* file) {
-    return comparator_.Compare(file->metadata().largest, internal_key) < 0;
-  });
+  const auto found =
+      std::partition_point(files_.begin(), files_.end(), [&](const SstableFile* file) {
+        return comparator_.Compare(file->metadata().largest, internal_key) < 0;
+      });
   Open(static_cast<size_t>(found - files_.begin()));
   if (table_ != nullptr) table_->Seek(internal_key);
   SkipForward();
@@ -63,9 +64,10 @@ void LevelIterator::Seek(std::string_view internal_key) {
 
 void LevelIterator::SeekForPrev(std::string_view internal_key) {
   status_ = absl::OkStatus();
-  const auto found = std::partition_point(files_.begin(), files_.end(), [&](const TableFile* file) {
-    return comparator_.Compare(file->metadata().smallest, internal_key) <= 0;
-  });
+  const auto found =
+      std::partition_point(files_.begin(), files_.end(), [&](const SstableFile* file) {
+        return comparator_.Compare(file->metadata().smallest, internal_key) <= 0;
+      });
   // The last file that begins at or before the key.
   Open(found == files_.begin() ? files_.size() : static_cast<size_t>(found - files_.begin()) - 1);
   if (table_ != nullptr) table_->SeekForPrev(internal_key);

@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "engine/base/internal_iterator.h"
-#include "engine/sstable/table_iterator.h"
-#include "engine/version/table_file.h"
+#include "engine/sstable/sstable_iterator.h"
+#include "engine/version/sstable_file.h"
 
 namespace winnow {
 
 // Opens at most one file at a time. The files, sorted and not overlapping, must outlive it.
 class LevelIterator final : public InternalIterator {
  public:
-  LevelIterator(std::vector<const TableFile*> files, const InternalKeyComparator& comparator,
-                const TableReadOptions& options);
+  LevelIterator(std::vector<const SstableFile*> files, const InternalKeyComparator& comparator,
+                const SstableReadOptions& options);
 
   bool Valid() const override { return table_ != nullptr && table_->Valid(); }
   void SeekToFirst() override;
@@ -35,11 +35,11 @@ class LevelIterator final : public InternalIterator {
   void SkipForward();
   void SkipBackward();
 
-  const std::vector<const TableFile*> files_;
+  const std::vector<const SstableFile*> files_;
   const InternalKeyComparator comparator_;
-  const TableReadOptions options_;
+  const SstableReadOptions options_;
   size_t index_;
-  std::unique_ptr<TableIterator> table_;
+  std::unique_ptr<SstableIterator> table_;
   absl::Status status_;  // of opening a file; clears with the next seek
 };
 

@@ -83,15 +83,15 @@ Version::Files Version::Overlapping(int level, const std::string_view* smallest,
   }
 }
 
-void Version::AddFileIterator(const std::shared_ptr<TableFile>& file, int level,
+void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int level,
                               const IteratorRange& range, const LookupContext& context,
                               std::vector<std::unique_ptr<InternalIterator>>* iterators) const {
   if (file->reader() == nullptr) {  // a level iterator over it reports the error
-    iterators->push_back(std::make_unique<LevelIterator>(std::vector<const TableFile*>{file.get()},
-                                                         comparator_, context.read_options));
+    iterators->push_back(std::make_unique<LevelIterator>(
+        std::vector<const SstableFile*>{file.get()}, comparator_, context.read_options));
     return;
   }
-  const TableReader& reader = *file->reader();
+  const SstableReader& reader = *file->reader();
   std::string_view filter_key;
   if (!comparator_.is_bytewise() || !reader.has_filter() || !range.lower.has_value() ||
       !reader.filter_key().RangeFilterKey(*range.lower, range.upper, &filter_key)) {
@@ -109,7 +109,7 @@ void Version::AddFileIterator(const std::shared_ptr<TableFile>& file, int level,
   }
   // Every entry of the range has the one filter key, so what stands at its start tells whether the
   // filter was right. An empty range is left out; an error is kept for the reader to see.
-  std::unique_ptr<TableIterator> iterator = reader.NewIterator(context.read_options);
+  std::unique_ptr<SstableIterator> iterator = reader.NewIterator(context.read_options);
   iterator->Seek(MakeInternalKey(*range.lower, kMaxSequenceNumber, kEntryTypeForSeek));
   if (!iterator->Valid() && iterator->status().ok()) {
     if (counters != nullptr) counters->false_positive.Increment();
@@ -126,7 +126,7 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
                            std::vector<std::unique_ptr<InternalIterator>>* iterators) const {
   const std::string_view* low = range.lower.has_value() ? &*range.lower : nullptr;
   const std::string_view* high = range.upper.has_value() ? &*range.upper : nullptr;
-  const auto overlaps = [&](const TableFile& file) {
+  const auto overlaps = [&](const SstableFile& file) {
     return (low == nullptr || comparator_.CompareUserKeys(file.largest_user_key(), *low) >= 0) &&
            (high == nullptr || comparator_.CompareUserKeys(file.smallest_user_key(), *high) < 0);
   };
@@ -134,8 +134,8 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
     if (overlaps(*file)) AddFileIterator(file, 0, range, context, iterators);
   }
   for (const int level : levels_with_files_) {
-    std::vector<const TableFile*> overlapping;
-    std::shared_ptr<TableFile> last;
+    std::vector<const SstableFile*> overlapping;
+    std::shared_ptr<SstableFile> last;
     for (const auto& file : files(level)) {
       if (!overlaps(*file)) continue;
       overlapping.push_back(file.get());

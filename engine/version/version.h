@@ -14,9 +14,9 @@
 #include "absl/status/status.h"
 #include "engine/base/counter.h"
 #include "engine/base/internal_iterator.h"
+#include "engine/version/false_positive_cache.h"
 #include "engine/version/level_index.h"
-#include "engine/version/refuted_answers.h"
-#include "engine/version/table_file.h"
+#include "engine/version/sstable_file.h"
 #include "winnow/explain.h"
 #include "winnow/options.h"
 
@@ -38,10 +38,10 @@ struct LookupKey {
 
 // What a look-up may use and must count. The pointers outlive the call.
 struct LookupContext {
-  TableReadOptions read_options;
+  SstableReadOptions read_options;
   FilterCounterTable* filter_counters = nullptr;
-  RefutedAnswers* refuted = nullptr;  // null: remember nothing
-  OwnedCounter* refuted_hits = nullptr;
+  FalsePositiveCache* false_positive_cache = nullptr;  // null: remember nothing
+  SingleWriterCounter* false_positive_cache_hits = nullptr;
 };
 
 // One key of a batch; `result` and `status` are its answer.
@@ -56,7 +56,7 @@ struct BatchLookup {
 // files of each deeper level are sorted and do not.
 class Version {
  public:
-  using Files = std::vector<std::shared_ptr<TableFile>>;
+  using Files = std::vector<std::shared_ptr<SstableFile>>;
 
   Version(const InternalKeyComparator& comparator, std::array<Files, kNumLevels> levels);
 
@@ -102,21 +102,21 @@ class Version {
 
  private:
   struct Candidate {
-    const TableFile* file;
+    const SstableFile* file;
     uint64_t hash;
     int level;
   };
   class CandidateWalk;
 
-  bool InRange(const TableFile& file, std::string_view user_key, uint64_t prefix) const;
-  absl::Status AskFile(const Candidate& candidate, const LookupKey& key,
-                       const LookupContext& context, PointResult* result) const;
+  bool InRange(const SstableFile& file, std::string_view user_key, uint64_t prefix) const;
+  absl::Status GetFromFile(const Candidate& candidate, const LookupKey& key,
+                           const LookupContext& context, PointResult* result) const;
   absl::Status ReadFile(const Candidate& candidate, const LookupKey& key,
                         const LookupContext& context, FilterCounters* counters,
                         PointResult* result) const;
   void MultiGetFrom(std::span<Candidate> candidates, std::span<BatchLookup*> lookups,
                     const LookupContext& context) const;
-  void AddFileIterator(const std::shared_ptr<TableFile>& file, int level,
+  void AddFileIterator(const std::shared_ptr<SstableFile>& file, int level,
                        const IteratorRange& range, const LookupContext& context,
                        std::vector<std::unique_ptr<InternalIterator>>* iterators) const;
 

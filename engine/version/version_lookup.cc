@@ -12,11 +12,11 @@ namespace {
 // Candidates whose filter lines are fetched together: more than a healthy tree has.
 constexpr size_t kPrefetchedCandidates = 16;
 
-bool IsUsable(const TableFile& file) {
+bool HasUsableFilter(const SstableFile& file) {
   return file.reader() != nullptr && file.reader()->has_filter();
 }
 
-uint64_t HashFor(const TableFile& file, const LookupKey& key) {
+uint64_t HashFor(const SstableFile& file, const LookupKey& key) {
   if (file.filter_key_identity() == key.filter_key_identity ||
       WINNOW_DEFECT(recorded_filter_key_ignored)) {
     return key.filter_hash;
@@ -32,10 +32,10 @@ class Version::CandidateWalk {
   CandidateWalk(const Version& version, std::string_view user_key)
       : version_(version), user_key_(user_key), prefix_(KeyPrefix64(user_key)) {}
 
-  bool Next(const TableFile** file, int* level) {
+  bool Next(const SstableFile** file, int* level) {
     const Files& level0 = version_.levels_[0];
     while (level0_index_ < level0.size()) {
-      const TableFile& candidate = *level0[level0_index_++];
+      const SstableFile& candidate = *level0[level0_index_++];
       if (!version_.InRange(candidate, user_key_, prefix_)) continue;
       *file = &candidate;
       *level = 0;
@@ -57,7 +57,7 @@ class Version::CandidateWalk {
   size_t level_index_ = 0;
 };
 
-bool Version::InRange(const TableFile& file, std::string_view user_key, uint64_t prefix) const {
+bool Version::InRange(const SstableFile& file, std::string_view user_key, uint64_t prefix) const {
   if (comparator_.is_bytewise() &&
       (prefix < file.smallest_prefix() || prefix > file.largest_prefix())) {
     return false;
@@ -69,12 +69,13 @@ bool Version::InRange(const TableFile& file, std::string_view user_key, uint64_t
 absl::Status Version::ReadFile(const Candidate& candidate, const LookupKey& key,
                                const LookupContext& context, FilterCounters* counters,
                                PointResult* result) const {
-  const TableFile& file = *candidate.file;
+  const SstableFile& file = *candidate.file;
   const bool filtered = file.reader()->has_filter();
-  if (filtered && context.refuted != nullptr &&
-      context.refuted->Contains(file.number(), candidate.hash, key.user_key)) {
+  if (filtered && context.false_positive_cache != nullptr &&
+      context.false_positive_cache->Contains(file.number(), candidate.hash, key.user_key)) {
     // The filter was wrong before and is wrong again, but this time it costs no read.
-    if (context.refuted_hits != nullptr) context.refuted_hits->Increment();
+    if (context.false_positive_cache_hits != nullptr)
+      context.false_positive_cache_hits->Increment();
     if (counters != nullptr) counters->false_positive.Increment();
     result->found = false;
     return absl::OkStatus();
@@ -88,16 +89,16 @@ absl::Status Version::ReadFile(const Candidate& candidate, const LookupKey& key,
     }
   } else {
     if (counters != nullptr) counters->false_positive.Increment();
-    if (context.refuted != nullptr) {
-      context.refuted->Add(file.number(), candidate.hash, key.user_key);
+    if (context.false_positive_cache != nullptr) {
+      context.false_positive_cache->Add(file.number(), candidate.hash, key.user_key);
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Version::AskFile(const Candidate& candidate, const LookupKey& key,
-                              const LookupContext& context, PointResult* result) const {
-  const TableFile& file = *candidate.file;
+absl::Status Version::GetFromFile(const Candidate& candidate, const LookupKey& key,
+                                  const LookupContext& context, PointResult* result) const {
+  const SstableFile& file = *candidate.file;
   if (file.reader() == nullptr) [[unlikely]]
     return file.open_status();
   FilterCounters* counters =
@@ -129,11 +130,12 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
       more = walk.Next(&candidate.file, &candidate.level);
       if (!more) break;
       candidate.hash = HashFor(*candidate.file, key);
-      if (IsUsable(*candidate.file)) candidate.file->reader()->filter().Prefetch(candidate.hash);
+      if (HasUsableFilter(*candidate.file))
+        candidate.file->reader()->filter().Prefetch(candidate.hash);
       count++;
     }
     for (size_t i = 0; i < count; i++) {
-      WINNOW_RETURN_IF_ERROR(AskFile(candidates[i], key, context, result));
+      WINNOW_RETURN_IF_ERROR(GetFromFile(candidates[i], key, context, result));
       if (result->found) return absl::OkStatus();
     }
   }
@@ -142,14 +144,14 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
 
 bool Version::MayContain(const LookupKey& key, const LookupContext& context) const {
   CandidateWalk walk(*this, key.user_key);
-  const TableFile* file;
+  const SstableFile* file;
   int level;
   while (walk.Next(&file, &level)) {
-    if (!IsUsable(*file)) return !WINNOW_DEFECT(missing_filter_says_no);
+    if (!HasUsableFilter(*file)) return !WINNOW_DEFECT(missing_filter_says_no);
     const uint64_t hash = HashFor(*file, key);
     if (!file->reader()->MayContain(hash, key.user_key)) continue;
-    if (context.refuted != nullptr &&
-        context.refuted->Contains(file->number(), hash, key.user_key)) {
+    if (context.false_positive_cache != nullptr &&
+        context.false_positive_cache->Contains(file->number(), hash, key.user_key)) {
       continue;
     }
     return true;
@@ -160,17 +162,18 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
 void Version::MultiGetFrom(std::span<Candidate> candidates, std::span<BatchLookup*> lookups,
                            const LookupContext& context) const {
   for (const Candidate& candidate : candidates) {
-    if (IsUsable(*candidate.file)) candidate.file->reader()->filter().Prefetch(candidate.hash);
+    if (HasUsableFilter(*candidate.file))
+      candidate.file->reader()->filter().Prefetch(candidate.hash);
   }
   for (size_t i = 0; i < candidates.size(); i++) {
-    const TableReader* reader = candidates[i].file->reader();
+    const SstableReader* reader = candidates[i].file->reader();
     if (reader != nullptr && reader->filter().MayContain(candidates[i].hash)) {
       reader->PrefetchIndex(lookups[i]->key.user_key);
     }
   }
   for (size_t i = 0; i < candidates.size(); i++) {
     BatchLookup& lookup = *lookups[i];
-    lookup.status = AskFile(candidates[i], lookup.key, context, &lookup.result);
+    lookup.status = GetFromFile(candidates[i], lookup.key, context, &lookup.result);
     lookup.done = !lookup.status.ok() || lookup.result.found;
   }
 }
@@ -186,7 +189,7 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
       size_t count = 0;
       for (BatchLookup& lookup : chunk) {
         if (lookup.done) continue;
-        const TableFile* file = find(lookup.key.user_key);
+        const SstableFile* file = find(lookup.key.user_key);
         if (file == nullptr) continue;
         candidates[count] = {file, HashFor(*file, lookup.key), level};
         lookups[count++] = &lookup;
@@ -208,7 +211,7 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
 
 void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) const {
   CandidateWalk walk(*this, key.user_key);
-  const TableFile* file;
+  const SstableFile* file;
   int level;
   bool found = false;
   while (!found && walk.Next(&file, &level)) {
@@ -220,7 +223,7 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
       step.detail = ToStd(file->open_status().message());
       continue;
     }
-    const TableReader& reader = *file->reader();
+    const SstableReader& reader = *file->reader();
     step.file_name = reader.path();
     step.filter = reader.properties().filter_policy.empty()
                       ? reader.properties().filter_spec
@@ -235,7 +238,8 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
       step.detail = reader.filter_state().reason;
     }
     PointResult result;
-    const absl::Status status = reader.Get(TableReadOptions(), key.user_key, key.snapshot, &result);
+    const absl::Status status =
+        reader.Get(SstableReadOptions(), key.user_key, key.snapshot, &result);
     if (!status.ok()) {
       step.answer = ExplainStep::Answer::kError;
       step.detail = ToStd(status.message());

@@ -41,7 +41,7 @@ void SortLevels(const InternalKeyComparator& comparator, LevelArray* levels) {
 struct NamedFile {
   int deleted_from = -1;  // the level; -1: it is not deleted
   bool is_added = false;
-  std::shared_ptr<TableFile> file;  // null: not found there yet
+  std::shared_ptr<SstableFile> file;  // null: not found there yet
 };
 using NamedFiles = std::unordered_map<uint64_t, NamedFile>;  // by number
 
@@ -78,7 +78,8 @@ absl::Status CheckLevels(const InternalKeyComparator& comparator, const LevelArr
 
 }  // namespace
 
-VersionSet::VersionSet(TableStore store, Mutex* mutex) : store_(std::move(store)), mutex_(mutex) {}
+VersionSet::VersionSet(SstableStore store, Mutex* mutex)
+    : store_(std::move(store)), mutex_(mutex) {}
 
 void VersionSet::CreateNew(std::string_view comparator_name, const Comparator* comparator,
                            std::string_view filter, std::string_view filter_key) {
@@ -201,11 +202,11 @@ absl::Status VersionSet::OpenListedFiles(FamilyRecord* family,
   const InternalKeyComparator comparator(family->comparator);
   LevelArray levels;
   for (const auto& [number, added] : files) {
-    std::shared_ptr<TableFile> file =
-        TableFile::Open(store_, added.file, comparator, family->filter_policy);
+    std::shared_ptr<SstableFile> file =
+        SstableFile::Open(store_, added.file, comparator, family->filter_policy);
     if (absl::IsNotFound(file->open_status())) {
       return CorruptionError(ManifestFileName(store_.directory, manifest_number_),
-                             absl::StrCat("names ", TableFileName(store_.directory, number),
+                             absl::StrCat("names ", SstableFileName(store_.directory, number),
                                           ", which does not exist"));
     }
     levels[static_cast<size_t>(added.level)].push_back(std::move(file));
@@ -240,7 +241,7 @@ uint64_t VersionSet::OldestNeededLog() const {
   return oldest;
 }
 
-std::set<uint64_t> VersionSet::LiveTables() const {
+std::set<uint64_t> VersionSet::LiveSstables() const {
   std::set<uint64_t> numbers;
   for (const auto& [id, family] : families_) {
     if (family.version == nullptr) continue;
@@ -352,9 +353,10 @@ absl::StatusOr<VersionSet::BuiltVersions> VersionSet::BuildVersions(const Versio
     }
     for (const FamilyEdit::AddedFile& added : change.added) {
       // A file that moves to another level keeps its reader.
-      std::shared_ptr<TableFile> file = named_files[added.file.number].file;
+      std::shared_ptr<SstableFile> file = named_files[added.file.number].file;
       if (file == nullptr) {
-        file = TableFile::Open(store_, added.file, base.comparator(), family->second.filter_policy);
+        file =
+            SstableFile::Open(store_, added.file, base.comparator(), family->second.filter_policy);
       }
       if (!file->open_status().ok()) return file->open_status();
       levels[static_cast<size_t>(added.level)].push_back(std::move(file));
@@ -366,8 +368,8 @@ absl::StatusOr<VersionSet::BuiltVersions> VersionSet::BuildVersions(const Versio
   return built;
 }
 
-absl::Status VersionSet::AddReplayedTables(uint32_t family_id,
-                                           const std::vector<FileMetadata>& files) {
+absl::Status VersionSet::AddReplayedSstables(uint32_t family_id,
+                                             const std::vector<FileMetadata>& files) {
   VersionEdit edit;
   FamilyEdit& change = edit.families.emplace_back();
   change.family_id = family_id;

@@ -42,7 +42,7 @@ class VersionSet {
   // The user's filter policy for a family; null if there is none.
   using FilterPolicyFor = std::function<const FilterPolicy*(std::string_view family)>;
 
-  VersionSet(TableStore store, Mutex* mutex);
+  VersionSet(SstableStore store, Mutex* mutex);
 
   // Prepares an empty set with a fresh hash seed and the family "default". Nothing is written
   // before the first StartManifest.
@@ -63,7 +63,7 @@ class VersionSet {
 
   // Adds tables that recovery has written to level 0 of a family. They become durable with
   // StartManifest.
-  absl::Status AddReplayedTables(uint32_t family_id, const std::vector<FileMetadata>& files);
+  absl::Status AddReplayedSstables(uint32_t family_id, const std::vector<FileMetadata>& files);
 
   // Tells clang's analysis that the mutex which the caller holds is the one given at construction.
   void AssertLocked() const ABSL_ASSERT_EXCLUSIVE_LOCK(*mutex_) {}
@@ -107,8 +107,8 @@ class VersionSet {
   // Logs with smaller numbers are not needed any more.
   uint64_t OldestNeededLog() const;
   // Numbers of all tables in present versions.
-  std::set<uint64_t> LiveTables() const;
-  const TableStore& store() const { return store_; }
+  std::set<uint64_t> LiveSstables() const;
+  const SstableStore& store() const { return store_; }
 
  private:
   // Tables of each family while a manifest is being read: number -> level and metadata.
@@ -133,7 +133,7 @@ class VersionSet {
   absl::Status WriteEdit(const std::string& record, const std::string* snapshot,
                          uint64_t new_manifest_number);
 
-  const TableStore store_;
+  const SstableStore store_;
   Mutex* const mutex_;
   CondVar manifest_idle_;
   bool manifest_busy_ = false;

@@ -9,7 +9,7 @@
 namespace winnow::filter::internal {
 
 absl::StatusOr<AtomicBits> AtomicBits::Create(uint64_t num_words) {
-  if (num_words > kMostFilterBytes / sizeof(uint64_t)) return OutOfMemory(num_words, 8);
+  if (num_words > kMaxFilterBytes / sizeof(uint64_t)) return OutOfMemory(num_words, 8);
   std::unique_ptr<std::atomic<uint64_t>[]> words(new (std::nothrow)
                                                      std::atomic<uint64_t>[num_words]());
   if (words == nullptr) return OutOfMemory(num_words, 8);

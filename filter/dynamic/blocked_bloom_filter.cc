@@ -12,7 +12,7 @@
 namespace winnow::filter {
 namespace {
 
-constexpr double kLeastFpr = 1e-5;
+constexpr double kMinFpr = 1e-5;
 constexpr auto kBlockBits = static_cast<double>(internal::kBlockBits);
 
 struct Shape {
@@ -53,7 +53,7 @@ double Ones(const Words& words) {
 
 absl::StatusOr<std::unique_ptr<BlockedBloomFilter::Block[]>> BlockedBloomFilter::AllocateBlocks(
     uint64_t num_blocks) {
-  if (num_blocks > internal::kMostFilterBytes / sizeof(Block)) {
+  if (num_blocks > internal::kMaxFilterBytes / sizeof(Block)) {
     return internal::OutOfMemory(num_blocks, sizeof(Block));
   }
   std::unique_ptr<Block[]> blocks(new (std::nothrow) Block[num_blocks]());
@@ -63,8 +63,7 @@ absl::StatusOr<std::unique_ptr<BlockedBloomFilter::Block[]>> BlockedBloomFilter:
 
 absl::StatusOr<BlockedBloomFilter> BlockedBloomFilter::Create(uint64_t capacity, double fpr,
                                                               uint64_t hash_seed) {
-  absl::Status status =
-      internal::CheckCapacityAndFpr("BlockedBloomFilter", capacity, fpr, kLeastFpr);
+  absl::Status status = internal::CheckCapacityAndFpr("BlockedBloomFilter", capacity, fpr, kMinFpr);
   if (!status.ok()) return status;
   const Shape shape = ChooseShape(capacity, fpr);
   absl::StatusOr<std::unique_ptr<Block[]>> blocks = AllocateBlocks(shape.num_blocks);
@@ -145,7 +144,7 @@ absl::StatusOr<BlockedBloomFilter> BlockedBloomFilter::Deserialize(std::string_v
   if (header.parameter < 1 || header.parameter > internal::kMaxBlockProbes ||
       header.num_slots == 0 || header.num_slots != num_blocks ||
       saved->payload.size() % sizeof(Block) != 0 || header.option != 0 ||
-      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, kLeastFpr).ok()) {
+      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, kMinFpr).ok()) {
     return internal::InconsistentFields(*saved);
   }
   absl::StatusOr<std::unique_ptr<Block[]>> blocks = AllocateBlocks(num_blocks);

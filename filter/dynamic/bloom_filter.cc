@@ -10,7 +10,7 @@ namespace winnow::filter {
 
 absl::StatusOr<BloomFilter> BloomFilter::Create(uint64_t capacity, double fpr, uint64_t hash_seed) {
   absl::Status status =
-      internal::CheckCapacityAndFpr("BloomFilter", capacity, fpr, internal::kLeastBloomFpr);
+      internal::CheckCapacityAndFpr("BloomFilter", capacity, fpr, internal::kMinBloomFpr);
   if (!status.ok()) return status;
   const absl::StatusOr<internal::BloomShape> shape = internal::ChooseBloomShape(capacity, fpr);
   if (!shape.ok()) return shape.status();
@@ -78,10 +78,10 @@ absl::StatusOr<BloomFilter> BloomFilter::Deserialize(std::string_view bytes) {
   if (!saved.ok()) return saved.status();
   const internal::SavedHeader& header = saved->header;
   const uint64_t num_words = saved->payload.size() / sizeof(uint64_t);
-  if (header.parameter < 1 || header.parameter > internal::kMostBloomProbes ||
+  if (header.parameter < 1 || header.parameter > internal::kMaxBloomProbes ||
       header.num_slots == 0 || header.num_slots % 64 != 0 || header.num_slots / 64 != num_words ||
       saved->payload.size() % sizeof(uint64_t) != 0 || header.option != 0 ||
-      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, internal::kLeastBloomFpr)
+      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, internal::kMinBloomFpr)
            .ok()) {
     return internal::InconsistentFields(*saved);
   }

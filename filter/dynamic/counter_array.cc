@@ -11,7 +11,7 @@ namespace winnow::filter::internal {
 
 absl::StatusOr<CounterArray> CounterArray::Create(uint64_t num_counters) {
   const uint64_t num_words = NumWords(num_counters);
-  if (num_words > kMostFilterBytes / sizeof(uint64_t)) return OutOfMemory(num_words, 8);
+  if (num_words > kMaxFilterBytes / sizeof(uint64_t)) return OutOfMemory(num_words, 8);
   std::unique_ptr<uint64_t[]> words(new (std::nothrow) uint64_t[num_words]());
   if (words == nullptr) return OutOfMemory(num_words, 8);
   return CounterArray(std::move(words), num_counters);

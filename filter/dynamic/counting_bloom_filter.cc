@@ -15,7 +15,7 @@ namespace winnow::filter {
 absl::StatusOr<CountingBloomFilter> CountingBloomFilter::Create(uint64_t capacity, double fpr,
                                                                 uint64_t hash_seed) {
   absl::Status status =
-      internal::CheckCapacityAndFpr("CountingBloomFilter", capacity, fpr, internal::kLeastBloomFpr);
+      internal::CheckCapacityAndFpr("CountingBloomFilter", capacity, fpr, internal::kMinBloomFpr);
   if (!status.ok()) return status;
   const absl::StatusOr<internal::BloomShape> shape = internal::ChooseBloomShape(capacity, fpr);
   if (!shape.ok()) return shape.status();
@@ -32,7 +32,7 @@ void CountingBloomFilter::AddHash(uint64_t key_hash) {
 
 bool CountingBloomFilter::RemoveHash(uint64_t key_hash) {
   if (!supports_remove_) return false;
-  std::array<uint64_t, internal::kMostBloomProbes> lowered;
+  std::array<uint64_t, internal::kMaxBloomProbes> lowered;
   internal::ProbeSequence probes(key_hash);
   for (size_t i = 0; i < static_cast<size_t>(num_probes_); ++i) {
     lowered[i] = probes.Next(num_counters());
@@ -128,10 +128,10 @@ absl::StatusOr<CountingBloomFilter> CountingBloomFilter::Deserialize(std::string
   if (!saved.ok()) return saved.status();
   const internal::SavedHeader& header = saved->header;
   const uint64_t num_words = saved->payload.size() / sizeof(uint64_t);
-  if (header.parameter < 1 || header.parameter > internal::kMostBloomProbes ||
+  if (header.parameter < 1 || header.parameter > internal::kMaxBloomProbes ||
       header.num_slots == 0 || header.num_slots % 64 != 0 || header.num_slots / 16 != num_words ||
       saved->payload.size() % sizeof(uint64_t) != 0 || header.option > 1 ||
-      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, internal::kLeastBloomFpr)
+      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, internal::kMinBloomFpr)
            .ok()) {
     return internal::InconsistentFields(*saved);
   }

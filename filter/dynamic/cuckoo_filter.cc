@@ -14,9 +14,9 @@
 namespace winnow::filter {
 namespace {
 
-constexpr double kLeastFpr = 1e-8;
-constexpr int kLeastFingerprintBits = 4;
-constexpr int kMostFingerprintBits = 30;
+constexpr double kMinFpr = 1e-8;
+constexpr int kMinFingerprintBits = 4;
+constexpr int kMaxFingerprintBits = 30;
 // A bucket is loaded as 16 bytes from the byte where it begins: the last one's load ends here.
 constexpr uint64_t kSlackBytes = 16;
 // Four-slot buckets reach 95 % before insertion fails (Fan et al., section 5.2).
@@ -41,7 +41,7 @@ uint64_t TableBytes(uint64_t num_buckets, int fingerprint_bits) {
 
 absl::StatusOr<std::unique_ptr<uint8_t[]>> CuckooFilter::AllocateTable(uint64_t num_buckets,
                                                                        int fingerprint_bits) {
-  if (num_buckets > internal::kMostFilterBytes / 16) return internal::OutOfMemory(num_buckets, 16);
+  if (num_buckets > internal::kMaxFilterBytes / 16) return internal::OutOfMemory(num_buckets, 16);
   const uint64_t bytes = TableBytes(num_buckets, fingerprint_bits) + kSlackBytes;
   std::unique_ptr<uint8_t[]> table(new (std::nothrow) uint8_t[bytes]());
   if (table == nullptr) return internal::OutOfMemory(bytes, 1);
@@ -50,10 +50,10 @@ absl::StatusOr<std::unique_ptr<uint8_t[]>> CuckooFilter::AllocateTable(uint64_t 
 
 absl::StatusOr<CuckooFilter> CuckooFilter::Create(uint64_t capacity, double fpr,
                                                   uint64_t hash_seed) {
-  absl::Status status = internal::CheckCapacityAndFpr("CuckooFilter", capacity, fpr, kLeastFpr);
+  absl::Status status = internal::CheckCapacityAndFpr("CuckooFilter", capacity, fpr, kMinFpr);
   if (!status.ok()) return status;
   const int fingerprint_bits = std::clamp(static_cast<int>(std::ceil(std::log2(8 / fpr))),
-                                          kLeastFingerprintBits, kMostFingerprintBits);
+                                          kMinFingerprintBits, kMaxFingerprintBits);
   const uint64_t num_buckets = ChooseBuckets(capacity);
   absl::StatusOr<std::unique_ptr<uint8_t[]>> table = AllocateTable(num_buckets, fingerprint_bits);
   if (!table.ok()) return table.status();
@@ -139,13 +139,13 @@ absl::Status CuckooFilter::AddEntry(const Entry& entry) {
       static_cast<int>(2 * kSlotsPerBucket)) {
     return absl::ResourceExhaustedError("CuckooFilter: too many copies of one key");
   }
-  if (homeless_.has_value()) {
+  if (victim_.has_value()) {
     return absl::ResourceExhaustedError(
         absl::StrCat("CuckooFilter: full with ", num_keys_, " keys; it was made for ", capacity_));
   }
   ++num_keys_;
   Entry moving = {entry.fingerprint, (random_ >> 63) != 0 ? entry.bucket : other};
-  for (int i = 0; i < kMostMoves; ++i) {
+  for (int i = 0; i < kMaxMoves; ++i) {
     random_ = random_ * 6364136223846793005 + 1442695040888963407;
     const uint64_t slot = random_ >> 62;
     const uint32_t displaced = LoadSlot(moving.bucket, slot);
@@ -153,31 +153,31 @@ absl::Status CuckooFilter::AddEntry(const Entry& entry) {
     moving = {displaced, OtherBucket({displaced, moving.bucket})};
     if (ReplaceInBucket(moving.bucket, 0, moving.fingerprint)) return absl::OkStatus();
   }
-  if (!WINNOW_DEFECT(cuckoo_victim_lost)) homeless_ = moving;
+  if (!WINNOW_DEFECT(cuckoo_victim_lost)) victim_ = moving;
   return absl::OkStatus();
 }
 
 bool CuckooFilter::RemoveHash(uint64_t key_hash) {
   const Entry entry = EntryOf(key_hash);
-  const bool was_homeless = homeless_.has_value() && IsSameKey(*homeless_, entry);
-  if (was_homeless) {
-    homeless_.reset();
+  const bool had_victim = victim_.has_value() && IsSameKey(*victim_, entry);
+  if (had_victim) {
+    victim_.reset();
   } else if (!ReplaceInBucket(entry.bucket, entry.fingerprint, 0) &&
              !ReplaceInBucket(OtherBucket(entry), entry.fingerprint, 0)) {
     return false;
   }
   --num_keys_;
-  HouseHomeless();
+  PlaceVictim();
   return true;
 }
 
-void CuckooFilter::HouseHomeless() {
-  if (!homeless_.has_value()) return;
-  const Entry entry = *homeless_;
-  homeless_.reset();
+void CuckooFilter::PlaceVictim() {
+  if (!victim_.has_value()) return;
+  const Entry entry = *victim_;
+  victim_.reset();
   --num_keys_;
   if (AddEntry(entry).ok()) return;
-  homeless_ = entry;
+  victim_ = entry;
   ++num_keys_;
 }
 
@@ -186,13 +186,13 @@ bool CuckooFilter::ContainsHash(uint64_t key_hash) const {
   return CopiesInBucket(entry.bucket, entry.fingerprint) +
                  CopiesInBucket(OtherBucket(entry), entry.fingerprint) !=
              0 ||
-         (homeless_.has_value() && IsSameKey(*homeless_, entry));
+         (victim_.has_value() && IsSameKey(*victim_, entry));
 }
 
 void CuckooFilter::Clear() {
   std::fill_n(table_.get(), TableBytes(num_buckets_, fingerprint_bits_), uint8_t{0});
   num_keys_ = 0;
-  homeless_.reset();
+  victim_.reset();
 }
 
 double CuckooFilter::ExpectedFpr() const {
@@ -218,7 +218,7 @@ absl::Status CuckooFilter::Union(const CuckooFilter& other) {
                       hash_seed_);
   std::memcpy(united.table_.get(), table_.get(), TableBytes(num_buckets_, fingerprint_bits_));
   united.num_keys_ = num_keys_;
-  united.homeless_ = homeless_;
+  united.victim_ = victim_;
   united.random_ = random_;
   absl::Status status;
   for (uint64_t bucket = 0; bucket < num_buckets_ && status.ok(); ++bucket) {
@@ -227,7 +227,7 @@ absl::Status CuckooFilter::Union(const CuckooFilter& other) {
       if (fingerprint != 0) status = united.AddEntry({fingerprint, bucket});
     }
   }
-  if (status.ok() && other.homeless_.has_value()) status = united.AddEntry(*other.homeless_);
+  if (status.ok() && other.victim_.has_value()) status = united.AddEntry(*other.victim_);
   if (status.ok()) *this = std::move(united);
   return status;
 }
@@ -240,15 +240,15 @@ std::string CuckooFilter::Serialize() const {
   internal::SavedHeader header;
   header.kind = SavedFilterKind::kCuckoo;
   header.parameter = static_cast<uint8_t>(fingerprint_bits_);
-  header.option = homeless_.has_value() ? 1 : 0;
+  header.option = victim_.has_value() ? 1 : 0;
   header.hash_seed = hash_seed_;
   header.capacity = capacity_;
   header.fpr = fpr_;
   header.num_slots = num_buckets_;
   header.num_keys = num_keys_;
-  if (homeless_.has_value()) {
-    header.detail[0] = homeless_->fingerprint;
-    header.detail[1] = homeless_->bucket;
+  if (victim_.has_value()) {
+    header.detail[0] = victim_->fingerprint;
+    header.detail[1] = victim_->bucket;
   }
   header.detail[2] = random_;
   const uint64_t bytes = TableBytes(num_buckets_, fingerprint_bits_);
@@ -265,11 +265,11 @@ absl::StatusOr<CuckooFilter> CuckooFilter::Deserialize(std::string_view bytes) {
   const int fingerprint_bits = header.parameter;
   // A bucket takes at least two bytes; the first comparison keeps the second's product from
   // wrapping.
-  if (fingerprint_bits < kLeastFingerprintBits || fingerprint_bits > kMostFingerprintBits ||
+  if (fingerprint_bits < kMinFingerprintBits || fingerprint_bits > kMaxFingerprintBits ||
       header.num_slots == 0 || header.num_slots > saved->payload.size() ||
       TableBytes(header.num_slots, fingerprint_bits) != saved->payload.size() ||
       header.option > 1 ||
-      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, kLeastFpr).ok()) {
+      !internal::CheckCapacityAndFpr("", header.capacity, header.fpr, kMinFpr).ok()) {
     return internal::InconsistentFields(*saved);
   }
   absl::StatusOr<std::unique_ptr<uint8_t[]>> table =
@@ -283,7 +283,7 @@ absl::StatusOr<CuckooFilter> CuckooFilter::Deserialize(std::string_view bytes) {
         header.detail[1] >= header.num_slots) {
       return internal::InconsistentFields(*saved);
     }
-    filter.homeless_ = Entry{static_cast<uint32_t>(header.detail[0]), header.detail[1]};
+    filter.victim_ = Entry{static_cast<uint32_t>(header.detail[0]), header.detail[1]};
   }
   filter.random_ = header.detail[2];
   // Counted, not believed.

@@ -13,8 +13,8 @@
 namespace winnow::filter {
 namespace {
 
-constexpr int kMostProbes = 255;
-constexpr uint64_t kMostWords = std::numeric_limits<int32_t>::max();
+constexpr int kMaxProbes = 255;
+constexpr uint64_t kMaxWords = std::numeric_limits<int32_t>::max();
 constexpr double kLn2 = 0.6931471805599453;
 
 // The bytes of writeTo: strategy, probes, number of words, words.
@@ -58,10 +58,10 @@ uint64_t GuavaOptimalBits(uint64_t expected_insertions, double fpr) {
   if (fpr == 0) fpr = std::numeric_limits<double>::denorm_min();
   const double bits = -static_cast<double>(expected_insertions) * std::log(fpr) / (kLn2 * kLn2);
   // A Java cast to long truncates and stops at the ends of the range.
-  constexpr double kMostLong = 9223372036854775807.0;
+  constexpr double kMaxLong = 9223372036854775807.0;
   if (!(bits > 0)) return 0;
-  return bits >= kMostLong ? static_cast<uint64_t>(std::numeric_limits<int64_t>::max())
-                           : static_cast<uint64_t>(bits);
+  return bits >= kMaxLong ? static_cast<uint64_t>(std::numeric_limits<int64_t>::max())
+                          : static_cast<uint64_t>(bits);
 }
 
 int GuavaOptimalProbes(uint64_t expected_insertions, uint64_t num_bits) {
@@ -91,15 +91,15 @@ absl::StatusOr<GuavaBloomFilter> GuavaBloomFilter::Create(int64_t expected_inser
                                                    " keys at a rate of ", fpr,
                                                    " come to no bit at all; Java refuses that"));
   }
-  if (num_probes > kMostProbes) {
+  if (num_probes > kMaxProbes) {
     return absl::InvalidArgumentError(absl::StrCat("GuavaBloomFilter: a rate of ", fpr, " needs ",
                                                    num_probes, " probes; Java allows ",
-                                                   kMostProbes));
+                                                   kMaxProbes));
   }
   const uint64_t num_words = (num_bits - 1) / 64 + 1;
-  if (num_words > kMostWords) {
+  if (num_words > kMaxWords) {
     return absl::InvalidArgumentError(absl::StrCat("GuavaBloomFilter: ", num_words,
-                                                   " words of 64 bits; Java allows ", kMostWords));
+                                                   " words of 64 bits; Java allows ", kMaxWords));
   }
   absl::StatusOr<internal::AtomicBits> bits = internal::AtomicBits::Create(num_words);
   if (!bits.ok()) return bits.status();
@@ -191,9 +191,9 @@ absl::StatusOr<GuavaBloomFilter> GuavaBloomFilter::ReadFrom(std::string_view byt
                                             "; known are 0 (MURMUR128_MITZ_32) and 1 (_64)"));
   }
   if (num_probes == 0) return absl::DataLossError("Guava filter: it has no probes");
-  if (num_words == 0 || num_words > kMostWords) {
+  if (num_words == 0 || num_words > kMaxWords) {
     return absl::DataLossError(
-        absl::StrCat("Guava filter: ", num_words, " words of bits; allowed are 1 to ", kMostWords));
+        absl::StrCat("Guava filter: ", num_words, " words of bits; allowed are 1 to ", kMaxWords));
   }
   if ((bytes.size() - kWordsAt) / sizeof(uint64_t) < num_words) {
     return absl::DataLossError(absl::StrCat("Guava filter: ", num_words, " words of bits in ",

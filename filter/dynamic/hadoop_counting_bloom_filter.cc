@@ -36,9 +36,9 @@ absl::StatusOr<HadoopCountingBloomFilter> HadoopCountingBloomFilter::Create(int3
     return absl::InvalidArgumentError(absl::StrCat(
         "HadoopCountingBloomFilter: number of counters must be at least 1, got ", num_counters));
   }
-  if (num_probes < 1 || num_probes > kMostProbes) {
+  if (num_probes < 1 || num_probes > kMaxProbes) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "HadoopCountingBloomFilter: probes must be from 1 to ", kMostProbes, ", got ", num_probes));
+        "HadoopCountingBloomFilter: probes must be from 1 to ", kMaxProbes, ", got ", num_probes));
   }
   if (hash != HadoopHash::kJenkins && hash != HadoopHash::kMurmur) {
     return absl::InvalidArgumentError(absl::StrCat("HadoopCountingBloomFilter: type of hash ",
@@ -54,7 +54,7 @@ absl::StatusOr<HadoopCountingBloomFilter> HadoopCountingBloomFilter::Create(int3
 absl::StatusOr<HadoopCountingBloomFilter> HadoopCountingBloomFilter::CreateForKeys(
     uint64_t capacity, double fpr, HadoopHash hash) {
   absl::Status status = internal::CheckCapacityAndFpr("HadoopCountingBloomFilter", capacity, fpr,
-                                                      internal::kLeastBloomFpr);
+                                                      internal::kMinBloomFpr);
   if (!status.ok()) return status;
   const absl::StatusOr<internal::BloomShape> shape = internal::ChooseBloomShape(capacity, fpr);
   if (!shape.ok()) return shape.status();
@@ -196,7 +196,7 @@ absl::StatusOr<HadoopCountingBloomFilter> HadoopCountingBloomFilter::ReadFrom(
   const int32_t num_probes = is_old ? version : LoadInt(bytes, 4);
   const int hash = is_old ? 0 : static_cast<uint8_t>(bytes[8]);
   const int32_t num_counters = LoadInt(bytes, head_bytes - 4);
-  if (num_probes < 1 || num_probes > kMostProbes || hash > 1 || num_counters < 1) {
+  if (num_probes < 1 || num_probes > kMaxProbes || hash > 1 || num_counters < 1) {
     return Damaged(absl::StrCat(num_probes, " probes, type of hash ", hash, " and ", num_counters,
                                 " counters: out of range"));
   }

@@ -16,15 +16,15 @@ absl::Status OutOfMemory(uint64_t count, uint64_t bytes_each) {
 }
 
 absl::Status CheckCapacityAndFpr(std::string_view filter_name, uint64_t capacity, double fpr,
-                                 double least_fpr) {
+                                 double min_fpr) {
   const std::string name(filter_name);
-  if (capacity < 1 || capacity > kMostCapacity) {
-    return absl::InvalidArgumentError(absl::StrCat(name, ": capacity must be from 1 to ",
-                                                   kMostCapacity, " keys, got ", capacity));
-  }
-  if (!(fpr >= least_fpr && fpr <= 0.5)) {
+  if (capacity < 1 || capacity > kMaxCapacity) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, ": false-positive rate must be from ", least_fpr, " to 0.5, got ", fpr));
+        absl::StrCat(name, ": capacity must be from 1 to ", kMaxCapacity, " keys, got ", capacity));
+  }
+  if (!(fpr >= min_fpr && fpr <= 0.5)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": false-positive rate must be from ", min_fpr, " to 0.5, got ", fpr));
   }
   return absl::OkStatus();
 }
@@ -33,13 +33,13 @@ absl::StatusOr<BloomShape> ChooseBloomShape(uint64_t capacity, double fpr) {
   constexpr double kLn2 = 0.6931471805599453;
   const auto keys = static_cast<double>(capacity);
   double bits = std::ceil(-keys * std::log(fpr) / (kLn2 * kLn2));
-  while (bits <= static_cast<double>(kMostFilterBytes) * 8) {
+  while (bits <= static_cast<double>(kMaxFilterBytes) * 8) {
     const uint64_t num_bits = (static_cast<uint64_t>(bits) + 63) / 64 * 64;
     const auto rounded = static_cast<double>(num_bits);
     const double probes = rounded / keys * kLn2;
     for (const double candidate : {std::floor(probes), std::ceil(probes)}) {
       const int num_probes =
-          static_cast<int>(std::clamp(candidate, 1.0, static_cast<double>(kMostBloomProbes)));
+          static_cast<int>(std::clamp(candidate, 1.0, static_cast<double>(kMaxBloomProbes)));
       if (BloomFpr(rounded, keys, num_probes) <= fpr) return BloomShape{num_bits, num_probes};
     }
     bits = rounded + std::max(1.0, rounded / 1024);

@@ -12,26 +12,26 @@
 namespace winnow::filter::internal {
 
 // No filter is larger: far beyond today's memories, and small enough that no size in bits wraps.
-inline constexpr uint64_t kMostFilterBytes = uint64_t{1} << 42;
-inline constexpr uint64_t kMostCapacity = uint64_t{1} << 40;
+inline constexpr uint64_t kMaxFilterBytes = uint64_t{1} << 42;
+inline constexpr uint64_t kMaxCapacity = uint64_t{1} << 40;
 
 // ResourceExhausted for `count` elements of `bytes_each`.
 absl::Status OutOfMemory(uint64_t count, uint64_t bytes_each);
 
 // InvalidArgument, naming `filter_name`, the value and the range, unless 1 <= capacity <= 2^40 and
-// least_fpr <= fpr <= 0.5.
+// min_fpr <= fpr <= 0.5.
 absl::Status CheckCapacityAndFpr(std::string_view filter_name, uint64_t capacity, double fpr,
-                                 double least_fpr);
+                                 double min_fpr);
 
 struct BloomShape {
   uint64_t num_bits;  // a multiple of 64
-  int num_probes;     // 1 to kMostBloomProbes
+  int num_probes;     // 1 to kMaxBloomProbes
 };
-inline constexpr int kMostBloomProbes = 64;
-inline constexpr double kLeastBloomFpr = 1e-12;
+inline constexpr int kMaxBloomProbes = 64;
+inline constexpr double kMinBloomFpr = 1e-12;
 
 // The smallest shape, within a thousandth, whose BloomFpr for `capacity` keys is at most `fpr`.
-// ResourceExhausted beyond kMostFilterBytes.
+// ResourceExhausted beyond kMaxFilterBytes.
 absl::StatusOr<BloomShape> ChooseBloomShape(uint64_t capacity, double fpr);
 
 // The number of keys of `num_probes` bits each that leave `ones` of `num_bits` set, most likely

@@ -11,11 +11,11 @@
 namespace winnow::filter {
 namespace {
 
-constexpr double kLeastFpr = 1e-9;
+constexpr double kMinFpr = 1e-9;
 
 absl::Status CheckOptions(const ScalableBloomOptions& options) {
   absl::Status status = internal::CheckCapacityAndFpr("ScalableBloomFilter", options.first_capacity,
-                                                      options.fpr, kLeastFpr);
+                                                      options.fpr, kMinFpr);
   if (!status.ok()) return status;
   if (!(options.growth >= 2 && options.growth <= 16)) {
     return absl::InvalidArgumentError(
@@ -35,10 +35,10 @@ struct LayerPlan {
 };
 absl::StatusOr<LayerPlan> PlanLayer(const ScalableBloomOptions& options, size_t i) {
   const auto number = static_cast<double>(i);
-  const auto most = static_cast<double>(internal::kMostCapacity);
+  const auto most = static_cast<double>(internal::kMaxCapacity);
   const double capacity =
       static_cast<double>(options.first_capacity) * std::pow(options.growth, number);
-  if (i >= ScalableBloomFilter::kMostLayers || capacity > most) {
+  if (i >= ScalableBloomFilter::kMaxLayers || capacity > most) {
     return absl::ResourceExhaustedError(
         absl::StrCat("ScalableBloomFilter: full with ", i, " layers of at most 2^40 keys"));
   }
@@ -48,7 +48,7 @@ absl::StatusOr<LayerPlan> PlanLayer(const ScalableBloomOptions& options, size_t 
   // A filter that has grown a billionfold would ask for rates below what BloomFilter offers: it
   // then gets the least, and all of those together still add nothing.
   const double fpr = options.fpr * (1 - options.tightening) * std::pow(options.tightening, number);
-  return LayerPlan{static_cast<uint64_t>(keys), std::max(fpr, internal::kLeastBloomFpr)};
+  return LayerPlan{static_cast<uint64_t>(keys), std::max(fpr, internal::kMinBloomFpr)};
 }
 
 absl::StatusOr<BloomFilter> MakeLayer(const ScalableBloomOptions& options, size_t i) {
@@ -175,7 +175,7 @@ absl::StatusOr<ScalableBloomFilter> ScalableBloomFilter::Deserialize(std::string
   options.growth = std::bit_cast<double>(header.detail[0]);
   options.tightening = std::bit_cast<double>(header.detail[1]);
   options.hash_seed = header.hash_seed;
-  if (!CheckOptions(options).ok() || header.num_layers < 1 || header.num_layers > kMostLayers) {
+  if (!CheckOptions(options).ok() || header.num_layers < 1 || header.num_layers > kMaxLayers) {
     return internal::InconsistentFields(*saved);
   }
   std::vector<BloomFilter> layers;

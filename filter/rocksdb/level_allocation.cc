@@ -10,8 +10,8 @@ namespace winnow::filter::internal {
 namespace {
 
 // The rates that filter specs allow.
-constexpr double kLeastFpr = 1e-6;
-constexpr double kMostFpr = 0.5;
+constexpr double kMinFpr = 1e-6;
+constexpr double kMaxFpr = 0.5;
 constexpr int kBisections = 20;  // to a hundred-thousandth of the logarithm
 
 // One level as the sum sees it.
@@ -34,7 +34,7 @@ std::vector<Level> LevelsOf(const TreeShape& shape) {
 
 double BitsForRate(const FilterSpec& spec, double fpr) {
   const BitsPerKeyRange range = AllowedBitsPerKey(spec);
-  const double bits = BitsPerKeyForFpr(spec, std::clamp(fpr, kLeastFpr, kMostFpr));
+  const double bits = BitsPerKeyForFpr(spec, std::clamp(fpr, kMinFpr, kMaxFpr));
   return std::clamp(bits, range.least, range.most);
 }
 
@@ -63,8 +63,8 @@ std::vector<double> SpreadBits(const FilterSpec& spec, double uniform_bits,
 
   // Bits fall as the rate rises: bisect its logarithm. At the end `high` keeps the budget, unless
   // no rate does.
-  double low = std::log(kLeastFpr);
-  double high = std::log(kMostFpr);
+  double low = std::log(kMinFpr);
+  double high = std::log(kMaxFpr);
   for (int i = 0; i < kBisections; ++i) {
     const double middle = (low + high) / 2;
     const bool fits = TotalBits(BitsAt(spec, std::exp(middle), levels), levels) <= budget;

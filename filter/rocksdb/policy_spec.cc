@@ -10,8 +10,8 @@ namespace winnow::filter::internal {
 namespace {
 
 constexpr std::string_view kLevelAware = ":level_aware";
-constexpr double kLeastSizeRatio = 2;
-constexpr double kMostSizeRatio = 100;
+constexpr double kMinSizeRatio = 2;
+constexpr double kMaxSizeRatio = 100;
 
 absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -24,7 +24,7 @@ absl::Status BadSpec(std::string_view text, std::string_view what) {
 absl::Status ReadSizeRatio(std::string_view text, std::string_view after, PolicySpec* spec) {
   if (after.empty()) return absl::OkStatus();
   if (after.front() == ':' && absl::SimpleAtod(ToAbsl(after.substr(1)), &spec->size_ratio) &&
-      spec->size_ratio >= kLeastSizeRatio && spec->size_ratio <= kMostSizeRatio) {
+      spec->size_ratio >= kMinSizeRatio && spec->size_ratio <= kMaxSizeRatio) {
     return absl::OkStatus();
   }
   return BadSpec(text,

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "engine/sstable/table_reader.h"
+#include "engine/sstable/sstable_reader.h"
 #include "tests/engine/db_fixture.h"
 #include "winnow/filter/builder.h"
 #include "winnow/filter/hash.h"
@@ -123,7 +123,7 @@ uint64_t SeedOf(MemoryDb& db) {
   for (const std::string& name : names) {
     if (!name.ends_with(".sst")) continue;
     const std::string path = absl::StrCat(MemoryDb::kPath, "/", name);
-    const auto table = TableReader::Open({}, *db.file_system().OpenRandomAccess(path), path);
+    const auto table = SstableReader::Open({}, *db.file_system().OpenRandomAccess(path), path);
     EXPECT_TRUE(table.ok()) << table.status();
     seeds.insert((*table)->properties().hash_seed);
   }

@@ -23,7 +23,7 @@
 namespace winnow {
 namespace {
 
-constexpr AllocationsToCount kLarge = {.least_bytes = size_t{32} << 10};
+constexpr AllocationsToCount kLarge = {.min_bytes = size_t{32} << 10};
 
 std::string ValueOf(int i) { return std::string(40000, static_cast<char>('a' + i % 26)); }
 std::string KeyOf(int i) { return absl::StrCat("key", 100 + i); }

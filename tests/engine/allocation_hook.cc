@@ -10,7 +10,7 @@ namespace {
 // Plain numbers that need no construction: requests are made before main and after it.
 std::atomic<size_t> largest{0};
 std::atomic<bool> counting{false};
-std::atomic<size_t> least_bytes{0};
+std::atomic<size_t> min_bytes{0};
 std::atomic<bool> count_nothrow{false};
 std::atomic<bool> count_throwing{false};
 std::atomic<uint64_t> counted{0};
@@ -19,7 +19,7 @@ std::atomic<uint64_t> first_to_fail{UINT64_MAX};
 std::atomic<bool> fails_for_ever{false};
 
 bool MustFail(size_t bytes, bool is_nothrow) {
-  if (!counting.load(std::memory_order_relaxed) || bytes < least_bytes.load()) return false;
+  if (!counting.load(std::memory_order_relaxed) || bytes < min_bytes.load()) return false;
   if (!(is_nothrow ? count_nothrow : count_throwing).load()) return false;
   const uint64_t number = counted++;
   const uint64_t first = first_to_fail.load();
@@ -51,7 +51,7 @@ size_t LargestAllocation() { return largest.load(); }
 void ResetLargestAllocation() { largest = 0; }
 
 void CountAllocations(const AllocationsToCount& which, uint64_t fails, bool for_ever) {
-  least_bytes = which.least_bytes;
+  min_bytes = which.min_bytes;
   count_nothrow = which.nothrow;
   count_throwing = which.throwing;
   counted = failed_count = 0;

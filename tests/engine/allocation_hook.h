@@ -12,10 +12,10 @@ namespace winnow {
 size_t LargestAllocation();
 void ResetLargestAllocation();
 
-// Which requests count, from now on: those of at least `least_bytes` that are made with
+// Which requests count, from now on: those of at least `min_bytes` that are made with
 // std::nothrow, or those made without, or both.
 struct AllocationsToCount {
-  size_t least_bytes = 1;
+  size_t min_bytes = 1;
   bool nothrow = true;
   bool throwing = true;
 };

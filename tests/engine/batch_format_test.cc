@@ -1,10 +1,10 @@
-// Holds batches and the payloads of log records to what engine/db/FORMAT.md says about them.
-#include "engine/db/batch_format.h"
+// Holds batches and the payloads of log records to what engine/write/FORMAT.md says about them.
+#include "engine/write/batch_format.h"
 
 #include <gtest/gtest.h>
 
-#include "engine/db/log_set.h"
 #include "engine/log/log_reader.h"
+#include "engine/write/log_set.h"
 #include "tests/engine/annotated_dump.h"
 #include "winnow/db.h"
 #include "winnow/memory_file_system.h"
@@ -63,7 +63,7 @@ std::string DumpOfExample(const std::vector<std::string>& payloads) {
 
 TEST(BatchFormat, TheExampleInFormatMdIsWhatIsWritten) {
   const std::string document =
-      *ReadFile(*PosixFileSystem(), WINNOW_SOURCE_DIR "/engine/db/FORMAT.md", 1 << 20);
+      *ReadFile(*PosixFileSystem(), WINNOW_SOURCE_DIR "/engine/write/FORMAT.md", 1 << 20);
   const std::vector<std::string> payloads = PayloadsOfExample();
   ASSERT_EQ(payloads.size(), 2u);
   EXPECT_EQ(LastExampleOf(document), DumpOfExample(payloads));

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/sstable/table_builder.h"
+#include "engine/sstable/sstable_builder.h"
 #include "engine/version/file_names.h"
 #include "tests/engine/db_fixture.h"
 
@@ -19,9 +19,9 @@ class CompactionJob : public testing::Test {
 
   // A table of one key, of which the manifest says that it has `stated_entries`.
   absl::Status Compact(uint64_t stated_entries) {
-    const TableStore store = {file_system_.get(), "/db", nullptr};
-    const std::string path = TableFileName("/db", kInputNumber);
-    TableBuilder builder(TableBuilderOptions(), *file_system_->Create(path, {}), path);
+    const SstableStore store = {file_system_.get(), "/db", nullptr};
+    const std::string path = SstableFileName("/db", kInputNumber);
+    SstableBuilder builder(SstableBuilderOptions(), *file_system_->Create(path, {}), path);
     EXPECT_TRUE(builder.Add(MakeInternalKey("key", 3, EntryType::kPut), "value").ok());
     const auto summary = builder.Finish();
     EXPECT_TRUE(summary.ok());
@@ -34,7 +34,7 @@ class CompactionJob : public testing::Test {
     metadata.largest = summary->largest;
     const InternalKeyComparator comparator(BytewiseComparator());
     std::array<Version::Files, kNumLevels> levels;
-    levels[1] = {TableFile::Open(store, metadata, comparator)};
+    levels[1] = {SstableFile::Open(store, metadata, comparator)};
 
     Compaction compaction;
     compaction.version = std::make_shared<const Version>(comparator, levels);
@@ -46,7 +46,7 @@ class CompactionJob : public testing::Test {
     CompactionJobResult result;
     return RunCompaction(compaction, options, &result);
   }
-  bool OutputExists() { return *file_system_->Exists(TableFileName("/db", kOutputNumber)); }
+  bool OutputExists() { return *file_system_->Exists(SstableFileName("/db", kOutputNumber)); }
 
   const std::unique_ptr<MemoryFileSystem> file_system_ = NewUnrecordedFileSystem();
 };

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "engine/log/log_reader.h"
-#include "engine/sstable/table_reader.h"
+#include "engine/sstable/sstable_reader.h"
 
 namespace winnow {
 namespace {
@@ -20,9 +20,9 @@ constexpr uint64_t kPieceBytes = 512;
 std::vector<FilePart> PartsOfTable(FileSystem& disk, const std::string& path, uint64_t size) {
   std::vector<FilePart> parts;
   auto file = disk.OpenRandomAccess(path);
-  const auto reader = TableReader::Open({}, *std::move(file), path);
+  const auto reader = SstableReader::Open({}, *std::move(file), path);
   if (!reader.ok()) std::abort();
-  const absl::Status visited = (*reader)->ForEachBlock([&](const TableBlockInfo& block) {
+  const absl::Status visited = (*reader)->ForEachBlock([&](const SstableBlockInfo& block) {
     parts.push_back({absl::StrCat("SSTable ", std::string(BlockKindName(block.kind))), block.offset,
                      block.offset + block.stored_bytes});
   });

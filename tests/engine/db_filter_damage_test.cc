@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "engine/sstable/table_reader.h"
+#include "engine/sstable/sstable_reader.h"
 #include "engine/version/file_names.h"
 #include "tests/engine/db_fixture.h"
 
@@ -29,10 +29,10 @@ std::string OnlyTable(MemoryFileSystem& file_system) {
 
 // Offset and stored length of the table's filter block.
 std::pair<uint64_t, uint64_t> FilterBlock(MemoryFileSystem& file_system, const std::string& path) {
-  auto reader = TableReader::Open({}, *file_system.OpenRandomAccess(path), path);
+  auto reader = SstableReader::Open({}, *file_system.OpenRandomAccess(path), path);
   EXPECT_TRUE(reader.ok()) << reader.status().ToString();
   std::pair<uint64_t, uint64_t> place;
-  const absl::Status visited = (*reader)->ForEachBlock([&](const TableBlockInfo& block) {
+  const absl::Status visited = (*reader)->ForEachBlock([&](const SstableBlockInfo& block) {
     if (block.kind == BlockKind::kFilter) place = {block.offset, block.stored_bytes};
   });
   EXPECT_TRUE(visited.ok()) << visited.ToString();

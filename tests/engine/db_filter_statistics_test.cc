@@ -207,7 +207,7 @@ TEST(DbFilterStatistics, ARepeatedFalsePositiveCostsOneReadAndNeverHidesTheKeyLa
   const uint64_t read_before = db->GetStatistics().Get(Ticker::kDataBlocksRead);
   for (int i = 0; i < 10; i++) EXPECT_EQ(db.Get(key), "(absent)");
   EXPECT_EQ(db->GetStatistics().Get(Ticker::kDataBlocksRead), read_before + 1);
-  EXPECT_EQ(db->GetStatistics().Get(Ticker::kRefutedAnswers), 9u);
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kFalsePositiveCacheHits), 9u);
   EXPECT_EQ(Sum(&db, FilterCall::kGet).false_positive, 10u) << "the filter stays wrong";
   EXPECT_FALSE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), key));
 

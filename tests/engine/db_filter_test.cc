@@ -413,7 +413,7 @@ TEST(DbFilter, AKeyTooYoungForASnapshotIsNotTakenForAFalsePositive) {
       for (const auto& [key, value] : keys) ASSERT_EQ(db.Get(key, before), "(absent)");
     }
     ExpectExactly(&db, keys);
-    EXPECT_EQ(db->GetStatistics().Get(Ticker::kRefutedAnswers), 0u);
+    EXPECT_EQ(db->GetStatistics().Get(Ticker::kFalsePositiveCacheHits), 0u);
     db->ReleaseSnapshot(before);
   });
 }

@@ -16,8 +16,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "engine/db/event_queue.h"
-#include "engine/sstable/table_reader.h"
+#include "engine/events/event_queue.h"
+#include "engine/sstable/sstable_reader.h"
 #include "tests/engine/db_fixture.h"
 
 namespace winnow {
@@ -34,7 +34,7 @@ class Collector final : public EventListener {
     if (also_do) also_do(event);
     const std::lock_guard<std::mutex> lock(mutex_);
     events_.push_back(event);
-    told_.notify_all();
+    delivered_.notify_all();
   }
 
   std::vector<Event> OfKind(Kind kind) {
@@ -52,7 +52,7 @@ class Collector final : public EventListener {
       for (const Event& event : events_) {
         if (event.kind == kind) return event;
       }
-      told_.wait(lock);
+      delivered_.wait(lock);
     }
   }
   std::vector<std::string> Names() {
@@ -67,7 +67,7 @@ class Collector final : public EventListener {
  private:
   // Guards what follows.
   std::mutex mutex_;
-  std::condition_variable told_;
+  std::condition_variable delivered_;
   std::vector<Event> events_;
 };
 
@@ -225,10 +225,10 @@ void Damage(MemoryFileSystem& file_system, const std::string& path, BlockKind ki
   std::string bytes = *ReadFile(file_system, path, 1 << 26);
   uint64_t offset = UINT64_MAX;
   {
-    const auto reader = TableReader::Open({}, *file_system.OpenRandomAccess(path), path);
+    const auto reader = SstableReader::Open({}, *file_system.OpenRandomAccess(path), path);
     ASSERT_TRUE(reader.ok());
     ASSERT_TRUE((*reader)
-                    ->ForEachBlock([&](const TableBlockInfo& block) {
+                    ->ForEachBlock([&](const SstableBlockInfo& block) {
                       if (block.kind == kind && offset == UINT64_MAX) offset = block.offset;
                     })
                     .ok());
@@ -287,7 +287,7 @@ TEST_F(EventListenerTest, ADamagedFilterIsToldWhenTheDatabaseIsOpened) {
 }
 
 TEST(EventQueueTest, ASlowListenerLosesTheNewestEventsAndIsToldHowMany) {
-  constexpr size_t kAdded = EventQueue::kMostWaiting + 500;
+  constexpr size_t kAdded = EventQueue::kMaxWaiting + 500;
   std::latch reached(1);
   std::latch may_go_on(1);
   const auto collector = std::make_shared<Collector>();
@@ -304,11 +304,11 @@ TEST(EventQueueTest, ASlowListenerLosesTheNewestEventsAndIsToldHowMany) {
   for (size_t i = 0; i < kAdded; i++) queue.Add(Event());
   may_go_on.count_down();
   // One more gets through once there is room, and carries the number of those that did not.
-  while (collector->Names().size() < EventQueue::kMostWaiting + 1) std::this_thread::yield();
+  while (collector->Names().size() < EventQueue::kMaxWaiting + 1) std::this_thread::yield();
   queue.Add(Event());
   queue.Stop();
   const std::vector<Event> told = collector->OfKind(Kind::kDatabaseOpened);
-  ASSERT_EQ(told.size(), EventQueue::kMostWaiting + 2);
+  ASSERT_EQ(told.size(), EventQueue::kMaxWaiting + 2);
   EXPECT_EQ(told.back().num_lost_before, 500u);
 }
 

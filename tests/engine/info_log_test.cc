@@ -14,7 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "engine/db/info_log.h"
+#include "engine/events/info_log.h"
 #include "engine/version/file_names.h"
 #include "tests/engine/db_fixture.h"
 

@@ -14,7 +14,7 @@
 namespace winnow {
 namespace {
 
-using Files = std::vector<std::shared_ptr<TableFile>>;
+using Files = std::vector<std::shared_ptr<SstableFile>>;
 
 // Files that exist as metadata only: [boundaries[0], boundaries[1]], [boundaries[2], ...
 class Level {
@@ -27,13 +27,13 @@ class Level {
       metadata.smallest = MakeInternalKey(boundaries[i], 9, EntryType::kPut);
       metadata.largest = MakeInternalKey(boundaries[i + 1], 3, EntryType::kPut);
       files_.push_back(
-          TableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_));
+          SstableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_));
     }
     index_ = LevelIndex(files_, comparator_);
   }
 
   void Check(const std::string& key) const {
-    const TableFile* expected = nullptr;
+    const SstableFile* expected = nullptr;
     size_t lower_bound = 0;
     for (const auto& file : files_) {
       const bool after_start = comparator_.CompareUserKeys(file->smallest_user_key(), key) <= 0;

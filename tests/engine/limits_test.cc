@@ -10,9 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "engine/db/checkpoint.h"
-#include "engine/db/column_family_state.h"
-#include "engine/sstable/table_builder.h"
+#include "engine/backup/checkpoint.h"
+#include "engine/column_family/column_family_state.h"
+#include "engine/sstable/sstable_builder.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 #include "engine/version/version_set.h"
@@ -153,11 +153,11 @@ TEST(Limits, ThousandsOfTinyTablesAreReadVerifiedAndCompacted) {
 // Adds `count` tables of one key each, "tiny0000000" and on, to the last level of a closed
 // database.
 void AddTinyTables(FileSystem& file_system, const std::string& directory, uint64_t count) {
-  const TableStore store = {&file_system, directory, nullptr};
+  const SstableStore store = {&file_system, directory, nullptr};
   Mutex mutex;
   auto state = VersionSet(store, &mutex).ReadState(std::nullopt);
   ASSERT_TRUE(state.ok()) << state.status();
-  TableBuilderOptions options;
+  SstableBuilderOptions options;
   options.hash_seed = *state->hash_seed;
   options.filter_spec = *filter::ParseFilterSpec(kDefaultFilter);
   options.column_family_name = "default";
@@ -166,8 +166,8 @@ void AddTinyTables(FileSystem& file_system, const std::string& directory, uint64
     metadata.number = (*state->next_file_number)++;
     metadata.smallest_sequence = metadata.largest_sequence = ++*state->last_sequence;
     metadata.num_entries = 1;
-    const std::string path = TableFileName(directory, metadata.number);
-    TableBuilder builder(options, *file_system.Create(path, {}), path);
+    const std::string path = SstableFileName(directory, metadata.number);
+    SstableBuilder builder(options, *file_system.Create(path, {}), path);
     const std::string key = absl::StrFormat("tiny%07d", i);
     const absl::Status added = builder.Add(
         MakeInternalKey(key, metadata.largest_sequence, EntryType::kPut), absl::StrCat(i));

@@ -28,7 +28,8 @@ class Tree {
     metadata.num_entries = 10;
     metadata.smallest = MakeInternalKey(KeyOf(first), 5, EntryType::kPut);
     metadata.largest = MakeInternalKey(KeyOf(last), 5, EntryType::kPut);
-    const auto file = TableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_);
+    const auto file =
+        SstableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_);
     levels_[static_cast<size_t>(level)].push_back(file);
   }
   std::shared_ptr<const Version> version() const {
@@ -72,7 +73,7 @@ Tree RandomTree(std::mt19937_64& random) {
   return tree;
 }
 
-bool Contains(const Version::Files& files, const TableFile* wanted) {
+bool Contains(const Version::Files& files, const SstableFile* wanted) {
   for (const auto& file : files) {
     if (file.get() == wanted) return true;
   }
@@ -92,7 +93,7 @@ std::pair<std::string, std::string> RangeOf(const Compaction& compaction) {
   return {low, high};
 }
 
-bool Overlaps(const TableFile& file, const std::pair<std::string, std::string>& range) {
+bool Overlaps(const SstableFile& file, const std::pair<std::string, std::string>& range) {
   return file.smallest_user_key() <= range.second && file.largest_user_key() >= range.first;
 }
 
@@ -222,14 +223,14 @@ TEST(CompactionPicker, ARangeTakesEveryFileThatHoldsAVersionOfItsKeys) {
   }
 }
 
-TEST(LastLevelCheck, KnowsWhichKeysADeeperLevelCanHold) {
+TEST(BottommostLevelChecker, KnowsWhichKeysADeeperLevelCanHold) {
   for (const uint64_t seed : Seeds(100)) {
     SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
     Compaction compaction;
     compaction.version = RandomTree(random).version();
     compaction.output_level = static_cast<int>(1 + random() % (kNumLevels - 1));
-    LastLevelCheck check(compaction);
+    BottommostLevelChecker check(compaction);
     for (uint64_t i = 0; i < 1300; i += 1 + random() % 5) {
       bool deeper = false;
       for (int level = compaction.output_level + 1; level < kNumLevels; level++) {

@@ -1,5 +1,5 @@
 // Counters: what threads count is in the sums, whoever has ended, and databases do not mix.
-#include "engine/db/recorder.h"
+#include "engine/statistics/recorder.h"
 
 #include <gtest/gtest.h>
 

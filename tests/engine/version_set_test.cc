@@ -8,7 +8,7 @@
 
 #include "engine/base/mutex.h"
 #include "engine/log/log_writer.h"
-#include "engine/sstable/table_builder.h"
+#include "engine/sstable/sstable_builder.h"
 #include "engine/version/file_names.h"
 #include "tests/engine/db_fixture.h"
 
@@ -62,8 +62,8 @@ class VersionSetTest : public testing::Test {
   FileMetadata MakeTable(Opened& opened, const std::string& key) {
     FileMetadata file;
     file.number = opened.versions.NewFileNumber();
-    const std::string path = TableFileName("/db", file.number);
-    TableBuilder builder(TableBuilderOptions(), *file_system_->Create(path, {}), path);
+    const std::string path = SstableFileName("/db", file.number);
+    SstableBuilder builder(SstableBuilderOptions(), *file_system_->Create(path, {}), path);
     const std::string internal_key = MakeInternalKey(key, 1, EntryType::kPut);
     EXPECT_TRUE(builder.Add(internal_key, "v").ok());
     const auto summary = builder.Finish();
@@ -104,7 +104,7 @@ TEST_F(VersionSetTest, RecoversFilesFamiliesAndCounters) {
   EXPECT_EQ(family.name, "default");
   EXPECT_EQ(family.version->num_files(0), 1u);
   EXPECT_EQ(family.version->num_files(3), 1u);
-  EXPECT_EQ(recovered->versions.LiveTables(), (std::set<uint64_t>{a.number, b.number}));
+  EXPECT_EQ(recovered->versions.LiveSstables(), (std::set<uint64_t>{a.number, b.number}));
   EXPECT_EQ(recovered->versions.last_sequence(), 77u);
   EXPECT_EQ(recovered->versions.hash_seed(), seed);
   EXPECT_GE(recovered->versions.NewFileNumber(), next);
@@ -119,9 +119,9 @@ TEST_F(VersionSetTest, AFileThatIsDroppedIsRemovedOnceNobodyReadsIt) {
   FamilyEdit& change = edit.families.emplace_back();
   change.deleted.push_back({1, a.number});
   ASSERT_TRUE(created->Apply(edit).ok());
-  EXPECT_TRUE(*file_system_->Exists(TableFileName("/db", a.number)));
+  EXPECT_TRUE(*file_system_->Exists(SstableFileName("/db", a.number)));
   reader.reset();
-  EXPECT_FALSE(*file_system_->Exists(TableFileName("/db", a.number)));
+  EXPECT_FALSE(*file_system_->Exists(SstableFileName("/db", a.number)));
 }
 
 TEST_F(VersionSetTest, OverlappingFilesBelowLevelZeroAreRefusedAndNothingIsWritten) {
@@ -186,11 +186,11 @@ TEST_F(VersionSetTest, AMissingTableIsDataLossThatNamesIt) {
   ASSERT_TRUE(created->Apply(AddFile(0, 0, a)).ok());
   created->Close();
   created.reset();
-  ASSERT_TRUE(file_system_->Remove(TableFileName("/db", a.number)).ok());
+  ASSERT_TRUE(file_system_->Remove(SstableFileName("/db", a.number)).ok());
   std::unique_ptr<Opened> recovered;
   const absl::Status status = Recover(&recovered);
   EXPECT_TRUE(absl::IsDataLoss(status)) << status.ToString();
-  EXPECT_NE(status.message().find(TableFileName("/db", a.number)), absl::string_view::npos);
+  EXPECT_NE(status.message().find(SstableFileName("/db", a.number)), absl::string_view::npos);
 }
 
 // Such a manifest, with right checksums, once ended the process that opened it.

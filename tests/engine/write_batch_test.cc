@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "engine/db/batch_format.h"
+#include "engine/write/batch_format.h"
 #include "winnow/db.h"
 
 namespace winnow {

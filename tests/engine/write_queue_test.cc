@@ -1,5 +1,5 @@
 // Group commit: every group keeps the rules, and nobody is forgotten or served twice.
-#include "engine/db/write_queue.h"
+#include "engine/write/write_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/db/exclusive_writes.h"
+#include "engine/write/exclusive_writes.h"
 #include "tests/engine/db_fixture.h"
 
 namespace winnow {

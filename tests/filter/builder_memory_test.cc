@@ -75,7 +75,7 @@ TEST_P(BuilderMemoryTest, EightBytesAKeyAndOneShardsWorkAreAllThatIsHeld) {
   // there at the peak, and for what earlier builders had left to use.
   EXPECT_GT(built.peak_temporary_bytes + kRoundingBytes, temporary);
   EXPECT_LT(built.peak_temporary_bytes,
-            temporary + built.block.size() + internal::kMostSpareBytes + (1 << 20));
+            temporary + built.block.size() + internal::kMaxSpareBytes + (1 << 20));
 }
 
 TEST_P(BuilderMemoryTest, AskingAllocatesNothing) {

@@ -62,7 +62,7 @@ double DeviationsOf(uint64_t size, const std::function<uint64_t(uint64_t hash)>&
   return DeviationsFromUniform(counts);
 }
 
-constexpr double kMostDeviations = 4;
+constexpr double kMaxDeviations = 4;
 
 TEST(PositionDistributionTest, TheTestSeesARemainderOf31Bits) {
   EXPECT_GT(DeviationsOf(kLargeSize, [](uint64_t hash) { return (hash >> 33) % kLargeSize; }), 100);
@@ -76,7 +76,7 @@ TEST(PositionDistributionTest, EveryProbeOfABloomFilter) {
                              for (int i = 0; i < probe; ++i) (void)probes.Next(kLargeSize);
                              return probes.Next(kLargeSize);
                            }),
-              kMostDeviations)
+              kMaxDeviations)
         << "probe " << probe;
   }
 }
@@ -112,10 +112,10 @@ TEST(PositionDistributionTest, ProbesByNumberAreThoseInTurn) {
 TEST(PositionDistributionTest, BlocksAndTheirBits) {
   constexpr uint64_t kNumBlocks = kLargeSize / kBlockBits;
   EXPECT_LT(DeviationsOf(kNumBlocks, [](uint64_t hash) { return MultiplyHigh(hash, kNumBlocks); }),
-            kMostDeviations);
+            kMaxDeviations);
   for (int probe = 0; probe < kMaxBlockProbes; ++probe) {
     EXPECT_LT(DeviationsOf(kBlockBits, [probe](uint64_t hash) { return BlockBit(hash, probe); }),
-              kMostDeviations)
+              kMaxDeviations)
         << "probe " << probe;
   }
 }
@@ -124,12 +124,12 @@ TEST(PositionDistributionTest, BothBucketsAndTheFingerprintOfACuckooFilter) {
   constexpr int kFingerprintBits = 12;
   const auto locate = [](uint64_t hash) { return Locate(hash, 1, kLargeSize, kFingerprintBits); };
   EXPECT_LT(DeviationsOf(kLargeSize, [&](uint64_t hash) { return locate(hash).first_bucket; }),
-            kMostDeviations);
+            kMaxDeviations);
   EXPECT_LT(DeviationsOf(kLargeSize, [&](uint64_t hash) { return locate(hash).second_bucket; }),
-            kMostDeviations);
+            kMaxDeviations);
   EXPECT_LT(DeviationsOf((1 << kFingerprintBits) - 1,
                          [&](uint64_t hash) { return locate(hash).fingerprint - uint64_t{1}; }),
-            kMostDeviations);
+            kMaxDeviations);
 }
 
 TEST(PositionDistributionTest, SlotsOfAFuseFilter) {
@@ -143,7 +143,7 @@ TEST(PositionDistributionTest, SlotsOfAFuseFilter) {
       });
       return found;
     };
-    EXPECT_LT(DeviationsOf(places.start_slots, slot_of), kMostDeviations) << "slot " << wanted;
+    EXPECT_LT(DeviationsOf(places.start_slots, slot_of), kMaxDeviations) << "slot " << wanted;
   }
 }
 

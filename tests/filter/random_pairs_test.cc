@@ -39,21 +39,21 @@ uint64_t Seed() {
 // What was asked and answered, over all filters of a subject.
 struct Tally {
   uint64_t filters = 0;
-  uint64_t pairs = 0;            // keys added, each asked for singly and in a batch
-  uint64_t missing = 0;          // answers "no" to them
-  uint64_t strangers = 0;        // keys that were not added
-  uint64_t found_strangers = 0;  // answers "maybe" to them
-  double expected_strangers = 0;
-  double variance_of_strangers = 0;
+  uint64_t pairs = 0;              // keys added, each asked for singly and in a batch
+  uint64_t missing = 0;            // answers "no" to them
+  uint64_t absent_keys = 0;        // keys that were not added
+  uint64_t found_absent_keys = 0;  // answers "maybe" to them
+  double expected_absent_keys = 0;
+  double variance_of_absent_keys = 0;
 
   // Absent keys of `run`, asked of a filter whose theory gives `fpr`.
   template <typename Asker>
-  void AskStrangers(uint64_t run, double fpr, Asker contains) {
-    constexpr uint64_t kStrangers = 200;
-    for (uint64_t i = 0; i < kStrangers; ++i) found_strangers += contains(AbsentHash(run, i));
-    strangers += kStrangers;
-    expected_strangers += fpr * static_cast<double>(kStrangers);
-    variance_of_strangers += fpr * (1 - fpr) * static_cast<double>(kStrangers);
+  void AskAbsentKeys(uint64_t run, double fpr, Asker contains) {
+    constexpr uint64_t kAbsentKeys = 200;
+    for (uint64_t i = 0; i < kAbsentKeys; ++i) found_absent_keys += contains(AbsentHash(run, i));
+    absent_keys += kAbsentKeys;
+    expected_absent_keys += fpr * static_cast<double>(kAbsentKeys);
+    variance_of_absent_keys += fpr * (1 - fpr) * static_cast<double>(kAbsentKeys);
   }
 };
 
@@ -105,9 +105,9 @@ double RandomRate(double least, std::mt19937_64& random) {
 void ExpectRatesOfTheory(const Tally& tally) {
   // The filters differ a little from their means; the small ones by much, but only upwards is
   // wrong.
-  EXPECT_LE(static_cast<double>(tally.found_strangers),
-            1.05 * tally.expected_strangers + 5 * std::sqrt(tally.variance_of_strangers) + 20)
-      << "of " << tally.strangers << " absent keys";
+  EXPECT_LE(static_cast<double>(tally.found_absent_keys),
+            1.05 * tally.expected_absent_keys + 5 * std::sqrt(tally.variance_of_absent_keys) + 20)
+      << "of " << tally.absent_keys << " absent keys";
 }
 
 class StaticPairsTest : public testing::TestWithParam<std::string> {};
@@ -164,8 +164,8 @@ TEST_P(StaticPairsTest, NoKeyIsMissing) {
     tally.missing += missing;
     tally.pairs += hashes.size();
     ++tally.filters;
-    tally.AskStrangers(run, built.expected_fpr,
-                       [&](uint64_t hash) { return reader.MayContain(hash) ? 1 : 0; });
+    tally.AskAbsentKeys(run, built.expected_fpr,
+                        [&](uint64_t hash) { return reader.MayContain(hash) ? 1 : 0; });
     if (HasFailure()) break;
   }
   TallyOfAll::Add(GetParam(), tally);
@@ -218,8 +218,8 @@ TYPED_TEST(ApplicationPairsTest, NoKeyIsMissing) {
     tally.missing += missing;
     tally.pairs += hashes.size();
     ++tally.filters;
-    tally.AskStrangers(run, filter.ExpectedFpr(),
-                       [&](uint64_t hash) { return filter.ContainsHash(hash) ? 1 : 0; });
+    tally.AskAbsentKeys(run, filter.ExpectedFpr(),
+                        [&](uint64_t hash) { return filter.ContainsHash(hash) ? 1 : 0; });
     if (this->HasFailure()) break;
   }
   TallyOfAll::Add(testing::UnitTest::GetInstance()->current_test_info()->type_param(), tally);

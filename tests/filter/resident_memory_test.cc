@@ -135,12 +135,12 @@ TEST(HugePageArenaTest, FillsGapsBeforeItGrows) {
 
 TEST(HugePageArenaTest, TheLargestPieceFits) {
   HugePageArena arena;
-  char* const first = arena.Allocate(HugePageArena::kMostPieceBytes);
-  char* const second = arena.Allocate(HugePageArena::kMostPieceBytes);
+  char* const first = arena.Allocate(HugePageArena::kMaxPieceBytes);
+  char* const second = arena.Allocate(HugePageArena::kMaxPieceBytes);
   ASSERT_NE(first, nullptr);
-  EXPECT_EQ(second, first + HugePageArena::kMostPieceBytes);
-  arena.Free(first, HugePageArena::kMostPieceBytes);
-  arena.Free(second, HugePageArena::kMostPieceBytes);
+  EXPECT_EQ(second, first + HugePageArena::kMaxPieceBytes);
+  arena.Free(first, HugePageArena::kMaxPieceBytes);
+  arena.Free(second, HugePageArena::kMaxPieceBytes);
   EXPECT_EQ(arena.used_bytes(), 0u);
 }
 

@@ -35,7 +35,7 @@ TEST_F(SimdTest, FillsBlocksWithThePortableBytes) {
     AddToBlocksPortable({portable.data(), kNumBlocks, probes}, hashes.data(), hashes.size());
     AddToBlocksAvx2({vectorised.data(), kNumBlocks, probes}, hashes.data(), hashes.size());
     ASSERT_EQ(portable, vectorised) << probes << " probes";
-    if (!kHasAvx512 || probes > kMostProbesAvx512) continue;
+    if (!kHasAvx512 || probes > kMaxProbesAvx512) continue;
     std::vector<uint8_t> wide(kNumBlocks * kBlockBytes, 0);
     AddToBlocksAvx512({wide.data(), kNumBlocks, probes}, hashes.data(), hashes.size());
     ASSERT_EQ(portable, wide) << probes << " probes";
@@ -46,7 +46,7 @@ TEST_F(SimdTest, FillsBlocksWithThePortableBytes) {
 TEST_F(SimdTest, FillsBlocksByMatricesWithThePortableBytes) {
   if (!kHasMatrices) GTEST_SKIP() << "this processor has no bit matrices";
   const std::vector<uint64_t> hashes = MemberHashes(1, 20'003);
-  for (int probes = 1; probes <= kMostProbesOfRound; ++probes) {
+  for (int probes = 1; probes <= kMaxProbesOfRound; ++probes) {
     for (const uint64_t num_blocks : {uint64_t{1}, uint64_t{37}, uint64_t{30'000}}) {
       std::vector<uint8_t> portable(num_blocks * kBlockBytes, 0);
       std::vector<uint8_t> by_matrices(num_blocks * kBlockBytes, 0);
@@ -72,7 +72,7 @@ TEST_F(SimdTest, AnswersAsThePortableCodeDoes) {
     BlocksContainPortable(blocks.data(), asked.data(), asked.size(), probes, portable.data());
     BlocksContainAvx2(blocks.data(), asked.data(), asked.size(), probes, vectorised.data());
     ASSERT_EQ(portable, vectorised) << probes << " probes";
-    const bool has_avx512 = kHasAvx512Vl && probes <= kMostProbesOfRound;
+    const bool has_avx512 = kHasAvx512Vl && probes <= kMaxProbesOfRound;
     if (has_avx512) {
       std::vector<uint8_t> wide(asked.size());
       BlocksContainAvx512(blocks.data(), asked.data(), asked.size(), probes, wide.data());
@@ -117,7 +117,7 @@ TEST_F(SimdTest, MissesASingleClearBitWhereverItIs) {
         const uint32_t bit = BlockBit(hash, probe);
         block[bit / 8] = static_cast<uint8_t>(block[bit / 8] & ~(1u << (bit % 8)));
         ASSERT_FALSE(BlockContainsAvx2(block.data(), hash, probes)) << "bit " << bit;
-        if (kHasAvx512Vl && probes <= kMostProbesOfRound) {
+        if (kHasAvx512Vl && probes <= kMaxProbesOfRound) {
           ASSERT_FALSE(BlockContainsAvx512(block.data(), hash, probes)) << "bit " << bit;
           ASSERT_TRUE(OnlyOneOfEightMisses(block.data(), hash, probes, i % 8)) << "bit " << bit;
         }
@@ -165,7 +165,7 @@ uint32_t SumsOf(const RandomRibbon& ribbon, const RibbonProbe& probe) {
 }
 
 TEST(RibbonSimdTest, SumsAreThoseOfTheDefinition) {
-  for (int columns = 1; columns <= kMostRibbonColumns; ++columns) {
+  for (int columns = 1; columns <= kMaxRibbonColumns; ++columns) {
     const RandomRibbon ribbon(columns);
     for (uint64_t i = 0; i < 300; ++i) {
       RibbonProbe probe = ribbon.ProbeOf(MemberHash(4, i));
@@ -193,7 +193,7 @@ TEST(RibbonSimdTest, SystemsAreSolvedAlike) {
     coefficients[slot] = MemberHash(5, slot) | 1;
     fingerprints[slot] = static_cast<uint32_t>(MemberHash(6, slot));
   }
-  for (int columns = 1; columns <= kMostRibbonColumns; ++columns) {
+  for (int columns = 1; columns <= kMaxRibbonColumns; ++columns) {
     const RibbonSystem system = {coefficients.data(), fingerprints.data(), kRibbonBlocks, 3,
                                  columns};
     const size_t bytes = (kRibbonBlocks * static_cast<size_t>(columns) - 3) * 8;

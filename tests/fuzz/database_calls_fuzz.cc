@@ -15,10 +15,10 @@ using winnow::fuzz::Require;
 using Contents = std::map<std::string, std::string>;
 
 // Bounds for one input, so that none is slow.
-constexpr int kMostCalls = 150;
-constexpr int kMostSlowCalls = 12;  // flushes, compactions, reopenings, new families
-constexpr size_t kMostSnapshots = 4;
-constexpr size_t kMostFamilies = 3;
+constexpr int kMaxCalls = 150;
+constexpr int kMaxSlowCalls = 12;  // flushes, compactions, reopenings, new families
+constexpr size_t kMaxSnapshots = 4;
+constexpr size_t kMaxFamilies = 3;
 
 class Bytes {
  public:
@@ -98,7 +98,7 @@ class Session {
 
   void Call(Bytes& bytes) {
     const size_t call = bytes.Below(18);
-    if (call >= 12 && ++slow_calls_ > kMostSlowCalls) return;
+    if (call >= 12 && ++slow_calls_ > kMaxSlowCalls) return;
     switch (call) {
       case 0:
       case 1:
@@ -324,7 +324,7 @@ class Session {
   }
 
   void TakeSnapshot() {
-    if (snapshots_.size() < kMostSnapshots) snapshots_.push_back({db_->GetSnapshot(), model_});
+    if (snapshots_.size() < kMaxSnapshots) snapshots_.push_back({db_->GetSnapshot(), model_});
   }
   void ReleaseSnapshot(Bytes& bytes) {
     if (snapshots_.empty()) return;
@@ -360,7 +360,7 @@ class Session {
     Open();
   }
   void CreateFamily(Bytes& bytes) {
-    if (model_.size() > kMostFamilies) return;
+    if (model_.size() > kMaxFamilies) return;
     winnow::ColumnFamilyOptions options = options_;
     options.filter = kFilters[bytes.Below(std::size(kFilters))];
     const std::string name = "family" + std::to_string(families_made_++);
@@ -404,7 +404,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Bytes bytes(data, size);
   Session session(bytes);
-  for (int calls = 0; calls < kMostCalls && !bytes.empty(); calls++) session.Call(bytes);
+  for (int calls = 0; calls < kMaxCalls && !bytes.empty(); calls++) session.Call(bytes);
   session.CheckEverything();
   return 0;
 }

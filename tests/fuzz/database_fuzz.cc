@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "engine/sstable/table_reader.h"
+#include "engine/sstable/sstable_reader.h"
 #include "engine/version/file_names.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/reseal.h"
@@ -62,9 +62,10 @@ std::vector<winnow::BlockHandle> BlocksOf(const std::string& table) {
   const auto memory = winnow::NewMemoryFileSystem();
   const auto file = *memory->Create("/table", {});
   Require(file->Append(table).ok() && file->Close().ok(), "a table is written");
-  const auto reader = *winnow::TableReader::Open({}, *memory->OpenRandomAccess("/table"), "/table");
+  const auto reader =
+      *winnow::SstableReader::Open({}, *memory->OpenRandomAccess("/table"), "/table");
   std::vector<winnow::BlockHandle> blocks;
-  const absl::Status visited = reader->ForEachBlock([&](const winnow::TableBlockInfo& info) {
+  const absl::Status visited = reader->ForEachBlock([&](const winnow::SstableBlockInfo& info) {
     if (info.kind == winnow::BlockKind::kFooter) return;
     blocks.push_back({info.offset, info.stored_bytes - winnow::kBlockTrailerBytes});
   });
@@ -80,7 +81,7 @@ std::string Reseal(const std::string& name, const std::string& sound, std::strin
   if (type == winnow::FileType::kLog || type == winnow::FileType::kManifest) {
     return winnow::fuzz::ResealLog(std::move(bytes), number);
   }
-  if (type != winnow::FileType::kTable) return bytes;
+  if (type != winnow::FileType::kSstable) return bytes;
   static std::map<std::string, std::vector<winnow::BlockHandle>> blocks;
   if (!blocks.contains(name)) blocks[name] = BlocksOf(sound);
   return winnow::fuzz::ResealTable(std::move(bytes), blocks[name]);

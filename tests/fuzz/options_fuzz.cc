@@ -14,8 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   winnow::Options options;
   // An unknown name is compared with each known one: more lines take longer and show no more.
-  constexpr int kMostLines = 100;
-  for (int lines = 0; lines < kMostLines && !text.empty(); lines++) {
+  constexpr int kMaxLines = 100;
+  for (int lines = 0; lines < kMaxLines && !text.empty(); lines++) {
     const std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     const size_t equals = line.find('=');

@@ -18,7 +18,7 @@ namespace winnow::fuzz {
 namespace {
 
 constexpr size_t kMutationsOfASeed = 600;
-constexpr size_t kMostTruncations = 600;
+constexpr size_t kMaxTruncations = 600;
 
 void Run(const std::string& input) {
   // A copy of exact size on the heap, so that AddressSanitizer sees a read of one byte too many.
@@ -55,7 +55,7 @@ std::string Mutate(std::string input, std::mt19937_64& random) {
 
 void RunAround(const std::string& seed, uint64_t run) {
   Run(seed);
-  const size_t step = std::max<size_t>(1, seed.size() / kMostTruncations);
+  const size_t step = std::max<size_t>(1, seed.size() / kMaxTruncations);
   for (size_t length = 0; length < seed.size(); length += step) Run(seed.substr(0, length));
   std::mt19937_64 random(run);
   for (size_t i = 0; i < kMutationsOfASeed; i++) Run(Mutate(seed, random));

@@ -1,9 +1,9 @@
 // Any bytes as an SSTable, as they are and with right checksums in the footer and the blocks that
 // it names: opened, asked, iterated both ways and verified.
 
-#include "engine/sstable/table_builder.h"
-#include "engine/sstable/table_iterator.h"
-#include "engine/sstable/table_reader.h"
+#include "engine/sstable/sstable_builder.h"
+#include "engine/sstable/sstable_iterator.h"
+#include "engine/sstable/sstable_reader.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/reseal.h"
 #include "winnow/memory_file_system.h"
@@ -16,7 +16,7 @@ constexpr char kPath[] = "/000007.sst";
 
 std::string BuildTable(int keys, winnow::Compression compression, const char* filter) {
   const auto files = winnow::NewMemoryFileSystem();
-  winnow::TableBuilderOptions options;
+  winnow::SstableBuilderOptions options;
   options.filter_spec = *winnow::filter::ParseFilterSpec(filter);
   options.block_bytes = 256;
   options.restart_interval = 4;
@@ -24,7 +24,7 @@ std::string BuildTable(int keys, winnow::Compression compression, const char* fi
   options.index_partition_bytes = 128;
   options.compression = compression;
   options.file_id = 0x5eed;
-  winnow::TableBuilder builder(options, *files->Create(kPath, {}), kPath);
+  winnow::SstableBuilder builder(options, *files->Create(kPath, {}), kPath);
   for (int i = 0; i < keys; i++) {
     std::string key;
     winnow::AppendInternalKey(&key, "key" + std::to_string(1000 + i), static_cast<uint64_t>(i) + 1,
@@ -42,9 +42,9 @@ void Use(const std::string& bytes) {
     const auto file = *files->Create(kPath, {});
     Require(file->Append(bytes).ok() && file->Close().ok(), "the input is written");
   }
-  auto opened = winnow::TableReader::Open({}, *files->OpenRandomAccess(kPath), kPath);
+  auto opened = winnow::SstableReader::Open({}, *files->OpenRandomAccess(kPath), kPath);
   if (!opened.ok()) return;
-  const winnow::TableReader& table = **opened;
+  const winnow::SstableReader& table = **opened;
   for (const char* key : {"", "key1000", "key1031", "key1031x", "key1059", "zzz"}) {
     winnow::PointResult result;
     table.Get({}, key, winnow::kMaxSequenceNumber, &result).IgnoreError();

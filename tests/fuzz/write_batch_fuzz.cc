@@ -1,6 +1,6 @@
 // Any bytes as a write batch, as the log hands them to replay.
 
-#include "engine/db/batch_format.h"
+#include "engine/write/batch_format.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "winnow/write_batch.h"
 

@@ -19,11 +19,11 @@ namespace winnow::cli {
 namespace {
 
 // Larger filters are measured with as many keys as this.
-constexpr uint64_t kMostMeasuredKeys = 1'000'000;
+constexpr uint64_t kMaxMeasuredKeys = 1'000'000;
 // Enough for times; bench also shows the measured rate, which takes more.
 constexpr uint64_t kQueriesOfPlan = 200'000;
 constexpr uint64_t kQueriesOfBench = 1'000'000;
-constexpr uint64_t kMostBenchKeys = 200'000'000;
+constexpr uint64_t kMaxBenchKeys = 200'000'000;
 
 std::string Shape(const FilterMeasurement& measurement) {
   if (measurement.probes != 0) return absl::StrCat(measurement.probes, " probes");
@@ -55,10 +55,10 @@ struct Plan {
     const filter::BitsPerKeyRange range = filter::AllowedBitsPerKey(spec);
     const double bits_per_key = static_cast<double>(*bytes) * 8 / static_cast<double>(num_keys);
     if (bits_per_key < range.least) {
-      const double least_bytes = std::ceil(range.least * static_cast<double>(num_keys) / 8);
-      return absl::InvalidArgumentError(
-          absl::StrCat("needs at least ", HumanBytes(least_bytes), ", ",
-                       HumanCount(static_cast<uint64_t>(least_bytes)), " bytes"));
+      const double min_bytes = std::ceil(range.least * static_cast<double>(num_keys) / 8);
+      return absl::InvalidArgumentError(absl::StrCat("needs at least ", HumanBytes(min_bytes), ", ",
+                                                     HumanCount(static_cast<uint64_t>(min_bytes)),
+                                                     " bytes"));
     }
     spec.bits_per_key = std::min(bits_per_key, range.most);
     return filter::ToString(spec);
@@ -105,7 +105,7 @@ std::string PlanRow(const Plan& plan, const std::string& kind, const FilterMeasu
 
 absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const Plan plan, ReadPlan(arguments));
-  const uint64_t measured_keys = std::min(plan.num_keys, kMostMeasuredKeys);
+  const uint64_t measured_keys = std::min(plan.num_keys, kMaxMeasuredKeys);
   const bool json = arguments.Has("json");
   std::string refused;
   if (!json) {
@@ -155,8 +155,8 @@ std::string BenchRow(const std::string& spec, const FilterMeasurement& row) {
 
 absl::StatusOr<ExitCode> RunBench(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> num_keys, CountOf(arguments, "keys"));
-  if (num_keys.value_or(1) > kMostBenchKeys) {
-    return absl::InvalidArgumentError(absl::StrCat("--keys: at most ", HumanCount(kMostBenchKeys)));
+  if (num_keys.value_or(1) > kMaxBenchKeys) {
+    return absl::InvalidArgumentError(absl::StrCat("--keys: at most ", HumanCount(kMaxBenchKeys)));
   }
   std::vector<std::string> specs = arguments.All("filter");
   if (specs.empty()) {
@@ -179,7 +179,7 @@ absl::StatusOr<ExitCode> RunBench(const Arguments& arguments, Output& output) {
   for (const std::string& spec : specs) {
     WINNOW_ASSIGN_OR_RETURN(
         const FilterMeasurement row,
-        MeasureFilter(spec, num_keys.value_or(kMostMeasuredKeys), kQueriesOfBench));
+        MeasureFilter(spec, num_keys.value_or(kMaxMeasuredKeys), kQueriesOfBench));
     output.Write(json ? ToLine(AsJson(row)) : BenchRow(spec, row));
     WINNOW_RETURN_IF_ERROR(output.Flush());
   }

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
-#include "engine/sstable/table_iterator.h"
-#include "engine/sstable/table_reader.h"
+#include "engine/sstable/sstable_iterator.h"
+#include "engine/sstable/sstable_reader.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/store_files.h"
@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kFprProbes = 1000000;
 constexpr uint64_t kFprProbeSeed = 1;
 
-Json FilterAsJson(const TableReader& table) {
+Json FilterAsJson(const SstableReader& table) {
   const filter::FilterState& state = table.filter_state();
   if (state.code != filter::FilterStateCode::kOk) {
     return Json{{"state", "unusable"}, {"reason", state.reason}};
@@ -51,7 +51,7 @@ Json FilterAsJson(const TableReader& table) {
               {"sampled_probes", kFprProbes}};
 }
 
-Json PropertiesAsJson(const TableProperties& properties, bool hex) {
+Json PropertiesAsJson(const SstableProperties& properties, bool hex) {
   Json json = {{"entries", properties.num_entries},
                {"puts", properties.num_puts},
                {"deletions", properties.num_deletions},
@@ -85,14 +85,14 @@ std::string AsTable(const Json& object) {
   return table;
 }
 
-Json BlockAsJson(const TableBlockInfo& block, bool hex) {
+Json BlockAsJson(const SstableBlockInfo& block, bool hex) {
   Json json = {{"kind", BlockKindName(block.kind)},
                {"offset", block.offset},
                {"stored_bytes", block.stored_bytes},
                {"bytes", block.contents_bytes},
                {"compression", CompressionName(block.compression)},
                {"entries", block.num_entries}};
-  if (block.kind == TableBlockInfo::Kind::kData && IsInternalKey(block.first_key) &&
+  if (block.kind == SstableBlockInfo::Kind::kData && IsInternalKey(block.first_key) &&
       IsInternalKey(block.last_key)) {
     AddBytes(&json, "first_key", UserKey(block.first_key), hex);
     AddBytes(&json, "last_key", UserKey(block.last_key), hex);
@@ -100,12 +100,12 @@ Json BlockAsJson(const TableBlockInfo& block, bool hex) {
   return json;
 }
 
-std::string BlockAsLine(const TableBlockInfo& block, TextForm form) {
+std::string BlockAsLine(const SstableBlockInfo& block, TextForm form) {
   std::string line =
       absl::StrFormat("  %12d  %-15s %10d %10d  %-6s %8d", block.offset, BlockKindName(block.kind),
                       block.stored_bytes, block.contents_bytes, CompressionName(block.compression),
                       block.num_entries);
-  if (block.kind == TableBlockInfo::Kind::kData && IsInternalKey(block.first_key) &&
+  if (block.kind == SstableBlockInfo::Kind::kData && IsInternalKey(block.first_key) &&
       IsInternalKey(block.last_key)) {
     absl::StrAppend(&line, "  ", ToText(UserKey(block.first_key), form), " .. ",
                     ToText(UserKey(block.last_key), form));
@@ -123,7 +123,7 @@ class SstPrinter {
         blocks_(arguments.Has("blocks")),
         output_(output) {}
 
-  absl::Status Print(const TableReader& table) {
+  absl::Status Print(const SstableReader& table) {
     Json properties = PropertiesAsJson(table.properties(), hex_);
     Json filter = FilterAsJson(table);
     if (json_) {
@@ -150,26 +150,26 @@ class SstPrinter {
  private:
   TextForm form() const { return hex_ ? TextForm::kHex : TextForm::kEscaped; }
 
-  absl::Status AddBlocks(const TableReader& table, Json* json) {
+  absl::Status AddBlocks(const SstableReader& table, Json* json) {
     Json blocks = Json::array();
     WINNOW_RETURN_IF_ERROR(table.ForEachBlock(
-        [&](const TableBlockInfo& block) { blocks.push_back(BlockAsJson(block, hex_)); }));
+        [&](const SstableBlockInfo& block) { blocks.push_back(BlockAsJson(block, hex_)); }));
     (*json)["blocks"] = std::move(blocks);
     return absl::OkStatus();
   }
 
-  absl::Status PrintBlocks(const TableReader& table) {
+  absl::Status PrintBlocks(const SstableReader& table) {
     output_.Line("Blocks:");
     output_.Line(absl::StrFormat("  %12s  %-15s %10s %10s  %-6s %8s  %s", "offset", "kind",
                                  "stored", "bytes", "codec", "entries", "first .. last key"));
     return table.ForEachBlock(
-        [&](const TableBlockInfo& block) { output_.Line(BlockAsLine(block, form())); });
+        [&](const SstableBlockInfo& block) { output_.Line(BlockAsLine(block, form())); });
   }
 
-  absl::Status PrintKeys(const TableReader& table) {
-    TableReadOptions options;
+  absl::Status PrintKeys(const SstableReader& table) {
+    SstableReadOptions options;
     options.fill_cache = false;
-    const std::unique_ptr<TableIterator> entry = table.NewIterator(options);
+    const std::unique_ptr<SstableIterator> entry = table.NewIterator(options);
     if (!json_) output_.Line("Entries (sequence, type, key, bytes of value):");
     for (entry->SeekToFirst(); entry->Valid() && output_.ok(); entry->Next()) {
       const std::string_view key = entry->key();
@@ -198,11 +198,11 @@ class SstPrinter {
 
 absl::StatusOr<ExitCode> RunSst(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                          FilesToShow(arguments, FileType::kTable));
+                          FilesToShow(arguments, FileType::kSstable));
   SstPrinter printer(arguments, output);
   for (size_t i = 0; i < paths.size() && output.ok(); i++) {
     if (i > 0 && !arguments.Has("json")) output.Line("");
-    WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<TableReader> table, OpenTable(paths[i]));
+    WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<SstableReader> table, OpenSstable(paths[i]));
     WINNOW_RETURN_IF_ERROR(printer.Print(*table));
   }
   return ExitCode::kOk;

@@ -15,7 +15,7 @@ namespace {
 
 std::string_view PluralOf(FileType type) {
   switch (type) {
-    case FileType::kTable:
+    case FileType::kSstable:
       return "SSTables";
     case FileType::kLog:
       return "write-ahead logs";
@@ -76,15 +76,15 @@ absl::StatusOr<std::vector<std::string>> FilesToShow(const Arguments& arguments,
   if (paths.empty()) {
     return absl::NotFoundError(absl::StrCat(
         directory, " holds no ", ToAbsl(PluralOf(type)),
-        type == FileType::kTable ? ": all its data is still in the write-ahead log" : ""));
+        type == FileType::kSstable ? ": all its data is still in the write-ahead log" : ""));
   }
   return paths;
 }
 
-absl::StatusOr<std::unique_ptr<TableReader>> OpenTable(const std::string& path) {
+absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file,
                           PosixFileSystem()->OpenRandomAccess(path));
-  return TableReader::Open(TableReaderOptions(), std::move(file), path);
+  return SstableReader::Open(SstableReaderOptions(), std::move(file), path);
 }
 
 absl::StatusOr<std::unique_ptr<LogReader>> OpenLog(const std::string& path) {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "engine/base/internal_key.h"
 #include "engine/log/log_reader.h"
-#include "engine/sstable/table_reader.h"
+#include "engine/sstable/sstable_reader.h"
 #include "engine/version/file_names.h"
 #include "tools/winnow/arguments.h"
 #include "tools/winnow/output.h"
@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& directory,
 // The files that a command line names, or else all of that type in --db. NotFound if --db has none.
 absl::StatusOr<std::vector<std::string>> FilesToShow(const Arguments& arguments, FileType type);
 
-absl::StatusOr<std::unique_ptr<TableReader>> OpenTable(const std::string& path);
+absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& path);
 
 // Opens a write-ahead log or a manifest, whose number is taken from its header. Ends before damage.
 absl::StatusOr<std::unique_ptr<LogReader>> OpenLog(const std::string& path);

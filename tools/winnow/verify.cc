@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
-#include "engine/db/batch_format.h"
-#include "engine/db/log_set.h"
 #include "engine/version/current_file.h"
 #include "engine/version/version_edit.h"
+#include "engine/write/batch_format.h"
+#include "engine/write/log_set.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/progress.h"
@@ -125,16 +125,16 @@ class Verifier {
   // Each SSTable in the directory for itself, where no manifest says which ones count.
   absl::Status CheckTables() {
     WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                            ListFiles(directory_, FileType::kTable));
+                            ListFiles(directory_, FileType::kSstable));
     for (const std::string& path : paths) {
-      const absl::StatusOr<std::unique_ptr<TableReader>> table = OpenTable(path);
+      const absl::StatusOr<std::unique_ptr<SstableReader>> table = OpenSstable(path);
       if (!table.ok()) {
         problems_.emplace_back(table.status().message());
         continue;
       }
       num_tables_++;
       num_entries_ += (*table)->properties().num_entries;
-      for (const TableProblem& problem : (*table)->Verify()) {
+      for (const SstableProblem& problem : (*table)->Verify()) {
         problems_.push_back(
             absl::StrCat(path, ": at offset ", problem.offset, ": ", problem.reason));
       }

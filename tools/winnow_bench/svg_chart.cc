@@ -74,20 +74,20 @@ std::string ScatterPlot(std::string_view title, std::string_view x_title, std::s
   constexpr double kRight = kWidth - 200;  // labels stand to the right of points
   constexpr double kTop = kTitleHeight + 20;
   constexpr double kBottom = kHeight - 40;
-  double most_x = 0;
-  double least_y = 1;
-  double most_y = 0;
+  double max_x = 0;
+  double min_y = 1;
+  double max_y = 0;
   for (const Point& point : points) {
     if (point.y <= 0) continue;
-    most_x = std::max(most_x, point.x);
-    least_y = std::min(least_y, point.y);
-    most_y = std::max(most_y, point.y);
+    max_x = std::max(max_x, point.x);
+    min_y = std::min(min_y, point.y);
+    max_y = std::max(max_y, point.y);
   }
   std::string svg = Begin(title, kHeight);
-  if (most_x <= 0 || most_y <= 0) return svg + "</svg>\n";
-  const double first_decade = std::floor(std::log10(least_y));
-  const double last_decade = std::max(first_decade + 1, std::ceil(std::log10(most_y)));
-  const auto x_of = [&](double x) { return kLeft + x / (most_x * 1.1) * (kRight - kLeft); };
+  if (max_x <= 0 || max_y <= 0) return svg + "</svg>\n";
+  const double first_decade = std::floor(std::log10(min_y));
+  const double last_decade = std::max(first_decade + 1, std::ceil(std::log10(max_y)));
+  const auto x_of = [&](double x) { return kLeft + x / (max_x * 1.1) * (kRight - kLeft); };
   const auto y_of = [&](double y) {
     return kBottom -
            (std::log10(y) - first_decade) / (last_decade - first_decade) * (kBottom - kTop);
@@ -98,7 +98,7 @@ std::string ScatterPlot(std::string_view title, std::string_view x_title, std::s
     AddText(kLeft - 6, y + 4, "end", absl::StrFormat("%g", std::pow(10, decade)), &svg);
   }
   for (int tick = 0; tick <= 5; ++tick) {
-    const double value = most_x * tick / 5;
+    const double value = max_x * tick / 5;
     AddText(x_of(value), kBottom + 16, "middle", absl::StrFormat("%.3g", value), &svg);
   }
   AddText((kLeft + kRight) / 2, kHeight - 4, "middle", x_title, &svg);

@@ -25,7 +25,7 @@ namespace {
 constexpr size_t kKiB = 1024;
 constexpr size_t kMiB = 1024 * kKiB;
 constexpr size_t kGiB = 1024 * kMiB;
-constexpr int kMostRestartInterval = 1024;
+constexpr int kMaxRestartInterval = 1024;
 
 // Winnow's objects behind LevelDB's options, for as long as the database is open.
 struct OpenOptions {
@@ -60,8 +60,7 @@ OpenOptions::OpenOptions(const Options& given) {
   options.write_buffer_bytes = std::clamp(given.write_buffer_size, 64 * kKiB, kGiB);
   options.max_write_buffers = 2;
   options.block_bytes = std::clamp(given.block_size, kKiB, 4 * kMiB);
-  options.block_restart_interval =
-      std::clamp(given.block_restart_interval, 1, kMostRestartInterval);
+  options.block_restart_interval = std::clamp(given.block_restart_interval, 1, kMaxRestartInterval);
   options.target_file_bytes = std::clamp(given.max_file_size, kMiB, kGiB);
   options.level_base_bytes = 10 * kMiB;
   options.level0_slowdown_trigger = 8;

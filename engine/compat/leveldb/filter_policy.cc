@@ -14,8 +14,8 @@ FilterPolicy::~FilterPolicy() = default;
 
 namespace {
 
-constexpr int kMostBitsPerKey = 64;
-constexpr int kMostProbes = 30;
+constexpr int kMaxBitsPerKey = 64;
+constexpr int kMaxProbes = 30;
 constexpr uint64_t kProbeMultiplier = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio, odd
 
 // A standard Bloom filter (Bloom, CACM 1970) whose last byte is the number of probes. The probes of
@@ -25,18 +25,18 @@ constexpr uint64_t kProbeMultiplier = 0x9e3779b97f4a7c15;  // 2^64 / golden rati
 class BloomPolicy final : public FilterPolicy {
  public:
   explicit BloomPolicy(int bits_per_key)
-      : bits_per_key_(std::clamp(bits_per_key, 1, kMostBitsPerKey)),
+      : bits_per_key_(std::clamp(bits_per_key, 1, kMaxBitsPerKey)),
         spec_("blocked_bloom:" + std::to_string(bits_per_key_)) {}
 
   const char* Name() const override { return "leveldb.BuiltinBloomFilter2"; }
 
   void CreateFilter(const Slice* keys, int n, std::string* dst) const override {
-    constexpr size_t kLeastBits = 64;  // tiny filters would say "maybe" to nearly everything
+    constexpr size_t kMinBits = 64;  // tiny filters would say "maybe" to nearly everything
     const size_t bits = std::max(
-        kLeastBits, static_cast<size_t>(std::max(n, 0)) * static_cast<size_t>(bits_per_key_));
+        kMinBits, static_cast<size_t>(std::max(n, 0)) * static_cast<size_t>(bits_per_key_));
     const size_t bytes = (bits + 7) / 8;
     const int probes =
-        std::min(winnow::filter::BestBloomProbes(static_cast<double>(bits_per_key_)), kMostProbes);
+        std::min(winnow::filter::BestBloomProbes(static_cast<double>(bits_per_key_)), kMaxProbes);
     const size_t begin = dst->size();
     dst->resize(begin + bytes, '\0');
     for (int i = 0; i < n; i++) {
@@ -52,7 +52,7 @@ class BloomPolicy final : public FilterPolicy {
   bool KeyMayMatch(const Slice& key, const Slice& filter) const override {
     if (filter.size() < 2) return filter.size() == 1;
     const int probes = static_cast<unsigned char>(filter[filter.size() - 1]);
-    if (probes > kMostProbes) return true;  // none of ours
+    if (probes > kMaxProbes) return true;  // none of ours
     return ForEachBit(key, filter.size() - 1, probes, [&](size_t byte, unsigned char mask) {
       return (static_cast<unsigned char>(filter[byte]) & mask) != 0;
     });

@@ -36,12 +36,12 @@ enum class Ticker : uint32_t {
   kBytesRead,
   kBlockCacheHits,
   kBlockCacheMisses,
-  kBlockLoadWaits,     // misses that waited for another thread to load the block
-  kRefutedAnswers,     // repeated false positives answered from memory
-  kFiltersDamaged,     // filter blocks that could not be used when a file was opened
-  kBackgroundRetries,  // flushes and compactions that failed and were tried again
-  kFilesQuarantined,   // SSTables that compactions found damaged and leave alone
-  kFiltersFellBack,    // filters built as another kind than asked, or not at all
+  kBlockLoadWaits,          // misses that waited for another thread to load the block
+  kFalsePositiveCacheHits,  // repeated false positives answered from memory
+  kFiltersDamaged,          // filter blocks that could not be used when a file was opened
+  kBackgroundRetries,       // flushes and compactions that failed and were tried again
+  kFilesQuarantined,        // SSTables that compactions found damaged and leave alone
+  kFiltersFellBack,         // filters built as another kind than asked, or not at all
   kCount,
 };
 std::string_view TickerName(Ticker ticker);

@@ -43,7 +43,7 @@ class WriteBatch {
   };
   absl::Status ForEach(Handler& handler) const;
 
-  // The stored form (engine/db/FORMAT.md), and a batch made from it; its content is checked when
+  // The stored form (engine/write/FORMAT.md), and a batch made from it; its content is checked when
   // it is used.
   std::string_view encoded() const { return encoded_; }
   static WriteBatch FromEncoded(std::string_view encoded);

@@ -25,8 +25,8 @@ namespace {
 
 constexpr int kExitDifferent = 1;
 constexpr int kExitUsage = 2;
-constexpr int kMostTries = 600;
-constexpr uint64_t kMostReports = 5;
+constexpr int kMaxTries = 600;
+constexpr uint64_t kMaxReports = 5;
 
 struct Settings {
   uint64_t seed = 0;
@@ -96,7 +96,7 @@ class Campaign {
     std::vector<std::thread> threads;
     for (uint64_t job = 0; job < settings_.jobs; job++) {
       threads.emplace_back([this] {
-        for (uint64_t i = next_++; i < settings_.seeds && different_ < kMostReports; i = next_++) {
+        for (uint64_t i = next_++; i < settings_.seeds && different_ < kMaxReports; i = next_++) {
           RunSeed(settings_.seed + i);
         }
       });
@@ -138,7 +138,7 @@ class Campaign {
           last = *found;
           return found->index;
         },
-        kMostTries);
+        kMaxTries);
     std::string text = absl::StrFormat(
         "seed %d DIFFERS at operation %d of %d\n  option set A: %s\n  option set B: %s\n"
         "  shrunk to %d operations:\n",

@@ -21,7 +21,7 @@ namespace {
 enum class Step { kWrite, kSnapshot, kRelease, kFlush, kCompact, kReopen, kWriteSecond };
 constexpr std::string_view kStepNames[] = {"write", "snapshot", "release",
                                            "flush", "compact",  "reopen"};
-constexpr size_t kMostProblems = 10;
+constexpr size_t kMaxProblems = 10;
 
 uint64_t NumSteps(const ShortHistoriesChoice& choice) { return choice.num_keys == 2 ? 7 : 6; }
 bool IsWrite(Step step) { return step == Step::kWrite || step == Step::kWriteSecond; }
@@ -171,7 +171,7 @@ class PatternRun {
   }
 
   void Report(size_t key, const std::string& what) {
-    if (report_->problems.size() >= kMostProblems) return;
+    if (report_->problems.size() >= kMaxProblems) return;
     std::string history;
     uint64_t writes = 0;
     for (size_t i = 0; i <= step_ && i < pattern_.size(); i++) {
@@ -214,7 +214,7 @@ ShortHistoriesReport RunShortHistories(Options options, const ShortHistoriesChoi
     if (opened.ok()) db = *std::move(opened);
     return db.get();
   };
-  for (uint64_t number = 0; number < num_patterns && report.problems.size() < kMostProblems;
+  for (uint64_t number = 0; number < num_patterns && report.problems.size() < kMaxProblems;
        number++) {
     if (number % kPatternsForEachDatabase == 0) {
       db.reset();

@@ -11,7 +11,7 @@ namespace winnow::soak {
 namespace {
 
 constexpr uint64_t kKeys = 4000;
-constexpr size_t kMostValueBytes = 1000;
+constexpr size_t kMaxValueBytes = 1000;
 
 // Bytes that do not compress.
 std::string RandomBytes(size_t length) {
@@ -28,7 +28,7 @@ Worker::Worker(uint64_t seed, int number, const std::atomic<bool>& faults, bool 
       prefix_(absl::StrCat("worker", number, ":")),
       faults_(faults),
       wrong_model_(wrong_model),
-      noise_(RandomBytes(2 * kMostValueBytes)) {}
+      noise_(RandomBytes(2 * kMaxValueBytes)) {}
 
 std::string Worker::AnyKey() { return absl::StrFormat("%s%06d", prefix_, random_() % kKeys); }
 
@@ -62,8 +62,8 @@ std::optional<std::string> Worker::Write(DB& db) {
       updates[key] = std::nullopt;
       batch.Delete(db.DefaultColumnFamily(), key);
     } else {
-      const size_t begin = random_() % kMostValueBytes;
-      const size_t bytes = random_() % kMostValueBytes;
+      const size_t begin = random_() % kMaxValueBytes;
+      const size_t bytes = random_() % kMaxValueBytes;
       updates[key] = absl::StrCat(next_value_++, ":", noise_.substr(begin, bytes));
       batch.Put(db.DefaultColumnFamily(), key, *updates[key]);
     }

@@ -82,11 +82,11 @@ class Modelled {
   }
 
   // False positives among keys that are in no history.
-  void CountStrangers(uint64_t* asked, double* expected, uint64_t* found) {
-    constexpr uint64_t kStrangers = 300;
-    *asked += kStrangers;
-    *expected += filter_.ExpectedFpr() * static_cast<double>(kStrangers);
-    *found += CountAbsentContained(filter_, run_, kStrangers);
+  void CountAbsentKeys(uint64_t* asked, double* expected, uint64_t* found) {
+    constexpr uint64_t kAbsentKeys = 300;
+    *asked += kAbsentKeys;
+    *expected += filter_.ExpectedFpr() * static_cast<double>(kAbsentKeys);
+    *found += CountAbsentContained(filter_, run_, kAbsentKeys);
   }
 
  private:
@@ -126,14 +126,14 @@ TYPED_TEST(ApplicationFilterModelTest, LosesNoKeyInRandomHistories) {
     }
     one.Check();
     two.Check();
-    one.CountStrangers(&asked, &expected, &found);
+    one.CountAbsentKeys(&asked, &expected, &found);
     if (testing::Test::HasFatalFailure()) return;
   }
   const double deviation = 4 * std::sqrt(expected) + 1;
-  EXPECT_LE(static_cast<double>(found), expected + deviation) << "of " << asked << " strangers";
+  EXPECT_LE(static_cast<double>(found), expected + deviation) << "of " << asked << " absent_keys";
   // The cuckoo filter's formula is too high where it holds copies, as these histories make.
   const double floor = std::is_same_v<TypeParam, CuckooFilter> ? 0.5 * expected : expected;
-  EXPECT_GE(static_cast<double>(found), floor - deviation) << "of " << asked << " strangers";
+  EXPECT_GE(static_cast<double>(found), floor - deviation) << "of " << asked << " absent_keys";
 }
 
 }  // namespace

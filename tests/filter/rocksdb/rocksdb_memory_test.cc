@@ -15,12 +15,12 @@
 namespace {
 
 std::atomic<size_t> bytes_now{0};
-std::atomic<size_t> bytes_most{0};
+std::atomic<size_t> bytes_max{0};
 
 void CountUp(void* memory) {
   const size_t now = bytes_now += malloc_usable_size(memory);
-  size_t most = bytes_most;
-  while (now > most && !bytes_most.compare_exchange_weak(most, now)) {
+  size_t most = bytes_max;
+  while (now > most && !bytes_max.compare_exchange_weak(most, now)) {
   }
 }
 
@@ -56,7 +56,7 @@ TEST_P(MemoryTest, EightBytesAKeyAndOneShardBesideTheFilter) {
   bool all_found = true;
   {
     const size_t before = bytes_now;
-    bytes_most = before;
+    bytes_max = before;
     BitsBuilderSettings settings;
     settings.spec = *ParseFilterSpec(GetParam());
     BitsBuilder builder(settings);
@@ -68,7 +68,7 @@ TEST_P(MemoryTest, EightBytesAKeyAndOneShardBesideTheFilter) {
     for (uint64_t i = 0; i < count; ++i) builder.AddKey(key_of(i));
     std::unique_ptr<const char[]> owner;
     const rocksdb::Slice block = builder.Finish(&owner);
-    most = bytes_most - before;
+    most = bytes_max - before;
     filter_bytes = block.size();
     BitsReader reader(block);
     for (uint64_t i = 0; i < count; i += 97) all_found &= reader.MayMatch(key_of(i));

@@ -24,7 +24,7 @@
 namespace winnow::filter {
 
 // A multiset of fingerprints of 4 to 30 bits, in buckets of four. Each key has two buckets; a full
-// pair makes room by moving others to their second buckets, at most kMostMoves times. Then the one
+// pair makes room by moving others to their second buckets, at most kMaxMoves times. Then the one
 // fingerprint that is left without a place is kept beside the table, so that nothing is ever lost,
 // and from then on keys are refused unless one of their own buckets has room.
 //
@@ -36,7 +36,7 @@ namespace winnow::filter {
 class CuckooFilter {
  public:
   static constexpr uint64_t kSlotsPerBucket = 4;
-  static constexpr int kMostMoves = 500;
+  static constexpr int kMaxMoves = 500;
 
   // A filter with room for `capacity` keys (1 to 2^40), at a false-positive rate of at most `fpr`
   // (1e-8 to 0.5): ceil(log2(8 / fpr)) bits in each of capacity / 0.95 slots, some more if there
@@ -135,7 +135,7 @@ class CuckooFilter {
   bool PlaceWithoutMoving(const Entry& entry);
   absl::Status AddEntry(const Entry& entry);
   // Tries again to find a place for the one beside the table.
-  void HouseHomeless();
+  void PlaceVictim();
   bool IsSameKey(const Entry& a, const Entry& b) const;
 
   std::unique_ptr<uint8_t[]> table_;
@@ -145,8 +145,8 @@ class CuckooFilter {
   double fpr_;
   uint64_t hash_seed_;
   uint64_t num_keys_ = 0;
-  std::optional<Entry> homeless_;  // counted in num_keys_
-  uint64_t random_ = 0;            // chooses what is moved
+  std::optional<Entry> victim_;  // counted in num_keys_
+  uint64_t random_ = 0;          // chooses what is moved
 };
 
 }  // namespace winnow::filter

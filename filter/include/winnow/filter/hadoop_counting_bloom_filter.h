@@ -38,7 +38,7 @@ int32_t HashHadoopKey(HadoopHash hash, std::string_view key, int32_t seed);
 // others need the filter for themselves.
 class HadoopCountingBloomFilter {
  public:
-  static constexpr int kMostProbes = 1024;
+  static constexpr int kMaxProbes = 1024;
 
   // `num_counters` (1 to 2^31 - 1) is what Java calls vectorSize: counters, not keys. For n keys
   // and a rate p take -n ln(p) / ln(2)^2 of them, and log2(1/p) probes (1 to 1024): a hundred

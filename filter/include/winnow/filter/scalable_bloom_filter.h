@@ -46,7 +46,7 @@ struct ScalableBloomOptions {
 // united: their layers together would break the promised rate.
 class ScalableBloomFilter {
  public:
-  static constexpr size_t kMostLayers = 40;
+  static constexpr size_t kMaxLayers = 40;
 
   // InvalidArgument, naming the option and its range, or ResourceExhausted.
   static absl::StatusOr<ScalableBloomFilter> Create(const ScalableBloomOptions& options);

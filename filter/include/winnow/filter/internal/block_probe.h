@@ -95,10 +95,10 @@ void AddToBlocksPortable(const MutableBlockTable& table, const uint64_t* hashes,
 extern const bool kHasAvx2;
 extern const bool kHasAvx512;
 extern const bool kHasAvx512Vl;
-inline constexpr int kMostProbesAvx512 = 16;  // of AddToBlocksAvx512
-inline constexpr int kMostProbesOfRound = 8;  // of both ways of AVX-512 to ask
+inline constexpr int kMaxProbesAvx512 = 16;  // of AddToBlocksAvx512
+inline constexpr int kMaxProbesOfRound = 8;  // of both ways of AVX-512 to ask
 bool BlockContainsAvx2(const uint8_t* block, uint64_t hash, int probes);
-// Of at most kMostProbesOfRound probes.
+// Of at most kMaxProbesOfRound probes.
 bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes);
 void BlocksContainAvx2(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
                        int probes, uint8_t* contained);
@@ -114,7 +114,7 @@ void BlocksContainNeon(const uint8_t* const* blocks, const uint64_t* hashes, siz
 
 inline bool BlockContains(const uint8_t* block, uint64_t hash, int probes) {
 #if defined(__x86_64__)
-  if (kHasAvx512Vl && probes <= kMostProbesOfRound) return BlockContainsAvx512(block, hash, probes);
+  if (kHasAvx512Vl && probes <= kMaxProbesOfRound) return BlockContainsAvx512(block, hash, probes);
   if (kHasAvx2) return BlockContainsAvx2(block, hash, probes);
 #elif defined(__aarch64__)
   return BlockContainsNeon(block, hash, probes);

@@ -123,7 +123,7 @@ class ShardedHashes {
 // to shard.
 class HashSorter {
  public:
-  explicit HashSorter(uint64_t most_hashes);
+  explicit HashSorter(uint64_t max_hashes);
 
   // Valid until the next call. The hashes should be spread about evenly over some interval; others
   // only take longer.

@@ -1,0 +1,304 @@
+// Backups (winnow/backup.h). FORMAT.md specifies the file BACKUP.
+#include "winnow/backup.h"
+
+#include <algorithm>
+#include <ctime>
+#include <map>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "engine/backup/checkpoint.h"
+#include "engine/base/checksum.h"
+#include "engine/base/out_of_memory.h"
+#include "engine/base/planted_defect.h"
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "engine/db/option_checks.h"
+#include "engine/file_system/durable_files.h"
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr char kListName[] = "BACKUP";
+constexpr std::string_view kFirstLine = "winnow backup 1";
+constexpr uint64_t kLargestList = uint64_t{256} << 20;
+
+struct BackedUpFile {
+  uint64_t bytes = 0;
+  uint64_t checksum = 0;
+  uint64_t file_id = 0;  // tables only
+};
+
+struct BackupList {
+  int64_t created_seconds = 0;
+  std::map<std::string, BackedUpFile> files;
+
+  std::string Encode() const {
+    std::string text = absl::StrCat(ToAbsl(kFirstLine), "\ncreated ", created_seconds, "\n");
+    for (const auto& [name, file] : files) {
+      absl::StrAppendFormat(&text, "file %s %d %016x %016x\n", name, file.bytes, file.checksum,
+                            file.file_id);
+    }
+    absl::StrAppendFormat(&text, "end %016x\n", Checksum(text, 0));
+    return text;
+  }
+};
+
+std::string DirectoryOf(const std::string& backups, uint64_t id) {
+  return absl::StrFormat("%s/%06d", backups, id);
+}
+
+absl::StatusOr<BackupList> DecodeList(const std::string& path, const std::string& text) {
+  const size_t end = text.rfind("end ");
+  if (end == std::string::npos ||
+      text.substr(end) !=
+          absl::StrFormat("end %016x\n", Checksum(std::string_view(text).substr(0, end), 0))) {
+    return CorruptionError(path, "its checksum does not match");
+  }
+  const std::vector<std::string> lines = absl::StrSplit(text.substr(0, end), '\n');
+  BackupList list;
+  if (lines.size() < 2 || lines[0] != kFirstLine ||
+      !absl::SimpleAtoi(absl::StripPrefix(lines[1], "created "), &list.created_seconds)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": not a list of a backup that this version can read"));
+  }
+  for (size_t i = 2; i < lines.size() && !lines[i].empty(); i++) {
+    const std::vector<std::string> words = absl::StrSplit(lines[i], ' ');
+    BackedUpFile file;
+    FileType type;
+    uint64_t number;
+    if (words.size() != 5 || words[0] != "file" || !ParseFileName(words[1], &type, &number) ||
+        !absl::SimpleAtoi(words[2], &file.bytes) ||
+        !absl::SimpleHexAtoi(words[3], &file.checksum) ||
+        !absl::SimpleHexAtoi(words[4], &file.file_id)) {
+      return CorruptionError(path, absl::StrCat("line ", i + 1, " is malformed"));
+    }
+    list.files[words[1]] = file;
+  }
+  return list;
+}
+
+// NotFound if the backup was never finished.
+absl::StatusOr<BackupList> ReadList(FileSystem& file_system, const std::string& directory) {
+  const std::string path = absl::StrCat(directory, "/", kListName);
+  WINNOW_ASSIGN_OR_RETURN(const std::string text, ReadFile(file_system, path, kLargestList));
+  return DecodeList(path, text);
+}
+
+// Numbers of all directories that are or were to become backups, ascending.
+absl::StatusOr<std::vector<uint64_t>> BackupIds(FileSystem& file_system,
+                                                const std::string& backups) {
+  WINNOW_ASSIGN_OR_RETURN(const auto names, file_system.List(backups));
+  std::vector<uint64_t> ids;
+  for (const std::string& name : names) {
+    uint64_t id;
+    if (name.size() >= 6 && absl::SimpleAtoi(name, &id) && id > 0) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+BackupInfo InfoOf(uint64_t id, const BackupList& list) {
+  BackupInfo info;
+  info.id = id;
+  info.created_seconds = list.created_seconds;
+  info.num_files = list.files.size();
+  for (const auto& [name, file] : list.files) info.bytes += file.bytes;
+  return info;
+}
+
+absl::Status NoBackup(const std::string& backups, uint64_t id) {
+  return absl::NotFoundError(id == 0 ? absl::StrCat("there is no backup in ", backups)
+                                     : absl::StrCat("there is no backup ", id, " in ", backups));
+}
+
+// The list of backup `*id`; of the newest, whose number `*id` becomes, if that is 0.
+absl::StatusOr<BackupList> FindBackup(FileSystem& file_system, const std::string& backups,
+                                      uint64_t* id) {
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(backups));
+  std::vector<uint64_t> ids;
+  if (exists) {
+    WINNOW_ASSIGN_OR_RETURN(ids, BackupIds(file_system, backups));
+  }
+  for (auto candidate = ids.rbegin(); candidate != ids.rend(); ++candidate) {
+    if (*id != 0 && *candidate != *id) continue;
+    absl::StatusOr<BackupList> list = ReadList(file_system, DirectoryOf(backups, *candidate));
+    if (absl::IsNotFound(list.status())) continue;
+    *id = *candidate;
+    return list;
+  }
+  return NoBackup(backups, *id);
+}
+
+absl::Status CopyBackup(FileSystem& file_system, const std::string& from, const std::string& to,
+                        const BackupList& list) {
+  // CURRENT gets its name last, once everything is durable: before that there is no database.
+  const std::string current = absl::StrCat(to, "/CURRENT");
+  const std::string temporary = current + ".tmp";
+  for (const auto& [name, file] : list.files) {
+    const std::string source = absl::StrCat(from, "/", name);
+    const std::string target = name == "CURRENT" ? temporary : absl::StrCat(to, "/", name);
+    WINNOW_ASSIGN_OR_RETURN(const uint64_t checksum, CopyFile(file_system, source, target));
+    if (checksum != file.checksum && !WINNOW_DEFECT(backup_checksum_not_checked)) {
+      return CorruptionError(source, "is not what was backed up: its checksum does not match");
+    }
+  }
+  if (!WINNOW_DEFECT(restore_directory_sync_dropped)) {
+    WINNOW_RETURN_IF_ERROR(file_system.SyncDirectory(to));
+  }
+  WINNOW_RETURN_IF_ERROR(file_system.Rename(temporary, current));
+  return file_system.SyncDirectory(to);
+}
+
+// Reads the copy of a table: what is damaged must not take the place of an older, sound backup.
+absl::Status CheckCopy(FileSystem& file_system, const SstableFile& table, const std::string& from,
+                       const std::string& copy) {
+  if (WINNOW_DEFECT(backup_copies_damage)) return absl::OkStatus();
+  if (table.reader() == nullptr) return table.open_status();
+  WINNOW_ASSIGN_OR_RETURN(auto file, file_system.OpenRandomAccess(copy));
+  SstableReaderOptions options;
+  options.comparator = table.reader()->comparator();
+  options.expected_file_id = table.metadata().file_id;
+  WINNOW_ASSIGN_OR_RETURN(const auto reader, SstableReader::Open(options, std::move(file), from));
+  for (const SstableProblem& problem : reader->Verify()) {
+    if (problem.is_damage) return CorruptionError(from, problem.offset, problem.reason);
+    return absl::ResourceExhaustedError(absl::StrCat(copy, ": ", problem.reason));
+  }
+  return absl::OkStatus();
+}
+
+// Writes the list of what was copied to `directory`, which makes a backup of it. `list` has the
+// tables.
+absl::Status FinishList(FileSystem& file_system, const std::string& directory,
+                        const CheckpointContents& contents, BackupList* list) {
+  WINNOW_ASSIGN_OR_RETURN(const auto names, file_system.List(directory));
+  for (const std::string& name : names) {
+    if (list->files.contains(name)) continue;
+    const std::string path = absl::StrCat(directory, "/", name);
+    BackedUpFile& file = list->files[name];
+    WINNOW_ASSIGN_OR_RETURN(file.bytes, file_system.FileSize(path));
+    FileType type;
+    uint64_t number;
+    if (ParseFileName(name, &type, &number) && type == FileType::kLog) {
+      file.checksum = contents.log_checksums.at(number);
+    } else {
+      WINNOW_ASSIGN_OR_RETURN(file.checksum, ChainedChecksum(file_system, path));
+    }
+  }
+  return WriteFileAtomically(file_system, absl::StrCat(directory, "/", kListName), list->Encode());
+}
+
+absl::StatusOr<std::vector<BackupInfo>> FindBackups(FileSystem& file_system,
+                                                    const std::string& backups) {
+  WINNOW_ASSIGN_OR_RETURN(const auto ids, BackupIds(file_system, backups));
+  std::vector<BackupInfo> found;
+  for (const uint64_t id : ids) {
+    const absl::StatusOr<BackupList> list = ReadList(file_system, DirectoryOf(backups, id));
+    if (absl::IsNotFound(list.status())) continue;  // not finished
+    if (!list.ok()) return list.status();
+    found.push_back(InfoOf(id, *list));
+  }
+  return found;
+}
+
+absl::StatusOr<std::vector<std::string>> CheckBackup(FileSystem& file_system,
+                                                     const std::string& backups, uint64_t id) {
+  WINNOW_ASSIGN_OR_RETURN(const BackupList list, FindBackup(file_system, backups, &id));
+  std::vector<std::string> problems;
+  for (const auto& [name, file] : list.files) {
+    const std::string path = absl::StrCat(DirectoryOf(backups, id), "/", name);
+    const absl::StatusOr<uint64_t> checksum = ChainedChecksum(file_system, path);
+    if (!checksum.ok()) {
+      problems.emplace_back(checksum.status().message());
+    } else if (*checksum != file.checksum) {
+      problems.push_back(absl::StrCat(path, ": is not what was backed up: its checksum differs"));
+    }
+  }
+  return problems;
+}
+
+absl::Status Restore(FileSystem& file_system, const std::string& backups, uint64_t id,
+                     const std::string& path) {
+  WINNOW_ASSIGN_OR_RETURN(const BackupList list, FindBackup(file_system, backups, &id));
+  WINNOW_RETURN_IF_ERROR(CheckIsFree(file_system, path));
+  WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, path));
+  absl::Status status = CatchOutOfMemory(
+      [&] { return CopyBackup(file_system, DirectoryOf(backups, id), path, list); });
+  if (!status.ok()) RemoveFilesIn(file_system, path);
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<BackupInfo>> ListBackups(const Options& options,
+                                                    const std::string& backup_directory) {
+  return CatchOutOfMemory([&] { return FindBackups(*FileSystemOf(options), backup_directory); });
+}
+
+absl::StatusOr<std::vector<std::string>> VerifyBackup(const Options& options,
+                                                      const std::string& backup_directory,
+                                                      uint64_t id) {
+  return CatchOutOfMemory(
+      [&] { return CheckBackup(*FileSystemOf(options), backup_directory, id); });
+}
+
+absl::Status RestoreBackup(const Options& options, const std::string& backup_directory, uint64_t id,
+                           const std::string& path) {
+  return CatchOutOfMemory(
+      [&] { return Restore(*FileSystemOf(options), backup_directory, id, path); });
+}
+
+absl::StatusOr<BackupInfo> DBImpl::BackupTo(const std::string& backup_directory) {
+  return CatchOutOfMemory([&] { return WriteBackup(backup_directory); });
+}
+
+absl::StatusOr<BackupInfo> DBImpl::WriteBackup(const std::string& backup_directory) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
+  WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(*file_system_, backup_directory));
+  // One backup at a time, also from several processes.
+  WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system_->Lock(backup_directory + "/LOCK"));
+  WINNOW_ASSIGN_OR_RETURN(const auto ids, BackupIds(*file_system_, backup_directory));
+  const uint64_t id = ids.empty() ? 1 : ids.back() + 1;
+  uint64_t previous_id = 0;
+  absl::StatusOr<BackupList> previous = FindBackup(*file_system_, backup_directory, &previous_id);
+  if (!previous.ok()) previous = BackupList();  // none, or not one to build on
+
+  const std::string directory = DirectoryOf(backup_directory, id);
+  BackupList list;
+  list.created_seconds = static_cast<int64_t>(std::time(nullptr));
+  uint64_t shared_bytes = 0;
+  const auto place_sstable = [&](const SstableFile& table, const std::string& from,
+                                 const std::string& to) -> absl::Status {
+    const std::string name = to.substr(directory.size() + 1);
+    BackedUpFile& file = list.files[name];
+    file = {table.metadata().file_bytes, 0, table.metadata().file_id};
+    const auto known = previous->files.find(name);
+    if (known != previous->files.end() && known->second.file_id == file.file_id &&
+        known->second.bytes == file.bytes) {
+      absl::Status linked = file_system_->Link(
+          absl::StrCat(DirectoryOf(backup_directory, previous_id), "/", name), to);
+      file.checksum = known->second.checksum;
+      if (linked.ok()) shared_bytes += file.bytes;
+      if (!absl::IsUnimplemented(linked)) return linked;
+    }
+    WINNOW_ASSIGN_OR_RETURN(file.checksum, CopyFile(*file_system_, from, to));
+    return CheckCopy(*file_system_, table, from, to);
+  };
+  CheckpointContents contents;
+  WINNOW_RETURN_IF_ERROR(CopyTo(directory, place_sstable, &contents));
+
+  const absl::Status listed =
+      CatchOutOfMemory([&] { return FinishList(*file_system_, directory, contents, &list); });
+  if (!listed.ok()) {
+    RemoveFilesIn(*file_system_, directory);  // the directory stays: its number is used up
+    return listed;
+  }
+  BackupInfo info = InfoOf(id, list);
+  info.new_bytes = info.bytes - shared_bytes;
+  return info;
+}
+
+}  // namespace winnow

@@ -1,0 +1,52 @@
+// A database's state at one moment, written to another directory.
+#ifndef WINNOW_ENGINE_BACKUP_CHECKPOINT_H_
+#define WINNOW_ENGINE_BACKUP_CHECKPOINT_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/version/version.h"
+#include "engine/version/version_edit.h"
+
+namespace winnow {
+
+// What makes up the database at one moment. Table files stay as long as `versions` are held; logs
+// as long as their removal is paused.
+struct CheckpointContents {
+  VersionEdit snapshot;
+  uint64_t manifest_number = 0;
+  std::vector<std::shared_ptr<const Version>> versions;
+  std::map<uint64_t, uint64_t> logs;           // number -> bytes that count
+  std::map<uint64_t, uint64_t> log_checksums;  // by number; known once they have been copied
+};
+
+// Puts a table's file into the other directory: links or copies it.
+using PlaceSstable = std::function<absl::Status(const SstableFile& table, const std::string& from,
+                                                const std::string& to)>;
+
+// Writes the contents of the database in `from` to the directory `to`, which must be empty. CURRENT
+// comes last: after a power failure there is either a whole database or none. On an error what was
+// written is removed.
+absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
+                             const std::string& to, const PlaceSstable& place_sstable,
+                             CheckpointContents* contents);
+
+// Writes a manifest that holds the whole state, durably with everything else in the directory;
+// CURRENT does not name it yet.
+absl::Status WriteManifest(FileSystem& file_system, const std::string& directory, uint64_t number,
+                           const VersionEdit& state);
+
+// A link, or a copy where that is not possible.
+absl::Status LinkOrCopy(FileSystem& file_system, const std::string& from, const std::string& to);
+
+// AlreadyExists unless the directory is missing or empty.
+absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_BACKUP_CHECKPOINT_H_

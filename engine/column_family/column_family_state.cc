@@ -1,0 +1,108 @@
+#include "engine/column_family/column_family_state.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "engine/base/status.h"
+
+namespace winnow {
+
+ColumnFamilyState::ColumnFamilyState(const FamilyRecord& record, ColumnFamilyOptions options,
+                                     uint64_t hash_seed)
+    : name_(record.name),
+      id_(record.id),
+      options_(std::move(options)),
+      comparator_(record.comparator),
+      hash_seed_(hash_seed),
+      version_(record.version) {}
+
+absl::Status ColumnFamilyState::SetFilter(std::string_view filter, std::string_view filter_key) {
+  WINNOW_ASSIGN_OR_RETURN(filter::FilterSpec spec, filter::ParseFilterSpec(filter));
+  WINNOW_ASSIGN_OR_RETURN(filter::FilterKeyExtractor extractor,
+                          filter::FilterKeyExtractor::Parse(filter_key));
+  WINNOW_RETURN_IF_ERROR(CheckFilterFitsComparator(filter, filter_key, *comparator_.user()));
+  filter_spec_ = std::move(spec);
+  filter_key_ = extractor;
+  return absl::OkStatus();
+}
+
+std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable(uint64_t log_number) const {
+  // Under a comparator that does not promise equal bytes for equal keys no filter may be asked.
+  const bool filtered = comparator_.user()->EqualKeysHaveEqualBytes();
+  const double filter_bytes =
+      filtered ? options_.memtable_filter_ratio * static_cast<double>(options_.write_buffer_bytes)
+               : 0;
+  return std::make_shared<Memtable>(comparator_, options_.write_buffer_bytes,
+                                    static_cast<size_t>(filter_bytes), log_number);
+}
+
+void ColumnFamilyState::SwitchMemtable(uint64_t log_number) {
+  std::shared_ptr<Memtable> fresh = NewMemtable(log_number);  // first: memory may not suffice
+  if (active != nullptr) immutables.push_back(active);
+  active = std::move(fresh);
+  InstallView();
+}
+
+void ColumnFamilyState::InstallView(std::shared_ptr<const Version> version) {
+  version_ = std::move(version);
+  auto view = std::make_shared<ReadView>();
+  view->comparator = comparator_;
+  view->active = active;
+  view->immutables.assign(immutables.rbegin(), immutables.rend());
+  view->version = version_;
+  view->extractor = filter_key_;
+  view->hash_seed = hash_seed_;
+  view->filter_key_identity = FilterKeyIdentity(filter_key_, hash_seed_);
+  views.Install(std::move(view));
+}
+
+uint64_t ColumnFamilyState::OldestNeededLog() const {
+  return immutables.empty() ? active->log_number() : immutables.front()->log_number();
+}
+
+Compression ColumnFamilyState::CompressionFor(int level) const {
+  const auto& levels = options_.compression_per_level;
+  if (levels.empty()) return options_.compression;
+  return levels[std::min(static_cast<size_t>(level), levels.size() - 1)];
+}
+
+SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
+  SstableBuilderOptions builder;
+  builder.comparator = comparator_;
+  builder.filter_spec = filter_spec_;
+  builder.filter_key = filter_key_;
+  builder.hash_seed = hash_seed_;
+  builder.filter_policy = options_.filter_policy;
+  builder.block_bytes = options_.block_bytes;
+  builder.restart_interval = options_.block_restart_interval;
+  builder.compression = CompressionFor(level);
+  builder.zstd_level = options_.zstd_level;
+  builder.column_family_name = name_;
+  builder.column_family_id = id_;
+  builder.level = static_cast<uint32_t>(level);
+  builder.num_levels = kNumLevels;
+  builder.creation_time_seconds = static_cast<uint64_t>(std::time(nullptr));
+  return builder;
+}
+
+absl::Status CheckFilterFitsComparator(std::string_view filter, std::string_view filter_key,
+                                       const Comparator& comparator) {
+  WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec spec, filter::ParseFilterSpec(filter));
+  WINNOW_ASSIGN_OR_RETURN(const filter::FilterKeyExtractor extractor,
+                          filter::FilterKeyExtractor::Parse(filter_key));
+  if (spec.kind == filter::FilterKind::kNone) return absl::OkStatus();
+  if (!comparator.EqualKeysHaveEqualBytes()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "filter: '", ToAbsl(filter), "' needs a comparator whose equal keys have equal bytes; '",
+        ToAbsl(comparator.Name()),
+        "' does not promise that (EqualKeysHaveEqualBytes): use 'none'"));
+  }
+  if (!extractor.is_whole_key() && &comparator != BytewiseComparator()) {
+    return absl::InvalidArgumentError(absl::StrCat("filter_key: '", ToAbsl(filter_key),
+                                                   "' needs the bytewise comparator, not '",
+                                                   ToAbsl(comparator.Name()), "'"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace winnow

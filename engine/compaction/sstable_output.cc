@@ -1,0 +1,133 @@
+#include "engine/compaction/sstable_output.h"
+
+#include <algorithm>
+
+#include "engine/base/planted_defect.h"
+#include "engine/base/status.h"
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr uint64_t kMaxNextLevelOverlapFiles = 10;
+constexpr uint64_t kEntriesBetweenCancelChecks = 1024;
+
+// Sums the bytes of next-level files that the table being written overlaps.
+class NextLevelOverlap {
+ public:
+  NextLevelOverlap(const Version::Files& files, const InternalKeyComparator& comparator,
+                   uint64_t limit_bytes)
+      : files_(files), comparator_(comparator), limit_bytes_(limit_bytes) {}
+
+  // True if the table should end before this key (keys come in order).
+  bool IsTooMuchAt(std::string_view user_key) {
+    while (index_ < files_.size() &&
+           comparator_.CompareUserKeys(user_key, files_[index_]->largest_user_key()) > 0) {
+      if (in_table_) overlap_bytes_ += files_[index_]->metadata().file_bytes;
+      index_++;
+    }
+    in_table_ = true;
+    return overlap_bytes_ > limit_bytes_;
+  }
+  void StartTable() { overlap_bytes_ = 0; }
+
+ private:
+  const Version::Files& files_;
+  const InternalKeyComparator& comparator_;
+  const uint64_t limit_bytes_;
+  size_t index_ = 0;
+  uint64_t overlap_bytes_ = 0;
+  bool in_table_ = false;
+};
+
+// The table being written, if any.
+class OpenSstable {
+ public:
+  OpenSstable(const SstableOutputOptions& options, SstableOutputResult* result)
+      : options_(options), result_(result) {}
+  ~OpenSstable() {
+    if (builder_ != nullptr) builder_->Abandon();
+  }
+
+  bool is_open() const { return builder_ != nullptr; }
+  uint64_t bytes() const { return builder_->file_bytes_estimate(); }
+  absl::Status Add(std::string_view key, std::string_view value) {
+    return builder_->Add(key, value);
+  }
+
+  absl::Status Start() {
+    // Listed before it exists, so that a failure anywhere later removes it.
+    FileMetadata& file = result_->files.emplace_back();
+    file.number = options_.new_file_number();
+    const std::string path = SstableFileName(options_.store.directory, file.number);
+    WINNOW_ASSIGN_OR_RETURN(auto writable, options_.store.file_system->Create(path, {}));
+    builder_ = std::make_unique<SstableBuilder>(options_.builder, std::move(writable), path);
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish() {
+    WINNOW_ASSIGN_OR_RETURN(SstableSummary summary, builder_->Finish());
+    builder_.reset();
+    const SstableProperties& properties = summary.properties;
+    FileMetadata& file = result_->files.back();
+    file.file_id = summary.file_id;
+    file.file_bytes = summary.file_bytes;
+    file.num_entries = properties.num_entries;
+    file.num_deletions = properties.num_deletions;
+    file.smallest = std::move(summary.smallest);
+    file.largest = std::move(summary.largest);
+    file.smallest_sequence = properties.smallest_sequence;
+    file.largest_sequence = properties.largest_sequence;
+    result_->bytes_written += summary.file_bytes;
+    result_->entries_written += properties.num_entries;
+    result_->num_filters_fell_back += properties.filter_fell_back ? 1 : 0;
+    return absl::OkStatus();
+  }
+
+ private:
+  const SstableOutputOptions& options_;
+  SstableOutputResult* const result_;
+  std::unique_ptr<SstableBuilder> builder_;
+};
+
+}  // namespace
+
+absl::Status WriteSstables(const SstableOutputOptions& options,
+                           const InternalKeyComparator& comparator, CompactionIterator* entries,
+                           SstableOutputResult* result) {
+  OpenSstable table(options, result);
+  NextLevelOverlap overlap(options.next_level, comparator,
+                           options.target_file_bytes > UINT64_MAX / kMaxNextLevelOverlapFiles
+                               ? UINT64_MAX
+                               : options.target_file_bytes * kMaxNextLevelOverlapFiles);
+  uint64_t until_cancel_check = 0;
+  for (; entries->Valid(); entries->Next()) {
+    if (until_cancel_check-- == 0) {
+      until_cancel_check = kEntriesBetweenCancelChecks;
+      if (options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed)) {
+        return absl::CancelledError("the database is closing");
+      }
+    }
+    const std::string_view user_key = UserKey(entries->key());
+    if (entries->at_new_user_key() || WINNOW_DEFECT(user_key_split_over_tables)) {
+      const bool cut = overlap.IsTooMuchAt(user_key);
+      if (table.is_open() && (cut || table.bytes() >= options.target_file_bytes)) {
+        WINNOW_RETURN_IF_ERROR(table.Finish());
+        overlap.StartTable();
+      }
+    }
+    if (!table.is_open()) WINNOW_RETURN_IF_ERROR(table.Start());
+    WINNOW_RETURN_IF_ERROR(table.Add(entries->key(), entries->value()));
+  }
+  WINNOW_RETURN_IF_ERROR(entries->status());
+  return table.is_open() ? table.Finish() : absl::OkStatus();
+}
+
+void RemoveOutputs(const SstableStore& store, const std::vector<FileMetadata>& files) {
+  for (const FileMetadata& file : files) {
+    store.file_system->Remove(SstableFileName(store.directory, file.number)).IgnoreError();
+  }
+}
+
+}  // namespace winnow

@@ -1,0 +1,50 @@
+// Writes a sorted run of surviving entries as SSTables of the wanted size.
+#ifndef WINNOW_ENGINE_COMPACTION_SSTABLE_OUTPUT_H_
+#define WINNOW_ENGINE_COMPACTION_SSTABLE_OUTPUT_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/compaction/compaction_iterator.h"
+#include "engine/sstable/sstable_builder.h"
+#include "engine/version/version.h"
+
+namespace winnow {
+
+// What every table written by one flush or compaction shares.
+struct SstableOutputOptions {
+  SstableStore store;
+  SstableBuilderOptions builder;
+  uint64_t target_file_bytes = UINT64_MAX;
+  std::function<uint64_t()> new_file_number;
+  const std::atomic<bool>* cancelled = nullptr;  // may be null
+  // Files of the level below the output (sorted): a table is cut early rather than overlapping so
+  // many of them that compacting it again becomes expensive.
+  Version::Files next_level;
+};
+
+// Files written; the caller adds them to a version edit or removes them.
+struct SstableOutputResult {
+  std::vector<FileMetadata> files;
+  uint64_t bytes_written = 0;
+  uint64_t num_filters_fell_back = 0;
+  uint64_t entries_written = 0;
+};
+
+// Writes entries from where `entries` stands until it ends. Versions of one user key never part: a
+// file boundary between them would let a later compaction move the newer one below the older. On an
+// error the files written so far are still listed in `*result`.
+absl::Status WriteSstables(const SstableOutputOptions& options,
+                           const InternalKeyComparator& comparator, CompactionIterator* entries,
+                           SstableOutputResult* result);
+
+// Removes files of a failed or abandoned job; errors leave orphans that the next open removes.
+void RemoveOutputs(const SstableStore& store, const std::vector<FileMetadata>& files);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_COMPACTION_SSTABLE_OUTPUT_H_

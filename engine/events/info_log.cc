@@ -1,0 +1,63 @@
+#include "engine/events/info_log.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/time.h"
+#include "engine/base/status.h"
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+InfoLog::InfoLog(FileSystem* file_system, std::string directory, size_t max_file_bytes,
+                 int num_files)
+    : file_system_(file_system),
+      directory_(std::move(directory)),
+      max_file_bytes_(max_file_bytes),
+      num_files_(num_files) {
+  Rotate();
+}
+
+InfoLog::~InfoLog() {
+  if (file_ != nullptr) file_->Close().IgnoreError();
+}
+
+void InfoLog::Rotate() {
+  if (file_ != nullptr) file_->Close().IgnoreError();
+  file_.reset();
+  bytes_until_retry_ = max_file_bytes_;
+  // An older name that is not there is no error; anything else shows when LOG is created.
+  if (num_files_ == 1) {
+    file_system_->Remove(InfoLogFileName(directory_, 0)).IgnoreError();
+  }
+  for (int age = num_files_ - 1; age > 0; age--) {
+    const std::string younger = InfoLogFileName(directory_, static_cast<uint64_t>(age - 1));
+    if (!file_system_->Exists(younger).value_or(false)) continue;
+    file_system_->Rename(younger, InfoLogFileName(directory_, static_cast<uint64_t>(age)))
+        .IgnoreError();
+  }
+  auto created = file_system_->Create(InfoLogFileName(directory_, 0), WritableFileOptions());
+  if (created.ok()) file_ = *std::move(created);
+}
+
+void InfoLog::Write(std::chrono::system_clock::time_point time, std::string_view text) {
+  const std::string line = absl::StrCat(
+      absl::FormatTime("%Y-%m-%d %H:%M:%E6S", absl::FromChrono(time), absl::UTCTimeZone()), " ",
+      absl::StrReplaceAll(ToAbsl(text), {{"\n", "\n  "}}), "\n");
+  if (file_ == nullptr) {
+    // A disk that was full may have room again; not asked with each line.
+    bytes_until_retry_ -= std::min(bytes_until_retry_, line.size());
+    if (bytes_until_retry_ > 0) return;
+    Rotate();
+  } else if (file_->size() > 0 && file_->size() + line.size() > max_file_bytes_) {
+    Rotate();
+  }
+  if (file_ != nullptr && !file_->Append(line).ok()) file_.reset();
+}
+
+void InfoLog::Flush() {
+  if (file_ != nullptr && !file_->Flush().ok()) file_.reset();
+}
+
+}  // namespace winnow

@@ -1,0 +1,37 @@
+#include "engine/events/observed_file_system.h"
+
+#include <utility>
+
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+ObservedFileSystem::ObservedFileSystem(FileSystem* base, std::string directory, EventQueue* events)
+    : ForwardingFileSystem(base), directory_(std::move(directory) + "/"), events_(events) {}
+
+void ObservedFileSystem::Notify(Event::Kind kind, const std::string& path) {
+  if (!path.starts_with(directory_)) return;
+  FileType type;
+  uint64_t number;
+  if (!ParseFileName(std::string_view(path).substr(directory_.size()), &type, &number)) return;
+  if (type != FileType::kSstable && type != FileType::kLog && type != FileType::kManifest) return;
+  Event event;
+  event.kind = kind;
+  event.path = path;
+  events_->Add(std::move(event));
+}
+
+absl::StatusOr<std::unique_ptr<WritableFile>> ObservedFileSystem::Create(
+    const std::string& path, const WritableFileOptions& options) {
+  auto created = target().Create(path, options);
+  if (created.ok()) Notify(Event::Kind::kFileCreated, path);
+  return created;
+}
+
+absl::Status ObservedFileSystem::Remove(const std::string& path) {
+  absl::Status removed = target().Remove(path);
+  if (removed.ok()) Notify(Event::Kind::kFileRemoved, path);
+  return removed;
+}
+
+}  // namespace winnow

@@ -1,0 +1,75 @@
+// Recovery: brings what the write-ahead logs hold, and no SSTable does, back into memory.
+#ifndef WINNOW_ENGINE_RECOVERY_LOG_REPLAY_H_
+#define WINNOW_ENGINE_RECOVERY_LOG_REPLAY_H_
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/column_family/column_family_state.h"
+#include "engine/log/log_reader.h"
+#include "engine/version/version_set.h"
+#include "winnow/options.h"
+
+namespace winnow {
+
+// Used once, while a database is being opened and nothing else runs. What is replayed is always a
+// prefix of what was written: it ends at the first damage (or is refused, or skips it, by recovery
+// mode) and at the first hole between two logs.
+class LogReplay {
+ public:
+  using Families = std::map<uint32_t, std::unique_ptr<ColumnFamilyState>>;
+
+  LogReplay(const Options& options, std::string path, FileSystem* file_system, VersionSet* versions,
+            Families* families);
+
+  // True: replayed entries are written to level-0 tables and added to the families' versions (not
+  // yet to the manifest). False: they stay in the memtables.
+  void set_write_tables(bool write_tables) { write_tables_ = write_tables; }
+
+  absl::Status Run();
+
+  SequenceNumber last_sequence() const { return last_sequence_; }
+  uint64_t num_tables_written() const { return num_tables_written_; }
+  // What was lost or skipped, a sentence each; empty after a clean recovery.
+  const std::vector<std::string>& notes() const { return notes_; }
+  // Every log file found: number -> bytes.
+  const std::map<uint64_t, uint64_t>& logs() const { return logs_; }
+
+ private:
+  absl::Status FindLogs();
+  absl::Status CheckRecordedLogsExist();
+  // Sets *stop where nothing after this log may be replayed.
+  absl::Status ReplayLog(uint64_t number, bool* stop);
+  absl::Status CheckContinues(uint64_t number, std::string_view payload, bool* hole);
+  absl::Status ApplyBatches(uint64_t log_number, std::string_view payload);
+  absl::Status CheckEnd(uint64_t number, const LogReader& reader, bool is_newest, bool* stop);
+  absl::Status WriteSstable(ColumnFamilyState* family);
+  // Keeps a copy, NAME.damaged, of a log that holds records which were not replayed.
+  absl::Status SetAside(uint64_t number);
+
+  const Options& options_;
+  const std::string path_;
+  FileSystem* const file_system_;
+  VersionSet* const versions_;
+  Families* const families_;
+  bool write_tables_ = true;
+
+  std::map<uint64_t, uint64_t> logs_;
+  SequenceNumber last_sequence_ = 0;
+  uint64_t num_tables_written_ = 0;
+  // What the manifest recorded: no file that it knew has this number or a later one.
+  const uint64_t first_number_after_close_;
+  std::vector<std::string> notes_;
+  // Of the log replayed last: its number and its records of batches.
+  uint64_t previous_log_ = 0;
+  std::set<uint64_t> has_unknown_families_;  // logs
+  uint64_t previous_records_ = 0;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_RECOVERY_LOG_REPLAY_H_

@@ -1,0 +1,65 @@
+// The tables of a database under repair: which are sound, and new ones for what is left of others.
+#ifndef WINNOW_ENGINE_RECOVERY_REPAIR_TABLES_H_
+#define WINNOW_ENGINE_RECOVERY_REPAIR_TABLES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/column_family/column_family_state.h"
+#include "engine/version/sstable_file.h"
+#include "winnow/repair.h"
+
+namespace winnow {
+
+// A table that is sound, with what a manifest must know of it.
+struct SoundSstable {
+  FileMetadata file;
+  std::unique_ptr<SstableReader> reader;
+};
+
+// Opens, checks and writes tables; keeps the report and the list of files to put aside.
+class RepairSstables {
+ public:
+  RepairSstables(SstableStore store, uint64_t next_file_number, RepairReport* report)
+      : store_(std::move(store)), next_file_number_(next_file_number), report_(report) {}
+
+  // The table itself if it is sound; a new one with what could be read of it; or neither (no
+  // reader), if nothing could. `file_id` 0: any.
+  absl::StatusOr<SoundSstable> KeepOrRewrite(uint64_t number, uint64_t file_id,
+                                             const ColumnFamilyState& family);
+
+  // One sorted run, without overlaps and with one entry a key, out of all the tables.
+  absl::StatusOr<std::vector<FileMetadata>> Merge(const std::vector<SoundSstable>& tables,
+                                                  const ColumnFamilyState& family);
+
+  // Files that no longer count, by name.
+  const std::vector<std::string>& put_aside() const { return put_aside_; }
+  void PutAside(uint64_t number);
+
+  uint64_t NewFileNumber() { return next_file_number_++; }
+  uint64_t next_file_number() const { return next_file_number_; }
+  const SstableStore& store() const { return store_; }
+
+ private:
+  absl::StatusOr<std::unique_ptr<SstableReader>> Open(uint64_t number, uint64_t file_id,
+                                                      const ColumnFamilyState& family);
+  // Opens and verifies a table, once more if something is wrong: an error that passes is no damage.
+  absl::StatusOr<std::unique_ptr<SstableReader>> Examine(uint64_t number, uint64_t file_id,
+                                                         const ColumnFamilyState& family,
+                                                         std::vector<SstableProblem>* problems);
+  absl::StatusOr<SoundSstable> Rewrite(const SstableReader& damaged,
+                                       const ColumnFamilyState& family);
+  // What a manifest knows of a table, read from the table.
+  absl::StatusOr<SoundSstable> Describe(uint64_t number, std::unique_ptr<SstableReader> reader);
+
+  const SstableStore store_;
+  uint64_t next_file_number_;
+  RepairReport* const report_;
+  std::vector<std::string> put_aside_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_RECOVERY_REPAIR_TABLES_H_

@@ -1,0 +1,386 @@
+#include "engine/sstable/sstable_builder.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "engine/base/checksum.h"
+#include "engine/base/coding.h"
+#include "engine/base/planted_defect.h"
+#include "engine/base/status.h"
+#include "engine/sstable/block_compression.h"
+#include "engine/sstable/data_block_builder.h"
+#include "engine/sstable/format.h"
+#include "engine/sstable/index_block.h"
+#include "engine/sstable/policy_filter.h"
+#include "winnow/filter/builder.h"
+#include "winnow/filter/hash.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr size_t kMaxBlockBytes = size_t{16} << 20;
+constexpr int kMaxRestartInterval = 1024;
+
+size_t CommonPrefix(std::string_view a, std::string_view b) {
+  const size_t length = std::min(a.size(), b.size());
+  size_t i = 0;
+  for (; length - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
+    const uint64_t difference = DecodeFixed64(a.data() + i) ^ DecodeFixed64(b.data() + i);
+    if (difference != 0) return i + static_cast<size_t>(std::countr_zero(difference)) / 8;
+  }
+  while (i < length && a[i] == b[i]) i++;
+  return i;
+}
+
+}  // namespace
+
+struct SstableBuilder::State {
+  State(const SstableBuilderOptions& given, std::unique_ptr<WritableFile> new_file,
+        std::string file_path)
+      : options(given),
+        file(std::move(new_file)),
+        path(std::move(file_path)),
+        file_id(given.file_id != 0 ? given.file_id : RandomIdentity()),
+        data_block(
+            static_cast<uint32_t>(std::clamp(given.restart_interval, 1, kMaxRestartInterval))) {
+    options.block_bytes = std::clamp(options.block_bytes, size_t{1}, kMaxBlockBytes);
+    StartFilter();
+  }
+
+  void StartFilter();
+  absl::Status CheckEntry(std::string_view internal_key, std::string_view value);
+  // Compares with the last key and remembers how much of the user key they share.
+  bool IsAscending(std::string_view internal_key);
+  void AddToFilter(std::string_view user_key, bool same_user_key);
+  void Count(std::string_view internal_key, std::string_view value);
+  // The separator of the block that ends with last_key, before `next` (null: nothing follows).
+  void AddSeparator(const std::string_view* next);
+  absl::Status CutDataBlock();
+  absl::Status WriteBlock(Compression compression, std::string_view contents, BlockHandle* handle);
+  absl::Status WriteFilter(SstableSummary* summary, BlockHandle* handle);
+  absl::Status WriteIndex(Footer* footer);
+  void FillProperties();
+
+  SstableBuilderOptions options;
+  std::unique_ptr<WritableFile> file;
+  const std::string path;
+  const uint64_t file_id;
+
+  absl::Status status;
+  bool closed = false;
+  uint64_t offset = 0;  // bytes appended to the file
+  DataBlockBuilder data_block;
+  bool separator_pending = false;  // a block was cut; its separator needs the next key
+  std::string last_key;            // internal; meaningful if num_entries > 0
+  size_t shared_with_last = 0;     // user key bytes
+  std::string first_key;
+  IndexBuilder index;
+  std::unique_ptr<filter::FilterBuilder> filter;       // null: no filter
+  std::unique_ptr<PolicyFilterBuilder> policy_filter;  // null: no policy
+  std::string last_filter_key;                         // meaningful if has_last_filter_key
+  bool has_last_filter_key = false;
+  SstableProperties properties;
+  std::string contents_buffer;
+  std::string compressed_buffer;
+};
+
+void SstableBuilder::State::StartFilter() {
+  if (options.filter_policy != nullptr) {
+    policy_filter = std::make_unique<PolicyFilterBuilder>(options.filter_policy);
+    options.filter_spec = filter::FilterSpec();
+    options.filter_key = filter::FilterKeyExtractor();
+    properties.filter_policy = std::string(options.filter_policy->Name());
+    return;
+  }
+  if (options.filter_spec.kind == filter::FilterKind::kNone) return;
+  filter::FilterBuildContext context;
+  if (options.num_levels != 0) {
+    context.level = static_cast<int>(options.level);
+    context.num_levels = static_cast<int>(options.num_levels);
+  }
+  auto created = filter::FilterBuilder::Create(options.filter_spec, options.hash_seed, {}, context);
+  if (created.ok()) {
+    filter = *std::move(created);
+  } else {
+    status = WithContext(created.status(), path);
+  }
+}
+
+bool SstableBuilder::State::IsAscending(std::string_view internal_key) {
+  const std::string_view user_key = UserKey(internal_key);
+  const std::string_view last_user_key = UserKey(last_key);
+  shared_with_last = CommonPrefix(last_user_key, user_key);
+  if (!options.comparator.is_bytewise()) {
+    return options.comparator.Compare(last_key, internal_key) < 0;
+  }
+  if (shared_with_last < last_user_key.size()) {
+    return shared_with_last < user_key.size() &&
+           static_cast<uint8_t>(last_user_key[shared_with_last]) <
+               static_cast<uint8_t>(user_key[shared_with_last]);
+  }
+  return shared_with_last < user_key.size() || Trailer(last_key) > Trailer(internal_key);
+}
+
+absl::Status SstableBuilder::State::CheckEntry(std::string_view internal_key,
+                                               std::string_view value) {
+  if (!IsInternalKey(internal_key)) {
+    return absl::InternalError(absl::StrCat(path, ": key is shorter than its trailer"));
+  }
+  if (internal_key.size() - kTrailerBytes > kMaxUserKeyBytes || value.size() > kMaxValueBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, ": entry too large: key of ", internal_key.size() - kTrailerBytes, " bytes (limit ",
+        kMaxUserKeyBytes, "), value of ", value.size(), " bytes (limit ", kMaxValueBytes, ")"));
+  }
+  if (properties.num_entries == 0) {
+    shared_with_last = 0;
+    return absl::OkStatus();
+  }
+  if (IsAscending(internal_key)) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrCat(path, ": keys out of order after entry ", properties.num_entries));
+}
+
+void SstableBuilder::State::AddToFilter(std::string_view user_key, bool same_user_key) {
+  if (same_user_key || (WINNOW_DEFECT(filter_hash_dropped) && properties.num_entries == 0)) return;
+  if (policy_filter != nullptr) policy_filter->Add(user_key);
+  if (filter == nullptr) return;
+  const std::string_view filter_key = options.filter_key.FilterKey(user_key);
+  if (!options.filter_key.is_whole_key()) {
+    if (has_last_filter_key &&
+        (filter_key == last_filter_key || WINNOW_DEFECT(prefix_hash_dropped))) {
+      return;
+    }
+    if (WINNOW_DEFECT(empty_filter_key_dropped) && filter_key.empty()) return;
+    last_filter_key.assign(filter_key);
+    has_last_filter_key = true;
+  }
+  filter->Add(filter::HashKey(filter_key, options.hash_seed));
+}
+
+void SstableBuilder::State::Count(std::string_view internal_key, std::string_view value) {
+  const SequenceNumber sequence = Sequence(internal_key);
+  if (properties.num_entries == 0) {
+    first_key.assign(internal_key);
+    properties.smallest_sequence = sequence;
+    properties.largest_sequence = sequence;
+  }
+  properties.smallest_sequence = std::min(properties.smallest_sequence, sequence);
+  properties.largest_sequence = std::max(properties.largest_sequence, sequence);
+  properties.num_entries++;
+  properties.num_puts += Type(internal_key) == EntryType::kPut ? 1 : 0;
+  properties.num_deletions += Type(internal_key) == EntryType::kDelete ? 1 : 0;
+  properties.raw_key_bytes += internal_key.size();
+  properties.raw_value_bytes += value.size();
+}
+
+void SstableBuilder::State::AddSeparator(const std::string_view* next) {
+  const std::string_view last_user_key = UserKey(last_key);
+  const bool straddles =
+      next != nullptr && options.comparator.CompareUserKeys(last_user_key, UserKey(*next)) == 0;
+  if (straddles) {
+    // Versions of one user key on both sides: only the whole internal key tells them apart.
+    index.Add(last_key, offset);
+  } else {
+    // Trailer 0 sorts behind every version of the separator's user key.
+    std::string separator(last_user_key);
+    if (next != nullptr) {
+      options.comparator.user()->FindShortestSeparator(&separator, UserKey(*next));
+    } else {
+      options.comparator.user()->FindShortSuccessor(&separator);
+    }
+    PutFixed64(&separator, 0);
+    index.Add(separator, offset);
+  }
+  separator_pending = false;
+}
+
+absl::Status SstableBuilder::State::WriteBlock(Compression compression, std::string_view contents,
+                                               BlockHandle* handle) {
+  Compression stored_as = Compression::kNone;
+  if (CompressBlock(compression, options.zstd_level, contents, &compressed_buffer)) {
+    contents = compressed_buffer;
+    stored_as = compression;
+  }
+  handle->offset = offset;
+  handle->size = contents.size();
+  char trailer[kBlockTrailerBytes];
+  trailer[0] = static_cast<char>(stored_as);
+  EncodeFixed64(trailer + 1,
+                BlockChecksum(contents, static_cast<uint8_t>(stored_as), file_id, offset));
+  WINNOW_RETURN_IF_ERROR(file->Append(contents));
+  WINNOW_RETURN_IF_ERROR(file->Append(std::string_view(trailer, sizeof(trailer))));
+  offset = handle->end();
+  return absl::OkStatus();
+}
+
+absl::Status SstableBuilder::State::CutDataBlock() {
+  contents_buffer.clear();
+  data_block.Finish(&contents_buffer);
+  BlockHandle handle;
+  WINNOW_RETURN_IF_ERROR(WriteBlock(options.compression, contents_buffer, &handle));
+  properties.num_data_blocks++;
+  separator_pending = true;
+  return absl::OkStatus();
+}
+
+absl::Status SstableBuilder::State::WriteFilter(SstableSummary* summary, BlockHandle* handle) {
+  summary->filter_kind = std::string(filter::KindName(filter::FilterKind::kNone));
+  if (policy_filter != nullptr) {
+    summary->filter_kind = "policy";
+    properties.num_filter_keys = policy_filter->num_keys();
+    const std::string block = policy_filter->Finish();
+    policy_filter.reset();
+    properties.filter_bytes = block.size();
+    if (block.empty()) return absl::OkStatus();
+    return WriteBlock(Compression::kNone, block, handle);
+  }
+  if (filter == nullptr) return absl::OkStatus();
+  const filter::BuiltFilter built = filter->Finish();
+  filter.reset();
+  summary->filter_kind = std::string(filter::KindName(built.kind));
+  summary->filter_peak_temporary_bytes = built.peak_temporary_bytes;
+  properties.num_filter_keys = built.num_keys;
+  properties.filter_bytes = built.block.size();
+  properties.expected_fpr = built.expected_fpr;
+  properties.filter_fell_back = built.fell_back;
+  if (built.block.empty()) return absl::OkStatus();
+  return WriteBlock(Compression::kNone, built.block, handle);
+}
+
+absl::Status SstableBuilder::State::WriteIndex(Footer* footer) {
+  const bool share_prefix = options.comparator.is_bytewise();
+  const uint64_t index_start = offset;
+  const IndexBuilder* top = &index;
+  IndexBuilder partitions;
+  uint64_t first_offset = 0;
+  footer->index_levels = 1;
+  if (index.EstimatedBytes() > options.index_partition_threshold && index.size() > 1) {
+    footer->index_levels = 2;
+    first_offset = index_start;
+    top = &partitions;
+    for (size_t first = 0; first < index.size();) {
+      const size_t last = index.CutAfter(first, options.index_partition_bytes);
+      const uint64_t data_start = first == 0 ? 0 : index.block_end(first - 1);
+      BlockHandle handle;
+      WINNOW_RETURN_IF_ERROR(WriteBlock(
+          Compression::kNone, index.Encode(first, last, data_start, share_prefix), &handle));
+      partitions.Add(index.separator(last - 1), offset);
+      first = last;
+    }
+  }
+  if (top->EstimatedBytes() > kMaxBlockContentsBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(path, ": index too large for one table"));
+  }
+  properties.index_partitions = partitions.size();
+  WINNOW_RETURN_IF_ERROR(WriteBlock(
+      Compression::kNone, top->Encode(0, top->size(), first_offset, share_prefix), &footer->index));
+  properties.index_bytes = offset - index_start;
+  return absl::OkStatus();
+}
+
+void SstableBuilder::State::FillProperties() {
+  properties.filter_spec = filter::ToString(options.filter_spec);
+  properties.filter_key = options.filter_key.ToString();
+  properties.hash_seed = options.hash_seed;
+  properties.comparator_name = std::string(options.comparator.user()->Name());
+  properties.compression = options.compression;
+  properties.column_family_id = options.column_family_id;
+  properties.column_family_name = options.column_family_name;
+  properties.creation_time_seconds = options.creation_time_seconds;
+  properties.level_at_creation = options.level;
+  if (properties.num_entries > 0) {
+    properties.smallest_user_key = std::string(UserKey(first_key));
+    properties.largest_user_key = std::string(UserKey(last_key));
+  }
+}
+
+SstableBuilder::SstableBuilder(const SstableBuilderOptions& options,
+                               std::unique_ptr<WritableFile> file, std::string path)
+    : state_(std::make_unique<State>(options, std::move(file), std::move(path))) {}
+
+SstableBuilder::~SstableBuilder() { Abandon(); }
+
+absl::Status SstableBuilder::Add(std::string_view internal_key, std::string_view value) {
+  State& state = *state_;
+  if (!state.status.ok()) return state.status;
+  if (state.closed) return absl::InternalError(absl::StrCat(state.path, ": table is finished"));
+  state.status = state.CheckEntry(internal_key, value);
+  if (!state.status.ok()) return state.status;
+
+  const std::string_view user_key = UserKey(internal_key);
+  const bool same_user_key = state.properties.num_entries > 0 &&
+                             state.shared_with_last == user_key.size() &&
+                             state.last_key.size() == internal_key.size();
+  if (state.separator_pending) state.AddSeparator(&internal_key);
+  state.AddToFilter(user_key, same_user_key);
+  state.data_block.Add(user_key, state.shared_with_last, Trailer(internal_key), value);
+  state.Count(internal_key, value);
+  state.last_key.assign(internal_key);
+  if (state.data_block.EstimatedBytes() >= state.options.block_bytes) {
+    state.status = state.CutDataBlock();
+  }
+  return state.status;
+}
+
+absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
+  State& state = *state_;
+  const auto write_all = [&state](SstableSummary* summary) -> absl::Status {
+    WINNOW_RETURN_IF_ERROR(state.status);
+    if (state.closed) return absl::InternalError(absl::StrCat(state.path, ": table is finished"));
+    if (!state.data_block.empty()) WINNOW_RETURN_IF_ERROR(state.CutDataBlock());
+    if (state.separator_pending) state.AddSeparator(nullptr);
+    state.properties.data_bytes = state.offset;
+    Footer footer;
+    footer.file_id = state.file_id;
+    WINNOW_RETURN_IF_ERROR(state.WriteFilter(summary, &footer.filter));
+    WINNOW_RETURN_IF_ERROR(state.WriteIndex(&footer));
+    state.FillProperties();
+    WINNOW_RETURN_IF_ERROR(
+        state.WriteBlock(Compression::kNone, state.properties.Encode(), &footer.properties));
+    footer.file_bytes = state.offset + kFooterBytes;
+    WINNOW_RETURN_IF_ERROR(state.file->Append(footer.Encode()));
+    state.offset = footer.file_bytes;
+    if (!WINNOW_DEFECT(table_file_sync_dropped)) WINNOW_RETURN_IF_ERROR(state.file->Sync());
+    state.closed = true;
+    const absl::Status file_closed = state.file->Close();
+    return WINNOW_DEFECT(table_close_status_dropped) ? absl::OkStatus() : file_closed;
+  };
+
+  SstableSummary summary;
+  if (absl::Status written = write_all(&summary); !written.ok()) {
+    state.status = written;
+    Abandon();
+    return written;
+  }
+  summary.file_id = state.file_id;
+  summary.file_bytes = state.offset;
+  summary.smallest = state.first_key;
+  summary.largest = state.last_key;
+  summary.properties = state.properties;
+  return summary;
+}
+
+void SstableBuilder::Abandon() {
+  if (state_->closed) return;
+  state_->closed = true;
+  (void)state_->file->Close();  // nobody will read this file
+}
+
+uint64_t SstableBuilder::num_entries() const { return state_->properties.num_entries; }
+
+uint64_t SstableBuilder::file_bytes_estimate() const {
+  const uint64_t pending = state_->data_block.empty() ? 0 : state_->data_block.EstimatedBytes();
+  const uint64_t filter_bytes =
+      state_->filter == nullptr ? 0 : state_->filter->EstimatedBlockBytes();
+  return state_->offset + pending + filter_bytes + state_->index.EstimatedBytes();
+}
+
+size_t SstableBuilder::memory_bytes() const {
+  return state_->index.memory_bytes() +
+         (state_->filter == nullptr ? 0 : state_->filter->memory_bytes()) +
+         (state_->policy_filter == nullptr ? 0 : state_->policy_filter->memory_bytes());
+}
+
+}  // namespace winnow

@@ -1,0 +1,104 @@
+// Writes one SSTable: data blocks, filter, index, properties, footer (FORMAT.md).
+#ifndef WINNOW_ENGINE_SSTABLE_SSTABLE_BUILDER_H_
+#define WINNOW_ENGINE_SSTABLE_SSTABLE_BUILDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/base/internal_key.h"
+#include "engine/sstable/sstable_properties.h"
+#include "winnow/compression.h"
+#include "winnow/file_system.h"
+#include "winnow/filter/filter_key.h"
+#include "winnow/filter/spec.h"
+#include "winnow/filter_policy.h"
+
+namespace winnow {
+
+struct SstableBuilderOptions {
+  InternalKeyComparator comparator{BytewiseComparator()};
+
+  filter::FilterSpec filter_spec;
+  filter::FilterKeyExtractor filter_key;
+  uint64_t hash_seed = 0;
+  // Makes the filter from whole keys in place of the two fields above; null: they hold.
+  const FilterPolicy* filter_policy = nullptr;
+
+  // A data block is cut once it holds this many bytes before compression; up to 16 MiB. One entry
+  // larger than that gets a block of its own.
+  size_t block_bytes = 4096;
+  // Entries between whole keys in a block; 1 to 1024.
+  int restart_interval = 16;
+  // An index larger than this is cut into partitions that are loaded when they are needed.
+  size_t index_partition_threshold = 4 << 20;
+  size_t index_partition_bytes = 64 << 10;
+
+  Compression compression = Compression::kNone;
+  int zstd_level = 3;
+
+  std::string column_family_name;
+  uint32_t column_family_id = 0;
+  uint32_t level = 0;
+  uint32_t num_levels = 0;             // of the tree; 0: not known
+  uint64_t creation_time_seconds = 0;  // since 1970
+
+  // The file's identity; 0: a random one. Given only where equal inputs must make equal bytes.
+  uint64_t file_id = 0;
+};
+
+// What the version needs to know of a finished table.
+struct SstableSummary {
+  uint64_t file_id = 0;  // random, never 0; SstableReaderOptions::expected_file_id
+  uint64_t file_bytes = 0;
+  std::string smallest;  // internal keys
+  std::string largest;
+  uint64_t filter_peak_temporary_bytes = 0;
+  std::string filter_kind;  // of the filter that was built; "none" without one
+  SstableProperties properties;
+};
+
+// Used by one thread at a time.
+class SstableBuilder {
+ public:
+  // The largest key (user key) and value that a table takes.
+  static constexpr uint64_t kMaxUserKeyBytes = uint64_t{16} << 20;
+  static constexpr uint64_t kMaxValueBytes = uint64_t{1} << 30;
+
+  // Takes a new, empty file; `path` is for error messages.
+  SstableBuilder(const SstableBuilderOptions& options, std::unique_ptr<WritableFile> file,
+                 std::string path);
+  ~SstableBuilder();  // abandons a table that was not finished
+
+  SstableBuilder(const SstableBuilder&) = delete;
+  SstableBuilder& operator=(const SstableBuilder&) = delete;
+
+  // Appends an entry. Keys come in strictly ascending internal order, else Internal. Once a call
+  // has failed all later ones return the same error.
+  absl::Status Add(std::string_view internal_key, std::string_view value);
+
+  // Writes what is left, syncs and closes the file. Nothing may be added afterwards. A table
+  // without entries is allowed.
+  absl::StatusOr<SstableSummary> Finish();
+
+  // Gives up: closes the file, which the caller removes.
+  void Abandon();
+
+  uint64_t num_entries() const;
+  // Bytes that Finish would write now, roughly: data so far with filter and index.
+  uint64_t file_bytes_estimate() const;
+  // Memory held for the filter and the index while building.
+  size_t memory_bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_SSTABLE_SSTABLE_BUILDER_H_

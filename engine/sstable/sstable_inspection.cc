@@ -1,0 +1,93 @@
+// What tools ask of a table: its blocks, its problems, its filter's measured rate.
+#include <utility>
+
+#include "engine/base/status.h"
+#include "engine/sstable/block_cursor.h"
+#include "engine/sstable/index_cursor.h"
+#include "engine/sstable/sstable_reader.h"
+#include "engine/sstable/sstable_verifier.h"
+
+namespace winnow {
+
+namespace {
+
+// The splitmix64 generator (Steele, Lea and Flood, OOPSLA 2014).
+uint64_t NextRandom(uint64_t* state) {
+  uint64_t z = (*state += 0x9e3779b97f4a7c15ULL);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+  return z ^ (z >> 31);
+}
+
+SstableBlockInfo StoredBlockInfo(BlockKind kind, const BlockHandle& handle) {
+  SstableBlockInfo info;
+  info.kind = kind;
+  info.offset = handle.offset;
+  info.stored_bytes = handle.size + kBlockTrailerBytes;
+  info.contents_bytes = handle.size;
+  return info;
+}
+
+absl::StatusOr<SstableBlockInfo> DataBlockInfo(const BlockFile& file, const BlockHandle& handle) {
+  SstableBlockInfo info = StoredBlockInfo(BlockKind::kData, handle);
+  WINNOW_ASSIGN_OR_RETURN(const BlockRef block, file.Read(handle, BlockKind::kData, {}));
+  char type;
+  WINNOW_RETURN_IF_ERROR(file.ReadBytes(handle.offset + handle.size, 1, &type));
+  info.compression = static_cast<Compression>(type);
+  info.contents_bytes = block->size();
+  BlockCursor cursor;
+  cursor.Reset(block->data());
+  info.num_entries = cursor.block().num_entries();
+  cursor.SeekToFirst();
+  info.first_key = std::string(cursor.key());
+  cursor.SeekToLast();
+  info.last_key = std::string(cursor.key());
+  return info;
+}
+
+}  // namespace
+
+absl::Status SstableReader::ForEachBlock(
+    absl::FunctionRef<void(const SstableBlockInfo&)> visit) const {
+  SstableReadOptions options;
+  options.fill_cache = false;
+  IndexCursor cursor(*this, options);
+  for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
+    WINNOW_ASSIGN_OR_RETURN(const SstableBlockInfo info, DataBlockInfo(file_, cursor.handle()));
+    visit(info);
+  }
+  WINNOW_RETURN_IF_ERROR(cursor.status());
+  if (footer_.filter.exists()) visit(StoredBlockInfo(BlockKind::kFilter, footer_.filter));
+  if (has_index_partitions()) {
+    for (uint32_t i = 0; i < index_.size(); i++) {
+      const BlockHandle handle = index_.handle(i);
+      SstableBlockInfo info = StoredBlockInfo(BlockKind::kIndexPartition, handle);
+      WINNOW_ASSIGN_OR_RETURN(const BlockRef block,
+                              LoadBlock(handle, BlockKind::kIndexPartition, options));
+      info.num_entries = IndexBlock(block->data()).size();
+      visit(info);
+    }
+  }
+  SstableBlockInfo index_info = StoredBlockInfo(BlockKind::kIndex, footer_.index);
+  index_info.num_entries = index_.size();
+  visit(index_info);
+  visit(StoredBlockInfo(BlockKind::kProperties, footer_.properties));
+  SstableBlockInfo footer_info;
+  footer_info.kind = BlockKind::kFooter;
+  footer_info.offset = file_.size() - kFooterBytes;
+  footer_info.stored_bytes = kFooterBytes;
+  footer_info.contents_bytes = kFooterBytes;
+  visit(footer_info);
+  return absl::OkStatus();
+}
+
+std::vector<SstableProblem> SstableReader::Verify() const { return SstableVerifier(*this).Run(); }
+
+double SstableReader::SampleFalsePositiveRate(uint64_t probes, uint64_t seed) const {
+  if (probes == 0) return 0;
+  uint64_t passed = 0;
+  for (uint64_t i = 0; i < probes; i++) passed += filter_.MayContain(NextRandom(&seed)) ? 1 : 0;
+  return static_cast<double>(passed) / static_cast<double>(probes);
+}
+
+}  // namespace winnow

@@ -1,0 +1,157 @@
+#include "engine/sstable/sstable_iterator.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/base/status.h"
+
+namespace winnow {
+
+namespace {
+
+// Automatic readahead starts after this many loads in a row and doubles up to the limit.
+constexpr uint32_t kLoadsBeforeReadahead = 2;
+constexpr size_t kFirstReadaheadBytes = size_t{16} << 10;
+constexpr size_t kLargestReadaheadBytes = size_t{256} << 10;
+
+}  // namespace
+
+SstableIterator::SstableIterator(const SstableReader& table, const SstableReadOptions& options)
+    : table_(table),
+      options_(options),
+      index_(table, options),
+      readahead_(table.file_, table.properties_.data_bytes) {}
+
+SstableIterator::~SstableIterator() = default;
+
+absl::Status SstableIterator::LoadFromReadahead(const BlockHandle& handle, Direction direction) {
+  WINNOW_ASSIGN_OR_RETURN(
+      const std::string_view stored,
+      readahead_.Get(handle, BlockKind::kData, options_.readahead_bytes, direction));
+  if (options_.counters != nullptr) {
+    options_.counters->data_blocks_read.Increment();
+    options_.counters->bytes_read.Add(stored.size());
+  }
+  BlockFile::ReadOptions read_options;
+  read_options.verify_checksum = options_.verify_checksums;
+  std::string_view contents;
+  WINNOW_ASSIGN_OR_RETURN(
+      block_, table_.file_.Unwrap(stored, handle, BlockKind::kData, read_options, &contents));
+  cursor_.Reset(contents.data());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<BlockRef> SstableIterator::CopyFromReadahead(const BlockHandle& handle,
+                                                            Direction direction,
+                                                            BlockArena* arena) {
+  if (!readahead_.Contains(handle)) {
+    automatic_readahead_bytes_ =
+        std::clamp(automatic_readahead_bytes_ * 2, kFirstReadaheadBytes, kLargestReadaheadBytes);
+  }
+  WINNOW_ASSIGN_OR_RETURN(
+      const std::string_view stored,
+      readahead_.Get(handle, BlockKind::kData, automatic_readahead_bytes_, direction));
+  BlockFile::ReadOptions read_options;
+  read_options.verify_checksum = options_.verify_checksums;
+  read_options.counters = options_.counters;
+  read_options.arena = arena;
+  std::string_view contents;
+  WINNOW_ASSIGN_OR_RETURN(BlockRef block, table_.file_.Unwrap(stored, handle, BlockKind::kData,
+                                                              read_options, &contents));
+  if (block) return block;
+  block = CachedBlock::Allocate(contents.size(), arena);
+  if (!block) {
+    return absl::ResourceExhaustedError(absl::StrCat(table_.path(), ": no memory for a block"));
+  }
+  std::memcpy(block.mutable_block()->mutable_data(), contents.data(), contents.size());
+  return block;
+}
+
+absl::StatusOr<BlockRef> SstableIterator::LoadMissingBlock(const BlockHandle& handle,
+                                                           Direction direction) {
+  if (sequential_loads_ < kLoadsBeforeReadahead) {
+    return table_.LoadMissingBlock(handle, BlockKind::kData, options_);
+  }
+  if (!table_.FillsCache(options_)) return CopyFromReadahead(handle, direction, nullptr);
+  ShardedBlockCache& cache = *table_.options_.cache;
+  return cache.Load(
+      {table_.table_id_, handle.offset},
+      [&] { return CopyFromReadahead(handle, direction, cache.arena()); },
+      ShardedBlockCache::Priority::kProbation, options_.counters);
+}
+
+absl::Status SstableIterator::LoadThroughCache(const BlockHandle& handle, Direction direction) {
+  ShardedBlockCache* const cache = table_.options_.cache;
+  BlockRef block;
+  if (cache != nullptr) block = cache->Lookup({table_.table_id_, handle.offset});
+  if (block) {
+    if (options_.counters != nullptr) options_.counters->block_cache_hits.Increment();
+    sequential_loads_ = 0;
+    automatic_readahead_bytes_ = 0;
+  } else {
+    if (options_.counters != nullptr && cache != nullptr) {
+      options_.counters->block_cache_misses.Increment();
+    }
+    const bool is_sequential = direction == Direction::kForward ? handle.offset == last_load_end_
+                                                                : handle.end() == last_load_offset_;
+    sequential_loads_ = is_sequential ? sequential_loads_ + 1 : 0;
+    if (!is_sequential) automatic_readahead_bytes_ = 0;
+    last_load_offset_ = handle.offset;
+    last_load_end_ = handle.end();
+    WINNOW_ASSIGN_OR_RETURN(block, LoadMissingBlock(handle, direction));
+  }
+  block_ = std::move(block);
+  cursor_.Reset(block_->data());
+  return absl::OkStatus();
+}
+
+bool SstableIterator::LoadBlock(Direction direction) {
+  cursor_.Clear();
+  if (!index_.Valid()) {
+    status_ = index_.status();
+    return false;
+  }
+  const BlockHandle handle = index_.handle();
+  status_ = options_.readahead_bytes > 0 ? LoadFromReadahead(handle, direction)
+                                         : LoadThroughCache(handle, direction);
+  return status_.ok();
+}
+
+void SstableIterator::SeekToFirst() {
+  index_.SeekToFirst();
+  if (LoadBlock(Direction::kForward)) cursor_.SeekToFirst();
+}
+
+void SstableIterator::SeekToLast() {
+  index_.SeekToLast();
+  if (LoadBlock(Direction::kBackward)) cursor_.SeekToLast();
+}
+
+void SstableIterator::Seek(std::string_view internal_key) {
+  index_.Seek(internal_key);
+  if (!LoadBlock(Direction::kForward)) return;
+  cursor_.Seek(table_.comparator(), internal_key);
+  // The key lies between the block's last key and its separator.
+  if (!cursor_.Valid()) EnterNextBlock();
+}
+
+void SstableIterator::SeekForPrev(std::string_view internal_key) {
+  Seek(internal_key);
+  if (Valid()) {
+    if (table_.comparator().Compare(key(), internal_key) != 0) Prev();
+  } else if (status_.ok()) {
+    SeekToLast();
+  }
+}
+
+void SstableIterator::EnterNextBlock() {
+  index_.Next();
+  if (LoadBlock(Direction::kForward)) cursor_.SeekToFirst();
+}
+
+void SstableIterator::EnterPreviousBlock() {
+  index_.Prev();
+  if (LoadBlock(Direction::kBackward)) cursor_.SeekToLast();
+}
+
+}  // namespace winnow

@@ -1,0 +1,156 @@
+#include "engine/sstable/sstable_properties.h"
+
+#include <bit>
+#include <functional>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "engine/base/coding.h"
+#include "engine/base/status.h"
+
+namespace winnow {
+
+namespace {
+
+// One property: its name in the file and how its value is stored. Numbers are eight bytes.
+struct Field {
+  std::string_view name;
+  bool required;
+  std::function<std::string(const SstableProperties&)> get;
+  std::function<bool(SstableProperties*, std::string_view)> set;
+  std::function<std::string(const SstableProperties&)> show;
+  bool written_if_empty = true;
+};
+
+std::string Fixed64(uint64_t value) {
+  std::string bytes;
+  PutFixed64(&bytes, value);
+  return bytes;
+}
+
+template <typename T>
+Field Number(std::string_view name, T SstableProperties::*member, bool required = false) {
+  return {
+      name, required,
+      [member](const SstableProperties& p) { return Fixed64(static_cast<uint64_t>(p.*member)); },
+      [member](SstableProperties* p, std::string_view value) {
+        if (value.size() != sizeof(uint64_t)) return false;
+        p->*member = static_cast<T>(DecodeFixed64(value.data()));
+        return static_cast<uint64_t>(p->*member) == DecodeFixed64(value.data());
+      },
+      [member](const SstableProperties& p) {
+        return std::to_string(static_cast<uint64_t>(p.*member));
+      }};
+}
+
+Field Real(std::string_view name, double SstableProperties::*member) {
+  return {
+      name, false,
+      [member](const SstableProperties& p) { return Fixed64(std::bit_cast<uint64_t>(p.*member)); },
+      [member](SstableProperties* p, std::string_view value) {
+        if (value.size() != sizeof(uint64_t)) return false;
+        p->*member = std::bit_cast<double>(DecodeFixed64(value.data()));
+        return p->*member >= 0 && p->*member <= 1;
+      },
+      [member](const SstableProperties& p) { return absl::StrCat(p.*member); }};
+}
+
+Field Text(std::string_view name, std::string SstableProperties::*member, bool required = false) {
+  return {name, required, [member](const SstableProperties& p) { return p.*member; },
+          [member](SstableProperties* p, std::string_view value) {
+            p->*member = std::string(value);
+            return true;
+          },
+          [member](const SstableProperties& p) { return absl::CHexEscape(p.*member); }};
+}
+
+Field WithoutEmpty(Field field) {
+  field.written_if_empty = false;
+  return field;
+}
+
+const std::vector<Field>& Fields() {
+  using P = SstableProperties;
+  static const auto* const fields = new std::vector<Field>{
+      // never destroyed: used until exit
+      Number("num_entries", &P::num_entries, /*required=*/true),
+      Number("num_puts", &P::num_puts),
+      Number("num_deletions", &P::num_deletions),
+      Number("raw_key_bytes", &P::raw_key_bytes),
+      Number("raw_value_bytes", &P::raw_value_bytes),
+      Number("num_data_blocks", &P::num_data_blocks, /*required=*/true),
+      Number("data_bytes", &P::data_bytes, /*required=*/true),
+      Number("index_bytes", &P::index_bytes),
+      Number("index_partitions", &P::index_partitions),
+      Text("smallest_user_key", &P::smallest_user_key, /*required=*/true),
+      Text("largest_user_key", &P::largest_user_key, /*required=*/true),
+      Number("smallest_sequence", &P::smallest_sequence),
+      Number("largest_sequence", &P::largest_sequence),
+      Text("filter_spec", &P::filter_spec, /*required=*/true),
+      Text("filter_key", &P::filter_key, /*required=*/true),
+      WithoutEmpty(Text("filter_policy", &P::filter_policy)),
+      Number("hash_seed", &P::hash_seed, /*required=*/true),
+      Number("num_filter_keys", &P::num_filter_keys),
+      Number("filter_bytes", &P::filter_bytes),
+      Real("expected_fpr", &P::expected_fpr),
+      Number("filter_fell_back", &P::filter_fell_back),
+      Text("comparator", &P::comparator_name, /*required=*/true),
+      Number("compression", &P::compression),
+      Number("column_family_id", &P::column_family_id),
+      Text("column_family_name", &P::column_family_name),
+      Number("creation_time_seconds", &P::creation_time_seconds),
+      Number("level_at_creation", &P::level_at_creation),
+  };
+  return *fields;
+}
+
+}  // namespace
+
+std::string SstableProperties::Encode() const {
+  std::string out;
+  for (const Field& field : Fields()) {
+    const std::string value = field.get(*this);
+    if (value.empty() && !field.written_if_empty) continue;
+    PutLengthPrefixed(&out, field.name);
+    PutLengthPrefixed(&out, value);
+  }
+  return out;
+}
+
+absl::StatusOr<SstableProperties> SstableProperties::Decode(std::string_view block) {
+  SstableProperties properties;
+  const std::vector<Field>& fields = Fields();
+  std::vector<bool> seen(fields.size());
+  while (!block.empty()) {
+    std::string_view name;
+    std::string_view value;
+    if (!GetLengthPrefixed(&block, &name) || !GetLengthPrefixed(&block, &value)) {
+      return absl::DataLossError("properties: malformed list");
+    }
+    for (size_t i = 0; i < fields.size(); i++) {
+      if (fields[i].name != name) continue;
+      if (seen[i] || !fields[i].set(&properties, value)) {
+        return absl::DataLossError(absl::StrCat("properties: bad value of ", ToAbsl(name)));
+      }
+      seen[i] = true;
+    }
+  }
+  for (size_t i = 0; i < fields.size(); i++) {
+    if (fields[i].required && !seen[i]) {
+      return absl::DataLossError(absl::StrCat("properties: no ", ToAbsl(fields[i].name)));
+    }
+  }
+  return properties;
+}
+
+std::string SstableProperties::DebugString() const {
+  std::string out;
+  for (const Field& field : Fields()) {
+    const std::string shown = field.show(*this);
+    if (shown.empty() && !field.written_if_empty) continue;
+    absl::StrAppend(&out, ToAbsl(field.name), ": ", shown, "\n");
+  }
+  return out;
+}
+
+}  // namespace winnow

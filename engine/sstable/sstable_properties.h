@@ -1,0 +1,57 @@
+// What an SSTable says about itself.
+#ifndef WINNOW_ENGINE_SSTABLE_SSTABLE_PROPERTIES_H_
+#define WINNOW_ENGINE_SSTABLE_SSTABLE_PROPERTIES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "winnow/compression.h"
+
+namespace winnow {
+
+struct SstableProperties {
+  uint64_t num_entries = 0;
+  uint64_t num_puts = 0;
+  uint64_t num_deletions = 0;
+  uint64_t raw_key_bytes = 0;  // internal keys, before prefix compression
+  uint64_t raw_value_bytes = 0;
+  uint64_t num_data_blocks = 0;
+  uint64_t data_bytes = 0;        // all data blocks as stored, trailers included
+  uint64_t index_bytes = 0;       // top index and partitions as stored
+  uint64_t index_partitions = 0;  // 0: the index has one level
+  std::string smallest_user_key;
+  std::string largest_user_key;
+  uint64_t smallest_sequence = 0;
+  uint64_t largest_sequence = 0;
+
+  std::string filter_spec;  // as asked for; the filter block says what was built
+  std::string filter_key;   // FilterKeyExtractor::ToString()
+  // The name of the FilterPolicy that made the filter block; empty: Winnow made it.
+  std::string filter_policy;
+  uint64_t hash_seed = 0;
+  uint64_t num_filter_keys = 0;  // distinct
+  uint64_t filter_bytes = 0;
+  double expected_fpr = 1;
+  bool filter_fell_back = false;  // another kind than asked for was built
+
+  std::string comparator_name;
+  Compression compression = Compression::kNone;
+  uint32_t column_family_id = 0;
+  std::string column_family_name;
+  uint64_t creation_time_seconds = 0;  // since 1970
+  uint32_t level_at_creation = 0;
+
+  // The bytes of the properties block.
+  std::string Encode() const;
+  // Unknown properties are skipped. DataLoss if the bytes are malformed or a property that every
+  // table has is missing.
+  static absl::StatusOr<SstableProperties> Decode(std::string_view block);
+  // One "name: value" line each, keys as printable text.
+  std::string DebugString() const;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_SSTABLE_SSTABLE_PROPERTIES_H_

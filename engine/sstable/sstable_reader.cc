@@ -1,0 +1,152 @@
+#include "engine/sstable/sstable_reader.h"
+
+#include <utility>
+
+#include "engine/base/status.h"
+#include "engine/sstable/data_block.h"
+#include "engine/sstable/index_cursor.h"
+#include "engine/sstable/sstable_iterator.h"
+
+namespace winnow {
+
+absl::StatusOr<BlockRef> SstableReader::LoadMissingBlock(const BlockHandle& handle, BlockKind kind,
+                                                         const SstableReadOptions& options) const {
+  BlockFile::ReadOptions read_options;
+  read_options.verify_checksum = options.verify_checksums;
+  read_options.counters = options.counters;
+  read_options.data_end = properties_.data_bytes;
+  if (!FillsCache(options)) return file_.Read(handle, kind, read_options);
+  read_options.arena = options_.cache->arena();
+  const auto load = [&] { return file_.Read(handle, kind, read_options); };
+  const auto priority = kind == BlockKind::kData ? ShardedBlockCache::Priority::kProbation
+                                                 : ShardedBlockCache::Priority::kProtected;
+  return options_.cache->Load({table_id_, handle.offset}, load, priority, options.counters);
+}
+
+absl::StatusOr<BlockRef> SstableReader::LoadBlock(const BlockHandle& handle, BlockKind kind,
+                                                  const SstableReadOptions& options) const {
+  if (options_.cache != nullptr) {
+    BlockRef block = options_.cache->Lookup({table_id_, handle.offset});
+    if (block) [[likely]] {
+      if (options.counters != nullptr) options.counters->block_cache_hits.Increment();
+      return block;
+    }
+    if (options.counters != nullptr && kind == BlockKind::kData) {
+      options.counters->block_cache_misses.Increment();
+    }
+  }
+  return LoadMissingBlock(handle, kind, options);
+}
+
+void SstableReader::PrefetchIndex(std::string_view user_key) const { index_.Prefetch(); }
+
+absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_view user_key,
+                                SequenceNumber snapshot, PointResult* result) const {
+  result->found = false;
+  result->filter_key_present = false;
+  const uint64_t trailer = PackTrailer(snapshot, kEntryTypeForSeek);
+
+  IndexBlock index = index_;
+  BlockRef partition;
+  uint32_t top_entry = 0;
+  if (has_index_partitions()) [[unlikely]] {
+    top_entry = index_.Find(options_.comparator, user_key, trailer);
+    if (top_entry < index_.size()) {
+      WINNOW_ASSIGN_OR_RETURN(
+          partition, LoadBlock(index_.handle(top_entry), BlockKind::kIndexPartition, options));
+      index = IndexBlock(partition->data());
+    } else {
+      index = IndexBlock();
+    }
+  }
+
+  BlockPosition position;
+  const uint32_t entry = index.Find(options_.comparator, user_key, trailer);
+  if (entry < index.size()) [[likely]] {
+    WINNOW_ASSIGN_OR_RETURN(BlockRef ref,
+                            LoadBlock(index.handle(entry), BlockKind::kData, options));
+    DataBlock::PrefetchKeys(ref->data());
+    const DataBlock block(ref->data());
+    position = block.Seek(options_.comparator, user_key, trailer);
+    if (position.user_key_equal) {
+      const BlockEntry found = block.EntryAt(position.entry);
+      result->found = true;
+      result->filter_key_present = true;
+      result->type = static_cast<EntryType>(found.trailer & 0xff);
+      result->sequence = found.trailer >> 8;
+      result->value = std::string_view(position.value, found.value_length);
+      result->pin = std::move(ref);
+      return absl::OkStatus();
+    }
+  }
+
+  if (!filter_key_.is_whole_key()) {
+    WINNOW_ASSIGN_OR_RETURN(result->filter_key_present,
+                            NeighbourHasFilterKey(options, user_key, trailer));
+    return absl::OkStatus();
+  }
+  // Newer versions of the key stand before the position: in this block, or the whole block before.
+  result->filter_key_present = position.user_key_before;
+  if (position.entry != nullptr && position.index == 0) {
+    result->filter_key_present =
+        entry > 0 ? index.StraddlesWith(entry - 1, user_key)
+                  : top_entry > 0 && index_.StraddlesWith(top_entry - 1, user_key);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SstableReader::NeighbourHasFilterKey(const SstableReadOptions& options,
+                                                          std::string_view user_key,
+                                                          uint64_t trailer) const {
+  const std::string_view wanted = filter_key_.FilterKey(user_key);
+  const auto has_filter_key = [&](const SstableIterator& iterator) {
+    return iterator.Valid() && filter_key_.FilterKey(UserKey(iterator.key())) == wanted;
+  };
+  SstableIterator iterator(*this, options);
+  iterator.Seek(MakeInternalKey(user_key, trailer >> 8, static_cast<EntryType>(trailer & 0xff)));
+  if (has_filter_key(iterator)) return true;
+  WINNOW_RETURN_IF_ERROR(iterator.status());
+  if (iterator.Valid()) {
+    iterator.Prev();
+  } else {
+    iterator.SeekToLast();
+  }
+  WINNOW_RETURN_IF_ERROR(iterator.status());
+  return has_filter_key(iterator);
+}
+
+std::unique_ptr<SstableIterator> SstableReader::NewIterator(
+    const SstableReadOptions& options) const {
+  return std::make_unique<SstableIterator>(*this, options);
+}
+
+uint64_t SstableReader::ApproximateOffsetOf(std::string_view internal_key) const {
+  IndexCursor cursor(*this, SstableReadOptions{});
+  cursor.Seek(internal_key);
+  if (cursor.Valid()) return cursor.handle().offset;
+  if (cursor.status().ok()) return properties_.data_bytes;
+  // The partition cannot be read: as far into the data as it is into the top index.
+  const uint32_t entry =
+      index_.Find(options_.comparator, UserKey(internal_key), Trailer(internal_key));
+  return properties_.data_bytes / index_.size() * entry;
+}
+
+void SstableReader::EraseCachedBlocks() const {
+  if (options_.cache == nullptr) return;
+  SstableReadOptions options;
+  options.fill_cache = false;
+  IndexCursor cursor(*this, options);
+  for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
+    options_.cache->Erase({table_id_, cursor.handle().offset});
+  }
+  if (!has_index_partitions()) return;
+  for (uint32_t i = 0; i < index_.size(); i++) {
+    options_.cache->Erase({table_id_, index_.handle(i).offset});
+  }
+}
+
+size_t SstableReader::memory_bytes() const {
+  return sizeof(*this) + index_memory_.size() + filter_memory_.size();
+}
+
+}  // namespace winnow

@@ -1,0 +1,222 @@
+// Reads one SSTable (FORMAT.md).
+#ifndef WINNOW_ENGINE_SSTABLE_SSTABLE_READER_H_
+#define WINNOW_ENGINE_SSTABLE_SSTABLE_READER_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/base/counter.h"
+#include "engine/base/internal_iterator.h"
+#include "engine/base/internal_key.h"
+#include "engine/cache/block_cache.h"
+#include "engine/sstable/block_file.h"
+#include "engine/sstable/format.h"
+#include "engine/sstable/index_block.h"
+#include "engine/sstable/sstable_properties.h"
+#include "winnow/file_system.h"
+#include "winnow/filter/filter_key.h"
+#include "winnow/filter/reader.h"
+#include "winnow/filter/resident_memory.h"
+#include "winnow/filter_policy.h"
+
+namespace winnow {
+
+class SstableIterator;
+
+struct SstableReaderOptions {
+  InternalKeyComparator comparator{BytewiseComparator()};
+  // Where blocks are kept; may be null (every read loads). Must outlive the reader.
+  ShardedBlockCache* cache = nullptr;
+  // SstableSummary::file_id as the manifest recorded it; 0 accepts any.
+  uint64_t expected_file_id = 0;
+  // Answers from the filters of tables that were written with a policy of its name; may be null.
+  const FilterPolicy* filter_policy = nullptr;
+  // Keep the filter in memory. False: the reader answers "may contain".
+  bool load_filter = true;
+};
+
+struct SstableReadOptions {
+  // Blocks found in the cache were checked when they were inserted. Without this check a block is
+  // not inserted.
+  bool verify_checksums = true;
+  // Blocks that had to be loaded go into the cache.
+  bool fill_cache = true;
+  // Iterators only: 0 reads through the cache and, once several blocks were loaded one after the
+  // other, ahead of itself. Otherwise the file is read in pieces of this size and the cache is left
+  // alone: for compactions and scans of whole tables.
+  size_t readahead_bytes = 0;
+  // Added to by the calling thread; may be null.
+  ReadCounters* counters = nullptr;
+};
+
+// The answer of SstableReader::Get.
+struct PointResult {
+  bool found = false;
+  // Does the file hold any entry whose filter key is that of the key asked for? If not, a filter
+  // that said "may contain" was wrong. True whenever found.
+  bool filter_key_present = false;
+  // The rest is set only if found.
+  EntryType type = EntryType::kPut;
+  SequenceNumber sequence = 0;
+  std::string_view value;  // lives as long as `pin`
+  BlockRef pin;
+};
+
+// A block as the file holds it, for tools.
+struct SstableBlockInfo {
+  using Kind = BlockKind;
+  Kind kind = Kind::kData;
+  uint64_t offset = 0;
+  uint64_t stored_bytes = 0;    // trailer included
+  uint64_t contents_bytes = 0;  // after decompression
+  Compression compression = Compression::kNone;
+  uint64_t num_entries = 0;  // data and index blocks
+  std::string first_key;     // data blocks: internal keys
+  std::string last_key;
+};
+
+// One finding of SstableReader::Verify. DebugString: "at offset N: REASON".
+struct SstableProblem {
+  uint64_t offset = 0;
+  std::string reason;
+  bool is_damage = true;  // false: there was no memory or no descriptor to look
+};
+
+inline bool HasDamage(const std::vector<SstableProblem>& problems) {
+  return std::any_of(problems.begin(), problems.end(),
+                     [](const SstableProblem& problem) { return problem.is_damage; });
+}
+
+// Immutable after Open; thread-safe. Index (its top level, for large tables) and filter are in
+// memory. Errors: DataLoss "PATH: at offset N: REASON" for wrong bytes; the file's own error where
+// reading fails.
+class SstableReader {
+ public:
+  // Reads footer, properties, index and filter. `path` is for error messages. FailedPrecondition: a
+  // newer format version, or another comparator than the table was written with. DataLoss: damage,
+  // or a file that is not the expected one. A filter that is damaged, unknown or cannot be read is
+  // no error: see filter_state().
+  static absl::StatusOr<std::unique_ptr<SstableReader>> Open(const SstableReaderOptions& options,
+                                                             std::unique_ptr<RandomAccessFile> file,
+                                                             std::string path);
+  ~SstableReader();
+
+  SstableReader(const SstableReader&) = delete;
+  SstableReader& operator=(const SstableReader&) = delete;
+
+  // The filter; answers "may contain" if there is none, or if a policy made it. Ask it with
+  // HashKey(filter_key().FilterKey(user_key), hash_seed()).
+  const filter::FilterReader& filter() const { return filter_; }
+  // True if MayContain can say no.
+  bool has_filter() const { return !filter_.always_true() || filter_policy_ != nullptr; }
+  // False only if the filter, whoever made it, shows that no entry of `user_key` is in the table.
+  // `filter_hash` is what filter() is asked with.
+  bool MayContain(uint64_t filter_hash, std::string_view user_key) const {
+    if (!filter_.MayContain(filter_hash)) return false;
+    if (filter_policy_ == nullptr) [[likely]]
+      return true;
+    return filter_policy_->KeyMayMatch(user_key, policy_filter_);
+  }
+  // True if MayContain asks a policy.
+  bool has_policy_filter() const { return filter_policy_ != nullptr; }
+  // kOk also where the table was written without a filter.
+  const filter::FilterState& filter_state() const { return filter_state_; }
+  // How the table's filter keys were made, as the file records it.
+  const filter::FilterKeyExtractor& filter_key() const { return filter_key_; }
+  uint64_t hash_seed() const { return properties_.hash_seed; }
+
+  // Finds the newest entry of `user_key` with a sequence number <= `snapshot`. Does not ask the
+  // filter. OK with !result->found if there is none. `*result` may hold an earlier answer.
+  absl::Status Get(const SstableReadOptions& options, std::string_view user_key,
+                   SequenceNumber snapshot, PointResult* result) const;
+
+  // Asks the processor to fetch what Get will read first of the index.
+  void PrefetchIndex(std::string_view user_key) const;
+
+  // Over the whole table; the reader must outlive it. See table_iterator.h for the concrete type.
+  std::unique_ptr<SstableIterator> NewIterator(const SstableReadOptions& options) const;
+
+  // Where in the file the data of keys >= `internal_key` begins, roughly; 0 to data_bytes.
+  uint64_t ApproximateOffsetOf(std::string_view internal_key) const;
+
+  // Reads the whole file and checks every byte: checksums, structure, key order, index separators,
+  // each key against the filter, counts against the properties. Empty if all is well.
+  std::vector<SstableProblem> Verify() const;
+
+  // Calls `visit` with each block in file order; stops at the first error.
+  absl::Status ForEachBlock(absl::FunctionRef<void(const SstableBlockInfo&)> visit) const;
+
+  // The share of `probes` random hashes, none of them of a key of the table but by chance, that
+  // the filter lets through.
+  double SampleFalsePositiveRate(uint64_t probes, uint64_t seed) const;
+
+  // Takes the table's blocks out of the cache: for a file that is being deleted.
+  void EraseCachedBlocks() const;
+
+  const SstableProperties& properties() const { return properties_; }
+  uint64_t file_id() const { return file_.file_id(); }
+  uint64_t file_bytes() const { return file_.size(); }
+  const std::string& path() const { return file_.path(); }
+  const InternalKeyComparator& comparator() const { return options_.comparator; }
+  // Memory held: filter, index, fixed part.
+  size_t memory_bytes() const;
+
+ private:
+  friend class IndexCursor;
+  friend class SstableIterator;
+  friend class SstableSalvage;
+  friend class SstableVerifier;
+
+  SstableReader(const SstableReaderOptions& options, std::unique_ptr<RandomAccessFile> file,
+                std::string path);
+
+  // The steps of Open, in this order.
+  absl::Status ReadFooter();
+  absl::Status ReadProperties();
+  absl::Status ReadIndex();
+  void ReadFilter();
+
+  bool has_index_partitions() const { return footer_.index_levels == 2; }
+  // Where partitions, or else the top index, start.
+  uint64_t index_start() const {
+    return footer_.filter.exists() ? footer_.filter.end() : properties_.data_bytes;
+  }
+  bool FillsCache(const SstableReadOptions& options) const {
+    return options_.cache != nullptr && options.fill_cache && options.verify_checksums;
+  }
+  absl::StatusOr<BlockRef> LoadBlock(const BlockHandle& handle, BlockKind kind,
+                                     const SstableReadOptions& options) const;
+  absl::StatusOr<BlockRef> LoadMissingBlock(const BlockHandle& handle, BlockKind kind,
+                                            const SstableReadOptions& options) const;
+  // Does an entry next to where `user_key` would stand have its filter key? For filter keys that
+  // are not whole keys: entries with one filter key are neighbours.
+  absl::StatusOr<bool> NeighbourHasFilterKey(const SstableReadOptions& options,
+                                             std::string_view user_key, uint64_t trailer) const;
+
+  SstableReaderOptions options_;
+  BlockFile file_;
+  const uint64_t table_id_;  // in the block cache
+  Footer footer_;
+  SstableProperties properties_;
+  filter::ResidentMemory index_memory_;
+  IndexBlock index_;  // of data blocks, or of index partitions
+  filter::ResidentMemory filter_memory_;
+  filter::FilterReader filter_;
+  filter::FilterState filter_state_;
+  bool filter_lacks_memory_ = false;  // why filter_state_ is not OK
+  filter::FilterKeyExtractor filter_key_;
+  const FilterPolicy* filter_policy_ = nullptr;  // the one that made policy_filter_, if it is known
+  std::string_view policy_filter_;               // in filter_memory_
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_SSTABLE_SSTABLE_READER_H_

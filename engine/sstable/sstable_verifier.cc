@@ -1,0 +1,199 @@
+#include "engine/sstable/sstable_verifier.h"
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "engine/sstable/block_cursor.h"
+#include "winnow/filter/hash.h"
+#include "winnow/filter/resident_memory.h"
+
+namespace winnow {
+
+void SstableVerifier::Report(uint64_t offset, std::string_view reason, bool is_damage) {
+  problems_.push_back({offset, std::string(reason), is_damage});
+}
+
+// A problem has its offset, and its table the path: the message need not say them again.
+void SstableVerifier::Report(uint64_t offset, const absl::Status& status) {
+  std::string_view reason = ToStd(status.message());
+  const std::string place = absl::StrCat(table_.path(), ": at offset ", offset, ": ");
+  if (reason.starts_with(place)) reason.remove_prefix(place.size());
+  Report(offset, reason, !absl::IsResourceExhausted(status));
+}
+
+std::vector<SstableProblem> SstableVerifier::Run() {
+  const absl::Status status = CatchOutOfMemory([this] { return CheckAll(); });
+  if (!status.ok()) Report(0, "no memory to check the whole table", /*is_damage=*/false);
+  return std::move(problems_);
+}
+
+absl::Status SstableVerifier::CheckAll() {
+  CheckFrame();
+  CheckFilterBlock();
+  if (table_.has_index_partitions()) {
+    CheckPartitions();
+  } else {
+    CheckDataBlocks(table_.index_);
+  }
+  CheckCounts();
+  return absl::OkStatus();
+}
+
+// Footer, properties and top index once more: memory holds what they were when opening.
+void SstableVerifier::CheckFrame() {
+  const BlockFile& file = table_.file_;
+  const uint64_t footer_at = file.size() - kFooterBytes;
+  char bytes[kFooterBytes];
+  if (absl::Status status = file.ReadBytes(footer_at, kFooterBytes, bytes); !status.ok()) {
+    Report(footer_at, status);
+  } else if (absl::StatusOr<Footer> footer =
+                 Footer::Decode(std::string_view(bytes, kFooterBytes), file.size(), file.path());
+             !footer.ok()) {
+    Report(footer_at, footer.status());
+  }
+  const Footer& footer = table_.footer_;
+  BlockFile::ReadOptions options;
+  options.data_end = footer.index.offset;
+  for (const auto& [handle, kind] : {std::pair(footer.properties, BlockKind::kProperties),
+                                     std::pair(footer.index, BlockKind::kIndex)}) {
+    if (absl::Status status = file.Read(handle, kind, options).status(); !status.ok()) {
+      Report(handle.offset, status);
+    }
+  }
+}
+
+void SstableVerifier::CheckFilterBlock() {
+  const BlockHandle& handle = table_.footer_.filter;
+  if (!handle.exists()) return;
+  if (table_.filter_state_.code != filter::FilterStateCode::kOk) {
+    Report(handle.offset, table_.filter_state_.reason, !table_.filter_lacks_memory_);
+    return;
+  }
+  const size_t stored_bytes = handle.size + kBlockTrailerBytes;
+  filter::ResidentMemory memory(stored_bytes);
+  if (memory.data() == nullptr) {
+    return Report(handle.offset, "filter block: no memory to check it", /*is_damage=*/false);
+  }
+  absl::Status status = table_.file_.ReadBytes(handle.offset, stored_bytes, memory.data());
+  Compression compression;
+  if (status.ok()) {
+    status = table_.file_.CheckTrailer(std::string_view(memory.data(), stored_bytes), handle,
+                                       BlockKind::kFilter, true, &compression);
+  }
+  if (!status.ok()) Report(handle.offset, status);
+}
+
+void SstableVerifier::CheckPartitions() {
+  const IndexBlock& top = table_.index_;
+  BlockFile::ReadOptions options;
+  options.data_end = table_.properties_.data_bytes;
+  for (uint32_t i = 0; i < top.size(); i++) {
+    const BlockHandle handle = top.handle(i);
+    absl::StatusOr<BlockRef> block = table_.file_.Read(handle, BlockKind::kIndexPartition, options);
+    if (!block.ok()) {
+      Report(handle.offset, block.status());
+      skipped_a_block_ = true;
+      last_separator_.reset();
+      if (i + 1 == top.size()) expected_data_offset_ = table_.properties_.data_bytes;
+      continue;
+    }
+    const IndexBlock partition((*block)->data());
+    if (skipped_a_block_) expected_data_offset_ = partition.first_offset();
+    if (partition.size() == 0 || partition.separator(partition.size() - 1) != top.separator(i)) {
+      Report(handle.offset, "index partition: does not end with its separator in the top index");
+    }
+    CheckDataBlocks(partition);
+  }
+}
+
+void SstableVerifier::CheckDataBlocks(const IndexBlock& index) {
+  if (index.first_offset() != expected_data_offset_) {
+    Report(index.first_offset(), "index: data blocks do not follow each other");
+  }
+  expected_data_offset_ = index.end_offset();
+  for (uint32_t i = 0; i < index.size(); i++) {
+    CheckDataBlock(index.handle(i), index.separator(i));
+  }
+}
+
+void SstableVerifier::CheckDataBlock(const BlockHandle& handle, std::string_view separator) {
+  seen_.num_data_blocks++;
+  absl::StatusOr<BlockRef> block = table_.file_.Read(handle, BlockKind::kData, {});
+  if (!block.ok()) {
+    Report(handle.offset, block.status());
+    skipped_a_block_ = true;
+  } else {
+    BlockCursor cursor;
+    cursor.Reset((*block)->data());
+    for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
+      CheckEntry(handle, cursor.key(), cursor.value());
+    }
+    if (table_.comparator().Compare(last_key_, separator) > 0) {
+      Report(handle.offset, "index: separator is smaller than the last key of its block");
+    }
+  }
+  last_separator_ = std::string(separator);
+}
+
+void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key,
+                                 std::string_view value) {
+  const InternalKeyComparator& comparator = table_.comparator();
+  const auto report = [&](std::string_view what) {
+    Report(handle.offset,
+           ToStd(absl::StrCat("data block: key \"", absl::CHexEscape(ToAbsl(UserKey(key))), "\" @",
+                              Sequence(key), ": ", ToAbsl(what))));
+  };
+  if (seen_.num_entries == 0) {
+    if (!skipped_a_block_ && UserKey(key) != table_.properties_.smallest_user_key) {
+      report("is not the smallest key that the properties name");
+    }
+    seen_.smallest_sequence = Sequence(key);
+  } else if (comparator.Compare(last_key_, key) >= 0) {
+    report("out of order");
+  }
+  if (last_separator_ && comparator.Compare(*last_separator_, key) >= 0) {
+    report("is not greater than the separator of the block before");
+  }
+  if (static_cast<uint8_t>(Type(key)) > kMaxKnownEntryType) report("unknown entry type");
+  if (table_.has_filter() &&
+      !table_.MayContain(
+          filter::HashKey(table_.filter_key_.FilterKey(UserKey(key)), table_.hash_seed()),
+          UserKey(key))) {
+    report("the filter denies it");
+  }
+  seen_.num_entries++;
+  seen_.num_puts += Type(key) == EntryType::kPut ? 1 : 0;
+  seen_.num_deletions += Type(key) == EntryType::kDelete ? 1 : 0;
+  seen_.raw_key_bytes += key.size();
+  seen_.raw_value_bytes += value.size();
+  seen_.smallest_sequence = std::min(seen_.smallest_sequence, Sequence(key));
+  seen_.largest_sequence = std::max(seen_.largest_sequence, Sequence(key));
+  last_key_.assign(key);
+}
+
+void SstableVerifier::CheckCounts() {
+  if (skipped_a_block_) return;
+  const SstableProperties& stored = table_.properties_;
+  const uint64_t at = table_.footer_.properties.offset;
+  const auto expect = [&](std::string_view name, uint64_t counted, uint64_t recorded) {
+    if (counted == recorded) return;
+    Report(at, ToStd(absl::StrCat("properties block: ", ToAbsl(name), " is ", recorded,
+                                  " but the file has ", counted)));
+  };
+  expect("data_bytes", expected_data_offset_, stored.data_bytes);
+  expect("num_data_blocks", seen_.num_data_blocks, stored.num_data_blocks);
+  expect("num_entries", seen_.num_entries, stored.num_entries);
+  expect("num_puts", seen_.num_puts, stored.num_puts);
+  expect("num_deletions", seen_.num_deletions, stored.num_deletions);
+  expect("raw_key_bytes", seen_.raw_key_bytes, stored.raw_key_bytes);
+  expect("raw_value_bytes", seen_.raw_value_bytes, stored.raw_value_bytes);
+  expect("smallest_sequence", seen_.smallest_sequence, stored.smallest_sequence);
+  expect("largest_sequence", seen_.largest_sequence, stored.largest_sequence);
+  if (seen_.num_entries > 0 && UserKey(last_key_) != stored.largest_user_key) {
+    Report(at, "properties block: largest_user_key is not the last key");
+  }
+}
+
+}  // namespace winnow

@@ -1,0 +1,48 @@
+// Reads a whole table and says what is wrong with it.
+#ifndef WINNOW_ENGINE_SSTABLE_SSTABLE_VERIFIER_H_
+#define WINNOW_ENGINE_SSTABLE_SSTABLE_VERIFIER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/sstable/index_block.h"
+#include "engine/sstable/sstable_reader.h"
+
+namespace winnow {
+
+// One run of SstableReader::Verify. Reads past the cache, so that it sees what the file holds now.
+class SstableVerifier {
+ public:
+  explicit SstableVerifier(const SstableReader& table) : table_(table) {}
+
+  std::vector<SstableProblem> Run();
+
+ private:
+  void Report(uint64_t offset, std::string_view reason, bool is_damage = true);
+  void Report(uint64_t offset, const absl::Status& status);
+
+  absl::Status CheckAll();
+  void CheckFrame();
+  void CheckFilterBlock();
+  void CheckPartitions();
+  // All data blocks of one lowest-level index block.
+  void CheckDataBlocks(const IndexBlock& index);
+  void CheckDataBlock(const BlockHandle& handle, std::string_view separator);
+  void CheckEntry(const BlockHandle& handle, std::string_view key, std::string_view value);
+  void CheckCounts();
+
+  const SstableReader& table_;
+  std::vector<SstableProblem> problems_;
+  SstableProperties seen_;        // counted from the entries
+  bool skipped_a_block_ = false;  // counts mean nothing then
+  uint64_t expected_data_offset_ = 0;
+  std::string last_key_;
+  std::optional<std::string> last_separator_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_SSTABLE_SSTABLE_VERIFIER_H_

@@ -1,0 +1,47 @@
+#include "engine/statistics/expected_fpr_history.h"
+
+#include <limits>
+
+#include "engine/sstable/sstable_reader.h"
+#include "engine/version/sstable_file.h"
+
+namespace winnow {
+
+namespace {
+
+struct WeightedRate {
+  double weighted = 0;
+  double entries = 0;
+
+  void Add(const SstableFile& file) {
+    const auto file_entries = static_cast<double>(file.metadata().num_entries);
+    weighted += file.reader()->properties().expected_fpr * file_entries;
+    entries += file_entries;
+  }
+};
+
+}  // namespace
+
+void ExpectedFprHistory::Remember(const Version& version) {
+  for (int level = 0; level < kNumLevels; level++) {
+    std::map<size_t, WeightedRate> rates;  // by kind
+    for (const auto& file : version.files(level)) {
+      if (file->reader() != nullptr) rates[file->filter_kind_index()].Add(*file);
+    }
+    for (const auto& [kind, rate] : rates) {
+      if (rate.entries > 0) last_[{level, kind}] = rate.weighted / rate.entries;
+    }
+  }
+}
+
+double ExpectedFprHistory::Of(const Version& version, int level, size_t kind) const {
+  WeightedRate rate;
+  for (const auto& file : version.files(level)) {
+    if (file->reader() != nullptr && file->filter_kind_index() == kind) rate.Add(*file);
+  }
+  if (rate.entries > 0) return rate.weighted / rate.entries;
+  const auto last = last_.find({level, kind});
+  return last == last_.end() ? std::numeric_limits<double>::quiet_NaN() : last->second;
+}
+
+}  // namespace winnow

@@ -1,0 +1,139 @@
+// Counts what a database does, one set of counters for each thread.
+#ifndef WINNOW_ENGINE_STATISTICS_RECORDER_H_
+#define WINNOW_ENGINE_STATISTICS_RECORDER_H_
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/base/counter.h"
+#include "engine/base/mutex.h"
+#include "engine/version/version.h"
+#include "winnow/statistics.h"
+
+namespace winnow {
+
+// Latencies in buckets whose width is an eighth of their power of two: at most 12 % off.
+class Histogram {
+ public:
+  static constexpr size_t kNumBuckets = 40 * 8;
+  void AddNanos(uint64_t nanos);
+  // Adds this histogram's counts to `totals`.
+  void AddTo(std::array<uint64_t, kNumBuckets>* totals) const;
+  static HistogramSummary Summarize(const std::array<uint64_t, kNumBuckets>& counts);
+
+ private:
+  std::array<SingleWriterCounter, kNumBuckets> buckets_;
+};
+
+// The counters of one column family, by kind of call.
+using FamilyCounters = std::array<FilterCounterTable, static_cast<size_t>(FilterCall::kCount)>;
+
+// What one thread counts for one database. Only the owning thread calls the non-const members.
+class ThreadCounters {
+ public:
+  void Add(Ticker ticker, uint64_t amount = 1) {
+    tickers_[static_cast<size_t>(ticker)].Add(amount);
+  }
+  ReadCounters& reads() { return reads_; }
+  SingleWriterCounter& ticker(Ticker ticker) { return tickers_[static_cast<size_t>(ticker)]; }
+  FilterCounterTable& Filters(uint32_t family_id, FilterCall call) {
+    if (family_id < families_.size() && families_[family_id] != nullptr) [[likely]] {
+      return (*families_[family_id])[static_cast<size_t>(call)];
+    }
+    return MakeFamily(family_id)[static_cast<size_t>(call)];
+  }
+  Histogram& histogram(LatencyHistogram which) { return histograms_[static_cast<size_t>(which)]; }
+  // True for one call in kSampleEvery.
+  static constexpr uint32_t kSampleEvery = 64;
+  bool ShouldTime() { return (calls_++ % kSampleEvery) == 0; }
+
+ private:
+  friend class Recorder;
+  FamilyCounters& MakeFamily(uint32_t family_id);
+
+  std::array<SingleWriterCounter, static_cast<size_t>(Ticker::kCount)> tickers_;
+  ReadCounters reads_;
+  std::array<Histogram, static_cast<size_t>(LatencyHistogram::kCount)> histograms_;
+  uint32_t calls_ = 0;
+  // Changed by the owner under the lock, so that the owner may read without and others with it.
+  Mutex mutex_;
+  std::vector<std::unique_ptr<FamilyCounters>> families_;
+};
+
+// Thread-safe. Counters of ended threads are kept and given to new ones.
+class Recorder {
+ public:
+  Recorder();
+  ~Recorder();
+
+  ThreadCounters& Local() {
+    if (cached_.recorder_id == id_) [[likely]]
+      return *cached_.counters;
+    return FindLocal();
+  }
+
+  // Sums over all threads.
+  struct Totals {
+    std::array<uint64_t, static_cast<size_t>(Ticker::kCount)> tickers{};
+    std::array<HistogramSummary, static_cast<size_t>(LatencyHistogram::kCount)> histograms{};
+    struct FilterTotals {
+      uint64_t not_asked = 0;
+      uint64_t rejected = 0;
+      uint64_t true_positive = 0;
+      uint64_t false_positive = 0;
+    };
+    struct FilterKey {
+      uint32_t family_id;
+      int level;
+      size_t kind;
+      FilterCall call;
+      auto operator<=>(const FilterKey&) const = default;
+    };
+    std::map<FilterKey, FilterTotals> filters;
+  };
+  Totals Sum() const;
+
+  struct Core;  // outlives the recorder while threads still refer to it
+
+ private:
+  struct Cached {
+    uint64_t recorder_id = 0;
+    ThreadCounters* counters = nullptr;
+  };
+  ThreadCounters& FindLocal();
+
+  static thread_local Cached cached_;
+  const uint64_t id_;  // never reused, unlike addresses
+  const std::shared_ptr<Core> core_;
+};
+
+// Times a scope into a histogram if it was chosen as a sample.
+class SampledTimer {
+ public:
+  SampledTimer(ThreadCounters& counters, LatencyHistogram which)
+      : counters_(counters), which_(which), timed_(counters.ShouldTime()) {
+    if (timed_) start_ = std::chrono::steady_clock::now();
+  }
+  ~SampledTimer() {
+    if (!timed_) return;
+    const auto elapsed = std::chrono::steady_clock::now() - start_;
+    counters_.histogram(which_).AddNanos(static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count()));
+  }
+  SampledTimer(const SampledTimer&) = delete;
+  SampledTimer& operator=(const SampledTimer&) = delete;
+
+ private:
+  ThreadCounters& counters_;
+  const LatencyHistogram which_;
+  const bool timed_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_STATISTICS_RECORDER_H_

@@ -1,0 +1,71 @@
+#include "engine/statistics/sstables_report.h"
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/statistics/text_table.h"
+
+namespace winnow {
+
+namespace {
+
+// A file that could not be opened has no readable properties: its filter is "unreadable".
+struct FilterOfFile {
+  std::string spec = "unreadable";
+  std::string key;
+  uint64_t bytes = 0;
+};
+
+FilterOfFile FilterOf(const SstableFile& file) {
+  if (file.reader() == nullptr) return {};
+  const SstableProperties& properties = file.reader()->properties();
+  const std::string spec = properties.filter_policy.empty()
+                               ? properties.filter_spec
+                               : absl::StrCat("policy ", properties.filter_policy);
+  return {spec, properties.filter_key, properties.filter_bytes};
+}
+
+void ForEachFile(const Version& version,
+                 absl::FunctionRef<void(int level, const SstableFile& file)> visit) {
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : version.files(level)) visit(level, *file);
+  }
+}
+
+}  // namespace
+
+std::string SstablesTable(const Version& version) {
+  TextTable table({"file", "filter", "filter key", "first key", "last key", "level", "size",
+                   "entries", "deletions", "filter size"},
+                  5);
+  ForEachFile(version, [&](int level, const SstableFile& file) {
+    const FileMetadata& metadata = file.metadata();
+    const FilterOfFile filter = FilterOf(file);
+    table.AddRow({absl::StrFormat("%06d.sst", metadata.number), filter.spec, filter.key,
+                  JsonString(file.smallest_user_key()), JsonString(file.largest_user_key()),
+                  absl::StrCat(level), FormatBytes(metadata.file_bytes),
+                  FormatCount(metadata.num_entries), FormatCount(metadata.num_deletions),
+                  FormatBytes(filter.bytes)});
+  });
+  return table.ToString();
+}
+
+std::string SstablesJson(const Version& version) {
+  std::string rows;
+  ForEachFile(version, [&](int level, const SstableFile& file) {
+    const FileMetadata& metadata = file.metadata();
+    const FilterOfFile filter = FilterOf(file);
+    absl::StrAppend(&rows, rows.empty() ? "" : ",", "{\"file_number\":", metadata.number,
+                    ",\"level\":", level, ",\"file_bytes\":", metadata.file_bytes,
+                    ",\"entries\":", metadata.num_entries,
+                    ",\"deletions\":", metadata.num_deletions);
+    absl::StrAppend(&rows, ",\"first_key\":", JsonString(file.smallest_user_key()),
+                    ",\"last_key\":", JsonString(file.largest_user_key()),
+                    ",\"filter\":", JsonString(filter.spec),
+                    ",\"filter_key\":", JsonString(filter.key), ",\"filter_bytes\":", filter.bytes,
+                    "}");
+  });
+  return absl::StrCat("[", rows, "]");
+}
+
+}  // namespace winnow

@@ -1,0 +1,17 @@
+// The SSTables of a column family as a table for people and as JSON for machines.
+#ifndef WINNOW_ENGINE_STATISTICS_SSTABLES_REPORT_H_
+#define WINNOW_ENGINE_STATISTICS_SSTABLES_REPORT_H_
+
+#include <string>
+
+#include "engine/version/version.h"
+
+namespace winnow {
+
+// One row for each file, level 0 newest first, deeper levels in key order.
+std::string SstablesTable(const Version& version);
+std::string SstablesJson(const Version& version);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_STATISTICS_SSTABLES_REPORT_H_

@@ -1,0 +1,254 @@
+#include "engine/statistics/statistics_report.h"
+
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "engine/statistics/text_table.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// Joins JSON rows to an array.
+std::string JsonArray(const std::vector<std::string>& rows) {
+  std::string out = "[";
+  for (size_t i = 0; i < rows.size(); i++) absl::StrAppend(&out, i == 0 ? "" : ",", rows[i]);
+  return out + "]";
+}
+
+// The row that sums filter rows up; its promise is the mean weighted by look-ups that could fail.
+FilterStatistics TotalOf(const std::vector<FilterStatistics>& rows) {
+  FilterStatistics total;
+  total.column_family = "all";
+  double weighted = 0;
+  uint64_t misses = 0;
+  for (const FilterStatistics& row : rows) {
+    total.eligible += row.eligible;
+    total.checked += row.checked;
+    total.rejected += row.rejected;
+    total.true_positive += row.true_positive;
+    total.false_positive += row.false_positive;
+    const uint64_t row_misses = row.rejected + row.false_positive;
+    weighted += row.promised_fpr * static_cast<double>(row_misses);
+    misses += row_misses;
+  }
+  total.promised_fpr = misses == 0 ? kUnknown : weighted / static_cast<double>(misses);
+  return total;
+}
+
+}  // namespace
+
+double FilterStatistics::MeasuredFpr() const {
+  const uint64_t misses = rejected + false_positive;
+  return misses == 0 ? kUnknown : static_cast<double>(false_positive) / static_cast<double>(misses);
+}
+
+std::string StatsTable(const Statistics& statistics) {
+  TextTable counts({"counter", "since opening"}, 1);
+  for (size_t i = 0; i < statistics.tickers.size(); i++) {
+    counts.AddRow(
+        {std::string(TickerName(static_cast<Ticker>(i))), FormatCount(statistics.tickers[i])});
+  }
+  TextTable latencies({"latency (us)", "samples", "mean", "p50", "p99", "p99.9", "max"}, 1);
+  for (size_t i = 0; i < statistics.histograms.size(); i++) {
+    const HistogramSummary& h = statistics.histograms[i];
+    const auto micros = [](double value) { return absl::StrFormat("%.2f", value); };
+    latencies.AddRow({std::string(LatencyHistogramName(static_cast<LatencyHistogram>(i))),
+                      FormatCount(h.samples), micros(h.mean_micros), micros(h.p50_micros),
+                      micros(h.p99_micros), micros(h.p999_micros), micros(h.max_micros)});
+  }
+  TextTable ratios({"amplification", "value", "meaning"}, 1);
+  ratios.AddRow({"write", FormatRatio(statistics.write_amplification),
+                 "bytes written to logs and SSTables per byte from users"});
+  ratios.AddRow({"space", FormatRatio(statistics.space_amplification),
+                 "bytes of all SSTables per byte of the largest level"});
+  ratios.AddRow(
+      {"read", FormatRatio(statistics.read_amplification), "data blocks read per look-up"});
+  return absl::StrCat(counts.ToString(), "\n", latencies.ToString(), "\n", ratios.ToString());
+}
+
+std::string StatsJson(const Statistics& statistics) {
+  std::string tickers;
+  for (size_t i = 0; i < statistics.tickers.size(); i++) {
+    absl::StrAppend(&tickers, i == 0 ? "" : ",", JsonString(TickerName(static_cast<Ticker>(i))),
+                    ":", statistics.tickers[i]);
+  }
+  std::string histograms;
+  for (size_t i = 0; i < statistics.histograms.size(); i++) {
+    const HistogramSummary& h = statistics.histograms[i];
+    absl::StrAppend(
+        &histograms, i == 0 ? "" : ",",
+        JsonString(LatencyHistogramName(static_cast<LatencyHistogram>(i))),
+        ":{\"samples\":", h.samples, ",\"mean_us\":", JsonNumber(h.mean_micros),
+        ",\"p50_us\":", JsonNumber(h.p50_micros), ",\"p99_us\":", JsonNumber(h.p99_micros),
+        ",\"p999_us\":", JsonNumber(h.p999_micros), ",\"max_us\":", JsonNumber(h.max_micros), "}");
+  }
+  return absl::StrCat("{\"tickers\":{", tickers, "},\"latencies\":{", histograms,
+                      "},\"write_amplification\":", JsonNumber(statistics.write_amplification),
+                      ",\"space_amplification\":", JsonNumber(statistics.space_amplification),
+                      ",\"read_amplification\":", JsonNumber(statistics.read_amplification), "}");
+}
+
+std::string FilterStatsTable(const Statistics& statistics) {
+  TextTable table({"family", "call", "level", "kind", "eligible", "checked", "rejected",
+                   "true positive", "false positive", "measured FPR", "promised FPR"},
+                  4);
+  const auto add = [&](const FilterStatistics& row, bool is_total) {
+    table.AddRow({row.column_family, is_total ? "" : std::string(FilterCallName(row.call)),
+                  is_total ? "" : absl::StrCat(row.level), row.kind, FormatCount(row.eligible),
+                  FormatCount(row.checked), FormatCount(row.rejected),
+                  FormatCount(row.true_positive), FormatCount(row.false_positive),
+                  FormatPercent(row.MeasuredFpr()), FormatPercent(row.promised_fpr)});
+  };
+  for (const FilterStatistics& row : statistics.filters) add(row, false);
+  if (statistics.filters.size() != 1) add(TotalOf(statistics.filters), true);
+  return table.ToString();
+}
+
+std::string FilterStatsJson(const Statistics& statistics) {
+  std::vector<std::string> rows;
+  for (const FilterStatistics& row : statistics.filters) {
+    rows.push_back(absl::StrCat(
+        "{\"family\":", JsonString(row.column_family),
+        ",\"call\":", JsonString(FilterCallName(row.call)), ",\"level\":", row.level,
+        ",\"kind\":", JsonString(row.kind), ",\"eligible\":", row.eligible,
+        ",\"checked\":", row.checked, ",\"rejected\":", row.rejected,
+        ",\"true_positive\":", row.true_positive, ",\"false_positive\":", row.false_positive,
+        ",\"measured_fpr\":", JsonNumber(row.MeasuredFpr()),
+        ",\"promised_fpr\":", JsonNumber(row.promised_fpr), "}"));
+  }
+  return JsonArray(rows);
+}
+
+std::string LevelsTable(const Statistics& statistics) {
+  TextTable table(
+      {"family", "level", "files", "size", "entries", "filters", "indexes", "filter bits/key"}, 1);
+  for (const LevelStatistics& row : statistics.levels) {
+    table.AddRow({row.column_family, absl::StrCat(row.level), FormatCount(row.num_files),
+                  FormatBytes(row.file_bytes), FormatCount(row.num_entries),
+                  FormatBytes(row.filter_bytes), FormatBytes(row.index_bytes),
+                  FormatRatio(row.filter_bits_per_key)});
+  }
+  return table.ToString();
+}
+
+std::string LevelsJson(const Statistics& statistics) {
+  std::vector<std::string> rows;
+  for (const LevelStatistics& row : statistics.levels) {
+    rows.push_back(absl::StrCat(
+        "{\"family\":", JsonString(row.column_family), ",\"level\":", row.level, ",\"files\":",
+        row.num_files, ",\"bytes\":", row.file_bytes, ",\"entries\":", row.num_entries,
+        ",\"filter_bytes\":", row.filter_bytes, ",\"index_bytes\":", row.index_bytes,
+        ",\"filter_bits_per_key\":", JsonNumber(row.filter_bits_per_key), "}"));
+  }
+  return JsonArray(rows);
+}
+
+std::string_view TickerName(Ticker ticker) {
+  switch (ticker) {
+    case Ticker::kGets:
+      return "gets";
+    case Ticker::kGetsFound:
+      return "gets.found";
+    case Ticker::kMultiGetKeys:
+      return "multiget.keys";
+    case Ticker::kMultiGetKeysFound:
+      return "multiget.keys.found";
+    case Ticker::kSeeks:
+      return "seeks";
+    case Ticker::kIteratorSteps:
+      return "iterator.steps";
+    case Ticker::kWrites:
+      return "writes";
+    case Ticker::kKeysWritten:
+      return "keys.written";
+    case Ticker::kUserBytesWritten:
+      return "user.bytes.written";
+    case Ticker::kLogBytesWritten:
+      return "log.bytes.written";
+    case Ticker::kLogSyncs:
+      return "log.syncs";
+    case Ticker::kMemtableHits:
+      return "memtable.hits";
+    case Ticker::kFlushes:
+      return "flushes";
+    case Ticker::kFlushBytesWritten:
+      return "flush.bytes.written";
+    case Ticker::kCompactions:
+      return "compactions";
+    case Ticker::kCompactionBytesRead:
+      return "compaction.bytes.read";
+    case Ticker::kCompactionBytesWritten:
+      return "compaction.bytes.written";
+    case Ticker::kWriteStallMicros:
+      return "write.stall.micros";
+    case Ticker::kWriteStalls:
+      return "write.stalls";
+    case Ticker::kDataBlocksRead:
+      return "data.blocks.read";
+    case Ticker::kIndexBlocksRead:
+      return "index.blocks.read";
+    case Ticker::kBytesRead:
+      return "bytes.read";
+    case Ticker::kBlockCacheHits:
+      return "block.cache.hits";
+    case Ticker::kBlockCacheMisses:
+      return "block.cache.misses";
+    case Ticker::kBlockLoadWaits:
+      return "block.load.waits";
+    case Ticker::kFalsePositiveCacheHits:
+      return "false_positive_cache.hits";
+    case Ticker::kFiltersDamaged:
+      return "filters.damaged";
+    case Ticker::kBackgroundRetries:
+      return "background.retries";
+    case Ticker::kFilesQuarantined:
+      return "files.quarantined";
+    case Ticker::kFiltersFellBack:
+      return "filters.fell.back";
+    case Ticker::kCount:
+      break;
+  }
+  return "unknown";
+}
+
+std::string_view LatencyHistogramName(LatencyHistogram histogram) {
+  switch (histogram) {
+    case LatencyHistogram::kGet:
+      return "get";
+    case LatencyHistogram::kMultiGet:
+      return "multiget";
+    case LatencyHistogram::kWrite:
+      return "write";
+    case LatencyHistogram::kSeek:
+      return "seek";
+    case LatencyHistogram::kFlush:
+      return "flush";
+    case LatencyHistogram::kCompaction:
+      return "compaction";
+    case LatencyHistogram::kCount:
+      break;
+  }
+  return "unknown";
+}
+
+std::string_view FilterCallName(FilterCall call) {
+  switch (call) {
+    case FilterCall::kGet:
+      return "get";
+    case FilterCall::kMultiGet:
+      return "multiget";
+    case FilterCall::kSeek:
+      return "seek";
+    case FilterCall::kCount:
+      break;
+  }
+  return "unknown";
+}
+
+}  // namespace winnow

@@ -1,0 +1,56 @@
+#include "engine/version/false_positive_cache.h"
+
+#include <cstring>
+
+namespace winnow {
+
+FalsePositiveCache::FalsePositiveCache(size_t num_slots)
+    : mask_(num_slots - 1), slots_(std::make_unique<Slot[]>(num_slots)) {}
+
+FalsePositiveCache::PackedKey FalsePositiveCache::Pack(std::string_view key) {
+  PackedKey packed{};
+  if (!key.empty()) std::memcpy(packed.data(), key.data(), key.size());
+  return packed;
+}
+
+size_t FalsePositiveCache::SlotOf(uint64_t file_number, uint64_t key_hash) const {
+  return static_cast<size_t>((key_hash ^ (file_number * 0x9e3779b97f4a7c15ULL)) >> 7) & mask_;
+}
+
+bool FalsePositiveCache::Contains(uint64_t file_number, uint64_t key_hash,
+                                  std::string_view key) const {
+  if (key.size() > kMaxKeyBytes) return false;
+  const Slot& slot = slots_[SlotOf(file_number, key_hash)];
+  const uint32_t version = slot.version.load(std::memory_order_acquire);
+  if (version == 0 || (version & 1) != 0) return false;
+  if (slot.file_number.load(std::memory_order_acquire) != file_number ||
+      slot.key_bytes.load(std::memory_order_acquire) != key.size()) {
+    return false;
+  }
+  const PackedKey packed = Pack(key);
+  for (size_t word = 0; word < kKeyWords; word++) {
+    // Acquire on each word keeps the version's second load after them.
+    if (slot.key[word].load(std::memory_order_acquire) != packed[word]) return false;
+  }
+  return slot.version.load(std::memory_order_relaxed) == version;
+}
+
+void FalsePositiveCache::Add(uint64_t file_number, uint64_t key_hash, std::string_view key) {
+  if (key.size() > kMaxKeyBytes) return;
+  Slot& slot = slots_[SlotOf(file_number, key_hash)];
+  uint32_t version = slot.version.load(std::memory_order_relaxed);
+  if ((version & 1) != 0 ||
+      !slot.version.compare_exchange_strong(version, version + 1, std::memory_order_acquire)) {
+    return;  // another thread is writing here; forgetting is harmless
+  }
+  const PackedKey packed = Pack(key);
+  // Release on each word: a reader that sees a new word also sees the odd version.
+  slot.file_number.store(file_number, std::memory_order_release);
+  slot.key_bytes.store(static_cast<uint32_t>(key.size()), std::memory_order_release);
+  for (size_t word = 0; word < kKeyWords; word++) {
+    slot.key[word].store(packed[word], std::memory_order_release);
+  }
+  slot.version.store(version + 2, std::memory_order_release);
+}
+
+}  // namespace winnow

@@ -1,0 +1,77 @@
+#include "engine/version/sstable_file.h"
+
+#include <map>
+#include <utility>
+
+#include "engine/base/mutex.h"
+#include "engine/base/planted_defect.h"
+#include "engine/base/status.h"
+#include "engine/version/file_names.h"
+#include "winnow/filter/hash.h"
+
+namespace winnow {
+
+uint32_t FilterKeyIdentity(const filter::FilterKeyExtractor& extractor, uint64_t hash_seed) {
+  static Mutex mutex;
+  static auto& identities = *new std::map<std::pair<std::string, uint64_t>, uint32_t>;
+  MutexLock lock(&mutex);
+  const auto next = static_cast<uint32_t>(identities.size() + 1);
+  return identities.try_emplace({extractor.ToString(), hash_seed}, next).first->second;
+}
+
+SstableFile::SstableFile(const SstableStore& store, FileMetadata metadata)
+    : store_(store),
+      metadata_(std::move(metadata)),
+      smallest_user_key_(UserKey(metadata_.smallest)),
+      largest_user_key_(UserKey(metadata_.largest)),
+      smallest_prefix_(KeyPrefix64(smallest_user_key_)),
+      largest_prefix_(KeyPrefix64(largest_user_key_)) {}
+
+std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMetadata metadata,
+                                               const InternalKeyComparator& comparator,
+                                               const FilterPolicy* filter_policy) {
+  std::shared_ptr<SstableFile> file(new SstableFile(store, std::move(metadata)));
+  const std::string path = SstableFileName(store.directory, file->number());
+  auto opened = store.file_system->OpenRandomAccess(path);
+  if (!opened.ok()) {
+    file->open_status_ = opened.status();
+    return file;
+  }
+  if ((*opened)->size() != file->metadata_.file_bytes) {
+    file->open_status_ = CorruptionError(
+        path, absl::StrCat("file has ", (*opened)->size(), " bytes, the manifest says ",
+                           file->metadata_.file_bytes));
+    return file;
+  }
+  SstableReaderOptions options;
+  options.comparator = comparator;
+  options.cache = store.cache;
+  options.filter_policy = filter_policy;
+  options.expected_file_id = file->metadata_.file_id;
+  auto reader = SstableReader::Open(options, *std::move(opened), path);
+  if (!reader.ok()) {
+    file->open_status_ = std::move(reader).status();
+    return file;
+  }
+  file->reader_ = *std::move(reader);
+  file->filter_key_identity_ =
+      FilterKeyIdentity(file->reader_->filter_key(), file->reader_->hash_seed());
+  file->filter_kind_index_ = file->reader_->has_policy_filter()
+                                 ? kPolicyFilterKindIndex
+                                 : static_cast<size_t>(file->reader_->filter().kind());
+  return file;
+}
+
+SstableFile::~SstableFile() {
+  if (!obsolete_.load(std::memory_order_relaxed) || WINNOW_DEFECT(obsolete_table_kept)) return;
+  if (reader_ != nullptr) reader_->EraseCachedBlocks();
+  reader_.reset();
+  // A file that cannot be removed now is an orphan that the next open removes.
+  store_.file_system->Remove(SstableFileName(store_.directory, metadata_.number)).IgnoreError();
+}
+
+uint64_t SstableFile::FilterHash(std::string_view user_key) const {
+  return filter::HashKey(reader_->filter_key().FilterKey(user_key), reader_->hash_seed());
+}
+
+}  // namespace winnow

@@ -1,0 +1,83 @@
+// One live SSTable: its metadata, its open reader, and its removal once nobody needs it.
+#ifndef WINNOW_ENGINE_VERSION_SSTABLE_FILE_H_
+#define WINNOW_ENGINE_VERSION_SSTABLE_FILE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "engine/sstable/sstable_reader.h"
+#include "engine/version/version_edit.h"
+#include "winnow/file_system.h"
+
+namespace winnow {
+
+// Where tables are, and what their readers share.
+struct SstableStore {
+  FileSystem* file_system = nullptr;
+  std::string directory;
+  ShardedBlockCache* cache = nullptr;
+};
+
+// SstableFile::filter_kind_index() of a file whose filter a user's policy made and answers from;
+// the other values are those of filter::FilterKind.
+inline constexpr size_t kPolicyFilterKindIndex = 7;
+
+// A number for each distinct (filter key extractor, hash seed): a look-up that was hashed for the
+// same number may ask the file's filter with its hash. Never 0. Thread-safe.
+uint32_t FilterKeyIdentity(const filter::FilterKeyExtractor& extractor, uint64_t hash_seed);
+
+// Shared by all versions that contain the file. Immutable but for the flags below.
+class SstableFile {
+ public:
+  // Opens the reader. A file that cannot be opened is kept, with the reason: reads that need it
+  // fail, all others go on. `filter_policy` may be null.
+  static std::shared_ptr<SstableFile> Open(const SstableStore& store, FileMetadata metadata,
+                                           const InternalKeyComparator& comparator,
+                                           const FilterPolicy* filter_policy = nullptr);
+  // Removes the file from disk if it was marked obsolete.
+  ~SstableFile();
+
+  const FileMetadata& metadata() const { return metadata_; }
+  uint64_t number() const { return metadata_.number; }
+  // Null if the file could not be opened.
+  const SstableReader* reader() const { return reader_.get(); }
+  const absl::Status& open_status() const { return open_status_; }
+
+  std::string_view smallest_user_key() const { return smallest_user_key_; }
+  std::string_view largest_user_key() const { return largest_user_key_; }
+  uint64_t smallest_prefix() const { return smallest_prefix_; }
+  uint64_t largest_prefix() const { return largest_prefix_; }
+  uint32_t filter_key_identity() const { return filter_key_identity_; }
+  size_t filter_kind_index() const { return filter_kind_index_; }
+
+  // The hash that this file's filter wants of a key.
+  uint64_t FilterHash(std::string_view user_key) const;
+
+  // Called once the edit that drops the file is durable.
+  void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
+
+  // Whether a compaction has the file among its inputs; guarded by the database's mutex.
+  bool being_compacted = false;
+
+ private:
+  SstableFile(const SstableStore& store, FileMetadata metadata);
+
+  const SstableStore store_;
+  const FileMetadata metadata_;
+  std::unique_ptr<SstableReader> reader_;
+  absl::Status open_status_;
+  const std::string_view smallest_user_key_;
+  const std::string_view largest_user_key_;
+  const uint64_t smallest_prefix_;
+  const uint64_t largest_prefix_;
+  uint32_t filter_key_identity_ = 0;
+  size_t filter_kind_index_ = 0;
+  std::atomic<bool> obsolete_{false};
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_VERSION_SSTABLE_FILE_H_

@@ -1,0 +1,56 @@
+// The stored form of a write batch (FORMAT.md, "Batches").
+#ifndef WINNOW_ENGINE_WRITE_BATCH_FORMAT_H_
+#define WINNOW_ENGINE_WRITE_BATCH_FORMAT_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "engine/base/coding.h"
+#include "engine/base/internal_key.h"
+#include "winnow/write_batch.h"
+
+namespace winnow {
+
+// 8 bytes sequence number of the first update, 4 bytes number of updates.
+inline constexpr size_t kBatchHeaderBytes = 12;
+inline constexpr uint8_t kBatchFamilyFlag = 0x80;  // a column family id follows the type
+
+// One update inside a batch; the views point into the batch's bytes.
+struct BatchUpdate {
+  EntryType type;
+  uint32_t family_id;
+  std::string_view key;
+  std::string_view value;
+};
+
+// Walks the updates of an encoded batch. Bytes are untrusted.
+class BatchReader {
+ public:
+  explicit BatchReader(std::string_view encoded);
+
+  // OK and *more false at the right end; DataLoss if the bytes are no batch.
+  absl::Status Next(BatchUpdate* update, bool* more);
+  uint32_t num_updates() const { return num_updates_; }
+  SequenceNumber first_sequence() const { return first_sequence_; }
+
+ private:
+  std::string_view rest_;
+  uint32_t num_updates_ = 0;
+  uint32_t seen_ = 0;
+  SequenceNumber first_sequence_ = 0;
+  bool has_header_ = false;
+};
+
+// What the store may ask of a batch beyond its public face.
+class WriteBatchAccess {
+ public:
+  static size_t largest_key_bytes(const WriteBatch& batch) { return batch.largest_key_bytes_; }
+  static size_t largest_value_bytes(const WriteBatch& batch) { return batch.largest_value_bytes_; }
+  // True if all updates were added through the public functions, for the default column family.
+  static bool is_plain(const WriteBatch& batch) { return batch.is_plain_; }
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_WRITE_BATCH_FORMAT_H_

@@ -1,0 +1,150 @@
+#include "engine/write/log_set.h"
+
+#include <algorithm>
+
+#include "engine/base/coding.h"
+#include "engine/base/planted_defect.h"
+#include "engine/base/status.h"
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+std::string LogStart::Encode() const {
+  std::string payload(1, static_cast<char>(LogPayload::kLogStart));
+  PutFixed64(&payload, previous_log);
+  PutFixed64(&payload, previous_records);
+  return payload;
+}
+
+bool LogStart::Decode(std::string_view payload, LogStart* start) {
+  if (payload.empty() || payload[0] != static_cast<char>(LogPayload::kLogStart)) return false;
+  payload.remove_prefix(1);
+  return GetFixed64(&payload, &start->previous_log) &&
+         GetFixed64(&payload, &start->previous_records) && payload.empty();
+}
+
+LogSet::LogSet(FileSystem* file_system, std::string directory)
+    : file_system_(file_system), directory_(std::move(directory)) {}
+
+void LogSet::AddExisting(uint64_t number, uint64_t bytes) {
+  MutexLock lock(&mutex_);
+  files_[number] = bytes;
+}
+
+absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
+  const std::string path = LogFileName(directory_, number);
+  absl::StatusOr<std::unique_ptr<LogWriter>> writer =
+      LogWriter::Create(*file_system_, path, number, WritableFileOptions::Mode::kLog);
+  absl::Status status = writer.status();
+  const LogStart start = {current_ == nullptr ? 0 : current_number(), current_records_};
+  if (status.ok()) status = (*writer)->Append(start.Encode());
+  // The name must be durable before a synced write can count on the log.
+  if (status.ok() && !WINNOW_DEFECT(log_directory_sync_dropped)) {
+    status = file_system_->SyncDirectory(directory_);
+  }
+  if (status.ok()) return writer;
+  file_system_->Remove(path).IgnoreError();  // half a log among whole ones is in replay's way
+  return status;
+}
+
+absl::Status LogSet::StartNew(uint64_t number) {
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer, CreateLog(number));
+  if (current_ != nullptr) {
+    MutexLock lock(&mutex_);
+    files_[current_number()] = current_->size();
+    older_.push_back({current_number(), std::move(current_)});
+    older_unsynced_.store(true, std::memory_order_release);
+  }
+  current_ = std::move(writer);
+  current_records_ = 0;
+  current_number_.store(number, std::memory_order_relaxed);
+  current_bytes_.store(current_->size(), std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+absl::Status LogSet::AbandonCurrent() {
+  WINNOW_RETURN_IF_ERROR(Sync());
+  MutexLock lock(&mutex_);
+  files_[current_number()] = current_->size();
+  current_.reset();
+  current_records_ = 0;
+  current_bytes_.store(0, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+absl::Status LogSet::Append(std::string_view payload) {
+  WINNOW_RETURN_IF_ERROR(current_->Append(payload));
+  current_records_++;
+  current_bytes_.store(current_->size(), std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+absl::Status LogSet::SyncOlder() {
+  if (!older_unsynced_.load(std::memory_order_acquire)) return absl::OkStatus();
+  MutexLock lock(&mutex_);  // held during I/O: whoever else comes must wait for the syncs anyway
+  for (Older& older : older_) {
+    if (older.writer == nullptr) continue;
+    WINNOW_RETURN_IF_ERROR(older.writer->CloseCleanly());
+    older.writer.reset();
+  }
+  older_.clear();
+  older_unsynced_.store(false, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::Status LogSet::Sync() {
+  if (!WINNOW_DEFECT(older_logs_sync_dropped)) WINNOW_RETURN_IF_ERROR(SyncOlder());
+  return current_->Sync();
+}
+
+void LogSet::RemoveBefore(uint64_t number) {
+  MutexLock lock(&mutex_);
+  remove_before_ = std::max(remove_before_, number);
+  if (removal_pauses_ == 0) RemoveUnneeded();
+}
+
+void LogSet::RemoveUnneeded() {
+  while (!older_.empty() && older_.front().number < remove_before_) older_.pop_front();
+  if (older_.empty()) older_unsynced_.store(false, std::memory_order_release);
+  while (!files_.empty() && files_.begin()->first < remove_before_) {
+    // A log that cannot be removed now is removed by the next open.
+    file_system_->Remove(LogFileName(directory_, files_.begin()->first)).IgnoreError();
+    files_.erase(files_.begin());
+  }
+}
+
+void LogSet::PauseRemoval() {
+  MutexLock lock(&mutex_);
+  if (!WINNOW_DEFECT(log_removed_while_copied)) removal_pauses_++;
+}
+
+void LogSet::ResumeRemoval() {
+  MutexLock lock(&mutex_);
+  if (!WINNOW_DEFECT(log_removed_while_copied)) removal_pauses_--;
+  if (removal_pauses_ == 0) RemoveUnneeded();
+}
+
+std::map<uint64_t, uint64_t> LogSet::Sizes() const {
+  MutexLock lock(&mutex_);
+  std::map<uint64_t, uint64_t> sizes = files_;
+  if (current_ != nullptr) sizes[current_number()] = current_->size();
+  return sizes;
+}
+
+absl::Status LogSet::Close() {
+  absl::Status status = SyncOlder();
+  if (current_ != nullptr) {
+    status.Update(current_->CloseCleanly());
+    current_.reset();
+  }
+  return status;
+}
+
+uint64_t LogSet::total_bytes() const {
+  MutexLock lock(&mutex_);
+  uint64_t bytes = current_bytes_.load(std::memory_order_relaxed);
+  for (const auto& [number, file_bytes] : files_) bytes += file_bytes;
+  return bytes;
+}
+
+}  // namespace winnow

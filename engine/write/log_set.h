@@ -1,0 +1,103 @@
+// The write-ahead logs of an open database: the one being written and those before it.
+#ifndef WINNOW_ENGINE_WRITE_LOG_SET_H_
+#define WINNOW_ENGINE_WRITE_LOG_SET_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "engine/base/mutex.h"
+#include "engine/log/log_writer.h"
+#include "winnow/file_system.h"
+
+namespace winnow {
+
+// What the payload of a log record is (FORMAT.md, "Log records"); its first byte.
+enum class LogPayload : uint8_t {
+  kBatches = 1,   // a batch, or several joined into one
+  kLogStart = 2,  // first record of a log: what came before it
+};
+
+// Written at the start of each log: replay compares it with what it found in the log before, so
+// that records that a power failure took from the end of one log, while a later log survived, are
+// noticed as a hole.
+struct LogStart {
+  uint64_t previous_log = 0;      // its number; 0: none
+  uint64_t previous_records = 0;  // records of batches in it
+
+  std::string Encode() const;
+  static bool Decode(std::string_view payload, LogStart* start);
+};
+
+// Append, Sync and StartNew are called by the one thread that leads the write queue; the rest by
+// any.
+class LogSet {
+ public:
+  LogSet(FileSystem* file_system, std::string directory);
+
+  // Begins log `number`. Log files that exist from earlier runs are told with AddExisting.
+  absl::Status StartNew(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+  void AddExisting(uint64_t number, uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // After a failed Append, whose bytes in the file are unknown: syncs what was appended before and
+  // gives the newest log up. Nothing may be appended before StartNew.
+  absl::Status AbandonCurrent() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // `payload` begins with its LogPayload byte.
+  absl::Status Append(std::string_view payload);
+  // Makes everything appended so far survive a power failure: older logs before the newest, so that
+  // no later write can survive an earlier one that is lost.
+  absl::Status Sync() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same without the newest log.
+  absl::Status SyncOlder() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Closes and removes logs with smaller numbers.
+  void RemoveBefore(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Between the two RemoveBefore removes nothing: for whoever copies logs.
+  void PauseRemoval() ABSL_LOCKS_EXCLUDED(mutex_);
+  void ResumeRemoval() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Number and bytes of all logs, the newest included. By the leader.
+  std::map<uint64_t, uint64_t> Sizes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Syncs and ends all logs with the clean-close marker.
+  absl::Status Close() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  uint64_t current_number() const { return current_number_.load(std::memory_order_relaxed); }
+  // Bytes of all logs that are still there.
+  uint64_t total_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // True if the newest log holds batches.
+  bool current_has_records() const { return current_records_ > 0; }
+
+ private:
+  struct Older {
+    uint64_t number;
+    std::unique_ptr<LogWriter> writer;  // null once synced and closed
+  };
+
+  absl::StatusOr<std::unique_ptr<LogWriter>> CreateLog(uint64_t number);
+
+  void RemoveUnneeded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  FileSystem* const file_system_;
+  const std::string directory_;
+  // The leader's.
+  std::unique_ptr<LogWriter> current_;
+  uint64_t current_records_ = 0;
+  std::atomic<uint64_t> current_number_{0};
+  std::atomic<uint64_t> current_bytes_{0};
+  std::atomic<bool> older_unsynced_{false};
+
+  mutable Mutex mutex_;
+  std::deque<Older> older_ ABSL_GUARDED_BY(mutex_);             // ascending
+  std::map<uint64_t, uint64_t> files_ ABSL_GUARDED_BY(mutex_);  // number -> bytes, older ones
+  int removal_pauses_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t remove_before_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_WRITE_LOG_SET_H_

@@ -1,0 +1,128 @@
+#include "winnow/write_batch.h"
+
+#include <algorithm>
+
+#include "engine/write/batch_format.h"
+#include "winnow/db.h"
+
+namespace winnow {
+
+WriteBatch::WriteBatch() { Clear(); }
+
+void WriteBatch::Clear() {
+  encoded_.assign(kBatchHeaderBytes, '\0');
+  largest_key_bytes_ = 0;
+  largest_value_bytes_ = 0;
+  is_plain_ = true;
+}
+
+uint32_t WriteBatch::num_updates() const {
+  return encoded_.size() < kBatchHeaderBytes ? 0 : DecodeFixed32(encoded_.data() + 8);
+}
+
+void WriteBatch::AppendUpdate(uint8_t type, uint32_t family_id, std::string_view key,
+                              const std::string_view* value) {
+  if (encoded_.size() < kBatchHeaderBytes) encoded_.resize(kBatchHeaderBytes);
+  EncodeFixed32(encoded_.data() + 8, num_updates() + 1);
+  if (family_id == 0) {
+    encoded_.push_back(static_cast<char>(type));
+  } else {
+    encoded_.push_back(static_cast<char>(type | kBatchFamilyFlag));
+    PutVarint32(&encoded_, family_id);
+    is_plain_ = false;
+  }
+  PutLengthPrefixed(&encoded_, key);
+  largest_key_bytes_ = std::max(largest_key_bytes_, key.size());
+  if (value != nullptr) {
+    PutLengthPrefixed(&encoded_, *value);
+    largest_value_bytes_ = std::max(largest_value_bytes_, value->size());
+  }
+}
+
+void WriteBatch::Put(std::string_view key, std::string_view value) {
+  AppendUpdate(static_cast<uint8_t>(EntryType::kPut), 0, key, &value);
+}
+void WriteBatch::Put(const ColumnFamily* family, std::string_view key, std::string_view value) {
+  AppendUpdate(static_cast<uint8_t>(EntryType::kPut), family->id(), key, &value);
+}
+void WriteBatch::Delete(std::string_view key) {
+  AppendUpdate(static_cast<uint8_t>(EntryType::kDelete), 0, key, nullptr);
+}
+void WriteBatch::Delete(const ColumnFamily* family, std::string_view key) {
+  AppendUpdate(static_cast<uint8_t>(EntryType::kDelete), family->id(), key, nullptr);
+}
+
+void WriteBatch::Append(const WriteBatch& other) {
+  if (other.encoded_.size() < kBatchHeaderBytes) return;
+  const uint32_t total = num_updates() + other.num_updates();
+  const std::string copy = &other == this ? encoded_ : std::string();
+  const std::string& source = &other == this ? copy : other.encoded_;
+  encoded_.append(source, kBatchHeaderBytes, std::string::npos);
+  EncodeFixed32(encoded_.data() + 8, total);
+  largest_key_bytes_ = std::max(largest_key_bytes_, other.largest_key_bytes_);
+  largest_value_bytes_ = std::max(largest_value_bytes_, other.largest_value_bytes_);
+  is_plain_ = is_plain_ && other.is_plain_;
+}
+
+WriteBatch WriteBatch::FromEncoded(std::string_view encoded) {
+  WriteBatch batch;
+  batch.encoded_ = encoded;
+  batch.is_plain_ = false;  // unchecked: DB::Write looks at every update
+  BatchReader reader(encoded);
+  BatchUpdate update;
+  for (bool more = true; reader.Next(&update, &more).ok() && more;) {
+    batch.largest_key_bytes_ = std::max(batch.largest_key_bytes_, update.key.size());
+    batch.largest_value_bytes_ = std::max(batch.largest_value_bytes_, update.value.size());
+  }
+  return batch;
+}
+
+absl::Status WriteBatch::ForEach(Handler& handler) const {
+  BatchReader reader(encoded_);
+  for (;;) {
+    BatchUpdate update;
+    bool more;
+    if (absl::Status status = reader.Next(&update, &more); !status.ok() || !more) return status;
+    absl::Status status = update.type == EntryType::kPut
+                              ? handler.Put(update.family_id, update.key, update.value)
+                              : handler.Delete(update.family_id, update.key);
+    if (!status.ok()) return status;
+  }
+}
+
+BatchReader::BatchReader(std::string_view encoded) : rest_(encoded) {
+  uint64_t sequence;
+  has_header_ = GetFixed64(&rest_, &sequence) && GetFixed32(&rest_, &num_updates_);
+  if (has_header_) first_sequence_ = sequence;
+}
+
+absl::Status BatchReader::Next(BatchUpdate* update, bool* more) {
+  *more = false;
+  if (!has_header_) return absl::DataLossError("write batch is shorter than its header");
+  if (rest_.empty()) {
+    if (seen_ == num_updates_) return absl::OkStatus();
+    return absl::DataLossError("write batch holds fewer updates than its header says");
+  }
+  if (seen_ == num_updates_) {
+    return absl::DataLossError("write batch holds more updates than its header says");
+  }
+  const auto tag = static_cast<uint8_t>(rest_[0]);
+  rest_.remove_prefix(1);
+  const uint8_t type = tag & static_cast<uint8_t>(~kBatchFamilyFlag);
+  update->family_id = 0;
+  update->value = {};
+  if (type > kMaxKnownEntryType) {
+    return absl::DataLossError("write batch holds an update of unknown type");
+  }
+  update->type = static_cast<EntryType>(type);
+  if (((tag & kBatchFamilyFlag) != 0 && !GetVarint32(&rest_, &update->family_id)) ||
+      !GetLengthPrefixed(&rest_, &update->key) ||
+      (update->type == EntryType::kPut && !GetLengthPrefixed(&rest_, &update->value))) {
+    return absl::DataLossError("write batch ends in the middle of an update");
+  }
+  seen_++;
+  *more = true;
+  return absl::OkStatus();
+}
+
+}  // namespace winnow
