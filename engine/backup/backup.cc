@@ -8,14 +8,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "engine/backup/checkpoint.h"
+#include "engine/backup/write_backup.h"
 #include "engine/base/checksum.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
-#include "engine/db/db_impl.h"
-#include "engine/db/option_checks.h"
 #include "engine/file_system/durable_files.h"
+#include "engine/file_system/file_system_of.h"
 #include "engine/version/file_names.h"
 
 namespace winnow {
@@ -251,19 +250,15 @@ absl::Status RestoreBackup(const Options& options, const std::string& backup_dir
       [&] { return Restore(*FileSystemOf(options), backup_directory, id, path); });
 }
 
-absl::StatusOr<BackupInfo> DBImpl::BackupTo(const std::string& backup_directory) {
-  return CatchOutOfMemory([&] { return WriteBackup(backup_directory); });
-}
-
-absl::StatusOr<BackupInfo> DBImpl::WriteBackup(const std::string& backup_directory) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
-  WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(*file_system_, backup_directory));
+absl::StatusOr<BackupInfo> WriteBackup(FileSystem& file_system, const std::string& backup_directory,
+                                       const CopyDatabaseTo& copy_database_to) {
+  WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, backup_directory));
   // One backup at a time, also from several processes.
-  WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system_->Lock(backup_directory + "/LOCK"));
-  WINNOW_ASSIGN_OR_RETURN(const auto ids, BackupIds(*file_system_, backup_directory));
+  WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system.Lock(backup_directory + "/LOCK"));
+  WINNOW_ASSIGN_OR_RETURN(const auto ids, BackupIds(file_system, backup_directory));
   const uint64_t id = ids.empty() ? 1 : ids.back() + 1;
   uint64_t previous_id = 0;
-  absl::StatusOr<BackupList> previous = FindBackup(*file_system_, backup_directory, &previous_id);
+  absl::StatusOr<BackupList> previous = FindBackup(file_system, backup_directory, &previous_id);
   if (!previous.ok()) previous = BackupList();  // none, or not one to build on
 
   const std::string directory = DirectoryOf(backup_directory, id);
@@ -278,22 +273,22 @@ absl::StatusOr<BackupInfo> DBImpl::WriteBackup(const std::string& backup_directo
     const auto known = previous->files.find(name);
     if (known != previous->files.end() && known->second.file_id == file.file_id &&
         known->second.bytes == file.bytes) {
-      absl::Status linked = file_system_->Link(
-          absl::StrCat(DirectoryOf(backup_directory, previous_id), "/", name), to);
+      absl::Status linked =
+          file_system.Link(absl::StrCat(DirectoryOf(backup_directory, previous_id), "/", name), to);
       file.checksum = known->second.checksum;
       if (linked.ok()) shared_bytes += file.bytes;
       if (!absl::IsUnimplemented(linked)) return linked;
     }
-    WINNOW_ASSIGN_OR_RETURN(file.checksum, CopyFile(*file_system_, from, to));
-    return CheckCopy(*file_system_, table, from, to);
+    WINNOW_ASSIGN_OR_RETURN(file.checksum, CopyFile(file_system, from, to));
+    return CheckCopy(file_system, table, from, to);
   };
   CheckpointContents contents;
-  WINNOW_RETURN_IF_ERROR(CopyTo(directory, place_sstable, &contents));
+  WINNOW_RETURN_IF_ERROR(copy_database_to(directory, place_sstable, &contents));
 
   const absl::Status listed =
-      CatchOutOfMemory([&] { return FinishList(*file_system_, directory, contents, &list); });
+      CatchOutOfMemory([&] { return FinishList(file_system, directory, contents, &list); });
   if (!listed.ok()) {
-    RemoveFilesIn(*file_system_, directory);  // the directory stays: its number is used up
+    RemoveFilesIn(file_system, directory);  // the directory stays: its number is used up
     return listed;
   }
   BackupInfo info = InfoOf(id, list);

@@ -36,17 +36,6 @@ absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
                              const std::string& to, const PlaceSstable& place_sstable,
                              CheckpointContents* contents);
 
-// Writes a manifest that holds the whole state, durably with everything else in the directory;
-// CURRENT does not name it yet.
-absl::Status WriteManifest(FileSystem& file_system, const std::string& directory, uint64_t number,
-                           const VersionEdit& state);
-
-// A link, or a copy where that is not possible.
-absl::Status LinkOrCopy(FileSystem& file_system, const std::string& from, const std::string& to);
-
-// AlreadyExists unless the directory is missing or empty.
-absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory);
-
 }  // namespace winnow
 
 #endif  // WINNOW_ENGINE_BACKUP_CHECKPOINT_H_

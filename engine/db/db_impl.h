@@ -82,7 +82,7 @@ class DBImpl final : public DB {
                             std::optional<std::string_view> end) override;
   absl::Status WaitForBackgroundWork() override;
 
-  // checkpoint.cc, backup.cc
+  // db_checkpoint.cc
   absl::Status Checkpoint(const std::string& directory) override;
   absl::StatusOr<BackupInfo> BackupTo(const std::string& backup_directory) override;
 
@@ -197,9 +197,7 @@ class DBImpl final : public DB {
   // Not OK if background work that failed will not soon make room for more writes.
   absl::Status StallError() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // --- backup.cc, checkpoint.cc ---
-  absl::StatusOr<BackupInfo> WriteBackup(const std::string& backup_directory)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  // --- db_checkpoint.cc ---
   // On OK the removal of logs is paused.
   absl::Status Capture(CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status CopyTo(const std::string& directory, const PlaceSstable& place_sstable,

@@ -8,6 +8,7 @@
 #include "engine/db/db_impl.h"
 #include "engine/db/option_checks.h"
 #include "engine/file_system/durable_files.h"
+#include "engine/file_system/file_system_of.h"
 #include "engine/recovery/log_replay.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "winnow/file_system.h"
 #include "winnow/options.h"
 
 namespace winnow {
@@ -14,9 +13,6 @@ namespace winnow {
 // InvalidArgument names the family, the field, its value and the range.
 absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
                                          std::string_view family);
-
-// The file system that the options name; the operating system's if they name none.
-FileSystem* FileSystemOf(const Options& options);
 
 // After how many bytes LOG is replaced; 0: there is none.
 size_t InfoLogBytesOf(const Options& options);

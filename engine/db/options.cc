@@ -10,6 +10,7 @@
 #include "engine/base/status.h"
 #include "engine/column_family/column_family_state.h"
 #include "engine/db/option_checks.h"
+#include "engine/file_system/file_system_of.h"
 #include "winnow/event_listener.h"
 #include "winnow/filter_policy.h"
 
@@ -346,10 +347,6 @@ size_t InfoLogBytesOf(const Options& options) {
   constexpr size_t kDefaultBytes = kMiB;
   return options.info_log_bytes.value_or(FileSystemOf(options) == PosixFileSystem() ? kDefaultBytes
                                                                                     : 0);
-}
-
-FileSystem* FileSystemOf(const Options& options) {
-  return options.file_system != nullptr ? options.file_system : PosixFileSystem();
 }
 
 }  // namespace winnow

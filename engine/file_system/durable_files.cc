@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
 #include "engine/base/checksum.h"
 #include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
@@ -77,6 +78,22 @@ absl::StatusOr<uint64_t> ChainedChecksum(FileSystem& file_system, const std::str
 
 absl::Status FileSystem::Link(const std::string& from, const std::string& to) {
   return absl::UnimplementedError(to + ": this file system has no links to " + from);
+}
+
+absl::Status LinkOrCopy(FileSystem& file_system, const std::string& from, const std::string& to) {
+  const absl::Status linked = file_system.Link(from, to);
+  if (!absl::IsUnimplemented(linked)) return linked;
+  return CopyFile(file_system, from, to).status();
+}
+
+absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory) {
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(directory));
+  if (!exists) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(const bool is_directory, file_system.IsDirectory(directory));
+  if (!is_directory) return absl::AlreadyExistsError(absl::StrCat(directory, " is a file"));
+  WINNOW_ASSIGN_OR_RETURN(const auto names, file_system.List(directory));
+  if (names.empty()) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(directory, " exists and is not empty"));
 }
 
 }  // namespace winnow

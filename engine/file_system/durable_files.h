@@ -25,6 +25,12 @@ inline constexpr uint64_t kWholeFile = UINT64_MAX;
 absl::StatusOr<uint64_t> CopyFile(FileSystem& file_system, const std::string& from,
                                   const std::string& to, uint64_t length = kWholeFile);
 
+// A second name for the file where the file system has links, else a copy of it.
+absl::Status LinkOrCopy(FileSystem& file_system, const std::string& from, const std::string& to);
+
+// AlreadyExists unless the directory is missing or empty.
+absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory);
+
 // XXH3-64 over pieces of 256 KiB, the result of each the seed of the next, 0 the first.
 absl::StatusOr<uint64_t> ChainedChecksum(FileSystem& file_system, const std::string& path);
 

@@ -1,21 +1,18 @@
-// RepairDatabase (winnow/repair.h).
-#include "winnow/repair.h"
+#include "engine/recovery/repair.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "engine/backup/checkpoint.h"
 #include "engine/base/checksum.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
-#include "engine/db/option_checks.h"
 #include "engine/file_system/durable_files.h"
+#include "engine/file_system/file_system_of.h"
 #include "engine/recovery/repair_tables.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
+#include "engine/version/manifest_file.h"
 #include "engine/version/version_set.h"
-#include "winnow/db.h"
 
 namespace winnow {
 
@@ -40,7 +37,6 @@ class DatabaseRepair {
       WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system_.Lock(LockFileName(path_)));
       WINNOW_RETURN_IF_ERROR(RepairFiles());
     }
-    WINNOW_RETURN_IF_ERROR(ReplayLogs());
     return std::move(report_);
   }
 
@@ -268,23 +264,6 @@ class DatabaseRepair {
     return file_system_.SyncDirectory(aside);
   }
 
-  // Opening replays what the logs still hold and keeps copies of logs with damage in them.
-  absl::Status ReplayLogs() {
-    Options options = options_;
-    options.recovery_mode = RecoveryMode::kSalvage;
-    options.create_if_missing = false;
-    options.error_if_exists = false;
-    options.read_only = false;
-    WINNOW_ASSIGN_OR_RETURN(const auto db, DB::Open(options, path_));
-    WINNOW_ASSIGN_OR_RETURN(const std::string notes,
-                            db->GetProperty(db->DefaultColumnFamily(), "winnow.recovery"));
-    for (size_t begin = 0, end; begin < notes.size(); begin = end + 1) {
-      end = std::min(notes.find('\n', begin), notes.size());
-      if (end > begin) report_.notes.push_back(notes.substr(begin, end - begin));
-    }
-    return db->Close();
-  }
-
   const Options& options_;
   const std::string path_;
   FileSystem& file_system_;
@@ -302,9 +281,8 @@ class DatabaseRepair {
 
 }  // namespace
 
-absl::StatusOr<RepairReport> RepairDatabase(const Options& options, const std::string& path) {
-  WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
-  return CatchOutOfMemory([&] { return DatabaseRepair(options, path).Run(); });
+absl::StatusOr<RepairReport> RepairFiles(const Options& options, const std::string& path) {
+  return DatabaseRepair(options, path).Run();
 }
 
 }  // namespace winnow

@@ -10,11 +10,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "engine/backup/checkpoint.h"
 #include "engine/column_family/column_family_state.h"
 #include "engine/sstable/sstable_builder.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
+#include "engine/version/manifest_file.h"
 #include "engine/version/version_set.h"
 #include "tests/engine/db_fixture.h"
 

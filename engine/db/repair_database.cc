@@ -1,0 +1,43 @@
+// RepairDatabase (winnow/repair.h): the files first, then the logs by opening the database.
+#include <algorithm>
+
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "engine/recovery/repair.h"
+#include "winnow/db.h"
+#include "winnow/repair.h"
+
+namespace winnow {
+
+namespace {
+
+// Opening replays what the logs still hold and keeps copies of logs with damage in them.
+absl::Status ReplayLogs(Options options, const std::string& path, RepairReport* report) {
+  options.recovery_mode = RecoveryMode::kSalvage;
+  options.create_if_missing = false;
+  options.error_if_exists = false;
+  options.read_only = false;
+  WINNOW_ASSIGN_OR_RETURN(const auto db, DB::Open(options, path));
+  WINNOW_ASSIGN_OR_RETURN(const std::string notes,
+                          db->GetProperty(db->DefaultColumnFamily(), "winnow.recovery"));
+  for (size_t begin = 0, end; begin < notes.size(); begin = end + 1) {
+    end = std::min(notes.find('\n', begin), notes.size());
+    if (end > begin) report->notes.push_back(notes.substr(begin, end - begin));
+  }
+  return db->Close();
+}
+
+absl::StatusOr<RepairReport> Repair(const Options& options, const std::string& path) {
+  WINNOW_ASSIGN_OR_RETURN(RepairReport report, RepairFiles(options, path));
+  WINNOW_RETURN_IF_ERROR(ReplayLogs(options, path, &report));
+  return report;
+}
+
+}  // namespace
+
+absl::StatusOr<RepairReport> RepairDatabase(const Options& options, const std::string& path) {
+  WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
+  return CatchOutOfMemory([&] { return Repair(options, path); });
+}
+
+}  // namespace winnow
