@@ -6,14 +6,16 @@
 #include <new>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 
 namespace winnow {
 
 // What `call` returns, an absl::Status or absl::StatusOr; ResourceExhausted if it ran out of
-// memory.
+// memory. It is called at once, so that a lambda may be annotated to require what its surroundings
+// hold; the analysis checks its body, but cannot see through this call.
 template <typename Call>
-auto CatchOutOfMemory(Call&& call) -> decltype(call()) {
+ABSL_NO_THREAD_SAFETY_ANALYSIS auto CatchOutOfMemory(Call&& call) -> decltype(call()) {
   try {
     return std::forward<Call>(call)();
   } catch (const std::bad_alloc&) {

@@ -38,26 +38,26 @@ std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable(uint64_t log_number) co
 
 void ColumnFamilyState::SwitchMemtable(uint64_t log_number) {
   std::shared_ptr<Memtable> fresh = NewMemtable(log_number);  // first: memory may not suffice
-  if (active != nullptr) immutables.push_back(active);
-  active = std::move(fresh);
+  if (active_ != nullptr) immutables.push_back(active_);
+  active_ = std::move(fresh);
   InstallView();
+}
+
+void ColumnFamilyState::ReplaceActiveMemtable(uint64_t log_number) {
+  active_ = NewMemtable(log_number);
 }
 
 void ColumnFamilyState::InstallView(std::shared_ptr<const Version> version) {
   version_ = std::move(version);
   auto view = std::make_shared<ReadView>();
   view->comparator = comparator_;
-  view->active = active;
+  view->active = active_;
   view->immutables.assign(immutables.rbegin(), immutables.rend());
   view->version = version_;
   view->extractor = filter_key_;
   view->hash_seed = hash_seed_;
   view->filter_key_identity = FilterKeyIdentity(filter_key_, hash_seed_);
   views.Install(std::move(view));
-}
-
-uint64_t ColumnFamilyState::OldestNeededLog() const {
-  return immutables.empty() ? active->log_number() : immutables.front()->log_number();
 }
 
 Compression ColumnFamilyState::CompressionFor(int level) const {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/base/capabilities.h"
 #include "engine/column_family/read_view.h"
 #include "engine/compaction/picker.h"
 #include "engine/memtable/memtable.h"
@@ -17,7 +18,7 @@
 
 namespace winnow {
 
-// Members without a note are guarded by the database's mutex.
+// The public data members say which lock guards them; what has none is immutable or thread-safe.
 class ColumnFamilyState final : public ColumnFamily {
  public:
   // `record` gives name, id, comparator and recorded filter; `options` has been validated.
@@ -27,51 +28,81 @@ class ColumnFamilyState final : public ColumnFamily {
   std::string_view name() const override { return name_; }
   uint32_t id() const override { return id_; }
 
-  // Immutable.
   const ColumnFamilyOptions& options() const { return options_; }
   const InternalKeyComparator& comparator() const { return comparator_; }
   uint64_t hash_seed() const { return hash_seed_; }
+  Compression CompressionFor(int level) const;
+  bool is_dropped() const { return dropped.load(std::memory_order_relaxed); }
 
   // Parses and takes over new filter settings; nothing changes on an error.
-  absl::Status SetFilter(std::string_view filter, std::string_view filter_key);
-  const filter::FilterSpec& filter_spec() const { return filter_spec_; }
-  const filter::FilterKeyExtractor& filter_key() const { return filter_key_; }
+  absl::Status SetFilter(std::string_view filter, std::string_view filter_key)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  const filter::FilterSpec& filter_spec() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return filter_spec_;
+  }
+  const filter::FilterKeyExtractor& filter_key() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return filter_key_;
+  }
+  // The memtable that writes go to, and its one successor at a time. Never null once the first
+  // memtable has been started.
+  const Memtable& active() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return *active_; }
+  // The same for those who insert: the leader and the members of its group. `active_` is replaced
+  // with write leadership and the mutex held, so that either is enough to read it.
+  Memtable* active_for_insert() const
+      ABSL_SHARED_LOCKS_REQUIRED(write_leadership) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return active_.get();
+  }
 
-  // A new, empty memtable. `log_number`: the log that its entries go to.
-  std::shared_ptr<Memtable> NewMemtable(uint64_t log_number) const;
-  // Retires the active memtable to the immutable ones and starts another.
-  void SwitchMemtable(uint64_t log_number);
+  // Retires the active memtable, if there is one, to the immutable ones and starts another.
+  // `log_number`: the log that its entries go to.
+  void SwitchMemtable(uint64_t log_number)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  // Puts a fresh memtable in the place of the active one, whose entries are elsewhere or that has
+  // none. Readers see it with the next InstallView.
+  void ReplaceActiveMemtable(uint64_t log_number)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   // Makes readers see the present memtables and `version`.
-  void InstallView(std::shared_ptr<const Version> version);
-  void InstallView() { InstallView(version_); }
+  void InstallView(std::shared_ptr<const Version> version)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void InstallView() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { InstallView(version_); }
 
-  const std::shared_ptr<const Version>& version() const { return version_; }
-  // The oldest log that holds entries of this family which are in no SSTable.
-  uint64_t OldestNeededLog() const;
-  SstableBuilderOptions BuilderOptions(int level) const;
-  Compression CompressionFor(int level) const;
+  const std::shared_ptr<const Version>& version() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return version_;
+  }
+  // True if no memtable has an entry.
+  bool HasNothingInMemory() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return immutables.empty() && active_->empty();
+  }
+  SstableBuilderOptions BuilderOptions(int level) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  // Used by the leader of the write queue, which alone replaces it (with the mutex held).
-  std::shared_ptr<Memtable> active;
-  std::deque<std::shared_ptr<Memtable>> immutables;  // oldest first
-  CompactionPicker picker;
-  bool flush_running = false;
-  bool flush_wanted = false;  // set with at least one immutable memtable
-  int compactions_running = 0;
-  bool manual_compaction_waiting = false;  // automatic compactions make room for it
+  // Oldest first.
+  std::deque<std::shared_ptr<Memtable>> immutables ABSL_GUARDED_BY(database_mutex);
+  CompactionPicker picker ABSL_GUARDED_BY(database_mutex);
+  bool flush_running ABSL_GUARDED_BY(database_mutex) = false;
+  // Set with at least one immutable memtable.
+  bool flush_wanted ABSL_GUARDED_BY(database_mutex) = false;
+  int compactions_running ABSL_GUARDED_BY(database_mutex) = 0;
+  // Automatic compactions make room for it.
+  bool manual_compaction_waiting ABSL_GUARDED_BY(database_mutex) = false;
+  ExpectedFprHistory expected_fpr_history ABSL_GUARDED_BY(database_mutex);
   std::atomic<bool> dropped{false};
-  ExpectedFprHistory expected_fpr_history;  // guarded by the database's mutex
-  ViewHolder views;                         // thread-safe
+  ViewHolder views;  // thread-safe
 
  private:
+  std::shared_ptr<Memtable> NewMemtable(uint64_t log_number) const;
+
   const std::string name_;
   const uint32_t id_;
   const ColumnFamilyOptions options_;
   const InternalKeyComparator comparator_;
   const uint64_t hash_seed_;
-  filter::FilterSpec filter_spec_;
-  filter::FilterKeyExtractor filter_key_;
-  std::shared_ptr<const Version> version_;
+  std::shared_ptr<Memtable> active_ ABSL_GUARDED_BY(database_mutex);
+  filter::FilterSpec filter_spec_ ABSL_GUARDED_BY(database_mutex);
+  filter::FilterKeyExtractor filter_key_ ABSL_GUARDED_BY(database_mutex);
+  std::shared_ptr<const Version> version_ ABSL_GUARDED_BY(database_mutex);
 };
 
 // Checks that a family may filter at all: kind, key and comparator fit together.

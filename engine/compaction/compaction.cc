@@ -33,15 +33,6 @@ void Compaction::MarkInputs(bool being_compacted) const {
   }
 }
 
-bool Compaction::AnyInputBusy() const {
-  for (const auto& files : inputs) {
-    for (const auto& file : files) {
-      if (file->being_compacted) return true;
-    }
-  }
-  return false;
-}
-
 void Compaction::DeleteInputs(FamilyEdit* edit) const {
   for (int level = 0; level < kNumLevels; level++) {
     for (const auto& file : inputs[static_cast<size_t>(level)]) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/capabilities.h"
 #include "engine/version/version.h"
 
 namespace winnow {
@@ -23,9 +24,7 @@ struct Compaction {
   uint64_t input_bytes() const;
   uint64_t input_entries() const;
   size_t num_input_files() const;
-  // Guarded by the database's mutex, like the flag itself.
-  void MarkInputs(bool being_compacted) const;
-  bool AnyInputBusy() const;
+  void MarkInputs(bool being_compacted) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Appends the removal of all inputs.
   void DeleteInputs(FamilyEdit* edit) const;
   // Adds the inputs, unchanged, to the output level.

@@ -18,9 +18,11 @@ uint64_t TotalBytes(const Version::Files& files) {
   return bytes;
 }
 
-bool AnyBusy(const Version::Files& files) {
-  return std::any_of(files.begin(), files.end(),
-                     [](const auto& file) { return file->being_compacted; });
+bool AnyBusy(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  for (const auto& file : files) {
+    if (file->being_compacted) return true;
+  }
+  return false;
 }
 
 // The user-key range that the files cover.

@@ -28,17 +28,19 @@ struct LevelScores {
   std::array<double, kNumLevels> score{};
   int most_urgent = -1;  // level with the highest score >= 1; -1 if none
 };
-LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& options);
+LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& options)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-// Picks per column family. All calls need the database's mutex (the files' busy flags).
+// Picks for one column family, and goes by the files' busy flags.
 class CompactionPicker {
  public:
   // The most urgent work whose inputs are all idle; null if there is none.
   std::unique_ptr<Compaction> Pick(const std::shared_ptr<const Version>& version,
-                                   const ColumnFamilyOptions& options);
+                                   const ColumnFamilyOptions& options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Everything that overlaps [begin, end], of all levels, into the deepest level that holds data
-  // (at least level 1). Null if nothing overlaps; AnyInputBusy() tells if it must wait.
+  // (at least level 1), busy or not. Null if nothing overlaps.
   static std::unique_ptr<Compaction> PickRange(const std::shared_ptr<const Version>& version,
                                                const ColumnFamilyOptions& options,
                                                std::optional<std::string_view> begin,
@@ -46,9 +48,11 @@ class CompactionPicker {
 
  private:
   std::unique_ptr<Compaction> PickLevelZero(const std::shared_ptr<const Version>& version,
-                                            const ColumnFamilyOptions& options, int base_level);
+                                            const ColumnFamilyOptions& options, int base_level)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   std::unique_ptr<Compaction> PickLevel(const std::shared_ptr<const Version>& version,
-                                        const ColumnFamilyOptions& options, int level);
+                                        const ColumnFamilyOptions& options, int level)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Where the last compaction of each level ended: work goes round the key space.
   std::array<std::string, kNumLevels> next_key_;

@@ -3,7 +3,6 @@
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/option_checks.h"
-#include "engine/write/exclusive_writes.h"
 
 namespace winnow {
 
@@ -17,26 +16,29 @@ absl::Status DBImpl::CheckFamily(const ColumnFamily* family) const {
   if (family == default_family_) [[likely]]
     return absl::OkStatus();
   if (family == nullptr) return absl::InvalidArgumentError("the column family is null");
-  if (static_cast<const ColumnFamilyState*>(family)->dropped.load(std::memory_order_relaxed)) {
+  if (static_cast<const ColumnFamilyState*>(family)->is_dropped()) {
     return absl::FailedPreconditionError(
         absl::StrCat("column family '", ToAbsl(family->name()), "' has been dropped"));
   }
   return absl::OkStatus();
 }
 
+absl::Status DBImpl::PrepareForChange() {
+  if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
+  return leader_.ReplaceFailedLog();
+}
+
 absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptions& options,
                                                          std::string_view name) {
-  if (closed_.load()) return absl::FailedPreconditionError("the database is closed");
-  if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
+  WINNOW_RETURN_IF_ERROR(CheckWritable());
   if (name.empty() || name.size() > kMaxFamilyNameBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("a column family's name has 1 to ", kMaxFamilyNameBytes, " bytes"));
   }
   WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(options, name));
   ExclusiveWrites writes(&write_queue_);
-  MutexLock lock(&mutex_);
-  if (!background_error_.ok()) return background_error_;
-  if (!log_error_.ok()) WINNOW_RETURN_IF_ERROR(ReplaceFailedLog());
+  DatabaseLock lock(&mutex_);
+  WINNOW_RETURN_IF_ERROR(PrepareForChange());
   if (versions_.FindFamily(name) != nullptr) {
     return absl::AlreadyExistsError(
         absl::StrCat("column family '", ToAbsl(name), "' exists already"));
@@ -61,46 +63,40 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
   record.id = change.family_id;
   record.name = std::string(name);
   record.comparator = options.comparator;
+  record.filter_policy = options.filter_policy;
   record.version = std::make_shared<const Version>(InternalKeyComparator(options.comparator),
                                                    std::array<Version::Files, kNumLevels>());
   WINNOW_RETURN_IF_ERROR(
       CheckFilterFitsComparator(*change.filter, *change.filter_key, *options.comparator));
   // All memory is taken before the family is durable.
   std::unique_ptr<ColumnFamilyState> family;
-  const absl::Status prepared = CatchOutOfMemory([&] {
+  const auto prepare = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
     family = std::make_unique<ColumnFamilyState>(record, options, versions_.hash_seed());
     absl::Status status = family->SetFilter(*change.filter, *change.filter_key);
     if (status.ok()) family->SwitchMemtable(*change.log_number);
     return status;
-  });
-  if (!prepared.ok()) return prepared;
-  versions_.AssertLocked();
-  if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
-    SetBackgroundError(status, "creating a column family");
+  };
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory(prepare));
+  if (absl::Status status = versions_.LogAndCreateFamily(std::move(edit), record); !status.ok()) {
+    scheduler_.errors().SetFatal(status, "creating a column family");
     return status;
   }
-  FamilyRecord& stored = versions_.families()[record.id];
-  stored.comparator = options.comparator;
-  stored.filter_policy = options.filter_policy;
-  stored.version = record.version;
-  ColumnFamily* const handle = family.get();
-  families_[record.id] = std::move(family);
-  return handle;
+  return families_.Add(std::move(family));
 }
 
 absl::StatusOr<ColumnFamily*> DBImpl::FindColumnFamily(std::string_view name) {
-  MutexLock lock(&mutex_);
-  for (const auto& [id, family] : families_) {
-    if (family->name() == name && !family->dropped.load()) return family.get();
+  DatabaseLock lock(&mutex_);
+  for (const auto& [id, family] : families_.all()) {
+    if (family->name() == name && !family->is_dropped()) return family.get();
   }
   return absl::NotFoundError(absl::StrCat("there is no column family '", ToAbsl(name), "'"));
 }
 
 std::vector<ColumnFamily*> DBImpl::ColumnFamilies() {
-  MutexLock lock(&mutex_);
+  DatabaseLock lock(&mutex_);
   std::vector<ColumnFamily*> families;
-  for (const auto& [id, family] : families_) {
-    if (!family->dropped.load()) families.push_back(family.get());
+  for (const auto& [id, family] : families_.all()) {
+    if (!family->is_dropped()) families.push_back(family.get());
   }
   return families;
 }
@@ -114,28 +110,27 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
   ColumnFamilyState* own = Own(family);
   {
     ExclusiveWrites writes(&write_queue_);
-    MutexLock lock(&mutex_);
-    if (!background_error_.ok()) return background_error_;
+    DatabaseLock lock(&mutex_);
+    if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
     if (own->dropped.exchange(true)) return CheckFamily(family);
     // Jobs that are running see the flag and throw their outputs away.
-    while (own->flush_running || own->compactions_running > 0) work_done_.Wait(&mutex_);
+    while (own->flush_running || own->compactions_running > 0) scheduler_.WaitForProgress();
     VersionEdit edit;
     FamilyEdit& change = edit.families.emplace_back();
     change.family_id = own->id();
     change.dropped = true;
-    versions_.AssertLocked();
     if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
-      SetBackgroundError(status, "dropping a column family");
+      scheduler_.errors().SetFatal(status, "dropping a column family");
       return status;
     }
     // The last view of the family goes; iterators keep theirs, and with it the files.
     own->immutables.clear();
-    own->active = own->NewMemtable(logs_.current_number());
+    own->ReplaceActiveMemtable(logs_.current_number());
     own->InstallView(std::make_shared<const Version>(own->comparator(),
                                                      std::array<Version::Files, kNumLevels>()));
-    work_done_.SignalAll();
+    scheduler_.SignalProgress();
   }
-  ReclaimViews();
+  jobs_.ReleaseReplaced();
   return absl::OkStatus();
 }
 
@@ -144,10 +139,10 @@ absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
   WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
   if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
   ColumnFamilyState* own = Own(family);
-  MutexLock lock(&mutex_);
-  if (!background_error_.ok()) return background_error_;
+  DatabaseLock lock(&mutex_);
+  if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
   WINNOW_RETURN_IF_ERROR(CheckFamily(family));  // it may have been dropped meanwhile
-  const FamilyRecord record = versions_.families()[own->id()];
+  const FamilyRecord record = versions_.families().at(own->id());
   VersionEdit edit;
   FamilyEdit& change = edit.families.emplace_back();
   change.family_id = own->id();
@@ -157,9 +152,8 @@ absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
   const std::string new_filter_key = *change.filter_key;
   WINNOW_RETURN_IF_ERROR(
       CheckFilterFitsComparator(new_filter, new_filter_key, *own->comparator().user()));
-  versions_.AssertLocked();
   if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
-    SetBackgroundError(status, "recording a filter spec");
+    scheduler_.errors().SetFatal(status, "recording a filter spec");
     return status;
   }
   WINNOW_RETURN_IF_ERROR(own->SetFilter(new_filter, new_filter_key));

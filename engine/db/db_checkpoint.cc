@@ -4,7 +4,6 @@
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/file_system/durable_files.h"
-#include "engine/write/exclusive_writes.h"
 
 namespace winnow {
 
@@ -14,15 +13,14 @@ absl::Status DBImpl::Capture(CheckpointContents* contents) {
         "a database that is open read-only cannot be copied while others may write to it");
   }
   // What was written without a log exists in memtables only.
-  if (has_unlogged_writes_.load(std::memory_order_relaxed)) {
+  if (leader_.has_unlogged_writes()) {
     for (ColumnFamily* family : ColumnFamilies()) {
       WINNOW_RETURN_IF_ERROR(FlushMemtables(Own(family)));
     }
   }
   ExclusiveWrites writes(&write_queue_);
-  MutexLock lock(&mutex_);
-  if (!background_error_.ok()) return background_error_;
-  if (!log_error_.ok()) WINNOW_RETURN_IF_ERROR(ReplaceFailedLog());
+  DatabaseLock lock(&mutex_);
+  WINNOW_RETURN_IF_ERROR(PrepareForChange());
   contents->manifest_number = versions_.NewFileNumber();
   contents->snapshot = versions_.Snapshot();
   for (const auto& [id, record] : versions_.families()) {

@@ -68,13 +68,13 @@ Statistics DBImpl::GetStatistics() {
   struct FamilyNow {
     std::string name;
     std::shared_ptr<const Version> version;
-    ExpectedFprHistory promises;
+    ExpectedFprHistory expected_fpr;
   };
   std::map<uint32_t, FamilyNow> families;
   {
-    MutexLock lock(&mutex_);
-    for (const auto& [id, family] : families_) {
-      if (family->dropped.load()) continue;
+    DatabaseLock lock(&mutex_);
+    for (const auto& [id, family] : families_.all()) {
+      if (family->is_dropped()) continue;
       families[id] = {std::string(family->name()), family->version(), family->expected_fpr_history};
     }
   }
@@ -93,7 +93,7 @@ Statistics DBImpl::GetStatistics() {
     row.false_positive = counts.false_positive;
     row.checked = counts.rejected + counts.true_positive + counts.false_positive;
     row.eligible = row.checked + counts.not_asked;
-    row.promised_fpr = family->second.promises.Of(*family->second.version, key.level, key.kind);
+    row.promised_fpr = family->second.expected_fpr.Of(*family->second.version, key.level, key.kind);
   }
   uint64_t total_bytes = 0;
   uint64_t largest_level_bytes = 0;
@@ -149,7 +149,7 @@ std::string DBImpl::NumberProperty(ColumnFamilyState* family, std::string_view n
   if (name == "winnow.index-memory") return absl::StrCat(memory.index_bytes);
   if (name == "winnow.memtable-memory") return absl::StrCat(memtable_bytes);
   if (name == "winnow.block-cache-usage") return absl::StrCat(cache_->usage_bytes());
-  if (name == "winnow.last-sequence") return absl::StrCat(visible_sequence_.load());
+  if (name == "winnow.last-sequence") return absl::StrCat(leader_.visible_sequence());
   if (name == "winnow.approximate-memory-usage") {
     return absl::StrCat(memtable_bytes + memory.filter_bytes + memory.index_bytes +
                         cache_->usage_bytes());
@@ -197,12 +197,9 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
     return notes;
   }
   {
-    MutexLock lock(&mutex_);
+    DatabaseLock lock(&mutex_);
     if (name == "winnow.background-error") {
-      absl::Status status = background_error_;
-      status.Update(retry_.error);
-      status.Update(quarantine_);
-      return std::string(ToStd(status.message()));
+      return std::string(ToStd(scheduler_.errors().Gravest().message()));
     }
     if (name == "winnow.filter") return filter::ToString(own->filter_spec());
     if (name == "winnow.filter-key") return own->filter_key().ToString();
@@ -235,9 +232,9 @@ std::vector<std::string> DBImpl::Verify() {
   };
   std::vector<std::shared_ptr<const ReadView>> views;
   {
-    MutexLock lock(&mutex_);
-    for (const auto& [id, family] : families_) {
-      if (!family->dropped.load()) views.push_back(family->views.Shared());
+    DatabaseLock lock(&mutex_);
+    for (const auto& [id, family] : families_.all()) {
+      if (!family->is_dropped()) views.push_back(family->views.Shared());
     }
   }
   for (const auto& view : views) {

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
-#include "engine/compaction/compaction_iterator.h"
-#include "engine/compaction/sstable_output.h"
+#include "engine/compaction/flush_job.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/version/file_names.h"
 #include "engine/write/batch_format.h"
@@ -31,7 +29,7 @@ LogRecoveryMode ModeOf(RecoveryMode mode) {
 }  // namespace
 
 LogReplay::LogReplay(const Options& options, std::string path, FileSystem* file_system,
-                     VersionSet* versions, Families* families)
+                     VersionSet* versions, ColumnFamilySet* families)
     : options_(options),
       path_(std::move(path)),
       file_system_(file_system),
@@ -88,8 +86,8 @@ absl::Status LogReplay::Run() {
   }
   for (const uint64_t number : unread) WINNOW_RETURN_IF_ERROR(SetAside(number));
   if (!write_tables_) return absl::OkStatus();
-  for (const auto& [id, family] : *families_) {
-    if (!family->active->empty()) WINNOW_RETURN_IF_ERROR(WriteSstable(family.get()));
+  for (const auto& [id, family] : families_->all()) {
+    if (!family->active().empty()) WINNOW_RETURN_IF_ERROR(WriteSstable(family.get()));
   }
   return absl::OkStatus();
 }
@@ -140,7 +138,7 @@ absl::Status LogReplay::CheckContinues(uint64_t number, std::string_view payload
     return absl::OkStatus();
   }
   const uint64_t found = start.previous_log == previous_log_ ? previous_records_ : 0;
-  if (found >= start.previous_records || WINNOW_DEFECT(log_hole_accepted)) return absl::OkStatus();
+  if (found >= start.previous_records) return absl::OkStatus();
   if (options_.recovery_mode == RecoveryMode::kStrict) {
     return absl::DataLossError(absl::StrCat("log ", start.previous_log, " had ",
                                             start.previous_records, " records, ", found,
@@ -156,8 +154,7 @@ absl::Status LogReplay::CheckEnd(uint64_t number, const LogReader& reader, bool 
                                  bool* stop) {
   const LogEnd& end = reader.end();
   if (end.kind != LogEnd::Kind::kDamaged && end.kind != LogEnd::Kind::kCleanClose &&
-      versions_->was_closed_cleanly() && number < first_number_after_close_ &&
-      !WINNOW_DEFECT(lost_end_of_log_accepted)) {
+      versions_->was_closed_cleanly() && number < first_number_after_close_) {
     // The manifest is closed after the logs: this one had its marker once. (A log with a later
     // number was begun by an open that did not get as far as its own manifest.)
     constexpr std::string_view kLostEnd =
@@ -214,9 +211,9 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
     bool more;
     WINNOW_RETURN_IF_ERROR(reader.Next(&update, &more));
     if (!more) break;
-    const auto family = families_->find(update.family_id);
+    const auto family = families_->all().find(update.family_id);
     // Families that were dropped, and those whose SSTables hold the entry already.
-    if (family == families_->end()) {
+    if (family == families_->all().end()) {
       // Creating a family is durable before anything is written to it.
       if (update.family_id > versions_->largest_family_id()) {
         const std::string reason =
@@ -230,12 +227,12 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
       }
       continue;
     }
-    const uint64_t needed_from = versions_->families()[update.family_id].log_number;
-    if (log_number < needed_from && !WINNOW_DEFECT(flushed_log_replayed)) continue;
+    const uint64_t needed_from = versions_->families().at(update.family_id).log_number;
+    if (log_number < needed_from) continue;
     ColumnFamilyState& state = *family->second;
-    state.active->Add(sequence, update.type, update.key, update.value,
-                      filter::HashKey(update.key, state.hash_seed()));
-    if (write_tables_ && state.active->memory_bytes() >= state.options().write_buffer_bytes) {
+    state.active_for_insert()->Add(sequence, update.type, update.key, update.value,
+                                   filter::HashKey(update.key, state.hash_seed()));
+    if (write_tables_ && state.active().memory_bytes() >= state.options().write_buffer_bytes) {
       last_sequence_ = std::max(last_sequence_, sequence);
       WINNOW_RETURN_IF_ERROR(WriteSstable(&state));
     }
@@ -245,19 +242,16 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
 }
 
 absl::Status LogReplay::WriteSstable(ColumnFamilyState* family) {
-  const auto input = family->active->NewIterator();
-  input->SeekToFirst();
-  CompactionIterator entries(input.get(), family->comparator(), {}, nullptr);
-  entries.Start();
-  SstableOutputOptions output;
-  output.store = versions_->store();
-  output.builder = family->BuilderOptions(0);
-  output.new_file_number = [this] { return versions_->NewFileNumber(); };
+  FlushJobOptions job;
+  job.output.store = versions_->store();
+  job.output.builder = family->BuilderOptions(0);
+  job.output.new_file_number = [this] { return versions_->NewFileNumber(); };
+  const Memtable* const replayed = &family->active();
   SstableOutputResult result;
-  WINNOW_RETURN_IF_ERROR(WriteSstables(output, family->comparator(), &entries, &result));
+  WINNOW_RETURN_IF_ERROR(RunFlush({&replayed, 1}, job, &result));
   WINNOW_RETURN_IF_ERROR(versions_->AddReplayedSstables(family->id(), result.files));
   num_tables_written_ += result.files.size();
-  family->active = family->NewMemtable(family->active->log_number());
+  family->ReplaceActiveMemtable(replayed->log_number());
   return absl::OkStatus();
 }
 

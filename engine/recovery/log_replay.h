@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "engine/column_family/column_family_state.h"
+#include "engine/column_family/column_family_set.h"
 #include "engine/log/log_reader.h"
 #include "engine/version/version_set.h"
 #include "winnow/options.h"
@@ -21,16 +21,14 @@ namespace winnow {
 // mode) and at the first hole between two logs.
 class LogReplay {
  public:
-  using Families = std::map<uint32_t, std::unique_ptr<ColumnFamilyState>>;
-
   LogReplay(const Options& options, std::string path, FileSystem* file_system, VersionSet* versions,
-            Families* families);
+            ColumnFamilySet* families) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // True: replayed entries are written to level-0 tables and added to the families' versions (not
   // yet to the manifest). False: they stay in the memtables.
   void set_write_tables(bool write_tables) { write_tables_ = write_tables; }
 
-  absl::Status Run();
+  absl::Status Run() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
 
   SequenceNumber last_sequence() const { return last_sequence_; }
   uint64_t num_tables_written() const { return num_tables_written_; }
@@ -41,13 +39,17 @@ class LogReplay {
 
  private:
   absl::Status FindLogs();
-  absl::Status CheckRecordedLogsExist();
+  absl::Status CheckRecordedLogsExist() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Sets *stop where nothing after this log may be replayed.
-  absl::Status ReplayLog(uint64_t number, bool* stop);
-  absl::Status CheckContinues(uint64_t number, std::string_view payload, bool* hole);
-  absl::Status ApplyBatches(uint64_t log_number, std::string_view payload);
+  absl::Status ReplayLog(uint64_t number, bool* stop)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status CheckContinues(uint64_t number, std::string_view payload, bool* hole)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status ApplyBatches(uint64_t log_number, std::string_view payload)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   absl::Status CheckEnd(uint64_t number, const LogReader& reader, bool is_newest, bool* stop);
-  absl::Status WriteSstable(ColumnFamilyState* family);
+  absl::Status WriteSstable(ColumnFamilyState* family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   // Keeps a copy, NAME.damaged, of a log that holds records which were not replayed.
   absl::Status SetAside(uint64_t number);
 
@@ -55,7 +57,7 @@ class LogReplay {
   const std::string path_;
   FileSystem* const file_system_;
   VersionSet* const versions_;
-  Families* const families_;
+  ColumnFamilySet* const families_;
   bool write_tables_ = true;
 
   std::map<uint64_t, uint64_t> logs_;

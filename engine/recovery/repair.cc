@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/base/checksum.h"
+#include "engine/base/database_mutex.h"
 #include "engine/base/status.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/file_system/file_system_of.h"
@@ -35,6 +36,7 @@ class DatabaseRepair {
     WINNOW_RETURN_IF_ERROR(ListDirectory());
     {
       WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system_.Lock(LockFileName(path_)));
+      DatabaseLock alone(&mutex_);
       WINNOW_RETURN_IF_ERROR(RepairFiles());
     }
     return std::move(report_);
@@ -67,13 +69,12 @@ class DatabaseRepair {
 
   // The state that the manifest describes. Where CURRENT is gone or names a manifest that cannot be
   // read, the newest that can be: each begins with the whole state.
-  absl::StatusOr<VersionEdit> ReadState() {
+  absl::StatusOr<VersionEdit> ReadState() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     std::vector<std::optional<uint64_t>> candidates = {std::nullopt};
     candidates.insert(candidates.end(), manifests_.rbegin(), manifests_.rend());
     absl::Status first_error;
     for (const std::optional<uint64_t>& candidate : candidates) {
-      Mutex mutex;
-      VersionSet versions({&file_system_, path_, nullptr}, &mutex);
+      VersionSet versions({&file_system_, path_, nullptr}, &mutex_);
       absl::StatusOr<VersionEdit> state = versions.ReadState(candidate);
       if (MustEndRepair(state.status())) return state;
       if (state.ok()) {
@@ -90,7 +91,7 @@ class DatabaseRepair {
     return first_error;
   }
 
-  absl::Status RepairFiles() {
+  absl::Status RepairFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     absl::StatusOr<VersionEdit> state = ReadState();
     if (MustEndRepair(state.status())) return state.status();
     repair_tables_ = std::make_unique<RepairSstables>(SstableStore{&file_system_, path_, nullptr},
@@ -110,7 +111,8 @@ class DatabaseRepair {
   }
 
   absl::StatusOr<std::unique_ptr<ColumnFamilyState>> MakeFamily(const FamilyEdit& edit,
-                                                                uint64_t hash_seed) {
+                                                                uint64_t hash_seed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     FamilyRecord record;
     record.id = edit.family_id;
     record.name = edit.name.value_or("");
@@ -131,7 +133,8 @@ class DatabaseRepair {
 
   // The manifest is sound: each table it names stays where it is in the tree, whole or with what
   // could be read of it.
-  absl::StatusOr<VersionEdit> CheckListedTables(const VersionEdit& state) {
+  absl::StatusOr<VersionEdit> CheckListedTables(const VersionEdit& state)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     VersionEdit repaired = state;
     for (FamilyEdit& family_edit : repaired.families) {
       WINNOW_ASSIGN_OR_RETURN(const auto family,
@@ -152,7 +155,7 @@ class DatabaseRepair {
 
   // No manifest: what the tables say of their column families, and all tables of one family merged
   // into one sorted run, since nothing says which are newer.
-  absl::StatusOr<VersionEdit> StateFromTables() {
+  absl::StatusOr<VersionEdit> StateFromTables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     WINNOW_ASSIGN_OR_RETURN(auto numbers_by_family, FamiliesOfTables());
     VersionEdit state;
     state.hash_seed = hash_seed_.value_or(RandomIdentity());
@@ -267,6 +270,7 @@ class DatabaseRepair {
   const Options& options_;
   const std::string path_;
   FileSystem& file_system_;
+  DatabaseMutex mutex_;  // nobody else's: the parts of a database that are used here want one
   RepairReport report_;
   std::set<uint64_t> tables_;
   std::set<uint64_t> manifests_;

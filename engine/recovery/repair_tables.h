@@ -28,11 +28,13 @@ class RepairSstables {
   // The table itself if it is sound; a new one with what could be read of it; or neither (no
   // reader), if nothing could. `file_id` 0: any.
   absl::StatusOr<SoundSstable> KeepOrRewrite(uint64_t number, uint64_t file_id,
-                                             const ColumnFamilyState& family);
+                                             const ColumnFamilyState& family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // One sorted run, without overlaps and with one entry a key, out of all the tables.
   absl::StatusOr<std::vector<FileMetadata>> Merge(const std::vector<SoundSstable>& tables,
-                                                  const ColumnFamilyState& family);
+                                                  const ColumnFamilyState& family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Files that no longer count, by name.
   const std::vector<std::string>& put_aside() const { return put_aside_; }
@@ -50,7 +52,8 @@ class RepairSstables {
                                                          const ColumnFamilyState& family,
                                                          std::vector<SstableProblem>* problems);
   absl::StatusOr<SoundSstable> Rewrite(const SstableReader& damaged,
-                                       const ColumnFamilyState& family);
+                                       const ColumnFamilyState& family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // What a manifest knows of a table, read from the table.
   absl::StatusOr<SoundSstable> Describe(uint64_t number, std::unique_ptr<SstableReader> reader);
 

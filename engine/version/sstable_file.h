@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "engine/base/capabilities.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/version/version_edit.h"
 #include "winnow/file_system.h"
@@ -59,8 +60,8 @@ class SstableFile {
   // Called once the edit that drops the file is durable.
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
-  // Whether a compaction has the file among its inputs; guarded by the database's mutex.
-  bool being_compacted = false;
+  // Whether a compaction has the file among its inputs, or damage keeps it from being compacted.
+  bool being_compacted ABSL_GUARDED_BY(database_mutex) = false;
 
  private:
   SstableFile(const SstableStore& store, FileMetadata metadata);

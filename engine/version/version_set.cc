@@ -2,40 +2,22 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "engine/base/checksum.h"
 #include "engine/base/out_of_memory.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
-#include "engine/log/log_reader.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
+#include "engine/version/level_files.h"
 
 namespace winnow {
 
 namespace {
 
-// A manifest that has outgrown its snapshot by this much is replaced by a new one.
+// A manifest that has outgrown its snapshot by this much is replaced by a new one, so that opening
+// reads a bounded number of edits for each file that exists.
 constexpr uint64_t kManifestSlackBytes = uint64_t{4} << 20;
-
-using LevelArray = std::array<Version::Files, kNumLevels>;
-
-// Level 0 newest first; deeper levels by key.
-void SortLevels(const InternalKeyComparator& comparator, LevelArray* levels) {
-  std::sort((*levels)[0].begin(), (*levels)[0].end(), [](const auto& a, const auto& b) {
-    if (a->metadata().largest_sequence != b->metadata().largest_sequence) {
-      return (a->metadata().largest_sequence > b->metadata().largest_sequence) !=
-             WINNOW_DEFECT(level0_oldest_first);
-    }
-    return a->number() > b->number();
-  });
-  for (size_t level = 1; level < levels->size(); level++) {
-    std::sort((*levels)[level].begin(), (*levels)[level].end(), [&](const auto& a, const auto& b) {
-      return comparator.Compare(a->metadata().smallest, b->metadata().smallest) < 0;
-    });
-  }
-}
 
 // A file that an edit names, and what the version before the edit has of it.
 struct NamedFile {
@@ -56,109 +38,41 @@ NamedFiles FilesNamedBy(const FamilyEdit& change) {
   return named;
 }
 
-absl::Status CheckLevels(const InternalKeyComparator& comparator, const LevelArray& levels) {
-  for (size_t level = 0; level < levels.size(); level++) {
-    const Version::Files& files = levels[level];
-    for (size_t i = 0; i < files.size(); i++) {
-      if (comparator.Compare(files[i]->metadata().smallest, files[i]->metadata().largest) > 0) {
-        return absl::InternalError(
-            absl::StrCat("file ", files[i]->number(), " ends before it begins"));
-      }
-      if (level > 0 && i > 0 &&
-          comparator.CompareUserKeys(files[i - 1]->largest_user_key(),
-                                     files[i]->smallest_user_key()) >= 0) {
-        return absl::InternalError(absl::StrCat("files ", files[i - 1]->number(), " and ",
-                                                files[i]->number(), " of level ", level,
-                                                " overlap"));
-      }
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
-VersionSet::VersionSet(SstableStore store, Mutex* mutex)
+// The turn to write the manifest. While it is held the database's mutex may be given back:
+// `families_` stays as it is, since only the holder changes it.
+class ABSL_SCOPED_LOCKABLE VersionSet::TurnHolder {
+ public:
+  // After WaitForTurn, without giving the mutex back in between.
+  explicit TurnHolder(VersionSet* set)
+      ABSL_EXCLUSIVE_LOCK_FUNCTION(set->manifest_turn_) ABSL_NO_THREAD_SAFETY_ANALYSIS : set_(set) {
+    set_->turn_taken_ = true;
+  }
+  ~TurnHolder() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    set_->turn_taken_ = false;
+    set_->turn_ended_.SignalAll();
+  }
+  TurnHolder(const TurnHolder&) = delete;
+  TurnHolder& operator=(const TurnHolder&) = delete;
+
+ private:
+  VersionSet* const set_;
+};
+
+void VersionSet::WaitForTurn() {
+  while (turn_taken_) turn_ended_.Wait(mutex_);
+}
+
+VersionSet::VersionSet(SstableStore store, DatabaseMutex* mutex)
     : store_(std::move(store)), mutex_(mutex) {}
-
-void VersionSet::CreateNew(std::string_view comparator_name, const Comparator* comparator,
-                           std::string_view filter, std::string_view filter_key) {
-  hash_seed_ = RandomIdentity();
-  FamilyRecord& family = families_[0];
-  family.name = "default";
-  family.comparator_name = comparator_name;
-  family.comparator = comparator;
-  family.filter = filter;
-  family.filter_key = filter_key;
-  family.version = std::make_shared<const Version>(InternalKeyComparator(comparator), LevelArray());
-}
-
-absl::Status VersionSet::ReadManifest(ListedFiles* files, std::optional<uint64_t> number) {
-  if (number.has_value()) {
-    manifest_number_ = *number;
-  } else {
-    WINNOW_ASSIGN_OR_RETURN(manifest_number_,
-                            ReadCurrentFile(*store_.file_system, store_.directory));
-  }
-  const std::string path = ManifestFileName(store_.directory, manifest_number_);
-  auto opened =
-      LogReader::Open(*store_.file_system, path, manifest_number_, LogRecoveryMode::kStrict);
-  if (absl::IsNotFound(opened.status())) {
-    return CorruptionError(CurrentFileName(store_.directory),
-                           absl::StrCat("names ", path, ", which does not exist"));
-  }
-  if (!opened.ok()) return opened.status();
-  LogReader& reader = **opened;
-  bool any = false;
-  for (;;) {
-    std::string_view record;
-    uint64_t offset;
-    WINNOW_ASSIGN_OR_RETURN(const bool more, reader.Read(&record, &offset));
-    if (!more) break;
-    auto edit = VersionEdit::Decode(record);
-    if (absl::IsFailedPrecondition(edit.status())) return WithContext(edit.status(), path);
-    if (!edit.ok()) return CorruptionError(path, offset, ToStd(edit.status().message()));
-    if (absl::Status status = ApplyWhileReading(*edit, files); !status.ok()) {
-      return CorruptionError(path, offset, ToStd(status.message()));
-    }
-    any = true;
-  }
-  if (!any) return CorruptionError(path, "holds no version edit");
-  if (!families_.contains(0)) return CorruptionError(path, "has no default column family");
-  was_closed_cleanly_ = reader.end().kind == LogEnd::Kind::kCleanClose;
-  MarkFileNumberUsed(manifest_number_);
-  return absl::OkStatus();
-}
-
-absl::Status VersionSet::ApplyWhileReading(const VersionEdit& edit, ListedFiles* files) {
-  for (const FamilyEdit& change : edit.families) {
-    if (!change.name.has_value() && !families_.contains(change.family_id)) {
-      return absl::InternalError(absl::StrCat("column family ", change.family_id, " is unknown"));
-    }
-    auto& listed = (*files)[change.family_id];
-    for (const FamilyEdit::DeletedFile& file : change.deleted) {
-      if (listed.erase(file.number) == 0) {
-        return absl::InternalError(absl::StrCat("file ", file.number, " is deleted but not there"));
-      }
-    }
-    for (const FamilyEdit::AddedFile& file : change.added) {
-      if (!listed.emplace(file.file.number, file).second) {
-        return absl::InternalError(absl::StrCat("file ", file.file.number, " is added twice"));
-      }
-      MarkFileNumberUsed(file.file.number);
-    }
-    if (change.dropped) files->erase(change.family_id);
-  }
-  ApplyScalars(edit);
-  return absl::OkStatus();
-}
 
 void VersionSet::ApplyScalars(const VersionEdit& edit) {
   if (edit.hash_seed) hash_seed_ = *edit.hash_seed;
   if (edit.next_file_number && *edit.next_file_number > 0) {
     MarkFileNumberUsed(*edit.next_file_number - 1);
   }
-  if (edit.last_sequence && !WINNOW_DEFECT(sequence_not_restored)) {
+  if (edit.last_sequence) {
     last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
   }
   if (edit.largest_family_id) {
@@ -179,52 +93,31 @@ void VersionSet::ApplyScalars(const VersionEdit& edit) {
   }
 }
 
-absl::Status VersionSet::ReadFamilies() {
-  ListedFiles files;
-  return ReadManifest(&files);
+void VersionSet::CreateNew(FamilyRecord family) {
+  hash_seed_ = RandomIdentity();
+  family.id = 0;
+  family.name = "default";
+  family.comparator_name = std::string(family.comparator->Name());
+  family.version =
+      std::make_shared<const Version>(InternalKeyComparator(family.comparator), LevelFiles());
+  families_[0] = std::move(family);
 }
 
-absl::Status VersionSet::Recover(const ComparatorFor& comparator_for,
-                                 const FilterPolicyFor& filter_policy_for) {
-  ListedFiles files;
-  WINNOW_RETURN_IF_ERROR(ReadManifest(&files));
-  for (auto& [id, family] : families_) {
-    family.comparator = comparator_for(family.name, family.comparator_name);
-    if (family.comparator == nullptr) continue;
-    if (filter_policy_for != nullptr) family.filter_policy = filter_policy_for(family.name);
-    WINNOW_RETURN_IF_ERROR(OpenListedFiles(&family, files[id]));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status VersionSet::OpenListedFiles(FamilyRecord* family,
-                                         const std::map<uint64_t, FamilyEdit::AddedFile>& files) {
-  const InternalKeyComparator comparator(family->comparator);
-  LevelArray levels;
-  for (const auto& [number, added] : files) {
-    std::shared_ptr<SstableFile> file =
-        SstableFile::Open(store_, added.file, comparator, family->filter_policy);
-    if (absl::IsNotFound(file->open_status())) {
-      return CorruptionError(ManifestFileName(store_.directory, manifest_number_),
-                             absl::StrCat("names ", SstableFileName(store_.directory, number),
-                                          ", which does not exist"));
-    }
-    levels[static_cast<size_t>(added.level)].push_back(std::move(file));
-  }
-  SortLevels(comparator, &levels);
-  if (absl::Status status = CheckLevels(comparator, levels); !status.ok()) {
-    return CorruptionError(ManifestFileName(store_.directory, manifest_number_),
-                           ToStd(status.message()));
-  }
-  family->version = std::make_shared<const Version>(comparator, std::move(levels));
-  return absl::OkStatus();
-}
-
-FamilyRecord* VersionSet::FindFamily(std::string_view name) {
-  for (auto& [id, family] : families_) {
+const FamilyRecord* VersionSet::FindFamily(std::string_view name) const {
+  for (const auto& [id, family] : families_) {
     if (family.name == name) return &family;
   }
   return nullptr;
+}
+
+void VersionSet::SetFilter(uint32_t family_id, std::string filter, std::string filter_key) {
+  FamilyRecord& family = families_[family_id];
+  family.filter = std::move(filter);
+  family.filter_key = std::move(filter_key);
+}
+
+void VersionSet::RaiseLastSequence(SequenceNumber sequence) {
+  last_sequence_ = std::max(last_sequence_, sequence);
 }
 
 void VersionSet::MarkFileNumberUsed(uint64_t number) {
@@ -237,7 +130,6 @@ void VersionSet::MarkFileNumberUsed(uint64_t number) {
 uint64_t VersionSet::OldestNeededLog() const {
   uint64_t oldest = UINT64_MAX;
   for (const auto& [id, family] : families_) oldest = std::min(oldest, family.log_number);
-  if (WINNOW_DEFECT(log_removed_too_early)) oldest = families_.rbegin()->second.log_number;
   return oldest;
 }
 
@@ -284,37 +176,21 @@ VersionEdit VersionSet::Snapshot() const {
   return edit;
 }
 
-absl::StatusOr<VersionEdit> VersionSet::ReadState(std::optional<uint64_t> number) {
-  ListedFiles files;
-  WINNOW_RETURN_IF_ERROR(ReadManifest(&files, number));
-  VersionEdit edit = DescribeFamilies();
-  for (FamilyEdit& change : edit.families) {
-    for (const auto& [file_number, added] : files[change.family_id]) {
-      change.added.push_back(added);
-    }
-  }
-  return edit;
-}
-
 absl::Status VersionSet::WriteNewManifest(const std::string& snapshot, uint64_t number) {
   const std::string path = ManifestFileName(store_.directory, number);
   WINNOW_ASSIGN_OR_RETURN(
       std::unique_ptr<LogWriter> writer,
       LogWriter::Create(*store_.file_system, path, number, WritableFileOptions::Mode::kBuffered));
   WINNOW_RETURN_IF_ERROR(writer->Append(snapshot));
-  if (!WINNOW_DEFECT(new_manifest_sync_dropped)) WINNOW_RETURN_IF_ERROR(writer->Sync());
+  WINNOW_RETURN_IF_ERROR(writer->Sync());
   // The manifest's name must be durable before CURRENT names it.
-  if (!WINNOW_DEFECT(manifest_directory_sync_dropped)) {
-    WINNOW_RETURN_IF_ERROR(store_.file_system->SyncDirectory(store_.directory));
-  }
+  WINNOW_RETURN_IF_ERROR(store_.file_system->SyncDirectory(store_.directory));
   WINNOW_RETURN_IF_ERROR(WriteCurrentFile(*store_.file_system, store_.directory, number));
-  const uint64_t previous = manifest_number_;
+  const uint64_t previous = manifest_number_.exchange(number, std::memory_order_relaxed);
   // CURRENT is durable and names the new one: how the old one closes matters no more.
   if (manifest_ != nullptr) manifest_->Close().IgnoreError();
   manifest_ = std::move(writer);
-  manifest_number_ = number;
   manifest_snapshot_bytes_ = manifest_->size();
-  manifest_bytes_written_ += manifest_->size();
   if (previous != 0) {
     // If this fails the next open removes it.
     store_.file_system->Remove(ManifestFileName(store_.directory, previous)).IgnoreError();
@@ -322,50 +198,73 @@ absl::Status VersionSet::WriteNewManifest(const std::string& snapshot, uint64_t 
   return absl::OkStatus();
 }
 
-absl::Status VersionSet::StartManifest() {
+absl::Status VersionSet::StartManifest(uint64_t log_number) {
+  WaitForTurn();
+  TurnHolder turn(this);
+  for (auto& [id, family] : families_) family.log_number = log_number;
   const uint64_t number = NewFileNumber();
   std::string record;
   Snapshot().EncodeTo(&record);
-  MutexUnlock unlock(mutex_);
+  DatabaseUnlock unlock(mutex_);
   return WriteNewManifest(record, number);
 }
 
-absl::StatusOr<VersionSet::BuiltVersions> VersionSet::BuildVersions(const VersionEdit& edit) const {
-  BuiltVersions built;
+VersionSet::BaseVersions VersionSet::BasesOf(const VersionEdit& edit) const {
+  BaseVersions bases;
   for (const FamilyEdit& change : edit.families) {
     const auto family = families_.find(change.family_id);
-    if (change.dropped || family == families_.end()) continue;  // new families: see LogAndApply
+    // A family that the edit creates gets its version in LogAndCreateFamily.
+    if (change.dropped || family == families_.end()) continue;
     if (change.added.empty() && change.deleted.empty()) continue;
-    const Version& base = *family->second.version;
-    BuiltVersion& result = built[change.family_id];
-    NamedFiles named_files = FilesNamedBy(change);
-    LevelArray levels;
-    for (int level = 0; level < kNumLevels; level++) {
-      for (const auto& file : base.files(level)) {
-        const auto named = named_files.find(file->number());
-        if (named != named_files.end()) named->second.file = file;
-        if (named == named_files.end() || named->second.deleted_from != level) {
-          levels[static_cast<size_t>(level)].push_back(file);
-        } else if (!named->second.is_added || WINNOW_DEFECT(moved_table_removed)) {
-          result.replaced.push_back(file);
-        }
-      }
-    }
-    for (const FamilyEdit::AddedFile& added : change.added) {
-      // A file that moves to another level keeps its reader.
-      std::shared_ptr<SstableFile> file = named_files[added.file.number].file;
-      if (file == nullptr) {
-        file =
-            SstableFile::Open(store_, added.file, base.comparator(), family->second.filter_policy);
-      }
-      if (!file->open_status().ok()) return file->open_status();
-      levels[static_cast<size_t>(added.level)].push_back(std::move(file));
-    }
-    SortLevels(base.comparator(), &levels);
-    WINNOW_RETURN_IF_ERROR(CheckLevels(base.comparator(), levels));
-    result.version = std::make_shared<const Version>(base.comparator(), std::move(levels));
+    bases[change.family_id] = {family->second.version, family->second.filter_policy};
+  }
+  return bases;
+}
+
+absl::StatusOr<VersionSet::BuiltVersions> VersionSet::BuildVersions(
+    const VersionEdit& edit, const BaseVersions& bases) const {
+  BuiltVersions built;
+  for (const FamilyEdit& change : edit.families) {
+    const auto base = bases.find(change.family_id);
+    if (base == bases.end()) continue;
+    WINNOW_ASSIGN_OR_RETURN(built[change.family_id], BuildVersion(change, base->second));
   }
   return built;
+}
+
+// One pass over the files of the old version, whatever the edit's size: each is kept, dropped or
+// moved as the edit says. New files are opened, and so verified as far as opening does, before the
+// manifest names them.
+absl::StatusOr<VersionSet::BuiltVersion> VersionSet::BuildVersion(const FamilyEdit& change,
+                                                                  const BaseVersion& base) const {
+  const Version& before = *base.version;
+  BuiltVersion result;
+  NamedFiles named_files = FilesNamedBy(change);
+  LevelFiles levels;
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : before.files(level)) {
+      const auto named = named_files.find(file->number());
+      if (named != named_files.end()) named->second.file = file;
+      if (named == named_files.end() || named->second.deleted_from != level) {
+        levels[static_cast<size_t>(level)].push_back(file);
+      } else if (!named->second.is_added) {
+        result.replaced.push_back(file);
+      }
+    }
+  }
+  for (const FamilyEdit::AddedFile& added : change.added) {
+    // A file that moves to another level keeps its reader.
+    std::shared_ptr<SstableFile> file = named_files[added.file.number].file;
+    if (file == nullptr) {
+      file = SstableFile::Open(store_, added.file, before.comparator(), base.filter_policy);
+    }
+    if (!file->open_status().ok()) return file->open_status();
+    levels[static_cast<size_t>(added.level)].push_back(std::move(file));
+  }
+  SortLevels(before.comparator(), &levels);
+  WINNOW_RETURN_IF_ERROR(CheckLevels(before.comparator(), levels));
+  result.version = std::make_shared<const Version>(before.comparator(), std::move(levels));
+  return result;
 }
 
 absl::Status VersionSet::AddReplayedSstables(uint32_t family_id,
@@ -374,7 +273,7 @@ absl::Status VersionSet::AddReplayedSstables(uint32_t family_id,
   FamilyEdit& change = edit.families.emplace_back();
   change.family_id = family_id;
   for (const FileMetadata& file : files) change.added.push_back({0, file});
-  WINNOW_ASSIGN_OR_RETURN(BuiltVersions built, BuildVersions(edit));
+  WINNOW_ASSIGN_OR_RETURN(BuiltVersions built, BuildVersions(edit, BasesOf(edit)));
   for (auto& [id, result] : built) families_[id].version = std::move(result.version);
   return absl::OkStatus();
 }
@@ -382,25 +281,32 @@ absl::Status VersionSet::AddReplayedSstables(uint32_t family_id,
 absl::Status VersionSet::WriteEdit(const std::string& record, const std::string* snapshot,
                                    uint64_t new_manifest_number) {
   // The tables' names must be durable before the manifest names them.
-  if (!WINNOW_DEFECT(table_directory_sync_dropped)) {
-    WINNOW_RETURN_IF_ERROR(store_.file_system->SyncDirectory(store_.directory));
-  }
+  WINNOW_RETURN_IF_ERROR(store_.file_system->SyncDirectory(store_.directory));
   if (snapshot != nullptr) {
     WINNOW_RETURN_IF_ERROR(WriteNewManifest(*snapshot, new_manifest_number));
   }
   WINNOW_RETURN_IF_ERROR(manifest_->Append(record));
-  manifest_bytes_written_ += record.size();
-  return WINNOW_DEFECT(manifest_edit_sync_dropped) ? absl::OkStatus() : manifest_->Sync();
+  return manifest_->Sync();
 }
 
+// The order is what makes an edit atomic:
+//  1. under the mutex, with the turn: the record is encoded, on top of what all earlier edits left;
+//  2. without the mutex: new files are opened and the new versions built, which may fail and then
+//     has changed nothing; the directory is synced, the record appended and synced. From here on
+//     the edit is durable;
+//  3. under the mutex again: versions and records change, and replaced files are marked obsolete,
+//     to be removed with the last version that holds them.
+// A crash before the end of 2 leaves the old state and orphans that the next open removes; after
+// it, the new state.
 absl::Status VersionSet::LogAndApply(VersionEdit edit) {
-  while (manifest_busy_) manifest_idle_.Wait(mutex_);
+  WaitForTurn();
+  TurnHolder turn(this);
   WINNOW_RETURN_IF_ERROR(manifest_error_);
-  manifest_busy_ = true;
   // Families that were dropped while this edit waited: the manifest must not speak of them again.
-  std::erase_if(edit.families, [&](const FamilyEdit& change) {
-    return !change.name.has_value() && !families_.contains(change.family_id);
-  });
+  std::erase_if(edit.families,
+                [&](const FamilyEdit& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+                  return !change.name.has_value() && !families_.contains(change.family_id);
+                });
   edit.next_file_number = next_file_number_.load(std::memory_order_relaxed);
   edit.last_sequence = last_sequence_;
   edit.largest_family_id = largest_family_id_.load();
@@ -411,22 +317,20 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
                     manifest_->size() > 2 * manifest_snapshot_bytes_ + kManifestSlackBytes;
   if (roll) Snapshot().EncodeTo(&snapshot);
   const uint64_t new_number = roll ? NewFileNumber() : 0;
+  const BaseVersions bases = BasesOf(edit);
 
   absl::StatusOr<BuiltVersions> built;
   absl::Status written;
   {
-    // Only the thread that set manifest_busy_ changes families_ and the manifest, so both may be
-    // read here without the lock.
-    MutexUnlock unlock(mutex_);
-    built = CatchOutOfMemory([&] { return BuildVersions(edit); });
-    written = built.ok() ? CatchOutOfMemory([&] {
-      return WriteEdit(record, roll ? &snapshot : nullptr, new_number);
-    })
-                         : built.status();
-    if (WINNOW_DEFECT(manifest_write_status_dropped) && built.ok()) written = absl::OkStatus();
+    DatabaseUnlock unlock(mutex_);
+    built = CatchOutOfMemory([&] { return BuildVersions(edit, bases); });
+    written = built.status();
+    if (built.ok()) {
+      written = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(manifest_turn_) {
+        return WriteEdit(record, roll ? &snapshot : nullptr, new_number);
+      });
+    }
   }
-  manifest_busy_ = false;
-  manifest_idle_.SignalAll();
   if (!written.ok()) {
     // If the tables could not be opened nothing was written and the manifest is still sound.
     // With a full disk the edit may or may not be in the manifest. Both states are sound, since all
@@ -439,27 +343,39 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
     return written;
   }
   manifest_end_unknown_ = false;
+  Install(edit, *std::move(built));
+  return absl::OkStatus();
+}
+
+void VersionSet::Install(const VersionEdit& edit, BuiltVersions built) {
   for (const FamilyEdit& change : edit.families) {
     const auto family = families_.find(change.family_id);
-    if (family == families_.end()) continue;
-    if (change.dropped) {
-      for (int level = 0; level < kNumLevels; level++) {
-        for (const auto& file : family->second.version->files(level)) file->MarkObsolete();
-      }
+    if (family == families_.end() || !change.dropped) continue;
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& file : family->second.version->files(level)) file->MarkObsolete();
     }
   }
   ApplyScalars(edit);
-  for (auto& [id, result] : *built) {
+  for (auto& [id, result] : built) {
     for (const auto& file : result.replaced) file->MarkObsolete();
     families_[id].version = std::move(result.version);
   }
+}
+
+absl::Status VersionSet::LogAndCreateFamily(VersionEdit edit, const FamilyRecord& created) {
+  WINNOW_RETURN_IF_ERROR(LogAndApply(std::move(edit)));
+  FamilyRecord& stored = families_[created.id];
+  stored.comparator = created.comparator;
+  stored.filter_policy = created.filter_policy;
+  stored.version = created.version;
   return absl::OkStatus();
 }
 
 absl::Status VersionSet::Close() {
-  while (manifest_busy_) manifest_idle_.Wait(mutex_);
+  WaitForTurn();
+  TurnHolder turn(this);
   if (manifest_ == nullptr) return absl::OkStatus();
-  std::unique_ptr<LogWriter> manifest = std::move(manifest_);
+  const std::unique_ptr<LogWriter> manifest = std::move(manifest_);
   if (!manifest_error_.ok() || manifest_end_unknown_) return manifest->Close();
   return manifest->CloseCleanly();
 }

@@ -6,12 +6,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "engine/base/mutex.h"
+#include "engine/base/database_mutex.h"
 #include "engine/log/log_writer.h"
 #include "engine/version/version.h"
 #include "engine/version/version_edit.h"
@@ -31,10 +32,15 @@ struct FamilyRecord {
   std::shared_ptr<const Version> version;
 };
 
-// All members are guarded by the database's mutex, which callers hold; LogAndApply gives it back
-// while it does I/O. Invariant: what a caller sees in a FamilyRecord is durable.
+// Invariants:
+//  1. What a caller sees in a FamilyRecord is durable, except between Recover and StartManifest.
+//  2. Edits are applied one after the other: whoever writes the manifest has its turn
+//     (`manifest_turn_`), for which others wait. Only the holder of the turn changes `families_`,
+//     so that the mutex need not be held while the manifest is written and synced.
 class VersionSet {
  public:
+  using Families = std::map<uint32_t, FamilyRecord>;
+
   // The comparator to use for a family with this recorded name; null if the caller has none.
   using ComparatorFor =
       std::function<const Comparator*(std::string_view family, std::string_view comparator_name)>;
@@ -42,75 +48,100 @@ class VersionSet {
   // The user's filter policy for a family; null if there is none.
   using FilterPolicyFor = std::function<const FilterPolicy*(std::string_view family)>;
 
-  VersionSet(SstableStore store, Mutex* mutex);
+  // `mutex` must outlive the set.
+  VersionSet(SstableStore store, DatabaseMutex* mutex);
 
-  // Prepares an empty set with a fresh hash seed and the family "default". Nothing is written
-  // before the first StartManifest.
-  void CreateNew(std::string_view comparator_name, const Comparator* comparator,
-                 std::string_view filter, std::string_view filter_key);
+  // --- While a database is being opened: the mutex is held throughout, I/O included, for nobody
+  // --- else can want it yet.
+
+  // Prepares an empty set with a fresh hash seed and the family "default", which `family`
+  // describes. Nothing is written before StartManifest.
+  void CreateNew(FamilyRecord family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Reads CURRENT and the manifest it names and opens all tables. NotFound if there is no CURRENT;
   // DataLoss names the damaged file. Families are listed even where no comparator is known.
   absl::Status Recover(const ComparatorFor& comparator_for,
-                       const FilterPolicyFor& filter_policy_for = nullptr);
+                       const FilterPolicyFor& filter_policy_for = nullptr)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Reads the manifest without opening tables: the families have no version. For listings.
-  absl::Status ReadFamilies();
+  absl::Status ReadFamilies() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // The state that a manifest describes, as one edit, without opening tables; for repair. The
   // manifest that CURRENT names, or `number`. DataLoss: damaged.
-  absl::StatusOr<VersionEdit> ReadState(std::optional<uint64_t> number);
+  absl::StatusOr<VersionEdit> ReadState(std::optional<uint64_t> number)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // Filter settings that the options of this opening give a family; durable with StartManifest.
+  void SetFilter(uint32_t family_id, std::string filter, std::string filter_key)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Adds tables that recovery has written to level 0 of a family. They become durable with
   // StartManifest.
-  absl::Status AddReplayedSstables(uint32_t family_id, const std::vector<FileMetadata>& files);
+  absl::Status AddReplayedSstables(uint32_t family_id, const std::vector<FileMetadata>& files)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  // Tells clang's analysis that the mutex which the caller holds is the one given at construction.
-  void AssertLocked() const ABSL_ASSERT_EXCLUSIVE_LOCK(*mutex_) {}
+  // Writes a new manifest that holds the present state and makes it the current one. Of older logs
+  // than `log_number` no family needs anything. Called once after CreateNew or Recover, before the
+  // first LogAndApply.
+  absl::Status StartManifest(uint64_t log_number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  // Writes a new manifest that holds the present state and makes it the current one. Called once
-  // after CreateNew or Recover, before the first LogAndApply.
-  absl::Status StartManifest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(*mutex_);
+  // --- While it is open.
 
-  // Makes the edit durable and then visible. Edits are applied one after the other. After an error
-  // of the manifest nothing further can be applied: which of old and new state is on disk is only
-  // known after reopening, and files of both stay.
-  absl::Status LogAndApply(VersionEdit edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(*mutex_);
+  // Makes the edit durable and then visible, giving the mutex back meanwhile. After an error of the
+  // manifest nothing further can be applied: which of old and new state is on disk is only known
+  // after reopening, and files of both stay. A full disk is no such error: the next edit begins
+  // another manifest.
+  absl::Status LogAndApply(VersionEdit edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // The same for an edit that creates the family `created`, whose comparator, policy and version no
+  // manifest can name.
+  absl::Status LogAndCreateFamily(VersionEdit edit, const FamilyRecord& created)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Ends the manifest with a clean-close marker. Called only once all logs have theirs, so that the
   // next opening can tell a log that was cut later.
-  absl::Status Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(*mutex_);
+  absl::Status Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  std::map<uint32_t, FamilyRecord>& families() { return families_; }
-  FamilyRecord* FindFamily(std::string_view name);
+  const Families& families() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return families_;
+  }
+  // Null if there is none of this name.
+  const FamilyRecord* FindFamily(std::string_view name) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  // Safe without the mutex.
+  SequenceNumber last_sequence() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return last_sequence_;
+  }
+  // Recorded with the next edit; only ever grows.
+  void RaiseLastSequence(SequenceNumber sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // The whole present state as one edit, as a manifest begins with.
+  VersionEdit Snapshot() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // Logs with smaller numbers are not needed any more.
+  uint64_t OldestNeededLog() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Numbers of all tables in present versions.
+  std::set<uint64_t> LiveSstables() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // --- Safe without the mutex.
+
   uint64_t NewFileNumber() { return next_file_number_.fetch_add(1, std::memory_order_relaxed); }
   void MarkFileNumberUsed(uint64_t number);
   uint64_t next_file_number() const { return next_file_number_.load(std::memory_order_relaxed); }
   uint32_t NewFamilyId() { return ++largest_family_id_; }
   uint32_t largest_family_id() const { return largest_family_id_; }
+  uint64_t manifest_number() const { return manifest_number_.load(std::memory_order_relaxed); }
+  // Immutable once Recover or CreateNew has returned.
+  uint64_t hash_seed() const { return hash_seed_; }
   // True if the manifest that Recover read ends with the marker of Close.
   bool was_closed_cleanly() const { return was_closed_cleanly_; }
-
-  uint64_t hash_seed() const { return hash_seed_; }
-  SequenceNumber last_sequence() const { return last_sequence_; }
-  // Recorded with the next edit; only ever grows.
-  void set_last_sequence(SequenceNumber sequence) { last_sequence_ = sequence; }
-  uint64_t manifest_number() const { return manifest_number_; }
-  // Bytes of manifests written since opening.
-  uint64_t manifest_bytes_written() const { return manifest_bytes_written_; }
-
-  // The whole present state as one edit, as a manifest begins with.
-  VersionEdit Snapshot() const;
-
-  // Logs with smaller numbers are not needed any more.
-  uint64_t OldestNeededLog() const;
-  // Numbers of all tables in present versions.
-  std::set<uint64_t> LiveSstables() const;
   const SstableStore& store() const { return store_; }
 
  private:
+  class ABSL_LOCKABLE ManifestTurn {};
+  class TurnHolder;
+
   // Tables of each family while a manifest is being read: number -> level and metadata.
   using ListedFiles = std::map<uint32_t, std::map<uint64_t, FamilyEdit::AddedFile>>;
   // What an edit makes of a column family.
@@ -119,37 +150,57 @@ class VersionSet {
     Version::Files replaced;  // of the version before: those that are to be removed
   };
   using BuiltVersions = std::map<uint32_t, BuiltVersion>;
+  // The families that an edit changes, as they are before it.
+  struct BaseVersion {
+    std::shared_ptr<const Version> version;
+    const FilterPolicy* filter_policy;
+  };
+  using BaseVersions = std::map<uint32_t, BaseVersion>;
 
+  void WaitForTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // That of the number, or the one that CURRENT names.
-  absl::Status ReadManifest(ListedFiles* files, std::optional<uint64_t> number = std::nullopt);
-  VersionEdit DescribeFamilies() const;
-  absl::Status ApplyWhileReading(const VersionEdit& edit, ListedFiles* files);
+  absl::Status ReadManifest(ListedFiles* files, std::optional<uint64_t> number = std::nullopt)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  VersionEdit DescribeFamilies() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status ApplyWhileReading(const VersionEdit& edit, ListedFiles* files)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status OpenListedFiles(FamilyRecord* family,
-                               const std::map<uint64_t, FamilyEdit::AddedFile>& files);
+                               const std::map<uint64_t, FamilyEdit::AddedFile>& files) const;
   // Copies the scalar fields of the edit into the records.
-  void ApplyScalars(const VersionEdit& edit);
-  absl::StatusOr<BuiltVersions> BuildVersions(const VersionEdit& edit) const;
-  absl::Status WriteNewManifest(const std::string& snapshot, uint64_t number);
+  void ApplyScalars(const VersionEdit& edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  BaseVersions BasesOf(const VersionEdit& edit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::StatusOr<BuiltVersions> BuildVersions(const VersionEdit& edit,
+                                              const BaseVersions& bases) const;
+  absl::StatusOr<BuiltVersion> BuildVersion(const FamilyEdit& change,
+                                            const BaseVersion& base) const;
+  void Install(const VersionEdit& edit, BuiltVersions built)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status WriteNewManifest(const std::string& snapshot, uint64_t number)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(manifest_turn_);
   absl::Status WriteEdit(const std::string& record, const std::string* snapshot,
-                         uint64_t new_manifest_number);
+                         uint64_t new_manifest_number)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(manifest_turn_);
 
   const SstableStore store_;
-  Mutex* const mutex_;
-  CondVar manifest_idle_;
-  bool manifest_busy_ = false;
-  absl::Status manifest_error_;        // final
-  bool manifest_end_unknown_ = false;  // nothing more may be appended: the next edit starts another
-  std::unique_ptr<LogWriter> manifest_;
-  uint64_t manifest_number_ = 0;
-  bool was_closed_cleanly_ = false;
-  uint64_t manifest_bytes_written_ = 0;
-  uint64_t manifest_snapshot_bytes_ = 0;
+  DatabaseMutex* const mutex_;
+  DatabaseCondVar turn_ended_;
+  bool turn_taken_ ABSL_GUARDED_BY(database_mutex) = false;
+  ManifestTurn manifest_turn_;
 
-  std::map<uint32_t, FamilyRecord> families_;
+  std::unique_ptr<LogWriter> manifest_ ABSL_GUARDED_BY(manifest_turn_);
+  uint64_t manifest_snapshot_bytes_ ABSL_GUARDED_BY(manifest_turn_) = 0;
+  // Final: see LogAndApply.
+  absl::Status manifest_error_ ABSL_GUARDED_BY(database_mutex);
+  // The disk was full: nothing more may be appended, the next edit begins another manifest.
+  bool manifest_end_unknown_ ABSL_GUARDED_BY(database_mutex) = false;
+  std::atomic<uint64_t> manifest_number_{0};
+
+  Families families_ ABSL_GUARDED_BY(database_mutex);
+  SequenceNumber last_sequence_ ABSL_GUARDED_BY(database_mutex) = 0;
   std::atomic<uint64_t> next_file_number_{1};
   std::atomic<uint32_t> largest_family_id_{0};
   uint64_t hash_seed_ = 0;
-  SequenceNumber last_sequence_ = 0;
+  bool was_closed_cleanly_ = false;
 };
 
 }  // namespace winnow

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "engine/base/capabilities.h"
 #include "engine/base/mutex.h"
 #include "engine/log/log_writer.h"
 #include "winnow/file_system.h"
@@ -34,25 +35,28 @@ struct LogStart {
   static bool Decode(std::string_view payload, LogStart* start);
 };
 
-// Append, Sync and StartNew are called by the one thread that leads the write queue; the rest by
-// any.
+// The newest log belongs to the leader of the write queue; the older ones, which only have to be
+// synced and removed, to anybody. Invariant: a log is synced before anything that was appended to a
+// later one is, so that what a power failure takes is a suffix of all writes.
 class LogSet {
  public:
   LogSet(FileSystem* file_system, std::string directory);
 
   // Begins log `number`. Log files that exist from earlier runs are told with AddExisting.
-  absl::Status StartNew(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status StartNew(uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   void AddExisting(uint64_t number, uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // After a failed Append, whose bytes in the file are unknown: syncs what was appended before and
   // gives the newest log up. Nothing may be appended before StartNew.
-  absl::Status AbandonCurrent() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status AbandonCurrent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // `payload` begins with its LogPayload byte.
-  absl::Status Append(std::string_view payload);
+  absl::Status Append(std::string_view payload) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
   // Makes everything appended so far survive a power failure: older logs before the newest, so that
   // no later write can survive an earlier one that is lost.
-  absl::Status Sync() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Sync() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(mutex_);
   // The same without the newest log.
   absl::Status SyncOlder() ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -61,16 +65,19 @@ class LogSet {
   // Between the two RemoveBefore removes nothing: for whoever copies logs.
   void PauseRemoval() ABSL_LOCKS_EXCLUDED(mutex_);
   void ResumeRemoval() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Number and bytes of all logs, the newest included. By the leader.
-  std::map<uint64_t, uint64_t> Sizes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Number and bytes of all logs, the newest included.
+  std::map<uint64_t, uint64_t> Sizes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Syncs and ends all logs with the clean-close marker.
-  absl::Status Close() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(mutex_);
 
   uint64_t current_number() const { return current_number_.load(std::memory_order_relaxed); }
   // Bytes of all logs that are still there.
   uint64_t total_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
   // True if the newest log holds batches.
-  bool current_has_records() const { return current_records_ > 0; }
+  bool current_has_records() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    return current_records_ > 0;
+  }
 
  private:
   struct Older {
@@ -78,15 +85,16 @@ class LogSet {
     std::unique_ptr<LogWriter> writer;  // null once synced and closed
   };
 
-  absl::StatusOr<std::unique_ptr<LogWriter>> CreateLog(uint64_t number);
+  absl::StatusOr<std::unique_ptr<LogWriter>> CreateLog(uint64_t number)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
 
   void RemoveUnneeded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   FileSystem* const file_system_;
   const std::string directory_;
-  // The leader's.
-  std::unique_ptr<LogWriter> current_;
-  uint64_t current_records_ = 0;
+  std::unique_ptr<LogWriter> current_ ABSL_GUARDED_BY(write_leadership);
+  uint64_t current_records_ ABSL_GUARDED_BY(write_leadership) = 0;
+  // Written by the leader, read by anybody.
   std::atomic<uint64_t> current_number_{0};
   std::atomic<uint64_t> current_bytes_{0};
   std::atomic<bool> older_unsynced_{false};

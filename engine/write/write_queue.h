@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "engine/base/capabilities.h"
 #include "engine/base/internal_key.h"
 #include "winnow/options.h"
 #include "winnow/write_batch.h"
@@ -51,35 +52,97 @@ class WriteGroup {
 };
 
 // A lock-free stack of waiting writers, newest first. Invariant: the oldest request that is not
-// done leads, and while it leads it alone touches the log, assigns sequence numbers and switches
-// memtables.
+// done leads, and while it leads it alone holds the capability `write_leadership`.
 class WriteQueue {
  public:
-  // Joins and waits. kLeads: the caller is leader and must call FormGroup and Complete. kInserts:
-  // the caller must insert its batch and call FinishInsert, which waits for the end. kDone: the
-  // request has been served.
+  // Joins and waits. kLeads: the caller is leader and must lead a group (LeaderScope). kInserts:
+  // the caller must insert its batch (InsertScope). kDone: the request has been served.
   WriteRequest::State Join(WriteRequest* request);
+
+  // Lets the other members insert their batches while the leader inserts its own; WaitForInserts
+  // returns when all have.
+  void StartInserts(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  void WaitForInserts(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+
+ private:
+  friend class LeaderScope;
+  friend class InsertScope;
 
   // Leader: collects waiting requests that can go together. `group` must live until Complete.
   void FormGroup(WriteRequest* leader, WriteGroup* group);
-
-  // Leader: lets the other members insert their batches while it inserts its own; then
-  // WaitForInserts returns when all have.
-  void StartInserts(WriteGroup* group);
-  void WaitForInserts(WriteGroup* group);
-  // Member after kInserts: reports that its batch is inserted, then waits until the group is done.
-  void FinishInsert(WriteRequest* request);
-
   // Leader: ends the group, whose requests all have their status, and hands leadership on.
   void Complete(WriteGroup* group);
-
- private:
+  // Member after kInserts: reports that its batch is inserted, then waits until the group is done.
+  void FinishInsert(WriteRequest* request);
   static void SetState(WriteRequest* request, WriteRequest::State state);
   static WriteRequest::State AwaitChange(WriteRequest* request, WriteRequest::State from);
   // Sets the `newer` links from the newest request down to those that have them.
   static void LinkNewer(WriteRequest* newest);
 
   std::atomic<WriteRequest*> newest_{nullptr};
+};
+
+// A leader's time at the head of the queue, from forming its group to handing leadership on.
+class ABSL_SCOPED_LOCKABLE LeaderScope {
+ public:
+  // `leader` got kLeads from Join.
+  LeaderScope(WriteQueue* queue, WriteRequest* leader)
+      ABSL_EXCLUSIVE_LOCK_FUNCTION(write_leadership) ABSL_NO_THREAD_SAFETY_ANALYSIS
+      : queue_(queue) {
+    queue_->FormGroup(leader, &group_);
+  }
+  ~LeaderScope() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    queue_->Complete(&group_);
+  }
+  LeaderScope(const LeaderScope&) = delete;
+  LeaderScope& operator=(const LeaderScope&) = delete;
+
+  WriteGroup* group() { return &group_; }
+
+ private:
+  WriteQueue* const queue_;
+  WriteGroup group_;
+};
+
+// A member's time to insert its batch: it shares leadership with the leader, who waits for it.
+class ABSL_SCOPED_LOCKABLE InsertScope {
+ public:
+  // `member` got kInserts from Join.
+  InsertScope(WriteQueue* queue, WriteRequest* member)
+      ABSL_SHARED_LOCK_FUNCTION(write_leadership) ABSL_NO_THREAD_SAFETY_ANALYSIS : queue_(queue),
+                                                                                   member_(member) {
+  }
+  ~InsertScope() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    queue_->FinishInsert(member_);
+  }
+  InsertScope(const InsertScope&) = delete;
+  InsertScope& operator=(const InsertScope&) = delete;
+
+ private:
+  WriteQueue* const queue_;
+  WriteRequest* const member_;
+};
+
+// Waits its turn in the queue and leads it until destroyed, in a group with nobody: the holder may
+// do what only a leader may, such as switching memtables or changing the set of column families.
+class ABSL_SCOPED_LOCKABLE ExclusiveWrites {
+ public:
+  explicit ExclusiveWrites(WriteQueue* queue)
+      ABSL_EXCLUSIVE_LOCK_FUNCTION(write_leadership) ABSL_NO_THREAD_SAFETY_ANALYSIS
+      : leader_(queue, Joined(queue, &request_)) {}
+  ~ExclusiveWrites() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS = default;
+  ExclusiveWrites(const ExclusiveWrites&) = delete;
+  ExclusiveWrites& operator=(const ExclusiveWrites&) = delete;
+
+ private:
+  // A request without a batch can only come to lead.
+  static WriteRequest* Joined(WriteQueue* queue, WriteRequest* request) {
+    queue->Join(request);
+    return request;
+  }
+
+  WriteRequest request_;
+  LeaderScope leader_;
 };
 
 }  // namespace winnow

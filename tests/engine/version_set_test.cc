@@ -25,21 +25,25 @@ struct Opened {
   explicit Opened(MemoryFileSystem* file_system)
       : versions({file_system, "/db", nullptr}, &mutex) {}
 
-  absl::Status Apply(VersionEdit edit) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    MutexLock lock(&mutex);
+  absl::Status Apply(VersionEdit edit) {
+    DatabaseLock lock(&mutex);
     return versions.LogAndApply(std::move(edit));
   }
-  void Start() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    MutexLock lock(&mutex);
-    const absl::Status started = versions.StartManifest();
+  absl::Status ApplyCreation(VersionEdit edit, const FamilyRecord& family) {
+    DatabaseLock lock(&mutex);
+    return versions.LogAndCreateFamily(std::move(edit), family);
+  }
+  void Start() {
+    DatabaseLock lock(&mutex);
+    const absl::Status started = versions.StartManifest(/*log_number=*/0);
     ASSERT_TRUE(started.ok()) << started.ToString();
   }
-  void Close() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    MutexLock lock(&mutex);
+  void Close() {
+    DatabaseLock lock(&mutex);
     ASSERT_TRUE(versions.Close().ok());
   }
 
-  Mutex mutex;
+  DatabaseMutex mutex;
   VersionSet versions;
 };
 
@@ -49,7 +53,11 @@ class VersionSetTest : public testing::Test {
 
   std::unique_ptr<Opened> Create() {
     auto opened = std::make_unique<Opened>(file_system_.get());
-    opened->versions.CreateNew(BytewiseComparator()->Name(), BytewiseComparator(), "none", "whole");
+    FamilyRecord family;
+    family.comparator = BytewiseComparator();
+    family.filter = "none";
+    family.filter_key = "whole";
+    opened->versions.CreateNew(std::move(family));
     opened->Start();
     return opened;
   }
@@ -89,7 +97,7 @@ VersionEdit AddFile(uint32_t family, int level, const FileMetadata& file) {
 
 TEST_F(VersionSetTest, RecoversFilesFamiliesAndCounters) {
   auto created = Create();
-  created->versions.set_last_sequence(77);
+  created->versions.RaiseLastSequence(77);
   const FileMetadata a = MakeTable(*created, "a");
   const FileMetadata b = MakeTable(*created, "b");
   ASSERT_TRUE(created->Apply(AddFile(0, 0, a)).ok());
@@ -144,9 +152,11 @@ TEST_F(VersionSetTest, AnEditOfADroppedFamilyIsLeftOutSoThatTheManifestStaysRead
   family.name = "second";
   family.comparator = std::string(BytewiseComparator()->Name());
   const uint32_t id = family.family_id;
-  ASSERT_TRUE(created->Apply(create).ok());
-  created->versions.families()[id].version = std::make_shared<const Version>(
-      InternalKeyComparator(BytewiseComparator()), std::array<Version::Files, kNumLevels>());
+  FamilyRecord record;
+  record.id = id;
+  record.version = std::make_shared<const Version>(InternalKeyComparator(BytewiseComparator()),
+                                                   std::array<Version::Files, kNumLevels>());
+  ASSERT_TRUE(created->ApplyCreation(create, record).ok());
   VersionEdit drop;
   drop.families.emplace_back().family_id = id;
   drop.families.back().dropped = true;

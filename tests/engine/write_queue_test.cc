@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "engine/write/exclusive_writes.h"
 #include "tests/engine/db_fixture.h"
 
 namespace winnow {
@@ -33,13 +32,11 @@ class FakeStore {
     request.options = options;
     const WriteRequest::State state = queue_.Join(&request);
     if (state == WriteRequest::kInserts) {
+      InsertScope insert(&queue_, &request);
       inserted_.fetch_add(1);
-      queue_.FinishInsert(&request);
     } else if (state == WriteRequest::kLeads) {
-      WriteGroup group;
-      queue_.FormGroup(&request, &group);
-      Commit(&group);
-      queue_.Complete(&group);
+      LeaderScope leader(&queue_, &request);
+      Commit(leader.group());
     }
     return request.first_sequence;
   }
@@ -58,7 +55,7 @@ class FakeStore {
   size_t largest_group() const { return largest_group_; }
 
  private:
-  void Commit(WriteGroup* group) {
+  void Commit(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
     EXPECT_EQ(leaders_.fetch_add(1), 0) << "two leaders at once";
     size_t bytes = 0;
     for (const WriteRequest* member : group->requests) {

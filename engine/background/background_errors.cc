@@ -1,0 +1,91 @@
+#include "engine/background/background_errors.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/status.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr int kMaxIoErrorsInARow = 3;
+constexpr std::chrono::milliseconds kFirstDelay{50};
+constexpr std::chrono::milliseconds kLongestDelay{2000};
+
+// A full disk or missing file descriptors pass. Other I/O errors are given a few chances; each try
+// writes new files, so that no file whose sync has failed is ever trusted.
+bool IsRetryable(const absl::Status& status, int failures_in_a_row) {
+  if (absl::IsResourceExhausted(status)) return true;
+  return absl::IsUnavailable(status) && failures_in_a_row < kMaxIoErrorsInARow;
+}
+
+}  // namespace
+
+BackgroundErrors::BackgroundErrors(EventQueue* events, Recorder* recorder,
+                                   std::function<void()> on_change, SteadyClock clock)
+    : events_(events),
+      recorder_(recorder),
+      on_change_(std::move(on_change)),
+      clock_(std::move(clock)) {}
+
+absl::Status BackgroundErrors::Gravest() const {
+  absl::Status status = fatal_;
+  status.Update(retry_.error);
+  status.Update(quarantine_);
+  return status;
+}
+
+void BackgroundErrors::SetFatal(const absl::Status& status, std::string_view what) {
+  // Work that was cancelled ended because the database closes. Of several errors the first is the
+  // cause; the rest follow from it.
+  if (absl::IsCancelled(status) || !fatal_.ok()) return;
+  fatal_ = WithContext(status, absl::StrCat(ToAbsl(what), " failed"));
+  NotifyError(status, what, /*will_retry=*/false);
+  on_change_();
+}
+
+void BackgroundErrors::JobFailed(const absl::Status& status, std::string_view what) {
+  if (absl::IsCancelled(status)) return;
+  num_failures_++;
+  if (!IsRetryable(status, retry_.failures_in_a_row + 1)) {
+    SetFatal(status, what);
+    return;
+  }
+  const int doublings = std::min(retry_.failures_in_a_row, 10);
+  retry_.failures_in_a_row++;
+  retry_.error = WithContext(status, absl::StrCat(ToAbsl(what), " failed and is tried again"));
+  retry_.next_try = clock_() + std::min(kFirstDelay * (1 << doublings), kLongestDelay);
+  recorder_->Local().Add(Ticker::kBackgroundRetries);
+  NotifyError(status, what, /*will_retry=*/true);
+  on_change_();
+}
+
+void BackgroundErrors::DamageFound(const absl::Status& status, size_t num_files) {
+  recorder_->Local().Add(Ticker::kFilesQuarantined, num_files);
+  num_failures_++;
+  events_->AddIfCorruption(status);
+  quarantine_.Update(
+      WithContext(status, "a compaction found damage; the files concerned are left as they are"));
+  on_change_();
+}
+
+absl::Status BackgroundErrors::StallError() const {
+  if (!fatal_.ok()) return fatal_;
+  if (!retry_.error.ok()) {
+    return WithContext(retry_.error, "nothing was written: the memtables are full, and");
+  }
+  return WithContext(quarantine_, "nothing was written: level 0 is full, and");
+}
+
+void BackgroundErrors::NotifyError(const absl::Status& status, std::string_view what,
+                                   bool will_retry) {
+  Event event;
+  event.kind = Event::Kind::kBackgroundError;
+  event.message = std::string(what);
+  event.status = status;
+  event.will_retry = will_retry;
+  events_->Add(std::move(event));
+}
+
+}  // namespace winnow

@@ -1,0 +1,67 @@
+// The threads that flush and compact, and waiting for them.
+#ifndef WINNOW_ENGINE_BACKGROUND_BACKGROUND_SCHEDULER_H_
+#define WINNOW_ENGINE_BACKGROUND_BACKGROUND_SCHEDULER_H_
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "engine/background/background_errors.h"
+#include "engine/base/database_mutex.h"
+
+namespace winnow {
+
+// What the threads run.
+class BackgroundJobs {
+ public:
+  virtual ~BackgroundJobs() = default;
+  // Runs the most urgent job there is, giving the mutex back meanwhile; false if there is none that
+  // may run now.
+  virtual bool RunMostUrgent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) = 0;
+  // After each job, without the mutex: frees what the job has replaced.
+  virtual void ReleaseReplaced() ABSL_LOCKS_EXCLUDED(database_mutex) = 0;
+};
+
+// Threads wait for work (`SignalWork`); writers, and callers of Flush and the like, wait for what
+// it leads to (`WaitForProgress`). After a fatal error no job begins, and while a failed one waits
+// for its retry none does either.
+class BackgroundScheduler {
+ public:
+  // `on_error` is called, with the mutex held, when an error may concern those who write.
+  BackgroundScheduler(DatabaseMutex* mutex, EventQueue* events, Recorder* recorder,
+                      std::function<void()> on_error);
+  ~BackgroundScheduler();  // Stop has been called, unless Start never was
+
+  void Start(int num_threads, BackgroundJobs* jobs) ABSL_LOCKS_EXCLUDED(database_mutex);
+  // Cancels the jobs that run and waits for their threads. No job runs afterwards.
+  void Stop() ABSL_LOCKS_EXCLUDED(database_mutex);
+  bool is_stopping() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return stopping_; }
+  // True from Stop on: jobs look at it every now and then.
+  const std::atomic<bool>& cancelled() const { return cancelled_; }
+
+  // There may be work to do.
+  void SignalWork() { work_available_.SignalAll(); }
+  // What somebody waits for may have come about.
+  void SignalProgress() { progress_.SignalAll(); }
+  // Waits for the end of a job or for an error; also returns for no reason.
+  void WaitForProgress() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { progress_.Wait(mutex_); }
+
+  BackgroundErrors& errors() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return errors_; }
+
+ private:
+  void RunThread(BackgroundJobs* jobs) ABSL_LOCKS_EXCLUDED(database_mutex);
+  void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  DatabaseMutex* const mutex_;
+  DatabaseCondVar work_available_;
+  DatabaseCondVar progress_;
+  BackgroundErrors errors_;
+  std::atomic<bool> cancelled_{false};
+  bool stopping_ ABSL_GUARDED_BY(database_mutex) = false;
+  std::vector<std::thread> threads_;  // touched by Start and Stop alone
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_BACKGROUND_BACKGROUND_SCHEDULER_H_

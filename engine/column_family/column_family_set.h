@@ -1,0 +1,51 @@
+// The column families of an open database.
+#ifndef WINNOW_ENGINE_COLUMN_FAMILY_COLUMN_FAMILY_SET_H_
+#define WINNOW_ENGINE_COLUMN_FAMILY_COLUMN_FAMILY_SET_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "engine/base/capabilities.h"
+#include "engine/column_family/column_family_state.h"
+
+namespace winnow {
+
+// Families are added with write leadership and the mutex held, and never taken out: who has a
+// handle may use it, and is told that the family has been dropped.
+class ColumnFamilySet {
+ public:
+  using Families = std::map<uint32_t, std::unique_ptr<ColumnFamilyState>>;
+
+  // By id.
+  const Families& all() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return families_; }
+
+  // The family "default"; immutable once the database is open.
+  ColumnFamilyState* default_family() const { return default_family_; }
+
+  // For those who write, without the mutex, which is not needed: see above. Null if there is no
+  // such family or it has been dropped.
+  ColumnFamilyState* FindForWrite(uint32_t id) const
+      ABSL_SHARED_LOCKS_REQUIRED(write_leadership) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (id == 0) return default_family_;
+    const auto family = families_.find(id);
+    if (family == families_.end() || family->second->is_dropped()) return nullptr;
+    return family->second.get();
+  }
+
+  ColumnFamilyState* Add(std::unique_ptr<ColumnFamilyState> family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
+    std::unique_ptr<ColumnFamilyState>& place = families_[family->id()];
+    place = std::move(family);
+    if (place->id() == 0) default_family_ = place.get();
+    return place.get();
+  }
+
+ private:
+  Families families_ ABSL_GUARDED_BY(database_mutex);
+  ColumnFamilyState* default_family_ = nullptr;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_COLUMN_FAMILY_COLUMN_FAMILY_SET_H_

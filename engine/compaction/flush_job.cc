@@ -1,0 +1,45 @@
+#include "engine/compaction/flush_job.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/compaction/compaction_iterator.h"
+#include "engine/version/merging_iterator.h"
+
+namespace winnow {
+
+namespace {
+
+absl::Status WriteEntries(std::span<const Memtable* const> memtables,
+                          const FlushJobOptions& options, SstableOutputResult* result) {
+  const InternalKeyComparator& comparator = memtables.front()->comparator();
+  std::vector<std::unique_ptr<InternalIterator>> children;
+  uint64_t num_entries = 0;
+  for (const Memtable* memtable : memtables) {
+    children.push_back(memtable->NewIterator());
+    num_entries += memtable->num_entries();
+  }
+  const auto input = NewMergingIterator(comparator, std::move(children));
+  input->SeekToFirst();
+  // Level 0 is never the bottommost level: tombstones stay.
+  CompactionIterator entries(input.get(), comparator, options.snapshots, nullptr);
+  entries.Start();
+  absl::Status status = WriteSstables(options.output, comparator, &entries, result);
+  if (status.ok() && entries.num_seen() != num_entries) {
+    status = absl::InternalError(
+        absl::StrCat("flush saw ", entries.num_seen(), " of ", num_entries, " entries"));
+  }
+  return status;
+}
+
+}  // namespace
+
+absl::Status RunFlush(std::span<const Memtable* const> memtables, const FlushJobOptions& options,
+                      SstableOutputResult* result) {
+  const absl::Status status = WriteEntries(memtables, options, result);
+  if (!status.ok()) RemoveOutputs(options.output.store, result->files);
+  return status;
+}
+
+}  // namespace winnow

@@ -1,0 +1,61 @@
+// What is done to a database that is not open: listing its column families, destroying it.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "engine/base/database_mutex.h"
+#include "engine/base/status.h"
+#include "engine/db/database_directory.h"
+#include "engine/file_system/file_system_of.h"
+#include "engine/version/file_names.h"
+#include "engine/version/version_set.h"
+#include "winnow/db.h"
+
+namespace winnow {
+
+absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& options,
+                                                                const std::string& path) {
+  FileSystem* file_system = FileSystemOf(options);
+  WINNOW_RETURN_IF_ERROR(CheckIsDatabase(*file_system, path));
+  DatabaseMutex mutex;
+  VersionSet versions({file_system, path, nullptr}, &mutex);
+  DatabaseLock lock(&mutex);
+  WINNOW_RETURN_IF_ERROR(versions.ReadFamilies());
+  std::vector<std::string> names;
+  for (const auto& [id, family] : versions.families()) names.push_back(family.name);
+  return names;
+}
+
+absl::Status DB::Destroy(const Options& options, const std::string& path) {
+  FileSystem& file_system = *FileSystemOf(options);
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
+  if (!exists) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(const bool is_directory, file_system.IsDirectory(path));
+  if (!is_directory) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a file, not a directory"));
+  }
+  WINNOW_ASSIGN_OR_RETURN(std::vector<std::string> names, file_system.List(path));
+  FileType type;
+  uint64_t number;
+  const bool any_ours = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    // Other stores have a LOG as well.
+    return ParseFileName(name, &type, &number) && type != FileType::kInfoLog;
+  });
+  if (!any_ours) return absl::OkStatus();  // nothing of ours: touch nothing
+  {
+    WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system.Lock(LockFileName(path)));
+    // CURRENT first: from then on a crash leaves files, but no half-removed database. The lock file
+    // last.
+    std::stable_partition(names.begin(), names.end(),
+                          [](const std::string& name) { return name == "CURRENT"; });
+    for (const std::string& name : names) {
+      if (!ParseFileName(name, &type, &number) || type == FileType::kLock) continue;
+      WINNOW_RETURN_IF_ERROR(file_system.Remove(absl::StrCat(path, "/", name)));
+    }
+    WINNOW_RETURN_IF_ERROR(file_system.Remove(LockFileName(path)));
+  }
+  WINNOW_ASSIGN_OR_RETURN(const auto left, file_system.List(path));
+  return left.empty() ? file_system.RemoveDirectory(path) : absl::OkStatus();
+}
+
+}  // namespace winnow

@@ -1,0 +1,70 @@
+#include "engine/db/database_directory.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/log/log_reader.h"
+#include "engine/version/file_names.h"
+#include "engine/write/log_set.h"
+
+namespace winnow {
+
+namespace {
+
+// True if something was written to this log, or that cannot be excluded.
+absl::StatusOr<bool> LogHoldsWrites(FileSystem& file_system, const std::string& path,
+                                    uint64_t number) {
+  WINNOW_ASSIGN_OR_RETURN(
+      const auto reader, LogReader::Open(file_system, path, number, LogRecoveryMode::kPointInTime));
+  for (;;) {
+    std::string_view payload;
+    WINNOW_ASSIGN_OR_RETURN(const bool more, reader->Read(&payload));
+    if (!more) return reader->end().kind == LogEnd::Kind::kDamaged;
+    if (payload.empty() || payload[0] != static_cast<char>(LogPayload::kLogStart)) return true;
+  }
+}
+
+}  // namespace
+
+absl::Status CheckIsDatabase(FileSystem& file_system, const std::string& path) {
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
+  if (exists) {
+    WINNOW_ASSIGN_OR_RETURN(const bool is_directory, file_system.IsDirectory(path));
+    if (!is_directory) {
+      return absl::InvalidArgumentError(absl::StrCat(path, " is a file, not a directory"));
+    }
+    WINNOW_ASSIGN_OR_RETURN(const bool has_current, file_system.Exists(CurrentFileName(path)));
+    if (has_current) return absl::OkStatus();
+  }
+  return absl::NotFoundError(absl::StrCat(path, " holds no Winnow database"));
+}
+
+absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::string& path) {
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
+  if (!exists) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> names, file_system.List(path));
+  std::string log_with_writes;
+  for (const std::string& name : names) {
+    FileType type;
+    uint64_t number;
+    if (!ParseFileName(name, &type, &number)) continue;
+    if (type == FileType::kSstable) {
+      return CorruptionError(
+          CurrentFileName(path),
+          absl::StrCat("is missing, but there are SSTables (", name, " among them)"));
+    }
+    if (type != FileType::kLog) continue;
+    WINNOW_ASSIGN_OR_RETURN(const bool has_writes,
+                            LogHoldsWrites(file_system, absl::StrCat(path, "/", name), number));
+    if (has_writes) log_with_writes = name;
+  }
+  if (!log_with_writes.empty()) {
+    return CorruptionError(CurrentFileName(path),
+                           absl::StrCat("is missing, but ", log_with_writes, " holds writes"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace winnow

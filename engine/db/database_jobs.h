@@ -1,0 +1,95 @@
+// The flushes and compactions of one database: which is due, running it, and what changes with it.
+#ifndef WINNOW_ENGINE_DB_DATABASE_JOBS_H_
+#define WINNOW_ENGINE_DB_DATABASE_JOBS_H_
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/background/background_scheduler.h"
+#include "engine/base/database_mutex.h"
+#include "engine/column_family/column_family_set.h"
+#include "engine/column_family/snapshot_list.h"
+#include "engine/compaction/compaction_job.h"
+#include "engine/events/event_queue.h"
+#include "engine/statistics/recorder.h"
+#include "engine/version/version_set.h"
+#include "engine/write/log_set.h"
+#include "engine/write/write_leader.h"
+
+namespace winnow {
+
+// What the jobs work on; all of it outlives them.
+struct DatabaseJobParts {
+  const Options* options = nullptr;
+  DatabaseMutex* mutex = nullptr;
+  VersionSet* versions = nullptr;
+  LogSet* logs = nullptr;
+  ColumnFamilySet* families = nullptr;
+  const SnapshotList* snapshots = nullptr;
+  WriteLeader* leader = nullptr;
+  BackgroundScheduler* scheduler = nullptr;
+  EventQueue* events = nullptr;
+  Recorder* recorder = nullptr;
+};
+
+// Invariants:
+//  1. One flush of a family at a time, of all its immutable memtables, so that level 0 is in the
+//     order of the writes.
+//  2. Where there are two threads, one is left to flushes: writes wait for those first.
+//  3. An SSTable is synced, and so is its directory, before the manifest names it; a log is removed
+//     only after the manifest needs it no more.
+class DatabaseJobs final : public BackgroundJobs {
+ public:
+  explicit DatabaseJobs(const DatabaseJobParts& parts);
+
+  bool RunMostUrgent() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Frees replaced views, with the memtables and files that only they held.
+  void ReleaseReplaced() override ABSL_LOCKS_EXCLUDED(database_mutex);
+
+  // Compacts all of a range on the calling thread, once what runs on the family has ended.
+  absl::Status CompactRange(ColumnFamilyState* family, std::optional<std::string_view> begin,
+                            std::optional<std::string_view> end)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // True while a flush or compaction runs or is due.
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+ private:
+  // --- database_jobs.cc ---
+  SstableOutputOptions OutputOptions(SstableBuilderOptions builder) const;
+  ColumnFamilyState* FamilyToFlush() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void Flush(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status WriteFlush(const std::vector<std::shared_ptr<Memtable>>& memtables,
+                          SstableBuilderOptions builder, SstableOutputResult* result);
+  absl::Status InstallFlush(ColumnFamilyState* family, size_t num_memtables,
+                            const SstableOutputResult& result)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // --- database_jobs_compaction.cc ---
+  bool RunCompactionIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  std::unique_ptr<Compaction> PickCompaction(ColumnFamilyState** family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool CompactionIsDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status Compact(ColumnFamilyState* family, const Compaction& compaction, int max_threads)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status WriteCompaction(const Compaction& compaction, SstableBuilderOptions builder,
+                               uint64_t target_file_bytes, int max_threads,
+                               CompactionJobResult* result);
+  absl::Status InstallCompaction(ColumnFamilyState* family, VersionEdit edit,
+                                 const CompactionJobResult& result)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Damaged files are read as far as they can be, and never compacted away.
+  void QuarantineInputs(const Compaction& compaction, const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  const DatabaseJobParts parts_;
+  int flushes_running_ ABSL_GUARDED_BY(database_mutex) = 0;
+  int compactions_running_ ABSL_GUARDED_BY(database_mutex) = 0;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_DB_DATABASE_JOBS_H_

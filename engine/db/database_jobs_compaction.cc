@@ -1,0 +1,180 @@
+// Compactions, automatic and asked for.
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "engine/db/database_jobs.h"
+#include "engine/db/job_events.h"
+#include "engine/sstable/sstable_reader.h"
+#include "engine/statistics/job_timer.h"
+
+namespace winnow {
+
+bool DatabaseJobs::RunCompactionIfDue() {
+  if (compactions_running_ >= std::max(parts_.options->background_threads - 1, 1)) return false;
+  ColumnFamilyState* family = nullptr;
+  const std::unique_ptr<Compaction> compaction = PickCompaction(&family);
+  if (compaction == nullptr) return false;
+  const absl::Status status = Compact(family, *compaction, /*max_threads=*/1);
+  if (status.ok()) {
+    parts_.scheduler->errors().JobSucceeded();
+  } else if (absl::IsDataLoss(status)) {
+    QuarantineInputs(*compaction, status);
+  } else {
+    parts_.scheduler->errors().JobFailed(status, "a compaction");
+  }
+  return true;
+}
+
+std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** family) {
+  for (const auto& [id, candidate] : parts_.families->all()) {
+    if (candidate->options().disable_auto_compactions || candidate->manual_compaction_waiting ||
+        candidate->is_dropped()) {
+      continue;
+    }
+    auto compaction = candidate->picker.Pick(candidate->version(), candidate->options());
+    if (compaction != nullptr) {
+      *family = candidate.get();
+      return compaction;
+    }
+  }
+  return nullptr;
+}
+
+bool DatabaseJobs::CompactionIsDue() const {
+  for (const auto& [id, family] : parts_.families->all()) {
+    if (family->options().disable_auto_compactions || family->is_dropped()) continue;
+    if (ComputeScores(*family->version(), family->options()).most_urgent >= 0) return true;
+  }
+  return false;
+}
+
+absl::Status DatabaseJobs::WriteCompaction(const Compaction& compaction,
+                                           SstableBuilderOptions builder,
+                                           uint64_t target_file_bytes, int max_threads,
+                                           CompactionJobResult* result) {
+  JobTimer timer(parts_.recorder, LatencyHistogram::kCompaction);
+  CompactionJobOptions job;
+  job.output = OutputOptions(std::move(builder));
+  job.output.target_file_bytes = target_file_bytes;
+  if (compaction.output_level + 1 < kNumLevels) {
+    job.output.next_level = compaction.version->files(compaction.output_level + 1);
+  }
+  job.snapshots = parts_.snapshots->Sequences();
+  job.verify_checksums = parts_.options->verify_compaction_checksums;
+  job.max_threads = max_threads;
+  return RunCompaction(compaction, job, result);
+}
+
+absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& compaction,
+                                   int max_threads) {
+  compaction.MarkInputs(true);
+  compactions_running_++;
+  family->compactions_running++;
+  const SteadyTime begin = SteadyNow();
+  NotifyCompactionBegin(parts_.events, family->name(), compaction);
+  VersionEdit edit;
+  FamilyEdit& change = edit.families.emplace_back();
+  change.family_id = family->id();
+  compaction.DeleteInputs(&change);
+  CompactionJobResult result;
+  absl::Status status;
+  if (compaction.is_trivial_move) {
+    compaction.MoveInputs(&change);
+  } else {
+    SstableBuilderOptions builder = family->BuilderOptions(compaction.output_level);
+    const uint64_t target_file_bytes = family->options().target_file_bytes;
+    DatabaseUnlock unlock(parts_.mutex);
+    status =
+        WriteCompaction(compaction, std::move(builder), target_file_bytes, max_threads, &result);
+  }
+  if (status.ok()) {
+    for (const FileMetadata& file : result.output.files) {
+      change.added.push_back({compaction.output_level, file});
+    }
+    status = InstallCompaction(family, std::move(edit), result);
+  }
+  compaction.MarkInputs(false);
+  compactions_running_--;
+  family->compactions_running--;
+  parts_.leader->LookForStalls();
+  ThreadCounters& counters = parts_.recorder->Local();
+  counters.Add(Ticker::kCompactions);
+  counters.Add(Ticker::kCompactionBytesRead, result.bytes_read);
+  counters.Add(Ticker::kCompactionBytesWritten, result.output.bytes_written);
+  counters.Add(Ticker::kFiltersFellBack, result.output.num_filters_fell_back);
+  NotifyCompactionEnd(
+      parts_.events, family->name(), compaction,
+      {status,
+       compaction.is_trivial_move ? compaction.num_input_files() : result.output.files.size(),
+       result.bytes_read, result.output.bytes_written, result.output.num_filters_fell_back, begin});
+  return status;
+}
+
+absl::Status DatabaseJobs::InstallCompaction(ColumnFamilyState* family, VersionEdit edit,
+                                             const CompactionJobResult& result) {
+  VersionSet& versions = *parts_.versions;
+  if (family->is_dropped()) {
+    RemoveOutputs(versions.store(), result.output.files);
+    return absl::OkStatus();
+  }
+  WINNOW_RETURN_IF_ERROR(versions.LogAndApply(std::move(edit)));
+  const auto record = versions.families().find(family->id());
+  if (record == versions.families().end()) return absl::OkStatus();  // dropped meanwhile
+  family->expected_fpr_history.Remember(*family->version());
+  family->InstallView(record->second.version);
+  return absl::OkStatus();
+}
+
+void DatabaseJobs::QuarantineInputs(const Compaction& compaction, const absl::Status& status) {
+  std::vector<std::shared_ptr<SstableFile>> damaged;
+  {
+    DatabaseUnlock unlock(parts_.mutex);
+    for (const Version::Files& files : compaction.inputs) {
+      for (const auto& file : files) {
+        if (file->reader() == nullptr || HasDamage(file->reader()->Verify())) {
+          damaged.push_back(file);
+        }
+      }
+    }
+    // Damage that is not there at a second look may have been in memory or on the bus; without a
+    // culprit all are left alone.
+    if (damaged.empty()) {
+      for (const Version::Files& files : compaction.inputs) {
+        damaged.insert(damaged.end(), files.begin(), files.end());
+      }
+    }
+  }
+  for (const auto& file : damaged) file->being_compacted = true;  // for as long as it is open
+  parts_.scheduler->errors().DamageFound(status, damaged.size());
+}
+
+absl::Status DatabaseJobs::CompactRange(ColumnFamilyState* family,
+                                        std::optional<std::string_view> begin,
+                                        std::optional<std::string_view> end) {
+  BackgroundErrors& errors = parts_.scheduler->errors();
+  while (family->manual_compaction_waiting) parts_.scheduler->WaitForProgress();
+  family->manual_compaction_waiting = true;
+  // Everything that is being compacted already must be done first: a range compaction takes all
+  // versions of its keys.
+  while (family->compactions_running > 0 && errors.fatal().ok()) {
+    parts_.scheduler->WaitForProgress();
+  }
+  absl::Status status = errors.fatal();
+  if (status.ok()) {
+    const auto compaction =
+        CompactionPicker::PickRange(family->version(), family->options(), begin, end);
+    if (compaction != nullptr) {
+      status = Compact(family, *compaction, parts_.options->background_threads);
+      // Outputs are gone and inputs are whole: the caller knows, and may try again.
+      if (status.ok()) errors.JobSucceeded();
+    }
+  }
+  family->manual_compaction_waiting = false;
+  parts_.scheduler->SignalWork();
+  parts_.scheduler->SignalProgress();
+  return status;
+}
+
+}  // namespace winnow

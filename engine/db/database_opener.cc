@@ -1,0 +1,164 @@
+#include "engine/db/database_opener.h"
+
+#include <set>
+#include <utility>
+
+#include "engine/base/status.h"
+#include "engine/db/database_directory.h"
+#include "engine/file_system/durable_files.h"
+#include "engine/recovery/log_replay.h"
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+absl::Status DatabaseOpener::Open() {
+  bool exists = false;
+  WINNOW_RETURN_IF_ERROR(PrepareDirectory(&exists));
+  if (!parts_.options->read_only) {
+    WINNOW_ASSIGN_OR_RETURN(lock_, parts_.file_system->Lock(LockFileName(parts_.path)));
+  }
+  // Nobody else leads writes or wants the mutex yet: both are held throughout, I/O included.
+  ExclusiveWrites writes(parts_.queue);
+  DatabaseLock lock(parts_.mutex);
+  WINNOW_RETURN_IF_ERROR(ReadOrCreateState(exists));
+  WINNOW_RETURN_IF_ERROR(AddFamilies());
+  WINNOW_RETURN_IF_ERROR(ReplayLogs());
+  return parts_.options->read_only ? absl::OkStatus() : StartWriting();
+}
+
+absl::Status DatabaseOpener::PrepareDirectory(bool* exists) {
+  const Options& options = *parts_.options;
+  const absl::Status present = CheckIsDatabase(*parts_.file_system, parts_.path);
+  if (!present.ok() && !absl::IsNotFound(present)) return present;
+  *exists = present.ok();
+  if (*exists) {
+    if (!options.error_if_exists) return absl::OkStatus();
+    return absl::AlreadyExistsError(
+        absl::StrCat(parts_.path, " holds a database already (error_if_exists is set)"));
+  }
+  WINNOW_RETURN_IF_ERROR(CheckNothingWouldBeBuried(*parts_.file_system, parts_.path));
+  if (!options.create_if_missing || options.read_only) return present;
+  return CreateDirectoryDurably(*parts_.file_system, parts_.path);
+}
+
+absl::Status DatabaseOpener::ReadOrCreateState(bool exists) {
+  if (exists) {
+    const auto comparator_for = [this](std::string_view family,
+                                       std::string_view comparator_name) -> const Comparator* {
+      const Comparator* given = OptionsForFamily(family).comparator;
+      return given->Name() == comparator_name ? given : nullptr;
+    };
+    const auto filter_policy_for = [this](std::string_view family) {
+      return OptionsForFamily(family).filter_policy;
+    };
+    return parts_.versions->Recover(comparator_for, filter_policy_for);
+  }
+  FamilyRecord default_family;
+  default_family.comparator = parts_.options->comparator;
+  const bool can_filter = default_family.comparator->EqualKeysHaveEqualBytes();
+  default_family.filter = can_filter ? kDefaultFilter : "none";
+  default_family.filter_key = kDefaultFilterKey;
+  default_family.filter_policy = parts_.options->filter_policy;
+  parts_.versions->CreateNew(std::move(default_family));
+  return absl::OkStatus();
+}
+
+const ColumnFamilyOptions& DatabaseOpener::OptionsForFamily(std::string_view name) const {
+  const auto named = parts_.options->column_families.find(std::string(name));
+  return named != parts_.options->column_families.end() ? named->second : *parts_.options;
+}
+
+absl::Status DatabaseOpener::AddFamilies() {
+  for (const auto& [id, record] : parts_.versions->families()) {
+    WINNOW_RETURN_IF_ERROR(AddFamily(record, OptionsForFamily(record.name)));
+  }
+  for (const auto& [name, family_options] : parts_.options->column_families) {
+    if (parts_.versions->FindFamily(name) == nullptr) {
+      return absl::NotFoundError(absl::StrCat("column_families: there is no column family '", name,
+                                              "' in ", parts_.path,
+                                              "; create it with CreateColumnFamily"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
+                                       const ColumnFamilyOptions& options) {
+  if (record.comparator == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("column family '", record.name, "' of ", parts_.path,
+                     " was written with comparator '", record.comparator_name,
+                     "', but the options give '", ToAbsl(options.comparator->Name()), "'"));
+  }
+  auto family = std::make_unique<ColumnFamilyState>(record, options, parts_.versions->hash_seed());
+  // What the options leave open stays as recorded.
+  const std::string filter = options.filter.empty() ? record.filter : options.filter;
+  const std::string filter_key =
+      options.filter_key.empty() ? record.filter_key : options.filter_key;
+  if (absl::Status status = family->SetFilter(filter, filter_key); !status.ok()) {
+    return WithContext(status, absl::StrCat("column family '", record.name, "'"));
+  }
+  // Durable with the next manifest, which every open for writing begins.
+  parts_.versions->SetFilter(record.id, filter, filter_key);
+  family->SwitchMemtable(record.log_number);
+  parts_.families->Add(std::move(family));
+  return absl::OkStatus();
+}
+
+absl::Status DatabaseOpener::ReplayLogs() {
+  LogReplay replay(*parts_.options, parts_.path, parts_.file_system, parts_.versions,
+                   parts_.families);
+  replay.set_write_tables(!parts_.options->read_only);
+  WINNOW_RETURN_IF_ERROR(replay.Run());
+  notes_ = replay.notes();
+  parts_.leader->StartAt(replay.last_sequence());
+  parts_.versions->RaiseLastSequence(replay.last_sequence());
+  for (const auto& [number, bytes] : replay.logs()) parts_.logs->AddExisting(number, bytes);
+  return absl::OkStatus();
+}
+
+absl::Status DatabaseOpener::StartWriting() {
+  const uint64_t log_number = parts_.versions->NewFileNumber();
+  WINNOW_RETURN_IF_ERROR(parts_.logs->StartNew(log_number));
+  for (const auto& [id, family] : parts_.families->all()) {
+    family->ReplaceActiveMemtable(log_number);
+    family->immutables.clear();
+    family->InstallView(parts_.versions->families().at(id).version);
+  }
+  // The new manifest names the replayed tables and the new log in one atomic step.
+  WINNOW_RETURN_IF_ERROR(parts_.versions->StartManifest(log_number));
+  RemoveOrphans();
+  return absl::OkStatus();
+}
+
+void DatabaseOpener::RemoveOrphans() {
+  parts_.logs->RemoveBefore(parts_.versions->OldestNeededLog());
+  const auto names = parts_.file_system->List(parts_.path);
+  if (!names.ok()) return;
+  const std::set<uint64_t> live = parts_.versions->LiveSstables();
+  // If something is missing, the manifest may be what lost its end: then it and the tables that it
+  // does not know are all that a repair could start from.
+  const bool keep = parts_.options->recovery_mode == RecoveryMode::kSalvage && !notes_.empty();
+  for (const std::string& name : *names) {
+    FileType type;
+    uint64_t number;
+    if (!ParseFileName(name, &type, &number)) continue;  // not ours: never touched
+    const bool orphan =
+        (type == FileType::kSstable && !live.contains(number)) || type == FileType::kTemporary ||
+        (type == FileType::kManifest && number != parts_.versions->manifest_number()) ||
+        (type == FileType::kLog && number < parts_.versions->OldestNeededLog());
+    if (!orphan) continue;
+    const std::string path = absl::StrCat(parts_.path, "/", name);
+    if (keep && (type == FileType::kSstable || type == FileType::kManifest)) {
+      if (parts_.file_system->Rename(path, path + ".orphan").ok()) {
+        notes_.push_back(absl::StrCat(path, ": not in use, kept as ", path, ".orphan"));
+      }
+    } else {
+      // What cannot be removed now is tried again by the next open.
+      parts_.file_system->Remove(path).IgnoreError();
+    }
+  }
+  if (keep) parts_.file_system->SyncDirectory(parts_.path).IgnoreError();
+}
+
+}  // namespace winnow

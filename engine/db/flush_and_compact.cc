@@ -1,0 +1,69 @@
+// Flush, CompactRange, WaitForBackgroundWork: background work that somebody waits for.
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+
+namespace winnow {
+
+absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
+  if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
+  {
+    ExclusiveWrites writes(&write_queue_);
+    DatabaseLock lock(&mutex_);
+    if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
+    if (!leader_.log_error().ok()) return leader_.ReplaceFailedLog();  // flushes everything
+    if (!family->active().empty()) WINNOW_RETURN_IF_ERROR(leader_.SwitchMemtable(family));
+    if (!family->immutables.empty()) family->flush_wanted = true;
+  }
+  DatabaseLock lock(&mutex_);
+  BackgroundErrors& errors = scheduler_.errors();
+  const uint64_t failures = errors.num_failures();
+  errors.RetryNow();
+  scheduler_.SignalWork();
+  while (!family->immutables.empty() && errors.fatal().ok() && !scheduler_.is_stopping() &&
+         errors.num_failures() == failures && !family->is_dropped()) {
+    scheduler_.WaitForProgress();
+  }
+  if (!errors.fatal().ok() || family->immutables.empty()) return errors.fatal();
+  return family->is_dropped() ? absl::OkStatus() : errors.retried();
+}
+
+absl::Status DBImpl::Flush(ColumnFamily* family) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+  const absl::Status status = CatchOutOfMemory([&] { return FlushMemtables(Own(family)); });
+  jobs_.ReleaseReplaced();
+  return status;
+}
+
+absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
+                                  std::optional<std::string_view> end) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+  ColumnFamilyState* own = Own(family);
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return FlushMemtables(own); }));
+  absl::Status status;
+  {
+    DatabaseLock lock(&mutex_);
+    status = jobs_.CompactRange(own, begin, end);
+  }
+  jobs_.ReleaseReplaced();
+  return status;
+}
+
+absl::Status DBImpl::WaitForBackgroundWork() {
+  absl::Status status;
+  {
+    DatabaseLock lock(&mutex_);
+    scheduler_.SignalWork();
+    const BackgroundErrors& errors = scheduler_.errors();
+    const uint64_t failures = errors.num_failures();
+    while (errors.fatal().ok() && !scheduler_.is_stopping() && !options_.read_only &&
+           errors.num_failures() == failures && jobs_.HasWork()) {
+      scheduler_.WaitForProgress();
+    }
+    status = errors.Gravest();
+  }
+  jobs_.ReleaseReplaced();
+  return status;
+}
+
+}  // namespace winnow

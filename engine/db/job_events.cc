@@ -1,0 +1,67 @@
+#include "engine/db/job_events.h"
+
+#include <string>
+#include <utility>
+
+namespace winnow {
+
+namespace {
+
+Event FlushEvent(Event::Kind kind, std::string_view family, size_t num_memtables) {
+  Event event;
+  event.kind = kind;
+  event.column_family = std::string(family);
+  event.num_inputs = num_memtables;
+  return event;
+}
+
+Event CompactionEvent(Event::Kind kind, std::string_view family, const Compaction& compaction) {
+  Event event;
+  event.kind = kind;
+  event.column_family = std::string(family);
+  event.num_inputs = compaction.num_input_files();
+  event.output_level = compaction.output_level;
+  for (int level = kNumLevels - 1; level >= 0; level--) {
+    if (!compaction.inputs[static_cast<size_t>(level)].empty()) event.input_level = level;
+  }
+  return event;
+}
+
+void NotifyEnd(EventQueue* events, Event event, const JobResult& result) {
+  event.status = result.status;
+  event.num_outputs = result.num_files;
+  event.bytes_read = result.bytes_read;
+  event.bytes_written = result.bytes_written;
+  event.duration = MicrosSince(result.begin);
+  if (result.num_filters_fell_back > 0) {
+    Event fell_back;
+    fell_back.kind = Event::Kind::kFilterNotWritten;
+    fell_back.column_family = event.column_family;
+    fell_back.num_outputs = result.num_filters_fell_back;
+    events->Add(std::move(fell_back));
+  }
+  events->Add(std::move(event));
+}
+
+}  // namespace
+
+void NotifyFlushBegin(EventQueue* events, std::string_view family, size_t num_memtables) {
+  events->Add(FlushEvent(Event::Kind::kFlushBegin, family, num_memtables));
+}
+
+void NotifyFlushEnd(EventQueue* events, std::string_view family, size_t num_memtables,
+                    const JobResult& result) {
+  NotifyEnd(events, FlushEvent(Event::Kind::kFlushEnd, family, num_memtables), result);
+}
+
+void NotifyCompactionBegin(EventQueue* events, std::string_view family,
+                           const Compaction& compaction) {
+  events->Add(CompactionEvent(Event::Kind::kCompactionBegin, family, compaction));
+}
+
+void NotifyCompactionEnd(EventQueue* events, std::string_view family, const Compaction& compaction,
+                         const JobResult& result) {
+  NotifyEnd(events, CompactionEvent(Event::Kind::kCompactionEnd, family, compaction), result);
+}
+
+}  // namespace winnow

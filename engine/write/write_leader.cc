@@ -1,0 +1,163 @@
+#include "engine/write/write_leader.h"
+
+#include "engine/base/coding.h"
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "engine/write/batch_format.h"
+
+namespace winnow {
+
+namespace {
+
+// Members of a group insert on their own threads if that is worth waking them.
+constexpr size_t kParallelInsertBytes = 2048;
+
+absl::Status OutcomeUnknown(const absl::Status& cause) {
+  return absl::Status(cause.code(),
+                      absl::StrCat("write failed, its outcome is unknown until the database has "
+                                   "been reopened: ",
+                                   cause.message()));
+}
+
+}  // namespace
+
+WriteLeader::WriteLeader(const WriteLeaderParts& parts) : parts_(parts) {}
+
+void WriteLeader::StartAt(SequenceNumber last) {
+  allocated_sequence_ = last;
+  visible_sequence_.store(last);
+}
+
+absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
+  if (leader_work_pending_.load(std::memory_order_acquire)) [[unlikely]] {
+    WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+      return PrepareForGroup(group->batch_bytes);
+    }));
+  }
+  CheckMembers(group);
+  uint32_t num_updates = 0;
+  for (WriteRequest* request : group->requests) {
+    if (!request->status.ok()) continue;
+    request->first_sequence = allocated_sequence_ + 1 + num_updates;
+    num_updates += request->batch->num_updates();
+  }
+  if (num_updates == 0) return absl::OkStatus();
+  if (allocated_sequence_ + num_updates > kMaxSequenceNumber) {
+    return absl::ResourceExhaustedError("sequence numbers are used up");
+  }
+  if (group->disable_wal) {
+    has_unlogged_writes_.store(true, std::memory_order_relaxed);
+  } else {
+    WINNOW_RETURN_IF_ERROR(AppendToLog(*group, num_updates));
+  }
+  const absl::Status inserted = InsertGroup(group);
+  allocated_sequence_ += num_updates;
+  if (!inserted.ok()) {
+    // The log has the batches, the memtables a part of them, which no reader may ever see.
+    DatabaseLock lock(parts_.mutex);
+    parts_.scheduler->errors().SetFatal(inserted, "keeping a write in memory");
+    return OutcomeUnknown(inserted);
+  }
+  // Release: whoever reads this sequence sees all insertions up to it.
+  visible_sequence_.store(allocated_sequence_, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+// Batches that were not built through the public functions, or that name column families, are
+// looked through before anything of the group is in the log; one that is wrong is refused alone.
+void WriteLeader::CheckMembers(WriteGroup* group) {
+  for (WriteRequest* request : group->requests) {
+    if (WriteBatchAccess::is_plain(*request->batch)) continue;
+    BatchReader reader(request->batch->encoded());
+    BatchUpdate update;
+    for (bool more = true; more && request->status.ok();) {
+      request->status = reader.Next(&update, &more);
+      if (request->status.ok() && more &&
+          parts_.families->FindForWrite(update.family_id) == nullptr) {
+        request->status = absl::FailedPreconditionError(absl::StrCat(
+            "column family ", update.family_id, " does not exist or has been dropped"));
+      }
+    }
+  }
+}
+
+absl::Status WriteLeader::AppendToLog(const WriteGroup& group, uint32_t num_updates) {
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    return EncodeForLog(group, num_updates);
+  }));
+  absl::Status logged = parts_.logs->Append(log_payload_);
+  const bool appended = logged.ok();
+  if (appended && group.wants_sync) {
+    logged = parts_.logs->Sync();
+    parts_.recorder->Local().Add(Ticker::kLogSyncs);
+  }
+  if (logged.ok()) return absl::OkStatus();
+  // What reached the disk is unknown: these sequence numbers are never given out again.
+  allocated_sequence_ += num_updates;
+  if (!appended && absl::IsResourceExhausted(logged)) {
+    // A log whose end is uncertain can be replaced. A log whose sync failed cannot: a later sync
+    // that succeeds would prove nothing about the bytes of this one.
+    log_error_ = WithContext(logged, "appending to the write-ahead log failed");
+    log_state_ = LogState::kFailed;
+    RequestWork();
+  } else {
+    DatabaseLock lock(parts_.mutex);
+    parts_.scheduler->errors().SetFatal(logged, "the write-ahead log");
+  }
+  return OutcomeUnknown(logged);
+}
+
+absl::Status WriteLeader::EncodeForLog(const WriteGroup& group, uint32_t num_updates) {
+  log_payload_.assign(1, static_cast<char>(LogPayload::kBatches));
+  PutFixed64(&log_payload_, allocated_sequence_ + 1);
+  PutFixed32(&log_payload_, num_updates);
+  for (const WriteRequest* request : group.requests) {
+    if (!request->status.ok()) continue;
+    log_payload_.append(request->batch->encoded().substr(kBatchHeaderBytes));
+  }
+  parts_.recorder->Local().Add(Ticker::kLogBytesWritten, log_payload_.size());
+  return absl::OkStatus();
+}
+
+absl::Status WriteLeader::InsertGroup(WriteGroup* group) {
+  const bool parallel = group->requests.size() > 1 && group->batch_bytes >= kParallelInsertBytes;
+  bool all_ok = true;
+  for (const WriteRequest* request : group->requests) all_ok = all_ok && request->status.ok();
+  if (!parallel || !all_ok) {
+    for (const WriteRequest* request : group->requests) {
+      if (!request->status.ok()) continue;
+      WINNOW_RETURN_IF_ERROR(InsertBatch(*request->batch, request->first_sequence));
+    }
+    return absl::OkStatus();
+  }
+  parts_.queue->StartInserts(group);
+  absl::Status status = InsertBatch(*group->requests[0]->batch, group->requests[0]->first_sequence);
+  parts_.queue->WaitForInserts(group);
+  for (const WriteRequest* request : group->requests) status.Update(request->status);
+  return status;
+}
+
+absl::Status WriteLeader::InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence) {
+  return CatchOutOfMemory([&]() ABSL_SHARED_LOCKS_REQUIRED(write_leadership) {
+    AddToMemtables(batch, first_sequence);
+    return absl::OkStatus();
+  });
+}
+
+void WriteLeader::AddToMemtables(const WriteBatch& batch, SequenceNumber first_sequence) {
+  BatchReader reader(batch.encoded());
+  BatchUpdate update;
+  SequenceNumber sequence = first_sequence;
+  // The batch was checked before it went to the log.
+  for (bool more = true; reader.Next(&update, &more).ok() && more; sequence++) {
+    ColumnFamilyState* family = parts_.families->FindForWrite(update.family_id);
+    Memtable* memtable = family->active_for_insert();
+    memtable->Add(sequence, update.type, update.key, update.value,
+                  filter::HashKey(update.key, family->hash_seed()));
+    // A memtable that fills in the middle of a group takes the rest of it: the next leader
+    // switches.
+    if (memtable->memory_bytes() >= family->options().write_buffer_bytes) RequestWork();
+  }
+}
+
+}  // namespace winnow

@@ -1,0 +1,143 @@
+// Commits groups of writes: into the log, into the memtables, visible.
+#ifndef WINNOW_ENGINE_WRITE_WRITE_LEADER_H_
+#define WINNOW_ENGINE_WRITE_WRITE_LEADER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "engine/background/background_scheduler.h"
+#include "engine/base/database_mutex.h"
+#include "engine/column_family/column_family_set.h"
+#include "engine/events/event_queue.h"
+#include "engine/statistics/recorder.h"
+#include "engine/version/version_set.h"
+#include "engine/write/log_set.h"
+#include "engine/write/write_queue.h"
+#include "engine/write/write_stall_controller.h"
+
+namespace winnow {
+
+// What a leader works on; all of it outlives the leader.
+struct WriteLeaderParts {
+  const Options* options = nullptr;
+  DatabaseMutex* mutex = nullptr;
+  WriteQueue* queue = nullptr;
+  LogSet* logs = nullptr;
+  VersionSet* versions = nullptr;
+  ColumnFamilySet* families = nullptr;
+  BackgroundScheduler* scheduler = nullptr;
+  EventQueue* events = nullptr;
+  Recorder* recorder = nullptr;
+};
+
+// The state of the head of the write queue: whoever leads the queue holds the capability
+// `write_leadership`, and only then may call what requires it. Invariants:
+//  1. Sequence numbers are given out in the order of the log, and never twice: not even those of a
+//     write whose append failed, for what of it is in the file is unknown.
+//  2. A write is visible once its group is in the log (synced, if a member asked for it) and all
+//  its
+//     entries are in the memtables. `visible_sequence` grows in whole groups.
+//  3. A memtable and the log that it names are switched together, before a group, never within one.
+class WriteLeader {
+ public:
+  explicit WriteLeader(const WriteLeaderParts& parts);
+
+  // Commits what the group's members have asked for. Members whose batch is refused alone have
+  // their own status afterwards; an error returned is that of all others.
+  absl::Status CommitGroup(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
+      ABSL_LOCKS_EXCLUDED(database_mutex);
+  // A member's own part of its group. An error: out of memory, and a part may be in the memtables.
+  absl::Status InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence)
+      ABSL_SHARED_LOCKS_REQUIRED(write_leadership);
+
+  // Every entry up to this number is in the memtables. Acquire: what it covers is seen.
+  SequenceNumber visible_sequence() const {
+    return visible_sequence_.load(std::memory_order_acquire);
+  }
+  const std::atomic<SequenceNumber>& visible_sequence_source() const { return visible_sequence_; }
+  SequenceNumber allocated_sequence() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    return allocated_sequence_;
+  }
+  // While opening: what recovery found is visible.
+  void StartAt(SequenceNumber last) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+
+  // Something needs the leader's care before the next group: a full memtable, a stall, an error.
+  void RequestWork() { leader_work_pending_.store(true, std::memory_order_release); }
+  // Requests it if some family is near a limit.
+  void LookForStalls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Writes without log since opening, which memtables alone hold.
+  bool has_unlogged_writes() const { return has_unlogged_writes_.load(std::memory_order_relaxed); }
+
+  // Retires the family's active memtable, for a flush, and begins another log if the present one
+  // holds anything.
+  absl::Status SwitchMemtable(ColumnFamilyState* family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+
+  // Not OK after an append to the log has failed: with that error.
+  const absl::Status& log_error() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    return log_error_;
+  }
+  // If an append to the log has failed: begins another log, waits until what the older ones hold is
+  // flushed, and lets the manifest forget them. An error: not done yet, the write must be refused;
+  // the next call goes on where this one stopped.
+  absl::Status ReplaceFailedLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+
+ private:
+  // How far the replacement of a log that could not be appended to has come.
+  enum class LogState {
+    kHealthy,
+    kFailed,     // nothing may be appended to it
+    kAbandoned,  // what it holds is durable, and it is closed
+    kReplaced,   // there is another log; memtables of the time before wait for their flush
+  };
+
+  // --- write_leader.cc ---
+  void CheckMembers(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  absl::Status AppendToLog(const WriteGroup& group, uint32_t num_updates)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(database_mutex);
+  // Makes log_payload_ the record of the group's batches.
+  absl::Status EncodeForLog(const WriteGroup& group, uint32_t num_updates)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  absl::Status InsertGroup(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  void AddToMemtables(const WriteBatch& batch, SequenceNumber first_sequence)
+      ABSL_SHARED_LOCKS_REQUIRED(write_leadership);
+
+  // --- write_leader_memtables.cc ---
+  // Makes room for a group: stalls, memtable switches, errors.
+  absl::Status PrepareForGroup(size_t group_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
+      ABSL_LOCKS_EXCLUDED(database_mutex);
+  absl::Status StallIfNeeded(size_t group_bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status WaitWhileStopped(const ColumnFamilyState& family, bool* waited)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  void NoteStall(std::string_view family, std::string_view why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  absl::Status SwitchFullMemtables()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  // Begins log `number`; a full disk is an error of this write alone.
+  absl::Status StartLog(uint64_t number)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+
+  // --- write_leader_log.cc ---
+  absl::Status AbandonFailedLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status StartLogAfterFailedOne()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  bool AllIsFlushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status ReleaseOlderLogs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+
+  const WriteLeaderParts parts_;
+  std::atomic<bool> leader_work_pending_{false};
+  std::atomic<bool> has_unlogged_writes_{false};
+  SequenceNumber allocated_sequence_ ABSL_GUARDED_BY(write_leadership) = 0;
+  std::atomic<SequenceNumber> visible_sequence_{0};
+  std::string log_payload_ ABSL_GUARDED_BY(write_leadership);  // reused
+  LogState log_state_ ABSL_GUARDED_BY(write_leadership) = LogState::kHealthy;
+  absl::Status log_error_ ABSL_GUARDED_BY(write_leadership);
+  WriteStallController stalls_ ABSL_GUARDED_BY(write_leadership);
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_WRITE_WRITE_LEADER_H_

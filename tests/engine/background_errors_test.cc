@@ -1,0 +1,98 @@
+// What follows from an error in the background, and when work is tried again, on a clock of the
+// test's own.
+#include "engine/background/background_errors.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <vector>
+
+namespace winnow {
+namespace {
+
+using std::chrono::milliseconds;
+
+class BackgroundErrorsTest : public testing::Test {
+ protected:
+  SteadyTime now_{};
+  EventQueue events_{{}};
+  Recorder recorder_;
+  int changes_ = 0;
+  BackgroundErrors errors_{&events_, &recorder_, [this] { changes_++; }, [this] { return now_; }};
+
+  const absl::Status disk_full_ = absl::ResourceExhaustedError("no space left");
+  const absl::Status io_error_ = absl::UnavailableError("input/output error");
+};
+
+TEST_F(BackgroundErrorsTest, AFullDiskIsTriedAgainForEverAndLessAndLessOften) {
+  std::vector<int64_t> delays;
+  for (int i = 0; i < 12; i++) {
+    errors_.JobFailed(disk_full_, "a flush");
+    EXPECT_TRUE(errors_.fatal().ok());
+    EXPECT_TRUE(errors_.IsWaitingToRetry());
+    delays.push_back(std::chrono::duration_cast<milliseconds>(errors_.next_try() - now_).count());
+    now_ = errors_.next_try();
+    EXPECT_FALSE(errors_.IsWaitingToRetry());
+  }
+  EXPECT_EQ(delays, (std::vector<int64_t>{50, 100, 200, 400, 800, 1600, 2000, 2000, 2000, 2000,
+                                          2000, 2000}));
+  EXPECT_EQ(errors_.num_failures(), 12u);
+  EXPECT_EQ(changes_, 12);
+  errors_.JobSucceeded();
+  EXPECT_TRUE(errors_.Gravest().ok());
+  errors_.JobFailed(disk_full_, "a flush");
+  EXPECT_EQ(errors_.next_try() - now_, milliseconds(50))
+      << "success forgets the failures before it";
+}
+
+TEST_F(BackgroundErrorsTest, AnotherIoErrorIsFatalTheThirdTimeInARow) {
+  errors_.JobFailed(io_error_, "a flush");
+  errors_.JobFailed(io_error_, "a flush");
+  EXPECT_TRUE(errors_.fatal().ok());
+  errors_.JobSucceeded();
+  errors_.JobFailed(io_error_, "a flush");
+  errors_.JobFailed(io_error_, "a flush");
+  EXPECT_TRUE(errors_.fatal().ok());
+  errors_.JobFailed(io_error_, "a flush");
+  EXPECT_FALSE(errors_.fatal().ok());
+  EXPECT_NE(errors_.fatal().message().find("a flush failed"), absl::string_view::npos);
+}
+
+TEST_F(BackgroundErrorsTest, TheFirstFatalErrorStays) {
+  errors_.SetFatal(absl::DataLossError("first"), "the write-ahead log");
+  errors_.SetFatal(absl::DataLossError("second"), "a flush");
+  EXPECT_NE(errors_.fatal().message().find("first"), absl::string_view::npos);
+  errors_.JobSucceeded();
+  EXPECT_FALSE(errors_.fatal().ok()) << "only reopening cures it";
+  EXPECT_EQ(changes_, 1);
+}
+
+TEST_F(BackgroundErrorsTest, WorkThatWasCancelledIsNoError) {
+  errors_.JobFailed(absl::CancelledError("the database is closing"), "a compaction");
+  errors_.SetFatal(absl::CancelledError("the database is closing"), "a compaction");
+  EXPECT_TRUE(errors_.Gravest().ok());
+  EXPECT_EQ(errors_.num_failures(), 0u);
+}
+
+TEST_F(BackgroundErrorsTest, WhoAsksNeedNotWaitForTheRetry) {
+  errors_.JobFailed(disk_full_, "a flush");
+  now_ += milliseconds(10);
+  EXPECT_TRUE(errors_.IsWaitingToRetry());
+  errors_.RetryNow();
+  EXPECT_FALSE(errors_.IsWaitingToRetry());
+  EXPECT_FALSE(errors_.retried().ok()) << "it has not been done yet";
+}
+
+TEST_F(BackgroundErrorsTest, AStalledWriteIsToldTheGravestReason) {
+  EXPECT_TRUE(errors_.StallError().ok());
+  errors_.DamageFound(absl::DataLossError("000012.sst"), 2);
+  EXPECT_TRUE(absl::IsDataLoss(errors_.StallError()));
+  EXPECT_EQ(recorder_.Sum().tickers[static_cast<size_t>(Ticker::kFilesQuarantined)], 2u);
+  errors_.JobFailed(disk_full_, "a flush");
+  EXPECT_TRUE(absl::IsResourceExhausted(errors_.StallError()));
+  errors_.SetFatal(io_error_, "the manifest");
+  EXPECT_TRUE(absl::IsUnavailable(errors_.StallError()));
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,54 @@
+// Which families those who write may find.
+#include "engine/column_family/column_family_set.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+namespace winnow {
+namespace {
+
+std::unique_ptr<ColumnFamilyState> Family(uint32_t id) {
+  FamilyRecord record;
+  record.id = id;
+  record.name = id == 0 ? "default" : "family " + std::to_string(id);
+  record.comparator = BytewiseComparator();
+  return std::make_unique<ColumnFamilyState>(record, ColumnFamilyOptions(), /*hash_seed=*/1);
+}
+
+TEST(ColumnFamilySet, FindsWhatIsThereAndNotWhatWasDropped) {
+  ColumnFamilySet families;
+  EXPECT_EQ(families.default_family(), nullptr);
+  ColumnFamilyState* const zero = families.Add(Family(0));
+  ColumnFamilyState* const five = families.Add(Family(5));
+  EXPECT_EQ(families.default_family(), zero);
+  EXPECT_EQ(families.FindForWrite(0), zero);
+  EXPECT_EQ(families.FindForWrite(5), five);
+  EXPECT_EQ(families.FindForWrite(4), nullptr);
+  five->dropped.store(true);
+  EXPECT_EQ(families.FindForWrite(5), nullptr);
+  EXPECT_EQ(families.all().size(), 2u) << "handles of dropped families stay valid";
+}
+
+TEST(ColumnFamilySet, ASwitchedMemtableIsFoundByWritersAndReadersAtOnce) {
+  ColumnFamilySet families;
+  ColumnFamilyState* const family = families.Add(Family(0));
+  family->SwitchMemtable(3);
+  Memtable* const first = family->active_for_insert();
+  EXPECT_EQ(first, &family->active());
+  EXPECT_TRUE(family->HasNothingInMemory());
+  first->Add(1, EntryType::kPut, "key", "value", 0);
+  EXPECT_FALSE(family->HasNothingInMemory());
+  family->SwitchMemtable(4);
+  EXPECT_NE(family->active_for_insert(), first);
+  ASSERT_EQ(family->immutables.size(), 1u);
+  EXPECT_EQ(family->immutables[0].get(), first);
+  const auto view = family->views.Shared();
+  EXPECT_EQ(view->active.get(), family->active_for_insert());
+  ASSERT_EQ(view->immutables.size(), 1u);
+  EXPECT_EQ(view->immutables[0].get(), first);
+}
+
+}  // namespace
+}  // namespace winnow
