@@ -22,10 +22,6 @@ namespace {
 // they are being opened here.
 constexpr int kReadOnlyTries = 4;
 
-SstableStore StoreFor(FileSystem* file_system, const std::string& path, BlockCache* cache) {
-  return {file_system, path, static_cast<ShardedBlockCache*>(cache)};
-}
-
 // NotFound if the directory holds no database; InvalidArgument if the path is a file.
 absl::Status CheckIsDatabase(FileSystem& file_system, const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
@@ -91,7 +87,7 @@ DBImpl::DBImpl(const Options& options, std::string path)
       file_system_(&observed_file_system_),
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
-      versions_(StoreFor(file_system_, path_, cache_.get()), &mutex_),
+      versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_)}, &mutex_),
       logs_(file_system_, path_) {}
 
 DBImpl::~DBImpl() { Close().IgnoreError(); }
@@ -348,7 +344,7 @@ absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& o
   FileSystem* file_system = FileSystemOf(options);
   WINNOW_RETURN_IF_ERROR(CheckIsDatabase(*file_system, path));
   Mutex mutex;
-  VersionSet versions(StoreFor(file_system, path, nullptr), &mutex);
+  VersionSet versions({file_system, path, /*cache=*/nullptr}, &mutex);
   WINNOW_RETURN_IF_ERROR(versions.ReadFamilies());
   std::vector<std::string> names;
   for (const auto& [id, family] : versions.families()) names.push_back(family.name);
