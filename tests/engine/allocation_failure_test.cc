@@ -64,7 +64,7 @@ class AllocationFailure : public testing::Test {
       ASSERT_TRUE(db_->Put(WriteOptions(), key, ValueOf(i)).ok());
       expected_[key] = ValueOf(i);
       if (i == 4 || i == 9) {
-        ASSERT_TRUE(db_->Flush(db_->DefaultColumnFamily()).ok());
+        ASSERT_TRUE(db_->Flush().ok());
       }
     }
   }
@@ -95,7 +95,7 @@ class AllocationFailure : public testing::Test {
       const absl::Status later = db_->Put(WriteOptions(), "later", "value");
       if (later.ok()) {
         expected_["later"] = "value";
-        EXPECT_TRUE(db_->Flush(db_->DefaultColumnFamily()).ok());
+        EXPECT_TRUE(db_->Flush().ok());
       } else {
         // Only where a write was in the log already may the next one be refused.
         EXPECT_TRUE(absl::IsFailedPrecondition(later) && !status.ok() && !call.writes.empty())
@@ -109,7 +109,7 @@ class AllocationFailure : public testing::Test {
     ExpectAll(maybe);
     EXPECT_EQ(db_->Verify(), std::vector<std::string>());
     EXPECT_TRUE(db_->Put(WriteOptions(), "last", "value").ok());
-    EXPECT_TRUE(db_->CompactRange(db_->DefaultColumnFamily(), {}, {}).ok());
+    EXPECT_TRUE(db_->CompactRange({}, {}).ok());
     db_.reset();
     std::filesystem::remove_all(path());
   }
@@ -251,7 +251,7 @@ class AllocationFailure : public testing::Test {
     for (const auto& [key, value] : expected_) keys.push_back(key);
     std::vector<PinnedValue> values(keys.size());
     std::vector<absl::Status> statuses(keys.size());
-    db_->MultiGet(ReadOptions(), db_->DefaultColumnFamily(), keys, values, statuses);
+    db_->MultiGet(ReadOptions(), keys, values, statuses);
     absl::Status first;
     for (size_t i = 0; i < keys.size(); i++) {
       first.Update(statuses[i]);
@@ -290,9 +290,8 @@ TEST_F(AllocationFailure, OfEveryLargeRequestOfEveryCallIsAnErrorAndLosesNothing
         {KeyOf(22), ValueOf(22)},
         {KeyOf(23), ValueOf(23)},
         {KeyOf(24), ValueOf(24)}}},
-      {"Flush", [](auto& test) { return test.db().Flush(test.db().DefaultColumnFamily()); }},
-      {"CompactRange",
-       [](auto& test) { return test.db().CompactRange(test.db().DefaultColumnFamily(), {}, {}); }},
+      {"Flush", [](auto& test) { return test.db().Flush(); }},
+      {"CompactRange", [](auto& test) { return test.db().CompactRange({}, {}); }},
       {"Get", [](auto& test) { return test.GetAll(false); }},
       {"Get, pinned", [](auto& test) { return test.GetAll(true); }},
       {"MultiGet", [](auto& test) { return test.MultiGetAll(); }},

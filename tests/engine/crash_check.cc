@@ -167,8 +167,7 @@ CrashVerdict CheckState(const StateCheck& check, CrashOutcome* outcome) {
   const size_t operations_of_recovery = disk->num_operations();
   if (verdict.ok()) verdict = CheckRecovered(check, found);
   if (!verdict.ok()) return verdict;
-  const bool loss_was_reported =
-      !db->GetProperty(db->DefaultColumnFamily(), "winnow.recovery")->empty();
+  const bool loss_was_reported = !db->GetProperty("winnow.recovery")->empty();
   const CrashChoice again = check.number % 2 == 0 ? CrashChoice::KeepNothingUnsynced()
                                                   : CrashChoice::RandomSubset(check.number);
   verdict = WriteAndCrashAgain(*disk, *db, again, keys, found);

@@ -35,7 +35,7 @@ Opened Open(const Files& files, RecoveryMode mode, bool read_only) {
   opened.status = db.status();
   if (!db.ok()) return opened;
   opened.db = *std::move(db);
-  opened.recovery = *opened.db->GetProperty(opened.db->DefaultColumnFamily(), "winnow.recovery");
+  opened.recovery = *opened.db->GetProperty("winnow.recovery");
   return opened;
 }
 

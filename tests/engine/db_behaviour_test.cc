@@ -71,7 +71,7 @@ TEST(DbWrites, LaterUpdatesOfABatchWinAndABatchCanBeUsedAgain) {
     EXPECT_EQ(db.Get("gone"), "(absent)");
     db.Delete("key");
   }
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.last-sequence"), "12");
+  EXPECT_EQ(*db->GetProperty("winnow.last-sequence"), "12");
 }
 
 TEST(DbReads, MultiGetWithSpansOfDifferentSizesIsAnErrorForEachKey) {
@@ -79,7 +79,7 @@ TEST(DbReads, MultiGetWithSpansOfDifferentSizesIsAnErrorForEachKey) {
   std::vector<std::string_view> keys{"a", "b"};
   std::vector<PinnedValue> values(1);
   std::vector<absl::Status> statuses(2);
-  db->MultiGet(ReadOptions(), db->DefaultColumnFamily(), keys, values, statuses);
+  db->MultiGet(ReadOptions(), keys, values, statuses);
   for (const absl::Status& status : statuses) EXPECT_TRUE(absl::IsInvalidArgument(status));
 }
 
@@ -187,6 +187,49 @@ TEST(DbSnapshots, OneReleasedAtAnyStepOfACompactionChangesNothingForTheOthers) {
   }
 }
 
+// Each call without a family is the same call on "default", whatever other families hold.
+TEST(DbDefaultFamily, EveryCallWithoutAFamilyIsForDefault) {
+  MemoryDb db;
+  const auto other = db->CreateColumnFamily(ColumnFamilyOptions(), "other");
+  ASSERT_TRUE(other.ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), *other, "b", "other's").ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), "a", "1").ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), "gone", "1").ok());
+  ASSERT_TRUE(db->Delete(WriteOptions(), "gone").ok());
+  ASSERT_TRUE(db->SetFilter("bloom:9", "").ok());
+  ASSERT_TRUE(db->Flush().ok());
+
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), "a", &value).ok());
+  PinnedValue pinned;
+  EXPECT_TRUE(db->Get(ReadOptions(), "a", &pinned).ok());
+  EXPECT_EQ(pinned.view(), value);
+  pinned.Reset();
+  EXPECT_EQ(db.MultiGet({"a", "b", "gone"}),
+            (std::vector<std::string>{"1", "(absent)", "(absent)"}));
+  EXPECT_TRUE(db->MayExist(ReadOptions(), "a"));
+  EXPECT_TRUE(*db->Exists(ReadOptions(), "a"));
+  EXPECT_FALSE(*db->Exists(ReadOptions(), "b"));
+  EXPECT_TRUE(db->Explain("a")->found);
+  EXPECT_FALSE(db->Explain("b")->found);
+  {
+    const auto iterator = db->NewIterator(ReadOptions());
+    iterator->SeekToFirst();
+    ASSERT_TRUE(iterator->Valid());
+    EXPECT_EQ(iterator->key(), "a");
+    iterator->Next();
+    EXPECT_FALSE(iterator->Valid());
+  }
+  const KeyRange all = {"", "z"};
+  EXPECT_GT(db->GetApproximateSizes({&all, 1})->front(), 0u);
+  EXPECT_EQ(db->GetApproximateSizes(*other, {&all, 1})->front(), 0u) << "still in its memtable";
+  EXPECT_EQ(*db->GetProperty("winnow.filter"), "bloom:9");
+  EXPECT_NE(*db->GetProperty(*other, "winnow.filter"), "bloom:9");
+  EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level0"), "1");
+  ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
+  EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level0"), "0");
+}
+
 TEST(DbIterators, ShowTheMomentOfTheirMakingWhateverFollows) {
   MemoryDb db;
   for (int i = 0; i < 100; i++) db.Put(absl::StrCat("key", 100 + i), "old");
@@ -212,9 +255,8 @@ TEST(DbFamilies, ErrorsOfCreatingFindingAndDropping) {
   EXPECT_TRUE(absl::IsInvalidArgument(db->CreateColumnFamily(bad, "bad").status()));
   EXPECT_TRUE(absl::IsNotFound(db->FindColumnFamily("bad").status()));
   EXPECT_TRUE(absl::IsInvalidArgument(db->DropColumnFamily(db->DefaultColumnFamily())));
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(db->SetFilter(db->DefaultColumnFamily(), "nonsense", "whole")));
-  EXPECT_TRUE(absl::IsInvalidArgument(db->SetFilter(db->DefaultColumnFamily(), "", "prefix:0")));
+  EXPECT_TRUE(absl::IsInvalidArgument(db->SetFilter("nonsense", "whole")));
+  EXPECT_TRUE(absl::IsInvalidArgument(db->SetFilter("", "prefix:0")));
 }
 
 TEST(DbFamilies, ADroppedFamilyRefusesCallsLosesItsFilesAndItsNameIsFree) {
@@ -273,14 +315,14 @@ TEST(DbFamilies, ReopenWithTheirOwnRecordedFiltersAndListInOrder) {
   options.filter_key = "prefix:3";
   ColumnFamily* family = *db->CreateColumnFamily(options, "second");
   ASSERT_TRUE(db->Put(WriteOptions(), family, "abc1", "value").ok());
-  ASSERT_TRUE(db->SetFilter(db->DefaultColumnFamily(), "bloom:7", "").ok());
+  ASSERT_TRUE(db->SetFilter("bloom:7", "").ok());
   EXPECT_EQ(*DB::ListColumnFamilies(db.options(), MemoryDb::kPath),
             (std::vector<std::string>{"default", "second"}));
   db.Reopen();
   family = *db->FindColumnFamily("second");
   EXPECT_EQ(*db->GetProperty(family, "winnow.filter"), "cuckoo:2%");
   EXPECT_EQ(*db->GetProperty(family, "winnow.filter-key"), "prefix:3");
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.filter"), "bloom:7");
+  EXPECT_EQ(*db->GetProperty("winnow.filter"), "bloom:7");
   std::string value;
   EXPECT_TRUE(db->Get(ReadOptions(), family, "abc1", &value).ok());
   EXPECT_EQ(db.Get("abc1"), "(absent)") << "families are separate key spaces";
@@ -327,14 +369,14 @@ TEST(DbExplain, TellsEachPlaceInTheOrderOfAGet) {
   db.Put("other", "v");
   db.Flush();
   db.Put("a third", "v");
-  auto explained = db->Explain(db->DefaultColumnFamily(), "key");
+  auto explained = db->Explain("key");
   ASSERT_TRUE(explained.ok());
   EXPECT_FALSE(explained->found);
   ASSERT_EQ(explained->steps.size(), 2u) << "memtable, level 0; not what the tombstone hides";
   EXPECT_EQ(explained->steps[0].source, ExplainStep::Source::kMemtable);
   EXPECT_EQ(explained->steps[1].level, 0);
   EXPECT_EQ(explained->steps[1].answer, ExplainStep::Answer::kDeleted);
-  explained = db->Explain(db->DefaultColumnFamily(), "other");
+  explained = db->Explain("other");
   EXPECT_TRUE(explained->found);
   EXPECT_EQ(explained->steps.back().filter_answer, ExplainStep::FilterAnswer::kMaybe);
   EXPECT_EQ(explained->filter_key, "other");
@@ -342,7 +384,7 @@ TEST(DbExplain, TellsEachPlaceInTheOrderOfAGet) {
   EXPECT_TRUE(absl::StrContains(explained->steps.back().file_name,
                                 absl::StrFormat("/%06d.sst", explained->steps.back().file_number)));
   EXPECT_TRUE(absl::StrContains(explained->ToString(), "blocked_bloom"));
-  explained = db->Explain(db->DefaultColumnFamily(), std::string("\xff\x00\"\\\n", 5));
+  explained = db->Explain(std::string("\xff\x00\"\\\n", 5));
   EXPECT_TRUE(nlohmann::json::accept(explained->ToJson())) << explained->ToJson();
 }
 
@@ -352,10 +394,10 @@ TEST(DbMaintenance, ACompactionOfPartOfTheRangeLeavesTheRestWhereItIs) {
   db.CompactAll();
   for (const char* key : {"x", "y"}) db.Put(key, "1");
   db.Flush();
-  ASSERT_TRUE(db->CompactRange(db->DefaultColumnFamily(), "a", "c").ok());
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.num-files-at-level0"), "1");
-  ASSERT_TRUE(db->CompactRange(db->DefaultColumnFamily(), "x", std::nullopt).ok());
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.num-files-at-level0"), "0");
+  ASSERT_TRUE(db->CompactRange("a", "c").ok());
+  EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level0"), "1");
+  ASSERT_TRUE(db->CompactRange("x", std::nullopt).ok());
+  EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level0"), "0");
   for (const char* key : {"a", "b", "x", "y"}) EXPECT_EQ(db.Get(key), "1");
 }
 

@@ -244,9 +244,9 @@ TEST(DbFilter, ExtractorChangedAtRunTimeMissesNothing) {
   PutLettered(&db, &keys, 120, 180);
   int next = 180;
   ForEachSetting([&](const std::string& spec, const std::string& filter_key) {
-    const absl::Status set = db->SetFilter(db->DefaultColumnFamily(), spec, filter_key);
+    const absl::Status set = db->SetFilter(spec, filter_key);
     ASSERT_TRUE(set.ok()) << set.ToString();
-    ASSERT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.filter-key"), filter_key);
+    ASSERT_EQ(*db->GetProperty("winnow.filter-key"), filter_key);
     ExpectExactly(&db, keys);
     PutLettered(&db, &keys, next, next + 30);
     next += 30;
@@ -259,7 +259,7 @@ TEST(DbFilter, ExtractorChangedAtRunTimeMissesNothing) {
   db.options().filter.clear();
   db.options().filter_key.clear();
   db.Reopen();
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.filter-key"), FilterKeys().back());
+  EXPECT_EQ(*db->GetProperty("winnow.filter-key"), FilterKeys().back());
   ExpectExactly(&db, keys);
 }
 
@@ -380,7 +380,7 @@ TEST(DbFilter, TablesRewrittenUnderAnotherSettingKeepAllKeysAndAFilter) {
   db.CompactAll();
   EXPECT_EQ(db->GetStatistics().levels.at(0).filter_bytes, 0u);
   ForEachSetting([&](const std::string& spec, const std::string& filter_key) {
-    ASSERT_TRUE(db->SetFilter(db->DefaultColumnFamily(), spec, filter_key).ok());
+    ASSERT_TRUE(db->SetFilter(spec, filter_key).ok());
     db.CompactAll();
     EXPECT_GT(db->GetStatistics().levels.at(0).filter_bits_per_key, 0);
     ExpectExactly(&db, keys);
@@ -395,9 +395,9 @@ TEST(DbFilter, WithoutAFilterEverythingMayExist) {
   db.Put("c", "value");
   db.Flush();
   for (const char* key : {"a", "b", "c"}) {
-    EXPECT_TRUE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), key)) << key;
+    EXPECT_TRUE(db->MayExist(ReadOptions(), key)) << key;
   }
-  EXPECT_FALSE(*db->Exists(ReadOptions(), db->DefaultColumnFamily(), "b"));
+  EXPECT_FALSE(*db->Exists(ReadOptions(), "b"));
 }
 
 // A read at an old snapshot does not see the key, but the file holds it: no filter answer may be

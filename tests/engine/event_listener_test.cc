@@ -171,7 +171,7 @@ TEST_F(EventListenerTest, BackgroundErrorsSayWhetherTheyAreTriedAgain) {
     return broken ? absl::UnavailableError("broken") : absl::OkStatus();
   });
   db.Put("a", "1");
-  EXPECT_FALSE(db->Flush(db->DefaultColumnFamily()).ok());
+  EXPECT_FALSE(db->Flush().ok());
   const Event retried = collector_->WaitFor(Kind::kBackgroundError);
   EXPECT_TRUE(retried.will_retry);
   EXPECT_THAT(retried.ToString(), HasSubstr("a flush failed, is tried again"));
@@ -182,7 +182,7 @@ TEST_F(EventListenerTest, BackgroundErrorsSayWhetherTheyAreTriedAgain) {
   broken = true;
   db.Put("b", "2");
   while (db->Put(WriteOptions(), "c", "3").ok()) {
-    EXPECT_FALSE(db->Flush(db->DefaultColumnFamily()).ok());
+    EXPECT_FALSE(db->Flush().ok());
   }
   EXPECT_FALSE(db->Close().ok());
   const Event final = collector_->OfKind(Kind::kBackgroundError).back();

@@ -147,7 +147,7 @@ void Fill(DB& db) {
       const std::string value = absl::StrCat("round ", round, " of ", i, std::string(40, 'v'));
       ASSERT_TRUE(db.Put(WriteOptions(), KeyOf(i), value).ok());
     }
-    ASSERT_TRUE(db.Flush(db.DefaultColumnFamily()).ok());
+    ASSERT_TRUE(db.Flush().ok());
   }
 }
 
@@ -206,7 +206,7 @@ TEST_P(SpoiledReads, AreNoticedAndLoseNothing) {
     db = OpenOrFail(options, "/db");  // nothing is cached
     const size_t rule = faults.Add(FaultRule::OfRead(GetParam()).Sometimes(0.1));
     ExpectRightOrClear(*db, expected, &errors);
-    db->CompactRange(db->DefaultColumnFamily(), std::nullopt, std::nullopt).IgnoreError();
+    db->CompactRange(std::nullopt, std::nullopt).IgnoreError();
     ExpectRightOrClear(*db, expected, &errors);
     faults.Clear();
     spoiled += faults.fired(rule);

@@ -79,7 +79,7 @@ TEST_F(FormatFixtureTest, TodaysCodeWritesOnIntoVersion_1_0) {
     ASSERT_TRUE(db.ok()) << db.status();
     CheckContents(**db);
     ASSERT_TRUE((*db)->Put(WriteOptions(), "new", "entry").ok());
-    ASSERT_TRUE((*db)->CompactRange((*db)->DefaultColumnFamily(), {}, {}).ok());
+    ASSERT_TRUE((*db)->CompactRange({}, {}).ok());
     ASSERT_TRUE((*db)->Close().ok());
   }
   auto db = DB::Open(Options(), path_.string());

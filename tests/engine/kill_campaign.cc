@@ -140,7 +140,7 @@ void KillCampaign::CheckDatabase() {
     Fail(&outcome_.other, db.status().ToString());
     return;
   }
-  const std::string recovery = *(*db)->GetProperty((*db)->DefaultColumnFamily(), "winnow.recovery");
+  const std::string recovery = *(*db)->GetProperty("winnow.recovery");
   if (!recovery.empty()) Fail(&outcome_.other, recovery);
   Numbers last = {};
   CheckFamily(**db, (*db)->DefaultColumnFamily(), &last);

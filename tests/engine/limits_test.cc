@@ -131,8 +131,7 @@ TEST(Limits, ThousandsOfTinyTablesAreReadVerifiedAndCompacted) {
     db.Flush();
   }
   const auto check = [&](int tables) {
-    ASSERT_EQ(db->GetProperty(db->DefaultColumnFamily(), "winnow.num-files-at-level0").value(),
-              absl::StrCat(tables));
+    ASSERT_EQ(db->GetProperty("winnow.num-files-at-level0").value(), absl::StrCat(tables));
     for (int i = 0; i < kTables; i += 37) EXPECT_EQ(db.Get(key(i)), absl::StrCat(i));
     EXPECT_EQ(db.Get("absent"), "(absent)");
     EXPECT_EQ(db.Get("the same"), absl::StrCat(kTables - 1));
@@ -208,7 +207,7 @@ TEST(Limits, AMillionTinyTablesAreOpenedReadVerifiedWrittenToAndCompacted) {
   };
   const auto num_tables = [&] {
     const auto property = absl::StrCat("winnow.num-files-at-level", kNumLevels - 1);
-    return db->GetProperty(db->DefaultColumnFamily(), property).value();
+    return db->GetProperty(property).value();
   };
   EXPECT_EQ(num_tables(), absl::StrCat(tables));
   check();
@@ -260,7 +259,7 @@ TEST(Limits, WithoutFileDescriptorsWritesAreRefusedReadsGoOnAndItHeals) {
     absl::Status status;
     while (flushed < 100) {
       ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat("key", flushed), "value").ok());
-      status = db->Flush(db->DefaultColumnFamily());
+      status = db->Flush();
       if (!status.ok()) break;
       flushed++;
     }
@@ -270,7 +269,7 @@ TEST(Limits, WithoutFileDescriptorsWritesAreRefusedReadsGoOnAndItHeals) {
     EXPECT_TRUE(absl::StrContains(status.message(), "Too many open files")) << status;
     EXPECT_TRUE(all_found());
   }
-  EXPECT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  EXPECT_TRUE(db->Flush().ok());
   EXPECT_TRUE(db->Put(WriteOptions(), "key", "goes on").ok());
   EXPECT_TRUE(db->Close().ok());
   {

@@ -39,8 +39,7 @@ Files BuildDatabase() {
   for (int i = 0; i < 60; i++) {
     const std::string key = "key" + std::to_string(i);
     Require(db->Put({}, key, "value").ok() && db->Put({}, people, key, "value").ok(), "a put");
-    if (i == 40)
-      Require(db->Flush(db->DefaultColumnFamily()).ok() && db->Flush(people).ok(), "flush");
+    if (i == 40) Require(db->Flush().ok() && db->Flush(people).ok(), "flush");
   }
   // As a killed process leaves it, so that there is a log to replay.
   const auto disk =

@@ -210,11 +210,18 @@ winnow_iterator_t* winnow_create_iterator_cf(winnow_t* db, const winnow_readopti
 char* winnow_property_value_cf(winnow_t* db, winnow_columnfamily_t* family, const char* propname);
 void winnow_compact_range_cf(winnow_t* db, winnow_columnfamily_t* family, const char* start_key,
                              size_t start_key_len, const char* limit_key, size_t limit_key_len);
+void winnow_approximate_sizes_cf(winnow_t* db, winnow_columnfamily_t* family, int num_ranges,
+                                 const char* const* range_start_key,
+                                 const size_t* range_start_key_len,
+                                 const char* const* range_limit_key,
+                                 const size_t* range_limit_key_len, uint64_t* sizes);
 void winnow_flush_cf(winnow_t* db, winnow_columnfamily_t* family, char** errptr);
 void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
                           const char* filter_key, char** errptr);
 char* winnow_explain_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key, size_t keylen,
                         char** errptr);
+char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key,
+                             size_t keylen, char** errptr);
 
 /* ---- Iterators ---- */
 

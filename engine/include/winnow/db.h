@@ -65,6 +65,8 @@ struct KeyRange {
   std::string_view end;
 };
 
+// Each call that takes a column family has an overload without it, for the family "default"; all of
+// these stand together at the end.
 class DB {
  public:
   // Opens or creates the database in directory `path` and recovers what the write-ahead log holds.
@@ -183,6 +185,7 @@ class DB {
   virtual std::vector<std::string> Verify() = 0;
 
   // --- The same calls for the default column family ---
+  // Each does what the call of its name does with DefaultColumnFamily().
   absl::Status Put(const WriteOptions& options, std::string_view key, std::string_view value) {
     return Put(options, DefaultColumnFamily(), key, value);
   }
@@ -195,8 +198,35 @@ class DB {
   absl::Status Get(const ReadOptions& options, std::string_view key, PinnedValue* value) {
     return Get(options, DefaultColumnFamily(), key, value);
   }
+  void MultiGet(const ReadOptions& options, std::span<const std::string_view> keys,
+                std::span<PinnedValue> values, std::span<absl::Status> statuses) {
+    MultiGet(options, DefaultColumnFamily(), keys, values, statuses);
+  }
+  bool MayExist(const ReadOptions& options, std::string_view key) {
+    return MayExist(options, DefaultColumnFamily(), key);
+  }
+  absl::StatusOr<bool> Exists(const ReadOptions& options, std::string_view key) {
+    return Exists(options, DefaultColumnFamily(), key);
+  }
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) {
     return NewIterator(options, DefaultColumnFamily());
+  }
+  absl::Status SetFilter(std::string_view filter, std::string_view filter_key) {
+    return SetFilter(DefaultColumnFamily(), filter, filter_key);
+  }
+  absl::Status Flush() { return Flush(DefaultColumnFamily()); }
+  absl::Status CompactRange(std::optional<std::string_view> begin,
+                            std::optional<std::string_view> end) {
+    return CompactRange(DefaultColumnFamily(), begin, end);
+  }
+  absl::StatusOr<std::string> GetProperty(std::string_view name) {
+    return GetProperty(DefaultColumnFamily(), name);
+  }
+  absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(std::span<const KeyRange> ranges) {
+    return GetApproximateSizes(DefaultColumnFamily(), ranges);
+  }
+  absl::StatusOr<KeyExplanation> Explain(std::string_view key) {
+    return Explain(DefaultColumnFamily(), key);
   }
 };
 

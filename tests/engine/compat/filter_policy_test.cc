@@ -55,7 +55,7 @@ TEST(FilterPolicyTest, AnswersForTheTablesThatItFiltered) {
   db.Put("apple", "red");
   db.Put("plum", "blue");
   ASSERT_TRUE(db->Delete(WriteOptions(), "cherry").ok());
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   EXPECT_EQ(policy.num_filters, 1);
 
   EXPECT_TRUE(GetStatus(*db, "apple").ok());
@@ -67,8 +67,8 @@ TEST(FilterPolicyTest, AnswersForTheTablesThatItFiltered) {
   const uint64_t before = blocks_read();
   EXPECT_TRUE(absl::IsNotFound(GetStatus(*db, "banana")));
   EXPECT_EQ(blocks_read(), before) << "the filter's no must end the look-up";
-  EXPECT_FALSE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), "banana"));
-  EXPECT_TRUE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), "plum"));
+  EXPECT_FALSE(db->MayExist(ReadOptions(), "banana"));
+  EXPECT_TRUE(db->MayExist(ReadOptions(), "plum"));
 
   policy.denies_everything = true;
   EXPECT_TRUE(absl::IsNotFound(GetStatus(*db, "apple"))) << "the policy was not asked";
@@ -79,20 +79,20 @@ TEST(FilterPolicyTest, IsAskedAfterReopeningAndByMultiGetAndExplain) {
   MemoryDb db(WithPolicy(&policy));
   db.Put("a", "1");
   db.Put("c", "3");
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   db.Reopen();
   const std::string_view keys[] = {"a", "b", "c"};
   PinnedValue values[3];
   absl::Status statuses[3];
   const int before = policy.num_questions;
-  db->MultiGet(ReadOptions(), db->DefaultColumnFamily(), keys, values, statuses);
+  db->MultiGet(ReadOptions(), keys, values, statuses);
   EXPECT_GT(policy.num_questions, before);
   EXPECT_EQ(values[0].view(), "1");
   EXPECT_TRUE(absl::IsNotFound(statuses[1]));
   EXPECT_EQ(values[2].view(), "3");
   for (PinnedValue& value : values) value.Reset();
 
-  const auto explanation = db->Explain(db->DefaultColumnFamily(), "b");
+  const auto explanation = db->Explain("b");
   ASSERT_TRUE(explanation.ok());
   const ExplainStep& last = explanation->steps.back();
   EXPECT_EQ(last.filter, "policy test.key-list");
@@ -107,7 +107,7 @@ TEST(FilterPolicyTest, WithoutItsNameEveryKeyMayBeThere) {
   MemoryDb db(WithPolicy(&policy));
   db.Put("apple", "red");
   db.Put("plum", "blue");
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   policy.denies_everything = true;
 
   db.options().filter_policy = nullptr;
@@ -127,15 +127,15 @@ TEST(FilterPolicyTest, CompactionFiltersAnewWithThePresentSetting) {
   KeyListPolicy policy("test.key-list");
   MemoryDb db(WithPolicy(&policy));
   db.Put("apple", "red");
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   db.options().filter_policy = nullptr;
   db.Reopen();
-  ASSERT_TRUE(db->CompactRange(db->DefaultColumnFamily(), std::nullopt, std::nullopt).ok());
+  ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
   policy.denies_everything = true;
   db.options().filter_policy = &policy;
   db.Reopen();
   EXPECT_TRUE(GetStatus(*db, "apple").ok()) << "the new table has Winnow's own filter";
-  EXPECT_FALSE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), "banana"));
+  EXPECT_FALSE(db->MayExist(ReadOptions(), "banana"));
 }
 
 TEST(FilterPolicyTest, EachKeyOnceInOrderWhateverItsVersions) {
