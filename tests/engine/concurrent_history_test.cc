@@ -191,17 +191,16 @@ class ConcurrentHistory : public testing::Test {
   void ReadSnapshot(std::mt19937_64& random) {
     HistoryCall call;
     call.begin = recording_->Now();
-    const Snapshot* snapshot = db_->GetSnapshot();
+    const SnapshotGuard snapshot(*db_);
     call.end = recording_->Now();
     ReadOptions read;
-    read.snapshot = snapshot;
+    read.snapshot = snapshot.get();
     for (int pass = 0; pass < 2; pass++) {  // the second must show the same
       for (int i = 0; i < kKeys; i++) {
         const int key = static_cast<int>(random() % kKeys);
         See(*db_, read, families_[FamilyIndex(key)], key, &call);
       }
     }
-    db_->ReleaseSnapshot(snapshot);
     recording_->Add(std::move(call));
   }
 

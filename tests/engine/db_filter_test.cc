@@ -405,16 +405,15 @@ TEST(DbFilter, WithoutAFilterEverythingMayExist) {
 TEST(DbFilter, AKeyTooYoungForASnapshotIsNotTakenForAFalsePositive) {
   ForEachSetting([](const std::string& spec, const std::string& filter_key) {
     MemoryDb db(WithFilter(spec, filter_key));
-    const Snapshot* before = db->GetSnapshot();
+    const SnapshotGuard before(*db);
     Keys keys;
     PutLettered(&db, &keys, 0, 50);
     db.Flush();
     for (int round = 0; round < 3; round++) {
-      for (const auto& [key, value] : keys) ASSERT_EQ(db.Get(key, before), "(absent)");
+      for (const auto& [key, value] : keys) ASSERT_EQ(db.Get(key, before.get()), "(absent)");
     }
     ExpectExactly(&db, keys);
     EXPECT_EQ(db->GetStatistics().Get(Ticker::kFalsePositiveCacheHits), 0u);
-    db->ReleaseSnapshot(before);
   });
 }
 

@@ -96,13 +96,12 @@ TEST_F(DbThreads, ReadersSeeWholeBatchesAndNeverGoBack) {
     ASSERT_GE(shown, at_least);
   };
   const auto read_snapshot = [&](std::mt19937_64& random) {
-    const Snapshot* snapshot = db_->GetSnapshot();
-    const uint64_t shown = RoundOf(db_.Get(KeyOf(0), snapshot));
+    const SnapshotGuard snapshot(*db_);
+    const uint64_t shown = RoundOf(db_.Get(KeyOf(0), snapshot.get()));
     for (int i = 0; i < 50; i++) {
       const std::string key = KeyOf(static_cast<int>(random() % kKeys));
-      ASSERT_EQ(RoundOf(db_.Get(key, snapshot)), shown) << "two moments in one snapshot";
+      ASSERT_EQ(RoundOf(db_.Get(key, snapshot.get())), shown) << "two moments in one snapshot";
     }
-    db_->ReleaseSnapshot(snapshot);
   };
   const auto maintain = [&](std::mt19937_64& random) {
     ColumnFamily* family = db_->DefaultColumnFamily();

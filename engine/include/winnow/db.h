@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -50,7 +51,8 @@ class ColumnFamily {
   virtual ~ColumnFamily() = default;
 };
 
-// A frozen view, made by DB::GetSnapshot and given back with DB::ReleaseSnapshot.
+// A frozen view, made by DB::GetSnapshot and released with DB::ReleaseSnapshot, which
+// SnapshotGuard (below) does by itself.
 class Snapshot {
  public:
   virtual uint64_t sequence() const = 0;
@@ -228,6 +230,45 @@ class DB {
   absl::StatusOr<KeyExplanation> Explain(std::string_view key) {
     return Explain(DefaultColumnFamily(), key);
   }
+};
+
+// Takes a snapshot and releases it when it goes out of scope.
+//
+//   const winnow::SnapshotGuard snapshot(*db);
+//   winnow::ReadOptions read;
+//   read.snapshot = snapshot.get();
+//
+// Move-only; a guard that was moved from holds nothing. Used by one thread at a time; destroyed
+// after the iterators and reads that use the snapshot, before the database is.
+class [[nodiscard]] SnapshotGuard {
+ public:
+  // Of the present moment. `db` must outlive the guard.
+  explicit SnapshotGuard(DB& db) : db_(&db), snapshot_(db.GetSnapshot()) {}
+  ~SnapshotGuard() { Release(); }
+  SnapshotGuard(SnapshotGuard&& other) noexcept
+      : db_(other.db_), snapshot_(std::exchange(other.snapshot_, nullptr)) {}
+  SnapshotGuard& operator=(SnapshotGuard&& other) noexcept {
+    if (this == &other) return *this;
+    Release();
+    db_ = other.db_;
+    snapshot_ = std::exchange(other.snapshot_, nullptr);
+    return *this;
+  }
+  SnapshotGuard(const SnapshotGuard&) = delete;
+  SnapshotGuard& operator=(const SnapshotGuard&) = delete;
+
+  // For ReadOptions::snapshot, until the guard is destroyed; null once it was moved from or
+  // released.
+  const Snapshot* get() const { return snapshot_; }
+
+  // Before the guard's end. A second call does nothing.
+  void Release() {
+    if (snapshot_ != nullptr) db_->ReleaseSnapshot(std::exchange(snapshot_, nullptr));
+  }
+
+ private:
+  DB* db_;
+  const Snapshot* snapshot_;
 };
 
 }  // namespace winnow

@@ -152,13 +152,12 @@ TEST(FilterPolicyTest, EachKeyOnceInOrderWhateverItsVersions) {
   Recording policy;
   MemoryDb db(WithPolicy(&policy));
   db.Put("b", "old");
-  const Snapshot* snapshot = db->GetSnapshot();
+  const SnapshotGuard snapshot(*db);
   db.Put("b", "new");
   db.Put("", "the empty key");
   db.Put(std::string_view("a\0c", 3), "a zero byte");
   ASSERT_TRUE(db->Delete(WriteOptions(), "z").ok());
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
-  db->ReleaseSnapshot(snapshot);
+  ASSERT_TRUE(db->Flush().ok());
   EXPECT_EQ(policy.keys, (std::vector<std::string>{"", std::string("a\0c", 3), "b", "z"}));
 }
 
