@@ -343,9 +343,13 @@ char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const 
 }
 
 char* winnow_verify(winnow_t* db) {
-  std::string problems;
-  for (const std::string& problem : db->db->Verify()) absl::StrAppend(&problems, problem, "\n");
-  return problems.empty() ? nullptr : CopyToC(problems);
+  const auto problems = db->db->Verify();
+  if (!problems.ok()) return CopyToC(absl::StrCat(problems.status().message(), "\n"));
+  std::string text;
+  for (const winnow::VerifyProblem& problem : *problems) {
+    absl::StrAppend(&text, problem.status.message(), "\n");
+  }
+  return text.empty() ? nullptr : CopyToC(text);
 }
 
 void winnow_destroy_db(const winnow_options_t* options, const char* name, char** errptr) {

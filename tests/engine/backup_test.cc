@@ -77,7 +77,9 @@ TEST(Backup, DamageIsNamedAndNotRestored) {
         EXPECT_TRUE(absl::IsDataLoss(problems.status()));
       } else {
         ASSERT_EQ(problems->size(), 1u) << name;
-        EXPECT_TRUE(absl::StrContains(problems->front(), path));
+        EXPECT_EQ(problems->front().path, path);
+        EXPECT_TRUE(absl::IsDataLoss(problems->front().status));
+        EXPECT_TRUE(absl::StrContains(problems->front().status.message(), path));
       }
     }
     const auto file = *files.Create(path, {});

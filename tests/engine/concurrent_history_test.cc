@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/engine/db_fixture.h"
 #include "tests/engine/history_check.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -332,7 +333,7 @@ TEST_F(ConcurrentHistory, EverythingSeenFitsOneOrderOfWrites) {
   EXPECT_GT(round_, 0);
   EXPECT_GT(calls, 100u);
   EXPECT_GT(overlapping, calls / 10) << "hardly anything ran at the same time";
-  EXPECT_TRUE(db_->Verify().empty());
+  EXPECT_TRUE(VerifyMessages(*db_).empty());
   RecordProperty("rounds", round_);
   RecordProperty("overlapping", static_cast<int>(overlapping));
 }

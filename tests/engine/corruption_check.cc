@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -119,7 +120,7 @@ CorruptionVerdict CorruptionCheck::CheckAnswers(const Question& question, DB& db
   }
   if (!why.empty()) return question.Wrong(std::move(why));
   const std::string& file = question.corruption.file;
-  const std::vector<std::string> problems = db.Verify();
+  const std::vector<std::string> problems = VerifyMessages(db);
   const uint64_t damaged_filters = db.GetStatistics().Get(Ticker::kFiltersDamaged);
   if (IsTable(file)) {
     if (problems.empty() != question.changes_nothing) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -87,7 +88,7 @@ CrashVerdict FlushCompactVerifyClose(MemoryFileSystem& disk, std::unique_ptr<DB>
     status.Update(db->CompactRange(family, std::nullopt, std::nullopt));
     if (!status.ok()) return Failed(status);
   }
-  const std::vector<std::string> damage = db->Verify();
+  const std::vector<std::string> damage = VerifyMessages(*db);
   if (!damage.empty()) return Wrong(Breach::kOther, damage.front());
   if (const absl::Status closed = db->Close(); !closed.ok()) return Failed(closed);
   db.reset();

@@ -435,6 +435,47 @@ TEST(DbExplain, TellsEachPlaceInTheOrderOfAGet) {
   EXPECT_TRUE(nlohmann::json::accept(explained->ToJson())) << explained->ToJson();
 }
 
+// Each problem names its file, where in it if that is known, and says that it is damage.
+TEST(DbVerify, NamesFileAndOffsetOfDamageAndFilesThatAreMissing) {
+  MemoryDb db;
+  for (int i = 0; i < 1000; i++) db.Put(absl::StrCat("key", i), std::string(100, 'v'));
+  db.Flush();
+  EXPECT_TRUE(db->Verify()->empty());
+  db.CloseDb();
+  MemoryFileSystem& files = db.file_system();
+  std::string path;
+  const std::vector<std::string> names = *files.List(MemoryDb::kPath);
+  for (const std::string& name : names) {
+    if (name.ends_with(".sst")) path = absl::StrCat(MemoryDb::kPath, "/", name);
+  }
+  std::string bytes = *ReadFile(files, path, 1 << 20);
+  bytes[bytes.size() / 2] ^= 4;
+  const auto file = *files.Create(path, {});
+  ASSERT_TRUE(file->Append(bytes).ok() && file->Close().ok());
+  db.Reopen();
+  auto problems = db->Verify();
+  ASSERT_EQ(problems->size(), 1u);
+  EXPECT_EQ(problems->front().path, path);
+  ASSERT_TRUE(problems->front().offset.has_value());
+  EXPECT_LE(*problems->front().offset, bytes.size() / 2);
+  EXPECT_TRUE(absl::IsDataLoss(problems->front().status));
+  EXPECT_TRUE(
+      absl::StartsWith(problems->front().status.message(),
+                       absl::StrCat(path, ": at offset ", *problems->front().offset, ": ")));
+
+  db.CloseDb();
+  ASSERT_TRUE(files.Remove(path).ok());
+  db.Reopen();
+  problems = db->Verify();
+  ASSERT_EQ(problems->size(), 1u);
+  EXPECT_EQ(problems->front().path, path);
+  EXPECT_FALSE(problems->front().offset.has_value());
+  EXPECT_TRUE(absl::IsDataLoss(problems->front().status)) << problems->front().status;
+
+  ASSERT_TRUE(db->Close().ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(db->Verify().status()));
+}
+
 TEST(DbMaintenance, ACompactionOfPartOfTheRangeLeavesTheRestWhereItIs) {
   MemoryDb db;
   for (const char* key : {"a", "b"}) db.Put(key, "1");

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "tests/engine/db_fixture.h"
 #include "tests/engine/db_model.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -340,7 +341,7 @@ TEST(DbFilter, EveryTableHasAFilterWhateverItsNumberOfKeys) {
       ASSERT_EQ(levels.size(), 1u);
       EXPECT_GT(levels[0].filter_bits_per_key, 0);
       for (int i = 0; i < count; i++) ASSERT_EQ(db.Get(absl::StrFormat("key%05d", i)), "v");
-      ASSERT_TRUE(db->Verify().empty());
+      ASSERT_TRUE(VerifyMessages(*db).empty());
     }
   }
 }
@@ -385,7 +386,7 @@ TEST(DbFilter, TablesRewrittenUnderAnotherSettingKeepAllKeysAndAFilter) {
     EXPECT_GT(db->GetStatistics().levels.at(0).filter_bits_per_key, 0);
     ExpectExactly(&db, keys);
     ExpectFiltersUsed(&db);
-    ASSERT_TRUE(db->Verify().empty());
+    ASSERT_TRUE(VerifyMessages(*db).empty());
   });
 }
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -119,7 +120,7 @@ TEST_F(DbThreads, ReadersSeeWholeBatchesAndNeverGoBack) {
   };
   RunTogether({write_round, get, multi_get, iterate, read_snapshot, maintain});
   EXPECT_GT(round.load(), 1u);
-  const auto problems = db_->Verify();
+  const auto problems = VerifyMessages(*db_);
   EXPECT_TRUE(problems.empty()) << problems[0];
   db_.Reopen();
   for (int i = 0; i < kKeys; i++) ASSERT_EQ(RoundOf(db_.Get(KeyOf(i))), round.load());
@@ -209,7 +210,7 @@ TEST_F(DbThreads, FamiliesComeAndGoUnderLoad) {
     if (random() % 100 == 0) db_.Flush();
   });
   bodies.push_back([&](std::mt19937_64&) {
-    for (const std::string& problem : db_->Verify()) FAIL() << problem;
+    for (const std::string& problem : VerifyMessages(*db_)) FAIL() << problem;
     db_->GetStatistics();
   });
   RunTogether(bodies);

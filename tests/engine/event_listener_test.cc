@@ -19,6 +19,7 @@
 #include "engine/events/event_queue.h"
 #include "engine/sstable/sstable_reader.h"
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -259,8 +260,8 @@ TEST_F(EventListenerTest, DamageIsToldOnceWithTheFile) {
     iterator->SeekToFirst();
     EXPECT_TRUE(absl::IsDataLoss(iterator->status()));
   }
-  EXPECT_TRUE(absl::IsDataLoss(db->CompactRange(db->DefaultColumnFamily(), "a", "b")));
-  EXPECT_FALSE(db->Verify().empty());
+  EXPECT_TRUE(absl::IsDataLoss(db->CompactRange("a", "b")));
+  EXPECT_FALSE(VerifyMessages(*db).empty());
   db.CloseDb();
   const std::vector<Event> found = collector_->OfKind(Kind::kCorruptionFound);
   ASSERT_FALSE(found.empty());

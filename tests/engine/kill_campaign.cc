@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 
@@ -155,7 +156,7 @@ void KillCampaign::CheckDatabase() {
     Fail(&outcome_.other, "the second column family is missing");
   }
   acknowledged_ = last;
-  for (const std::string& problem : (*db)->Verify()) Fail(&outcome_.other, problem);
+  for (const std::string& problem : VerifyMessages(**db)) Fail(&outcome_.other, problem);
   const absl::Status closed = (*db)->Close();
   if (!closed.ok()) Fail(&outcome_.other, closed.ToString());
 }

@@ -158,7 +158,7 @@ char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr
 char* winnow_explain_json(winnow_t* db, const char* key, size_t keylen, char** errptr);
 
 /* Reads and checks every block of every SSTable. NULL if all is well, else malloc'ed text with one
-   problem a line. */
+   problem a line, each with file, offset and reason. */
 char* winnow_verify(winnow_t* db);
 
 /* ---- Column families (beyond LevelDB) ----

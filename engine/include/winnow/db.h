@@ -35,6 +35,7 @@
 #include "winnow/options.h"
 #include "winnow/pinned_value.h"
 #include "winnow/statistics.h"
+#include "winnow/verify.h"
 #include "winnow/write_batch.h"
 
 namespace winnow {
@@ -183,8 +184,9 @@ class DB {
   // Counted in no statistics.
   virtual absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) = 0;
   // Reads every block of every live SSTable and checks checksums, key order, filters against keys
-  // and counts. One entry for each problem found; empty means sound.
-  virtual std::vector<std::string> Verify() = 0;
+  // and counts. One entry for each problem found; empty means sound. An error means that nothing
+  // could be checked.
+  virtual absl::StatusOr<std::vector<VerifyProblem>> Verify() = 0;
 
   // --- The same calls for the default column family ---
   // Each does what the call of its name does with DefaultColumnFamily().

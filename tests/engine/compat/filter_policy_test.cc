@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -97,9 +98,9 @@ TEST(FilterPolicyTest, IsAskedAfterReopeningAndByMultiGetAndExplain) {
   const ExplainStep& last = explanation->steps.back();
   EXPECT_EQ(last.filter, "policy test.key-list");
   EXPECT_EQ(last.filter_answer, ExplainStep::FilterAnswer::kNo);
-  EXPECT_TRUE(db->Verify().empty());
+  EXPECT_TRUE(VerifyMessages(*db).empty());
   policy.denies_everything = true;
-  EXPECT_FALSE(db->Verify().empty()) << "a filter that denies its keys is found";
+  EXPECT_FALSE(VerifyMessages(*db).empty()) << "a filter that denies its keys is found";
 }
 
 TEST(FilterPolicyTest, WithoutItsNameEveryKeyMayBeThere) {
@@ -113,8 +114,8 @@ TEST(FilterPolicyTest, WithoutItsNameEveryKeyMayBeThere) {
   db.options().filter_policy = nullptr;
   db.Reopen();
   EXPECT_TRUE(GetStatus(*db, "apple").ok());
-  EXPECT_TRUE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), "banana"));
-  EXPECT_TRUE(db->Verify().empty());
+  EXPECT_TRUE(db->MayExist(ReadOptions(), "banana"));
+  EXPECT_TRUE(VerifyMessages(*db).empty());
 
   KeyListPolicy other("test.other");
   db.options().filter_policy = &other;
