@@ -287,6 +287,29 @@ TEST_F(EventListenerTest, ADamagedFilterIsToldWhenTheDatabaseIsOpened) {
   EXPECT_FALSE(degraded[0].message.empty());
 }
 
+TEST(EventTextTest, CountsAreInTheirNumber) {
+  Event event;
+  event.column_family = "default";
+  const auto text = [&event](Kind kind, uint64_t count) {
+    event.kind = kind;
+    event.num_inputs = event.num_outputs = event.bytes_read = event.bytes_written = count;
+    return event.ToString();
+  };
+  EXPECT_EQ(text(Kind::kFlushBegin, 1), "flush of default begins: 1 memtable");
+  EXPECT_EQ(text(Kind::kFlushBegin, 2), "flush of default begins: 2 memtables");
+  EXPECT_EQ(text(Kind::kFlushEnd, 1),
+            "flush of default ends after 0.000 s: 1 file, 1 byte written");
+  EXPECT_EQ(text(Kind::kFlushEnd, 0),
+            "flush of default ends after 0.000 s: 0 files, 0 bytes written");
+  event.input_level = 0;
+  event.output_level = 1;
+  EXPECT_EQ(text(Kind::kCompactionBegin, 1),
+            "compaction of default from level 0 to 1 begins: 1 file");
+  EXPECT_EQ(text(Kind::kCompactionEnd, 2),
+            "compaction of default from level 0 to 1 ends after 0.000 s: 2 files, 2 bytes written, "
+            "2 bytes read");
+}
+
 TEST(EventQueueTest, ASlowListenerLosesTheNewestEventsAndIsToldHowMany) {
   constexpr size_t kAdded = EventQueue::kMaxWaiting + 500;
   std::latch reached(1);
