@@ -56,6 +56,7 @@ class ColumnFamily {
 // SnapshotGuard (below) does by itself.
 class Snapshot {
  public:
+  // The sequence number of the last write that the snapshot includes.
   virtual uint64_t sequence() const = 0;
 
  protected:
@@ -86,7 +87,7 @@ class DB {
   // directory. A missing database is no error. FailedPrecondition while it is open.
   static absl::Status Destroy(const Options& options, const std::string& path);
 
-  virtual ~DB() = default;  // closes; use Close to learn of errors
+  virtual ~DB() = default;  // closes, and discards errors: see Close
 
   // Stops background work, syncs and ends the log, releases the lock. Returns the first error that
   // was not reported before. Iterators and pinned values must be gone. A second call returns OK.
@@ -102,7 +103,7 @@ class DB {
   virtual absl::Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
 
   // --- Reading ---
-  // NotFound where the key is absent. `*value` is untouched then.
+  // NotFound if the key is absent; `*value` is then unchanged.
   virtual absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                            std::string* value) = 0;
   // The same without copying from the block cache.
@@ -113,7 +114,7 @@ class DB {
   virtual void MultiGet(const ReadOptions& options, ColumnFamily* family,
                         std::span<const std::string_view> keys, std::span<PinnedValue> values,
                         std::span<absl::Status> statuses) = 0;
-  // Asks memtables and filters only; no I/O. Never false for a key that is there; true for an
+  // Queries memtables and filters only; no I/O. Never false for a key that is there; true for an
   // absent key at the filters' false-positive rate, and for deleted keys.
   virtual bool MayExist(const ReadOptions& options, ColumnFamily* family, std::string_view key) = 0;
   // Exact; the value is not copied.
@@ -123,8 +124,10 @@ class DB {
   virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options,
                                                 ColumnFamily* family) = 0;
 
-  // The present moment, for reads until it is released.
+  // The present moment, for reads until it is released. Never null. What it can see stays on disk
+  // until then.
   virtual const Snapshot* GetSnapshot() = 0;
+  // Each snapshot once, before the database is destroyed. Null does nothing.
   virtual void ReleaseSnapshot(const Snapshot* snapshot) = 0;
 
   // --- Column families ---
@@ -133,13 +136,14 @@ class DB {
   // above kMaxColumnFamilies.
   virtual absl::StatusOr<ColumnFamily*> CreateColumnFamily(const ColumnFamilyOptions& options,
                                                            std::string_view name) = 0;
-  // NotFound.
+  // NotFound if there is none of that name.
   virtual absl::StatusOr<ColumnFamily*> FindColumnFamily(std::string_view name) = 0;
-  // Its data is unreachable at once; files go when the last reader has. Not "default".
+  // Its data is unreachable at once; its files are removed once no reader needs them.
+  // InvalidArgument for "default".
   virtual absl::Status DropColumnFamily(ColumnFamily* family) = 0;
   virtual std::vector<ColumnFamily*> ColumnFamilies() = 0;
   // Sets filter spec and filter key for SSTables written from now on; existing files keep theirs
-  // and go on being asked correctly. Recorded. Empty text leaves that part unchanged.
+  // and are still queried correctly. Recorded. Empty text leaves that part unchanged.
   virtual absl::Status SetFilter(ColumnFamily* family, std::string_view filter,
                                  std::string_view filter_key) = 0;
 
@@ -180,8 +184,8 @@ class DB {
   virtual absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(
       ColumnFamily* family, std::span<const KeyRange> ranges) = 0;
   virtual Statistics GetStatistics() = 0;
-  // How a Get of `key` goes: each memtable and candidate file, its filter's answer, its block's.
-  // Counted in no statistics.
+  // How a Get of `key` proceeds: each memtable and candidate file, what its filter answers, what
+  // its block holds. Counted in no statistics.
   virtual absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) = 0;
   // Reads every block of every live SSTable and checks checksums, key order, filters against keys
   // and counts. One entry for each problem found; empty means sound. An error means that nothing
