@@ -163,7 +163,7 @@ absl::Status CheckCopy(FileSystem& file_system, const SstableFile& table, const 
   options.expected_file_id = table.metadata().file_id;
   WINNOW_ASSIGN_OR_RETURN(const auto reader, SstableReader::Open(options, std::move(file), from));
   for (const SstableProblem& problem : reader->Verify()) {
-    if (problem.is_damage) return CorruptionError(from, problem.offset, problem.reason);
+    if (problem.is_damage) return problem.ToStatus(from);
     return absl::ResourceExhaustedError(absl::StrCat(copy, ": ", problem.reason));
   }
   return absl::OkStatus();
@@ -203,17 +203,19 @@ absl::StatusOr<std::vector<BackupInfo>> FindBackups(FileSystem& file_system,
   return found;
 }
 
-absl::StatusOr<std::vector<std::string>> CheckBackup(FileSystem& file_system,
-                                                     const std::string& backups, uint64_t id) {
+absl::StatusOr<std::vector<VerifyProblem>> CheckBackup(FileSystem& file_system,
+                                                       const std::string& backups, uint64_t id) {
   WINNOW_ASSIGN_OR_RETURN(const BackupList list, FindBackup(file_system, backups, &id));
-  std::vector<std::string> problems;
+  std::vector<VerifyProblem> problems;
   for (const auto& [name, file] : list.files) {
     const std::string path = absl::StrCat(DirectoryOf(backups, id), "/", name);
     const absl::StatusOr<uint64_t> checksum = ChainedChecksum(file_system, path);
     if (!checksum.ok()) {
-      problems.emplace_back(checksum.status().message());
+      problems.push_back({path, std::nullopt, MissingIsDamage(checksum.status())});
     } else if (*checksum != file.checksum) {
-      problems.push_back(absl::StrCat(path, ": is not what was backed up: its checksum differs"));
+      problems.push_back(
+          {path, std::nullopt,
+           CorruptionError(path, "is not what was backed up: its checksum differs")});
     }
   }
   return problems;
@@ -237,9 +239,9 @@ absl::StatusOr<std::vector<BackupInfo>> ListBackups(const Options& options,
   return CatchOutOfMemory([&] { return FindBackups(*FileSystemOf(options), backup_directory); });
 }
 
-absl::StatusOr<std::vector<std::string>> VerifyBackup(const Options& options,
-                                                      const std::string& backup_directory,
-                                                      uint64_t id) {
+absl::StatusOr<std::vector<VerifyProblem>> VerifyBackup(const Options& options,
+                                                        const std::string& backup_directory,
+                                                        uint64_t id) {
   return CatchOutOfMemory(
       [&] { return CheckBackup(*FileSystemOf(options), backup_directory, id); });
 }

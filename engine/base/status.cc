@@ -11,6 +11,10 @@ absl::Status CorruptionError(std::string_view file, std::string_view reason) {
   return absl::DataLossError(absl::StrCat(ToAbsl(file), ": ", ToAbsl(reason)));
 }
 
+absl::Status MissingIsDamage(const absl::Status& status) {
+  return absl::IsNotFound(status) ? absl::DataLossError(status.message()) : status;
+}
+
 absl::Status WithContext(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(ToAbsl(context), ": ", status.message()));

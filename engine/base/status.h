@@ -27,6 +27,9 @@ absl::Status CorruptionError(std::string_view file, uint64_t offset, std::string
 absl::Status CorruptionError(std::string_view file, std::string_view reason);
 inline bool IsCorruption(const absl::Status& status) { return absl::IsDataLoss(status); }
 
+// For a file that must be there: NotFound becomes DataLoss with the same message.
+absl::Status MissingIsDamage(const absl::Status& status);
+
 // The same code with "CONTEXT: " before the message.
 absl::Status WithContext(const absl::Status& status, std::string_view context);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "engine/cache/block_cache_hash.h"
 #include "engine/cache/block_cache_shard.h"
@@ -28,8 +29,23 @@ uint64_t NewTableId() {
 }
 
 std::shared_ptr<BlockCache> NewBlockCache(size_t capacity_bytes, int shard_bits) {
-  return std::make_shared<ShardedBlockCache>(capacity_bytes, shard_bits);
+  return BlockCacheAccess::Make(capacity_bytes, shard_bits);
 }
+
+std::shared_ptr<BlockCache> BlockCacheAccess::Make(size_t capacity_bytes, int shard_bits) {
+  return std::shared_ptr<BlockCache>(
+      new BlockCache(std::make_unique<ShardedBlockCache>(capacity_bytes, shard_bits)));
+}
+
+BlockCache::BlockCache(std::unique_ptr<ShardedBlockCache> sharded) : sharded_(std::move(sharded)) {}
+
+BlockCache::~BlockCache() = default;
+
+size_t BlockCache::capacity_bytes() const { return sharded_->capacity_bytes(); }
+
+size_t BlockCache::usage_bytes() const { return sharded_->usage_bytes(); }
+
+size_t BlockCache::pinned_bytes() const { return sharded_->pinned_bytes(); }
 
 ShardedBlockCache::ShardedBlockCache(size_t capacity_bytes, int shard_bits)
     : capacity_bytes_(capacity_bytes),

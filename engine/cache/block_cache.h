@@ -36,7 +36,7 @@ struct BlockKey {
 uint64_t NewTableId();
 
 // Thread-safe. References must be released before the cache is destroyed.
-class ShardedBlockCache final : public BlockCache {
+class ShardedBlockCache final {
  public:
   enum class Priority : uint8_t {
     kProbation,  // may leave soon unless it is used again
@@ -44,7 +44,9 @@ class ShardedBlockCache final : public BlockCache {
   };
 
   ShardedBlockCache(size_t capacity_bytes, int shard_bits);
-  ~ShardedBlockCache() override;
+  ~ShardedBlockCache();
+  ShardedBlockCache(const ShardedBlockCache&) = delete;
+  ShardedBlockCache& operator=(const ShardedBlockCache&) = delete;
 
   // The block, or an empty handle. No lock, no allocation; marks the block as used.
   BlockRef Lookup(const BlockKey& key);
@@ -73,10 +75,10 @@ class ShardedBlockCache final : public BlockCache {
   // should not grow by whole huge pages.
   BlockArena* arena() { return arena_.get(); }
 
-  size_t capacity_bytes() const override { return capacity_bytes_; }
-  size_t usage_bytes() const override;
+  size_t capacity_bytes() const { return capacity_bytes_; }
+  size_t usage_bytes() const;
   // Walks the whole table: for statistics, not for hot paths.
-  size_t pinned_bytes() const override;
+  size_t pinned_bytes() const;
 
  private:
   class Shard;
@@ -87,6 +89,14 @@ class ShardedBlockCache final : public BlockCache {
   const int shard_bits_;
   std::unique_ptr<BlockArena> arena_;  // before the shards, which give their blocks back to it
   std::vector<std::unique_ptr<Shard>> shards_;
+};
+
+// What users hold, made and opened up.
+class BlockCacheAccess {
+ public:
+  static std::shared_ptr<BlockCache> Make(size_t capacity_bytes, int shard_bits);
+  // Never null; lives as long as `cache`.
+  static ShardedBlockCache* Sharded(const BlockCache& cache) { return cache.sharded_.get(); }
 };
 
 }  // namespace winnow

@@ -109,6 +109,17 @@ uint8_t ExistsIn(winnow_t* db, const winnow_readoptions_t* options, ColumnFamily
   return ReportToC(exists.status(), errptr) && *exists ? 1 : 0;
 }
 
+void ApproximateSizes(winnow_t* db, ColumnFamily* family, int num_ranges, const char* const* starts,
+                      const size_t* start_lengths, const char* const* limits,
+                      const size_t* limit_lengths, uint64_t* sizes) {
+  for (int i = 0; i < num_ranges; i++) {
+    const KeyRange range = {BytesOf(starts[i], start_lengths[i]),
+                            BytesOf(limits[i], limit_lengths[i])};
+    const auto bytes = db->db->GetApproximateSizes(family, {&range, 1});
+    sizes[i] = bytes.ok() ? bytes->front() : 0;
+  }
+}
+
 // Stays in the database's error state, where the property "winnow.background-error" shows it.
 void CompactRangeIn(winnow_t* db, ColumnFamily* family, const char* start, size_t start_length,
                     const char* limit, size_t limit_length) {
@@ -264,12 +275,17 @@ char* winnow_property_value_cf(winnow_t* db, winnow_columnfamily_t* family, cons
 void winnow_approximate_sizes(winnow_t* db, int num_ranges, const char* const* range_start_key,
                               const size_t* range_start_key_len, const char* const* range_limit_key,
                               const size_t* range_limit_key_len, uint64_t* sizes) {
-  for (int i = 0; i < num_ranges; i++) {
-    const winnow::KeyRange range = {BytesOf(range_start_key[i], range_start_key_len[i]),
-                                    BytesOf(range_limit_key[i], range_limit_key_len[i])};
-    const auto bytes = db->db->GetApproximateSizes(db->default_family, {&range, 1});
-    sizes[i] = bytes.ok() ? bytes->front() : 0;
-  }
+  winnow::ApproximateSizes(db, db->default_family, num_ranges, range_start_key, range_start_key_len,
+                           range_limit_key, range_limit_key_len, sizes);
+}
+
+void winnow_approximate_sizes_cf(winnow_t* db, winnow_columnfamily_t* family, int num_ranges,
+                                 const char* const* range_start_key,
+                                 const size_t* range_start_key_len,
+                                 const char* const* range_limit_key,
+                                 const size_t* range_limit_key_len, uint64_t* sizes) {
+  winnow::ApproximateSizes(db, family->family, num_ranges, range_start_key, range_start_key_len,
+                           range_limit_key, range_limit_key_len, sizes);
 }
 
 void winnow_compact_range(winnow_t* db, const char* start_key, size_t start_key_len,
@@ -321,10 +337,19 @@ char* winnow_explain_json(winnow_t* db, const char* key, size_t keylen, char** e
   return winnow::ExplainText(db, db->default_family, BytesOf(key, keylen), /*json=*/true, errptr);
 }
 
+char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key,
+                             size_t keylen, char** errptr) {
+  return winnow::ExplainText(db, family->family, BytesOf(key, keylen), /*json=*/true, errptr);
+}
+
 char* winnow_verify(winnow_t* db) {
-  std::string problems;
-  for (const std::string& problem : db->db->Verify()) absl::StrAppend(&problems, problem, "\n");
-  return problems.empty() ? nullptr : CopyToC(problems);
+  const auto problems = db->db->Verify();
+  if (!problems.ok()) return CopyToC(absl::StrCat(problems.status().message(), "\n"));
+  std::string text;
+  for (const winnow::VerifyProblem& problem : *problems) {
+    absl::StrAppend(&text, problem.status.message(), "\n");
+  }
+  return text.empty() ? nullptr : CopyToC(text);
 }
 
 void winnow_destroy_db(const winnow_options_t* options, const char* name, char** errptr) {

@@ -93,7 +93,7 @@ class DBImpl final : public DB {
   absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(
       ColumnFamily* family, std::span<const KeyRange> ranges) override;
   Statistics GetStatistics() override;
-  std::vector<std::string> Verify() override;
+  absl::StatusOr<std::vector<VerifyProblem>> Verify() override;
 
  private:
   // --- open.cc ---

@@ -3,6 +3,7 @@
 
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "engine/cache/block_cache.h"
 #include "engine/db/database_opener.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/option_checks.h"
@@ -17,10 +18,6 @@ namespace {
 // they are being opened here.
 constexpr int kReadOnlyTries = 4;
 
-SstableStore StoreFor(FileSystem* file_system, const std::string& path, BlockCache* cache) {
-  return {file_system, path, static_cast<ShardedBlockCache*>(cache)};
-}
-
 }  // namespace
 
 DBImpl::DBImpl(const Options& options, std::string path)
@@ -31,7 +28,7 @@ DBImpl::DBImpl(const Options& options, std::string path)
       file_system_(&observed_file_system_),
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
-      versions_(StoreFor(file_system_, path_, cache_.get()), &mutex_),
+      versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_)}, &mutex_),
       logs_(file_system_, path_),
       scheduler_(&mutex_, &events_, &recorder_, [this] { leader_.RequestWork(); }),
       leader_(LeaderParts()),

@@ -7,6 +7,7 @@
 #include "engine/db/db_impl.h"
 #include "engine/statistics/sstables_report.h"
 #include "engine/statistics/statistics_report.h"
+#include "engine/version/file_names.h"
 
 namespace winnow {
 
@@ -224,10 +225,11 @@ absl::StatusOr<std::vector<uint64_t>> DBImpl::GetApproximateSizes(
   return sizes;
 }
 
-std::vector<std::string> DBImpl::Verify() {
-  std::vector<std::string> problems;
-  const auto add = [&](std::string problem, bool is_damage = true) {
-    if (is_damage) events_.AddIfCorruption(absl::DataLossError(problem));
+absl::StatusOr<std::vector<VerifyProblem>> DBImpl::Verify() {
+  WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
+  std::vector<VerifyProblem> problems;
+  const auto add = [&](VerifyProblem problem) {
+    events_.AddIfCorruption(problem.status);
     problems.push_back(std::move(problem));
   };
   std::vector<std::shared_ptr<const ReadView>> views;
@@ -240,18 +242,22 @@ std::vector<std::string> DBImpl::Verify() {
   for (const auto& view : views) {
     for (int level = 0; level < kNumLevels; level++) {
       for (const auto& file : view->version->files(level)) {
+        const std::string path = SstableFileName(path_, file->number());
         if (file->reader() == nullptr) {
-          add(std::string(file->open_status().message()));
+          // Listeners hear of it as damage whatever the reason: what it holds cannot be read.
+          events_.AddIfCorruption(absl::DataLossError(file->open_status().message()));
+          problems.push_back({path, std::nullopt, MissingIsDamage(file->open_status())});
           continue;
         }
-        const std::string& path = file->reader()->path();
         for (const SstableProblem& problem : file->reader()->Verify()) {
-          add(absl::StrCat(path, ": at offset ", problem.offset, ": ", problem.reason),
-              problem.is_damage);
+          add({path, problem.offset, problem.ToStatus(path)});
         }
-        if (file->reader()->properties().num_entries != file->metadata().num_entries) {
-          add(absl::StrCat(path, ": holds ", file->reader()->properties().num_entries,
-                           " entries, the manifest says ", file->metadata().num_entries));
+        const uint64_t num_entries = file->reader()->properties().num_entries;
+        if (num_entries != file->metadata().num_entries) {
+          add({path, std::nullopt,
+               CorruptionError(path,
+                               absl::StrCat("holds ", num_entries, " entries, the manifest says ",
+                                            file->metadata().num_entries))});
         }
       }
     }

@@ -18,8 +18,7 @@ absl::Status ReplayLogs(Options options, const std::string& path, RepairReport* 
   options.error_if_exists = false;
   options.read_only = false;
   WINNOW_ASSIGN_OR_RETURN(const auto db, DB::Open(options, path));
-  WINNOW_ASSIGN_OR_RETURN(const std::string notes,
-                          db->GetProperty(db->DefaultColumnFamily(), "winnow.recovery"));
+  WINNOW_ASSIGN_OR_RETURN(const std::string notes, db->GetProperty("winnow.recovery"));
   for (size_t begin = 0, end; begin < notes.size(); begin = end + 1) {
     end = std::min(notes.find('\n', begin), notes.size());
     if (end > begin) report->notes.push_back(notes.substr(begin, end - begin));

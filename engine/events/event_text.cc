@@ -8,22 +8,27 @@ namespace winnow {
 
 namespace {
 
+// "1 file", "2 files".
+std::string Counted(uint64_t count, std::string_view noun) {
+  return absl::StrCat(count, " ", ToAbsl(noun), count == 1 ? "" : "s");
+}
+
 std::string Outcome(const Event& event) {
   const double seconds = std::chrono::duration<double>(event.duration).count();
   if (!event.status.ok()) {
     return absl::StrFormat("fails after %.3f s: %s", seconds, event.status.ToString());
   }
-  return absl::StrFormat("ends after %.3f s: %d files, %d bytes written", seconds,
-                         event.num_outputs, event.bytes_written);
+  return absl::StrFormat("ends after %.3f s: %s, %s written", seconds,
+                         Counted(event.num_outputs, "file"), Counted(event.bytes_written, "byte"));
 }
 
 std::string CompactionText(const Event& event) {
   const std::string what = absl::StrCat("compaction of ", event.column_family, " from level ",
                                         event.input_level, " to ", event.output_level, " ");
   if (event.kind == Event::Kind::kCompactionBegin) {
-    return absl::StrCat(what, "begins: ", event.num_inputs, " files");
+    return absl::StrCat(what, "begins: ", Counted(event.num_inputs, "file"));
   }
-  return absl::StrCat(what, Outcome(event), ", ", event.bytes_read, " bytes read");
+  return absl::StrCat(what, Outcome(event), ", ", Counted(event.bytes_read, "byte"), " read");
 }
 
 std::string Followed(std::string_view text, const std::string& detail) {
@@ -73,7 +78,7 @@ std::string Event::ToString() const {
     case Kind::kDatabaseClosed:
       return Followed("database closed", status.ok() ? "" : status.ToString());
     case Kind::kFlushBegin:
-      return absl::StrCat("flush of ", column_family, " begins: ", num_inputs, " memtables");
+      return absl::StrCat("flush of ", column_family, " begins: ", Counted(num_inputs, "memtable"));
     case Kind::kFlushEnd:
       return absl::StrCat("flush of ", column_family, " ", Outcome(*this));
     case Kind::kCompactionBegin:

@@ -16,9 +16,7 @@ namespace {
 // A table is given up for what is wrong with it, never for want of memory or descriptors.
 absl::Status WhyNotLookedAt(const std::string& path, const std::vector<SstableProblem>& problems) {
   for (const SstableProblem& problem : problems) {
-    if (problem.is_damage) continue;
-    return absl::ResourceExhaustedError(
-        absl::StrCat(path, ": at offset ", problem.offset, ": ", problem.reason));
+    if (!problem.is_damage) return problem.ToStatus(path);
   }
   return absl::OkStatus();
 }

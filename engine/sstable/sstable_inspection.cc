@@ -81,6 +81,11 @@ absl::Status SstableReader::ForEachBlock(
   return absl::OkStatus();
 }
 
+absl::Status SstableProblem::ToStatus(std::string_view path) const {
+  const absl::Status damage = CorruptionError(path, offset, reason);
+  return is_damage ? damage : absl::ResourceExhaustedError(damage.message());
+}
+
 std::vector<SstableProblem> SstableReader::Verify() const { return SstableVerifier(*this).Run(); }
 
 double SstableReader::SampleFalsePositiveRate(uint64_t probes, uint64_t seed) const {

@@ -83,11 +83,14 @@ struct SstableBlockInfo {
   std::string last_key;
 };
 
-// One finding of SstableReader::Verify. DebugString: "at offset N: REASON".
+// One problem that SstableReader::Verify found.
 struct SstableProblem {
   uint64_t offset = 0;
   std::string reason;
   bool is_damage = true;  // false: there was no memory or no descriptor to look
+
+  // "PATH: at offset N: REASON"; DataLoss, or ResourceExhausted if it is no damage.
+  absl::Status ToStatus(std::string_view path) const;
 };
 
 inline bool HasDamage(const std::vector<SstableProblem>& problems) {

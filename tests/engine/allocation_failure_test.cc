@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/engine/allocation_hook.h"
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 #include "winnow/backup.h"
 #include "winnow/repair.h"
 
@@ -64,7 +65,7 @@ class AllocationFailure : public testing::Test {
       ASSERT_TRUE(db_->Put(WriteOptions(), key, ValueOf(i)).ok());
       expected_[key] = ValueOf(i);
       if (i == 4 || i == 9) {
-        ASSERT_TRUE(db_->Flush(db_->DefaultColumnFamily()).ok());
+        ASSERT_TRUE(db_->Flush().ok());
       }
     }
   }
@@ -95,7 +96,7 @@ class AllocationFailure : public testing::Test {
       const absl::Status later = db_->Put(WriteOptions(), "later", "value");
       if (later.ok()) {
         expected_["later"] = "value";
-        EXPECT_TRUE(db_->Flush(db_->DefaultColumnFamily()).ok());
+        EXPECT_TRUE(db_->Flush().ok());
       } else {
         // Only where a write was in the log already may the next one be refused.
         EXPECT_TRUE(absl::IsFailedPrecondition(later) && !status.ok() && !call.writes.empty())
@@ -107,9 +108,9 @@ class AllocationFailure : public testing::Test {
     db_ = OpenOrFail(TestOptions(), path());
     ASSERT_NE(db_, nullptr);
     ExpectAll(maybe);
-    EXPECT_EQ(db_->Verify(), std::vector<std::string>());
+    EXPECT_EQ(VerifyMessages(*db_), std::vector<std::string>());
     EXPECT_TRUE(db_->Put(WriteOptions(), "last", "value").ok());
-    EXPECT_TRUE(db_->CompactRange(db_->DefaultColumnFamily(), {}, {}).ok());
+    EXPECT_TRUE(db_->CompactRange({}, {}).ok());
     db_.reset();
     std::filesystem::remove_all(path());
   }
@@ -168,7 +169,7 @@ class AllocationFailure : public testing::Test {
   }
   // Says that there was no memory to look, and nothing of damage.
   absl::Status Verify() {
-    const std::vector<std::string> problems = db_->Verify();
+    const std::vector<std::string> problems = VerifyMessages(*db_);
     for (const std::string& problem : problems) {
       EXPECT_NE(problem.find("memory"), std::string::npos) << problem;
     }
@@ -179,7 +180,7 @@ class AllocationFailure : public testing::Test {
     Unfailing([&] {
       EXPECT_EQ(ListBackups(TestOptions(), Backups())->size(), made.ok() ? 1u : 0u);
       if (made.ok()) {
-        EXPECT_EQ(*VerifyBackup(TestOptions(), Backups(), 1), std::vector<std::string>());
+        EXPECT_TRUE(VerifyBackup(TestOptions(), Backups(), 1)->empty());
       }
       std::filesystem::remove_all(Backups());
     });
@@ -189,7 +190,7 @@ class AllocationFailure : public testing::Test {
     Unfailing([&] { EXPECT_TRUE(db_->BackupTo(Backups()).ok()); });
     const auto problems = VerifyBackup(TestOptions(), Backups(), 1);
     if (problems.ok()) {
-      EXPECT_EQ(*problems, std::vector<std::string>());
+      EXPECT_TRUE(problems->empty()) << problems->front().status;
     }
     Unfailing([&] { std::filesystem::remove_all(Backups()); });
     return problems.status();
@@ -251,7 +252,7 @@ class AllocationFailure : public testing::Test {
     for (const auto& [key, value] : expected_) keys.push_back(key);
     std::vector<PinnedValue> values(keys.size());
     std::vector<absl::Status> statuses(keys.size());
-    db_->MultiGet(ReadOptions(), db_->DefaultColumnFamily(), keys, values, statuses);
+    db_->MultiGet(ReadOptions(), keys, values, statuses);
     absl::Status first;
     for (size_t i = 0; i < keys.size(); i++) {
       first.Update(statuses[i]);
@@ -290,9 +291,8 @@ TEST_F(AllocationFailure, OfEveryLargeRequestOfEveryCallIsAnErrorAndLosesNothing
         {KeyOf(22), ValueOf(22)},
         {KeyOf(23), ValueOf(23)},
         {KeyOf(24), ValueOf(24)}}},
-      {"Flush", [](auto& test) { return test.db().Flush(test.db().DefaultColumnFamily()); }},
-      {"CompactRange",
-       [](auto& test) { return test.db().CompactRange(test.db().DefaultColumnFamily(), {}, {}); }},
+      {"Flush", [](auto& test) { return test.db().Flush(); }},
+      {"CompactRange", [](auto& test) { return test.db().CompactRange({}, {}); }},
       {"Get", [](auto& test) { return test.GetAll(false); }},
       {"Get, pinned", [](auto& test) { return test.GetAll(true); }},
       {"MultiGet", [](auto& test) { return test.MultiGetAll(); }},

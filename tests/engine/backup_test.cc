@@ -28,13 +28,13 @@ TEST(Backup, SharesWhatHasNotChanged) {
   for (int i = 0; i < 2000; i++) {
     ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat("key", i), std::string(100, 'v')).ok());
   }
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   const auto first = db->BackupTo(directory / "backups");
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->new_bytes, first->bytes);
   const std::string expected = ReadAll(*db);
   ASSERT_TRUE(db->Put(WriteOptions(), "another", "value").ok());
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   const auto second = db->BackupTo(directory / "backups");
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_LT(second->new_bytes, second->bytes / 10) << "the large table is shared";
@@ -77,7 +77,9 @@ TEST(Backup, DamageIsNamedAndNotRestored) {
         EXPECT_TRUE(absl::IsDataLoss(problems.status()));
       } else {
         ASSERT_EQ(problems->size(), 1u) << name;
-        EXPECT_TRUE(absl::StrContains(problems->front(), path));
+        EXPECT_EQ(problems->front().path, path);
+        EXPECT_TRUE(absl::IsDataLoss(problems->front().status));
+        EXPECT_TRUE(absl::StrContains(problems->front().status.message(), path));
       }
     }
     const auto file = *files.Create(path, {});
@@ -114,7 +116,7 @@ TEST(Backup, APowerFailureLeavesAllOrNothing) {
   const std::string before = ReadAll(*db);
   ASSERT_TRUE(db->BackupTo("/backups").ok());
   ASSERT_TRUE(db->Put(WriteOptions(), "later", "write").ok());
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   const std::string after = ReadAll(*db);
   const size_t begin = memory->num_operations();
   ASSERT_TRUE(db->BackupTo("/backups").ok());

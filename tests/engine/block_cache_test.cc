@@ -300,6 +300,20 @@ TEST(BlockCache, ThreadsThatEvictInsertEraseAndReadAgree) {
   EXPECT_EQ(cache.usage_bytes(), CapacityOfBlocks(present));
 }
 
+// What users hold shows the cache that the engine fills.
+TEST(BlockCache, TheHandleOfUsersCountsWhatTheEngineKeeps) {
+  const std::shared_ptr<BlockCache> handle = NewBlockCache(CapacityOfBlocks(10), 0);
+  EXPECT_EQ(handle->capacity_bytes(), CapacityOfBlocks(10));
+  EXPECT_EQ(handle->usage_bytes(), 0u);
+  ShardedBlockCache& cache = *BlockCacheAccess::Sharded(*handle);
+  Touch(cache, {1, 0});
+  EXPECT_GT(handle->usage_bytes(), 0u);
+  EXPECT_EQ(handle->usage_bytes(), cache.usage_bytes());
+  EXPECT_EQ(handle->pinned_bytes(), 0u);
+  const BlockRef held = cache.Lookup({1, 0});
+  EXPECT_EQ(handle->pinned_bytes(), handle->usage_bytes());
+}
+
 TEST(BlockCache, TableIdentitiesAreNeverReused) {
   uint64_t last = 0;
   for (int i = 0; i < 100; i++) {

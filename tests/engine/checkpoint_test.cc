@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/engine/copies_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -20,7 +21,7 @@ TEST(Checkpoint, HoldsWhatTheDatabaseHeld) {
   db.CompactAll();
   const auto copy = OpenOrFail(db.options(), "/copies/one");
   EXPECT_EQ(ReadAll(*copy), expected);
-  EXPECT_TRUE(copy->Verify().empty());
+  EXPECT_TRUE(VerifyMessages(*copy).empty());
   EXPECT_TRUE(copy->Put(WriteOptions(), "its own", "life").ok());
   std::string value;
   EXPECT_TRUE(absl::IsNotFound(db->Get(ReadOptions(), "its own", &value)));
@@ -31,7 +32,7 @@ TEST(Checkpoint, RefusesADirectoryThatIsInUse) {
   Fill(&db);
   ASSERT_TRUE(db->Checkpoint("/copy").ok());
   EXPECT_TRUE(absl::IsAlreadyExists(db->Checkpoint("/copy")));
-  EXPECT_TRUE(OpenOrFail(db.options(), "/copy")->Verify().empty()) << "and leaves it alone";
+  EXPECT_TRUE(VerifyMessages(*OpenOrFail(db.options(), "/copy")).empty()) << "and leaves it alone";
 }
 
 TEST(Checkpoint, WritesWithoutLogAreInIt) {
@@ -136,7 +137,7 @@ TEST(Checkpoint, IsOfOneMomentWhileWritesGoOn) {
         copy->Get(ReadOptions(), *copy->FindColumnFamily("second"), "counter", &second_counter)
             .ok());
     EXPECT_EQ(first_counter, second_counter);
-    EXPECT_TRUE(copy->Verify().empty());
+    EXPECT_TRUE(VerifyMessages(*copy).empty());
   }
   stop = true;
   writer.join();

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/engine/db_fixture.h"
 #include "tests/engine/history_check.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -191,17 +192,16 @@ class ConcurrentHistory : public testing::Test {
   void ReadSnapshot(std::mt19937_64& random) {
     HistoryCall call;
     call.begin = recording_->Now();
-    const Snapshot* snapshot = db_->GetSnapshot();
+    const SnapshotGuard snapshot(*db_);
     call.end = recording_->Now();
     ReadOptions read;
-    read.snapshot = snapshot;
+    read.snapshot = snapshot.get();
     for (int pass = 0; pass < 2; pass++) {  // the second must show the same
       for (int i = 0; i < kKeys; i++) {
         const int key = static_cast<int>(random() % kKeys);
         See(*db_, read, families_[FamilyIndex(key)], key, &call);
       }
     }
-    db_->ReleaseSnapshot(snapshot);
     recording_->Add(std::move(call));
   }
 
@@ -333,7 +333,7 @@ TEST_F(ConcurrentHistory, EverythingSeenFitsOneOrderOfWrites) {
   EXPECT_GT(round_, 0);
   EXPECT_GT(calls, 100u);
   EXPECT_GT(overlapping, calls / 10) << "hardly anything ran at the same time";
-  EXPECT_TRUE(db_->Verify().empty());
+  EXPECT_TRUE(VerifyMessages(*db_).empty());
   RecordProperty("rounds", round_);
   RecordProperty("overlapping", static_cast<int>(overlapping));
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -89,7 +90,7 @@ CorruptionVerdict CorruptionCheck::CheckLog(const Question& question, DB& db) co
   if (found.size() != database_.flushed.size()) return question.Wrong("a column family is missing");
   const std::string difference = FirstDifference(found, database_.WithoutThese(lost));
   if (!difference.empty()) return question.Wrong(difference);
-  const std::string recovery = *db.GetProperty(db.DefaultColumnFamily(), "winnow.recovery");
+  const std::string recovery = *db.GetProperty("winnow.recovery");
   if (lost.empty()) {
     return question.Say(recovery.empty() ? Outcome::kHarmless : Outcome::kLossReported);
   }
@@ -100,7 +101,7 @@ CorruptionVerdict CorruptionCheck::CheckLog(const Question& question, DB& db) co
 
 bool CorruptionCheck::WasToldAndKept(const Question& question, DB& db) const {
   if (!absl::StartsWith(question.corruption.file, "MANIFEST-")) return false;
-  const std::string recovery = *db.GetProperty(db.DefaultColumnFamily(), "winnow.recovery");
+  const std::string recovery = *db.GetProperty("winnow.recovery");
   bool all_kept = !recovery.empty();
   for (const std::string& name : database_.NamesWith(".sst")) {
     const std::string path = absl::StrCat("/db/", name);
@@ -119,7 +120,7 @@ CorruptionVerdict CorruptionCheck::CheckAnswers(const Question& question, DB& db
   }
   if (!why.empty()) return question.Wrong(std::move(why));
   const std::string& file = question.corruption.file;
-  const std::vector<std::string> problems = db.Verify();
+  const std::vector<std::string> problems = VerifyMessages(db);
   const uint64_t damaged_filters = db.GetStatistics().Get(Ticker::kFiltersDamaged);
   if (IsTable(file)) {
     if (problems.empty() != question.changes_nothing) {

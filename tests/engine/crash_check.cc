@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -87,7 +88,7 @@ CrashVerdict FlushCompactVerifyClose(MemoryFileSystem& disk, std::unique_ptr<DB>
     status.Update(db->CompactRange(family, std::nullopt, std::nullopt));
     if (!status.ok()) return Failed(status);
   }
-  const std::vector<std::string> damage = db->Verify();
+  const std::vector<std::string> damage = VerifyMessages(*db);
   if (!damage.empty()) return Wrong(Breach::kOther, damage.front());
   if (const absl::Status closed = db->Close(); !closed.ok()) return Failed(closed);
   db.reset();
@@ -167,8 +168,7 @@ CrashVerdict CheckState(const StateCheck& check, CrashOutcome* outcome) {
   const size_t operations_of_recovery = disk->num_operations();
   if (verdict.ok()) verdict = CheckRecovered(check, found);
   if (!verdict.ok()) return verdict;
-  const bool loss_was_reported =
-      !db->GetProperty(db->DefaultColumnFamily(), "winnow.recovery")->empty();
+  const bool loss_was_reported = !db->GetProperty("winnow.recovery")->empty();
   const CrashChoice again = check.number % 2 == 0 ? CrashChoice::KeepNothingUnsynced()
                                                   : CrashChoice::RandomSubset(check.number);
   verdict = WriteAndCrashAgain(*disk, *db, again, keys, found);

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "tests/engine/crash_workload.h"
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -25,7 +26,7 @@ void CheckHealing(const std::function<bool(const FileOperation&)>& is_full) {
   const auto memory = NewMemoryFileSystem();
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   ASSERT_TRUE(db->Put(WriteOptions(), "flushed", "1").ok());
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   ASSERT_TRUE(db->Put(WriteOptions(), "in memory", "2").ok());
   std::atomic<bool> full = true;
   memory->set_error_hook([&](const FileOperation& operation) {
@@ -40,7 +41,7 @@ void CheckHealing(const std::function<bool(const FileOperation&)>& is_full) {
     const std::string key = absl::StrCat("key", i);
     refused = db->Put(WriteOptions(), key, value);
     acknowledged[key] = refused.ok();
-    if (i % 40 == 39) refused.Update(db->Flush(db->DefaultColumnFamily()));
+    if (i % 40 == 39) refused.Update(db->Flush());
   }
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
   std::string found;
@@ -48,17 +49,17 @@ void CheckHealing(const std::function<bool(const FileOperation&)>& is_full) {
   EXPECT_TRUE(db->Get(ReadOptions(), "in memory", &found).ok());
   for (int i = 0; i < 3; i++) {  // refusals and tries while it lasts change nothing
     db->Put(WriteOptions(), "maybe", "x").IgnoreError();
-    db->Flush(db->DefaultColumnFamily()).IgnoreError();
+    db->Flush().IgnoreError();
   }
   full = false;
   absl::Status healed = absl::UnknownError("not tried");
   const absl::Time deadline = absl::Now() + absl::Seconds(20);
   while (!healed.ok() && absl::Now() < deadline) {
     healed = db->Put(WriteOptions(), "afterwards", "3");
-    healed.Update(db->Flush(db->DefaultColumnFamily()));
+    healed.Update(db->Flush());
   }
   ASSERT_TRUE(healed.ok()) << healed;
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.background-error"), "");
+  EXPECT_EQ(*db->GetProperty("winnow.background-error"), "");
   EXPECT_GT(memory->num_operations(), 0u);
   for (const bool reopened : {false, true}) {
     if (reopened) {
@@ -123,7 +124,7 @@ TEST(CrashErrors, AFailedSyncOfTheLogIsFinal) {
   EXPECT_TRUE(absl::IsFailedPrecondition(db->Put(synced, "key", "3")));
   std::string value;
   EXPECT_TRUE(db->Get(ReadOptions(), "before", &value).ok());
-  EXPECT_NE(*db->GetProperty(db->DefaultColumnFamily(), "winnow.background-error"), "");
+  EXPECT_NE(*db->GetProperty("winnow.background-error"), "");
   EXPECT_FALSE(db->Close().ok());
   db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   EXPECT_TRUE(db->Get(ReadOptions(), "before", &value).ok());
@@ -181,7 +182,7 @@ TEST(CrashErrors, TheFirstWriteFindsTheDiskFullAndTheNextOnesAreKept) {
   ASSERT_NE(db, nullptr);
   std::string value;
   EXPECT_TRUE(db->Get(ReadOptions(), "after", &value).ok());
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.recovery"), "");
+  EXPECT_EQ(*db->GetProperty("winnow.recovery"), "");
 }
 
 // A column family that is created while the log is broken must not name that log.
@@ -211,7 +212,7 @@ TEST(CrashErrors, ADamagedTableIsLeftAloneAndTheRestGoesOn) {
   memory->set_recording(false);
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   ASSERT_TRUE(db->Put(WriteOptions(), "key", std::string(900, 'a')).ok());
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   ASSERT_TRUE(db->Close().ok());
   std::string table;
   const std::vector<std::string> names = *memory->List(kCrashDatabase);
@@ -228,7 +229,7 @@ TEST(CrashErrors, ADamagedTableIsLeftAloneAndTheRestGoesOn) {
     for (const std::string& key : {std::string("a"), absl::StrCat("key", i), std::string("z")}) {
       ASSERT_TRUE(db->Put(WriteOptions(), key, "b").ok());
     }
-    const absl::Status flushed = db->Flush(db->DefaultColumnFamily());
+    const absl::Status flushed = db->Flush();
     ASSERT_TRUE(flushed.ok() || absl::IsDataLoss(flushed)) << flushed;
   }
   const absl::Status waited = db->WaitForBackgroundWork();
@@ -257,7 +258,7 @@ TEST(CrashErrors, AnIteratorThatMeetsAReadErrorShowsNoWrongKey) {
     expected[key] = absl::StrCat("value ", i);
     ASSERT_TRUE(db->Put(WriteOptions(), key, expected[key]).ok());
     if (i % 80 == 79) {
-      ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+      ASSERT_TRUE(db->Flush().ok());
     }
   }
   size_t failures = 0;
@@ -307,7 +308,7 @@ TEST(CrashErrors, NoReadErrorDuringACompactionDropsData) {
       const std::string key = absl::StrCat("key", i % 120);
       ASSERT_TRUE(db->Put(WriteOptions(), key, absl::StrCat("value ", i)).ok());
       if (i % 80 == 79) {
-        ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+        ASSERT_TRUE(db->Flush().ok());
       }
     }
     std::atomic<int> reads = 0;
@@ -316,8 +317,7 @@ TEST(CrashErrors, NoReadErrorDuringACompactionDropsData) {
                  ? absl::UnavailableError("injected I/O error")
                  : absl::OkStatus();
     });
-    const absl::Status status =
-        db->CompactRange(db->DefaultColumnFamily(), std::nullopt, std::nullopt);
+    const absl::Status status = db->CompactRange(std::nullopt, std::nullopt);
     memory->set_error_hook(nullptr);
     if (reads <= which) break;
     failures += status.ok() ? 0 : 1;
@@ -332,7 +332,7 @@ TEST(CrashErrors, NoReadErrorDuringACompactionDropsData) {
         ASSERT_EQ(value, absl::StrCat("value ", 120 + i));
       }
       if (reopen) {  // before that, a filter that could not be read is told as a problem
-        ASSERT_EQ(db->Verify(), std::vector<std::string>());
+        ASSERT_EQ(VerifyMessages(*db), std::vector<std::string>());
       }
     }
   }

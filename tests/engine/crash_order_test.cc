@@ -134,9 +134,7 @@ TEST(CrashOrder, ALogKeptForAnotherFamilyBringsNoDeletedKeyBack) {
 TEST(CrashOrder, TheSequenceNumbersOfAFailedWriteAreNotUsedAgain) {
   const auto memory = NewMemoryFileSystem();
   const auto db = OpenOrFail(SmallOptions(memory.get()), kDatabase);
-  const auto last_sequence = [&] {
-    return *db->GetProperty(db->DefaultColumnFamily(), "winnow.last-sequence");
-  };
+  const auto last_sequence = [&] { return *db->GetProperty("winnow.last-sequence"); };
   ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());
   EXPECT_EQ(last_sequence(), "1");
   memory->set_error_hook([](const FileOperation& operation) {

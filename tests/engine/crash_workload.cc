@@ -146,7 +146,7 @@ void CrashWorkload::DropSecondFamily() {
 }
 
 void CrashWorkload::SetFilter(std::string_view filter) {
-  if (db_ != nullptr) Note(db_->SetFilter(db_->DefaultColumnFamily(), filter, ""));
+  if (db_ != nullptr) Note(db_->SetFilter(filter, ""));
 }
 
 void CrashWorkload::TakeSnapshot() {
@@ -160,7 +160,7 @@ void CrashWorkload::CheckSnapshots() {
     ReadOptions read;
     read.snapshot = held.snapshot;
     std::map<std::string, std::string> found;
-    const auto iterator = db_->NewIterator(read, db_->DefaultColumnFamily());
+    const auto iterator = db_->NewIterator(read);
     for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
       found.emplace(iterator->key(), iterator->value());
     }
@@ -296,7 +296,7 @@ void CrashWorkload::FlushWhileWriting() {
     return hook_ == nullptr ? absl::OkStatus() : hook_(operation);
   });
   const size_t num_writes = history_.writes().size();
-  absl::Status status = db_->Flush(db_->DefaultColumnFamily());
+  absl::Status status = db_->Flush();
   status.Update(db_->WaitForBackgroundWork());
   // A write that failed in there makes the flush return before the other writes are done.
   while (started && !finished) std::this_thread::yield();
@@ -309,7 +309,7 @@ void CrashWorkload::FlushWhileWriting() {
 
 void CrashWorkload::CompactEverything() {
   if (db_ == nullptr) return;
-  absl::Status status = db_->CompactRange(db_->DefaultColumnFamily(), std::nullopt, std::nullopt);
+  absl::Status status = db_->CompactRange(std::nullopt, std::nullopt);
   status.Update(db_->WaitForBackgroundWork());
   Note(status);
 }

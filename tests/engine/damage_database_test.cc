@@ -12,6 +12,7 @@
 #include "engine/base/coding.h"
 #include "tests/engine/damage_database.h"
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -35,7 +36,7 @@ Opened Open(const Files& files, RecoveryMode mode, bool read_only) {
   opened.status = db.status();
   if (!db.ok()) return opened;
   opened.db = *std::move(db);
-  opened.recovery = *opened.db->GetProperty(opened.db->DefaultColumnFamily(), "winnow.recovery");
+  opened.recovery = *opened.db->GetProperty("winnow.recovery");
   return opened;
 }
 
@@ -116,7 +117,7 @@ TEST(Damage, VerifyNamesEveryFlippedBitOfAnSstable) {
     ForEachFlip(database.files, name, [&](const Files& files) {
       const Opened opened = Open(files, RecoveryMode::kStrict, /*read_only=*/true);
       ASSERT_TRUE(opened.status.ok()) << opened.status;
-      const std::vector<std::string> problems = opened.db->Verify();
+      const std::vector<std::string> problems = VerifyMessages(*opened.db);
       ASSERT_FALSE(problems.empty());
       ASSERT_TRUE(absl::StrContains(problems.front(), name)) << problems.front();
     });

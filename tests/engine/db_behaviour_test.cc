@@ -71,7 +71,7 @@ TEST(DbWrites, LaterUpdatesOfABatchWinAndABatchCanBeUsedAgain) {
     EXPECT_EQ(db.Get("gone"), "(absent)");
     db.Delete("key");
   }
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.last-sequence"), "12");
+  EXPECT_EQ(*db->GetProperty("winnow.last-sequence"), "12");
 }
 
 TEST(DbReads, MultiGetWithSpansOfDifferentSizesIsAnErrorForEachKey) {
@@ -79,7 +79,7 @@ TEST(DbReads, MultiGetWithSpansOfDifferentSizesIsAnErrorForEachKey) {
   std::vector<std::string_view> keys{"a", "b"};
   std::vector<PinnedValue> values(1);
   std::vector<absl::Status> statuses(2);
-  db->MultiGet(ReadOptions(), db->DefaultColumnFamily(), keys, values, statuses);
+  db->MultiGet(ReadOptions(), keys, values, statuses);
   for (const absl::Status& status : statuses) EXPECT_TRUE(absl::IsInvalidArgument(status));
 }
 
@@ -123,28 +123,75 @@ TEST(DbReads, APinnedValueOutlivesOverwritingCompactionAndItsFile) {
 
 TEST(DbSnapshots, KeepEveryVersionThroughFlushesAndCompactions) {
   MemoryDb db;
-  std::vector<const Snapshot*> snapshots;
+  std::vector<SnapshotGuard> snapshots;
   for (int i = 0; i < 8; i++) {
     i % 4 == 3 ? db.Delete("key") : db.Put("key", std::to_string(i));
-    snapshots.push_back(db->GetSnapshot());
+    snapshots.emplace_back(*db);
     if (i % 3 == 0) db.Flush();
   }
   for (int round = 0; round < 3; round++) {
     for (int i = 0; i < 8; i++) {
       const auto at = static_cast<size_t>(i);
-      EXPECT_EQ(db.Get("key", snapshots[at]), i % 4 == 3 ? "(absent)" : std::to_string(i));
+      EXPECT_EQ(db.Get("key", snapshots[at].get()), i % 4 == 3 ? "(absent)" : std::to_string(i));
       ReadOptions read;
-      read.snapshot = snapshots[at];
+      read.snapshot = snapshots[at].get();
       const auto iterator = db->NewIterator(read);
       iterator->SeekToFirst();
       EXPECT_EQ(iterator->Valid(), i % 4 != 3);
     }
     db.CompactAll();
   }
-  for (const Snapshot* snapshot : snapshots) db->ReleaseSnapshot(snapshot);
+  snapshots.clear();
   db->ReleaseSnapshot(nullptr);
   db.CompactAll();
   EXPECT_TRUE(db->GetStatistics().levels.empty()) << "the deleted key leaves nothing behind";
+}
+
+// How many versions of "key" the database keeps once everything is compacted.
+uint64_t NumVersions(MemoryDb& db) {
+  db.CompactAll();
+  uint64_t num_entries = 0;
+  for (const LevelStatistics& level : db->GetStatistics().levels) num_entries += level.num_entries;
+  return num_entries;
+}
+
+TEST(DbSnapshots, AGuardReleasesItsSnapshotOnceAtTheEndOfItsLife) {
+  MemoryDb db;
+  db.Put("key", "old");
+  {
+    const SnapshotGuard guard(*db);
+    EXPECT_EQ(guard.get()->sequence(), 1u);
+    db.Put("key", "new");
+    EXPECT_EQ(NumVersions(db), 2u);
+    EXPECT_EQ(db.Get("key", guard.get()), "old");
+  }
+  EXPECT_EQ(NumVersions(db), 1u) << "nothing holds the old version any more";
+}
+
+TEST(DbSnapshots, AGuardThatIsMovedHandsItsSnapshotOn) {
+  MemoryDb db;
+  db.Put("key", "first");
+  SnapshotGuard first(*db);
+  db.Put("key", "second");
+  SnapshotGuard second(*db);
+  db.Put("key", "third");
+  SnapshotGuard moved(std::move(first));
+  EXPECT_EQ(first.get(),
+            nullptr);  // NOLINT(bugprone-use-after-move): what a moved-from guard holds
+  EXPECT_EQ(db.Get("key", moved.get()), "first");
+  EXPECT_EQ(NumVersions(db), 3u);
+
+  moved = std::move(second);
+  EXPECT_EQ(db.Get("key", moved.get()), "second");
+  EXPECT_EQ(NumVersions(db), 2u) << "what the guard held before is released";
+  SnapshotGuard& itself = moved;
+  moved = std::move(itself);
+  EXPECT_EQ(db.Get("key", moved.get()), "second");
+
+  moved.Release();
+  EXPECT_EQ(moved.get(), nullptr);
+  moved.Release();
+  EXPECT_EQ(NumVersions(db), 1u);
 }
 
 // RocksDB #8608: a snapshot that was released while a compaction ran changed its mind midway.
@@ -187,6 +234,49 @@ TEST(DbSnapshots, OneReleasedAtAnyStepOfACompactionChangesNothingForTheOthers) {
   }
 }
 
+// Each call without a family is the same call on "default", whatever other families hold.
+TEST(DbDefaultFamily, EveryCallWithoutAFamilyIsForDefault) {
+  MemoryDb db;
+  const auto other = db->CreateColumnFamily(ColumnFamilyOptions(), "other");
+  ASSERT_TRUE(other.ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), *other, "b", "other's").ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), "a", "1").ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), "gone", "1").ok());
+  ASSERT_TRUE(db->Delete(WriteOptions(), "gone").ok());
+  ASSERT_TRUE(db->SetFilter("bloom:9", "").ok());
+  ASSERT_TRUE(db->Flush().ok());
+
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), "a", &value).ok());
+  PinnedValue pinned;
+  EXPECT_TRUE(db->Get(ReadOptions(), "a", &pinned).ok());
+  EXPECT_EQ(pinned.view(), value);
+  pinned.Reset();
+  EXPECT_EQ(db.MultiGet({"a", "b", "gone"}),
+            (std::vector<std::string>{"1", "(absent)", "(absent)"}));
+  EXPECT_TRUE(db->MayExist(ReadOptions(), "a"));
+  EXPECT_TRUE(*db->Exists(ReadOptions(), "a"));
+  EXPECT_FALSE(*db->Exists(ReadOptions(), "b"));
+  EXPECT_TRUE(db->Explain("a")->found);
+  EXPECT_FALSE(db->Explain("b")->found);
+  {
+    const auto iterator = db->NewIterator(ReadOptions());
+    iterator->SeekToFirst();
+    ASSERT_TRUE(iterator->Valid());
+    EXPECT_EQ(iterator->key(), "a");
+    iterator->Next();
+    EXPECT_FALSE(iterator->Valid());
+  }
+  const KeyRange all = {"", "z"};
+  EXPECT_GT(db->GetApproximateSizes({&all, 1})->front(), 0u);
+  EXPECT_EQ(db->GetApproximateSizes(*other, {&all, 1})->front(), 0u) << "still in its memtable";
+  EXPECT_EQ(*db->GetProperty("winnow.filter"), "bloom:9");
+  EXPECT_NE(*db->GetProperty(*other, "winnow.filter"), "bloom:9");
+  EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level0"), "1");
+  ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
+  EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level0"), "0");
+}
+
 TEST(DbIterators, ShowTheMomentOfTheirMakingWhateverFollows) {
   MemoryDb db;
   for (int i = 0; i < 100; i++) db.Put(absl::StrCat("key", 100 + i), "old");
@@ -212,9 +302,8 @@ TEST(DbFamilies, ErrorsOfCreatingFindingAndDropping) {
   EXPECT_TRUE(absl::IsInvalidArgument(db->CreateColumnFamily(bad, "bad").status()));
   EXPECT_TRUE(absl::IsNotFound(db->FindColumnFamily("bad").status()));
   EXPECT_TRUE(absl::IsInvalidArgument(db->DropColumnFamily(db->DefaultColumnFamily())));
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(db->SetFilter(db->DefaultColumnFamily(), "nonsense", "whole")));
-  EXPECT_TRUE(absl::IsInvalidArgument(db->SetFilter(db->DefaultColumnFamily(), "", "prefix:0")));
+  EXPECT_TRUE(absl::IsInvalidArgument(db->SetFilter("nonsense", "whole")));
+  EXPECT_TRUE(absl::IsInvalidArgument(db->SetFilter("", "prefix:0")));
 }
 
 TEST(DbFamilies, ADroppedFamilyRefusesCallsLosesItsFilesAndItsNameIsFree) {
@@ -273,14 +362,14 @@ TEST(DbFamilies, ReopenWithTheirOwnRecordedFiltersAndListInOrder) {
   options.filter_key = "prefix:3";
   ColumnFamily* family = *db->CreateColumnFamily(options, "second");
   ASSERT_TRUE(db->Put(WriteOptions(), family, "abc1", "value").ok());
-  ASSERT_TRUE(db->SetFilter(db->DefaultColumnFamily(), "bloom:7", "").ok());
+  ASSERT_TRUE(db->SetFilter("bloom:7", "").ok());
   EXPECT_EQ(*DB::ListColumnFamilies(db.options(), MemoryDb::kPath),
             (std::vector<std::string>{"default", "second"}));
   db.Reopen();
   family = *db->FindColumnFamily("second");
   EXPECT_EQ(*db->GetProperty(family, "winnow.filter"), "cuckoo:2%");
   EXPECT_EQ(*db->GetProperty(family, "winnow.filter-key"), "prefix:3");
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.filter"), "bloom:7");
+  EXPECT_EQ(*db->GetProperty("winnow.filter"), "bloom:7");
   std::string value;
   EXPECT_TRUE(db->Get(ReadOptions(), family, "abc1", &value).ok());
   EXPECT_EQ(db.Get("abc1"), "(absent)") << "families are separate key spaces";
@@ -327,14 +416,14 @@ TEST(DbExplain, TellsEachPlaceInTheOrderOfAGet) {
   db.Put("other", "v");
   db.Flush();
   db.Put("a third", "v");
-  auto explained = db->Explain(db->DefaultColumnFamily(), "key");
+  auto explained = db->Explain("key");
   ASSERT_TRUE(explained.ok());
   EXPECT_FALSE(explained->found);
   ASSERT_EQ(explained->steps.size(), 2u) << "memtable, level 0; not what the tombstone hides";
   EXPECT_EQ(explained->steps[0].source, ExplainStep::Source::kMemtable);
   EXPECT_EQ(explained->steps[1].level, 0);
   EXPECT_EQ(explained->steps[1].answer, ExplainStep::Answer::kDeleted);
-  explained = db->Explain(db->DefaultColumnFamily(), "other");
+  explained = db->Explain("other");
   EXPECT_TRUE(explained->found);
   EXPECT_EQ(explained->steps.back().filter_answer, ExplainStep::FilterAnswer::kMaybe);
   EXPECT_EQ(explained->filter_key, "other");
@@ -342,8 +431,49 @@ TEST(DbExplain, TellsEachPlaceInTheOrderOfAGet) {
   EXPECT_TRUE(absl::StrContains(explained->steps.back().file_name,
                                 absl::StrFormat("/%06d.sst", explained->steps.back().file_number)));
   EXPECT_TRUE(absl::StrContains(explained->ToString(), "blocked_bloom"));
-  explained = db->Explain(db->DefaultColumnFamily(), std::string("\xff\x00\"\\\n", 5));
+  explained = db->Explain(std::string("\xff\x00\"\\\n", 5));
   EXPECT_TRUE(nlohmann::json::accept(explained->ToJson())) << explained->ToJson();
+}
+
+// Each problem names its file, where in it if that is known, and says that it is damage.
+TEST(DbVerify, NamesFileAndOffsetOfDamageAndFilesThatAreMissing) {
+  MemoryDb db;
+  for (int i = 0; i < 1000; i++) db.Put(absl::StrCat("key", i), std::string(100, 'v'));
+  db.Flush();
+  EXPECT_TRUE(db->Verify()->empty());
+  db.CloseDb();
+  MemoryFileSystem& files = db.file_system();
+  std::string path;
+  const std::vector<std::string> names = *files.List(MemoryDb::kPath);
+  for (const std::string& name : names) {
+    if (name.ends_with(".sst")) path = absl::StrCat(MemoryDb::kPath, "/", name);
+  }
+  std::string bytes = *ReadFile(files, path, 1 << 20);
+  bytes[bytes.size() / 2] ^= 4;
+  const auto file = *files.Create(path, {});
+  ASSERT_TRUE(file->Append(bytes).ok() && file->Close().ok());
+  db.Reopen();
+  auto problems = db->Verify();
+  ASSERT_EQ(problems->size(), 1u);
+  EXPECT_EQ(problems->front().path, path);
+  ASSERT_TRUE(problems->front().offset.has_value());
+  EXPECT_LE(*problems->front().offset, bytes.size() / 2);
+  EXPECT_TRUE(absl::IsDataLoss(problems->front().status));
+  EXPECT_TRUE(
+      absl::StartsWith(problems->front().status.message(),
+                       absl::StrCat(path, ": at offset ", *problems->front().offset, ": ")));
+
+  db.CloseDb();
+  ASSERT_TRUE(files.Remove(path).ok());
+  db.Reopen();
+  problems = db->Verify();
+  ASSERT_EQ(problems->size(), 1u);
+  EXPECT_EQ(problems->front().path, path);
+  EXPECT_FALSE(problems->front().offset.has_value());
+  EXPECT_TRUE(absl::IsDataLoss(problems->front().status)) << problems->front().status;
+
+  ASSERT_TRUE(db->Close().ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(db->Verify().status()));
 }
 
 TEST(DbMaintenance, ACompactionOfPartOfTheRangeLeavesTheRestWhereItIs) {
@@ -352,10 +482,10 @@ TEST(DbMaintenance, ACompactionOfPartOfTheRangeLeavesTheRestWhereItIs) {
   db.CompactAll();
   for (const char* key : {"x", "y"}) db.Put(key, "1");
   db.Flush();
-  ASSERT_TRUE(db->CompactRange(db->DefaultColumnFamily(), "a", "c").ok());
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.num-files-at-level0"), "1");
-  ASSERT_TRUE(db->CompactRange(db->DefaultColumnFamily(), "x", std::nullopt).ok());
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.num-files-at-level0"), "0");
+  ASSERT_TRUE(db->CompactRange("a", "c").ok());
+  EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level0"), "1");
+  ASSERT_TRUE(db->CompactRange("x", std::nullopt).ok());
+  EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level0"), "0");
   for (const char* key : {"a", "b", "x", "y"}) EXPECT_EQ(db.Get(key), "1");
 }
 

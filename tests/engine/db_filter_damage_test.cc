@@ -8,6 +8,7 @@
 #include "engine/sstable/sstable_reader.h"
 #include "engine/version/file_names.h"
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -72,8 +73,8 @@ TEST_P(DamagedFilter, LosesNoKeyIsCountedAndIsFoundByVerify) {
     EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 1u);
     for (int i = 0; i < kKeys; i++) ASSERT_EQ(db.Get(KeyOf(i)), i % 2 == 0 ? "v" : "(absent)");
     for (const FilterStatistics& row : db->GetStatistics().filters) EXPECT_EQ(row.checked, 0u);
-    EXPECT_FALSE(db->Verify().empty());
-    const auto explained = db->Explain(db->DefaultColumnFamily(), KeyOf(0));
+    EXPECT_FALSE(VerifyMessages(*db).empty());
+    const auto explained = db->Explain(KeyOf(0));
     ASSERT_TRUE(explained.ok());
     EXPECT_EQ(explained->steps.back().filter_answer, ExplainStep::FilterAnswer::kUnusable);
     EXPECT_FALSE(explained->steps.back().detail.empty());
@@ -81,7 +82,7 @@ TEST_P(DamagedFilter, LosesNoKeyIsCountedAndIsFoundByVerify) {
 
   // Compacting writes a sound filter again.
   db.CompactAll();
-  EXPECT_TRUE(db->Verify().empty());
+  EXPECT_TRUE(VerifyMessages(*db).empty());
   db.Reopen();
   EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 0u);
   for (int i = 0; i < kKeys; i++) ASSERT_EQ(db.Get(KeyOf(i)), i % 2 == 0 ? "v" : "(absent)");

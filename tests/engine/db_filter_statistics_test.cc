@@ -64,7 +64,7 @@ TEST(DbFilterStatistics, CountsOfGetAgreeWithAnOutsideCount) {
   uint64_t explained_false_positives = 0;
   for (uint64_t i = 0; i < kKeys; i++) {
     for (const uint64_t number : {2 * i, 2 * i + 1}) {
-      const auto explained = db->Explain(db->DefaultColumnFamily(), NumberKey(number));
+      const auto explained = db->Explain(NumberKey(number));
       ASSERT_TRUE(explained.ok());
       EXPECT_EQ(explained->found, number % 2 == 0);
       for (const ExplainStep& step : explained->steps) {
@@ -190,7 +190,7 @@ TEST(DbFilterStatistics, CuckooReadsAsManyBlocksAsPromised) {
 // Asks absent keys until one is a false positive of the only file.
 std::string FindFalsePositive(MemoryDb* db) {
   for (uint64_t i = 0; i < 100000; i++) {
-    const auto explained = (*db)->Explain((*db)->DefaultColumnFamily(), NumberKey(2 * i + 1));
+    const auto explained = (*db)->Explain(NumberKey(2 * i + 1));
     for (const ExplainStep& step : explained->steps) {
       if (step.file_number != 0 && step.false_positive) return NumberKey(2 * i + 1);
     }
@@ -203,13 +203,13 @@ TEST(DbFilterStatistics, ARepeatedFalsePositiveCostsOneReadAndNeverHidesTheKeyLa
   MemoryDb db(WithSpec("blocked_bloom:4"));
   FillLevelZero(&db, 100000, 1);
   const std::string key = FindFalsePositive(&db);
-  EXPECT_TRUE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), key));
+  EXPECT_TRUE(db->MayExist(ReadOptions(), key));
   const uint64_t read_before = db->GetStatistics().Get(Ticker::kDataBlocksRead);
   for (int i = 0; i < 10; i++) EXPECT_EQ(db.Get(key), "(absent)");
   EXPECT_EQ(db->GetStatistics().Get(Ticker::kDataBlocksRead), read_before + 1);
   EXPECT_EQ(db->GetStatistics().Get(Ticker::kFalsePositiveCacheHits), 9u);
   EXPECT_EQ(Sum(&db, FilterCall::kGet).false_positive, 10u) << "the filter stays wrong";
-  EXPECT_FALSE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), key));
+  EXPECT_FALSE(db->MayExist(ReadOptions(), key));
 
   db.Put(key, "now here");
   EXPECT_EQ(db.Get(key), "now here");

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "tests/engine/db_fixture.h"
 #include "tests/engine/db_model.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -244,9 +245,9 @@ TEST(DbFilter, ExtractorChangedAtRunTimeMissesNothing) {
   PutLettered(&db, &keys, 120, 180);
   int next = 180;
   ForEachSetting([&](const std::string& spec, const std::string& filter_key) {
-    const absl::Status set = db->SetFilter(db->DefaultColumnFamily(), spec, filter_key);
+    const absl::Status set = db->SetFilter(spec, filter_key);
     ASSERT_TRUE(set.ok()) << set.ToString();
-    ASSERT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.filter-key"), filter_key);
+    ASSERT_EQ(*db->GetProperty("winnow.filter-key"), filter_key);
     ExpectExactly(&db, keys);
     PutLettered(&db, &keys, next, next + 30);
     next += 30;
@@ -259,7 +260,7 @@ TEST(DbFilter, ExtractorChangedAtRunTimeMissesNothing) {
   db.options().filter.clear();
   db.options().filter_key.clear();
   db.Reopen();
-  EXPECT_EQ(*db->GetProperty(db->DefaultColumnFamily(), "winnow.filter-key"), FilterKeys().back());
+  EXPECT_EQ(*db->GetProperty("winnow.filter-key"), FilterKeys().back());
   ExpectExactly(&db, keys);
 }
 
@@ -340,7 +341,7 @@ TEST(DbFilter, EveryTableHasAFilterWhateverItsNumberOfKeys) {
       ASSERT_EQ(levels.size(), 1u);
       EXPECT_GT(levels[0].filter_bits_per_key, 0);
       for (int i = 0; i < count; i++) ASSERT_EQ(db.Get(absl::StrFormat("key%05d", i)), "v");
-      ASSERT_TRUE(db->Verify().empty());
+      ASSERT_TRUE(VerifyMessages(*db).empty());
     }
   }
 }
@@ -380,12 +381,12 @@ TEST(DbFilter, TablesRewrittenUnderAnotherSettingKeepAllKeysAndAFilter) {
   db.CompactAll();
   EXPECT_EQ(db->GetStatistics().levels.at(0).filter_bytes, 0u);
   ForEachSetting([&](const std::string& spec, const std::string& filter_key) {
-    ASSERT_TRUE(db->SetFilter(db->DefaultColumnFamily(), spec, filter_key).ok());
+    ASSERT_TRUE(db->SetFilter(spec, filter_key).ok());
     db.CompactAll();
     EXPECT_GT(db->GetStatistics().levels.at(0).filter_bits_per_key, 0);
     ExpectExactly(&db, keys);
     ExpectFiltersUsed(&db);
-    ASSERT_TRUE(db->Verify().empty());
+    ASSERT_TRUE(VerifyMessages(*db).empty());
   });
 }
 
@@ -395,9 +396,9 @@ TEST(DbFilter, WithoutAFilterEverythingMayExist) {
   db.Put("c", "value");
   db.Flush();
   for (const char* key : {"a", "b", "c"}) {
-    EXPECT_TRUE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), key)) << key;
+    EXPECT_TRUE(db->MayExist(ReadOptions(), key)) << key;
   }
-  EXPECT_FALSE(*db->Exists(ReadOptions(), db->DefaultColumnFamily(), "b"));
+  EXPECT_FALSE(*db->Exists(ReadOptions(), "b"));
 }
 
 // A read at an old snapshot does not see the key, but the file holds it: no filter answer may be
@@ -405,16 +406,15 @@ TEST(DbFilter, WithoutAFilterEverythingMayExist) {
 TEST(DbFilter, AKeyTooYoungForASnapshotIsNotTakenForAFalsePositive) {
   ForEachSetting([](const std::string& spec, const std::string& filter_key) {
     MemoryDb db(WithFilter(spec, filter_key));
-    const Snapshot* before = db->GetSnapshot();
+    const SnapshotGuard before(*db);
     Keys keys;
     PutLettered(&db, &keys, 0, 50);
     db.Flush();
     for (int round = 0; round < 3; round++) {
-      for (const auto& [key, value] : keys) ASSERT_EQ(db.Get(key, before), "(absent)");
+      for (const auto& [key, value] : keys) ASSERT_EQ(db.Get(key, before.get()), "(absent)");
     }
     ExpectExactly(&db, keys);
     EXPECT_EQ(db->GetStatistics().Get(Ticker::kFalsePositiveCacheHits), 0u);
-    db->ReleaseSnapshot(before);
   });
 }
 

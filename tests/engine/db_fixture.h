@@ -107,12 +107,11 @@ class MemoryDb {
     ASSERT_TRUE(status.ok()) << status.ToString();
   }
   void Flush() {
-    const absl::Status status = db_->Flush(db_->DefaultColumnFamily());
+    const absl::Status status = db_->Flush();
     ASSERT_TRUE(status.ok()) << status.ToString();
   }
   void CompactAll() {
-    const absl::Status status =
-        db_->CompactRange(db_->DefaultColumnFamily(), std::nullopt, std::nullopt);
+    const absl::Status status = db_->CompactRange(std::nullopt, std::nullopt);
     ASSERT_TRUE(status.ok()) << status.ToString();
   }
   // The value, "(absent)", or the error.
@@ -129,7 +128,7 @@ class MemoryDb {
     std::vector<std::string_view> views(keys.begin(), keys.end());
     std::vector<PinnedValue> values(keys.size());
     std::vector<absl::Status> statuses(keys.size());
-    db_->MultiGet(ReadOptions(), db_->DefaultColumnFamily(), views, values, statuses);
+    db_->MultiGet(ReadOptions(), views, values, statuses);
     std::vector<std::string> results;
     for (size_t i = 0; i < keys.size(); i++) {
       results.push_back(statuses[i].ok()                ? std::string(values[i].view())

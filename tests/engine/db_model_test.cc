@@ -11,6 +11,7 @@
 
 #include "tests/engine/db_fixture.h"
 #include "tests/engine/db_model.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -314,7 +315,7 @@ class ModelRun {
     ASSERT_EQ(db_->ColumnFamilies().size(), model_.size());
   }
   void CheckVerify() {
-    const std::vector<std::string> problems = db_->Verify();
+    const std::vector<std::string> problems = VerifyMessages(*db_);
     ASSERT_TRUE(problems.empty()) << problems[0];
   }
   void CheckEverything() {

@@ -135,7 +135,7 @@ TEST_F(DbOpen, NotANumberIsOutsideEveryRange) {
 TEST_F(DbOpen, ReadOnlyShowsTheLogButTakesNoWriteAndTouchesNothing) {
   auto writer = Open();
   ASSERT_TRUE(writer->Put(WriteOptions(), "in table", "1").ok());
-  ASSERT_TRUE(writer->Flush(writer->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(writer->Flush().ok());
   ASSERT_TRUE(writer->Put(WriteOptions(), "in log", "2").ok());
   ASSERT_TRUE(writer->Close().ok());
   const std::vector<std::string> before = Names();
@@ -205,7 +205,7 @@ TEST_F(DbOpen, DestroyRemovesOurFilesOnlyAndThenTheEmptyDirectory) {
   EXPECT_TRUE(DB::Destroy(options_, kPath).ok()) << "a missing database is no error";
   auto db = Open();
   ASSERT_TRUE(db->Put(WriteOptions(), "key", "value").ok());
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   ASSERT_TRUE(db->Close().ok());
   db.reset();
   WriteFile("/db/notes.txt");
@@ -223,7 +223,7 @@ TEST_F(DbOpen, DestroyRemovesOurFilesOnlyAndThenTheEmptyDirectory) {
 TEST_F(DbOpen, ADirectoryWithTablesButWithoutCurrentIsNotBuriedUnderANewDatabase) {
   auto db = Open();
   ASSERT_TRUE(db->Put(WriteOptions(), "key", "value").ok());
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   ASSERT_TRUE(db->Close().ok());
   db.reset();
   ASSERT_TRUE(file_system_->Remove("/db/CURRENT").ok());
@@ -242,7 +242,7 @@ TEST_F(DbOpen, TheNumbersOfOrphansAreNotGivenAgain) {
     ASSERT_TRUE(WriteFileAtomically(*file_system_, path, name.ends_with(".log") ? "" : "x").ok());
     db = Open();
     ASSERT_NE(db, nullptr);
-    ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+    ASSERT_TRUE(db->Flush().ok());
     std::string value;
     EXPECT_TRUE(db->Get(ReadOptions(), name, &value).ok());
     EXPECT_FALSE(*file_system_->Exists(path)) << "nobody needs it";

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -96,13 +97,12 @@ TEST_F(DbThreads, ReadersSeeWholeBatchesAndNeverGoBack) {
     ASSERT_GE(shown, at_least);
   };
   const auto read_snapshot = [&](std::mt19937_64& random) {
-    const Snapshot* snapshot = db_->GetSnapshot();
-    const uint64_t shown = RoundOf(db_.Get(KeyOf(0), snapshot));
+    const SnapshotGuard snapshot(*db_);
+    const uint64_t shown = RoundOf(db_.Get(KeyOf(0), snapshot.get()));
     for (int i = 0; i < 50; i++) {
       const std::string key = KeyOf(static_cast<int>(random() % kKeys));
-      ASSERT_EQ(RoundOf(db_.Get(key, snapshot)), shown) << "two moments in one snapshot";
+      ASSERT_EQ(RoundOf(db_.Get(key, snapshot.get())), shown) << "two moments in one snapshot";
     }
-    db_->ReleaseSnapshot(snapshot);
   };
   const auto maintain = [&](std::mt19937_64& random) {
     ColumnFamily* family = db_->DefaultColumnFamily();
@@ -120,7 +120,7 @@ TEST_F(DbThreads, ReadersSeeWholeBatchesAndNeverGoBack) {
   };
   RunTogether({write_round, get, multi_get, iterate, read_snapshot, maintain});
   EXPECT_GT(round.load(), 1u);
-  const auto problems = db_->Verify();
+  const auto problems = VerifyMessages(*db_);
   EXPECT_TRUE(problems.empty()) << problems[0];
   db_.Reopen();
   for (int i = 0; i < kKeys; i++) ASSERT_EQ(RoundOf(db_.Get(KeyOf(i))), round.load());
@@ -210,7 +210,7 @@ TEST_F(DbThreads, FamiliesComeAndGoUnderLoad) {
     if (random() % 100 == 0) db_.Flush();
   });
   bodies.push_back([&](std::mt19937_64&) {
-    for (const std::string& problem : db_->Verify()) FAIL() << problem;
+    for (const std::string& problem : VerifyMessages(*db_)) FAIL() << problem;
     db_->GetStatistics();
   });
   RunTogether(bodies);

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/engine/crash_workload.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -51,7 +52,7 @@ std::string WhyRecoveredIsWrong(MemoryFileSystem* disk, const CrashWorkload& wor
   for (ColumnFamily* family : (*db)->ColumnFamilies()) {
     status.Update((*db)->CompactRange(family, std::nullopt, std::nullopt));
   }
-  const std::vector<std::string> damage = (*db)->Verify();
+  const std::vector<std::string> damage = VerifyMessages(**db);
   if (!damage.empty()) return damage.front();
   status.Update((*db)->Close());
   if (!status.ok()) return absl::StrCat("after reopening: ", status.ToString());

@@ -19,6 +19,7 @@
 #include "engine/events/event_queue.h"
 #include "engine/sstable/sstable_reader.h"
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -171,7 +172,7 @@ TEST_F(EventListenerTest, BackgroundErrorsSayWhetherTheyAreTriedAgain) {
     return broken ? absl::UnavailableError("broken") : absl::OkStatus();
   });
   db.Put("a", "1");
-  EXPECT_FALSE(db->Flush(db->DefaultColumnFamily()).ok());
+  EXPECT_FALSE(db->Flush().ok());
   const Event retried = collector_->WaitFor(Kind::kBackgroundError);
   EXPECT_TRUE(retried.will_retry);
   EXPECT_THAT(retried.ToString(), HasSubstr("a flush failed, is tried again"));
@@ -182,7 +183,7 @@ TEST_F(EventListenerTest, BackgroundErrorsSayWhetherTheyAreTriedAgain) {
   broken = true;
   db.Put("b", "2");
   while (db->Put(WriteOptions(), "c", "3").ok()) {
-    EXPECT_FALSE(db->Flush(db->DefaultColumnFamily()).ok());
+    EXPECT_FALSE(db->Flush().ok());
   }
   EXPECT_FALSE(db->Close().ok());
   const Event final = collector_->OfKind(Kind::kBackgroundError).back();
@@ -259,8 +260,8 @@ TEST_F(EventListenerTest, DamageIsToldOnceWithTheFile) {
     iterator->SeekToFirst();
     EXPECT_TRUE(absl::IsDataLoss(iterator->status()));
   }
-  EXPECT_TRUE(absl::IsDataLoss(db->CompactRange(db->DefaultColumnFamily(), "a", "b")));
-  EXPECT_FALSE(db->Verify().empty());
+  EXPECT_TRUE(absl::IsDataLoss(db->CompactRange("a", "b")));
+  EXPECT_FALSE(VerifyMessages(*db).empty());
   db.CloseDb();
   const std::vector<Event> found = collector_->OfKind(Kind::kCorruptionFound);
   ASSERT_FALSE(found.empty());
@@ -284,6 +285,29 @@ TEST_F(EventListenerTest, ADamagedFilterIsToldWhenTheDatabaseIsOpened) {
   ASSERT_EQ(degraded.size(), 1u);
   EXPECT_EQ(degraded[0].path, path);
   EXPECT_FALSE(degraded[0].message.empty());
+}
+
+TEST(EventTextTest, CountsAreInTheirNumber) {
+  Event event;
+  event.column_family = "default";
+  const auto text = [&event](Kind kind, uint64_t count) {
+    event.kind = kind;
+    event.num_inputs = event.num_outputs = event.bytes_read = event.bytes_written = count;
+    return event.ToString();
+  };
+  EXPECT_EQ(text(Kind::kFlushBegin, 1), "flush of default begins: 1 memtable");
+  EXPECT_EQ(text(Kind::kFlushBegin, 2), "flush of default begins: 2 memtables");
+  EXPECT_EQ(text(Kind::kFlushEnd, 1),
+            "flush of default ends after 0.000 s: 1 file, 1 byte written");
+  EXPECT_EQ(text(Kind::kFlushEnd, 0),
+            "flush of default ends after 0.000 s: 0 files, 0 bytes written");
+  event.input_level = 0;
+  event.output_level = 1;
+  EXPECT_EQ(text(Kind::kCompactionBegin, 1),
+            "compaction of default from level 0 to 1 begins: 1 file");
+  EXPECT_EQ(text(Kind::kCompactionEnd, 2),
+            "compaction of default from level 0 to 1 ends after 0.000 s: 2 files, 2 bytes written, "
+            "2 bytes read");
 }
 
 TEST(EventQueueTest, ASlowListenerLosesTheNewestEventsAndIsToldHowMany) {

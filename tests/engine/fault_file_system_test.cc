@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -147,7 +148,7 @@ void Fill(DB& db) {
       const std::string value = absl::StrCat("round ", round, " of ", i, std::string(40, 'v'));
       ASSERT_TRUE(db.Put(WriteOptions(), KeyOf(i), value).ok());
     }
-    ASSERT_TRUE(db.Flush(db.DefaultColumnFamily()).ok());
+    ASSERT_TRUE(db.Flush().ok());
   }
 }
 
@@ -206,7 +207,7 @@ TEST_P(SpoiledReads, AreNoticedAndLoseNothing) {
     db = OpenOrFail(options, "/db");  // nothing is cached
     const size_t rule = faults.Add(FaultRule::OfRead(GetParam()).Sometimes(0.1));
     ExpectRightOrClear(*db, expected, &errors);
-    db->CompactRange(db->DefaultColumnFamily(), std::nullopt, std::nullopt).IgnoreError();
+    db->CompactRange(std::nullopt, std::nullopt).IgnoreError();
     ExpectRightOrClear(*db, expected, &errors);
     faults.Clear();
     spoiled += faults.fired(rule);
@@ -214,7 +215,7 @@ TEST_P(SpoiledReads, AreNoticedAndLoseNothing) {
     db->Close().IgnoreError();
     db = OpenOrFail(options, "/db");
     EXPECT_EQ(ReadAll(*db), expected) << "seed " << seed;
-    EXPECT_EQ(db->Verify(), std::vector<std::string>());
+    EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
   }
   EXPECT_GT(spoiled, 100u);
   EXPECT_GT(errors, 10u);

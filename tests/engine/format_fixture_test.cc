@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/engine/verify_messages.h"
 #include "winnow/db.h"
 
 namespace winnow {
@@ -58,7 +59,7 @@ TEST_F(FormatFixtureTest, TodaysCodeReadsVersion_1_0_AndItsFiltersAreUsed) {
   auto db = DB::Open(options, path_.string());
   ASSERT_TRUE(db.ok()) << db.status();
   CheckContents(**db);
-  EXPECT_TRUE((*db)->Verify().empty());
+  EXPECT_TRUE(VerifyMessages(**db).empty());
   std::string value;
   for (int n = 1; n < 1000; n += 2) {
     char key[16];
@@ -79,13 +80,13 @@ TEST_F(FormatFixtureTest, TodaysCodeWritesOnIntoVersion_1_0) {
     ASSERT_TRUE(db.ok()) << db.status();
     CheckContents(**db);
     ASSERT_TRUE((*db)->Put(WriteOptions(), "new", "entry").ok());
-    ASSERT_TRUE((*db)->CompactRange((*db)->DefaultColumnFamily(), {}, {}).ok());
+    ASSERT_TRUE((*db)->CompactRange({}, {}).ok());
     ASSERT_TRUE((*db)->Close().ok());
   }
   auto db = DB::Open(Options(), path_.string());
   ASSERT_TRUE(db.ok()) << db.status();
   CheckContents(**db);
-  EXPECT_TRUE((*db)->Verify().empty());
+  EXPECT_TRUE(VerifyMessages(**db).empty());
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 
@@ -140,7 +141,7 @@ void KillCampaign::CheckDatabase() {
     Fail(&outcome_.other, db.status().ToString());
     return;
   }
-  const std::string recovery = *(*db)->GetProperty((*db)->DefaultColumnFamily(), "winnow.recovery");
+  const std::string recovery = *(*db)->GetProperty("winnow.recovery");
   if (!recovery.empty()) Fail(&outcome_.other, recovery);
   Numbers last = {};
   CheckFamily(**db, (*db)->DefaultColumnFamily(), &last);
@@ -155,7 +156,7 @@ void KillCampaign::CheckDatabase() {
     Fail(&outcome_.other, "the second column family is missing");
   }
   acknowledged_ = last;
-  for (const std::string& problem : (*db)->Verify()) Fail(&outcome_.other, problem);
+  for (const std::string& problem : VerifyMessages(**db)) Fail(&outcome_.other, problem);
   const absl::Status closed = (*db)->Close();
   if (!closed.ok()) Fail(&outcome_.other, closed.ToString());
 }

@@ -17,6 +17,7 @@
 #include "engine/version/manifest_file.h"
 #include "engine/version/version_set.h"
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -131,8 +132,7 @@ TEST(Limits, ThousandsOfTinyTablesAreReadVerifiedAndCompacted) {
     db.Flush();
   }
   const auto check = [&](int tables) {
-    ASSERT_EQ(db->GetProperty(db->DefaultColumnFamily(), "winnow.num-files-at-level0").value(),
-              absl::StrCat(tables));
+    ASSERT_EQ(db->GetProperty("winnow.num-files-at-level0").value(), absl::StrCat(tables));
     for (int i = 0; i < kTables; i += 37) EXPECT_EQ(db.Get(key(i)), absl::StrCat(i));
     EXPECT_EQ(db.Get("absent"), "(absent)");
     EXPECT_EQ(db.Get("the same"), absl::StrCat(kTables - 1));
@@ -141,7 +141,7 @@ TEST(Limits, ThousandsOfTinyTablesAreReadVerifiedAndCompacted) {
     for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) entries++;
     EXPECT_TRUE(iterator->status().ok()) << iterator->status();
     EXPECT_EQ(entries, kTables + 1);
-    EXPECT_EQ(db->Verify(), std::vector<std::string>());
+    EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
   };
   check(kTables);
   db.Reopen();
@@ -154,7 +154,7 @@ TEST(Limits, ThousandsOfTinyTablesAreReadVerifiedAndCompacted) {
 // database.
 void AddTinyTables(FileSystem& file_system, const std::string& directory, uint64_t count) {
   const SstableStore store = {&file_system, directory, nullptr};
-  Mutex mutex;
+  DatabaseMutex mutex;
   auto state = VersionSet(store, &mutex).ReadState(std::nullopt);
   ASSERT_TRUE(state.ok()) << state.status();
   SstableBuilderOptions options;
@@ -208,11 +208,11 @@ TEST(Limits, AMillionTinyTablesAreOpenedReadVerifiedWrittenToAndCompacted) {
   };
   const auto num_tables = [&] {
     const auto property = absl::StrCat("winnow.num-files-at-level", kNumLevels - 1);
-    return db->GetProperty(db->DefaultColumnFamily(), property).value();
+    return db->GetProperty(property).value();
   };
   EXPECT_EQ(num_tables(), absl::StrCat(tables));
   check();
-  EXPECT_EQ(db->Verify(), std::vector<std::string>());
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
   for (int i = 0; i < 10; i++) {
     db.Put("first", "overwritten");
     db.Put("first", "value");
@@ -260,7 +260,7 @@ TEST(Limits, WithoutFileDescriptorsWritesAreRefusedReadsGoOnAndItHeals) {
     absl::Status status;
     while (flushed < 100) {
       ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat("key", flushed), "value").ok());
-      status = db->Flush(db->DefaultColumnFamily());
+      status = db->Flush();
       if (!status.ok()) break;
       flushed++;
     }
@@ -270,7 +270,7 @@ TEST(Limits, WithoutFileDescriptorsWritesAreRefusedReadsGoOnAndItHeals) {
     EXPECT_TRUE(absl::StrContains(status.message(), "Too many open files")) << status;
     EXPECT_TRUE(all_found());
   }
-  EXPECT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  EXPECT_TRUE(db->Flush().ok());
   EXPECT_TRUE(db->Put(WriteOptions(), "key", "goes on").ok());
   EXPECT_TRUE(db->Close().ok());
   {

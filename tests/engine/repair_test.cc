@@ -10,6 +10,7 @@
 #include "tests/engine/damage_database.h"
 #include "tests/engine/db_fixture.h"
 #include "tests/engine/fault_file_system.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -32,7 +33,7 @@ Repaired RepairAndOpen(const Files& files) {
   repaired.report = *std::move(report);
   repaired.db = OpenOrFail(options, kDirectory);
   if (repaired.db != nullptr) {
-    EXPECT_TRUE(repaired.db->Verify().empty());
+    EXPECT_TRUE(VerifyMessages(*repaired.db).empty());
     EXPECT_TRUE(repaired.db->Put(WriteOptions(), "new", "write").ok());
     EXPECT_TRUE(repaired.db->Delete(WriteOptions(), "new").ok());
   }

@@ -37,9 +37,9 @@ class Frontier {
   // "maybe" is confirmed by a read, so that no page is left out because a filter was wrong.
   absl::StatusOr<bool> Offer(std::string_view link) {
     const std::string url = Normalize(link);
-    if (db_->MayExist(winnow::ReadOptions(), family_, url)) {
+    if (db_->MayExist(winnow::ReadOptions(), url)) {
       confirmed_++;
-      const absl::StatusOr<bool> seen = db_->Exists(winnow::ReadOptions(), family_, url);
+      const absl::StatusOr<bool> seen = db_->Exists(winnow::ReadOptions(), url);
       if (!seen.ok() || *seen) return seen.ok() ? absl::StatusOr<bool>(false) : seen;
     }
     const absl::Status written = db_->Put(winnow::WriteOptions(), url, "");
@@ -51,11 +51,9 @@ class Frontier {
   absl::Status Close() { return db_->Close(); }
 
  private:
-  explicit Frontier(std::unique_ptr<winnow::DB> db)
-      : db_(std::move(db)), family_(db_->DefaultColumnFamily()) {}
+  explicit Frontier(std::unique_ptr<winnow::DB> db) : db_(std::move(db)) {}
 
   std::unique_ptr<winnow::DB> db_;
-  winnow::ColumnFamily* family_;
   int confirmed_ = 0;
 };
 

@@ -34,7 +34,7 @@ absl::StatusOr<std::vector<std::string>> Unseen(winnow::DB& db, uint64_t user,
   const std::vector<std::string_view> views(keys.begin(), keys.end());
   std::vector<winnow::PinnedValue> values(keys.size());
   std::vector<absl::Status> statuses(keys.size());
-  db.MultiGet(winnow::ReadOptions(), db.DefaultColumnFamily(), views, values, statuses);
+  db.MultiGet(winnow::ReadOptions(), views, values, statuses);
   std::vector<std::string> unseen;
   for (size_t i = 0; i < feed.size(); i++) {
     if (absl::IsNotFound(statuses[i])) {
@@ -61,7 +61,7 @@ int main() {
   const std::vector<std::string> monday = {"launch", "weather", "chess"};
   const std::vector<std::string> tuesday = {"weather", "recipe", "launch", "opera"};
   absl::Status status = MarkSeen(*db, 7, monday);
-  if (status.ok()) status = db->Flush(db->DefaultColumnFamily());
+  if (status.ok()) status = db->Flush();
   for (const uint64_t user : {7, 8}) {
     const auto unseen = Unseen(*db, user, tuesday);
     if (!unseen.ok()) status = unseen.status();

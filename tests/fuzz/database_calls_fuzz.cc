@@ -141,7 +141,8 @@ class Session {
       CheckWhole({}, family, model_.at(std::string(family->name())));
     }
     Require(db_->ColumnFamilies().size() == model_.size(), "the column families are those made");
-    Require(db_->Verify().empty(), "every table is sound");
+    const auto problems = db_->Verify();
+    Require(problems.ok() && problems->empty(), "every table is sound");
   }
 
  private:

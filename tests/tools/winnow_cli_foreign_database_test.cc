@@ -36,7 +36,7 @@ TEST(WinnowCliForeignDatabase, AnotherComparatorIsRefusedAndNamed) {
   auto db = DB::Open(options, shell.directory() + "/db");
   ASSERT_TRUE(db.ok()) << db.status();
   ASSERT_TRUE((*db)->Put(WriteOptions(), "k", "v").ok());
-  ASSERT_TRUE((*db)->Flush((*db)->DefaultColumnFamily()).ok());
+  ASSERT_TRUE((*db)->Flush().ok());
   ASSERT_TRUE((*db)->Close().ok());
 
   for (const char* command :

@@ -102,7 +102,7 @@ absl::Status Load(DB* db, const std::vector<Record>& records) {
     batch.Clear();
   }
   if (absl::Status written = db->Write(WriteOptions(), batch); !written.ok()) return written;
-  return db->Flush(db->DefaultColumnFamily());
+  return db->Flush();
 }
 
 absl::Status ReadBack(DB* db, const std::vector<Record>& records) {

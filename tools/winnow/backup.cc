@@ -59,16 +59,17 @@ absl::StatusOr<ExitCode> PrintBackups(const std::string& directory, bool json, O
 
 absl::StatusOr<ExitCode> VerifyBackups(const std::string& directory, bool json, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const auto backups, ListBackups(Options(), directory));
-  std::vector<std::string> problems;
+  std::vector<VerifyProblem> problems;
   for (const BackupInfo& backup : backups) {
     WINNOW_ASSIGN_OR_RETURN(const auto found, VerifyBackup(Options(), directory, backup.id));
     problems.insert(problems.end(), found.begin(), found.end());
   }
   if (json) {
-    output.Write(ToLine(
-        Json{{"sound", problems.empty()}, {"backups", backups.size()}, {"problems", problems}}));
+    output.Write(ToLine(Json{{"sound", problems.empty()},
+                             {"backups", backups.size()},
+                             {"problems", Messages(problems)}}));
   } else {
-    for (const std::string& problem : problems) output.Line(problem);
+    for (const std::string& message : Messages(problems)) output.Line(message);
     output.Line(problems.empty()
                     ? absl::StrCat("sound: ", HumanCount(backups.size(), "backup", "backups"))
                     : HumanCount(problems.size(), "problem", "problems") + " found");

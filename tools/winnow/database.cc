@@ -135,6 +135,13 @@ absl::StatusOr<bool> HoldsDatabase(const std::string& path) {
   return false;
 }
 
+std::vector<std::string> Messages(const std::vector<VerifyProblem>& problems) {
+  std::vector<std::string> messages;
+  messages.reserve(problems.size());
+  for (const VerifyProblem& problem : problems) messages.emplace_back(problem.status.message());
+  return messages;
+}
+
 absl::StatusOr<std::string> BytesFromWord(const Arguments& arguments, const std::string& word) {
   if (!arguments.Has("hex")) return word;
   absl::StatusOr<std::string> bytes = FromText(word, TextForm::kHex);

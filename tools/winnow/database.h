@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/winnow/arguments.h"
@@ -37,6 +38,9 @@ absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access a
 
 // True if `path` is a directory that holds a database, sound or not.
 absl::StatusOr<bool> HoldsDatabase(const std::string& path);
+
+// What to print of the problems that a check found: a line each.
+std::vector<std::string> Messages(const std::vector<VerifyProblem>& problems);
 
 // The bytes of a key or value given as a word: as it stands, or hexadecimal with --hex.
 absl::StatusOr<std::string> BytesFromWord(const Arguments& arguments, const std::string& word);

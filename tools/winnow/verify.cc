@@ -35,11 +35,11 @@ class Verifier {
     absl::StatusOr<OpenedDatabase> opened = OpenDatabase(arguments, Access::kRead);
     if (!opened.ok()) {
       if (!IsDamage(opened.status())) return opened.status();
-      problems_.push_back(
-          absl::StrCat("the database cannot be opened: ", opened.status().message()));
+      problems_.push_back({directory_, std::nullopt,
+                           WithContext(opened.status(), "the database cannot be opened")});
       return CheckTables();
     }
-    const std::vector<std::string> found = opened->db->Verify();
+    WINNOW_ASSIGN_OR_RETURN(const std::vector<VerifyProblem> found, opened->db->Verify());
     problems_.insert(problems_.end(), found.begin(), found.end());
     for (const LevelStatistics& level : opened->db->GetStatistics().levels) {
       num_tables_ += level.num_files;
@@ -48,7 +48,7 @@ class Verifier {
     return absl::OkStatus();
   }
 
-  const std::vector<std::string>& problems() const { return problems_; }
+  const std::vector<VerifyProblem>& problems() const { return problems_; }
   uint64_t num_tables() const { return num_tables_; }
   uint64_t num_entries() const { return num_entries_; }
   uint64_t num_logged_updates() const { return num_logged_updates_; }
@@ -60,29 +60,31 @@ class Verifier {
     const std::string path = CurrentFileName(directory_);
     const absl::StatusOr<uint64_t> number = ReadCurrentFile(file_system, directory_);
     if (absl::IsNotFound(number.status())) {
-      problems_.push_back(absl::StrCat(path, ": missing"));
+      problems_.push_back({path, std::nullopt, CorruptionError(path, "missing")});
       return absl::OkStatus();
     }
-    if (!number.ok()) return NoteDamage(number.status());
+    if (!number.ok()) return NoteDamage(path, number.status());
     const std::string manifest = ManifestFileName(directory_, *number);
     WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(manifest));
     if (!exists) {
-      problems_.push_back(absl::StrCat(path, ": names ", manifest, ", which is missing"));
+      problems_.push_back(
+          {path, std::nullopt,
+           CorruptionError(path, absl::StrCat("names ", manifest, ", which is missing"))});
     }
     return absl::OkStatus();
   }
 
   // Keeps damage as a problem; returns any other error.
-  absl::Status NoteDamage(const absl::Status& status) {
+  absl::Status NoteDamage(const std::string& path, const absl::Status& status) {
     if (status.ok() || !IsDamage(status)) return status;
-    problems_.emplace_back(status.message());
+    problems_.push_back({path, std::nullopt, status});
     return absl::OkStatus();
   }
 
   absl::Status CheckLogs(FileType type) {
     WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths, ListFiles(directory_, type));
     for (const std::string& path : paths) {
-      WINNOW_RETURN_IF_ERROR(NoteDamage(CheckLog(path, type)));
+      WINNOW_RETURN_IF_ERROR(NoteDamage(path, CheckLog(path, type)));
     }
     return absl::OkStatus();
   }
@@ -129,21 +131,20 @@ class Verifier {
     for (const std::string& path : paths) {
       const absl::StatusOr<std::unique_ptr<SstableReader>> table = OpenSstable(path);
       if (!table.ok()) {
-        problems_.emplace_back(table.status().message());
+        problems_.push_back({path, std::nullopt, table.status()});
         continue;
       }
       num_tables_++;
       num_entries_ += (*table)->properties().num_entries;
       for (const SstableProblem& problem : (*table)->Verify()) {
-        problems_.push_back(
-            absl::StrCat(path, ": at offset ", problem.offset, ": ", problem.reason));
+        problems_.push_back({path, problem.offset, problem.ToStatus(path)});
       }
     }
     return absl::OkStatus();
   }
 
   const std::string directory_;
-  std::vector<std::string> problems_;
+  std::vector<VerifyProblem> problems_;
   uint64_t num_tables_ = 0;
   uint64_t num_entries_ = 0;
   uint64_t num_logged_updates_ = 0;
@@ -157,10 +158,10 @@ void PrintFindings(const Verifier& verifier, bool json, bool finished, Output& o
                              {"sstables", verifier.num_tables()},
                              {"entries", verifier.num_entries()},
                              {"logged_updates", verifier.num_logged_updates()},
-                             {"problems", verifier.problems()}}));
+                             {"problems", Messages(verifier.problems())}}));
     return;
   }
-  for (const std::string& problem : verifier.problems()) output.Line(problem);
+  for (const std::string& message : Messages(verifier.problems())) output.Line(message);
   if (is_sound && finished) {
     const std::string in_log =
         verifier.num_logged_updates() == 0

@@ -107,9 +107,9 @@ class WinnowEngine final : public Engine {
   absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionSettings& settings) override {
     return std::make_unique<WinnowSession>(db_.get(), settings);
   }
-  absl::Status Flush() override { return WithName(db_->Flush(db_->DefaultColumnFamily())); }
+  absl::Status Flush() override { return WithName(db_->Flush()); }
   absl::Status Compact() override {
-    return WithName(db_->CompactRange(db_->DefaultColumnFamily(), std::nullopt, std::nullopt));
+    return WithName(db_->CompactRange(std::nullopt, std::nullopt));
   }
   absl::Status WaitForCompactions() override { return WithName(db_->WaitForBackgroundWork()); }
 
@@ -175,7 +175,7 @@ class WinnowEngine final : public Engine {
   }
 
   std::string Property(std::string_view name) {
-    const absl::StatusOr<std::string> text = db_->GetProperty(db_->DefaultColumnFamily(), name);
+    const absl::StatusOr<std::string> text = db_->GetProperty(name);
     return text.ok() ? *text : std::string(text.status().message());
   }
 

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "winnow/options.h"
+#include "winnow/verify.h"
 
 namespace winnow {
 
@@ -28,10 +29,11 @@ absl::StatusOr<std::vector<BackupInfo>> ListBackups(const Options& options,
                                                     const std::string& backup_directory);
 
 // Reads every byte of a backup and compares it with the checksums that were recorded when it was
-// made. One sentence for each problem, naming the file; empty: sound. NotFound: no such backup.
-absl::StatusOr<std::vector<std::string>> VerifyBackup(const Options& options,
-                                                      const std::string& backup_directory,
-                                                      uint64_t id);
+// made. One entry for each problem found; empty means sound. An error means that nothing could be
+// checked: NotFound if there is no such backup, DataLoss if its list of files is damaged.
+absl::StatusOr<std::vector<VerifyProblem>> VerifyBackup(const Options& options,
+                                                        const std::string& backup_directory,
+                                                        uint64_t id);
 
 // Copies backup `id` (0: the newest) to the directory `path`, which must be missing or empty, and
 // checks every byte on the way. DataLoss names a damaged file. After an error nothing is left in

@@ -22,7 +22,7 @@
    - Errors: `errptr` points to a char* that is NULL or malloc'ed text. On failure the old text is
      freed and replaced by a new one; on success nothing is changed. The text starts with the kind
      of error: "NotFound: ", "Corruption: ", "Invalid argument: ", "Not implemented: " or
-     "IO error: ". `errptr` itself may be NULL: errors are then not told.
+     "IO error: ". `errptr` itself may be NULL: errors are then discarded.
    - Truth values are uint8_t: 0 is false, the rest true.
    - Arguments that are pointers to handles must not be NULL but where it is said.
    - A winnow_t may be used by many threads at once. Every other handle is for one thread at a time,
@@ -117,7 +117,7 @@ void winnow_repair_db(const winnow_options_t* options, const char* name, char** 
 
 /* Beyond LevelDB */
 
-/* Closes and frees, like winnow_close, and tells the first error that was not told before. */
+/* Closes and frees, like winnow_close, and reports the first error that was not reported before. */
 void winnow_close_checked(winnow_t* db, char** errptr);
 
 /* The value of `key` without copying it: NULL if the key is absent or on an error. The handle keeps
@@ -152,13 +152,13 @@ void winnow_wait_for_background_work(winnow_t* db, char** errptr);
 /* Changes filter and filter key of SSTables written from now on; NULL or "" leaves one as it is. */
 void winnow_set_filter(winnow_t* db, const char* filter, const char* filter_key, char** errptr);
 
-/* How a look-up of `key` goes: who was asked, what each filter said. Malloc'ed text: a table for
-   people, or JSON. NULL on an error. */
+/* How a look-up of `key` proceeds: where it looks, what each filter answers. Malloc'ed text: a
+   table for people, or JSON. NULL on an error. */
 char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr);
 char* winnow_explain_json(winnow_t* db, const char* key, size_t keylen, char** errptr);
 
 /* Reads and checks every block of every SSTable. NULL if all is well, else malloc'ed text with one
-   problem a line. */
+   problem a line, each with file, offset and reason. */
 char* winnow_verify(winnow_t* db);
 
 /* ---- Column families (beyond LevelDB) ----
@@ -177,7 +177,7 @@ void winnow_drop_column_family(winnow_t* db, winnow_columnfamily_t* family, char
 void winnow_columnfamily_destroy(winnow_columnfamily_t* family);
 /* Its name, *length bytes; owned by the handle. */
 const char* winnow_columnfamily_name(const winnow_columnfamily_t* family, size_t* length);
-/* Its number, as winnow_writebatch_iterate_cf tells it. "default" is 0. */
+/* Its number, as winnow_writebatch_iterate_cf gives it. "default" is 0. */
 uint32_t winnow_columnfamily_id(const winnow_columnfamily_t* family);
 
 /* The names of the families of a database, open or not, *num of them; NULL on an error. Goes back
@@ -210,15 +210,22 @@ winnow_iterator_t* winnow_create_iterator_cf(winnow_t* db, const winnow_readopti
 char* winnow_property_value_cf(winnow_t* db, winnow_columnfamily_t* family, const char* propname);
 void winnow_compact_range_cf(winnow_t* db, winnow_columnfamily_t* family, const char* start_key,
                              size_t start_key_len, const char* limit_key, size_t limit_key_len);
+void winnow_approximate_sizes_cf(winnow_t* db, winnow_columnfamily_t* family, int num_ranges,
+                                 const char* const* range_start_key,
+                                 const size_t* range_start_key_len,
+                                 const char* const* range_limit_key,
+                                 const size_t* range_limit_key_len, uint64_t* sizes);
 void winnow_flush_cf(winnow_t* db, winnow_columnfamily_t* family, char** errptr);
 void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
                           const char* filter_key, char** errptr);
 char* winnow_explain_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key, size_t keylen,
                         char** errptr);
+char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key,
+                             size_t keylen, char** errptr);
 
 /* ---- Iterators ---- */
 
-/* Gives an iterator back. */
+/* Destroys the iterator. */
 void winnow_iter_destroy(winnow_iterator_t* iterator);
 /* True while the iterator stands on an entry. */
 uint8_t winnow_iter_valid(const winnow_iterator_t* iterator);
@@ -232,7 +239,7 @@ void winnow_iter_prev(winnow_iterator_t* iterator);
 /* Key and value, only while valid; the bytes live until the iterator is moved or destroyed. */
 const char* winnow_iter_key(const winnow_iterator_t* iterator, size_t* klen);
 const char* winnow_iter_value(const winnow_iterator_t* iterator, size_t* vlen);
-/* Tells the error that ended the iteration, if there was one. */
+/* Reports the error that ended the iteration, if there was one. */
 void winnow_iter_get_error(const winnow_iterator_t* iterator, char** errptr);
 
 /* Beyond LevelDB: to the last key <= k. */
@@ -287,7 +294,8 @@ void winnow_options_set_error_if_exists(winnow_options_t* options, uint8_t value
 void winnow_options_set_paranoid_checks(winnow_options_t* options, uint8_t value);
 /* Where files live. NULL: the operating system's file system. */
 void winnow_options_set_env(winnow_options_t* options, winnow_env_t* env);
-/* Does nothing: Winnow writes no log of messages; properties tell what happened. */
+/* Does nothing: messages go to the file LOG in the database's directory (info_log_bytes in
+   winnow/options.h). */
 void winnow_options_set_info_log(winnow_options_t* options, winnow_logger_t* logger);
 /* Sizes in bytes; values outside the range of the option of winnow/options.h are moved to its
    nearest end. write_buffer_bytes, block_bytes, target_file_bytes: */
@@ -344,7 +352,7 @@ void winnow_comparator_set_equal_keys_have_equal_bytes(winnow_comparator_t* comp
 
 /* A filter of the caller's own. `create_filter` gets the keys of one SSTable, in order and each
    once, and returns malloc'ed bytes, *filter_length of them (NULL: no filter). `key_may_match` must
-   be true for each of these keys. The filter is stored in the SSTable under `name` and asked only
+   be true for each of these keys. The filter is stored in the SSTable under `name` and used only
    where a policy of that name is given: without it every key may be there. An SSTable of more than
    2^31 - 1 keys gets none. Threads and destructor: as for comparators. */
 winnow_filterpolicy_t* winnow_filterpolicy_create(

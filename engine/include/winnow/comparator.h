@@ -35,7 +35,7 @@ class Comparator {
 };
 
 // The lexicographic order of unsigned bytes: the default, and the only order under which prefix and
-// delimiter filter keys can serve iterators. Never null; lives for ever.
+// delimiter filter keys can serve iterators. Never null; never destroyed.
 const Comparator* BytewiseComparator();
 
 }  // namespace winnow

@@ -24,6 +24,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,6 +35,7 @@
 #include "winnow/options.h"
 #include "winnow/pinned_value.h"
 #include "winnow/statistics.h"
+#include "winnow/verify.h"
 #include "winnow/write_batch.h"
 
 namespace winnow {
@@ -50,9 +52,11 @@ class ColumnFamily {
   virtual ~ColumnFamily() = default;
 };
 
-// A frozen view, made by DB::GetSnapshot and given back with DB::ReleaseSnapshot.
+// A frozen view, made by DB::GetSnapshot and released with DB::ReleaseSnapshot, which
+// SnapshotGuard (below) does by itself.
 class Snapshot {
  public:
+  // The sequence number of the last write that the snapshot includes.
   virtual uint64_t sequence() const = 0;
 
  protected:
@@ -65,6 +69,8 @@ struct KeyRange {
   std::string_view end;
 };
 
+// Each call that takes a column family has an overload without it, for the family "default"; all of
+// these stand together at the end.
 class DB {
  public:
   // Opens or creates the database in directory `path` and recovers what the write-ahead log holds.
@@ -81,7 +87,7 @@ class DB {
   // directory. A missing database is no error. FailedPrecondition while it is open.
   static absl::Status Destroy(const Options& options, const std::string& path);
 
-  virtual ~DB() = default;  // closes; use Close to learn of errors
+  virtual ~DB() = default;  // closes, and discards errors: see Close
 
   // Stops background work, syncs and ends the log, releases the lock. Returns the first error that
   // was not reported before. Iterators and pinned values must be gone. A second call returns OK.
@@ -97,7 +103,7 @@ class DB {
   virtual absl::Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
 
   // --- Reading ---
-  // NotFound where the key is absent. `*value` is untouched then.
+  // NotFound if the key is absent; `*value` is then unchanged.
   virtual absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                            std::string* value) = 0;
   // The same without copying from the block cache.
@@ -108,7 +114,7 @@ class DB {
   virtual void MultiGet(const ReadOptions& options, ColumnFamily* family,
                         std::span<const std::string_view> keys, std::span<PinnedValue> values,
                         std::span<absl::Status> statuses) = 0;
-  // Asks memtables and filters only; no I/O. Never false for a key that is there; true for an
+  // Queries memtables and filters only; no I/O. Never false for a key that is there; true for an
   // absent key at the filters' false-positive rate, and for deleted keys.
   virtual bool MayExist(const ReadOptions& options, ColumnFamily* family, std::string_view key) = 0;
   // Exact; the value is not copied.
@@ -118,8 +124,10 @@ class DB {
   virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options,
                                                 ColumnFamily* family) = 0;
 
-  // The present moment, for reads until it is released.
+  // The present moment, for reads until it is released. Never null. What it can see stays on disk
+  // until then.
   virtual const Snapshot* GetSnapshot() = 0;
+  // Each snapshot once, before the database is destroyed. Null does nothing.
   virtual void ReleaseSnapshot(const Snapshot* snapshot) = 0;
 
   // --- Column families ---
@@ -128,13 +136,14 @@ class DB {
   // above kMaxColumnFamilies.
   virtual absl::StatusOr<ColumnFamily*> CreateColumnFamily(const ColumnFamilyOptions& options,
                                                            std::string_view name) = 0;
-  // NotFound.
+  // NotFound if there is none of that name.
   virtual absl::StatusOr<ColumnFamily*> FindColumnFamily(std::string_view name) = 0;
-  // Its data is unreachable at once; files go when the last reader has. Not "default".
+  // Its data is unreachable at once; its files are removed once no reader needs them.
+  // InvalidArgument for "default".
   virtual absl::Status DropColumnFamily(ColumnFamily* family) = 0;
   virtual std::vector<ColumnFamily*> ColumnFamilies() = 0;
   // Sets filter spec and filter key for SSTables written from now on; existing files keep theirs
-  // and go on being asked correctly. Recorded. Empty text leaves that part unchanged.
+  // and are still queried correctly. Recorded. Empty text leaves that part unchanged.
   virtual absl::Status SetFilter(ColumnFamily* family, std::string_view filter,
                                  std::string_view filter_key) = 0;
 
@@ -175,14 +184,16 @@ class DB {
   virtual absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(
       ColumnFamily* family, std::span<const KeyRange> ranges) = 0;
   virtual Statistics GetStatistics() = 0;
-  // How a Get of `key` goes: each memtable and candidate file, its filter's answer, its block's.
-  // Counted in no statistics.
+  // How a Get of `key` proceeds: each memtable and candidate file, what its filter answers, what
+  // its block holds. Counted in no statistics.
   virtual absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) = 0;
   // Reads every block of every live SSTable and checks checksums, key order, filters against keys
-  // and counts. One entry for each problem found; empty means sound.
-  virtual std::vector<std::string> Verify() = 0;
+  // and counts. One entry for each problem found; empty means sound. An error means that nothing
+  // could be checked.
+  virtual absl::StatusOr<std::vector<VerifyProblem>> Verify() = 0;
 
   // --- The same calls for the default column family ---
+  // Each does what the call of its name does with DefaultColumnFamily().
   absl::Status Put(const WriteOptions& options, std::string_view key, std::string_view value) {
     return Put(options, DefaultColumnFamily(), key, value);
   }
@@ -195,9 +206,75 @@ class DB {
   absl::Status Get(const ReadOptions& options, std::string_view key, PinnedValue* value) {
     return Get(options, DefaultColumnFamily(), key, value);
   }
+  void MultiGet(const ReadOptions& options, std::span<const std::string_view> keys,
+                std::span<PinnedValue> values, std::span<absl::Status> statuses) {
+    MultiGet(options, DefaultColumnFamily(), keys, values, statuses);
+  }
+  bool MayExist(const ReadOptions& options, std::string_view key) {
+    return MayExist(options, DefaultColumnFamily(), key);
+  }
+  absl::StatusOr<bool> Exists(const ReadOptions& options, std::string_view key) {
+    return Exists(options, DefaultColumnFamily(), key);
+  }
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) {
     return NewIterator(options, DefaultColumnFamily());
   }
+  absl::Status SetFilter(std::string_view filter, std::string_view filter_key) {
+    return SetFilter(DefaultColumnFamily(), filter, filter_key);
+  }
+  absl::Status Flush() { return Flush(DefaultColumnFamily()); }
+  absl::Status CompactRange(std::optional<std::string_view> begin,
+                            std::optional<std::string_view> end) {
+    return CompactRange(DefaultColumnFamily(), begin, end);
+  }
+  absl::StatusOr<std::string> GetProperty(std::string_view name) {
+    return GetProperty(DefaultColumnFamily(), name);
+  }
+  absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(std::span<const KeyRange> ranges) {
+    return GetApproximateSizes(DefaultColumnFamily(), ranges);
+  }
+  absl::StatusOr<KeyExplanation> Explain(std::string_view key) {
+    return Explain(DefaultColumnFamily(), key);
+  }
+};
+
+// Takes a snapshot and releases it when it goes out of scope.
+//
+//   const winnow::SnapshotGuard snapshot(*db);
+//   winnow::ReadOptions read;
+//   read.snapshot = snapshot.get();
+//
+// Move-only; a guard that was moved from holds nothing. Used by one thread at a time; destroyed
+// after the iterators and reads that use the snapshot, before the database is.
+class [[nodiscard]] SnapshotGuard {
+ public:
+  // Of the present moment. `db` must outlive the guard.
+  explicit SnapshotGuard(DB& db) : db_(&db), snapshot_(db.GetSnapshot()) {}
+  ~SnapshotGuard() { Release(); }
+  SnapshotGuard(SnapshotGuard&& other) noexcept
+      : db_(other.db_), snapshot_(std::exchange(other.snapshot_, nullptr)) {}
+  SnapshotGuard& operator=(SnapshotGuard&& other) noexcept {
+    if (this == &other) return *this;
+    Release();
+    db_ = other.db_;
+    snapshot_ = std::exchange(other.snapshot_, nullptr);
+    return *this;
+  }
+  SnapshotGuard(const SnapshotGuard&) = delete;
+  SnapshotGuard& operator=(const SnapshotGuard&) = delete;
+
+  // For ReadOptions::snapshot, until the guard is destroyed; null once it was moved from or
+  // released.
+  const Snapshot* get() const { return snapshot_; }
+
+  // Before the guard's end. A second call does nothing.
+  void Release() {
+    if (snapshot_ != nullptr) db_->ReleaseSnapshot(std::exchange(snapshot_, nullptr));
+  }
+
+ private:
+  DB* db_;
+  const Snapshot* snapshot_;
 };
 
 }  // namespace winnow

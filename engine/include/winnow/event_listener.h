@@ -1,4 +1,4 @@
-// What a database tells of its own work: flushes, compactions, stalls, errors, files, damage.
+// What a database reports about its own work: flushes, compactions, stalls, errors, files, damage.
 //
 //   class Alarm final : public winnow::EventListener {
 //     void OnEvent(const winnow::Event& event) override {
@@ -18,25 +18,25 @@
 
 namespace winnow {
 
-// One thing that happened. Which fields are set is said with each kind; `time` and
+// Something that happened. Each kind says which fields are set; `time` and
 // `num_lost_before` always are.
 struct Event {
   enum class Kind {
-    kDatabaseOpened,    // message: what recovery reports, may be empty
-    kDatabaseClosed,    // status: as Close returns it
-    kFlushBegin,        // column_family, num_inputs (memtables)
-    kFlushEnd,          // the same, and status, num_outputs (files), bytes_written, duration
-    kCompactionBegin,   // column_family, num_inputs (files), input_level, output_level
-    kCompactionEnd,     // the same, and status, num_outputs, bytes_read, bytes_written, duration
-    kWriteStallBegin,   // column_family, message: writes are delayed or wait from now on
-    kWriteStallEnd,     // column_family, duration; told with the first write that is not stalled
-    kBackgroundError,   // message (what failed), status, will_retry
-    kFileCreated,       // path of an SSTable, a write-ahead log or a manifest
-    kFileRemoved,       // the same
-    kCorruptionFound,   // status, which names the file; each message once while open
-    kFilterDegraded,    // column_family, path, message: answers "may contain" from now on
-    kFilterNotWritten,  // column_family: SSTables were written without the filter that was asked
-                        // for
+    kDatabaseOpened,   // message: what recovery reports, may be empty
+    kDatabaseClosed,   // status: as Close returns it
+    kFlushBegin,       // column_family, num_inputs (memtables)
+    kFlushEnd,         // the same, and status, num_outputs (files), bytes_written, duration
+    kCompactionBegin,  // column_family, num_inputs (files), input_level, output_level
+    kCompactionEnd,    // the same, and status, num_outputs, bytes_read, bytes_written, duration
+    kWriteStallBegin,  // column_family, message: writes are delayed or wait from now on
+    kWriteStallEnd,    // column_family, duration; reported with the first write that is not stalled
+    kBackgroundError,  // message (what failed), status, will_retry
+    kFileCreated,      // path of an SSTable, a write-ahead log or a manifest
+    kFileRemoved,      // the same
+    kCorruptionFound,  // status, which names the file; each message once while open
+    kFilterDegraded,   // column_family, path, message: answers "may contain" from now on
+    kFilterNotWritten,  // column_family: SSTables were written without the filter that the options
+                        // specify
   };
 
   Kind kind = Kind::kDatabaseOpened;
@@ -64,12 +64,12 @@ struct Event {
 // "flush-begin", "write-stall-end", ...
 std::string_view EventKindName(Event::Kind kind);
 
-// Told of events, one after the other in the order in which they happened, by one thread that each
+// Notified of events, one at a time and in the order in which they happened, by a thread that each
 // open database has for this: soon after the event, with no lock of the database held. It may call
 // the database (reading, writing, statistics) but not Close it, wait for its own further events, or
 // throw. Up to 4096 events wait for a slow listener, then new ones are dropped and counted. All
-// that were not dropped have been told when Close returns. A listener given to several databases is
-// called by several threads.
+// that were not dropped have been delivered when Close returns. A listener given to several
+// databases is called by several threads.
 class EventListener {
  public:
   virtual ~EventListener() = default;

@@ -1,4 +1,4 @@
-// Why a look-up went the way it did.
+// Why a look-up returned what it did.
 #ifndef WINNOW_EXPLAIN_H_
 #define WINNOW_EXPLAIN_H_
 
@@ -8,7 +8,7 @@
 
 namespace winnow {
 
-// One place that could have held the key, in the order in which a Get asks them.
+// One place that could have held the key, in the order in which Get looks.
 struct ExplainStep {
   enum class Source { kMemtable, kImmutableMemtable, kSstable };
   enum class FilterAnswer { kNoFilter, kUnusable, kNo, kMaybe };
@@ -20,14 +20,14 @@ struct ExplainStep {
   std::string file_name;     // SSTables only
   std::string filter;        // spec text of the file's filter
   FilterAnswer filter_answer = FilterAnswer::kNoFilter;
-  Answer answer = Answer::kNotAsked;  // what memtable or block said; kNotAsked after "no"
+  Answer answer = Answer::kNotAsked;  // what the memtable or block holds; kNotAsked after "no"
   bool false_positive = false;        // filter said maybe, block said absent
   uint64_t sequence = 0;              // of the version found
   std::string detail;                 // an error, or why a filter was not usable
 };
 
 struct KeyExplanation {
-  std::string filter_key;  // the part of the key that filters are asked for
+  std::string filter_key;  // the part of the key that filters are queried for
   uint64_t key_hash = 0;   // its hash under the database's seed
   bool found = false;
   std::vector<ExplainStep> steps;

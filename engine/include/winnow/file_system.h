@@ -116,7 +116,7 @@ class FileSystem {
   virtual absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
 };
 
-// The operating system's file system. Never null; lives for ever.
+// The operating system's file system. Never null; never destroyed.
 FileSystem* PosixFileSystem();
 
 // Reads a whole file of at most `max_bytes` (larger: ResourceExhausted, nothing read).

@@ -1,4 +1,4 @@
-// Everything that can be set about a database, its column families, and single reads and writes.
+// Every setting of a database, of its column families, and of single reads and writes.
 //
 // Each field says its unit, default, range and effect. All are checked once, at open; the error
 // names the field, its value and the range. Every field also has a text form (SetOption), the same
@@ -56,7 +56,7 @@ struct ColumnFamilyOptions {
 
   // A filter of the user's own (winnow/filter_policy.h) for SSTables written from now on, instead
   // of what `filter` and `filter_key` say; it is given whole keys and may go with any comparator.
-  // Also asked for existing SSTables that carry its name. Must outlive the database. Null
+  // Also used for existing SSTables that carry its name. Must outlive the database. Null
   // (default): none.
   const FilterPolicy* filter_policy = nullptr;
 
@@ -119,8 +119,8 @@ struct Options : ColumnFamilyOptions {
   bool create_if_missing = true;
   // Refuse to open a database that exists. Default false.
   bool error_if_exists = false;
-  // Open without any right to change: writes fail, nothing on disk is touched, no lock is taken;
-  // the write-ahead log is replayed into memory only. Default false.
+  // Open for reading only: writes fail, nothing on disk is changed, no lock is taken, and the
+  // write-ahead log is replayed into memory only. Default false.
   bool read_only = false;
 
   // Settings of column families by name, for those that differ from the fields above. Families
@@ -147,8 +147,8 @@ struct Options : ColumnFamilyOptions {
   // flushed. Default 1 GiB, range 1 MiB - 1 TiB.
   uint64_t max_log_bytes = uint64_t{1} << 30;
 
-  // Told of flushes, compactions, stalls, errors, files and damage (winnow/event_listener.h).
-  // Default: none. Null ones are not allowed.
+  // Notified of flushes, compactions, stalls, errors, files and damage (winnow/event_listener.h).
+  // Default: none. None may be null.
   std::vector<std::shared_ptr<EventListener>> listeners;
 
   // The same events, as lines for people, go to the file LOG in the database's directory, which is

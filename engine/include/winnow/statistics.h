@@ -11,56 +11,69 @@
 
 namespace winnow {
 
+// What is counted since the database was opened, over all its column families; none is ever reset.
+// The unit stands in brackets. "Reads" are Get, MultiGet, Exists and iterators, never compactions.
 enum class Ticker : uint32_t {
-  kGets,
-  kGetsFound,
-  kMultiGetKeys,
-  kMultiGetKeysFound,
-  kSeeks,
-  kIteratorSteps,
-  kWrites,  // calls of Put, Delete and Write
-  kKeysWritten,
-  kUserBytesWritten,  // keys and values as given
-  kLogBytesWritten,
-  kLogSyncs,
-  kMemtableHits,  // look-ups answered by a memtable
-  kFlushes,
-  kFlushBytesWritten,
-  kCompactions,
-  kCompactionBytesRead,
-  kCompactionBytesWritten,
-  kWriteStallMicros,  // time that writers waited or were delayed
-  kWriteStalls,
-  kDataBlocksRead,  // data blocks loaded from files by reads (not by compactions)
-  kIndexBlocksRead,
-  kBytesRead,
-  kBlockCacheHits,
-  kBlockCacheMisses,
-  kBlockLoadWaits,          // misses that waited for another thread to load the block
-  kFalsePositiveCacheHits,  // repeated false positives answered from memory
-  kFiltersDamaged,          // filter blocks that could not be used when a file was opened
-  kBackgroundRetries,       // flushes and compactions that failed and were tried again
-  kFilesQuarantined,        // SSTables that compactions found damaged and leave alone
-  kFiltersFellBack,         // filters built as another kind than asked, or not at all
-  kCount,
+  // Calls of users.
+  kGets,               // [calls] of Get and Exists, whatever they return
+  kGetsFound,          // [calls] of those, for keys that were there
+  kMultiGetKeys,       // [keys] given to MultiGet
+  kMultiGetKeysFound,  // [keys] of those, that were there
+  kSeeks,              // [calls] of an iterator's Seek, SeekForPrev, SeekToFirst and SeekToLast
+  kIteratorSteps,      // [calls] of an iterator's Next and Prev; added at its next seek or its end
+  kWrites,             // [calls] of Put, Delete and Write that succeeded
+  kKeysWritten,        // [updates] in them: keys put or deleted
+  kUserBytesWritten,   // [bytes] of those updates: keys and values, with their lengths and types
+  kLogBytesWritten,    // [bytes] of records for the write-ahead log, before their framing
+  kLogSyncs,           // [syncs] of the write-ahead log for writes with WriteOptions::sync
+  kMemtableHits,       // [calls] of Get and Exists that a memtable answered (value or deletion)
+
+  // Background work.
+  kFlushes,                 // [flushes] ended, failed ones included
+  kFlushBytesWritten,       // [bytes] of SSTables that flushes wrote
+  kCompactions,             // [compactions] ended, failed ones and moves of whole files included
+  kCompactionBytesRead,     // [bytes] of blocks that compactions read, as stored
+  kCompactionBytesWritten,  // [bytes] of SSTables that compactions wrote
+  kWriteStallMicros,        // [microseconds] that groups of writers waited or were delayed in all
+  kWriteStalls,             // [groups] of writers that waited or were delayed
+
+  // What reads cost.
+  kDataBlocksRead,    // [blocks] of data that reads loaded from files
+  kIndexBlocksRead,   // [blocks] of index partitions that reads loaded from files
+  kBytesRead,         // [bytes] of both, as stored
+  kBlockCacheHits,    // [blocks] that reads found in the block cache
+  kBlockCacheMisses,  // [blocks] that reads looked for there in vain
+  kBlockLoadWaits,    // [blocks] of those, that another thread was loading: waited for, not read
+  kFalsePositiveCacheHits,  // [look-ups] of a file whose filter's false positive was remembered: no
+                            // block
+                            // was read
+
+  // What went wrong.
+  kFiltersDamaged,     // [files] whose filter could not be used when the database was opened
+  kBackgroundRetries,  // [failures] of flushes and compactions after which they are tried again
+  kFilesQuarantined,   // [files] that compactions found damaged and leave alone
+  kFiltersFellBack,  // [files] whose filter was built as another kind than specified, or not at all
+
+  kCount,  // how many there are; counts nothing
 };
+// "gets.found", ...: the names in the property "winnow.stats" and its JSON form.
 std::string_view TickerName(Ticker ticker);
 
+// What is timed, in microseconds. The first four are sampled: of a thread's calls one in 64.
 enum class LatencyHistogram : uint32_t {
-  kGet,
-  kMultiGet,
-  kWrite,
-  kSeek,
-  kFlush,
-  kCompaction,
-  kCount
+  kGet,         // Get and Exists
+  kMultiGet,    // MultiGet, whole calls
+  kWrite,       // Put, Delete and Write, with the time that they wait
+  kSeek,        // an iterator's seeks
+  kFlush,       // writing the SSTables of a flush
+  kCompaction,  // merging the files of a compaction
+  kCount        // how many there are
 };
 std::string_view LatencyHistogramName(LatencyHistogram histogram);
 
-// Calls are timed by sampling (one in 64 on the paths that take less than a microsecond), so counts
-// here are of samples.
+// Percentiles are at most 12 % off.
 struct HistogramSummary {
-  uint64_t samples = 0;
+  uint64_t samples = 0;  // how many were timed
   double mean_micros = 0;
   double p50_micros = 0;
   double p99_micros = 0;
@@ -68,7 +81,7 @@ struct HistogramSummary {
   double max_micros = 0;
 };
 
-// The kind of call that asked a filter.
+// The kind of call that queried a filter.
 enum class FilterCall : uint32_t { kGet, kMultiGet, kSeek, kCount };
 std::string_view FilterCallName(FilterCall call);
 
@@ -79,29 +92,31 @@ struct FilterStatistics {
   std::string kind;
   FilterCall call = FilterCall::kGet;
 
-  uint64_t eligible = 0;        // look-ups of a file that a filter could have answered
-  uint64_t checked = 0;         // of those, how often a usable filter was asked
+  // Look-ups of single files, each counted for each file that it comes to.
+  uint64_t eligible = 0;        // that a filter could have answered
+  uint64_t checked = 0;         // of those, in which a usable filter was queried
   uint64_t rejected = 0;        // it said "not here": no index, no block, no disk
   uint64_t true_positive = 0;   // it said "maybe" and the file held the filter key
   uint64_t false_positive = 0;  // it said "maybe" and the file did not
 
-  // False positives among checked look-ups of what was not there; NaN where there were none.
+  // False positives among checked look-ups of what was not there, 0 to 1; NaN where there were
+  // none.
   double MeasuredFpr() const;
   // What the formula of the filters on this level promises, weighted by entries; of those that it
   // had last where compactions have emptied it.
   double promised_fpr = 0;
 };
 
-// The tree's shape; one row for each column family and level that has files.
+// The tree's shape now; one row for each column family and level that has files.
 struct LevelStatistics {
   std::string column_family;
   int level = 0;
-  uint64_t num_files = 0;
-  uint64_t file_bytes = 0;
-  uint64_t num_entries = 0;
-  uint64_t filter_bytes = 0;
-  uint64_t index_bytes = 0;
-  double filter_bits_per_key = 0;
+  uint64_t num_files = 0;          // SSTables
+  uint64_t file_bytes = 0;         // on disk
+  uint64_t num_entries = 0;        // versions of keys, deletions included
+  uint64_t filter_bytes = 0;       // of filter blocks
+  uint64_t index_bytes = 0;        // of index blocks
+  double filter_bits_per_key = 0;  // for each distinct filter key of a file
 };
 
 struct Statistics {
@@ -115,7 +130,8 @@ struct Statistics {
   // Bytes of all files for each byte of live SSTable data after a whole compaction, estimated from
   // entries that are shadowed: total bytes / bytes of the largest level.
   double space_amplification = 0;
-  // Data blocks read for each Get.
+  // Data blocks read, those of iterators included, for each key that Get, Exists and MultiGet
+  // looked up (NaN before the first).
   double read_amplification = 0;
 
   uint64_t Get(Ticker ticker) const { return tickers[static_cast<size_t>(ticker)]; }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/engine/db_fixture.h"
+#include "tests/engine/verify_messages.h"
 
 namespace winnow {
 namespace {
@@ -55,7 +56,7 @@ TEST(FilterPolicyTest, AnswersForTheTablesThatItFiltered) {
   db.Put("apple", "red");
   db.Put("plum", "blue");
   ASSERT_TRUE(db->Delete(WriteOptions(), "cherry").ok());
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   EXPECT_EQ(policy.num_filters, 1);
 
   EXPECT_TRUE(GetStatus(*db, "apple").ok());
@@ -67,8 +68,8 @@ TEST(FilterPolicyTest, AnswersForTheTablesThatItFiltered) {
   const uint64_t before = blocks_read();
   EXPECT_TRUE(absl::IsNotFound(GetStatus(*db, "banana")));
   EXPECT_EQ(blocks_read(), before) << "the filter's no must end the look-up";
-  EXPECT_FALSE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), "banana"));
-  EXPECT_TRUE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), "plum"));
+  EXPECT_FALSE(db->MayExist(ReadOptions(), "banana"));
+  EXPECT_TRUE(db->MayExist(ReadOptions(), "plum"));
 
   policy.denies_everything = true;
   EXPECT_TRUE(absl::IsNotFound(GetStatus(*db, "apple"))) << "the policy was not asked";
@@ -79,27 +80,27 @@ TEST(FilterPolicyTest, IsAskedAfterReopeningAndByMultiGetAndExplain) {
   MemoryDb db(WithPolicy(&policy));
   db.Put("a", "1");
   db.Put("c", "3");
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   db.Reopen();
   const std::string_view keys[] = {"a", "b", "c"};
   PinnedValue values[3];
   absl::Status statuses[3];
   const int before = policy.num_questions;
-  db->MultiGet(ReadOptions(), db->DefaultColumnFamily(), keys, values, statuses);
+  db->MultiGet(ReadOptions(), keys, values, statuses);
   EXPECT_GT(policy.num_questions, before);
   EXPECT_EQ(values[0].view(), "1");
   EXPECT_TRUE(absl::IsNotFound(statuses[1]));
   EXPECT_EQ(values[2].view(), "3");
   for (PinnedValue& value : values) value.Reset();
 
-  const auto explanation = db->Explain(db->DefaultColumnFamily(), "b");
+  const auto explanation = db->Explain("b");
   ASSERT_TRUE(explanation.ok());
   const ExplainStep& last = explanation->steps.back();
   EXPECT_EQ(last.filter, "policy test.key-list");
   EXPECT_EQ(last.filter_answer, ExplainStep::FilterAnswer::kNo);
-  EXPECT_TRUE(db->Verify().empty());
+  EXPECT_TRUE(VerifyMessages(*db).empty());
   policy.denies_everything = true;
-  EXPECT_FALSE(db->Verify().empty()) << "a filter that denies its keys is found";
+  EXPECT_FALSE(VerifyMessages(*db).empty()) << "a filter that denies its keys is found";
 }
 
 TEST(FilterPolicyTest, WithoutItsNameEveryKeyMayBeThere) {
@@ -107,14 +108,14 @@ TEST(FilterPolicyTest, WithoutItsNameEveryKeyMayBeThere) {
   MemoryDb db(WithPolicy(&policy));
   db.Put("apple", "red");
   db.Put("plum", "blue");
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   policy.denies_everything = true;
 
   db.options().filter_policy = nullptr;
   db.Reopen();
   EXPECT_TRUE(GetStatus(*db, "apple").ok());
-  EXPECT_TRUE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), "banana"));
-  EXPECT_TRUE(db->Verify().empty());
+  EXPECT_TRUE(db->MayExist(ReadOptions(), "banana"));
+  EXPECT_TRUE(VerifyMessages(*db).empty());
 
   KeyListPolicy other("test.other");
   db.options().filter_policy = &other;
@@ -127,15 +128,15 @@ TEST(FilterPolicyTest, CompactionFiltersAnewWithThePresentSetting) {
   KeyListPolicy policy("test.key-list");
   MemoryDb db(WithPolicy(&policy));
   db.Put("apple", "red");
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
+  ASSERT_TRUE(db->Flush().ok());
   db.options().filter_policy = nullptr;
   db.Reopen();
-  ASSERT_TRUE(db->CompactRange(db->DefaultColumnFamily(), std::nullopt, std::nullopt).ok());
+  ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
   policy.denies_everything = true;
   db.options().filter_policy = &policy;
   db.Reopen();
   EXPECT_TRUE(GetStatus(*db, "apple").ok()) << "the new table has Winnow's own filter";
-  EXPECT_FALSE(db->MayExist(ReadOptions(), db->DefaultColumnFamily(), "banana"));
+  EXPECT_FALSE(db->MayExist(ReadOptions(), "banana"));
 }
 
 TEST(FilterPolicyTest, EachKeyOnceInOrderWhateverItsVersions) {
@@ -152,13 +153,12 @@ TEST(FilterPolicyTest, EachKeyOnceInOrderWhateverItsVersions) {
   Recording policy;
   MemoryDb db(WithPolicy(&policy));
   db.Put("b", "old");
-  const Snapshot* snapshot = db->GetSnapshot();
+  const SnapshotGuard snapshot(*db);
   db.Put("b", "new");
   db.Put("", "the empty key");
   db.Put(std::string_view("a\0c", 3), "a zero byte");
   ASSERT_TRUE(db->Delete(WriteOptions(), "z").ok());
-  ASSERT_TRUE(db->Flush(db->DefaultColumnFamily()).ok());
-  db->ReleaseSnapshot(snapshot);
+  ASSERT_TRUE(db->Flush().ok());
   EXPECT_EQ(policy.keys, (std::vector<std::string>{"", std::string("a\0c", 3), "b", "z"}));
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/engine/verify_messages.h"
 #include "winnow/backup.h"
 #include "winnow/db.h"
 #include "winnow/memory_file_system.h"
@@ -92,7 +93,7 @@ class Replayer {
       case Operation::Kind::kBackup:
         return Backup(operation);
       case Operation::Kind::kVerify: {
-        const std::vector<std::string> problems = db_->Verify();
+        const std::vector<std::string> problems = VerifyMessages(*db_);
         return problems.empty() ? ContentOf(*db_) : ErrorLine(problems[0]);
       }
       case Operation::Kind::kIterate:
@@ -307,7 +308,7 @@ class Replayer {
     if (!made.ok()) return ErrorLine(made.status());
     const auto problems = VerifyBackup(options, backups, made->id);
     if (!problems.ok()) return ErrorLine(problems.status());
-    if (!problems->empty()) return ErrorLine(problems->front());
+    if (!problems->empty()) return ErrorLine(problems->front().status);
     const absl::Status restored = RestoreBackup(options, backups, 0, copy);
     return restored.ok() ? ContentOfCopy(operation, copy) : ErrorLine(restored);
   }
@@ -322,7 +323,7 @@ class Replayer {
       const auto opened = DB::Open(options, copy);
       if (!opened.ok()) return ErrorLine(opened.status());
       content = ContentOf(**opened);
-      if (!(*opened)->Verify().empty()) return ErrorLine("the copy has problems");
+      if (!VerifyMessages(**opened).empty()) return ErrorLine("the copy has problems");
     }
     if (content != ContentOf(*db_)) return ErrorLine("the copy differs from its database");
     const absl::Status destroyed = DB::Destroy(options, copy);

@@ -63,11 +63,11 @@ class PatternRun {
           Release();
           break;
         case Step::kFlush:
-          Expect(db_->Flush(db_->DefaultColumnFamily()));
+          Expect(db_->Flush());
           flushed_ = true;
           break;
         case Step::kCompact:
-          Expect(db_->CompactRange(db_->DefaultColumnFamily(), std::nullopt, std::nullopt));
+          Expect(db_->CompactRange(std::nullopt, std::nullopt));
           break;
         default:
           while (!snapshots_.empty()) Release();
@@ -125,7 +125,7 @@ class PatternRun {
     for (size_t i = 0; i < values.size(); i++) CheckPoint(read, i, values[i]);
     read.lower_bound = absl::StrCat(first_key_, "-");
     read.upper_bound = absl::StrCat(first_key_, ".");
-    const auto iterator = db_->NewIterator(read, db_->DefaultColumnFamily());
+    const auto iterator = db_->NewIterator(read);
     std::vector<std::pair<std::string, size_t>> present;
     for (size_t i = 0; i < values.size(); i++) {
       if (values[i].has_value()) present.emplace_back(Key(i), i);
@@ -163,9 +163,9 @@ class PatternRun {
       Report(i, absl::StrCat("Get says ", status.ok() ? value : "absent", ", not ",
                              wanted.value_or("absent")));
     }
-    const auto exists = db_->Exists(read, db_->DefaultColumnFamily(), key);
+    const auto exists = db_->Exists(read, key);
     if (!exists.ok() || *exists != wanted.has_value()) Report(i, "Exists is wrong");
-    if (wanted.has_value() && !db_->MayExist(read, db_->DefaultColumnFamily(), key)) {
+    if (wanted.has_value() && !db_->MayExist(read, key)) {
       Report(i, "MayExist denies a key that is there");
     }
   }

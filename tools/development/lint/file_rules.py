@@ -3,7 +3,7 @@
 import re
 
 TOP_LEVEL = {
-    ".ci", ".clang-format", ".clang-tidy", ".gitattributes", ".gitignore", "CHANGELOG.md",
+    ".ci", ".clang-format", ".clang-tidy", ".gitattributes", ".github", ".gitignore", "CHANGELOG.md",
     "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "bench", "docs", "engine",
     "filter", "tests", "tools",
 }

@@ -41,7 +41,7 @@ struct BuiltFilter {
   // Why this kind: a sentence for logs, "as asked for" unless the spec was "auto" or fell back.
   std::string reason;
   // The spec's kind could not be built, so that `kind` is blocked_bloom, or kNone if that failed
-  // its own check as well. Never seen but with faulty memory or hashes prepared by an enemy; count
+  // its own check as well. Never seen but with faulty memory or adversarial hashes; count
   // it where people can see it.
   bool fell_back = false;
   // The most memory that building held at one time, the block itself not counted.

@@ -35,7 +35,7 @@ enum class CounterUnion : uint8_t {
 // called from many threads at once; the others need the filter for themselves.
 //
 // Counters stick at 15: they never wrap, so that no key is lost however often others are added. A
-// key all of whose counters have stuck, as after 15 additions of it, stays for ever. For distinct
+// key all of whose counters have stuck, as after 15 additions of it, is never removed. For distinct
 // keys up to the capacity that has a chance of about 1.4e-15 for each counter.
 class CountingBloomFilter {
  public:

@@ -1,5 +1,5 @@
 // A cuckoo filter (Fan, Andersen, Kaminsky and Mitzenmacher, "Cuckoo Filter: Practically Better
-// Than Bloom", CoNEXT 2014) for applications: keys can be removed again, a question costs two cache
+// Than Bloom", CoNEXT 2014) for applications: keys can be removed again, a query costs two cache
 // lines, and below a false-positive rate of about 0.3 % it is smaller than a Bloom filter. Unlike
 // one it can be full.
 //

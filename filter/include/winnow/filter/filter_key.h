@@ -43,7 +43,7 @@ class FilterKeyExtractor {
     return is_whole_key() ? key : ExtractPart(key);
   }
 
-  // May a scan of [lower, upper_exclusive) ask a filter? True, with `*filter_key` set (it points
+  // May a scan of [lower, upper_exclusive) use a filter? True, with `*filter_key` set (it points
   // into `lower`), only if every possible key of that range, in bytewise order, has that one
   // filter key. False for ranges without an upper bound and for empty ranges. Only for stores
   // that order keys bytewise.

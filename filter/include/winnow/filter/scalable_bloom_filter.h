@@ -29,7 +29,7 @@ struct ScalableBloomOptions {
   uint64_t first_capacity = 1000;
   // The false-positive rate of the whole filter, however many layers it gets; 1e-9 to 0.5.
   double fpr = 0.01;
-  // How many times larger each layer is than the one before, 2 to 16. More: fewer layers to ask,
+  // How many times larger each layer is than the one before, 2 to 16. More: fewer layers to query,
   // more memory that is not used yet.
   double growth = 2;
   // The rate of each layer over that of the one before, 0.1 to 0.9. Layer i has the rate

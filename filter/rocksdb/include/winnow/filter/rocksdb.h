@@ -47,7 +47,7 @@ absl::Status RegisterFilterPolicies();
 // What the filters of all policies of this process have met since it started.
 struct FilterPolicyCounters {
   uint64_t filters_built = 0;
-  // Not of the kind that was asked for, since that could not be built: see BuiltFilter::fell_back.
+  // Not of the specified kind, since that could not be built: see BuiltFilter::fell_back.
   uint64_t filters_fallen_back = 0;
   uint64_t filters_opened = 0;
   // Of those opened, the ones whose block is damaged or was written by a newer version. They answer
