@@ -38,7 +38,7 @@ absl::StatusOr<BlockRef> SstableReader::LoadBlock(const BlockHandle& handle, Blo
   return LoadMissingBlock(handle, kind, options);
 }
 
-void SstableReader::PrefetchIndex(std::string_view user_key) const { index_.Prefetch(); }
+void SstableReader::PrefetchIndex() const { index_.Prefetch(); }
 
 absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_view user_key,
                                 SequenceNumber snapshot, PointResult* result) const {

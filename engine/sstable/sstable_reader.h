@@ -139,7 +139,7 @@ class SstableReader {
                    SequenceNumber snapshot, PointResult* result) const;
 
   // Asks the processor to fetch what Get will read first of the index.
-  void PrefetchIndex(std::string_view user_key) const;
+  void PrefetchIndex() const;
 
   // Over the whole table; the reader must outlive it. See table_iterator.h for the concrete type.
   std::unique_ptr<SstableIterator> NewIterator(const SstableReadOptions& options) const;

@@ -101,14 +101,19 @@ class Version {
   std::string DebugString() const;
 
  private:
+  // A file whose key range includes the key of a look-up.
   struct Candidate {
     const SstableFile* file;
-    uint64_t hash;
+    uint64_t hash;  // of the key, as the file's filter takes it
     int level;
+    // The filter's answer, false if the file is not open. Each look-up queries a filter once: a
+    // user's policy may be behind it, and its answers are counted.
+    bool may_contain;
   };
   class CandidateWalk;
 
   bool InRange(const SstableFile& file, std::string_view user_key, uint64_t prefix) const;
+  // Looks the key up in one file, whose filter has been queried, and counts what came of it.
   absl::Status GetFromFile(const Candidate& candidate, const LookupKey& key,
                            const LookupContext& context, PointResult* result) const;
   absl::Status ReadFile(const Candidate& candidate, const LookupKey& key,

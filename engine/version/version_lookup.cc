@@ -24,6 +24,15 @@ uint64_t HashFor(const SstableFile& file, const LookupKey& key) {
   return file.reader() == nullptr ? 0 : file.FilterHash(key.user_key);
 }
 
+inline void PrefetchFilter(const SstableFile& file, uint64_t hash) {
+  if (HasUsableFilter(file)) file.reader()->filter().Prefetch(hash);
+}
+
+// False also for a file that is not open: the search itself reports that.
+inline bool QueryFilter(const SstableFile& file, uint64_t hash, std::string_view user_key) {
+  return file.reader() != nullptr && file.reader()->MayContain(hash, user_key);
+}
+
 }  // namespace
 
 // Walks the files whose range includes a key, newest first.
@@ -106,7 +115,7 @@ absl::Status Version::GetFromFile(const Candidate& candidate, const LookupKey& k
           ? nullptr
           : &context.filter_counters->by_level_and_kind[static_cast<size_t>(candidate.level)]
                                                        [file.filter_kind_index()];
-  if (!file.reader()->MayContain(candidate.hash, key.user_key)) {
+  if (!candidate.may_contain) {
     if (counters != nullptr) {
       counters->rejected.Increment();
       if (WINNOW_DEFECT(rejections_counted_twice)) counters->rejected.Increment();
@@ -130,12 +139,12 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
       more = walk.Next(&candidate.file, &candidate.level);
       if (!more) break;
       candidate.hash = HashFor(*candidate.file, key);
-      if (HasUsableFilter(*candidate.file))
-        candidate.file->reader()->filter().Prefetch(candidate.hash);
+      PrefetchFilter(*candidate.file, candidate.hash);
       count++;
     }
-    for (size_t i = 0; i < count; i++) {
-      WINNOW_RETURN_IF_ERROR(GetFromFile(candidates[i], key, context, result));
+    for (Candidate& candidate : std::span(candidates).first(count)) {
+      candidate.may_contain = QueryFilter(*candidate.file, candidate.hash, key.user_key);
+      WINNOW_RETURN_IF_ERROR(GetFromFile(candidate, key, context, result));
       if (result->found) return absl::OkStatus();
     }
   }
@@ -161,15 +170,11 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
 
 void Version::MultiGetFrom(std::span<Candidate> candidates, std::span<BatchLookup*> lookups,
                            const LookupContext& context) const {
-  for (const Candidate& candidate : candidates) {
-    if (HasUsableFilter(*candidate.file))
-      candidate.file->reader()->filter().Prefetch(candidate.hash);
-  }
+  for (const Candidate& candidate : candidates) PrefetchFilter(*candidate.file, candidate.hash);
   for (size_t i = 0; i < candidates.size(); i++) {
-    const SstableReader* reader = candidates[i].file->reader();
-    if (reader != nullptr && reader->filter().MayContain(candidates[i].hash)) {
-      reader->PrefetchIndex(lookups[i]->key.user_key);
-    }
+    Candidate& candidate = candidates[i];
+    candidate.may_contain = QueryFilter(*candidate.file, candidate.hash, lookups[i]->key.user_key);
+    if (candidate.may_contain) candidate.file->reader()->PrefetchIndex();
   }
   for (size_t i = 0; i < candidates.size(); i++) {
     BatchLookup& lookup = *lookups[i];
@@ -191,7 +196,7 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
         if (lookup.done) continue;
         const SstableFile* file = find(lookup.key.user_key);
         if (file == nullptr) continue;
-        candidates[count] = {file, HashFor(*file, lookup.key), level};
+        candidates[count] = {file, HashFor(*file, lookup.key), level, false};
         lookups[count++] = &lookup;
       }
       MultiGetFrom(std::span(candidates).first(count), std::span(lookups).first(count), context);
