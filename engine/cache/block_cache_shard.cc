@@ -281,30 +281,31 @@ absl::StatusOr<BlockRef> ShardedBlockCache::Shard::Load(
   std::shared_ptr<PendingLoad> pending;
   {
     MutexLock lock(&loads_mutex_);
-    auto [position, is_loader] = loads_.try_emplace(key);
-    if (!is_loader) {
-      pending = position->second;
+    if (const auto found = loads_.find(key); found != loads_.end()) {
+      pending = found->second;
       if (counters != nullptr) counters->block_load_waits.Increment();
-      while (!pending->done) load_done_.Wait(&loads_mutex_);
+      for (;;) {
+        const auto current = loads_.find(key);
+        if (current == loads_.end() || current->second != pending) break;
+        load_done_.Wait(&loads_mutex_);
+      }
       if (!pending->status.ok()) return pending->status;
       return share(pending->block);
     }
     // The load that this thread missed may have ended between its lookup and the lock.
-    if (BlockRef block = Lookup(key, hash)) {
-      loads_.erase(position);
-      return block;
-    }
+    if (BlockRef block = Lookup(key, hash)) return block;
     pending = std::make_shared<PendingLoad>();
-    position->second = pending;
+    loads_.emplace(key, pending);
   }
 
+  // The result is written by the loader alone, and read by waiters once they have seen, under the
+  // mutex, that the entry is gone; that orders the two.
   absl::StatusOr<BlockRef> loaded = load();
+  pending->status = loaded.status();
   if (loaded.ok()) pending->block = Insert(key, hash, *std::move(loaded), priority);
   MutexLock lock(&loads_mutex_);
-  pending->status = loaded.status();
-  pending->done = true;
-  load_done_.SignalAll();
   loads_.erase(key);
+  load_done_.SignalAll();
   if (!pending->status.ok()) return pending->status;
   return share(pending->block);
 }
