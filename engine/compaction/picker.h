@@ -38,7 +38,7 @@ class CompactionPicker {
                                    const ColumnFamilyOptions& options);
 
   // Everything that overlaps [begin, end], of all levels, into the deepest level that holds data
-  // (at least level 1). Null if nothing overlaps; AnyInputBusy() tells if it must wait.
+  // (at least level 1). Null if nothing overlaps; AnyInputBusy(): it must wait.
   static std::unique_ptr<Compaction> PickRange(const std::shared_ptr<const Version>& version,
                                                const ColumnFamilyOptions& options,
                                                std::optional<std::string_view> begin,
