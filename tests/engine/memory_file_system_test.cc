@@ -46,8 +46,8 @@ class MemoryFileSystemTest : public testing::TestWithParam<Kind> {
 
 INSTANTIATE_TEST_SUITE_P(Both, MemoryFileSystemTest,
                          testing::Values(Kind::kMemory, Kind::kRecording),
-                         [](const testing::TestParamInfo<Kind>& info) {
-                           return info.param == Kind::kMemory ? "Memory" : "Recording";
+                         [](const testing::TestParamInfo<Kind>& tested) {
+                           return tested.param == Kind::kMemory ? "Memory" : "Recording";
                          });
 
 TEST_P(MemoryFileSystemTest, BufferedBytesAreSeenAfterFlushAndLogBytesAtOnce) {
