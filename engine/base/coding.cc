@@ -2,6 +2,10 @@
 
 namespace winnow {
 
+// Little-endian groups of seven bits, the highest bit of a byte says that another follows. At most
+// ten bytes, the last of which has one bit of the value left: anything more is an overflow, which
+// is refused rather than truncated. Longer encodings of small numbers (80 00) are accepted, as
+// LevelDB does: what they are part of has a checksum.
 const char* DecodeVarint64Slow(const char* data, const char* limit, uint64_t* value) {
   uint64_t result = 0;
   for (unsigned shift = 0; shift <= 63 && data < limit; shift += 7) {
@@ -16,6 +20,7 @@ const char* DecodeVarint64Slow(const char* data, const char* limit, uint64_t* va
   return nullptr;
 }
 
+// Through the wider decoder, so that an out-of-range number is told from a short one.
 const char* DecodeVarint32Slow(const char* data, const char* limit, uint32_t* value) {
   uint64_t wide;
   const char* end = DecodeVarint64Slow(data, limit, &wide);
@@ -24,6 +29,7 @@ const char* DecodeVarint32Slow(const char* data, const char* limit, uint32_t* va
   return end;
 }
 
+// The Get functions move `*input` past the value only if there is one: on false it is as it was.
 bool GetFixed32(std::string_view* input, uint32_t* value) {
   if (input->size() < sizeof(*value)) return false;
   *value = DecodeFixed32(input->data());
@@ -53,6 +59,8 @@ bool GetVarint64(std::string_view* input, uint64_t* value) {
 }
 
 bool GetLengthPrefixed(std::string_view* input, std::string_view* value) {
+  // The length is compared with what is there before anything is done with it: no bound on it is
+  // needed.
   std::string_view rest = *input;
   uint64_t length;
   if (!GetVarint64(&rest, &length) || length > rest.size()) return false;

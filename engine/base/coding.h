@@ -59,15 +59,6 @@ inline void PutLengthPrefixed(std::string* out, std::string_view value) {
   out->append(value);
 }
 
-inline constexpr size_t VarintLength(uint64_t value) {
-  size_t length = 1;
-  while (value >= 0x80) {
-    value >>= 7;
-    length++;
-  }
-  return length;
-}
-
 // Decoders return the first byte after the value, or null if the bytes before `limit` do not hold
 // a whole, in-range value.
 const char* DecodeVarint64Slow(const char* data, const char* limit, uint64_t* value);

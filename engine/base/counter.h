@@ -27,7 +27,7 @@ struct ReadCounters {
   SingleWriterCounter index_blocks_read;  // index partitions loaded from a file after opening
   SingleWriterCounter bytes_read;         // bytes of both, as stored
   SingleWriterCounter block_cache_hits;
-  SingleWriterCounter block_cache_misses;  // data blocks asked of the cache and not there
+  SingleWriterCounter block_cache_misses;  // data blocks looked up and not in the cache
   SingleWriterCounter
       block_load_waits;  // misses that waited for another thread's load of the block
 };

@@ -43,7 +43,7 @@ inline SequenceNumber Sequence(std::string_view internal_key) { return Trailer(i
 inline EntryType Type(std::string_view internal_key) {
   return static_cast<EntryType>(Trailer(internal_key) & 0xff);
 }
-// True if the bytes can be an internal key at all; ask before using the accessors on file bytes.
+// True if the bytes can be an internal key at all; check before using the accessors on file bytes.
 inline bool IsInternalKey(std::string_view bytes) { return bytes.size() >= kTrailerBytes; }
 
 inline void AppendInternalKey(std::string* out, std::string_view user_key, SequenceNumber sequence,

@@ -2,6 +2,8 @@
 
 namespace winnow {
 
+// One form for all damage, so that people and scripts find the place: file, offset, reason.
+// DataLoss is used for nothing else: whoever meets it knows that retrying cannot help.
 absl::Status CorruptionError(std::string_view file, uint64_t offset, std::string_view reason) {
   return absl::DataLossError(
       absl::StrCat(ToAbsl(file), ": at offset ", offset, ": ", ToAbsl(reason)));
@@ -15,6 +17,7 @@ absl::Status MissingIsDamage(const absl::Status& status) {
   return absl::IsNotFound(status) ? absl::DataLossError(status.message()) : status;
 }
 
+// Keeps the code: context explains an error to people, callers decide by the code.
 absl::Status WithContext(const absl::Status& status, std::string_view context) {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat(ToAbsl(context), ": ", status.message()));

@@ -11,6 +11,9 @@ namespace winnow {
 
 namespace {
 
+// Sizes of pieces: sixteen for each doubling from 1 KiB to 64 KiB, so that no piece is more than a
+// sixteenth larger than what was asked for. Steps are multiples of kAlignment, so every piece
+// starts on a cache line.
 constexpr size_t kSlabBytes = filter::ResidentMemory::kHugePageBytes;
 constexpr size_t kMinPieceBytes = 1024;
 constexpr size_t kClassesPerDoubling = 16;
@@ -36,6 +39,15 @@ static_assert(kMinPieceBytes / kClassesPerDoubling % BlockArena::kAlignment == 0
 
 }  // namespace
 
+// Layout of a slab, which is exactly one huge page and aligned to it, so that a piece's slab is
+// found by clearing the low bits of its address:
+//
+//  | Slab | piece 0 | piece 1 | ... | piece num_cut - 1 | never handed out | rest |
+//
+// A piece is in one of three states: in use (num_used of them), on the free list, or not yet cut.
+// Pieces are cut one by one, so that a new slab's page is touched only as far as it is used.
+//
+// Invariant: a slab is on its class's list if and only if it is not full.
 struct alignas(BlockArena::kAlignment) BlockArena::Slab {
   filter::ResidentMemory memory;  // that this slab lies in
   uint32_t class_index = 0;
@@ -58,6 +70,7 @@ BlockArena::BlockArena() : classes_(kNumClasses) {
   for (size_t i = 0; i < kNumClasses; i++) classes_[i].piece_bytes = PieceBytes(i);
 }
 
+// Full slabs are on no list, but there are none: everything has been given back.
 BlockArena::~BlockArena() {
   for (SizeClass& size_class : classes_) {
     MutexLock lock(&size_class.mutex);
@@ -92,11 +105,16 @@ BlockArena::Slab* BlockArena::AddSlab(SizeClass& size_class, uint32_t class_inde
   auto* const slab = new (memory.data()) Slab;
   slab->memory = std::move(memory);
   slab->class_index = class_index;
+  // The slab's own memory handle lies inside of the memory that it owns: whoever frees the slab
+  // moves the handle out first.
   size_class.num_slabs++;
   Link(size_class, slab);
   return slab;
 }
 
+// One lock for each size class. Blocks of a database are of one or two sizes, so the lock is shared
+// by all threads that load; it is held for a few instructions, beside a read from a file that it
+// follows.
 char* BlockArena::Allocate(size_t* bytes) {
   if (*bytes > kMaxPieceBytes) return nullptr;
   const size_t class_index = ClassOf(*bytes);
@@ -124,11 +142,13 @@ void BlockArena::Free(char* piece) {
   SizeClass& size_class = classes_[slab->class_index];
   filter::ResidentMemory unused;  // freed after the lock
   MutexLock lock(&size_class.mutex);
+  // Restores the invariant before the piece goes back: the slab is about to have room.
   if (slab->full(size_class.piece_bytes)) Link(size_class, slab);
   std::memcpy(piece, &slab->free_list, sizeof(slab->free_list));
   slab->free_list = piece;
   slab->num_used--;
   // One slab with room stays, so that a size used now and then does not map and unmap each time.
+  // On a list, a slab without neighbours is the only one.
   const bool is_only_available = slab->previous == nullptr && slab->next == nullptr;
   if (slab->num_used > 0 || is_only_available) return;
   Unlink(size_class, slab);

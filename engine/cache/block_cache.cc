@@ -14,6 +14,8 @@ namespace {
 constexpr int kMaxShardBits = 10;
 constexpr size_t kMinArenaCapacityBytes = size_t{64} << 20;
 
+// Lookups take no lock, so shards are for the sweep's hand and the loader's mutex alone. Small
+// shards would let one large block push out many others, hence the least size.
 int ChooseShardBits(size_t capacity_bytes) {
   constexpr size_t kMinShardBytes = size_t{32} << 20;
   int bits = 0;
@@ -23,6 +25,7 @@ int ChooseShardBits(size_t capacity_bytes) {
 
 }  // namespace
 
+// Relaxed: the value is all that matters, it publishes nothing.
 uint64_t NewTableId() {
   static std::atomic<uint64_t> last_id{0};
   return last_id.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -47,6 +50,8 @@ size_t BlockCache::usage_bytes() const { return sharded_->usage_bytes(); }
 
 size_t BlockCache::pinned_bytes() const { return sharded_->pinned_bytes(); }
 
+// A capacity of 0 makes one shard without slots: every lookup misses, every insertion hands the
+// block back, and one loader at a time still serves all who wait for the same block.
 ShardedBlockCache::ShardedBlockCache(size_t capacity_bytes, int shard_bits)
     : capacity_bytes_(capacity_bytes),
       shard_bits_(shard_bits < 0 ? ChooseShardBits(capacity_bytes)
@@ -61,6 +66,8 @@ ShardedBlockCache::ShardedBlockCache(size_t capacity_bytes, int shard_bits)
 
 ShardedBlockCache::~ShardedBlockCache() = default;
 
+// The low bits of the hash; HomeOf takes the high ones, so that the choice of a slot is independent
+// of that of the shard.
 ShardedBlockCache::Shard& ShardedBlockCache::ShardOf(uint64_t hash) const {
   return *shards_[hash & ((uint64_t{1} << shard_bits_) - 1)];
 }
@@ -70,6 +77,8 @@ BlockRef ShardedBlockCache::Lookup(const BlockKey& key) {
   return ShardOf(hash).Lookup(key, hash);
 }
 
+// A hit takes no lock. A miss counts before the load, so that a thread that then waits for
+// another's load counts as a miss too: it did not find its block.
 absl::StatusOr<BlockRef> ShardedBlockCache::LookupOrLoad(
     const BlockKey& key, absl::FunctionRef<absl::StatusOr<BlockRef>()> load, Priority priority,
     ReadCounters* counters) {
@@ -100,6 +109,7 @@ void ShardedBlockCache::Erase(const BlockKey& key) {
   ShardOf(hash).Erase(key, hash);
 }
 
+// Shards are read one after the other, while insertions go on: an estimate for statistics.
 size_t ShardedBlockCache::usage_bytes() const {
   size_t total = 0;
   for (const auto& shard : shards_) total += shard->usage_bytes();

@@ -25,7 +25,8 @@
 
 namespace winnow {
 
-// Names a block for ever: table identities come from NewTableId and are never reused.
+// Names a block, uniquely for the life of the process: table identities come from NewTableId and
+// are never reused.
 struct BlockKey {
   uint64_t table_id = 0;
   uint64_t offset = 0;
@@ -53,7 +54,7 @@ class ShardedBlockCache final {
 
   // The block, from the cache or from `load`. Of the threads that miss the same block at the same
   // time one calls its `load` and the others wait for its result; an error reaches all of them, is
-  // not remembered, and the next caller loads again. A loaded block is inserted; if it cannot be
+  // not cached, and the next caller loads again. A loaded block is inserted; if it cannot be
   // (capacity 0, all pinned) the handles own it alone. `counters` may be null.
   absl::StatusOr<BlockRef> LookupOrLoad(const BlockKey& key,
                                         absl::FunctionRef<absl::StatusOr<BlockRef>()> load,

@@ -12,6 +12,16 @@ namespace {
 
 // The word of a slot, from the low end: references (32 bits), marks of use since the hand last
 // passed (3 bits, set from the lowest), class, state, displacements (16 bits).
+//
+//   63           48       41 40   36 34 32 31              0
+//  +---------------+-----+--+--+--+--+----+-----------------+
+//  | displacements | ... |V |O |..|P |use |   references    |
+//  +---------------+-----+--+--+--+--+----+-----------------+
+//
+// Everything that a lookup needs to know and to change is in one word, so that one fetch_add both
+// takes the reference and tells whether it counts. References are the lowest field and
+// displacements the highest: neither carries into another field as long as their bounds hold
+// (kMaxProbes below; a thread holds far fewer than 2^32 handles).
 constexpr uint64_t kReference = 1;
 constexpr uint64_t kReferenceMask = 0xffffffff;
 constexpr int kUseShift = 32;
@@ -35,6 +45,8 @@ uint64_t References(uint64_t word) { return word & kReferenceMask; }
 uint64_t Displacements(uint64_t word) { return word >> kDisplacementShift; }
 
 // The use marks with one more set; idempotent under races, saturates at three.
+// The mark is a unary number (001, 011, 111): setting a bit again is harmless, so that a reader may
+// add its mark with fetch_or and two readers who do so at once count as one.
 uint64_t NextUseMark(uint64_t word) {
   return (((word & kUseMask) << 1) | (uint64_t{1} << kUseShift)) & kUseMask;
 }
@@ -45,6 +57,9 @@ size_t ShardedBlockCache::Shard::KeyHash::operator()(const BlockKey& key) const 
   return HashBlockKey(key);
 }
 
+// The table never grows: its size follows from the capacity, so that lookups need no lock against a
+// resize. What is given up is exactness for blocks far from the assumed size: those much smaller
+// than kBytesPerSlot meet MaxOccupied before the capacity.
 ShardedBlockCache::Shard::Shard(size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
   if (capacity_bytes == 0) return;
   num_slots_ = std::max(kMinSlots, capacity_bytes / kBytesPerSlot);
@@ -69,6 +84,8 @@ ShardedBlockCache::Shard::~Shard() {
   }
 }
 
+// Maps the hash to [0, num_slots_) by its high bits (Lemire 2016), without a division and without a
+// power of two for the number of slots. The shard was chosen by the low bits.
 size_t ShardedBlockCache::Shard::HomeOf(uint64_t hash) const {
   return static_cast<size_t>((static_cast<unsigned __int128>(hash) * num_slots_) >> 64);
 }
@@ -77,6 +94,12 @@ std::atomic<uint32_t>& ShardedBlockCache::Shard::GhostOf(uint64_t hash) const {
   return ghosts_[static_cast<size_t>((static_cast<unsigned __int128>(hash) * num_ghosts_) >> 64)];
 }
 
+// The slot's key is read twice: before the reference is taken, to leave slots of other keys (nearly
+// all that a probe meets) without writing to their cache line, and after it, when invariant 1 says
+// that the key cannot change any more.
+//
+// The use mark is left alone once it is full: a hot block would otherwise have its line written
+// twice by each reader.
 BlockRef ShardedBlockCache::Shard::AcquireIfMatches(Slot& slot, const BlockKey& key) {
   const auto matches = [&] {
     return slot.offset.load(std::memory_order_relaxed) == key.offset &&
@@ -95,6 +118,9 @@ BlockRef ShardedBlockCache::Shard::AcquireIfMatches(Slot& slot, const BlockKey& 
   return BlockRef(slot.block.load(std::memory_order_relaxed), &slot.word, /*cached=*/true);
 }
 
+// Ends at a hit, or at a slot that nobody has probed past (invariant 3). A concurrent insertion
+// that has passed this slot but not yet published may be missed, as if the lookup had come a moment
+// earlier: Load looks again under its lock.
 BlockRef ShardedBlockCache::Shard::Lookup(const BlockKey& key, uint64_t hash) {
   if (num_slots_ == 0) return BlockRef();
   size_t index = HomeOf(hash);
@@ -112,6 +138,9 @@ BlockRef ShardedBlockCache::Shard::Insert(const BlockKey& key, uint64_t hash, Bl
   if (num_slots_ == 0 || charge > capacity_bytes_ || !MakeRoom(charge)) return block;
 
   bool is_protected = priority == Priority::kProtected;
+  // A ghost is a block that left probation lately without a second use. Coming back so soon is that
+  // second use, so the block starts protected. The fingerprint may belong to another block with the
+  // same 32 bits: then a block is protected that need not be, and nothing worse.
   const uint32_t fingerprint = static_cast<uint32_t>(hash) | 1;
   if (std::atomic<uint32_t>& ghost = GhostOf(hash);
       ghost.load(std::memory_order_relaxed) == fingerprint) {
@@ -123,10 +152,15 @@ BlockRef ShardedBlockCache::Shard::Insert(const BlockKey& key, uint64_t hash, Bl
     usage_bytes_.fetch_sub(charge, std::memory_order_relaxed);
     num_occupied_.fetch_sub(1, std::memory_order_relaxed);
   };
+  // Probes as Lookup does, and counts a displacement on each slot that is passed, before the entry
+  // is published. Whatever way this ends without an entry takes those counts back.
   const size_t home = HomeOf(hash);
   size_t index = home;
   for (size_t probe = 0; probe < kMaxProbes; probe++, index = Following(index)) {
     Slot& slot = SlotAt(index);
+    // Another thread inserted the block meanwhile. Two that insert at the same moment may both
+    // succeed, in two slots; lookups find the first, the second gets no use marks and leaves. The
+    // contents are equal.
     if (BlockRef present = AcquireIfMatches(slot, key)) {
       RemoveDisplacements(home, index);
       give_up_room();
@@ -142,6 +176,9 @@ BlockRef ShardedBlockCache::Shard::Insert(const BlockKey& key, uint64_t hash, Bl
     slot.offset.store(key.offset, std::memory_order_relaxed);
     slot.block.store(block.block_, std::memory_order_relaxed);
     if (!is_protected) probation_bytes_.fetch_add(charge, std::memory_order_relaxed);
+    // Publishes (release) and takes the caller's own reference in one step, so that the block
+    // cannot be evicted before the caller has it. An addition rather than a store: references that
+    // lookups are about to take back may be in the word.
     slot.word.fetch_add(kVisible + kReference + (is_protected ? kProtected : 0),
                         std::memory_order_release);
     CachedBlock* const owned = std::exchange(block.block_, nullptr);
@@ -152,12 +189,20 @@ BlockRef ShardedBlockCache::Shard::Insert(const BlockKey& key, uint64_t hash, Bl
   return block;
 }
 
+// Called with the range that Insert passed. While the counts are too high lookups probe further
+// than they must; they are never too low.
 void ShardedBlockCache::Shard::RemoveDisplacements(size_t home, size_t end) {
   for (size_t index = home; index != end; index = Following(index)) {
     SlotAt(index).word.fetch_sub(kDisplacement, std::memory_order_release);
   }
 }
 
+// The sweep: a CLOCK hand that all inserting threads of the shard push on together, each for what
+// it needs. A thread that finds nothing to do (the common case while the cache fills) returns after
+// two additions.
+//
+// What is wanted is bounded by an eighth of the shard, so that one insertion after a burst does not
+// pay for all of it, and is at least one slot where the table rather than the capacity is full.
 bool ShardedBlockCache::Shard::MakeRoom(size_t bytes) {
   // Room is taken first: threads that insert at the same time then evict for their own share.
   const size_t usage = usage_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -166,7 +211,10 @@ bool ShardedBlockCache::Shard::MakeRoom(size_t bytes) {
   if (wanted == 0 && occupied <= MaxOccupied(num_slots_)) return true;
   wanted = std::min(std::max<size_t>(wanted, 1), std::max(bytes, capacity_bytes_ / 8));
 
-  // Two rounds by class, then whatever is not in use; marks of use decay by one in a round.
+  // Bounds the work: two rounds in which each class is spared as its share deserves; then at most
+  // four rounds in which use marks decay (7, 3, 1, 0) until everything unused must have been met as
+  // evictable; and one for what changed meanwhile. A round in which all blocks were in use ends the
+  // search at once: the caller then keeps its block outside of the cache.
   const size_t max_visits = num_slots_ * 7;
   size_t freed = 0;
   size_t num_unused = 0;  // blocks met in the present round that nobody holds
@@ -181,6 +229,16 @@ bool ShardedBlockCache::Shard::MakeRoom(size_t bytes) {
   return false;
 }
 
+// What becomes of the block under the hand, if nobody holds it:
+//
+//                  | probation                        | protected
+//   ---------------+----------------------------------+---------------------------------
+//   use marks      | promoted: protected, marks 0     | marks halved (unless spared)
+//   no use marks   | evicted, leaves a ghost          | evicted
+//   spared when    | probation has a tenth or less    | probation has more than a tenth
+//
+// `any_class` lifts the sparing, for when two rounds found too little. So a scan, whose blocks are
+// used once, replaces only blocks on probation, whatever its length.
 size_t ShardedBlockCache::Shard::SweepSlot(size_t index, bool any_class, size_t* num_unused) {
   Slot& slot = SlotAt(index);
   uint64_t word = slot.word.load(std::memory_order_acquire);
@@ -196,6 +254,7 @@ size_t ShardedBlockCache::Shard::SweepSlot(size_t index, bool any_class, size_t*
       return take_from_probation || any_class ? EvictSlot(index, word, /*remember=*/true) : 0;
     }
     // Used again while on probation: promoted. The reference keeps the block's size readable.
+    // If the exchange fails, a reader or another sweeper changed the word: the next round decides.
     if (slot.word.compare_exchange_strong(word, ((word & ~kUseMask) | kProtected) + kReference,
                                           std::memory_order_acquire)) {
       const size_t charge = slot.block.load(std::memory_order_relaxed)->charge();
@@ -212,6 +271,9 @@ size_t ShardedBlockCache::Shard::SweepSlot(size_t index, bool any_class, size_t*
   return 0;
 }
 
+// Clearing kVisible is the moment of eviction: it succeeds only on the exact word that was judged,
+// which had no references, so nobody holds the block and nobody can take it from here on. The slot
+// stays occupied (no insertion may claim it) until its key has been cleared.
 size_t ShardedBlockCache::Shard::EvictSlot(size_t index, uint64_t word, bool remember) {
   Slot& slot = SlotAt(index);
   // Acquire: the last reader's release of its reference comes before the block is freed.
@@ -228,6 +290,8 @@ size_t ShardedBlockCache::Shard::EvictSlot(size_t index, uint64_t word, bool rem
   slot.word.fetch_and(~kStateMask, std::memory_order_release);
   RemoveDisplacements(HomeOf(hash), index);
 
+  // The ghost table is a plain array without chains: a newer ghost overwrites an older one of the
+  // same place, which gives it the finite memory that S3-FIFO's ghost queue has.
   if (remember) GhostOf(hash).store(static_cast<uint32_t>(hash) | 1, std::memory_order_relaxed);
   if ((word & kProtected) == 0) probation_bytes_.fetch_sub(charge, std::memory_order_relaxed);
   usage_bytes_.fetch_sub(charge, std::memory_order_relaxed);
@@ -236,6 +300,9 @@ size_t ShardedBlockCache::Shard::EvictSlot(size_t index, uint64_t word, bool rem
   return charge;
 }
 
+// A hint only: table identities are never reused, so a block of a deleted file that stays can never
+// be found wrongly and merely takes room until the hand meets it. The use marks are cleared to make
+// that soon.
 void ShardedBlockCache::Shard::Erase(const BlockKey& key, uint64_t hash) {
   if (num_slots_ == 0) return;
   size_t index = HomeOf(hash);
@@ -256,6 +323,8 @@ void ShardedBlockCache::Shard::Erase(const BlockKey& key, uint64_t hash) {
   }
 }
 
+// A reference is taken for each look at a block's size, since an unpinned block may be freed at any
+// moment. It also makes References(word), the value before the addition, the count of others.
 size_t ShardedBlockCache::Shard::pinned_bytes() {
   size_t total = 0;
   for (size_t i = 0; i < num_slots_; i++) {
@@ -270,6 +339,19 @@ size_t ShardedBlockCache::Shard::pinned_bytes() {
   return total;
 }
 
+// One loader for each missing block. Protocol, all under loads_mutex_ but for the load itself:
+//
+// 1. The first thread that finds no entry for the key in loads_ makes one and becomes the loader.
+// 2. The others find the entry, keep it alive by a shared_ptr, and wait until loads_ no longer has
+//    it. (Another load of the same key may have an entry by then: hence the comparison.)
+// 3. The loader reads the file without any lock, inserts the block, and only then takes the entry
+//    out of loads_. So at every moment a thread that missed finds the block in the cache or the
+//    entry in loads_, and never loads it a second time.
+// 4. pending->block holds a reference for as long as anybody still looks at the entry; each waiter
+//    takes its own from it. That is what makes the block safe even if it was evicted, or never
+//    inserted.
+//
+// loads_mutex_ is a leaf: `load` runs without it, and Lookup, which runs under it, takes no lock.
 absl::StatusOr<BlockRef> ShardedBlockCache::Shard::Load(
     const BlockKey& key, uint64_t hash, absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
     Priority priority, ReadCounters* counters) {
@@ -281,30 +363,31 @@ absl::StatusOr<BlockRef> ShardedBlockCache::Shard::Load(
   std::shared_ptr<PendingLoad> pending;
   {
     MutexLock lock(&loads_mutex_);
-    auto [position, is_loader] = loads_.try_emplace(key);
-    if (!is_loader) {
-      pending = position->second;
+    if (const auto found = loads_.find(key); found != loads_.end()) {
+      pending = found->second;
       if (counters != nullptr) counters->block_load_waits.Increment();
-      while (!pending->done) load_done_.Wait(&loads_mutex_);
+      for (;;) {
+        const auto current = loads_.find(key);
+        if (current == loads_.end() || current->second != pending) break;
+        load_done_.Wait(&loads_mutex_);
+      }
       if (!pending->status.ok()) return pending->status;
       return share(pending->block);
     }
     // The load that this thread missed may have ended between its lookup and the lock.
-    if (BlockRef block = Lookup(key, hash)) {
-      loads_.erase(position);
-      return block;
-    }
+    if (BlockRef block = Lookup(key, hash)) return block;
     pending = std::make_shared<PendingLoad>();
-    position->second = pending;
+    loads_.emplace(key, pending);
   }
 
+  // The result is written by the loader alone, and read by waiters once they have seen, under the
+  // mutex, that the entry is gone; that orders the two.
   absl::StatusOr<BlockRef> loaded = load();
+  pending->status = loaded.status();
   if (loaded.ok()) pending->block = Insert(key, hash, *std::move(loaded), priority);
   MutexLock lock(&loads_mutex_);
-  pending->status = loaded.status();
-  pending->done = true;
-  load_done_.SignalAll();
   loads_.erase(key);
+  load_done_.SignalAll();
   if (!pending->status.ok()) return pending->status;
   return share(pending->block);
 }

@@ -52,9 +52,9 @@ class alignas(64) ShardedBlockCache::Shard {
     std::atomic<CachedBlock*> block;
   };
 
-  // A load under way, shared by the loader and those who wait for it.
+  // A load, shared by the loader and those who wait for it; under way for as long as loads_ has it.
+  // The loader writes the result before it takes the entry out, nobody writes it afterwards.
   struct PendingLoad {
-    bool done = false;  // guarded by loads_mutex_
     absl::Status status;
     BlockRef block;
   };

@@ -5,6 +5,8 @@
 
 namespace winnow {
 
+// Sums over metadata, which never changes: no lock, no I/O. The entries are what RunCompaction
+// compares with what it has read.
 uint64_t Compaction::input_bytes() const {
   uint64_t bytes = 0;
   for (const auto& files : inputs) {
@@ -27,12 +29,16 @@ size_t Compaction::num_input_files() const {
   return count;
 }
 
+// A file is an input of at most one compaction. Marking is what makes two compactions of one family
+// disjoint: the picker leaves marked files, and everything that would overlap them, alone.
 void Compaction::MarkInputs(bool being_compacted) const {
   for (const auto& files : inputs) {
     for (const auto& file : files) file->being_compacted = being_compacted;
   }
 }
 
+// The edit names level and number: a file that a trivial move adds to its new level in the same
+// edit must not be deleted there.
 void Compaction::DeleteInputs(FamilyEdit* edit) const {
   for (int level = 0; level < kNumLevels; level++) {
     for (const auto& file : inputs[static_cast<size_t>(level)]) {
@@ -47,6 +53,8 @@ void Compaction::MoveInputs(FamilyEdit* edit) const {
   }
 }
 
+// Levels between the inputs' and the output's are not looked at: the picker sees to it that they
+// hold nothing of the inputs' range.
 BottommostLevelChecker::BottommostLevelChecker(const Compaction& compaction)
     : comparator_(compaction.version->comparator()) {
   for (int level = compaction.output_level + 1; level < kNumLevels; level++) {
@@ -56,6 +64,10 @@ BottommostLevelChecker::BottommostLevelChecker(const Compaction& compaction)
   }
 }
 
+// Files of a level are sorted and disjoint, and keys ascend from call to call, so that a position
+// in each level only moves forwards. A file that ends before the key can never matter again. The
+// comparison is by user key and inclusive on both sides: a tombstone must be kept for as long as
+// any version of its key may lie below.
 bool BottommostLevelChecker::operator()(std::string_view user_key) {
   for (Level& level : deeper_) {
     const Version::Files& files = *level.files;

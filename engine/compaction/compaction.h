@@ -32,7 +32,7 @@ struct Compaction {
   std::string DebugString() const;
 };
 
-// Tells whether any level below a compaction's output can hold a key. Keys must come in ascending
+// Whether any level below a compaction's output can hold a key. Keys must come in ascending
 // order, which makes a whole walk linear in the number of files.
 class BottommostLevelChecker {
  public:

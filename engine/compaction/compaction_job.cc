@@ -14,6 +14,8 @@ namespace winnow {
 
 namespace {
 
+// Large enough that the disk's throughput, not its latency, bounds a compaction that reads several
+// inputs in turn.
 constexpr size_t kReadaheadBytes = size_t{1} << 20;
 // A part smaller than this is not worth a thread.
 constexpr uint64_t kMinPartBytes = uint64_t{16} << 20;
@@ -29,6 +31,11 @@ struct Part {
   uint64_t entries_dropped = 0;
 };
 
+// One child for each file of level 0, whose files overlap, newest first; one for each deeper level,
+// whose files do not. Entries with equal internal keys cannot occur in two children, so that their
+// order decides nothing but where a merge of damaged files would end.
+//
+// Level iterators for single files too: they report the open error of a file that has no reader.
 std::unique_ptr<InternalIterator> NewInputIterator(const Compaction& compaction,
                                                    const SstableReadOptions& read_options) {
   const InternalKeyComparator& comparator = compaction.version->comparator();
@@ -47,6 +54,10 @@ std::unique_ptr<InternalIterator> NewInputIterator(const Compaction& compaction,
 }
 
 // Cuts the range at the first keys of input files, so that parts have about equal bytes.
+// Part boundaries are user keys, so that all versions of a key are in one part: which entries
+// survive is decided from neighbours, and no file boundary may part them. Files of all levels are
+// laid one after the other by their first keys; a part ends where its share of the bytes is
+// reached. That ignores overlap, and is as even as the files are.
 std::vector<Part> SplitIntoParts(const Compaction& compaction, int max_parts) {
   const uint64_t total = compaction.input_bytes();
   const auto wanted = static_cast<uint64_t>(
@@ -65,6 +76,7 @@ std::vector<Part> SplitIntoParts(const Compaction& compaction, int max_parts) {
   });
   uint64_t bytes = 0;
   for (const auto& [key, file_bytes] : starts) {
+    // Two files that start with one key would make an empty part.
     const bool after_begin =
         !parts.back().begin.has_value() || comparator.CompareUserKeys(key, *parts.back().begin) > 0;
     if (parts.size() < wanted && bytes >= total * parts.size() / wanted && bytes > 0 &&
@@ -82,6 +94,7 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   ReadCounters counters;
   SstableReadOptions read_options;
   read_options.verify_checksums = options.verify_checksums;
+  // What a compaction reads is about to be deleted: it must not push out blocks that readers use.
   read_options.fill_cache = false;
   read_options.readahead_bytes = kReadaheadBytes;
   read_options.counters = &counters;
@@ -112,6 +125,7 @@ void RunPart(const Compaction& compaction, const CompactionJobOptions& options, 
 absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOptions& options,
                            CompactionJobResult* result) {
   std::vector<Part> parts = SplitIntoParts(compaction, options.max_threads);
+  // The parts share nothing but the options: each has its own iterators, table output and result.
   std::vector<std::thread> threads;
   for (size_t i = 1; i < parts.size(); i++) {
     threads.emplace_back([&, i] { RunPart(compaction, options, &parts[i]); });
@@ -121,6 +135,7 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
 
   absl::Status status;
   for (Part& part : parts) {
+    // Results are added up even if a part failed: the list of files is what RemoveOutputs needs.
     status.Update(part.status);
     result->bytes_read += part.bytes_read;
     result->entries_seen += part.entries_seen;
@@ -131,6 +146,9 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
     std::move(part.output.files.begin(), part.output.files.end(),
               std::back_inserter(result->output.files));
   }
+  // The last line of defence against silent loss. An iterator that ended early without an error, an
+  // index whose block went missing, a part boundary that skipped a key: whatever the mistake, the
+  // inputs would be deleted after this, so the count must be what the manifest says.
   if (status.ok() && result->entries_seen != compaction.input_entries() &&
       !WINNOW_DEFECT(compaction_count_not_checked)) {
     status = absl::DataLossError(

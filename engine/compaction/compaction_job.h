@@ -26,7 +26,7 @@ struct CompactionJobResult {
 };
 
 // Runs without the database's mutex. DataLoss also if the inputs gave another number of entries
-// than the manifest says: a compaction must never drop a file's data silently. On an error all
+// than the manifest says: a compaction must never drop data silently. On an error all
 // outputs have been removed.
 absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOptions& options,
                            CompactionJobResult* result);

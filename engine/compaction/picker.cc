@@ -30,6 +30,7 @@ struct KeyRange {
   std::string_view smallest;
   std::string_view largest;
 };
+// Level 0 is ordered by age, so that its range is not that of its first and last file.
 KeyRange RangeOf(const Version::Files& files, const InternalKeyComparator& comparator) {
   KeyRange range{files[0]->smallest_user_key(), files[0]->largest_user_key()};
   for (const auto& file : files) {
@@ -50,6 +51,12 @@ Compression CompressionOf(const ColumnFamilyOptions& options, int level) {
   return options.compression_per_level[index];
 }
 
+// A trivial move changes the manifest and no file. Only for one file that overlaps nothing in the
+// output level, and not
+//
+// 1. where the file cannot be opened: moving damage down helps nobody;
+// 2. where the levels have different compression, which a rewrite is to apply;
+// 3. where the file overlaps so much of the level after that its next compaction would be large.
 bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, int from_level) {
   const auto& files = compaction.inputs[static_cast<size_t>(from_level)];
   if (files.size() != 1 || compaction.num_input_files() != 1) return false;
@@ -66,6 +73,16 @@ bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, i
 
 }  // namespace
 
+// With a base of 256 MB, a multiplier of 10 and 300 GB in the deepest level:
+//
+//   level      1       2        3        4       5        6
+//   target     -     30 MB    300 MB    3 GB    30 GB   300 GB
+//                    ^ base level
+//
+// The deepest level is always the last one. Its target is its size, so that it is never due by
+// itself; each level above gets a tenth. The base level is the highest whose target is still
+// derived from one above the base size: a small database writes from level 0 straight to the last
+// level, and levels appear above it as it grows.
 LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptions& options) {
   LevelTargets targets;
   int deepest = kNumLevels - 1;
@@ -81,6 +98,8 @@ LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptio
   targets.target_bytes[static_cast<size_t>(deepest)] = static_cast<uint64_t>(target);
   // Go up while a level above would still deserve at least base/multiplier bytes.
   for (int level = deepest - 1; level >= 1; level--) {
+    // Levels that have files but are no longer wanted (the database shrank, or the options changed)
+    // keep a target, which is small, so that their score makes them drain.
     const bool wanted = target > static_cast<double>(options.level_base_bytes);
     if (!wanted && level < first_with_files) break;
     target /= options.level_size_multiplier;
@@ -93,6 +112,10 @@ LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptio
   return targets;
 }
 
+// A score is size over limit, and 1 is where work is due: the number of files for level 0, each
+// of which a read may have to look into, and bytes for the others. Files that are being compacted
+// do not count: their level is already being relieved, and counting them would start work that
+// finds nothing idle. The last level has no score; there is nowhere to go.
 LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& options) {
   const LevelTargets targets = ComputeLevelTargets(version, options);
   LevelScores scores;
@@ -111,6 +134,7 @@ LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& opt
   }
   double highest = 1;
   for (int level = 0; level < kNumLevels - 1; level++) {
+    // At equal scores the deeper level is the more urgent: it makes room for what comes from above.
     if (scores.score[static_cast<size_t>(level)] >= highest) {
       highest = scores.score[static_cast<size_t>(level)];
       scores.most_urgent = level;
@@ -119,6 +143,8 @@ LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& opt
   return scores;
 }
 
+// By falling score: if the most urgent level cannot be worked on because its files are busy, the
+// next one is. Scores below 1 are no reason to write anything.
 std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const Version>& version,
                                                    const ColumnFamilyOptions& options) {
   const LevelTargets targets = ComputeLevelTargets(*version, options);
@@ -161,13 +187,21 @@ std::unique_ptr<Compaction> CompactionPicker::PickLevelZero(
       return compaction;
     }
   }
+  // All of level 0 and all that it overlaps below. Taking a part would be right only if no file
+  // left behind were older than one taken: a newer version would sink below an older one.
   compaction->inputs[0] = version->files(0);
   const KeyRange range = RangeOf(version->files(0), comparator);
   auto& below = compaction->inputs[static_cast<size_t>(base_level)];
   below = version->Overlapping(base_level, &range.smallest, &range.largest);
+  // Any level-1 file that is an input or an output range of another compaction makes this one wait:
+  // outputs of the two could overlap.
   return AnyBusy(below) ? nullptr : std::move(compaction);
 }
 
+// Round robin over the key space, as in LevelDB: the file after the one that went down last. Every
+// file gets its turn, so that tombstones at one end of the keys reach the last level, and a hot
+// range at the other end cannot starve them. Within a level below 0 user keys never part into two
+// files, so that one file can go alone.
 std::unique_ptr<Compaction> CompactionPicker::PickLevel(
     const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options, int level) {
   const Version::Files& files = version->files(level);
@@ -192,6 +226,8 @@ std::unique_ptr<Compaction> CompactionPicker::PickLevel(
     compaction->inputs[static_cast<size_t>(level)] = {file};
     compaction->inputs[static_cast<size_t>(level) + 1] = std::move(below);
     compaction->is_trivial_move = CanMove(*compaction, options, level);
+    // Set when picked, not when done: a compaction that fails is not tried again at once with the
+    // same file.
     next_key = file->largest_user_key();
     return compaction;
   }
@@ -203,7 +239,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickRange(
     std::optional<std::string_view> begin, std::optional<std::string_view> end) {
   auto compaction = std::make_unique<Compaction>();
   compaction->version = version;
-  compaction->reason = "asked for";
+  compaction->reason = "manual compaction";
   const InternalKeyComparator& comparator = version->comparator();
   std::string low = begin.has_value() ? std::string(*begin) : std::string();
   std::string high = end.has_value() ? std::string(*end) : std::string();
@@ -221,6 +257,9 @@ std::unique_ptr<Compaction> CompactionPicker::PickRange(
       if (comparator.CompareUserKeys(range.smallest, low) < 0) low = range.smallest;
       if (comparator.CompareUserKeys(range.largest, high) > 0) high = range.largest;
     }
+    // Ends: each turn but the last adds a file, and there are finitely many. The range grows over
+    // all levels together because a file of one level may reach over files of another that the
+    // first turn left out.
     const size_t now = compaction->num_input_files();
     if (now == count || WINNOW_DEFECT(boundary_file_left_out)) break;
     count = now;

@@ -10,10 +10,14 @@ namespace winnow {
 
 namespace {
 
+// In target file sizes, as in LevelDB (10 grandparent files): the most that compacting one of the
+// outputs will have to rewrite.
 constexpr uint64_t kMaxNextLevelOverlapFiles = 10;
 constexpr uint64_t kEntriesBetweenCancelChecks = 1024;
 
 // Sums the bytes of next-level files that the table being written overlaps.
+// A file of the next level counts once keys have passed its end while a table was open. That counts
+// a file late, when its last key has gone by, so that an output overlaps at most one file more.
 class NextLevelOverlap {
  public:
   NextLevelOverlap(const Version::Files& files, const InternalKeyComparator& comparator,
@@ -42,10 +46,13 @@ class NextLevelOverlap {
 };
 
 // The table being written, if any.
+// Invariant: result_->files holds every number whose file may exist. A file is complete if its
+// metadata has been filled in.
 class OpenSstable {
  public:
   OpenSstable(const SstableOutputOptions& options, SstableOutputResult* result)
       : options_(options), result_(result) {}
+  // An error or a cancellation leaves the file open; the caller removes it by result_->files.
   ~OpenSstable() {
     if (builder_ != nullptr) builder_->Abandon();
   }
@@ -66,6 +73,7 @@ class OpenSstable {
     return absl::OkStatus();
   }
 
+  // The summary comes from what was written, so that the manifest cannot disagree with the file.
   absl::Status Finish() {
     WINNOW_ASSIGN_OR_RETURN(SstableSummary summary, builder_->Finish());
     builder_.reset();
@@ -93,6 +101,12 @@ class OpenSstable {
 
 }  // namespace
 
+// A table ends where the next entry starts a new user key and
+//
+// 1. the table has reached its target size, or
+// 2. it overlaps too much of the next level.
+//
+// So a table may be larger than its target by all versions of one user key, and never splits them.
 absl::Status WriteSstables(const SstableOutputOptions& options,
                            const InternalKeyComparator& comparator, CompactionIterator* entries,
                            SstableOutputResult* result) {
@@ -105,12 +119,15 @@ absl::Status WriteSstables(const SstableOutputOptions& options,
   for (; entries->Valid(); entries->Next()) {
     if (until_cancel_check-- == 0) {
       until_cancel_check = kEntriesBetweenCancelChecks;
+      // Closing a database must not wait for a compaction of gigabytes; looking at the flag for
+      // each entry would cost more than it is worth.
       if (options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed)) {
         return absl::CancelledError("the database is closing");
       }
     }
     const std::string_view user_key = UserKey(entries->key());
     if (entries->at_new_user_key() || WINNOW_DEFECT(user_key_split_over_tables)) {
+      // Called for every user key, even where the size alone decides: it keeps the count.
       const bool cut = overlap.IsTooMuchAt(user_key);
       if (table.is_open() && (cut || table.bytes() >= options.target_file_bytes)) {
         WINNOW_RETURN_IF_ERROR(table.Finish());

@@ -197,9 +197,7 @@ void winnow_cache_destroy(winnow_cache_t* cache) { delete cache; }
 winnow_env_t* winnow_create_default_env(void) { return new winnow_env_t; }
 
 winnow_env_t* winnow_create_memory_env(void) {
-  std::unique_ptr<winnow::MemoryFileSystem> memory = winnow::NewMemoryFileSystem();
-  memory->set_recording(false);
-  return new winnow_env_t{std::move(memory)};
+  return new winnow_env_t{winnow::NewMemoryFileSystem()};
 }
 
 void winnow_env_destroy(winnow_env_t* env) { delete env; }

@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kPieceBytes = size_t{256} << 10;
 
+// A file of any size through one buffer. The checksum of each piece seeds the next, so that pieces
+// that change places change the result.
 absl::StatusOr<uint64_t> ForEachPiece(FileSystem& file_system, const std::string& path,
                                       uint64_t length,
                                       absl::FunctionRef<absl::Status(std::string_view)> take) {
@@ -23,6 +25,7 @@ absl::StatusOr<uint64_t> ForEachPiece(FileSystem& file_system, const std::string
   for (uint64_t offset = 0; offset < length;) {
     const size_t wanted = std::min<uint64_t>(buffer.size(), length - offset);
     WINNOW_ASSIGN_OR_RETURN(const size_t got, source->Read(offset, wanted, buffer.data()));
+    // The file has become shorter: the caller compares sizes or checksums, and finds it.
     if (got == 0) break;
     const std::string_view piece = std::string_view(buffer).substr(0, got);
     checksum = Checksum(piece, checksum);
@@ -59,6 +62,7 @@ void RemoveFilesIn(FileSystem& file_system, const std::string& directory) {
   }
 }
 
+// Synced before it is closed: backups and checkpoints list a copy only after this.
 absl::StatusOr<uint64_t> CopyFile(FileSystem& file_system, const std::string& from,
                                   const std::string& to, uint64_t length) {
   WINNOW_ASSIGN_OR_RETURN(const auto target, file_system.Create(to, {}));
@@ -76,6 +80,7 @@ absl::StatusOr<uint64_t> ChainedChecksum(FileSystem& file_system, const std::str
                       [](std::string_view /*piece*/) { return absl::OkStatus(); });
 }
 
+// A file system need not have links: the default makes callers copy.
 absl::Status FileSystem::Link(const std::string& from, const std::string& to) {
   return absl::UnimplementedError(to + ": this file system has no links to " + from);
 }

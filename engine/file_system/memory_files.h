@@ -1,4 +1,4 @@
-// The open files and locks of a RecordingFileSystem, which must outlive them.
+// The open files and locks of a MemoryFileSystem, which must outlive them.
 #ifndef WINNOW_ENGINE_FILE_SYSTEM_MEMORY_FILES_H_
 #define WINNOW_ENGINE_FILE_SYSTEM_MEMORY_FILES_H_
 
@@ -6,70 +6,63 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "engine/file_system/memory_file_system.h"
 #include "engine/file_system/memory_tree.h"
-#include "engine/file_system/recording_file_system.h"
 
 namespace winnow {
 
 class MemoryRandomAccessFile final : public RandomAccessFile {
  public:
-  MemoryRandomAccessFile(const RecordingFileSystem* file_system, std::string path,
+  MemoryRandomAccessFile(const MemoryFileSystem* file_system,
                          std::shared_ptr<const MemoryNode> node, uint64_t size)
-      : file_system_(file_system), path_(std::move(path)), node_(std::move(node)), size_(size) {}
+      : file_system_(file_system), node_(std::move(node)), size_(size) {}
 
-  absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override;
+  absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+    return file_system_->ReadContent(*node_, offset, length, buffer);
+  }
   uint64_t size() const override { return size_; }
 
  private:
-  const RecordingFileSystem* const file_system_;
-  const std::string path_;
+  const MemoryFileSystem* const file_system_;
   const std::shared_ptr<const MemoryNode> node_;
   const uint64_t size_;
 };
 
 class MemoryWritableFile final : public WritableFile {
  public:
-  MemoryWritableFile(RecordingFileSystem* file_system, std::string path,
-                     std::shared_ptr<MemoryNode> node, bool log_mode)
-      : file_system_(file_system),
-        path_(std::move(path)),
-        node_(std::move(node)),
-        log_mode_(log_mode) {}
+  MemoryWritableFile(MemoryFileSystem* file_system, std::string path,
+                     std::shared_ptr<MemoryNode> node, WritableFileOptions::Mode mode)
+      : file_system_(file_system), path_(std::move(path)), node_(std::move(node)), mode_(mode) {}
   ~MemoryWritableFile() override { Close().IgnoreError(); }
 
   absl::Status Append(std::string_view data) override;
-  absl::Status Flush() override { return HandOver(FileOperation::Kind::kFlush); }
-  absl::Status Sync() override { return HandOver(FileOperation::Kind::kSync); }
+  absl::Status Flush() override;
+  absl::Status Sync() override { return Flush(); }
   absl::Status Close() override;
   uint64_t size() const override { return size_; }
 
  private:
-  absl::Status CheckWritable() const;
-  // Asks the error hook; an error is final for this file.
-  absl::Status Allow(const FileOperation& operation);
-  // Performs `kind`, which makes the unflushed bytes part of the file.
-  absl::Status HandOver(FileOperation::Kind kind);
+  absl::Status CheckOpen() const;
 
-  RecordingFileSystem* const file_system_;
+  MemoryFileSystem* const file_system_;
   const std::string path_;
   const std::shared_ptr<MemoryNode> node_;
-  const bool log_mode_;
+  const WritableFileOptions::Mode mode_;
   std::string unflushed_;  // kBuffered: readers do not see these bytes yet
   uint64_t size_ = 0;
   bool closed_ = false;
-  absl::Status first_error_;
-  absl::Status append_error_;  // log mode: says nothing of the bytes before it
 };
 
 class MemoryFileLock final : public FileLock {
  public:
-  MemoryFileLock(RecordingFileSystem* file_system, uint64_t node)
+  MemoryFileLock(MemoryFileSystem* file_system, uint64_t node)
       : file_system_(file_system), node_(node) {}
   ~MemoryFileLock() override { file_system_->Unlock(node_); }
 
  private:
-  RecordingFileSystem* const file_system_;
+  MemoryFileSystem* const file_system_;
   const uint64_t node_;
 };
 

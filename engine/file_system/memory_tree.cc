@@ -12,6 +12,14 @@ std::shared_ptr<MemoryNode> MemoryEntry::node() const {
   return found == directory->entries.end() ? nullptr : found->second;
 }
 
+std::shared_ptr<MemoryNode> NewMemoryRoot() {
+  auto root = std::make_shared<MemoryNode>();
+  root->id = 1;
+  root->is_directory = true;
+  return root;
+}
+
+// Lexical, as there are no symbolic links: ".." at the root stays at the root.
 std::vector<std::string> SplitPath(std::string_view path) {
   std::vector<std::string> names;
   while (!path.empty()) {
@@ -27,6 +35,8 @@ std::vector<std::string> SplitPath(std::string_view path) {
   return names;
 }
 
+// A path through a file leads nowhere, like one through a name that does not exist: Exists and its
+// like need no more. FindEntry, for calls that change something, tells the two apart.
 std::shared_ptr<MemoryNode> FindNode(const std::shared_ptr<MemoryNode>& root,
                                      std::string_view path) {
   std::shared_ptr<MemoryNode> node = root;
@@ -37,6 +47,7 @@ std::shared_ptr<MemoryNode> FindNode(const std::shared_ptr<MemoryNode>& root,
   return node;
 }
 
+// The directory must exist, the name need not: the result is a place to create, replace or remove.
 absl::StatusOr<MemoryEntry> FindEntry(const std::shared_ptr<MemoryNode>& root,
                                       std::string_view path) {
   std::vector<std::string> names = SplitPath(path);
@@ -60,6 +71,7 @@ absl::StatusOr<MemoryEntry> FindEntry(const std::shared_ptr<MemoryNode>& root,
 
 namespace {
 
+// By identity: a file with two names is copied once, and both names show the copy.
 std::shared_ptr<MemoryNode> CopyNode(const MemoryNode& node,
                                      std::map<uint64_t, std::shared_ptr<MemoryNode>>& copies) {
   std::shared_ptr<MemoryNode>& copy = copies[node.id];
@@ -79,6 +91,7 @@ std::shared_ptr<MemoryNode> CopyTree(const MemoryNode& root) {
   return CopyNode(root, copies);
 }
 
+// New nodes of a copied tree take identities above this.
 uint64_t LargestId(const MemoryNode& root) {
   uint64_t largest = root.id;
   for (const auto& [name, node] : root.entries) largest = std::max(largest, LargestId(*node));

@@ -1,4 +1,5 @@
-// The tree of files and directories inside a MemoryFileSystem.
+// The tree of files and directories inside a MemoryFileSystem. Its owner guards it: nothing here
+// locks.
 #ifndef WINNOW_ENGINE_FILE_SYSTEM_MEMORY_TREE_H_
 #define WINNOW_ENGINE_FILE_SYSTEM_MEMORY_TREE_H_
 
@@ -29,6 +30,9 @@ struct MemoryEntry {
   // Null if there is no such entry.
   std::shared_ptr<MemoryNode> node() const;
 };
+
+// An empty root directory, with the id 1.
+std::shared_ptr<MemoryNode> NewMemoryRoot();
 
 // The names that lead to `path` from the root: "", "." vanish and ".." goes up.
 std::vector<std::string> SplitPath(std::string_view path);

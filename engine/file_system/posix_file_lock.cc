@@ -32,6 +32,8 @@ class PosixFileLock final : public FileLock {
   const pid_t owner_;
 };
 
+// The lock is flock's; the process id in the file is for the message only, and may be missing while
+// the holder is writing it.
 absl::Status LockedError(const std::string& path, int descriptor) {
   char text[32];
   const absl::StatusOr<size_t> length = ReadFully(descriptor, path, 0, sizeof(text), text);
@@ -56,6 +58,13 @@ absl::Status WriteProcessId(const std::string& path, int descriptor) {
 
 }  // namespace
 
+// 1. Open or create the file. 2. Lock what was opened, without waiting. 3. Check that the path
+//    still names it. Between 1 and 2 another process may have destroyed the database, lock file
+//    included, and a third may have created a new one: that third has the lock of the new inode and
+//    this process one of a file without a name. Then start again.
+//
+// The lock file is never removed while a database is in use, and its content never decides
+// anything, so that a crash leaves nothing behind that would have to be cleaned up.
 absl::StatusOr<std::unique_ptr<FileLock>> LockPosixFile(const std::string& path) {
   for (;;) {
     WINNOW_ASSIGN_OR_RETURN(FileDescriptor descriptor, OpenDescriptor(path, O_RDWR | O_CREAT));

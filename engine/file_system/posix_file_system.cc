@@ -17,8 +17,11 @@
 namespace winnow {
 namespace {
 
+// Some thirty blocks for each system call; more shows no gain, and every open table under
+// construction has one.
 constexpr size_t kWriteBufferBytes = size_t{128} << 10;
 
+// One descriptor for all threads; ReadFully takes the offset with each call.
 class PosixRandomAccessFile final : public RandomAccessFile {
  public:
   PosixRandomAccessFile(FileDescriptor descriptor, std::string path, uint64_t size)
@@ -30,6 +33,7 @@ class PosixRandomAccessFile final : public RandomAccessFile {
 
   uint64_t size() const override { return size_; }
 
+  // The result is ignored: a file system that takes no advice reads as well without.
   void Hint(AccessPattern pattern) override {
     int advice = POSIX_FADV_NORMAL;
     if (pattern == AccessPattern::kRandom) advice = POSIX_FADV_RANDOM;
@@ -43,6 +47,8 @@ class PosixRandomAccessFile final : public RandomAccessFile {
   const uint64_t size_;
 };
 
+// Stateless: every call is one or a few system calls on a path, so that it needs no lock. What is
+// durable when is the caller's business: only Sync and SyncDirectory wait for the disk.
 class PosixFileSystemImplementation final : public FileSystem {
  public:
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenRandomAccess(
@@ -67,6 +73,7 @@ class PosixFileSystemImplementation final : public FileSystem {
                             OpenDescriptor(path, O_CREAT | O_TRUNC | (is_log ? O_RDWR : O_WRONLY)));
     if (is_log && PosixLogFile::Supports(descriptor.get())) {
       absl::StatusOr<std::unique_ptr<PosixLogFile>> file = PosixLogFile::Create(descriptor, path);
+      // Only "cannot reserve space here" falls back to plain writes. A full disk is a full disk.
       if (file.ok() || !absl::IsUnimplemented(file.status())) return file;
     }
     return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(
@@ -114,6 +121,7 @@ class PosixFileSystemImplementation final : public FileSystem {
     if (stream == nullptr) return PosixError(directory, "list", errno);
     std::vector<std::string> names;
     errno = 0;
+    // Null is the end or an error; errno, cleared before each call, tells which.
     while (const dirent* entry = ::readdir(stream)) {
       const std::string_view name = entry->d_name;
       if (name != "." && name != "..") names.emplace_back(name);
@@ -128,6 +136,7 @@ class PosixFileSystemImplementation final : public FileSystem {
   absl::StatusOr<bool> Exists(const std::string& path) override {
     struct stat information;
     if (::stat(path.c_str(), &information) == 0) return true;
+    // A component of the path that is a file: nothing below it exists.
     if (errno == ENOENT || errno == ENOTDIR) return false;
     return PosixError(path, "stat", errno);
   }

@@ -15,6 +15,9 @@ namespace {
 // One system call transfers at most this much: below the limit of read(2) and write(2) on Linux.
 constexpr size_t kMaxTransferBytes = size_t{1} << 30;
 
+// Three classes matter to callers: what may pass by itself when space or descriptors are freed
+// (ResourceExhausted), what is a mistake in the request, and everything else, which is taken for an
+// I/O error of the device (Unavailable).
 absl::StatusCode CodeForErrno(int error_number) {
   switch (error_number) {
     case ENOENT:
@@ -53,6 +56,8 @@ absl::Status PosixError(std::string_view path, std::string_view action, int erro
                                    std::generic_category().message(error_number)));
 }
 
+// What was held before is closed first; its error is lost, since files that were written are closed
+// explicitly.
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
   if (this != &other) {
     Close();
@@ -76,6 +81,7 @@ absl::StatusOr<FileDescriptor> OpenDescriptor(const std::string& path, int flags
   }
 }
 
+// A short write is no error: the rest is tried again, and a full disk then says so.
 absl::Status WriteFully(int descriptor, const std::string& path, std::string_view data) {
   while (!data.empty()) {
     const ssize_t written =
@@ -89,6 +95,7 @@ absl::Status WriteFully(int descriptor, const std::string& path, std::string_vie
   return absl::OkStatus();
 }
 
+// pread: several threads read one descriptor, which has no position of its own here.
 absl::StatusOr<size_t> ReadFully(int descriptor, const std::string& path, uint64_t offset,
                                  size_t length, char* buffer) {
   size_t done = 0;
@@ -121,6 +128,8 @@ absl::Status SyncFileDescriptor(int descriptor, const std::string& path) {
 #endif
 }
 
+// fsync: a directory has no data without metadata. EINTR is repeated for the reason given above;
+// every other error is final, since the kernel may have dropped the pages that it could not write.
 absl::Status SyncDirectoryDescriptor(int descriptor, const std::string& path) {
   while (::fsync(descriptor) != 0) {
     if (errno != EINTR) return PosixError(path, "sync directory", errno);

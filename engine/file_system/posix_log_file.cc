@@ -47,6 +47,8 @@ int Reserve(int descriptor, uint64_t offset, uint64_t length) {
 
 }  // namespace
 
+// A list of those that are known, not of those that are not: on an unknown file system logs are
+// written plainly, which is slower and always right.
 bool PosixLogFile::Supports(int descriptor) {
   struct statfs information;
   if (::fstatfs(descriptor, &information) != 0) return false;
@@ -68,6 +70,8 @@ PosixLogFile::~PosixLogFile() {
   Unmap();
 }
 
+// Append's fast path compares with ready_end_ alone: lowering it to size_ sends every later append
+// to AppendSlowly, which returns the error.
 absl::Status PosixLogFile::Fail(absl::Status status) {
   first_error_ = std::move(status);
   ready_end_ = size_;
@@ -82,18 +86,30 @@ absl::Status PosixLogFile::CheckWritable() const {
   return absl::OkStatus();
 }
 
+// Unmapping writes nothing and loses nothing: the pages are the page cache's.
 void PosixLogFile::Unmap() {
   if (window_ != nullptr) ::munmap(window_, window_end_ - window_begin_);
   window_ = nullptr;
   window_begin_ = window_end_ = ready_end_ = size_;
 }
 
+// Invariant: bytes are copied only to pages whose blocks have been reserved. Storing to a page of a
+// hole on a full disk would raise SIGBUS, in the middle of a memcpy, where no error can be
+// returned.
+//
+//   file     | closed windows ...      | window_: mapped and reserved       |
+//            0                         window_begin_  size_   ready_end_  window_end_
+//
+// fallocate (without KEEP_SIZE) also lengthens the file: what follows size_ reads as zeros, which
+// log readers take for the end of the log. The window starts at a page boundary at or before size_,
+// so that a page which holds the end of one append and the start of the next is mapped again.
 absl::Status PosixLogFile::MoveWindow(int descriptor, size_t needed) {
   const uint64_t begin = RoundDownToPage(size_);
   const uint64_t smallest = RoundUpToPage(size_ + needed) - begin;
   uint64_t length = std::max(smallest, next_reservation_bytes_);
   int error = Reserve(descriptor, begin, length);
   if (error == ENOSPC || error == EDQUOT) {
+    // The generous reservation does not fit on the disk; what this append needs may.
     length = smallest;
     error = Reserve(descriptor, begin, length);
   }
@@ -109,10 +125,13 @@ absl::Status PosixLogFile::MoveWindow(int descriptor, size_t needed) {
   window_begin_ = begin;
   window_end_ = begin + length;
   ready_end_ = size_;
+  // Doubled only after success.
   next_reservation_bytes_ = std::min(next_reservation_bytes_ * 2, kLargestReservationBytes);
   return absl::OkStatus();
 }
 
+// A page's first write faults, and on a new block the kernel also clears the page: half a
+// microsecond that would otherwise fall on every sixteenth append of 256 bytes.
 absl::Status PosixLogFile::PopulatePages(size_t needed) {
   const uint64_t begin = RoundDownToPage(size_);
   const uint64_t end = std::min(
@@ -123,18 +142,21 @@ absl::Status PosixLogFile::PopulatePages(size_t needed) {
   while (::madvise(window_ + (begin - window_begin_), end - begin, MADV_POPULATE_WRITE) != 0) {
     if (errno == EINTR || errno == EAGAIN) continue;
     if (errno == EINVAL) break;
-    return PosixError(path_, "prepare pages of the log", errno == EFAULT ? EIO : errno);
+    return PosixError(path_, "populate pages of the log", errno == EFAULT ? EIO : errno);
   }
 #endif
   ready_end_ = end;
   return absl::OkStatus();
 }
 
+// Taken about once in 64 KiB. An append may be larger than any reservation: MoveWindow takes its
+// size into account.
 absl::Status PosixLogFile::AppendSlowly(std::string_view data) {
   WINNOW_RETURN_IF_ERROR(CheckWritable());
   if (data.empty()) return absl::OkStatus();
   if (size_ + data.size() > window_end_) {
     if (absl::Status status = MoveWindow(descriptor_.get(), data.size()); !status.ok()) {
+      // No byte of this append was copied, and those before it are whole: they may still be synced.
       only_append_failed_ = true;
       return Fail(std::move(status));
     }
@@ -149,6 +171,8 @@ absl::Status PosixLogFile::AppendSlowly(std::string_view data) {
   return absl::OkStatus();
 }
 
+// Nothing to hand over: an append is in the page cache when it returns, and so survives the
+// process.
 absl::Status PosixLogFile::Flush() { return CheckWritable(); }
 
 absl::Status PosixLogFile::Sync() {
@@ -160,12 +184,14 @@ absl::Status PosixLogFile::Sync() {
   return Fail(std::move(status));
 }
 
+// The file is cut to what was appended, whatever went wrong before: a reader need not tell the
+// reserved zeros from content. If the process dies before this, it must, and can.
 absl::Status PosixLogFile::Close() {
   if (!descriptor_.is_open()) return absl::OkStatus();
   absl::Status status = first_error_;
   Unmap();
   if (::ftruncate(descriptor_.get(), static_cast<off_t>(size_)) != 0 && status.ok()) {
-    status = PosixError(path_, "cut the log to its size", errno);
+    status = PosixError(path_, "truncate the log to its size", errno);
   }
   const int close_error = descriptor_.Close();
   if (status.ok() && close_error != 0) status = PosixError(path_, "close", close_error);

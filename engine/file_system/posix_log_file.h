@@ -21,7 +21,7 @@ namespace winnow {
 
 class PosixLogFile final : public WritableFile {
  public:
-  // True if the file system keeps the promise that reserved blocks can be written for ever.
+  // True if the file system guarantees that reserved blocks can always be written.
   // Copy-on-write file systems allocate again at each write-back, and network file systems may
   // lose the server: both could raise SIGBUS.
   static bool Supports(int descriptor);
@@ -56,7 +56,7 @@ class PosixLogFile final : public WritableFile {
   // Makes the pages up to size_ + needed, and some more, present and writable.
   absl::Status PopulatePages(size_t needed);
   void Unmap();
-  // Remembers the error and sends every later append to AppendSlowly, which returns it.
+  // Keeps the error and sends every later append to AppendSlowly, which returns it.
   absl::Status Fail(absl::Status status);
 
   const std::string path_;
@@ -70,7 +70,7 @@ class PosixLogFile final : public WritableFile {
   uint64_t size_ = 0;
   uint64_t next_reservation_bytes_;
   absl::Status first_error_;
-  bool only_append_failed_ = false;  // first_error_ says nothing of the bytes before it
+  bool only_append_failed_ = false;  // the bytes before it may still be synced
 };
 
 }  // namespace winnow

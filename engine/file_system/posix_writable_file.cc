@@ -15,6 +15,7 @@ PosixWritableFile::PosixWritableFile(FileDescriptor descriptor, std::string path
 
 PosixWritableFile::~PosixWritableFile() { Close().IgnoreError(); }
 
+// The first error before "closed": whoever goes on after a failure should learn of the failure.
 absl::Status PosixWritableFile::CheckWritable() const {
   if (!first_error_.ok()) return first_error_;
   if (!descriptor_.is_open()) {
@@ -23,6 +24,8 @@ absl::Status PosixWritableFile::CheckWritable() const {
   return absl::OkStatus();
 }
 
+// The first error is final: how much of the buffer reached the file is not known, and writing it
+// again would append a part of it twice.
 absl::Status PosixWritableFile::WriteThrough(std::string_view data) {
   first_error_ = WriteFully(descriptor_.get(), path_, std::string_view(buffer_.get(), buffered_));
   if (first_error_.ok()) {
@@ -32,12 +35,15 @@ absl::Status PosixWritableFile::WriteThrough(std::string_view data) {
   return first_error_;
 }
 
+// Three cases: it fits behind what is buffered; it is as large as the buffer and goes straight to
+// the file, after what is buffered; or the buffer is emptied and starts again with it.
 absl::Status PosixWritableFile::Append(std::string_view data) {
   WINNOW_RETURN_IF_ERROR(CheckWritable());
   if (data.empty()) return absl::OkStatus();
   if (data.size() <= buffer_bytes_ - buffered_) {
     std::memcpy(buffer_.get() + buffered_, data.data(), data.size());
     buffered_ += data.size();
+    // Larger than the buffer: copying it there first would be work for nothing.
   } else if (data.size() >= buffer_bytes_) {
     WINNOW_RETURN_IF_ERROR(WriteThrough(data));
   } else {
@@ -54,12 +60,15 @@ absl::Status PosixWritableFile::Flush() {
   return WriteThrough({});
 }
 
+// fsync covers the file, not the buffer: that is handed over first.
 absl::Status PosixWritableFile::Sync() {
   WINNOW_RETURN_IF_ERROR(Flush());
   first_error_ = SyncFileDescriptor(descriptor_.get(), path_);
   return first_error_;
 }
 
+// Closed even if the flush failed; the first error is the one that is returned. close(2) may report
+// an error of an earlier write-back, which must not get lost.
 absl::Status PosixWritableFile::Close() {
   if (!descriptor_.is_open()) return absl::OkStatus();
   absl::Status status = Flush();

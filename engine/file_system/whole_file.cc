@@ -24,12 +24,19 @@ absl::StatusOr<std::string> ReadFile(FileSystem& file_system, const std::string&
     return absl::ResourceExhaustedError(absl::StrCat(
         path, ": file has ", file->size(), " bytes; at most ", max_bytes, " are expected"));
   }
+  // The size was checked against the caller's limit: a wrong file cannot take the machine's memory.
   std::string content(file->size(), '\0');
   WINNOW_ASSIGN_OR_RETURN(const size_t length, file->Read(0, content.size(), content.data()));
   content.resize(length);
   return content;
 }
 
+// 1. Write and sync `path`.tmp: its bytes are durable before any name points to them.
+// 2. Rename: readers, and a crash, see the old content or the new one.
+// 3. Sync the directory: from here on a crash shows the new one.
+//
+// Without the sync in 1 the rename could be durable before the bytes, and the file be empty after a
+// power failure. Before 3, which of the two a crash shows is open.
 absl::Status WriteFileAtomically(FileSystem& file_system, const std::string& path,
                                  std::string_view data) {
   const std::string temporary = path + ".tmp";

@@ -9,8 +9,12 @@
 namespace winnow {
 
 absl::StatusOr<std::string_view> FileWindow::Load(uint64_t offset, size_t length) {
+  // Never beyond the end of the file as it was when it was opened: a length that a damaged header
+  // claims is checked against the file by the caller, so no allocation is larger than the file.
   const size_t wanted = static_cast<size_t>(
       std::min<uint64_t>(std::max(length, read_bytes_), file_->size() - offset));
+  // Bytes that the window has already are moved to its front rather than read again: a record that
+  // crosses the window's end is common.
   std::string_view kept;
   if (offset >= begin_ && offset < begin_ + filled_) {
     kept = std::string_view(buffer_.get() + (offset - begin_), begin_ + filled_ - offset);
@@ -27,6 +31,7 @@ absl::StatusOr<std::string_view> FileWindow::Load(uint64_t offset, size_t length
   } else if (!kept.empty()) {
     std::memmove(buffer_.get(), kept.data(), kept.size());
   }
+  // Set before the read: if that fails, the window holds `kept`, which is right, and nothing else.
   begin_ = offset;
   filled_ = kept.size();
 

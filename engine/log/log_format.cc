@@ -13,6 +13,9 @@ namespace {
 constexpr size_t kFileHeaderChecksumOffset = kLogFileHeaderBytes - sizeof(uint64_t);
 constexpr size_t kRecordChecksumBytes = sizeof(uint64_t);
 
+// Every checksum is seeded with the log's number and the offset that it stands at. A record that
+// was copied, misdirected by the disk, or left over from another log that had the same blocks, has
+// a right checksum for another place and so a wrong one here.
 uint64_t FileHeaderChecksum(std::string_view header, uint64_t log_number) {
   return Checksum(header.substr(0, kFileHeaderChecksumOffset), ChecksumSeed(log_number, 0));
 }
@@ -23,6 +26,8 @@ uint64_t RecordChecksum(std::string_view record, uint64_t log_number, uint64_t o
 
 }  // namespace
 
+//   0       8       10      12     16           24         32
+//   | magic | major | minor | zero | log number | checksum |
 std::string EncodeLogFileHeader(uint64_t log_number) {
   std::string header;
   PutFixed64(&header, kLogMagic);
@@ -48,6 +53,8 @@ absl::StatusOr<uint64_t> DecodeLogFileHeader(std::string_view header) {
   }
   const uint32_t major = DecodeFixed32(header.data() + 8) & 0xffff;
   if (major != kLogMajorVersion) {
+    // The checksum was right, so these are the bytes that were written: a newer format, not damage.
+    // The layout of magic, version and checksum is the same in all versions.
     return absl::FailedPreconditionError(absl::StrCat(
         "log format version ", major, " is not readable here: this build knows version ",
         kLogMajorVersion, "; open it with the version of Winnow that wrote it"));
@@ -55,6 +62,9 @@ absl::StatusOr<uint64_t> DecodeLogFileHeader(std::string_view header) {
   return log_number;
 }
 
+//   0          8            12             16     17
+//   | checksum | log number | payload bytes | type | payload ...
+//              |<-------- covered by the checksum --------->
 void EncodeLogRecordHeader(char* record, size_t size, LogRecordType type, uint64_t log_number,
                            uint64_t offset) {
   EncodeFixed32(record + 8, static_cast<uint32_t>(log_number));
@@ -63,13 +73,17 @@ void EncodeLogRecordHeader(char* record, size_t size, LogRecordType type, uint64
   EncodeFixed64(record, RecordChecksum(std::string_view(record, size), log_number, offset));
 }
 
+// Nothing is believed yet: the caller checks the fields, then the checksum, then the payload.
 LogRecordHeader DecodeLogRecordHeader(std::string_view header) {
   return {DecodeFixed64(header.data()), DecodeFixed32(header.data() + 8),
           DecodeFixed32(header.data() + 12), static_cast<uint8_t>(header[16])};
 }
 
-const char* WhyLogRecordHeaderIsWrong(const LogRecordHeader& header, uint64_t log_number,
-                                      uint64_t available) {
+// Cheap checks before the checksum, in the order in which random bytes are most likely to fail. All
+// zeros, the preallocated tail of a log, fail at the first one unless the log's number is a
+// multiple of 2^32, and then at the second: 0 is no record type.
+const char* LogRecordHeaderError(const LogRecordHeader& header, uint64_t log_number,
+                                 uint64_t available) {
   if (header.log_number != static_cast<uint32_t>(log_number)) {
     return "record header names another log";
   }

@@ -51,8 +51,8 @@ LogRecordHeader DecodeLogRecordHeader(std::string_view header);
 
 // Null if a record with this header can stand in log `log_number` with `available` bytes left in
 // the file from the record's start; otherwise the reason why not. The checksum is not looked at.
-const char* WhyLogRecordHeaderIsWrong(const LogRecordHeader& header, uint64_t log_number,
-                                      uint64_t available);
+const char* LogRecordHeaderError(const LogRecordHeader& header, uint64_t log_number,
+                                 uint64_t available);
 
 // True if the checksum of a whole record (header and payload) fits its place.
 bool LogRecordChecksumIsRight(std::string_view record, uint64_t log_number, uint64_t offset);

@@ -9,15 +9,20 @@
 namespace winnow {
 namespace {
 
+// One read at a time of the sequential part; and of a candidate record, whose header is usually
+// wrong.
 constexpr size_t kReadBytes = size_t{256} << 10;
 constexpr size_t kCandidateReadBytes = size_t{4} << 10;
 
-// How many bytes may be checksummed in search of records, for each byte of the file. A hostile
+// How many bytes may be checksummed in search of records, for each byte of the file. An adversarial
 // file could otherwise hold a plausible header at every offset and make the search quadratic.
 constexpr uint64_t kScanBudgetFactor = 16;
 
 }  // namespace
 
+// Three windows, because a search for the next record reads ahead of the present position, and
+// looks at candidates ahead of the search: one buffer for all would be thrown away and read again
+// at each step.
 LogReader::LogReader(std::unique_ptr<RandomAccessFile> file, std::string path, uint64_t log_number,
                      LogRecoveryMode mode)
     : path_(std::move(path)),
@@ -46,10 +51,14 @@ absl::Status LogReader::ReadFileHeader() {
       static_cast<size_t>(std::min<uint64_t>(file_size(), kLogFileHeaderBytes));
   WINNOW_ASSIGN_OR_RETURN(const std::string_view header, window_.At(0, available));
   const absl::StatusOr<uint64_t> stated_number = DecodeLogFileHeader(header);
+  // A header that a crash left incomplete is the end of an empty log, like any torn tail; one that
+  // is wrong while records follow is damage.
   if (absl::IsDataLoss(stated_number.status())) {
     return HandleBadBytes(ToStd(stated_number.status().message())).status();
   }
   if (!stated_number.ok()) return WithContext(stated_number.status(), path_);
+  // Even in salvage: the records of another log are right by themselves, and replaying them would
+  // bring back what was deleted long ago.
   if (*stated_number != log_number_) {
     return CorruptionError(path_, 0,
                            ToStd(absl::StrCat("this is log ", *stated_number, " where log ",
@@ -70,6 +79,8 @@ absl::StatusOr<bool> LogReader::Read(std::string_view* payload, uint64_t* offset
 absl::StatusOr<bool> LogReader::ReadNext(std::string_view* payload, uint64_t* offset) {
   for (;;) {
     std::string_view reason = "bytes follow the marker of a clean close";
+    // After the marker of a clean close nothing may follow but zeros, so bytes are not tried as a
+    // record here: HandleBadBytes decides.
     if (!closed_cleanly_) {
       LogRecordHeader header;
       WINNOW_ASSIGN_OR_RETURN(const char* why_not,
@@ -78,6 +89,8 @@ absl::StatusOr<bool> LogReader::ReadNext(std::string_view* payload, uint64_t* of
         if (offset != nullptr) *offset = position_;
         position_ += header.record_bytes();
         end_.offset = position_;
+        // The marker of a clean close is a record like others to the format, and none to the
+        // caller.
         if (header.type == static_cast<uint8_t>(LogRecordType::kData)) return true;
         closed_cleanly_ = true;
         continue;
@@ -97,7 +110,7 @@ absl::StatusOr<const char*> LogReader::ParseRecordAt(FileWindow& window, uint64_
   WINNOW_ASSIGN_OR_RETURN(const std::string_view header_bytes,
                           window.At(offset, kLogRecordHeaderBytes));
   *header = DecodeLogRecordHeader(header_bytes);
-  if (const char* why_not = WhyLogRecordHeaderIsWrong(*header, log_number_, available)) {
+  if (const char* why_not = LogRecordHeaderError(*header, log_number_, available)) {
     return why_not;
   }
   WINNOW_ASSIGN_OR_RETURN(const std::string_view record,
@@ -109,6 +122,23 @@ absl::StatusOr<const char*> LogReader::ParseRecordAt(FileWindow& window, uint64_
   return nullptr;
 }
 
+// How a log ends. What stands at position_ is no record; what lies behind it tells why:
+//
+//   behind position_                          | the end is             | because
+//   ------------------------------------------+------------------------+-------------------------
+//   only zeros, after the close marker        | kCleanClose            | the log was closed
+//   only zeros                                | kUnclosed              | preallocated space of a
+//                                             |                        | process that was killed
+//   other bytes, no valid record, no marker   | kTornTail              | the last append was cut
+//                                             |                        | short by a crash
+//   a valid record of this log                | damage                 | a crash tears the end of
+//                                             |                        | a log, not its middle
+//   bytes after the close marker              | damage                 | nothing is written there
+//
+// Damage is an error in kStrict, the end in kPointInTime, and skipped in kSalvage. A torn tail is
+// an ordinary end in all modes: its record was never acknowledged as synced, since a sync covers
+// all bytes before its end. That a damaged last record of an unclosed log looks the same is why
+// CloseCleanly writes its marker.
 absl::StatusOr<bool> LogReader::HandleBadBytes(std::string_view reason) {
   WINNOW_ASSIGN_OR_RETURN(const uint64_t content_end, FindContentEnd());
   if (content_end == position_) {
@@ -127,6 +157,8 @@ absl::StatusOr<bool> LogReader::HandleBadBytes(std::string_view reason) {
     return CorruptionError(path_, position_, text);
   }
   if (mode_ == LogRecoveryMode::kSalvage) {
+    // The reader goes on in the middle of a closed log only here: what follows a marker that
+    // salvage skipped are records again.
     const uint64_t skip_end = records_follow ? next_record : content_end;
     end_.skipped.push_back({position_, skip_end - position_, std::string(reason)});
     end_.bytes_dropped += skip_end - position_;
@@ -148,6 +180,8 @@ void LogReader::Finish(LogEnd::Kind kind, uint64_t content_end, std::string_view
 }
 
 // Returns one past the last byte behind position_ that is not zero; position_ if all are zero.
+// Reads to the end of the file, once for each run of bad bytes. Zeros are not content: logs are
+// preallocated in steps of up to 4 MiB.
 absl::StatusOr<uint64_t> LogReader::FindContentEnd() {
   uint64_t content_end = position_;
   for (uint64_t offset = position_; offset < file_size();) {
@@ -162,6 +196,12 @@ absl::StatusOr<uint64_t> LogReader::FindContentEnd() {
 
 // Returns the offset of the first valid record of this log behind position_ (at position_, after
 // a clean close), or kNoRecord. Only a record's end may be zeros, so it starts before content_end.
+// Records are not aligned, so that every offset is tried: first the four bytes that must be the
+// log's number, which random bytes pass once in 2^32, then the header, then the checksum, for which
+// scan_budget_bytes_ bounds the work. Once the budget is used up no more candidates are believed:
+// bytes that only an adversarial file could hold are then treated as a torn tail or skipped.
+//
+// Chunks overlap by one byte less than a header, so that a header across two of them is seen whole.
 absl::StatusOr<uint64_t> LogReader::FindRecord(uint64_t content_end) {
   uint64_t offset = closed_cleanly_ ? position_ : position_ + 1;
   while (offset < content_end && file_size() - offset >= kLogRecordHeaderBytes) {
@@ -180,7 +220,7 @@ absl::StatusOr<uint64_t> LogReader::FindRecord(uint64_t content_end) {
 
 absl::StatusOr<bool> LogReader::CandidateIsRecord(uint64_t offset, std::string_view header_bytes) {
   LogRecordHeader header = DecodeLogRecordHeader(header_bytes);
-  if (WhyLogRecordHeaderIsWrong(header, log_number_, file_size() - offset) != nullptr ||
+  if (LogRecordHeaderError(header, log_number_, file_size() - offset) != nullptr ||
       header.record_bytes() > scan_budget_bytes_) {
     return false;
   }

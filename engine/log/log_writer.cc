@@ -12,6 +12,8 @@ constexpr size_t kMaxKeptBufferBytes = size_t{1} << 20;
 
 }  // namespace
 
+// The header is appended at once: a log without one was torn while it was created and holds
+// nothing.
 absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Create(FileSystem& file_system,
                                                              const std::string& path,
                                                              uint64_t log_number,
@@ -24,6 +26,10 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Create(FileSystem& file_sy
 }
 
 absl::Status LogWriter::AppendRecord(LogRecordType type, std::string_view payload) {
+  // Header and payload are put together and appended with one call: if the process is killed, a log
+  // of mode kLog holds the whole record or a part of it, and never a header whose payload another
+  // append separates. Without memory for the copy nothing has been written and the log stays
+  // usable.
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] {
     record_.resize(kLogRecordHeaderBytes);
     record_.append(payload);
@@ -33,6 +39,8 @@ absl::Status LogWriter::AppendRecord(LogRecordType type, std::string_view payloa
   return file_->Append(record_);
 }
 
+// One buffer serves all records of the log, which are small and alike; a rare large one must not
+// hold its memory for the log's whole life.
 absl::Status LogWriter::Append(std::string_view payload) {
   if (payload.size() > kMaxLogPayloadBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -49,6 +57,7 @@ absl::Status LogWriter::Sync() {
   return WINNOW_DEFECT(log_file_sync_dropped) ? file_->Flush() : file_->Sync();
 }
 
+// The marker is synced like any record: a marker in the page cache alone would prove nothing.
 absl::Status LogWriter::CloseCleanly() {
   absl::Status status = AppendRecord(LogRecordType::kCleanClose, {});
   if (status.ok()) status = file_->Sync();

@@ -13,6 +13,9 @@ namespace {
 
 constexpr size_t kSmallestChunkBytes = size_t{16} << 10;
 
+// A sixteenth of what is expected: at most that much is wasted at the end, and a memtable of the
+// usual 64 MB takes chunks of a whole huge page. A power of two, so that a chunk of kHugePageBytes
+// can be aligned to its size.
 size_t ChunkBytesFor(size_t expected_bytes) {
   const size_t wanted = std::bit_floor(std::max<size_t>(expected_bytes / 16, 1));
   return std::clamp(wanted, kSmallestChunkBytes, Arena::kHugePageBytes);
@@ -38,6 +41,7 @@ Arena::~Arena() {
   }
 }
 
+// The allocation comes first: if it throws, nothing has changed.
 Arena::Chunk* Arena::NewChunk(size_t bytes) {
   const size_t alignment = AlignmentFor(bytes);
   auto chunk = std::make_unique<Chunk>();
@@ -49,6 +53,10 @@ Arena::Chunk* Arena::NewChunk(size_t bytes) {
   return chunks_.back();
 }
 
+// The fast path. Allocations of all threads race on `used`, and each gets what lies between its old
+// and its new value. A thread whose piece would end beyond the chunk has got nothing; `used` stays
+// past the end, so that every later thread fails in the same way until the chunk is replaced. (It
+// cannot wrap around: a thread adds at most a quarter of a chunk before it goes to the slow path.)
 char* Arena::Allocate(size_t bytes) {
   bytes = (bytes + 7) & ~size_t{7};
   if (bytes > chunk_bytes_ / 4) return AllocateSlow(bytes);  // do not use up the shared chunk
@@ -69,6 +77,7 @@ char* Arena::AllocateSlow(size_t bytes) {
   size_t start = chunk->used.fetch_add(bytes, std::memory_order_relaxed);
   if (start + bytes > chunk->bytes) {
     chunk = NewChunk(chunk_bytes_);
+    // Taken before the chunk is published: afterwards other threads may use it up first.
     start = chunk->used.fetch_add(bytes, std::memory_order_relaxed);
     current_.store(chunk, std::memory_order_release);
   }

@@ -6,6 +6,9 @@ namespace winnow {
 
 namespace {
 
+// Sees entries that are inserted while it moves, in their places; those with sequence numbers above
+// the reader's snapshot are skipped by whoever reads through it. Nodes are never removed, so that a
+// node stays valid, and its successor is looked up only when Next is called.
 class MemtableIterator final : public InternalIterator {
  public:
   MemtableIterator(const SkipList& list, const InternalKeyComparator& comparator)
@@ -28,6 +31,7 @@ class MemtableIterator final : public InternalIterator {
   void Next() override { node_ = SkipList::Next(node_); }
   void Prev() override {
     const std::string_view key = node_->internal_key();
+    // The list is linked forwards only: a step back is a search from the top.
     node_ = list_.FindLess(UserKey(key), Trailer(key));
   }
   std::string_view key() const override { return node_->internal_key(); }
@@ -42,6 +46,7 @@ class MemtableIterator final : public InternalIterator {
 
 }  // namespace
 
+// list_ keeps a pointer to arena_, which is declared before it and so destroyed after it.
 Memtable::Memtable(const InternalKeyComparator& comparator, size_t expected_bytes,
                    size_t filter_bytes, uint64_t log_number)
     : comparator_(comparator),
@@ -51,6 +56,8 @@ Memtable::Memtable(const InternalKeyComparator& comparator, size_t expected_byte
   if (filter_bytes > 0) filter_ = std::make_unique<filter::ConcurrentBlockedBloom>(filter_bytes);
 }
 
+// 1. The filter's bits, 2. the entry, 3. the counts: each is in place before what
+// leads a reader to it.
 void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view user_key,
                    std::string_view value, uint64_t whole_key_hash) {
   // The filter first: a reader that can see the entry must find its bits set. The entry becomes
@@ -66,6 +73,9 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
   num_entries_.fetch_add(1, std::memory_order_release);
 }
 
+// Versions of one key stand newest first, and a seek trailer sorts before every entry of its
+// sequence number: the first node at or after it is the newest version that the snapshot includes,
+// if it has the key at all.
 const SkipList::Node* Memtable::Find(std::string_view user_key, SequenceNumber snapshot) const {
   const SkipList::Node* node =
       list_.FindGreaterOrEqual(user_key, PackTrailer(snapshot, kEntryTypeForSeek));

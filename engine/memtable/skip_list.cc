@@ -26,6 +26,14 @@ SkipList::SkipList(const InternalKeyComparator& comparator, Arena* arena)
       arena_(arena),
       head_(NewNode(kMaxHeight, 0, 0)) {}
 
+// One allocation: links below the node, in descending order of their level, so that level 0, which
+// every search ends on, shares a cache line with the lengths and the start of the key.
+//
+//   link(height - 1) | ... | link(1) | link(0) | lengths | key, trailer | value
+//                                              ^ Node*
+//
+// A link without successor has the largest prefix: "prefix < target" is false and the pointer,
+// null, decides.
 SkipList::Node* SkipList::NewNode(int height, size_t key_bytes, size_t value_bytes) {
   const size_t links_bytes = sizeof(Node::Link) * static_cast<size_t>(height);
   char* memory = arena_->Allocate(links_bytes + sizeof(Node) + key_bytes + value_bytes);
@@ -40,6 +48,8 @@ SkipList::Node* SkipList::NewNode(int height, size_t key_bytes, size_t value_byt
   return node;
 }
 
+// Level L + 1 has a quarter of level L's nodes. With kMaxHeight 14 the top level has one node in
+// 4^13: enough for every memtable that fits into memory.
 int SkipList::RandomHeight() {
   uint64_t random = NextRandom();
   int height = 1;
@@ -60,6 +70,7 @@ uint64_t SkipList::PrefixOf(const Node* node) const {
   return bytewise_ ? KeyPrefix64(UserKey(node->internal_key())) : 0;
 }
 
+// The order of internal keys, without putting one together for the target.
 bool SkipList::NodeIsLess(const Node* node, const Target& target) const {
   const std::string_view key = node->internal_key();
   const int order = comparator_.CompareUserKeys(UserKey(key), target.user_key);
@@ -74,6 +85,10 @@ void SkipList::FindOnLevel(Node* start, int level, const Target& target, bool ex
     const Node::Link* link = node->link(level);
     // The prefix before the pointer (invariant 2): acquire keeps the order of the two loads, and
     // for the pointer makes the content of the node visible.
+    // A prefix below the target's proves that the node is less (invariant 2) and the node is not
+    // touched. An equal prefix proves nothing and the node is read. A larger one, which may be
+    // stale, ends the walk on the upper levels: the search goes on one level down, from a node that
+    // is certainly less. Where the result must be exact the node itself decides.
     const uint64_t prefix = link->prefix.load(std::memory_order_acquire);
     Node* next = link->next.load(std::memory_order_acquire);
     if (next == nullptr) {
@@ -92,6 +107,8 @@ void SkipList::FindOnLevel(Node* start, int level, const Target& target, bool ex
   }
 }
 
+// Relaxed: a height that is too small makes the search start lower and walk further; the levels
+// themselves are always consistent.
 SkipList::Node* SkipList::FindLessNode(const Target& target, Node** after) const {
   Node* before = head_;
   for (int level = height_.load(std::memory_order_relaxed) - 1; level >= 0; level--) {
@@ -100,6 +117,19 @@ SkipList::Node* SkipList::FindLessNode(const Target& target, Node** after) const
   return before;
 }
 
+// Publication order:
+//
+// 1. The node is filled in while nobody else can reach it.
+// 2. The list's height is raised. Searches that see it find null links of the head on the new
+//    levels.
+// 3. The links are set from level 0 upwards, each by a compare-and-swap with release. Once level 0
+//    is linked the entry is in the list; a node that is reachable on a level is reachable on all
+//    below.
+// 4. The prefix of each link follows its pointer (invariant 2).
+//
+// A failed exchange means that another thread has linked a node after the same predecessor. Only
+// that level is searched again, from the predecessor, which is still less and still linked: nodes
+// are never removed.
 void SkipList::Insert(std::string_view user_key, uint64_t trailer, std::string_view value) {
   const int height = RandomHeight();
   Node* node = NewNode(height, user_key.size() + kTrailerBytes, value.size());
@@ -114,6 +144,7 @@ void SkipList::Insert(std::string_view user_key, uint64_t trailer, std::string_v
   while (height > list_height &&
          !height_.compare_exchange_weak(list_height, height, std::memory_order_relaxed)) {
   }
+  // The levels at and above the new height are walked as well, inexactly, only to get ahead.
   list_height = std::max(height, list_height);
 
   const Target target = MakeTarget(user_key, trailer);
@@ -146,6 +177,8 @@ void SkipList::Insert(std::string_view user_key, uint64_t trailer, std::string_v
   }
 }
 
+// `after` is what level 0 showed in the very step that proved it not to be less, so it is the
+// answer as of that moment.
 const SkipList::Node* SkipList::FindGreaterOrEqual(std::string_view user_key,
                                                    uint64_t trailer) const {
   // Not what follows the last smaller node now: that may be a smaller one, inserted since.
@@ -162,6 +195,7 @@ const SkipList::Node* SkipList::FindLess(std::string_view user_key, uint64_t tra
 
 const SkipList::Node* SkipList::First() const { return Next(head_); }
 
+// Runs to the end of each level and goes down there.
 const SkipList::Node* SkipList::Last() const {
   Node* node = head_;
   for (int level = height_.load(std::memory_order_relaxed) - 1; level >= 0; level--) {

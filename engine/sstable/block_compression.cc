@@ -19,6 +19,7 @@ constexpr size_t kLengthBytes = 4;
 static_assert(kMaxBlockContentsBytes <= std::numeric_limits<uint32_t>::max());
 static_assert(kMaxBlockContentsBytes <= LZ4_MAX_INPUT_SIZE);
 
+// LZ4 and Snappy need no state between blocks; Zstandard's tables are large.
 struct FreeZstdCompressor {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
 };
@@ -51,6 +52,7 @@ size_t MaxCompressedBytes(Compression compression, size_t bytes) {
 }
 
 // Bytes written to `out`, 0 on failure.
+// Snappy needs no bound: it never writes more than MaxCompressedLength, which `room` is.
 size_t CompressTo(Compression compression, int zstd_level, std::string_view contents, char* out,
                   size_t room) {
   switch (compression) {
@@ -79,7 +81,7 @@ size_t CompressTo(Compression compression, int zstd_level, std::string_view cont
 
 // The most that `bytes` bytes of a codec can grow to. A length byte of LZ4 adds 255 bytes; three
 // bytes of Snappy copy 64; four bytes of Zstandard are a block of 128 KiB of one value.
-uint64_t MostUncompressedBytes(Compression compression, uint64_t bytes) {
+uint64_t MaxUncompressedBytes(Compression compression, uint64_t bytes) {
   constexpr uint64_t kZstdBlockBytes = uint64_t{128} << 10;
   switch (compression) {
     case Compression::kNone:
@@ -96,6 +98,8 @@ uint64_t MostUncompressedBytes(Compression compression, uint64_t bytes) {
 
 }  // namespace
 
+// A block is stored compressed only if that saves an eighth: less would not pay for decompressing
+// it at every miss. The uncompressed length stands in front because only some codecs record it.
 bool CompressBlock(Compression compression, int zstd_level, std::string_view contents,
                    std::string* out) {
   if (compression == Compression::kNone || contents.empty() ||
@@ -112,13 +116,18 @@ bool CompressBlock(Compression compression, int zstd_level, std::string_view con
   return true;
 }
 
+// Two bounds before anything is allocated: the largest block there is, and the most that this many
+// compressed bytes can become. A damaged length, read without checksums, can therefore cost memory
+// in proportion to the file only.
 bool UncompressedLength(Compression compression, std::string_view stored, uint64_t* length) {
   if (stored.size() < kLengthBytes) return false;
   *length = DecodeFixed32(stored.data());
   return *length <= kMaxBlockContentsBytes &&
-         *length <= MostUncompressedBytes(compression, stored.size() - kLengthBytes);
+         *length <= MaxUncompressedBytes(compression, stored.size() - kLengthBytes);
 }
 
+// The safe variants of the codecs never write beyond `length`, and the result must fill it exactly:
+// a short one would leave uninitialised bytes in the block.
 bool DecompressBlock(Compression compression, std::string_view stored, char* out, uint64_t length) {
   if (stored.size() < kLengthBytes) return false;
   stored.remove_prefix(kLengthBytes);

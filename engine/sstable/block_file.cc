@@ -26,6 +26,8 @@ absl::Status BlockFile::Corruption(const BlockHandle& handle, BlockKind kind,
                          ToStd(absl::StrCat(ToAbsl(BlockKindName(kind)), ": ", ToAbsl(reason))));
 }
 
+// A short read is damage here, not an I/O error: handles lie inside of the size that the file had
+// when it was opened, so the file has lost bytes since.
 absl::Status BlockFile::ReadBytes(uint64_t offset, size_t length, char* buffer) const {
   WINNOW_ASSIGN_OR_RETURN(const size_t read, file_->Read(offset, length, buffer));
   if (read != length) {
@@ -35,6 +37,11 @@ absl::Status BlockFile::ReadBytes(uint64_t offset, size_t length, char* buffer) 
   return absl::OkStatus();
 }
 
+//   handle.offset                     handle.offset + handle.size
+//   | stored contents (handle.size)   | type (1) | checksum (8) |
+//
+// The checksum covers the stored contents, the type, and, through its seed, the file's identity and
+// the offset: a right block in a wrong place is found as surely as a wrong one.
 absl::Status BlockFile::CheckTrailer(std::string_view stored, const BlockHandle& handle,
                                      BlockKind kind, bool verify_checksum,
                                      Compression* compression) const {
@@ -58,6 +65,11 @@ absl::Status BlockFile::CheckTrailer(std::string_view stored, const BlockHandle&
   return absl::OkStatus();
 }
 
+// Once for each read rather than once for each use. A checksum proves that the bytes are those that
+// were written; it does not prove that the writer was ours, or that checksums are verified at all.
+// After this check, cursors and searches follow offsets and lengths without bounds checks.
+//
+// Filter and properties blocks are checked by those who decode them.
 absl::Status BlockFile::CheckStructure(std::string_view contents, const BlockHandle& handle,
                                        BlockKind kind, const ReadOptions& options) const {
   const char* error = nullptr;
@@ -69,6 +81,8 @@ absl::Status BlockFile::CheckStructure(std::string_view contents, const BlockHan
   return error == nullptr ? absl::OkStatus() : Corruption(handle, kind, error);
 }
 
+// The length is known before the codec runs, so that the result is allocated once, in its final
+// place.
 absl::StatusOr<BlockRef> BlockFile::Decompress(std::string_view stored_contents,
                                                Compression compression, const BlockHandle& handle,
                                                BlockKind kind, BlockArena* arena) const {
@@ -90,11 +104,15 @@ absl::StatusOr<BlockRef> BlockFile::Decompress(std::string_view stored_contents,
   return block;
 }
 
+// The handle comes from an index or a footer that was checked for structure, not for truth: it must
+// lie in the file and be of a possible size before memory is taken for it.
 absl::StatusOr<BlockRef> BlockFile::Read(const BlockHandle& handle, BlockKind kind,
                                          const ReadOptions& options) const {
   if (!handle.FitsBelow(size()) || handle.size > kMaxBlockContentsBytes) {
     return Corruption(handle, kind, "handle out of bounds");
   }
+  // Contents and trailer are read with one call into the block itself, and the trailer is cut off
+  // after it has been checked: a block that is stored plain is never copied.
   const size_t stored_bytes = handle.size + kBlockTrailerBytes;
   BlockRef block = CachedBlock::Allocate(stored_bytes, options.arena);
   if (!block) {
@@ -108,6 +126,7 @@ absl::StatusOr<BlockRef> BlockFile::Read(const BlockHandle& handle, BlockKind ki
   WINNOW_RETURN_IF_ERROR(
       CheckTrailer(block.contents(), handle, kind, options.verify_checksum, &compression));
   block.mutable_block()->Shrink(handle.size);
+  // The stored form is freed here, when `block` takes the decompressed one.
   if (compression != Compression::kNone) {
     WINNOW_ASSIGN_OR_RETURN(block,
                             Decompress(block.contents(), compression, handle, kind, options.arena));

@@ -8,6 +8,7 @@ namespace winnow {
 namespace {
 
 // How many bytes `a` and `b`, both of at least `length` bytes, have in common at their start.
+// Eight bytes at a time; in little-endian order the lowest byte that differs is the first one.
 size_t CommonLength(const char* a, const char* b, size_t length) {
   size_t i = 0;
   for (; length - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
@@ -22,11 +23,16 @@ bool IsSmallerByte(char a, char b) { return static_cast<uint8_t>(a) < static_cas
 
 // Checks the entries one after the other. Reads nothing outside [begin, end) but what the fixed
 // trailer width promises, which is checked first.
+// Offsets must add up: each restart points to the entry and the value that a walk from the start
+// reaches there, keys end where values begin, and values end where the block ends. So no two
+// entries overlap and no bytes are left unaccounted for.
 const char* EntriesError(const DataBlock& block, std::string_view contents, uint32_t width) {
   const char* at = block.begin();
   const char* const limit = block.end();
   const char* value = block.end();
   const char* const values_limit = contents.data() + contents.size();
+  // What the next entry may share: nothing at a restart, else at most its predecessor's whole key.
+  // A reader copies that many bytes out of its key buffer unchecked.
   uint64_t previous_length = 0;
   for (uint32_t i = 0; i < block.num_entries(); i++) {
     const bool is_restart = i % block.restart_interval() == 0;
@@ -68,11 +74,15 @@ const char* DataBlockError(std::string_view contents) {
   const uint64_t values_at = DecodeFixed32(contents.data() + Layout::kValuesAt);
   uint16_t interval;
   std::memcpy(&interval, contents.data() + Layout::kRestartIntervalAt, sizeof(interval));
+  // Eight bytes are read for each trailer, whatever its width, and masked. That may reach beyond
+  // the last entry, which is why readable bytes must follow a block
+  // (CachedBlock::kReadablePadding).
   const uint32_t width = static_cast<uint8_t>(contents[Layout::kTrailerWidthAt]);
   if (contents[Layout::kFlagsAt] != 0) return "unknown flags";
   if (num_entries == 0) return "no entries";
   if (interval == 0) return "restart interval 0";
   if (width > 8) return "trailer width above 8";
+  // In 64 bits, where neither the sum nor the product below can wrap around.
   const uint64_t num_restarts = (num_entries + interval - 1) / interval;
   if (entries_at != Layout::kHeaderBytes + num_restarts * Layout::kRestartBytes ||
       values_at < entries_at || values_at > contents.size()) {
@@ -104,10 +114,15 @@ uint32_t DataBlock::LastRestartBefore(const IsBefore& is_before) const {
 // that shares exactly that much has to be looked at. No key is ever put together.
 BlockPosition DataBlock::SeekBytewise(std::string_view user_key, uint64_t trailer) const {
   const uint32_t restart = LastRestartBefore([&](std::string_view key, uint64_t key_trailer) {
+    // The keys of restarts are whole, so that their delta is the key.
     const int order = CompareBytes(key, user_key);
     return order != 0 ? order < 0 : key_trailer > trailer;
   });
 
+  // Invariant of the walk: every entry before position.entry is less than the sought key; `matched`
+  // is what the last of them has in common with it. The walk starts at a restart, for which nothing
+  // is known (matched = 0), and may run into the next one, where it is reset: a restart shares 0
+  // bytes, which would otherwise read as "differs at the first byte".
   BlockPosition position;
   position.entry = RestartEntry(restart);
   position.value = RestartValue(restart);
@@ -121,6 +136,8 @@ BlockPosition DataBlock::SeekBytewise(std::string_view user_key, uint64_t traile
       matched = 0;  // stored whole: says nothing about the entry before
       next_restart += restart_interval_;
     }
+    // Greater, without looking at a byte of it. Its first `shared` bytes are those of the sought
+    // key, since shared < matched: that is what BlockCursor::Seek relies on.
     if (entry.shared < matched) {
       position.shared = entry.shared;
       return position;
@@ -130,6 +147,8 @@ BlockPosition DataBlock::SeekBytewise(std::string_view user_key, uint64_t traile
       const size_t comparable = std::min<size_t>(left, entry.unshared);
       const size_t common = CommonLength(entry.delta, user_key.data() + matched, comparable);
       const bool equal = common == left && common == entry.unshared;
+      // In the part that both have, the first differing byte decides; if one is a prefix of the
+      // other, the longer one is greater.
       const bool greater = common < comparable
                                ? IsSmallerByte(user_key[matched + common], entry.delta[common])
                                : common < entry.unshared;
@@ -138,6 +157,7 @@ BlockPosition DataBlock::SeekBytewise(std::string_view user_key, uint64_t traile
         position.user_key_equal = equal;
         return position;
       }
+      // Equal user key but a newer version than sought: it lies before the position.
       position.user_key_before |= equal;
       matched += common;
     }
@@ -148,6 +168,8 @@ BlockPosition DataBlock::SeekBytewise(std::string_view user_key, uint64_t traile
   return position;
 }
 
+// The same under a comparator of the user's, which may look at any byte: whole keys are put
+// together.
 BlockPosition DataBlock::SeekByComparator(const InternalKeyComparator& comparator,
                                           std::string_view user_key, uint64_t trailer) const {
   const uint32_t restart = LastRestartBefore([&](std::string_view key, uint64_t key_trailer) {

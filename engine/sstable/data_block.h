@@ -71,7 +71,7 @@ class DataBlock {
     trailer_mask_ = trailer_width_ == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * trailer_width_)) - 1;
   }
 
-  // Asks for the lines that hold the keys of a block of ordinary size.
+  // Prefetches the lines that hold the keys of a block of ordinary size.
   static void PrefetchKeys(const char* contents) {
     constexpr size_t kLineBytes = 64;
     constexpr size_t kLines = 10;

@@ -9,6 +9,8 @@
 
 namespace winnow {
 
+// Two strings collect what the block will hold apart: keys that a search reads in a row, and
+// values, of which it reads one. The entries' lengths and trailers wait in a vector.
 void DataBlockBuilder::Add(std::string_view user_key, size_t shared, uint64_t trailer,
                            std::string_view value) {
   if (entries_.size() % restart_interval_ == 0) shared = 0;
@@ -20,12 +22,23 @@ void DataBlockBuilder::Add(std::string_view user_key, size_t shared, uint64_t tr
 }
 
 size_t DataBlockBuilder::EstimatedBytes() const {
+  // An estimate, for the decision to cut the block: lengths of more than 127 take more,
+  // and trailers of a fully compacted block, all with sequence number 0, take nothing.
   constexpr size_t kBytesPerEntry = 3 + 4;  // lengths and the usual width of a trailer
   return DataBlockLayout::kHeaderBytes + values_.size() + deltas_.size() +
          entries_.size() * kBytesPerEntry +
          (entries_.size() / restart_interval_ + 1) * DataBlockLayout::kRestartBytes;
 }
 
+// Three entries with a restart interval of 2:
+//
+//   | header (24) | restart 0 | restart 1 | entry 0, 1, 2 | value 0, 1, 2 |
+//
+//   restart 0: where entry 0 and value 0 begin
+//   restart 1: where entry 2 and value 2 begin
+//
+// An entry is three varints (shared, unshared, value length), its trailer's difference from the
+// smallest one in `width` bytes, and the unshared bytes of its user key.
 void DataBlockBuilder::Finish(std::string* out) {
   using Layout = DataBlockLayout;
   uint64_t smallest_trailer = ~uint64_t{0};
@@ -34,6 +47,10 @@ void DataBlockBuilder::Finish(std::string* out) {
     smallest_trailer = std::min(smallest_trailer, entry.trailer);
     largest_trailer = std::max(largest_trailer, entry.trailer);
   }
+  // Trailers are stored as differences from the smallest one, in as many bytes as the largest
+  // difference needs: one width for all, so that an entry's trailer is one load and one mask. In a
+  // block whose entries were written at about the same time two or three bytes suffice, after a
+  // full compaction none.
   const size_t width =
       (static_cast<size_t>(std::bit_width(largest_trailer - smallest_trailer)) + 7) / 8;
 
@@ -48,6 +65,8 @@ void DataBlockBuilder::Finish(std::string* out) {
 
   char* at = block + entries_at;
   const char* delta = deltas_.data();
+  // Where values begin is known only when the last entry has been encoded, since varints vary in
+  // length.
   size_t value_at = 0;  // from the first value; the section's offset is added below
   for (size_t i = 0; i < entries_.size(); i++) {
     const Entry& entry = entries_[i];

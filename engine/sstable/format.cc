@@ -12,6 +12,9 @@ namespace winnow {
 namespace {
 
 // Offsets of the footer's fields. Version, footer size and magic stay at the end in every version.
+//     0 checksum     24 properties   72 range tombstones   112 major, minor
+//     8 identity     40 filter       88 index levels       116 footer bytes
+//    16 file bytes   56 index        92 reserved (0)       120 magic
 constexpr size_t kChecksumAt = 0;
 constexpr size_t kFileIdAt = 8;
 constexpr size_t kFileBytesAt = 16;
@@ -39,11 +42,21 @@ uint16_t DecodeFixed16(const char* data) {
   return value;
 }
 
+// Covers everything behind it. Seeded with the place: a footer that was found at another size of
+// file is not this file's.
 uint64_t FooterChecksum(std::string_view footer, uint64_t file_bytes) {
   return Checksum(footer.substr(kFileIdAt), ChecksumSeed(kTableMagic, file_bytes - kFooterBytes));
 }
 
 // Null if the blocks named by the footer lie in order and without gaps up to the footer.
+// Blocks follow each other without gaps:
+//
+//   data blocks | filter | index partitions | index | properties | footer
+//                 ^ optional  ^ only with two index levels
+//
+// What is between the filter (or the data) and the index must be filled by partitions, which is
+// checked when the index has been read. No gap means that every byte of the file is under some
+// checksum.
 const char* LayoutError(const Footer& footer) {
   const uint64_t end = footer.file_bytes - kFooterBytes;
   if (footer.index_levels != 1 && footer.index_levels != 2) return "index levels not 1 or 2";
@@ -118,6 +131,8 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
   const uint64_t expected = DecodeFixed64(data + kChecksumAt);
   const uint64_t actual = FooterChecksum(bytes, file_bytes);
   const uint16_t major = DecodeFixed16(data + kMajorAt);
+  // Before the checksum: a newer version may compute it in another way. Magic, sizes and version
+  // are at the end in every version, so that they can be read first.
   if (major > kTableMajorVersion) {
     return absl::FailedPreconditionError(absl::StrCat(
         ToAbsl(path), ": written in SSTable format ", major, ".", DecodeFixed16(data + kMinorAt),
@@ -142,6 +157,7 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
   if (major == 0 || DecodeFixed32(data + kFooterBytesAt) != kFooterBytes) {
     return CorruptionError(path, at, "footer: impossible version or size");
   }
+  // Reserved in version 1. A reader that ignored them would show deleted keys.
   if (GetHandle(data + kRangeTombstonesAt).exists()) {
     return absl::FailedPreconditionError(
         absl::StrCat(ToAbsl(path), ": has range tombstones, which this version cannot read"));

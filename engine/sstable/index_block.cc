@@ -25,6 +25,10 @@ struct Sections {
   uint64_t heads, ends, trailers, suffix_ends, prefix, suffixes;
 };
 
+// In 64 bits and from 32-bit inputs, so that no sum wraps around, whatever the header says.
+//
+// The heads come first and lie together: a search reads log2(n) of them and, but for ties, nothing
+// else but the one block end that it wants.
 Sections LayOut(uint64_t num_entries, uint32_t flags, uint64_t prefix_bytes) {
   Sections at;
   at.heads = kHeaderBytes;
@@ -55,6 +59,7 @@ std::string_view IndexBuilder::separator(size_t entry) const {
   return std::string_view(separators_).substr(start, separator_ends_[entry] - start);
 }
 
+// At least one entry, so that cutting always ends.
 size_t IndexBuilder::CutAfter(size_t first, size_t bytes) const {
   size_t cut = first + 1;
   size_t total = 0;
@@ -66,6 +71,7 @@ size_t IndexBuilder::CutAfter(size_t first, size_t bytes) const {
   return cut;
 }
 
+// An upper bound: separators with their trailers, and every optional section.
 size_t IndexBuilder::EstimatedBytes() const {
   return kHeaderBytes + separators_.size() + size() * kFixedBytesPerEntry;
 }
@@ -85,9 +91,13 @@ std::string IndexBuilder::Encode(size_t first, size_t last, uint64_t first_offse
     if (share_prefix) {
       prefix_bytes = CommonPrefix(UserKey(separator(first)), UserKey(separator(last - 1)));
     }
+    // Ends are relative to the first block, so that the partitions of a table of any size have
+    // four-byte ones; a single-level index over 4 GiB of data needs eight.
     if (block_ends_[last - 1] - first_offset > std::numeric_limits<uint32_t>::max()) {
       flags |= kWideEnds;
     }
+    // Nearly all separators have trailer 0 (see SstableBuilder): the section is left out if all
+    // have.
     for (size_t i = first; i < last; i++) {
       if (Trailer(separator(i)) != 0) flags |= kHasTrailers;
     }
@@ -104,6 +114,7 @@ std::string IndexBuilder::Encode(size_t first, size_t last, uint64_t first_offse
     const std::string_view internal = separator(first + i);
     const std::string_view suffix = UserKey(internal).substr(prefix_bytes);
     const uint64_t end = block_ends_[first + i] - first_offset;
+    // Big-endian as a number: comparing two heads as integers is comparing the bytes.
     EncodeFixed64(&out[at.heads + 8 * i], KeyPrefix64(suffix));
     if ((flags & kWideEnds) != 0) {
       EncodeFixed64(&out[at.ends + 8 * i], end);
@@ -117,6 +128,10 @@ std::string IndexBuilder::Encode(size_t first, size_t last, uint64_t first_offse
   return out;
 }
 
+// Checks that every block lies inside of [first_offset, limit), is not empty, and starts where the
+// one before ends; that suffixes ascend in place; and that nothing is left over. Whether separators
+// ascend is not checked: a search in a wrong order ends at some valid entry, and finds too little
+// but nothing wrong. SstableVerifier looks for that.
 const char* IndexBlockError(std::string_view contents, uint64_t limit) {
   if (contents.size() < kHeaderBytes) return "shorter than its header";
   const uint64_t count = DecodeFixed32(contents.data() + kNumEntriesAt);
@@ -135,6 +150,8 @@ const char* IndexBlockError(std::string_view contents, uint64_t limit) {
     const uint64_t end = (flags & kWideEnds) != 0
                              ? DecodeFixed64(contents.data() + at.ends + 8 * i)
                              : DecodeFixed32(contents.data() + at.ends + 4 * i);
+    // A block has at least one byte of contents and its trailer; `end - previous_end` cannot wrap
+    // around after the first comparison.
     if (end <= previous_end || end - previous_end <= kBlockTrailerBytes ||
         end > limit - first_offset) {
       return "blocks out of bounds";
@@ -148,6 +165,7 @@ const char* IndexBlockError(std::string_view contents, uint64_t limit) {
   return nullptr;
 }
 
+// Pointers to all sections, so that a search adds to a base and loads.
 IndexBlock::IndexBlock(const char* contents)
     : num_entries_(DecodeFixed32(contents + kNumEntriesAt)),
       first_offset_(DecodeFixed64(contents + kFirstOffsetAt)) {
@@ -169,6 +187,8 @@ std::string IndexBlock::separator(uint32_t entry) const {
   return key;
 }
 
+// Lets Get learn, without reading another block, that a newer version of its key stands at the end
+// of the block before.
 bool IndexBlock::StraddlesWith(uint32_t entry, std::string_view user_key) const {
   // Only a separator that is a whole internal key has a trailer: see SstableBuilder.
   if (TrailerAt(entry) == 0 || !user_key.starts_with(prefix_)) return false;
@@ -188,6 +208,15 @@ uint32_t IndexBlock::LowerBound(uint32_t first, uint32_t last, const IsSmaller& 
   return first;
 }
 
+// Under the bytewise order, in three steps, of which the third is rare:
+//
+// 1. Compare with the prefix that all separators share; a key that differs there is before all
+//    entries or behind all.
+// 2. Lower bound over the heads, the eight bytes behind the prefix. Unless a head equals the key's,
+//    this is the answer: heads order as the keys do.
+// 3. Among entries with an equal head compare whole suffixes, then trailers.
+//
+// KeyPrefix64 pads short keys with zeros: "a" and "a\0" have one head, and step 3 tells them apart.
 uint32_t IndexBlock::Find(const InternalKeyComparator& comparator, std::string_view user_key,
                           uint64_t trailer) const {
   if (!comparator.is_bytewise()) {
@@ -196,6 +225,7 @@ uint32_t IndexBlock::Find(const InternalKeyComparator& comparator, std::string_v
       return order != 0 ? order < 0 : TrailerAt(entry) > trailer;
     });
   }
+  // A key that is a proper prefix of the shared prefix is smaller than all separators.
   if (const size_t length = std::min(prefix_.size(), user_key.size()); length > 0) {
     const int order = std::memcmp(user_key.data(), prefix_.data(), length);
     if (order != 0) return order < 0 ? 0 : num_entries_;
@@ -216,6 +246,7 @@ uint32_t IndexBlock::Find(const InternalKeyComparator& comparator, std::string_v
   if (left == 1 && HeadAt(first) < head) first++;
 
   if (first == num_entries_ || HeadAt(first) != head) return first;
+  // HeadAt is sorted, so that "equal" holds for a run from `first` on.
   const uint32_t last =
       LowerBound(first, num_entries_, [&](uint32_t entry) { return HeadAt(entry) == head; });
   return LowerBound(first, last, [&](uint32_t entry) {

@@ -63,7 +63,7 @@ class IndexBlock {
   // can hold the first key from there on. size() if there is none.
   uint32_t Find(const InternalKeyComparator& comparator, std::string_view user_key,
                 uint64_t trailer) const;
-  // Asks for the lines that Find reads first.
+  // Prefetches the lines that Find reads first.
   void Prefetch() const { __builtin_prefetch(heads_ + 8 * size_t{num_entries_ / 2}); }
 
   BlockHandle handle(uint32_t entry) const {

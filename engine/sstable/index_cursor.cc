@@ -2,11 +2,15 @@
 
 namespace winnow {
 
+// With one level the top index is the one that points to data blocks, and the cursor copies the
+// view.
 IndexCursor::IndexCursor(const SstableReader& table, const SstableReadOptions& options)
     : table_(table), options_(options) {
   if (!table.has_index_partitions()) index_ = table.index_;
 }
 
+// The partition is pinned for as long as the cursor stands in it: index_ points into its block. An
+// error leaves the cursor invalid with the reason; the next seek starts afresh.
 bool IndexCursor::LoadPartition(uint32_t top_entry) {
   status_ = absl::OkStatus();
   valid_ = false;
@@ -26,12 +30,14 @@ bool IndexCursor::LoadPartition(uint32_t top_entry) {
   return true;
 }
 
+// Past either end of the top level the cursor is invalid without error.
 void IndexCursor::MoveTo(uint32_t top_entry, Place place) {
   if (table_.has_index_partitions() && top_entry >= table_.index_.size()) {
     status_ = absl::OkStatus();
     valid_ = false;
     return;
   }
+  // Only an empty table has an empty index.
   if (!LoadPartition(top_entry) || index_.size() == 0) return;
   entry_ = place == Place::kFirst ? 0 : index_.size() - 1;
   valid_ = true;
@@ -49,13 +55,17 @@ void IndexCursor::Seek(std::string_view internal_key) {
   uint32_t top_entry = 0;
   if (table_.has_index_partitions()) {
     top_entry = table_.index_.Find(comparator, user_key, trailer);
+    // Behind the last separator, which is behind every key.
     if (top_entry == table_.index_.size()) return MoveTo(top_entry, Place::kFirst);
   }
   if (!LoadPartition(top_entry)) return;
+  // The top separator is that of the partition's last entry, so the entry exists; the check is for
+  // files that claim otherwise.
   entry_ = index_.Find(comparator, user_key, trailer);
   valid_ = entry_ < index_.size();
 }
 
+// Within a partition a step is an addition; crossing into the next one reads a block.
 void IndexCursor::Next() {
   if (++entry_ < index_.size()) return;
   valid_ = false;

@@ -2,6 +2,8 @@
 
 namespace winnow {
 
+// Keys lie one behind the other in key_bytes_, with their ends: LevelDB's interface wants all keys
+// of a filter at once, and a vector of strings would take several times the memory.
 std::string PolicyFilterBuilder::Finish() const {
   std::string filter;
   if (key_ends_.empty()) return filter;
@@ -12,6 +14,7 @@ std::string PolicyFilterBuilder::Finish() const {
     keys.push_back(std::string_view(key_bytes_).substr(begin, end - begin));
     begin = end;
   }
+  // The views point into key_bytes_, which no longer changes.
   policy_->CreateFilter(keys, &filter);
   return filter;
 }

@@ -12,6 +12,9 @@ absl::StatusOr<std::string_view> ReadaheadBuffer::Get(const BlockHandle& handle,
   if (!handle.FitsBelow(end_) || handle.size > kMaxBlockContentsBytes) {
     return file_.Corruption(handle, kind, "handle out of bounds");
   }
+  // One buffer, of one contiguous piece. Blocks of an iterator come in order, so that a piece is
+  // read, used up, and replaced; a block that straddles the piece's end is read again with the next
+  // piece.
   const size_t wanted = handle.size + kBlockTrailerBytes;
   if (!Contains(handle)) {
     uint64_t first = handle.offset;
@@ -24,6 +27,7 @@ absl::StatusOr<std::string_view> ReadaheadBuffer::Get(const BlockHandle& handle,
       }
     }
     const size_t length = static_cast<size_t>(last - first);
+    // Freed before the larger one is allocated, not after: nothing in it is kept.
     if (length > capacity_) {
       buffer_.reset(new (std::nothrow) char[length + CachedBlock::kReadablePadding]);
       capacity_ = buffer_ == nullptr ? 0 : length;
@@ -33,8 +37,10 @@ absl::StatusOr<std::string_view> ReadaheadBuffer::Get(const BlockHandle& handle,
             absl::StrCat(file_.path(), ": no memory for ", length, " bytes"));
       }
     }
+    // A read that fails leaves an empty buffer, not the old piece under a new name.
     length_ = 0;
     WINNOW_RETURN_IF_ERROR(file_.ReadBytes(first, length, buffer_.get()));
+    // Decoders may read, but never interpret, bytes beyond the block.
     std::fill_n(buffer_.get() + length, CachedBlock::kReadablePadding, '\0');
     start_ = first;
     length_ = length;

@@ -23,6 +23,8 @@ namespace {
 constexpr size_t kMaxBlockBytes = size_t{16} << 20;
 constexpr int kMaxRestartInterval = 1024;
 
+// What the key shares with its predecessor decides three things at once: that it is greater,
+// whether it is another version of the same user key, and how much of it is stored.
 size_t CommonPrefix(std::string_view a, std::string_view b) {
   const size_t length = std::min(a.size(), b.size());
   size_t i = 0;
@@ -36,6 +38,13 @@ size_t CommonPrefix(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+// The state between calls:
+//
+// 1. Blocks [0, index.size()) are written and have their separators; if separator_pending, one more
+//    is written and waits for its separator, which depends on the key that comes next.
+// 2. data_block holds the entries since; last_key is the last entry added, wherever it is.
+// 3. `offset` is the file's size; data blocks fill [0, offset) without gaps.
+// 4. Once `status` is not OK nothing more is written.
 struct SstableBuilder::State {
   State(const SstableBuilderOptions& given, std::unique_ptr<WritableFile> new_file,
         std::string file_path)
@@ -51,7 +60,7 @@ struct SstableBuilder::State {
 
   void StartFilter();
   absl::Status CheckEntry(std::string_view internal_key, std::string_view value);
-  // Compares with the last key and remembers how much of the user key they share.
+  // Compares with the last key and records how much of the user key they share.
   bool IsAscending(std::string_view internal_key);
   void AddToFilter(std::string_view user_key, bool same_user_key);
   void Count(std::string_view internal_key, std::string_view value);
@@ -86,6 +95,8 @@ struct SstableBuilder::State {
   std::string compressed_buffer;
 };
 
+// A policy replaces the spec and takes whole keys: properties then name the policy, and "none" as
+// spec.
 void SstableBuilder::State::StartFilter() {
   if (options.filter_policy != nullptr) {
     policy_filter = std::make_unique<PolicyFilterBuilder>(options.filter_policy);
@@ -108,6 +119,8 @@ void SstableBuilder::State::StartFilter() {
   }
 }
 
+// Bytewise, the first byte that differs decides; if one user key is a prefix of the other, the
+// longer is greater; equal ones must have descending trailers (newer versions first).
 bool SstableBuilder::State::IsAscending(std::string_view internal_key) {
   const std::string_view user_key = UserKey(internal_key);
   const std::string_view last_user_key = UserKey(last_key);
@@ -123,6 +136,8 @@ bool SstableBuilder::State::IsAscending(std::string_view internal_key) {
   return shared_with_last < user_key.size() || Trailer(last_key) > Trailer(internal_key);
 }
 
+// Keys out of order are a bug of the caller, and are refused whatever the build type: a table that
+// is not sorted would lose keys silently for as long as it lives.
 absl::Status SstableBuilder::State::CheckEntry(std::string_view internal_key,
                                                std::string_view value) {
   if (!IsInternalKey(internal_key)) {
@@ -142,6 +157,10 @@ absl::Status SstableBuilder::State::CheckEntry(std::string_view internal_key,
       absl::StrCat(path, ": keys out of order after entry ", properties.num_entries));
 }
 
+// Each distinct filter key once. Versions of a user key are neighbours, and so are user keys of one
+// filter key (a prefix), so that comparing with the one before finds all repetitions. A filter's
+// size is derived from the number of keys it was given: repetitions would make it larger than its
+// rate needs.
 void SstableBuilder::State::AddToFilter(std::string_view user_key, bool same_user_key) {
   if (same_user_key || (WINNOW_DEFECT(filter_hash_dropped) && properties.num_entries == 0)) return;
   if (policy_filter != nullptr) policy_filter->Add(user_key);
@@ -159,6 +178,8 @@ void SstableBuilder::State::AddToFilter(std::string_view user_key, bool same_use
   filter->Add(filter::HashKey(filter_key, options.hash_seed));
 }
 
+// These counts are what the manifest records, what a compaction checks its inputs against, and what
+// SstableVerifier compares.
 void SstableBuilder::State::Count(std::string_view internal_key, std::string_view value) {
   const SequenceNumber sequence = Sequence(internal_key);
   if (properties.num_entries == 0) {
@@ -175,6 +196,9 @@ void SstableBuilder::State::Count(std::string_view internal_key, std::string_vie
   properties.raw_value_bytes += value.size();
 }
 
+// A separator s of two neighbouring blocks has: last key of the first <= s < first key of the
+// second. The shorter it is, the more of the index fits into the cache: "key0017b" and "key0039"
+// are separated by "key002".
 void SstableBuilder::State::AddSeparator(const std::string_view* next) {
   const std::string_view last_user_key = UserKey(last_key);
   const bool straddles =
@@ -196,6 +220,8 @@ void SstableBuilder::State::AddSeparator(const std::string_view* next) {
   separator_pending = false;
 }
 
+// Two appends, since the contents may lie in either of two buffers; the file's own buffer joins
+// them.
 absl::Status SstableBuilder::State::WriteBlock(Compression compression, std::string_view contents,
                                                BlockHandle* handle) {
   Compression stored_as = Compression::kNone;
@@ -215,6 +241,7 @@ absl::Status SstableBuilder::State::WriteBlock(Compression compression, std::str
   return absl::OkStatus();
 }
 
+// The block's separator has to wait: it is short only if the next key is known.
 absl::Status SstableBuilder::State::CutDataBlock() {
   contents_buffer.clear();
   data_block.Finish(&contents_buffer);
@@ -225,6 +252,7 @@ absl::Status SstableBuilder::State::CutDataBlock() {
   return absl::OkStatus();
 }
 
+// Filters are never compressed: good ones are random bits, and they are used in place.
 absl::Status SstableBuilder::State::WriteFilter(SstableSummary* summary, BlockHandle* handle) {
   summary->filter_kind = std::string(filter::KindName(filter::FilterKind::kNone));
   if (policy_filter != nullptr) {
@@ -249,6 +277,16 @@ absl::Status SstableBuilder::State::WriteFilter(SstableSummary* summary, BlockHa
   return WriteBlock(Compression::kNone, built.block, handle);
 }
 
+// Small tables get one index block, which stays in memory. Above the threshold the index is cut:
+//
+//   top index:    | separator of partition 0 | separator of partition 1 | ...
+//                        |
+//   partition 0:  | separators of data blocks 0 .. k | ...
+//
+// Only the top level then stays in memory, and partitions go through the block cache. The top
+// level's separators are those of the partitions' last entries, and its "blocks" are the
+// partitions, which lie one behind the other from index_start on: the same layout serves both
+// levels.
 absl::Status SstableBuilder::State::WriteIndex(Footer* footer) {
   const bool share_prefix = options.comparator.is_bytewise();
   const uint64_t index_start = offset;
@@ -280,6 +318,8 @@ absl::Status SstableBuilder::State::WriteIndex(Footer* footer) {
   return absl::OkStatus();
 }
 
+// How keys were hashed and by which order they are sorted stands in every table, so that options
+// may change and old tables are still read rightly.
 void SstableBuilder::State::FillProperties() {
   properties.filter_spec = filter::ToString(options.filter_spec);
   properties.filter_key = options.filter_key.ToString();
@@ -310,6 +350,9 @@ absl::Status SstableBuilder::Add(std::string_view internal_key, std::string_view
   if (!state.status.ok()) return state.status;
 
   const std::string_view user_key = UserKey(internal_key);
+  // Sizes include the trailer, which has the same size in all keys. Under a comparator for which
+  // keys of other bytes are equal this says "different", which costs a filter entry and nothing
+  // else.
   const bool same_user_key = state.properties.num_entries > 0 &&
                              state.shared_with_last == user_key.size() &&
                              state.last_key.size() == internal_key.size();
@@ -324,8 +367,14 @@ absl::Status SstableBuilder::Add(std::string_view internal_key, std::string_view
   return state.status;
 }
 
+//   | data blocks | filter | index partitions | index | properties | footer |
+//
+// Everything that a reader needs first is at the end, so that a table is written in one pass.
 absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
   State& state = *state_;
+  // In the order of the file. The sync comes before the summary is returned, so that no manifest
+  // can name a table whose bytes a power failure could take away; the directory is the caller's to
+  // sync.
   const auto write_all = [&state](SstableSummary* summary) -> absl::Status {
     WINNOW_RETURN_IF_ERROR(state.status);
     if (state.closed) return absl::InternalError(absl::StrCat(state.path, ": table is finished"));
@@ -370,6 +419,7 @@ void SstableBuilder::Abandon() {
 
 uint64_t SstableBuilder::num_entries() const { return state_->properties.num_entries; }
 
+// Decides when a table is full: the filter and the index, not yet written, are a part of it.
 uint64_t SstableBuilder::file_bytes_estimate() const {
   const uint64_t pending = state_->data_block.empty() ? 0 : state_->data_block.EstimatedBytes();
   const uint64_t filter_bytes =

@@ -1,4 +1,4 @@
-// What tools ask of a table: its blocks, its problems, its filter's measured rate.
+// What tools show of a table: its blocks, its problems, its filter's measured rate.
 #include <utility>
 
 #include "engine/base/status.h"
@@ -19,6 +19,7 @@ uint64_t NextRandom(uint64_t* state) {
   return z ^ (z >> 31);
 }
 
+// For blocks that are never compressed, and as a start for those that may be.
 SstableBlockInfo StoredBlockInfo(BlockKind kind, const BlockHandle& handle) {
   SstableBlockInfo info;
   info.kind = kind;
@@ -28,6 +29,7 @@ SstableBlockInfo StoredBlockInfo(BlockKind kind, const BlockHandle& handle) {
   return info;
 }
 
+// The compression is read from the trailer again: Read returns contents only.
 absl::StatusOr<SstableBlockInfo> DataBlockInfo(const BlockFile& file, const BlockHandle& handle) {
   SstableBlockInfo info = StoredBlockInfo(BlockKind::kData, handle);
   WINNOW_ASSIGN_OR_RETURN(const BlockRef block, file.Read(handle, BlockKind::kData, {}));
@@ -88,6 +90,8 @@ absl::Status SstableProblem::ToStatus(std::string_view path) const {
 
 std::vector<SstableProblem> SstableReader::Verify() const { return SstableVerifier(*this).Run(); }
 
+// Hashes instead of keys: what a filter sees of an absent key is a uniformly random hash. A random
+// hash is that of a member with probability n / 2^64, which no sample can notice.
 double SstableReader::SampleFalsePositiveRate(uint64_t probes, uint64_t seed) const {
   if (probes == 0) return 0;
   uint64_t passed = 0;

@@ -10,6 +10,7 @@ namespace winnow {
 namespace {
 
 // Automatic readahead starts after this many loads in a row and doubles up to the limit.
+// Two in a row are what a seek near a block's end does too; three are a scan.
 constexpr uint32_t kLoadsBeforeReadahead = 2;
 constexpr size_t kFirstReadaheadBytes = size_t{16} << 10;
 constexpr size_t kLargestReadaheadBytes = size_t{256} << 10;
@@ -24,6 +25,9 @@ SstableIterator::SstableIterator(const SstableReader& table, const SstableReadOp
 
 SstableIterator::~SstableIterator() = default;
 
+// For compactions and whole scans: the cache is neither read nor filled, and blocks that are stored
+// plain are used where they lie in the buffer. They live until the next block is loaded, which is
+// as long as keys and values of an iterator must.
 absl::Status SstableIterator::LoadFromReadahead(const BlockHandle& handle, Direction direction) {
   WINNOW_ASSIGN_OR_RETURN(
       const std::string_view stored,
@@ -41,6 +45,9 @@ absl::Status SstableIterator::LoadFromReadahead(const BlockHandle& handle, Direc
   return absl::OkStatus();
 }
 
+// Automatic readahead: the piece doubles each time that the buffer has been used up, so that a scan
+// of 100 blocks takes few reads, and a short one has read little too much. The block is copied
+// since it goes into the cache, while the buffer is used again.
 absl::StatusOr<BlockRef> SstableIterator::CopyFromReadahead(const BlockHandle& handle,
                                                             Direction direction,
                                                             BlockArena* arena) {
@@ -67,6 +74,8 @@ absl::StatusOr<BlockRef> SstableIterator::CopyFromReadahead(const BlockHandle& h
   return block;
 }
 
+// The iterator that finds a scan under way brings its own loader. If another thread is loading the
+// block already, the cache lets this one wait for it.
 absl::StatusOr<BlockRef> SstableIterator::LoadMissingBlock(const BlockHandle& handle,
                                                            Direction direction) {
   if (sequential_loads_ < kLoadsBeforeReadahead) {
@@ -86,12 +95,16 @@ absl::Status SstableIterator::LoadThroughCache(const BlockHandle& handle, Direct
   if (cache != nullptr) block = cache->Lookup({table_.table_id_, handle.offset});
   if (block) {
     if (options_.counters != nullptr) options_.counters->block_cache_hits.Increment();
+    // A hit says that the scan runs over blocks that are in memory: reading ahead would read what
+    // is there.
     sequential_loads_ = 0;
     automatic_readahead_bytes_ = 0;
   } else {
     if (options_.counters != nullptr && cache != nullptr) {
       options_.counters->block_cache_misses.Increment();
     }
+    // Blocks lie without gaps, so that the next one starts where the last one ended (or ends where
+    // it began, backwards).
     const bool is_sequential = direction == Direction::kForward ? handle.offset == last_load_end_
                                                                 : handle.end() == last_load_offset_;
     sequential_loads_ = is_sequential ? sequential_loads_ + 1 : 0;
@@ -105,6 +118,8 @@ absl::Status SstableIterator::LoadThroughCache(const BlockHandle& handle, Direct
   return absl::OkStatus();
 }
 
+// Invariant on return: cursor_ is invalid. On true it is reset to the block under index_ and can be
+// positioned; on false the iterator is at its end, or status_ says why it is not.
 bool SstableIterator::LoadBlock(Direction direction) {
   cursor_.Clear();
   if (!index_.Valid()) {
@@ -127,6 +142,8 @@ void SstableIterator::SeekToLast() {
   if (LoadBlock(Direction::kBackward)) cursor_.SeekToLast();
 }
 
+// One block is loaded in nearly every case: the index names the block whose separator is at or
+// after the key.
 void SstableIterator::Seek(std::string_view internal_key) {
   index_.Seek(internal_key);
   if (!LoadBlock(Direction::kForward)) return;
@@ -135,6 +152,8 @@ void SstableIterator::Seek(std::string_view internal_key) {
   if (!cursor_.Valid()) EnterNextBlock();
 }
 
+// The first entry at or after the key, and a step back unless it is the key itself. If there is no
+// such entry, the last one of the table is before the key; an error must not be mistaken for that.
 void SstableIterator::SeekForPrev(std::string_view internal_key) {
   Seek(internal_key);
   if (Valid()) {

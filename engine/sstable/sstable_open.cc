@@ -8,6 +8,8 @@
 
 namespace winnow {
 
+// A new identity in the cache for each open: the same file, opened twice, is cached twice, and a
+// file that was replaced can never be served from its predecessor's blocks.
 SstableReader::SstableReader(const SstableReaderOptions& options,
                              std::unique_ptr<RandomAccessFile> file, std::string path)
     : options_(options),
@@ -18,6 +20,8 @@ SstableReader::~SstableReader() = default;
 
 absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
     const SstableReaderOptions& options, std::unique_ptr<RandomAccessFile> file, std::string path) {
+  // Point look-ups read single blocks, and iterators read ahead by themselves; the system's own
+  // readahead would fetch much that nobody reads.
   file->Hint(RandomAccessFile::AccessPattern::kRandom);
   std::unique_ptr<SstableReader> reader(
       new SstableReader(options, std::move(file), std::move(path)));  // private constructor
@@ -28,6 +32,9 @@ absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
   return reader;
 }
 
+// The footer says where everything is, and which file this is. That identity is checked against the
+// manifest's before anything else is believed: a file of another database, or of this one before a
+// restore, may be perfectly sound.
 absl::Status SstableReader::ReadFooter() {
   char bytes[kFooterBytes];
   if (file_.size() < kFooterBytes) {
@@ -46,6 +53,8 @@ absl::Status SstableReader::ReadFooter() {
   return absl::OkStatus();
 }
 
+// The comparator's name must be the one that the table was sorted by: under another order searches
+// would end in wrong places without any sign of it.
 absl::Status SstableReader::ReadProperties() {
   const BlockHandle& handle = footer_.properties;
   WINNOW_ASSIGN_OR_RETURN(const BlockRef block, file_.Read(handle, BlockKind::kProperties, {}));
@@ -60,6 +69,9 @@ absl::Status SstableReader::ReadProperties() {
         absl::StrCat(file_.path(), ": written with comparator \"", properties_.comparator_name,
                      "\", opened with \"", ToAbsl(comparator_name), "\""));
   }
+  // Data blocks fill the file from 0 to the filter or, without one, to the index. With partitions
+  // and without a filter they end somewhere before the index; ReadIndex checks that partitions fill
+  // the rest.
   const uint64_t data_limit =
       footer_.filter.exists() ? footer_.filter.offset : footer_.index.offset;
   const bool fits = footer_.filter.exists() || !has_index_partitions()
@@ -76,6 +88,8 @@ absl::Status SstableReader::ReadIndex() {
   WINNOW_ASSIGN_OR_RETURN(const BlockRef block,
                           file_.Read(handle, BlockKind::kIndex, read_options));
   const std::string_view contents = block.contents();
+  // Copied out of the cache's memory into memory on huge pages, which suits what every look-up
+  // reads.
   index_memory_ = filter::ResidentMemory(contents.size() + CachedBlock::kReadablePadding);
   if (index_memory_.data() == nullptr) {
     return absl::ResourceExhaustedError(
@@ -84,13 +98,18 @@ absl::Status SstableReader::ReadIndex() {
   std::memcpy(index_memory_.data(), contents.data(), contents.size());
   index_ = IndexBlock(index_memory_.data());
   const uint64_t start = has_index_partitions() ? index_start() : 0;
+  // With this, every data block lies where data blocks may lie, and no byte between them is
+  // unclaimed.
   if (index_.first_offset() != start || index_.end_offset() != read_options.data_end) {
     return file_.Corruption(handle, BlockKind::kIndex, "its blocks do not fill their part");
   }
   return absl::OkStatus();
 }
 
+// The block stays in memory as the file holds it, trailer included: filters are read in place.
 void SstableReader::ReadFilter() {
+  // A filter is an optimisation. Whatever is wrong with it, the table is opened without it, answers
+  // are the same, and the reason is kept for tools and statistics.
   const auto unusable = [this](filter::FilterStateCode code, std::string reason) {
     filter_ = filter::FilterReader();
     filter_memory_ = filter::ResidentMemory();
@@ -107,6 +126,7 @@ void SstableReader::ReadFilter() {
     return unusable(filter::FilterStateCode::kUnknownVersion,
                     std::string(filter_key.status().message()));
   }
+  // Parsed even where there is no filter: scans and statistics use it.
   filter_key_ = *filter_key;
   if (!footer_.filter.exists() || !options_.load_filter) return;
   const bool made_by_policy = !properties_.filter_policy.empty();
@@ -132,6 +152,7 @@ void SstableReader::ReadFilter() {
           file_.CheckTrailer(std::string_view(filter_memory_.data(), stored_bytes), footer_.filter,
                              BlockKind::kFilter, true, &compression);
       (!status.ok() && !WINNOW_DEFECT(table_filter_checksum_not_checked)) ||
+      // Filters are used in place; our writer never compresses them.
       compression != Compression::kNone) {
     return unusable(filter::FilterStateCode::kDamaged,
                     status.ok() ? "is compressed" : std::string(status.message()));
@@ -146,6 +167,8 @@ void SstableReader::ReadFilter() {
   if (filter_state_.code != filter::FilterStateCode::kOk) {
     return unusable(filter_state_.code, filter_state_.reason);
   }
+  // The filter block records its seed, and so do the properties. Queried with hashes of another
+  // seed it would deny keys that it holds, the one mistake that a filter must not make.
   if (!filter_.always_true() && filter_.hash_seed() != properties_.hash_seed &&
       !WINNOW_DEFECT(filter_of_another_seed_asked)) {
     return unusable(filter::FilterStateCode::kDamaged,

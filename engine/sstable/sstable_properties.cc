@@ -13,6 +13,8 @@ namespace winnow {
 namespace {
 
 // One property: its name in the file and how its value is stored. Numbers are eight bytes.
+// One table of fields drives encoding, decoding and printing, so that a new property is one line
+// and cannot be written without being read.
 struct Field {
   std::string_view name;
   bool required;
@@ -29,6 +31,8 @@ std::string Fixed64(uint64_t value) {
 }
 
 template <typename T>
+// Eight bytes for every number, whatever the member's type; a value that the type cannot hold is
+// refused rather than truncated.
 Field Number(std::string_view name, T SstableProperties::*member, bool required = false) {
   return {
       name, required,
@@ -43,6 +47,7 @@ Field Number(std::string_view name, T SstableProperties::*member, bool required 
       }};
 }
 
+// Rates only: not a number, or outside [0, 1], is refused.
 Field Real(std::string_view name, double SstableProperties::*member) {
   return {
       name, false,
@@ -55,6 +60,7 @@ Field Real(std::string_view name, double SstableProperties::*member) {
       [member](const SstableProperties& p) { return absl::StrCat(p.*member); }};
 }
 
+// Shown escaped: keys and names may hold any bytes.
 Field Text(std::string_view name, std::string SstableProperties::*member, bool required = false) {
   return {name, required, [member](const SstableProperties& p) { return p.*member; },
           [member](SstableProperties* p, std::string_view value) {
@@ -106,6 +112,8 @@ const std::vector<Field>& Fields() {
 
 }  // namespace
 
+// A list of (name, value), both length-prefixed. Readers skip names that they do not know:
+// properties can be added without a new version.
 std::string SstableProperties::Encode() const {
   std::string out;
   for (const Field& field : Fields()) {
@@ -117,6 +125,8 @@ std::string SstableProperties::Encode() const {
   return out;
 }
 
+// A name may come once. Those without which a table cannot be read rightly are required; statistics
+// are not, so that files of older versions open.
 absl::StatusOr<SstableProperties> SstableProperties::Decode(std::string_view block) {
   SstableProperties properties;
   const std::vector<Field>& fields = Fields();
@@ -129,6 +139,7 @@ absl::StatusOr<SstableProperties> SstableProperties::Decode(std::string_view blo
     }
     for (size_t i = 0; i < fields.size(); i++) {
       if (fields[i].name != name) continue;
+      // A repeated name would let two readers disagree on which value holds.
       if (seen[i] || !fields[i].set(&properties, value)) {
         return absl::DataLossError(absl::StrCat("properties: bad value of ", ToAbsl(name)));
       }
@@ -143,6 +154,7 @@ absl::StatusOr<SstableProperties> SstableProperties::Decode(std::string_view blo
   return properties;
 }
 
+// One "name: value" a line, in the order of the file, for tools and transcripts.
 std::string SstableProperties::DebugString() const {
   std::string out;
   for (const Field& field : Fields()) {

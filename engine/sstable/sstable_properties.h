@@ -26,7 +26,7 @@ struct SstableProperties {
   uint64_t smallest_sequence = 0;
   uint64_t largest_sequence = 0;
 
-  std::string filter_spec;  // as asked for; the filter block says what was built
+  std::string filter_spec;  // as requested; the filter block says what was built
   std::string filter_key;   // FilterKeyExtractor::ToString()
   // The name of the FilterPolicy that made the filter block; empty: Winnow made it.
   std::string filter_policy;
@@ -34,7 +34,7 @@ struct SstableProperties {
   uint64_t num_filter_keys = 0;  // distinct
   uint64_t filter_bytes = 0;
   double expected_fpr = 1;
-  bool filter_fell_back = false;  // another kind than asked for was built
+  bool filter_fell_back = false;  // another kind than requested was built
 
   std::string comparator_name;
   Compression compression = Compression::kNone;

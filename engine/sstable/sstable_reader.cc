@@ -9,6 +9,9 @@
 
 namespace winnow {
 
+// Blocks whose checksum was not verified do not enter the cache: everything
+// in the cache has been checked, once, for all who find it there. Index partitions are protected,
+// since each serves hundreds of data blocks.
 absl::StatusOr<BlockRef> SstableReader::LoadMissingBlock(const BlockHandle& handle, BlockKind kind,
                                                          const SstableReadOptions& options) const {
   BlockFile::ReadOptions read_options;
@@ -38,8 +41,19 @@ absl::StatusOr<BlockRef> SstableReader::LoadBlock(const BlockHandle& handle, Blo
   return LoadMissingBlock(handle, kind, options);
 }
 
-void SstableReader::PrefetchIndex(std::string_view user_key) const { index_.Prefetch(); }
+void SstableReader::PrefetchIndex() const { index_.Prefetch(); }
 
+// A look-up:
+//
+// 1. With a partitioned index, the top level names the partition.
+// 2. The index names the one block that can hold the first entry at or after (user_key, snapshot).
+// 3. In that block: the entry, if it has the user key. There is no need to go on to the next block:
+//    if the position is behind the block's last entry, the separator proves that the next block
+//    begins with a greater user key (or that the key straddles, and then the index leads to the
+//    next block).
+//
+// If nothing is found, filter_key_present tells the caller whether the filter's "maybe" was right
+// all the same: a version newer than the snapshot has the same filter key.
 absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_view user_key,
                                 SequenceNumber snapshot, PointResult* result) const {
   result->found = false;
@@ -75,6 +89,7 @@ absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_v
       result->type = static_cast<EntryType>(found.trailer & 0xff);
       result->sequence = found.trailer >> 8;
       result->value = std::string_view(position.value, found.value_length);
+      // The value is not copied: the pin keeps its block where it is.
       result->pin = std::move(ref);
       return absl::OkStatus();
     }
@@ -86,6 +101,9 @@ absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_v
     return absl::OkStatus();
   }
   // Newer versions of the key stand before the position: in this block, or the whole block before.
+  // The search began at the last restart before its target: had there been an entry of the user key
+  // before the position, in this block, it would have been seen. Where the position is the block's
+  // first entry, the block before may end with the user key: separators tell, without a read.
   result->filter_key_present = position.user_key_before;
   if (position.entry != nullptr && position.index == 0) {
     result->filter_key_present =
@@ -95,6 +113,9 @@ absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_v
   return absl::OkStatus();
 }
 
+// Keys of one filter key lie together, as the filter key is a prefix of the user key: if any
+// exists, one is next to where `user_key` would stand. Runs only for false positives and newer
+// versions, so that its cost is that of one more read.
 absl::StatusOr<bool> SstableReader::NeighbourHasFilterKey(const SstableReadOptions& options,
                                                           std::string_view user_key,
                                                           uint64_t trailer) const {
@@ -120,6 +141,7 @@ std::unique_ptr<SstableIterator> SstableReader::NewIterator(
   return std::make_unique<SstableIterator>(*this, options);
 }
 
+// As exact as the index: the start of the block that would hold the key.
 uint64_t SstableReader::ApproximateOffsetOf(std::string_view internal_key) const {
   IndexCursor cursor(*this, SstableReadOptions{});
   cursor.Seek(internal_key);
@@ -131,6 +153,8 @@ uint64_t SstableReader::ApproximateOffsetOf(std::string_view internal_key) const
   return properties_.data_bytes / index_.size() * entry;
 }
 
+// The index is walked without filling the cache. A partition that cannot be read leaves its blocks
+// to age out.
 void SstableReader::EraseCachedBlocks() const {
   if (options_.cache == nullptr) return;
   SstableReadOptions options;

@@ -60,7 +60,7 @@ struct SstableReadOptions {
 // The answer of SstableReader::Get.
 struct PointResult {
   bool found = false;
-  // Does the file hold any entry whose filter key is that of the key asked for? If not, a filter
+  // Does the file hold any entry whose filter key is that of the key looked up? If not, a filter
   // that said "may contain" was wrong. True whenever found.
   bool filter_key_present = false;
   // The rest is set only if found.
@@ -115,20 +115,20 @@ class SstableReader {
   SstableReader(const SstableReader&) = delete;
   SstableReader& operator=(const SstableReader&) = delete;
 
-  // The filter; answers "may contain" if there is none, or if a policy made it. Ask it with
+  // The filter; answers "may contain" if there is none, or if a policy made it. Query it with
   // HashKey(filter_key().FilterKey(user_key), hash_seed()).
   const filter::FilterReader& filter() const { return filter_; }
   // True if MayContain can say no.
   bool has_filter() const { return !filter_.always_true() || filter_policy_ != nullptr; }
   // False only if the filter, whoever made it, shows that no entry of `user_key` is in the table.
-  // `filter_hash` is what filter() is asked with.
+  // `filter_hash` is what filter() is queried with.
   bool MayContain(uint64_t filter_hash, std::string_view user_key) const {
     if (!filter_.MayContain(filter_hash)) return false;
     if (filter_policy_ == nullptr) [[likely]]
       return true;
     return filter_policy_->KeyMayMatch(user_key, policy_filter_);
   }
-  // True if MayContain asks a policy.
+  // True if MayContain queries a policy.
   bool has_policy_filter() const { return filter_policy_ != nullptr; }
   // kOk also where the table was written without a filter.
   const filter::FilterState& filter_state() const { return filter_state_; }
@@ -136,13 +136,13 @@ class SstableReader {
   const filter::FilterKeyExtractor& filter_key() const { return filter_key_; }
   uint64_t hash_seed() const { return properties_.hash_seed; }
 
-  // Finds the newest entry of `user_key` with a sequence number <= `snapshot`. Does not ask the
+  // Finds the newest entry of `user_key` with a sequence number <= `snapshot`. Does not query the
   // filter. OK with !result->found if there is none. `*result` may hold an earlier answer.
   absl::Status Get(const SstableReadOptions& options, std::string_view user_key,
                    SequenceNumber snapshot, PointResult* result) const;
 
-  // Asks the processor to fetch what Get will read first of the index.
-  void PrefetchIndex(std::string_view user_key) const;
+  // Prefetches what Get will read first of the index.
+  void PrefetchIndex() const;
 
   // Over the whole table; the reader must outlive it. See table_iterator.h for the concrete type.
   std::unique_ptr<SstableIterator> NewIterator(const SstableReadOptions& options) const;

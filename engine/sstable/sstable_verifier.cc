@@ -23,12 +23,16 @@ void SstableVerifier::Report(uint64_t offset, const absl::Status& status) {
   Report(offset, reason, !absl::IsResourceExhausted(status));
 }
 
+// Problems found before memory ran out are kept.
 std::vector<SstableProblem> SstableVerifier::Run() {
   const absl::Status status = CatchOutOfMemory([this] { return CheckAll(); });
   if (!status.ok()) Report(0, "no memory to check the whole table", /*is_damage=*/false);
   return std::move(problems_);
 }
 
+// What each step may rely on: opening has read footer, properties and top index; everything else is
+// read again from the file, past the cache. Every check goes on after a problem, so that one run
+// lists all of them, and counts that a skipped block makes meaningless are not compared.
 absl::Status SstableVerifier::CheckAll() {
   CheckFrame();
   CheckFilterBlock();
@@ -64,6 +68,8 @@ void SstableVerifier::CheckFrame() {
   }
 }
 
+// The file's filter block is read again and its checksum verified. If opening refused the filter,
+// the reason it gave is the finding.
 void SstableVerifier::CheckFilterBlock() {
   const BlockHandle& handle = table_.footer_.filter;
   if (!handle.exists()) return;
@@ -85,6 +91,8 @@ void SstableVerifier::CheckFilterBlock() {
   if (!status.ok()) Report(handle.offset, status);
 }
 
+// A partition that cannot be read leaves a hole: where its data blocks began is not known, so that
+// the next partition is taken at its word, and the separator before it is unknown as well.
 void SstableVerifier::CheckPartitions() {
   const IndexBlock& top = table_.index_;
   BlockFile::ReadOptions options;
@@ -101,6 +109,7 @@ void SstableVerifier::CheckPartitions() {
     }
     const IndexBlock partition((*block)->data());
     if (skipped_a_block_) expected_data_offset_ = partition.first_offset();
+    // Both levels must agree, or a look-up would be led into the wrong partition.
     if (partition.size() == 0 || partition.separator(partition.size() - 1) != top.separator(i)) {
       Report(handle.offset, "index partition: does not end with its separator in the top index");
     }
@@ -108,6 +117,8 @@ void SstableVerifier::CheckPartitions() {
   }
 }
 
+// Data blocks must follow each other from one index to the next: a gap would be bytes that nobody
+// reads, an overlap blocks that two entries claim.
 void SstableVerifier::CheckDataBlocks(const IndexBlock& index) {
   if (index.first_offset() != expected_data_offset_) {
     Report(index.first_offset(), "index: data blocks do not follow each other");
@@ -118,6 +129,7 @@ void SstableVerifier::CheckDataBlocks(const IndexBlock& index) {
   }
 }
 
+// Invariant between blocks: last separator < every key of this block <= its separator.
 void SstableVerifier::CheckDataBlock(const BlockHandle& handle, std::string_view separator) {
   seen_.num_data_blocks++;
   absl::StatusOr<BlockRef> block = table_.file_.Read(handle, BlockKind::kData, {});
@@ -137,6 +149,8 @@ void SstableVerifier::CheckDataBlock(const BlockHandle& handle, std::string_view
   last_separator_ = std::string(separator);
 }
 
+// The filter is queried with every key of the file: a filter that denies one would hide it from
+// every reader. No sample could show that.
 void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key,
                                  std::string_view value) {
   const InternalKeyComparator& comparator = table_.comparator();
@@ -173,6 +187,8 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
   last_key_.assign(key);
 }
 
+// Counted while walking, and compared with what the builder recorded: an index that leaves out a
+// block at its end, or a block that lost entries with its structure intact, shows here.
 void SstableVerifier::CheckCounts() {
   if (skipped_a_block_) return;
   const SstableProperties& stored = table_.properties_;

@@ -10,8 +10,14 @@ namespace winnow {
 
 namespace {
 
+// Far more than the text ever has: a file of another size is damage, and is not read into memory.
 constexpr uint64_t kLargestCurrentFile = 256;
 
+//   MANIFEST-000005 0123456789abcdef\n
+//   name            checksum of the name
+//
+// The checksum is there because a torn or zeroed CURRENT may still look like a name
+// ("MANIFEST-00000"), and following it would open the wrong state or none.
 std::string CurrentText(uint64_t manifest_number) {
   const std::string name = absl::StrFormat("MANIFEST-%06d", manifest_number);
   return absl::StrFormat("%s %016x\n", name, Checksum(name, 0));
@@ -21,6 +27,8 @@ std::string CurrentText(uint64_t manifest_number) {
 
 absl::Status WriteCurrentFile(FileSystem& file_system, const std::string& directory,
                               uint64_t manifest_number) {
+  // The commit point of a new manifest: before the rename is durable the old manifest is in force,
+  // after it the new one. The caller has synced the manifest before.
   return WriteFileAtomically(file_system, CurrentFileName(directory), CurrentText(manifest_number));
 }
 
@@ -33,6 +41,8 @@ absl::StatusOr<uint64_t> ReadCurrentFile(FileSystem& file_system, const std::str
   uint64_t number;
   const std::string_view name = std::string_view(*text).substr(0, text->find(' '));
   if (!ParseFileName(name, &type, &number) || type != FileType::kManifest ||
+      // Comparing with the text that would be written refuses every other spelling (leading zeros,
+      // a missing newline) along with wrong checksums.
       (*text != CurrentText(number) && !WINNOW_DEFECT(current_checksum_not_checked))) {
     return CorruptionError(path, 0, "text is not 'MANIFEST-<number> <checksum>'");
   }

@@ -4,19 +4,30 @@
 
 namespace winnow {
 
+// Direct-mapped: each (file, key) has one slot, and a later pair takes it over. No lists, no
+// eviction state, nothing to lock; a lost entry costs one block read, and is entered again by it.
 FalsePositiveCache::FalsePositiveCache(size_t num_slots)
     : mask_(num_slots - 1), slots_(std::make_unique<Slot[]>(num_slots)) {}
 
+// Padded with zeros. Keys that differ by trailing zeros only are told apart by their length.
 FalsePositiveCache::PackedKey FalsePositiveCache::Pack(std::string_view key) {
   PackedKey packed{};
   if (!key.empty()) std::memcpy(packed.data(), key.data(), key.size());
   return packed;
 }
 
+// The file takes part, since one absent key may be a false positive in several levels.
 size_t FalsePositiveCache::SlotOf(uint64_t file_number, uint64_t key_hash) const {
   return static_cast<size_t>((key_hash ^ (file_number * 0x9e3779b97f4a7c15ULL)) >> 7) & mask_;
 }
 
+// The reader's half of the sequence lock. It reads the version, the fields, and the version again;
+// equal and even versions mean that no write fell between, so the fields belong together. Version 0
+// is a slot that was never written.
+//
+// Why "true" can be trusted: the fields that were compared are one (file, key) pair that Add was
+// given. What the pair claims cannot become false, because the file never changes and its number is
+// never given to another. The hash only chooses the slot.
 bool FalsePositiveCache::Contains(uint64_t file_number, uint64_t key_hash,
                                   std::string_view key) const {
   if (key.size() > kMaxKeyBytes) return false;
@@ -35,6 +46,8 @@ bool FalsePositiveCache::Contains(uint64_t file_number, uint64_t key_hash,
   return slot.version.load(std::memory_order_relaxed) == version;
 }
 
+// The writer's half: the version becomes odd by compare-and-swap, which also excludes other writers
+// of the slot, and even again (by two, so that readers notice) when the fields are complete.
 void FalsePositiveCache::Add(uint64_t file_number, uint64_t key_hash, std::string_view key) {
   if (key.size() > kMaxKeyBytes) return;
   Slot& slot = slots_[SlotOf(file_number, key_hash)];

@@ -1,7 +1,7 @@
-// Remembers false positives: keys that a file's filter let through and the file does not hold.
+// A cache of false positives: keys that a file's filter let through and the file does not hold.
 //
 // An SSTable never changes, so "file F holds no version of key K" stays true for as long as F
-// lives, whatever the snapshot. A missing key that is asked again and again therefore costs one
+// lives, whatever the snapshot. A missing key that is looked up again and again therefore costs one
 // read, not one a query (the idea of adaptive filters, Bender et al., FOCS 2018, without touching
 // the filter).
 #ifndef WINNOW_ENGINE_VERSION_FALSE_POSITIVE_CACHE_H_
@@ -16,7 +16,7 @@
 namespace winnow {
 
 // Thread-safe, lock-free, of fixed size; old entries are overwritten. The whole key is compared,
-// not its hash: a collision must never hide a key. Keys over kMaxKeyBytes are not remembered.
+// not its hash: a collision must never hide a key. Keys over kMaxKeyBytes are not entered.
 class FalsePositiveCache {
  public:
   static constexpr size_t kMaxKeyBytes = 40;

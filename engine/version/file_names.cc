@@ -16,6 +16,8 @@ std::string Join(std::string_view directory, const std::string& name) {
   return absl::StrCat(ToAbsl(directory), "/", name);
 }
 
+// Digits only, the whole text: signs and spaces are foreign files, which are left alone. Leading
+// zeros are accepted since names are written with them.
 bool ParseNumber(std::string_view text, uint64_t* number) {
   if (text.empty()) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
@@ -52,6 +54,7 @@ std::string InfoLogFileName(std::string_view directory, uint64_t age) {
   return Join(directory, absl::StrCat(ToAbsl(kOldInfoLog), ".", age));
 }
 
+// Exact: what is none of the store's names is left alone by opening, checkpoints and DB::Destroy.
 bool ParseFileName(std::string_view name, FileType* type, uint64_t* number) {
   *number = 0;
   if (name == "LOCK") {
@@ -61,6 +64,8 @@ bool ParseFileName(std::string_view name, FileType* type, uint64_t* number) {
   } else if (name == "LOG" || name == kOldInfoLog || IsOlderInfoLog(name)) {
     *type = FileType::kInfoLog;
   } else if (name.ends_with(".tmp") &&
+             // Only those temporary names that the store writes: opening removes temporary files,
+             // and the user's own notes.tmp must not be among them.
              (name == "CURRENT.tmp" || ParseNumbered(name, ".sst.tmp", number))) {
     *type = FileType::kTemporary;
   } else if (name.starts_with(kManifestPrefix) &&

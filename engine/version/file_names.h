@@ -26,8 +26,8 @@ std::string SstableFileName(std::string_view directory, uint64_t number);
 // `age` 0 is LOG, 1 LOG.old, 2 LOG.old.2, ...
 std::string InfoLogFileName(std::string_view directory, uint64_t age);
 
-// Numbers are below this, in names and in manifests: a foreign or hostile one cannot make the count
-// of files begin again at 0.
+// Numbers are below this, in names and in manifests: a foreign or adversarial one cannot make the
+// count of files begin again at 0.
 inline constexpr uint64_t kFileNumberLimit = uint64_t{1} << 60;
 
 // False if the name (without directory) is none of the above; `*number` is 0 where there is none.

@@ -9,6 +9,11 @@ LevelIterator::LevelIterator(std::vector<const SstableFile*> files,
                              const SstableReadOptions& options)
     : files_(std::move(files)), comparator_(comparator), options_(options), index_(files_.size()) {}
 
+// The table iterator is kept while the file stays the same: a seek within it reuses its block.
+// Compaction and ordinary scans pass files in order, so one open iterator at a time is enough.
+//
+// A file without reader leaves table_ null and the status set: the iterator is then invalid, which
+// is what ends a merge.
 void LevelIterator::Open(size_t index) {
   if (index < files_.size() && index == index_ && table_ != nullptr) return;
   index_ = index;
@@ -21,6 +26,10 @@ void LevelIterator::Open(size_t index) {
   table_ = files_[index]->reader()->NewIterator(options_);
 }
 
+// Goes past files that have nothing (more) to show, in the direction of travel. Invariant on
+// return: valid, or at the end of the level, or failed with status() set. What must not happen is
+// to go from a file that failed to the next one: keys of the failed file would be missing from the
+// middle of a scan, and a tombstone among them would bring a deleted key back from a deeper level.
 void LevelIterator::SkipForward() {
   // An invalid table iterator is at its end only if its status is OK: an error must not be taken
   // for the end of the file.
@@ -57,6 +66,8 @@ void LevelIterator::Seek(std::string_view internal_key) {
       std::partition_point(files_.begin(), files_.end(), [&](const SstableFile* file) {
         return comparator_.Compare(file->metadata().largest, internal_key) < 0;
       });
+  // The first file that ends at or after the key. If the key lies in the gap before that file, its
+  // seek lands on its first entry.
   Open(static_cast<size_t>(found - files_.begin()));
   if (table_ != nullptr) table_->Seek(internal_key);
   SkipForward();
@@ -64,6 +75,7 @@ void LevelIterator::Seek(std::string_view internal_key) {
 
 void LevelIterator::SeekForPrev(std::string_view internal_key) {
   status_ = absl::OkStatus();
+  // By the smallest key here: the mirror image of Seek.
   const auto found =
       std::partition_point(files_.begin(), files_.end(), [&](const SstableFile* file) {
         return comparator_.Compare(file->metadata().smallest, internal_key) <= 0;

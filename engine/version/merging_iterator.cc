@@ -10,6 +10,16 @@ namespace {
 
 // A binary heap of the valid children, ordered by key for the present direction. What a child
 // stands on is cached, with the key's first eight bytes, so that most comparisons touch no key.
+// Invariants while valid:
+//
+// 1. Every child that is valid is in heap_, exactly once, and no other.
+// 2. The heap's order is that of direction_; heap_[0] is what the iterator shows.
+// 3. Going forward, every child stands on its first key at or after the one shown; going backward,
+//    on its last key at or before it. Hence the neighbour in the direction of travel is found by
+//    moving heap_[0] alone, and turning round repositions all others.
+// 4. status_ is OK. The first error of a child empties the heap: from then on the iterator is
+//    invalid until the next seek. Leaving out just that child would show keys that it might have
+//    preceded, or hidden by a tombstone.
 class MergingIterator final : public InternalIterator {
  public:
   MergingIterator(const InternalKeyComparator& comparator,
@@ -66,6 +76,7 @@ class MergingIterator final : public InternalIterator {
     size_t rank;  // position among the children: breaks ties
   };
 
+  // Under the bytewise order prefixes decide unless they are equal, without reading either key.
   int Compare(const Child& a, const Child& b) const {
     if (bytewise_ && a.prefix != b.prefix) return a.prefix < b.prefix ? -1 : 1;
     const int order = comparator_.Compare(a.key, b.key);
@@ -73,6 +84,8 @@ class MergingIterator final : public InternalIterator {
     return a.rank < b.rank ? -1 : 1;
   }
   // Should `a` come out before `b`?
+  // Going backwards the order is exactly reversed, ranks included, so that entries which compare
+  // equal come in the reverse of their forward order.
   bool Precedes(const Child& a, const Child& b) const {
     return direction_ == kForward ? Compare(a, b) < 0 : Compare(a, b) > 0;
   }
@@ -91,6 +104,8 @@ class MergingIterator final : public InternalIterator {
     return true;
   }
 
+  // Errors are cleared by a seek and by nothing else: after one, Next and Prev must not be called,
+  // as on any invalid iterator.
   template <typename Position>
   void Restart(Direction direction, Position position) {
     direction_ = direction;
@@ -99,6 +114,7 @@ class MergingIterator final : public InternalIterator {
     Rebuild();
   }
 
+  // Builds the heap bottom-up in linear time (Floyd 1964).
   void Rebuild() {
     heap_.clear();
     for (Child& child : children_) {
@@ -111,6 +127,8 @@ class MergingIterator final : public InternalIterator {
     for (size_t i = heap_.size() / 2; i-- > 0;) SiftDown(i);
   }
 
+  // The common case of a merge: the child that moved still has the smallest key, and SiftDown ends
+  // after two comparisons.
   void AfterMove() {
     if (Load(heap_[0])) {
       SiftDown(0);
@@ -123,6 +141,7 @@ class MergingIterator final : public InternalIterator {
     }
   }
 
+  // Moves the hole down rather than swapping: one store a level.
   void SiftDown(size_t position) {
     Child* const moving = heap_[position];
     for (;;) {
@@ -139,6 +158,7 @@ class MergingIterator final : public InternalIterator {
   // Moves to the neighbour in the other direction: every child is placed beyond the present key.
   void TurnAround(Direction direction) {
     const Child* const current = heap_[0];
+    // Copied: the child's own memory changes as soon as it moves.
     const std::string key(current->key);
     direction_ = direction;
     for (Child& child : children_) {
@@ -170,6 +190,7 @@ class MergingIterator final : public InternalIterator {
 std::unique_ptr<InternalIterator> NewMergingIterator(
     const InternalKeyComparator& comparator,
     std::vector<std::unique_ptr<InternalIterator>> children) {
+  // A merge of one needs no heap. It has the same error behaviour: its status is the child's.
   if (children.size() == 1) return std::move(children[0]);
   return std::make_unique<MergingIterator>(comparator, std::move(children));
 }

@@ -11,6 +11,8 @@
 
 namespace winnow {
 
+// Numbers are process-wide and never given back: there are as many as distinct filter-key options,
+// a handful. The map is never destroyed, since files may be closed by static destructors.
 uint32_t FilterKeyIdentity(const filter::FilterKeyExtractor& extractor, uint64_t hash_seed) {
   static Mutex mutex;
   static auto& identities = *new std::map<std::pair<std::string, uint64_t>, uint32_t>;
@@ -27,6 +29,8 @@ SstableFile::SstableFile(const SstableStore& store, FileMetadata metadata)
       smallest_prefix_(KeyPrefix64(smallest_user_key_)),
       largest_prefix_(KeyPrefix64(largest_user_key_)) {}
 
+// Errors are kept in the file, not returned: a database with one bad table opens, and reads that do
+// not need that table go on.
 std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMetadata metadata,
                                                const InternalKeyComparator& comparator,
                                                const FilterPolicy* filter_policy) {
@@ -37,6 +41,8 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
     file->open_status_ = opened.status();
     return file;
   }
+  // Checked before anything is read: a truncated copy is the usual damage, and the size names it
+  // better than a checksum would.
   if ((*opened)->size() != file->metadata_.file_bytes) {
     file->open_status_ = CorruptionError(
         path, absl::StrCat("file has ", (*opened)->size(), " bytes, the manifest says ",
@@ -54,6 +60,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
     return file;
   }
   file->reader_ = *std::move(reader);
+  // Computed once at open, so that a look-up compares two integers to know whether its hash fits.
   file->filter_key_identity_ =
       FilterKeyIdentity(file->reader_->filter_key(), file->reader_->hash_seed());
   file->filter_kind_index_ = file->reader_->has_policy_filter()
@@ -62,6 +69,11 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
   return file;
 }
 
+// Runs when the last version or iterator that holds the file lets go, on whatever thread that is.
+// MarkObsolete happened before the edit's caller released its own reference, and reference counting
+// orders the two, hence the relaxed load.
+//
+// Blocks leave the cache first: they could never be hit again, but would be counted as memory.
 SstableFile::~SstableFile() {
   if (!obsolete_.load(std::memory_order_relaxed) || WINNOW_DEFECT(obsolete_table_kept)) return;
   if (reader_ != nullptr) reader_->EraseCachedBlocks();
@@ -70,6 +82,7 @@ SstableFile::~SstableFile() {
   store_.file_system->Remove(SstableFileName(store_.directory, metadata_.number)).IgnoreError();
 }
 
+// For look-ups whose key was hashed for another identity; costs one hash.
 uint64_t SstableFile::FilterHash(std::string_view user_key) const {
   return filter::HashKey(reader_->filter_key().FilterKey(user_key), reader_->hash_seed());
 }

@@ -27,7 +27,7 @@ struct SstableStore {
 inline constexpr size_t kPolicyFilterKindIndex = 7;
 
 // A number for each distinct (filter key extractor, hash seed): a look-up that was hashed for the
-// same number may ask the file's filter with its hash. Never 0. Thread-safe.
+// same number may query the file's filter with its hash. Never 0. Thread-safe.
 uint32_t FilterKeyIdentity(const filter::FilterKeyExtractor& extractor, uint64_t hash_seed);
 
 // Shared by all versions that contain the file. Immutable but for the flags below.
@@ -54,7 +54,7 @@ class SstableFile {
   uint32_t filter_key_identity() const { return filter_key_identity_; }
   size_t filter_kind_index() const { return filter_kind_index_; }
 
-  // The hash that this file's filter wants of a key.
+  // The hash of a key under this file's filter key and seed.
   uint64_t FilterHash(std::string_view user_key) const;
 
   // Called once the edit that drops the file is durable.

@@ -9,6 +9,7 @@
 
 namespace winnow {
 
+// levels_with_files_ spares every look-up the empty levels of a small database.
 Version::Version(const InternalKeyComparator& comparator, std::array<Files, kNumLevels> levels)
     : comparator_(comparator), levels_(std::move(levels)) {
   for (int level = 1; level < kNumLevels; level++) {
@@ -18,6 +19,7 @@ Version::Version(const InternalKeyComparator& comparator, std::array<Files, kNum
   }
 }
 
+// Summed at each call: the picker and properties call it, a few times a second.
 uint64_t Version::level_bytes(int level) const {
   uint64_t bytes = 0;
   for (const auto& file : files(level)) bytes += file->metadata().file_bytes;
@@ -30,6 +32,8 @@ uint64_t Version::total_bytes() const {
   return bytes;
 }
 
+// Files of all levels before the key, whole, and the part before the key of those that straddle it.
+// No I/O but for index partitions that are not cached: good for splitting work, not for accounting.
 uint64_t Version::ApproximateBytesBefore(std::string_view user_key) const {
   const std::string internal_key = MakeInternalKey(user_key, kMaxSequenceNumber, kEntryTypeForSeek);
   uint64_t bytes = 0;
@@ -46,6 +50,7 @@ uint64_t Version::ApproximateBytesBefore(std::string_view user_key) const {
   return bytes;
 }
 
+// The bottommost level with data: where tombstones end.
 int Version::deepest_level() const {
   for (int level = kNumLevels - 1; level >= 0; level--) {
     if (num_files(level) > 0) return level;
@@ -53,6 +58,10 @@ int Version::deepest_level() const {
   return -1;
 }
 
+// On level 0 the range grows to a fixed point: files there overlap, and if one is taken, every file
+// that overlaps it must be taken too, or an older version could be left above a newer one. Deeper
+// levels need no growth, their files are disjoint. Bounds are compared as user keys: two versions
+// of one key in two files count as overlap.
 Version::Files Version::Overlapping(int level, const std::string_view* smallest,
                                     const std::string_view* largest) const {
   std::string low = smallest == nullptr ? std::string() : std::string(*smallest);
@@ -83,6 +92,9 @@ Version::Files Version::Overlapping(int level, const std::string_view* smallest,
   }
 }
 
+// A filter can leave a file out of a scan where all keys of the range have one filter key (a
+// prefix), which requires the bytewise order: under another one, keys between two bounds need not
+// share their prefix.
 void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int level,
                               const IteratorRange& range, const LookupContext& context,
                               std::vector<std::unique_ptr<InternalIterator>>* iterators) const {
@@ -137,6 +149,9 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
     std::vector<const SstableFile*> overlapping;
     std::shared_ptr<SstableFile> last;
     for (const auto& file : files(level)) {
+      // A level with one overlapping file is treated like a file of level 0, for the sake of its
+      // filter. With several, the largest key of all but the last lies in the range: there is
+      // something to find, and no filter could leave the level out.
       if (!overlaps(*file)) continue;
       overlapping.push_back(file.get());
       last = file;

@@ -1,4 +1,4 @@
-// The files that make up one column family at one moment, and how they are asked for a key.
+// The files that make up one column family at one moment, and how a key is looked up in them.
 #ifndef WINNOW_ENGINE_VERSION_VERSION_H_
 #define WINNOW_ENGINE_VERSION_VERSION_H_
 
@@ -40,7 +40,7 @@ struct LookupKey {
 struct LookupContext {
   SstableReadOptions read_options;
   FilterCounterTable* filter_counters = nullptr;
-  FalsePositiveCache* false_positive_cache = nullptr;  // null: remember nothing
+  FalsePositiveCache* false_positive_cache = nullptr;  // null: false positives are not cached
   SingleWriterCounter* false_positive_cache_hits = nullptr;
 };
 
@@ -61,7 +61,7 @@ class Version {
   Version(const InternalKeyComparator& comparator, std::array<Files, kNumLevels> levels);
 
   // Finds the newest version of the key with a sequence number <= key.snapshot. A file's filter is
-  // asked before its index and blocks; all filter lines are fetched before the first is tested.
+  // queried before its index and blocks; all filter lines are fetched before the first is tested.
   absl::Status Get(const LookupKey& key, const LookupContext& context, PointResult* result) const;
 
   // The same for many keys, level by level, so that memory accesses of different keys overlap.
@@ -70,7 +70,7 @@ class Version {
   // False if the filters and key ranges prove that no file holds the key. No I/O.
   bool MayContain(const LookupKey& key, const LookupContext& context) const;
 
-  // Appends what Get would ask, in order, to `steps`; counts nothing.
+  // Appends what Get would look at, in order, to `steps`; counts nothing.
   void Explain(const LookupKey& key, std::vector<ExplainStep>* steps) const;
 
   // Adds iterators that together cover the keys in [lower, upper) (both optional). Files that a
@@ -101,14 +101,19 @@ class Version {
   std::string DebugString() const;
 
  private:
+  // A file whose key range includes the key of a look-up.
   struct Candidate {
     const SstableFile* file;
-    uint64_t hash;
+    uint64_t hash;  // of the key, as the file's filter takes it
     int level;
+    // The filter's answer, false if the file is not open. Each look-up queries a filter once: a
+    // user's policy may be behind it, and its answers are counted.
+    bool may_contain;
   };
   class CandidateWalk;
 
   bool InRange(const SstableFile& file, std::string_view user_key, uint64_t prefix) const;
+  // Looks the key up in one file, whose filter has been queried, and counts what came of it.
   absl::Status GetFromFile(const Candidate& candidate, const LookupKey& key,
                            const LookupContext& context, PointResult* result) const;
   absl::Status ReadFile(const Candidate& candidate, const LookupKey& key,

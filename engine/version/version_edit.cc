@@ -13,6 +13,13 @@ namespace winnow {
 namespace {
 
 // On-disk tags: never renumber. A reader skips unknown tags from kFirstIgnorable on.
+// Compatibility rules:
+//
+// 1. A tag's meaning never changes; a new meaning gets a new tag.
+// 2. Tags below kFirstIgnorable must be understood: an older reader that skipped one would lose
+//    files or data, so it refuses the manifest instead.
+// 3. Tags from kFirstIgnorable on may be skipped by readers that do not know them.
+// 4. A field may grow at its end: readers ignore what follows the part they know.
 enum Tag : uint32_t {
   kHashSeed = 1,
   kNextFileNumber = 2,
@@ -31,6 +38,11 @@ enum Tag : uint32_t {
 };
 
 // Every field is: varint tag, varint length, that many bytes.
+// Tag and length around every field, so that a reader can step over one that it does not know. An
+// edit that adds one file to level 1 of family 0:
+//
+//   05 01 00          kFamily, 1 byte: family 0
+//   0c 2b 01 0d ...   kAddedFile, 43 bytes: level 1, file 13, identity, sizes, counts, keys
 void PutField(std::string* out, Tag tag, std::string_view bytes) {
   PutVarint32(out, tag);
   PutLengthPrefixed(out, bytes);
@@ -42,6 +54,8 @@ void PutNumber(std::string* out, Tag tag, uint64_t number) {
   PutField(out, tag, bytes);
 }
 
+// level, number, identity, size, entries, deletions, smallest and largest sequence, smallest and
+// largest key. Numbers that are usually small are varints, the identity, which is random, is fixed.
 void PutAddedFile(std::string* out, const FamilyEdit::AddedFile& added) {
   const FileMetadata& file = added.file;
   std::string bytes;
@@ -69,6 +83,8 @@ bool GetFileNumber(std::string_view* bytes, uint64_t* number) {
   return GetVarint64(bytes, number) && *number < kFileNumberLimit;
 }
 
+// Everything that is later used without a check is checked here: levels index arrays, and keys are
+// taken apart. That sizes and identities are right shows when the file is opened.
 bool GetAddedFile(std::string_view bytes, FamilyEdit::AddedFile* added) {
   FileMetadata& file = added->file;
   std::string_view smallest;
@@ -89,6 +105,7 @@ bool GetAddedFile(std::string_view bytes, FamilyEdit::AddedFile* added) {
 bool GetNumber(std::string_view bytes, uint64_t* number) { return GetVarint64(&bytes, number); }
 
 // Decodes a field that belongs to the edit as a whole; false if malformed.
+// Limits are those below which the numbers can still be counted up without wrapping around.
 bool DecodeDatabaseField(uint32_t tag, std::string_view bytes, VersionEdit* edit) {
   uint64_t number;
   if (tag == kHashSeed) {
@@ -113,6 +130,8 @@ bool DecodeDatabaseField(uint32_t tag, std::string_view bytes, VersionEdit* edit
   return true;
 }
 
+// Fields concern the family that the last kFamily named. A field that may come once keeps its last
+// value; files are lists.
 bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family) {
   uint64_t number;
   switch (tag) {
@@ -147,6 +166,7 @@ bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family)
 }  // namespace
 
 void VersionEdit::EncodeTo(std::string* out) const {
+  // Fields that are not set are not written: an edit of a flush has three or four of them.
   if (hash_seed) {
     std::string bytes;
     PutFixed64(&bytes, *hash_seed);
@@ -163,6 +183,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
     if (family.filter) PutField(out, kFamilyFilter, *family.filter);
     if (family.filter_key) PutField(out, kFamilyFilterKey, *family.filter_key);
     if (family.log_number) PutNumber(out, kFamilyLogNumber, *family.log_number);
+    // Deletions before additions: a trivial move deletes and adds the same number in one edit.
     for (const FamilyEdit::DeletedFile& file : family.deleted) {
       std::string bytes;
       PutVarint32(&bytes, static_cast<uint32_t>(file.level));
@@ -173,6 +194,9 @@ void VersionEdit::EncodeTo(std::string* out) const {
   }
 }
 
+// The record's checksum was right, so malformed bytes are not the disk's doing but those of a
+// writer with a bug, or of an adversary: nothing is allocated by a length that has not been
+// compared with the bytes there are.
 absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
   VersionEdit edit;
   while (!bytes.empty()) {
@@ -202,6 +226,7 @@ absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
   return edit;
 }
 
+// Keys as people write them, with their sequence numbers.
 std::string FileMetadata::DebugString() const {
   const auto key = [](const std::string& internal_key) {
     return absl::StrCat("'", absl::CHexEscape(ToAbsl(UserKey(internal_key))), "'@",

@@ -10,12 +10,19 @@ namespace winnow {
 namespace {
 
 // Candidates whose filter lines are fetched together: more than a healthy tree has.
+// A candidate is a file whose key range includes the key: any number on level 0, at most one on
+// each deeper level. A look-up that is answered by none of them, the case that filters are for,
+// costs about one cache miss for each candidate. Fetching all lines before testing the first
+// overlaps those misses.
 constexpr size_t kPrefetchedCandidates = 16;
 
 bool HasUsableFilter(const SstableFile& file) {
   return file.reader() != nullptr && file.reader()->has_filter();
 }
 
+// The key was hashed once, for the filter key and seed that new files get. Files written under
+// other options record theirs, and the key is hashed again for them: a filter is queried with its
+// own hash or not at all. Without a reader there is nothing to query.
 uint64_t HashFor(const SstableFile& file, const LookupKey& key) {
   if (file.filter_key_identity() == key.filter_key_identity ||
       WINNOW_DEFECT(recorded_filter_key_ignored)) {
@@ -24,9 +31,21 @@ uint64_t HashFor(const SstableFile& file, const LookupKey& key) {
   return file.reader() == nullptr ? 0 : file.FilterHash(key.user_key);
 }
 
+inline void PrefetchFilter(const SstableFile& file, uint64_t hash) {
+  if (HasUsableFilter(file)) file.reader()->filter().Prefetch(hash);
+}
+
+// False also for a file that is not open: the search itself reports that.
+inline bool QueryFilter(const SstableFile& file, uint64_t hash, std::string_view user_key) {
+  return file.reader() != nullptr && file.reader()->MayContain(hash, user_key);
+}
+
 }  // namespace
 
 // Walks the files whose range includes a key, newest first.
+// Newest first: level 0 from its newest file to its oldest, then level by level. A version found in
+// one candidate is newer than all in later ones, since compaction never moves a newer version of a
+// key below an older one; so the first hit is the answer.
 class Version::CandidateWalk {
  public:
   CandidateWalk(const Version& version, std::string_view user_key)
@@ -57,6 +76,8 @@ class Version::CandidateWalk {
   size_t level_index_ = 0;
 };
 
+// Eight bytes of each bound decide most cases; they are in the file's object, the keys are not.
+// Equal prefixes prove nothing, and the keys are compared.
 bool Version::InRange(const SstableFile& file, std::string_view user_key, uint64_t prefix) const {
   if (comparator_.is_bytewise() &&
       (prefix < file.smallest_prefix() || prefix > file.largest_prefix())) {
@@ -70,6 +91,7 @@ absl::Status Version::ReadFile(const Candidate& candidate, const LookupKey& key,
                                const LookupContext& context, FilterCounters* counters,
                                PointResult* result) const {
   const SstableFile& file = *candidate.file;
+  // Only a file with a filter can have a false positive, or a true one.
   const bool filtered = file.reader()->has_filter();
   if (filtered && context.false_positive_cache != nullptr &&
       context.false_positive_cache->Contains(file.number(), candidate.hash, key.user_key)) {
@@ -90,6 +112,8 @@ absl::Status Version::ReadFile(const Candidate& candidate, const LookupKey& key,
   } else {
     if (counters != nullptr) counters->false_positive.Increment();
     if (context.false_positive_cache != nullptr) {
+      // Whatever the snapshot: filter_key_present is about all versions, so the pair stays refuted
+      // for as long as the file lives.
       context.false_positive_cache->Add(file.number(), candidate.hash, key.user_key);
     }
   }
@@ -106,7 +130,7 @@ absl::Status Version::GetFromFile(const Candidate& candidate, const LookupKey& k
           ? nullptr
           : &context.filter_counters->by_level_and_kind[static_cast<size_t>(candidate.level)]
                                                        [file.filter_kind_index()];
-  if (!file.reader()->MayContain(candidate.hash, key.user_key)) {
+  if (!candidate.may_contain) {
     if (counters != nullptr) {
       counters->rejected.Increment();
       if (WINNOW_DEFECT(rejections_counted_twice)) counters->rejected.Increment();
@@ -114,10 +138,15 @@ absl::Status Version::GetFromFile(const Candidate& candidate, const LookupKey& k
     result->found = false;
     return absl::OkStatus();
   }
+  // In the statistics a file is in one of four cases: rejected, not queried, true or false
+  // positive.
   if (counters != nullptr && !file.reader()->has_filter()) counters->not_asked.Increment();
   return ReadFile(candidate, key, context, counters, result);
 }
 
+// In two steps for each batch of candidates: (1) find them, hash for them and fetch their filter
+// lines, (2) query and read them in order until one has the key. Filters behind a hit are never
+// queried, only fetched.
 absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
                           PointResult* result) const {
   result->found = false;
@@ -130,18 +159,20 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
       more = walk.Next(&candidate.file, &candidate.level);
       if (!more) break;
       candidate.hash = HashFor(*candidate.file, key);
-      if (HasUsableFilter(*candidate.file))
-        candidate.file->reader()->filter().Prefetch(candidate.hash);
+      PrefetchFilter(*candidate.file, candidate.hash);
       count++;
     }
-    for (size_t i = 0; i < count; i++) {
-      WINNOW_RETURN_IF_ERROR(GetFromFile(candidates[i], key, context, result));
+    for (Candidate& candidate : std::span(candidates).first(count)) {
+      candidate.may_contain = QueryFilter(*candidate.file, candidate.hash, key.user_key);
+      WINNOW_RETURN_IF_ERROR(GetFromFile(candidate, key, context, result));
       if (result->found) return absl::OkStatus();
     }
   }
   return absl::OkStatus();
 }
 
+// As Get, up to the point where a block would be read. A file without a filter can prove nothing,
+// nor can one that does not open.
 bool Version::MayContain(const LookupKey& key, const LookupContext& context) const {
   CandidateWalk walk(*this, key.user_key);
   const SstableFile* file;
@@ -159,17 +190,22 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
   return false;
 }
 
+// Three passes over the keys that one file or level is to be searched for:
+//
+// 1. fetch each key's filter line,
+// 2. query the filters, and fetch the index of those that say maybe,
+// 3. search.
+//
+// Each pass runs over all keys before the next begins, so that the cache misses of one pass are
+// under way together; a key at a time would wait for each in turn. Keys that an earlier level
+// answered are no longer among them.
 void Version::MultiGetFrom(std::span<Candidate> candidates, std::span<BatchLookup*> lookups,
                            const LookupContext& context) const {
-  for (const Candidate& candidate : candidates) {
-    if (HasUsableFilter(*candidate.file))
-      candidate.file->reader()->filter().Prefetch(candidate.hash);
-  }
+  for (const Candidate& candidate : candidates) PrefetchFilter(*candidate.file, candidate.hash);
   for (size_t i = 0; i < candidates.size(); i++) {
-    const SstableReader* reader = candidates[i].file->reader();
-    if (reader != nullptr && reader->filter().MayContain(candidates[i].hash)) {
-      reader->PrefetchIndex(lookups[i]->key.user_key);
-    }
+    Candidate& candidate = candidates[i];
+    candidate.may_contain = QueryFilter(*candidate.file, candidate.hash, lookups[i]->key.user_key);
+    if (candidate.may_contain) candidate.file->reader()->PrefetchIndex();
   }
   for (size_t i = 0; i < candidates.size(); i++) {
     BatchLookup& lookup = *lookups[i];
@@ -179,19 +215,23 @@ void Version::MultiGetFrom(std::span<Candidate> candidates, std::span<BatchLooku
 }
 
 void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& context) const {
+  // Enough keys to keep all of the processor's miss buffers busy (10 to 16 lines), few enough that
+  // what was fetched in one pass is still in the first-level cache in the next.
   constexpr size_t kChunk = 32;
   std::array<Candidate, kChunk> candidates;
   std::array<BatchLookup*, kChunk> lookups;
   for (size_t start = 0; start < batch.size(); start += kChunk) {
     const std::span<BatchLookup> chunk =
         batch.subspan(start, std::min(kChunk, batch.size() - start));
+    // For level 0 file by file, for the others level by level: the order in which Get would go, for
+    // all keys together. Keys of a chunk that are done drop out.
     const auto ask = [&](int level, auto&& find) {
       size_t count = 0;
       for (BatchLookup& lookup : chunk) {
         if (lookup.done) continue;
         const SstableFile* file = find(lookup.key.user_key);
         if (file == nullptr) continue;
-        candidates[count] = {file, HashFor(*file, lookup.key), level};
+        candidates[count] = {file, HashFor(*file, lookup.key), level, false};
         lookups[count++] = &lookup;
       }
       MultiGetFrom(std::span(candidates).first(count), std::span(lookups).first(count), context);
@@ -209,6 +249,7 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
   }
 }
 
+// Follows Get's path but goes on after errors, and neither prefetches nor counts: for people.
 void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) const {
   CandidateWalk walk(*this, key.user_key);
   const SstableFile* file;

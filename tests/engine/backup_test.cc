@@ -57,7 +57,7 @@ TEST(Backup, DamageIsNamedAndNotRestored) {
   MemoryDb db;
   Fill(&db);
   ASSERT_TRUE(db->BackupTo("/backups").ok());
-  MemoryFileSystem& files = db.file_system();
+  RecordingFileSystem& files = db.file_system();
   const std::vector<std::string> names = *files.List("/backups/000001");
   ASSERT_GE(names.size(), 5u);
   for (const std::string& name : names) {
@@ -108,7 +108,7 @@ TEST(Backup, WhatWasNotFinishedDoesNotCount) {
 // After a power failure each backup that is listed is whole: the first always, the second once
 // BackupTo has returned; and what is not listed is in nobody's way.
 TEST(Backup, APowerFailureLeavesAllOrNothing) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   Options options = MemoryDb::Quiet();
   options.file_system = memory.get();
   const auto db = OpenOrFail(options, "/db");
@@ -145,7 +145,7 @@ TEST(Backup, APowerFailureLeavesAllOrNothing) {
 }
 
 TEST(Backup, APowerFailureDuringRestoringLeavesAllOrNothing) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   Options options = MemoryDb::Quiet();
   options.file_system = memory.get();
   {
@@ -244,7 +244,7 @@ TEST(Backup, AFailureOfRestoringLeavesNothingBehind) {
 TEST(Backup, ADamagedTableIsNamedAndNotBackedUp) {
   MemoryDb db;
   Fill(&db);
-  MemoryFileSystem& files = db.file_system();
+  RecordingFileSystem& files = db.file_system();
   std::vector<std::string> tables = *files.List("/db");
   std::erase_if(tables, [](const std::string& name) { return !name.ends_with(".sst"); });
   ASSERT_GE(tables.size(), 2u);

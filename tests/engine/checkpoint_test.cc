@@ -46,7 +46,7 @@ TEST(Checkpoint, WritesWithoutLogAreInIt) {
 }
 
 TEST(Checkpoint, APowerFailureLeavesAllOrNothing) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   Options options = MemoryDb::Quiet();
   options.file_system = memory.get();
   const auto db = OpenOrFail(options, "/db");

@@ -6,6 +6,7 @@
 #include "engine/sstable/sstable_builder.h"
 #include "engine/version/file_names.h"
 #include "tests/engine/db_fixture.h"
+#include "winnow/memory_file_system.h"
 
 namespace winnow {
 namespace {
@@ -48,7 +49,7 @@ class CompactionJob : public testing::Test {
   }
   bool OutputExists() { return *file_system_->Exists(SstableFileName("/db", kOutputNumber)); }
 
-  const std::unique_ptr<MemoryFileSystem> file_system_ = NewUnrecordedFileSystem();
+  const std::unique_ptr<FileSystem> file_system_ = NewMemoryFileSystem();
 };
 
 TEST_F(CompactionJob, WritesWhatItsInputsHold) {

@@ -53,7 +53,7 @@ std::vector<Steps> AllSteps(size_t length) {
 }
 
 CrashOutcome CheckSteps(const Steps& steps, uint64_t seed, const CrashCheckOptions& options) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   CrashWorkload workload(memory.get(), memory.get(), seed);
   workload.RunSteps(steps);
   CrashCheckOptions of_steps = options;
@@ -62,14 +62,14 @@ CrashOutcome CheckSteps(const Steps& steps, uint64_t seed, const CrashCheckOptio
 }
 
 CrashOutcome CheckReference(uint64_t seed, const CrashCheckOptions& options) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   CrashWorkload workload(memory.get(), memory.get(), seed);
   workload.Run();
   return CheckEveryState(workload, *memory, options, absl::StrCat("reference, seed ", seed));
 }
 
 CrashOutcome CheckRandom(uint64_t seed, const CrashCheckOptions& options) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   FaultFileSystem without_links(memory.get(), seed);
   without_links.set_has_links(seed % 2 == 0);  // checkpoints copy where there are none
   CrashWorkload workload(memory.get(), &without_links, seed);

@@ -25,7 +25,7 @@ CrashVerdict Compare(const Contents& found, const Contents& expected) {
   return Wrong(BreachOfDifference(found, expected), std::move(why));
 }
 
-std::vector<CrashChoice> ChoicesAt(const MemoryFileSystem& memory, size_t num_operations,
+std::vector<CrashChoice> ChoicesAt(const RecordingFileSystem& memory, size_t num_operations,
                                    size_t num_random) {
   std::vector<CrashChoice> choices = {CrashChoice::KeepNothingUnsynced(), CrashChoice::KeepAll()};
   if (num_operations > 0 && memory.operation(num_operations - 1).kind == Kind::kAppend) {
@@ -65,7 +65,7 @@ CrashVerdict RecoverAndCompare(FileSystem* disk, const std::string& path, Recove
 
 // Writes on with a recovered database and crashes it again: what it found and what was synced since
 // must be there.
-CrashVerdict WriteAndCrashAgain(MemoryFileSystem& disk, DB& db, const CrashChoice& choice,
+CrashVerdict WriteAndCrashAgain(RecordingFileSystem& disk, DB& db, const CrashChoice& choice,
                                 const std::vector<std::string>& keys, Contents expected) {
   WriteOptions sync;
   sync.sync = true;
@@ -78,7 +78,7 @@ CrashVerdict WriteAndCrashAgain(MemoryFileSystem& disk, DB& db, const CrashChoic
 }
 
 // Everything the store can still do must work on a recovered database.
-CrashVerdict FlushCompactVerifyClose(MemoryFileSystem& disk, std::unique_ptr<DB> db,
+CrashVerdict FlushCompactVerifyClose(RecordingFileSystem& disk, std::unique_ptr<DB> db,
                                      const std::vector<std::string>& keys) {
   std::string problem;
   const Contents before = ReadEverything(*db, keys, &problem);
@@ -98,7 +98,7 @@ CrashVerdict FlushCompactVerifyClose(MemoryFileSystem& disk, std::unique_ptr<DB>
 }
 
 // Recovery itself may crash, anywhere; the next one must find the same.
-CrashVerdict CrashWhileRecovering(const MemoryFileSystem& disk, size_t operations_of_recovery,
+CrashVerdict CrashWhileRecovering(const RecordingFileSystem& disk, size_t operations_of_recovery,
                                   uint64_t seed, const std::vector<std::string>& keys,
                                   const Contents& expected, size_t* states) {
   for (size_t n = 0; n <= operations_of_recovery; n++) {
@@ -119,7 +119,7 @@ CrashVerdict CrashWhileRecovering(const MemoryFileSystem& disk, size_t operation
 
 struct StateCheck {
   const CrashWorkload& workload;
-  const MemoryFileSystem& memory;
+  const RecordingFileSystem& memory;
   const CrashCheckOptions& options;
   size_t num_operations;
   CrashChoice choice;
@@ -127,7 +127,7 @@ struct StateCheck {
 };
 
 // A copy that had been acknowledged is whole; any other is whole or no database at all.
-CrashVerdict CheckCheckpoints(const StateCheck& check, MemoryFileSystem& disk,
+CrashVerdict CheckCheckpoints(const StateCheck& check, RecordingFileSystem& disk,
                               CrashOutcome* outcome) {
   for (const CheckpointRecord& checkpoint : check.workload.checkpoints()) {
     const bool must_exist = checkpoint.time.MustHaveHappened(check.num_operations);
@@ -154,7 +154,7 @@ CrashVerdict CheckRecovered(const StateCheck& check, const Contents& found) {
 
 CrashVerdict CheckState(const StateCheck& check, CrashOutcome* outcome) {
   outcome->states++;
-  const std::unique_ptr<MemoryFileSystem> disk =
+  const std::unique_ptr<RecordingFileSystem> disk =
       check.memory.StateAfterCrash(check.num_operations, check.choice);
   const std::vector<std::string>& keys = check.workload.keys();
   const bool was_created = check.num_operations >= check.workload.created_at();
@@ -208,7 +208,7 @@ void CrashOutcome::Fail(const CrashVerdict& verdict, const std::function<std::st
   if (first_failure.empty()) first_failure = absl::StrCat(where(), ": ", verdict.why);
 }
 
-CrashOutcome CheckEveryState(const CrashWorkload& workload, const MemoryFileSystem& memory,
+CrashOutcome CheckEveryState(const CrashWorkload& workload, const RecordingFileSystem& memory,
                              const CrashCheckOptions& options, const std::string& name) {
   CrashOutcome outcome;
   outcome.workloads = 1;

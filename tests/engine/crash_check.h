@@ -38,7 +38,7 @@ struct CrashCheckOptions {
 
 // Checks the states after each operation of a workload that has run. `name` describes it in
 // failures.
-CrashOutcome CheckEveryState(const CrashWorkload& workload, const MemoryFileSystem& memory,
+CrashOutcome CheckEveryState(const CrashWorkload& workload, const RecordingFileSystem& memory,
                              const CrashCheckOptions& options, const std::string& name);
 
 }  // namespace winnow

@@ -23,7 +23,7 @@ using Kind = FileOperation::Kind;
 // Writes until the disk is full, with an error hook that makes it so for some files; then there is
 // space again, and the database must go on without being reopened.
 void CheckHealing(const std::function<bool(const FileOperation&)>& is_full) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   ASSERT_TRUE(db->Put(WriteOptions(), "flushed", "1").ok());
   ASSERT_TRUE(db->Flush().ok());
@@ -106,7 +106,7 @@ TEST(CrashErrors, SpaceForAnythingReturns) {
 }
 
 TEST(CrashErrors, AFailedSyncOfTheLogIsFinal) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());
   std::atomic<bool> fails = true;
@@ -131,7 +131,7 @@ TEST(CrashErrors, AFailedSyncOfTheLogIsFinal) {
 }
 
 // Fails the next append to a log as a full disk does.
-void FailOneLogAppend(MemoryFileSystem& memory, std::atomic<bool>* fails) {
+void FailOneLogAppend(RecordingFileSystem& memory, std::atomic<bool>* fails) {
   memory.set_error_hook([fails](const FileOperation& operation) {
     return operation.kind == Kind::kAppend && operation.path.ends_with(".log") &&
                    fails->exchange(false)
@@ -143,7 +143,7 @@ void FailOneLogAppend(MemoryFileSystem& memory, std::atomic<bool>* fails) {
 // The log that took the place of a failed one once had another number than the one that the
 // manifest named, so that the database could not be opened again.
 TEST(CrashErrors, AfterAFullDiskTheManifestNamesALogThatExists) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());
   std::atomic<bool> fails = true;
@@ -169,7 +169,7 @@ TEST(CrashErrors, AfterAFullDiskTheManifestNamesALogThatExists) {
 // With nothing to flush the manifest went on naming the log that had been given up; after a clean
 // close its missing end was taken for damage, and the log that followed it was not replayed.
 TEST(CrashErrors, TheFirstWriteFindsTheDiskFullAndTheNextOnesAreKept) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   std::atomic<bool> fails = true;
   FailOneLogAppend(*memory, &fails);
@@ -187,7 +187,7 @@ TEST(CrashErrors, TheFirstWriteFindsTheDiskFullAndTheNextOnesAreKept) {
 
 // A column family that is created while the log is broken must not name that log.
 TEST(CrashErrors, AColumnFamilyIsCreatedAfterTheLogFailed) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());
   std::atomic<bool> fails = true;
@@ -208,7 +208,7 @@ TEST(CrashErrors, AColumnFamilyIsCreatedAfterTheLogFailed) {
 }
 
 TEST(CrashErrors, ADamagedTableIsLeftAloneAndTheRestGoesOn) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   memory->set_recording(false);
   auto db = OpenOrFail(CrashOptions(memory.get()), kCrashDatabase);
   ASSERT_TRUE(db->Put(WriteOptions(), "key", std::string(900, 'a')).ok());
@@ -247,7 +247,7 @@ TEST(CrashErrors, ADamagedTableIsLeftAloneAndTheRestGoesOn) {
 
 // Pebble once noticed the error of one child of an iterator after wrong keys had been shown.
 TEST(CrashErrors, AnIteratorThatMeetsAReadErrorShowsNoWrongKey) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   memory->set_recording(false);
   Options options = CrashOptions(memory.get());
   options.disable_auto_compactions = true;
@@ -299,7 +299,7 @@ TEST(CrashErrors, AnIteratorThatMeetsAReadErrorShowsNoWrongKey) {
 TEST(CrashErrors, NoReadErrorDuringACompactionDropsData) {
   size_t failures = 0;
   for (int which = 0;; which++) {
-    const auto memory = NewMemoryFileSystem();
+    const auto memory = std::make_unique<RecordingFileSystem>();
     memory->set_recording(false);
     Options options = CrashOptions(memory.get());
     options.disable_auto_compactions = true;

@@ -26,7 +26,7 @@ Options SmallOptions(FileSystem* file_system) {
 // Makes the operation that creates the next SSTable wait.
 class HeldFlush {
  public:
-  explicit HeldFlush(MemoryFileSystem* file_system) : file_system_(file_system) {
+  explicit HeldFlush(RecordingFileSystem* file_system) : file_system_(file_system) {
     file_system_->set_error_hook([this](const FileOperation& operation) {
       if (operation.kind == Kind::kCreate && operation.path.ends_with(".sst")) Wait();
       return absl::OkStatus();
@@ -50,7 +50,7 @@ class HeldFlush {
     changed_.wait(lock, [this] { return released_; });
   }
 
-  MemoryFileSystem* const file_system_;
+  RecordingFileSystem* const file_system_;
   // Guards the two flags; std::mutex knows no annotations.
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -58,7 +58,7 @@ class HeldFlush {
   bool released_ = false;
 };
 
-size_t NumLogs(MemoryFileSystem& file_system) {
+size_t NumLogs(RecordingFileSystem& file_system) {
   size_t logs = 0;
   const std::vector<std::string> names = *file_system.List(kDatabase);
   for (const std::string& name : names) logs += name.ends_with(".log") ? 1 : 0;
@@ -73,7 +73,7 @@ std::string ValueOf(DB& db, ColumnFamily* family, std::string_view key) {
 
 // LevelDB lost the older log's writes in this place (its pull request 193).
 TEST(CrashOrder, ASyncedWriteInANewLogSurvivesWithAllThatWasWrittenBefore) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   const auto db = OpenOrFail(SmallOptions(memory.get()), kDatabase);
   ColumnFamily* const second = *db->CreateColumnFamily(SmallOptions(memory.get()), "second");
   ASSERT_TRUE(db->Put(WriteOptions(), second, "key", "value").ok());
@@ -110,7 +110,7 @@ TEST(CrashOrder, ASyncedWriteInANewLogSurvivesWithAllThatWasWrittenBefore) {
 // A log that another column family still needs holds a value whose deletion has been compacted away
 // together with it: replaying the log must not bring it back.
 TEST(CrashOrder, ALogKeptForAnotherFamilyBringsNoDeletedKeyBack) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   const auto db = OpenOrFail(SmallOptions(memory.get()), kDatabase);
   ColumnFamily* const second = *db->CreateColumnFamily(SmallOptions(memory.get()), "second");
   ColumnFamily* const family = db->DefaultColumnFamily();
@@ -132,7 +132,7 @@ TEST(CrashOrder, ALogKeptForAnotherFamilyBringsNoDeletedKeyBack) {
 
 // What reached the disk of a write that failed is unknown, so nothing else may have its number.
 TEST(CrashOrder, TheSequenceNumbersOfAFailedWriteAreNotUsedAgain) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   const auto db = OpenOrFail(SmallOptions(memory.get()), kDatabase);
   const auto last_sequence = [&] { return *db->GetProperty("winnow.last-sequence"); };
   ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());

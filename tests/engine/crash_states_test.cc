@@ -17,7 +17,7 @@ namespace winnow {
 namespace {
 
 CrashOutcome CheckReference(uint64_t seed, const CrashCheckOptions& options) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   CrashWorkload workload(memory.get(), memory.get(), seed);
   workload.Run();
   return CheckEveryState(workload, *memory, options, absl::StrCat("seed ", seed));
@@ -50,7 +50,7 @@ TEST(CrashStates, ShortWorkloadsSurviveACrashAfterEachSync) {
     const auto step = static_cast<CrashStep>(i);
     for (const CrashStep other : {CrashStep::kBatch, CrashStep::kCheckpoint}) {
       for (const auto& steps : {std::array{step, other}, std::array{other, step}}) {
-        const auto memory = NewMemoryFileSystem();
+        const auto memory = std::make_unique<RecordingFileSystem>();
         CrashWorkload workload(memory.get(), memory.get(), 1);
         workload.RunSteps(steps);
         options.first_operation = workload.steps_began_at();
@@ -157,7 +157,7 @@ TEST(CrashStates, TheCheckerSeesEachForgottenKindOfSync) {
       {"root directory", [](const std::string& path) { return path == "/"; }},
   };
   for (const auto& [name, forgets] : defects) {
-    const auto memory = NewMemoryFileSystem();
+    const auto memory = std::make_unique<RecordingFileSystem>();
     ForgetfulFileSystem forgetful(memory.get(), forgets);
     CrashWorkload workload(memory.get(), &forgetful, 1);
     workload.Run();

@@ -29,8 +29,8 @@ std::string DescribeSteps(std::span<const CrashStep> steps) {
   return text;
 }
 
-CrashWorkload::CrashWorkload(MemoryFileSystem* memory, FileSystem* file_system, uint64_t seed,
-                             MemoryFileSystem::ErrorHook hook)
+CrashWorkload::CrashWorkload(RecordingFileSystem* memory, FileSystem* file_system, uint64_t seed,
+                             RecordingFileSystem::ErrorHook hook)
     : memory_(memory), file_system_(file_system), random_(seed), hook_(std::move(hook)) {
   for (int i = 0; i < 24; i++) keys_.push_back(absl::StrCat("key", i));
   keys_.insert(keys_.end(), {"", "never written", "zzz"});

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/file_system/testing/recording_file_system.h"
 #include "tests/engine/crash_history.h"
-#include "winnow/memory_file_system.h"
 
 namespace winnow {
 
@@ -51,8 +51,8 @@ class CrashWorkload {
  public:
   // `file_system` is what the database uses: `memory` itself or something in front of it. Both must
   // outlive the workload. `hook` is the error hook of `memory` while the workload runs.
-  CrashWorkload(MemoryFileSystem* memory, FileSystem* file_system, uint64_t seed,
-                MemoryFileSystem::ErrorHook hook = nullptr);
+  CrashWorkload(RecordingFileSystem* memory, FileSystem* file_system, uint64_t seed,
+                RecordingFileSystem::ErrorHook hook = nullptr);
 
   // The reference: about 110 writes, ending with a clean close.
   void Run();
@@ -101,10 +101,10 @@ class CrashWorkload {
   std::optional<std::string> RandomValue();
   uint32_t RandomFamily();
 
-  MemoryFileSystem* const memory_;
+  RecordingFileSystem* const memory_;
   FileSystem* const file_system_;
   std::mt19937_64 random_;
-  const MemoryFileSystem::ErrorHook hook_;
+  const RecordingFileSystem::ErrorHook hook_;
   std::unique_ptr<DB> db_;
   ColumnFamily* second_ = nullptr;
   History history_;

@@ -147,7 +147,7 @@ Options DamageOptions(FileSystem* file_system) {
 
 DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::string>& filters) {
   DamageDatabase database;
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   auto db = *DB::Open(DamageOptions(memory.get()), kDirectory);
   for (const std::string& filter : filters) {
     ColumnFamilyOptions options = DamageOptions(memory.get());
@@ -170,7 +170,7 @@ DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::strin
   return database;
 }
 
-Files FilesOn(const MemoryFileSystem& disk) {
+Files FilesOn(const RecordingFileSystem& disk) {
   const auto after = disk.StateAfterCrash(disk.num_operations(), CrashChoice::KeepAll());
   const std::vector<std::string> names = *after->List(kDirectory);
   Files files;
@@ -180,8 +180,8 @@ Files FilesOn(const MemoryFileSystem& disk) {
   return files;
 }
 
-std::unique_ptr<MemoryFileSystem> Restore(const Files& files) {
-  auto memory = NewMemoryFileSystem();
+std::unique_ptr<RecordingFileSystem> Restore(const Files& files) {
+  auto memory = std::make_unique<RecordingFileSystem>();
   memory->set_recording(false);
   EXPECT_TRUE(memory->CreateDirectories(kDirectory).ok());
   for (const auto& [name, bytes] : files) {

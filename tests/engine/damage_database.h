@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/file_system/testing/recording_file_system.h"
 #include "tests/engine/crash_history.h"
-#include "winnow/memory_file_system.h"
 
 namespace winnow {
 
@@ -40,8 +40,8 @@ DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::strin
                                                         "bloom:10", "cuckoo:12", "none"});
 
 // What a killed process leaves on a disk that keeps everything, and the way back.
-Files FilesOn(const MemoryFileSystem& disk);
-std::unique_ptr<MemoryFileSystem> Restore(const Files& files);
+Files FilesOn(const RecordingFileSystem& disk);
+std::unique_ptr<RecordingFileSystem> Restore(const Files& files);
 Options DamageOptions(FileSystem* file_system);
 
 // Reads all families by iterator, Get, MultiGet, Exists and MayExist. Empty if every answer is the

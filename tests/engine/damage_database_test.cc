@@ -20,7 +20,7 @@ namespace {
 constexpr char kDirectory[] = "/db";
 
 struct Opened {
-  std::unique_ptr<MemoryFileSystem> disk;
+  std::unique_ptr<RecordingFileSystem> disk;
   std::unique_ptr<DB> db;
   absl::Status status;
   std::string recovery;  // the notes
@@ -297,7 +297,7 @@ TEST(Damage, SalvageOpensWithoutALogAndSaysSo) {
 
 // The log holds writes to a column family that is younger than what is left of the manifest.
 TEST(Damage, SalvageNamesWritesToAColumnFamilyThatTheManifestHasLost) {
-  const auto disk = NewMemoryFileSystem();
+  const auto disk = std::make_unique<RecordingFileSystem>();
   const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
   ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());
   const Files before = FilesOn(*disk);

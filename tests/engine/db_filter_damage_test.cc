@@ -16,7 +16,7 @@ namespace {
 constexpr int kKeys = 2000;
 std::string KeyOf(int i) { return absl::StrCat("key", 100000 + i); }
 
-std::string OnlyTable(MemoryFileSystem& file_system) {
+std::string OnlyTable(RecordingFileSystem& file_system) {
   std::string table;
   const auto names = file_system.List(MemoryDb::kPath);
   for (const std::string& name : *names) {
@@ -29,7 +29,8 @@ std::string OnlyTable(MemoryFileSystem& file_system) {
 }
 
 // Offset and stored length of the table's filter block.
-std::pair<uint64_t, uint64_t> FilterBlock(MemoryFileSystem& file_system, const std::string& path) {
+std::pair<uint64_t, uint64_t> FilterBlock(RecordingFileSystem& file_system,
+                                          const std::string& path) {
   auto reader = SstableReader::Open({}, *file_system.OpenRandomAccess(path), path);
   EXPECT_TRUE(reader.ok()) << reader.status().ToString();
   std::pair<uint64_t, uint64_t> place;
@@ -41,7 +42,7 @@ std::pair<uint64_t, uint64_t> FilterBlock(MemoryFileSystem& file_system, const s
   return place;
 }
 
-void Rewrite(MemoryFileSystem& file_system, const std::string& path, const std::string& bytes) {
+void Rewrite(RecordingFileSystem& file_system, const std::string& path, const std::string& bytes) {
   auto file = file_system.Create(path, {});
   ASSERT_TRUE(file.ok());
   ASSERT_TRUE((*file)->Append(bytes).ok());

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/file_system/testing/recording_file_system.h"
 #include "winnow/db.h"
-#include "winnow/memory_file_system.h"
 
 namespace winnow {
 
@@ -44,8 +44,8 @@ inline std::unique_ptr<DB> OpenOrFail(const Options& options, const std::string&
   return opened.ok() ? std::move(*opened) : nullptr;
 }
 
-inline std::unique_ptr<MemoryFileSystem> NewUnrecordedFileSystem() {
-  auto file_system = NewMemoryFileSystem();
+inline std::unique_ptr<RecordingFileSystem> NewUnrecordedFileSystem() {
+  auto file_system = std::make_unique<RecordingFileSystem>();
   file_system->set_recording(false);
   return file_system;
 }
@@ -96,7 +96,7 @@ class MemoryDb {
   DB* operator->() { return db_.get(); }
   DB* get() { return db_.get(); }
   Options& options() { return options_; }
-  MemoryFileSystem& file_system() { return *file_system_; }
+  RecordingFileSystem& file_system() { return *file_system_; }
 
   void Put(std::string_view key, std::string_view value) {
     const absl::Status status = db_->Put(WriteOptions(), key, value);
@@ -141,7 +141,7 @@ class MemoryDb {
   static constexpr char kPath[] = "/db";
 
  private:
-  const std::unique_ptr<MemoryFileSystem> file_system_ = NewUnrecordedFileSystem();
+  const std::unique_ptr<RecordingFileSystem> file_system_ = NewUnrecordedFileSystem();
   Options options_;
   std::unique_ptr<DB> db_;
 };

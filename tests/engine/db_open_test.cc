@@ -31,7 +31,7 @@ class DbOpen : public testing::Test {
     return *names;
   }
 
-  const std::unique_ptr<MemoryFileSystem> file_system_ = NewUnrecordedFileSystem();
+  const std::unique_ptr<RecordingFileSystem> file_system_ = NewUnrecordedFileSystem();
   Options options_ = MemoryDb::Quiet();
 };
 

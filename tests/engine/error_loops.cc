@@ -36,7 +36,7 @@ bool MayFailSilently(const std::string& operation, const absl::Status& error) {
 }
 
 // Empty if the database holds what it must, and can do all that it could before.
-std::string WhyRecoveredIsWrong(MemoryFileSystem* disk, const CrashWorkload& workload,
+std::string WhyRecoveredIsWrong(RecordingFileSystem* disk, const CrashWorkload& workload,
                                 std::optional<size_t> crashed_after) {
   auto db = DB::Open(CrashOptions(disk), kCrashDatabase);
   if (!db.ok()) return db.status().ToString();
@@ -63,7 +63,7 @@ std::string WhyRecoveredIsWrong(MemoryFileSystem* disk, const CrashWorkload& wor
 }
 
 // Checkpoints that were acknowledged open and hold what the database held.
-std::string WhyCheckpointsAreWrong(MemoryFileSystem* disk, const CrashWorkload& workload) {
+std::string WhyCheckpointsAreWrong(RecordingFileSystem* disk, const CrashWorkload& workload) {
   for (const CheckpointRecord& checkpoint : workload.checkpoints()) {
     if (checkpoint.time.acknowledged == CallTime::kNever) continue;
     Options options = CrashOptions(disk);
@@ -80,7 +80,7 @@ std::string WhyCheckpointsAreWrong(MemoryFileSystem* disk, const CrashWorkload& 
   return "";
 }
 
-std::string WhyRunIsWrong(const CrashWorkload& workload, MemoryFileSystem& memory, size_t seed) {
+std::string WhyRunIsWrong(const CrashWorkload& workload, RecordingFileSystem& memory, size_t seed) {
   if (!workload.wrong_answer().empty()) return workload.wrong_answer();
   // The power fails as well: whatever was acknowledged as synced must be there all the same.
   const size_t end = memory.num_operations();
@@ -100,7 +100,7 @@ FaultRule PlacedAt(const ErrorLoop& loop, uint64_t first) {
 
 // The workload with all of these faults. No run, unless each of them fired.
 ErrorLoopOutcome RunWith(const std::vector<ErrorLoop>& placed, uint64_t seed) {
-  const auto memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   FaultFileSystem faults(memory.get(), seed);
   std::vector<size_t> rules;
   for (const ErrorLoop& loop : placed) rules.push_back(faults.Add(loop.rule));

@@ -222,7 +222,7 @@ TEST_F(EventListenerTest, AStallBeginsAndEnds) {
 }
 
 // Flips a bit in the first block of a kind.
-void Damage(MemoryFileSystem& file_system, const std::string& path, BlockKind kind) {
+void Damage(RecordingFileSystem& file_system, const std::string& path, BlockKind kind) {
   std::string bytes = *ReadFile(file_system, path, 1 << 26);
   uint64_t offset = UINT64_MAX;
   {

@@ -21,7 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "winnow/memory_file_system.h"
+#include "engine/file_system/testing/file_operation.h"
+#include "winnow/file_system.h"
 
 namespace winnow {
 

@@ -25,7 +25,7 @@ class FaultFileSystemTest : public testing::Test {
   }
   std::string Read(const std::string& path) { return *ReadFile(faults_, path, 1 << 20); }
 
-  const std::unique_ptr<MemoryFileSystem> memory_ = NewMemoryFileSystem();
+  const std::unique_ptr<RecordingFileSystem> memory_ = std::make_unique<RecordingFileSystem>();
   FaultFileSystem faults_{memory_.get(), 1};
 };
 

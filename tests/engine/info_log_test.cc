@@ -69,7 +69,7 @@ TEST(InfoLog, HoldsALineForEachEventAndIsPutAsideAtTheNextOpening) {
   db.Flush();
   db.Reopen();
   db.CloseDb();
-  MemoryFileSystem& files = db.file_system();
+  RecordingFileSystem& files = db.file_system();
   const std::string old = Content(files, "/db/LOG.old");
   for (const char* expected : {"file created: /db/", "database opened", "flush of default begins",
                                "flush of default ends", "database closed"}) {

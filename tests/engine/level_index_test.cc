@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/engine/db_fixture.h"
+#include "winnow/memory_file_system.h"
 
 namespace winnow {
 namespace {
@@ -47,7 +48,7 @@ class Level {
 
  private:
   const InternalKeyComparator comparator_;
-  const std::unique_ptr<MemoryFileSystem> file_system_;
+  const std::unique_ptr<FileSystem> file_system_;
   Files files_;
   LevelIndex index_;
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/file_system/testing/recording_file_system.h"
 #include "tests/engine/log_records.h"
 
 namespace winnow {
@@ -24,7 +25,7 @@ struct Moment {
 };
 
 struct Workload {
-  std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  std::unique_ptr<RecordingFileSystem> memory = std::make_unique<RecordingFileSystem>();
   std::vector<std::string> payloads;
   std::vector<Moment> moments;
 
@@ -39,7 +40,7 @@ struct Workload {
 
 Workload RunWorkload(WritableFileOptions::Mode mode) {
   Workload workload;
-  MemoryFileSystem& memory = *workload.memory;
+  RecordingFileSystem& memory = *workload.memory;
   size_t synced = 0;
   bool entry_durable = false;
   const auto remember = [&] {
@@ -90,7 +91,7 @@ void CheckState(const Workload& workload, size_t num_operations, const CrashChoi
                 WritableFileOptions::Mode file_mode) {
   SCOPED_TRACE("after " + std::to_string(num_operations) + " operations, " + choice.ToString());
   const Moment moment = workload.At(num_operations);
-  const std::unique_ptr<MemoryFileSystem> disk =
+  const std::unique_ptr<RecordingFileSystem> disk =
       workload.memory->StateAfterCrash(num_operations, choice);
   const LogContents found = ReadLog(*disk, kPath, kLogNumber, LogRecoveryMode::kPointInTime);
   if (absl::IsNotFound(found.status)) {

@@ -8,6 +8,7 @@
 
 #include "engine/base/checksum.h"
 #include "engine/base/coding.h"
+#include "engine/file_system/testing/recording_file_system.h"
 #include "tests/engine/log_records.h"
 
 namespace winnow {
@@ -336,7 +337,7 @@ TEST(LogDamage, AReadErrorIsNeverTakenForTheEnd) {
   damaged[400000] ^= 1;
   for (const std::string& bytes : {LogBytes(payloads, kLogNumber, true), damaged}) {
     for (const LogRecoveryMode mode : kAllRecoveryModes) {
-      const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+      const auto memory = std::make_unique<RecordingFileSystem>();
       StoreFile(*memory, "/log", bytes);
       const LogContents without_error = ReadLog(*memory, "/log", kLogNumber, mode);
       bool fired = true;
@@ -364,7 +365,7 @@ TEST(LogDamage, AReadErrorIsNeverTakenForTheEnd) {
 }
 
 TEST(LogDamage, AFileThatShrinksWhileItIsReadIsAnErrorNotTheEnd) {
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   StoreFile(*memory, "/log", LogBytes({std::string(1 << 20, 'p')}, kLogNumber, true));
   auto reader = LogReader::Open(*memory, "/log", kLogNumber, LogRecoveryMode::kSalvage);
   ASSERT_TRUE(reader.ok());
@@ -376,7 +377,7 @@ TEST(LogDamage, AFileThatShrinksWhileItIsReadIsAnErrorNotTheEnd) {
 TEST(LogDamage, AnErrorIsReturnedAgain) {
   std::string bytes = LogBytes(Payloads(), kLogNumber, true);
   bytes[kLogFileHeaderBytes] ^= 1;
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   StoreFile(*memory, "/log", bytes);
   auto reader = LogReader::Open(*memory, "/log", kLogNumber, LogRecoveryMode::kStrict);
   ASSERT_TRUE(reader.ok());

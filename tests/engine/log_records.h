@@ -28,7 +28,7 @@ inline void StoreFile(FileSystem& file_system, const std::string& path, std::str
 // What a log file holds after these payloads were appended.
 inline std::string LogBytes(const std::vector<std::string>& payloads, uint64_t log_number,
                             bool close_cleanly) {
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  const std::unique_ptr<FileSystem> memory = NewMemoryFileSystem();
   auto writer =
       LogWriter::Create(*memory, "/log", log_number, WritableFileOptions::Mode::kBuffered);
   EXPECT_TRUE(writer.ok()) << writer.status();
@@ -64,8 +64,7 @@ inline LogContents ReadLog(FileSystem& file_system, const std::string& path, uin
 }
 
 inline LogContents ReadLogBytes(std::string_view bytes, uint64_t log_number, LogRecoveryMode mode) {
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
-  memory->set_recording(false);
+  const std::unique_ptr<FileSystem> memory = NewMemoryFileSystem();
   StoreFile(*memory, "/log", bytes);
   return ReadLog(*memory, "/log", log_number, mode);
 }

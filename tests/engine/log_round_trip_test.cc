@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/file_system/testing/recording_file_system.h"
 #include "tests/engine/log_records.h"
 
 namespace winnow {
@@ -93,7 +94,7 @@ TEST(LogRoundTrip, AnOpenLogOfThePosixFileSystemReadsAsUnclosed) {
 }
 
 TEST(LogRoundTrip, APayloadAboveTheLimitIsRefusedAndLeavesTheLogUsable) {
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   auto writer = LogWriter::Create(*memory, "/log", kLogNumber, WritableFileOptions::Mode::kLog);
   const std::string_view too_long(reinterpret_cast<const char*>(&writer),
                                   kMaxLogPayloadBytes + 1);  // refused before it is looked at
@@ -105,7 +106,7 @@ TEST(LogRoundTrip, APayloadAboveTheLimitIsRefusedAndLeavesTheLogUsable) {
 }
 
 TEST(LogRoundTrip, OneAppendToTheFileCarriesOneRecord) {
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   auto writer = LogWriter::Create(*memory, "/log", kLogNumber, WritableFileOptions::Mode::kLog);
   const size_t before = memory->num_operations();
   ASSERT_TRUE((*writer)->Append("payload").ok());
@@ -114,7 +115,7 @@ TEST(LogRoundTrip, OneAppendToTheFileCarriesOneRecord) {
 }
 
 TEST(LogRoundTrip, NothingIsAppendedAfterAFailedAppend) {
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   auto writer = LogWriter::Create(*memory, "/log", kLogNumber, WritableFileOptions::Mode::kLog);
   ASSERT_TRUE((*writer)->Append("first").ok());
   memory->set_error_hook([](const FileOperation& operation) {
@@ -132,7 +133,7 @@ TEST(LogRoundTrip, NothingIsAppendedAfterAFailedAppend) {
 }
 
 TEST(LogRoundTrip, AFailedSyncIsFinal) {
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   auto writer = LogWriter::Create(*memory, "/log", kLogNumber, WritableFileOptions::Mode::kLog);
   memory->set_error_hook([](const FileOperation& operation) {
     return operation.kind == FileOperation::Kind::kSync ? absl::UnavailableError("sync failed")
@@ -146,7 +147,7 @@ TEST(LogRoundTrip, AFailedSyncIsFinal) {
 
 // LevelDB dropped it (its issue 1081).
 TEST(LogRoundTrip, AnErrorOfClosingIsTold) {
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   auto writer = LogWriter::Create(*memory, "/log", kLogNumber, WritableFileOptions::Mode::kLog);
   memory->set_error_hook([](const FileOperation& operation) {
     return operation.kind == FileOperation::Kind::kClose ? absl::UnavailableError("close failed")
@@ -156,7 +157,7 @@ TEST(LogRoundTrip, AnErrorOfClosingIsTold) {
 }
 
 TEST(LogRoundTrip, AMissingLogIsNotFound) {
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   EXPECT_TRUE(
       absl::IsNotFound(ReadLog(*memory, "/log", kLogNumber, LogRecoveryMode::kSalvage).status));
 }

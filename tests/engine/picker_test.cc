@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_format.h"
 #include "tests/engine/db_fixture.h"
+#include "winnow/memory_file_system.h"
 
 namespace winnow {
 namespace {
@@ -38,7 +39,7 @@ class Tree {
 
  private:
   InternalKeyComparator comparator_{BytewiseComparator()};
-  std::unique_ptr<MemoryFileSystem> file_system_ = NewMemoryFileSystem();
+  std::unique_ptr<FileSystem> file_system_ = NewMemoryFileSystem();
   std::array<Version::Files, kNumLevels> levels_;
   uint64_t next_number_ = 1;
 };

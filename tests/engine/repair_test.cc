@@ -18,7 +18,7 @@ namespace {
 constexpr char kDirectory[] = "/db";
 
 struct Repaired {
-  std::unique_ptr<MemoryFileSystem> disk;
+  std::unique_ptr<RecordingFileSystem> disk;
   RepairReport report;
   std::unique_ptr<DB> db;
 };

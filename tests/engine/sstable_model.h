@@ -75,8 +75,7 @@ struct BuiltTable {
 };
 
 inline BuiltTable BuildTable(const SstableModel& model, const SstableBuilderOptions& options) {
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
-  memory->set_recording(false);
+  const std::unique_ptr<FileSystem> memory = NewMemoryFileSystem();
   auto file = memory->Create("/table", WritableFileOptions{});
   EXPECT_TRUE(file.ok()) << file.status();
   SstableBuilder builder(options, *std::move(file), "/table");

@@ -2,6 +2,7 @@
 // shapes of tables and the options they are built and read with.
 #include <gtest/gtest.h>
 
+#include "engine/file_system/testing/recording_file_system.h"
 #include "tests/engine/sstable_model.h"
 
 namespace winnow {
@@ -314,7 +315,7 @@ TEST(SstableRoundTrip, FilterKeyPresentTellsTrueFromFalsePositives) {
 }
 
 TEST(SstableRoundTrip, KeysOutOfOrderAreRefused) {
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   const auto second_key_status = [&](std::string_view first, std::string_view second) {
     auto file = memory->Create("/t", WritableFileOptions{});
     SstableBuilder builder(SstableBuilderOptions{}, *std::move(file), "/t");
@@ -339,7 +340,7 @@ TEST(SstableRoundTrip, KeysOutOfOrderAreRefused) {
 TEST(SstableRoundTrip, EstimateIsCloseToTheFile) {
   std::mt19937_64 random(14);
   SstableModel model = RandomModel(random, 20000, 20, 100);
-  const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+  const auto memory = std::make_unique<RecordingFileSystem>();
   SstableBuilderOptions options;
   options.filter_spec = Spec("blocked_bloom:10");
   SstableBuilder builder(options, *memory->Create("/t", WritableFileOptions{}), "/t");
@@ -353,7 +354,7 @@ TEST(SstableRoundTrip, EstimateIsCloseToTheFile) {
 
 TEST(SstableRoundTrip, AnErrorOfSyncingOrClosingIsTold) {
   for (const auto failing : {FileOperation::Kind::kSync, FileOperation::Kind::kClose}) {
-    const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
+    const auto memory = std::make_unique<RecordingFileSystem>();
     memory->set_error_hook([failing](const FileOperation& operation) {
       return operation.kind == failing ? absl::UnavailableError("injected I/O error")
                                        : absl::OkStatus();

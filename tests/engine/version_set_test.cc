@@ -11,6 +11,7 @@
 #include "engine/sstable/sstable_builder.h"
 #include "engine/version/file_names.h"
 #include "tests/engine/db_fixture.h"
+#include "winnow/memory_file_system.h"
 
 namespace winnow {
 namespace {
@@ -22,8 +23,7 @@ const Comparator* Bytewise(std::string_view, std::string_view name) {
 // A version set with the lock that it wants. The analysis cannot see that the set's pointer is to
 // this lock.
 struct Opened {
-  explicit Opened(MemoryFileSystem* file_system)
-      : versions({file_system, "/db", nullptr}, &mutex) {}
+  explicit Opened(FileSystem* file_system) : versions({file_system, "/db", nullptr}, &mutex) {}
 
   absl::Status Apply(VersionEdit edit) {
     DatabaseLock lock(&mutex);
@@ -84,7 +84,7 @@ class VersionSetTest : public testing::Test {
     return file;
   }
 
-  const std::unique_ptr<MemoryFileSystem> file_system_ = NewUnrecordedFileSystem();
+  const std::unique_ptr<FileSystem> file_system_ = NewMemoryFileSystem();
 };
 
 VersionEdit AddFile(uint32_t family, int level, const FileMetadata& file) {

@@ -28,7 +28,6 @@ std::vector<std::string> winnow::fuzz::Seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto files = winnow::NewMemoryFileSystem();
-  files->set_recording(false);
   winnow::fuzz::Require(files->CreateDirectories(kDirectory).ok() &&
                             winnow::WriteFileAtomically(*files, kPath, text).ok(),
                         "the input is written");

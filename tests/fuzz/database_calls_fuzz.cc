@@ -76,7 +76,6 @@ constexpr const char* kFilterKeys[] = {"whole", "prefix:4", "prefix:1",
 class Session {
  public:
   explicit Session(Bytes& bytes) : files_(winnow::NewMemoryFileSystem()) {
-    files_->set_recording(false);
     options_.file_system = files_.get();
     options_.background_threads = 1;
     options_.block_bytes = 256;
@@ -376,7 +375,7 @@ class Session {
     model_.erase(name);
   }
 
-  const std::unique_ptr<winnow::MemoryFileSystem> files_;
+  const std::unique_ptr<winnow::FileSystem> files_;
   winnow::Options options_;
   std::unique_ptr<winnow::DB> db_;
   std::map<std::string, Contents> model_;

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "engine/file_system/testing/recording_file_system.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/version/file_names.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -30,7 +31,7 @@ winnow::Options SmallOptions(winnow::FileSystem* files) {
 }
 
 Files BuildDatabase() {
-  const auto memory = winnow::NewMemoryFileSystem();
+  const auto memory = std::make_unique<winnow::RecordingFileSystem>();
   auto db = *winnow::DB::Open(SmallOptions(memory.get()), kDirectory);
   winnow::ColumnFamilyOptions family_options;
   family_options.filter = "cuckoo:1%";
@@ -127,7 +128,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const size_t replaced = (data[0] & ~kReseals) % Database().size();
   const auto memory = winnow::NewMemoryFileSystem();
-  memory->set_recording(false);
   Require(memory->CreateDirectories(kDirectory).ok(), "the directory is made");
   size_t index = 0;
   for (const auto& [name, bytes] : Database()) {

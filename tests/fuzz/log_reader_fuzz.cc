@@ -30,7 +30,6 @@ std::vector<std::string> winnow::fuzz::Seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using winnow::LogRecoveryMode;
   const auto files = winnow::NewMemoryFileSystem();
-  files->set_recording(false);
   {
     const auto file = *files->Create(kPath, {});
     winnow::fuzz::Require(

@@ -37,7 +37,6 @@ std::string BuildTable(int keys, winnow::Compression compression, const char* fi
 
 void Use(const std::string& bytes) {
   const auto files = winnow::NewMemoryFileSystem();
-  files->set_recording(false);
   {
     const auto file = *files->Create(kPath, {});
     Require(file->Append(bytes).ok() && file->Close().ok(), "the input is written");

@@ -48,6 +48,17 @@ class LintRules(unittest.TestCase):
             "engine/file_system/posix_io.cc": '\n#include "engine/memtable/arena.h"\n',
         }), ["engine/file_system/posix_io.cc:2"])
 
+    def test_testing_folders_are_for_tests(self):
+        self.assertEqual(self.places(include_rules, {
+            "engine/db/open.cc": '#include "engine/file_system/testing/crash_state.h"\n',
+            "engine/file_system/posix_io.cc": '#include "engine/file_system/testing/crash_state.h"\n',
+            "engine/file_system/testing/crash_state.cc":
+                '#include "engine/file_system/testing/crash_state.h"\n'
+                '#include "engine/memtable/arena.h"\n',
+            "tests/engine/crash_test.cc": '#include "engine/file_system/testing/crash_state.h"\n',
+        }), ["engine/db/open.cc:1", "engine/file_system/posix_io.cc:1",
+             "engine/file_system/testing/crash_state.cc:2"])
+
     def test_filter_stands_alone(self):
         self.assertEqual(self.places(include_rules, {
             "filter/bloom.cc": '#include "winnow/options.h"\n',

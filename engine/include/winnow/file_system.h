@@ -1,7 +1,7 @@
 // Where a database keeps its files: every byte that the store reads or writes passes through this
 // interface, so that tests can record, crash and damage it.
 //
-//   std::unique_ptr<winnow::MemoryFileSystem> memory = winnow::NewMemoryFileSystem();
+//   std::unique_ptr<winnow::FileSystem> memory = winnow::NewMemoryFileSystem();
 //   winnow::Options options;
 //   options.file_system = memory.get();            // must outlive the database
 //   auto db = winnow::DB::Open(options, "/test");

@@ -52,7 +52,6 @@ class Replayer {
       : options_(options), path_(std::move(path)), mistake_(mistake) {
     if (!options_.on_disk()) {
       memory_ = NewMemoryFileSystem();
-      memory_->set_recording(false);
     }
   }
   ~Replayer() { LetGo(); }
@@ -333,7 +332,7 @@ class Replayer {
   const OptionSet options_;
   const std::string path_;
   const PlantedMistake mistake_;
-  std::unique_ptr<MemoryFileSystem> memory_;  // null: on disk
+  std::unique_ptr<FileSystem> memory_;  // null: on disk
   std::unique_ptr<DB> db_;
   std::array<ColumnFamily*, kFamilySlots> families_{};
   std::array<const Snapshot*, kSnapshotSlots> snapshots_{};

@@ -205,7 +205,7 @@ ShortHistoriesReport RunShortHistories(Options options, const ShortHistoriesChoi
   ShortHistoriesReport report;
   uint64_t num_patterns = 1;
   for (int i = 0; i < choice.length; i++) num_patterns *= NumSteps(choice);
-  std::unique_ptr<MemoryFileSystem> memory;
+  std::unique_ptr<FileSystem> memory;
   std::unique_ptr<DB> db;
   const auto open = [&]() -> DB* {
     if (db != nullptr && !db->Close().ok()) return nullptr;
@@ -219,7 +219,6 @@ ShortHistoriesReport RunShortHistories(Options options, const ShortHistoriesChoi
     if (number % kPatternsForEachDatabase == 0) {
       db.reset();
       memory = NewMemoryFileSystem();
-      memory->set_recording(false);
       options.file_system = memory.get();
       if (open() == nullptr) {
         report.problems.emplace_back("the database does not open");

@@ -1,13 +1,15 @@
 """Rule `includes`: nothing includes against the arrow.
 
 The order of the engine's folders is read from engine/CMakeLists.txt, so that the link graph and
-this check cannot disagree.
+this check cannot disagree. engine/FOLDER/testing/ may include what FOLDER may, and is included by
+tests/ and itself alone: it is linked into no product.
 """
 
 import re
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 FOLDER = re.compile(r"^engine_folder\((\w+)([^)]*)\)", re.MULTILINE)
+TESTING = re.compile(r"^engine/\w+/testing/")
 PEER = re.compile(r"^(rocksdb|leveldb)/")
 PEER_FOLDERS = ("filter/rocksdb/", "engine/compat/leveldb/", "engine/include/winnow/compat/",
                 "tools/winnow/", "tools/winnow_bench/", "tests/engine/compat/",
@@ -50,6 +52,9 @@ def problem(path, target, folders):
         return f"{target}: RocksDB and LevelDB are known only to {', '.join(PEER_FOLDERS)}"
     if component is None:
         return None
+    testing = TESTING.match(target)
+    if testing and not where.startswith(("tests/", testing.group())):
+        return f"tests alone include {testing.group()}: {target}"
     if where.startswith("filter/"):
         return None if component in ("filter", "filter/") else f"filter/ stands alone: {target}"
     if where.startswith("engine/include/"):

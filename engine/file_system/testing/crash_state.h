@@ -1,8 +1,8 @@
 // Which states a disk may be in after a crash: a replay of recorded operations that keeps apart
 // what is durable and what is not yet. The approach is that of ALICE (Pillai et al., OSDI 2014) and
 // CrashMonkey (Mohan et al., OSDI 2018).
-#ifndef WINNOW_ENGINE_FILE_SYSTEM_CRASH_STATE_H_
-#define WINNOW_ENGINE_FILE_SYSTEM_CRASH_STATE_H_
+#ifndef WINNOW_ENGINE_FILE_SYSTEM_TESTING_CRASH_STATE_H_
+#define WINNOW_ENGINE_FILE_SYSTEM_TESTING_CRASH_STATE_H_
 
 #include <cstdint>
 #include <map>
@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "engine/file_system/memory_tree.h"
-#include "winnow/memory_file_system.h"
+#include "engine/file_system/testing/crash_choice.h"
+#include "engine/file_system/testing/file_operation.h"
 
 namespace winnow {
 
@@ -89,4 +90,4 @@ class DiskModel {
 
 }  // namespace winnow
 
-#endif  // WINNOW_ENGINE_FILE_SYSTEM_CRASH_STATE_H_
+#endif  // WINNOW_ENGINE_FILE_SYSTEM_TESTING_CRASH_STATE_H_

@@ -1,4 +1,4 @@
-#include "winnow/memory_file_system.h"
+#include "engine/file_system/testing/file_operation.h"
 
 #include "engine/base/status.h"
 
@@ -52,20 +52,6 @@ std::string FileOperation::ToString() const {
     absl::StrAppend(&text, ": ", length, " bytes at offset ", offset);
   }
   return text;
-}
-
-std::string CrashChoice::ToString() const {
-  switch (kind) {
-    case Kind::kKeepNothingUnsynced:
-      return "keep nothing unsynced";
-    case Kind::kKeepAll:
-      return "keep all";
-    case Kind::kTornLastAppend:
-      return absl::StrCat("keep ", torn_fraction, " of the last append");
-    case Kind::kRandomSubset:
-      return absl::StrCat("keep a random subset, seed ", seed);
-  }
-  return "unknown choice";
 }
 
 }  // namespace winnow

@@ -1,4 +1,4 @@
-#include "engine/file_system/crash_state.h"
+#include "engine/file_system/testing/crash_state.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,6 +15,14 @@ bool Coin(std::mt19937_64& random) { return (random() & 1) != 0; }
 
 }  // namespace
 
+// The model keeps two things for each object: what is durable, and what has been done since. A
+// crash decides for each of the latter whether it arrived.
+//
+// 1. A file's bytes: content[0, synced) is durable, the rest is not.
+// 2. A directory's entries: `entries` is durable; changes wait in pending_, in their order, until
+//    the directories that they concern have been synced.
+// 3. Bytes and entries are independent: a durable entry may name an empty file, and a synced file
+//    may have no name.
 DiskModel::DiskModel(const MemoryNode& root) : root_(root.id) { AddTree(root); }
 
 void DiskModel::AddTree(const MemoryNode& node) {
@@ -31,6 +39,9 @@ void DiskModel::AddTree(const MemoryNode& node) {
   }
 }
 
+// Truncation is a change like any other: until the file is synced, the old bytes may come back.
+// Only the first truncation since the last sync keeps them, for the later ones cut off what was
+// never durable.
 void DiskModel::ApplyCreate(const RecordedOperation& recorded) {
   File& file = files_[recorded.node];
   if (recorded.is_new) {
@@ -101,6 +112,8 @@ void DiskModel::Apply(const RecordedOperation& recorded) {
   }
 }
 
+// A rename between two directories is applied when both have been synced. Keeping it pending until
+// then is stricter than any real file system, and allowed by POSIX.
 void DiskModel::SyncDirectory(uint64_t directory) {
   std::vector<EntryChange> still_pending;
   for (EntryChange& change : pending_) {
@@ -134,6 +147,8 @@ void DiskModel::ApplyChange(const EntryChange& change, Directories& directories)
   directories[change.to.directory].entries[change.to.name] = change.node;
 }
 
+// The choice of which pending changes survive is made in their order, and from one generator, so
+// that a seed gives one state.
 std::shared_ptr<MemoryNode> DiskModel::Crash(const CrashChoice& choice) const {
   std::mt19937_64 random(choice.seed);
   Directories directories = directories_;
@@ -166,6 +181,8 @@ std::shared_ptr<MemoryNode> DiskModel::BuildTree(uint64_t id, const Directories&
   return node;
 }
 
+// An open log has space reserved behind its end: after a crash it ends in zeros, up to a page
+// boundary.
 std::string DiskModel::ContentAfterCrash(uint64_t id, const File& file, const CrashChoice& choice,
                                          std::mt19937_64& random) const {
   const bool has_reserved_tail = file.log_mode && file.open;
@@ -191,6 +208,9 @@ std::string DiskModel::ContentAfterCrash(uint64_t id, const File& file, const Cr
   return content;
 }
 
+// Pieces of a sector or a page, since disks write the one whole and file systems the other. A lost
+// piece in the middle reads as zeros where the file system had allocated it but not written, or as
+// what was in those blocks before.
 std::string DiskModel::RandomContent(const File& file, std::mt19937_64& random) {
   if (file.truncated && Coin(random)) return file.old_content;
   const uint64_t piece_bytes = Coin(random) ? kSectorBytes : kPageBytes;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "winnow/memory_file_system.h"
+#include "engine/file_system/testing/recording_file_system.h"
 
 namespace winnow {
 namespace {
@@ -61,7 +61,7 @@ class CrashStateTest : public testing::Test {
     return states;
   }
 
-  std::unique_ptr<MemoryFileSystem> memory_ = NewMemoryFileSystem();
+  std::unique_ptr<RecordingFileSystem> memory_ = std::make_unique<RecordingFileSystem>();
 };
 
 TEST_F(CrashStateTest, ASyncedFileWithoutDirectorySyncMayBeGone) {
