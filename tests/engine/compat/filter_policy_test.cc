@@ -7,7 +7,7 @@
 #include <atomic>
 #include <set>
 
-#include "tests/engine/db_fixture.h"
+#include "tests/support/db_fixture.h"
 
 namespace winnow {
 namespace {

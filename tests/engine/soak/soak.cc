@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tests/engine/fault_file_system.h"
 #include "tests/engine/soak/growth.h"
 #include "tests/engine/soak/worker.h"
+#include "tests/support/fault_file_system.h"
 #include "winnow/event_listener.h"
 
 namespace winnow::soak {
