@@ -3,6 +3,7 @@
 #ifndef WINNOW_TESTS_SUPPORT_DAMAGE_DATABASE_H_
 #define WINNOW_TESTS_SUPPORT_DAMAGE_DATABASE_H_
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,6 +32,9 @@ struct DamageDatabase {
   // The names of files of one kind: ".sst", ".log", "MANIFEST-", "CURRENT".
   std::vector<std::string> NamesWith(const std::string& part) const;
 };
+
+inline constexpr std::array<RecoveryMode, 3> kRecoveryModes = {
+    RecoveryMode::kStrict, RecoveryMode::kPointInTime, RecoveryMode::kSalvage};
 
 enum class DatabaseEnd { kKilled, kClosed };
 

@@ -25,9 +25,6 @@ namespace {
 // More than any file of the database asks for; a length that was believed would be above it.
 constexpr size_t kLargestAllocation = size_t{4} << 20;
 
-constexpr std::array<RecoveryMode, 3> kModes = {RecoveryMode::kStrict, RecoveryMode::kPointInTime,
-                                                RecoveryMode::kSalvage};
-
 const char* ModeName(RecoveryMode mode) {
   return mode == RecoveryMode::kStrict        ? "strict"
          : mode == RecoveryMode::kPointInTime ? "point_in_time"
@@ -70,8 +67,9 @@ class Campaign {
     Progress progress("damage", trials_.size());
     RunInParallel(trials_.size(), jobs_, [&](uint64_t i) {
       const Trial& trial = trials_[i];
-      for (size_t mode = 0; mode < kModes.size(); mode++) {
-        if (is_long_ || i % kModes.size() == mode) Try(trial, kModes.at(mode), i % 16 == 0);
+      for (size_t mode = 0; mode < kRecoveryModes.size(); mode++) {
+        if (is_long_ || i % kRecoveryModes.size() == mode)
+          Try(trial, kRecoveryModes.at(mode), i % 16 == 0);
       }
       const uint64_t so_far = ++done;
       const std::lock_guard lock(mutex_);

@@ -4,16 +4,12 @@
 
 #include <array>
 #include <cstdio>
-#include <iterator>
 
 #include "tests/engine/corruption/corruption_check.h"
 #include "tests/support/db_fixture.h"
 
 namespace winnow {
 namespace {
-
-constexpr RecoveryMode kModes[] = {RecoveryMode::kStrict, RecoveryMode::kPointInTime,
-                                   RecoveryMode::kSalvage};
 
 class CorruptionTest : public testing::TestWithParam<DatabaseEnd> {};
 
@@ -29,7 +25,7 @@ TEST_P(CorruptionTest, GivesRightAnswersOrClearErrors) {
   std::array<size_t, kNumCorruptionOutcomes> counts = {};
   for (size_t i = seed % stride; i < plan.size(); i += stride) {
     const CorruptionVerdict verdict =
-        check.Check(plan[i], kModes[i % std::size(kModes)], /*thorough=*/i % 5 == 0);
+        check.Check(plan[i], kRecoveryModes[i % kRecoveryModes.size()], /*thorough=*/i % 5 == 0);
     counts.at(static_cast<size_t>(verdict.outcome))++;
     ASSERT_NE(verdict.outcome, CorruptionOutcome::kWrong)
         << plan[i].ToString() << ": " << verdict.why;

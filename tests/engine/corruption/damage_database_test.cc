@@ -180,13 +180,10 @@ void CheckDamagedLog(const DamageDatabase& database, DatabaseEnd end, const File
   ASSERT_TRUE(is_expected) << FirstDifference(found, database.All());
 }
 
-constexpr RecoveryMode kModes[] = {RecoveryMode::kStrict, RecoveryMode::kPointInTime,
-                                   RecoveryMode::kSalvage};
-
 TEST(Damage, AFlippedBitOfALogLosesWhatItsRecoveryModeSays) {
   for (const DatabaseEnd end : {DatabaseEnd::kKilled, DatabaseEnd::kClosed}) {
     const DamageDatabase database = BuildDamageDatabase(end);
-    for (const RecoveryMode mode : kModes) {
+    for (const RecoveryMode mode : kRecoveryModes) {
       size_t flips = 0;
       ForEachFlip(database.files, database.NamesWith(".log").back(), [&](const Files& files) {
         const bool is_thorough = LongTests() || mode == RecoveryMode::kPointInTime;
@@ -200,7 +197,7 @@ TEST(Damage, AFlippedBitOfALogLosesWhatItsRecoveryModeSays) {
 TEST(Damage, ATruncatedLogOfAClosedDatabaseIsNoticed) {
   const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
   const std::string log = database.NamesWith(".log").back();
-  for (const RecoveryMode mode : kModes) {
+  for (const RecoveryMode mode : kRecoveryModes) {
     ForEachTruncation(database.files, log, [&](const Files& files) {
       const Opened opened = Open(files, mode, /*read_only=*/false);
       ASSERT_EQ(opened.status.ok(), mode != RecoveryMode::kStrict) << opened.status;
@@ -366,7 +363,7 @@ TEST(Damage, NewerFormatVersionsAreRefusedByName) {
     const uint64_t number = DecodeFixed64(bytes.data() + 16);
     EncodeFixed64(bytes.data() + 24,
                   Checksum(std::string_view(bytes).substr(0, 24), ChecksumSeed(number, 0)));
-    for (const RecoveryMode mode : kModes) {
+    for (const RecoveryMode mode : kRecoveryModes) {
       const Opened opened = Open(files, mode, /*read_only=*/false);
       EXPECT_TRUE(absl::IsFailedPrecondition(opened.status)) << opened.status;
       EXPECT_TRUE(absl::StrContains(opened.status.message(), name)) << opened.status;

@@ -70,7 +70,7 @@ std::vector<std::string> CraftCrowd(uint64_t seed, size_t count, const std::stri
 
 // `count` of `n` at rate `p`, where the filter itself is one random draw of many: outside in about
 // one run of a million.
-void ExpectNearPromise(size_t count, size_t n, double p) {
+void ExpectCraftedNearPromise(size_t count, size_t n, double p) {
   const double expected = static_cast<double>(n) * p;
   const double deviation = std::sqrt(expected * (1 - p) + std::pow(0.04 * expected, 2));
   EXPECT_NEAR(static_cast<double>(count), expected, 5 * deviation) << "of " << n << " at " << p;
@@ -85,7 +85,7 @@ TEST_P(Adversary, AbsentKeysChosenForOneSeedAreHarmlessUnderAnother) {
             kCrafted)
       << "against a known seed every question is a false positive";
   const filter::BuiltFilter secret = BuildFilter(GetParam(), kSecretSeed, Members());
-  ExpectNearPromise(
+  ExpectCraftedNearPromise(
       CountMaybe(filter::FilterReader::Open(secret.block, nullptr), kSecretSeed, crafted), kCrafted,
       secret.expected_fpr);
 }
@@ -100,8 +100,8 @@ TEST_P(Adversary, MembersChosenToCrowdUnderOneSeedAreHarmlessUnderAnother) {
   EXPECT_FALSE(secret.fell_back);
   const auto secret_reader = filter::FilterReader::Open(secret.block, nullptr);
   EXPECT_EQ(CountMaybe(secret_reader, kSecretSeed, crowd), kCrafted);
-  ExpectNearPromise(CountMaybe(secret_reader, kSecretSeed, asked), asked.size(),
-                    secret.expected_fpr);
+  ExpectCraftedNearPromise(CountMaybe(secret_reader, kSecretSeed, asked), asked.size(),
+                           secret.expected_fpr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Adversary,
@@ -173,7 +173,7 @@ TEST(DatabaseSeed, KeepsThePromisedRateAgainstKeysChosenForAnother) {
   }
   const FilterStatistics against_another = Asked(db);
   EXPECT_EQ(against_another.rejected + against_another.false_positive, kCrafted);
-  ExpectNearPromise(against_another.false_positive, kCrafted, promised);
+  ExpectCraftedNearPromise(against_another.false_positive, kCrafted, promised);
 
   // Two members more than the attacker counts on: the block is as large, and has more bits set.
   constexpr size_t kLeaked = 2'000;

@@ -80,7 +80,7 @@ TEST(FindContradiction, RefusesADeletedKeyThatComesBack) {
 
 // --- The database ---
 
-constexpr int kKeys = 6;  // the even ones in "default", the others in "second"
+constexpr int kSharedKeys = 6;  // the even ones in "default", the others in "second"
 
 // Logs what the threads of one round do.
 class Recording {
@@ -130,7 +130,7 @@ class ConcurrentHistory : public testing::Test {
     call.is_write = true;
     WriteBatch batch;
     for (uint64_t left = 1 + random() % 4; left > 0; left--) {
-      const int key = static_cast<int>(random() % kKeys);
+      const int key = static_cast<int>(random() % kSharedKeys);
       if (call.values.contains(key)) continue;
       ColumnFamily* family = families_[FamilyIndex(key)];
       if (random() % 8 == 0) {
@@ -162,7 +162,7 @@ class ConcurrentHistory : public testing::Test {
 
   void GetOne(std::mt19937_64& random) {
     HistoryCall call;
-    const int key = static_cast<int>(random() % kKeys);
+    const int key = static_cast<int>(random() % kSharedKeys);
     call.begin = recording_->Now();
     See(*db_, ReadOptions(), families_[FamilyIndex(key)], key, &call);
     call.end = recording_->Now();
@@ -172,7 +172,8 @@ class ConcurrentHistory : public testing::Test {
   void GetSeveral(std::mt19937_64& random) {
     const size_t family = random() % 2;
     std::vector<std::string> keys;
-    for (int key = static_cast<int>(family); key < kKeys; key += 2) keys.push_back(KeyText(key));
+    for (int key = static_cast<int>(family); key < kSharedKeys; key += 2)
+      keys.push_back(KeyText(key));
     const std::vector<std::string_view> views(keys.begin(), keys.end());
     std::vector<PinnedValue> values(keys.size());
     std::vector<absl::Status> statuses(keys.size());
@@ -196,8 +197,8 @@ class ConcurrentHistory : public testing::Test {
     ReadOptions read;
     read.snapshot = snapshot;
     for (int pass = 0; pass < 2; pass++) {  // the second must show the same
-      for (int i = 0; i < kKeys; i++) {
-        const int key = static_cast<int>(random() % kKeys);
+      for (int i = 0; i < kSharedKeys; i++) {
+        const int key = static_cast<int>(random() % kSharedKeys);
         See(*db_, read, families_[FamilyIndex(key)], key, &call);
       }
     }
@@ -214,7 +215,7 @@ class ConcurrentHistory : public testing::Test {
     call.begin = recording_->Now();
     const auto iterator = db_->NewIterator(read, families_[family]);
     call.end = recording_->Now();
-    for (int key = static_cast<int>(family); key < kKeys; key += 2) call.values[key] = 0;
+    for (int key = static_cast<int>(family); key < kSharedKeys; key += 2) call.values[key] = 0;
     const bool forward = random() % 2 == 0;
     forward ? iterator->SeekToFirst() : iterator->SeekToLast();
     for (; iterator->Valid(); forward ? iterator->Next() : iterator->Prev()) {
@@ -236,7 +237,7 @@ class ConcurrentHistory : public testing::Test {
     options.read_only = true;
     const auto copy = OpenOrFail(options, path);
     ASSERT_NE(copy, nullptr);
-    for (int key = 0; key < kKeys; key++) {
+    for (int key = 0; key < kSharedKeys; key++) {
       const auto family = copy->FindColumnFamily(FamilyIndex(key) == 0 ? "default" : "second");
       ASSERT_TRUE(family.ok());
       See(*copy, ReadOptions(), *family, key, &call);

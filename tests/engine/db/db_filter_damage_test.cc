@@ -12,8 +12,8 @@
 namespace winnow {
 namespace {
 
-constexpr int kKeys = 2000;
-std::string KeyOf(int i) { return absl::StrCat("key", 100000 + i); }
+constexpr int kNumKeys = 2000;
+std::string KeyAt(int i) { return absl::StrCat("key", 100000 + i); }
 
 std::string OnlyTable(MemoryFileSystem& file_system) {
   std::string table;
@@ -54,7 +54,7 @@ TEST_P(DamagedFilter, LosesNoKeyIsCountedAndIsFoundByVerify) {
   Options options = MemoryDb::Quiet();
   options.filter = GetParam();
   MemoryDb db(options);
-  for (int i = 0; i < kKeys; i += 2) db.Put(KeyOf(i), "v");
+  for (int i = 0; i < kNumKeys; i += 2) db.Put(KeyAt(i), "v");
   db.CompactAll();
   const std::string path = OnlyTable(db.file_system());
   const auto [offset, length] = FilterBlock(db.file_system(), path);
@@ -70,10 +70,10 @@ TEST_P(DamagedFilter, LosesNoKeyIsCountedAndIsFoundByVerify) {
     Rewrite(db.file_system(), path, damaged);
     db.Reopen();
     EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 1u);
-    for (int i = 0; i < kKeys; i++) ASSERT_EQ(db.Get(KeyOf(i)), i % 2 == 0 ? "v" : "(absent)");
+    for (int i = 0; i < kNumKeys; i++) ASSERT_EQ(db.Get(KeyAt(i)), i % 2 == 0 ? "v" : "(absent)");
     for (const FilterStatistics& row : db->GetStatistics().filters) EXPECT_EQ(row.checked, 0u);
     EXPECT_FALSE(db->Verify().empty());
-    const auto explained = db->Explain(db->DefaultColumnFamily(), KeyOf(0));
+    const auto explained = db->Explain(db->DefaultColumnFamily(), KeyAt(0));
     ASSERT_TRUE(explained.ok());
     EXPECT_EQ(explained->steps.back().filter_answer, ExplainStep::FilterAnswer::kUnusable);
     EXPECT_FALSE(explained->steps.back().detail.empty());
@@ -84,7 +84,7 @@ TEST_P(DamagedFilter, LosesNoKeyIsCountedAndIsFoundByVerify) {
   EXPECT_TRUE(db->Verify().empty());
   db.Reopen();
   EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 0u);
-  for (int i = 0; i < kKeys; i++) ASSERT_EQ(db.Get(KeyOf(i)), i % 2 == 0 ? "v" : "(absent)");
+  for (int i = 0; i < kNumKeys; i++) ASSERT_EQ(db.Get(KeyAt(i)), i % 2 == 0 ? "v" : "(absent)");
   EXPECT_GT(db->GetStatistics().filters.at(0).rejected, 900u);
 }
 

@@ -12,7 +12,7 @@
 namespace winnow {
 namespace {
 
-constexpr uint64_t kLogNumber = 12;
+constexpr uint64_t kCrashedLogNumber = 12;
 constexpr char kPath[] = "/db/000012.log";
 
 // What had been promised when the file system had recorded so many operations.
@@ -48,7 +48,7 @@ Workload RunWorkload(WritableFileOptions::Mode mode) {
   };
   EXPECT_TRUE(memory.CreateDirectories("/db").ok());
   EXPECT_TRUE(memory.SyncDirectory("/").ok());
-  auto writer = LogWriter::Create(memory, kPath, kLogNumber, mode);
+  auto writer = LogWriter::Create(memory, kPath, kCrashedLogNumber, mode);
   EXPECT_TRUE(memory.SyncDirectory("/db").ok());
   entry_durable = true;
   remember();
@@ -92,7 +92,7 @@ void CheckState(const Workload& workload, size_t num_operations, const CrashChoi
   const Moment moment = workload.At(num_operations);
   const std::unique_ptr<MemoryFileSystem> disk =
       workload.memory->StateAfterCrash(num_operations, choice);
-  const LogContents found = ReadLog(*disk, kPath, kLogNumber, LogRecoveryMode::kPointInTime);
+  const LogContents found = ReadLog(*disk, kPath, kCrashedLogNumber, LogRecoveryMode::kPointInTime);
   if (absl::IsNotFound(found.status)) {
     ASSERT_FALSE(moment.entry_durable);
     return;
@@ -105,12 +105,12 @@ void CheckState(const Workload& workload, size_t num_operations, const CrashChoi
   if (choice.kind == CrashChoice::Kind::kKeepAll && file_mode == WritableFileOptions::Mode::kLog) {
     ASSERT_GE(found.records.size(), moment.appended);
   }
-  const LogContents strict = ReadLog(*disk, kPath, kLogNumber, LogRecoveryMode::kStrict);
+  const LogContents strict = ReadLog(*disk, kPath, kCrashedLogNumber, LogRecoveryMode::kStrict);
   if (choice.kind != CrashChoice::Kind::kRandomSubset) {
     ASSERT_TRUE(strict.status.ok()) << strict.status;
     ASSERT_EQ(strict.records, found.records);
   }
-  const LogContents salvaged = ReadLog(*disk, kPath, kLogNumber, LogRecoveryMode::kSalvage);
+  const LogContents salvaged = ReadLog(*disk, kPath, kCrashedLogNumber, LogRecoveryMode::kSalvage);
   ASSERT_TRUE(salvaged.status.ok()) << salvaged.status;
   ASSERT_GE(salvaged.records.size(), found.records.size());
   ASSERT_TRUE(IsSubsequence(salvaged.records, workload.payloads));
@@ -137,7 +137,7 @@ TEST(LogCrash, TornAndLostRecordsDoOccur) {
   for (size_t n = 0; n <= workload.memory->num_operations(); n++) {
     for (const CrashChoice& choice : Choices()) {
       const LogContents found = ReadLog(*workload.memory->StateAfterCrash(n, choice), kPath,
-                                        kLogNumber, LogRecoveryMode::kPointInTime);
+                                        kCrashedLogNumber, LogRecoveryMode::kPointInTime);
       if (!found.status.ok()) {
         missing++;
       } else {
@@ -158,7 +158,7 @@ TEST(LogCrash, ACleanCloseSurvivesEveryCrashAfterIt) {
   for (const CrashChoice& choice : Choices()) {
     const LogContents found =
         ReadLog(*workload.memory->StateAfterCrash(workload.memory->num_operations(), choice), kPath,
-                kLogNumber, LogRecoveryMode::kStrict);
+                kCrashedLogNumber, LogRecoveryMode::kStrict);
     ASSERT_TRUE(found.status.ok()) << found.status;
     EXPECT_EQ(found.records, workload.payloads);
     EXPECT_EQ(found.end.kind, LogEnd::Kind::kCleanClose) << choice.ToString();

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kLogNumber = 5;
+constexpr uint64_t kDamagedLogNumber = 5;
 
 const std::vector<std::string>& Payloads() {
   static const std::vector<std::string> payloads = {
@@ -40,7 +40,7 @@ uint64_t ContentEnd(std::string_view bytes, uint64_t from) {
 }
 
 TEST(LogDamage, EveryTruncationGivesTheRecordsThatAreWhole) {
-  const std::string whole = LogBytes(Payloads(), kLogNumber, false);
+  const std::string whole = LogBytes(Payloads(), kDamagedLogNumber, false);
   const std::vector<uint64_t> offsets = RecordOffsets();
   for (size_t length = 0; length <= whole.size(); length++) {
     size_t expected_records = 0;
@@ -51,7 +51,7 @@ TEST(LogDamage, EveryTruncationGivesTheRecordsThatAreWhole) {
     const std::string bytes = whole.substr(0, length);
     const uint64_t content_end = ContentEnd(bytes, end_offset);
     for (const LogRecoveryMode mode : kAllRecoveryModes) {
-      const LogContents contents = ReadLogBytes(bytes, kLogNumber, mode);
+      const LogContents contents = ReadLogBytes(bytes, kDamagedLogNumber, mode);
       ASSERT_TRUE(contents.status.ok()) << contents.status;
       ASSERT_EQ(contents.records, Prefix(Payloads(), expected_records)) << length;
       ASSERT_EQ(contents.end.kind,
@@ -76,7 +76,7 @@ int RecordAt(uint64_t position) {
 }
 
 TEST(LogDamage, EveryBitFlipEndsTheLogAtTheFlippedRecord) {
-  const std::string whole = LogBytes(Payloads(), kLogNumber, false);
+  const std::string whole = LogBytes(Payloads(), kDamagedLogNumber, false);
   const std::vector<uint64_t> offsets = RecordOffsets();
   for (size_t bit = 0; bit < whole.size() * 8; bit++) {
     std::string bytes = whole;
@@ -88,7 +88,7 @@ TEST(LogDamage, EveryBitFlipEndsTheLogAtTheFlippedRecord) {
         Prefix(Payloads(), static_cast<size_t>(std::max(damaged, 0)));
 
     const LogContents point_in_time =
-        ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kPointInTime);
+        ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kPointInTime);
     ASSERT_TRUE(point_in_time.status.ok()) << point_in_time.status << " bit " << bit;
     ASSERT_EQ(point_in_time.records, before) << bit;
     ASSERT_EQ(point_in_time.end.kind, is_last ? LogEnd::Kind::kTornTail : LogEnd::Kind::kDamaged)
@@ -96,7 +96,7 @@ TEST(LogDamage, EveryBitFlipEndsTheLogAtTheFlippedRecord) {
     ASSERT_EQ(point_in_time.end.valid_records_follow, !is_last) << bit;
     ASSERT_EQ(point_in_time.end.bytes_dropped, ContentEnd(bytes, damage_offset) - damage_offset);
 
-    const LogContents strict = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kStrict);
+    const LogContents strict = ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kStrict);
     ASSERT_EQ(strict.records, before) << bit;
     if (is_last) {
       ASSERT_TRUE(strict.status.ok()) << strict.status;
@@ -109,7 +109,7 @@ TEST(LogDamage, EveryBitFlipEndsTheLogAtTheFlippedRecord) {
 }
 
 TEST(LogDamage, SalvageLosesOnlyTheFlippedRecord) {
-  const std::string whole = LogBytes(Payloads(), kLogNumber, false);
+  const std::string whole = LogBytes(Payloads(), kDamagedLogNumber, false);
   const std::vector<uint64_t> offsets = RecordOffsets();
   for (size_t bit = 0; bit < whole.size() * 8; bit++) {
     std::string bytes = whole;
@@ -118,7 +118,7 @@ TEST(LogDamage, SalvageLosesOnlyTheFlippedRecord) {
     std::vector<std::string> expected = Payloads();
     if (damaged >= 0) expected.erase(expected.begin() + damaged);
 
-    const LogContents contents = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kSalvage);
+    const LogContents contents = ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kSalvage);
     ASSERT_TRUE(contents.status.ok()) << contents.status;
     ASSERT_EQ(contents.records, expected) << bit;
     if (damaged + 1 == static_cast<int>(Payloads().size())) {
@@ -136,33 +136,34 @@ TEST(LogDamage, SalvageLosesOnlyTheFlippedRecord) {
 }
 
 TEST(LogDamage, AfterACleanCloseEveryFlipIsSeen) {
-  const std::string whole = LogBytes(Payloads(), kLogNumber, true);
+  const std::string whole = LogBytes(Payloads(), kDamagedLogNumber, true);
   const uint64_t marker_offset = RecordOffsets().back();
   for (size_t bit = 0; bit < whole.size() * 8; bit++) {
     std::string bytes = whole;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << (bit % 8)));
-    const LogContents contents = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kPointInTime);
+    const LogContents contents =
+        ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kPointInTime);
     ASSERT_TRUE(contents.status.ok());
     ASSERT_NE(contents.end.kind, LogEnd::Kind::kCleanClose) << bit;
     if (bit / 8 >= marker_offset) {
       ASSERT_EQ(contents.records, Payloads());
     } else {
       ASSERT_EQ(contents.end.kind, LogEnd::Kind::kDamaged) << bit;
-      const LogContents strict = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kStrict);
+      const LogContents strict = ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kStrict);
       ASSERT_TRUE(absl::IsDataLoss(strict.status)) << bit;
     }
   }
 }
 
 TEST(LogDamage, BytesAfterACleanCloseAreDamageAndZerosAreNot) {
-  const std::string whole = LogBytes(Payloads(), kLogNumber, true);
+  const std::string whole = LogBytes(Payloads(), kDamagedLogNumber, true);
   for (const size_t zeros : {0u, 1u, 4096u, 300000u}) {
     const std::string padded = whole + std::string(zeros, '\0');
     for (const LogRecoveryMode mode : kAllRecoveryModes) {
-      const LogContents clean = ReadLogBytes(padded, kLogNumber, mode);
+      const LogContents clean = ReadLogBytes(padded, kDamagedLogNumber, mode);
       EXPECT_EQ(clean.records, Payloads());
       EXPECT_EQ(clean.end.kind, LogEnd::Kind::kCleanClose);
-      const LogContents dirty = ReadLogBytes(padded + "x", kLogNumber, mode);
+      const LogContents dirty = ReadLogBytes(padded + "x", kDamagedLogNumber, mode);
       EXPECT_EQ(dirty.records, Payloads());
       if (mode == LogRecoveryMode::kStrict) {
         EXPECT_TRUE(absl::IsDataLoss(dirty.status));
@@ -176,24 +177,25 @@ TEST(LogDamage, BytesAfterACleanCloseAreDamageAndZerosAreNot) {
 }
 
 TEST(LogDamage, RecordsAfterACleanCloseAreDamageThatSalvageReads) {
-  std::string bytes = LogBytes(Payloads(), kLogNumber, true);
+  std::string bytes = LogBytes(Payloads(), kDamagedLogNumber, true);
   const std::vector<uint64_t> offsets = RecordOffsets();
   ASSERT_TRUE(Payloads()[1].empty());  // becomes a marker in the middle
   EncodeLogRecordHeader(bytes.data() + offsets[1], kLogRecordHeaderBytes,
-                        LogRecordType::kCleanClose, kLogNumber, offsets[1]);
+                        LogRecordType::kCleanClose, kDamagedLogNumber, offsets[1]);
 
-  const LogContents strict = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kStrict);
+  const LogContents strict = ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kStrict);
   EXPECT_TRUE(absl::IsDataLoss(strict.status));
   EXPECT_EQ(strict.records, Prefix(Payloads(), 1));
 
-  const LogContents point_in_time = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kPointInTime);
+  const LogContents point_in_time =
+      ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kPointInTime);
   EXPECT_EQ(point_in_time.records, Prefix(Payloads(), 1));
   EXPECT_EQ(point_in_time.end.kind, LogEnd::Kind::kDamaged);
   EXPECT_TRUE(point_in_time.end.valid_records_follow);
 
   std::vector<std::string> all_but_the_marker = Payloads();
   all_but_the_marker.erase(all_but_the_marker.begin() + 1);
-  const LogContents salvaged = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kSalvage);
+  const LogContents salvaged = ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kSalvage);
   EXPECT_EQ(salvaged.records, all_but_the_marker);
   EXPECT_EQ(salvaged.end.kind, LogEnd::Kind::kCleanClose);
   ASSERT_EQ(salvaged.end.skipped.size(), 1u);
@@ -201,10 +203,11 @@ TEST(LogDamage, RecordsAfterACleanCloseAreDamageThatSalvageReads) {
 }
 
 TEST(LogDamage, ZerosToTheEndAreTheEndOfAnUnclosedLog) {
-  const std::string whole = LogBytes(Payloads(), kLogNumber, false);
+  const std::string whole = LogBytes(Payloads(), kDamagedLogNumber, false);
   for (const size_t zeros : {1u, 16u, 17u, 18u, 4096u, 262144u, 600000u}) {
     for (const LogRecoveryMode mode : kAllRecoveryModes) {
-      const LogContents contents = ReadLogBytes(whole + std::string(zeros, '\0'), kLogNumber, mode);
+      const LogContents contents =
+          ReadLogBytes(whole + std::string(zeros, '\0'), kDamagedLogNumber, mode);
       EXPECT_EQ(contents.records, Payloads());
       EXPECT_EQ(contents.end.kind, LogEnd::Kind::kUnclosed);
       EXPECT_EQ(contents.end.bytes_dropped, 0u);
@@ -216,7 +219,7 @@ TEST(LogDamage, ZerosToTheEndAreTheEndOfAnUnclosedLog) {
 TEST(LogDamage, AFileOfZerosIsAnUnclosedLogWithoutRecords) {
   for (const size_t size : {0u, 1u, 31u, 32u, 33u, 100000u}) {
     const LogContents contents =
-        ReadLogBytes(std::string(size, '\0'), kLogNumber, LogRecoveryMode::kStrict);
+        ReadLogBytes(std::string(size, '\0'), kDamagedLogNumber, LogRecoveryMode::kStrict);
     ASSERT_TRUE(contents.status.ok()) << contents.status;
     EXPECT_TRUE(contents.records.empty());
     EXPECT_EQ(contents.end.kind, LogEnd::Kind::kUnclosed);
@@ -224,10 +227,11 @@ TEST(LogDamage, AFileOfZerosIsAnUnclosedLogWithoutRecords) {
 }
 
 TEST(LogDamage, AHoleOfZerosIsNotTheEnd) {
-  std::string bytes = LogBytes(Payloads(), kLogNumber, false);
+  std::string bytes = LogBytes(Payloads(), kDamagedLogNumber, false);
   const std::vector<uint64_t> offsets = RecordOffsets();
   bytes.replace(offsets[2], offsets[4] - offsets[2], offsets[4] - offsets[2], '\0');
-  const LogContents contents = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kPointInTime);
+  const LogContents contents =
+      ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kPointInTime);
   EXPECT_EQ(contents.records, Prefix(Payloads(), 2));
   EXPECT_EQ(contents.end.kind, LogEnd::Kind::kDamaged);
   EXPECT_TRUE(contents.end.valid_records_follow);
@@ -236,14 +240,14 @@ TEST(LogDamage, AHoleOfZerosIsNotTheEnd) {
 
 TEST(LogDamage, StaleRecordsOfAnotherLogAreNeverReplayed) {
   const std::vector<uint64_t> offsets = RecordOffsets();
-  const std::string ours = LogBytes(Payloads(), kLogNumber, false);
+  const std::string ours = LogBytes(Payloads(), kDamagedLogNumber, false);
   // The second number agrees in the 32 bits that a record header has room for.
-  for (const uint64_t other : {kLogNumber - 1, kLogNumber + (uint64_t{1} << 32)}) {
+  for (const uint64_t other : {kDamagedLogNumber - 1, kDamagedLogNumber + (uint64_t{1} << 32)}) {
     const std::string stale = LogBytes(Payloads(), other, true);
     for (size_t kept = 0; kept < Payloads().size(); kept++) {
       const std::string bytes = ours.substr(0, offsets[kept]) + stale.substr(offsets[kept]);
       for (const LogRecoveryMode mode : kAllRecoveryModes) {
-        const LogContents contents = ReadLogBytes(bytes, kLogNumber, mode);
+        const LogContents contents = ReadLogBytes(bytes, kDamagedLogNumber, mode);
         ASSERT_TRUE(contents.status.ok()) << contents.status;
         ASSERT_EQ(contents.records, Prefix(Payloads(), kept));
         ASSERT_EQ(contents.end.kind, LogEnd::Kind::kTornTail);
@@ -255,7 +259,7 @@ TEST(LogDamage, StaleRecordsOfAnotherLogAreNeverReplayed) {
 TEST(LogDamage, AnotherLogUnderThisNameIsRefused) {
   const std::string bytes = LogBytes(Payloads(), 9, true);
   for (const LogRecoveryMode mode : kAllRecoveryModes) {
-    const LogContents contents = ReadLogBytes(bytes, kLogNumber, mode);
+    const LogContents contents = ReadLogBytes(bytes, kDamagedLogNumber, mode);
     EXPECT_TRUE(absl::IsDataLoss(contents.status));
     EXPECT_THAT(std::string(contents.status.message()), HasSubstr("this is log 9"));
     EXPECT_TRUE(contents.records.empty());
@@ -263,12 +267,12 @@ TEST(LogDamage, AnotherLogUnderThisNameIsRefused) {
 }
 
 TEST(LogDamage, ANewerMajorVersionIsRefusedInEveryMode) {
-  std::string bytes = LogBytes(Payloads(), kLogNumber, true);
+  std::string bytes = LogBytes(Payloads(), kDamagedLogNumber, true);
   bytes[8] = static_cast<char>(kLogMajorVersion + 1);
-  EncodeFixed64(bytes.data() + 24,
-                Checksum(std::string_view(bytes).substr(0, 24), ChecksumSeed(kLogNumber, 0)));
+  EncodeFixed64(bytes.data() + 24, Checksum(std::string_view(bytes).substr(0, 24),
+                                            ChecksumSeed(kDamagedLogNumber, 0)));
   for (const LogRecoveryMode mode : kAllRecoveryModes) {
-    const LogContents contents = ReadLogBytes(bytes, kLogNumber, mode);
+    const LogContents contents = ReadLogBytes(bytes, kDamagedLogNumber, mode);
     EXPECT_TRUE(absl::IsFailedPrecondition(contents.status)) << contents.status;
     EXPECT_THAT(std::string(contents.status.message()), HasSubstr("/log: log format version 2"));
   }
@@ -277,7 +281,7 @@ TEST(LogDamage, ANewerMajorVersionIsRefusedInEveryMode) {
 TEST(LogDamage, SalvagePassesSeveralDamagedPlaces) {
   std::vector<std::string> payloads;
   for (int i = 0; i < 2000; i++) payloads.push_back("record " + std::string(700, 'a' + i % 26));
-  std::string bytes = LogBytes(payloads, kLogNumber, true);
+  std::string bytes = LogBytes(payloads, kDamagedLogNumber, true);
   const uint64_t record_bytes = kLogRecordHeaderBytes + payloads[0].size();
   std::vector<std::string> expected;
   for (size_t i = 0; i < payloads.size(); i++) {
@@ -287,7 +291,7 @@ TEST(LogDamage, SalvagePassesSeveralDamagedPlaces) {
       expected.push_back(payloads[i]);
     }
   }
-  const LogContents contents = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kSalvage);
+  const LogContents contents = ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kSalvage);
   EXPECT_TRUE(contents.records == expected);
   EXPECT_EQ(contents.end.skipped.size(), 20u);
   EXPECT_EQ(contents.end.bytes_dropped, 20 * record_bytes);
@@ -298,25 +302,25 @@ TEST(LogDamage, SalvageFindsARecordThatCrossesTheReadBuffer) {
   constexpr size_t kReadBytes = 256 << 10;
   for (size_t difference = 0; difference < 40; difference++) {
     const std::string large(kReadBytes - 30 + difference, 'l');
-    std::string bytes = LogBytes({large, "next"}, kLogNumber, true);
+    std::string bytes = LogBytes({large, "next"}, kDamagedLogNumber, true);
     bytes[kLogFileHeaderBytes] ^= 1;
-    const LogContents contents = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kSalvage);
+    const LogContents contents = ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kSalvage);
     ASSERT_EQ(contents.records, std::vector<std::string>{"next"}) << difference;
   }
 }
 
 TEST(LogDamage, SalvageDoesNotTakeALogInsideAPayloadForRecords) {
-  const std::string inner = LogBytes(Payloads(), kLogNumber, true);
-  std::string bytes = LogBytes({"before", inner, "after"}, kLogNumber, true);
+  const std::string inner = LogBytes(Payloads(), kDamagedLogNumber, true);
+  std::string bytes = LogBytes({"before", inner, "after"}, kDamagedLogNumber, true);
   bytes[kLogFileHeaderBytes + kLogRecordHeaderBytes + 6] ^= 1;  // the second record's checksum
-  const LogContents contents = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kSalvage);
+  const LogContents contents = ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kSalvage);
   EXPECT_EQ(contents.records, (std::vector<std::string>{"before", "after"}));
 }
 
 TEST(LogDamage, ALengthBeyondTheFileTakesNoMemory) {
-  std::string bytes = LogBytes({"a"}, kLogNumber, false);
+  std::string bytes = LogBytes({"a"}, kDamagedLogNumber, false);
   EncodeFixed32(bytes.data() + kLogFileHeaderBytes + 12, 0x7fffffff);
-  const LogContents contents = ReadLogBytes(bytes, kLogNumber, LogRecoveryMode::kStrict);
+  const LogContents contents = ReadLogBytes(bytes, kDamagedLogNumber, LogRecoveryMode::kStrict);
   EXPECT_EQ(contents.end.kind, LogEnd::Kind::kTornTail);
   EXPECT_THAT(contents.end.reason, HasSubstr("beyond the end of the file"));
 }
@@ -332,13 +336,13 @@ TEST(LogDamage, PlausibleHeadersAtEveryOffsetDoNotMakeTheSearchQuadratic) {
 
 TEST(LogDamage, AReadErrorIsNeverTakenForTheEnd) {
   const std::vector<std::string> payloads(3, std::string(300000, 'p'));
-  std::string damaged = LogBytes(payloads, kLogNumber, true);
+  std::string damaged = LogBytes(payloads, kDamagedLogNumber, true);
   damaged[400000] ^= 1;
-  for (const std::string& bytes : {LogBytes(payloads, kLogNumber, true), damaged}) {
+  for (const std::string& bytes : {LogBytes(payloads, kDamagedLogNumber, true), damaged}) {
     for (const LogRecoveryMode mode : kAllRecoveryModes) {
       const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
       StoreFile(*memory, "/log", bytes);
-      const LogContents without_error = ReadLog(*memory, "/log", kLogNumber, mode);
+      const LogContents without_error = ReadLog(*memory, "/log", kDamagedLogNumber, mode);
       bool fired = true;
       for (int failing = 0; fired; failing++) {
         fired = false;
@@ -350,7 +354,7 @@ TEST(LogDamage, AReadErrorIsNeverTakenForTheEnd) {
           fired = true;
           return absl::UnavailableError("injected read error");
         });
-        const LogContents contents = ReadLog(*memory, "/log", kLogNumber, mode);
+        const LogContents contents = ReadLog(*memory, "/log", kDamagedLogNumber, mode);
         if (fired) {
           EXPECT_TRUE(absl::IsUnavailable(contents.status)) << failing;
           EXPECT_LE(contents.records.size(), payloads.size());
@@ -365,8 +369,8 @@ TEST(LogDamage, AReadErrorIsNeverTakenForTheEnd) {
 
 TEST(LogDamage, AFileThatShrinksWhileItIsReadIsAnErrorNotTheEnd) {
   const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
-  StoreFile(*memory, "/log", LogBytes({std::string(1 << 20, 'p')}, kLogNumber, true));
-  auto reader = LogReader::Open(*memory, "/log", kLogNumber, LogRecoveryMode::kSalvage);
+  StoreFile(*memory, "/log", LogBytes({std::string(1 << 20, 'p')}, kDamagedLogNumber, true));
+  auto reader = LogReader::Open(*memory, "/log", kDamagedLogNumber, LogRecoveryMode::kSalvage);
   ASSERT_TRUE(reader.ok());
   StoreFile(*memory, "/log", "short");
   std::string_view payload;
@@ -374,11 +378,11 @@ TEST(LogDamage, AFileThatShrinksWhileItIsReadIsAnErrorNotTheEnd) {
 }
 
 TEST(LogDamage, AnErrorIsReturnedAgain) {
-  std::string bytes = LogBytes(Payloads(), kLogNumber, true);
+  std::string bytes = LogBytes(Payloads(), kDamagedLogNumber, true);
   bytes[kLogFileHeaderBytes] ^= 1;
   const std::unique_ptr<MemoryFileSystem> memory = NewMemoryFileSystem();
   StoreFile(*memory, "/log", bytes);
-  auto reader = LogReader::Open(*memory, "/log", kLogNumber, LogRecoveryMode::kStrict);
+  auto reader = LogReader::Open(*memory, "/log", kDamagedLogNumber, LogRecoveryMode::kStrict);
   ASSERT_TRUE(reader.ok());
   std::string_view payload;
   EXPECT_TRUE(absl::IsDataLoss((*reader)->Read(&payload).status()));
