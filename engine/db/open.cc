@@ -134,6 +134,7 @@ void DBImpl::StartEvents() {
         }
         const filter::FilterState& state = file->reader()->filter_state();
         if (state.code == filter::FilterStateCode::kOk) continue;
+        recorder_.Local().Add(Ticker::kFiltersDamaged);
         Event degraded;
         degraded.kind = Event::Kind::kFilterDegraded;
         degraded.column_family = std::string(family->name());

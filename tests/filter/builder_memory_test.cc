@@ -11,7 +11,7 @@
 #include <unordered_set>
 
 #include "filter/build_memory.h"
-#include "filter_fixture.h"
+#include "tests/filter/filter_fixture.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "filter_fixture.h"
+#include "tests/filter/filter_fixture.h"
 
 namespace winnow::filter {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "filter_fixture.h"
+#include "tests/filter/filter_fixture.h"
 
 namespace winnow::filter {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "filter_fixture.h"
+#include "tests/filter/filter_fixture.h"
 #include "winnow/filter/internal/hash_list.h"
 #include "winnow/filter/internal/unit_view.h"
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "filter/block_format.h"
-#include "filter_fixture.h"
+#include "tests/filter/filter_fixture.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter {

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import time
 
+import test_entries
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/mutants"
 LOGS = BUILD / "mutants"
@@ -84,8 +86,9 @@ def try_expected(defect):
     started = time.monotonic()
     log = LOGS / f"{defect.name}.log"
     log.unlink(missing_ok=True)
+    commands = test_entries.commands(BUILD)
     caught_by = next((test for test in defect.tests
-                      if not run_test([str(BUILD / "bin" / test)], defect, log)), None)
+                      if not run_test(commands[test], defect, log)), None)
     return Outcome(defect, caught_by, time.monotonic() - started)
 
 
@@ -127,9 +130,9 @@ def failing_without_defect(tests, jobs):
     LOGS.mkdir(parents=True, exist_ok=True)
     nothing = Defect("none", [], "")
     (LOGS / "none.log").unlink(missing_ok=True)
+    commands = test_entries.commands(BUILD)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        passed = pool.map(lambda test: run_test([str(BUILD / "bin" / test)], nothing,
-                                                LOGS / "none.log"), tests)
+        passed = pool.map(lambda test: run_test(commands[test], nothing, LOGS / "none.log"), tests)
         return [test for test, ok in zip(tests, passed) if not ok]
 
 
@@ -153,7 +156,8 @@ def main():
         return 2
     tests = sorted({test for defect in defects for test in defect.tests})
     if options.action == "targets":
-        print("\n".join(tests))
+        programs = test_entries.programs(BUILD)
+        print("\n".join(sorted({programs[test] for test in tests})))
         return 0
     if options.action == "list":
         for defect in defects:

@@ -14,7 +14,7 @@ rest of the suite. A defect that nothing catches fails the command.
   --list           only print the defects, and which test programs should catch each
 
   tools/dev mutants sync                   every defect with "sync" in its name
-  WINNOW_DEFECT=log_hole_accepted build/mutants/bin/crash_states_test
+  WINNOW_DEFECT=log_hole_accepted build/mutants/bin/crash_tests
                                            see one defect caught
 
 The table of defects is tools/development/mutants.txt; logs are in build/mutants/mutants.
@@ -30,15 +30,15 @@ mutants_main() {
       *) names+=("$argument") ;;
     esac
   done
-  # Fails if the table and the markers in the code do not agree, or no defect has such a name.
-  mapfile -t targets < <("${table[@]}" targets ${names[@]+"${names[@]}"})
-  [ ${#targets[@]} -gt 0 ] || exit 2
   if [ "$list" = yes ]; then
     "${table[@]}" list ${names[@]+"${names[@]}"}
     return
   fi
   need_packages "${build_packages[@]}"
   configure mutants
+  # Fails if the table and the markers in the code do not agree, or no defect has such a name.
+  mapfile -t targets < <("${table[@]}" targets ${names[@]+"${names[@]}"})
+  [ ${#targets[@]} -gt 0 ] || exit 2
   build_targets mutants "${targets[@]}"
   say "planting defects, $jobs at a time"
   local code=0

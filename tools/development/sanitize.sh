@@ -14,33 +14,39 @@ ThreadSanitizer leaves out the tests labelled "unthreaded": statistics over mill
   --quick          the short share that runs in continuous integration: asan without the command
                    line tools and the tests labelled "slow", tsan with those labelled "concurrent"
                    only
-  --filter=REGEX   only the test programs whose name matches
+  --filter=REGEX   only the ctest entries whose name matches
 TEXT
 }
 
-# The test programs, which are targets of the same name, that ctest's arguments select.
-selected_tests() {
-  local preset="$1"
+# The targets behind the ctest entries that ctest's arguments select: the programs of test_programs.txt
+# (ctest itself names none that has not been built), and what is a target of the entry's own name.
+selected_targets() {
+  local preset="$1" entries
   shift
-  comm -12 <(ctest --test-dir "build/$preset" --show-only "$@" |
-             sed -n 's/^ *Test *#[0-9]*: //p' | sort) \
-           <(ninja -C "build/$preset" -t targets all | sed -n 's/: .*//p' | sort)
+  entries="$(ctest --test-dir "build/$preset" --show-only "$@" |
+             sed -n 's/^ *Test *#[0-9]*: //p' | sort)"
+  {
+    join -o 2.2 <(printf '%s\n' "$entries") <(sort -k 1,1 "build/$preset/test_programs.txt")
+    comm -12 <(printf '%s\n' "$entries") \
+             <(ninja -C "build/$preset" -t targets all | sed -n 's/: .*//p' | sort)
+  } | sort -u
 }
 
 # sanitize_one PRESET QUICK [CTEST-ARGUMENT…]
 sanitize_one() {
   local preset="$1" quick="$2"
   shift 2
-  local selection=("$@") targets=() tools=ON
+  local selection=("$@") targets=() tools=ON label=
   case "$preset-$quick" in
     asan-yes) selection+=(-LE slow) tools=OFF ;;
-    tsan-yes) selection+=(-L concurrent -LE 'slow|unthreaded') ;;
+    tsan-yes) selection+=(-L concurrent -LE 'slow|unthreaded') label=concurrent ;;
     tsan-no) selection+=(-LE unthreaded) ;;
   esac
   # Warnings are the release build's matter: g++ makes false ones where a sanitizer adds code.
-  configure "$preset" -DWINNOW_WERROR=OFF -DWINNOW_BENCH=OFF -DWINNOW_TOOLS=$tools
+  configure "$preset" -DWINNOW_WERROR=OFF -DWINNOW_BENCH=OFF -DWINNOW_TOOLS=$tools \
+    -DWINNOW_TEST_LABEL="$label"
   if [ "$quick" = yes ]; then
-    mapfile -t targets < <(selected_tests "$preset" "${selection[@]}")
+    mapfile -t targets < <(selected_targets "$preset" "${selection[@]}")
   fi
   build_targets "$preset" ${targets[@]+"${targets[@]}"}
   export ASAN_OPTIONS="halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1"

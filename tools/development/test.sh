@@ -8,14 +8,14 @@ tools/dev test [--preset=NAME] [--filter=REGEX] [--quick] [--ci]
 Builds with warnings as errors and runs the test suite with ctest.
 
   --preset=NAME    release (default), debug, asan or tsan
-  --filter=REGEX   only the test programs whose name matches
+  --filter=REGEX   only the ctest entries whose name matches; there is one for each tests/…/NAME_test.cc
   --quick          leave out the tests labelled "slow"
   --ci             what continuous integration runs: lint, a short share of the sanitizer runs and
                    minutes of fuzzing the filter library, then the whole suite; goes on after a
                    failure to report them all
 
   tools/dev test --filter=sstable
-  build/release/bin/bloom_test --gtest_filter='*Fpr*'    one test program by hand
+  build/release/bin/filter_tests --gtest_filter='Sizing*'    some tests of one folder by hand
 TEXT
 }
 

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <set>
 
-#include "tests/engine/db_fixture.h"
-#include "tests/engine/verify_messages.h"
+#include "tests/support/db_fixture.h"
+#include "tests/support/verify_messages.h"
 
 namespace winnow {
 namespace {

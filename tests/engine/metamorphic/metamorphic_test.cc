@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/engine/db_fixture.h"
 #include "tests/engine/metamorphic/replay.h"
 #include "tests/engine/metamorphic/short_histories.h"
 #include "tests/engine/metamorphic/shrink.h"
+#include "tests/support/db_fixture.h"
 
 namespace winnow::metamorphic {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "tests/engine/db_model.h"
+#include "tests/support/db_model.h"
 
 namespace winnow::metamorphic {
 

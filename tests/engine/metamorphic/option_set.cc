@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "tests/engine/db_model.h"
+#include "tests/support/db_model.h"
 #include "winnow/filter_policy.h"
 
 namespace winnow::metamorphic {

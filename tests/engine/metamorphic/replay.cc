@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tests/engine/verify_messages.h"
+#include "tests/support/verify_messages.h"
 #include "winnow/backup.h"
 #include "winnow/db.h"
 #include "winnow/memory_file_system.h"

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tests/engine/fault_file_system.h"
 #include "tests/engine/soak/growth.h"
 #include "tests/engine/soak/worker.h"
-#include "tests/engine/verify_messages.h"
+#include "tests/support/fault_file_system.h"
+#include "tests/support/verify_messages.h"
 #include "winnow/event_listener.h"
 
 namespace winnow::soak {

@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "application_filters.h"
+#include "tests/filter/dynamic/application_filters.h"
 
 namespace winnow::filter {
 namespace {

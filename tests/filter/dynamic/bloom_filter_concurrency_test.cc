@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "application_filters.h"
+#include "tests/filter/dynamic/application_filters.h"
 
 namespace winnow::filter {
 namespace {

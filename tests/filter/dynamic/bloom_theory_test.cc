@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "application_filters.h"
+#include "tests/filter/dynamic/application_filters.h"
 #include "winnow/filter/guava_bloom_filter.h"
 #include "winnow/filter/sizing.h"
 

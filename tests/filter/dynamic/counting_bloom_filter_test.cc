@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "application_filters.h"
+#include "tests/filter/dynamic/application_filters.h"
 
 namespace winnow::filter {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "application_filters.h"
+#include "tests/filter/dynamic/application_filters.h"
 
 namespace winnow::filter {
 namespace {

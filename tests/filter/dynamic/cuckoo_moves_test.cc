@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "application_filters.h"
 #include "filter/dynamic/saved_format.h"
+#include "tests/filter/dynamic/application_filters.h"
 #include "winnow/filter/cuckoo_filter.h"
 
 namespace winnow::filter {

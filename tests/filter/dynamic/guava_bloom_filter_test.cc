@@ -12,7 +12,7 @@
 #include <thread>
 #include <type_traits>
 
-#include "golden_data.h"
+#include "tests/filter/dynamic/golden_data.h"
 #include "winnow/filter/saved_filter.h"
 
 namespace winnow::filter {

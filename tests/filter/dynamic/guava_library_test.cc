@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "golden_data.h"
+#include "tests/filter/dynamic/golden_data.h"
 #include "winnow/filter/guava_bloom_filter.h"
 
 namespace winnow::filter {

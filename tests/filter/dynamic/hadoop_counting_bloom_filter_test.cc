@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "golden_data.h"
+#include "tests/filter/dynamic/golden_data.h"
 
 namespace winnow::filter {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "filter/rocksdb/bits_builder.h"
 #include "filter/rocksdb/bits_reader.h"
-#include "rocksdb_fixture.h"
+#include "tests/filter/rocksdb/rocksdb_fixture.h"
 #include "winnow/filter/hash.h"
 #include "winnow/filter/reader.h"
 #include "winnow/filter/sizing.h"

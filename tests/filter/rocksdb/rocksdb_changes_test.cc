@@ -7,7 +7,7 @@
 #include <rocksdb/utilities/checkpoint.h>
 
 #include "filter/rocksdb/filter_bits_interface.h"
-#include "rocksdb_fixture.h"
+#include "tests/filter/rocksdb/rocksdb_fixture.h"
 
 namespace winnow::filter {
 namespace {

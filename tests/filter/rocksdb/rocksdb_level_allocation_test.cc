@@ -5,7 +5,7 @@
 
 #include "filter/rocksdb/level_allocation.h"
 #include "filter/rocksdb/tree_observer.h"
-#include "rocksdb_fixture.h"
+#include "tests/filter/rocksdb/rocksdb_fixture.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter::internal {

@@ -8,7 +8,7 @@
 
 #include <cstdio>
 
-#include "rocksdb_fixture.h"
+#include "tests/filter/rocksdb/rocksdb_fixture.h"
 
 namespace winnow::filter {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "filter/rocksdb/bits_builder.h"
 #include "filter/rocksdb/bits_reader.h"
-#include "rocksdb_fixture.h"
+#include "tests/filter/rocksdb/rocksdb_fixture.h"
 
 namespace {
 

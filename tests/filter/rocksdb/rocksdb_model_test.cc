@@ -9,7 +9,7 @@
 #include <map>
 #include <random>
 
-#include "rocksdb_fixture.h"
+#include "tests/filter/rocksdb/rocksdb_fixture.h"
 
 namespace winnow::filter {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "filter/rocksdb/policy_spec.h"
 #include "filter/rocksdb/version_check.h"
-#include "rocksdb_fixture.h"
+#include "tests/filter/rocksdb/rocksdb_fixture.h"
 
 namespace winnow::filter {
 namespace {

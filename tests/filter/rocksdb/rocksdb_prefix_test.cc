@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "rocksdb_fixture.h"
+#include "tests/filter/rocksdb/rocksdb_fixture.h"
 
 namespace winnow::filter {
 namespace {

@@ -1,0 +1,43 @@
+# Fails unless each test of PROGRAM is run by exactly one ctest entry, and each entry runs a test.
+# ENTRIES has lines of a name and its --gtest_filter. Runs whenever a test program was linked.
+cmake_minimum_required(VERSION 3.25)
+
+# list_tests(RESULT FILTER): the tests that the filter selects, as Suite.Name.
+function(list_tests result filter)
+  execute_process(COMMAND ${PROGRAM} --gtest_list_tests "--gtest_filter=${filter}"
+                  OUTPUT_VARIABLE output COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX REPLACE " *#[^\n]*" "" output "${output}")  # parameters may hold anything
+  string(REGEX MATCHALL "[^\n]+" lines "${output}")
+  set(tests "")
+  set(suite "")
+  foreach(line ${lines})
+    if(line MATCHES "^  (.+)$")
+      list(APPEND tests "${suite}${CMAKE_MATCH_1}")
+    elseif(line MATCHES "\\.$")
+      set(suite "${line}")
+    endif()
+  endforeach()
+  set(${result} "${tests}" PARENT_SCOPE)
+endfunction()
+
+get_filename_component(program ${PROGRAM} NAME)
+file(STRINGS ${ENTRIES} entries)
+list_tests(remaining "*")
+foreach(entry ${entries})
+  string(REGEX MATCH "^([^ ]+) (.+)$" matched "${entry}")
+  set(name ${CMAKE_MATCH_1})
+  list_tests(tests "${CMAKE_MATCH_2}")
+  if(NOT tests)
+    message(FATAL_ERROR "${program}: ctest entry ${name} runs no test; configure again")
+  endif()
+  foreach(test ${tests})
+    if(NOT test IN_LIST remaining)
+      message(FATAL_ERROR "${program}: ${test} is run by ${name} and by another ctest entry")
+    endif()
+    list(REMOVE_ITEM remaining ${test})
+  endforeach()
+endforeach()
+if(remaining)
+  list(JOIN remaining " " remaining)
+  message(FATAL_ERROR "${program}: run by no ctest entry: ${remaining}; configure again")
+endif()

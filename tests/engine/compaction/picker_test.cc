@@ -1,0 +1,256 @@
+// What is compacted next: by random trees of files that exist as metadata only.
+#include "engine/compaction/picker.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "tests/support/db_fixture.h"
+#include "winnow/memory_file_system.h"
+
+namespace winnow {
+namespace {
+
+constexpr uint64_t kFileBytes = 64 << 10;
+
+std::string KeyOf(uint64_t i) { return absl::StrFormat("%04d", i); }
+
+class Tree {
+ public:
+  void AddFile(int level, uint64_t first, uint64_t last, uint64_t bytes = kFileBytes) {
+    FileMetadata metadata;
+    metadata.number = next_number_++;
+    metadata.file_bytes = bytes;
+    metadata.num_entries = 10;
+    metadata.smallest = MakeInternalKey(KeyOf(first), 5, EntryType::kPut);
+    metadata.largest = MakeInternalKey(KeyOf(last), 5, EntryType::kPut);
+    const auto file =
+        SstableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_);
+    levels_[static_cast<size_t>(level)].push_back(file);
+  }
+  std::shared_ptr<const Version> version() const {
+    return std::make_shared<const Version>(comparator_, levels_);
+  }
+
+ private:
+  InternalKeyComparator comparator_{BytewiseComparator()};
+  std::unique_ptr<FileSystem> file_system_ = NewMemoryFileSystem();
+  std::array<Version::Files, kNumLevels> levels_;
+  uint64_t next_number_ = 1;
+};
+
+bool AnyInputBusy(const Compaction& compaction) {
+  bool busy = false;
+  for (const Version::Files& files : compaction.inputs) {
+    for (const auto& file : files) busy = busy || file->being_compacted;
+  }
+  return busy;
+}
+
+ColumnFamilyOptions SmallLevels() {
+  ColumnFamilyOptions options;
+  options.level0_compaction_trigger = 4;
+  options.level_base_bytes = 4 * kFileBytes;
+  options.level_size_multiplier = 4;
+  options.target_file_bytes = kFileBytes;
+  return options;
+}
+
+// Levels below level 0 are sorted and do not overlap; level 0 is anything.
+Tree RandomTree(std::mt19937_64& random) {
+  Tree tree;
+  for (uint64_t left = random() % 7; left > 0; left--) {
+    const uint64_t first = random() % 1000;
+    tree.AddFile(0, first, first + random() % 300);
+  }
+  const int top = static_cast<int>(1 + random() % (kNumLevels - 1));
+  for (int level = top; level < kNumLevels; level++) {
+    const uint64_t files = random() % (4u << (2 * (level - top)));
+    uint64_t next = 0;
+    for (uint64_t i = 0; i < files && next < 1200; i++) {
+      const uint64_t first = next + random() % 20;
+      const uint64_t last = first + random() % 40;
+      tree.AddFile(level, first, last);
+      next = last + 1;
+    }
+  }
+  return tree;
+}
+
+bool Contains(const Version::Files& files, const SstableFile* wanted) {
+  for (const auto& file : files) {
+    if (file.get() == wanted) return true;
+  }
+  return false;
+}
+
+// The user keys that the inputs cover.
+std::pair<std::string, std::string> RangeOf(const Compaction& compaction) {
+  std::string low = "\xff";
+  std::string high;
+  for (const auto& inputs : compaction.inputs) {
+    for (const auto& file : inputs) {
+      low = std::min(low, std::string(file->smallest_user_key()));
+      high = std::max(high, std::string(file->largest_user_key()));
+    }
+  }
+  return {low, high};
+}
+
+bool Overlaps(const SstableFile& file, const std::pair<std::string, std::string>& range) {
+  return file.smallest_user_key() <= range.second && file.largest_user_key() >= range.first;
+}
+
+// The outputs may lie anywhere in the inputs' range: no other file of their level, or of a level
+// that they pass on the way down, may be there.
+void ExpectOutputFits(const Compaction& compaction) {
+  const auto range = RangeOf(compaction);
+  int first_level = 0;
+  while (compaction.inputs[static_cast<size_t>(first_level)].empty()) first_level++;
+  for (int level = first_level + 1; level <= compaction.output_level; level++) {
+    const auto& inputs = compaction.inputs[static_cast<size_t>(level)];
+    for (const auto& file : compaction.version->files(level)) {
+      if (Contains(inputs, file.get())) continue;
+      EXPECT_FALSE(Overlaps(*file, range))
+          << compaction.DebugString() << " and file " << file->number() << " of level " << level;
+    }
+  }
+}
+
+TEST(LevelTargets, GrowByTheMultiplierAndStartNoDeeperThanTheFirstLevelWithFiles) {
+  for (const uint64_t seed : Seeds(200)) {
+    SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto version = RandomTree(random).version();
+    const LevelTargets targets = ComputeLevelTargets(*version, SmallLevels());
+    ASSERT_GE(targets.base_level, 1);
+    ASSERT_LT(targets.base_level, kNumLevels);
+    for (int level = 1; level < targets.base_level; level++) {
+      ASSERT_EQ(version->num_files(level), 0u) << "level " << level << " would never be drained";
+    }
+    for (int level = targets.base_level; level + 1 < kNumLevels; level++) {
+      ASSERT_LE(targets.target_bytes[static_cast<size_t>(level)],
+                targets.target_bytes[static_cast<size_t>(level) + 1]);
+      ASSERT_GT(targets.target_bytes[static_cast<size_t>(level)], 0u);
+    }
+  }
+}
+
+TEST(CompactionPicker, NothingIsDueInASmallTree) {
+  Tree tree;
+  for (int i = 0; i < 3; i++) tree.AddFile(0, 0, 10);
+  tree.AddFile(6, 0, 10);
+  CompactionPicker picker;
+  EXPECT_EQ(picker.Pick(tree.version(), SmallLevels()), nullptr);
+  EXPECT_EQ(ComputeScores(*tree.version(), SmallLevels()).most_urgent, -1);
+}
+
+TEST(CompactionPicker, AFullLevelZeroGoesDownWholeWithAllThatItOverlaps) {
+  Tree tree;
+  for (uint64_t i = 0; i < 4; i++) tree.AddFile(0, 100 * i, 100 * i + 50);
+  tree.AddFile(6, 0, 20);
+  tree.AddFile(6, 349, 400);
+  tree.AddFile(6, 401, 500);
+  const auto version = tree.version();
+  CompactionPicker picker;
+  const auto compaction = picker.Pick(version, SmallLevels());
+  ASSERT_NE(compaction, nullptr);
+  EXPECT_EQ(compaction->inputs[0].size(), 4u);
+  EXPECT_EQ(compaction->output_level, 6);
+  EXPECT_EQ(compaction->inputs[6].size(), 2u);
+  EXPECT_EQ(compaction->input_bytes(), 6 * kFileBytes);
+  EXPECT_EQ(compaction->input_entries(), 60u);
+  compaction->MarkInputs(true);
+  EXPECT_TRUE(AnyInputBusy(*compaction));
+  EXPECT_EQ(picker.Pick(version, SmallLevels()), nullptr) << "its files are busy";
+  compaction->MarkInputs(false);
+  EXPECT_NE(picker.Pick(version, SmallLevels()), nullptr);
+}
+
+TEST(CompactionPicker, CompactionsThatRunTogetherNeverShareFilesOrOutputRanges) {
+  int most_together = 0;
+  for (const uint64_t seed : Seeds(300)) {
+    SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto version = RandomTree(random).version();
+    CompactionPicker picker;
+    std::vector<std::unique_ptr<Compaction>> running;
+    while (auto picked = picker.Pick(version, SmallLevels())) {
+      ASSERT_FALSE(AnyInputBusy(*picked)) << picked->DebugString();
+      ExpectOutputFits(*picked);
+      for (const auto& other : running) {
+        if (other->output_level != picked->output_level) continue;
+        const auto a = RangeOf(*other);
+        const auto b = RangeOf(*picked);
+        ASSERT_TRUE(a.second < b.first || b.second < a.first)
+            << other->DebugString() << " and " << picked->DebugString();
+      }
+      picked->MarkInputs(true);
+      running.push_back(std::move(picked));
+      ASSERT_LT(running.size(), 1000u);
+    }
+    most_together = std::max(most_together, static_cast<int>(running.size()));
+  }
+  EXPECT_GT(most_together, 3);
+}
+
+TEST(CompactionPicker, ARangeTakesEveryFileThatHoldsAVersionOfItsKeys) {
+  for (const uint64_t seed : Seeds(300)) {
+    SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto version = RandomTree(random).version();
+    const std::string begin = KeyOf(random() % 1200);
+    const std::string end = KeyOf(random() % 1200);
+    std::optional<std::string_view> from;
+    std::optional<std::string_view> to;
+    if (random() % 3 != 0) from = begin;
+    if (random() % 3 != 0) to = end;
+    const auto picked = CompactionPicker::PickRange(version, SmallLevels(), from, to);
+    const std::pair<std::string, std::string> asked = {from.has_value() ? begin : "",
+                                                       to.has_value() ? end : "\xff"};
+    bool any_overlaps = false;
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& file : version->files(level)) {
+        any_overlaps = any_overlaps || Overlaps(*file, asked);
+        if (picked == nullptr) continue;
+        const bool is_input = Contains(picked->inputs[static_cast<size_t>(level)], file.get());
+        const bool must_be = Overlaps(*file, asked) || Overlaps(*file, RangeOf(*picked));
+        ASSERT_EQ(is_input, must_be) << "file " << file->number();
+      }
+    }
+    if (asked.first <= asked.second) {
+      ASSERT_EQ(picked != nullptr, any_overlaps);
+    }
+    if (picked != nullptr) {
+      ASSERT_EQ(picked->output_level, version->deepest_level() >= 1 ? version->deepest_level() : 6);
+    }
+  }
+}
+
+TEST(BottommostLevelChecker, KnowsWhichKeysADeeperLevelCanHold) {
+  for (const uint64_t seed : Seeds(100)) {
+    SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    Compaction compaction;
+    compaction.version = RandomTree(random).version();
+    compaction.output_level = static_cast<int>(1 + random() % (kNumLevels - 1));
+    BottommostLevelChecker check(compaction);
+    for (uint64_t i = 0; i < 1300; i += 1 + random() % 5) {
+      bool deeper = false;
+      for (int level = compaction.output_level + 1; level < kNumLevels; level++) {
+        for (const auto& file : compaction.version->files(level)) {
+          deeper = deeper || Overlaps(*file, {KeyOf(i), KeyOf(i)});
+        }
+      }
+      ASSERT_EQ(check(KeyOf(i)), !deeper) << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace winnow

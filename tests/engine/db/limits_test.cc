@@ -1,0 +1,289 @@
+// Each limit that options.h and README.md state: at it all is well, beyond it a clear error, and
+// the database goes on. WINNOW_LONG_TESTS=1 also builds a write batch of 2 GiB and a database of a
+// million SSTables.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/column_family/column_family_state.h"
+#include "engine/sstable/sstable_builder.h"
+#include "engine/version/current_file.h"
+#include "engine/version/file_names.h"
+#include "engine/version/manifest_file.h"
+#include "engine/version/version_set.h"
+#include "tests/support/db_fixture.h"
+#include "tests/support/verify_messages.h"
+
+namespace winnow {
+namespace {
+
+// Address space without memory behind it, for sizes that must be refused before a byte is read.
+class Reserved {
+ public:
+  explicit Reserved(size_t bytes)
+      : bytes_(bytes),
+        data_(mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
+    EXPECT_NE(data_, MAP_FAILED);
+  }
+  ~Reserved() { munmap(data_, bytes_); }
+  std::string_view view() const { return {static_cast<const char*>(data_), bytes_}; }
+
+ private:
+  const size_t bytes_;
+  void* const data_;
+};
+
+void ExpectRefused(const absl::Status& status, std::string_view what) {
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), absl::string_view(what.data(), what.size())))
+      << status;
+}
+
+TEST(Limits, AKeyOrValueThatIsTooLargeIsRefusedBeforeItIsRead) {
+  MemoryDb db;
+  const Reserved key(kMaxKeyBytes + 1);
+  const Reserved value(kMaxValueBytes + 1);
+  ExpectRefused(db->Put(WriteOptions(), key.view(), "value"), "limit of 1048576 bytes");
+  ExpectRefused(db->Put(WriteOptions(), "key", value.view()), "limit of 1073741824 bytes");
+  ExpectRefused(db->Delete(WriteOptions(), key.view()), "limit of 1048576 bytes");
+  db.Put("key", "goes on");
+  EXPECT_EQ(db.Get("key"), "goes on");
+}
+
+TEST(Limits, ABatchWithOneKeyTooLargeIsRefusedWhole) {
+  MemoryDb db;
+  WriteBatch batch;
+  batch.Put("small", "value");
+  batch.Put(std::string(kMaxKeyBytes + 1, 'k'), "value");
+  ExpectRefused(db->Write(WriteOptions(), batch), "limit of 1048576 bytes");
+  EXPECT_EQ(db.Get("small"), "(absent)");
+}
+
+TEST(Limits, AValueOfManyMebibytesIsStoredAndFound) {
+  MemoryDb db;
+  const std::string value(size_t{40} << 20, 'v');
+  db.Put(std::string(kMaxKeyBytes, 'k'), value);
+  db.CompactAll();
+  db.Reopen();
+  EXPECT_TRUE(db.Get(std::string(kMaxKeyBytes, 'k')) == value);
+}
+
+TEST(Limits, ABatchIsRefusedAboveTwoGibibytes) {
+  if (!LongTests()) GTEST_SKIP() << "takes 4 GiB of memory";
+  MemoryDb db;
+  WriteBatch batch;
+  const std::string value(size_t{256} << 20, 'v');
+  for (int i = 0; i < 8; i++) batch.Put(absl::StrCat("key", i), value);
+  ASSERT_GT(batch.size_bytes(), kMaxBatchBytes);
+  ExpectRefused(db->Write(WriteOptions(), batch), "over the limit");
+  db.Put("key", "goes on");
+  EXPECT_EQ(db.Get("key0"), "(absent)");
+}
+
+TEST(Limits, ColumnFamiliesAreManyButNotWithoutEnd) {
+  MemoryDb db;
+  ColumnFamilyOptions options = MemoryDb::Quiet();
+  options.write_buffer_bytes = size_t{64} << 10;
+  std::vector<ColumnFamily*> families;
+  while (families.size() + 1 < kMaxColumnFamilies) {
+    const auto created = db->CreateColumnFamily(options, absl::StrCat("family", families.size()));
+    ASSERT_TRUE(created.ok()) << created.status() << " after " << families.size();
+    families.push_back(*created);
+  }
+  const absl::Status refused = db->CreateColumnFamily(options, "one more").status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), absl::StrCat(kMaxColumnFamilies))) << refused;
+  // Those that are there work, and one that goes makes room.
+  ASSERT_TRUE(db->Put(WriteOptions(), families.back(), "key", "value").ok());
+  ASSERT_TRUE(db->DropColumnFamily(families.front()).ok());
+  EXPECT_TRUE(db->CreateColumnFamily(options, "one more").ok());
+  db.options().write_buffer_bytes = options.write_buffer_bytes;
+  db.Reopen();
+  EXPECT_EQ(db->ColumnFamilies().size(), kMaxColumnFamilies);
+  std::string value;
+  const auto last = db->FindColumnFamily(absl::StrCat("family", families.size() - 1));
+  ASSERT_TRUE(last.ok());
+  EXPECT_TRUE(db->Get(ReadOptions(), *last, "key", &value).ok());
+}
+
+TEST(Limits, AColumnFamilysNameHasBounds) {
+  MemoryDb db;
+  const ColumnFamilyOptions options = MemoryDb::Quiet();
+  ExpectRefused(db->CreateColumnFamily(options, "").status(), "1 to 255 bytes");
+  ExpectRefused(db->CreateColumnFamily(options, std::string(256, 'n')).status(), "1 to 255 bytes");
+  EXPECT_TRUE(db->CreateColumnFamily(options, std::string(255, 'n')).ok());
+}
+
+TEST(Limits, ThousandsOfTinyTablesAreReadVerifiedAndCompacted) {
+  constexpr int kTables = 4000;
+  Options options = MemoryDb::Quiet();
+  options.write_buffer_bytes = size_t{64} << 10;
+  options.level0_slowdown_trigger = options.level0_stop_trigger = 1 << 20;
+  MemoryDb db(options);
+  const auto key = [](int i) { return absl::StrCat("key", i * 7919 % kTables); };
+  for (int i = 0; i < kTables; i++) {
+    db.Put(key(i), absl::StrCat(i));
+    db.Put("the same", absl::StrCat(i));
+    db.Flush();
+  }
+  const auto check = [&](int tables) {
+    ASSERT_EQ(db->GetProperty("winnow.num-files-at-level0").value(), absl::StrCat(tables));
+    for (int i = 0; i < kTables; i += 37) EXPECT_EQ(db.Get(key(i)), absl::StrCat(i));
+    EXPECT_EQ(db.Get("absent"), "(absent)");
+    EXPECT_EQ(db.Get("the same"), absl::StrCat(kTables - 1));
+    int entries = 0;
+    const auto iterator = db->NewIterator(ReadOptions());
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) entries++;
+    EXPECT_TRUE(iterator->status().ok()) << iterator->status();
+    EXPECT_EQ(entries, kTables + 1);
+    EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  };
+  check(kTables);
+  db.Reopen();
+  check(kTables);
+  db.CompactAll();
+  check(0);
+}
+
+// Adds `count` tables of one key each, "tiny0000000" and on, to the last level of a closed
+// database.
+void AddTinyTables(FileSystem& file_system, const std::string& directory, uint64_t count) {
+  const SstableStore store = {&file_system, directory, nullptr};
+  DatabaseMutex mutex;
+  auto state = VersionSet(store, &mutex).ReadState(std::nullopt);
+  ASSERT_TRUE(state.ok()) << state.status();
+  SstableBuilderOptions options;
+  options.hash_seed = *state->hash_seed;
+  options.filter_spec = *filter::ParseFilterSpec(kDefaultFilter);
+  options.column_family_name = "default";
+  for (uint64_t i = 0; i < count; i++) {
+    FileMetadata metadata;
+    metadata.number = (*state->next_file_number)++;
+    metadata.smallest_sequence = metadata.largest_sequence = ++*state->last_sequence;
+    metadata.num_entries = 1;
+    const std::string path = SstableFileName(directory, metadata.number);
+    SstableBuilder builder(options, *file_system.Create(path, {}), path);
+    const std::string key = absl::StrFormat("tiny%07d", i);
+    const absl::Status added = builder.Add(
+        MakeInternalKey(key, metadata.largest_sequence, EntryType::kPut), absl::StrCat(i));
+    ASSERT_TRUE(added.ok()) << added;
+    const auto table = builder.Finish();
+    ASSERT_TRUE(table.ok()) << table.status();
+    metadata.file_id = table->file_id;
+    metadata.file_bytes = table->file_bytes;
+    metadata.smallest = table->smallest;
+    metadata.largest = table->largest;
+    state->families[0].added.push_back({kNumLevels - 1, metadata});
+  }
+  const uint64_t manifest_number = (*state->next_file_number)++;
+  const absl::Status written = WriteManifest(file_system, directory, manifest_number, *state);
+  ASSERT_TRUE(written.ok()) << written;
+  ASSERT_TRUE(WriteCurrentFile(file_system, directory, manifest_number).ok());
+}
+
+// Made file by file: at the least size of a file, 64 KiB, writing as many would take 64 GB.
+TEST(Limits, AMillionTinyTablesAreOpenedReadVerifiedWrittenToAndCompacted) {
+  const uint64_t tables = LongTests() ? 1'000'000 : 10'000;
+  MemoryDb db;
+  db.Put("first", "value");
+  db.CloseDb();
+  AddTinyTables(db.file_system(), MemoryDb::kPath, tables);
+  db.Reopen();
+  const auto check = [&] {
+    for (uint64_t i = 0; i < tables; i += 997) {
+      EXPECT_EQ(db.Get(absl::StrFormat("tiny%07d", i)), absl::StrCat(i));
+      EXPECT_EQ(db.Get(absl::StrFormat("tiny%07d?", i)), "(absent)");
+    }
+    EXPECT_EQ(db.Get("first"), "value");
+    uint64_t entries = 0;
+    const auto iterator = db->NewIterator(ReadOptions());
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) entries++;
+    EXPECT_TRUE(iterator->status().ok()) << iterator->status();
+    EXPECT_EQ(entries, tables + 1);
+  };
+  const auto num_tables = [&] {
+    const auto property = absl::StrCat("winnow.num-files-at-level", kNumLevels - 1);
+    return db->GetProperty(property).value();
+  };
+  EXPECT_EQ(num_tables(), absl::StrCat(tables));
+  check();
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  for (int i = 0; i < 10; i++) {
+    db.Put("first", "overwritten");
+    db.Put("first", "value");
+    db.Flush();
+  }
+  check();
+  db.CompactAll();
+  EXPECT_EQ(num_tables(), "1");
+  check();
+  db.Reopen();
+  check();
+}
+
+// Lowers the number of files that this process may have open.
+class FewFileDescriptors {
+ public:
+  explicit FewFileDescriptors(rlim_t most) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit fewer = {most, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &fewer), 0);
+  }
+  ~FewFileDescriptors() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+
+ private:
+  rlimit before_{};
+};
+
+// Every SSTable keeps a file descriptor: very many tiny tables use them up.
+TEST(Limits, WithoutFileDescriptorsWritesAreRefusedReadsGoOnAndItHeals) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "winnow-limits-XXXXXX").string();
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  Options options = MemoryDb::Quiet();
+  options.write_buffer_bytes = size_t{64} << 10;
+  auto db = OpenOrFail(options, pattern + "/db");
+  int flushed = 0;
+  const auto all_found = [&] {
+    std::string value;
+    for (int i = 0; i < flushed; i++) {
+      if (!db->Get(ReadOptions(), absl::StrCat("key", i), &value).ok()) return false;
+    }
+    return true;
+  };
+  {
+    const FewFileDescriptors few(40);
+    absl::Status status;
+    while (flushed < 100) {
+      ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat("key", flushed), "value").ok());
+      status = db->Flush();
+      if (!status.ok()) break;
+      flushed++;
+    }
+    EXPECT_GT(flushed, 10);
+    EXPECT_LT(flushed, 40);
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "Too many open files")) << status;
+    EXPECT_TRUE(all_found());
+  }
+  EXPECT_TRUE(db->Flush().ok());
+  EXPECT_TRUE(db->Put(WriteOptions(), "key", "goes on").ok());
+  EXPECT_TRUE(db->Close().ok());
+  {
+    const FewFileDescriptors few(20);
+    const absl::Status refused = DB::Open(options, pattern + "/db").status();
+    EXPECT_TRUE(absl::StrContains(refused.message(), "Too many open files")) << refused;
+  }
+  db = OpenOrFail(options, pattern + "/db");
+  flushed++;  // the write that was refused a flush
+  EXPECT_TRUE(all_found());
+  EXPECT_TRUE(db->Close().ok());
+  std::filesystem::remove_all(pattern);
+}
+
+}  // namespace
+}  // namespace winnow

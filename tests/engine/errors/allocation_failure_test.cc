@@ -1,0 +1,327 @@
+// There is no memory for one large request of a public call, the first, the second, and so on, or
+// for all from there on: the call says ResourceExhausted or does without, the database goes on, and
+// nothing that was acknowledged is lost.
+//
+// The set: requests of at least 32 KiB, with std::nothrow (blocks, read-ahead, log buffers,
+// filters: what the sizes in files drive) and without (memtables, records, copies of values, table
+// builders). Smaller ones are left out: on Linux a small request fails only under a limit on
+// address space, where no program with threads and a C++ standard library goes on reliably, and
+// neither Abseil's Status nor the standard containers that errors are told with can do without any.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/allocation_hook.h"
+#include "tests/support/db_fixture.h"
+#include "tests/support/verify_messages.h"
+#include "winnow/backup.h"
+#include "winnow/repair.h"
+
+namespace winnow {
+namespace {
+
+constexpr AllocationsToCount kLarge = {.min_bytes = size_t{32} << 10};
+
+std::string ValueOf(int i) { return std::string(40000, static_cast<char>('a' + i % 26)); }
+std::string KeyOf(int i) { return absl::StrCat("key", 100 + i); }
+
+class AllocationFailure : public testing::Test {
+ protected:
+  using Contents = std::map<std::string, std::string>;
+  // What the call is asked to write, and what it says.
+  struct Call {
+    const char* name;
+    std::function<absl::Status(AllocationFailure&)> run;
+    Contents writes = {};
+  };
+
+  void SetUp() override {
+    // In memory if there is such a file system: no sync is waited for.
+    const std::filesystem::path memory = "/dev/shm";
+    const std::filesystem::path parent =
+        std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
+    std::string pattern = (parent / "winnow-allocation-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    directory_ = pattern;
+  }
+  void TearDown() override {
+    db_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  std::string path() const { return absl::StrCat(directory_, "/db", run_); }
+
+  // Ten values in tables, some of them overwritten in the log.
+  void Fill() {
+    run_++;
+    expected_.clear();
+    db_ = OpenOrFail(TestOptions(), path());
+    for (int i = 0; i < 14; i++) {
+      const std::string key = KeyOf(i % 10);
+      ASSERT_TRUE(db_->Put(WriteOptions(), key, ValueOf(i)).ok());
+      expected_[key] = ValueOf(i);
+      if (i == 4 || i == 9) {
+        ASSERT_TRUE(db_->Flush().ok());
+      }
+    }
+  }
+
+  Contents ReadAll() {
+    Contents found;
+    const auto iterator = db_->NewIterator(ReadOptions());
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+      found.emplace(iterator->key(), iterator->value());
+    }
+    EXPECT_TRUE(iterator->status().ok()) << iterator->status();
+    return found;
+  }
+
+  // All that must be there, and of what failed all or nothing.
+  void ExpectAll(const Contents& maybe) {
+    const Contents found = ReadAll();
+    Contents with = expected_;
+    for (const auto& [key, value] : maybe) with[key] = value;
+    EXPECT_TRUE(found == expected_ || found == with) << found.size() << " keys";
+  }
+
+  void CheckAfter(const Call& call, const absl::Status& status) {
+    Contents maybe;
+    (status.ok() ? expected_ : maybe).insert(call.writes.begin(), call.writes.end());
+    if (db_ != nullptr) {
+      ExpectAll({});  // what failed is not seen before reopening
+      const absl::Status later = db_->Put(WriteOptions(), "later", "value");
+      if (later.ok()) {
+        expected_["later"] = "value";
+        EXPECT_TRUE(db_->Flush().ok());
+      } else {
+        // Only where a write was in the log already may the next one be refused.
+        EXPECT_TRUE(absl::IsFailedPrecondition(later) && !status.ok() && !call.writes.empty())
+            << later;
+      }
+      ExpectAll({});
+      db_->Close().IgnoreError();
+    }
+    db_ = OpenOrFail(TestOptions(), path());
+    ASSERT_NE(db_, nullptr);
+    ExpectAll(maybe);
+    EXPECT_EQ(VerifyMessages(*db_), std::vector<std::string>());
+    EXPECT_TRUE(db_->Put(WriteOptions(), "last", "value").ok());
+    EXPECT_TRUE(db_->CompactRange({}, {}).ok());
+    db_.reset();
+    std::filesystem::remove_all(path());
+  }
+
+  // Until a run in which nothing failed. Returns the number of runs with a failure.
+  uint64_t Loop(const Call& call, bool for_ever) {
+    // A run takes some syncs: not all of them in short runs.
+    const uint64_t stride = for_ever && !LongTests() ? 4 : 1;
+    uint64_t runs = 0;
+    for (uint64_t which = 0;; which += stride) {
+      SCOPED_TRACE(absl::StrCat(call.name, ", request ", which, for_ever ? " and later" : ""));
+      Fill();
+      CountAllocations(kLarge, which, for_ever);
+      const absl::Status status = call.run(*this);
+      uint64_t failed = 0;
+      StopCountingAllocations(&failed);
+      EXPECT_TRUE(status.ok() || (failed > 0 && absl::IsResourceExhausted(status))) << status;
+      CheckAfter(call, status);
+      if (failed == 0 || HasFailure()) return runs;
+      runs++;
+    }
+  }
+
+  std::string directory_;
+  int run_ = 0;
+  std::unique_ptr<DB> db_;
+  Contents expected_;
+
+ public:
+  DB& db() { return *db_; }
+  Options TestOptions() const {
+    Options options = MemoryDb::Quiet();
+    options.write_buffer_bytes = size_t{1} << 20;
+    options.block_cache_bytes = size_t{256} << 10;
+    options.memtable_filter_ratio = 0.1;
+    return options;
+  }
+  absl::Status Reopen() {
+    db_.reset();
+    auto opened = DB::Open(TestOptions(), path());
+    if (!opened.ok()) return opened.status();
+    db_ = *std::move(opened);
+    return absl::OkStatus();
+  }
+  absl::Status Iterate() {
+    const auto iterator = db_->NewIterator(ReadOptions());
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+      EXPECT_EQ(iterator->value(), expected_[std::string(iterator->key())]);
+    }
+    if (iterator->status().ok()) {
+      for (iterator->SeekToLast(); iterator->Valid(); iterator->Prev()) {
+        EXPECT_EQ(iterator->value(), expected_[std::string(iterator->key())]);
+      }
+    }
+    return iterator->status();
+  }
+  // Says that there was no memory to look, and nothing of damage.
+  absl::Status Verify() {
+    const std::vector<std::string> problems = VerifyMessages(*db_);
+    for (const std::string& problem : problems) {
+      EXPECT_NE(problem.find("memory"), std::string::npos) << problem;
+    }
+    return problems.empty() ? absl::OkStatus() : absl::ResourceExhaustedError(problems.front());
+  }
+  absl::Status Backup() {
+    absl::Status made = db_->BackupTo(Backups()).status();
+    Unfailing([&] {
+      EXPECT_EQ(ListBackups(TestOptions(), Backups())->size(), made.ok() ? 1u : 0u);
+      if (made.ok()) {
+        EXPECT_TRUE(VerifyBackup(TestOptions(), Backups(), 1)->empty());
+      }
+      std::filesystem::remove_all(Backups());
+    });
+    return made;
+  }
+  absl::Status BackUpAndVerify() {
+    Unfailing([&] { EXPECT_TRUE(db_->BackupTo(Backups()).ok()); });
+    const auto problems = VerifyBackup(TestOptions(), Backups(), 1);
+    if (problems.ok()) {
+      EXPECT_TRUE(problems->empty()) << problems->front().status;
+    }
+    Unfailing([&] { std::filesystem::remove_all(Backups()); });
+    return problems.status();
+  }
+  absl::Status BackUpAndRestore() {
+    Unfailing([&] { EXPECT_TRUE(db_->BackupTo(Backups()).ok()); });
+    const std::string restored = NewDirectory();
+    absl::Status status = RestoreBackup(TestOptions(), Backups(), 0, restored);
+    Unfailing([&] {
+      if (status.ok()) {
+        std::unique_ptr<DB> live = std::exchange(db_, OpenOrFail(TestOptions(), restored));
+        ExpectAll({});
+        db_ = std::move(live);
+      } else {
+        EXPECT_FALSE(std::filesystem::exists(restored + "/CURRENT"));
+      }
+      std::filesystem::remove_all(restored);
+      std::filesystem::remove_all(Backups());
+    });
+    return status;
+  }
+  absl::Status Repair() {
+    Unfailing([&] { db_.reset(); });
+    return RepairDatabase(TestOptions(), path()).status();
+  }
+  // The same without a manifest: all tables are merged into one run.
+  absl::Status RepairWithoutManifest() {
+    Unfailing([&] {
+      db_.reset();
+      std::filesystem::remove(path() + "/CURRENT");
+      for (const auto& file : std::filesystem::directory_iterator(path())) {
+        if (file.path().filename().string().starts_with("MANIFEST-")) {
+          std::filesystem::remove(file.path());
+          break;
+        }
+      }
+    });
+    absl::Status status = RepairDatabase(TestOptions(), path()).status();
+    Unfailing([&] {
+      if (!status.ok()) {
+        EXPECT_TRUE(RepairDatabase(TestOptions(), path()).ok()) << "the second time";
+      }
+    });
+    return status;
+  }
+  absl::Status GetAll(bool pinned) {
+    for (const auto& [key, value] : expected_) {
+      std::string copy;
+      PinnedValue pin;
+      absl::Status status =
+          pinned ? db_->Get(ReadOptions(), key, &pin) : db_->Get(ReadOptions(), key, &copy);
+      if (!status.ok()) return status;
+      EXPECT_TRUE((pinned ? pin.view() : std::string_view(copy)) == value) << key;
+    }
+    return absl::OkStatus();
+  }
+  absl::Status MultiGetAll() {
+    std::vector<std::string_view> keys;
+    for (const auto& [key, value] : expected_) keys.push_back(key);
+    std::vector<PinnedValue> values(keys.size());
+    std::vector<absl::Status> statuses(keys.size());
+    db_->MultiGet(ReadOptions(), keys, values, statuses);
+    absl::Status first;
+    for (size_t i = 0; i < keys.size(); i++) {
+      first.Update(statuses[i]);
+      EXPECT_TRUE(!statuses[i].ok() || values[i].view() == expected_[std::string(keys[i])]);
+    }
+    return first;
+  }
+  std::string NewDirectory() { return absl::StrCat(path(), "-copy"); }
+  std::string Backups() { return absl::StrCat(path(), "-backups"); }
+  // What is not the call itself: no request fails meanwhile.
+  static void Unfailing(const std::function<void()>& prepare) {
+    uint64_t failed = 0;
+    StopCountingAllocations(&failed);
+    prepare();
+    ResumeCountingAllocations();
+  }
+};
+
+TEST_F(AllocationFailure, OfEveryLargeRequestOfEveryCallIsAnErrorAndLosesNothing) {
+  const std::vector<Call> calls = {
+      {"Put",
+       [value = ValueOf(3)](auto& test) { return test.db().Put(WriteOptions(), "new", value); },
+       {{"new", ValueOf(3)}}},
+      {"Write, a large batch",
+       [](auto& test) {
+         WriteBatch batch;
+         Unfailing([&] {  // a batch is the caller's
+           for (int i = 20; i < 25; i++) {
+             batch.Put(test.db().DefaultColumnFamily(), KeyOf(i), ValueOf(i));
+           }
+         });
+         return test.db().Write(WriteOptions(), batch);
+       },
+       {{KeyOf(20), ValueOf(20)},
+        {KeyOf(21), ValueOf(21)},
+        {KeyOf(22), ValueOf(22)},
+        {KeyOf(23), ValueOf(23)},
+        {KeyOf(24), ValueOf(24)}}},
+      {"Flush", [](auto& test) { return test.db().Flush(); }},
+      {"CompactRange", [](auto& test) { return test.db().CompactRange({}, {}); }},
+      {"Get", [](auto& test) { return test.GetAll(false); }},
+      {"Get, pinned", [](auto& test) { return test.GetAll(true); }},
+      {"MultiGet", [](auto& test) { return test.MultiGetAll(); }},
+      {"Iterator", [](auto& test) { return test.Iterate(); }},
+      {"CreateColumnFamily",
+       [](auto& test) {
+         return test.db().CreateColumnFamily(test.TestOptions(), "second").status();
+       }},
+      {"Checkpoint", [](auto& test) { return test.db().Checkpoint(test.NewDirectory()); }},
+      {"Open", [](auto& test) { return test.Reopen(); }},
+      {"Verify", [](auto& test) { return test.Verify(); }},
+      {"BackupTo", [](auto& test) { return test.Backup(); }},
+      {"VerifyBackup", [](auto& test) { return test.BackUpAndVerify(); }},
+      {"RestoreBackup", [](auto& test) { return test.BackUpAndRestore(); }},
+      {"RepairDatabase", [](auto& test) { return test.Repair(); }},
+      {"RepairDatabase, rebuilding", [](auto& test) { return test.RepairWithoutManifest(); }},
+  };
+  uint64_t total = 0;
+  for (const bool for_ever : {false, true}) {
+    for (const Call& call : calls) {
+      const uint64_t runs = Loop(call, for_ever);
+      std::printf("%-28s %3llu large requests failed%s\n", call.name,
+                  static_cast<unsigned long long>(runs), for_ever ? ", and all after each" : "");
+      total += runs;
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(total, 60u);
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,112 @@
+// The memtable: newest visible version, a filter that hides nothing, iterators both ways.
+#include "engine/memtable/memtable.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/db_fixture.h"
+#include "tests/support/sorted_entries.h"
+#include "winnow/filter/hash.h"
+
+namespace winnow {
+namespace {
+
+constexpr uint64_t kSeed = 99;
+
+void Add(Memtable* memtable, SequenceNumber sequence, EntryType type, std::string_view key,
+         std::string_view value) {
+  memtable->Add(sequence, type, key, value, filter::HashKey(key, kSeed));
+}
+
+TEST(Memtable, FindsTheNewestVersionThatASnapshotSees) {
+  Memtable memtable(InternalKeyComparator(BytewiseComparator()), 1 << 16, 1024, /*log_number=*/7);
+  EXPECT_TRUE(memtable.empty());
+  Add(&memtable, 3, EntryType::kPut, "key", "three");
+  Add(&memtable, 5, EntryType::kDelete, "key", "");
+  Add(&memtable, 9, EntryType::kPut, "key", "nine");
+  EXPECT_EQ(memtable.Find("key", 2), nullptr);
+  EXPECT_EQ(memtable.Find("key", 3)->value(), "three");
+  EXPECT_EQ(memtable.Find("key", 4)->value(), "three");
+  EXPECT_EQ(Type(memtable.Find("key", 5)->internal_key()), EntryType::kDelete);
+  EXPECT_EQ(memtable.Find("key", 100)->value(), "nine");
+  EXPECT_EQ(memtable.Find("ke", 100), nullptr);
+  EXPECT_EQ(memtable.Find("key2", 100), nullptr);
+  EXPECT_EQ(memtable.Find("", 100), nullptr);
+  EXPECT_EQ(memtable.num_entries(), 3u);
+  EXPECT_EQ(memtable.num_deletions(), 1u);
+  EXPECT_EQ(memtable.log_number(), 7u);
+}
+
+TEST(Memtable, ItsFilterHidesNoKeyAndRejectsMostOthers) {
+  Memtable memtable(InternalKeyComparator(BytewiseComparator()), 1 << 20, 8192, 1);
+  ASSERT_TRUE(memtable.has_filter());
+  for (uint64_t i = 0; i < 4000; i++) {
+    Add(&memtable, i + 1, EntryType::kPut, std::to_string(i), "v");
+  }
+  int maybe = 0;
+  for (uint64_t i = 0; i < 4000; i++) {
+    ASSERT_TRUE(memtable.MayContain(filter::HashKey(std::to_string(i), kSeed)));
+    maybe += memtable.MayContain(filter::HashKey(std::to_string(i) + "x", kSeed)) ? 1 : 0;
+  }
+  EXPECT_LT(maybe, 400);
+}
+
+TEST(Memtable, WithoutAFilterEverythingMayBeThere) {
+  Memtable memtable(InternalKeyComparator(BytewiseComparator()), 1 << 16, 0, 1);
+  EXPECT_FALSE(memtable.has_filter());
+  EXPECT_TRUE(memtable.MayContain(1234));
+}
+
+TEST(Memtable, IteratesInBothDirections) {
+  const InternalKeyComparator comparator(BytewiseComparator());
+  for (const uint64_t seed : Seeds(5)) {
+    SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    Memtable memtable(comparator, 1 << 16, 0, 1);
+    std::vector<Entry> entries;
+    for (SequenceNumber sequence = 1; sequence <= 200; sequence++) {
+      const std::string key(random() % 9, static_cast<char>('a' + random() % 3));
+      Add(&memtable, sequence, EntryType::kPut, key, std::to_string(sequence));
+      entries.emplace_back(MakeInternalKey(key, sequence, EntryType::kPut),
+                           std::to_string(sequence));
+    }
+    SortEntries(&entries, comparator);
+    SortedEntries expected(entries, comparator);
+    const auto iterator = memtable.NewIterator();
+    for (int i = 0; i < 1000; i++) {
+      const std::string& entry = entries[random() % entries.size()].first;
+      const std::string target =
+          MakeInternalKey(UserKey(entry), Sequence(entry) + random() % 2, EntryType::kPut);
+      const uint64_t move = random() % 8;
+      const auto apply = [&](InternalIterator* moved) {
+        if (move == 0) return moved->SeekToFirst();
+        if (move == 1) return moved->SeekToLast();
+        if (move == 2) return moved->Seek(target);
+        if (move == 3 || !moved->Valid()) return moved->SeekForPrev(target);
+        return move < 6 ? moved->Next() : moved->Prev();
+      };
+      apply(iterator.get());
+      apply(&expected);
+      ASSERT_EQ(iterator->Valid(), expected.Valid());
+      if (!expected.Valid()) continue;
+      ASSERT_EQ(iterator->key(), expected.key());
+      ASSERT_EQ(iterator->value(), expected.value());
+    }
+  }
+}
+
+TEST(Memtable, CountsItsMemory) {
+  Memtable memtable(InternalKeyComparator(BytewiseComparator()), 64 << 10, 1024, 1);
+  const size_t before = memtable.memory_bytes();
+  for (SequenceNumber i = 1; i <= 100; i++) {
+    Add(&memtable, i, EntryType::kPut, std::to_string(i), std::string(1000, 'v'));
+  }
+  EXPECT_GE(memtable.memory_bytes(), before + 100000 - (16 << 10));
+  EXPECT_LE(memtable.memory_bytes(), before + 200000);
+}
+
+}  // namespace
+}  // namespace winnow

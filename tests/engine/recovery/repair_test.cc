@@ -1,0 +1,219 @@
+// Repair: a damaged database opens again, with everything that was not in damaged places, and
+// nothing is thrown away.
+#include "winnow/repair.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tests/support/damage_database.h"
+#include "tests/support/db_fixture.h"
+#include "tests/support/fault_file_system.h"
+#include "tests/support/verify_messages.h"
+
+namespace winnow {
+namespace {
+
+constexpr char kDirectory[] = "/db";
+
+struct Repaired {
+  std::unique_ptr<RecordingFileSystem> disk;
+  RepairReport report;
+  std::unique_ptr<DB> db;
+};
+
+Repaired RepairAndOpen(const Files& files) {
+  Repaired repaired;
+  repaired.disk = Restore(files);
+  const Options options = DamageOptions(repaired.disk.get());
+  auto report = RepairDatabase(options, kDirectory);
+  EXPECT_TRUE(report.ok()) << report.status();
+  if (!report.ok()) return repaired;
+  repaired.report = *std::move(report);
+  repaired.db = OpenOrFail(options, kDirectory);
+  if (repaired.db != nullptr) {
+    EXPECT_TRUE(VerifyMessages(*repaired.db).empty());
+    EXPECT_TRUE(repaired.db->Put(WriteOptions(), "new", "write").ok());
+    EXPECT_TRUE(repaired.db->Delete(WriteOptions(), "new").ok());
+  }
+  return repaired;
+}
+
+std::string Notes(const RepairReport& report) { return absl::StrJoin(report.notes, "\n"); }
+
+void ExpectAllAnswers(const Repaired& repaired, const DamageDatabase& database) {
+  ASSERT_NE(repaired.db, nullptr);
+  size_t errors = 0;
+  EXPECT_EQ(WhyAnswersAreWrong(*repaired.db, database, database.All(), &errors), "")
+      << Notes(repaired.report);
+  EXPECT_EQ(errors, 0u);
+}
+
+// Every value found is one that the key once had; the number of keys that are missing.
+size_t CountMissing(const Repaired& repaired, const DamageDatabase& database) {
+  const Contents all = database.All();
+  size_t missing = 0;
+  for (ColumnFamily* family : repaired.db->ColumnFamilies()) {
+    const auto expected = all.find(family->id());
+    EXPECT_NE(expected, all.end());
+    if (expected == all.end()) continue;
+    for (const auto& [key, value] : expected->second) {
+      std::string found;
+      const absl::Status got = repaired.db->Get(ReadOptions(), family, key, &found);
+      missing += absl::IsNotFound(got) ? 1 : 0;
+      EXPECT_TRUE(got.ok() || absl::IsNotFound(got)) << got;
+      if (got.ok()) {
+        EXPECT_TRUE(found == value || found == database.flushed.at(family->id()).at(key) ||
+                    absl::StartsWith(found, "batch "))
+            << key << ": " << found;
+      }
+    }
+  }
+  return missing;
+}
+
+TEST(Repair, ASoundDatabaseKeepsEverything) {
+  for (const DatabaseEnd end : {DatabaseEnd::kClosed, DatabaseEnd::kKilled}) {
+    const DamageDatabase database = BuildDamageDatabase(end);
+    const Repaired repaired = RepairAndOpen(database.files);
+    ExpectAllAnswers(repaired, database);
+    EXPECT_EQ(Notes(repaired.report), "");
+    EXPECT_FALSE(repaired.report.manifest_rebuilt);
+    EXPECT_EQ(repaired.report.tables_kept, 4u);
+  }
+}
+
+TEST(Repair, WithoutCurrentOrManifestAllComesBack) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const std::string manifest = database.NamesWith("MANIFEST-").front();
+  for (const std::vector<std::string>& gone :
+       {std::vector<std::string>{"CURRENT"}, {manifest}, {"CURRENT", manifest}}) {
+    SCOPED_TRACE(absl::StrJoin(gone, ", "));
+    Files files = database.files;
+    for (const std::string& name : gone) files.erase(name);
+    const Repaired repaired = RepairAndOpen(files);
+    ExpectAllAnswers(repaired, database);
+    EXPECT_EQ(repaired.report.manifest_rebuilt, gone.back() == manifest);
+    EXPECT_NE(Notes(repaired.report), "");
+  }
+}
+
+TEST(Repair, AMissingTableCostsWhatItHeld) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  for (const std::string& name : database.NamesWith(".sst")) {
+    SCOPED_TRACE(name);
+    Files files = database.files;
+    files.erase(name);
+    EXPECT_FALSE(DB::Open(DamageOptions(Restore(files).get()), kDirectory).ok());
+    const Repaired repaired = RepairAndOpen(files);
+    ASSERT_NE(repaired.db, nullptr);
+    EXPECT_EQ(repaired.report.tables_lost, 1u);
+    EXPECT_TRUE(absl::StrContains(Notes(repaired.report), name)) << Notes(repaired.report);
+    const size_t missing = CountMissing(repaired, database);
+    EXPECT_GT(missing, 0u);
+    EXPECT_LE(missing, 30u);
+  }
+}
+
+TEST(Repair, ADamagedTableKeepsItsOtherBlocks) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  size_t rewritten = 0;
+  for (const std::string& name : database.NamesWith(".sst")) {
+    for (size_t at = 0; at < database.files.at(name).size(); at += 101) {
+      SCOPED_TRACE(absl::StrCat(name, " byte ", at));
+      Files files = database.files;
+      files[name][at] ^= 0x20;
+      const Repaired repaired = RepairAndOpen(files);
+      ASSERT_NE(repaired.db, nullptr);
+      ASSERT_LE(CountMissing(repaired, database), 30u);
+      if (repaired.report.tables_rewritten + repaired.report.tables_lost > 0) {
+        EXPECT_TRUE(absl::StrContains(Notes(repaired.report), name)) << Notes(repaired.report);
+        const auto kept =
+            ReadFile(*repaired.disk, absl::StrCat(kDirectory, "/lost/", name), 1 << 20);
+        ASSERT_TRUE(kept.ok()) << kept.status();
+        EXPECT_EQ(*kept, files[name]) << "the damaged file itself is not thrown away";
+      }
+      rewritten += repaired.report.tables_rewritten;
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(rewritten, 10u);
+}
+
+TEST(Repair, ADamagedManifestIsRebuiltFromTheTables) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const std::string manifest = database.NamesWith("MANIFEST-").front();
+  for (size_t at = 0; at < database.files.at(manifest).size(); at += 17) {
+    SCOPED_TRACE(absl::StrCat("byte ", at));
+    Files files = database.files;
+    files[manifest][at] ^= 0x20;
+    const Repaired repaired = RepairAndOpen(files);
+    ExpectAllAnswers(repaired, database);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(Repair, RepairingTwiceChangesNothingMore) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  Files files = database.files;
+  files[database.NamesWith(".sst").front()][10] ^= 1;
+  Repaired repaired = RepairAndOpen(files);
+  ASSERT_NE(repaired.db, nullptr);
+  const size_t missing = CountMissing(repaired, database);
+  repaired.db.reset();
+  const Options options = DamageOptions(repaired.disk.get());
+  const auto again = RepairDatabase(options, kDirectory);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(Notes(*again), "");
+  repaired.db = OpenOrFail(options, kDirectory);
+  EXPECT_EQ(CountMissing(repaired, database), missing);
+}
+
+// An I/O error that passes, a full disk, no file descriptors: a sound table once counted as lost
+// for want of any of them.
+TEST(Repair, AnErrorThatPassesCostsNothing) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  Files without_manifest = database.files;
+  without_manifest.erase(database.NamesWith("MANIFEST-").front());
+  const FaultRule no_descriptor =
+      FaultRule::Error(InjectedDescriptorLimit()).On({FileOperation::Kind::kOpenForReading});
+  size_t failures = 0;
+  for (const Files& files : {database.files, without_manifest}) {
+    for (const FaultRule& rule : {FaultRule::Error(InjectedIoError()).From(0, 1),
+                                  FaultRule::Error(InjectedFullDisk()).From(0, 1), no_descriptor}) {
+      for (uint64_t which = 0;; which += LongTests() ? 1 : 3) {
+        SCOPED_TRACE(absl::StrCat("operation ", which, ": ", rule.error.ToString()));
+        const auto disk = Restore(files);
+        FaultFileSystem faults(disk.get(), 1);
+        const size_t added = faults.Add(rule.From(which, rule.count));
+        const auto first = RepairDatabase(DamageOptions(&faults), kDirectory);
+        if (faults.fired(added) == 0) break;
+        faults.Clear();
+        failures += first.ok() ? 0 : 1;
+        if (!first.ok()) {
+          const auto second = RepairDatabase(DamageOptions(disk.get()), kDirectory);
+          ASSERT_TRUE(second.ok()) << second.status();
+        }
+        const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+        ASSERT_NE(db, nullptr);
+        size_t errors = 0;
+        ASSERT_EQ(WhyAnswersAreWrong(*db, database, database.All(), &errors), "");
+        ASSERT_EQ(errors, 0u);
+      }
+    }
+  }
+  EXPECT_GT(failures, 50u);
+}
+
+TEST(Repair, RefusesWhatIsNotADatabaseOrIsOpen) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const auto disk = Restore(database.files);
+  const Options options = DamageOptions(disk.get());
+  EXPECT_TRUE(absl::IsNotFound(RepairDatabase(options, "/nowhere").status()));
+  const auto db = OpenOrFail(options, kDirectory);
+  EXPECT_TRUE(absl::IsFailedPrecondition(RepairDatabase(options, kDirectory).status()));
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,172 @@
+// Version edits: what is encoded is decoded, and what is damaged is refused.
+#include "engine/version/version_edit.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+
+#include "engine/base/coding.h"
+#include "engine/version/file_names.h"
+#include "tests/support/db_fixture.h"
+
+namespace winnow {
+namespace {
+
+std::string Encoded(const VersionEdit& edit) {
+  std::string bytes;
+  edit.EncodeTo(&bytes);
+  return bytes;
+}
+
+FileMetadata RandomFile(std::mt19937_64& random) {
+  FileMetadata file;
+  file.number = random() % kFileNumberLimit >> (random() % 60);
+  file.file_id = random();
+  file.file_bytes = random() >> (random() % 64);
+  file.num_entries = random() % 1000;
+  file.num_deletions = random() % 10;
+  file.smallest_sequence = random() % 100;
+  file.largest_sequence = kMaxSequenceNumber - random() % 100;
+  file.smallest = MakeInternalKey(std::string(random() % 30, '\0'), 7, EntryType::kDelete);
+  file.largest = MakeInternalKey(std::string(random() % 30, '\xff'), 5, EntryType::kPut);
+  return file;
+}
+
+VersionEdit RandomEdit(std::mt19937_64& random) {
+  VersionEdit edit;
+  const auto maybe = [&] { return random() % 2 == 0; };
+  if (maybe()) edit.hash_seed = random();
+  if (maybe()) edit.next_file_number = random() % kFileNumberLimit;
+  if (maybe()) edit.last_sequence = random() & kMaxSequenceNumber;
+  if (maybe()) edit.largest_family_id = static_cast<uint32_t>(random());
+  for (uint64_t left = random() % 3; left > 0; left--) {
+    FamilyEdit& family = edit.families.emplace_back();
+    family.family_id = static_cast<uint32_t>(random());
+    if (maybe()) family.name = std::string(random() % 255, 'n');
+    if (maybe()) family.comparator = "winnow.bytewise";
+    family.dropped = random() % 5 == 0;
+    if (maybe()) family.filter = "bloom:10";
+    if (maybe()) family.filter_key = "prefix:4";
+    if (maybe()) family.log_number = random() % kFileNumberLimit;
+    for (uint64_t files = random() % 4; files > 0; files--) {
+      family.added.push_back({static_cast<int>(random() % kNumLevels), RandomFile(random)});
+      family.deleted.push_back(
+          {static_cast<int>(random() % kNumLevels), random() % kFileNumberLimit});
+    }
+  }
+  return edit;
+}
+
+TEST(VersionEdit, DecodesWhatWasEncoded) {
+  for (const uint64_t seed : Seeds(300)) {
+    SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const VersionEdit edit = RandomEdit(random);
+    const auto decoded = VersionEdit::Decode(Encoded(edit));
+    ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+    ASSERT_EQ(decoded->DebugString(), edit.DebugString());
+    ASSERT_EQ(Encoded(*decoded), Encoded(edit));
+  }
+}
+
+// A prefix is either an error or the edit of just those fields: never something else.
+TEST(VersionEdit, EveryTruncationIsAnErrorOrEndsBetweenTwoFields) {
+  for (const uint64_t seed : Seeds(20)) {
+    SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const std::string bytes = Encoded(RandomEdit(random));
+    for (size_t length = 0; length < bytes.size(); length++) {
+      const std::string prefix = bytes.substr(0, length);
+      const auto decoded = VersionEdit::Decode(prefix);
+      if (decoded.ok()) {
+        ASSERT_EQ(Encoded(*decoded), prefix);
+      } else {
+        ASSERT_TRUE(absl::IsInvalidArgument(decoded.status())) << decoded.status().ToString();
+      }
+    }
+  }
+}
+
+TEST(VersionEdit, FlippedBytesNeverCrashTheDecoder) {
+  for (const uint64_t seed : Seeds(200)) {
+    std::mt19937_64 random(seed);
+    std::string bytes = Encoded(RandomEdit(random));
+    for (int flips = 0; flips < 20 && !bytes.empty(); flips++) {
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+      const auto decoded = VersionEdit::Decode(bytes);
+      if (decoded.ok()) decoded->DebugString();
+    }
+  }
+}
+
+std::string Field(uint32_t tag, std::string_view content) {
+  std::string bytes;
+  PutVarint32(&bytes, tag);
+  PutLengthPrefixed(&bytes, content);
+  return bytes;
+}
+
+TEST(VersionEdit, FieldsOfNewerVersionsAreSkippedOnlyIfTheyMayBe) {
+  VersionEdit edit;
+  edit.next_file_number = 12;
+  const auto skipped = VersionEdit::Decode(Encoded(edit) + Field(1000, "whatever"));
+  ASSERT_TRUE(skipped.ok());
+  EXPECT_EQ(skipped->DebugString(), edit.DebugString());
+  const auto refused = VersionEdit::Decode(Encoded(edit) + Field(14, "whatever"));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status().ToString();
+  EXPECT_FALSE(VersionEdit::Decode(Field(0, "")).ok());
+}
+
+TEST(VersionEdit, RefusesAFileOnALevelThatDoesNotExist) {
+  VersionEdit edit;
+  FamilyEdit& family = edit.families.emplace_back();
+  std::mt19937_64 random(1);
+  family.added.push_back({kNumLevels, RandomFile(random)});
+  EXPECT_TRUE(absl::IsInvalidArgument(VersionEdit::Decode(Encoded(edit)).status()));
+  family.added.clear();
+  family.deleted.push_back({kNumLevels, 1});
+  EXPECT_TRUE(absl::IsInvalidArgument(VersionEdit::Decode(Encoded(edit)).status()));
+}
+
+TEST(VersionEdit, RefusesKeysTooShortToBeInternalKeys) {
+  VersionEdit edit;
+  std::mt19937_64 random(1);
+  FileMetadata file = RandomFile(random);
+  file.largest = "short";
+  edit.families.emplace_back().added.push_back({0, file});
+  EXPECT_TRUE(absl::IsInvalidArgument(VersionEdit::Decode(Encoded(edit)).status()));
+}
+
+TEST(VersionEdit, RefusesNumbersOutOfRangeAndFieldsWithoutAFamily) {
+  VersionEdit edit;
+  edit.last_sequence = kMaxSequenceNumber + 1;
+  EXPECT_TRUE(absl::IsInvalidArgument(VersionEdit::Decode(Encoded(edit)).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(VersionEdit::Decode(Field(6, "name")).status()));
+}
+
+// After the largest number that 64 bits hold, files were numbered from 0 again.
+TEST(VersionEdit, RefusesFileNumbersThatLeaveNoneForNewFiles) {
+  for (const uint64_t number : {kFileNumberLimit - 1, kFileNumberLimit, UINT64_MAX}) {
+    std::vector<VersionEdit> edits(4);
+    edits[0].next_file_number = number;
+    for (size_t i = 1; i < edits.size(); i++) edits[i].families.emplace_back().family_id = 1;
+    edits[1].families[0].log_number = number;
+    edits[2].families[0].deleted.push_back({0, number});
+    std::mt19937_64 random(1);
+    FileMetadata file = RandomFile(random);
+    file.number = number;
+    edits[3].families[0].added.push_back({0, file});
+    for (const VersionEdit& edit : edits) {
+      EXPECT_EQ(VersionEdit::Decode(Encoded(edit)).ok(), number < kFileNumberLimit)
+          << edit.DebugString();
+    }
+  }
+  FileType type;
+  uint64_t number;
+  EXPECT_TRUE(ParseFileName("1152921504606846975.sst", &type, &number));
+  EXPECT_FALSE(ParseFileName("1152921504606846976.sst", &type, &number));
+}
+
+}  // namespace
+}  // namespace winnow

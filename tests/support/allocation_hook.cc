@@ -1,0 +1,108 @@
+#include "tests/support/allocation_hook.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace winnow {
+namespace {
+
+// Plain numbers that need no construction: requests are made before main and after it.
+std::atomic<size_t> largest{0};
+std::atomic<bool> counting{false};
+std::atomic<size_t> min_bytes{0};
+std::atomic<bool> count_nothrow{false};
+std::atomic<bool> count_throwing{false};
+std::atomic<uint64_t> counted{0};
+std::atomic<uint64_t> failed_count{0};
+std::atomic<uint64_t> first_to_fail{UINT64_MAX};
+std::atomic<bool> fails_for_ever{false};
+
+bool MustFail(size_t bytes, bool is_nothrow) {
+  if (!counting.load(std::memory_order_relaxed) || bytes < min_bytes.load()) return false;
+  if (!(is_nothrow ? count_nothrow : count_throwing).load()) return false;
+  const uint64_t number = counted++;
+  const uint64_t first = first_to_fail.load();
+  if (number < first || (number > first && !fails_for_ever.load())) return false;
+  failed_count++;
+  return true;
+}
+
+void* Allocate(size_t bytes, size_t alignment, bool is_nothrow) {
+  size_t seen = largest.load(std::memory_order_relaxed);
+  while (bytes > seen && !largest.compare_exchange_weak(seen, bytes)) {
+  }
+  if (MustFail(bytes, is_nothrow)) return nullptr;
+  if (bytes == 0) bytes = 1;
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);
+  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+void* AllocateOrThrow(size_t bytes, size_t alignment) {
+  void* memory = Allocate(bytes, alignment, false);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+size_t LargestAllocation() { return largest.load(); }
+
+void ResetLargestAllocation() { largest = 0; }
+
+void CountAllocations(const AllocationsToCount& which, uint64_t fails, bool for_ever) {
+  min_bytes = which.min_bytes;
+  count_nothrow = which.nothrow;
+  count_throwing = which.throwing;
+  counted = failed_count = 0;
+  first_to_fail = fails;
+  fails_for_ever = for_ever;
+  counting = true;
+}
+
+void ResumeCountingAllocations() { counting = true; }
+
+uint64_t StopCountingAllocations(uint64_t* failed) {
+  counting = false;
+  *failed = failed_count.load();
+  return counted.load();
+}
+
+}  // namespace winnow
+
+void* operator new(size_t bytes) { return winnow::AllocateOrThrow(bytes, 1); }
+void* operator new[](size_t bytes) { return winnow::AllocateOrThrow(bytes, 1); }
+void* operator new(size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+  return winnow::Allocate(bytes, 1, true);
+}
+void* operator new[](size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+  return winnow::Allocate(bytes, 1, true);
+}
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  return winnow::AllocateOrThrow(bytes, static_cast<size_t>(alignment));
+}
+void* operator new[](size_t bytes, std::align_val_t alignment) {
+  return winnow::AllocateOrThrow(bytes, static_cast<size_t>(alignment));
+}
+void* operator new(size_t bytes, std::align_val_t alignment,
+                   const std::nothrow_t& /*tag*/) noexcept {
+  return winnow::Allocate(bytes, static_cast<size_t>(alignment), true);
+}
+void* operator new[](size_t bytes, std::align_val_t alignment,
+                     const std::nothrow_t& /*tag*/) noexcept {
+  return winnow::Allocate(bytes, static_cast<size_t>(alignment), true);
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t /*bytes*/) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t /*bytes*/) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept { std::free(memory); }

@@ -1,0 +1,33 @@
+// Replaces operator new and delete of the program that links it: watches how much is asked for at
+// once, and fails chosen requests as a machine without memory does.
+#ifndef WINNOW_TESTS_SUPPORT_ALLOCATION_HOOK_H_
+#define WINNOW_TESTS_SUPPORT_ALLOCATION_HOOK_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace winnow {
+
+// Bytes of the largest request since the last reset, by any thread.
+size_t LargestAllocation();
+void ResetLargestAllocation();
+
+// Which requests count, from now on: those of at least `min_bytes` that are made with
+// std::nothrow, or those made without, or both.
+struct AllocationsToCount {
+  size_t min_bytes = 1;
+  bool nothrow = true;
+  bool throwing = true;
+};
+
+// Starts counting from 0; the request with number `fails` and, if `for_ever`, all later ones fail:
+// null or std::bad_alloc. UINT64_MAX: none.
+void CountAllocations(const AllocationsToCount& which, uint64_t fails, bool for_ever);
+// Stops, and returns how many were counted. `*failed` is how many of them failed.
+uint64_t StopCountingAllocations(uint64_t* failed);
+// Goes on where it stopped.
+void ResumeCountingAllocations();
+
+}  // namespace winnow
+
+#endif  // WINNOW_TESTS_SUPPORT_ALLOCATION_HOOK_H_

@@ -1,0 +1,346 @@
+#include "tests/support/crash_workload.h"
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+
+namespace winnow {
+
+Options CrashOptions(FileSystem* file_system) {
+  Options options;
+  options.file_system = file_system;
+  options.background_threads = 1;
+  options.write_buffer_bytes = size_t{64} << 10;
+  options.block_bytes = 512;
+  options.block_cache_bytes = 0;
+  return options;
+}
+
+std::string DescribeSteps(std::span<const CrashStep> steps) {
+  static constexpr std::array<const char*, kNumCrashSteps> kNames = {
+      "put",      "synced put",    "synced delete", "batch",      "flush",  "compact",
+      "snapshot", "create family", "drop family",   "checkpoint", "reopen", "set filter"};
+  std::string text;
+  for (const CrashStep step : steps) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", kNames[static_cast<size_t>(step)]);
+  }
+  return text;
+}
+
+CrashWorkload::CrashWorkload(RecordingFileSystem* memory, FileSystem* file_system, uint64_t seed,
+                             RecordingFileSystem::ErrorHook hook)
+    : memory_(memory), file_system_(file_system), random_(seed), hook_(std::move(hook)) {
+  for (int i = 0; i < 24; i++) keys_.push_back(absl::StrCat("key", i));
+  keys_.insert(keys_.end(), {"", "never written", "zzz"});
+}
+
+void CrashWorkload::Note(const absl::Status& status) {
+  if (!status.ok()) errors_.push_back(status);
+}
+
+std::string CrashWorkload::RandomKey() { return keys_[random_() % 24]; }
+
+uint32_t CrashWorkload::RandomFamily() {
+  return second_ != nullptr && random_() % 2 == 0 ? second_->id() : 0;
+}
+
+std::optional<std::string> CrashWorkload::RandomValue() {
+  if (random_() % 6 == 0) return std::nullopt;
+  std::string value = absl::StrCat("value ", num_writes_, " ");
+  const auto letter = static_cast<char>('a' + random_() % 26);
+  value.resize(value.size() + random_() % 400, letter);
+  return value;
+}
+
+void CrashWorkload::Open() {
+  auto opened = DB::Open(CrashOptions(file_system_), kCrashDatabase);
+  Note(opened.status());
+  if (!opened.ok()) return;
+  db_ = *std::move(opened);
+  writes_when_opened_ = history_.writes().size();
+  if (created_at_ == CallTime::kNever) created_at_ = memory_->num_operations();
+  const absl::StatusOr<ColumnFamily*> second = db_->FindColumnFamily("second");
+  second_ = second.ok() ? *second : nullptr;
+}
+
+void CrashWorkload::Close() {
+  if (db_ == nullptr) return;
+  CheckSnapshots();
+  CheckNoFailedWriteIsSeen();
+  for (const HeldSnapshot& held : snapshots_) db_->ReleaseSnapshot(held.snapshot);
+  snapshots_.clear();
+  const absl::Status status = db_->Close();
+  if (status.ok()) history_.AddBarrier(memory_->num_operations());
+  Note(status);
+  db_.reset();
+  second_ = nullptr;
+}
+
+void CrashWorkload::Write(bool sync, const std::vector<Update>& updates) {
+  num_writes_++;
+  if (db_ == nullptr) return;
+  WriteBatch batch;
+  for (const Update& update : updates) {
+    ColumnFamily* const family = update.family_id == 0 ? db_->DefaultColumnFamily() : second_;
+    if (update.value.has_value()) {
+      batch.Put(family, update.key, *update.value);
+    } else {
+      batch.Delete(family, update.key);
+    }
+  }
+  History::Write write = {
+      updates, sync, {memory_->num_operations(), CallTime::kNever}, writes_when_opened_};
+  WriteOptions options;
+  options.sync = sync;
+  const absl::Status status = db_->Write(options, batch);
+  if (status.ok()) write.time.acknowledged = memory_->num_operations();
+  write.was_refused = absl::IsFailedPrecondition(status);
+  write_failed_ |= !status.ok();
+  Note(status);
+  history_.AddWrite(std::move(write));
+}
+
+void CrashWorkload::WriteSome(int count) {
+  for (int i = 0; i < count; i++) {
+    std::vector<Update> updates;
+    const size_t num_updates = random_() % 3 == 0 ? 1 + random_() % 6 : 1;
+    for (size_t j = 0; j < num_updates; j++) {
+      const uint32_t family_id = RandomFamily();
+      updates.push_back({family_id, RandomKey(), RandomValue()});
+    }
+    Write(/*sync=*/random_() % 5 == 0, updates);
+  }
+}
+
+void CrashWorkload::CreateSecondFamily(std::string_view filter) {
+  if (db_ == nullptr) return;
+  ColumnFamilyOptions options = CrashOptions(file_system_);
+  options.filter = filter;
+  std::vector<HistoryOfFamily>& families = history_.families();
+  HistoryOfFamily family;
+  family.id = families.empty() ? 1 : families.back().id + 1;
+  family.name = "second";
+  family.created.begin = memory_->num_operations();
+  const absl::StatusOr<ColumnFamily*> created = db_->CreateColumnFamily(options, "second");
+  Note(created.status());
+  if (created.ok()) {
+    family.created.acknowledged = memory_->num_operations();
+    second_ = *created;
+    // A call that failed before it took a number left that to this one.
+    family.id = second_->id();
+    std::erase_if(families, [&](const HistoryOfFamily& other) { return other.id >= family.id; });
+  }
+  families.push_back(family);
+}
+
+void CrashWorkload::DropSecondFamily() {
+  if (second_ == nullptr) return;
+  CallTime& dropped = history_.families().back().dropped;
+  dropped.begin = memory_->num_operations();
+  const absl::Status status = db_->DropColumnFamily(second_);
+  if (status.ok()) dropped.acknowledged = memory_->num_operations();
+  Note(status);
+  second_ = nullptr;
+}
+
+void CrashWorkload::SetFilter(std::string_view filter) {
+  if (db_ != nullptr) Note(db_->SetFilter(filter, ""));
+}
+
+void CrashWorkload::TakeSnapshot() {
+  if (db_ == nullptr) return;
+  Contents contents = history_.After(history_.writes().size());
+  snapshots_.push_back({db_->GetSnapshot(), std::move(contents[0])});
+}
+
+void CrashWorkload::CheckSnapshots() {
+  for (const HeldSnapshot& held : snapshots_) {
+    ReadOptions read;
+    read.snapshot = held.snapshot;
+    std::map<std::string, std::string> found;
+    const auto iterator = db_->NewIterator(read);
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+      found.emplace(iterator->key(), iterator->value());
+    }
+    Note(iterator->status());
+    const std::string why = FirstDifference({{0, found}}, {{0, held.contents}});
+    // After an error it is not known which writes a snapshot held.
+    if (errors_.empty() && !why.empty()) wrong_answer_ = absl::StrCat("a snapshot changed: ", why);
+  }
+}
+
+void CrashWorkload::CheckNoFailedWriteIsSeen() {
+  if (!write_failed_) return;
+  std::string problem;
+  const Contents found = ReadEverything(*db_, keys_, &problem);
+  if (!problem.empty()) return;
+  const std::vector<History::Write>& writes = history_.writes();
+  const std::string why = FirstDifference(found, history_.After(writes.size()));
+  // Those that failed before the database was last opened may have become part of it then.
+  bool is_right = false;
+  for (const History::FailedWrites& failed : history_.PossibleFailures(writes_when_opened_)) {
+    is_right |= FirstDifference(found, history_.After(writes.size(), failed)).empty();
+  }
+  if (!is_right) wrong_answer_ = absl::StrCat("before reopening: ", why);
+}
+
+void CrashWorkload::MakeCheckpoint() {
+  if (db_ == nullptr) return;
+  CheckpointRecord checkpoint;
+  checkpoint.directory = absl::StrCat("/data/checkpoint-", checkpoints_.size());
+  checkpoint.time.begin = memory_->num_operations();
+  std::string problem;
+  checkpoint.contents = ReadEverything(*db_, {}, &problem);
+  if (!problem.empty()) Note(absl::UnavailableError(problem));
+  checkpoint.contents_are_known = problem.empty();
+  const absl::Status status = db_->Checkpoint(checkpoint.directory);
+  if (status.ok()) checkpoint.time.acknowledged = memory_->num_operations();
+  Note(status);
+  checkpoints_.push_back(std::move(checkpoint));
+}
+
+void CrashWorkload::Do(CrashStep step) {
+  switch (step) {
+    case CrashStep::kPut:
+    case CrashStep::kPutSynced: {
+      const std::string value = absl::StrCat("value ", num_writes_);
+      Write(step == CrashStep::kPutSynced, {{RandomFamily(), RandomKey(), value}});
+      break;
+    }
+    case CrashStep::kDeleteSynced:
+      Write(true, {{0, keys_[0], std::nullopt}});
+      break;
+    case CrashStep::kBatch: {
+      const std::string value = absl::StrCat("batch ", num_writes_);
+      std::vector<Update> updates = {{0, keys_[1], value}, {0, keys_[2], std::nullopt}};
+      for (int i = 0; i < 4; i++) updates.push_back({RandomFamily(), RandomKey(), value});
+      if (second_ != nullptr) updates.push_back({second_->id(), keys_[1], value});
+      Write(false, updates);
+      break;
+    }
+    case CrashStep::kFlush:
+      if (db_ != nullptr) Flush(db_->DefaultColumnFamily());
+      Flush(second_);
+      break;
+    case CrashStep::kCompact:
+      CompactEverything();
+      break;
+    case CrashStep::kSnapshot:
+      TakeSnapshot();
+      break;
+    case CrashStep::kCreateFamily:
+      if (second_ == nullptr) CreateSecondFamily("cuckoo:12");
+      break;
+    case CrashStep::kDropFamily:
+      DropSecondFamily();
+      break;
+    case CrashStep::kCheckpoint:
+      MakeCheckpoint();
+      break;
+    case CrashStep::kReopen:
+      Close();
+      Open();
+      break;
+    case CrashStep::kSetFilter:
+      SetFilter(random_() % 2 == 0 ? "bloom:12" : "none");
+      break;
+  }
+  CheckSnapshots();
+}
+
+void CrashWorkload::RunSteps(std::span<const CrashStep> steps) {
+  memory_->set_error_hook(hook_);
+  Open();
+  Write(false, {{0, keys_[0], "first"}});
+  Write(true, {{0, keys_[1], "second"}, {0, keys_[2], "second"}});
+  Write(false, {{0, keys_[3], "third"}});
+  steps_began_at_ = memory_->num_operations();
+  for (const CrashStep step : steps) Do(step);
+  Close();
+  memory_->set_error_hook(nullptr);
+}
+
+void CrashWorkload::RunRandomSteps(size_t count) {
+  std::vector<CrashStep> steps;
+  for (size_t i = 0; i < count; i++) {
+    // Half of them are writes.
+    steps.push_back(static_cast<CrashStep>(random_() % (i % 2 == 0 ? 4 : kNumCrashSteps)));
+  }
+  RunSteps(steps);
+}
+
+void CrashWorkload::Flush(ColumnFamily* family) {
+  if (db_ == nullptr || family == nullptr) return;
+  // What the older logs hold is synced by a flush, and the family has entries of each of them.
+  absl::Status status = db_->Flush(family);
+  if (status.ok()) history_.AddBarrier(memory_->num_operations());
+  status.Update(db_->WaitForBackgroundWork());
+  Note(status);
+}
+
+void CrashWorkload::FlushWhileWriting() {
+  if (db_ == nullptr) return;
+  std::atomic<bool> started = false;
+  std::atomic<bool> finished = false;
+  memory_->set_error_hook([&](const FileOperation& operation) {
+    if (operation.kind == FileOperation::Kind::kSync && operation.path.ends_with(".log") &&
+        !started.exchange(true)) {
+      // The set of logs is locked now, and a write that met an error would wait for it.
+      for (int i = 0; i < 4 && errors_.empty(); i++) {
+        Write(false, {{0, RandomKey(), RandomValue()}});
+      }
+      finished = true;
+    }
+    return hook_ == nullptr ? absl::OkStatus() : hook_(operation);
+  });
+  const size_t num_writes = history_.writes().size();
+  absl::Status status = db_->Flush();
+  status.Update(db_->WaitForBackgroundWork());
+  // A write that failed in there makes the flush return before the other writes are done.
+  while (started && !finished) std::this_thread::yield();
+  Note(status);
+  memory_->set_error_hook(hook_);
+  if (history_.writes().size() != num_writes + 4) {
+    Note(absl::InternalError("the flush synced no older log"));
+  }
+}
+
+void CrashWorkload::CompactEverything() {
+  if (db_ == nullptr) return;
+  absl::Status status = db_->CompactRange(std::nullopt, std::nullopt);
+  status.Update(db_->WaitForBackgroundWork());
+  Note(status);
+}
+
+void CrashWorkload::Run() {
+  memory_->set_error_hook(hook_);
+  Open();
+  WriteSome(10);
+  CreateSecondFamily("cuckoo:12");
+  WriteSome(16);
+  if (db_ != nullptr) Flush(db_->DefaultColumnFamily());
+  WriteSome(14);
+  SetFilter("bloom:12");
+  FlushWhileWriting();
+  WriteSome(6);
+  Flush(second_);
+  WriteSome(6);
+  CompactEverything();
+  MakeCheckpoint();
+  WriteSome(6);
+  DropSecondFamily();
+  WriteSome(4);
+  CreateSecondFamily("blocked_bloom:10");
+  WriteSome(12);
+  Close();
+  Open();
+  WriteSome(10);
+  if (db_ != nullptr) Flush(db_->DefaultColumnFamily());
+  WriteSome(8);
+  Close();
+  memory_->set_error_hook(nullptr);
+}
+
+}  // namespace winnow
