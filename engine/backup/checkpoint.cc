@@ -1,7 +1,6 @@
 #include "engine/backup/checkpoint.h"
 
 #include "engine/base/out_of_memory.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/file_system/durable_files.h"
@@ -47,8 +46,7 @@ absl::Status WriteManifest(FileSystem& file_system, const std::string& directory
   WINNOW_RETURN_IF_ERROR(manifest->Sync());
   // Not closed cleanly: that would say that the logs end with their markers.
   WINNOW_RETURN_IF_ERROR(manifest->Close());
-  return WINNOW_DEFECT(checkpoint_directory_sync_dropped) ? absl::OkStatus()
-                                                          : file_system.SyncDirectory(directory);
+  return file_system.SyncDirectory(directory);
 }
 
 absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "engine/base/planted_defect.h"
 
 namespace winnow {
 
@@ -23,7 +22,7 @@ bool CompactionIterator::IsPastEnd(std::string_view user_key) const {
 }
 
 size_t CompactionIterator::Stripe(SequenceNumber sequence) const {
-  if (snapshots_.empty() || WINNOW_DEFECT(snapshot_ignored_in_compaction)) return 0;
+  if (snapshots_.empty()) return 0;
   return static_cast<size_t>(std::lower_bound(snapshots_.begin(), snapshots_.end(), sequence) -
                              snapshots_.begin());
 }
@@ -32,8 +31,8 @@ bool CompactionIterator::MustKeep(std::string_view internal_key) {
   const std::string_view user_key = UserKey(internal_key);
   const SequenceNumber sequence = Sequence(internal_key);
   const size_t stripe = Stripe(sequence);
-  const bool same_key = (has_current_user_key_ || WINNOW_DEFECT(first_empty_key_dropped)) &&
-                        comparator_.CompareUserKeys(user_key, current_user_key_) == 0;
+  const bool same_key =
+      has_current_user_key_ && comparator_.CompareUserKeys(user_key, current_user_key_) == 0;
   if (!same_key) {
     current_user_key_.assign(user_key);
     has_current_user_key_ = true;
@@ -47,7 +46,7 @@ bool CompactionIterator::MustKeep(std::string_view internal_key) {
   if (stripe != 0 || !is_last_level_for_) return true;
   const EntryType type = Type(internal_key);
   if (type == EntryType::kDelete) {
-    return !WINNOW_DEFECT(tombstone_dropped_too_early) && !is_last_level_for_(user_key);
+    return !is_last_level_for_(user_key);
   }
   if (type == EntryType::kPut && sequence != 0 && is_last_level_for_(user_key)) {
     rewritten_key_.assign(internal_key);

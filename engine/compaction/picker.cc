@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/base/planted_defect.h"
-
 namespace winnow {
 
 namespace {
@@ -220,7 +218,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickRange(
       if (comparator.CompareUserKeys(range.largest, high) > 0) high = range.largest;
     }
     const size_t now = compaction->num_input_files();
-    if (now == count || WINNOW_DEFECT(boundary_file_left_out)) break;
+    if (now == count) break;
     count = now;
   }
   if (compaction->num_input_files() == 0) return nullptr;

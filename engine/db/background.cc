@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include "engine/base/out_of_memory.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/version/merging_iterator.h"
@@ -148,13 +147,12 @@ void DBImpl::RunFlush(ColumnFamilyState* family) {
   {
     MutexUnlock unlock(&mutex_);
     // Entries of other families or of older writes must not be lost where these survive.
-    if (!WINNOW_DEFECT(batch_torn_over_families)) logs_synced = logs_.SyncOlder();
+    logs_synced = logs_.SyncOlder();
     status = logs_synced;
     if (status.ok()) {
       status = CatchOutOfMemory(
           [&] { return WriteFlushOutput(family, memtables, std::move(builder), &result); });
     }
-    if (WINNOW_DEFECT(flush_status_dropped)) status = absl::OkStatus();
   }
   if (status.ok()) status = InstallFlush(family, memtables.size(), result);
   family->flush_running = false;
@@ -281,7 +279,6 @@ absl::Status DBImpl::RunPickedCompaction(ColumnFamilyState* family, const Compac
   } else if (status.ok()) {
     versions_.AssertLocked();
     status = versions_.LogAndApply(std::move(edit));
-    if (WINNOW_DEFECT(compaction_edit_status_dropped)) status = absl::OkStatus();
     const auto record = versions_.families().find(family->id());
     if (status.ok() && record != versions_.families().end()) {
       family->expected_fpr_history.Remember(*family->version());

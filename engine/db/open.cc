@@ -3,7 +3,6 @@
 #include <set>
 
 #include "engine/base/out_of_memory.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/option_checks.h"
@@ -138,7 +137,6 @@ absl::Status DBImpl::OpenFiles() {
   }
   if (!options_.read_only) {
     WINNOW_ASSIGN_OR_RETURN(lock_, file_system_->Lock(LockFileName(path_)));
-    if (WINNOW_DEFECT(file_lock_not_taken)) lock_.reset();
   }
   if (present.ok()) {
     const auto comparator_for = [this](std::string_view family,
@@ -204,7 +202,7 @@ absl::Status DBImpl::RecoverLogs() {
   replay.set_write_tables(!options_.read_only);
   WINNOW_RETURN_IF_ERROR(replay.Run());
   recovery_notes_ = replay.notes();
-  allocated_sequence_ = replay.last_sequence() - (WINNOW_DEFECT(replayed_sequence_lost) ? 1 : 0);
+  allocated_sequence_ = replay.last_sequence();
   visible_sequence_.store(allocated_sequence_);
   for (const auto& [number, bytes] : replay.logs()) logs_.AddExisting(number, bytes);
   {

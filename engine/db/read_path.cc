@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "engine/base/out_of_memory.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/db_iterator.h"
@@ -55,9 +54,8 @@ absl::Status DBImpl::CheckRead(const ColumnFamily* family, std::string_view key)
 }
 
 SequenceNumber DBImpl::SequenceFor(const ReadOptions& options) const {
-  return options.snapshot != nullptr && !WINNOW_DEFECT(snapshot_ignored_by_reads)
-             ? options.snapshot->sequence()
-             : visible_sequence_.load(std::memory_order_acquire);
+  return options.snapshot != nullptr ? options.snapshot->sequence()
+                                     : visible_sequence_.load(std::memory_order_acquire);
 }
 
 LookupContext DBImpl::MakeContext(const ReadOptions& options, uint32_t family_id, FilterCall call,
@@ -172,8 +170,7 @@ void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
     if (batch[i].done) continue;
     batch[i].key = view->MakeLookupKey(keys[order[i]], snapshot);
     nodes[i] = FindInMemtables(*view, batch[i].key);
-    batch[i].done = nodes[i] != nullptr || (WINNOW_DEFECT(multi_get_drops_duplicates) && i > 0 &&
-                                            keys[order[i]] == keys[order[i - 1]]);
+    batch[i].done = nodes[i] != nullptr;
   }
   view->version->MultiGet(batch, context);
   for (size_t i = 0; i < order.size(); i++) {

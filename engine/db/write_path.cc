@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/out_of_memory.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/write/batch_format.h"
@@ -148,14 +147,13 @@ absl::Status DBImpl::CommitGroup(WriteGroup* group) {
     WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return EncodeForLog(*group, num_updates); }));
     absl::Status logged = logs_.Append(log_payload_);
     const bool appended = logged.ok();
-    if (appended && group->wants_sync && !WINNOW_DEFECT(acknowledged_before_sync)) {
+    if (appended && group->wants_sync) {
       logged = logs_.Sync();
-      if (WINNOW_DEFECT(log_sync_status_dropped)) logged = absl::OkStatus();
       recorder_.Local().Add(Ticker::kLogSyncs);
     }
     if (!logged.ok()) {
       // What reached the disk is unknown: these sequence numbers are never given out again.
-      if (!WINNOW_DEFECT(sequence_reused_after_failure)) allocated_sequence_ += num_updates;
+      allocated_sequence_ += num_updates;
       MutexLock lock(&mutex_);
       if (!appended && absl::IsResourceExhausted(logged)) {
         log_error_ = WithContext(logged, "appending to the write-ahead log failed");
@@ -169,10 +167,7 @@ absl::Status DBImpl::CommitGroup(WriteGroup* group) {
                                        logged.message()));
     }
   }
-  if (group->disable_wal && !WINNOW_DEFECT(unlogged_writes_forgotten)) {
-    has_unlogged_writes_.store(true, std::memory_order_relaxed);
-  }
-  if (WINNOW_DEFECT(visible_before_inserted)) visible_sequence_ += num_updates;
+  if (group->disable_wal) has_unlogged_writes_.store(true, std::memory_order_relaxed);
   const absl::Status inserted = InsertGroup(group);
   allocated_sequence_ += num_updates;
   if (!inserted.ok()) {

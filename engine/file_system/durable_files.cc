@@ -4,7 +4,6 @@
 
 #include "absl/functional/function_ref.h"
 #include "engine/base/checksum.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -65,7 +64,7 @@ absl::StatusOr<uint64_t> CopyFile(FileSystem& file_system, const std::string& fr
                           ForEachPiece(file_system, from, length, [&](std::string_view piece) {
                             return target->Append(piece);
                           }));
-  if (!WINNOW_DEFECT(copied_file_sync_dropped)) WINNOW_RETURN_IF_ERROR(target->Sync());
+  WINNOW_RETURN_IF_ERROR(target->Sync());
   WINNOW_RETURN_IF_ERROR(target->Close());
   return checksum;
 }

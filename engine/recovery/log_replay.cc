@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/compaction/compaction_iterator.h"
 #include "engine/compaction/sstable_output.h"
@@ -140,7 +139,7 @@ absl::Status LogReplay::CheckContinues(uint64_t number, std::string_view payload
     return absl::OkStatus();
   }
   const uint64_t found = start.previous_log == previous_log_ ? previous_records_ : 0;
-  if (found >= start.previous_records || WINNOW_DEFECT(log_hole_accepted)) return absl::OkStatus();
+  if (found >= start.previous_records) return absl::OkStatus();
   if (options_.recovery_mode == RecoveryMode::kStrict) {
     return absl::DataLossError(absl::StrCat("log ", start.previous_log, " had ",
                                             start.previous_records, " records, ", found,
@@ -156,8 +155,7 @@ absl::Status LogReplay::CheckEnd(uint64_t number, const LogReader& reader, bool 
                                  bool* stop) {
   const LogEnd& end = reader.end();
   if (end.kind != LogEnd::Kind::kDamaged && end.kind != LogEnd::Kind::kCleanClose &&
-      versions_->was_closed_cleanly() && number < first_number_after_close_ &&
-      !WINNOW_DEFECT(lost_end_of_log_accepted)) {
+      versions_->was_closed_cleanly() && number < first_number_after_close_) {
     // The manifest is closed after the logs: this one had its marker once. (A log with a later
     // number was begun by an open that did not get as far as its own manifest.)
     constexpr std::string_view kLostEnd =
@@ -231,7 +229,7 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
       continue;
     }
     const uint64_t needed_from = versions_->families()[update.family_id].log_number;
-    if (log_number < needed_from && !WINNOW_DEFECT(flushed_log_replayed)) continue;
+    if (log_number < needed_from) continue;
     ColumnFamilyState& state = *family->second;
     state.active->Add(sequence, update.type, update.key, update.value,
                       filter::HashKey(update.key, state.hash_seed()));

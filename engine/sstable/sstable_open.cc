@@ -2,7 +2,6 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/sstable/sstable_reader.h"
 
@@ -10,9 +9,7 @@ namespace winnow {
 
 SstableReader::SstableReader(const SstableReaderOptions& options,
                              std::unique_ptr<RandomAccessFile> file, std::string path)
-    : options_(options),
-      file_(std::move(file), std::move(path)),
-      table_id_(WINNOW_DEFECT(cache_key_without_file) ? 1 : NewTableId()) {}
+    : options_(options), file_(std::move(file), std::move(path)), table_id_(NewTableId()) {}
 
 SstableReader::~SstableReader() = default;
 
@@ -131,8 +128,7 @@ void SstableReader::ReadFilter() {
   if (absl::Status status =
           file_.CheckTrailer(std::string_view(filter_memory_.data(), stored_bytes), footer_.filter,
                              BlockKind::kFilter, true, &compression);
-      (!status.ok() && !WINNOW_DEFECT(table_filter_checksum_not_checked)) ||
-      compression != Compression::kNone) {
+      !status.ok() || compression != Compression::kNone) {
     return unusable(filter::FilterStateCode::kDamaged,
                     status.ok() ? "is compressed" : std::string(status.message()));
   }
@@ -146,8 +142,7 @@ void SstableReader::ReadFilter() {
   if (filter_state_.code != filter::FilterStateCode::kOk) {
     return unusable(filter_state_.code, filter_state_.reason);
   }
-  if (!filter_.always_true() && filter_.hash_seed() != properties_.hash_seed &&
-      !WINNOW_DEFECT(filter_of_another_seed_asked)) {
+  if (!filter_.always_true() && filter_.hash_seed() != properties_.hash_seed) {
     return unusable(filter::FilterStateCode::kDamaged,
                     "made with another hash seed than the table names");
   }

@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_format.h"
 #include "engine/base/checksum.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 
@@ -33,7 +32,7 @@ absl::StatusOr<uint64_t> ReadCurrentFile(FileSystem& file_system, const std::str
   uint64_t number;
   const std::string_view name = std::string_view(*text).substr(0, text->find(' '));
   if (!ParseFileName(name, &type, &number) || type != FileType::kManifest ||
-      (*text != CurrentText(number) && !WINNOW_DEFECT(current_checksum_not_checked))) {
+      *text != CurrentText(number)) {
     return CorruptionError(path, 0, "text is not 'MANIFEST-<number> <checksum>'");
   }
   return number;

@@ -1,7 +1,6 @@
 // The read path below the memtables: which files can hold a key, and what their filters say.
 #include <algorithm>
 
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/version/version.h"
 
@@ -17,10 +16,7 @@ bool HasUsableFilter(const SstableFile& file) {
 }
 
 uint64_t HashFor(const SstableFile& file, const LookupKey& key) {
-  if (file.filter_key_identity() == key.filter_key_identity ||
-      WINNOW_DEFECT(recorded_filter_key_ignored)) {
-    return key.filter_hash;
-  }
+  if (file.filter_key_identity() == key.filter_key_identity) return key.filter_hash;
   return file.reader() == nullptr ? 0 : file.FilterHash(key.user_key);
 }
 
@@ -84,9 +80,7 @@ absl::Status Version::ReadFile(const Candidate& candidate, const LookupKey& key,
       file.reader()->Get(context.read_options, key.user_key, key.snapshot, result));
   if (!filtered) return absl::OkStatus();
   if (result->filter_key_present) {
-    if (counters != nullptr && !WINNOW_DEFECT(true_positives_not_counted)) {
-      counters->true_positive.Increment();
-    }
+    if (counters != nullptr) counters->true_positive.Increment();
   } else {
     if (counters != nullptr) counters->false_positive.Increment();
     if (context.false_positive_cache != nullptr) {
@@ -107,10 +101,7 @@ absl::Status Version::GetFromFile(const Candidate& candidate, const LookupKey& k
           : &context.filter_counters->by_level_and_kind[static_cast<size_t>(candidate.level)]
                                                        [file.filter_kind_index()];
   if (!file.reader()->MayContain(candidate.hash, key.user_key)) {
-    if (counters != nullptr) {
-      counters->rejected.Increment();
-      if (WINNOW_DEFECT(rejections_counted_twice)) counters->rejected.Increment();
-    }
+    if (counters != nullptr) counters->rejected.Increment();
     result->found = false;
     return absl::OkStatus();
   }
@@ -147,7 +138,7 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
   const SstableFile* file;
   int level;
   while (walk.Next(&file, &level)) {
-    if (!HasUsableFilter(*file)) return !WINNOW_DEFECT(missing_filter_says_no);
+    if (!HasUsableFilter(*file)) return true;
     const uint64_t hash = HashFor(*file, key);
     if (!file->reader()->MayContain(hash, key.user_key)) continue;
     if (context.false_positive_cache != nullptr &&

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "engine/base/checksum.h"
 #include "engine/base/out_of_memory.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/log/log_reader.h"
 #include "engine/version/current_file.h"
@@ -25,8 +24,7 @@ using LevelArray = std::array<Version::Files, kNumLevels>;
 void SortLevels(const InternalKeyComparator& comparator, LevelArray* levels) {
   std::sort((*levels)[0].begin(), (*levels)[0].end(), [](const auto& a, const auto& b) {
     if (a->metadata().largest_sequence != b->metadata().largest_sequence) {
-      return (a->metadata().largest_sequence > b->metadata().largest_sequence) !=
-             WINNOW_DEFECT(level0_oldest_first);
+      return a->metadata().largest_sequence > b->metadata().largest_sequence;
     }
     return a->number() > b->number();
   });
@@ -158,9 +156,7 @@ void VersionSet::ApplyScalars(const VersionEdit& edit) {
   if (edit.next_file_number && *edit.next_file_number > 0) {
     MarkFileNumberUsed(*edit.next_file_number - 1);
   }
-  if (edit.last_sequence && !WINNOW_DEFECT(sequence_not_restored)) {
-    last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
-  }
+  if (edit.last_sequence) last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
   if (edit.largest_family_id) {
     largest_family_id_ = std::max(largest_family_id_.load(), *edit.largest_family_id);
   }
@@ -237,7 +233,6 @@ void VersionSet::MarkFileNumberUsed(uint64_t number) {
 uint64_t VersionSet::OldestNeededLog() const {
   uint64_t oldest = UINT64_MAX;
   for (const auto& [id, family] : families_) oldest = std::min(oldest, family.log_number);
-  if (WINNOW_DEFECT(log_removed_too_early)) oldest = families_.rbegin()->second.log_number;
   return oldest;
 }
 
@@ -302,11 +297,9 @@ absl::Status VersionSet::WriteNewManifest(const std::string& snapshot, uint64_t 
       std::unique_ptr<LogWriter> writer,
       LogWriter::Create(*store_.file_system, path, number, WritableFileOptions::Mode::kBuffered));
   WINNOW_RETURN_IF_ERROR(writer->Append(snapshot));
-  if (!WINNOW_DEFECT(new_manifest_sync_dropped)) WINNOW_RETURN_IF_ERROR(writer->Sync());
+  WINNOW_RETURN_IF_ERROR(writer->Sync());
   // The manifest's name must be durable before CURRENT names it.
-  if (!WINNOW_DEFECT(manifest_directory_sync_dropped)) {
-    WINNOW_RETURN_IF_ERROR(store_.file_system->SyncDirectory(store_.directory));
-  }
+  WINNOW_RETURN_IF_ERROR(store_.file_system->SyncDirectory(store_.directory));
   WINNOW_RETURN_IF_ERROR(WriteCurrentFile(*store_.file_system, store_.directory, number));
   const uint64_t previous = manifest_number_;
   // CURRENT is durable and names the new one: how the old one closes matters no more.
@@ -346,7 +339,7 @@ absl::StatusOr<VersionSet::BuiltVersions> VersionSet::BuildVersions(const Versio
         if (named != named_files.end()) named->second.file = file;
         if (named == named_files.end() || named->second.deleted_from != level) {
           levels[static_cast<size_t>(level)].push_back(file);
-        } else if (!named->second.is_added || WINNOW_DEFECT(moved_table_removed)) {
+        } else if (!named->second.is_added) {
           result.replaced.push_back(file);
         }
       }
@@ -382,15 +375,13 @@ absl::Status VersionSet::AddReplayedSstables(uint32_t family_id,
 absl::Status VersionSet::WriteEdit(const std::string& record, const std::string* snapshot,
                                    uint64_t new_manifest_number) {
   // The tables' names must be durable before the manifest names them.
-  if (!WINNOW_DEFECT(table_directory_sync_dropped)) {
-    WINNOW_RETURN_IF_ERROR(store_.file_system->SyncDirectory(store_.directory));
-  }
+  WINNOW_RETURN_IF_ERROR(store_.file_system->SyncDirectory(store_.directory));
   if (snapshot != nullptr) {
     WINNOW_RETURN_IF_ERROR(WriteNewManifest(*snapshot, new_manifest_number));
   }
   WINNOW_RETURN_IF_ERROR(manifest_->Append(record));
   manifest_bytes_written_ += record.size();
-  return WINNOW_DEFECT(manifest_edit_sync_dropped) ? absl::OkStatus() : manifest_->Sync();
+  return manifest_->Sync();
 }
 
 absl::Status VersionSet::LogAndApply(VersionEdit edit) {
@@ -423,7 +414,6 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
       return WriteEdit(record, roll ? &snapshot : nullptr, new_number);
     })
                          : built.status();
-    if (WINNOW_DEFECT(manifest_write_status_dropped) && built.ok()) written = absl::OkStatus();
   }
   manifest_busy_ = false;
   manifest_idle_.SignalAll();

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engine/base/coding.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 
@@ -39,9 +38,7 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
   const LogStart start = {current_ == nullptr ? 0 : current_number(), current_records_};
   if (status.ok()) status = (*writer)->Append(start.Encode());
   // The name must be durable before a synced write can count on the log.
-  if (status.ok() && !WINNOW_DEFECT(log_directory_sync_dropped)) {
-    status = file_system_->SyncDirectory(directory_);
-  }
+  if (status.ok()) status = file_system_->SyncDirectory(directory_);
   if (status.ok()) return writer;
   file_system_->Remove(path).IgnoreError();  // half a log among whole ones is in replay's way
   return status;
@@ -93,7 +90,7 @@ absl::Status LogSet::SyncOlder() {
 }
 
 absl::Status LogSet::Sync() {
-  if (!WINNOW_DEFECT(older_logs_sync_dropped)) WINNOW_RETURN_IF_ERROR(SyncOlder());
+  WINNOW_RETURN_IF_ERROR(SyncOlder());
   return current_->Sync();
 }
 
@@ -115,12 +112,12 @@ void LogSet::RemoveUnneeded() {
 
 void LogSet::PauseRemoval() {
   MutexLock lock(&mutex_);
-  if (!WINNOW_DEFECT(log_removed_while_copied)) removal_pauses_++;
+  removal_pauses_++;
 }
 
 void LogSet::ResumeRemoval() {
   MutexLock lock(&mutex_);
-  if (!WINNOW_DEFECT(log_removed_while_copied)) removal_pauses_--;
+  removal_pauses_--;
   if (removal_pauses_ == 0) RemoveUnneeded();
 }
 

@@ -1,7 +1,5 @@
 #include "engine/write/write_queue.h"
 
-#include "engine/base/planted_defect.h"
-
 namespace winnow {
 
 namespace {
@@ -76,10 +74,7 @@ void WriteQueue::FormGroup(WriteRequest* leader, WriteGroup* group) {
     // A gap in the middle of a group is not possible: the first misfit ends it.
     if (request->batch == nullptr || request->options.disable_wal != group->disable_wal) break;
     // Do not make others wait for a sync.
-    if (request->options.sync && !group->wants_sync &&
-        !WINNOW_DEFECT(synced_write_joins_unsynced_group)) {
-      break;
-    }
+    if (request->options.sync && !group->wants_sync) break;
     if (group->batch_bytes + request->batch->size_bytes() > limit) break;
     group->batch_bytes += request->batch->size_bytes();
     request->group = group;
