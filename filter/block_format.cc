@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "filter/planted_defect.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter::internal {
@@ -119,7 +118,7 @@ FilterState CheckUnitAt(std::string_view block, uint64_t offset) {
   const uint64_t stored = Load<uint64_t>(block, offset + kUnitChecksumAt);
   const uint64_t computed =
       Checksum(block.substr(offset + kUnitPayloadBytesAt, unit_bytes - kUnitPayloadBytesAt));
-  if (stored != computed && !WINNOW_DEFECT(filter_unit_checksum_not_checked)) {
+  if (stored != computed) {
     return Failure(FilterStateCode::kDamaged,
                    absl::StrCat(where, "checksum 0x", absl::Hex(computed), ", expected 0x",
                                 absl::Hex(stored)));

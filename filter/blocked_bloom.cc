@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "filter/block_batch.h"
-#include "filter/planted_defect.h"
 #include "winnow/filter/internal/block_probe.h"
 
 namespace winnow::filter::internal {
@@ -49,8 +48,7 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   ResizeUnsealedBlock(header.payload_bytes, &result->block);
   SealBlock(header, &result->block);
   result->num_keys = header.num_keys;
-  result->expected_fpr = BlockedBloomFpr(num_blocks, header.num_keys, header.parameter) /
-                         (WINNOW_DEFECT(promised_fpr_halved) ? 2 : 1);
+  result->expected_fpr = BlockedBloomFpr(num_blocks, header.num_keys, header.parameter);
   return true;
 }
 

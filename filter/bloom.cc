@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "absl/base/attributes.h"
-#include "filter/planted_defect.h"
 #include "winnow/filter/internal/fetch_line.h"
 #include "winnow/filter/internal/probe_sequence.h"
 
@@ -66,7 +65,7 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
     shards[shard].ForEachRun([&](const uint64_t* run, size_t count) {
       for (size_t i = 0; i < count; ++i) {
         Location location = Locate(run[i], header.num_shards, header.slots_per_shard);
-        const int num_probes = header.parameter - (WINNOW_DEFECT(bloom_probe_off_by_one) ? 1 : 0);
+        const int num_probes = header.parameter;
         for (int probe = 0; probe < num_probes; ++probe) {
           SetBit(location.shard_begin + location.probes.Next(header.slots_per_shard), payload);
         }

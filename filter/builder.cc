@@ -6,7 +6,6 @@
 #include "absl/status/status.h"
 #include "filter/block_format.h"
 #include "filter/kind.h"
-#include "filter/planted_defect.h"
 #include "winnow/filter/reader.h"
 #include "winnow/filter/sizing.h"
 
@@ -99,10 +98,7 @@ bool FilterBuilder::BuildKind(const internal::KindOperations& operations, double
     if (verify_.value_or(operations.verify_by_default)) {
       FilterState state;
       const FilterReader reader = FilterReader::Open(result.block, &state);
-      if (state.code != FilterStateCode::kOk ||
-          (!HoldsAll(reader, hashes_) && !WINNOW_DEFECT(filter_self_check_ignored))) {
-        continue;
-      }
+      if (state.code != FilterStateCode::kOk || !HoldsAll(reader, hashes_)) continue;
     }
     built->block = std::move(result.block);
     built->kind = operations.kind;

@@ -10,7 +10,6 @@
 #include "filter/block_batch.h"
 #include "filter/block_format.h"
 #include "filter/kind.h"
-#include "filter/planted_defect.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter {
@@ -25,9 +24,8 @@ UnitCheck CheckUnit(const internal::UnitHeader& header) {
   const internal::KindOperations* operations = internal::FindLayout(header);
   if (operations == nullptr) return UnitCheck::kUnknownVersion;
   // All four, so that no single field can turn a filter of keys into one that refutes them.
-  if ((header.payload_bytes == 0 && header.num_keys == 0 && header.num_shards == 0 &&
-       header.slots_per_shard == 0) ||
-      (WINNOW_DEFECT(stated_key_count_believed) && header.num_keys == 0)) {
+  if (header.payload_bytes == 0 && header.num_keys == 0 && header.num_shards == 0 &&
+      header.slots_per_shard == 0) {
     return UnitCheck::kEmpty;
   }
   return operations->is_consistent(header) ? UnitCheck::kReadable : UnitCheck::kDamaged;

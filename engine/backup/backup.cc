@@ -11,7 +11,6 @@
 #include "engine/backup/write_backup.h"
 #include "engine/base/checksum.h"
 #include "engine/base/out_of_memory.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/file_system/file_system_of.h"
@@ -141,13 +140,11 @@ absl::Status CopyBackup(FileSystem& file_system, const std::string& from, const 
     const std::string source = absl::StrCat(from, "/", name);
     const std::string target = name == "CURRENT" ? temporary : absl::StrCat(to, "/", name);
     WINNOW_ASSIGN_OR_RETURN(const uint64_t checksum, CopyFile(file_system, source, target));
-    if (checksum != file.checksum && !WINNOW_DEFECT(backup_checksum_not_checked)) {
+    if (checksum != file.checksum) {
       return CorruptionError(source, "is not what was backed up: its checksum does not match");
     }
   }
-  if (!WINNOW_DEFECT(restore_directory_sync_dropped)) {
-    WINNOW_RETURN_IF_ERROR(file_system.SyncDirectory(to));
-  }
+  WINNOW_RETURN_IF_ERROR(file_system.SyncDirectory(to));
   WINNOW_RETURN_IF_ERROR(file_system.Rename(temporary, current));
   return file_system.SyncDirectory(to);
 }
@@ -155,7 +152,6 @@ absl::Status CopyBackup(FileSystem& file_system, const std::string& from, const 
 // Reads the copy of a table: what is damaged must not take the place of an older, sound backup.
 absl::Status CheckCopy(FileSystem& file_system, const SstableFile& table, const std::string& from,
                        const std::string& copy) {
-  if (WINNOW_DEFECT(backup_copies_damage)) return absl::OkStatus();
   if (table.reader() == nullptr) return table.open_status();
   WINNOW_ASSIGN_OR_RETURN(auto file, file_system.OpenRandomAccess(copy));
   SstableReaderOptions options;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/base/planted_defect.h"
-
 namespace winnow {
 
 // All slots ever made; they are reused but never freed, since any thread may scan them at any time.
@@ -77,7 +75,7 @@ size_t ViewHolder::Reclaim() {
   std::vector<std::shared_ptr<const ReadView>> freed;  // destroyed after the lock
   MutexLock lock(&mutex_);
   const auto still_read = std::partition(retired_.begin(), retired_.end(), [](const auto& view) {
-    return HazardSlot::AnyAnnounces(view.get()) && !WINNOW_DEFECT(view_freed_while_read);
+    return HazardSlot::AnyAnnounces(view.get());
   });
   freed.assign(std::make_move_iterator(still_read), std::make_move_iterator(retired_.end()));
   retired_.erase(still_read, retired_.end());

@@ -1,7 +1,6 @@
 #include "engine/compaction/compaction.h"
 
 #include "absl/strings/str_cat.h"
-#include "engine/base/planted_defect.h"
 
 namespace winnow {
 
@@ -72,8 +71,7 @@ bool BottommostLevelChecker::operator()(std::string_view user_key) {
   for (Level& level : deeper_) {
     const Version::Files& files = *level.files;
     while (level.index < files.size() &&
-           comparator_.CompareUserKeys(user_key, files[level.index]->largest_user_key()) >=
-               (WINNOW_DEFECT(last_level_check_off_by_one) ? 0 : 1)) {
+           comparator_.CompareUserKeys(user_key, files[level.index]->largest_user_key()) > 0) {
       level.index++;
     }
     if (level.index < files.size() &&

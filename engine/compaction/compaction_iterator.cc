@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "engine/base/planted_defect.h"
 
 namespace winnow {
 
@@ -29,7 +28,7 @@ bool CompactionIterator::IsPastEnd(std::string_view user_key) const {
 //   sequence   0 ......... s1 | ......... s2 | ......... s3 | .........
 //   stripe          0               1              2              3
 size_t CompactionIterator::Stripe(SequenceNumber sequence) const {
-  if (snapshots_.empty() || WINNOW_DEFECT(snapshot_ignored_in_compaction)) return 0;
+  if (snapshots_.empty()) return 0;
   return static_cast<size_t>(std::lower_bound(snapshots_.begin(), snapshots_.end(), sequence) -
                              snapshots_.begin());
 }
@@ -51,8 +50,8 @@ bool CompactionIterator::MustKeep(std::string_view internal_key) {
   const SequenceNumber sequence = Sequence(internal_key);
   const size_t stripe = Stripe(sequence);
   // Not the empty key at the very beginning: current_user_key_ is empty before the first entry too.
-  const bool same_key = (has_current_user_key_ || WINNOW_DEFECT(first_empty_key_dropped)) &&
-                        comparator_.CompareUserKeys(user_key, current_user_key_) == 0;
+  const bool same_key =
+      has_current_user_key_ && comparator_.CompareUserKeys(user_key, current_user_key_) == 0;
   if (!same_key) {
     current_user_key_.assign(user_key);
     has_current_user_key_ = true;
@@ -66,7 +65,7 @@ bool CompactionIterator::MustKeep(std::string_view internal_key) {
   if (stripe != 0 || !is_last_level_for_) return true;
   const EntryType type = Type(internal_key);
   if (type == EntryType::kDelete) {
-    return !WINNOW_DEFECT(tombstone_dropped_too_early) && !is_last_level_for_(user_key);
+    return !is_last_level_for_(user_key);
   }
   if (type == EntryType::kPut && sequence != 0 && is_last_level_for_(user_key)) {
     rewritten_key_.assign(internal_key);

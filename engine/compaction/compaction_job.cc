@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/out_of_memory.h"
-#include "engine/base/planted_defect.h"
 #include "engine/version/level_iterator.h"
 #include "engine/version/merging_iterator.h"
 
@@ -149,8 +148,7 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
   // The last line of defence against silent loss. An iterator that ended early without an error, an
   // index whose block went missing, a part boundary that skipped a key: whatever the mistake, the
   // inputs would be deleted after this, so the count must be what the manifest says.
-  if (status.ok() && result->entries_seen != compaction.input_entries() &&
-      !WINNOW_DEFECT(compaction_count_not_checked)) {
+  if (status.ok() && result->entries_seen != compaction.input_entries()) {
     status = absl::DataLossError(
         absl::StrCat("compaction (", compaction.DebugString(), ") read ", result->entries_seen,
                      " entries, but its input files hold ", compaction.input_entries()));

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/base/planted_defect.h"
-
 namespace winnow {
 
 namespace {
@@ -261,7 +259,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickRange(
     // all levels together because a file of one level may reach over files of another that the
     // first turn left out.
     const size_t now = compaction->num_input_files();
-    if (now == count || WINNOW_DEFECT(boundary_file_left_out)) break;
+    if (now == count) break;
     count = now;
   }
   if (compaction->num_input_files() == 0) return nullptr;

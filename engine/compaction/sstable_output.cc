@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 
@@ -126,7 +125,7 @@ absl::Status WriteSstables(const SstableOutputOptions& options,
       }
     }
     const std::string_view user_key = UserKey(entries->key());
-    if (entries->at_new_user_key() || WINNOW_DEFECT(user_key_split_over_tables)) {
+    if (entries->at_new_user_key()) {
       // Called for every user key, even where the size alone decides: it keeps the count.
       const bool cut = overlap.IsTooMuchAt(user_key);
       if (table.is_open() && (cut || table.bytes() >= options.target_file_bytes)) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/base/out_of_memory.h"
-#include "engine/base/planted_defect.h"
 
 namespace winnow {
 
@@ -109,7 +108,7 @@ class DbIterator final : public Iterator {
       // Go before all versions of the present key.
       saved_key_.assign(UserKey(internal_->key()));
       direction_ = kBackward;
-      if (!WINNOW_DEFECT(turn_keeps_present_key)) SeekBefore(saved_key_);
+      SeekBefore(saved_key_);
     }
     FindPreviousVisible();
   }
@@ -155,8 +154,7 @@ class DbIterator final : public Iterator {
       const std::string_view internal_key = internal_->key();
       const std::string_view user_key = UserKey(internal_key);
       if (options_.upper_bound.has_value() &&
-          comparator_.CompareUserKeys(user_key, *options_.upper_bound) >=
-              (WINNOW_DEFECT(upper_bound_included) ? 1 : 0)) {
+          comparator_.CompareUserKeys(user_key, *options_.upper_bound) >= 0) {
         return;
       }
       if (Sequence(internal_key) > options_.snapshot) continue;
@@ -181,8 +179,7 @@ class DbIterator final : public Iterator {
       const std::string_view user_key = UserKey(internal_key);
       if (have_value && comparator_.CompareUserKeys(user_key, saved_key_) < 0) break;
       if (options_.lower_bound.has_value() &&
-          comparator_.CompareUserKeys(user_key, *options_.lower_bound) <
-              (WINNOW_DEFECT(lower_bound_excluded) ? 1 : 0)) {
+          comparator_.CompareUserKeys(user_key, *options_.lower_bound) < 0) {
         break;
       }
       if (Sequence(internal_key) > options_.snapshot) continue;

@@ -5,7 +5,6 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/checksum.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -70,7 +69,7 @@ absl::StatusOr<uint64_t> CopyFile(FileSystem& file_system, const std::string& fr
                           ForEachPiece(file_system, from, length, [&](std::string_view piece) {
                             return target->Append(piece);
                           }));
-  if (!WINNOW_DEFECT(copied_file_sync_dropped)) WINNOW_RETURN_IF_ERROR(target->Sync());
+  WINNOW_RETURN_IF_ERROR(target->Sync());
   WINNOW_RETURN_IF_ERROR(target->Close());
   return checksum;
 }

@@ -1,4 +1,3 @@
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/file_system/durable_files.h"
 #include "winnow/file_system.h"
@@ -10,7 +9,7 @@ absl::Status WriteAndSync(FileSystem& file_system, const std::string& path, std:
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
                           file_system.Create(path, WritableFileOptions{}));
   WINNOW_RETURN_IF_ERROR(file->Append(data));
-  if (!WINNOW_DEFECT(current_file_sync_dropped)) WINNOW_RETURN_IF_ERROR(file->Sync());
+  WINNOW_RETURN_IF_ERROR(file->Sync());
   return file->Close();
 }
 
@@ -46,7 +45,6 @@ absl::Status WriteFileAtomically(FileSystem& file_system, const std::string& pat
     file_system.Remove(temporary).IgnoreError();
     return status;
   }
-  if (WINNOW_DEFECT(current_directory_sync_dropped)) return absl::OkStatus();
   return file_system.SyncDirectory(ParentDirectory(path));
 }
 

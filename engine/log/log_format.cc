@@ -4,7 +4,6 @@
 
 #include "engine/base/checksum.h"
 #include "engine/base/coding.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -47,8 +46,7 @@ absl::StatusOr<uint64_t> DecodeLogFileHeader(std::string_view header) {
   }
   const uint64_t log_number = DecodeFixed64(header.data() + 16);
   if (!ChecksumsMatch(DecodeFixed64(header.data() + kFileHeaderChecksumOffset),
-                      FileHeaderChecksum(header, log_number)) &&
-      !WINNOW_DEFECT(log_header_checksum_not_checked)) {
+                      FileHeaderChecksum(header, log_number))) {
     return absl::DataLossError("checksum of the log's file header does not match");
   }
   const uint32_t major = DecodeFixed32(header.data() + 8) & 0xffff;
@@ -97,7 +95,6 @@ const char* LogRecordHeaderError(const LogRecordHeader& header, uint64_t log_num
 }
 
 bool LogRecordChecksumIsRight(std::string_view record, uint64_t log_number, uint64_t offset) {
-  if (WINNOW_DEFECT(log_record_checksum_not_checked)) return true;
   return ChecksumsMatch(DecodeFixed64(record.data()), RecordChecksum(record, log_number, offset));
 }
 

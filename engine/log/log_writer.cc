@@ -1,7 +1,6 @@
 #include "engine/log/log_writer.h"
 
 #include "engine/base/out_of_memory.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -53,16 +52,14 @@ absl::Status LogWriter::Append(std::string_view payload) {
 
 absl::Status LogWriter::Flush() { return file_->Flush(); }
 
-absl::Status LogWriter::Sync() {
-  return WINNOW_DEFECT(log_file_sync_dropped) ? file_->Flush() : file_->Sync();
-}
+absl::Status LogWriter::Sync() { return file_->Sync(); }
 
 // The marker is synced like any record: a marker in the page cache alone would prove nothing.
 absl::Status LogWriter::CloseCleanly() {
   absl::Status status = AppendRecord(LogRecordType::kCleanClose, {});
   if (status.ok()) status = file_->Sync();
   absl::Status close_status = file_->Close();
-  return status.ok() && !WINNOW_DEFECT(log_close_status_dropped) ? close_status : status;
+  return status.ok() ? close_status : status;
 }
 
 absl::Status LogWriter::Close() { return file_->Close(); }

@@ -1,7 +1,5 @@
 #include "engine/memtable/memtable.h"
 
-#include "engine/base/planted_defect.h"
-
 namespace winnow {
 
 namespace {
@@ -62,8 +60,7 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
                    std::string_view value, uint64_t whole_key_hash) {
   // The filter first: a reader that can see the entry must find its bits set. The entry becomes
   // visible with a release store later (the visible sequence), so relaxed bits suffice.
-  if (filter_ != nullptr &&
-      !(WINNOW_DEFECT(memtable_filter_forgets_deletions) && type == EntryType::kDelete)) {
+  if (filter_ != nullptr) {
     filter_->Prefetch(whole_key_hash);
     filter_->Add(whole_key_hash);
   }

@@ -1,6 +1,5 @@
 #include "engine/recovery/repair_tables.h"
 
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/compaction/compaction_iterator.h"
 #include "engine/compaction/sstable_output.h"
@@ -67,9 +66,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Examine(
     absl::StatusOr<std::unique_ptr<SstableReader>> reader = Open(number, file_id, family);
     if (reader.ok()) *problems = (*reader)->Verify();
     const bool is_sound = reader.ok() && problems->empty();
-    if (is_sound || look == 2 || WINNOW_DEFECT(repair_looks_once) ||
-        absl::IsNotFound(reader.status()))
-      return reader;
+    if (is_sound || look == 2 || absl::IsNotFound(reader.status())) return reader;
   }
 }
 

@@ -1,6 +1,5 @@
 #include "engine/sstable/block_file.h"
 #include "engine/base/checksum.h"
-#include "engine/base/planted_defect.h"
 
 #include "engine/base/coding.h"
 #include "engine/base/status.h"
@@ -51,8 +50,7 @@ absl::Status BlockFile::CheckTrailer(std::string_view stored, const BlockHandle&
   if (verify_checksum) {
     const uint64_t expected = DecodeFixed64(trailer + 1);
     const uint64_t actual = BlockChecksum(contents, type, file_id_, handle.offset);
-    if (!ChecksumsMatch(expected, actual) && !WINNOW_DEFECT(block_checksum_not_checked))
-        [[unlikely]] {
+    if (!ChecksumsMatch(expected, actual)) [[unlikely]] {
       return Corruption(handle, kind,
                         absl::StrCat("checksum ", absl::Hex(actual, absl::kZeroPad16), " expected ",
                                      absl::Hex(expected, absl::kZeroPad16)));

@@ -4,7 +4,6 @@
 
 #include "engine/base/checksum.h"
 #include "engine/base/coding.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -138,7 +137,7 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
         ToAbsl(path), ": written in SSTable format ", major, ".", DecodeFixed16(data + kMinorAt),
         "; this version reads up to ", kTableMajorVersion, ".x: use a newer Winnow"));
   }
-  if (!ChecksumsMatch(expected, actual) && !WINNOW_DEFECT(footer_checksum_not_checked)) {
+  if (!ChecksumsMatch(expected, actual)) {
     return CorruptionError(path, at,
                            absl::StrCat("footer: checksum ", absl::Hex(actual, absl::kZeroPad16),
                                         " expected ", absl::Hex(expected, absl::kZeroPad16)));

@@ -6,7 +6,6 @@
 
 #include "engine/base/checksum.h"
 #include "engine/base/coding.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/sstable/block_compression.h"
 #include "engine/sstable/data_block_builder.h"
@@ -162,16 +161,12 @@ absl::Status SstableBuilder::State::CheckEntry(std::string_view internal_key,
 // size is derived from the number of keys it was given: repetitions would make it larger than its
 // rate needs.
 void SstableBuilder::State::AddToFilter(std::string_view user_key, bool same_user_key) {
-  if (same_user_key || (WINNOW_DEFECT(filter_hash_dropped) && properties.num_entries == 0)) return;
+  if (same_user_key) return;
   if (policy_filter != nullptr) policy_filter->Add(user_key);
   if (filter == nullptr) return;
   const std::string_view filter_key = options.filter_key.FilterKey(user_key);
   if (!options.filter_key.is_whole_key()) {
-    if (has_last_filter_key &&
-        (filter_key == last_filter_key || WINNOW_DEFECT(prefix_hash_dropped))) {
-      return;
-    }
-    if (WINNOW_DEFECT(empty_filter_key_dropped) && filter_key.empty()) return;
+    if (has_last_filter_key && filter_key == last_filter_key) return;
     last_filter_key.assign(filter_key);
     has_last_filter_key = true;
   }
@@ -391,10 +386,9 @@ absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
     footer.file_bytes = state.offset + kFooterBytes;
     WINNOW_RETURN_IF_ERROR(state.file->Append(footer.Encode()));
     state.offset = footer.file_bytes;
-    if (!WINNOW_DEFECT(table_file_sync_dropped)) WINNOW_RETURN_IF_ERROR(state.file->Sync());
+    WINNOW_RETURN_IF_ERROR(state.file->Sync());
     state.closed = true;
-    const absl::Status file_closed = state.file->Close();
-    return WINNOW_DEFECT(table_close_status_dropped) ? absl::OkStatus() : file_closed;
+    return state.file->Close();
   };
 
   SstableSummary summary;

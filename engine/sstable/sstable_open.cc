@@ -2,7 +2,6 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/sstable/sstable_reader.h"
 
@@ -12,9 +11,7 @@ namespace winnow {
 // file that was replaced can never be served from its predecessor's blocks.
 SstableReader::SstableReader(const SstableReaderOptions& options,
                              std::unique_ptr<RandomAccessFile> file, std::string path)
-    : options_(options),
-      file_(std::move(file), std::move(path)),
-      table_id_(WINNOW_DEFECT(cache_key_without_file) ? 1 : NewTableId()) {}
+    : options_(options), file_(std::move(file), std::move(path)), table_id_(NewTableId()) {}
 
 SstableReader::~SstableReader() = default;
 
@@ -151,7 +148,7 @@ void SstableReader::ReadFilter() {
   if (absl::Status status =
           file_.CheckTrailer(std::string_view(filter_memory_.data(), stored_bytes), footer_.filter,
                              BlockKind::kFilter, true, &compression);
-      (!status.ok() && !WINNOW_DEFECT(table_filter_checksum_not_checked)) ||
+      !status.ok() ||
       // Filters are used in place; our writer never compresses them.
       compression != Compression::kNone) {
     return unusable(filter::FilterStateCode::kDamaged,
@@ -169,8 +166,7 @@ void SstableReader::ReadFilter() {
   }
   // The filter block records its seed, and so do the properties. Queried with hashes of another
   // seed it would deny keys that it holds, the one mistake that a filter must not make.
-  if (!filter_.always_true() && filter_.hash_seed() != properties_.hash_seed &&
-      !WINNOW_DEFECT(filter_of_another_seed_asked)) {
+  if (!filter_.always_true() && filter_.hash_seed() != properties_.hash_seed) {
     return unusable(filter::FilterStateCode::kDamaged,
                     "made with another hash seed than the table names");
   }

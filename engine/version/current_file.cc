@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_format.h"
 #include "engine/base/checksum.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 
@@ -43,7 +42,7 @@ absl::StatusOr<uint64_t> ReadCurrentFile(FileSystem& file_system, const std::str
   if (!ParseFileName(name, &type, &number) || type != FileType::kManifest ||
       // Comparing with the text that would be written refuses every other spelling (leading zeros,
       // a missing newline) along with wrong checksums.
-      (*text != CurrentText(number) && !WINNOW_DEFECT(current_checksum_not_checked))) {
+      *text != CurrentText(number)) {
     return CorruptionError(path, 0, "text is not 'MANIFEST-<number> <checksum>'");
   }
   return number;

@@ -2,7 +2,6 @@
 
 #include <memory>
 
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/log/log_writer.h"
 #include "engine/version/file_names.h"
@@ -20,8 +19,7 @@ absl::Status WriteManifest(FileSystem& file_system, const std::string& directory
   WINNOW_RETURN_IF_ERROR(manifest->Sync());
   // Not closed cleanly: that would say that the logs end with their markers.
   WINNOW_RETURN_IF_ERROR(manifest->Close());
-  return WINNOW_DEFECT(checkpoint_directory_sync_dropped) ? absl::OkStatus()
-                                                          : file_system.SyncDirectory(directory);
+  return file_system.SyncDirectory(directory);
 }
 
 }  // namespace winnow

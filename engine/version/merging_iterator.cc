@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/base/planted_defect.h"
-
 namespace winnow {
 
 namespace {
@@ -93,8 +91,7 @@ class MergingIterator final : public InternalIterator {
   // Caches where the child stands; false if it has ended. An error clears the heap.
   bool Load(Child* child) {
     if (!child->iterator->Valid()) {
-      if (absl::Status status = child->iterator->status();
-          !status.ok() && status_.ok() && !WINNOW_DEFECT(read_error_taken_for_end)) {
+      if (absl::Status status = child->iterator->status(); !status.ok() && status_.ok()) {
         status_ = std::move(status);
       }
       return false;
@@ -165,10 +162,7 @@ class MergingIterator final : public InternalIterator {
       InternalIterator& iterator = *child.iterator;
       if (direction == kForward) {
         iterator.Seek(key);
-        if (iterator.Valid() && comparator_.Compare(iterator.key(), key) == 0 &&
-            !WINNOW_DEFECT(merging_iterator_turns_wrong)) {
-          iterator.Next();
-        }
+        if (iterator.Valid() && comparator_.Compare(iterator.key(), key) == 0) iterator.Next();
       } else {
         iterator.SeekForPrev(key);
         if (iterator.Valid() && comparator_.Compare(iterator.key(), key) == 0) iterator.Prev();

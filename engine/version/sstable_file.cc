@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/base/mutex.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 #include "winnow/filter/hash.h"
@@ -75,7 +74,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
 //
 // Blocks leave the cache first: they could never be hit again, but would be counted as memory.
 SstableFile::~SstableFile() {
-  if (!obsolete_.load(std::memory_order_relaxed) || WINNOW_DEFECT(obsolete_table_kept)) return;
+  if (!obsolete_.load(std::memory_order_relaxed)) return;
   if (reader_ != nullptr) reader_->EraseCachedBlocks();
   reader_.reset();
   // A file that cannot be removed now is an orphan that the next open removes.

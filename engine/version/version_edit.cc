@@ -3,7 +3,6 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 #include "winnow/options.h"
@@ -179,7 +178,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
     PutNumber(out, kFamily, family.family_id);
     if (family.name) PutField(out, kFamilyName, *family.name);
     if (family.comparator) PutField(out, kFamilyComparator, *family.comparator);
-    if (family.dropped && !WINNOW_DEFECT(family_drop_forgotten)) PutField(out, kFamilyDropped, "");
+    if (family.dropped) PutField(out, kFamilyDropped, "");
     if (family.filter) PutField(out, kFamilyFilter, *family.filter);
     if (family.filter_key) PutField(out, kFamilyFilterKey, *family.filter_key);
     if (family.log_number) PutNumber(out, kFamilyLogNumber, *family.log_number);

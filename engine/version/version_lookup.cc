@@ -1,7 +1,6 @@
 // The read path below the memtables: which files can hold a key, and what their filters say.
 #include <algorithm>
 
-#include "engine/base/planted_defect.h"
 #include "engine/base/status.h"
 #include "engine/version/version.h"
 
@@ -24,10 +23,7 @@ bool HasUsableFilter(const SstableFile& file) {
 // other options record theirs, and the key is hashed again for them: a filter is queried with its
 // own hash or not at all. Without a reader there is nothing to query.
 uint64_t HashFor(const SstableFile& file, const LookupKey& key) {
-  if (file.filter_key_identity() == key.filter_key_identity ||
-      WINNOW_DEFECT(recorded_filter_key_ignored)) {
-    return key.filter_hash;
-  }
+  if (file.filter_key_identity() == key.filter_key_identity) return key.filter_hash;
   return file.reader() == nullptr ? 0 : file.FilterHash(key.user_key);
 }
 
@@ -106,9 +102,7 @@ absl::Status Version::ReadFile(const Candidate& candidate, const LookupKey& key,
       file.reader()->Get(context.read_options, key.user_key, key.snapshot, result));
   if (!filtered) return absl::OkStatus();
   if (result->filter_key_present) {
-    if (counters != nullptr && !WINNOW_DEFECT(true_positives_not_counted)) {
-      counters->true_positive.Increment();
-    }
+    if (counters != nullptr) counters->true_positive.Increment();
   } else {
     if (counters != nullptr) counters->false_positive.Increment();
     if (context.false_positive_cache != nullptr) {
@@ -133,7 +127,6 @@ absl::Status Version::GetFromFile(const Candidate& candidate, const LookupKey& k
   if (!candidate.may_contain) {
     if (counters != nullptr) {
       counters->rejected.Increment();
-      if (WINNOW_DEFECT(rejections_counted_twice)) counters->rejected.Increment();
     }
     result->found = false;
     return absl::OkStatus();
@@ -178,7 +171,7 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
   const SstableFile* file;
   int level;
   while (walk.Next(&file, &level)) {
-    if (!HasUsableFilter(*file)) return !WINNOW_DEFECT(missing_filter_says_no);
+    if (!HasUsableFilter(*file)) return true;
     const uint64_t hash = HashFor(*file, key);
     if (!file->reader()->MayContain(hash, key.user_key)) continue;
     if (context.false_positive_cache != nullptr &&

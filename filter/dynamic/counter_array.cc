@@ -5,7 +5,6 @@
 #include <new>
 
 #include "filter/dynamic/parameters.h"
-#include "filter/planted_defect.h"
 
 namespace winnow::filter::internal {
 
@@ -43,10 +42,7 @@ void CounterArray::CombineWith(const CounterArray& other, Combine combine) {
 }
 
 void CounterArray::AddCounters(const CounterArray& other) {
-  CombineWith(other, [](uint64_t a, uint64_t b) {
-    return WINNOW_DEFECT(counter_wraps) ? (a + b) & kSaturated
-                                        : std::min<uint64_t>(a + b, kSaturated);
-  });
+  CombineWith(other, [](uint64_t a, uint64_t b) { return std::min<uint64_t>(a + b, kSaturated); });
 }
 
 void CounterArray::TakeMaximum(const CounterArray& other) {

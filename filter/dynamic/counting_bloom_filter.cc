@@ -7,7 +7,6 @@
 
 #include "filter/dynamic/parameters.h"
 #include "filter/dynamic/saved_format.h"
-#include "filter/planted_defect.h"
 #include "winnow/filter/internal/probe_sequence.h"
 
 namespace winnow::filter {
@@ -39,9 +38,7 @@ bool CountingBloomFilter::RemoveHash(uint64_t key_hash) {
     if (counters_.Decrement(lowered[i])) continue;
     // Zero: the key was never added, or as many times removed. That goes for a counter too which
     // two probes share and which counts one.
-    while (i > 0 && !WINNOW_DEFECT(failed_removal_lowers_counters)) {
-      counters_.UndoDecrement(lowered[--i]);
-    }
+    while (i > 0) counters_.UndoDecrement(lowered[--i]);
     return false;
   }
   return true;

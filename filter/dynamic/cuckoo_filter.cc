@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "filter/dynamic/parameters.h"
 #include "filter/dynamic/saved_format.h"
-#include "filter/planted_defect.h"
 #include "winnow/filter/internal/unit_view.h"
 
 namespace winnow::filter {
@@ -153,7 +152,7 @@ absl::Status CuckooFilter::AddEntry(const Entry& entry) {
     moving = {displaced, OtherBucket({displaced, moving.bucket})};
     if (ReplaceInBucket(moving.bucket, 0, moving.fingerprint)) return absl::OkStatus();
   }
-  if (!WINNOW_DEFECT(cuckoo_victim_lost)) victim_ = moving;
+  victim_ = moving;
   return absl::OkStatus();
 }
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "filter/planted_defect.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter {
@@ -96,7 +95,7 @@ absl::StatusOr<SavedFilter> ParseSavedFilter(std::string_view bytes) {
   }
   const uint64_t stored = Load<uint64_t>(bytes, kChecksumAt);
   const uint64_t computed = HashKey(bytes.substr(kVersionAt), 0);
-  if (stored != computed && !WINNOW_DEFECT(saved_filter_checksum_not_checked)) {
+  if (stored != computed) {
     return Damaged(
         absl::StrCat("checksum 0x", absl::Hex(computed), ", expected 0x", absl::Hex(stored)));
   }

@@ -3,51 +3,49 @@
 
 mutants_usage() {
   cat <<'TEXT'
-tools/dev mutants [NAME…] [--list]
+tools/dev mutants [NAME…] [--list] [--check]
 
-Tests the tests. The code has places where a defect can be planted: a sync left out, an error
-dropped, a checksum not checked, a hash missing from a filter. One build (build/mutants) holds them
-all; the environment variable WINNOW_DEFECT plants one. For each defect that has a NAME in its name
-(default: all) the test programs that should catch it run until one fails; if none does, so does the
-rest of the suite. A defect that nothing catches fails the command.
+Tests the tests. A mutant is a small defect: a sync left out, an error dropped, a checksum not
+checked, a hash missing from a filter. Each is a text file in tools/development/mutants that names a
+source, a piece of it, what takes its place, and the tests that must catch it. For each mutant that
+has a NAME in its name (default: all) a copy of the source is changed and compiled, and the tests
+are linked with it and run until one fails. The sources and build/release stay as they are. The
+command fails if a mutant is caught by none of its tests, does not compile, or no longer applies.
 
-  --list           only print the defects, and which test programs should catch each
+  --list           only print the mutants, and which tests must catch each
+  --check          only check that each mutant applies to its source exactly once (a second; the
+                   test mutants_apply_test does so too)
 
-  tools/dev mutants sync                   every defect with "sync" in its name
-  WINNOW_DEFECT=log_hole_accepted build/mutants/bin/crash_tests
-                                           see one defect caught
+  tools/dev mutants                        all of them: some 5 minutes on two processors, after
+                                           the build that tools/dev test makes
+  tools/dev mutants syncs/                 those of tools/development/mutants/syncs
+  tools/dev mutants log_hole_accepted      one
 
-The table of defects is tools/development/mutants.txt; logs are in build/mutants/mutants.
+What the compiler and the tests said is in build/mutants/NAME/log, the mutated source beside it.
+tools/development/mutant_patch.py describes the files.
 TEXT
 }
 
 mutants_main() {
-  local table=(python3 -B "$pieces/mutants.py") names=() list=no argument targets
+  local mutants=(python3 -B "$pieces/mutants.py") names=() action=run argument targets
   for argument in "$@"; do
     case "$argument" in
-      --list) list=yes ;;
+      --list) action=list ;;
+      --check) action=check ;;
       -*) usage_error "unknown option '$argument'" "mutants --help" ;;
       *) names+=("$argument") ;;
     esac
   done
-  if [ "$list" = yes ]; then
-    "${table[@]}" list ${names[@]+"${names[@]}"}
+  if [ $action != run ]; then
+    "${mutants[@]}" $action ${names[@]+"${names[@]}"}
     return
   fi
+  "${mutants[@]}" check ${names[@]+"${names[@]}"}
   need_packages "${build_packages[@]}"
-  configure mutants
-  # Fails if the table and the markers in the code do not agree, or no defect has such a name.
-  mapfile -t targets < <("${table[@]}" targets ${names[@]+"${names[@]}"})
-  [ ${#targets[@]} -gt 0 ] || exit 2
-  build_targets mutants "${targets[@]}"
-  say "planting defects, $jobs at a time"
-  local code=0
-  "${table[@]}" run --jobs="$jobs" ${names[@]+"${names[@]}"} || code=$?
-  if [ $code -eq 4 ]; then
-    build_targets mutants
-    say "the rest of the suite, for the defects that survived"
-    "${table[@]}" survivors --jobs="$jobs" || fail "defects survived"
-  elif [ $code -ne 0 ]; then
-    fail "the run failed"
-  fi
+  configure release -DWINNOW_WERROR=ON
+  mapfile -t targets < <("${mutants[@]}" targets ${names[@]+"${names[@]}"})
+  [ ${#targets[@]} -gt 0 ] || fail "the tests of the mutants are not in build/release"
+  build_targets release "${targets[@]}"
+  say "testing the mutants, $jobs at a time"
+  "${mutants[@]}" run --jobs="$jobs" ${names[@]+"${names[@]}"} || fail "not every mutant was caught"
 }
