@@ -125,9 +125,7 @@ absl::Status Version::GetFromFile(const Candidate& candidate, const LookupKey& k
           : &context.filter_counters->by_level_and_kind[static_cast<size_t>(candidate.level)]
                                                        [file.filter_kind_index()];
   if (!candidate.may_contain) {
-    if (counters != nullptr) {
-      counters->rejected.Increment();
-    }
+    if (counters != nullptr) counters->rejected.Increment();
     result->found = false;
     return absl::OkStatus();
   }

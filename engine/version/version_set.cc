@@ -72,9 +72,7 @@ void VersionSet::ApplyScalars(const VersionEdit& edit) {
   if (edit.next_file_number && *edit.next_file_number > 0) {
     MarkFileNumberUsed(*edit.next_file_number - 1);
   }
-  if (edit.last_sequence) {
-    last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
-  }
+  if (edit.last_sequence) last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
   if (edit.largest_family_id) {
     largest_family_id_ = std::max(largest_family_id_.load(), *edit.largest_family_id);
   }

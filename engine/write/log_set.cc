@@ -38,9 +38,7 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
   const LogStart start = {current_ == nullptr ? 0 : current_number(), current_records_};
   if (status.ok()) status = (*writer)->Append(start.Encode());
   // The name must be durable before a synced write can count on the log.
-  if (status.ok()) {
-    status = file_system_->SyncDirectory(directory_);
-  }
+  if (status.ok()) status = file_system_->SyncDirectory(directory_);
   if (status.ok()) return writer;
   file_system_->Remove(path).IgnoreError();  // half a log among whole ones is in replay's way
   return status;
