@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "filter/block_format.h"
-#include "filter/kind.h"
+#include "filter/format/block_format.h"
+#include "filter/kinds/kind.h"
 #include "filter/planted_defect.h"
 #include "winnow/filter/reader.h"
 #include "winnow/filter/sizing.h"

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "filter/block_batch.h"
-#include "filter/block_format.h"
-#include "filter/kind.h"
+#include "filter/format/block_format.h"
+#include "filter/kinds/kind.h"
 #include "filter/planted_defect.h"
+#include "filter/simd/block_batch.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter {

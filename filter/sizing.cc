@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
-#include "filter/kind.h"
-#include "filter/remembered.h"
+#include "filter/base/small_memo.h"
+#include "filter/kinds/kind.h"
 #include "winnow/filter/internal/block_probe.h"
 
 namespace winnow::filter {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "filter/kind.h"
+#include "filter/kinds/kind.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter {

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "filter/block_format.h"
+#include "filter/format/block_format.h"
 #include "filter/rocksdb/diagnostics.h"
 #include "winnow/filter/hash.h"
 #include "winnow/filter/reader.h"

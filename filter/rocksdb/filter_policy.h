@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "filter/rocksdb/filter_bits_interface.h"
-#include "filter/rocksdb/level_allocation.h"
 #include "filter/rocksdb/policy_spec.h"
 #include "filter/rocksdb/tree_observer.h"
+#include "winnow/filter/level_allocation.h"
 
 namespace winnow::filter::internal {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "filter/rocksdb/level_allocation.h"
+#include "winnow/filter/level_allocation.h"
 
 namespace winnow::filter::internal {
 

@@ -1,6 +1,6 @@
 // filter/FORMAT.md is true: its example is built again and compared, byte for byte.
 
-#include "filter/block_format.h"
+#include "filter/format/block_format.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "filter/kind.h"
+#include "filter/kinds/kind.h"
 #include "filter_fixture.h"
 #include "winnow/filter/hash.h"
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <unordered_set>
 
-#include "filter/build_memory.h"
+#include "filter/base/build_memory.h"
 #include "filter_fixture.h"
 
 namespace {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "filter/rocksdb/level_allocation.h"
 #include "filter/rocksdb/tree_observer.h"
 #include "rocksdb_fixture.h"
+#include "winnow/filter/level_allocation.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter::internal {

@@ -1,0 +1,8 @@
+#include "filter/kinds/fuse/fuse_slots.h"
+
+namespace winnow::filter::internal {
+
+constinit const FuseFactors kFuseFactors = {.slots = 0xd6e8feb86659fd93,
+                                            .fingerprint = 0x9fb21c651e98df25};
+
+}  // namespace winnow::filter::internal

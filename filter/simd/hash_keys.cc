@@ -1,0 +1,60 @@
+#include <cstring>
+
+#include "filter/simd/hash_avx512.h"
+#include "winnow/filter/hash.h"
+
+namespace winnow::filter {
+
+#if defined(__x86_64__)
+
+namespace {
+
+bool ViewsBeginWithTheirSize() {
+  const std::string_view view("size", 4);
+  uint64_t first_word;
+  std::memcpy(&first_word, &view, sizeof(first_word));
+  return first_word == view.size();
+}
+
+}  // namespace
+
+const bool internal::kHasLanes = ProcessorHasLanes() && ViewsBeginWithTheirSize();
+
+namespace {
+
+// Hashes eights of keys, up to the first that are not all as long as the first key. Returns how
+// many keys those are.
+template <internal::LengthClass kClass>
+WINNOW_LANES size_t HashByLanes(const std::string_view* keys, size_t count, uint64_t seed,
+                                uint64_t* hashes) {
+  const size_t size = keys[0].size();
+  size_t i = 0;
+  for (; count - i >= internal::kLanes && internal::HaveSize(keys + i, size);
+       i += internal::kLanes) {
+    _mm512_storeu_si512(hashes + i, internal::HashLanes<kClass>(keys + i, size, seed));
+  }
+  return i;
+}
+
+size_t HashEqualKeys(const std::string_view* keys, size_t count, uint64_t seed, uint64_t* hashes) {
+  if (count < internal::kLanes || !internal::kHasLanes) return 0;
+  size_t num_hashed = 0;
+  internal::VisitLengthClass(keys[0].size(), [&](auto length_class) {
+    num_hashed = HashByLanes<length_class()>(keys, count, seed, hashes);
+  });
+  return num_hashed;
+}
+
+}  // namespace
+
+#endif  // defined(__x86_64__)
+
+void HashKeys(const std::string_view* keys, size_t count, uint64_t seed, uint64_t* hashes) {
+  size_t i = 0;
+#if defined(__x86_64__)
+  i = HashEqualKeys(keys, count, seed, hashes);
+#endif
+  for (; i < count; ++i) hashes[i] = HashKey(keys[i], seed);
+}
+
+}  // namespace winnow::filter
