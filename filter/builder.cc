@@ -79,7 +79,7 @@ BuiltFilter FilterBuilder::Finish() {
   built.fell_back = true;
   built.reason = std::string(KindName(spec_.kind)) + " could not be built";
   const BitsPerKeyRange range = AllowedBitsPerKey(FilterKind::kBlockedBloom);
-  const double bits = std::clamp(SpecBitsPerKey(spec_), range.least, range.most);
+  const double bits = std::clamp(SpecBitsPerKey(spec_), range.min, range.max);
   if (BuildKind(*internal::FindKind(FilterKind::kBlockedBloom), bits, &built)) return built;
   built.num_keys = num_added();
   return built;

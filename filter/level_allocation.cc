@@ -35,7 +35,7 @@ std::vector<Level> LevelsOf(const TreeShape& shape) {
 double BitsForRate(const FilterSpec& spec, double fpr) {
   const BitsPerKeyRange range = AllowedBitsPerKey(spec);
   const double bits = BitsPerKeyForFpr(spec, std::clamp(fpr, kMinFpr, kMaxFpr));
-  return std::clamp(bits, range.least, range.most);
+  return std::clamp(bits, range.min, range.max);
 }
 
 // Bits per key of each level if the last level's rate is `last_fpr`.

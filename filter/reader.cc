@@ -154,9 +154,9 @@ void FilterReader::MayContainBatch(const std::string_view* keys, size_t count,
 
 void FilterReader::HashAndAsk(const std::string_view* keys, size_t count,
                               uint8_t* may_contain) const {
-  std::array<uint64_t, internal::kMaxBatched> hashes;
-  for (size_t begin = 0; begin < count; begin += internal::kMaxBatched) {
-    const size_t size = std::min(internal::kMaxBatched, count - begin);
+  std::array<uint64_t, internal::kMaxBatch> hashes;
+  for (size_t begin = 0; begin < count; begin += internal::kMaxBatch) {
+    const size_t size = std::min(internal::kMaxBatch, count - begin);
     HashKeys(keys + begin, size, hash_seed_, hashes.data());
     MayContainBatch(hashes.data(), size, may_contain + begin);
   }
@@ -171,9 +171,9 @@ void FilterReader::MayContainBatch(const uint64_t* key_hashes, size_t count,
       return;
     case Mode::kBlockedBloom:
     case Mode::kOneUnit:
-      for (size_t begin = 0; begin < count; begin += internal::kMaxBatched) {
+      for (size_t begin = 0; begin < count; begin += internal::kMaxBatch) {
         operations_->may_contain_batch(unit_, key_hashes + begin,
-                                       std::min(internal::kMaxBatched, count - begin),
+                                       std::min(internal::kMaxBatch, count - begin),
                                        may_contain + begin);
       }
       return;

@@ -157,8 +157,8 @@ int BestBloomProbes(double bits_per_key) {
 }
 
 int BestBlockedBloomProbes(double bits_per_key) {
-  thread_local internal::Remembered<double, int> remembered;
-  return remembered.Of(bits_per_key, [bits_per_key] {
+  thread_local internal::SmallMemo<double, int> memo;
+  return memo.Of(bits_per_key, [bits_per_key] {
     const double load = BlockLoad(bits_per_key);
     return BestProbes(internal::kMaxBlockProbes,
                       [load](int probes) { return PoissonBlockedFpr(load, probes); });
@@ -188,10 +188,9 @@ double BitsPerKeyForFpr(FilterKind kind, double fpr) {
 double BitsPerKeyForFpr(const FilterSpec& spec, double fpr) {
   const internal::KindOperations* operations = Promised(spec);
   if (operations == nullptr) return 0;
-  thread_local internal::Remembered<std::pair<const internal::KindOperations*, double>, double>
-      remembered;
-  return remembered.Of({operations, fpr},
-                       [operations, fpr] { return operations->bits_per_key_for_fpr(fpr); });
+  thread_local internal::SmallMemo<std::pair<const internal::KindOperations*, double>, double> memo;
+  return memo.Of({operations, fpr},
+                 [operations, fpr] { return operations->bits_per_key_for_fpr(fpr); });
 }
 
 double ExpectedFpr(FilterKind kind, double bits_per_key, uint64_t num_keys) {

@@ -102,17 +102,17 @@ std::string Join(FilterKind kind, std::string_view amount, const std::vector<std
 absl::Status CheckBits(std::string_view text, const FilterSpec& spec) {
   const double bits_per_key = spec.bits_per_key;
   const BitsPerKeyRange range = AllowedBitsPerKey(spec);
-  if (bits_per_key >= range.least && bits_per_key <= range.most) return absl::OkStatus();
+  if (bits_per_key >= range.min && bits_per_key <= range.max) return absl::OkStatus();
   std::string what =
       absl::StrCat("bits per key of ", Join(spec.kind, "", spec.words), " must be from ",
-                   FormatBits(range.least), " to ", FormatBits(range.most), "; ");
+                   FormatBits(range.min), " to ", FormatBits(range.max), "; ");
   if (bits_per_key > 64) {
     absl::StrAppend(&what,
                     "did you mean bytes for the whole database? divide them by its number of keys");
   } else if (bits_per_key == 0) {
     absl::StrAppend(&what, "did you mean 'none'?");
   } else {
-    const double nearest = std::clamp(bits_per_key, range.least, range.most);
+    const double nearest = std::clamp(bits_per_key, range.min, range.max);
     absl::StrAppend(&what, "did you mean '", Join(spec.kind, FormatBits(nearest), spec.words),
                     "'?");
   }

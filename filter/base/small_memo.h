@@ -13,7 +13,7 @@ namespace winnow::filter::internal {
 
 // One for each thread. Key compares by ==; one that is not equal to itself is never found.
 template <typename Key, typename Value>
-class Remembered {
+class SmallMemo {
  public:
   template <typename Function>
   Value Of(const Key& key, const Function& compute) {

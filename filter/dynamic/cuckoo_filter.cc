@@ -159,8 +159,8 @@ absl::Status CuckooFilter::AddEntry(const Entry& entry) {
 
 bool CuckooFilter::RemoveHash(uint64_t key_hash) {
   const Entry entry = EntryOf(key_hash);
-  const bool had_victim = victim_.has_value() && IsSameKey(*victim_, entry);
-  if (had_victim) {
+  const bool was_victim = victim_.has_value() && IsSameKey(*victim_, entry);
+  if (was_victim) {
     victim_.reset();
   } else if (!ReplaceInBucket(entry.bucket, entry.fingerprint, 0) &&
              !ReplaceInBucket(OtherBucket(entry), entry.fingerprint, 0)) {

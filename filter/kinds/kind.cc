@@ -84,7 +84,7 @@ UnitView MakeUnitView(const KindOperations& operations, const Unit& unit) {
   return view;
 }
 
-double LeastBloomBits(double (*expected_fpr)(double bits_per_key, uint64_t num_keys), double fpr) {
+double MinBloomBits(double (*expected_fpr)(double bits_per_key, uint64_t num_keys), double fpr) {
   // The rate falls with the bits, but for tiny steps where the number of probes changes.
   double low = 1;
   double high = 64;

@@ -20,7 +20,7 @@
 namespace winnow::filter::internal {
 
 // Not more at once than the processor can have under way and the first-level cache can keep.
-inline constexpr size_t kMaxBatched = 64;
+inline constexpr size_t kMaxBatch = 64;
 
 // One try at building a unit.
 struct BuildRequest {
@@ -77,7 +77,7 @@ struct KindOperations {
   // its questions have in common.
   MayContainFunction (*may_contain_of)(const UnitView& unit) = nullptr;
   void (*prefetch)(const UnitView& unit, uint64_t key_hash);
-  // 1 to kMaxBatched hashes; asks for the memory of many before it waits for any.
+  // 1 to kMaxBatch hashes; asks for the memory of many before it waits for any.
   MayContainBatchFunction may_contain_batch;
   UnitDescription (*describe)(const Unit& unit);
 };
@@ -105,7 +105,7 @@ UnitView MakeUnitView(const KindOperations& operations, const Unit& unit);
 
 // The least bits per key, 1 to 64 and to a thousandth, at which a Bloom kind of a million keys has
 // an FPR of at most `fpr` by its own theory.
-double LeastBloomBits(double (*expected_fpr)(double bits_per_key, uint64_t num_keys), double fpr);
+double MinBloomBits(double (*expected_fpr)(double bits_per_key, uint64_t num_keys), double fpr);
 
 // The number of one bits in `bytes`.
 uint64_t CountOnes(std::string_view bytes);

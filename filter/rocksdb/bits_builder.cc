@@ -139,7 +139,7 @@ double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
   const double bits =
       static_cast<double>(bytes - kHeaderBytes) * 8 / static_cast<double>(num_entries);
   const BitsPerKeyRange range = AllowedBitsPerKey(settings_.spec);
-  return ExpectedFpr(settings_.spec, std::clamp(bits, range.least, range.most), num_entries);
+  return ExpectedFpr(settings_.spec, std::clamp(bits, range.min, range.max), num_entries);
 }
 #endif
 

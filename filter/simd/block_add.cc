@@ -167,8 +167,8 @@ void AddToBlocksAvx512(const MutableBlockTable& table, const uint64_t* hashes, s
 
 void AddToBlocks(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
 #if defined(__x86_64__)
-  if (kHasMatrices && table.probes <= kMaxProbesOfRound) {
-    return FillBlocksByMatrices(table, hashes, count);
+  if (kHasGfni && table.probes <= kMaxProbesOfRound) {
+    return AddToBlocksGfni(table, hashes, count);
   }
   if (kHasAvx512 && table.probes <= kMaxProbesAvx512) {
     return AddToBlocksAvx512(table, hashes, count);

@@ -53,8 +53,8 @@ class BlocksOfGroup {
 #if defined(__x86_64__)
 // A further way to do what AddToBlocks does, with at most kMaxProbesOfRound probes: see
 // block_add_matrices.cc.
-extern const bool kHasMatrices;
-void FillBlocksByMatrices(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
+extern const bool kHasGfni;
+void AddToBlocksGfni(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 #endif
 
 }  // namespace winnow::filter::internal

@@ -20,9 +20,8 @@
 namespace winnow::filter::internal {
 namespace {
 
-#define WINNOW_MATRICES \
-  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512cd,gfni")))
-#define WINNOW_MATRICES_INLINE \
+#define WINNOW_GFNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512cd,gfni")))
+#define WINNOW_GFNI_INLINE \
   __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512cd,gfni"), always_inline))
 
 constexpr size_t kGroup = 8;           // keys
@@ -99,10 +98,10 @@ uint64_t RowsOfProbes(int probes) {
   return of_key | of_key << kHalfBytes;
 }
 
-WINNOW_MATRICES_INLINE inline __m512i Load(const void* from) { return _mm512_loadu_si512(from); }
+WINNOW_GFNI_INLINE inline __m512i Load(const void* from) { return _mm512_loadu_si512(from); }
 
 // The transposed matrices of the two keys whose hash's lower half is in all lanes of their half.
-WINNOW_MATRICES_INLINE inline __m512i MatricesOf(__m512i hashes, __mmask64 rows) {
+WINNOW_GFNI_INLINE inline __m512i MatricesOf(__m512i hashes, __mmask64 rows) {
   const __m512i products = _mm512_mullo_epi32(hashes, Load(kTables.multipliers.data()));
   const __m512i positions = _mm512_and_si512(products, _mm512_set1_epi32(-(1 << kPositionShift)));
   const __mmask16 is_new = _mm512_testn_epi32_mask(_mm512_conflict_epi32(positions),
@@ -117,9 +116,9 @@ WINNOW_MATRICES_INLINE inline __m512i MatricesOf(__m512i hashes, __mmask64 rows)
 
 // The bits that key 0 or 1 of a pair sets in its block.
 template <size_t kKey>
-WINNOW_MATRICES_INLINE inline __m512i BitsOf(__m512i matrices) {
+WINNOW_GFNI_INLINE inline __m512i BitsOf(__m512i matrices) {
   constexpr size_t kFirst = kKey * (kHalfBytes / kRows);
-  const auto in_all_words = [matrices](size_t matrix) WINNOW_MATRICES_INLINE {
+  const auto in_all_words = [matrices](size_t matrix) WINNOW_GFNI_INLINE {
     return _mm512_maskz_permutexvar_epi64(static_cast<__mmask8>(kAll),
                                           _mm512_set1_epi64(static_cast<int64_t>(kFirst + matrix)),
                                           matrices);
@@ -130,21 +129,21 @@ WINNOW_MATRICES_INLINE inline __m512i BitsOf(__m512i matrices) {
                                        in_all_words(kPlaceMatrix), 0);
 }
 
-WINNOW_MATRICES_INLINE inline void SetBits(uint8_t* block, __m512i bits) {
+WINNOW_GFNI_INLINE inline void SetBits(uint8_t* block, __m512i bits) {
   _mm512_storeu_si512(block, _mm512_or_si512(Load(block), bits));
 }
 
 }  // namespace
 
 // Other processors find conflicts in one lane after the other.
-const bool kHasMatrices =
+const bool kHasGfni =
     __builtin_cpu_is("amd") != 0 && __builtin_cpu_supports("avx512f") != 0 &&
     __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
     __builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("avx512cd") != 0 &&
     __builtin_cpu_supports("gfni") != 0;
 
-WINNOW_MATRICES void FillBlocksByMatrices(const MutableBlockTable& table, const uint64_t* hashes,
-                                          size_t count) {
+WINNOW_GFNI void AddToBlocksGfni(const MutableBlockTable& table, const uint64_t* hashes,
+                                 size_t count) {
   const __mmask64 rows = RowsOfProbes(table.probes);
   size_t begin = 0;
   for (; begin + kGroup <= count; begin += kGroup) {
@@ -163,8 +162,8 @@ WINNOW_MATRICES void FillBlocksByMatrices(const MutableBlockTable& table, const 
   AddToBlocksPortable(table, hashes + begin, count - begin);
 }
 
-#undef WINNOW_MATRICES_INLINE
-#undef WINNOW_MATRICES
+#undef WINNOW_GFNI_INLINE
+#undef WINNOW_GFNI
 
 }  // namespace winnow::filter::internal
 

@@ -12,9 +12,9 @@ namespace winnow::filter::internal {
 namespace {
 
 // What is computed of each key before any block is read.
-struct Questions {
-  alignas(64) std::array<uint64_t, kMaxBatched> hashes;
-  alignas(64) std::array<const uint8_t*, kMaxBatched> blocks;
+struct Queries {
+  alignas(64) std::array<uint64_t, kMaxBatch> hashes;
+  alignas(64) std::array<const uint8_t*, kMaxBatch> blocks;
 };
 
 // Finds the blocks of hashes and sends for them. By value, so that its fields stay in registers.
@@ -43,29 +43,29 @@ class BlockFetcher {
 template <size_t kBytes>
 ABSL_ATTRIBUTE_NOINLINE size_t FetchKeysOf(BlockFetcher fetcher, uint64_t seed,
                                            const std::string_view* keys, size_t count,
-                                           Questions* questions) {
+                                           Queries* queries) {
   size_t i = 0;
   for (; i < count && keys[i].size() == kBytes; ++i) {
-    questions->hashes[i] = HashKey(std::string_view(keys[i].data(), kBytes), seed);
-    questions->blocks[i] = fetcher.Fetch(questions->hashes[i]);
+    queries->hashes[i] = HashKey(std::string_view(keys[i].data(), kBytes), seed);
+    queries->blocks[i] = fetcher.Fetch(queries->hashes[i]);
   }
   return i;
 }
 
-// At least one key, at most kMaxBatched. Not inlined: the quicker way shall save no registers.
+// At least one key, at most kMaxBatch. Not inlined: the quicker way shall save no registers.
 ABSL_ATTRIBUTE_NOINLINE void AskKeysOneByOne(const UnitView& unit, uint64_t seed,
                                              const std::string_view* keys, size_t count,
                                              uint8_t* contained) {
-  Questions questions;
+  Queries queries;
   const BlockFetcher fetcher(unit);
   size_t i = 0;
-  if (keys[0].size() == 16) i = FetchKeysOf<16>(fetcher, seed, keys, count, &questions);
-  if (keys[0].size() == 8) i = FetchKeysOf<8>(fetcher, seed, keys, count, &questions);
+  if (keys[0].size() == 16) i = FetchKeysOf<16>(fetcher, seed, keys, count, &queries);
+  if (keys[0].size() == 8) i = FetchKeysOf<8>(fetcher, seed, keys, count, &queries);
   for (; i < count; ++i) {
-    questions.hashes[i] = HashKey(keys[i], seed);
-    questions.blocks[i] = fetcher.Fetch(questions.hashes[i]);
+    queries.hashes[i] = HashKey(keys[i], seed);
+    queries.blocks[i] = fetcher.Fetch(queries.hashes[i]);
   }
-  BlocksContain(questions.blocks.data(), questions.hashes.data(), count, unit.parameter, contained);
+  BlocksContain(queries.blocks.data(), queries.hashes.data(), count, unit.parameter, contained);
 }
 
 #if defined(__x86_64__)
@@ -76,22 +76,22 @@ ABSL_ATTRIBUTE_NOINLINE void AskKeysOneByOne(const UnitView& unit, uint64_t seed
 //
 // Where the keys are no multiple of eight, the last eight overlap those before.
 
-WINNOW_LANES_INLINE void ReadBlocks(const Questions& questions, int probes, size_t count,
-                                    uint8_t* contained) {
+WINNOW_AVX512_INLINE void ReadBlocks(const Queries& queries, int probes, size_t count,
+                                     uint8_t* contained) {
   const __mmask16 probe_lanes = ProbeLanesOfTwo(probes);
   size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    ContainEight(&questions.blocks[i], &questions.hashes[i], probe_lanes, contained + i);
+    ContainEight(&queries.blocks[i], &queries.hashes[i], probe_lanes, contained + i);
   }
   if (i == count) return;
-  ContainEight(&questions.blocks[i], &questions.hashes[i], probe_lanes, contained + count - kLanes);
+  ContainEight(&queries.blocks[i], &queries.hashes[i], probe_lanes, contained + count - kLanes);
 }
 
 // False, and nothing done, if the eight keys are not all of `size` bytes.
 template <LengthClass kClass>
-WINNOW_LANES_INLINE bool HashAndFetchEight(const BlocksOfLanes& blocks, uint64_t seed,
-                                           const std::string_view* keys, size_t size,
-                                           uint64_t* hashes, const uint8_t** found) {
+WINNOW_AVX512_INLINE bool HashAndFetchEight(const BlocksOfUnit& blocks, uint64_t seed,
+                                            const std::string_view* keys, size_t size,
+                                            uint64_t* hashes, const uint8_t** found) {
   if (!HaveSize(keys, size)) return false;
   const __m512i hashed = HashLanes<kClass>(keys, size, seed);
   _mm512_store_si512(hashes, hashed);
@@ -100,80 +100,79 @@ WINNOW_LANES_INLINE bool HashAndFetchEight(const BlocksOfLanes& blocks, uint64_t
 }
 
 // Blocks that do not begin with a cache line lie on two. `count` keys make whole eights of blocks.
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void FetchSecondLines(const BlocksOfLanes& blocks,
-                                                          const Questions& questions,
-                                                          size_t count) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void FetchSecondLines(const BlocksOfUnit& blocks,
+                                                          const Queries& queries, size_t count) {
   if (reinterpret_cast<uintptr_t>(blocks.begin) % kBlockBytes == 0) return;
   const size_t num_blocks = (count + kLanes - 1) / kLanes * kLanes;
-  for (size_t i = 0; i < num_blocks; ++i) FetchLine(questions.blocks[i] + kBlockBytes - 1);
+  for (size_t i = 0; i < num_blocks; ++i) FetchLine(queries.blocks[i] + kBlockBytes - 1);
 }
 
-// At least eight keys, as AskHashesByLanes.
+// At least eight keys, as AskHashesAvx512.
 template <LengthClass kClass>
-WINNOW_LANES void AskKeysByLanes(const UnitView& unit, uint64_t seed, const std::string_view* keys,
+WINNOW_AVX512 void AskKeysAvx512(const UnitView& unit, uint64_t seed, const std::string_view* keys,
                                  size_t count, uint8_t* contained) {
-  Questions questions;
-  const BlocksOfLanes blocks(unit);
+  Queries queries;
+  const BlocksOfUnit blocks(unit);
   const size_t size = keys[0].size();
   size_t i = 0;
   bool have_size = true;
   for (; i + kLanes <= count && have_size; i += kLanes) {
-    have_size = HashAndFetchEight<kClass>(blocks, seed, keys + i, size, &questions.hashes[i],
-                                          &questions.blocks[i]);
+    have_size = HashAndFetchEight<kClass>(blocks, seed, keys + i, size, &queries.hashes[i],
+                                          &queries.blocks[i]);
   }
   if (have_size && i != count) {
     have_size = HashAndFetchEight<kClass>(blocks, seed, keys + count - kLanes, size,
-                                          &questions.hashes[i], &questions.blocks[i]);
+                                          &queries.hashes[i], &queries.blocks[i]);
   }
   if (!have_size) return AskKeysOneByOne(unit, seed, keys, count, contained);
-  FetchSecondLines(blocks, questions, count);
-  ReadBlocks(questions, unit.parameter, count, contained);
+  FetchSecondLines(blocks, queries, count);
+  ReadBlocks(queries, unit.parameter, count, contained);
 }
 
-WINNOW_LANES_INLINE void LoadAndFetchEight(const BlocksOfLanes& blocks, const uint64_t* from,
-                                           uint64_t* hashes, const uint8_t** found) {
+WINNOW_AVX512_INLINE void LoadAndFetchEight(const BlocksOfUnit& blocks, const uint64_t* from,
+                                            uint64_t* hashes, const uint8_t** found) {
   const __m512i eight = _mm512_loadu_si512(from);
   _mm512_store_si512(hashes, eight);
   FetchEight(blocks, eight, found);
 }
 
-WINNOW_LANES void AskHashesByLanes(const UnitView& unit, const uint64_t* hashes, size_t count,
+WINNOW_AVX512 void AskHashesAvx512(const UnitView& unit, const uint64_t* hashes, size_t count,
                                    uint8_t* contained) {
-  Questions questions;
-  const BlocksOfLanes blocks(unit);
+  Queries queries;
+  const BlocksOfUnit blocks(unit);
   size_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    LoadAndFetchEight(blocks, hashes + i, &questions.hashes[i], &questions.blocks[i]);
+    LoadAndFetchEight(blocks, hashes + i, &queries.hashes[i], &queries.blocks[i]);
   }
   if (i != count) {
-    LoadAndFetchEight(blocks, hashes + count - kLanes, &questions.hashes[i], &questions.blocks[i]);
+    LoadAndFetchEight(blocks, hashes + count - kLanes, &queries.hashes[i], &queries.blocks[i]);
   }
-  FetchSecondLines(blocks, questions, count);
-  ReadBlocks(questions, unit.parameter, count, contained);
+  FetchSecondLines(blocks, queries, count);
+  ReadBlocks(queries, unit.parameter, count, contained);
 }
 
 #endif  // defined(__x86_64__)
 
-// At least one key, at most kMaxBatched.
+// At least one key, at most kMaxBatch.
 void AskKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys, size_t count,
              uint8_t* contained) {
 #if defined(__x86_64__)
   const auto ask = [&](auto length_class) {
-    AskKeysByLanes<length_class()>(unit, seed, keys, count, contained);
+    AskKeysAvx512<length_class()>(unit, seed, keys, count, contained);
   };
-  if (count >= kLanes && FitsLanes(unit) && VisitLengthClass(keys[0].size(), ask)) return;
+  if (count >= kLanes && FitsAvx512(unit) && VisitLengthClass(keys[0].size(), ask)) return;
 #endif
   AskKeysOneByOne(unit, seed, keys, count, contained);
 }
 
-// More than kMaxBatched keys.
+// More than kMaxBatch keys.
 ABSL_ATTRIBUTE_NOINLINE void AskInPieces(const UnitView& unit, uint64_t seed,
                                          const std::string_view* keys, size_t count,
                                          uint8_t* contained) {
-  for (; count > kMaxBatched; count -= kMaxBatched) {
-    AskKeys(unit, seed, keys, kMaxBatched, contained);
-    keys += kMaxBatched;
-    contained += kMaxBatched;
+  for (; count > kMaxBatch; count -= kMaxBatch) {
+    AskKeys(unit, seed, keys, kMaxBatch, contained);
+    keys += kMaxBatch;
+    contained += kMaxBatch;
   }
   AskKeys(unit, seed, keys, count, contained);
 }
@@ -183,17 +182,17 @@ ABSL_ATTRIBUTE_NOINLINE void AskInPieces(const UnitView& unit, uint64_t seed,
 void BlocksContainKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys,
                        size_t count, uint8_t* contained) {
   if (count == 0) return;
-  if (count > kMaxBatched) return AskInPieces(unit, seed, keys, count, contained);
+  if (count > kMaxBatch) return AskInPieces(unit, seed, keys, count, contained);
   AskKeys(unit, seed, keys, count, contained);
 }
 
 void BlocksContainHashes(const UnitView& unit, const uint64_t* hashes, size_t count,
                          uint8_t* contained) {
 #if defined(__x86_64__)
-  if (count >= kLanes && FitsLanes(unit)) return AskHashesByLanes(unit, hashes, count, contained);
+  if (count >= kLanes && FitsAvx512(unit)) return AskHashesAvx512(unit, hashes, count, contained);
 #endif
   const BlockFetcher fetcher(unit);
-  std::array<const uint8_t*, kMaxBatched> blocks;
+  std::array<const uint8_t*, kMaxBatch> blocks;
   for (size_t i = 0; i < count; ++i) blocks[i] = fetcher.Fetch(hashes[i]);
   BlocksContain(blocks.data(), hashes, count, unit.parameter, contained);
 }

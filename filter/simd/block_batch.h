@@ -15,7 +15,7 @@ namespace winnow::filter::internal {
 // contained[i] = may the unit, of kind blocked_bloom, hold keys[i], hashed under `seed`: 1 or 0.
 void BlocksContainKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys,
                        size_t count, uint8_t* contained);
-// The same for hashes, at most kMaxBatched.
+// The same for hashes, at most kMaxBatch.
 void BlocksContainHashes(const UnitView& unit, const uint64_t* hashes, size_t count,
                          uint8_t* contained);
 

@@ -74,15 +74,15 @@ WINNOW_AVX2 void BlocksContainAvx2(const uint8_t* const* blocks, const uint64_t*
   for (size_t i = 0; i < count; ++i) contained[i] = Contains(blocks[i], hashes[i], probes) ? 1 : 0;
 }
 
-const bool kHasAvx512Vl = ProcessorHasLanes();
+const bool kHasAvx512Vl = ProcessorHasAvx512();
 
 namespace {
 
 // As the AVX2 code, but one permutation takes the words out of both halves, and a rotation, which
 // looks at the low five bits of its distance only, brings the bit to the lowest place. `lanes` has
 // a one there for each probe.
-WINNOW_LANES_INLINE bool ContainsInOneRound(const uint8_t* block, uint64_t hash,
-                                            __m256i multipliers, __m256i lanes) {
+WINNOW_AVX512_INLINE bool ContainsInOneRound(const uint8_t* block, uint64_t hash,
+                                             __m256i multipliers, __m256i lanes) {
   const auto* const halves = reinterpret_cast<const __m256i*>(block);
   const __m256i products = _mm256_mullo_epi32(
       _mm256_set1_epi32(static_cast<int>(static_cast<uint32_t>(hash))), multipliers);
@@ -94,18 +94,18 @@ WINNOW_LANES_INLINE bool ContainsInOneRound(const uint8_t* block, uint64_t hash,
 
 }  // namespace
 
-WINNOW_LANES bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes) {
+WINNOW_AVX512 bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int probes) {
   return ContainsInOneRound(block, hash, RoundOfMultipliers(),
                             LoadLanes(kLaneBit + kMaxProbesOfRound - probes));
 }
 
-WINNOW_LANES bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash) {
+WINNOW_AVX512 bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash) {
   const uint8_t* const block = BlockAt(unit.payload, unit.num_slots, hash);
   return ContainsInOneRound(block, hash, RoundOfMultipliers(), LoadLanes(unit.prepared.data()));
 }
 
-WINNOW_LANES void BlocksContainAvx512(const uint8_t* const* blocks, const uint64_t* hashes,
-                                      size_t count, int probes, uint8_t* contained) {
+WINNOW_AVX512 void BlocksContainAvx512(const uint8_t* const* blocks, const uint64_t* hashes,
+                                       size_t count, int probes, uint8_t* contained) {
   const __mmask16 probe_lanes = ProbeLanesOfTwo(probes);
   size_t i = 0;
   for (; count - i >= kLanes; i += kLanes) {

@@ -17,22 +17,22 @@
 namespace winnow::filter::internal {
 
 // May the blocks of this unit be asked here? Its number of blocks is a factor of 32 bits.
-inline bool FitsLanes(const UnitView& unit) {
-  return kHasLanes && unit.parameter <= kMaxProbesOfRound && unit.num_slots <= UINT32_MAX;
+inline bool FitsAvx512(const UnitView& unit) {
+  return kHashesByAvx512 && unit.parameter <= kMaxProbesOfRound && unit.num_slots <= UINT32_MAX;
 }
 
 // Where the blocks are, and how many. Copies of a unit's fields: nothing that is written meanwhile
 // can be taken for them.
-struct BlocksOfLanes {
-  explicit BlocksOfLanes(const UnitView& unit) : begin(unit.payload), count(unit.num_slots) {}
+struct BlocksOfUnit {
+  explicit BlocksOfUnit(const UnitView& unit) : begin(unit.payload), count(unit.num_slots) {}
 
   const uint8_t* begin;
   uint64_t count;
 };
 
 // found[i] = the block of lane i, on its way: the line that it begins on.
-WINNOW_LANES_INLINE void FetchEight(const BlocksOfLanes& blocks, __m512i hashes,
-                                    const uint8_t** found) {
+WINNOW_AVX512_INLINE void FetchEight(const BlocksOfUnit& blocks, __m512i hashes,
+                                     const uint8_t** found) {
   const __m512i count = InAllLanes(blocks.count);
   const __m512i low = _mm512_mul_epu32(hashes, count);
   const __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(hashes, 32), count);
@@ -53,13 +53,13 @@ WINNOW_LANES_INLINE void FetchEight(const BlocksOfLanes& blocks, __m512i hashes,
 }
 
 // A register whose 32-bit lanes are `low` in its lower half and `high` in its upper.
-WINNOW_LANES_INLINE __m512i InHalves(int low, int high) {
+WINNOW_AVX512_INLINE __m512i InHalves(int low, int high) {
   return _mm512_set_epi32(high, high, high, high, high, high, high, high, low, low, low, low, low,
                           low, low, low);
 }
 
 // The probes of one round, four bytes each.
-WINNOW_LANES_INLINE __m256i RoundOfMultipliers() {
+WINNOW_AVX512_INLINE __m256i RoundOfMultipliers() {
   return _mm256_load_si256(reinterpret_cast<const __m256i*>(kProbeMultipliers.data()));
 }
 
@@ -67,9 +67,9 @@ WINNOW_LANES_INLINE __m256i RoundOfMultipliers() {
 // of both blocks, the second of which are its words 16 to 31. The bits of the result that fall to a
 // key's half are all zero if its block holds it. `key_lanes` names for each lane the 32-bit half of
 // `hashes` that it wants.
-WINNOW_LANES_INLINE __mmask16 MissesOfTwo(const uint8_t* const* blocks, __m512i hashes,
-                                          __m512i key_lanes, __m512i multipliers,
-                                          __mmask16 probe_lanes) {
+WINNOW_AVX512_INLINE __mmask16 MissesOfTwo(const uint8_t* const* blocks, __m512i hashes,
+                                           __m512i key_lanes, __m512i multipliers,
+                                           __mmask16 probe_lanes) {
   const __m512i second_block = InHalves(0, 16);
   const __m512i products =
       _mm512_mullo_epi32(_mm512_permutexvar_epi32(key_lanes, hashes), multipliers);
@@ -88,8 +88,8 @@ inline __mmask16 ProbeLanesOfTwo(int probes) {
 }
 
 // contained[i] = does blocks[i] hold hashes[i], 1 or 0, for eight of them.
-WINNOW_LANES_INLINE void ContainEight(const uint8_t* const* blocks, const uint64_t* hashes,
-                                      __mmask16 probe_lanes, uint8_t* contained) {
+WINNOW_AVX512_INLINE void ContainEight(const uint8_t* const* blocks, const uint64_t* hashes,
+                                       __mmask16 probe_lanes, uint8_t* contained) {
   const __m512i multipliers = _mm512_broadcast_i32x8(RoundOfMultipliers());
   // The low half of its hash, for each of a key's eight lanes.
   const __m512i first_two = InHalves(0, 2);

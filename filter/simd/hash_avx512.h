@@ -27,21 +27,21 @@
 #include <string_view>
 #include <type_traits>
 
-#define WINNOW_LANES __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
-#define WINNOW_LANES_INLINE \
+#define WINNOW_AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+#define WINNOW_AVX512_INLINE \
   __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl"), always_inline)) inline
 
 namespace winnow::filter::internal {
 
 inline constexpr size_t kLanes = 8;
 
-inline bool ProcessorHasLanes() {
+inline bool ProcessorHasAvx512() {
   return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
          __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
 }
 // That, and a std::string_view begins with its size, as libstdc++'s does: HaveSize reads many at
 // once.
-extern const bool kHasLanes;
+extern const bool kHashesByAvx512;
 
 // Which of XXH3's formulas a key's length asks for, of those that are here.
 enum class LengthClass : uint8_t { kEight, kSixteen, kOverSixteen };
@@ -67,12 +67,12 @@ inline constexpr std::array<uint64_t, 7> kXxh3Secret = {
     0xbe4ba423396cfeb8, 0x1cad21f72c81017c, 0xdb979083e96dd4de, 0x1f67b3b7a4a44072,
     0x78e5c0cc4ee679cb, 0x2172ffcc7dd05a82, 0x8e2443f7744608b8};
 
-WINNOW_LANES_INLINE __m512i InAllLanes(uint64_t value) {
+WINNOW_AVX512_INLINE __m512i InAllLanes(uint64_t value) {
   return _mm512_set1_epi64(static_cast<int64_t>(value));
 }
 
 // Are eight keys all of `size` bytes?
-WINNOW_LANES_INLINE bool HaveSize(const std::string_view* keys, size_t size) {
+WINNOW_AVX512_INLINE bool HaveSize(const std::string_view* keys, size_t size) {
   static_assert(sizeof(std::string_view) == 2 * sizeof(uint64_t));
   constexpr __mmask8 kSizes = 0b01010101;
   const __m512i wanted = InAllLanes(size);
@@ -82,12 +82,12 @@ WINNOW_LANES_INLINE bool HaveSize(const std::string_view* keys, size_t size) {
   return _kortestz_mask8_u8(first, second) != 0;
 }
 
-WINNOW_LANES_INLINE __m128i SixteenBytes(std::string_view key, size_t offset) {
+WINNOW_AVX512_INLINE __m128i SixteenBytes(std::string_view key, size_t offset) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i_u*>(key.data() + offset));
 }
 
 // Of keys 0, 2, 4 and 6.
-WINNOW_LANES_INLINE __m512i SixteenBytesOfFour(const std::string_view* keys, size_t offset) {
+WINNOW_AVX512_INLINE __m512i SixteenBytesOfFour(const std::string_view* keys, size_t offset) {
   const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(SixteenBytes(keys[0], offset)),
                                               SixteenBytes(keys[2], offset), 1);
   const __m256i high = _mm256_inserti128_si256(
@@ -96,15 +96,15 @@ WINNOW_LANES_INLINE __m512i SixteenBytesOfFour(const std::string_view* keys, siz
 }
 
 // The 16 bytes at `offset` of each key: the first eight into `*first`, the others into `*second`.
-WINNOW_LANES_INLINE void LoadSixteenBytes(const std::string_view* keys, size_t offset,
-                                          __m512i* first, __m512i* second) {
+WINNOW_AVX512_INLINE void LoadSixteenBytes(const std::string_view* keys, size_t offset,
+                                           __m512i* first, __m512i* second) {
   const __m512i even = SixteenBytesOfFour(keys, offset);
   const __m512i odd = SixteenBytesOfFour(keys + 1, offset);
   *first = _mm512_unpacklo_epi64(even, odd);
   *second = _mm512_unpackhi_epi64(even, odd);
 }
 
-WINNOW_LANES_INLINE __m512i LoadEightBytes(const std::string_view* keys) {
+WINNOW_AVX512_INLINE __m512i LoadEightBytes(const std::string_view* keys) {
   const auto word = [keys](size_t i) {
     int64_t bytes;
     std::memcpy(&bytes, keys[i].data(), sizeof(bytes));
@@ -114,7 +114,7 @@ WINNOW_LANES_INLINE __m512i LoadEightBytes(const std::string_view* keys) {
 }
 
 // The two halves of the 128-bit products, XORed, out of four products of 32-bit halves.
-WINNOW_LANES_INLINE __m512i FoldedProduct(__m512i a, __m512i b) {
+WINNOW_AVX512_INLINE __m512i FoldedProduct(__m512i a, __m512i b) {
   const __m512i high_a = _mm512_srli_epi64(a, 32);
   const __m512i high_b = _mm512_srli_epi64(b, 32);
   const __m512i low_low = _mm512_mul_epu32(a, b);
@@ -128,17 +128,17 @@ WINNOW_LANES_INLINE __m512i FoldedProduct(__m512i a, __m512i b) {
   return _mm512_xor_si512(high, _mm512_mullo_epi64(a, b));
 }
 
-WINNOW_LANES_INLINE __m512i XorOwnShift(__m512i value, unsigned distance) {
+WINNOW_AVX512_INLINE __m512i XorOwnShift(__m512i value, unsigned distance) {
   return _mm512_xor_si512(value, _mm512_srli_epi64(value, distance));
 }
 
-WINNOW_LANES_INLINE __m512i Avalanche(__m512i value) {
+WINNOW_AVX512_INLINE __m512i Avalanche(__m512i value) {
   const __m512i product =
       _mm512_mullo_epi64(XorOwnShift(value, 37), InAllLanes(0x165667919e3779f9));
   return XorOwnShift(product, 32);
 }
 
-WINNOW_LANES_INLINE __m512i HashEightBytes(const std::string_view* keys, uint64_t seed) {
+WINNOW_AVX512_INLINE __m512i HashEightBytes(const std::string_view* keys, uint64_t seed) {
   const uint64_t mixed_seed =
       seed ^ (uint64_t{__builtin_bswap32(static_cast<uint32_t>(seed))} << 32);
   const __m512i multiplier = InAllLanes(0x9fb21c651e98df25);
@@ -153,7 +153,7 @@ WINNOW_LANES_INLINE __m512i HashEightBytes(const std::string_view* keys, uint64_
   return XorOwnShift(_mm512_mullo_epi64(_mm512_xor_si512(first, sum), multiplier), 28);
 }
 
-WINNOW_LANES_INLINE __m512i HashSixteenBytes(const std::string_view* keys, uint64_t seed) {
+WINNOW_AVX512_INLINE __m512i HashSixteenBytes(const std::string_view* keys, uint64_t seed) {
   const __m512i reverse =
       _mm512_broadcast_i32x4(_mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7));
   __m512i low;
@@ -166,8 +166,8 @@ WINNOW_LANES_INLINE __m512i HashSixteenBytes(const std::string_view* keys, uint6
       _mm512_add_epi64(_mm512_add_epi64(sum, InAllLanes(16)), FoldedProduct(low, high)));
 }
 
-WINNOW_LANES_INLINE __m512i MixSixteenBytes(const std::string_view* keys, size_t offset,
-                                            size_t secret, uint64_t seed) {
+WINNOW_AVX512_INLINE __m512i MixSixteenBytes(const std::string_view* keys, size_t offset,
+                                             size_t secret, uint64_t seed) {
   __m512i low;
   __m512i high;
   LoadSixteenBytes(keys, offset, &low, &high);
@@ -176,8 +176,8 @@ WINNOW_LANES_INLINE __m512i MixSixteenBytes(const std::string_view* keys, size_t
 }
 
 // 17 to 32 bytes: the first and the last 16.
-WINNOW_LANES_INLINE __m512i HashOverSixteenBytes(const std::string_view* keys, size_t size,
-                                                 uint64_t seed) {
+WINNOW_AVX512_INLINE __m512i HashOverSixteenBytes(const std::string_view* keys, size_t size,
+                                                  uint64_t seed) {
   const __m512i sum = _mm512_add_epi64(MixSixteenBytes(keys, 0, 0, seed),
                                        MixSixteenBytes(keys, size - 16, 2, seed));
   return Avalanche(_mm512_add_epi64(sum, InAllLanes(size * 0x9e3779b185ebca87)));
@@ -185,7 +185,7 @@ WINNOW_LANES_INLINE __m512i HashOverSixteenBytes(const std::string_view* keys, s
 
 // Of eight keys of `size` bytes, whose class is kClass.
 template <LengthClass kClass>
-WINNOW_LANES_INLINE __m512i HashLanes(const std::string_view* keys, size_t size, uint64_t seed) {
+WINNOW_AVX512_INLINE __m512i HashLanes(const std::string_view* keys, size_t size, uint64_t seed) {
   if constexpr (kClass == LengthClass::kEight) return HashEightBytes(keys, seed);
   if constexpr (kClass == LengthClass::kSixteen) return HashSixteenBytes(keys, seed);
   return HashOverSixteenBytes(keys, size, seed);

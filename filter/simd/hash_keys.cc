@@ -18,15 +18,15 @@ bool ViewsBeginWithTheirSize() {
 
 }  // namespace
 
-const bool internal::kHasLanes = ProcessorHasLanes() && ViewsBeginWithTheirSize();
+const bool internal::kHashesByAvx512 = ProcessorHasAvx512() && ViewsBeginWithTheirSize();
 
 namespace {
 
 // Hashes eights of keys, up to the first that are not all as long as the first key. Returns how
 // many keys those are.
 template <internal::LengthClass kClass>
-WINNOW_LANES size_t HashByLanes(const std::string_view* keys, size_t count, uint64_t seed,
-                                uint64_t* hashes) {
+WINNOW_AVX512 size_t HashByAvx512(const std::string_view* keys, size_t count, uint64_t seed,
+                                  uint64_t* hashes) {
   const size_t size = keys[0].size();
   size_t i = 0;
   for (; count - i >= internal::kLanes && internal::HaveSize(keys + i, size);
@@ -37,10 +37,10 @@ WINNOW_LANES size_t HashByLanes(const std::string_view* keys, size_t count, uint
 }
 
 size_t HashEqualKeys(const std::string_view* keys, size_t count, uint64_t seed, uint64_t* hashes) {
-  if (count < internal::kLanes || !internal::kHasLanes) return 0;
+  if (count < internal::kLanes || !internal::kHashesByAvx512) return 0;
   size_t num_hashed = 0;
   internal::VisitLengthClass(keys[0].size(), [&](auto length_class) {
-    num_hashed = HashByLanes<length_class()>(keys, count, seed, hashes);
+    num_hashed = HashByAvx512<length_class()>(keys, count, seed, hashes);
   });
   return num_hashed;
 }

@@ -113,7 +113,7 @@ WINNOW_RIBBON_POPCNT bool RibbonMatchesPopcnt(const RibbonProbe& probe) {
 }
 
 WINNOW_RIBBON_AVX512 bool RibbonMatchesAvx512(const RibbonProbe& probe) {
-  return MatchRibbonByLanes(probe);
+  return MatchRibbonAvx512(probe);
 }
 
 WINNOW_RIBBON_POPCNT void SolveRibbonPopcnt(const RibbonSystem& system, uint8_t* blocks) {

@@ -73,7 +73,7 @@ inline constexpr uint32_t kAllRibbonLanes = (1u << kRibbonLanes) - 1;
 
 // The last lanes overlap those before: a load of fewer would cost the cache line of those that it
 // leaves out.
-WINNOW_RIBBON_AVX512_INLINE bool MatchRibbonByLanes(const RibbonProbe& probe) {
+WINNOW_RIBBON_AVX512_INLINE bool MatchRibbonAvx512(const RibbonProbe& probe) {
   if (probe.columns < kRibbonLanes) {
     return RibbonMismatches(probe, 0, (uint32_t{1} << probe.columns) - 1) == 0;
   }

@@ -106,7 +106,7 @@ double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
   return BlockedBloomFpr(num_blocks, num_keys, BestBlockedBloomProbes(bits_per_key));
 }
 
-double BitsForFpr(double fpr) { return LeastBloomBits(&ExpectedFprAt, fpr); }
+double BitsForFpr(double fpr) { return MinBloomBits(&ExpectedFprAt, fpr); }
 
 }  // namespace
 

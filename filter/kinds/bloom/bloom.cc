@@ -126,9 +126,9 @@ void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t co
     for (size_t i = 0; i < count; ++i) may_contain[i] = MayContain(unit, key_hashes[i]) ? 1 : 0;
     return;
   }
-  static_assert(kMaxBatched == 64);
-  std::array<Location, kMaxBatched> locations;
-  std::array<std::array<uint64_t, 2>, kMaxBatched> bits;
+  static_assert(kMaxBatch == 64);
+  std::array<Location, kMaxBatch> locations;
+  std::array<std::array<uint64_t, 2>, kMaxBatch> bits;
   for (size_t i = 0; i < count; ++i) {
     locations[i] = Locate(key_hashes[i], unit.num_shards, unit.slots_per_shard);
   }
@@ -165,7 +165,7 @@ double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
                   BestBloomProbes(bits_per_key));
 }
 
-double BitsForFpr(double fpr) { return LeastBloomBits(&ExpectedFprAt, fpr); }
+double BitsForFpr(double fpr) { return MinBloomBits(&ExpectedFprAt, fpr); }
 
 }  // namespace
 

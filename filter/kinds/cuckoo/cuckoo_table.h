@@ -142,7 +142,7 @@ struct CuckooQueries {
 
   static void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                               uint8_t* may_contain) {
-    std::array<CuckooLocation, kMaxBatched> locations;
+    std::array<CuckooLocation, kMaxBatch> locations;
     for (size_t i = 0; i < count; ++i) {
       locations[i] = LocateIn(unit, key_hashes[i], Layout::FingerprintBits(unit));
       PrefetchAt(unit, locations[i]);

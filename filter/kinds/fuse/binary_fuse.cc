@@ -149,7 +149,7 @@ struct QueriesOfContents {
       std::array<uint64_t, kFuseArity> slots;
       uint64_t fingerprint;
     };
-    std::array<Probe, kMaxBatched> probes;
+    std::array<Probe, kMaxBatch> probes;
     for (size_t i = 0; i < count; ++i) {
       probes[i].fingerprint = VisitSlots(unit, key_hashes[i], [&](uint8_t index, uint64_t slot) {
         probes[i].slots[index] = slot;

@@ -120,11 +120,11 @@ class FirstPlaces {
   }
 
  private:
-  std::array<uint64_t, kMaxBatched> hashes_;
-  std::array<uint64_t, kMaxBatched> slots_;
-  std::array<const uint8_t*, kMaxBatched> thresholds_;
-  std::array<const uint8_t*, kMaxBatched> blocks_;
-  std::array<int64_t, kMaxBatched> is_narrow_;
+  std::array<uint64_t, kMaxBatch> hashes_;
+  std::array<uint64_t, kMaxBatch> slots_;
+  std::array<const uint8_t*, kMaxBatch> thresholds_;
+  std::array<const uint8_t*, kMaxBatch> blocks_;
+  std::array<int64_t, kMaxBatch> is_narrow_;
 };
 
 // Ways to match in the first layer.
@@ -136,7 +136,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool MatchByWords(const UnitView& unit,
 #if defined(__x86_64__)
 
 WINNOW_RIBBON_AVX512_INLINE bool MatchByLanes(const UnitView& unit, const FirstPlace& place) {
-  return MatchRibbonByLanes(ProbeAt(place.hash, place.slot, place.block, place.Columns(unit)));
+  return MatchRibbonAvx512(ProbeAt(place.hash, place.slot, place.block, place.Columns(unit)));
 }
 
 // In filters of at most kRibbonLanes columns, as most are.
@@ -165,7 +165,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsBumpedFrom(const FirstPlace& place) {
 }
 
 // The functions that ask, with one of the ways to match compiled into them.
-#define WINNOW_RIBBON_QUESTIONS(target_attribute, way, match)                                     \
+#define WINNOW_RIBBON_QUERIES(target_attribute, way, match)                                       \
   template <Layers kLayers>                                                                       \
   target_attribute bool MayContain##way(const UnitView& unit, uint64_t key_hash) {                \
     const FirstPlace place = FindFirst(unit, key_hash);                                           \
@@ -190,23 +190,23 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsBumpedFrom(const FirstPlace& place) {
     }                                                                                             \
   }
 
-WINNOW_RIBBON_QUESTIONS(, ByWords, MatchByWords)
+WINNOW_RIBBON_QUERIES(, ByWords, MatchByWords)
 #if defined(__x86_64__)
-WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_POPCNT, ByPopcnt, MatchByWords)
-WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_AVX512, ByLanes, MatchByLanes)
-WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_AVX512, ByLanesAtOnce, MatchByLanesAtOnce)
-WINNOW_RIBBON_QUESTIONS(WINNOW_RIBBON_AVX512, ByLanesInTwo, MatchByLanesInTwo)
+WINNOW_RIBBON_QUERIES(WINNOW_RIBBON_POPCNT, ByPopcnt, MatchByWords)
+WINNOW_RIBBON_QUERIES(WINNOW_RIBBON_AVX512, ByLanes, MatchByLanes)
+WINNOW_RIBBON_QUERIES(WINNOW_RIBBON_AVX512, ByLanesAtOnce, MatchByLanesAtOnce)
+WINNOW_RIBBON_QUERIES(WINNOW_RIBBON_AVX512, ByLanesInTwo, MatchByLanesInTwo)
 #endif
 
-#undef WINNOW_RIBBON_QUESTIONS
+#undef WINNOW_RIBBON_QUERIES
 
-struct Questions {
+struct Queries {
   MayContainFunction one;
   MayContainBatchFunction batch;
 };
 
 template <Layers kLayers>
-Questions QuestionsOf(const UnitView& unit) {
+Queries QueriesOf(const UnitView& unit) {
 #if defined(__x86_64__)
   if (kHasAvx512Popcnt && unit.parameter <= kRibbonLanes) {
     return {&MayContainByLanesAtOnce<kLayers>, &MayContainBatchByLanesAtOnce<kLayers>};
@@ -220,9 +220,9 @@ Questions QuestionsOf(const UnitView& unit) {
   return {&MayContainByWords<kLayers>, &MayContainBatchByWords<kLayers>};
 }
 
-Questions QuestionsOf(const UnitView& unit) {
-  return HasRibbonLayers(unit.detail) ? QuestionsOf<Layers::kMany>(unit)
-                                      : QuestionsOf<Layers::kOne>(unit);
+Queries QueriesOf(const UnitView& unit) {
+  return HasRibbonLayers(unit.detail) ? QueriesOf<Layers::kMany>(unit)
+                                      : QueriesOf<Layers::kOne>(unit);
 }
 
 }  // namespace
@@ -238,7 +238,7 @@ void PrepareRibbon(UnitView* unit) {
   unit->prepared[kWideLanes] = (uint64_t{1} << shape.columns) - 1;
 }
 
-MayContainFunction RibbonMayContainOf(const UnitView& unit) { return QuestionsOf(unit).one; }
+MayContainFunction RibbonMayContainOf(const UnitView& unit) { return QueriesOf(unit).one; }
 
 bool RibbonMayContain(const UnitView& unit, uint64_t key_hash) {
   return RibbonMayContainOf(unit)(unit, key_hash);
@@ -250,7 +250,7 @@ void PrefetchRibbon(const UnitView& unit, uint64_t key_hash) {
 
 void RibbonMayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
                            uint8_t* may_contain) {
-  QuestionsOf(unit).batch(unit, key_hashes, count, may_contain);
+  QueriesOf(unit).batch(unit, key_hashes, count, may_contain);
 }
 
 }  // namespace winnow::filter::internal

@@ -55,8 +55,8 @@ double SpecBitsPerKey(const FilterSpec& spec);
 
 // The bits per key that a spec of some kind and words may ask for.
 struct BitsPerKeyRange {
-  double least;
-  double most;
+  double min;
+  double max;
 };
 BitsPerKeyRange AllowedBitsPerKey(FilterKind kind);
 BitsPerKeyRange AllowedBitsPerKey(const FilterSpec& spec);
