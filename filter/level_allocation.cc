@@ -6,7 +6,7 @@
 
 #include "winnow/filter/sizing.h"
 
-namespace winnow::filter::internal {
+namespace winnow::filter {
 namespace {
 
 // The rates that filter specs allow.
@@ -20,6 +20,8 @@ struct Level {
   double total_keys;  // of all its runs
 };
 
+// Sizes relative to the last level, which is 1. Entry 0 is level 0, the others are base_level to
+// last_level; level 0 is as large as the base level, in kLevelZeroRuns runs.
 std::vector<Level> LevelsOf(const TreeShape& shape) {
   std::vector<Level> levels;
   const double base_keys = std::pow(shape.size_ratio, shape.base_level - shape.last_level);
@@ -32,6 +34,8 @@ std::vector<Level> LevelsOf(const TreeShape& shape) {
   return levels;
 }
 
+// Held to what specs allow: at the ends levels are no longer proportional, and the budget still
+// holds.
 double BitsForRate(const FilterSpec& spec, double fpr) {
   const BitsPerKeyRange range = AllowedBitsPerKey(spec);
   const double bits = BitsPerKeyForFpr(spec, std::clamp(fpr, kMinFpr, kMaxFpr));
@@ -57,6 +61,9 @@ double TotalBits(const std::vector<double>& bits, const std::vector<Level>& leve
 
 std::vector<double> SpreadBits(const FilterSpec& spec, double uniform_bits,
                                const TreeShape& shape) {
+  // One unknown is left, the rate of the last level: every run's rate is that times its share of
+  // keys (run_keys), which is where the derivative of the sum of rates by bits is equal for all
+  // runs.
   const std::vector<Level> levels = LevelsOf(shape);
   double budget = 0;
   for (const Level& level : levels) budget += uniform_bits * level.total_keys;
@@ -78,4 +85,4 @@ std::vector<double> SpreadBits(const FilterSpec& spec, double uniform_bits,
   return bits;
 }
 
-}  // namespace winnow::filter::internal
+}  // namespace winnow::filter

@@ -1,16 +1,18 @@
 #include "filter/base/build_memory.h"
 
-#include <mutex>
-
+#include "absl/base/thread_annotations.h"
 #include "filter/base/huge_pages.h"
+#include "filter/base/mutex.h"
 
 namespace winnow::filter::internal {
 namespace {
 
+// Smaller pieces are the allocator's own business: it keeps them itself.
 constexpr size_t kMinKept = size_t{64} << 10;
 
 // Pieces of like sizes serve each other: up to an eighth more is taken than was asked for.
 size_t RoundUp(size_t bytes) {
+  // Eight to sixteen steps for each power of two.
   if (bytes >= kHugePageBytes) return WholeHugePages(bytes);
   size_t step = kMinKept / 8;
   while (step * 16 <= bytes) step *= 2;
@@ -27,7 +29,8 @@ class SparePieces {
 
   // A piece of just so many bytes; null if there is none.
   void* Take(size_t bytes) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
+    // The newest first: it is the likeliest to be in a cache.
     for (size_t i = pieces_.size(); i-- > 0;) {
       if (pieces_[i].bytes != bytes) continue;
       void* const memory = pieces_[i].memory;
@@ -40,7 +43,7 @@ class SparePieces {
 
   // Keeps the piece, and gives the oldest ones back to the system if that is too much.
   void Keep(void* memory, size_t bytes) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(&mutex_);
     pieces_.push_back({memory, bytes});
     kept_bytes_ += bytes;
     size_t num_dropped = 0;
@@ -57,15 +60,17 @@ class SparePieces {
     size_t bytes;
   };
 
+  // Room for all that can be kept, so that Keep, which runs in destructors, never allocates.
   SparePieces() { pieces_.reserve(kMaxSpareBytes / kMinKept + 1); }
 
-  // Guards both members; std::mutex carries no annotations that clang could check.
-  std::mutex mutex_;
-  std::vector<Piece> pieces_;
-  size_t kept_bytes_ = 0;
+  Mutex mutex_;
+  std::vector<Piece> pieces_ ABSL_GUARDED_BY(mutex_);  // the oldest first
+  size_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 void* TakeHugePages(size_t bytes) {
+  // Not kept after use: the allocator maps pieces of this size and gives them back to the system,
+  // and with huge pages there are few page faults to save.
   void* const memory = ::operator new (bytes, std::align_val_t{kHugePageBytes});
   AdviseHugePages(memory, bytes);
   return memory;
@@ -83,6 +88,7 @@ void* TakeBuildMemory(size_t bytes) {
 
 void ReturnBuildMemory(void* memory, size_t bytes) {
   if (bytes < kMinKept) return ::operator delete(memory);
+  // Rounds as Take did, so that sizes and ways agree.
   bytes = RoundUp(bytes);
   if (bytes >= kHugePageBytes) return ::operator delete (memory, std::align_val_t{kHugePageBytes});
   SparePieces::OfProcess().Keep(memory, bytes);

@@ -6,6 +6,8 @@
 namespace winnow::filter::internal {
 
 HugePageArena& HugePageArena::OfProcess() {
+  // Leaked on purpose: pieces of static objects may be freed after everything else has been
+  // destroyed.
   static auto* const arena = new HugePageArena;
   return *arena;
 }
@@ -16,6 +18,8 @@ HugePageArena::~HugePageArena() {
 
 // The first unit of a gap of so many; kUnitsOfRegion if there is none.
 size_t HugePageArena::Region::FindGap(size_t num_units) const {
+  // First fit. Looks at a candidate gap from its end backwards: the last taken unit in it rules out
+  // all candidates up to itself, so that a unit is hardly ever looked at twice.
   size_t first = 0;
   while (first + num_units <= kUnitsOfRegion) {
     size_t unit = first + num_units;
@@ -31,6 +35,8 @@ void HugePageArena::Region::Mark(size_t first, size_t num_units, bool is_used) {
 }
 
 void HugePageArena::Region::DropUnused(size_t first, size_t num_units) {
+  // The first and the last page of a piece may be shared with its neighbours; those between are its
+  // own.
   const size_t last = first + num_units - 1;
   for (size_t page = first / kUnitsOfHugePage; page <= last / kUnitsOfHugePage; ++page) {
     size_t unit = page * kUnitsOfHugePage;
@@ -44,6 +50,7 @@ void HugePageArena::Region::DropUnused(size_t first, size_t num_units) {
 HugePageArena::Region* HugePageArena::AddRegion() {
   try {
     auto region = std::make_unique<Region>();
+    // What can throw comes before the mapping, which would otherwise be lost.
     regions_.reserve(regions_.size() + 1);
     region->begin = MapHugePages(kRegionBytes);
     if (region->begin == nullptr) return nullptr;
@@ -56,7 +63,7 @@ HugePageArena::Region* HugePageArena::AddRegion() {
 
 char* HugePageArena::Allocate(size_t bytes) {
   const size_t num_units = UnitsFor(bytes);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   for (const std::unique_ptr<Region>& region : regions_) {
     const size_t first = region->FindGap(num_units);
     if (first == kUnitsOfRegion) continue;
@@ -70,7 +77,8 @@ char* HugePageArena::Allocate(size_t bytes) {
 }
 
 void HugePageArena::Free(char* piece, size_t bytes) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
+  // Regions are few: 32 MiB each.
   const auto found = std::find_if(
       regions_.begin(), regions_.end(), [piece](const std::unique_ptr<Region>& region) {
         return piece >= region->begin && piece < region->begin + kRegionBytes;
@@ -88,12 +96,12 @@ void HugePageArena::Free(char* piece, size_t bytes) {
 }
 
 size_t HugePageArena::mapped_bytes() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   return regions_.size() * kRegionBytes;
 }
 
 size_t HugePageArena::used_bytes() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
   size_t units = 0;
   for (const std::unique_ptr<Region>& region : regions_) units += region->used.count();
   return units * kUnitBytes;

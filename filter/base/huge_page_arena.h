@@ -10,10 +10,11 @@
 #include <bitset>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "filter/base/huge_pages.h"
+#include "filter/base/mutex.h"
 
 namespace winnow::filter::internal {
 
@@ -58,11 +59,10 @@ class HugePageArena {
   };
 
   static size_t UnitsFor(size_t bytes) { return (bytes + kUnitBytes - 1) / kUnitBytes; }
-  Region* AddRegion();
+  Region* AddRegion() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Guards the member; std::mutex carries no annotations that clang could check.
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Region>> regions_;
+  mutable Mutex mutex_;
+  std::vector<std::unique_ptr<Region>> regions_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace winnow::filter::internal

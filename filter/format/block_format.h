@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "winnow/filter/reader.h"
+#include "winnow/filter/filter_state.h"
 
 namespace winnow::filter::internal {
 

@@ -1,26 +1,21 @@
 // What a static filter kind is to the rest of the library. A further kind, or another layout of one
 // that a word in the spec asks for, is one pair of files that defines a KindOperations, and one
-// line in kind.cc.
+// line in filter/registry/registry.cc. The kinds include this header; it includes none of them.
 
 #ifndef WINNOW_FILTER_KINDS_KIND_H_
 #define WINNOW_FILTER_KINDS_KIND_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "filter/format/block_format.h"
+#include "winnow/filter/filter_kind.h"
 #include "winnow/filter/internal/hash_list.h"
 #include "winnow/filter/internal/unit_view.h"
-#include "winnow/filter/sizing.h"
-#include "winnow/filter/spec.h"
 
 namespace winnow::filter::internal {
-
-// Not more at once than the processor can have under way and the first-level cache can keep.
-inline constexpr size_t kMaxBatch = 64;
 
 // One try at building a unit.
 struct BuildRequest {
@@ -74,24 +69,13 @@ struct KindOperations {
   void (*prepare)(UnitView* unit) = nullptr;
   MayContainFunction may_contain;
   // Null, or which function answers as may_contain does for this unit, without looking at what all
-  // its questions have in common.
+  // its queries have in common.
   MayContainFunction (*may_contain_of)(const UnitView& unit) = nullptr;
   void (*prefetch)(const UnitView& unit, uint64_t key_hash);
   // 1 to kMaxBatch hashes; asks for the memory of many before it waits for any.
   MayContainBatchFunction may_contain_batch;
   UnitDescription (*describe)(const Unit& unit);
 };
-
-// All static kinds and their further layouts, each behind the kind's usual one; kNone is not one.
-std::span<const KindOperations* const> AllKinds();
-
-// A kind in its usual layout. Null if no such kind is known.
-const KindOperations* FindKind(FilterKind kind);
-const KindOperations* FindKind(std::string_view name);
-
-// The layout that a unit or a spec names. Null if it is not known.
-const KindOperations* FindLayout(const UnitHeader& header);
-const KindOperations* FindLayout(const FilterSpec& spec);
 
 // The shards that `num_keys` keys of `bits_per_key` are cut into.
 uint32_t ShardCount(double num_keys, double bits_per_key, uint64_t max_shard_bits);
@@ -102,13 +86,6 @@ uint32_t LargeShardCount(uint64_t num_keys, double bits_per_key, uint64_t max_sh
 
 // A unit's header and payload, checked by operations.is_consistent, as its probes want them.
 UnitView MakeUnitView(const KindOperations& operations, const Unit& unit);
-
-// The least bits per key, 1 to 64 and to a thousandth, at which a Bloom kind of a million keys has
-// an FPR of at most `fpr` by its own theory.
-double MinBloomBits(double (*expected_fpr)(double bits_per_key, uint64_t num_keys), double fpr);
-
-// The number of one bits in `bytes`.
-uint64_t CountOnes(std::string_view bytes);
 
 }  // namespace winnow::filter::internal
 

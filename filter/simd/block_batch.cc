@@ -3,13 +3,17 @@
 #include <array>
 
 #include "absl/base/attributes.h"
-#include "filter/kinds/kind.h"
 #include "filter/simd/block_probe_avx512.h"
 #include "winnow/filter/hash.h"
 #include "winnow/filter/internal/block_probe.h"
 
 namespace winnow::filter::internal {
 namespace {
+
+// A batch has three stages: hash the keys and compute their blocks' addresses, send for the blocks,
+// read them. By the time the last block is sent for, the first has come; a batch costs about one
+// access to memory plus its instructions, where single queries cost an access each as soon as a
+// branch depends on the answer.
 
 // What is computed of each key before any block is read.
 struct Queries {
@@ -26,6 +30,7 @@ class BlockFetcher {
         one_line_each_(reinterpret_cast<uintptr_t>(unit.payload) % kBlockBytes == 0) {}
 
   const uint8_t* Fetch(uint64_t hash) const {
+    // Same product, same block as MayContain of a single hash.
     const uint8_t* const block = BlockAt(payload_, num_blocks_, hash);
     FetchLine(block);
     if (!one_line_each_) FetchLine(block + kBlockBytes - 1);
@@ -58,6 +63,7 @@ ABSL_ATTRIBUTE_NOINLINE void AskKeysOneByOne(const UnitView& unit, uint64_t seed
                                              uint8_t* contained) {
   Queries queries;
   const BlockFetcher fetcher(unit);
+  // Keys of these lengths are hashed without a call; others by the general loop, from i on.
   size_t i = 0;
   if (keys[0].size() == 16) i = FetchKeysOf<16>(fetcher, seed, keys, count, &queries);
   if (keys[0].size() == 8) i = FetchKeysOf<8>(fetcher, seed, keys, count, &queries);
@@ -102,6 +108,7 @@ WINNOW_AVX512_INLINE bool HashAndFetchEight(const BlocksOfUnit& blocks, uint64_t
 // Blocks that do not begin with a cache line lie on two. `count` keys make whole eights of blocks.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void FetchSecondLines(const BlocksOfUnit& blocks,
                                                           const Queries& queries, size_t count) {
+  // All blocks of a unit are aligned alike.
   if (reinterpret_cast<uintptr_t>(blocks.begin) % kBlockBytes == 0) return;
   const size_t num_blocks = (count + kLanes - 1) / kLanes * kLanes;
   for (size_t i = 0; i < num_blocks; ++i) FetchLine(queries.blocks[i] + kBlockBytes - 1);
@@ -124,6 +131,8 @@ WINNOW_AVX512 void AskKeysAvx512(const UnitView& unit, uint64_t seed, const std:
     have_size = HashAndFetchEight<kClass>(blocks, seed, keys + count - kLanes, size,
                                           &queries.hashes[i], &queries.blocks[i]);
   }
+  // Some group holds a key of another length. Nothing was answered yet: the lines sent for so far
+  // are no loss, as their keys are asked again.
   if (!have_size) return AskKeysOneByOne(unit, seed, keys, count, contained);
   FetchSecondLines(blocks, queries, count);
   ReadBlocks(queries, unit.parameter, count, contained);
@@ -156,6 +165,7 @@ WINNOW_AVX512 void AskHashesAvx512(const UnitView& unit, const uint64_t* hashes,
 // At least one key, at most kMaxBatch.
 void AskKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys, size_t count,
              uint8_t* contained) {
+// By the length of the first key; AskKeysAvx512 finds out whether the others share it.
 #if defined(__x86_64__)
   const auto ask = [&](auto length_class) {
     AskKeysAvx512<length_class()>(unit, seed, keys, count, contained);

@@ -1,4 +1,4 @@
-// Many keys asked of a unit of 64-byte blocks: all blocks are sent for before any is read.
+// Keys asked of a unit of 64-byte blocks. Of a batch, all blocks are sent for before any is read.
 // Internal.
 
 #ifndef WINNOW_FILTER_SIMD_BLOCK_BATCH_H_
@@ -18,6 +18,12 @@ void BlocksContainKeys(const UnitView& unit, uint64_t seed, const std::string_vi
 // The same for hashes, at most kMaxBatch.
 void BlocksContainHashes(const UnitView& unit, const uint64_t* hashes, size_t count,
                          uint8_t* contained);
+
+#if defined(__x86_64__)
+// One hash, asked of a unit of at most kMaxProbesOfRound probes on a processor with kHasAvx512Vl.
+// unit.prepared begins with eight lanes of 32 bits: ones, as many as there are probes.
+bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash);
+#endif
 
 }  // namespace winnow::filter::internal
 

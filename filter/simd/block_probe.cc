@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "filter/kinds/bloom/blocked_bloom.h"
+#include "filter/simd/block_batch.h"
 #include "filter/simd/block_probe_avx512.h"
 
 #if defined(__x86_64__)
@@ -12,6 +12,15 @@
 #endif
 
 namespace winnow::filter::internal {
+
+// All ways compute the same thing, for each probe i below `probes`:
+//
+//   product i = low 32 bits of the hash * kProbeMultipliers[i]   (mod 2^32)
+//             = | word: 4 bits | bit: 5 bits | 23 bits that play no part |
+//   answer    = is that bit set in that 32-bit word of the block, for all i?
+//
+// BlockBit takes the same nine bits as one position among 512: little-endian words of 32 or of 64
+// bits number the bits of a block alike.
 
 void BlocksContainPortable(const uint8_t* const* blocks, const uint64_t* hashes, size_t count,
                            int probes, uint8_t* contained) {
@@ -74,6 +83,7 @@ WINNOW_AVX2 void BlocksContainAvx2(const uint8_t* const* blocks, const uint64_t*
   for (size_t i = 0; i < count; ++i) contained[i] = Contains(blocks[i], hashes[i], probes) ? 1 : 0;
 }
 
+// The whole set that WINNOW_AVX512 functions are compiled for, not AVX-512VL alone.
 const bool kHasAvx512Vl = ProcessorHasAvx512();
 
 namespace {
@@ -100,6 +110,8 @@ WINNOW_AVX512 bool BlockContainsAvx512(const uint8_t* block, uint64_t hash, int 
 }
 
 WINNOW_AVX512 bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash) {
+  // The mask of probes was prepared when the unit was opened: one load instead of an address to
+  // compute.
   const uint8_t* const block = BlockAt(unit.payload, unit.num_slots, hash);
   return ContainsInOneRound(block, hash, RoundOfMultipliers(), LoadLanes(unit.prepared.data()));
 }

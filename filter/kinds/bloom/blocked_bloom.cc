@@ -5,12 +5,26 @@
 #include <cmath>
 #include <cstring>
 
+#include "filter/kinds/bloom/bloom_unit.h"
 #include "filter/planted_defect.h"
 #include "filter/simd/block_batch.h"
+#include "winnow/filter/false_positive_rate.h"
 #include "winnow/filter/internal/block_probe.h"
 
 namespace winnow::filter::internal {
 namespace {
+
+// A unit's payload is a row of blocks of 64 bytes, one cache line if the payload begins at one:
+//
+//   | block 0 (512 bits) | block 1 | ... |
+//
+//   block of a hash  = high half of (hash * number of blocks)
+//   bit of probe i   = top 9 bits of (low 32 bits of the hash * multiplier i)
+//
+// The block depends on the high bits of the hash and the bits inside on its low half, so that keys
+// of one block do not resemble each other. Shards are whole numbers of blocks in a row, and the
+// product that chooses the block thereby chooses the shard: a query need not know that there are
+// any.
 
 uint64_t BlockCount(double num_keys, double bits_per_key, uint32_t num_shards) {
   const double blocks = std::ceil(num_keys * bits_per_key / static_cast<double>(kBlockBits));
@@ -55,18 +69,16 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
 }
 
 bool IsConsistent(const UnitHeader& header) {
-  if (header.parameter < 1 || header.parameter > kMaxBlockProbes) return false;
-  if (header.salt != 0 || header.detail != 0 || header.num_shards == 0) return false;
-  // A key takes at least a bit.
-  if (header.num_keys == 0 || header.num_keys / 8 > header.payload_bytes) return false;
   const uint64_t num_blocks = header.payload_bytes / kBlockBytes;
-  return header.payload_bytes % kBlockBytes == 0 && header.slots_per_shard != 0 &&
-         num_blocks % header.num_shards == 0 &&
+  return HasBloomFields(header, kMaxBlockProbes) && header.payload_bytes % kBlockBytes == 0 &&
+         header.slots_per_shard != 0 && num_blocks % header.num_shards == 0 &&
          num_blocks / header.num_shards == header.slots_per_shard;
 }
 
 BlockTable TableOf(const UnitView& unit) { return {unit.payload, unit.num_slots, unit.parameter}; }
 
+// As AddToBlocks sets the bits: the same block and the same BlockBit for each probe, whichever
+// instructions compute them (simd_test compares all ways).
 bool MayContain(const UnitView& unit, uint64_t key_hash) {
   return BlockContains(TableOf(unit).BlockOf(key_hash), key_hash, unit.parameter);
 }
@@ -79,6 +91,8 @@ void Prepare(UnitView* unit) {
   std::memcpy(unit->prepared.data(), lanes.data(), sizeof(lanes));
 }
 
+// Chosen once, when the unit is opened, so that a query neither asks what the processor can do nor
+// looks at the number of probes.
 MayContainFunction MayContainFunctionOf([[maybe_unused]] const UnitView& unit) {
 #if defined(__x86_64__)
   if (kHasAvx512Vl && unit.parameter <= kMaxProbesOfRound) return &PreparedUnitContainsAvx512;
@@ -91,13 +105,8 @@ void Prefetch(const UnitView& unit, uint64_t key_hash) {
 }
 
 UnitDescription Describe(const Unit& unit) {
-  UnitDescription description;
-  description.probes = unit.header.parameter;
-  description.expected_fpr = BlockedBloomFpr(unit.payload.size() / kBlockBytes,
-                                             unit.header.num_keys, unit.header.parameter);
-  description.fill =
-      static_cast<double>(CountOnes(unit.payload)) / static_cast<double>(unit.payload.size() * 8);
-  return description;
+  return DescribeBloom(unit, BlockedBloomFpr(unit.payload.size() / kBlockBytes,
+                                             unit.header.num_keys, unit.header.parameter));
 }
 
 double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
@@ -110,7 +119,7 @@ double BitsForFpr(double fpr) { return MinBloomBits(&ExpectedFprAt, fpr); }
 
 }  // namespace
 
-const KindOperations kBlockedBloomOperations = {
+constinit const KindOperations kBlockedBloomOperations = {
     .kind = FilterKind::kBlockedBloom,
     .name = "blocked_bloom",
     .version = 1,

@@ -10,12 +10,6 @@ namespace winnow::filter::internal {
 
 extern const KindOperations kBlockedBloomOperations;
 
-#if defined(__x86_64__)
-// May a unit of at most kMaxProbesOfRound probes contain a hash? unit.prepared begins with eight
-// lanes of 32 bits: ones, as many as there are probes.
-bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash);
-#endif
-
 }  // namespace winnow::filter::internal
 
 #endif  // WINNOW_FILTER_KINDS_BLOOM_BLOCKED_BLOOM_H_

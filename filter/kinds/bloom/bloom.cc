@@ -6,12 +6,24 @@
 #include <cmath>
 
 #include "absl/base/attributes.h"
+#include "filter/kinds/bloom/bloom_unit.h"
 #include "filter/planted_defect.h"
+#include "winnow/filter/false_positive_rate.h"
 #include "winnow/filter/internal/fetch_line.h"
 #include "winnow/filter/internal/probe_sequence.h"
 
 namespace winnow::filter::internal {
 namespace {
+
+// A unit's payload is the bits of all shards, bit i in byte i / 8. The high bits of a hash choose
+// the shard, what is left of it chooses the bits:
+//
+//   hash * num_shards = | shard (64 bits) | rest (64 bits) |
+//   bit of probe i    = shard * bits_per_shard + high half of (position i from rest) *
+//   bits_per_shard
+//
+// Building and queries walk the same ProbeSequence over the same numbers, all of which stand in the
+// header: that is why no key that was added is refuted.
 
 constexpr int kMaxProbes = 64;
 constexpr uint64_t kMinBits = 64;
@@ -38,6 +50,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline Location Locate(uint64_t hash, uint64_t num_
 }
 
 uint64_t BitsPerShard(double num_keys, double bits_per_key, uint32_t num_shards) {
+  // Whole bytes, so that shards do not share one. Few keys get 64 bits: below that, rounding rules.
   const double bits = std::ceil(num_keys * bits_per_key / static_cast<double>(num_shards));
   const uint64_t whole_bytes = (static_cast<uint64_t>(bits) + 7) / 8 * 8;
   return std::max(kMinBits, whole_bytes);
@@ -81,12 +94,8 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
 }
 
 bool IsConsistent(const UnitHeader& header) {
-  if (header.parameter < 1 || header.parameter > kMaxProbes) return false;
-  if (header.salt != 0 || header.detail != 0 || header.num_shards == 0) return false;
-  // A key takes at least a bit.
-  if (header.num_keys == 0 || header.num_keys / 8 > header.payload_bytes) return false;
-  if (header.slots_per_shard == 0 || header.slots_per_shard % 8 != 0) return false;
-  return header.payload_bytes % header.num_shards == 0 &&
+  return HasBloomFields(header, kMaxProbes) && header.slots_per_shard != 0 &&
+         header.slots_per_shard % 8 == 0 && header.payload_bytes % header.num_shards == 0 &&
          header.payload_bytes / header.num_shards == header.slots_per_shard / 8;
 }
 
@@ -95,6 +104,8 @@ uint64_t BitAt(const UnitView& unit, uint64_t bit) {
 }
 
 bool MayContain(const UnitView& unit, uint64_t key_hash) {
+  // With a branch for each probe: an absent key is refuted by the first or second one in most
+  // cases, and each further one would be another cache miss.
   Location location = Locate(key_hash, unit.num_shards, unit.slots_per_shard);
   for (int probe = 0; probe < unit.parameter; ++probe) {
     const uint64_t bit = location.shard_begin + location.probes.Next(unit.slots_per_shard);
@@ -126,6 +137,7 @@ void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t co
     for (size_t i = 0; i < count; ++i) may_contain[i] = MayContain(unit, key_hashes[i]) ? 1 : 0;
     return;
   }
+  // One bit of `possible` for each key.
   static_assert(kMaxBatch == 64);
   std::array<Location, kMaxBatch> locations;
   std::array<std::array<uint64_t, 2>, kMaxBatch> bits;
@@ -134,11 +146,14 @@ void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t co
   }
   uint64_t possible = ~uint64_t{0} >> (64 - count);  // bit i: key i may be there
   for (uint64_t probe = 0; probe < unit.parameter && possible != 0; probe += 2) {
+    // An odd last probe is asked twice, which changes nothing and needs no case of its own.
     const uint64_t second = std::min<uint64_t>(probe + 1, unit.parameter - 1u);
+    // Stage one: addresses only, so that all loads of this round are under way.
     VisitOnes(possible, [&](size_t i) {
       bits[i] = {locations[i].At(probe, unit), locations[i].At(second, unit)};
       for (const uint64_t bit : bits[i]) FetchLine(unit.payload + (bit >> 3));
     });
+    // Stage two reads them; by now the first have come.
     uint64_t still_possible = 0;
     VisitOnes(possible, [&](size_t i) {
       still_possible |= (BitAt(unit, bits[i][0]) & BitAt(unit, bits[i][1])) << i;
@@ -149,13 +164,9 @@ void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t co
 }
 
 UnitDescription Describe(const Unit& unit) {
-  const double num_bits = static_cast<double>(unit.payload.size()) * 8;
-  UnitDescription description;
-  description.probes = unit.header.parameter;
-  description.expected_fpr =
-      BloomFpr(num_bits, static_cast<double>(unit.header.num_keys), unit.header.parameter);
-  description.fill = static_cast<double>(CountOnes(unit.payload)) / num_bits;
-  return description;
+  return DescribeBloom(unit,
+                       BloomFpr(static_cast<double>(unit.payload.size()) * 8,
+                                static_cast<double>(unit.header.num_keys), unit.header.parameter));
 }
 
 double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
@@ -169,7 +180,7 @@ double BitsForFpr(double fpr) { return MinBloomBits(&ExpectedFprAt, fpr); }
 
 }  // namespace
 
-const KindOperations kBloomOperations = {
+constinit const KindOperations kBloomOperations = {
     .kind = FilterKind::kBloom,
     .name = "bloom",
     .version = 1,

@@ -7,6 +7,11 @@
 namespace winnow::filter::internal {
 namespace {
 
+// A bucket, here of 10-bit fingerprints; 0 is an empty slot:
+//
+//   bit    0          10         20         30         40
+//          | slot 0   | slot 1   | slot 2   | slot 3   | slot 0 of the next bucket ...
+
 // Slots are packed without gaps, the first in the lowest bits.
 void StoreBucket(uint32_t* slots, uint64_t bucket, int fingerprint_bits, uint8_t* payload) {
   const auto width = static_cast<uint64_t>(fingerprint_bits);
@@ -21,11 +26,23 @@ void StoreBucket(uint32_t* slots, uint64_t bucket, int fingerprint_bits, uint8_t
   }
 }
 
-constexpr CuckooLayout kLayout = {
-    .version = 1, .min_fingerprint_bits = 2, .bits_saved = 0, .store = &StoreBucket};
+constexpr CuckooLayout kLayout = {.word = {},
+                                  .version = 1,
+                                  .bits_per_key = {3, 34},
+                                  .min_fingerprint_bits = 2,
+                                  .bits_saved = 0,
+                                  .store = &StoreBucket};
+
+// A key is found if either of its buckets holds its fingerprint. Building never leaves a key
+// without one: placement puts each fingerprint into one of its key's two buckets, moves it only
+// between these (OtherBucket is its own inverse, so that both can be computed from either), and the
+// whole try fails if one finds no place.
 
 // Does one of the lowest slots of a word hold the fingerprint? The search for a zero lane in a word
-// (Mycroft; Hacker's Delight, section 6-1).
+// (Mycroft; Hacker's Delight, section 6-1): subtracting one from each lane borrows into the highest
+// bit of a lane that is zero. A borrow may run on and mark a lane above a zero one wrongly, but
+// never without a zero: as the answer is for all lanes together, it is exact. Lanes without `ends`
+// do not count.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool SlotsHold(uint64_t slots, const SlotEnds& ends,
                                                    uint64_t fingerprint) {
   const uint64_t difference = slots ^ (fingerprint * ends.lowest_bits);
@@ -68,39 +85,21 @@ struct PackedBuckets {
     }
     return found;
   }
-};
 
-using Queries = CuckooQueriesOfAllWidths<PackedBuckets>;
-
-UnitDescription Describe(const Unit& unit) {
-  const auto* payload = reinterpret_cast<const uint8_t*>(unit.payload.data());
-  const uint64_t width = unit.header.parameter;
-  const uint64_t num_slots = unit.header.slots_per_shard * unit.header.num_shards * kSlotsPerBucket;
-  const uint64_t mask = (uint64_t{1} << width) - 1;
-  uint64_t num_used = 0;
-  for (uint64_t slot = 0; slot < num_slots; ++slot) {
-    if ((LoadBits(payload, slot * width) & mask) != 0) ++num_used;
+  static uint64_t CountUsed(const uint8_t* payload, uint64_t bucket, int fingerprint_bits) {
+    const auto width = static_cast<uint64_t>(fingerprint_bits);
+    const uint64_t mask = (uint64_t{1} << width) - 1;
+    uint64_t num_used = 0;
+    for (uint64_t i = 0; i < kSlotsPerBucket; ++i) {
+      const uint64_t slot = bucket * kSlotsPerBucket + i;
+      num_used += (LoadBits(payload, slot * width) & mask) != 0 ? 1 : 0;
+    }
+    return num_used;
   }
-  return DescribeCuckoo(unit, num_used);
-}
+};
 
 }  // namespace
 
-const KindOperations kCuckooOperations = {
-    .kind = FilterKind::kCuckoo,
-    .name = "cuckoo",
-    .version = kLayout.version,
-    .bits_per_key = {3, 34},
-    .verify_by_default = true,
-    .bits_per_key_for_fpr = &CuckooOperations<kLayout>::BitsForFpr,
-    .expected_fpr = &CuckooOperations<kLayout>::ExpectedFpr,
-    .build = &CuckooOperations<kLayout>::Build,
-    .is_consistent = &CuckooOperations<kLayout>::IsConsistent,
-    .may_contain = &Queries::ByWidth::MayContain,
-    .may_contain_of = &Queries::ByWidth::MayContainOf,
-    .prefetch = &Queries::Prefetch,
-    .may_contain_batch = &Queries::ByWidth::MayContainBatch,
-    .describe = &Describe,
-};
+constinit const KindOperations kCuckooOperations = CuckooKind<kLayout, PackedBuckets>();
 
 }  // namespace winnow::filter::internal

@@ -4,10 +4,18 @@
 #include <cmath>
 
 #include "filter/kinds/cuckoo/cuckoo_placement.h"
-#include "winnow/filter/sizing.h"
+#include "winnow/filter/false_positive_rate.h"
 
 namespace winnow::filter::internal {
 namespace {
+
+// A unit's payload is the buckets of all shards, packed without gaps, and slack behind them:
+//
+//   | shard 0: bucket 0, bucket 1, ... | shard 1 | ... | last shard | 8 bytes |
+//
+// What a bucket of four fingerprints looks like is its layout's business (cuckoo.cc,
+// semi_sorted_cuckoo.cc). Which two buckets a key has is the same for all layouts, so that they
+// answer alike.
 
 // A probe loads eight bytes at the byte where a slot begins: the last slot's load ends here.
 constexpr uint64_t kSlackBytes = 8;
@@ -15,6 +23,7 @@ constexpr uint64_t kSlackBytes = 8;
 // long to fill as all the others, and are worth it: a filter is built once.
 constexpr double kMaxLoad = 0.973;
 
+// Bits of the payload that a slot takes.
 int SlotBits(const CuckooLayout& layout, int fingerprint_bits) {
   return fingerprint_bits - layout.bits_saved;
 }
@@ -24,6 +33,9 @@ uint64_t PayloadBytes(uint64_t num_buckets, int slot_bits) {
   return (bits + 7) / 8 + kSlackBytes;
 }
 
+// The widest fingerprint that keeps to the amount if the table is as full as it can be. What whole
+// bits leave of the amount becomes empty slots in BucketCount, each of which lowers the rate a
+// little too.
 int FingerprintBits(const CuckooLayout& layout, double bits_per_key) {
   return std::clamp(static_cast<int>(bits_per_key * kMaxLoad + 1e-9) + layout.bits_saved,
                     layout.min_fingerprint_bits, kMaxFingerprintBits);
@@ -43,6 +55,7 @@ uint64_t NumSlots(const UnitHeader& header) {
   return header.slots_per_shard * header.num_shards * kSlotsPerBucket;
 }
 
+// From the load of the whole filter: the mean over shards, which differ by chance only.
 double FprOf(const UnitHeader& header) {
   return CuckooFpr(header.parameter,
                    static_cast<double>(header.num_keys) / static_cast<double>(NumSlots(header)),
@@ -57,6 +70,7 @@ bool FillTable(const CuckooLayout& layout, const UnitHeader& header, const Shard
   const auto locate = [&](uint64_t hash) {
     return Locate(Remix(hash, header.salt), header.num_shards, num_buckets, header.parameter);
   };
+  // One table of plain words serves all shards in turn; only finished buckets are packed.
   CuckooPlacement<Word> placement(num_buckets);
   for (uint64_t shard = 0; shard < header.num_shards; ++shard) {
     placement.Clear();
@@ -89,6 +103,8 @@ bool BuildCuckoo(const CuckooLayout& layout, const BuildRequest& request, HashLi
   const int slot_bits = SlotBits(layout, fingerprint_bits);
   header.parameter = static_cast<uint8_t>(fingerprint_bits);
 
+  // Equal hashes would share a slot anyway, but the table must be sized by the number of different
+  // ones.
   ShardedHashes shards(hashes, header.num_shards, header.salt);
   result->temporary_bytes = shards.RemoveDuplicates();
   header.num_keys = shards.num_hashes();
@@ -99,6 +115,7 @@ bool BuildCuckoo(const CuckooLayout& layout, const BuildRequest& request, HashLi
   header.payload_bytes = PayloadBytes(num_buckets * header.num_shards, slot_bits);
 
   result->block = MakeUnsealedBlock(header.payload_bytes);
+  // Four lanes of 16 bits are a machine word; wider fingerprints take two.
   const bool is_filled = fingerprint_bits <= 16
                              ? FillTable<uint64_t>(layout, header, shards, result)
                              : FillTable<unsigned __int128>(layout, header, shards, result);
@@ -132,6 +149,8 @@ double ExpectedCuckooFpr(const CuckooLayout& layout, double bits_per_key, uint64
                    num_buckets);
 }
 
+// The rate falls by about half with each bit: the first width that is good enough is the least. In
+// a large table, whose load is the full one.
 double CuckooBitsForFpr(const CuckooLayout& layout, double fpr) {
   constexpr uint64_t kManyBuckets = 1'000'000;
   int fingerprint_bits = layout.min_fingerprint_bits;
@@ -142,7 +161,15 @@ double CuckooBitsForFpr(const CuckooLayout& layout, double fpr) {
   return SlotBits(layout, fingerprint_bits) / kMaxLoad;
 }
 
-UnitDescription DescribeCuckoo(const Unit& unit, uint64_t num_used) {
+UnitDescription DescribeCuckoo(const Unit& unit,
+                               uint64_t (*count_used)(const uint8_t* payload, uint64_t bucket,
+                                                      int fingerprint_bits)) {
+  const auto* payload = reinterpret_cast<const uint8_t*>(unit.payload.data());
+  const uint64_t num_buckets = unit.header.slots_per_shard * unit.header.num_shards;
+  uint64_t num_used = 0;
+  for (uint64_t bucket = 0; bucket < num_buckets; ++bucket) {
+    num_used += count_used(payload, bucket, unit.header.parameter);
+  }
   UnitDescription description;
   description.fingerprint_bits = unit.header.parameter;
   description.fill = static_cast<double>(num_used) / static_cast<double>(NumSlots(unit.header));

@@ -1,5 +1,5 @@
 // What the layouts of a cuckoo filter have in common: where a key's fingerprint lies, how a table
-// is filled, and how it is asked. A layout is how the four fingerprints of a bucket become bits.
+// is filled, and how it is queried. A layout is how the four fingerprints of a bucket become bits.
 
 #ifndef WINNOW_FILTER_KINDS_CUCKOO_CUCKOO_TABLE_H_
 #define WINNOW_FILTER_KINDS_CUCKOO_CUCKOO_TABLE_H_
@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "absl/base/attributes.h"
 #include "filter/kinds/cuckoo/cuckoo_factors.h"
@@ -23,7 +24,9 @@ namespace winnow::filter::internal {
 inline constexpr uint64_t kSlotsPerBucket = 4;
 
 struct CuckooLayout {
-  uint8_t version;  // of the unit's payload
+  std::string_view word;  // KindOperations::word
+  uint8_t version;        // of the unit's payload
+  BitsPerKeyRange bits_per_key;
   int min_fingerprint_bits;
   int bits_saved;  // by each slot: it takes so many bits less than a fingerprint has
   // Writes one bucket, whose bits are zero; a slot of zero is empty. May change the order of the
@@ -51,8 +54,11 @@ struct CuckooOperations {
   static double BitsForFpr(double fpr) { return CuckooBitsForFpr(kLayout, fpr); }
 };
 
-// KindOperations::describe, of a unit in which `num_used` slots are not empty.
-UnitDescription DescribeCuckoo(const Unit& unit, uint64_t num_used);
+// KindOperations::describe. count_used(payload, bucket, fingerprint_bits) gives how many slots of a
+// bucket are not empty.
+UnitDescription DescribeCuckoo(const Unit& unit,
+                               uint64_t (*count_used)(const uint8_t* payload, uint64_t bucket,
+                                                      int fingerprint_bits));
 
 // Small functions below are forced inline: a Location that is returned through memory costs more
 // than all that is computed for it.
@@ -188,6 +194,31 @@ struct CuckooQueriesOfAllWidths {
     Queries<0>::Prefetch(unit, key_hash);
   }
 };
+
+// All operations of a layout: Buckets<width> as above, and Buckets<0>::CountUsed as DescribeCuckoo
+// wants it.
+template <const CuckooLayout& kLayout, template <int kWidth> class Buckets>
+constexpr KindOperations CuckooKind() {
+  using Building = CuckooOperations<kLayout>;
+  using Queries = CuckooQueriesOfAllWidths<Buckets>;
+  return {
+      .kind = FilterKind::kCuckoo,
+      .name = "cuckoo",
+      .word = kLayout.word,
+      .version = kLayout.version,
+      .bits_per_key = kLayout.bits_per_key,
+      .verify_by_default = true,
+      .bits_per_key_for_fpr = &Building::BitsForFpr,
+      .expected_fpr = &Building::ExpectedFpr,
+      .build = &Building::Build,
+      .is_consistent = &Building::IsConsistent,
+      .may_contain = &Queries::ByWidth::MayContain,
+      .may_contain_of = &Queries::ByWidth::MayContainOf,
+      .prefetch = &Queries::Prefetch,
+      .may_contain_batch = &Queries::ByWidth::MayContainBatch,
+      .describe = [](const Unit& unit) { return DescribeCuckoo(unit, &Buckets<0>::CountUsed); },
+  };
+}
 
 }  // namespace winnow::filter::internal
 

@@ -8,6 +8,17 @@
 namespace winnow::filter::internal {
 namespace {
 
+// A bucket, here of 10-bit fingerprints (36 bits instead of 40):
+//
+//   bit    0              12       18       24       30       36
+//          | code of the  | rest 0 | rest 1 | rest 2 | rest 3 | next bucket ...
+//          | high nibbles |
+//
+//   fingerprint i = (nibble i of the decoded code) << 6 | rest i
+//
+// The fingerprints are sorted, so that their high nibbles are too. Sorting by the whole fingerprint
+// keeps each rest beside its own nibble. The order means nothing: a query compares with all four.
+
 constexpr auto kSortedNibbles = SortedNibblesOfCodes();
 
 // The bits of a fingerprint that are stored as they are, behind the code of the bucket.
@@ -20,6 +31,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t BucketBitsOf(int fingerprint_bits) 
 }
 
 void StoreBucket(uint32_t* slots, uint64_t bucket, int fingerprint_bits, uint8_t* payload) {
+  // Empty slots, which are 0, come first; they decode to 0, which is no key's fingerprint.
   std::sort(slots, slots + kSlotsPerBucket);
   const uint64_t width = RestBits(fingerprint_bits);
   const uint64_t mask = (uint64_t{1} << width) - 1;
@@ -32,8 +44,12 @@ void StoreBucket(uint32_t* slots, uint64_t bucket, int fingerprint_bits, uint8_t
   SetBits(CodeOfSortedNibbles(static_cast<Nibbles>(nibbles)), code_at, payload);
 }
 
-constexpr CuckooLayout kLayout = {
-    .version = 2, .min_fingerprint_bits = 4, .bits_saved = 1, .store = &StoreBucket};
+constexpr CuckooLayout kLayout = {.word = "semi_sorted",
+                                  .version = 2,
+                                  .bits_per_key = {4, 32},
+                                  .min_fingerprint_bits = 4,
+                                  .bits_saved = 1,
+                                  .store = &StoreBucket};
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline Nibbles NibblesOf(uint64_t bucket_bits) {
   return kSortedNibbles[bucket_bits & ((uint64_t{1} << kNibblesCodeBits) - 1)];
@@ -47,7 +63,9 @@ uint64_t FingerprintAt(const uint8_t* payload, uint64_t code_at, Nibbles nibbles
   return uint64_t{NibbleAt(nibbles, i)} << rest_bits | (rest & ((uint64_t{1} << rest_bits) - 1));
 }
 
-// Four neighbouring numbers of `width` bits, at most 16, each in 16 bits of its own.
+// Four neighbouring numbers of `width` bits, at most 16, each in 16 bits of its own: first the
+// upper two go to the upper half, then the upper one of each two. A bit deposit (pdep) would do it
+// in one instruction, but is slow on some processors and missing on others.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t Spread(uint64_t packed, uint64_t width) {
   const uint64_t pair_mask = (uint64_t{1} << (2 * width)) - 1;
   const uint64_t pairs = (packed & pair_mask) | (packed >> (2 * width) & pair_mask) << 32;
@@ -75,50 +93,29 @@ struct SemiSortedBuckets {
       }
       return found;
     }
-    // The search for a zero among four lanes, as in cuckoo.cc.
+    // The search for a zero among four lanes of 16 bits, as in cuckoo.cc.
     constexpr uint64_t kLowestBits = 0x0001'0001'0001'0001;
     const uint64_t lanes =
         Spread(nibbles, kNibbleBits) << width | Spread(bits >> kNibblesCodeBits, width);
     const uint64_t difference = lanes ^ (fingerprint * kLowestBits);
     return ((difference - kLowestBits) & ~difference & (kLowestBits << 15)) != 0;
   }
-};
 
-using Queries = CuckooQueriesOfAllWidths<SemiSortedBuckets>;
-
-UnitDescription Describe(const Unit& unit) {
-  const auto* payload = reinterpret_cast<const uint8_t*>(unit.payload.data());
-  const uint64_t num_buckets = unit.header.slots_per_shard * unit.header.num_shards;
-  uint64_t num_used = 0;
-  for (uint64_t bucket = 0; bucket < num_buckets; ++bucket) {
-    const uint64_t code_at = bucket * BucketBitsOf(unit.header.parameter);
+  static uint64_t CountUsed(const uint8_t* payload, uint64_t bucket, int fingerprint_bits) {
+    const uint64_t code_at = bucket * BucketBitsOf(fingerprint_bits);
     const Nibbles nibbles = NibblesOf(LoadBits(payload, code_at));
+    uint64_t num_used = 0;
     for (int i = 0; i < static_cast<int>(kSlotsPerBucket); ++i) {
       num_used +=
-          FingerprintAt(payload, code_at, nibbles, i, RestBits(unit.header.parameter)) != 0 ? 1 : 0;
+          FingerprintAt(payload, code_at, nibbles, i, RestBits(fingerprint_bits)) != 0 ? 1 : 0;
     }
+    return num_used;
   }
-  return DescribeCuckoo(unit, num_used);
-}
+};
 
 }  // namespace
 
-const KindOperations kSemiSortedCuckooOperations = {
-    .kind = FilterKind::kCuckoo,
-    .name = "cuckoo",
-    .word = "semi_sorted",
-    .version = kLayout.version,
-    .bits_per_key = {4, 32},
-    .verify_by_default = true,
-    .bits_per_key_for_fpr = &CuckooOperations<kLayout>::BitsForFpr,
-    .expected_fpr = &CuckooOperations<kLayout>::ExpectedFpr,
-    .build = &CuckooOperations<kLayout>::Build,
-    .is_consistent = &CuckooOperations<kLayout>::IsConsistent,
-    .may_contain = &Queries::ByWidth::MayContain,
-    .may_contain_of = &Queries::ByWidth::MayContainOf,
-    .prefetch = &Queries::Prefetch,
-    .may_contain_batch = &Queries::ByWidth::MayContainBatch,
-    .describe = &Describe,
-};
+constinit const KindOperations kSemiSortedCuckooOperations =
+    CuckooKind<kLayout, SemiSortedBuckets>();
 
 }  // namespace winnow::filter::internal

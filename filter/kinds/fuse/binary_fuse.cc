@@ -13,6 +13,21 @@
 namespace winnow::filter::internal {
 namespace {
 
+// A unit's payload is the slots of all shards, packed without gaps, and slack behind them:
+//
+//   | shard 0: slot 0, slot 1, ... | shard 1 | ... | last shard | 8 bytes |
+//
+// A shard is a row of segments of 2^detail slots. A key's four slots lie in four segments that
+// follow each other; which is the first, and the place in each, come from its hash:
+//
+//   segment   0     1     2     3     4     5
+//           |     |  a  |  b  |  c  |  d  |     |     a ^ b ^ c ^ d = the key's fingerprint
+//
+// Neighbouring segments rather than any four: what a key touches while the filter is built lies
+// closer together, and peeling succeeds at a higher load, since it starts at both ends of the row,
+// where slots have fewer keys, and works its way inwards (Walzer, "Peeling Close to the
+// Orientability Threshold", SODA 2021).
+
 constexpr int kMaxFingerprintBits = 32;
 constexpr int kMaxSegmentShift = 18;
 // A probe loads eight bytes at the byte where a slot begins: the last slot's load ends here.
@@ -44,7 +59,9 @@ uint64_t PayloadBytes(uint64_t num_slots, int fingerprint_bits) {
 }
 
 // The width for a rate, or else the largest whose table keeps to the bits per key, give or take 64
-// bytes: so much padding a block may have anyway, and small filters need it.
+// bytes: so much padding a block may have anyway, and small filters need it. An absent key's four
+// slots make an arbitrary sum, which is its fingerprint with a chance of 2^-bits: a rate is rounded
+// up to a whole bit, an amount of bits down to one.
 int FingerprintBits(double bits_per_key, double fpr, double num_keys, double num_slots) {
   int bits;
   if (fpr != 0) {
@@ -56,7 +73,9 @@ int FingerprintBits(double bits_per_key, double fpr, double num_keys, double num
   return std::clamp(bits, 1, kMaxFingerprintBits);
 }
 
-// One try with the hashes as they are.
+// One try with the hashes as they are: false if a shard cannot be peeled. Attempt 0 has salt 0,
+// under which Remix is the identity; each further one spreads the keys anew, so that tries fail
+// independently of each other.
 bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   const uint64_t num_hashes = hashes->size();
   UnitHeader header;
@@ -79,6 +98,7 @@ bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result
   header.payload_bytes = PayloadBytes(num_slots, fingerprint_bits);
 
   result->block = MakeUnsealedBlock(header.payload_bytes);
+  // All shards have the shape of the largest, so that a query finds its shard by a multiplication.
   FusePeeling peeling(shape, shards.LargestShard(), header.num_shards, header.salt);
   result->temporary_bytes = std::max(result->temporary_bytes, peeling.memory_bytes());
   for (uint64_t shard = 0; shard < header.num_shards; ++shard) {
@@ -93,8 +113,8 @@ bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result
 
 bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   if (TryBuild(request, hashes, result)) return true;
-  // Duplicates never peel. They are rare, since neighbouring ones were never added: looked for only
-  // now.
+  // Duplicates never peel: they share all four slots, none of which ever has a single key. They are
+  // rare, since neighbouring ones were never added, so that they are looked for only now.
   result->block.clear();
   return RemoveDuplicates(kKeysOfShard, hashes, &result->temporary_bytes) &&
          TryBuild(request, hashes, result);
@@ -109,11 +129,15 @@ bool IsConsistent(const UnitHeader& header) {
   if (header.slots_per_shard > header.payload_bytes * 8 / header.num_shards) return false;
   const uint64_t segment = uint64_t{1} << header.detail;
   const uint64_t num_slots = header.slots_per_shard * header.num_shards;
+  // Whole segments, four at least, keep every place that VisitFuseSlots computes inside the shard:
+  // the first slot lies three segments before its end, and no exclusive or below a segment's size
+  // leaves a segment.
   return header.slots_per_shard % segment == 0 && header.slots_per_shard >= kFuseArity * segment &&
          header.num_keys <= num_slots &&
          header.payload_bytes == PayloadBytes(num_slots, header.parameter);
 }
 
+// What VisitFuseSlots wants of a shard, which is the same for every query.
 void Prepare(UnitView* unit) {
   const FusePlaces places =
       FuseShape{static_cast<int>(unit->detail), unit->slots_per_shard}.Places();
@@ -125,6 +149,9 @@ void Prepare(UnitView* unit) {
 template <typename Visitor>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitSlots(const UnitView& unit, uint64_t key_hash,
                                                         Visitor visit) {
+  // One product gives both: its high half is the shard, its low half what the hash says beyond
+  // that, the place in the shard. Building splits the keys by the same product
+  // (HashList::SplitByShard).
   const uint64_t hash = Remix(key_hash, unit.salt);
   const auto product = static_cast<unsigned __int128>(hash) * unit.num_shards;
   const uint64_t shard_begin = static_cast<uint64_t>(product >> 64) * unit.slots_per_shard;
@@ -136,6 +163,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t VisitSlots(const UnitView& unit, ui
 template <typename Contents>
 struct QueriesOfContents {
   static bool MayContain(const UnitView& unit, uint64_t key_hash) {
+    // The loads do not wait for each other, and no branch lies between them: an absent key needs
+    // all four. Load leaves foreign bits above the slot's own, which IsZero cuts off once, behind
+    // the sum.
     uint64_t found = 0;
     const uint64_t wanted = VisitSlots(unit, key_hash, [&](uint8_t, uint64_t slot) {
       found ^= Contents::Load(unit.payload, slot, unit.parameter);
@@ -149,6 +179,7 @@ struct QueriesOfContents {
       std::array<uint64_t, kFuseArity> slots;
       uint64_t fingerprint;
     };
+    // Two passes: the lines of all keys are under way before any slot is read.
     std::array<Probe, kMaxBatch> probes;
     for (size_t i = 0; i < count; ++i) {
       probes[i].fingerprint = VisitSlots(unit, key_hashes[i], [&](uint8_t index, uint64_t slot) {
@@ -188,6 +219,7 @@ UnitDescription Describe(const Unit& unit) {
   return description;
 }
 
+// As Build sizes it: what a shard has in excess for chance is taken from the width of the slots.
 double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
   if (num_keys == 0) return 0;
   const auto keys = static_cast<double>(num_keys);
@@ -201,7 +233,7 @@ double BitsForFpr(double fpr) { return FingerprintBits(0, fpr, 0, 0) * kLargeFil
 
 }  // namespace
 
-const KindOperations kBinaryFuseOperations = {
+constinit const KindOperations kBinaryFuseOperations = {
     .kind = FilterKind::kBinaryFuse,
     .name = "binary_fuse",
     .version = 1,

@@ -12,6 +12,20 @@
 namespace winnow::filter::internal {
 namespace {
 
+// Each key is an equation over GF(2): the exclusive or of some of 64 neighbouring slots, those that
+// its coefficients name, is its fingerprint. Solving the equations gives the slots' contents; an
+// absent key's equation holds with a chance of one half in each column.
+//
+//   slots      0 . . . . . . . . . . . . . . . . . . . .     one bit in each of `columns` columns
+//   key a        1 0 1 1 ... 1                               64 coefficients from slot 1 on
+//   key b            1 1 0 ... 1                             from slot 3 on
+//
+// A system of this form is solved in one sweep if each equation finds a slot to lead
+// (ribbon_layer.cc). Those that do not are bumped: with all others of their part of a bucket they
+// go to the next layer, and a threshold in the filter says so, so that a query knows before it
+// looks in which layer a key is. The last layer bumps nothing and has room to spare; if it fails
+// nevertheless, another salt is tried.
+
 constexpr double kMaxBumpedShare = 0.1;
 constexpr uint64_t kKeysOfShard = 98'304;
 // More would fragment the memory that they are split into.
@@ -19,6 +33,7 @@ constexpr uint64_t kMaxShardsForCache = 1024;
 constexpr uint64_t kKeysOfSortedShard = 1'000'000;
 
 // The share of the first layer's hashes that are looked for in the next.
+// A threshold counts groups of slots from the start of its bucket.
 double BumpedShare(const RibbonShape& shape, const uint8_t* payload) {
   if (!shape.has_layers()) return 0;
   uint64_t groups = 0;
@@ -42,6 +57,7 @@ class FilterLayers {
   // Builds all layers into `block`, which is left unsealed; false if that failed.
   bool Build(const ShardedHashes& shards, std::string* block) {
     *block = MakeUnsealedBlock(shape_.PayloadBytes());
+    // One builder for all shards and layers: its memory is taken once.
     RibbonLayer builder(shards.LargestShard(), shape_.num_blocks);
     if (!shape_.has_layers()) {
       Load(shards[0], &builder);
@@ -52,6 +68,7 @@ class FilterLayers {
     for (uint64_t shard = 0; shard < shards.size(); ++shard) {
       Load(shards[shard], &builder);
       BuildShard(shard, PayloadOf(block), &builder, &bumped);
+      // So many mean that the hashes are not random, or many times the same.
       if (static_cast<double>(bumped.size()) > kMaxBumpedShare * static_cast<double>(num_hashes_))
         return false;
     }
@@ -81,6 +98,8 @@ class FilterLayers {
   }
 
   bool BuildFurtherLayers(RibbonLayer* builder, std::vector<uint64_t>* bumped, std::string* block) {
+    // Now that the bumped keys are known, the further layers get their true sizes. Each bump
+    // remixes the hash: keys that crowded in one layer begin at unrelated slots of the next.
     shape_.num_second_blocks = bumped->size() < kMinKeysOfSecondLayer
                                    ? 0
                                    : BumpingLayerBlocks(static_cast<double>(bumped->size()));
@@ -137,7 +156,8 @@ uint32_t NumShards(uint64_t num_keys, const BuildRequest& request) {
   return static_cast<uint32_t>(std::max(for_cache, for_limit));
 }
 
-// One try with the hashes as they are.
+// One try with the hashes as they are: false if the last layer cannot be solved, or if the sizes do
+// not fit the header.
 bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   const uint64_t num_hashes = hashes->size();
   UnitHeader header;
@@ -171,7 +191,8 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
                        kFewDuplicates * static_cast<double>(hashes->size())) {
     return true;
   }
-  // With many duplicates the filter is larger than it need be.
+  // Equal keys make equal equations, which do no harm but take room: with many of them the filter
+  // is larger than it need be.
   result->block.clear();
   if (RemoveDuplicates(kKeysOfSortedShard, hashes, &result->temporary_bytes)) {
     return TryBuild(request, hashes, result);
@@ -230,7 +251,7 @@ double BitsForFpr(double fpr) {
 
 }  // namespace
 
-const KindOperations kRibbonOperations = {
+constinit const KindOperations kRibbonOperations = {
     .kind = FilterKind::kRibbon,
     .name = "ribbon",
     .version = 1,
