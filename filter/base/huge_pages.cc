@@ -8,11 +8,13 @@ namespace winnow::filter::internal {
 
 void AdviseHugePages(void* memory, size_t bytes) {
 #ifdef MADV_HUGEPAGE
+  // Refused where huge pages are switched off; small pages do as well.
   (void)::madvise(memory, bytes, MADV_HUGEPAGE);
 #endif
 }
 
 char* MapHugePages(size_t bytes) {
+  // mmap aligns to small pages only: maps a huge page more than is wanted and gives the ends back.
   const size_t reserved = bytes + kHugePageBytes;
   void* const region =
       ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -23,6 +23,9 @@ std::atomic<size_t> bytes_from_allocator{0};
 bool TakeFromAllocator(size_t bytes) {
   if (bytes < kMinInArena) return true;
   if (bytes > kMaxFromAllocator) return false;
+  // Counts first and takes it back if that was too much: threads that do so at once may refuse a
+  // piece that would have fitted, but never give out more than the limit. Relaxed, as it publishes
+  // no memory.
   const size_t before = bytes_from_allocator.fetch_add(bytes, std::memory_order_relaxed);
   if (before + bytes <= kMaxFromAllocator) return true;
   bytes_from_allocator.fetch_sub(bytes, std::memory_order_relaxed);
@@ -37,6 +40,9 @@ void ReturnToAllocator(size_t bytes) {
 
 ResidentMemory::ResidentMemory(size_t bytes) {
   if (bytes == 0 || bytes > SIZE_MAX - kHugePageBytes) return;
+  // Where a piece comes from goes by its size: whole huge pages and what is too large for a region
+  // of the arena are mapped by themselves; the rest lies in the arena, but for the first few MiB of
+  // a process and for small pieces.
   const bool is_whole_pages = bytes % kHugePageBytes == 0;
   if (is_whole_pages || bytes > internal::HugePageArena::kMaxPieceBytes) {
     source_ = Source::kOwnMapping;
@@ -50,6 +56,7 @@ ResidentMemory::ResidentMemory(size_t bytes) {
     if (data_ == nullptr) ReturnToAllocator(bytes);
   }
   if (data_ == nullptr) return;
+  // Fresh mappings are zeros already, and are not touched before they are used.
   if (source_ != Source::kOwnMapping) std::memset(data_, 0, bytes);
   size_ = bytes;
 }

@@ -11,7 +11,8 @@
 
 namespace winnow::filter::internal {
 
-// One for each thread. Key compares by ==; one that is not equal to itself is never found.
+// For one thread: declare it thread_local. Key compares by ==; one that is not equal to itself is
+// never found.
 template <typename Key, typename Value>
 class SmallMemo {
  public:

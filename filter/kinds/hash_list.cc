@@ -8,6 +8,11 @@
 
 namespace winnow::filter::internal {
 
+// Invariants of a HashList: 1. chunk_begin_ is null, or the beginning of the last chunk, which is
+// then the list's own and whose hashes are those up to next_. Its `size` is not kept up; CloseChunk
+// sets it. 2. closed_size_ is the sum of `size` over all chunks but that one. 3. capacity_ is what
+// the own chunks have room for: borrowed ones cost nothing and are never written.
+
 void HashList::ReturnMemory::operator()(uint64_t* hashes) const {
   ReturnBuildMemory(hashes, capacity * sizeof(uint64_t));
 }
@@ -53,6 +58,9 @@ void HashList::CloseChunk() {
   chunk_begin_ = next_ = chunk_end_ = nullptr;
 }
 
+// In two passes. The first counts, so that no shard's last chunk is larger than it must be. The
+// second moves the hashes, and takes a chunk that it has read to the end as one that can be
+// written: between them, list and shards hold hardly more memory than the list did.
 std::vector<HashList> HashList::SplitByShard(uint32_t num_shards, uint64_t salt) {
   std::vector<HashList> shards(num_shards);
   if (num_shards == 1) {
@@ -102,6 +110,8 @@ void HashList::Join(HashList other) {
   other.chunks_.clear();
 }
 
+// From the first chunk on; those behind the last hash stay, empty. Borrowed chunks are replaced by
+// own ones, as what they show must not change.
 void HashList::Overwrite(const uint64_t* hashes, uint64_t count) {
   CloseChunk();
   closed_size_ = count;
@@ -118,6 +128,8 @@ void HashList::Overwrite(const uint64_t* hashes, uint64_t count) {
   }
 }
 
+// The hashes go back, in another order, since a further attempt or another kind may need them, and
+// verification reads them.
 ShardedHashes::~ShardedHashes() {
   for (HashList& shard : shards_) hashes_->Join(std::move(shard));
 }
@@ -136,6 +148,7 @@ uint64_t ShardedHashes::LargestShard() const {
 
 bool ShardedHashes::IsBalanced() const {
   if (shards_.size() == 1) return true;
+  // Eight standard deviations of the binomial law, and a few keys where the mean is small.
   const double mean = static_cast<double>(num_hashes()) / static_cast<double>(shards_.size());
   return static_cast<double>(LargestShard()) <= mean + 8 * std::sqrt(mean) + 8;
 }
@@ -167,6 +180,9 @@ HashSorter::HashSorter(uint64_t max_hashes) {
 // Scatters the hashes to small groups by their place between the least and the greatest, and sorts
 // each group.
 const std::vector<uint64_t>& HashSorter::SortedUnique(const HashList& shard) {
+  // Hashes of a shard are spread about evenly over an interval: groups are of eight on average, and
+  // the whole takes linear time. Adversarial hashes crowd in a few groups, where std::sort still
+  // takes no more than n log n.
   uint64_t least = ~uint64_t{0};
   uint64_t greatest = 0;
   shard.ForEachRun([&](const uint64_t* run, size_t count) {

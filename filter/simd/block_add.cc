@@ -19,6 +19,8 @@ constexpr size_t kGroup = 16;
 }  // namespace
 
 void AddToBlocksPortable(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
+  // The reference for all other ways: probe i sets BlockBit(hash, i). Bits are only ever set, so
+  // that the order of keys and of probes does not matter.
   for (size_t begin = 0; begin < count; begin += kGroup) {
     const size_t size = std::min(kGroup, count - begin);
     const BlocksOfGroup<kGroup> blocks(table, hashes + begin, size, count - begin);
@@ -150,10 +152,12 @@ constexpr auto kUnrolledProbes = std::make_integer_sequence<int, kMaxProbesAvx51
 
 }  // namespace
 
+// AVX-512F alone: filling needs no other part, so that more processors have it than kHasAvx512Vl.
 const bool kHasAvx512 = __builtin_cpu_supports("avx512f") != 0;
 
 void AddToBlocksAvx2(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
   static constexpr auto kFunctions = MakeAvx2Functions(kUnrolledProbes);
+  // Function 0 takes any number of probes; a filter never has none.
   const int unrolled = table.probes <= kMaxProbesAvx512 ? table.probes : 0;
   kFunctions[static_cast<size_t>(unrolled)](table, hashes, count);
 }
@@ -167,6 +171,7 @@ void AddToBlocksAvx512(const MutableBlockTable& table, const uint64_t* hashes, s
 
 void AddToBlocks(const MutableBlockTable& table, const uint64_t* hashes, size_t count) {
 #if defined(__x86_64__)
+  // The quickest first; each has its limit of probes.
   if (kHasGfni && table.probes <= kMaxProbesOfRound) {
     return AddToBlocksGfni(table, hashes, count);
   }

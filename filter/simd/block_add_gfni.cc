@@ -148,6 +148,7 @@ WINNOW_GFNI void AddToBlocksGfni(const MutableBlockTable& table, const uint64_t*
   size_t begin = 0;
   for (; begin + kGroup <= count; begin += kGroup) {
     const BlocksOfGroup<kGroup> blocks(table, hashes + begin, kGroup, count - begin);
+    // Eight hashes in one register, taken out again two at a time.
     const __m512i group = Load(hashes + begin);
 #pragma GCC unroll 4
     for (size_t pair = 0; pair < kPairs; ++pair) {
@@ -159,6 +160,7 @@ WINNOW_GFNI void AddToBlocksGfni(const MutableBlockTable& table, const uint64_t*
       SetBits(blocks[2 * pair + 1], BitsOf<1>(matrices));
     }
   }
+  // The last few keys.
   AddToBlocksPortable(table, hashes + begin, count - begin);
 }
 

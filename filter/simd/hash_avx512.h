@@ -43,7 +43,7 @@ inline bool ProcessorHasAvx512() {
 // once.
 extern const bool kHashesByAvx512;
 
-// Which of XXH3's formulas a key's length asks for, of those that are here.
+// Which of XXH3's formulas is right for a key's length, of those that are here.
 enum class LengthClass : uint8_t { kEight, kSixteen, kOverSixteen };
 
 // Calls visit(std::integral_constant of LengthClass) for the class of `size`; returns false if

@@ -9,6 +9,8 @@ namespace winnow::filter {
 
 namespace {
 
+// HaveSize compares the sizes of eight views in their memory, at even words. libc++ has the size
+// second: there keys are hashed one by one.
 bool ViewsBeginWithTheirSize() {
   const std::string_view view("size", 4);
   uint64_t first_word;
@@ -18,6 +20,8 @@ bool ViewsBeginWithTheirSize() {
 
 }  // namespace
 
+// A constant of dynamic initialisation: a program that hashes before it gets the slower way, which
+// gives the same hashes.
 const bool internal::kHashesByAvx512 = ProcessorHasAvx512() && ViewsBeginWithTheirSize();
 
 namespace {
@@ -36,6 +40,7 @@ WINNOW_AVX512 size_t HashByAvx512(const std::string_view* keys, size_t count, ui
   return i;
 }
 
+// The number of keys hashed, from the first on: 0 where this processor or this length has no way.
 size_t HashEqualKeys(const std::string_view* keys, size_t count, uint64_t seed, uint64_t* hashes) {
   if (count < internal::kLanes || !internal::kHashesByAvx512) return 0;
   size_t num_hashed = 0;
@@ -54,6 +59,7 @@ void HashKeys(const std::string_view* keys, size_t count, uint64_t seed, uint64_
 #if defined(__x86_64__)
   i = HashEqualKeys(keys, count, seed, hashes);
 #endif
+  // What is left: a rest of fewer than eight, or all from the first key of another length on.
   for (; i < count; ++i) hashes[i] = HashKey(keys[i], seed);
 }
 

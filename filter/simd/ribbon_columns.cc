@@ -10,6 +10,18 @@
 namespace winnow::filter::internal {
 namespace {
 
+// Back substitution. The equation that begins at slot s is, in each column,
+//
+//   x[s] = fingerprint bit + sum of x[s + i] over the later slots that it names     (mod 2)
+//
+// so that going from the last slot to the first, everything on the right is known. `solution` is a
+// window of 64 slots for each of 8 columns: bit i is x[s + i]. It moves down by one slot with each
+// equation, and whenever s is a multiple of 64 it is just a block of the payload.
+//
+// A slot at which no equation begins is free. Its coefficients and fingerprint are zero, so that it
+// becomes 0 by the same instructions: any value would do, and the same one on every machine keeps
+// the bytes the same.
+
 // From the last slot to the first: a slot's bit in a column is the sum of the later slots of its
 // equation and the fingerprint. `solution` holds, for each of kRibbonLanes columns, the 64 slots
 // from the present one on.
@@ -36,6 +48,7 @@ struct BlockPlace {
 };
 
 BlockPlace PlaceOf(const RibbonSystem& system, uint64_t block) {
+  // `block` blocks of all columns would come before it, less a word for each narrow one among them.
   const bool is_narrow = block < system.num_narrow_blocks;
   const uint64_t words =
       block * static_cast<uint64_t>(system.columns) - std::min(block, system.num_narrow_blocks);
@@ -46,6 +59,9 @@ BlockPlace PlaceOf(const RibbonSystem& system, uint64_t block) {
 template <typename SolveBlockFunction>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Solve(const RibbonSystem& system, uint8_t* blocks,
                                                SolveBlockFunction solve_block) {
+  // Columns do not depend on each other: eight at a time, each time over all blocks. In narrow
+  // blocks the last column is computed as well, since the slots below it need the window, but not
+  // stored.
   for (int first_column = 0; first_column < system.columns; first_column += kRibbonLanes) {
     std::array<uint64_t, kRibbonLanes> solution{};
     for (uint64_t block = system.num_blocks; block-- > 0;) {
@@ -96,6 +112,7 @@ WINNOW_RIBBON_AVX512 void SolveBlockAvx512(const uint64_t* coefficients,
   __m512i columns = _mm512_loadu_si512(solution->data());
   for (uint64_t i = kRibbonBlockSlots; i-- > 0;) {
     const __m512i later = _mm512_set1_epi64(static_cast<long long>(coefficients[i] >> 1));
+    // Lane c wants bit c: the parity of the count is in its lowest bit, and only that one is kept.
     const __m512i fingerprint = _mm512_maskz_srlv_epi64(
         0xff, _mm512_set1_epi64(static_cast<long long>(fingerprints[i] >> first_column)),
         lane_numbers);
@@ -127,6 +144,7 @@ void SolveRibbonAvx512(const RibbonSystem& system, uint8_t* blocks) {
 #endif  // defined(__x86_64__)
 
 void SolveRibbon(const RibbonSystem& system, uint8_t* blocks) {
+// The three ways give the same bytes (simd_test).
 #if defined(__x86_64__)
   if (kHasAvx512Popcnt) return SolveRibbonAvx512(system, blocks);
   if (kHasPopcnt) return SolveRibbonPopcnt(system, blocks);

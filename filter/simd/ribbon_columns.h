@@ -1,4 +1,4 @@
-// A ribbon layer's solution in memory, and the question whether it gives a key its fingerprint.
+// A ribbon layer's solution in memory, and the comparison of a key's fingerprint with it.
 // Slots are stored in blocks of 64; a block is one 64-bit word for each column, the bits of its 64
 // slots in that column.
 

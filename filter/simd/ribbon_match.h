@@ -1,5 +1,5 @@
 // Does a ribbon filter's solution give a key its fingerprint? The ways of the different processors,
-// to be inlined where questions are asked. Internal.
+// to be inlined where queries are answered. Internal.
 
 #ifndef WINNOW_FILTER_SIMD_RIBBON_MATCH_H_
 #define WINNOW_FILTER_SIMD_RIBBON_MATCH_H_

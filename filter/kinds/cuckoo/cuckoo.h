@@ -1,6 +1,6 @@
 // The cuckoo filter (Fan, Andersen, Kaminsky and Mitzenmacher, CoNEXT 2014), built once from all
 // hashes: fingerprints of chosen width in buckets of four, each in one of two buckets that its
-// fingerprint and either bucket tell (partial-key cuckoo hashing).
+// fingerprint and either bucket determine (partial-key cuckoo hashing).
 
 #ifndef WINNOW_FILTER_KINDS_CUCKOO_CUCKOO_H_
 #define WINNOW_FILTER_KINDS_CUCKOO_CUCKOO_H_

@@ -1,9 +1,8 @@
-// The numbers that a cuckoo filter's question computes with; part of the file format (FORMAT.md).
-// Internal.
+// The constants of a cuckoo filter's query; part of the file format (FORMAT.md). Internal.
 //
-// They are variables of another file than those that ask, so that a multiplication takes its factor
-// from memory: each constant would be an instruction of its own, and how many instructions the
-// processor can have under way decides how many questions wait for memory together.
+// They are defined in another file than the one that queries, so that a multiplication takes its
+// factor from memory: each literal would be an instruction of its own, and how many instructions
+// the processor can have under way decides how many queries wait for memory together.
 
 #ifndef WINNOW_FILTER_KINDS_CUCKOO_CUCKOO_FACTORS_H_
 #define WINNOW_FILTER_KINDS_CUCKOO_CUCKOO_FACTORS_H_

@@ -23,7 +23,7 @@ inline constexpr uint32_t kNumSortedNibbles = 3876;  // 19 over 4
 constexpr uint32_t NibbleAt(Nibbles nibbles, int i) { return nibbles >> (kNibbleBits * i) & 15u; }
 
 // The place of a <= b <= c <= d in the combinatorial number system (Knuth, The Art of Computer
-// Programming 4A, section 7.2.1.3) of the rising a < b + 1 < c + 2 < d + 3: each number tells how
+// Programming 4A, section 7.2.1.3) of the rising a < b + 1 < c + 2 < d + 3: each number says how
 // many sequences lie before those that end with it.
 constexpr uint32_t CodeOfSortedNibbles(Nibbles nibbles) {
   const uint32_t a = NibbleAt(nibbles, 0);

@@ -7,6 +7,18 @@
 namespace winnow::filter::internal {
 namespace {
 
+// Peeling. Each key is in four slots. A slot that only one key is left in is that key's own: the
+// key is taken out of its other three, which may leave single keys there in turn, and so on until
+// no key is left. Then the keys get their fingerprints from the last taken to the first. When key k
+// has its turn, its other three slots are final: if one of them is the own slot of a key, then of
+// one that was taken after k, since a slot which still held k cannot have been single before. So
+// writing k's own slot settles k, and no later write touches any of its four.
+//
+// Each slot becomes single at most once, since its count only falls. That bounds the queue by the
+// number of slots and the work by four times that of the keys, whether peeling succeeds or not. It
+// fails if some keys share all their slots among themselves (a 2-core): at the loads of
+// binary_fuse.cc's ShapeFor rarely, and then another salt helps.
+
 // Slots that became single, below which more are looked for: enough that a processor works on
 // several keys at once, and so few that what is worked on stays together in memory.
 constexpr uint64_t kMinQueued = 32;
@@ -47,7 +59,8 @@ void FusePeeling::LoadByFirstSlot(const HashList& shard) {
   });
 }
 
-// False if some slot has more keys than the count holds, which chance does not do.
+// False if some slot has more keys than its eight-bit count holds. By chance a slot has about four;
+// 256 happen only to adversarial hashes.
 bool FusePeeling::CountKeysOfSlots() {
   slots_.resize(shape_.num_slots);
   Slot* const slots = slots_.data();
@@ -59,6 +72,8 @@ bool FusePeeling::CountKeysOfSlots() {
   for (const uint64_t hash : keys_) {
     VisitFuseSlots(hash, hash * num_shards, places, [&](uint8_t index, uint64_t position) {
       Slot& slot = slots[position];
+      // The exclusive or of all keys of a slot: it is the key itself once the others have been
+      // taken out, so that no slot needs a list of its keys.
       slot.keys ^= hash;
       overflow |= ++slot.num_keys == 0;
       if (index == kFuseArity - 1) __builtin_prefetch(&slot + segment, 1);
@@ -82,8 +97,11 @@ bool FusePeeling::Peel(const HashList& shard) {
   uint64_t queued = 0;
   uint64_t num_peeled = 0;
   for (uint64_t next = 0; next < queued || num_scanned < num_slots;) {
+    // Slots in front of num_scanned are queued when they become single, those behind it when the
+    // scan finds them single: each once, in whichever order the two happen.
     if (queued - next < kMinQueued && num_scanned < num_slots) {
       const uint64_t end = std::min(num_slots, num_scanned + kSlotsOfScan);
+      // Always written, and kept by counting it: no branch depends on the slot.
       for (; num_scanned < end; ++num_scanned) {
         queue[queued] = static_cast<uint32_t>(num_scanned);
         queued += slots[num_scanned].num_keys == 1 ? 1 : 0;
@@ -91,8 +109,10 @@ bool FusePeeling::Peel(const HashList& shard) {
       continue;
     }
     const uint32_t own_slot = queue[next++];
+    // Its only key may have been peeled off by another of its slots meanwhile.
     if (slots[own_slot].num_keys != 1) continue;
     const uint64_t hash = slots[own_slot].keys;
+    // The front of the queue has been read: num_peeled < next.
     queue[num_peeled] = own_slot;
     keys[num_peeled++] = hash;
     // What becomes single cannot be predicted: there is no branch. What is yet to be scanned will
@@ -106,6 +126,7 @@ bool FusePeeling::Peel(const HashList& shard) {
       if (index == kFuseArity - 1) __builtin_prefetch(&slot + segment, 1);
     });
   }
+  // What is left has two keys or more in every slot.
   return num_peeled == keys_.size();
 }
 
@@ -116,6 +137,7 @@ void FusePeeling::AssignInto(uint64_t first_slot, uint64_t width, uint8_t* paylo
   const uint64_t* const keys = keys_.data();
   const uint32_t* const own_slots = queue_.data();
   const uint64_t mask = (uint64_t{1} << width) - 1;
+  // From the last peeled to the first: see above.
   for (uint64_t i = keys_.size(); i-- > 0;) {
     const uint64_t hash = keys[i];
     // The key's own slot is still zero.

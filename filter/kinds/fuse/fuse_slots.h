@@ -1,4 +1,4 @@
-// Which slots of a binary fuse filter a key has: shared by building and asking. Part of the file
+// Which slots of a binary fuse filter a key has: shared by building and queries. Part of the file
 // format (see FORMAT.md). Internal.
 
 #ifndef WINNOW_FILTER_KINDS_FUSE_FUSE_SLOTS_H_
@@ -32,7 +32,7 @@ struct FuseShape {
   }
 };
 
-// The numbers that asking multiplies by; part of the file format. In memory for the same reason as
+// The numbers that a query multiplies by; part of the file format. In memory for the same reason as
 // kCuckooFactors.
 struct FuseFactors {
   uint64_t slots;
@@ -68,7 +68,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t FuseFingerprint(uint64_t hash) {
 }
 
 // The slots' contents, for slots of kWidth bits, with which the compiler computes what it can; 0 is
-// for any width, which is told at run time.
+// for any width, which is given at run time.
 template <int kWidth>
 struct FuseContents {
   static constexpr bool kIsWholeBytes = kWidth == 8 || kWidth == 16;

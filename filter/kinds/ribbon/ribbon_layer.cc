@@ -4,6 +4,18 @@
 
 namespace winnow::filter::internal {
 
+// Building a layer by Gaussian elimination in echelon form: at most one equation begins at each
+// slot. A new equation whose first slot is taken has the one that is there added, which cancels its
+// first coefficient, so that it begins later; it never reaches beyond 64 slots from where it
+// begins, since both ended within 64 slots of a common begin. So it moves to the right until it
+// finds a free slot, becomes 0 = 0 (it was the sum of others: redundant) or 0 = 1 (in conflict with
+// them), or leaves the lane.
+//
+// Keys come bucket by bucket from left to right, and within a bucket by groups of 16 slots from
+// right to left. The first groups of a bucket are those that meet what hangs over from the bucket
+// before. If a key of group g is in conflict, groups 0 to g of its bucket are bumped together:
+// later groups are in, and one number, g + 1, says what a query has to know.
+
 constinit const RibbonFactors kRibbonFactors = {.coefficients = 0xd6e8feb86659fd93,
                                                 .fingerprint = 0x9fb21c651e98df25};
 namespace {
@@ -36,6 +48,7 @@ void RibbonLayer::Clear(uint64_t num_blocks, uint64_t num_shards) {
 // that is there added, by which it begins later.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline RibbonLayer::Progress RibbonLayer::Step(uint64_t end_slot,
                                                                             Equation* equation) {
+  // Bit 0 of an equation is always set: 0 means that none begins here.
   const uint64_t there = coefficients_[equation->slot];
   if (there == 0) {
     coefficients_[equation->slot] = equation->coefficients;
@@ -45,6 +58,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline RibbonLayer::Progress RibbonLayer::Step(uint
   const uint64_t sum = equation->coefficients ^ there;
   equation->fingerprint ^= fingerprints_[equation->slot];
   if (sum == 0) return equation->fingerprint == 0 ? Progress::kRedundant : Progress::kConflict;
+  // At least 1: both have bit 0.
   const int zeros = __builtin_ctzll(sum);
   equation->coefficients = sum >> zeros;
   equation->slot += static_cast<uint64_t>(zeros);
@@ -59,6 +73,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline RibbonLayer::Equation RibbonLayer::EquationO
 // From the last group of a bucket to the first: the first ones meet what hangs over from the bucket
 // before, and are the ones to go. False if the lane has no more keys.
 bool RibbonLayer::StartGroup(Lane* lane) {
+  // Only now, as the group has come through: a bumped one counts its duplicates by itself.
   num_duplicates_ += lane->num_redundant;
   lane->num_redundant = 0;
   lane->num_filled = 0;
@@ -86,6 +101,7 @@ bool RibbonLayer::StartBucket(Lane* lane) {
 }
 
 void RibbonLayer::SortBucket(Lane* lane) const {
+  // A counting sort, the counts two places further as in Load.
   const uint64_t* const keys = keys_.data() + begins_[lane->bucket];
   const uint64_t size = begins_[lane->bucket + 1] - begins_[lane->bucket];
   const auto group_of = [this](uint64_t hash) { return SlotOf(hash) % kBucketSlots / kGroupSlots; };
@@ -106,6 +122,7 @@ bool RibbonLayer::Bump(const BumpTarget& target, Lane* lane) {
     fingerprints_[lane->filled[i]] = 0;
   }
   lane->num_redundant = 0;
+  // Thresholds are zeros until here, and each bucket is bumped at most once.
   const uint64_t threshold = lane->group + 1;
   uint8_t& two_thresholds = target.thresholds[lane->bucket / 2];
   two_thresholds = static_cast<uint8_t>(two_thresholds | threshold << (lane->bucket % 2 * 4));
@@ -170,6 +187,9 @@ size_t RibbonLayer::AdvanceInTurns(const BumpTarget& bump_target, std::vector<La
 
 uint64_t RibbonLayer::InsertOrBump(uint8_t* thresholds, std::vector<uint64_t>* bumped) {
   static_assert(kLanes == 3);
+  // Lanes are ranges of buckets. No equation of a lane may begin at or behind its end_slot, so that
+  // lanes touch disjoint slots and can advance in any order; the same keys are bumped on every
+  // machine.
   const BumpTarget bump_target = {thresholds, bumped};
   const uint64_t num_lanes = std::clamp<uint64_t>(num_buckets() / kMinBucketsOfLane, 1, kLanes);
   std::vector<Lane> lanes(num_lanes);
@@ -190,6 +210,8 @@ uint64_t RibbonLayer::InsertOrBump(uint8_t* thresholds, std::vector<uint64_t>* b
 }
 
 bool RibbonLayer::InsertEach(uint64_t* num_duplicates) {
+  // In the order of buckets, which for a few thousand keys is near enough to that of slots. Any
+  // order gives the same verdict: whether a set of equations can be solved does not depend on it.
   for (const uint64_t hash : keys_) {
     Equation equation = EquationOf(hash);
     Progress progress = Progress::kGoesOn;
@@ -201,6 +223,7 @@ bool RibbonLayer::InsertEach(uint64_t* num_duplicates) {
 }
 
 void RibbonLayer::Solve(int columns, uint64_t num_narrow_blocks, uint8_t* blocks) const {
+  // Back substitution: simd/ribbon_columns.cc.
   SolveRibbon({coefficients_.data(), fingerprints_.data(), coefficients_.size() / kRibbonBlockSlots,
                num_narrow_blocks, columns},
               blocks);

@@ -21,7 +21,7 @@ inline constexpr uint64_t kGroupsOfBucket = kBucketSlots / kGroupSlots;
 // Remixes the hash of a key that was bumped: what crowded in one layer is then spread in the next.
 inline constexpr uint64_t kNextLayerSalt = 0xa0761d6478bd642f;
 
-// The numbers that asking multiplies by; part of the file format. In memory for the same reason as
+// The numbers that a query multiplies by; part of the file format. In memory for the same reason as
 // kCuckooFactors.
 struct RibbonFactors {
   uint64_t coefficients;

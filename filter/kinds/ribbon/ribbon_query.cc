@@ -12,6 +12,19 @@
 namespace winnow::filter::internal {
 namespace {
 
+// A query of a key whose equation begins at slot s of the first layer:
+//
+//   threshold of the bucket of s -- s is in a bumped group --> the next layer, with another hash
+//         |
+//         | it is not
+//         v
+//   block of s and the next one: in each column, is the parity of
+//   (64 bits of the column from s on) & coefficients the fingerprint's bit?
+//
+// The threshold that building wrote says of every key where its equation was put, so that a key
+// which was added is compared in that layer and matches there. Absent keys follow the same way and
+// match by chance.
+
 // What PrepareRibbon computes, in UnitView::prepared.
 enum Prepared : size_t {
   // Of a shard of the first layer.
@@ -37,6 +50,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline RibbonProbe ProbeAt(uint64_t hash, uint64_t 
           columns};
 }
 
+// The shape is worked out anew for each, as so few come here; only the first layer's numbers are
+// prepared.
 RibbonProbe ProbeFurtherLayers(const UnitView& unit, uint64_t hash) {
   const RibbonShape shape = ShapeOf(unit);
   uint64_t next = Remix(hash, kNextLayerSalt);
@@ -84,6 +99,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline FirstPlace FindFirst(const UnitView& unit, u
   // Without a branch, since nobody can predict it.
   const auto from_wide = static_cast<int64_t>(block - unit.prepared[kNumNarrowBlocks]);
   place.is_narrow = from_wide >> 63;
+  // All narrow blocks come first. As if every one of them stood before this block, kBlocksAt has
+  // their number of words subtracted; for a narrow block, those at and behind it are given back
+  // here (from_wide is minus their number).
   const uint64_t words_before =
       block * unit.parameter - static_cast<uint64_t>(from_wide & place.is_narrow);
   // Only the sum is a place in the payload: kBlocksAt may be less than zero.
@@ -156,6 +174,7 @@ WINNOW_RIBBON_AVX512_INLINE bool MatchByLanesInTwo(const UnitView& unit, const F
 
 #endif  // defined(__x86_64__)
 
+// Filters of one layer have no thresholds to read.
 enum class Layers : uint8_t { kOne, kMany };
 
 // Was the key bumped from the first layer, if it is in the filter?
@@ -164,7 +183,9 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsBumpedFrom(const FirstPlace& place) {
   return kLayers == Layers::kMany && IsBumped(place.thresholds, place.slot);
 }
 
-// The functions that ask, with one of the ways to match compiled into them.
+// The functions that ask, with one of the ways to match compiled into them. A macro, since the
+// target attribute is no template argument, and a function is inlined only where the caller has its
+// target.
 #define WINNOW_RIBBON_QUERIES(target_attribute, way, match)                                       \
   template <Layers kLayers>                                                                       \
   target_attribute bool MayContain##way(const UnitView& unit, uint64_t key_hash) {                \
@@ -206,6 +227,7 @@ struct Queries {
 };
 
 template <Layers kLayers>
+// Up to 8 columns are one AVX-512 register, up to 16 two that may overlap: without a loop then.
 Queries QueriesOf(const UnitView& unit) {
 #if defined(__x86_64__)
   if (kHasAvx512Popcnt && unit.parameter <= kRibbonLanes) {
@@ -233,6 +255,7 @@ void PrepareRibbon(UnitView* unit) {
   unit->prepared[kShardThresholdBytes] = shape.ShardThresholdBytes();
   unit->prepared[kShardBlockBytes] = shape.ShardBytes();
   unit->prepared[kNumNarrowBlocks] = shape.num_narrow_blocks;
+  // May wrap below zero: see FindFirst.
   unit->prepared[kBlocksAt] = shape.BlocksAt() - shape.num_narrow_blocks * sizeof(uint64_t);
   unit->prepared[kNarrowLanes] = (uint64_t{1} << (shape.columns - 1)) - 1;
   unit->prepared[kWideLanes] = (uint64_t{1} << shape.columns) - 1;

@@ -1,4 +1,4 @@
-// Asking a ribbon filter: its operations that do not build. Internal to the ribbon kind.
+// Queries of a ribbon filter: its operations that do not build. Internal to the ribbon kind.
 
 #ifndef WINNOW_FILTER_KINDS_RIBBON_RIBBON_QUERY_H_
 #define WINNOW_FILTER_KINDS_RIBBON_RIBBON_QUERY_H_

@@ -9,6 +9,7 @@ namespace {
 // Bits that a large filter takes for each column and key.
 constexpr double kLargeFilterSlots = 1.035;
 
+// At least one block: a layer without a slot would have no place where an equation can begin.
 double BlocksFor(double num_slots) {
   return std::max(1.0, std::ceil(num_slots / static_cast<double>(kRibbonBlockSlots)));
 }
@@ -24,12 +25,16 @@ void ExpectFurtherLayers(uint64_t num_keys, RibbonShape* shape) {
   shape->num_third_blocks = LastLayerBlocks(bumped, 0);
 }
 
+// A column halves the rate and costs a bit a slot. Rates and amounts between two whole columns are
+// met by a mixture: the first blocks of each shard ("narrow") have a column less than the others,
+// so that amounts are kept to the block and not to the bit a key.
 void ChooseColumnsForRate(double fpr, RibbonShape* shape) {
   shape->columns =
       std::clamp(static_cast<int>(std::ceil(-std::log2(fpr) - 1e-9)), 1, kMaxRibbonColumns);
   // If a share x of equations begins in narrow blocks, the rate is (1 + x) / 2^columns.
   const double share = std::clamp(fpr * std::exp2(shape->columns) - 1, 0.0, 1.0);
   const auto starts = static_cast<double>(RibbonShape::NumStarts(shape->num_blocks));
+  // Where an equation begins decides how many columns it has, even if it ends in a wide block.
   shape->num_narrow_blocks = share == 1
                                  ? shape->num_blocks
                                  : static_cast<uint64_t>(share * starts / kRibbonBlockSlots + 1e-9);
@@ -40,6 +45,7 @@ void ChooseColumnsForBits(double num_keys, double bits_per_key, RibbonShape* sha
   const bool is_one_layer = !shape->has_layers();
   const double all_blocks =
       first_blocks + static_cast<double>(shape->num_second_blocks + shape->num_third_blocks);
+  // Each bucket of 128 slots takes 4 bits for its threshold.
   const double threshold_bits =
       is_one_layer ? 0 : first_blocks * 4 * kRibbonBlockSlots / kBucketSlots;
   // Small filters get 64 bytes more, as much as a block may have of padding anyway.
@@ -108,6 +114,8 @@ RibbonShape PlanRibbon(uint64_t num_keys, uint64_t num_shards, const RibbonBudge
 }
 
 double RibbonFpr(const RibbonShape& shape, double bumped_share) {
+  // (1 - narrow) / 2^c + narrow / 2^(c - 1), where `narrow` is the share of keys whose equation
+  // begins in a narrow block. Bumped keys are asked in a further layer, which has wide blocks only.
   // None begins in the last 63 slots: of few blocks the last has much fewer than the others.
   const uint64_t starts = RibbonShape::NumStarts(std::max<uint64_t>(1, shape.num_blocks));
   const uint64_t narrow_starts = std::min(RibbonShape::NumSlots(shape.num_narrow_blocks), starts);

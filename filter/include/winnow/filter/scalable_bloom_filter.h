@@ -64,8 +64,8 @@ class ScalableBloomFilter {
   ScalableBloomFilter(ScalableBloomFilter&&) = default;
   ScalableBloomFilter& operator=(ScalableBloomFilter&&) = default;
 
-  // Adds a key, of any bytes and length, unless Contains already holds it to be there: repetitions
-  // take no room. ResourceExhausted if a further layer is due and cannot be had: the key is not
+  // Adds a key, of any bytes and length, unless Contains is true for it already: repetitions take
+  // no room. ResourceExhausted if a further layer is due and cannot be had: the key is not
   // added, all others stay. Asks each layer.
   absl::Status Add(std::string_view key) { return AddHash(HashKey(key, options_.hash_seed)); }
   // The same with the key's hash, HashKey(key, hash_seed()) or any other good one.
@@ -78,7 +78,7 @@ class ScalableBloomFilter {
   }
   bool ContainsHash(uint64_t key_hash) const;
   // How many layers Contains asks: 1 if the last one holds the key, all of them if only the first
-  // does or none. Tells what `growth` costs.
+  // does or none. Shows what `growth` costs.
   size_t CountAskedLayers(std::string_view key) const {
     return CountAskedLayersOfHash(HashKey(key, options_.hash_seed));
   }
