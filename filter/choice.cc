@@ -11,7 +11,7 @@ namespace {
 
 // With fewer keys than this the whole filter is a few cache lines, whatever its kind.
 constexpr uint64_t kFewKeys = 1000;
-// A kind may take so much more space than the smallest if it is asked more quickly.
+// A kind may take so much more space than the smallest if it is quicker to query.
 constexpr double kWorthItsSpeed = 1.07;
 
 // A file of a level that has others below it is merged into them before long: what a smaller filter
@@ -62,7 +62,7 @@ FilterChoice ChooseFilter(const FilterSpec& spec, const FilterBuildContext& cont
   const double ribbon = Cost(FilterKind::kRibbon, spec, num_keys);
   if (fuse <= ribbon * kWorthItsSpeed) {
     return Choose(FilterKind::kBinaryFuse, spec,
-                  life + ", and it is about the smallest and quickly asked");
+                  life + ", and it is about the smallest and quick to query");
   }
   return Choose(FilterKind::kRibbon, spec, life + ", and it is the smallest");
 }

@@ -61,7 +61,7 @@ FilterState StateOf(UnitCheck check, const internal::UnitHeader& header) {
                    header.payload_bytes, " bytes")};
 }
 
-// Calls visit(operations, view) for those units of a block which can be asked, until one call
+// Calls visit(operations, view) for those units of a block which can be queried, until one call
 // returns false. Returns what the last one did.
 template <typename Visitor>
 bool ForEachReadableUnit(std::string_view block, const Visitor& visit) {
@@ -83,7 +83,7 @@ bool AnswerFalse(const internal::UnitView& /*unit*/, uint64_t /*key_hash*/) { re
 
 // FilterReader calls one function with one UnitView, in all modes. Here the view is the block: its
 // first byte and its length, nothing of which is read by anybody else.
-bool AskAllUnits(const internal::UnitView& whole_block, uint64_t key_hash) {
+bool QueryAllUnits(const internal::UnitView& whole_block, uint64_t key_hash) {
   const std::string_view block(reinterpret_cast<const char*>(whole_block.payload),
                                whole_block.num_slots);
   return ForEachReadableUnit(block, [key_hash](const auto& operations, const auto& unit) {
@@ -133,7 +133,7 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
     reader.may_contain_ = &AnswerFalse;
   } else if (num_understood > 1) {
     reader.mode_ = Mode::kManyUnits;
-    reader.may_contain_ = &AskAllUnits;
+    reader.may_contain_ = &QueryAllUnits;
     reader.unit_ = {.payload = reinterpret_cast<const uint8_t*>(block.data()),
                     .num_slots = block.size()};
   } else {
@@ -161,12 +161,12 @@ void FilterReader::PrefetchGeneral(uint64_t key_hash) const {
 void FilterReader::MayContainBatch(const std::string_view* keys, size_t count,
                                    uint8_t* may_contain) const {
   // Only blocked_bloom hashes and fetches in one pass.
-  if (mode_ != Mode::kBlockedBloom) return HashAndAsk(keys, count, may_contain);
+  if (mode_ != Mode::kBlockedBloom) return HashAndQuery(keys, count, may_contain);
   internal::BlocksContainKeys(unit_, hash_seed_, keys, count, may_contain);
 }
 
-void FilterReader::HashAndAsk(const std::string_view* keys, size_t count,
-                              uint8_t* may_contain) const {
+void FilterReader::HashAndQuery(const std::string_view* keys, size_t count,
+                                uint8_t* may_contain) const {
   std::array<uint64_t, internal::kMaxBatch> hashes;
   for (size_t begin = 0; begin < count; begin += internal::kMaxBatch) {
     const size_t size = std::min(internal::kMaxBatch, count - begin);

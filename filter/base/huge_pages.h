@@ -16,7 +16,8 @@ inline size_t WholeHugePages(size_t bytes) {
   return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
 }
 
-// Asks for huge pages where the memory lies. A wish: small pages work as well.
+// Advises the system to use huge pages where the memory lies. It may refuse: small pages work as
+// well.
 void AdviseHugePages(void* memory, size_t bytes);
 
 // `bytes`, whole huge pages, of zeros at a multiple of one. Null if there is no memory.

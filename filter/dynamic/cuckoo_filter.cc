@@ -174,8 +174,8 @@ absl::Status CuckooFilter::AddEntry(const Entry& entry) {
 }
 
 bool CuckooFilter::RemoveHash(uint64_t key_hash) {
-  // Which copy goes does not matter: fingerprints that share both buckets cannot be told apart. The
-  // victim first, as that frees the table for additions.
+  // Which copy goes does not matter: fingerprints that share both buckets cannot be distinguished.
+  // The victim first, as that frees the table for additions.
   const Entry entry = EntryOf(key_hash);
   const bool was_victim = victim_.has_value() && IsSameKey(*victim_, entry);
   if (was_victim) {

@@ -181,7 +181,7 @@ std::string HadoopCountingBloomFilter::WriteTo() const {
   return bytes;
 }
 
-// The first number tells the two forms apart: a version is negative, a number of probes positive.
+// The first number distinguishes the two forms: a version is negative, a number of probes positive.
 // The length must be exactly what the counters take, so that a header cannot ask for memory that
 // the bytes do not have.
 absl::StatusOr<HadoopCountingBloomFilter> HadoopCountingBloomFilter::ReadFrom(

@@ -39,16 +39,16 @@ struct LayerPlan {
 };
 absl::StatusOr<LayerPlan> PlanLayer(const ScalableBloomOptions& options, size_t i) {
   const auto number = static_cast<double>(i);
-  const auto most = static_cast<double>(internal::kMaxCapacity);
+  const auto max_capacity = static_cast<double>(internal::kMaxCapacity);
   const double capacity =
       static_cast<double>(options.first_capacity) * std::pow(options.growth, number);
-  if (i >= ScalableBloomFilter::kMaxLayers || capacity > most) {
+  if (i >= ScalableBloomFilter::kMaxLayers || capacity > max_capacity) {
     return absl::ResourceExhaustedError(
         absl::StrCat("ScalableBloomFilter: full with ", i, " layers of at most 2^40 keys"));
   }
   // A layer is full by its set bits, whose number varies a little from one set of keys to another:
   // some standard deviations of room make sure of the capacity.
-  const double keys = std::min(capacity + std::sqrt(capacity) + 2, most);
+  const double keys = std::min(capacity + std::sqrt(capacity) + 2, max_capacity);
   // A filter that has grown a billionfold would ask for rates below what BloomFilter offers: it
   // then gets the least, and all of those together still add nothing.
   const double fpr = options.fpr * (1 - options.tightening) * std::pow(options.tightening, number);

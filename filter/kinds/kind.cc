@@ -15,9 +15,9 @@ uint32_t ShardCount(double num_keys, double bits_per_key, uint64_t max_shard_bit
 
 uint32_t LargeShardCount(uint64_t num_keys, double bits_per_key, uint64_t max_shard_bits) {
   // Rounded down, so that the mean shard keeps to kMinKeysOfShard.
-  const uint64_t most = std::max<uint64_t>(1, num_keys / kMinKeysOfShard);
+  const uint64_t max_shards = std::max<uint64_t>(1, num_keys / kMinKeysOfShard);
   const uint64_t wanted = ShardCount(static_cast<double>(num_keys), bits_per_key, max_shard_bits);
-  return static_cast<uint32_t>(std::min(wanted, most));
+  return static_cast<uint32_t>(std::min(wanted, max_shards));
 }
 
 UnitView MakeUnitView(const KindOperations& operations, const Unit& unit) {

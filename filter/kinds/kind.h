@@ -49,7 +49,7 @@ struct KindOperations {
   FilterKind kind;
   std::string_view name;
   std::string_view word = {};  // in the spec, for a layout that is not the kind's usual one
-  uint8_t version;             // of the unit's payload; tells a kind's layouts apart
+  uint8_t version;             // of the unit's payload; distinguishes a kind's layouts
   BitsPerKeyRange bits_per_key;
   bool verify_by_default;
 
@@ -72,7 +72,7 @@ struct KindOperations {
   // its queries have in common.
   MayContainFunction (*may_contain_of)(const UnitView& unit) = nullptr;
   void (*prefetch)(const UnitView& unit, uint64_t key_hash);
-  // 1 to kMaxBatch hashes; asks for the memory of many before it waits for any.
+  // 1 to kMaxBatch hashes; prefetches the memory of many before it waits for any.
   MayContainBatchFunction may_contain_batch;
   UnitDescription (*describe)(const Unit& unit);
 };

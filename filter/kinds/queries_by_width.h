@@ -1,4 +1,4 @@
-// The functions that ask a kind whose slots have one of many widths, in bits. Internal.
+// The functions that query a kind whose slots have one of many widths, in bits. Internal.
 
 #ifndef WINNOW_FILTER_KINDS_QUERIES_BY_WIDTH_H_
 #define WINNOW_FILTER_KINDS_QUERIES_BY_WIDTH_H_
@@ -12,8 +12,8 @@
 
 namespace winnow::filter::internal {
 
-// QueriesOf<width>::MayContain and MayContainBatch ask a unit of that width, unit.parameter, which
-// is at most kMaxWidth.
+// QueriesOf<width>::MayContain and MayContainBatch query a unit of that width, unit.parameter,
+// which is at most kMaxWidth.
 template <template <int kWidth> class QueriesOf, int kMaxWidth>
 class QueriesByWidth {
  public:

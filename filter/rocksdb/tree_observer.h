@@ -1,5 +1,5 @@
 // What a policy learns of a column family's tree from the files that are built for it: RocksDB
-// tells a policy the level of each new file, but not the shape of the tree.
+// gives a policy the level of each new file, but not the shape of the tree.
 
 #ifndef WINNOW_FILTER_ROCKSDB_TREE_OBSERVER_H_
 #define WINNOW_FILTER_ROCKSDB_TREE_OBSERVER_H_

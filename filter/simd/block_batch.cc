@@ -10,8 +10,8 @@
 namespace winnow::filter::internal {
 namespace {
 
-// A batch has three stages: hash the keys and compute their blocks' addresses, send for the blocks,
-// read them. By the time the last block is sent for, the first has come; a batch costs about one
+// A batch has three stages: hash the keys and compute their blocks' addresses, prefetch the blocks,
+// read them. By the time the last block is prefetched, the first has come; a batch costs about one
 // access to memory plus its instructions, where single queries cost an access each as soon as a
 // branch depends on the answer.
 
@@ -21,7 +21,7 @@ struct Queries {
   alignas(64) std::array<const uint8_t*, kMaxBatch> blocks;
 };
 
-// Finds the blocks of hashes and sends for them. By value, so that its fields stay in registers.
+// Finds the blocks of hashes and prefetches them. By value, so that its fields stay in registers.
 class BlockFetcher {
  public:
   explicit BlockFetcher(const UnitView& unit)
@@ -43,7 +43,7 @@ class BlockFetcher {
   bool one_line_each_;
 };
 
-// Hashes keys and sends for their blocks, up to the first key that has not kBytes bytes. Returns
+// Hashes keys and prefetches their blocks, up to the first key that has not kBytes bytes. Returns
 // how many those are. A function of its own, so that nothing but its loop wants registers.
 template <size_t kBytes>
 ABSL_ATTRIBUTE_NOINLINE size_t FetchKeysOf(BlockFetcher fetcher, uint64_t seed,
@@ -58,9 +58,9 @@ ABSL_ATTRIBUTE_NOINLINE size_t FetchKeysOf(BlockFetcher fetcher, uint64_t seed,
 }
 
 // At least one key, at most kMaxBatch. Not inlined: the quicker way shall save no registers.
-ABSL_ATTRIBUTE_NOINLINE void AskKeysOneByOne(const UnitView& unit, uint64_t seed,
-                                             const std::string_view* keys, size_t count,
-                                             uint8_t* contained) {
+ABSL_ATTRIBUTE_NOINLINE void QueryKeysOneByOne(const UnitView& unit, uint64_t seed,
+                                               const std::string_view* keys, size_t count,
+                                               uint8_t* contained) {
   Queries queries;
   const BlockFetcher fetcher(unit);
   // Keys of these lengths are hashed without a call; others by the general loop, from i on.
@@ -77,7 +77,7 @@ ABSL_ATTRIBUTE_NOINLINE void AskKeysOneByOne(const UnitView& unit, uint64_t seed
 #if defined(__x86_64__)
 
 // The blocks that a core has under way are bounded by the instructions that it has: the fewer a
-// batch takes, the more of the next one's blocks are sent for while this one's are awaited. Hence
+// batch takes, the more of the next one's blocks are prefetched while this one's are awaited. Hence
 // one function from the first key to the last answer, which calls none, and few stores.
 //
 // Where the keys are no multiple of eight, the last eight overlap those before.
@@ -99,7 +99,7 @@ WINNOW_AVX512_INLINE bool HashAndFetchEight(const BlocksOfUnit& blocks, uint64_t
                                             const std::string_view* keys, size_t size,
                                             uint64_t* hashes, const uint8_t** found) {
   if (!HaveSize(keys, size)) return false;
-  const __m512i hashed = HashLanes<kClass>(keys, size, seed);
+  const __m512i hashed = HashEightKeys<kClass>(keys, size, seed);
   _mm512_store_si512(hashes, hashed);
   FetchEight(blocks, hashed, found);
   return true;
@@ -114,10 +114,10 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void FetchSecondLines(const BlocksOfUnit& bl
   for (size_t i = 0; i < num_blocks; ++i) FetchLine(queries.blocks[i] + kBlockBytes - 1);
 }
 
-// At least eight keys, as AskHashesAvx512.
+// At least eight keys, as QueryHashesAvx512.
 template <LengthClass kClass>
-WINNOW_AVX512 void AskKeysAvx512(const UnitView& unit, uint64_t seed, const std::string_view* keys,
-                                 size_t count, uint8_t* contained) {
+WINNOW_AVX512 void QueryKeysAvx512(const UnitView& unit, uint64_t seed,
+                                   const std::string_view* keys, size_t count, uint8_t* contained) {
   Queries queries;
   const BlocksOfUnit blocks(unit);
   const size_t size = keys[0].size();
@@ -131,9 +131,9 @@ WINNOW_AVX512 void AskKeysAvx512(const UnitView& unit, uint64_t seed, const std:
     have_size = HashAndFetchEight<kClass>(blocks, seed, keys + count - kLanes, size,
                                           &queries.hashes[i], &queries.blocks[i]);
   }
-  // Some group holds a key of another length. Nothing was answered yet: the lines sent for so far
-  // are no loss, as their keys are asked again.
-  if (!have_size) return AskKeysOneByOne(unit, seed, keys, count, contained);
+  // Some group holds a key of another length. Nothing was answered yet: the lines prefetched so far
+  // are no loss, as their keys are queried again.
+  if (!have_size) return QueryKeysOneByOne(unit, seed, keys, count, contained);
   FetchSecondLines(blocks, queries, count);
   ReadBlocks(queries, unit.parameter, count, contained);
 }
@@ -145,8 +145,8 @@ WINNOW_AVX512_INLINE void LoadAndFetchEight(const BlocksOfUnit& blocks, const ui
   FetchEight(blocks, eight, found);
 }
 
-WINNOW_AVX512 void AskHashesAvx512(const UnitView& unit, const uint64_t* hashes, size_t count,
-                                   uint8_t* contained) {
+WINNOW_AVX512 void QueryHashesAvx512(const UnitView& unit, const uint64_t* hashes, size_t count,
+                                     uint8_t* contained) {
   Queries queries;
   const BlocksOfUnit blocks(unit);
   size_t i = 0;
@@ -163,28 +163,28 @@ WINNOW_AVX512 void AskHashesAvx512(const UnitView& unit, const uint64_t* hashes,
 #endif  // defined(__x86_64__)
 
 // At least one key, at most kMaxBatch.
-void AskKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys, size_t count,
-             uint8_t* contained) {
-// By the length of the first key; AskKeysAvx512 finds out whether the others share it.
+void QueryKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys, size_t count,
+               uint8_t* contained) {
+// By the length of the first key; QueryKeysAvx512 finds out whether the others share it.
 #if defined(__x86_64__)
-  const auto ask = [&](auto length_class) {
-    AskKeysAvx512<length_class()>(unit, seed, keys, count, contained);
+  const auto query = [&](auto length_class) {
+    QueryKeysAvx512<length_class()>(unit, seed, keys, count, contained);
   };
-  if (count >= kLanes && FitsAvx512(unit) && VisitLengthClass(keys[0].size(), ask)) return;
+  if (count >= kLanes && FitsAvx512(unit) && VisitLengthClass(keys[0].size(), query)) return;
 #endif
-  AskKeysOneByOne(unit, seed, keys, count, contained);
+  QueryKeysOneByOne(unit, seed, keys, count, contained);
 }
 
 // More than kMaxBatch keys.
-ABSL_ATTRIBUTE_NOINLINE void AskInPieces(const UnitView& unit, uint64_t seed,
-                                         const std::string_view* keys, size_t count,
-                                         uint8_t* contained) {
+ABSL_ATTRIBUTE_NOINLINE void QueryInPieces(const UnitView& unit, uint64_t seed,
+                                           const std::string_view* keys, size_t count,
+                                           uint8_t* contained) {
   for (; count > kMaxBatch; count -= kMaxBatch) {
-    AskKeys(unit, seed, keys, kMaxBatch, contained);
+    QueryKeys(unit, seed, keys, kMaxBatch, contained);
     keys += kMaxBatch;
     contained += kMaxBatch;
   }
-  AskKeys(unit, seed, keys, count, contained);
+  QueryKeys(unit, seed, keys, count, contained);
 }
 
 }  // namespace
@@ -192,14 +192,14 @@ ABSL_ATTRIBUTE_NOINLINE void AskInPieces(const UnitView& unit, uint64_t seed,
 void BlocksContainKeys(const UnitView& unit, uint64_t seed, const std::string_view* keys,
                        size_t count, uint8_t* contained) {
   if (count == 0) return;
-  if (count > kMaxBatch) return AskInPieces(unit, seed, keys, count, contained);
-  AskKeys(unit, seed, keys, count, contained);
+  if (count > kMaxBatch) return QueryInPieces(unit, seed, keys, count, contained);
+  QueryKeys(unit, seed, keys, count, contained);
 }
 
 void BlocksContainHashes(const UnitView& unit, const uint64_t* hashes, size_t count,
                          uint8_t* contained) {
 #if defined(__x86_64__)
-  if (count >= kLanes && FitsAvx512(unit)) return AskHashesAvx512(unit, hashes, count, contained);
+  if (count >= kLanes && FitsAvx512(unit)) return QueryHashesAvx512(unit, hashes, count, contained);
 #endif
   const BlockFetcher fetcher(unit);
   std::array<const uint8_t*, kMaxBatch> blocks;

@@ -1,4 +1,4 @@
-// Keys asked of a unit of 64-byte blocks. Of a batch, all blocks are sent for before any is read.
+// Queries of a unit of 64-byte blocks. Of a batch, all blocks are prefetched before any is read.
 // Internal.
 
 #ifndef WINNOW_FILTER_SIMD_BLOCK_BATCH_H_
@@ -20,8 +20,9 @@ void BlocksContainHashes(const UnitView& unit, const uint64_t* hashes, size_t co
                          uint8_t* contained);
 
 #if defined(__x86_64__)
-// One hash, asked of a unit of at most kMaxProbesOfRound probes on a processor with kHasAvx512Vl.
-// unit.prepared begins with eight lanes of 32 bits: ones, as many as there are probes.
+// One hash, looked for in a unit of at most kMaxProbesOfRound probes on a processor with
+// kHasAvx512Vl. unit.prepared begins with eight lanes of 32 bits: ones, as many as there are
+// probes.
 bool PreparedUnitContainsAvx512(const UnitView& unit, uint64_t hash);
 #endif
 

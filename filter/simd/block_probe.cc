@@ -134,7 +134,7 @@ WINNOW_AVX512 void BlocksContainAvx512(const uint8_t* const* blocks, const uint6
 
 #elif defined(__aarch64__)
 
-// Every 64-bit ARM processor has NEON: nothing is asked at run time.
+// Every 64-bit ARM processor has NEON: nothing is chosen at run time.
 namespace {
 
 constexpr int kLanes = 4;

@@ -1,4 +1,4 @@
-// Blocks of keys that lie side by side as lanes of AVX-512 registers: sent for, and asked.
+// Blocks of keys that lie side by side as lanes of AVX-512 registers: prefetched, and queried.
 // Internal.
 
 #ifndef WINNOW_FILTER_SIMD_BLOCK_PROBE_AVX512_H_
@@ -16,7 +16,7 @@
 
 namespace winnow::filter::internal {
 
-// May the blocks of this unit be asked here? Its number of blocks is a factor of 32 bits.
+// May the blocks of this unit be queried here? Its number of blocks is a factor of 32 bits.
 inline bool FitsAvx512(const UnitView& unit) {
   return kHashesByAvx512 && unit.parameter <= kMaxProbesOfRound && unit.num_slots <= UINT32_MAX;
 }

@@ -185,7 +185,8 @@ WINNOW_AVX512_INLINE __m512i HashOverSixteenBytes(const std::string_view* keys, 
 
 // Of eight keys of `size` bytes, whose class is kClass.
 template <LengthClass kClass>
-WINNOW_AVX512_INLINE __m512i HashLanes(const std::string_view* keys, size_t size, uint64_t seed) {
+WINNOW_AVX512_INLINE __m512i HashEightKeys(const std::string_view* keys, size_t size,
+                                           uint64_t seed) {
   if constexpr (kClass == LengthClass::kEight) return HashEightBytes(keys, seed);
   if constexpr (kClass == LengthClass::kSixteen) return HashSixteenBytes(keys, seed);
   return HashOverSixteenBytes(keys, size, seed);

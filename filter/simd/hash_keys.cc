@@ -35,7 +35,7 @@ WINNOW_AVX512 size_t HashByAvx512(const std::string_view* keys, size_t count, ui
   size_t i = 0;
   for (; count - i >= internal::kLanes && internal::HaveSize(keys + i, size);
        i += internal::kLanes) {
-    _mm512_storeu_si512(hashes + i, internal::HashLanes<kClass>(keys + i, size, seed));
+    _mm512_storeu_si512(hashes + i, internal::HashEightKeys<kClass>(keys + i, size, seed));
   }
   return i;
 }

@@ -108,12 +108,12 @@ double PoissonBlockedFpr(double mean_load, int probes) {
 }
 
 template <typename FprOfProbes>
-int BestProbes(int most, FprOfProbes fpr) {
+int BestProbes(int max_probes, FprOfProbes fpr) {
   int best = 1;
   double best_fpr = fpr(1);
   // More probes refute more, but fill more too.
   // The rate first falls and then rises with the probes.
-  for (int probes = 2; probes <= most; ++probes) {
+  for (int probes = 2; probes <= max_probes; ++probes) {
     const double candidate = fpr(probes);
     if (candidate >= best_fpr) break;
     best = probes;

@@ -76,7 +76,7 @@ class CuckooPlacement {
     return high != 0 ? std::countl_zero(high) : 64 + std::countl_zero(static_cast<uint64_t>(word));
   }
 
-  // As cuckoo.cc asks a bucket.
+  // As cuckoo.cc searches a bucket.
   static bool Holds(Word bucket, uint32_t fingerprint) {
     const Word difference = bucket ^ (kLowestBits * fingerprint);
     return ((difference - kLowestBits) & ~difference & kHighestBits) != 0;

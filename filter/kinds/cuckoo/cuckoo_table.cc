@@ -44,10 +44,10 @@ int FingerprintBits(const CuckooLayout& layout, double bits_per_key) {
 // Buckets of a shard of at most `max_keys` keys. Small tables need more room for chance.
 uint64_t BucketCount(double max_keys, double bits_per_key, int slot_bits, int attempt) {
   const double asked = max_keys * bits_per_key / slot_bits;
-  const double least = max_keys / kMaxLoad + (max_keys < 64 ? 2 : 0);
+  const double min_slots = max_keys / kMaxLoad + (max_keys < 64 ? 2 : 0);
   // The last attempts buy certainty with room.
   const double growth = 1 + 0.02 * std::max(0, attempt - 3);
-  const double slots = std::max(asked, least) * growth;
+  const double slots = std::max(asked, min_slots) * growth;
   return static_cast<uint64_t>(std::ceil(slots / static_cast<double>(kSlotsPerBucket)));
 }
 

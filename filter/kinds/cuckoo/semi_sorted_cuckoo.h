@@ -1,5 +1,5 @@
 // The cuckoo filter with semi-sorted buckets: a bit a key smaller than cuckoo.h's at the same rate,
-// and slower to ask.
+// and slower to query.
 
 #ifndef WINNOW_FILTER_KINDS_CUCKOO_SEMI_SORTED_CUCKOO_H_
 #define WINNOW_FILTER_KINDS_CUCKOO_SEMI_SORTED_CUCKOO_H_

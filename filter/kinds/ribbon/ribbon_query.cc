@@ -73,7 +73,7 @@ RibbonProbe ProbeFurtherLayers(const UnitView& unit, uint64_t hash) {
 }
 
 // For keys that were bumped from the first layer, one in a hundred.
-ABSL_ATTRIBUTE_NOINLINE bool AskFurtherLayers(const UnitView& unit, uint64_t hash) {
+ABSL_ATTRIBUTE_NOINLINE bool QueryFurtherLayers(const UnitView& unit, uint64_t hash) {
   return RibbonMatches(ProbeFurtherLayers(unit, hash));
 }
 
@@ -153,12 +153,12 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool MatchByWords(const UnitView& unit,
 
 #if defined(__x86_64__)
 
-WINNOW_RIBBON_AVX512_INLINE bool MatchByLanes(const UnitView& unit, const FirstPlace& place) {
+WINNOW_RIBBON_AVX512_INLINE bool MatchAvx512(const UnitView& unit, const FirstPlace& place) {
   return MatchRibbonAvx512(ProbeAt(place.hash, place.slot, place.block, place.Columns(unit)));
 }
 
 // In filters of at most kRibbonLanes columns, as most are.
-WINNOW_RIBBON_AVX512_INLINE bool MatchByLanesAtOnce(const UnitView& unit, const FirstPlace& place) {
+WINNOW_RIBBON_AVX512_INLINE bool MatchAvx512InOne(const UnitView& unit, const FirstPlace& place) {
   const RibbonProbe probe = ProbeAt(place.hash, place.slot, place.block, place.Columns(unit));
   const auto lanes = static_cast<uint32_t>((unit.prepared.data() + kWideLanes)[place.is_narrow]);
   return RibbonMismatches(probe, 0, lanes) == 0;
@@ -166,7 +166,7 @@ WINNOW_RIBBON_AVX512_INLINE bool MatchByLanesAtOnce(const UnitView& unit, const 
 
 // In filters of more columns, but at most twice as many. All of them, whether the first match or
 // not: in a mixture of present and absent keys nobody can predict it.
-WINNOW_RIBBON_AVX512_INLINE bool MatchByLanesInTwo(const UnitView& unit, const FirstPlace& place) {
+WINNOW_RIBBON_AVX512_INLINE bool MatchAvx512InTwo(const UnitView& unit, const FirstPlace& place) {
   const RibbonProbe probe = ProbeAt(place.hash, place.slot, place.block, place.Columns(unit));
   return (RibbonMismatches(probe, 0, kAllRibbonLanes) |
           RibbonMismatches(probe, probe.columns - kRibbonLanes, kAllRibbonLanes)) == 0;
@@ -183,40 +183,40 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool IsBumpedFrom(const FirstPlace& place) {
   return kLayers == Layers::kMany && IsBumped(place.thresholds, place.slot);
 }
 
-// The functions that ask, with one of the ways to match compiled into them. A macro, since the
+// The functions that query, with one of the ways to match compiled into them. A macro, since the
 // target attribute is no template argument, and a function is inlined only where the caller has its
 // target.
-#define WINNOW_RIBBON_QUERIES(target_attribute, way, match)                                       \
-  template <Layers kLayers>                                                                       \
-  target_attribute bool MayContain##way(const UnitView& unit, uint64_t key_hash) {                \
-    const FirstPlace place = FindFirst(unit, key_hash);                                           \
-    if (IsBumpedFrom<kLayers>(place)) [[unlikely]]                                                \
-      return AskFurtherLayers(unit, place.hash);                                                  \
-    return match(unit, place);                                                                    \
-  }                                                                                               \
-  template <Layers kLayers>                                                                       \
-  target_attribute void MayContainBatch##way(const UnitView& unit, const uint64_t* key_hashes,    \
-                                             size_t count, uint8_t* may_contain) {                \
-    FirstPlaces places;                                                                           \
-    for (size_t i = 0; i < count; ++i) {                                                          \
-      const FirstPlace place = FindFirst(unit, key_hashes[i]);                                    \
-      PrefetchPlace(unit, place);                                                                 \
-      places.Set(i, place);                                                                       \
-    }                                                                                             \
-    for (size_t i = 0; i < count; ++i) {                                                          \
-      const FirstPlace place = places.Get(i);                                                     \
-      const bool is_found =                                                                       \
-          IsBumpedFrom<kLayers>(place) ? AskFurtherLayers(unit, place.hash) : match(unit, place); \
-      may_contain[i] = is_found ? 1 : 0;                                                          \
-    }                                                                                             \
+#define WINNOW_RIBBON_QUERIES(target_attribute, way, match)                                     \
+  template <Layers kLayers>                                                                     \
+  target_attribute bool MayContain##way(const UnitView& unit, uint64_t key_hash) {              \
+    const FirstPlace place = FindFirst(unit, key_hash);                                         \
+    if (IsBumpedFrom<kLayers>(place)) [[unlikely]]                                              \
+      return QueryFurtherLayers(unit, place.hash);                                              \
+    return match(unit, place);                                                                  \
+  }                                                                                             \
+  template <Layers kLayers>                                                                     \
+  target_attribute void MayContainBatch##way(const UnitView& unit, const uint64_t* key_hashes,  \
+                                             size_t count, uint8_t* may_contain) {              \
+    FirstPlaces places;                                                                         \
+    for (size_t i = 0; i < count; ++i) {                                                        \
+      const FirstPlace place = FindFirst(unit, key_hashes[i]);                                  \
+      PrefetchPlace(unit, place);                                                               \
+      places.Set(i, place);                                                                     \
+    }                                                                                           \
+    for (size_t i = 0; i < count; ++i) {                                                        \
+      const FirstPlace place = places.Get(i);                                                   \
+      const bool is_found = IsBumpedFrom<kLayers>(place) ? QueryFurtherLayers(unit, place.hash) \
+                                                         : match(unit, place);                  \
+      may_contain[i] = is_found ? 1 : 0;                                                        \
+    }                                                                                           \
   }
 
 WINNOW_RIBBON_QUERIES(, ByWords, MatchByWords)
 #if defined(__x86_64__)
 WINNOW_RIBBON_QUERIES(WINNOW_RIBBON_POPCNT, ByPopcnt, MatchByWords)
-WINNOW_RIBBON_QUERIES(WINNOW_RIBBON_AVX512, ByLanes, MatchByLanes)
-WINNOW_RIBBON_QUERIES(WINNOW_RIBBON_AVX512, ByLanesAtOnce, MatchByLanesAtOnce)
-WINNOW_RIBBON_QUERIES(WINNOW_RIBBON_AVX512, ByLanesInTwo, MatchByLanesInTwo)
+WINNOW_RIBBON_QUERIES(WINNOW_RIBBON_AVX512, Avx512, MatchAvx512)
+WINNOW_RIBBON_QUERIES(WINNOW_RIBBON_AVX512, Avx512InOne, MatchAvx512InOne)
+WINNOW_RIBBON_QUERIES(WINNOW_RIBBON_AVX512, Avx512InTwo, MatchAvx512InTwo)
 #endif
 
 #undef WINNOW_RIBBON_QUERIES
@@ -231,12 +231,12 @@ template <Layers kLayers>
 Queries QueriesOf(const UnitView& unit) {
 #if defined(__x86_64__)
   if (kHasAvx512Popcnt && unit.parameter <= kRibbonLanes) {
-    return {&MayContainByLanesAtOnce<kLayers>, &MayContainBatchByLanesAtOnce<kLayers>};
+    return {&MayContainAvx512InOne<kLayers>, &MayContainBatchAvx512InOne<kLayers>};
   }
   if (kHasAvx512Popcnt && unit.parameter <= 2 * kRibbonLanes) {
-    return {&MayContainByLanesInTwo<kLayers>, &MayContainBatchByLanesInTwo<kLayers>};
+    return {&MayContainAvx512InTwo<kLayers>, &MayContainBatchAvx512InTwo<kLayers>};
   }
-  if (kHasAvx512Popcnt) return {&MayContainByLanes<kLayers>, &MayContainBatchByLanes<kLayers>};
+  if (kHasAvx512Popcnt) return {&MayContainAvx512<kLayers>, &MayContainBatchAvx512<kLayers>};
   if (kHasPopcnt) return {&MayContainByPopcnt<kLayers>, &MayContainBatchByPopcnt<kLayers>};
 #endif
   return {&MayContainByWords<kLayers>, &MayContainBatchByWords<kLayers>};

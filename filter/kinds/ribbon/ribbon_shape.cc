@@ -14,7 +14,7 @@ double BlocksFor(double num_slots) {
   return std::max(1.0, std::ceil(num_slots / static_cast<double>(kRibbonBlockSlots)));
 }
 
-// As far as they can be told before the keys are known.
+// As large as they are expected to be; the true sizes depend on the keys.
 void ExpectFurtherLayers(uint64_t num_keys, RibbonShape* shape) {
   if (num_keys <= kMaxKeysOfOneLayer) return;
   auto bumped = static_cast<uint64_t>(static_cast<double>(num_keys) * kExpectedBumpedShare);
@@ -115,8 +115,8 @@ RibbonShape PlanRibbon(uint64_t num_keys, uint64_t num_shards, const RibbonBudge
 
 double RibbonFpr(const RibbonShape& shape, double bumped_share) {
   // (1 - narrow) / 2^c + narrow / 2^(c - 1), where `narrow` is the share of keys whose equation
-  // begins in a narrow block. Bumped keys are asked in a further layer, which has wide blocks only.
-  // None begins in the last 63 slots: of few blocks the last has much fewer than the others.
+  // begins in a narrow block. Bumped keys are looked for in a further layer, which has wide blocks
+  // only. None begins in the last 63 slots: of few blocks the last has much fewer than the others.
   const uint64_t starts = RibbonShape::NumStarts(std::max<uint64_t>(1, shape.num_blocks));
   const uint64_t narrow_starts = std::min(RibbonShape::NumSlots(shape.num_narrow_blocks), starts);
   const double narrow_share = static_cast<double>(narrow_starts) / static_cast<double>(starts);

@@ -1,4 +1,4 @@
-// A blocked Bloom filter that many threads may fill and ask at once: the memtable's filter.
+// A blocked Bloom filter that many threads may fill and query at once: the memtable's filter.
 //
 //   ConcurrentBlockedBloom bloom(1 << 20);
 //   bloom.Add(HashKey(key, seed));          // before the key itself becomes visible

@@ -1,4 +1,4 @@
-// Asks a filter block. A reader that cannot understand its block answers "may contain" to
+// Queries a filter block. A reader that cannot understand its block answers "may contain" to
 // everything: a damaged or unknown filter costs speed, never a key.
 //
 //   FilterState state;
@@ -67,7 +67,7 @@ class FilterReader {
   }
 
   // Sets may_contain[i], for i below `count`, to 1 or 0 as MayContain(key_hashes[i]) answers. All
-  // memory is asked for before any is waited for.
+  // memory is prefetched before any is waited for.
   void MayContainBatch(const uint64_t* key_hashes, size_t count, uint8_t* may_contain) const;
   // The same for keys, which it hashes under hash_seed().
   void MayContainBatch(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
@@ -90,7 +90,7 @@ class FilterReader {
  private:
   enum class Mode : uint8_t { kAlwaysTrue, kAlwaysFalse, kBlockedBloom, kOneUnit, kManyUnits };
 
-  void HashAndAsk(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
+  void HashAndQuery(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
   void PrefetchGeneral(uint64_t key_hash) const;
 
   // First what each query needs.

@@ -29,7 +29,7 @@ struct ScalableBloomOptions {
   uint64_t first_capacity = 1000;
   // The false-positive rate of the whole filter, however many layers it gets; 1e-9 to 0.5.
   double fpr = 0.01;
-  // How many times larger each layer is than the one before, 2 to 16. More: fewer layers to ask,
+  // How many times larger each layer is than the one before, 2 to 16. More: fewer layers to query,
   // more memory that is not used yet.
   double growth = 2;
   // The rate of each layer over that of the one before, 0.1 to 0.9. Layer i has the rate
@@ -66,19 +66,19 @@ class ScalableBloomFilter {
 
   // Adds a key, of any bytes and length, unless Contains is true for it already: repetitions take
   // no room. ResourceExhausted if a further layer is due and cannot be had: the key is not
-  // added, all others stay. Asks each layer.
+  // added, all others stay. Queries each layer.
   absl::Status Add(std::string_view key) { return AddHash(HashKey(key, options_.hash_seed)); }
   // The same with the key's hash, HashKey(key, hash_seed()) or any other good one.
   absl::Status AddHash(uint64_t key_hash);
 
-  // False only if the key was never added. Asks the layers from the last, which holds most, to the
-  // first.
+  // False only if the key was never added. Queries the layers from the last, which holds most, to
+  // the first.
   bool Contains(std::string_view key) const {
     return ContainsHash(HashKey(key, options_.hash_seed));
   }
   bool ContainsHash(uint64_t key_hash) const;
-  // How many layers Contains asks: 1 if the last one holds the key, all of them if only the first
-  // does or none. Shows what `growth` costs.
+  // How many layers Contains queries: 1 if the last one holds the key, all of them if only the
+  // first does or none. Shows what `growth` costs.
   size_t CountAskedLayers(std::string_view key) const {
     return CountAskedLayersOfHash(HashKey(key, options_.hash_seed));
   }

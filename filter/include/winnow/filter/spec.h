@@ -6,7 +6,7 @@
 //                                bloom                default: 10 bits per key
 //                                auto:8               the kind is chosen when a filter is built
 //                                cuckoo:1%:semi_sorted
-//                                                     buckets a bit a key smaller, slower to ask
+//                                                     buckets a bit a key smaller, slower to query
 //                                none                 no filter
 //
 //   absl::StatusOr<FilterSpec> spec = ParseFilterSpec("blocked_bloom:10");

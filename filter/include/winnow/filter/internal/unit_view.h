@@ -16,8 +16,8 @@ inline uint64_t MultiplyHigh(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
 
-// Keys asked of a unit at once: not more than the processor can have under way and the first-level
-// cache can keep.
+// Keys looked for in a unit at once: not more than the processor can have under way and the
+// first-level cache can keep.
 inline constexpr size_t kMaxBatch = 64;
 
 // Invariant: all fields were checked against the payload's length when the unit was opened.
