@@ -173,7 +173,7 @@ void AddToBlocks(const MutableBlockTable& table, const uint64_t* hashes, size_t 
 #if defined(__x86_64__)
   // The quickest first; each has its limit of probes.
   if (kHasGfni && table.probes <= kMaxProbesOfRound) {
-    return AddToBlocksGfni(table, hashes, count);
+    return FillBlocksGfni(table, hashes, count);
   }
   if (kHasAvx512 && table.probes <= kMaxProbesAvx512) {
     return AddToBlocksAvx512(table, hashes, count);

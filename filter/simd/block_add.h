@@ -54,7 +54,7 @@ class BlocksOfGroup {
 // A further way to do what AddToBlocks does, with at most kMaxProbesOfRound probes: see
 // block_add_matrices.cc.
 extern const bool kHasGfni;
-void AddToBlocksGfni(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
+void FillBlocksGfni(const MutableBlockTable& table, const uint64_t* hashes, size_t count);
 #endif
 
 }  // namespace winnow::filter::internal

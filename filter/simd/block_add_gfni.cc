@@ -142,8 +142,8 @@ const bool kHasGfni =
     __builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("avx512cd") != 0 &&
     __builtin_cpu_supports("gfni") != 0;
 
-WINNOW_GFNI void AddToBlocksGfni(const MutableBlockTable& table, const uint64_t* hashes,
-                                 size_t count) {
+WINNOW_GFNI void FillBlocksGfni(const MutableBlockTable& table, const uint64_t* hashes,
+                                size_t count) {
   const __mmask64 rows = RowsOfProbes(table.probes);
   size_t begin = 0;
   for (; begin + kGroup <= count; begin += kGroup) {

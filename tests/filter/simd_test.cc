@@ -51,7 +51,7 @@ TEST_F(SimdTest, FillsBlocksByMatricesWithThePortableBytes) {
       std::vector<uint8_t> portable(num_blocks * kBlockBytes, 0);
       std::vector<uint8_t> by_matrices(num_blocks * kBlockBytes, 0);
       AddToBlocksPortable({portable.data(), num_blocks, probes}, hashes.data(), hashes.size());
-      AddToBlocksGfni({by_matrices.data(), num_blocks, probes}, hashes.data(), hashes.size());
+      FillBlocksGfni({by_matrices.data(), num_blocks, probes}, hashes.data(), hashes.size());
       ASSERT_EQ(portable, by_matrices) << probes << " probes, " << num_blocks << " blocks";
     }
   }
