@@ -4,13 +4,19 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "filter/block_format.h"
-#include "filter/kind.h"
+#include "filter/format/block_format.h"
+#include "filter/registry/registry.h"
 #include "winnow/filter/reader.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter {
 namespace {
+
+// How Finish comes to a block:
+//
+//   spec --ChooseFilter--> kind --up to max_attempts, each with another salt--> block
+//                            |                                                    | verified?
+//                            +-- all failed --> blocked_bloom --all failed--> no filter
 
 // Is every hash found?
 bool HoldsAll(const FilterReader& reader, const internal::HashList& hashes) {
@@ -55,6 +61,7 @@ FilterBuilder::~FilterBuilder() = default;
 
 uint64_t FilterBuilder::EstimatedBlockBytes() const {
   if (spec_.kind == FilterKind::kNone) return 0;
+  // By the amount of bits alone: what small filters add for chance is within an estimate's error.
   const double payload_bits = static_cast<double>(num_added()) *
                               SpecBitsPerKey(ChooseFilter(spec_, context_, num_added()).spec);
   return internal::kBlockHeaderBytes + internal::kUnitHeaderBytes +
@@ -67,18 +74,23 @@ BuiltFilter FilterBuilder::Finish() {
   FilterChoice choice = ChooseFilter(spec_, context_, num_added());
   spec_ = std::move(choice.spec);
   built.reason = std::move(choice.reason);
+  // The hashes are the least that is held; attempts raise it.
   built.peak_temporary_bytes = memory_bytes();
   if (num_added() == 0) {
-    built.block = EmptyFilterBlock(*internal::FindLayout(spec_), hash_seed_);
+    built.block = EmptyFilterBlock(*internal::FindLayout(spec_.kind, spec_.words), hash_seed_);
     built.kind = spec_.kind;
     built.expected_fpr = 0;
     return built;
   }
-  if (BuildKind(*internal::FindLayout(spec_), SpecBitsPerKey(spec_), &built)) return built;
+  // Validated when the builder was created, so that there is a layout.
+  if (BuildKind(*internal::FindLayout(spec_.kind, spec_.words), SpecBitsPerKey(spec_), &built))
+    return built;
+  // blocked_bloom cannot fail to be built, whatever the hashes are, but verification may still find
+  // the memory faulty: then there is no filter, which answers "may contain" to everything.
   built.fell_back = true;
   built.reason = std::string(KindName(spec_.kind)) + " could not be built";
   const BitsPerKeyRange range = AllowedBitsPerKey(FilterKind::kBlockedBloom);
-  const double bits = std::clamp(SpecBitsPerKey(spec_), range.least, range.most);
+  const double bits = std::clamp(SpecBitsPerKey(spec_), range.min, range.max);
   if (BuildKind(*internal::FindKind(FilterKind::kBlockedBloom), bits, &built)) return built;
   built.num_keys = num_added();
   return built;
@@ -93,6 +105,7 @@ bool FilterBuilder::BuildKind(const internal::KindOperations& operations, double
     const bool succeeded = operations.build(request, &hashes_, &result);
     built->peak_temporary_bytes =
         std::max(built->peak_temporary_bytes, memory_bytes() + result.temporary_bytes);
+    // Every attempt leaves the hashes complete, though in another order.
     if (!succeeded) continue;
     if (limits_.on_block_built) limits_.on_block_built(operations.kind, attempt, &result.block);
     if (verify_.value_or(operations.verify_by_default)) {

@@ -51,6 +51,7 @@ std::optional<char> TakeDelimiter(std::string_view* text) {
   return byte[0];
 }
 
+// One text for one byte: as itself if it can be seen and is no backslash, else \x and two digits.
 std::string DelimiterText(char delimiter) {
   const auto byte = static_cast<unsigned char>(delimiter);
   if (absl::ascii_isgraph(byte) && delimiter != '\\') return std::string(1, delimiter);
@@ -121,6 +122,9 @@ std::string FilterKeyExtractor::ToString() const {
   return text;
 }
 
+// The length of the part, a prefix of the key; nothing if the key has none, being too short or with
+// too few delimiters. FilterKey then falls back to the whole key, so that each key has a filter
+// key, and always the same one: that is what lets a look-up ask with the filter key alone.
 std::optional<size_t> FilterKeyExtractor::PartLength(std::string_view key) const {
   if (part_ == Part::kPrefix) {
     return key.size() >= count_ ? std::optional<size_t>(count_) : std::nullopt;
@@ -141,6 +145,8 @@ std::string_view FilterKeyExtractor::ExtractPart(std::string_view key) const {
 bool FilterKeyExtractor::RangeFilterKey(std::string_view lower,
                                         std::optional<std::string_view> upper_exclusive,
                                         std::string_view* filter_key) const {
+  // A range may be refuted if all keys it can hold share one filter key: then "not in the filter"
+  // means that the range is empty. Whatever is not certain is false, which only costs a read.
   if (!upper_exclusive || *upper_exclusive <= lower) return false;
   const std::string_view upper = *upper_exclusive;
   // The key that follows `lower` is `lower` with a zero byte: then the range holds `lower` alone.
@@ -152,6 +158,8 @@ bool FilterKeyExtractor::RangeFilterKey(std::string_view lower,
   }
   if (is_whole_key()) return false;
   const std::optional<size_t> length = PartLength(lower);
+  // `lower` has no part, so that its filter key is the whole key; a longer key of the range may
+  // have one.
   if (!length) return false;
   // All keys that begin with `part` share it as their filter key. No string lies between them and
   // their successor, so the range holds only such keys if its bound is one of them, or that.

@@ -7,13 +7,19 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "filter/block_batch.h"
-#include "filter/block_format.h"
-#include "filter/kind.h"
+#include "filter/format/block_format.h"
+#include "filter/kinds/kind.h"
+#include "filter/registry/registry.h"
+#include "filter/simd/block_batch.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter {
 namespace {
+
+// A block holds units, which are ANDed: a key may be in the block if every unit may contain it. A
+// unit of a kind or version that is not understood counts as "may contain", since the others are
+// still right about what they refute. A damaged unit makes the whole block unusable: what damaged
+// one may have damaged the others.
 
 enum class UnitCheck : uint8_t { kReadable, kEmpty, kUnknownKind, kUnknownVersion, kDamaged };
 
@@ -53,10 +59,12 @@ FilterState StateOf(UnitCheck check, const internal::UnitHeader& header) {
                    header.payload_bytes, " bytes")};
 }
 
-// Calls visit(operations, view) for those units of a block which can be asked, until one call
+// Calls visit(operations, view) for those units of a block which can be queried, until one call
 // returns false. Returns what the last one did.
 template <typename Visitor>
 bool ForEachReadableUnit(std::string_view block, const Visitor& visit) {
+  // Checks each unit anew, rather than keep a list of them: a reader is a value without an
+  // allocation, and several units are rare.
   uint64_t offset = internal::kBlockHeaderBytes;
   for (uint32_t left = internal::UnitCount(block); left > 0; --left) {
     const internal::Unit unit = internal::NextUnit(block, &offset);
@@ -71,7 +79,9 @@ bool ForEachReadableUnit(std::string_view block, const Visitor& visit) {
 bool AnswerTrue(const internal::UnitView& /*unit*/, uint64_t /*key_hash*/) { return true; }
 bool AnswerFalse(const internal::UnitView& /*unit*/, uint64_t /*key_hash*/) { return false; }
 
-bool AskAllUnits(const internal::UnitView& whole_block, uint64_t key_hash) {
+// FilterReader calls one function with one UnitView, in all modes. Here the view is the block: its
+// first byte and its length, nothing of which is read by anybody else.
+bool QueryAllUnits(const internal::UnitView& whole_block, uint64_t key_hash) {
   const std::string_view block(reinterpret_cast<const char*>(whole_block.payload),
                                whole_block.num_slots);
   return ForEachReadableUnit(block, [key_hash](const auto& operations, const auto& unit) {
@@ -102,10 +112,11 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
       return FilterReader();
     }
     if (check != UnitCheck::kReadable && check != UnitCheck::kEmpty) {
-      // The units are ANDed: the others still tell the truth.
+      // The units are ANDed: the others are still right about what they refute.
       *state = StateOf(check, unit.header);
       continue;
     }
+    // A unit without keys refutes everything, and so does the AND with it.
     refutes_all |= check == UnitCheck::kEmpty;
     if (num_understood++ == 0) {
       reader.kind_ = static_cast<FilterKind>(unit.header.kind);
@@ -120,10 +131,11 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
     reader.may_contain_ = &AnswerFalse;
   } else if (num_understood > 1) {
     reader.mode_ = Mode::kManyUnits;
-    reader.may_contain_ = &AskAllUnits;
+    reader.may_contain_ = &QueryAllUnits;
     reader.unit_ = {.payload = reinterpret_cast<const uint8_t*>(block.data()),
                     .num_slots = block.size()};
   } else {
+    // A mode of its own for the usual kind: its prefetch is inlined into the caller.
     reader.mode_ = reader.kind_ == FilterKind::kBlockedBloom ? Mode::kBlockedBloom : Mode::kOneUnit;
     // Only here, where the fields of the header have been found sound: an empty unit's are not
     // read.
@@ -146,15 +158,16 @@ void FilterReader::PrefetchGeneral(uint64_t key_hash) const {
 
 void FilterReader::MayContainBatch(const std::string_view* keys, size_t count,
                                    uint8_t* may_contain) const {
-  if (mode_ != Mode::kBlockedBloom) return HashAndAsk(keys, count, may_contain);
+  // Only blocked_bloom hashes and fetches in one pass.
+  if (mode_ != Mode::kBlockedBloom) return HashAndQuery(keys, count, may_contain);
   internal::BlocksContainKeys(unit_, hash_seed_, keys, count, may_contain);
 }
 
-void FilterReader::HashAndAsk(const std::string_view* keys, size_t count,
-                              uint8_t* may_contain) const {
-  std::array<uint64_t, internal::kMaxBatched> hashes;
-  for (size_t begin = 0; begin < count; begin += internal::kMaxBatched) {
-    const size_t size = std::min(internal::kMaxBatched, count - begin);
+void FilterReader::HashAndQuery(const std::string_view* keys, size_t count,
+                                uint8_t* may_contain) const {
+  std::array<uint64_t, internal::kMaxBatch> hashes;
+  for (size_t begin = 0; begin < count; begin += internal::kMaxBatch) {
+    const size_t size = std::min(internal::kMaxBatch, count - begin);
     HashKeys(keys + begin, size, hash_seed_, hashes.data());
     MayContainBatch(hashes.data(), size, may_contain + begin);
   }
@@ -169,15 +182,16 @@ void FilterReader::MayContainBatch(const uint64_t* key_hashes, size_t count,
       return;
     case Mode::kBlockedBloom:
     case Mode::kOneUnit:
-      for (size_t begin = 0; begin < count; begin += internal::kMaxBatched) {
+      for (size_t begin = 0; begin < count; begin += internal::kMaxBatch) {
         operations_->may_contain_batch(unit_, key_hashes + begin,
-                                       std::min(internal::kMaxBatched, count - begin),
+                                       std::min(internal::kMaxBatch, count - begin),
                                        may_contain + begin);
       }
       return;
     case Mode::kManyUnits:
       break;
   }
+  // Several units: all lines of all of them first, then one query after the other.
   for (size_t i = 0; i < count; ++i) PrefetchGeneral(key_hashes[i]);
   for (size_t i = 0; i < count; ++i) may_contain[i] = MayContain(key_hashes[i]) ? 1 : 0;
 }

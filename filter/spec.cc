@@ -10,11 +10,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "filter/kind.h"
+#include "filter/base/nearest_name.h"
+#include "filter/registry/registry.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter {
 namespace {
+
+// A spec is checked in one place for all ways to make one: ParseFilterSpec reads the parts and has
+// them checked, ValidateFilterSpec checks a spec that was put together in code. An error quotes the
+// text, names the part that is wrong and its range, and offers the nearest text that is right.
 
 constexpr double kMinFpr = 1e-6;
 constexpr double kMaxFpr = 0.5;
@@ -26,38 +31,16 @@ absl::Status BadSpec(std::string_view text, const std::string& what) {
       absl::StrCat("filter spec '", absl::CHexEscape(ToAbsl(text)), "': ", what));
 }
 
-// Levenshtein's distance.
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
+// The start of a name that is too long to be a slip is enough to compare.
 std::string NearestKindName(std::string_view name) {
   const std::string lower = absl::AsciiStrToLower(ToAbsl(name.substr(0, 64)));
-  std::string nearest;
-  size_t least = std::string::npos;
-  for (const std::string& candidate : SpecKindNames()) {
-    const size_t distance = EditDistance(lower, candidate);
-    if (distance < least) {
-      least = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
+  const std::vector<std::string> kinds = SpecKindNames();
+  return std::string(NearestName(lower, std::vector<std::string_view>(kinds.begin(), kinds.end())));
 }
 
 // Decimal digits with at most one point, times 10^`exponent`; no sign, exponent, space or "inf".
 std::optional<double> ParseAmount(std::string_view text, int exponent) {
+  // from_chars alone would also read "1e3", "inf" and "nan".
   const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
     return absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '.';
   });
@@ -72,6 +55,7 @@ std::optional<double> ParseAmount(std::string_view text, int exponent) {
 // The shortest text that reads back to `value`, without exponent for all amounts that are allowed.
 std::string FormatBits(double value) {
   char buffer[64];
+  // Within these the fixed form has no exponent that ParseAmount would refuse, and fits the buffer.
   const bool is_ordinary = value > 1e-9 && value < 1e15;
   const auto format = is_ordinary ? std::chars_format::fixed : std::chars_format::general;
   const std::to_chars_result result = std::to_chars(buffer, buffer + sizeof(buffer), value, format);
@@ -102,17 +86,18 @@ std::string Join(FilterKind kind, std::string_view amount, const std::vector<std
 absl::Status CheckBits(std::string_view text, const FilterSpec& spec) {
   const double bits_per_key = spec.bits_per_key;
   const BitsPerKeyRange range = AllowedBitsPerKey(spec);
-  if (bits_per_key >= range.least && bits_per_key <= range.most) return absl::OkStatus();
+  if (bits_per_key >= range.min && bits_per_key <= range.max) return absl::OkStatus();
   std::string what =
       absl::StrCat("bits per key of ", Join(spec.kind, "", spec.words), " must be from ",
-                   FormatBits(range.least), " to ", FormatBits(range.most), "; ");
+                   FormatBits(range.min), " to ", FormatBits(range.max), "; ");
+  // The likeliest slip behind a value that is out of range: name it instead of the nearest value.
   if (bits_per_key > 64) {
     absl::StrAppend(&what,
                     "did you mean bytes for the whole database? divide them by its number of keys");
   } else if (bits_per_key == 0) {
     absl::StrAppend(&what, "did you mean 'none'?");
   } else {
-    const double nearest = std::clamp(bits_per_key, range.least, range.most);
+    const double nearest = std::clamp(bits_per_key, range.min, range.max);
     absl::StrAppend(&what, "did you mean '", Join(spec.kind, FormatBits(nearest), spec.words),
                     "'?");
   }
@@ -141,8 +126,11 @@ bool IsWordOf(FilterKind kind, std::string_view text) {
   return std::find(words.begin(), words.end(), text) != words.end();
 }
 
+// Words are checked before amounts: "bloom:1%:murmur128_mitz_64" is a mistake whatever its amount
+// says.
 absl::Status CheckWords(std::string_view text, const FilterSpec& spec) {
-  if (spec.words.empty() || internal::FindLayout(spec) != nullptr) return absl::OkStatus();
+  if (spec.words.empty() || internal::FindLayout(spec.kind, spec.words) != nullptr)
+    return absl::OkStatus();
   if (spec.kind == FilterKind::kBloom && spec.words.front().rfind("murmur128_mitz_", 0) == 0) {
     return BadSpec(text, absl::StrCat("filters for the exchange with Java hash whole keys in their "
                                       "own way and cannot stand in an SSTable; without '",
@@ -167,6 +155,7 @@ absl::Status CheckSpec(std::string_view text, const FilterSpec& spec) {
   if (internal::FindKind(spec.kind) == nullptr && spec.kind != FilterKind::kAuto) {
     return BadSpec(text, "unknown kind");
   }
+  // 0 stands for "not given", so that no text can give both, but code can.
   if (spec.bits_per_key != 0 && spec.fpr != 0) {
     return BadSpec(text, "give bits per key or a false-positive rate, not both");
   }
@@ -219,6 +208,7 @@ absl::StatusOr<FilterSpec> ParseFilterSpec(std::string_view text) {
   } else if (parts.size() > 1) {
     return BadSpec(text, "none takes no amount; did you mean 'none'?");
   }
+  // The amount may be left out: "cuckoo:semi_sorted". No word looks like an amount.
   const bool has_amount = parts.size() > 1 && !IsWordOf(spec.kind, parts[1]);
   spec.words.assign(parts.begin() + (has_amount ? 2 : 1), parts.end());
   if (absl::Status status = CheckWords(text, spec); !status.ok()) return status;

@@ -1,5 +1,5 @@
 // All filter kinds beside each other, and beside RocksDB's own where its library is installed:
-// building, single questions and batches, in a core's cache, in the last-level cache and beyond.
+// building, single queries and batches, in a core's cache, in the last-level cache and beyond.
 //
 //   build/release/bin/bench_filter [--quick] [--filters=ribbon:7,rocksdb.ribbon:10]
 //                                  [--in=L2,memory] [--same-memory] [--json=FILE]
@@ -15,7 +15,7 @@
 // Otherwise times are processor time for each key, with hashing it; medians of repetitions in
 // random order. Keys to ask for are made before the time is taken, as a store's caller has them at
 // hand, those of batches as views or slices; keys to build from are made meanwhile (about 1 ns).
-// Single questions are independent of each other, each to a random filter; a batch asks one.
+// Single queries are independent of each other, each to a random filter; a batch asks one.
 // Filters are not verified after building: RocksDB's are not.
 //
 // Each library's filters lie where its store keeps them: ours in ResidentMemory, on huge pages from
@@ -72,9 +72,9 @@ std::vector<Size> HashedSizes(bool is_quick) {
 }
 
 // Keys and the filters to ask for them, one filter for each `keys_of_filter` keys.
-class Questions {
+class Queries {
  public:
-  Questions(const Size& size, uint64_t present_percent, uint64_t keys_of_filter)
+  Queries(const Size& size, uint64_t present_percent, uint64_t keys_of_filter)
       : size_(size), present_percent_(present_percent), keys_of_filter_(keys_of_filter) {}
 
   // Others than all before.
@@ -97,20 +97,20 @@ class Questions {
   const uint64_t present_percent_;
   const uint64_t keys_of_filter_;
   uint64_t number_ = 0;
-  std::vector<Key> keys_ = std::vector<Key>(kQuestionsOfIteration);
-  std::vector<uint64_t> filters_ = std::vector<uint64_t>(kQuestionsOfIteration);
+  std::vector<Key> keys_ = std::vector<Key>(kQueriesOfIteration);
+  std::vector<uint64_t> filters_ = std::vector<uint64_t>(kQueriesOfIteration);
 };
 
 template <typename Set>
 void AskSingly(benchmark::State& state, const Set& set, const Size& size, uint64_t percent) {
-  Questions questions(size, percent, 1);
+  Queries queries(size, percent, 1);
   uint64_t positives = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    questions.Renew();
+    queries.Renew();
     state.ResumeTiming();
-    for (uint64_t i = 0; i < kQuestionsOfIteration; ++i) {
-      positives += set.MayContain(questions.filters()[i], questions.keys()[i]) ? 1 : 0;
+    for (uint64_t i = 0; i < kQueriesOfIteration; ++i) {
+      positives += set.MayContain(queries.filters()[i], queries.keys()[i]) ? 1 : 0;
     }
   }
   benchmark::DoNotOptimize(positives);
@@ -118,15 +118,15 @@ void AskSingly(benchmark::State& state, const Set& set, const Size& size, uint64
 
 template <typename Set>
 void AskInBatches(benchmark::State& state, const Set& set, const Size& size, uint64_t percent) {
-  Questions questions(size, percent, kBatch);
-  typename Set::KeyViews keys(questions.keys());
+  Queries queries(size, percent, kBatch);
+  typename Set::KeyViews keys(queries.keys());
   bool answers[kBatch];
   for (auto _ : state) {
     state.PauseTiming();
-    questions.Renew();
+    queries.Renew();
     state.ResumeTiming();
-    for (uint64_t i = 0; i < kQuestionsOfIteration / kBatch; ++i) {
-      set.MayContainBatch(questions.filters()[i], keys, i * kBatch, answers);
+    for (uint64_t i = 0; i < kQueriesOfIteration / kBatch; ++i) {
+      set.MayContainBatch(queries.filters()[i], keys, i * kBatch, answers);
       benchmark::DoNotOptimize(answers);
     }
   }
@@ -135,9 +135,9 @@ void AskInBatches(benchmark::State& state, const Set& set, const Size& size, uin
 // Absent keys that are answered "maybe"; and present ones must all be.
 template <typename Set>
 double MeasureFpr(const Set& set, const Size& size) {
-  constexpr uint64_t kQuestions = 2'000'000;
+  constexpr uint64_t kQueries = 2'000'000;
   uint64_t positives = 0;
-  for (uint64_t i = 0; i < kQuestions; ++i) {
+  for (uint64_t i = 0; i < kQueries; ++i) {
     const uint64_t filter = i % size.num_distinct;
     positives += set.MayContain(filter, Key(NumberFor(Scramble(~i), size, filter, 0))) ? 1 : 0;
     if (!set.MayContain(filter, Key(NumberFor(Scramble(~i), size, filter, 100)))) {
@@ -145,7 +145,7 @@ double MeasureFpr(const Set& set, const Size& size) {
       std::exit(1);
     }
   }
-  return static_cast<double>(positives) / kQuestions;
+  return static_cast<double>(positives) / kQueries;
 }
 
 // Registers all measurements of one row; the set lives as long as the program.

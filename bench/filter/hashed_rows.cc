@@ -16,19 +16,19 @@
 namespace winnow::bench {
 namespace {
 
-constexpr uint64_t kQuestions = uint64_t{1} << 20;
+constexpr uint64_t kQueries = uint64_t{1} << 20;
 
 // Hash number i is in the filters of more than i keys; this one is in none.
 uint64_t AbsentHash(uint64_t i) { return Scramble(~i); }
 
-// The hashes of a filter, and questions. Shared by all rows of as many keys.
+// The hashes of a filter, and queries. Shared by all rows of as many keys.
 struct Hashes {
   explicit Hashes(uint64_t num_keys) : keys(num_keys) {
     for (uint64_t i = 0; i < num_keys; ++i) keys[i] = Scramble(i);
     for (const Measurement& measurement : kSingle) {
-      std::vector<uint64_t>& asked = questions[measurement.present_percent];
-      asked.resize(kQuestions);
-      for (uint64_t i = 0; i < kQuestions; ++i) {
+      std::vector<uint64_t>& asked = queries[measurement.present_percent];
+      asked.resize(kQueries);
+      for (uint64_t i = 0; i < kQueries; ++i) {
         const uint64_t random = Scramble(i + (uint64_t{1} << 40));
         asked[i] = random % 128 * 100 < measurement.present_percent * 128
                        ? keys[Reduce(Scramble(random), num_keys)]
@@ -38,7 +38,7 @@ struct Hashes {
   }
 
   std::vector<uint64_t> keys;
-  std::map<uint64_t, std::vector<uint64_t>> questions;  // by present_percent
+  std::map<uint64_t, std::vector<uint64_t>> queries;  // by present_percent
 };
 
 std::shared_ptr<const Hashes> HashesOf(uint64_t num_keys) {
@@ -120,10 +120,10 @@ void AskSingly(benchmark::State& state, const Filter& filter, const std::vector<
   uint64_t begin = 0;
   uint64_t positives = 0;
   for (auto _ : state) {
-    for (uint64_t i = begin; i < begin + kQuestionsOfIteration; ++i) {
+    for (uint64_t i = begin; i < begin + kQueriesOfIteration; ++i) {
       positives += filter.MayContain(asked[i]) ? 1 : 0;
     }
-    begin = (begin + kQuestionsOfIteration) % kQuestions;
+    begin = (begin + kQueriesOfIteration) % kQueries;
   }
   benchmark::DoNotOptimize(positives);
 }
@@ -134,11 +134,11 @@ void AskInBatches(benchmark::State& state, const Filter& filter,
   uint64_t begin = 0;
   uint8_t answers[kBatch];
   for (auto _ : state) {
-    for (uint64_t i = begin; i < begin + kQuestionsOfIteration; i += kBatch) {
+    for (uint64_t i = begin; i < begin + kQueriesOfIteration; i += kBatch) {
       filter.MayContainBatch(&asked[i], answers);
       benchmark::DoNotOptimize(answers);
     }
-    begin = (begin + kQuestionsOfIteration) % kQuestions;
+    begin = (begin + kQueriesOfIteration) % kQueries;
   }
 }
 
@@ -148,12 +148,12 @@ double MeasureFpr(const Filter& filter, const Hashes& hashes, const std::string&
   for (const uint64_t key : hashes.keys) {
     if (!filter.MayContain(key)) Fail(name + " has lost a key");
   }
-  constexpr uint64_t kFprQuestions = 2'000'000;
+  constexpr uint64_t kFprQueries = 2'000'000;
   uint64_t positives = 0;
-  for (uint64_t i = 0; i < kFprQuestions; ++i) {
+  for (uint64_t i = 0; i < kFprQueries; ++i) {
     positives += filter.MayContain(AbsentHash(i)) ? 1 : 0;
   }
-  return static_cast<double>(positives) / kFprQuestions;
+  return static_cast<double>(positives) / kFprQueries;
 }
 
 template <typename Filter>
@@ -169,13 +169,13 @@ void Register(const typename Filter::Kind& kind, const Size& size, bool is_quick
     for (auto _ : state) benchmark::DoNotOptimize(Filter::BuildOnce(kind, hashes->keys));
   });
   for (const Measurement& measurement : kSingle) {
-    const std::vector<uint64_t>& asked = hashes->questions.at(measurement.present_percent);
+    const std::vector<uint64_t>& asked = hashes->queries.at(measurement.present_percent);
     AddMeasurement(*row, measurement, is_quick, [filter, hashes, &asked](benchmark::State& state) {
       AskSingly(state, *filter, asked);
     });
   }
   for (const Measurement& measurement : kBatches) {
-    const std::vector<uint64_t>& asked = hashes->questions.at(measurement.present_percent);
+    const std::vector<uint64_t>& asked = hashes->queries.at(measurement.present_percent);
     AddMeasurement(*row, measurement, is_quick, [filter, hashes, &asked](benchmark::State& state) {
       AskInBatches(state, *filter, asked);
     });

@@ -1,5 +1,5 @@
 // The filter benchmark with keys that are 64-bit hashes already, for libraries which take nothing
-// else: no key is made or hashed. One filter, and a million questions read from an array, so that
+// else: no key is made or hashed. One filter, and a million queries read from an array, so that
 // next to nothing is measured but the filters.
 
 #ifndef WINNOW_BENCH_FILTER_HASHED_ROWS_H_

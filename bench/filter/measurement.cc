@@ -29,7 +29,7 @@ void Collector::FillIn(uint64_t num_keys, ResultRow* row) {
   for (const auto& measurements : {kSingle, kBatches}) {
     for (size_t i = 0; i < std::size(kSingle); ++i) {
       row->*measurements[i].nanoseconds =
-          MedianOf(NameOf(*row, measurements[i])) / kQuestionsOfIteration;
+          MedianOf(NameOf(*row, measurements[i])) / kQueriesOfIteration;
     }
   }
 }

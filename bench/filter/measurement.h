@@ -15,7 +15,7 @@
 
 namespace winnow::bench {
 
-inline constexpr uint64_t kQuestionsOfIteration = 4096;
+inline constexpr uint64_t kQueriesOfIteration = 4096;
 
 // Names of measurements, and where they go.
 struct Measurement {

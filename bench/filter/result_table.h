@@ -29,7 +29,7 @@ struct ResultRow {
 void PrintTable(const std::vector<ResultRow>& rows);
 std::string ToJson(const std::vector<ResultRow>& rows);
 // A self-contained SVG of the rows of one place: bits per key to the right, rate downwards on a
-// logarithmic scale, the area of a dot the time of an absent key's question.
+// logarithmic scale, the area of a dot the time of an absent key's query.
 std::string ToSvg(const std::vector<ResultRow>& rows, const std::string& place);
 
 }  // namespace winnow::bench

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "engine/base/capabilities.h"
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 
 namespace winnow {
 

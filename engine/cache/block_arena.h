@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 
 namespace winnow {
 

@@ -20,7 +20,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "engine/base/counter.h"
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/cache/block_cache.h"
 #include "engine/cache/cached_block.h"
 #include "winnow/filter/resident_memory.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/memtable/memtable.h"
 #include "engine/version/version.h"
 #include "winnow/filter/filter_key.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/base/internal_key.h"
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "winnow/db.h"
 
 namespace winnow {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/compat/c_callbacks.h"
 #include "winnow/c.h"
 #include "winnow/db.h"

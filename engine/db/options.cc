@@ -11,6 +11,7 @@
 #include "engine/column_family/column_family_state.h"
 #include "engine/db/option_checks.h"
 #include "engine/file_system/file_system_of.h"
+#include "filter/base/nearest_name.h"
 #include "winnow/event_listener.h"
 #include "winnow/filter_policy.h"
 
@@ -197,21 +198,6 @@ const std::vector<TextOption>& TextOptions() {
   return options;
 }
 
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); j++) row[j] = j;
-  for (size_t i = 1; i <= a.size(); i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); j++) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
@@ -329,17 +315,11 @@ absl::Status SetOption(Options* options, std::string_view name, std::string_view
                                                    ToAbsl(name.substr(0, kLongestSlip)),
                                                    "...', a name of ", name.size(), " bytes"));
   }
-  const TextOption* nearest = nullptr;
-  size_t nearest_distance = SIZE_MAX;
-  for (const TextOption& option : TextOptions()) {
-    const size_t distance = EditDistance(option.name, name);
-    if (distance < nearest_distance) {
-      nearest_distance = distance;
-      nearest = &option;
-    }
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "there is no option '", ToAbsl(name), "'; the nearest is '", ToAbsl(nearest->name), "'"));
+  std::vector<std::string_view> names;
+  for (const TextOption& option : TextOptions()) names.push_back(option.name);
+  return absl::InvalidArgumentError(absl::StrCat("there is no option '", ToAbsl(name),
+                                                 "'; the nearest is '",
+                                                 ToAbsl(NearestName(name, names)), "'"));
 }
 
 size_t InfoLogBytesOf(const Options& options) {

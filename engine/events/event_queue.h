@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/events/info_log.h"
 #include "winnow/event_listener.h"
 

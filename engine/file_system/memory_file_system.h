@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/file_system/memory_tree.h"
 #include "winnow/file_system.h"
 

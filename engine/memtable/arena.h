@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 
 namespace winnow {
 

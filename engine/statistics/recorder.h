@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/base/counter.h"
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/version/version.h"
 #include "winnow/statistics.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 #include "winnow/filter/hash.h"

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "engine/base/capabilities.h"
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/log/log_writer.h"
 #include "winnow/file_system.h"
 

@@ -8,8 +8,14 @@
 
 namespace winnow::filter::internal {
 
+// The whole-array functions below are not atomic: while other threads set bits they see each word
+// as it is when they come to it, which is enough for an estimate, and for a copy that may hold more
+// keys than were there when it began.
+
 absl::StatusOr<AtomicBits> AtomicBits::Create(uint64_t num_words) {
   if (num_words > kMaxFilterBytes / sizeof(uint64_t)) return OutOfMemory(num_words, 8);
+  // The size may come from bytes that somebody sent: too much of it is an error to return, not an
+  // exception.
   std::unique_ptr<std::atomic<uint64_t>[]> words(new (std::nothrow)
                                                      std::atomic<uint64_t>[num_words]());
   if (words == nullptr) return OutOfMemory(num_words, 8);
@@ -28,6 +34,7 @@ void AtomicBits::Clear() {
 
 void AtomicBits::Or(const AtomicBits& other) {
   for (uint64_t i = 0; i < num_words_; ++i) {
+    // Not load and store: bits that others set meanwhile would be lost.
     words_[i].fetch_or(other.word(i), std::memory_order_relaxed);
   }
 }

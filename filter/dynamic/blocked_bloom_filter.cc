@@ -7,7 +7,7 @@
 
 #include "filter/dynamic/parameters.h"
 #include "filter/dynamic/saved_format.h"
-#include "winnow/filter/sizing.h"
+#include "winnow/filter/false_positive_rate.h"
 
 namespace winnow::filter {
 namespace {
@@ -20,6 +20,7 @@ struct Shape {
   int num_probes;
 };
 
+// Whole blocks, and the probes that are best for what these come to.
 Shape ShapeOf(uint64_t capacity, double bits_per_key) {
   const auto keys = static_cast<double>(capacity);
   const auto num_blocks = static_cast<uint64_t>(std::ceil(keys * bits_per_key / kBlockBits));
@@ -72,6 +73,8 @@ absl::StatusOr<BlockedBloomFilter> BlockedBloomFilter::Create(uint64_t capacity,
                             hash_seed);
 }
 
+// The positions are BlockBit's, as in a filter block's blocked_bloom, so that BlockContains, in
+// whichever instructions, answers for both.
 bool BlockedBloomFilter::AddHash(uint64_t key_hash) {
   Block& block = BlockOf(key_hash);
   bool changed = false;
@@ -90,6 +93,7 @@ void BlockedBloomFilter::Clear() {
 }
 
 uint64_t BlockedBloomFilter::ApproximateCount() const {
+  // Block by block: the estimate is not linear in the fill, which differs between blocks.
   double count = 0;
   for (uint64_t i = 0; i < num_blocks_; ++i) {
     count += internal::EstimateKeys(kBlockBits, Ones(blocks_[i].words), num_probes_);
@@ -98,6 +102,7 @@ uint64_t BlockedBloomFilter::ApproximateCount() const {
 }
 
 double BlockedBloomFilter::ExpectedFpr() const {
+  // An absent key meets each block equally often: the mean of their rates.
   double sum = 0;
   for (uint64_t i = 0; i < num_blocks_; ++i) {
     sum += std::pow(Ones(blocks_[i].words) / kBlockBits, num_probes_);
@@ -114,6 +119,7 @@ absl::Status BlockedBloomFilter::Union(const BlockedBloomFilter& other) {
     return absl::InvalidArgumentError(
         "BlockedBloomFilter: only filters of the same capacity, rate and hash seed can be united");
   }
+  // One thread adds: plain words, no atomics.
   for (uint64_t i = 0; i < num_blocks_; ++i) {
     for (size_t j = 0; j < blocks_[i].words.size(); ++j) {
       blocks_[i].words[j] |= other.blocks_[i].words[j];
@@ -139,6 +145,7 @@ absl::StatusOr<BlockedBloomFilter> BlockedBloomFilter::Deserialize(std::string_v
   const absl::StatusOr<internal::SavedFilter> saved =
       internal::ParseSavedFilter(bytes, SavedFilterKind::kBlockedBloom);
   if (!saved.ok()) return saved.status();
+  // As BloomFilter::Deserialize: a header with a right checksum may still claim anything.
   const internal::SavedHeader& header = saved->header;
   const uint64_t num_blocks = saved->payload.size() / sizeof(Block);
   if (header.parameter < 1 || header.parameter > internal::kMaxBlockProbes ||

@@ -12,6 +12,7 @@ absl::StatusOr<BloomFilter> BloomFilter::Create(uint64_t capacity, double fpr, u
   absl::Status status =
       internal::CheckCapacityAndFpr("BloomFilter", capacity, fpr, internal::kMinBloomFpr);
   if (!status.ok()) return status;
+  // A multiple of 64 bits, so that words have no unused end.
   const absl::StatusOr<internal::BloomShape> shape = internal::ChooseBloomShape(capacity, fpr);
   if (!shape.ok()) return shape.status();
   absl::StatusOr<internal::AtomicBits> bits = internal::AtomicBits::Create(shape->num_bits / 64);
@@ -19,6 +20,9 @@ absl::StatusOr<BloomFilter> BloomFilter::Create(uint64_t capacity, double fpr, u
   return BloomFilter(*std::move(bits), shape->num_probes, capacity, fpr, hash_seed);
 }
 
+// The bits are set one by one, not as a whole: a reader at the same time may see some of them and
+// answers "not there", as if it had come before. Once this has returned all of them are set, and
+// none is ever cleared but by Clear.
 int BloomFilter::SetBitsOf(uint64_t key_hash) {
   internal::ProbeSequence probes(key_hash);
   const uint64_t num_bits = bits_.num_bits();
@@ -27,6 +31,7 @@ int BloomFilter::SetBitsOf(uint64_t key_hash) {
   return newly_set;
 }
 
+// The same sequence as SetBitsOf: a key that was added finds all of its bits set.
 bool BloomFilter::ContainsHash(uint64_t key_hash) const {
   internal::ProbeSequence probes(key_hash);
   const uint64_t num_bits = bits_.num_bits();
@@ -37,15 +42,14 @@ bool BloomFilter::ContainsHash(uint64_t key_hash) const {
 }
 
 uint64_t BloomFilter::ApproximateCount() const {
-  return static_cast<uint64_t>(std::llround(internal::EstimateKeys(
-      static_cast<double>(num_bits()), static_cast<double>(bits_.CountOnes()), num_probes_)));
+  return internal::CountEstimate(num_bits(), bits_.CountOnes(), num_probes_);
 }
 
 double BloomFilter::ExpectedFpr() const {
-  return std::pow(static_cast<double>(bits_.CountOnes()) / static_cast<double>(num_bits()),
-                  num_probes_);
+  return internal::FprOfFill(num_bits(), bits_.CountOnes(), num_probes_);
 }
 
+// The or of two filters is bit for bit the filter of both sets of keys, if shape and seed agree.
 absl::Status BloomFilter::Union(const BloomFilter& other) {
   if (&other == this) {
     return absl::InvalidArgumentError("BloomFilter: a filter cannot be united with itself");
@@ -76,6 +80,9 @@ absl::StatusOr<BloomFilter> BloomFilter::Deserialize(std::string_view bytes) {
   const absl::StatusOr<internal::SavedFilter> saved =
       internal::ParseSavedFilter(bytes, SavedFilterKind::kBloom);
   if (!saved.ok()) return saved.status();
+  // The checksum is right, but bytes can be made with any header: every field is held to what
+  // Create could have written, and memory is taken for what the payload has, not for what the
+  // header claims.
   const internal::SavedHeader& header = saved->header;
   const uint64_t num_words = saved->payload.size() / sizeof(uint64_t);
   if (header.parameter < 1 || header.parameter > internal::kMaxBloomProbes ||

@@ -16,6 +16,7 @@ absl::StatusOr<CounterArray> CounterArray::Create(uint64_t num_counters) {
   return CounterArray(std::move(words), num_counters);
 }
 
+// Sixteen counters at a time: the or of each one's four bits, gathered in its lowest bit.
 uint64_t CounterArray::CountNonZero() const {
   uint64_t count = 0;
   for (uint64_t i = 0; i < num_words(); ++i) {
@@ -29,6 +30,8 @@ uint64_t CounterArray::CountNonZero() const {
 
 void CounterArray::Clear() { std::fill_n(words_.get(), num_words(), uint64_t{0}); }
 
+// Counter by counter, in words of sixteen. Those of the last word that do not exist are zero in
+// both arrays and stay so, since every combination of 0 and 0 is 0.
 template <typename Combine>
 void CounterArray::CombineWith(const CounterArray& other, Combine combine) {
   for (uint64_t i = 0; i < num_words(); ++i) {
@@ -41,6 +44,7 @@ void CounterArray::CombineWith(const CounterArray& other, Combine combine) {
   }
 }
 
+// A sum beyond the top sticks there, as Increment does: a counter never falls below what it counts.
 void CounterArray::AddCounters(const CounterArray& other) {
   CombineWith(other, [](uint64_t a, uint64_t b) { return std::min<uint64_t>(a + b, kSaturated); });
 }

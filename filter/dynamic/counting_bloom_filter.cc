@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "filter/dynamic/counter_union.h"
 #include "filter/dynamic/parameters.h"
 #include "filter/dynamic/saved_format.h"
 #include "winnow/filter/internal/probe_sequence.h"
@@ -23,6 +24,9 @@ absl::StatusOr<CountingBloomFilter> CountingBloomFilter::Create(uint64_t capacit
   return CountingBloomFilter(*std::move(counters), shape->num_probes, capacity, fpr, hash_seed);
 }
 
+// Invariant: a counter is at least the number of probes of present keys that fall on it, or stuck
+// at 15. Adding raises each by one, and removing a present key lowers just those again, but never
+// one that is stuck: nobody knows any more how much it stands for.
 void CountingBloomFilter::AddHash(uint64_t key_hash) {
   internal::ProbeSequence probes(key_hash);
   // Two probes that meet count twice; RemoveHash takes both back.
@@ -46,6 +50,7 @@ bool CountingBloomFilter::RemoveHash(uint64_t key_hash) {
 
 int CountingBloomFilter::CountOfHash(uint64_t key_hash) const {
   internal::ProbeSequence probes(key_hash);
+  // Other keys can only raise a counter: the smallest one is nearest to the truth.
   uint32_t least = internal::CounterArray::kSaturated;
   for (int i = 0; i < num_probes_ && least != 0; ++i) {
     least = std::min(least, counters_.Get(probes.Next(num_counters())));
@@ -59,15 +64,11 @@ void CountingBloomFilter::Clear() {
 }
 
 uint64_t CountingBloomFilter::ApproximateCount() const {
-  return static_cast<uint64_t>(std::llround(
-      internal::EstimateKeys(static_cast<double>(num_counters()),
-                             static_cast<double>(counters_.CountNonZero()), num_probes_)));
+  return internal::CountEstimate(num_counters(), counters_.CountNonZero(), num_probes_);
 }
 
 double CountingBloomFilter::ExpectedFpr() const {
-  return std::pow(
-      static_cast<double>(counters_.CountNonZero()) / static_cast<double>(num_counters()),
-      num_probes_);
+  return internal::FprOfFill(num_counters(), counters_.CountNonZero(), num_probes_);
 }
 
 absl::Status CountingBloomFilter::CheckCompatible(const CountingBloomFilter& other) const {
@@ -84,16 +85,15 @@ absl::Status CountingBloomFilter::CheckCompatible(const CountingBloomFilter& oth
   return absl::OkStatus();
 }
 
+// By sum, counters are those of a filter to which all keys of both were added. By maximum they are
+// not: where two different keys, one of each filter, share a counter, it counts one of them, and
+// removing the other would make the first vanish. So removal is ruled out from then on, in this
+// filter and in all that it is united into.
 absl::Status CountingBloomFilter::Union(const CountingBloomFilter& other, CounterUnion how) {
   absl::Status status = CheckCompatible(other);
   if (!status.ok()) return status;
-  if (how == CounterUnion::kSum) {
-    counters_.AddCounters(other.counters_);
-  } else {
-    counters_.TakeMaximum(other.counters_);
-    supports_remove_ = false;
-  }
-  supports_remove_ = supports_remove_ && other.supports_remove_;
+  supports_remove_ = internal::UniteCounters(other.counters_, how, &counters_) &&
+                     supports_remove_ && other.supports_remove_;
   return absl::OkStatus();
 }
 
@@ -123,6 +123,7 @@ absl::StatusOr<CountingBloomFilter> CountingBloomFilter::Deserialize(std::string
   const absl::StatusOr<internal::SavedFilter> saved =
       internal::ParseSavedFilter(bytes, SavedFilterKind::kCountingBloom);
   if (!saved.ok()) return saved.status();
+  // As BloomFilter::Deserialize: a header with a right checksum may still claim anything.
   const internal::SavedHeader& header = saved->header;
   const uint64_t num_words = saved->payload.size() / sizeof(uint64_t);
   if (header.parameter < 1 || header.parameter > internal::kMaxBloomProbes ||

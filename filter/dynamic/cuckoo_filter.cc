@@ -13,6 +13,17 @@
 namespace winnow::filter {
 namespace {
 
+// The table is buckets of four slots, packed without gaps; slot j of bucket i is the
+// fingerprint_bits_ bits from bit (4 i + j) * fingerprint_bits_ on, and 0 if it is empty. The
+// algorithms are those of the static kind (kinds/cuckoo), with two differences: every copy of a key
+// takes a slot, since it can be removed, and there is no rebuilding, so that a fingerprint without
+// a place is kept as the victim.
+//
+// Invariants: 1. A key's fingerprint is in one of its two buckets, or is the victim. OtherBucket is
+// its own inverse: both buckets can be computed from either and the fingerprint, without the key.
+// 2. num_keys_ is the number of used slots, and one more if there is a victim. 3. While there is a
+// victim nothing is moved: a second one would have no place.
+
 constexpr double kMinFpr = 1e-8;
 constexpr int kMinFingerprintBits = 4;
 constexpr int kMaxFingerprintBits = 30;
@@ -134,6 +145,8 @@ absl::Status CuckooFilter::AddEntry(const Entry& entry) {
     return absl::OkStatus();
   }
   const uint64_t other = OtherBucket(entry);
+  // All eight slots hold this very fingerprint: moving would only exchange copies. Not the table is
+  // full, but these buckets, and the table takes other keys.
   if (CopiesInBucket(entry.bucket, entry.fingerprint) + CopiesInBucket(other, entry.fingerprint) ==
       static_cast<int>(2 * kSlotsPerBucket)) {
     return absl::ResourceExhaustedError("CuckooFilter: too many copies of one key");
@@ -142,6 +155,9 @@ absl::Status CuckooFilter::AddEntry(const Entry& entry) {
     return absl::ResourceExhaustedError(
         absl::StrCat("CuckooFilter: full with ", num_keys_, " keys; it was made for ", capacity_));
   }
+  // From here on the key is in. A random walk (Fan et al., section 3.1): the key takes a slot, the
+  // one that had it goes to its other bucket, takes a slot there, and so on. Whoever is on the way
+  // at the end is the victim; usually not the key that was added.
   ++num_keys_;
   Entry moving = {entry.fingerprint, (random_ >> 63) != 0 ? entry.bucket : other};
   for (int i = 0; i < kMaxMoves; ++i) {
@@ -157,9 +173,11 @@ absl::Status CuckooFilter::AddEntry(const Entry& entry) {
 }
 
 bool CuckooFilter::RemoveHash(uint64_t key_hash) {
+  // Which copy goes does not matter: fingerprints that share both buckets cannot be distinguished.
+  // The victim first, as that frees the table for additions.
   const Entry entry = EntryOf(key_hash);
-  const bool had_victim = victim_.has_value() && IsSameKey(*victim_, entry);
-  if (had_victim) {
+  const bool was_victim = victim_.has_value() && IsSameKey(*victim_, entry);
+  if (was_victim) {
     victim_.reset();
   } else if (!ReplaceInBucket(entry.bucket, entry.fingerprint, 0) &&
              !ReplaceInBucket(OtherBucket(entry), entry.fingerprint, 0)) {
@@ -172,6 +190,8 @@ bool CuckooFilter::RemoveHash(uint64_t key_hash) {
 
 void CuckooFilter::PlaceVictim() {
   if (!victim_.has_value()) return;
+  // AddEntry either finds it a place, or makes a victim again, perhaps another one. It refuses only
+  // where eight copies are in the way, and then changes nothing.
   const Entry entry = *victim_;
   victim_.reset();
   --num_keys_;
@@ -213,6 +233,8 @@ absl::Status CuckooFilter::Union(const CuckooFilter& other) {
   }
   absl::StatusOr<std::unique_ptr<uint8_t[]>> table = AllocateTable(num_buckets_, fingerprint_bits_);
   if (!table.ok()) return table.status();
+  // Into a copy, as some key may find no room when others have been moved already: this filter
+  // stays as it was then.
   CuckooFilter united(*std::move(table), num_buckets_, fingerprint_bits_, capacity_, fpr_,
                       hash_seed_);
   std::memcpy(united.table_.get(), table_.get(), TableBytes(num_buckets_, fingerprint_bits_));
@@ -222,6 +244,7 @@ absl::Status CuckooFilter::Union(const CuckooFilter& other) {
   absl::Status status;
   for (uint64_t bucket = 0; bucket < num_buckets_ && status.ok(); ++bucket) {
     for (uint64_t slot = 0; slot < kSlotsPerBucket && status.ok(); ++slot) {
+      // Where it lies is one of its two buckets: enough to add it, without its key.
       const uint32_t fingerprint = other.LoadSlot(bucket, slot);
       if (fingerprint != 0) status = united.AddEntry({fingerprint, bucket});
     }
@@ -277,6 +300,7 @@ absl::StatusOr<CuckooFilter> CuckooFilter::Deserialize(std::string_view bytes) {
   std::memcpy(table->get(), saved->payload.data(), saved->payload.size());
   CuckooFilter filter(*std::move(table), header.num_slots, fingerprint_bits, header.capacity,
                       header.fpr, header.hash_seed);
+  // A victim must be one that a filter of this shape can have.
   if (header.option == 1) {
     if (header.detail[0] == 0 || header.detail[0] >> fingerprint_bits != 0 ||
         header.detail[1] >= header.num_slots) {

@@ -23,6 +23,7 @@ constexpr uint64_t kProbesAt = 1;
 constexpr uint64_t kNumWordsAt = 2;
 constexpr uint64_t kWordsAt = 6;
 
+// The ordinals of BloomFilterStrategies in Java.
 bool IsStrategy(int ordinal) { return ordinal == 0 || ordinal == 1; }
 
 }  // namespace
@@ -53,6 +54,10 @@ std::string GuavaUnencodedCharsKey(std::u16string_view text) {
   }
   return key;
 }
+
+// What follows repeats Java's arithmetic step by step, rounding included: a filter that is created
+// here and one that is created there for the same keys and rate must be equal, or they cannot be
+// united.
 
 uint64_t GuavaOptimalBits(uint64_t expected_insertions, double fpr) {
   if (fpr == 0) fpr = std::numeric_limits<double>::denorm_min();
@@ -106,6 +111,10 @@ absl::StatusOr<GuavaBloomFilter> GuavaBloomFilter::Create(int64_t expected_inser
   return GuavaBloomFilter(*std::move(bits), num_probes, strategy);
 }
 
+// Both strategies are double hashing with the two halves of a 128-bit hash. The older one has 32
+// bits of each, so that filters of more than 2^31 bits are used in part only; the newer one has 64.
+// Negative numbers are made positive in Java's two ways: by clearing the sign, and by flipping all
+// bits.
 template <typename Visitor>
 void GuavaBloomFilter::ForEachProbe(const GuavaHash& hash, Visitor visit) const {
   const uint64_t num_bits = bits_.num_bits();
@@ -143,13 +152,11 @@ bool GuavaBloomFilter::ContainsHash(const GuavaHash& hash) const {
 }
 
 uint64_t GuavaBloomFilter::ApproximateCount() const {
-  return static_cast<uint64_t>(std::llround(internal::EstimateKeys(
-      static_cast<double>(num_bits()), static_cast<double>(bits_.CountOnes()), num_probes_)));
+  return internal::CountEstimate(num_bits(), bits_.CountOnes(), num_probes_);
 }
 
 double GuavaBloomFilter::ExpectedFpr() const {
-  return std::pow(static_cast<double>(bits_.CountOnes()) / static_cast<double>(num_bits()),
-                  num_probes_);
+  return internal::FprOfFill(num_bits(), bits_.CountOnes(), num_probes_);
 }
 
 absl::Status GuavaBloomFilter::Union(const GuavaBloomFilter& other) {
@@ -178,6 +185,8 @@ std::string GuavaBloomFilter::WriteTo() const {
   return bytes;
 }
 
+// The bytes carry no checksum and no length: whatever passes the checks is a filter. More bytes may
+// follow, as a stream of Java's would have them.
 absl::StatusOr<GuavaBloomFilter> GuavaBloomFilter::ReadFrom(std::string_view bytes) {
   if (bytes.size() < kWordsAt) {
     return absl::DataLossError(absl::StrCat("Guava filter: ", bytes.size(),
@@ -219,6 +228,7 @@ std::string GuavaBloomFilter::Serialize() const {
   return std::move(writer).Finish();
 }
 
+// Our own frame around Java's bytes, whose fields stand in both and must agree.
 absl::StatusOr<GuavaBloomFilter> GuavaBloomFilter::Deserialize(std::string_view bytes) {
   const absl::StatusOr<internal::SavedFilter> saved =
       internal::ParseSavedFilter(bytes, SavedFilterKind::kGuavaBloom);

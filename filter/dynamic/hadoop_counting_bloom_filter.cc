@@ -7,10 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "filter/dynamic/big_endian.h"
+#include "filter/dynamic/counter_union.h"
 #include "filter/dynamic/parameters.h"
 
 namespace winnow::filter {
 namespace {
+
+// Counters are numbered as in CounterArray: number i is 4 bits of word i / 16, from bit 4 (i % 16)
+// on, and words are written as Java's writeLong does. So one array serves both formats.
 
 constexpr int32_t kVersion = -1;
 
@@ -93,6 +97,8 @@ absl::Status HadoopCountingBloomFilter::Remove(std::string_view key) {
     return absl::FailedPreconditionError(
         "HadoopCountingBloomFilter: no key can be removed after a union by maximum");
   }
+  // As CountingBloomFilter::RemoveHash: all counters are lowered, or none. A counter of zero proves
+  // that the key is not there.
   if (!key.empty()) {
     std::vector<uint64_t> lowered;
     ForEachProbe(key, [&](uint64_t counter) {
@@ -122,15 +128,11 @@ void HadoopCountingBloomFilter::Clear() {
 }
 
 uint64_t HadoopCountingBloomFilter::ApproximateCount() const {
-  return static_cast<uint64_t>(std::llround(
-      internal::EstimateKeys(static_cast<double>(counters_.num_counters()),
-                             static_cast<double>(counters_.CountNonZero()), num_probes_)));
+  return internal::CountEstimate(counters_.num_counters(), counters_.CountNonZero(), num_probes_);
 }
 
 double HadoopCountingBloomFilter::ExpectedFpr() const {
-  return std::pow(
-      static_cast<double>(counters_.CountNonZero()) / static_cast<double>(counters_.num_counters()),
-      num_probes_);
+  return internal::FprOfFill(counters_.num_counters(), counters_.CountNonZero(), num_probes_);
 }
 
 absl::Status HadoopCountingBloomFilter::CheckCompatible(
@@ -148,17 +150,13 @@ absl::Status HadoopCountingBloomFilter::CheckCompatible(
   return absl::OkStatus();
 }
 
+// As CountingBloomFilter::Union; see there why a maximum takes no removals.
 absl::Status HadoopCountingBloomFilter::Union(const HadoopCountingBloomFilter& other,
                                               CounterUnion how) {
   absl::Status status = CheckCompatible(other);
   if (!status.ok()) return status;
-  if (how == CounterUnion::kSum) {
-    counters_.AddCounters(other.counters_);
-  } else {
-    counters_.TakeMaximum(other.counters_);
-    supports_remove_ = false;
-  }
-  supports_remove_ = supports_remove_ && other.supports_remove_;
+  supports_remove_ = internal::UniteCounters(other.counters_, how, &counters_) &&
+                     supports_remove_ && other.supports_remove_;
   return absl::OkStatus();
 }
 
@@ -183,6 +181,9 @@ std::string HadoopCountingBloomFilter::WriteTo() const {
   return bytes;
 }
 
+// The first number distinguishes the two forms: a version is negative, a number of probes positive.
+// The length must be exactly what the counters take, so that a header cannot ask for memory that
+// the bytes do not have.
 absl::StatusOr<HadoopCountingBloomFilter> HadoopCountingBloomFilter::ReadFrom(
     std::string_view bytes) {
   if (bytes.size() < kOldHeadBytes) return Damaged("it is cut off");

@@ -42,6 +42,8 @@ uint32_t Murmur(std::string_view key, uint32_t seed) {
 
 // lookup3's hashlittle (Bob Jenkins, public domain).
 uint32_t Jenkins(std::string_view key, uint32_t seed) {
+  // The last block of up to 12 bytes is not mixed by the loop but by the final rounds below, which
+  // is why the loop stops at 12 bytes and not at 11.
   uint32_t a = 0xdeadbeef + static_cast<uint32_t>(key.size()) + seed;
   uint32_t b = a;
   uint32_t c = a;
@@ -64,6 +66,7 @@ uint32_t Jenkins(std::string_view key, uint32_t seed) {
     rotate_in(c, b, 4), b += a;
   }
   if (rest.empty()) return c;
+  // Bytes behind the key count as zeros: what the original's switch over the length comes to.
   char last[12] = {};
   std::memcpy(last, rest.data(), rest.size());
   add_words(last);

@@ -21,6 +21,7 @@ uint64_t LoadLittleEndian(const char* bytes, size_t count) {
 uint64_t MixLow(uint64_t word) { return std::rotl(word * kMultiplier1, 31) * kMultiplier2; }
 uint64_t MixHigh(uint64_t word) { return std::rotl(word * kMultiplier2, 33) * kMultiplier1; }
 
+// fmix64 of the original.
 uint64_t Finalize(uint64_t hash) {
   hash = (hash ^ (hash >> 33)) * 0xff51afd7ed558ccd;
   hash = (hash ^ (hash >> 33)) * 0xc4ceb9fe1a85ec53;
@@ -39,6 +40,8 @@ GuavaHash HashGuavaKey(std::string_view key) {
     high ^= MixHigh(LoadLittleEndian(rest.data() + 8, 8));
     high = (std::rotl(high, 31) + low) * 5 + 0x38495ab5;
   }
+  // The tail of up to 15 bytes: bytes 8 to 14 go into the high half, the first eight into the low
+  // one, each without the rotation and addition of a whole block.
   if (rest.size() > 8) high ^= MixHigh(LoadLittleEndian(rest.data() + 8, rest.size() - 8));
   if (!rest.empty()) low ^= MixLow(LoadLittleEndian(rest.data(), std::min<size_t>(8, rest.size())));
   low ^= key.size();

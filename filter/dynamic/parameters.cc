@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "winnow/filter/sizing.h"
+#include "winnow/filter/false_positive_rate.h"
 
 namespace winnow::filter::internal {
 
@@ -22,6 +22,7 @@ absl::Status CheckCapacityAndFpr(std::string_view filter_name, uint64_t capacity
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": capacity must be from 1 to ", kMaxCapacity, " keys, got ", capacity));
   }
+  // Written so that NaN is refused too.
   if (!(fpr >= min_fpr && fpr <= 0.5)) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": false-positive rate must be from ", min_fpr, " to 0.5, got ", fpr));
@@ -29,6 +30,10 @@ absl::Status CheckCapacityAndFpr(std::string_view filter_name, uint64_t capacity
   return absl::OkStatus();
 }
 
+// Starts at the textbook's number of bits, n log2(1/p) / ln 2, which is right for an infinite
+// filter with a fraction of a probe, and grows by a thousandth until a whole number of probes keeps
+// the rate. That takes few steps, as either neighbour of the ideal number of probes is nearly as
+// good.
 absl::StatusOr<BloomShape> ChooseBloomShape(uint64_t capacity, double fpr) {
   constexpr double kLn2 = 0.6931471805599453;
   const auto keys = static_cast<double>(capacity);
@@ -47,9 +52,20 @@ absl::StatusOr<BloomShape> ChooseBloomShape(uint64_t capacity, double fpr) {
   return OutOfMemory(static_cast<uint64_t>(bits / 8), 1);
 }
 
+// A key leaves a given slot unused with (1 - 1/m)^k, so that of m slots about m e^(-kn/m) are
+// unused after n keys: solved for n.
 double EstimateKeys(double num_bits, double ones, int num_probes) {
   const double zeros = std::max(0.5, num_bits - ones);
   return -num_bits / num_probes * std::log(zeros / num_bits);
+}
+
+uint64_t CountEstimate(uint64_t num_slots, uint64_t num_used, int num_probes) {
+  return static_cast<uint64_t>(std::llround(
+      EstimateKeys(static_cast<double>(num_slots), static_cast<double>(num_used), num_probes)));
+}
+
+double FprOfFill(uint64_t num_slots, uint64_t num_used, int num_probes) {
+  return std::pow(static_cast<double>(num_used) / static_cast<double>(num_slots), num_probes);
 }
 
 }  // namespace winnow::filter::internal

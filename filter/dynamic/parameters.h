@@ -38,6 +38,10 @@ absl::StatusOr<BloomShape> ChooseBloomShape(uint64_t capacity, double fpr);
 // (Swamidass and Baldi, J. Chem. Inf. Model. 2007). A full filter counts as one with half a bit
 // left, since that many keys or more fill it.
 double EstimateKeys(double num_bits, double ones, int num_probes);
+// The same, rounded, for a filter of `num_slots` bits or counters of which `num_used` are not zero.
+uint64_t CountEstimate(uint64_t num_slots, uint64_t num_used, int num_probes);
+// The false-positive rate of such a filter: that each probe of an absent key meets a used slot.
+double FprOfFill(uint64_t num_slots, uint64_t num_used, int num_probes);
 
 }  // namespace winnow::filter::internal
 

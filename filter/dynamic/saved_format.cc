@@ -1,18 +1,20 @@
 #include "filter/dynamic/saved_format.h"
 
-#include <bit>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "filter/format/field.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter {
 namespace internal {
 namespace {
 
-static_assert(std::endian::native == std::endian::little,
-              "fields and payloads are little-endian and read in place");
+//   | magic | checksum | version, kind, ... to the end of the header, 128 bytes | payload |
+//                       \________________ covered by the checksum ______________________/
+//
+// The payload's meaning belongs to each filter; here it is bytes. FORMAT.md has the table of
+// offsets.
 
 constexpr std::string_view kMagic("WNWSAVED", 8);
 constexpr uint8_t kVersion = 1;
@@ -33,18 +35,6 @@ constexpr uint64_t kNumKeysAt = 64;
 constexpr uint64_t kDetailAt = 72;  // three of 8 bytes
 constexpr uint64_t kReservedAt = 96;
 
-template <typename T>
-T Load(std::string_view bytes, uint64_t offset) {
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof(value));
-  return value;
-}
-
-template <typename T>
-void Store(T value, uint64_t offset, std::string* bytes) {
-  std::memcpy(bytes->data() + offset, &value, sizeof(value));
-}
-
 absl::Status Damaged(std::string_view what) {
   return absl::DataLossError(absl::StrCat("saved filter: ", std::string(what)));
 }
@@ -52,20 +42,21 @@ absl::Status Damaged(std::string_view what) {
 }  // namespace
 
 SavedFilterWriter::SavedFilterWriter(const SavedHeader& header, uint64_t payload_bytes) {
+  // Once, so that appending a large payload never copies it.
   bytes_.reserve(kSavedHeaderBytes + payload_bytes);
   bytes_.append(kMagic);
   bytes_.resize(kSavedHeaderBytes, '\0');
-  Store(kVersion, kVersionAt, &bytes_);
-  Store(static_cast<uint8_t>(header.kind), kKindAt, &bytes_);
-  Store(header.parameter, kParameterAt, &bytes_);
-  Store(header.option, kOptionAt, &bytes_);
-  Store(header.num_layers, kNumLayersAt, &bytes_);
-  Store(header.hash_seed, kHashSeedAt, &bytes_);
-  Store(header.capacity, kCapacityAt, &bytes_);
-  Store(header.fpr, kFprAt, &bytes_);
-  Store(header.num_slots, kNumSlotsAt, &bytes_);
-  Store(header.num_keys, kNumKeysAt, &bytes_);
-  for (uint64_t i = 0; i < 3; ++i) Store(header.detail[i], kDetailAt + i * 8, &bytes_);
+  StoreField(kVersion, kVersionAt, &bytes_);
+  StoreField(static_cast<uint8_t>(header.kind), kKindAt, &bytes_);
+  StoreField(header.parameter, kParameterAt, &bytes_);
+  StoreField(header.option, kOptionAt, &bytes_);
+  StoreField(header.num_layers, kNumLayersAt, &bytes_);
+  StoreField(header.hash_seed, kHashSeedAt, &bytes_);
+  StoreField(header.capacity, kCapacityAt, &bytes_);
+  StoreField(header.fpr, kFprAt, &bytes_);
+  StoreField(header.num_slots, kNumSlotsAt, &bytes_);
+  StoreField(header.num_keys, kNumKeysAt, &bytes_);
+  for (uint64_t i = 0; i < 3; ++i) StoreField(header.detail[i], kDetailAt + i * 8, &bytes_);
 }
 
 void SavedFilterWriter::AppendWord(uint64_t word) {
@@ -73,8 +64,8 @@ void SavedFilterWriter::AppendWord(uint64_t word) {
 }
 
 std::string SavedFilterWriter::Finish() && {
-  Store<uint64_t>(bytes_.size(), kLengthAt, &bytes_);
-  Store(HashKey(std::string_view(bytes_).substr(kVersionAt), 0), kChecksumAt, &bytes_);
+  StoreField<uint64_t>(bytes_.size(), kLengthAt, &bytes_);
+  StoreField(HashKey(std::string_view(bytes_).substr(kVersionAt), 0), kChecksumAt, &bytes_);
   return std::move(bytes_);
 }
 
@@ -84,42 +75,44 @@ absl::StatusOr<SavedFilter> ParseSavedFilter(std::string_view bytes) {
     return Damaged(
         absl::StrCat(bytes.size(), " bytes are shorter than the header of ", kSavedHeaderBytes));
   }
-  const int version = Load<uint8_t>(bytes, kVersionAt);
+  // Before the checksum, whose place and extent another version may have changed: a newer file is
+  // reported as newer, not as damaged.
+  const int version = LoadField<uint8_t>(bytes, kVersionAt);
   if (version != kVersion) {
     return absl::UnimplementedError(absl::StrCat("saved filter: format version ", version,
                                                  "; this program knows version ", int{kVersion}));
   }
-  if (Load<uint64_t>(bytes, kLengthAt) != bytes.size()) {
+  if (LoadField<uint64_t>(bytes, kLengthAt) != bytes.size()) {
     return Damaged(absl::StrCat("has ", bytes.size(), " bytes, should have ",
-                                Load<uint64_t>(bytes, kLengthAt)));
+                                LoadField<uint64_t>(bytes, kLengthAt)));
   }
-  const uint64_t stored = Load<uint64_t>(bytes, kChecksumAt);
+  const uint64_t stored = LoadField<uint64_t>(bytes, kChecksumAt);
   const uint64_t computed = HashKey(bytes.substr(kVersionAt), 0);
   if (stored != computed) {
     return Damaged(
         absl::StrCat("checksum 0x", absl::Hex(computed), ", expected 0x", absl::Hex(stored)));
   }
-  const std::string_view reserved = bytes.substr(kReservedAt, kSavedHeaderBytes - kReservedAt);
-  if (reserved.find_first_not_of('\0') != std::string_view::npos) {
+  if (!AreZeros(bytes.substr(kReservedAt, kSavedHeaderBytes - kReservedAt))) {
     return Damaged("reserved bytes in use");
   }
   SavedFilter saved;
-  saved.header.kind = static_cast<SavedFilterKind>(Load<uint8_t>(bytes, kKindAt));
-  saved.header.parameter = Load<uint8_t>(bytes, kParameterAt);
-  saved.header.option = Load<uint8_t>(bytes, kOptionAt);
-  saved.header.num_layers = Load<uint32_t>(bytes, kNumLayersAt);
-  saved.header.hash_seed = Load<uint64_t>(bytes, kHashSeedAt);
-  saved.header.capacity = Load<uint64_t>(bytes, kCapacityAt);
-  saved.header.fpr = Load<double>(bytes, kFprAt);
-  saved.header.num_slots = Load<uint64_t>(bytes, kNumSlotsAt);
-  saved.header.num_keys = Load<uint64_t>(bytes, kNumKeysAt);
+  saved.header.kind = static_cast<SavedFilterKind>(LoadField<uint8_t>(bytes, kKindAt));
+  saved.header.parameter = LoadField<uint8_t>(bytes, kParameterAt);
+  saved.header.option = LoadField<uint8_t>(bytes, kOptionAt);
+  saved.header.num_layers = LoadField<uint32_t>(bytes, kNumLayersAt);
+  saved.header.hash_seed = LoadField<uint64_t>(bytes, kHashSeedAt);
+  saved.header.capacity = LoadField<uint64_t>(bytes, kCapacityAt);
+  saved.header.fpr = LoadField<double>(bytes, kFprAt);
+  saved.header.num_slots = LoadField<uint64_t>(bytes, kNumSlotsAt);
+  saved.header.num_keys = LoadField<uint64_t>(bytes, kNumKeysAt);
   for (uint64_t i = 0; i < 3; ++i) {
-    saved.header.detail[i] = Load<uint64_t>(bytes, kDetailAt + i * 8);
+    saved.header.detail[i] = LoadField<uint64_t>(bytes, kDetailAt + i * 8);
   }
   saved.payload = bytes.substr(kSavedHeaderBytes);
+  // The enum holds any byte: this is where unknown ones are turned away.
   if (SavedFilterKindName(saved.header.kind) == "unknown") {
     return absl::UnimplementedError(absl::StrCat("saved filter: kind ",
-                                                 int{Load<uint8_t>(bytes, kKindAt)},
+                                                 int{LoadField<uint8_t>(bytes, kKindAt)},
                                                  " is not known to this program"));
   }
   return saved;
@@ -145,7 +138,7 @@ absl::Status InconsistentFields(const SavedFilter& saved) {
 }
 
 uint64_t PayloadWord(std::string_view payload, uint64_t i) {
-  return Load<uint64_t>(payload, i * sizeof(uint64_t));
+  return LoadField<uint64_t>(payload, i * sizeof(uint64_t));
 }
 
 }  // namespace internal

@@ -28,6 +28,10 @@ absl::Status CheckOptions(const ScalableBloomOptions& options) {
   return absl::OkStatus();
 }
 
+// Layer i has the rate fpr (1 - t) t^i, where t is the tightening. A query is wrong if any layer
+// is, and the sum of all rates, however many layers there will be, is fpr (1 - t) / (1 - t) = fpr:
+// that is the promise (Almeida et al., section 3).
+
 // What the layer number `i`, from 0, is made for.
 struct LayerPlan {
   uint64_t capacity;
@@ -35,16 +39,16 @@ struct LayerPlan {
 };
 absl::StatusOr<LayerPlan> PlanLayer(const ScalableBloomOptions& options, size_t i) {
   const auto number = static_cast<double>(i);
-  const auto most = static_cast<double>(internal::kMaxCapacity);
+  const auto max_capacity = static_cast<double>(internal::kMaxCapacity);
   const double capacity =
       static_cast<double>(options.first_capacity) * std::pow(options.growth, number);
-  if (i >= ScalableBloomFilter::kMaxLayers || capacity > most) {
+  if (i >= ScalableBloomFilter::kMaxLayers || capacity > max_capacity) {
     return absl::ResourceExhaustedError(
         absl::StrCat("ScalableBloomFilter: full with ", i, " layers of at most 2^40 keys"));
   }
   // A layer is full by its set bits, whose number varies a little from one set of keys to another:
   // some standard deviations of room make sure of the capacity.
-  const double keys = std::min(capacity + std::sqrt(capacity) + 2, most);
+  const double keys = std::min(capacity + std::sqrt(capacity) + 2, max_capacity);
   // A filter that has grown a billionfold would ask for rates below what BloomFilter offers: it
   // then gets the least, and all of those together still add nothing.
   const double fpr = options.fpr * (1 - options.tightening) * std::pow(options.tightening, number);
@@ -88,6 +92,8 @@ absl::Status ScalableBloomFilter::AddLayer() {
   return absl::OkStatus();
 }
 
+// By the bits that are set, not by the keys that were added: the rate follows from the bits. A key
+// may set num_probes more, and the layer must keep its rate with them.
 bool ScalableBloomFilter::LastLayerIsFull() const {
   const BloomFilter& last = layers_.back();
   const auto ones = static_cast<double>(ones_in_last_ + static_cast<uint64_t>(last.num_probes()));
@@ -95,6 +101,8 @@ bool ScalableBloomFilter::LastLayerIsFull() const {
 }
 
 absl::Status ScalableBloomFilter::AddHash(uint64_t key_hash) {
+  // A false positive is not added either, and need not be: its answer is "maybe" already, and bits
+  // are never cleared.
   if (ContainsHash(key_hash)) return absl::OkStatus();
   if (LastLayerIsFull()) {
     absl::Status status = AddLayer();
@@ -134,6 +142,7 @@ uint64_t ScalableBloomFilter::ApproximateCount() const {
 }
 
 double ScalableBloomFilter::ExpectedFpr() const {
+  // Layers are wrong independently of each other: their keys are different ones.
   double all_right = 1;
   for (const BloomFilter& layer : layers_) all_right *= 1 - layer.ExpectedFpr();
   return 1 - all_right;
@@ -156,6 +165,7 @@ std::string ScalableBloomFilter::Serialize() const {
   header.detail[1] = std::bit_cast<uint64_t>(options_.tightening);
   internal::SavedFilterWriter writer(
       header, memory_bytes() + layers_.size() * (sizeof(uint64_t) + internal::kSavedHeaderBytes));
+  // Each layer is a saved filter of its own, with its length in front.
   for (const BloomFilter& layer : layers_) {
     const std::string bytes = layer.Serialize();
     writer.AppendWord(bytes.size());
@@ -184,6 +194,7 @@ absl::StatusOr<ScalableBloomFilter> ScalableBloomFilter::Deserialize(std::string
     if (rest.size() < sizeof(uint64_t)) return internal::InconsistentFields(*saved);
     const uint64_t layer_bytes = internal::PayloadWord(rest, 0);
     rest.remove_prefix(sizeof(uint64_t));
+    // What is left bounds the length: no memory is taken for a claim.
     if (layer_bytes > rest.size()) return internal::InconsistentFields(*saved);
     absl::StatusOr<BloomFilter> layer = BloomFilter::Deserialize(rest.substr(0, layer_bytes));
     if (!layer.ok()) return layer.status();

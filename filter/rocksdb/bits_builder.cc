@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "filter/block_format.h"
+#include "filter/format/block_format.h"
 #include "filter/rocksdb/diagnostics.h"
 #include "winnow/filter/hash.h"
 #include "winnow/filter/reader.h"
@@ -44,6 +44,9 @@ void BitsBuilder::BeginFilter() {
   last_alt_.reset();
 }
 
+// With detect_corruption the exclusive or of all hashes is kept beside them: if memory changes one
+// before the filter is built, HashesAreIntact sees it. FilterBuilder drops a hash that equals the
+// one before, which then must not be in the checksum either.
 void BitsBuilder::AddHash(uint64_t hash) {
   if (builder_ == nullptr) return;
   if (!settings_.detect_corruption) {
@@ -60,6 +63,9 @@ void BitsBuilder::AddKey(const Slice& key) {
 }
 
 #if WINNOW_ROCKSDB_HAS_ADD_KEY_AND_ALT
+// RocksDB calls this for a key and its prefix where both are to be in the filter. Keys come sorted,
+// so that those of one prefix follow each other: comparing with the last prefix is enough to add it
+// once.
 void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
   const uint64_t alt_hash = HashKey({alt.data(), alt.size()}, settings_.hash_seed);
   const uint64_t key_hash = HashKey({key.data(), key.size()}, settings_.hash_seed);
@@ -86,6 +92,8 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
   if (status == nullptr) status = &ignored;
   *status = Status::OK();
   finished_.reset();
+  // RocksDB writes whatever comes back: what stands for "no filter" must be bytes that every
+  // reader, this one included, takes for "may contain".
   if (builder_ == nullptr) return GiveAway(kUnbuiltFilter, buf);
   if (settings_.detect_corruption && !HashesAreIntact()) {
     *status = Status::Corruption("Winnow filter", "hashes changed in memory before it was built");
@@ -100,12 +108,14 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
   } else {
     builder_.reset();
   }
+  // Partitions share one builder: the next one begins with nothing.
   BeginFilter();
   return GiveAway(built.block.empty() ? kUnbuiltFilter : built.block, buf);
 }
 
 Status BitsBuilder::MaybePostVerify(const Slice& filter_content) {
   if (finished_ == nullptr) return Status::OK();
+  // The hashes are let go whatever comes of it.
   const std::unique_ptr<FilterBuilder> finished = std::move(finished_);
   if (filter_content.compare(Slice(kUnbuiltFilter.data(), kUnbuiltFilter.size())) == 0) {
     return Status::OK();
@@ -122,6 +132,8 @@ Status BitsBuilder::MaybePostVerify(const Slice& filter_content) {
 }
 
 size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
+  // The inverse of CalculateSpace: how many keys fit; rounded down, so that a partition is not too
+  // large.
   if (bytes <= kHeaderBytes) return 0;
   const size_t payload_bytes = (bytes - kHeaderBytes) / kAlignment * kAlignment;
   return static_cast<size_t>(static_cast<double>(payload_bytes) * 8 / bits_per_key_);
@@ -139,7 +151,7 @@ double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
   const double bits =
       static_cast<double>(bytes - kHeaderBytes) * 8 / static_cast<double>(num_entries);
   const BitsPerKeyRange range = AllowedBitsPerKey(settings_.spec);
-  return ExpectedFpr(settings_.spec, std::clamp(bits, range.least, range.most), num_entries);
+  return ExpectedFpr(settings_.spec, std::clamp(bits, range.min, range.max), num_entries);
 }
 #endif
 

@@ -20,14 +20,16 @@ BitsReader::BitsReader(const Slice& contents) {
   CountOpenedFilter(state);
 }
 
+// The seed is the block's own: the policy that reads it may have another one.
 bool BitsReader::MayMatch(const Slice& entry) {
   return reader_.MayContain(HashKey({entry.data(), entry.size()}, reader_.hash_seed()));
 }
 
 void BitsReader::MayMatch(int num_keys, Slice** keys, bool* may_match) {
+  // Answers of 0 and 1 are bools: written straight into the caller's array.
   static_assert(sizeof(bool) == sizeof(uint8_t));
   constexpr size_t kGroup = 64;
-  // Not written before the keys are: that would take as long as to ask a few of them.
+  // Not written before the keys are: that would take as long as to query a few of them.
   union Views {
     Views() {}
     std::string_view of_keys[kGroup];

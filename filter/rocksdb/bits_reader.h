@@ -1,4 +1,4 @@
-// Asks Winnow's filter blocks behind RocksDB's FilterBitsReader.
+// Queries Winnow's filter blocks behind RocksDB's FilterBitsReader.
 
 #ifndef WINNOW_FILTER_ROCKSDB_BITS_READER_H_
 #define WINNOW_FILTER_ROCKSDB_BITS_READER_H_
@@ -17,7 +17,7 @@ class __attribute__((visibility("hidden"))) BitsReader final
   explicit BitsReader(const ROCKSDB_NAMESPACE::Slice& contents);
 
   bool MayMatch(const ROCKSDB_NAMESPACE::Slice& entry) override;
-  // Hashes a group of keys and asks for all their memory before it waits for any: RocksDB's
+  // Hashes a group of keys and prefetches all their memory before it waits for any: RocksDB's
   // MultiGet comes here with up to 32.
   void MayMatch(int num_keys, ROCKSDB_NAMESPACE::Slice** keys, bool* may_match) override;
 

@@ -4,9 +4,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
-#include <mutex>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "filter/base/mutex.h"
 #include "winnow/filter/rocksdb.h"
 
 namespace winnow::filter {
@@ -23,8 +24,15 @@ constexpr size_t kNumStateCodes = static_cast<size_t>(FilterStateCode::kUnknownV
 std::array<std::atomic<bool>, kNumStateCodes> warned_of_state{};
 std::atomic<bool> warned_of_fall_back{false};
 
-std::mutex warning_mutex;
-void (*warning_handler)(const std::string& line) = nullptr;  // guarded by warning_mutex
+constinit Mutex warning_mutex;
+void (*warning_handler)(const std::string& line) ABSL_GUARDED_BY(warning_mutex) = nullptr;
+
+constinit Mutex refusal_mutex;
+// Never destroyed: a name may be refused until the very end of the process.
+std::string& LastRefusal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(refusal_mutex) {
+  static auto* const reason = new std::string;
+  return *reason;
+}
 
 }  // namespace
 
@@ -38,14 +46,16 @@ FilterPolicyCounters GetFilterPolicyCounters() {
 }
 
 void SetFilterPolicyWarningHandler(void (*handler)(const std::string& line)) {
-  const std::lock_guard<std::mutex> lock(warning_mutex);
+  const MutexLock lock(&warning_mutex);
   warning_handler = handler;
 }
 
 namespace internal {
 
+// Under the lock, so that a handler that has been replaced is not called any more once
+// SetFilterPolicyWarningHandler has returned.
 void Warn(const std::string& line) {
-  const std::lock_guard<std::mutex> lock(warning_mutex);
+  const MutexLock lock(&warning_mutex);
   if (warning_handler != nullptr) {
     warning_handler(line);
   } else {
@@ -54,12 +64,10 @@ void Warn(const std::string& line) {
 }
 
 void WarnOfRefusedName(const std::string& reason) {
-  static std::mutex mutex;
-  static auto* const last_reason = new std::string;  // guarded by mutex; alive until the very end
   {
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (reason == *last_reason) return;
-    *last_reason = reason;
+    const MutexLock lock(&refusal_mutex);
+    if (reason == LastRefusal()) return;
+    LastRefusal() = reason;
   }
   Warn(reason);
 }
@@ -68,6 +76,7 @@ void CountBuiltFilter(bool fell_back) {
   filters_built.fetch_add(1, kRelaxed);
   if (!fell_back) return;
   filters_fallen_back.fetch_add(1, kRelaxed);
+  // The first of its kind warns; thousands of files may follow.
   if (!warned_of_fall_back.exchange(true)) {
     Warn(
         "a filter could not be built as its spec says, and another kind was built instead; "

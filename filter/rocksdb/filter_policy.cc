@@ -46,12 +46,15 @@ std::optional<double> WinnowFilterPolicy::LevelAwareBits(
       context.level_at_creation < 0) {
     return std::nullopt;
   }
+  // RocksDB calls a flush into an empty tree bottommost too: only a file below level 0 shows how
+  // deep the tree is.
   const NewFile file = {context.column_family_name, context.level_at_creation,
                         context.is_bottommost && context.level_at_creation > 0};
   const std::optional<TreeShape> shape = observer_.Observe(file);
   if (!shape) return std::nullopt;
 
-  const std::lock_guard<std::mutex> lock(spread_mutex_);
+  const MutexLock lock(&spread_mutex_);
+  // Some microseconds a level, and the shape changes rarely: kept until it does.
   if (spread_.empty() || *shape != spread_shape_) {
     spread_shape_ = *shape;
     spread_ = SpreadBits(spec_.filter, SpecBitsPerKey(spec_.filter), *shape);
@@ -63,6 +66,7 @@ std::optional<double> WinnowFilterPolicy::LevelAwareBits(
 
 ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
     const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const {
+  // RocksDB takes no builder for no filter.
   if (spec_.filter.kind == FilterKind::kNone) return nullptr;
   BitsBuilderSettings settings;
   settings.spec = spec_.filter;

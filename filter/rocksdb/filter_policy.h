@@ -7,16 +7,17 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "filter/base/mutex.h"
 #include "filter/rocksdb/filter_bits_interface.h"
-#include "filter/rocksdb/level_allocation.h"
 #include "filter/rocksdb/policy_spec.h"
 #include "filter/rocksdb/tree_observer.h"
+#include "winnow/filter/level_allocation.h"
 
 namespace winnow::filter::internal {
 
@@ -54,10 +55,10 @@ class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   const std::string id_;
   // FilterPolicy's methods are const; what they learn is guarded here.
   mutable TreeObserver observer_;
-  // Guards the two below; std::mutex carries no annotations that clang could check.
-  mutable std::mutex spread_mutex_;
-  mutable TreeShape spread_shape_;
-  mutable std::vector<double> spread_;  // for spread_shape_, by level
+  mutable Mutex spread_mutex_;
+  mutable TreeShape spread_shape_ ABSL_GUARDED_BY(spread_mutex_);
+  mutable std::vector<double> spread_
+      ABSL_GUARDED_BY(spread_mutex_);  // for spread_shape_, by level
 };
 
 }  // namespace winnow::filter::internal

@@ -23,6 +23,7 @@ absl::Status BadSpec(std::string_view text, std::string_view what) {
 // `after` is what follows the word level_aware.
 absl::Status ReadSizeRatio(std::string_view text, std::string_view after, PolicySpec* spec) {
   if (after.empty()) return absl::OkStatus();
+  // Written so that NaN, which SimpleAtod reads, is refused.
   if (after.front() == ':' && absl::SimpleAtod(ToAbsl(after.substr(1)), &spec->size_ratio) &&
       spec->size_ratio >= kMinSizeRatio && spec->size_ratio <= kMaxSizeRatio) {
     return absl::OkStatus();
@@ -35,6 +36,8 @@ absl::Status ReadSizeRatio(std::string_view text, std::string_view after, Policy
 
 }  // namespace
 
+// "level_aware" is the policy's word, not the filter's: the text is cut there, and what stands
+// before it is an ordinary filter spec.
 absl::StatusOr<PolicySpec> ParsePolicySpec(std::string_view text) {
   PolicySpec spec;
   const size_t word = text.find(kLevelAware);

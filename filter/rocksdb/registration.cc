@@ -18,7 +18,7 @@ namespace {
 using ROCKSDB_NAMESPACE::FilterPolicy;
 using ROCKSDB_NAMESPACE::ObjectLibrary;
 
-// Nobody can prepare keys that saturate a filter whose seed he cannot guess.
+// Adversarial keys that saturate a filter can only be found by those who know its seed.
 uint64_t RandomSeed() {
   std::random_device device;
   return (uint64_t{device()} << 32) | device();
@@ -56,6 +56,8 @@ absl::StatusOr<std::shared_ptr<const FilterPolicy>> NewFilterPolicy(std::string_
 }
 
 absl::Status RegisterFilterPolicies() {
+  // Once in a process, however often it is called: ObjectLibrary keeps every factory that it is
+  // given.
   static const absl::Status* const status = [] {
     absl::Status checked = internal::CheckLoadedRocksDb();
     if (checked.ok()) internal::AddFilterPolicies(*ObjectLibrary::Default());

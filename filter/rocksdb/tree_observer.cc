@@ -5,7 +5,10 @@
 namespace winnow::filter::internal {
 
 std::optional<TreeShape> TreeObserver::Observe(const NewFile& file) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(&mutex_);
+  // Levels seen so far bound the tree from both ends. They only widen: a tree that has shrunk is
+  // taken for deeper than it is, which costs its files some bits but no key. Level 0 says nothing
+  // about the rest.
   Seen& seen = seen_[file.column_family];
   if (file.level > 0) {
     seen.base_level = std::min(seen.base_level.value_or(file.level), file.level);

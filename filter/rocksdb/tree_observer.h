@@ -1,15 +1,16 @@
 // What a policy learns of a column family's tree from the files that are built for it: RocksDB
-// tells a policy the level of each new file, but not the shape of the tree.
+// gives a policy the level of each new file, but not the shape of the tree.
 
 #ifndef WINNOW_FILTER_ROCKSDB_TREE_OBSERVER_H_
 #define WINNOW_FILTER_ROCKSDB_TREE_OBSERVER_H_
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 
-#include "filter/rocksdb/level_allocation.h"
+#include "absl/base/thread_annotations.h"
+#include "filter/base/mutex.h"
+#include "winnow/filter/level_allocation.h"
 
 namespace winnow::filter::internal {
 
@@ -27,7 +28,7 @@ class TreeObserver {
   explicit TreeObserver(double size_ratio) : size_ratio_(size_ratio) {}
 
   // Takes note of `file`, and returns the shape of its tree; nothing until a file was built for the
-  // last run, which is what tells where the tree ends.
+  // last run, which is what shows where the tree ends.
   std::optional<TreeShape> Observe(const NewFile& file);
 
  private:
@@ -37,9 +38,8 @@ class TreeObserver {
   };
 
   const double size_ratio_;
-  // Guards seen_; std::mutex carries no annotations that clang could check.
-  std::mutex mutex_;
-  std::map<std::string, Seen> seen_;  // by column family
+  Mutex mutex_;
+  std::map<std::string, Seen> seen_ ABSL_GUARDED_BY(mutex_);  // by column family
 };
 
 }  // namespace winnow::filter::internal

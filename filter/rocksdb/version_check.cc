@@ -20,6 +20,8 @@ absl::Status CompareRocksDbVersions(std::string_view compiled_for, std::string_v
       "policy is available; databases stay readable without them"));
 }
 
+// By major and minor number: patches keep the layout of classes. The function that is called lives
+// in the loaded library and touches no class of ours or theirs but std::string.
 absl::Status CheckLoadedRocksDb() {
   return CompareRocksDbVersions(absl::StrCat(ROCKSDB_MAJOR, ".", ROCKSDB_MINOR),
                                 ROCKSDB_NAMESPACE::GetRocksVersionAsString(/*with_patch=*/false));

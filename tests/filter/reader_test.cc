@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "filter/block_format.h"
+#include "filter/format/block_format.h"
+#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/hash.h"
 
@@ -27,7 +29,7 @@ class ReaderTest : public testing::TestWithParam<const char*> {
   std::vector<uint8_t> answers_;
 };
 
-TEST_P(ReaderTest, BatchesOfAllLengthsAnswerAsSingleQuestionsDo) {
+TEST_P(ReaderTest, BatchesOfAllLengthsAnswerAsSingleQueriesDo) {
   const FilterReader reader = OpenSound(built_.block);
   for (const size_t length : {0, 1, 2, 31, 63, 64, 65, 128, 200, 10'000}) {
     std::vector<uint8_t> batch(length + 1, 0xaa);
@@ -39,7 +41,7 @@ TEST_P(ReaderTest, BatchesOfAllLengthsAnswerAsSingleQuestionsDo) {
 }
 
 // A filter that does not fit a core's cache may be asked in another way.
-TEST(LargeReaderTest, BatchesAnswerAsSingleQuestionsDo) {
+TEST(LargeReaderTest, BatchesAnswerAsSingleQueriesDo) {
   // 1, 2, 6 and 7 probes.
   for (const char* const spec : {"bloom:2", "bloom:3", "bloom:9", "bloom:10", "blocked_bloom:10"}) {
     const std::vector<uint64_t> members = MemberHashes(3, 2'500'000);

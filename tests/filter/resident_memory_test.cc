@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "filter/huge_page_arena.h"
+#include "filter/base/huge_page_arena.h"
 
 namespace winnow::filter {
 namespace {

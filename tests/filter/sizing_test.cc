@@ -93,7 +93,7 @@ TEST(SizingTest, MoreBitsNeverRaiseTheRate) {
                                 FilterKind::kBinaryFuse, FilterKind::kRibbon}) {
     const BitsPerKeyRange range = AllowedBitsPerKey(kind);
     double previous = 1;
-    for (double bits = range.least; bits <= range.most; bits += 0.25) {
+    for (double bits = range.min; bits <= range.max; bits += 0.25) {
       const double fpr = ExpectedFpr(kind, bits, 1'000'000);
       EXPECT_LE(fpr, previous * 1.02) << KindName(kind) << ":" << bits;
       previous = fpr;

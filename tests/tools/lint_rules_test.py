@@ -65,6 +65,25 @@ class LintRules(unittest.TestCase):
             "filter/cuckoo.cc": '#include "winnow/filter/spec.h"\n#include "filter/bloom.h"\n',
         }), ["filter/bloom.cc:1"])
 
+    def test_filter_rooms_include_what_they_name_and_no_more(self):
+        self.assertEqual(self.places(include_rules, {
+            "filter/CMakeLists.txt": "filter_room(base)\nfilter_room(kinds base)\n"
+                                     "filter_room(top kinds)\n",
+            "filter/base/memo.h": '#include "filter/kinds/kind.h"\n',
+            "filter/kinds/kind.h": '#include "filter/base/memo.h"\n'
+                                   '#include "winnow/filter/kind_names.h"\n'
+                                   '#include "winnow/filter/builder.h"\n',
+            "filter/builder.cc": '#include "filter/kinds/kind.h"\n#include "filter/base/memo.h"\n',
+            "filter/include/winnow/filter/builder.h": "",
+            "filter/include/winnow/filter/kind_names.h": "",
+        }), ["filter/base/memo.h:1", "filter/builder.cc:2", "filter/kinds/kind.h:3"])
+
+    def test_engine_sees_the_ground_floor_only_where_it_links_it(self):
+        self.assertEqual(self.places(include_rules, {
+            "engine/memtable/memtable.cc": '#include "filter/base/mutex.h"\n',
+            "engine/file_system/posix_io.cc": '#include "filter/base/mutex.h"\n',
+        }), ["engine/file_system/posix_io.cc:1"])
+
     def test_engine_sees_public_filter_headers_only_where_it_links_them(self):
         self.assertEqual(self.places(include_rules, {
             "engine/memtable/memtable.cc": '#include "winnow/filter/hash.h"\n',

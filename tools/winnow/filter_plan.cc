@@ -54,13 +54,13 @@ struct Plan {
     }
     const filter::BitsPerKeyRange range = filter::AllowedBitsPerKey(spec);
     const double bits_per_key = static_cast<double>(*bytes) * 8 / static_cast<double>(num_keys);
-    if (bits_per_key < range.least) {
-      const double min_bytes = std::ceil(range.least * static_cast<double>(num_keys) / 8);
+    if (bits_per_key < range.min) {
+      const double min_bytes = std::ceil(range.min * static_cast<double>(num_keys) / 8);
       return absl::InvalidArgumentError(absl::StrCat("needs at least ", HumanBytes(min_bytes), ", ",
                                                      HumanCount(static_cast<uint64_t>(min_bytes)),
                                                      " bytes"));
     }
-    spec.bits_per_key = std::min(bits_per_key, range.most);
+    spec.bits_per_key = std::min(bits_per_key, range.max);
     return filter::ToString(spec);
   }
 };

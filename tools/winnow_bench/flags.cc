@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "filter/base/nearest_name.h"
 #include "tools/winnow_bench/contender.h"
 #include "tools/winnow_bench/engine.h"
 #include "tools/winnow_bench/key_space.h"
@@ -15,22 +16,6 @@ namespace winnow::bench {
 namespace {
 
 absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
-
-// Levenshtein's edit distance, one row at a time.
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); j++) row[j] = j;
-  for (size_t i = 1; i <= a.size(); i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); j++) {
-      const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
 
 absl::Status BadValue(const Flag& flag, std::string_view value, std::string_view wanted) {
   return absl::InvalidArgumentError(
@@ -207,15 +192,7 @@ std::string FilterFor(const BenchConfig& config, std::string_view contender) {
 }
 
 std::string NearestName(std::string_view name, std::span<const std::string_view> names) {
-  std::string nearest;
-  size_t nearest_distance = std::max<size_t>(2, name.size() / 3) + 1;
-  for (std::string_view candidate : names) {
-    const size_t distance = EditDistance(name, candidate);
-    if (distance >= nearest_distance) continue;
-    nearest_distance = distance;
-    nearest = std::string(candidate);
-  }
-  return nearest;
+  return std::string(winnow::NearestName(name, names, std::max<size_t>(2, name.size() / 3)));
 }
 
 std::vector<std::string> SplitNames(std::string_view list) {

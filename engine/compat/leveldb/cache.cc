@@ -5,7 +5,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/compat/leveldb/conversions.h"
 
 namespace leveldb {

@@ -13,7 +13,7 @@
 #include <memory>
 #include <thread>
 
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/compat/leveldb/conversions.h"
 #include "leveldb/env.h"
 

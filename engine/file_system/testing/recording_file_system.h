@@ -19,7 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/file_system/memory_file_system.h"
 #include "engine/file_system/memory_tree.h"
 #include "engine/file_system/testing/crash_choice.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/base/mutex.h"
+#include "filter/base/mutex.h"
 #include "engine/log/log_writer.h"
 #include "engine/sstable/sstable_builder.h"
 #include "engine/version/file_names.h"

@@ -130,10 +130,10 @@ TYPED_TEST(ApplicationFilterModelTest, LosesNoKeyInRandomHistories) {
     if (testing::Test::HasFatalFailure()) return;
   }
   const double deviation = 4 * std::sqrt(expected) + 1;
-  EXPECT_LE(static_cast<double>(found), expected + deviation) << "of " << asked << " absent_keys";
+  EXPECT_LE(static_cast<double>(found), expected + deviation) << "of " << asked << " absent keys";
   // The cuckoo filter's formula is too high where it holds copies, as these histories make.
   const double floor = std::is_same_v<TypeParam, CuckooFilter> ? 0.5 * expected : expected;
-  EXPECT_GE(static_cast<double>(found), floor - deviation) << "of " << asked << " absent_keys";
+  EXPECT_GE(static_cast<double>(found), floor - deviation) << "of " << asked << " absent keys";
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // filter/FORMAT.md is true: its example is built again and compared, byte for byte.
 
-#include "filter/block_format.h"
+#include "filter/format/block_format.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +10,9 @@
 #include <set>
 
 #include "filter/kind.h"
+#include "filter/kinds/kind.h"
+#include "filter/registry/registry.h"
+#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/hash.h"
 
@@ -65,7 +68,8 @@ TEST(FormatTest, TheDocumentsExamplesAreWhatIsBuilt) {
   std::set<const internal::KindOperations*> documented;
   for (const auto& [spec, dump] : dumps) {
     const BuiltFilter built = DocumentedFilter(spec);
-    documented.insert(internal::FindLayout(*ParseFilterSpec(spec)));
+    const FilterSpec parsed = *ParseFilterSpec(spec);
+    documented.insert(internal::FindLayout(parsed.kind, parsed.words));
     const std::string expected = HexDump(built.block);
     ASSERT_LE(dump.size(), expected.size()) << spec;
     EXPECT_EQ(dump, expected.substr(expected.size() - dump.size()))

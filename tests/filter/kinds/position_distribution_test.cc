@@ -12,6 +12,9 @@
 
 #include "filter/cuckoo_table.h"
 #include "filter/fuse_slots.h"
+#include "filter/kinds/cuckoo/cuckoo_table.h"
+#include "filter/kinds/fuse/fuse_slots.h"
+#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/hash.h"
 #include "winnow/filter/internal/block_probe.h"

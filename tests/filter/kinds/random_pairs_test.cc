@@ -39,21 +39,21 @@ uint64_t Seed() {
 // What was asked and answered, over all filters of a subject.
 struct Tally {
   uint64_t filters = 0;
-  uint64_t pairs = 0;              // keys added, each asked for singly and in a batch
-  uint64_t missing = 0;            // answers "no" to them
-  uint64_t absent_keys = 0;        // keys that were not added
-  uint64_t found_absent_keys = 0;  // answers "maybe" to them
-  double expected_absent_keys = 0;
-  double variance_of_absent_keys = 0;
+  uint64_t pairs = 0;         // keys added, each asked for singly and in a batch
+  uint64_t missing = 0;       // answers "no" to them
+  uint64_t absent_keys = 0;   // keys that were not added
+  uint64_t found_absent = 0;  // answers "maybe" to them
+  double expected_found = 0;
+  double variance_of_found = 0;
 
   // Absent keys of `run`, asked of a filter whose theory gives `fpr`.
   template <typename Asker>
   void AskAbsentKeys(uint64_t run, double fpr, Asker contains) {
     constexpr uint64_t kAbsentKeys = 200;
-    for (uint64_t i = 0; i < kAbsentKeys; ++i) found_absent_keys += contains(AbsentHash(run, i));
+    for (uint64_t i = 0; i < kAbsentKeys; ++i) found_absent += contains(AbsentHash(run, i));
     absent_keys += kAbsentKeys;
-    expected_absent_keys += fpr * static_cast<double>(kAbsentKeys);
-    variance_of_absent_keys += fpr * (1 - fpr) * static_cast<double>(kAbsentKeys);
+    expected_found += fpr * static_cast<double>(kAbsentKeys);
+    variance_of_found += fpr * (1 - fpr) * static_cast<double>(kAbsentKeys);
   }
 };
 
@@ -105,8 +105,8 @@ double RandomRate(double least, std::mt19937_64& random) {
 void ExpectRatesOfTheory(const Tally& tally) {
   // The filters differ a little from their means; the small ones by much, but only upwards is
   // wrong.
-  EXPECT_LE(static_cast<double>(tally.found_absent_keys),
-            1.05 * tally.expected_absent_keys + 5 * std::sqrt(tally.variance_of_absent_keys) + 20)
+  EXPECT_LE(static_cast<double>(tally.found_absent),
+            1.05 * tally.expected_found + 5 * std::sqrt(tally.variance_of_found) + 20)
       << "of " << tally.absent_keys << " absent keys";
 }
 
@@ -117,7 +117,7 @@ FilterSpec RandomlySized(FilterSpec spec, std::mt19937_64& random) {
     spec.fpr = RandomRate(1e-6, random);
   } else {
     const BitsPerKeyRange range = AllowedBitsPerKey(spec);
-    spec.bits_per_key = RandomBetween(range.least, range.most, random);
+    spec.bits_per_key = RandomBetween(range.min, range.max, random);
   }
   return spec;
 }

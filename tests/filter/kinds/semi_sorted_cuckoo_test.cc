@@ -10,7 +10,10 @@
 #include <set>
 
 #include "filter/block_format.h"
+#include "filter/format/block_format.h"
+#include "filter/kinds/cuckoo/semi_sorted_bucket.h"
 #include "filter/semi_sorted_bucket.h"
+#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/hash.h"
 
@@ -60,7 +63,7 @@ TEST(SortedNibblesTest, WhatIsNoCodeIsFourZeros) {
 }
 
 // With plain and semi-sorted fingerprints of the same width, the same hashes lie in the same
-// buckets: both filters must answer every question alike, false positives included.
+// buckets: both filters must answer every query alike, false positives included.
 TEST(SemiSortedCuckooTest, AnswersAsPlainBucketsOfTheSameFingerprintsDo) {
   for (int width = 4; width <= 32; ++width) {
     constexpr uint64_t kKeys = 3000;

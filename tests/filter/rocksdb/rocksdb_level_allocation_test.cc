@@ -3,9 +3,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "filter/rocksdb/level_allocation.h"
 #include "filter/rocksdb/tree_observer.h"
+#include "rocksdb_fixture.h"
 #include "tests/filter/rocksdb/rocksdb_fixture.h"
+#include "winnow/filter/level_allocation.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter::internal {
@@ -61,11 +62,11 @@ TEST_P(SpreadTest, KeepsTheBudgetAndHalvesTheNeedlessReads) {
 TEST_P(SpreadTest, GivesLegalBitsAtTheLimits) {
   const FilterSpec spec = *ParseFilterSpec(GetParam());
   const BitsPerKeyRange range = AllowedBitsPerKey(spec);
-  for (const double uniform : {range.least, range.most}) {
+  for (const double uniform : {range.min, range.max}) {
     for (const TreeShape shape : {TreeShape{1, 1, 2}, TreeShape{1, 6, 100}, TreeShape{6, 6, 10}}) {
       for (const double bits : SpreadBits(spec, uniform, shape)) {
-        EXPECT_GE(bits, range.least);
-        EXPECT_LE(bits, range.most);
+        EXPECT_GE(bits, range.min);
+        EXPECT_LE(bits, range.max);
       }
     }
   }

@@ -4,6 +4,9 @@
 
 #include "filter/block_add.h"
 #include "filter/ribbon_columns.h"
+#include "filter/simd/block_add.h"
+#include "filter/simd/ribbon_columns.h"
+#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/internal/block_probe.h"
 
@@ -44,14 +47,14 @@ TEST_F(SimdTest, FillsBlocksWithThePortableBytes) {
 
 // A key's probes may meet, which matrices alone would take for no probe at all.
 TEST_F(SimdTest, FillsBlocksByMatricesWithThePortableBytes) {
-  if (!kHasMatrices) GTEST_SKIP() << "this processor has no bit matrices";
+  if (!kHasGfni) GTEST_SKIP() << "this processor has no bit matrices";
   const std::vector<uint64_t> hashes = MemberHashes(1, 20'003);
   for (int probes = 1; probes <= kMaxProbesOfRound; ++probes) {
     for (const uint64_t num_blocks : {uint64_t{1}, uint64_t{37}, uint64_t{30'000}}) {
       std::vector<uint8_t> portable(num_blocks * kBlockBytes, 0);
       std::vector<uint8_t> by_matrices(num_blocks * kBlockBytes, 0);
       AddToBlocksPortable({portable.data(), num_blocks, probes}, hashes.data(), hashes.size());
-      FillBlocksByMatrices({by_matrices.data(), num_blocks, probes}, hashes.data(), hashes.size());
+      FillBlocksGfni({by_matrices.data(), num_blocks, probes}, hashes.data(), hashes.size());
       ASSERT_EQ(portable, by_matrices) << probes << " probes, " << num_blocks << " blocks";
     }
   }

@@ -1,15 +1,22 @@
 """Rule `includes`: nothing includes against the arrow.
 
-The order of the engine's folders is read from engine/CMakeLists.txt, so that the link graph and
-this check cannot disagree. engine/FOLDER/testing/ may include what FOLDER may, and is included by
-tests/ and itself alone: it is linked into no product.
+The order of the engine's folders is read from engine/CMakeLists.txt and that of the filter library's
+rooms from filter/CMakeLists.txt, so that the link graph and this check cannot disagree.
+engine/FOLDER/testing/ may include what FOLDER may, and is included by tests/ and itself alone: it is
+linked into no product.
 """
 
+import pathlib
 import re
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 FOLDER = re.compile(r"^engine_folder\((\w+)([^)]*)\)", re.MULTILINE)
 TESTING = re.compile(r"^engine/\w+/testing/")
+ROOM = re.compile(r"^filter_room\(([\w/]+)([^)]*)\)", re.MULTILINE)
+# Built only where RocksDB is found, from a list of its own; it sees the bytes and the locks.
+ROCKSDB_ROOM = {"top", "format", "base"}
+# What the engine may use of filter/ besides the public headers.
+GROUND_FLOOR = "filter/base/"
 PEER = re.compile(r"^(rocksdb|leveldb)/")
 PEER_FOLDERS = ("filter/rocksdb/", "engine/compat/leveldb/", "engine/include/winnow/compat/",
                 "tools/winnow/", "tools/winnow_bench/", "tests/engine/compat/",
@@ -34,6 +41,51 @@ def engine_folders(tree):
     return allowed
 
 
+def filter_rooms(tree):
+    """For each room of filter/, the set of the rooms that it may include; `top` is filter/ itself."""
+    declaration = tree.root / "filter/CMakeLists.txt"
+    if not declaration.exists():
+        return {}
+    text = declaration.read_text(encoding="utf-8")
+    return {name: set(rooms.split()) for name, rooms in ROOM.findall(text)} | {
+        "rocksdb": ROCKSDB_ROOM}
+
+
+def room_of(path):
+    """The room of a file of filter/; None for its public headers, which are all rooms' interface."""
+    folder = "/".join(pathlib.PurePath(path).parts[1:-1])
+    return None if "include" in folder.split("/") else folder or "top"
+
+
+def implementing_rooms(tree):
+    """For each public header of filter/ that a source file of its name implements, the file's room."""
+    sources = {path.stem: room_of(path) for path in tree.code
+               if path.parts[0] == "filter" and path.suffix == ".cc"}
+    rooms = {}
+    for path in tree.code:
+        name = str(path)
+        if path.parts[0] == "filter" and "/include/winnow/" in name and path.stem in sources:
+            rooms[name.partition("/include/")[2]] = sources[path.stem]
+    return rooms
+
+
+class FilterRooms:
+    """Which of the filter library's rooms may include what."""
+
+    def __init__(self, tree):
+        self._allowed = filter_rooms(tree)
+        self._implementing = implementing_rooms(tree)
+
+    def problem(self, path, target):
+        room = room_of(path)
+        if room not in self._allowed:
+            return None
+        other = self._implementing.get(target) if target.startswith("winnow/") else room_of(target)
+        if other is None or other == room or other in self._allowed[room]:
+            return None
+        return f"room {room} of filter/ does not see room {other}: {target}"
+
+
 def included_component(target):
     """The part of Winnow that an include path belongs to, or None for everybody else's headers."""
     if target.startswith("winnow/filter/"):
@@ -44,7 +96,7 @@ def included_component(target):
     return f"{first}/" if first in ("engine", "filter", "tools", "tests", "bench") else None
 
 
-def problem(path, target, folders):
+def problem(path, target, folders, rooms):
     """Why the file may not include the target, or None."""
     component = included_component(target)
     where = str(path)
@@ -56,7 +108,9 @@ def problem(path, target, folders):
     if testing and not where.startswith(("tests/", testing.group())):
         return f"tests alone include {testing.group()}: {target}"
     if where.startswith("filter/"):
-        return None if component in ("filter", "filter/") else f"filter/ stands alone: {target}"
+        if component not in ("filter", "filter/"):
+            return f"filter/ stands alone: {target}"
+        return rooms.problem(path, target)
     if where.startswith("engine/include/"):
         return None if component in ("filter", "engine") else f"a public header includes {target}"
     if where.startswith("engine/"):
@@ -70,8 +124,12 @@ def engine_problem(path, target, component, folders):
     folder = path.parts[1]
     if component == "filter" and "filter" not in folders.get(folder, ()):
         return f"{folder}/ does not link the filter library: {target}"
+    if component == "filter/" and target.startswith(GROUND_FLOOR):
+        links = folders.get(folder, ())
+        return (None if "filter" in links or "filter_base" in links
+                else f"{folder}/ does not link the ground floor, winnow_filter_base: {target}")
     if component == "filter/":
-        return f"the engine uses the filter library's public headers only: {target}"
+        return f"the engine uses the filter library's public headers and filter/base/ only: {target}"
     if component in ("tools/", "tests/", "bench/"):
         return f"engine/ includes {target}"
     if component == "engine/":
@@ -83,12 +141,13 @@ def engine_problem(path, target, component, folders):
 
 def violations(tree):
     folders = engine_folders(tree)
+    rooms = FilterRooms(tree)
     found = []
     for path in tree.code:
         for number, line in enumerate(tree.lines(path), 1):
             include = INCLUDE.match(line)
             if include:
-                reason = problem(path, include.group(2), folders)
+                reason = problem(path, include.group(2), folders, rooms)
                 if reason:
                     found.append((f"{path}:{number}", reason))
     return found

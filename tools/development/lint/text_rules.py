@@ -6,7 +6,7 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 INVISIBLE_LOCK = re.compile(r'#\s*include\s*[<"]absl/synchronization/')
 MUTEX_MEMBER = re.compile(r"^\s*(?:mutable\s+)?(?:std::(?:shared_)?mutex|(?:winnow::)?Mutex)\s+(\w+_)"
                           r"(?:\s+ABSL_\w+\([^)]*\))*\s*(?:\{\})?;")
-PRIMITIVES = "engine/base/mutex.h"
+PRIMITIVES = "filter/base/mutex.h"
 
 
 def violations(tree):

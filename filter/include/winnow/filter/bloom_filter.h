@@ -33,10 +33,10 @@ namespace winnow::filter {
 class BloomFilter {
  public:
   // A filter that holds `capacity` keys (1 to 2^40) at a false-positive rate of at most `fpr`
-  // (1e-12 to 0.5). More keys may be added; the rate then rises: see ExpectedFpr.
-  // `hash_seed` goes into the hash of each key: where keys come from people who might want to fill
-  // your filter, draw it at random and keep it secret. Filters must have the same one to be united.
-  // InvalidArgument for values outside their ranges, ResourceExhausted without such memory.
+  // (1e-12 to 0.5). More keys may be added; the rate then rises, as ExpectedFpr reports.
+  // `hash_seed` goes into the hash of each key: where keys may be adversarial, draw it at random
+  // and keep it secret. Filters must have the same one to be united. InvalidArgument for values
+  // outside their ranges, ResourceExhausted without such memory.
   static absl::StatusOr<BloomFilter> Create(uint64_t capacity, double fpr, uint64_t hash_seed = 0);
 
   // What Serialize gave, of this or another machine. Linear time. DataLoss: damaged, truncated or
@@ -49,7 +49,7 @@ class BloomFilter {
 
   // Adds a key: any bytes, any length, the empty one too. True if that changed the filter, which
   // it does exactly if Contains would have answered false; of two threads that add one new key at
-  // once, both may get that answer. About as many memory accesses as num_probes().
+  // once, both may see true. About as many memory accesses as num_probes().
   bool Add(std::string_view key) { return AddHash(HashKey(key, hash_seed_)); }
   // The same with the key's hash, HashKey(key, hash_seed()) or any other good one.
   bool AddHash(uint64_t key_hash) { return SetBitsOf(key_hash) != 0; }

@@ -41,8 +41,8 @@ struct BuiltFilter {
   // Why this kind: a sentence for logs, "as asked for" unless the spec was "auto" or fell back.
   std::string reason;
   // The spec's kind could not be built, so that `kind` is blocked_bloom, or kNone if that failed
-  // its own check as well. Never seen but with faulty memory or adversarial hashes; count
-  // it where people can see it.
+  // its own check as well. Only faulty memory and adversarial hashes do that; count it where people
+  // can see it.
   bool fell_back = false;
   // The most memory that building held at one time, the block itself not counted.
   uint64_t peak_temporary_bytes = 0;
@@ -107,8 +107,8 @@ class FilterBuilder {
     });
   }
 
-  // Should Finish look up every hash in the finished block, and fall back if one is missing?
-  // By default only for the kinds whose building is intricate: all but the Bloom kinds.
+  // Whether Finish looks up every hash in the finished block, and falls back if one is missing. By
+  // default only for the kinds that are intricate to build: all but the Bloom kinds.
   void set_verify(bool verify) { verify_ = verify; }
 
   // Builds the block, once. Never fails: it tries other salts, then blocked_bloom, then no filter.

@@ -31,7 +31,7 @@ struct FilterChoice {
 // The spec that a filter of `num_keys` keys is built by. A spec of another kind than kAuto is given
 // back as it is. With a wanted rate the smallest kind is the one that takes the fewest bytes for
 // it, with bits per key the one of the least rate; where binary_fuse comes within a twentieth of
-// ribbon it is taken, since it is faster to query. Thread-safe; constant time.
+// ribbon it is taken, since it is quicker to query. Thread-safe; constant time.
 FilterChoice ChooseFilter(const FilterSpec& spec, const FilterBuildContext& context,
                           uint64_t num_keys);
 

@@ -58,7 +58,7 @@ class CuckooFilter {
   // The same with the key's hash, HashKey(key, hash_seed()) or any other good one.
   absl::Status AddHash(uint64_t key_hash);
 
-  // Adds the key unless Contains holds it to be there, rightly or not. Do not remove keys from a
+  // Adds the key unless Contains is true for it, rightly or not. Do not remove keys from a
   // filter that is filled so: the copy that a false positive relied on may go.
   absl::Status AddIfAbsent(std::string_view key) {
     const uint64_t key_hash = HashKey(key, hash_seed_);

@@ -6,7 +6,7 @@
 //   filter->Add("user/7");
 //   Send(filter->WriteTo());                  // for Java's readFields
 //
-// Where nothing of Hadoop's is met, CountingBloomFilter is better: it is sized by keys and rate,
+// Where no Hadoop reads the bytes, CountingBloomFilter is better: it is sized by keys and rate,
 // and its bytes are checksummed.
 
 #ifndef WINNOW_FILTER_HADOOP_COUNTING_BLOOM_FILTER_H_

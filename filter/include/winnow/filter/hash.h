@@ -1,5 +1,5 @@
 // The one hash of a key. Every filter of Winnow takes this 64-bit value and never the key itself,
-// so that one look-up hashes once, however many filters it asks.
+// so that one look-up hashes once, however many filters it queries.
 //
 //   uint64_t hash = winnow::filter::HashKey("user/42", database_seed);
 //   if (!reader.MayContain(hash)) return absl::NotFoundError("");

@@ -11,9 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
+#include "winnow/filter/filter_state.h"
 #include "winnow/filter/internal/block_probe.h"
 #include "winnow/filter/internal/unit_view.h"
 #include "winnow/filter/spec.h"
@@ -23,19 +23,6 @@ namespace winnow::filter {
 namespace internal {
 struct KindOperations;
 }
-
-enum class FilterStateCode : uint8_t {
-  kOk = 0,
-  kDamaged,         // truncated, checksum wrong, or fields that contradict each other
-  kUnknownKind,     // written by a newer version: some unit's kind is not known here
-  kUnknownVersion,  // written by a newer version: the block's or some unit's format is not known
-};
-
-// How opening went. `reason` is a sentence for the log, empty for kOk.
-struct FilterState {
-  FilterStateCode code = FilterStateCode::kOk;
-  std::string reason;
-};
 
 // What a filter block says about itself; for tools and statistics.
 struct FilterInfo {
@@ -80,12 +67,13 @@ class FilterReader {
   }
 
   // Sets may_contain[i], for i below `count`, to 1 or 0 as MayContain(key_hashes[i]) answers. All
-  // memory is requested before any is waited for.
+  // memory is prefetched before any is waited for.
   void MayContainBatch(const uint64_t* key_hashes, size_t count, uint8_t* may_contain) const;
   // The same for keys, which it hashes under hash_seed().
   void MayContainBatch(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
 
-  // May a key of [lower, upper) be there? True for every present kind: none keeps the keys' order.
+  // May a key of [lower, upper) be there? True for all of today's kinds: none keeps the keys'
+  // order.
   bool MayContainRange(std::string_view /*lower*/, std::string_view /*upper*/) const {
     return true;
   }
@@ -102,7 +90,7 @@ class FilterReader {
  private:
   enum class Mode : uint8_t { kAlwaysTrue, kAlwaysFalse, kBlockedBloom, kOneUnit, kManyUnits };
 
-  void HashAndAsk(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
+  void HashAndQuery(const std::string_view* keys, size_t count, uint8_t* may_contain) const;
   void PrefetchGeneral(uint64_t key_hash) const;
 
   // First what each query needs.
@@ -110,8 +98,8 @@ class FilterReader {
   FilterKind kind_ = FilterKind::kNone;
   // Answers for unit_, in every mode.
   bool (*may_contain_)(const internal::UnitView& unit, uint64_t key_hash);
-  // In the modes of one unit that unit, of kind_. In kManyUnits the whole block: its bytes and how
-  // many there are.
+  // In the modes of one unit that unit, of kind_. In kManyUnits the whole block: `payload` is its
+  // first byte and `num_slots` its length.
   internal::UnitView unit_;
   uint64_t hash_seed_ = 0;
   const internal::KindOperations* operations_ = nullptr;  // of kind_

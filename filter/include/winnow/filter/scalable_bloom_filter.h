@@ -64,21 +64,21 @@ class ScalableBloomFilter {
   ScalableBloomFilter(ScalableBloomFilter&&) = default;
   ScalableBloomFilter& operator=(ScalableBloomFilter&&) = default;
 
-  // Adds a key, of any bytes and length, unless Contains already holds it to be there: repetitions
-  // take no room. ResourceExhausted if a further layer is due and cannot be had: the key is not
-  // added, all others stay. Asks each layer.
+  // Adds a key, of any bytes and length, unless Contains is true for it already: repetitions take
+  // no room. ResourceExhausted if a further layer is due and cannot be had: the key is not
+  // added, all others stay. Queries each layer.
   absl::Status Add(std::string_view key) { return AddHash(HashKey(key, options_.hash_seed)); }
   // The same with the key's hash, HashKey(key, hash_seed()) or any other good one.
   absl::Status AddHash(uint64_t key_hash);
 
-  // False only if the key was never added. Asks the layers from the last, which holds most, to the
-  // first.
+  // False only if the key was never added. Queries the layers from the last, which holds most, to
+  // the first.
   bool Contains(std::string_view key) const {
     return ContainsHash(HashKey(key, options_.hash_seed));
   }
   bool ContainsHash(uint64_t key_hash) const;
-  // How many layers Contains asks: 1 if the last one holds the key, all of them if only the first
-  // does or none. Tells what `growth` costs.
+  // How many layers Contains queries: 1 if the last one holds the key, all of them if only the
+  // first does or none. Shows what `growth` costs.
   size_t CountAskedLayers(std::string_view key) const {
     return CountAskedLayersOfHash(HashKey(key, options_.hash_seed));
   }

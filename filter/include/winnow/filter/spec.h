@@ -14,26 +14,15 @@
 #ifndef WINNOW_FILTER_SPEC_H_
 #define WINNOW_FILTER_SPEC_H_
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "winnow/filter/filter_kind.h"
 
 namespace winnow::filter {
-
-// The values are part of the file format.
-enum class FilterKind : uint8_t {
-  kNone = 0,
-  kBloom = 1,
-  kBlockedBloom = 2,
-  kCuckoo = 3,
-  kBinaryFuse = 4,
-  kRibbon = 5,
-  kAuto = 255,  // in specs only, never in a file: see choice.h
-};
 
 inline constexpr double kDefaultBitsPerKey = 10;
 

@@ -5,6 +5,7 @@
 #define WINNOW_FILTER_INTERNAL_UNIT_VIEW_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace winnow::filter::internal {
@@ -15,6 +16,10 @@ inline uint64_t MultiplyHigh(uint64_t a, uint64_t b) {
   return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
 }
 
+// Keys looked for in a unit at once: not more than the processor can have under way and the
+// first-level cache can keep.
+inline constexpr size_t kMaxBatch = 64;
+
 // Invariant: all fields were checked against the payload's length when the unit was opened.
 struct UnitView {
   const uint8_t* payload = nullptr;
@@ -24,7 +29,7 @@ struct UnitView {
   uint64_t num_shards = 0;
   uint64_t slots_per_shard = 0;
   uint64_t detail = 0;
-  // Numbers that each question of this kind needs, computed once.
+  // Numbers that each query of this kind needs, computed once.
   std::array<uint64_t, 7> prepared{};
 };
 

@@ -1,8 +1,0 @@
-#include "filter/fuse_slots.h"
-
-namespace winnow::filter::internal {
-
-constinit const FuseFactors kFuseFactors = {.slots = 0xd6e8feb86659fd93,
-                                            .fingerprint = 0x9fb21c651e98df25};
-
-}  // namespace winnow::filter::internal

@@ -1,0 +1,237 @@
+#include "filter/kinds/ribbon/ribbon_layer.h"
+
+#include <algorithm>
+
+namespace winnow::filter::internal {
+
+// Building a layer by Gaussian elimination in echelon form: at most one equation begins at each
+// slot. A new equation whose first slot is taken has the one that is there added, which cancels its
+// first coefficient, so that it begins later; it never reaches beyond 64 slots from where it
+// begins, since both ended within 64 slots of a common begin. So it moves to the right until it
+// finds a free slot, becomes 0 = 0 (it was the sum of others: redundant) or 0 = 1 (in conflict with
+// them), or leaves the lane.
+//
+// Keys come bucket by bucket from left to right, and within a bucket by groups of 16 slots from
+// right to left. The first groups of a bucket are those that meet what hangs over from the bucket
+// before. If a key of group g is in conflict, groups 0 to g of its bucket are bumped together:
+// later groups are in, and one number, g + 1, says what a query has to know.
+
+constinit const RibbonFactors kRibbonFactors = {.coefficients = 0xd6e8feb86659fd93,
+                                                .fingerprint = 0x9fb21c651e98df25};
+namespace {
+
+// Insertion is a chain of steps that wait for each other's load, of unforeseeable length: that of
+// one lane is worked on while others wait.
+constexpr uint64_t kLanes = 3;
+// A lane's end costs some bumped keys.
+constexpr uint64_t kMinBucketsOfLane = 32;
+
+}  // namespace
+
+RibbonLayer::RibbonLayer(uint64_t max_keys, uint64_t max_blocks) {
+  coefficients_.reserve(RibbonShape::NumSlots(max_blocks));
+  fingerprints_.reserve(RibbonShape::NumSlots(max_blocks));
+  keys_.reserve(max_keys);
+  begins_.reserve(RibbonShape::NumBuckets(max_blocks) + 2);
+}
+
+void RibbonLayer::Clear(uint64_t num_blocks, uint64_t num_shards) {
+  num_shards_ = num_shards;
+  num_starts_ = RibbonShape::NumStarts(num_blocks);
+  num_duplicates_ = 0;
+  coefficients_.assign(RibbonShape::NumSlots(num_blocks), 0);
+  fingerprints_.assign(RibbonShape::NumSlots(num_blocks), 0);
+  begins_.assign(RibbonShape::NumBuckets(num_blocks) + 2, 0);
+}
+
+// One step of Gaussian elimination: the equation takes the slot where it begins, or has the one
+// that is there added, by which it begins later.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline RibbonLayer::Progress RibbonLayer::Step(uint64_t end_slot,
+                                                                            Equation* equation) {
+  // Bit 0 of an equation is always set: 0 means that none begins here.
+  const uint64_t there = coefficients_[equation->slot];
+  if (there == 0) {
+    coefficients_[equation->slot] = equation->coefficients;
+    fingerprints_[equation->slot] = equation->fingerprint;
+    return Progress::kInserted;
+  }
+  const uint64_t sum = equation->coefficients ^ there;
+  equation->fingerprint ^= fingerprints_[equation->slot];
+  if (sum == 0) return equation->fingerprint == 0 ? Progress::kRedundant : Progress::kConflict;
+  // At least 1: both have bit 0.
+  const int zeros = __builtin_ctzll(sum);
+  equation->coefficients = sum >> zeros;
+  equation->slot += static_cast<uint64_t>(zeros);
+  return equation->slot < end_slot ? Progress::kGoesOn : Progress::kConflict;
+}
+
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline RibbonLayer::Equation RibbonLayer::EquationOf(
+    uint64_t hash) const {
+  return {SlotOf(hash), RibbonCoefficients(hash), RibbonFingerprint(hash)};
+}
+
+// From the last group of a bucket to the first: the first ones meet what hangs over from the bucket
+// before, and are the ones to go. False if the lane has no more keys.
+bool RibbonLayer::StartGroup(Lane* lane) {
+  // Only now, as the group has come through: a bumped one counts its duplicates by itself.
+  num_duplicates_ += lane->num_redundant;
+  lane->num_redundant = 0;
+  lane->num_filled = 0;
+  while (lane->group > 0) {
+    --lane->group;
+    const uint64_t* const keys = lane->keys.data();
+    lane->first_key = keys + lane->group_begins[lane->group];
+    lane->next_key = keys + lane->group_begins[lane->group + 1];
+    if (lane->next_key == lane->first_key) continue;
+    lane->equation = EquationOf(*--lane->next_key);
+    return true;
+  }
+  ++lane->bucket;
+  return StartBucket(lane);
+}
+
+bool RibbonLayer::StartBucket(Lane* lane) {
+  for (; lane->bucket < lane->end_bucket; ++lane->bucket) {
+    if (begins_[lane->bucket] == begins_[lane->bucket + 1]) continue;
+    SortBucket(lane);
+    lane->group = kGroupsOfBucket;
+    return StartGroup(lane);
+  }
+  return false;
+}
+
+void RibbonLayer::SortBucket(Lane* lane) const {
+  // A counting sort, the counts two places further as in Load.
+  const uint64_t* const keys = keys_.data() + begins_[lane->bucket];
+  const uint64_t size = begins_[lane->bucket + 1] - begins_[lane->bucket];
+  const auto group_of = [this](uint64_t hash) { return SlotOf(hash) % kBucketSlots / kGroupSlots; };
+  std::array<uint32_t, kGroupsOfBucket + 2> positions{};
+  for (uint64_t i = 0; i < size; ++i) ++positions[group_of(keys[i]) + 2];
+  for (size_t i = 2; i < positions.size(); ++i) positions[i] += positions[i - 1];
+  lane->keys.resize(size);
+  lane->filled.resize(std::max<size_t>(lane->filled.size(), size));
+  for (uint64_t i = 0; i < size; ++i) lane->keys[positions[group_of(keys[i]) + 1]++] = keys[i];
+  std::copy(positions.begin(), positions.end() - 1, lane->group_begins.begin());
+}
+
+// Bumps the present group and those before it. False if the lane has no more keys.
+bool RibbonLayer::Bump(const BumpTarget& target, Lane* lane) {
+  // Equations are never changed once they have their slots: emptying these undoes the group.
+  for (uint64_t i = 0; i < lane->num_filled; ++i) {
+    coefficients_[lane->filled[i]] = 0;
+    fingerprints_[lane->filled[i]] = 0;
+  }
+  lane->num_redundant = 0;
+  // Thresholds are zeros until here, and each bucket is bumped at most once.
+  const uint64_t threshold = lane->group + 1;
+  uint8_t& two_thresholds = target.thresholds[lane->bucket / 2];
+  two_thresholds = static_cast<uint8_t>(two_thresholds | threshold << (lane->bucket % 2 * 4));
+  const auto begin = lane->keys.begin();
+  const auto end = begin + lane->group_begins[threshold];
+  std::sort(begin, end);
+  const auto unique_end = std::unique(begin, end);
+  for (auto hash = begin; hash != unique_end; ++hash) {
+    target.bumped->push_back(Remix(*hash, kNextLayerSalt));
+  }
+  num_duplicates_ += static_cast<uint64_t>(end - unique_end);
+  lane->group = 0;
+  return StartGroup(lane);
+}
+
+// Works on the lane's equation, and goes on to its next one when it is done. False if the lane has
+// no more keys.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool RibbonLayer::Advance(const BumpTarget& bump_target,
+                                                              Lane* lane, Equation* equation) {
+  const Progress progress = Step(lane->end_slot, equation);
+  if (progress == Progress::kGoesOn) return true;
+  if (progress == Progress::kInserted) {
+    lane->filled[lane->num_filled++] = equation->slot;
+  } else if (progress == Progress::kRedundant) {
+    // Redundant in 64 coefficients and 32 bits of sum: not by chance.
+    ++lane->num_redundant;
+  }
+  if (progress != Progress::kConflict && lane->next_key != lane->first_key) {
+    *equation = EquationOf(*--lane->next_key);
+    return true;
+  }
+  const bool goes_on = progress == Progress::kConflict ? Bump(bump_target, lane) : StartGroup(lane);
+  *equation = lane->equation;
+  return goes_on;
+}
+
+// Until one of the lanes has no more keys; returns which. The equations are local variables, which
+// can be in registers.
+template <size_t kCount>
+size_t RibbonLayer::AdvanceInTurns(const BumpTarget& bump_target, std::vector<Lane>* lanes) {
+  Lane* const lane = lanes->data();
+  Equation first = lane[0].equation;
+  Equation second = lane[kCount > 1 ? 1 : 0].equation;
+  Equation third = lane[kCount > 2 ? 2 : 0].equation;
+  size_t ended = 0;
+  for (;;) {
+    if (!Advance(bump_target, &lane[0], &first)) break;
+    if (kCount > 1 && !Advance(bump_target, &lane[1], &second)) {
+      ended = 1;
+      break;
+    }
+    if (kCount > 2 && !Advance(bump_target, &lane[2], &third)) {
+      ended = 2;
+      break;
+    }
+  }
+  lane[0].equation = first;
+  if (kCount > 1) lane[1].equation = second;
+  if (kCount > 2) lane[2].equation = third;
+  return ended;
+}
+
+uint64_t RibbonLayer::InsertOrBump(uint8_t* thresholds, std::vector<uint64_t>* bumped) {
+  static_assert(kLanes == 3);
+  // Lanes are ranges of buckets. No equation of a lane may begin at or behind its end_slot, so that
+  // lanes touch disjoint slots and can advance in any order; the same keys are bumped on every
+  // machine.
+  const BumpTarget bump_target = {thresholds, bumped};
+  const uint64_t num_lanes = std::clamp<uint64_t>(num_buckets() / kMinBucketsOfLane, 1, kLanes);
+  std::vector<Lane> lanes(num_lanes);
+  for (uint64_t i = 0; i < num_lanes; ++i) {
+    lanes[i].bucket = num_buckets() * i / num_lanes;
+    lanes[i].end_bucket = num_buckets() * (i + 1) / num_lanes;
+    lanes[i].end_slot =
+        std::min<uint64_t>(lanes[i].end_bucket * kBucketSlots, coefficients_.size());
+  }
+  std::erase_if(lanes, [this](Lane& lane) { return !StartBucket(&lane); });
+  while (!lanes.empty()) {
+    const size_t ended = lanes.size() == 3   ? AdvanceInTurns<3>(bump_target, &lanes)
+                         : lanes.size() == 2 ? AdvanceInTurns<2>(bump_target, &lanes)
+                                             : AdvanceInTurns<1>(bump_target, &lanes);
+    lanes.erase(lanes.begin() + static_cast<std::ptrdiff_t>(ended));
+  }
+  return num_duplicates_;
+}
+
+bool RibbonLayer::InsertEach(uint64_t* num_duplicates) {
+  // In the order of buckets, which for a few thousand keys is near enough to that of slots. Any
+  // order gives the same verdict: whether a set of equations can be solved does not depend on it.
+  for (const uint64_t hash : keys_) {
+    Equation equation = EquationOf(hash);
+    Progress progress = Progress::kGoesOn;
+    while (progress == Progress::kGoesOn) progress = Step(coefficients_.size(), &equation);
+    if (progress == Progress::kConflict) return false;
+    if (progress == Progress::kRedundant) ++*num_duplicates;
+  }
+  return true;
+}
+
+void RibbonLayer::Solve(int columns, uint64_t num_narrow_blocks, uint8_t* blocks) const {
+  // Back substitution: simd/ribbon_columns.cc.
+  SolveRibbon({coefficients_.data(), fingerprints_.data(), coefficients_.size() / kRibbonBlockSlots,
+               num_narrow_blocks, columns},
+              blocks);
+}
+
+uint64_t RibbonLayer::memory_bytes() const {
+  return coefficients_.capacity() * sizeof(uint64_t) + fingerprints_.capacity() * sizeof(uint32_t) +
+         keys_.capacity() * sizeof(uint64_t) + begins_.capacity() * sizeof(uint32_t);
+}
+
+}  // namespace winnow::filter::internal
