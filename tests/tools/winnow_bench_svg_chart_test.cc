@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tools/winnow_bench/svg_chart.h"
+#include "tools/report/svg_chart.h"
 
-namespace winnow::bench {
+namespace winnow::report {
 namespace {
 
 using ::testing::HasSubstr;
@@ -45,4 +45,4 @@ TEST(SvgChartTest, ALowerRateStandsLower) {
 }
 
 }  // namespace
-}  // namespace winnow::bench
+}  // namespace winnow::report

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/winnow/arguments.h"
-#include "tools/winnow/progress.h"
+#include "tools/flags/arguments.h"
+#include "tools/flags/nearest_name.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/record_reader.h"
 #include "tools/winnow/text_encoding.h"
 #include "winnow/options.h"
@@ -78,6 +79,9 @@ TEST(TextEncoding, JsonNamesBytesThatAreNoTextAsHex) {
 }
 
 TEST(HumanText, RoundsToWhatAPersonReads) {
+  using report::HumanBytes;
+  using report::HumanCount;
+  using report::HumanSeconds;
   EXPECT_EQ(HumanBytes(0), "0 B");
   EXPECT_EQ(HumanBytes(1023), "1023 B");
   EXPECT_EQ(HumanBytes(1536), "1.5 KiB");

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/progress.h"
@@ -50,8 +51,8 @@ absl::StatusOr<ExitCode> PrintBackups(const std::string& directory, bool json, O
       output.Write(ToLine(ToJson(backup)));
     } else {
       output.Line(absl::StrCat(backup.id, "\t", TimeText(backup.created_seconds), " UTC\t",
-                               HumanCount(backup.num_files, "file", "files"), "\t",
-                               HumanBytes(static_cast<double>(backup.bytes))));
+                               report::HumanCount(backup.num_files, "file", "files"), "\t",
+                               report::HumanBytes(static_cast<double>(backup.bytes))));
     }
   }
   return ExitCode::kOk;
@@ -69,9 +70,10 @@ absl::StatusOr<ExitCode> VerifyBackups(const std::string& directory, bool json, 
         Json{{"sound", problems.empty()}, {"backups", backups.size()}, {"problems", problems}}));
   } else {
     for (const std::string& problem : problems) output.Line(problem);
-    output.Line(problems.empty()
-                    ? absl::StrCat("sound: ", HumanCount(backups.size(), "backup", "backups"))
-                    : HumanCount(problems.size(), "problem", "problems") + " found");
+    output.Line(
+        problems.empty()
+            ? absl::StrCat("sound: ", report::HumanCount(backups.size(), "backup", "backups"))
+            : report::HumanCount(problems.size(), "problem", "problems") + " found");
   }
   return problems.empty() ? ExitCode::kOk : ExitCode::kNo;
 }
@@ -91,10 +93,10 @@ absl::StatusOr<ExitCode> RunBackup(const Arguments& arguments, Output& output) {
     output.Write(ToLine(line));
   } else {
     output.Line(absl::StrCat("backup ", backup.id, ": ",
-                             HumanCount(backup.num_files, "file", "files"), ", ",
-                             HumanBytes(static_cast<double>(backup.bytes)), ", of which ",
-                             HumanBytes(static_cast<double>(backup.new_bytes)), " were copied; ",
-                             HumanSeconds(clock.seconds())));
+                             report::HumanCount(backup.num_files, "file", "files"), ", ",
+                             report::HumanBytes(static_cast<double>(backup.bytes)), ", of which ",
+                             report::HumanBytes(static_cast<double>(backup.new_bytes)),
+                             " were copied; ", report::HumanSeconds(clock.seconds())));
   }
   return ExitCode::kOk;
 }

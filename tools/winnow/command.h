@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/winnow/arguments.h"
+#include "tools/flags/arguments.h"
 #include "tools/winnow/output.h"
 
 namespace winnow::cli {

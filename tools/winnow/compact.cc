@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/progress.h"
@@ -16,8 +17,8 @@ struct Size {
   uint64_t file_bytes = 0;
 
   std::string ToText() const {
-    return absl::StrCat(HumanBytes(static_cast<double>(file_bytes)), " in ",
-                        HumanCount(num_files, "file", "files"));
+    return absl::StrCat(report::HumanBytes(static_cast<double>(file_bytes)), " in ",
+                        report::HumanCount(num_files, "file", "files"));
   }
 };
 
@@ -57,7 +58,7 @@ absl::StatusOr<ExitCode> RunCompact(const Arguments& arguments, Output& output) 
                              {"seconds", clock.seconds()}}));
   } else {
     output.Line(absl::StrCat(after.ToText(), ", before ", before.ToText(), "; ",
-                             HumanSeconds(clock.seconds())));
+                             report::HumanSeconds(clock.seconds())));
   }
   return ExitCode::kOk;
 }

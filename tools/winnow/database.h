@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tools/winnow/arguments.h"
+#include "tools/flags/arguments.h"
 #include "tools/winnow/text_encoding.h"
 #include "winnow/db.h"
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/pair_digest.h"
@@ -136,11 +137,11 @@ absl::StatusOr<ExitCode> ExportToPeer(const Arguments& arguments, const Peer& pe
                              {"seconds", seconds},
                              {"entries_per_second", rate}}));
   } else {
-    Complain("export",
-             absl::StrFormat("%s of %s in %s: %s entries/s; read again and compared: the same",
-                             HumanCount(pairs, "entry", "entries"),
-                             HumanCount(families.size(), "column family", "column families"),
-                             HumanSeconds(seconds), HumanCount(rate)));
+    Complain("export", absl::StrFormat(
+                           "%s of %s in %s: %s entries/s; read again and compared: the same",
+                           report::HumanCount(pairs, "entry", "entries"),
+                           report::HumanCount(families.size(), "column family", "column families"),
+                           report::HumanSeconds(seconds), report::HumanCount(rate)));
   }
   return ExitCode::kOk;
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/amounts.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/filter_file.h"
@@ -226,12 +227,13 @@ absl::StatusOr<ExitCode> RunBuild(const Arguments& arguments, Output& output) {
                              {"seconds", progress.seconds()}}));
     return ExitCode::kOk;
   }
-  Complain("filter build",
-           absl::StrFormat("%s: %s of %s, %s, %.2f bits a key, expected rate %.4g %%, in %s%s",
-                           *path, built.kind, HumanCount(*num_keys, "key", "keys"),
-                           HumanBytes(static_cast<double>(built.bytes.size())), bits_per_key,
-                           100 * built.expected_fpr, HumanSeconds(progress.seconds()),
-                           built.fell_back ? "; the wanted kind could not be built" : ""));
+  Complain(
+      "filter build",
+      absl::StrFormat("%s: %s of %s, %s, %.2f bits a key, expected rate %.4g %%, in %s%s", *path,
+                      built.kind, report::HumanCount(*num_keys, "key", "keys"),
+                      report::HumanBytes(static_cast<double>(built.bytes.size())), bits_per_key,
+                      100 * built.expected_fpr, report::HumanSeconds(progress.seconds()),
+                      built.fell_back ? "; the wanted kind could not be built" : ""));
   return ExitCode::kOk;
 }
 

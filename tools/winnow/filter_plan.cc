@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/amounts.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/filter_measure.h"
@@ -56,9 +57,9 @@ struct Plan {
     const double bits_per_key = static_cast<double>(*bytes) * 8 / static_cast<double>(num_keys);
     if (bits_per_key < range.least) {
       const double min_bytes = std::ceil(range.least * static_cast<double>(num_keys) / 8);
-      return absl::InvalidArgumentError(absl::StrCat("needs at least ", HumanBytes(min_bytes), ", ",
-                                                     HumanCount(static_cast<uint64_t>(min_bytes)),
-                                                     " bytes"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("needs at least ", report::HumanBytes(min_bytes), ", ",
+                       report::HumanCount(static_cast<uint64_t>(min_bytes)), " bytes"));
     }
     spec.bits_per_key = std::min(bits_per_key, range.most);
     return filter::ToString(spec);
@@ -97,10 +98,10 @@ constexpr char kPlanRow[] = "%-26s %12s %9s %9s %-9s %10s %9s %9s\n";
 
 std::string PlanRow(const Plan& plan, const std::string& kind, const FilterMeasurement& row) {
   return absl::StrFormat(
-      kPlanRow, Label(kind, row), HumanBytes(PlannedBytes(plan, row)),
+      kPlanRow, Label(kind, row), report::HumanBytes(PlannedBytes(plan, row)),
       absl::StrFormat("%.2f", row.bits_per_key), Percent(row.expected_fpr), Shape(row),
       absl::StrFormat("%.1f", row.build_ns_per_key), absl::StrFormat("%.1f", row.absent_query_ns),
-      HumanSeconds(row.build_ns_per_key * static_cast<double>(plan.num_keys) / 1e9));
+      report::HumanSeconds(row.build_ns_per_key * static_cast<double>(plan.num_keys) / 1e9));
 }
 
 absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
@@ -139,7 +140,7 @@ absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
       "For %s, each measured on this machine with %s.\n"
       "build ns and query ns are for one key without its hash, query ns for an absent one;\n"
       "larger filters than the processor's cache take longer to ask.",
-      HumanCount(plan.num_keys, "key", "keys"), HumanCount(measured_keys)));
+      report::HumanCount(plan.num_keys, "key", "keys"), report::HumanCount(measured_keys)));
   return ExitCode::kOk;
 }
 
@@ -156,7 +157,8 @@ std::string BenchRow(const std::string& spec, const FilterMeasurement& row) {
 absl::StatusOr<ExitCode> RunBench(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> num_keys, CountOf(arguments, "keys"));
   if (num_keys.value_or(1) > kMaxBenchKeys) {
-    return absl::InvalidArgumentError(absl::StrCat("--keys: at most ", HumanCount(kMaxBenchKeys)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--keys: at most ", report::HumanCount(kMaxBenchKeys)));
   }
   std::vector<std::string> specs = arguments.All("filter");
   if (specs.empty()) {

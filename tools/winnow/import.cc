@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/pair_digest.h"
@@ -135,10 +136,12 @@ class Importer {
       return;
     }
     std::string line = absl::StrFormat(
-        "%s of %s, %s in %s: %s entries/s", HumanCount(pairs_, "entry", "entries"),
-        HumanCount(results_.size(), "column family", "column families"),
-        HumanBytes(static_cast<double>(bytes)), HumanSeconds(seconds), HumanCount(rate));
-    if (resumed > 0) absl::StrAppend(&line, "; ", HumanCount(resumed), " were there already");
+        "%s of %s, %s in %s: %s entries/s", report::HumanCount(pairs_, "entry", "entries"),
+        report::HumanCount(results_.size(), "column family", "column families"),
+        report::HumanBytes(static_cast<double>(bytes)), report::HumanSeconds(seconds),
+        report::HumanCount(rate));
+    if (resumed > 0)
+      absl::StrAppend(&line, "; ", report::HumanCount(resumed), " were there already");
     absl::StrAppend(&line, status.ok() ? "; read again and compared: the same" : "; not finished");
     Complain("import", line);
   }

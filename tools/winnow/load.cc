@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/input_file.h"
@@ -89,11 +90,12 @@ class Loader {
     }
     const auto rate = static_cast<uint64_t>(static_cast<double>(entries_) / seconds);
     std::string line = absl::StrFormat(
-        "%s, %s in %s: %s entries/s, %s/s", HumanCount(entries_, "entry", "entries"),
-        HumanBytes(static_cast<double>(bytes_)), HumanSeconds(seconds), HumanCount(rate),
-        HumanBytes(static_cast<double>(bytes_) / seconds));
+        "%s, %s in %s: %s entries/s, %s/s", report::HumanCount(entries_, "entry", "entries"),
+        report::HumanBytes(static_cast<double>(bytes_)), report::HumanSeconds(seconds),
+        report::HumanCount(rate), report::HumanBytes(static_cast<double>(bytes_) / seconds));
     if (skipped_ > 0)
-      absl::StrAppend(&line, "; ", HumanCount(skipped_, "bad line", "bad lines"), " skipped");
+      absl::StrAppend(&line, "; ", report::HumanCount(skipped_, "bad line", "bad lines"),
+                      " skipped");
     Complain("load", line);
   }
 

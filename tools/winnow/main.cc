@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/flags/nearest_name.h"
 #include "tools/winnow/command.h"
 
 namespace winnow::cli {
@@ -33,10 +34,7 @@ int UnknownCommand(const std::string& name) {
     const bool is_verb = command.name.find(' ') != std::string_view::npos;
     if (is_verb == (noun_length != 0)) names.push_back(command.name);
   }
-  const std::string_view nearest = NearestName(name, names);
-  std::string message = absl::StrCat("unknown command ", name);
-  if (!nearest.empty()) absl::StrAppend(&message, "; did you mean ", ToAbsl(nearest), "?");
-  return UsageError(message);
+  return UsageError(absl::StrCat("unknown command ", name, DidYouMean(name, names)));
 }
 
 int Print(std::string_view text) {

@@ -4,8 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 namespace winnow::cli {
 
@@ -35,15 +33,6 @@ class Progress {
   Clock::time_point last_drawn_ = start_;
   bool is_drawn_ = false;
 };
-
-// "1.5 MiB", "312 B".
-std::string HumanBytes(double bytes);
-// "0.4 s", "3 min 05 s".
-std::string HumanSeconds(double seconds);
-// "12,345".
-std::string HumanCount(uint64_t count);
-// "1 file", "12,345 files".
-std::string HumanCount(uint64_t count, std::string_view one, std::string_view many);
 
 }  // namespace winnow::cli
 

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/progress.h"
@@ -25,9 +26,9 @@ absl::StatusOr<ExitCode> RunRepair(const Arguments& arguments, Output& output) {
   }
   for (const std::string& note : report.notes) output.Line(note);
   output.Line(absl::StrCat(report.notes.empty() ? "nothing to repair: " : "repaired: ",
-                           HumanCount(report.tables_kept, "SSTable", "SSTables"), " kept, ",
+                           report::HumanCount(report.tables_kept, "SSTable", "SSTables"), " kept, ",
                            report.tables_rewritten, " rewritten with ",
-                           HumanCount(report.entries_rescued, "entry", "entries"), ", ",
+                           report::HumanCount(report.entries_rescued, "entry", "entries"), ", ",
                            report.tables_lost, " lost"));
   return ExitCode::kOk;
 }

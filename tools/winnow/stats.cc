@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/flags/nearest_name.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 
@@ -49,11 +50,8 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
 
 std::string UnknownProperty(const std::string& name) {
   std::vector<std::string_view> names = DB::PropertyNames();
-  const std::string_view nearest = NearestName(name, names);
-  std::string message = absl::StrCat("unknown property \"", name, "\"");
-  if (!nearest.empty()) absl::StrAppend(&message, "; did you mean ", ToAbsl(nearest), "?");
-  absl::StrAppend(&message, " `winnow property` lists them");
-  return message;
+  return absl::StrCat("unknown property \"", name, "\"", DidYouMean(name, names),
+                      " `winnow property` lists them");
 }
 
 absl::StatusOr<ExitCode> ListProperties(const Arguments& arguments, Output& output) {

@@ -12,7 +12,7 @@
 #include "engine/log/log_reader.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/version/file_names.h"
-#include "tools/winnow/arguments.h"
+#include "tools/flags/arguments.h"
 #include "tools/winnow/output.h"
 
 namespace winnow::cli {

@@ -9,6 +9,7 @@
 #include "engine/version/version_edit.h"
 #include "engine/write/batch_format.h"
 #include "engine/write/log_set.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/progress.h"
@@ -165,13 +166,14 @@ void PrintFindings(const Verifier& verifier, bool json, bool finished, Output& o
     const std::string in_log =
         verifier.num_logged_updates() == 0
             ? ""
-            : absl::StrCat(" and ", HumanCount(verifier.num_logged_updates(), "update", "updates"),
+            : absl::StrCat(" and ",
+                           report::HumanCount(verifier.num_logged_updates(), "update", "updates"),
                            " in the log");
-    output.Line(absl::StrCat("sound: ", HumanCount(verifier.num_entries(), "entry", "entries"),
-                             " in ", HumanCount(verifier.num_tables(), "SSTable", "SSTables"),
-                             in_log));
+    output.Line(absl::StrCat(
+        "sound: ", report::HumanCount(verifier.num_entries(), "entry", "entries"), " in ",
+        report::HumanCount(verifier.num_tables(), "SSTable", "SSTables"), in_log));
   } else if (!is_sound) {
-    output.Line(HumanCount(verifier.problems().size(), "problem", "problems") + " found");
+    output.Line(report::HumanCount(verifier.problems().size(), "problem", "problems") + " found");
   }
 }
 

@@ -6,6 +6,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tools/flags/arguments.h"
+#include "tools/flags/nearest_name.h"
 #include "tools/winnow_bench/contender.h"
 #include "tools/winnow_bench/engine.h"
 #include "tools/winnow_bench/key_space.h"
@@ -15,22 +17,6 @@ namespace winnow::bench {
 namespace {
 
 absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
-
-// Levenshtein's edit distance, one row at a time.
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); j++) row[j] = j;
-  for (size_t i = 1; i <= a.size(); i++) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); j++) {
-      const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
 
 absl::Status BadValue(const Flag& flag, std::string_view value, std::string_view wanted) {
   return absl::InvalidArgumentError(
@@ -79,57 +65,21 @@ absl::Status SetFlag(const Flag& flag, std::string_view value) {
   return absl::OkStatus();
 }
 
-absl::Status UnknownFlag(std::string_view name, const std::vector<Flag>& flags) {
-  std::vector<std::string_view> names;
-  names.reserve(flags.size());
-  for (const Flag& flag : flags) names.push_back(flag.name);
-  const std::string nearest = NearestName(name, names);
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown flag --", Absl(name),
-                   nearest.empty() ? "" : absl::StrCat("; did you mean --", nearest, "?"),
-                   " (--help lists all)"));
-}
-
-const Flag* FindFlag(const std::vector<Flag>& flags, std::string_view name) {
-  const auto found = std::find_if(flags.begin(), flags.end(),
-                                  [name](const Flag& flag) { return flag.name == name; });
-  return found == flags.end() ? nullptr : &*found;
-}
-
-bool IsSwitch(const Flag& flag) { return std::holds_alternative<bool*>(flag.target); }
-
-// Reads the flag at `arguments[*index]` and steps over what it consumed.
-absl::Status ParseOne(const std::vector<Flag>& flags, std::span<const std::string_view> arguments,
-                      size_t* index) {
-  std::string_view text = arguments[(*index)++];
-  if (text.size() < 2 || text[0] != '-') {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", Absl(text), "\" is not a flag; flags are written --name=value"));
+std::vector<cli::FlagSpec> SpecsOf(const std::vector<Flag>& flags) {
+  std::vector<cli::FlagSpec> specs;
+  specs.reserve(flags.size());
+  for (const Flag& flag : flags) {
+    const bool is_switch = std::holds_alternative<bool*>(flag.target);
+    specs.push_back({flag.name, is_switch ? "" : "VALUE", flag.description});
   }
-  text.remove_prefix(text[1] == '-' ? 2 : 1);
-  const size_t equals = text.find('=');
-  const std::string_view name = text.substr(0, equals);
-  const Flag* flag = FindFlag(flags, name);
-  if (flag == nullptr && name.starts_with("no") && equals == std::string_view::npos) {
-    const Flag* negated = FindFlag(flags, name.substr(2));
-    if (negated != nullptr && IsSwitch(*negated)) return SetFlag(*negated, "false");
-  }
-  if (flag == nullptr) return UnknownFlag(name, flags);
-  if (equals != std::string_view::npos) return SetFlag(*flag, text.substr(equals + 1));
-  if (IsSwitch(*flag)) return SetFlag(*flag, "true");
-  if (*index == arguments.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("--", Absl(name), " needs a value"));
-  }
-  return SetFlag(*flag, arguments[(*index)++]);
+  return specs;
 }
 
 absl::Status CheckName(std::string_view kind, std::string_view name,
                        std::span<const std::string_view> known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return absl::OkStatus();
-  const std::string nearest = NearestName(name, known);
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown ", Absl(kind), " \"", Absl(name), "\"",
-                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+      absl::StrCat("unknown ", Absl(kind), " \"", Absl(name), "\"", cli::DidYouMean(name, known)));
 }
 
 // Combinations that no engine can run, and names that nothing has.
@@ -167,12 +117,19 @@ std::string Flag::ValueText() const {
   return *std::get<std::string*>(target);
 }
 
-absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string_view> arguments) {
+absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string> words) {
   BenchConfig config;
   const std::vector<Flag> flags = FlagsOf(&config);
-  for (size_t index = 0; index < arguments.size();) {
-    absl::Status parsed = ParseOne(flags, arguments, &index);
-    if (!parsed.ok()) return parsed;
+  const absl::StatusOr<cli::Arguments> arguments =
+      cli::Arguments::Parse(SpecsOf(flags), words, cli::Dialect::kDbBench);
+  if (!arguments.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(arguments.status().message(), " (--help lists all flags)"));
+  }
+  for (const Flag& flag : flags) {
+    for (const std::string& value : arguments->All(flag.name)) {
+      if (absl::Status set = SetFlag(flag, value); !set.ok()) return set;
+    }
   }
   if (config.help || !config.from_json.empty()) return config;
   config.engine = ExpandContenders(config.engine);
@@ -204,18 +161,6 @@ std::string FilterFor(const BenchConfig& config, std::string_view contender) {
     if (plain.starts_with(kind)) return absl::StrCat(prefix, "bloom:", plain.substr(kind.size()));
   }
   return plain;
-}
-
-std::string NearestName(std::string_view name, std::span<const std::string_view> names) {
-  std::string nearest;
-  size_t nearest_distance = std::max<size_t>(2, name.size() / 3) + 1;
-  for (std::string_view candidate : names) {
-    const size_t distance = EditDistance(name, candidate);
-    if (distance >= nearest_distance) continue;
-    nearest_distance = distance;
-    nearest = std::string(candidate);
-  }
-  return nearest;
 }
 
 std::vector<std::string> SplitNames(std::string_view list) {
