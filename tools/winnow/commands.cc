@@ -113,7 +113,8 @@ std::string CommandHelp(const Command& command) {
   std::string help = absl::StrCat("winnow ", ToAbsl(command.name), ": ", ToAbsl(command.summary),
                                   "\n\n", ToAbsl(command.examples), "\n\nUsage: winnow ",
                                   ToAbsl(command.name), " [flags]");
-  if (!command.positionals.empty()) absl::StrAppend(&help, " ", ToAbsl(command.positionals));
+  const std::string_view positionals = command.positionals.text;
+  if (!positionals.empty()) absl::StrAppend(&help, " ", ToAbsl(positionals));
   absl::StrAppend(&help, "\n\n");
   if (!command.details.empty()) absl::StrAppend(&help, ToAbsl(command.details), "\n\n");
   absl::StrAppend(&help, "Flags:\n", FlagLines(FlagsOf(command)),

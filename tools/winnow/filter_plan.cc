@@ -191,54 +191,56 @@ absl::StatusOr<ExitCode> RunBench(const Arguments& arguments, Output& output) {
 }  // namespace
 
 Command FilterPlanCommand() {
-  Command command;
-  command.name = "filter plan";
-  command.database = DatabaseUse::kNone;
-  command.summary = "compare the kinds of filter for your number of keys";
-  command.details =
-      "Give the number of keys, and either the false-positive rate that is wanted or the bytes "
-      "that\n"
-      "the filter may take. Every kind is built and asked here and now, with up to a million "
-      "keys,\n"
-      "so that the times are this machine's; takes a few seconds. shape is the number of probes "
-      "of\n"
-      "a Bloom filter, or the bits of a fingerprint.";
-  command.json =
-      "one line a kind: keys, bytes, spec, kind, bits_per_key, probes, fingerprint_bits,\n"
-      "expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns, present_query_ns,\n"
-      "batch_query_ns, measured_keys, measured_bytes; or kind, refused";
-  command.examples =
-      "  winnow filter plan --keys=1e9 --fpr=0.1%\n"
-      "  winnow filter plan --keys=50e6 --bytes=64M";
-  command.flags = {
-      {"keys", "N", "how many keys there will be: 1000000, 1e9"},
-      {"fpr", "RATE", "the wanted false-positive rate: 0.01 or 1%"},
-      {"bytes", "SIZE", "the size that the filter may have: 4096, 512KiB, 64M, 1.5GiB"}};
-  command.run = RunPlan;
-  return command;
+  return {
+      .name = "filter plan",
+      .database = DatabaseUse::kNone,
+      .summary = "compare the kinds of filter for your number of keys",
+      .details =
+          "Give the number of keys, and either the false-positive rate that is wanted or the bytes "
+          "that\n"
+          "the filter may take. Every kind is built and asked here and now, with up to a million "
+          "keys,\n"
+          "so that the times are this machine's; takes a few seconds. shape is the number of "
+          "probes "
+          "of\n"
+          "a Bloom filter, or the bits of a fingerprint.",
+      .json =
+          "one line a kind: keys, bytes, spec, kind, bits_per_key, probes, fingerprint_bits,\n"
+          "expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns, present_query_ns,\n"
+          "batch_query_ns, measured_keys, measured_bytes; or kind, refused",
+      .examples =
+          "  winnow filter plan --keys=1e9 --fpr=0.1%\n"
+          "  winnow filter plan --keys=50e6 --bytes=64M",
+      .flags = {{"keys", "N", "how many keys there will be: 1000000, 1e9"},
+                {"fpr", "RATE", "the wanted false-positive rate: 0.01 or 1%"},
+                {"bytes", "SIZE", "the size that the filter may have: 4096, 512KiB, 64M, 1.5GiB"}},
+      .run = RunPlan,
+  };
 }
 
 Command FilterBenchCommand() {
-  Command command;
-  command.name = "filter bench";
-  command.database = DatabaseUse::kNone;
-  command.summary = "measure how quickly filters are built and asked here";
-  command.details =
-      "Builds each filter from random keys and asks it a million times about absent keys, about\n"
-      "present ones, and about absent ones 64 at once; the best of three runs, in nanoseconds a\n"
-      "key, without hashing. One thread.";
-  command.json =
-      "one line a filter: spec, kind, measured_keys, measured_bytes, bits_per_key, probes,\n"
-      "fingerprint_bits, expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns,\n"
-      "present_query_ns, batch_query_ns";
-  command.examples =
-      "  winnow filter bench\n"
-      "  winnow filter bench --filter=blocked_bloom:10 --filter=cuckoo:0.1% --keys=1e7";
-  command.flags = {{"filter", "SPEC", "what to measure (default: every kind at 1%); repeatable",
-                    /*repeatable=*/true},
-                   {"keys", "N", "keys in each filter (default: 1e6)"}};
-  command.run = RunBench;
-  return command;
+  return {
+      .name = "filter bench",
+      .database = DatabaseUse::kNone,
+      .summary = "measure how quickly filters are built and asked here",
+      .details =
+          "Builds each filter from random keys and asks it a million times about absent keys, "
+          "about\n"
+          "present ones, and about absent ones 64 at once; the best of three runs, in nanoseconds "
+          "a\n"
+          "key, without hashing. One thread.",
+      .json =
+          "one line a filter: spec, kind, measured_keys, measured_bytes, bits_per_key, probes,\n"
+          "fingerprint_bits, expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns,\n"
+          "present_query_ns, batch_query_ns",
+      .examples =
+          "  winnow filter bench\n"
+          "  winnow filter bench --filter=blocked_bloom:10 --filter=cuckoo:0.1% --keys=1e7",
+      .flags = {{"filter", "SPEC", "what to measure (default: every kind at 1%); repeatable",
+                 /*repeatable=*/true},
+                {"keys", "N", "keys in each filter (default: 1e6)"}},
+      .run = RunBench,
+  };
 }
 
 }  // namespace winnow::cli

@@ -45,11 +45,9 @@ int Print(std::string_view text) {
 
 absl::Status CheckPositionals(const Command& command, const Arguments& arguments) {
   const size_t count = arguments.positionals().size();
-  if (count >= command.min_positionals && count <= command.max_positionals) {
-    return absl::OkStatus();
-  }
-  const std::string_view expected =
-      command.positionals.empty() ? "no arguments" : command.positionals;
+  const Positionals& taken = command.positionals;
+  if (count >= taken.min && count <= taken.max) return absl::OkStatus();
+  const std::string_view expected = taken.text.empty() ? "no arguments" : taken.text;
   return absl::InvalidArgumentError(absl::StrCat(count, count == 1 ? " argument" : " arguments",
                                                  "; expected ", ToAbsl(expected)));
 }

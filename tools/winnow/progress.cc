@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "absl/strings/str_format.h"
@@ -23,10 +24,10 @@ void Progress::Update(uint64_t entries, uint64_t input_bytes) {
   is_drawn_ = true;
 
   const double elapsed = seconds();
-  std::string line = absl::StrFormat(
-      "\r\x1b[K%s entries, %s, %s entries/s", report::HumanCount(entries),
-      report::HumanBytes(static_cast<double>(input_bytes)),
-      report::HumanCount(static_cast<uint64_t>(static_cast<double>(entries) / elapsed)));
+  std::string line =
+      absl::StrFormat("\r\x1b[K%s entries, %s, %s entries/s", report::HumanCount(entries),
+                      report::HumanBytes(static_cast<double>(input_bytes)),
+                      report::HumanCount(PerSecond(entries, elapsed)));
   if (total_bytes_ > 0 && input_bytes > 0) {
     const double done = static_cast<double>(input_bytes) / static_cast<double>(total_bytes_);
     if (done <= 1) {
@@ -44,7 +45,11 @@ void Progress::Clear() {
 }
 
 double Progress::seconds() const {
-  return std::chrono::duration<double>(Clock::now() - start_).count();
+  return std::max(std::chrono::duration<double>(Clock::now() - start_).count(), 1e-6);
+}
+
+uint64_t PerSecond(uint64_t count, double seconds) {
+  return static_cast<uint64_t>(static_cast<double>(count) / seconds);
 }
 
 }  // namespace winnow::cli

@@ -22,7 +22,8 @@ class Progress {
   // Takes the line away, before something else is printed.
   void Clear();
 
-  double seconds() const;  // since construction
+  // Since construction; above 0, so that it can be divided by.
+  double seconds() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -33,6 +34,9 @@ class Progress {
   Clock::time_point last_drawn_ = start_;
   bool is_drawn_ = false;
 };
+
+// How many of `count` things a second that is.
+uint64_t PerSecond(uint64_t count, double seconds);
 
 }  // namespace winnow::cli
 

@@ -36,20 +36,22 @@ absl::StatusOr<ExitCode> RunRepair(const Arguments& arguments, Output& output) {
 }  // namespace
 
 Command RepairCommand() {
-  Command command;
-  command.name = "repair";
-  command.database = DatabaseUse::kFiles;
-  command.summary = "make a damaged database open again, with all that can be read";
-  command.details =
-      "Keeps sound SSTables, writes what damaged ones still hold to new ones, reads what the logs\n"
-      "still hold, and starts a new manifest. Without a readable manifest all SSTables in the\n"
-      "directory count. Nothing is deleted: what is replaced goes to the directory lost/ inside.\n"
-      "Says for each damaged file what was found. Make a copy first if you can.";
-  command.json =
-      R"({"manifest_rebuilt":BOOL,"tables_kept":N,"tables_rewritten":N,"tables_lost":N,"entries_rescued":N,"notes":[TEXT,...]})";
-  command.examples = "  winnow verify --db=/tmp/fruit || winnow repair --db=/tmp/fruit";
-  command.run = RunRepair;
-  return command;
+  return {
+      .name = "repair",
+      .database = DatabaseUse::kFiles,
+      .summary = "make a damaged database open again, with all that can be read",
+      .details =
+          "Keeps sound SSTables, writes what damaged ones still hold to new ones, reads what the "
+          "logs\n"
+          "still hold, and starts a new manifest. Without a readable manifest all SSTables in the\n"
+          "directory count. Nothing is deleted: what is replaced goes to the directory lost/ "
+          "inside.\n"
+          "Says for each damaged file what was found. Make a copy first if you can.",
+      .json =
+          R"({"manifest_rebuilt":BOOL,"tables_kept":N,"tables_rewritten":N,"tables_lost":N,"entries_rescued":N,"notes":[TEXT,...]})",
+      .examples = "  winnow verify --db=/tmp/fruit || winnow repair --db=/tmp/fruit",
+      .run = RunRepair,
+  };
 }
 
 }  // namespace winnow::cli

@@ -152,6 +152,12 @@ absl::StatusOr<std::string> FromText(std::string_view text, TextForm form) {
   return std::string(text);
 }
 
+absl::StatusOr<std::string> FromInputText(std::string_view text, TextForm form) {
+  absl::StatusOr<std::string> bytes = FromText(text, form);
+  if (!bytes.ok()) return absl::DataLossError(bytes.status().message());
+  return bytes;
+}
+
 bool IsUtf8(std::string_view bytes) {
   while (!bytes.empty()) {
     const size_t length = Utf8SequenceLength(bytes);
