@@ -64,7 +64,7 @@ TEST(TextEncoding, BadTextNamesThePosition) {
   EXPECT_FALSE(FromText("\\x4", TextForm::kEscaped).ok());
   EXPECT_FALSE(FromText("\\x4g", TextForm::kEscaped).ok());
   EXPECT_EQ(FromText("00g0", TextForm::kHex).status().message(),
-            "\"g0\" at position 3 is no pair of hexadecimal digits");
+            "\"g0\" at position 3 is not a pair of hexadecimal digits");
   EXPECT_EQ(FromText("abc", TextForm::kHex).status().message(),
             "hexadecimal text has an odd number of digits");
 }

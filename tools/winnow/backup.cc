@@ -116,10 +116,9 @@ Command CheckpointCommand() {
       .positionals = {"DIR", 1, 1},
       .database = DatabaseUse::kWrite,
       .summary = "make DIR a second database with the same contents",
-      .details =
-          "Tables are shared by hard links where DIR is on the same file system, so that this "
-          "costs\n"
-          "next to nothing. DIR must be missing or empty.",
+      .details = R"(
+Tables are shared by hard links where DIR is on the same file system, so that this costs
+next to nothing. DIR must be missing or empty.)",
       .json = R"({"directory":TEXT})",
       .examples = "  winnow checkpoint /tmp/fruit-before-the-change --db=/tmp/fruit",
       .run = RunCheckpoint,
@@ -132,15 +131,14 @@ Command BackupCommand() {
       .positionals = {"DIR", 1, 1},
       .database = DatabaseUse::kWrite,
       .summary = "add a backup to DIR, or look at the backups there",
-      .details =
-          "Copies what the newest backup in DIR lacks; what it has is shared by hard links. Each "
-          "backup\n"
-          "has a number, and checksums of all its files. Exit code 1: --verify found damage.",
+      .details = R"(
+Copies what the newest backup in DIR lacks; what it has is shared by hard links. Each backup
+has a number, and checksums of all its files. Exit code 1: --verify found damage.)",
       .json = R"({"id":N,"created_seconds":N,"files":N,"bytes":N,"new_bytes":N})",
-      .examples =
-          "  winnow backup /mnt/backups --db=/tmp/fruit\n"
-          "  winnow backup /mnt/backups --list\n"
-          "  winnow backup /mnt/backups --verify",
+      .examples = R"(
+  winnow backup /mnt/backups --db=/tmp/fruit
+  winnow backup /mnt/backups --list
+  winnow backup /mnt/backups --verify)",
       .flags = {{"list", "", "print number, time, files and size of each backup in DIR"},
                 {"verify", "", "read every byte of all backups in DIR"}},
       .run = RunBackup,
@@ -153,14 +151,13 @@ Command RestoreCommand() {
       .positionals = {"DIR", 1, 1},
       .database = DatabaseUse::kFiles,
       .summary = "make --db from a backup in DIR",
-      .details =
-          "Checks every byte while copying. --db must be missing or empty; of a damaged backup "
-          "nothing\n"
-          "is left there, and the damaged file is named.",
+      .details = R"(
+Checks every byte while copying. --db must be missing or empty; of a damaged backup nothing
+is left there, and the damaged file is named.)",
       .json = R"({"directory":TEXT})",
-      .examples =
-          "  winnow restore /mnt/backups --db=/tmp/fruit\n"
-          "  winnow restore /mnt/backups --id=3 --db=/tmp/fruit-as-it-was",
+      .examples = R"(
+  winnow restore /mnt/backups --db=/tmp/fruit
+  winnow restore /mnt/backups --id=3 --db=/tmp/fruit-as-it-was)",
       .flags = {{"id", "N", "the backup's number (default: the newest)"}},
       .run = RunRestore,
   };

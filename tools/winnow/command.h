@@ -41,7 +41,8 @@ struct Command {
   std::string_view name = "";  // one word, or a noun and a verb: "filter build"
   Positionals positionals = {};
   DatabaseUse database = DatabaseUse::kRead;
-  std::string_view summary = "";   // one line, no full stop
+  std::string_view summary = "";  // one line, no full stop
+  // Of the texts below a newline at the very beginning is not printed.
   std::string_view details = "";   // paragraphs of help; may be empty
   std::string_view json = "";      // the shape that --json prints
   std::string_view examples = "";  // lines of shell

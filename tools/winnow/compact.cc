@@ -70,14 +70,13 @@ Command CompactCommand() {
       .name = "compact",
       .database = DatabaseUse::kWrite,
       .summary = "rewrite all files, or those of a key range",
-      .details =
-          "Merges every file that overlaps the range down to the last level with data: overwritten "
-          "and\n"
-          "deleted entries go, and each file gets the filter and compression set now.",
+      .details = R"(
+Merges every file that overlaps the range down to the last level with data: overwritten and
+deleted entries go, and each file gets the filter and compression set now.)",
       .json = R"({"files_before":N,"bytes_before":N,"files_after":N,"bytes_after":N,"seconds":S})",
-      .examples =
-          "  winnow compact --db=/tmp/fruit\n"
-          "  winnow compact --db=/tmp/fruit --filter=cuckoo:0.1%   # new filters for all files",
+      .examples = R"(
+  winnow compact --db=/tmp/fruit
+  winnow compact --db=/tmp/fruit --filter=cuckoo:0.1%   # new filters for all files)",
       .flags = {{"from", "KEY", "begin at this key"}, {"to", "KEY", "end with this key"}},
       .run = RunCompact,
   };

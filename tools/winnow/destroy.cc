@@ -44,12 +44,9 @@ Command DestroyCommand() {
       .name = "destroy",
       .database = DatabaseUse::kFiles,
       .summary = "remove a database; asks before it does",
-      .details =
-          "Removes the database's own files, and then the directory if nothing else is in it. Asks "
-          "on "
-          "a\n"
-          "terminal; elsewhere --yes is needed. Refused while another process has the database "
-          "open.",
+      .details = R"(
+Removes the database's own files, and then the directory if nothing else is in it. Asks on a
+terminal; elsewhere --yes is needed. Refused while another process has the database open.)",
       .json = R"({"ok":true})",
       .examples = "  winnow destroy --db=/tmp/fruit --yes",
       .flags = {{"yes", "", "do not ask"}},

@@ -23,10 +23,9 @@ Command ExplainCommand() {
       .name = "explain",
       .positionals = {"KEY", 1, 1},
       .summary = "show how a look-up goes: candidate files, their filters' answers, the block's",
-      .details =
-          "One line for each place that could hold the key, in the order in which a look-up asks "
-          "them.\n"
-          "Exit code 1 if the key is absent.",
+      .details = R"(
+One line for each place that could hold the key, in the order in which a look-up checks them.
+Exit code 1 if the key is absent.)",
       .json = "one object: filter_key, key_hash, found, steps",
       .examples = "  winnow explain --db=/tmp/fruit apple",
       .run = RunExplain,

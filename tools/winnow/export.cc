@@ -159,21 +159,18 @@ Command ExportCommand() {
       .name = "export",
       .positionals = {"[DIR]", 0, 1},
       .summary = "write a database as text, or as a LevelDB or RocksDB database",
-      .details =
-          "--to=tsv and --to=jsonl print one column family to standard output, in the forms that\n"
-          "`winnow load` reads back. --to=rocksdb makes a RocksDB database in DIR with every "
-          "column\n"
-          "family, or with that of --family as its only one; --to=leveldb takes one column family. "
-          "The\n"
-          "new database is then read and the number and a checksum of all pairs are compared.",
-      .json =
-          R"({"families":[{"name":NAME,"entries":N,"checksum":HEX},...],"entries":N,"seconds":S,)"
-          "\n"
-          R"(    "entries_per_second":R}, for leveldb and rocksdb)",
-      .examples =
-          "  winnow export --db=/tmp/fruit > fruit.tsv\n"
-          "  winnow export --db=/tmp/fruit --to=jsonl | gzip > fruit.jsonl.gz\n"
-          "  winnow export --db=/tmp/fruit --to=rocksdb /tmp/fruit.rocksdb",
+      .details = R"(
+--to=tsv and --to=jsonl print one column family to standard output, in the forms that
+`winnow load` reads back. --to=rocksdb makes a RocksDB database in DIR with every column
+family, or with that of --family as its only one; --to=leveldb takes one column family. The
+new database is then read and the number and a checksum of all pairs are compared.)",
+      .json = R"(
+{"families":[{"name":NAME,"entries":N,"checksum":HEX},...],"entries":N,"seconds":S,
+    "entries_per_second":R}, for leveldb and rocksdb)",
+      .examples = R"(
+  winnow export --db=/tmp/fruit > fruit.tsv
+  winnow export --db=/tmp/fruit --to=jsonl | gzip > fruit.jsonl.gz
+  winnow export --db=/tmp/fruit --to=rocksdb /tmp/fruit.rocksdb)",
       .flags = {{"to", "FORM", "tsv (default), jsonl, leveldb or rocksdb"}},
       .run = RunExport,
   };

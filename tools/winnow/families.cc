@@ -88,16 +88,15 @@ Command FamiliesCommand() {
       .positionals = {"[list | create NAME | drop NAME]", 0, 2},
       .database = DatabaseUse::kWrite,
       .summary = "list, create or drop column families",
-      .details =
-          "A column family is a key space of its own, with its own filter and compression. create\n"
-          "takes --filter and --filter-key for the new family. drop removes the family and its "
-          "data.",
+      .details = R"(
+A column family is a key space of its own, with its own filter and compression. create
+takes --filter and --filter-key for the new family. drop removes the family and its data.)",
       .json =
           R"({"families":[{"id":N,"name":NAME,"filter":SPEC,"filter_key":TEXT},...]} or {"ok":true})",
-      .examples =
-          "  winnow families --db=/tmp/fruit\n"
-          "  winnow families create users --db=/tmp/fruit --filter=cuckoo:1%\n"
-          "  winnow put --db=/tmp/fruit --family=users ann 1",
+      .examples = R"(
+  winnow families --db=/tmp/fruit
+  winnow families create users --db=/tmp/fruit --filter=cuckoo:1%
+  winnow put --db=/tmp/fruit --family=users ann 1)",
       .run = RunFamilies,
   };
 }

@@ -41,13 +41,13 @@ Command FilterCommand() {
       .name = "filter",
       .positionals = {"VERB ...", 0, kAnyNumber},
       .database = DatabaseUse::kNone,
-      .summary = "plan, build, ask, merge and convert filters in files of their own",
+      .summary = "plan, build, query, merge and convert filters in files of their own",
       .details = VerbLines(),
       .json = "each verb's help says what it prints",
-      .examples =
-          "  winnow filter plan --keys=1e6 --fpr=1%\n"
-          "  winnow filter build --filter=blocked_bloom:10 --out=words.filter words.txt\n"
-          "  echo apple | winnow filter query words.filter",
+      .examples = R"(
+  winnow filter plan --keys=1e6 --fpr=1%
+  winnow filter build --filter=blocked_bloom:10 --out=words.filter words.txt
+  echo apple | winnow filter query words.filter)",
       .run = RunFilter,
   };
 }

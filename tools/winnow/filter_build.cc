@@ -1,4 +1,4 @@
-// winnow filter build: a filter from keys, one a line.
+// winnow filter build: a filter from keys, one per line.
 #include <memory>
 #include <optional>
 #include <string>
@@ -222,7 +222,7 @@ absl::StatusOr<ExitCode> RunBuild(const Arguments& arguments, Output& output) {
   }
   Complain(
       "filter build",
-      absl::StrFormat("%s: %s of %s, %s, %.2f bits a key, expected rate %.4g %%, in %s%s", *path,
+      absl::StrFormat("%s: %s of %s, %s, %.2f bits per key, expected rate %.4g %%, in %s%s", *path,
                       built.kind, report::HumanCount(*num_keys, "key", "keys"),
                       report::HumanBytes(static_cast<double>(built.bytes.size())), bits_per_key,
                       100 * built.expected_fpr, report::HumanSeconds(progress.seconds()),
@@ -237,28 +237,22 @@ Command FilterBuildCommand() {
       .name = "filter build",
       .positionals = {"[KEYFILE...]", 0, kAnyNumber},
       .database = DatabaseUse::kNone,
-      .summary = "build a filter from keys, one a line",
-      .details =
-          "Reads keys from the files, or from standard input: every line is a key, the empty one "
-          "too,\n"
-          "and every byte of it counts. A filter block is built, as SSTables have them, exactly as "
-          "large\n"
-          "as the keys need; it cannot be changed later. With --capacity a filter for applications "
-          "is\n"
-          "built instead, which can be merged with others of the same capacity (bloom, "
-          "blocked_bloom\n"
-          "and cuckoo). A bloom filter with the word murmur128_mitz_64 or murmur128_mitz_32 can "
-          "be\n"
-          "exported to Java (winnow filter convert), and merged if its capacity was given.\n"
-          "The total is reported on standard error.",
-      .json =
-          R"({"file":F,"kind":K,"keys":N,"file_bytes":N,"file_bits_per_key":R,"expected_fpr":R,)"
-          "\n"
-          R"("fell_back":B,"seconds":S})",
-      .examples =
-          "  winnow filter build --filter=binary_fuse:1% --out=words.filter /usr/share/dict/words\n"
-          "  cut -f1 users.tsv | winnow filter build --filter=cuckoo:0.1% --out=users.filter\n"
-          "  winnow filter build --filter=bloom:1%:murmur128_mitz_64 --out=java.filter users.txt",
+      .summary = "build a filter from keys, one per line",
+      .details = R"(
+Reads keys from the files, or from standard input: every line is a key, the empty one too,
+and every byte of it counts. A filter block is built, as SSTables have them, exactly as large
+as the keys need; it cannot be changed later. With --capacity a filter for applications is
+built instead, which can be merged with others of the same capacity (bloom, blocked_bloom
+and cuckoo). A bloom filter with the word murmur128_mitz_64 or murmur128_mitz_32 can be
+exported to Java (winnow filter convert), and merged if its capacity was given.
+The total is reported on standard error.)",
+      .json = R"(
+{"file":F,"kind":K,"keys":N,"file_bytes":N,"file_bits_per_key":R,"expected_fpr":R,
+"fell_back":B,"seconds":S})",
+      .examples = R"(
+  winnow filter build --filter=binary_fuse:1% --out=words.filter /usr/share/dict/words
+  cut -f1 users.tsv | winnow filter build --filter=cuckoo:0.1% --out=users.filter
+  winnow filter build --filter=bloom:1%:murmur128_mitz_64 --out=java.filter users.txt)",
       .flags = {{"filter", "SPEC", "KIND:BITS or KIND:RATE%, as blocked_bloom:10, cuckoo:0.1%"},
                 {"out", "FILE", "where the filter goes; an older one is replaced"},
                 {"capacity", "N", "leave room for N keys, 1e6 or 1000000; can be merged"},

@@ -100,16 +100,14 @@ Command FilterMergeCommand() {
       .positionals = {"FILE FILE...", 2, kAnyNumber},
       .database = DatabaseUse::kNone,
       .summary = "make one filter that holds the keys of several",
-      .details =
-          "The filters must have been built with the same --filter, --capacity and --seed. The "
-          "capacity\n"
-          "should be that of all keys together: the rate rises beyond it, and a cuckoo filter is "
-          "full.",
+      .details = R"(
+The filters must have been built with the same --filter, --capacity and --seed. The capacity
+should be that of all keys together: the rate rises beyond it, and a cuckoo filter is full.)",
       .json = R"({"file":F,"merged":N})",
-      .examples =
-          "  winnow filter build --filter=bloom:1% --capacity=1e6 --out=a.filter a.txt\n"
-          "  winnow filter build --filter=bloom:1% --capacity=1e6 --out=b.filter b.txt\n"
-          "  winnow filter merge --out=both.filter a.filter b.filter",
+      .examples = R"(
+  winnow filter build --filter=bloom:1% --capacity=1e6 --out=a.filter a.txt
+  winnow filter build --filter=bloom:1% --capacity=1e6 --out=b.filter b.txt
+  winnow filter merge --out=both.filter a.filter b.filter)",
       .flags = {{"out", "FILE", "where the merged filter goes; an older one is replaced"}},
       .run = RunMerge,
   };
@@ -121,20 +119,16 @@ Command FilterConvertCommand() {
       .positionals = {"IN OUT", 2, 2},
       .database = DatabaseUse::kNone,
       .summary = "exchange Bloom filters with Java: the bytes of Guava's BloomFilter.writeTo",
-      .details =
-          "--to=guava writes the bytes that BloomFilter.readFrom takes, with "
-          "Funnels.byteArrayFunnel() "
-          "or\n"
-          "a UTF-8 string funnel: the keys' bytes are then the same. Only filters that were built "
-          "with\n"
-          "the word murmur128_mitz_64 or murmur128_mitz_32 can be exported. --to=winnow puts such "
-          "bytes\n"
-          "into Winnow's form, which has a checksum. query, info and merge read both forms.",
+      .details = R"(
+--to=guava writes the bytes that BloomFilter.readFrom takes, with Funnels.byteArrayFunnel() or
+a UTF-8 string funnel: the keys' bytes are then the same. Only filters that were built with
+the word murmur128_mitz_64 or murmur128_mitz_32 can be exported. --to=winnow puts such bytes
+into Winnow's form, which has a checksum. query, info and merge read both forms.)",
       .json = R"({"file":F,"file_bytes":N})",
-      .examples =
-          "  winnow filter build --filter=bloom:1%:murmur128_mitz_64 --out=users.filter users.txt\n"
-          "  winnow filter convert --to=guava users.filter users.guava\n"
-          "  winnow filter convert --to=winnow from_java.guava from_java.filter",
+      .examples = R"(
+  winnow filter build --filter=bloom:1%:murmur128_mitz_64 --out=users.filter users.txt
+  winnow filter convert --to=guava users.filter users.guava
+  winnow filter convert --to=winnow from_java.guava from_java.filter)",
       .flags = {{"to", "FORM", "guava or winnow"}},
       .run = RunConvert,
   };

@@ -139,7 +139,7 @@ absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
   output.Line(absl::StrFormat(
       "For %s, each measured on this machine with %s.\n"
       "build ns and query ns are for one key without its hash, query ns for an absent one;\n"
-      "larger filters than the processor's cache take longer to ask.",
+      "filters larger than the processor's cache take longer to query.",
       report::HumanCount(plan.num_keys, "key", "keys"), report::HumanCount(measured_keys)));
   return ExitCode::kOk;
 }
@@ -195,22 +195,18 @@ Command FilterPlanCommand() {
       .name = "filter plan",
       .database = DatabaseUse::kNone,
       .summary = "compare the kinds of filter for your number of keys",
-      .details =
-          "Give the number of keys, and either the false-positive rate that is wanted or the bytes "
-          "that\n"
-          "the filter may take. Every kind is built and asked here and now, with up to a million "
-          "keys,\n"
-          "so that the times are this machine's; takes a few seconds. shape is the number of "
-          "probes "
-          "of\n"
-          "a Bloom filter, or the bits of a fingerprint.",
-      .json =
-          "one line a kind: keys, bytes, spec, kind, bits_per_key, probes, fingerprint_bits,\n"
-          "expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns, present_query_ns,\n"
-          "batch_query_ns, measured_keys, measured_bytes; or kind, refused",
-      .examples =
-          "  winnow filter plan --keys=1e9 --fpr=0.1%\n"
-          "  winnow filter plan --keys=50e6 --bytes=64M",
+      .details = R"(
+Give the number of keys, and either the false-positive rate that is wanted or the bytes that
+the filter may take. Every kind is built and queried here and now, with up to a million keys,
+so that the times are this machine's; takes a few seconds. shape is the number of probes of
+a Bloom filter, or the bits of a fingerprint.)",
+      .json = R"(
+one line per kind: keys, bytes, spec, kind, bits_per_key, probes, fingerprint_bits,
+expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns, present_query_ns,
+batch_query_ns, measured_keys, measured_bytes; or kind, refused)",
+      .examples = R"(
+  winnow filter plan --keys=1e9 --fpr=0.1%
+  winnow filter plan --keys=50e6 --bytes=64M)",
       .flags = {{"keys", "N", "how many keys there will be: 1000000, 1e9"},
                 {"fpr", "RATE", "the wanted false-positive rate: 0.01 or 1%"},
                 {"bytes", "SIZE", "the size that the filter may have: 4096, 512KiB, 64M, 1.5GiB"}},
@@ -222,20 +218,18 @@ Command FilterBenchCommand() {
   return {
       .name = "filter bench",
       .database = DatabaseUse::kNone,
-      .summary = "measure how quickly filters are built and asked here",
-      .details =
-          "Builds each filter from random keys and asks it a million times about absent keys, "
-          "about\n"
-          "present ones, and about absent ones 64 at once; the best of three runs, in nanoseconds "
-          "a\n"
-          "key, without hashing. One thread.",
-      .json =
-          "one line a filter: spec, kind, measured_keys, measured_bytes, bits_per_key, probes,\n"
-          "fingerprint_bits, expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns,\n"
-          "present_query_ns, batch_query_ns",
-      .examples =
-          "  winnow filter bench\n"
-          "  winnow filter bench --filter=blocked_bloom:10 --filter=cuckoo:0.1% --keys=1e7",
+      .summary = "measure how quickly filters are built and queried here",
+      .details = R"(
+Builds each filter from random keys and queries it a million times for absent keys, for
+present ones, and for absent ones 64 at once; the best of three runs, in nanoseconds per
+key, without hashing. One thread.)",
+      .json = R"(
+one line per filter: spec, kind, measured_keys, measured_bytes, bits_per_key, probes,
+fingerprint_bits, expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns,
+present_query_ns, batch_query_ns)",
+      .examples = R"(
+  winnow filter bench
+  winnow filter bench --filter=blocked_bloom:10 --filter=cuckoo:0.1% --keys=1e7)",
       .flags = {{"filter", "SPEC", "what to measure (default: every kind at 1%); repeatable",
                  /*repeatable=*/true},
                 {"keys", "N", "keys in each filter (default: 1e6)"}},

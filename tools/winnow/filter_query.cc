@@ -117,22 +117,17 @@ Command FilterQueryCommand() {
       .name = "filter query",
       .positionals = {"FILE [KEYFILE...]", 1, kAnyNumber},
       .database = DatabaseUse::kNone,
-      .summary = "ask a filter about keys, one a line",
-      .details =
-          "Reads keys from the key files, or from standard input, and prints for each, in their "
-          "order,\n"
-          "maybe<TAB>KEY or no<TAB>KEY. \"no\" is certain; \"maybe\" is wrong about as many keys "
-          "that "
-          "were\n"
-          "never added as `winnow filter info` gives as expected_fpr. FILE may also be what "
-          "Guava's\n"
-          "BloomFilter.writeTo wrote. The exit code is 0 if any key may be in the filter, 1 if "
-          "none.",
+      .summary = "query a filter for keys, one per line",
+      .details = R"(
+Reads keys from the key files, or from standard input, and prints for each, in their order,
+maybe<TAB>KEY or no<TAB>KEY. "no" is certain; "maybe" is wrong about as many keys that were
+never added as `winnow filter info` gives as expected_fpr. FILE may also be what Guava's
+BloomFilter.writeTo wrote. The exit code is 0 if any key may be in the filter, 1 if none.)",
       .json =
-          R"(one line a key: {"answer":"maybe" or "no","key":K}; with --count {"maybe":N,"no":N})",
-      .examples =
-          "  printf 'apple\\nqwxyz\\n' | winnow filter query words.filter\n"
-          "  winnow filter query words.filter suspects.txt --count",
+          R"(one line per key: {"answer":"maybe" or "no","key":K}; with --count {"maybe":N,"no":N})",
+      .examples = R"(
+  printf 'apple\nqwxyz\n' | winnow filter query words.filter
+  winnow filter query words.filter suspects.txt --count)",
       .flags = {{"count", "", "print only how many keys there were of each answer"},
                 {"hex", "", "keys as hexadecimal digits, in and out"}},
       .run = RunQuery,
@@ -145,14 +140,13 @@ Command FilterInfoCommand() {
       .positionals = {"FILE...", 1, kAnyNumber},
       .database = DatabaseUse::kNone,
       .summary = "show what a filter file holds, after checking every byte",
-      .details =
-          "Says kind, keys, size, parameters, and the false-positive rate that theory gives for "
-          "the\n"
-          "filter as it is. (Guava's bytes have no checksum: damage in them cannot be seen.)",
-      .json = "one line a file: file, format, file_bytes, kind, and what the kind knows",
-      .examples =
-          "  winnow filter info words.filter\n"
-          "  winnow filter info --json *.filter",
+      .details = R"(
+Says kind, keys, size, parameters, and the false-positive rate that theory gives for the
+filter as it is. (Guava's bytes have no checksum: damage in them cannot be seen.))",
+      .json = "one line per file: file, format, file_bytes, kind, and what the kind knows",
+      .examples = R"(
+  winnow filter info words.filter
+  winnow filter info --json *.filter)",
       .run = RunInfo,
   };
 }

@@ -85,9 +85,9 @@ Command GetCommand() {
       .details =
           "Prints the value's bytes as they are, and a newline. Exit code 1 if the key is absent.",
       .json = R"({"key":K,"found":true,"value":V} or {"key":K,"found":false})",
-      .examples =
-          "  winnow get --db=/tmp/fruit apple\n"
-          "  winnow get --db=/tmp/fruit --hex 6170706c65",
+      .examples = R"(
+  winnow get --db=/tmp/fruit apple
+  winnow get --db=/tmp/fruit --hex 6170706c65)",
       .run = RunGet,
   };
 }
@@ -97,11 +97,10 @@ Command MultiGetCommand() {
       .name = "mget",
       .positionals = {"KEY...", 1, kAnyNumber},
       .summary = "print keys and values of several keys",
-      .details =
-          "Prints KEY<TAB>VALUE, escaped as in `winnow scan`, for each key that exists, in the "
-          "order\n"
-          "given. Exit code 1 if any is absent.",
-      .json = R"(one line a key: {"key":K,"found":true,"value":V} or {"key":K,"found":false})",
+      .details = R"(
+Prints KEY<TAB>VALUE, escaped as in `winnow scan`, for each key that exists, in the order
+given. Exit code 1 if any is absent.)",
+      .json = R"(one line per key: {"key":K,"found":true,"value":V} or {"key":K,"found":false})",
       .examples = "  winnow mget --db=/tmp/fruit apple pear plum",
       .run = RunMultiGet,
   };

@@ -253,22 +253,19 @@ Command ImportCommand() {
       .positionals = {"DIR", 1, 1},
       .database = DatabaseUse::kNone,
       .summary = "copy a LevelDB or RocksDB database into a new one",
-      .details =
-          "Copies every column family of the database in DIR, in key order, then reads the new\n"
-          "database and compares the number and a checksum of all pairs. An import that was "
-          "interrupted\n"
-          "goes on where it stopped when the command is given again. At damage in the source it "
-          "stops\n"
-          "with the reason; what was read before is kept. The source's keys must be in bytewise "
-          "order.\n"
-          "LevelDB has no way to open a database without recovering its log, which this does too;\n"
-          "RocksDB's is opened read-only. The total is reported on standard error.",
-      .json = R"({"families":[{"name":NAME,"entries":N,"bytes":N,"checksum":HEX},...],"entries":N,)"
-              "\n"
-              R"(    "resumed_entries":N,"verified":B,"seconds":S,"entries_per_second":R})",
-      .examples =
-          "  winnow import --from=leveldb /var/lib/app/leveldb --db=/var/lib/app/winnow\n"
-          "  winnow import --from=rocksdb old --db=new --filter=cuckoo:0.1% --set=compression=zstd",
+      .details = R"(
+Copies every column family of the database in DIR, in key order, then reads the new
+database and compares the number and a checksum of all pairs. An import that was interrupted
+goes on where it stopped when the command is given again. At damage in the source it stops
+with the reason; what was read before is kept. The source's keys must be in bytewise order.
+LevelDB has no way to open a database without recovering its log, which this does too;
+RocksDB's is opened read-only. The total is reported on standard error.)",
+      .json = R"(
+{"families":[{"name":NAME,"entries":N,"bytes":N,"checksum":HEX},...],"entries":N,
+    "resumed_entries":N,"verified":B,"seconds":S,"entries_per_second":R})",
+      .examples = R"(
+  winnow import --from=leveldb /var/lib/app/leveldb --db=/var/lib/app/winnow
+  winnow import --from=rocksdb old --db=new --filter=cuckoo:0.1% --set=compression=zstd)",
       .flags = {{"from", "ENGINE", "leveldb or rocksdb"},
                 {"db", "DIR", "the new database's directory"},
                 {"filter", "SPEC", "filter of every column family (default: blocked_bloom:10)"},

@@ -113,7 +113,7 @@ class Loader {
     const std::string message =
         absl::StrCat(lines.name(), ":", lines.line_number(), ": ", reason.message());
     if (!settings_.skip_bad) {
-      return absl::DataLossError(absl::StrCat(message, "; --skip-bad passes over such lines"));
+      return absl::DataLossError(absl::StrCat(message, "; --skip-bad skips such lines"));
     }
     progress_.Clear();
     Complain("load", absl::StrCat(message, " (skipped)"));
@@ -161,23 +161,17 @@ Command LoadCommand() {
       .positionals = {"[FILE...]", 0, kAnyNumber},
       .database = DatabaseUse::kWrite,
       .summary = "write the entries of text files, or of standard input",
-      .details =
-          "Lines are KEY<TAB>VALUE with the escapes that `winnow scan` prints (\\t \\n \\\\ "
-          "\\xNN), "
-          "or\n"
-          "with --format=jsonl objects with members key or key_hex and value or value_hex. Empty "
-          "lines\n"
-          "are passed over; of equal keys the last one stays. The database is created if it is "
-          "missing.\n"
-          "At a bad line loading stops with FILE:LINE and the reason; the lines before it are in "
-          "the\n"
-          "database. Keys hold up to 1 MiB, values up to 1 GiB. The total is reported on standard "
-          "error.",
+      .details = R"(
+Lines are KEY<TAB>VALUE with the escapes that `winnow scan` prints (\t \n \\ \xNN), or
+with --format=jsonl objects with members key or key_hex and value or value_hex. Empty lines
+are skipped; of equal keys the last one wins. The database is created if it is missing.
+At a bad line loading stops with FILE:LINE and the reason; the lines before it are in the
+database. Keys hold up to 1 MiB, values up to 1 GiB. The total is reported on standard error.)",
       .json = R"({"entries":N,"bytes":N,"skipped_lines":N,"seconds":S,"entries_per_second":R})",
-      .examples =
-          "  printf 'apple\\tred\\nplum\\tblue\\n' | winnow load --db=/tmp/fruit\n"
-          "  winnow load --db=/tmp/fruit --filter=cuckoo:0.1% more.tsv\n"
-          "  zcat dump.jsonl.gz | winnow load --db=/tmp/fruit --format=jsonl --skip-bad",
+      .examples = R"(
+  printf 'apple\tred\nplum\tblue\n' | winnow load --db=/tmp/fruit
+  winnow load --db=/tmp/fruit --filter=cuckoo:0.1% more.tsv
+  zcat dump.jsonl.gz | winnow load --db=/tmp/fruit --format=jsonl --skip-bad)",
       .flags = {{"format", "FORMAT", "tsv (default) or jsonl"},
                 {"raw", "", "tsv without escapes: a backslash is a backslash"},
                 {"skip-bad", "", "report bad lines, count them and go on"}},

@@ -91,7 +91,7 @@ Command ManifestCommand() {
       .database = DatabaseUse::kFiles,
       .summary = "show the manifest: every change of families and SSTables",
       .details = "Without FILE the manifest in --db. The last line says how the log ends.",
-      .json = R"(one line an edit: {"offset":N,...}; then {"end":KIND,"offset":N})",
+      .json = R"(one line per edit: {"offset":N,...}; then {"end":KIND,"offset":N})",
       .examples = "  winnow manifest --db=/tmp/fruit",
       .run = RunManifest,
   };

@@ -28,9 +28,9 @@ Command OptionsCommand() {
       .details =
           "winnow/options.h explains each, with unit, default and range. Sizes take K, M, G or T.",
       .json = R"({"options":[NAME,...]})",
-      .examples =
-          "  winnow options\n"
-          "  winnow load --db=/tmp/fruit --set=compression=zstd --set=block_bytes=16K fruit.tsv",
+      .examples = R"(
+  winnow options
+  winnow load --db=/tmp/fruit --set=compression=zstd --set=block_bytes=16K fruit.tsv)",
       .run = RunOptions,
   };
 }

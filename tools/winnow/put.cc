@@ -34,15 +34,14 @@ Command PutCommand() {
       .positionals = {"KEY VALUE", 2, 2},
       .database = DatabaseUse::kWrite,
       .summary = "set the value of a key",
-      .details =
-          "Creates the database if it is missing. On exit code 0 the value survives a power "
-          "failure.\n"
-          "Keys hold up to 1 MiB, values up to 1 GiB; the empty key is a key.",
+      .details = R"(
+Creates the database if it is missing. On exit code 0 the value survives a power failure.
+Keys hold up to 1 MiB, values up to 1 GiB; the empty key is a key.)",
       .json = R"({"ok":true})",
-      .examples =
-          "  winnow put --db=/tmp/fruit apple red\n"
-          "  winnow put --db=/tmp/fruit -- --odd-key value\n"
-          "  winnow put --db=/tmp/fruit --hex 00ff 01",
+      .examples = R"(
+  winnow put --db=/tmp/fruit apple red
+  winnow put --db=/tmp/fruit -- --odd-key value
+  winnow put --db=/tmp/fruit --hex 00ff 01)",
       .run = RunPut,
   };
 }
@@ -53,7 +52,7 @@ Command DeleteCommand() {
       .positionals = {"KEY", 1, 1},
       .database = DatabaseUse::kWrite,
       .summary = "remove a key",
-      .details = "A key that is absent is no error.",
+      .details = "An absent key is not an error.",
       .json = R"({"ok":true})",
       .examples = "  winnow delete --db=/tmp/fruit apple",
       .run = RunDelete,

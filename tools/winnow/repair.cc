@@ -40,13 +40,11 @@ Command RepairCommand() {
       .name = "repair",
       .database = DatabaseUse::kFiles,
       .summary = "make a damaged database open again, with all that can be read",
-      .details =
-          "Keeps sound SSTables, writes what damaged ones still hold to new ones, reads what the "
-          "logs\n"
-          "still hold, and starts a new manifest. Without a readable manifest all SSTables in the\n"
-          "directory count. Nothing is deleted: what is replaced goes to the directory lost/ "
-          "inside.\n"
-          "Says for each damaged file what was found. Make a copy first if you can.",
+      .details = R"(
+Keeps sound SSTables, writes what damaged ones still hold to new ones, reads what the logs
+still hold, and starts a new manifest. Without a readable manifest all SSTables in the
+directory count. Nothing is deleted: what is replaced goes to the directory lost/ inside.
+Says for each damaged file what was found. Make a copy first if you can.)",
       .json =
           R"({"manifest_rebuilt":BOOL,"tables_kept":N,"tables_rewritten":N,"tables_lost":N,"entries_rescued":N,"notes":[TEXT,...]})",
       .examples = "  winnow verify --db=/tmp/fruit || winnow repair --db=/tmp/fruit",

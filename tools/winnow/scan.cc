@@ -14,7 +14,8 @@ namespace {
 
 const FlagSpec kFromFlag = {"from", "KEY", "begin at this key"};
 const FlagSpec kToFlag = {"to", "KEY", "end before this key"};
-const FlagSpec kPrefixFlag = {"prefix", "BYTES", "only keys that begin so; not with --from, --to"};
+const FlagSpec kPrefixFlag = {"prefix", "BYTES",
+                              "only keys with this prefix; not with --from, --to"};
 
 // The first key in bytewise order behind all that begin with `prefix`; none if there is no such.
 std::optional<std::string> EndOfPrefix(std::string prefix) {
@@ -80,17 +81,15 @@ Command ScanCommand() {
   return {
       .name = "scan",
       .summary = "print keys and values in key order",
-      .details =
-          "Prints KEY<TAB>VALUE lines that `winnow load` reads back: a tab is written \\t, a "
-          "newline\n"
-          "\\n, a backslash \\\\, and every byte that is not printable UTF-8 \\xNN. --raw prints "
-          "the\n"
-          "bytes themselves, --hex two digits a byte.",
-      .json = R"(one line an entry: {"key":K,"value":V}; read back by `load --format=jsonl`)",
-      .examples =
-          "  winnow scan --db=/tmp/fruit --limit=10\n"
-          "  winnow scan --db=/tmp/fruit --from=apple --to=pear --reverse --keys-only\n"
-          "  winnow scan --db=/tmp/fruit | winnow load --db=/tmp/copy",
+      .details = R"(
+Prints KEY<TAB>VALUE lines that `winnow load` reads back: a tab is written \t, a newline
+\n, a backslash \\, and every byte that is not printable UTF-8 \xNN. --raw prints the
+bytes themselves, --hex two digits per byte.)",
+      .json = R"(one line per entry: {"key":K,"value":V}; read back by `load --format=jsonl`)",
+      .examples = R"(
+  winnow scan --db=/tmp/fruit --limit=10
+  winnow scan --db=/tmp/fruit --from=apple --to=pear --reverse --keys-only
+  winnow scan --db=/tmp/fruit | winnow load --db=/tmp/copy)",
       .flags = {kFromFlag,
                 kToFlag,
                 kPrefixFlag,

@@ -87,14 +87,13 @@ Command StatsCommand() {
   return {
       .name = "stats",
       .summary = "print the tables of levels, filters and counters",
-      .details =
-          "The counters are those of this opening: a program that uses the database prints its "
-          "own\n"
-          "with DB::GetProperty(\"winnow.stats\"). Levels and filter sizes are the files'.",
+      .details = R"(
+The counters are those of this opening: a program that uses the database prints its own
+with DB::GetProperty("winnow.stats"). Levels and filter sizes are the files'.)",
       .json = R"({"levels":...,"filters":...,"counters":...})",
-      .examples =
-          "  winnow stats --db=/tmp/fruit\n"
-          "  winnow stats --db=/tmp/fruit --json | python3 -m json.tool",
+      .examples = R"(
+  winnow stats --db=/tmp/fruit
+  winnow stats --db=/tmp/fruit --json | python3 -m json.tool)",
       .run = RunStats,
   };
 }
@@ -106,9 +105,9 @@ Command PropertyCommand() {
       .summary = "print one property of a database, or list their names",
       .details = "The leading \"winnow.\" may be left out. Without NAME no database is needed.",
       .json = R"({"property":NAME,"value":TEXT} or {"properties":[NAME,...]})",
-      .examples =
-          "  winnow property\n"
-          "  winnow property --db=/tmp/fruit estimate-num-keys",
+      .examples = R"(
+  winnow property
+  winnow property --db=/tmp/fruit estimate-num-keys)",
       .run = RunProperty,
   };
 }

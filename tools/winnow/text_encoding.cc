@@ -80,7 +80,7 @@ absl::StatusOr<std::string> DecodeHex(std::string_view text) {
     if (high < 0 || low < 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("\"", ToText(text.substr(i, 2), TextForm::kEscaped), "\" at position ",
-                       i + 1, " is no pair of hexadecimal digits"));
+                       i + 1, " is not a pair of hexadecimal digits"));
     }
     bytes.push_back(static_cast<char>(high * 16 + low));
   }

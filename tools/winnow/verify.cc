@@ -183,14 +183,11 @@ Command VerifyCommand() {
   return {
       .name = "verify",
       .summary = "read every byte and name each damaged file, with offset and reason",
-      .details =
-          "Checks manifest, write-ahead logs, and of every SSTable all checksums, the order of "
-          "keys,\n"
-          "each key against the filter, and the counts. If the database cannot be opened, every "
-          "SSTable\n"
-          "in the directory is checked for itself. A torn last record of a log is normal after a "
-          "crash.\n"
-          "Exit code 0: sound; 1: damage; 3: the check could not be finished.",
+      .details = R"(
+Checks manifest, write-ahead logs, and of every SSTable all checksums, the order of keys,
+each key against the filter, and the counts. If the database cannot be opened, every SSTable
+in the directory is checked for itself. A torn last record of a log is normal after a crash.
+Exit code 0: sound; 1: damage; 3: the check could not be finished.)",
       .json =
           R"({"sound":true,"finished":true,"sstables":N,"entries":N,"logged_updates":N,"problems":[TEXT,...]})",
       .examples = "  winnow verify --db=/tmp/fruit",

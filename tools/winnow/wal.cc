@@ -8,6 +8,7 @@
 #include "engine/base/status.h"
 #include "engine/write/batch_format.h"
 #include "engine/write/log_set.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
@@ -56,8 +57,8 @@ void PrintLogStart(const LogStart& start, bool json, Output& output) {
   } else if (start.previous_log == 0) {
     output.Line("  follows no other log");
   } else {
-    output.Line(absl::StrFormat("  follows log %06d of %d records", start.previous_log,
-                                start.previous_records));
+    output.Line(absl::StrFormat("  follows log %06d of %s", start.previous_log,
+                                report::HumanCount(start.previous_records, "record", "records")));
   }
 }
 
@@ -95,13 +96,12 @@ Command WalCommand() {
       .details =
           "Without FILE every log in --db, oldest first. The last line of each says how the log "
           "ends.",
-      .json =
-          "one line an update: sequence, type, family, key, value; the first line of a log has "
-          "type\n"
-          "log_start, previous_log, previous_records; the last is {\"end\":KIND,\"offset\":N}",
-      .examples =
-          "  winnow wal --db=/tmp/fruit\n"
-          "  winnow wal /tmp/fruit/000004.log",
+      .json = R"(
+one line per update: sequence, type, family, key, value; the first line of a log has type
+log_start, previous_log, previous_records; the last is {"end":KIND,"offset":N})",
+      .examples = R"(
+  winnow wal --db=/tmp/fruit
+  winnow wal /tmp/fruit/000004.log)",
       .run = RunWal,
   };
 }
