@@ -24,8 +24,8 @@ std::string BarChart(std::string_view title, std::span<const Bar> bars);
 struct Point {
   std::string label;
   double x = 0;
-  double y = 0;        // above zero: the scale is logarithmic
-  double radius = 5;   // of the dot, in pixels
+  double y = 0;             // above zero: the scale is logarithmic
+  double radius = 5;        // of the dot, in pixels
   std::string colour = "";  // of the dot; empty: one of its own
 };
 
