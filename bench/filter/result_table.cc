@@ -69,10 +69,10 @@ std::string ToSvg(const std::vector<ResultRow>& rows, const std::string& place) 
     bound.push_back({"the bound", -std::log2(highest), highest * kPercent, -std::log2(lowest),
                      lowest * kPercent});
   }
-  return report::ScatterPlot(
+  return report::SvgFile(report::ScatterPlot(
       absl::StrCat("Filters in ", place,
                    ": space, false-positive rate and time (area of a dot: ns for an absent key)"),
-      "bits per key", "false-positive rate, percent", points, bound);
+      "bits per key", "false-positive rate, percent", points, bound));
 }
 
 }  // namespace winnow::bench

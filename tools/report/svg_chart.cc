@@ -24,7 +24,7 @@ const char* Colour(size_t index) { return kColours[index % std::size(kColours)];
 // Fonts are attributes, so that a plot looks the same without a page's style.
 std::string Begin(std::string_view title, double height) {
   return absl::StrFormat(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
+      "<svg viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
       "role=\"img\" font-family=\"sans-serif\" font-size=\"12\" style=\"background:#fff\">\n"
       "<text x=\"0\" y=\"16\" font-size=\"14\" font-weight=\"bold\">%s</text>\n",
       kWidth, height, kWidth, EscapeMarkup(title));
@@ -103,6 +103,13 @@ void AddAxes(const Scale& scale, std::string_view x_title, std::string_view y_ti
 std::string EscapeMarkup(std::string_view text) {
   return absl::StrReplaceAll(absl::string_view(text.data(), text.size()),
                              {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
+}
+
+std::string SvgFile(std::string_view plot) {
+  constexpr std::string_view kElement = "<svg";
+  return std::string(kElement)
+      .append(" xmlns=\"http://www.w3.org/2000/svg\"")
+      .append(plot.substr(kElement.size()));
 }
 
 std::string BarChart(std::string_view title, std::span<const Bar> bars) {

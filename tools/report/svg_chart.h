@@ -1,4 +1,4 @@
-// Plots as SVG text that stands inside an HTML page or is a file of its own.
+// Plots as SVG text, to stand inside an HTML page; SvgFile makes a file of one.
 #ifndef WINNOW_TOOLS_REPORT_SVG_CHART_H_
 #define WINNOW_TOOLS_REPORT_SVG_CHART_H_
 
@@ -41,6 +41,9 @@ struct Line {
 // Labelled points; x from zero, y logarithmic in decades. All lines and points fit into the plot.
 std::string ScatterPlot(std::string_view title, std::string_view x_title, std::string_view y_title,
                         std::span<const Point> points, std::span<const Line> lines = {});
+
+// One of the plots above as the contents of a file of its own.
+std::string SvgFile(std::string_view plot);
 
 }  // namespace winnow::report
 
