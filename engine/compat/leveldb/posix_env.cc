@@ -238,8 +238,10 @@ class PosixEnv final : public Env {
   // Hands what the store opened over to a program, as LevelDB does: a raw pointer that it deletes.
   template <typename Wrapper, typename Opened, typename Result>
   static Status Give(absl::StatusOr<std::unique_ptr<Opened>> opened, Result** result) {
-    *result = opened.ok() ? new Wrapper(*std::move(opened)) : nullptr;
-    return EnvStatus(opened.status());
+    *result = nullptr;
+    if (!opened.ok()) return EnvStatus(opened.status());
+    *result = new Wrapper(*std::move(opened));
+    return Status();
   }
 
   winnow::FileSystem& files_ = *winnow::PosixFileSystem();
