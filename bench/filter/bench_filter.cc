@@ -25,21 +25,25 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "bench/filter/filter_set.h"
 #include "bench/filter/hashed_rows.h"
 #include "bench/filter/measurement.h"
 #include "bench/filter/peer_library.h"
 #include "bench/filter/result_table.h"
+#include "tools/flags/arguments.h"
+#include "tools/report/report_file.h"
 #include "winnow/filter/spec.h"
 
 namespace winnow::bench {
@@ -175,40 +179,37 @@ void Register(const std::string& spec, const Size& size, Placement placement, bo
   }
 }
 
-void WriteFile(const std::string& path, const std::string& contents) {
-  if (path.empty()) return;
-  std::ofstream file(path);
-  file << contents;
-  if (!file.flush()) std::cerr << "bench_filter: cannot write " << path << "\n";
+constexpr cli::FlagSpec kFlags[] = {
+    {"quick", "", ""},       {"hashes", "", ""},  {"same-memory", "", ""},
+    {"filters", "LIST", ""}, {"in", "LIST", ""},  {"peer", "LIBRARY", "", /*repeatable=*/true},
+    {"json", "FILE", ""},    {"plot", "FILE", ""}};
+
+// Google Benchmark reads its own flags.
+bool IsForGoogleBenchmark(std::string_view word) {
+  return word.starts_with("--benchmark_") || word.starts_with("--v=") || word == "--help";
 }
 
-// Takes its own arguments out of `arguments`.
-Settings ReadSettings(std::vector<char*>* arguments) {
+std::vector<std::string> ListFrom(const std::optional<std::string>& text) {
+  if (!text.has_value()) return {};
+  return absl::StrSplit(*text, ',');
+}
+
+absl::StatusOr<Settings> ReadSettings(const std::vector<std::string>& words) {
+  const absl::StatusOr<cli::Arguments> arguments = cli::Arguments::Parse(kFlags, words);
+  if (!arguments.ok()) return arguments.status();
+  if (!arguments->positionals().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(arguments->positionals().front(), " is not a flag"));
+  }
   Settings settings;
-  std::erase_if(*arguments, [&settings](char* argument) {
-    absl::string_view text = argument;
-    if (text == "--quick") return settings.is_quick = true;
-    if (text == "--hashes") return settings.has_hashes = true;
-    if (text == "--same-memory") {
-      settings.placement_of_others = Placement::kResident;
-      return true;
-    }
-    if (absl::ConsumePrefix(&text, "--filters=")) {
-      settings.filters = absl::StrSplit(text, ',');
-    } else if (absl::ConsumePrefix(&text, "--in=")) {
-      settings.places = absl::StrSplit(text, ',');
-    } else if (absl::ConsumePrefix(&text, "--peer=")) {
-      settings.peer_libraries.emplace_back(text);
-      settings.has_hashes = true;
-    } else if (absl::ConsumePrefix(&text, "--json=")) {
-      settings.json_file = std::string(text);
-    } else if (absl::ConsumePrefix(&text, "--plot=")) {
-      settings.plot_file = std::string(text);
-    } else {
-      return false;
-    }
-    return true;
-  });
+  settings.is_quick = arguments->Has("quick");
+  if (arguments->Has("same-memory")) settings.placement_of_others = Placement::kResident;
+  settings.filters = ListFrom(arguments->Text("filters"));
+  settings.places = ListFrom(arguments->Text("in"));
+  settings.peer_libraries = arguments->All("peer");
+  settings.has_hashes = arguments->Has("hashes") || arguments->Has("peer");
+  settings.json_file = arguments->Text("json").value_or("");
+  settings.plot_file = arguments->Text("plot").value_or("");
   return settings;
 }
 
@@ -289,19 +290,9 @@ std::vector<Size> SizesOf(const Settings& settings) {
   return sizes;
 }
 
-int Main(int argc, char** argv) {
-  std::vector<char*> arguments(argv, argv + argc);
-  const Settings settings = ReadSettings(&arguments);
-  static char interleave[] = "--benchmark_enable_random_interleaving=true";
-  arguments.insert(arguments.begin() + 1, interleave);
-  int count = static_cast<int>(arguments.size());
-  benchmark::Initialize(&count, arguments.data());
-  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
-  PeerKinds peers;
-  if (!LoadPeers(settings.peer_libraries, &peers)) return 2;
-  const std::vector<Size> sizes = SizesOf(settings);
-  if (sizes.empty()) return 2;
-
+// Measures every row, and fills it in.
+std::vector<ResultRow> Measure(const Settings& settings, const PeerKinds& peers,
+                               const std::vector<Size>& sizes) {
   std::vector<ResultRow> rows;
   std::vector<Size> sizes_of_rows;
   for (const Size& size : sizes) {
@@ -317,10 +308,43 @@ int Main(int argc, char** argv) {
   for (size_t i = 0; i < rows.size(); ++i) {
     collector.FillIn(sizes_of_rows[i].keys_per_filter, &rows[i]);
   }
-  PrintTable(rows);
-  WriteFile(settings.json_file, ToJson(rows));
-  WriteFile(settings.plot_file, ToSvg(rows, sizes.front().place));
-  return 0;
+  return rows;
+}
+
+int Main(int argc, char** argv) {
+  static char interleave[] = "--benchmark_enable_random_interleaving=true";
+  std::vector<char*> for_google_benchmark = {argv[0], interleave};
+  std::vector<std::string> words;
+  for (char* word : std::span(argv + 1, argv + argc)) {
+    if (IsForGoogleBenchmark(word)) {
+      for_google_benchmark.push_back(word);
+    } else {
+      words.emplace_back(word);
+    }
+  }
+  int count = static_cast<int>(for_google_benchmark.size());
+  benchmark::Initialize(&count, for_google_benchmark.data());
+  if (benchmark::ReportUnrecognizedArguments(count, for_google_benchmark.data())) return 2;
+  const absl::StatusOr<Settings> settings = ReadSettings(words);
+  if (!settings.ok()) {
+    std::cerr << "bench_filter: " << settings.status().message() << "\n";
+    return 2;
+  }
+  PeerKinds peers;
+  if (!LoadPeers(settings->peer_libraries, &peers)) return 2;
+  const std::vector<Size> sizes = SizesOf(*settings);
+  if (sizes.empty()) return 2;
+
+  const std::vector<ResultRow> rows = Measure(*settings, peers, sizes);
+  std::cout << ToTable(rows);
+  bool all_written = true;
+  for (const absl::Status& written :
+       {report::WriteReportFile(settings->json_file, ToJson(rows)),
+        report::WriteReportFile(settings->plot_file, ToSvg(rows, sizes.front().place))}) {
+    if (!written.ok()) std::cerr << "bench_filter: " << written.message() << "\n";
+    all_written = all_written && written.ok();
+  }
+  return all_written ? 0 : 1;
 }
 
 }  // namespace

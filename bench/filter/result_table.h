@@ -26,10 +26,12 @@ struct ResultRow {
   double SpaceOverBound() const;
 };
 
-void PrintTable(const std::vector<ResultRow>& rows);
+// Times in nanoseconds a key; batches are of 32.
+std::string ToTable(const std::vector<ResultRow>& rows);
 std::string ToJson(const std::vector<ResultRow>& rows);
-// A self-contained SVG of the rows of one place: bits per key to the right, rate downwards on a
-// logarithmic scale, the area of a dot the time of an absent key's query.
+// A self-contained SVG of the rows of one place: bits per key to the right, the rate upwards on a
+// logarithmic scale, the area of a dot the time of an absent key's query; and the least bits that a
+// filter of a rate can take.
 std::string ToSvg(const std::vector<ResultRow>& rows, const std::string& place);
 
 }  // namespace winnow::bench

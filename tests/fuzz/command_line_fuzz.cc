@@ -2,8 +2,8 @@
 // line), a line of input, or bytes to be shown as text and read back.
 
 #include "tests/fuzz/fuzz_target.h"
+#include "tools/flags/arguments.h"
 #include "tools/winnow/amounts.h"
-#include "tools/winnow/arguments.h"
 #include "tools/winnow/record_reader.h"
 #include "tools/winnow/text_encoding.h"
 
@@ -33,6 +33,7 @@ void ReadWords(std::string_view text) {
     words.emplace_back(line);
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
+  RequireReason(winnow::cli::Arguments::Parse(kFlags, words, winnow::cli::Dialect::kDbBench));
   const auto arguments = winnow::cli::Arguments::Parse(kFlags, words);
   RequireReason(arguments);
   if (!arguments.ok()) return;

@@ -1,6 +1,7 @@
 """Each rule of `tools/dev lint` finds the one violation in a small tree, and nothing else."""
 
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ import compile_check  # noqa: E402
 import file_rules  # noqa: E402
 import include_rules  # noqa: E402
 import text_rules  # noqa: E402
+import unused_functions  # noqa: E402
 from source_tree import SourceTree  # noqa: E402
 
 ENGINE_FOLDERS = """\
@@ -23,6 +25,10 @@ engine_folder(memtable winnow_base winnow_filter)
 engine_folder(db winnow_file_system
               winnow_memtable)
 """
+
+
+# A package of lint's own, which a machine that only runs the tests may lack.
+needs_ctags = unittest.skipUnless(shutil.which("ctags"), "no ctags here")
 
 
 class LintRules(unittest.TestCase):
@@ -101,6 +107,41 @@ class LintRules(unittest.TestCase):
         self.assertEqual(self.places(include_rules, {
             "engine/include/winnow/db.h": '#include "engine/base/status.h"\n',
         }), ["engine/include/winnow/db.h:1"])
+
+    def test_bench_includes_what_it_shares_with_tools_only(self):
+        self.assertEqual(self.places(include_rules, {
+            "bench/filter/table.cc": '#include "tools/report/text_table.h"\n'
+                                     '#include "tools/winnow/output.h"\n',
+            "tools/report/text_table.cc": '#include "tools/report/text_table.h"\n'
+                                          '#include "engine/base/status.h"\n',
+            "tools/winnow/get.cc": '#include "tools/report/text_table.h"\n',
+        }), ["bench/filter/table.cc:2", "tools/report/text_table.cc:2"])
+
+    @needs_ctags
+    def test_function_that_nothing_uses_is_found(self):
+        self.assertEqual(self.places(unused_functions, {
+            "engine/base/coding.h": "void Forgotten();\n"
+                                    "int Again(int n) { return n == 0 ? 0 : Again(n - 1); }\n"
+                                    "void Called();\n"
+                                    "void Passed();\n",
+            "engine/base/coding.cc": "void Forgotten() {}\n"
+                                     "void Called() {}  // Forgotten() is no use\n"
+                                     'void Passed() { Print("Forgotten()"); }\n',
+            "tools/winnow/get.cc": "int main() { Called(); Run(&Passed); }\n",
+        }), ["engine/base/coding.h:1", "engine/base/coding.h:2"])
+
+    @needs_ctags
+    def test_function_that_only_tests_use_is_found(self):
+        self.assertEqual(self.places(unused_functions, {
+            "engine/cache/arena.h": "class Arena {\n public:\n  Arena() {}\n"
+                                    "  int used_bytes() const { return used_; }\n"
+                                    "  int free_bytes() const { return 1; }\n"
+                                    "  void Release() override;\n};\n",
+            "engine/cache/cache.cc": "int Free(Arena& arena) { return arena.free_bytes(); }\n"
+                                     "int free_too = Free(arena);\n",
+            "engine/include/winnow/cache.h": "class Cache {\n  int hits() const;\n};\n",
+            "tests/engine/arena_test.cc": "int used = Arena().used_bytes();\n",
+        }), ["engine/cache/arena.h:4"])
 
     def test_unfinished_work_is_found(self):
         self.assertEqual(self.places(text_rules, {

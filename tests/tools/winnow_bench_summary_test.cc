@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tools/report/text_table.h"
 #include "tools/winnow_bench/latency.h"
 #include "tools/winnow_bench/random.h"
 #include "tools/winnow_bench/report_text.h"
-#include "tools/winnow_bench/text_table.h"
 
 namespace winnow::bench {
 namespace {
@@ -116,10 +116,10 @@ TEST(LatencyHistogramTest, TheWholeRangeOfTimesFits) {
 }
 
 TEST(TextTableTest, ColumnsAreAlignedAndEmptyOnesLeftOut) {
-  TextTable table;
-  table.AddColumn("name", TextTable::Align::kLeft);
-  table.AddColumn("nothing", TextTable::Align::kRight);
-  table.AddColumn("n", TextTable::Align::kRight);
+  report::TextTable table;
+  table.AddColumn("name", report::TextTable::Align::kLeft);
+  table.AddColumn("nothing", report::TextTable::Align::kRight);
+  table.AddColumn("n", report::TextTable::Align::kRight);
   table.AddRow({"a", "", "1"});
   table.AddRow({"longer", "", "1000"});
   EXPECT_EQ(table.ToString(),

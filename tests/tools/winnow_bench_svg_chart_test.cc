@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tools/winnow_bench/svg_chart.h"
+#include "tools/report/svg_chart.h"
 
-namespace winnow::bench {
+namespace winnow::report {
 namespace {
 
 using ::testing::HasSubstr;
@@ -37,6 +37,21 @@ TEST(SvgChartTest, NothingToDrawIsNoDivisionByZero) {
   }
 }
 
+TEST(SvgChartTest, AFileNamesItsFormatAndAPageNeedsNone) {
+  const std::string plot = BarChart("bars", {});
+  EXPECT_THAT(plot, Not(HasSubstr("http")));
+  EXPECT_THAT(SvgFile(plot), testing::StartsWith("<svg xmlns=\"http://www.w3.org/2000/svg\" "));
+}
+
+TEST(SvgChartTest, LinesAreInsideThePlot) {
+  const Point points[] = {{"a", 8, 2}};
+  const Line lines[] = {{"the bound", 5, 50, 10, 0.5}};
+  const std::string svg = ScatterPlot("points", "bits", "rate", points, lines);
+  EXPECT_THAT(svg, HasSubstr("the bound"));
+  EXPECT_THAT(svg, HasSubstr(">0.1<"));  // the decades reach around the line
+  EXPECT_THAT(svg, HasSubstr(">100<"));
+}
+
 TEST(SvgChartTest, ALowerRateStandsLower) {
   const Point points[] = {{"one percent", 10, 1}, {"a tenth", 14, 0.1}};
   const std::string svg = ScatterPlot("points", "bits", "rate", points);
@@ -45,4 +60,4 @@ TEST(SvgChartTest, ALowerRateStandsLower) {
 }
 
 }  // namespace
-}  // namespace winnow::bench
+}  // namespace winnow::report

@@ -8,8 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/winnow/arguments.h"
-#include "tools/winnow/progress.h"
+#include "tools/flags/arguments.h"
+#include "tools/flags/nearest_name.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/record_reader.h"
 #include "tools/winnow/text_encoding.h"
 #include "winnow/options.h"
@@ -63,7 +64,7 @@ TEST(TextEncoding, BadTextNamesThePosition) {
   EXPECT_FALSE(FromText("\\x4", TextForm::kEscaped).ok());
   EXPECT_FALSE(FromText("\\x4g", TextForm::kEscaped).ok());
   EXPECT_EQ(FromText("00g0", TextForm::kHex).status().message(),
-            "\"g0\" at position 3 is no pair of hexadecimal digits");
+            "\"g0\" at position 3 is not a pair of hexadecimal digits");
   EXPECT_EQ(FromText("abc", TextForm::kHex).status().message(),
             "hexadecimal text has an odd number of digits");
 }
@@ -78,6 +79,9 @@ TEST(TextEncoding, JsonNamesBytesThatAreNoTextAsHex) {
 }
 
 TEST(HumanText, RoundsToWhatAPersonReads) {
+  using report::HumanBytes;
+  using report::HumanCount;
+  using report::HumanSeconds;
   EXPECT_EQ(HumanBytes(0), "0 B");
   EXPECT_EQ(HumanBytes(1023), "1023 B");
   EXPECT_EQ(HumanBytes(1536), "1.5 KiB");

@@ -1,6 +1,8 @@
 # shellcheck shell=bash disable=SC2154
 # The `bench` command, the main job. Sourced by tools/dev.
 
+source "$pieces/databases.sh"
+
 bench_usage() {
   cat <<'TEXT'
 tools/dev bench [--num=N] [--rounds=N] [--db=DIR] [--keep]
@@ -78,12 +80,7 @@ bench_main() {
   build_targets release winnow_round_trip winnow_bench
 
   mkdir -p "$results"
-  if [ -z "$databases" ]; then
-    databases="$(mktemp -d "$root/build/bench-databases-XXXXXX")"
-  else
-    mkdir -p "$databases"
-    [ -z "$(ls -A "$databases")" ] || fail "$databases is not empty"
-  fi
+  databases="$(databases_folder bench "$databases")"
   # Expanded now: the trap runs when the local variable is gone.
   # shellcheck disable=SC2064
   [ "$keep" = yes ] || trap "rm -rf '$databases'" EXIT

@@ -7,6 +7,8 @@ import json
 import statistics
 import sys
 
+from text_table import print_table
+
 COLUMNS = ("job", "engine", "operations", "ops/s", "micros/op", "found", "rejected by filters",
            "measured FPR", "promised FPR", "against rocksdb")
 BENCHMARKS = ("fillrandom", "readrandom", "readmissing")
@@ -78,21 +80,6 @@ def synthetic_rows(report):
             yield row
 
 
-def print_table(rows):
-    columns = [name for name in COLUMNS if any(row.get(name) for row in rows)]
-    widths = {name: max(len(name), *(len(row.get(name, "")) for row in rows)) for name in columns}
-
-    def line(cells):
-        aligned = (cells.get(name, "").ljust(widths[name]) if name in ("job", "engine")
-                   else cells.get(name, "").rjust(widths[name]) for name in columns)
-        return "  ".join(aligned).rstrip()
-
-    print(line({name: name for name in columns}))
-    print("  ".join("-" * widths[name] for name in columns))
-    for row in rows:
-        print(line(row))
-
-
 def sentence(report):
     absent = next(phase for phase in report["phases"] if phase["name"] == "absent keys")
     filters = absent["filters"]
@@ -115,7 +102,8 @@ def main():
     print(f"\nReal input: {count(round_trip['records'])} records, "
           f"{round_trip['record_bytes'] / 1e6:.1f} MB; every one came back as it was written, and "
           f"no absent key was found.\n")
-    print_table(list(round_trip_rows(round_trip)) + list(synthetic_rows(synthetic)))
+    rows = list(round_trip_rows(round_trip)) + list(synthetic_rows(synthetic))
+    print_table(COLUMNS, [[row.get(name, "") for name in COLUMNS] for row in rows], num_left=2)
     print("\n" + sentence(round_trip))
 
 

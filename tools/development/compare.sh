@@ -1,6 +1,8 @@
 # shellcheck shell=bash disable=SC2154
 # The `compare` command: filters inside RocksDB. Sourced by tools/dev.
 
+source "$pieces/databases.sh"
+
 compare_usage() {
   cat <<'TEXT'
 tools/dev compare [--quick] [--keys=N[,N…]] [--rounds=N] [--db=DIR]
@@ -75,12 +77,7 @@ compare_main() {
 
   rm -rf "$results"
   mkdir -p "$results"
-  if [ -z "$databases" ]; then
-    databases="$(mktemp -d "$root/build/compare-databases-XXXXXX")"
-  else
-    mkdir -p "$databases"
-    [ -z "$(ls -A "$databases")" ] || fail "$databases is not empty"
-  fi
+  databases="$(databases_folder compare "$databases")"
   # Expanded now: the trap runs when the local variable is gone.
   # shellcheck disable=SC2064
   trap "rm -rf '$databases'" EXIT

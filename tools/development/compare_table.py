@@ -9,6 +9,8 @@ import pathlib
 import statistics
 import sys
 
+from text_table import print_table
+
 
 def runs_of(paths):
     """For each number of keys, the runs by setting."""
@@ -72,18 +74,11 @@ def rows_of(settings):
     return rows
 
 
-def print_table(rows):
-    digits = {title: places for title, _, _, _, places in COLUMNS}
-    lines = [["filter"] + [title for title, *_ in COLUMNS]]
-    for row in rows:
-        cells = [row["filter"]]
-        for title, places in digits.items():
-            cells.append("" if row[title] is None else f"{row[title]:,.{places}f}")
-        lines.append(cells)
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    for line in lines:
-        first = line[0].ljust(widths[0])
-        print("  ".join([first] + [cell.rjust(width) for cell, width in zip(line[1:], widths[1:])]))
+def cells_of(row):
+    cells = [row["filter"]]
+    for title, _, _, _, digits in COLUMNS:
+        cells.append("" if row[title] is None else f"{row[title]:,.{digits}f}")
+    return cells
 
 
 def main(output, *paths):
@@ -92,7 +87,8 @@ def main(output, *paths):
         rows = rows_of(settings)
         first = next(iter(settings.values()))
         print(f"\nRocksDB, {keys:,} keys; medians, {first['config']['engines'].popitem()[1]}")
-        print_table(rows)
+        titles = ["filter"] + [title for title, *_ in COLUMNS]
+        print_table(titles, [cells_of(row) for row in rows], num_left=1)
         tables.append({"num_keys": keys, "rows": rows, "runs": settings})
     print(
         "\nus: microseconds a look-up; 32: per key, in batches of 32; small cache: filters in a "

@@ -12,6 +12,7 @@ Checks, and fails with rule, file and line:
   compile          clang compiles every header alone, and every source but those of tests, with
                    warnings and missing or broken lock annotations (-Wthread-safety) as errors
   functions        no function is longer than 100 lines
+  unused           something outside tests/ uses every function that is not public
   files            file and top-level folder names; no file longer than 800 lines
   text             TODO and FIXME, locks that ThreadSanitizer cannot see, a lock that guards nothing
 and prints the biggest files, the longest functions and the share of comments.

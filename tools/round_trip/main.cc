@@ -1,9 +1,10 @@
 // winnow_round_trip: the first half of `tools/dev bench`.
 #include <cstdio>
-#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "tools/flags/arguments.h"
 #include "tools/round_trip/records.h"
 #include "tools/round_trip/report.h"
 #include "tools/round_trip/round_trip.h"
@@ -24,12 +25,11 @@ it measured as JSON. `tools/dev bench` prepares FILE and shows the result as a t
 Exit codes: 0 everything came back, 1 it did not, 2 wrong command line.
 )";
 
-struct Arguments {
-  std::string format;
-  std::string input;
-  std::string db;
-  winnow::Options options;
-};
+constexpr winnow::cli::FlagSpec kFlags[] = {{"format", "stanzas|lines", ""},
+                                            {"input", "FILE", ""},
+                                            {"db", "DIR", ""},
+                                            {"set", "NAME=VALUE", "", /*repeatable=*/true},
+                                            {"help", "", ""}};
 
 int UsageError(const std::string& what) {
   std::fprintf(stderr, "winnow_round_trip: %s\n\n%s", what.c_str(), kHelp);
@@ -41,54 +41,55 @@ int RunError(const absl::Status& status) {
   return 1;
 }
 
-// Empty if the argument was understood, else what is wrong with it.
-std::string TakeArgument(std::string_view argument, Arguments* arguments) {
-  const std::map<std::string_view, std::string*> texts = {
-      {"--format", &arguments->format}, {"--input", &arguments->input}, {"--db", &arguments->db}};
-  const size_t equals = argument.find('=');
-  if (equals == std::string_view::npos) return "no such argument: " + std::string(argument);
-  const std::string_view name = argument.substr(0, equals);
-  const std::string_view value = argument.substr(equals + 1);
-  if (const auto text = texts.find(name); text != texts.end()) {
-    *text->second = value;
-    return "";
+// The options that every --set names.
+absl::StatusOr<winnow::Options> OptionsFrom(const winnow::cli::Arguments& arguments) {
+  winnow::Options options;
+  for (const std::string& assignment : arguments.All("set")) {
+    const size_t equals = assignment.find('=');
+    if (equals == std::string::npos) {
+      return absl::InvalidArgumentError("--set=" + assignment + ": write --set=NAME=VALUE");
+    }
+    const std::string_view text = assignment;
+    absl::Status set = winnow::SetOption(&options, text.substr(0, equals), text.substr(equals + 1));
+    if (!set.ok()) return set;
   }
-  const size_t second_equals = value.find('=');
-  if (name != "--set" || second_equals == std::string_view::npos) {
-    return "no such argument: " + std::string(argument);
-  }
-  const absl::Status set = winnow::SetOption(&arguments->options, value.substr(0, second_equals),
-                                             value.substr(second_equals + 1));
-  return set.ok() ? "" : std::string(set.message());
+  return options;
+}
+
+int Run(const std::string& format, const std::string& input_path, const std::string& database,
+        const winnow::Options& options) {
+  namespace round_trip = winnow::round_trip;
+  const absl::StatusOr<std::string> text = round_trip::ReadWholeFile(input_path);
+  if (!text.ok()) return RunError(text.status());
+  const round_trip::RecordSet input = format == "stanzas" ? round_trip::ParsePackageStanzas(*text)
+                                                          : round_trip::ParseTabbedLines(*text);
+  const auto result = round_trip::RunRoundTrip(options, database, input.records);
+  if (!result.ok()) return RunError(result.status());
+  std::fputs(round_trip::ReportAsJson(*result, input.num_repeated).c_str(), stdout);
+  return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Arguments arguments;
-  for (int index = 1; index < argc; index++) {
-    const std::string_view argument = argv[index];
-    if (argument == "--help") {
-      std::fputs(kHelp, stdout);
-      return 0;
-    }
-    if (std::string wrong = TakeArgument(argument, &arguments); !wrong.empty()) {
-      return UsageError(wrong);
-    }
+  const auto arguments =
+      winnow::cli::Arguments::Parse(kFlags, std::vector<std::string>(argv + 1, argv + argc));
+  if (!arguments.ok()) return UsageError(std::string(arguments.status().message()));
+  if (arguments->Has("help")) {
+    std::fputs(kHelp, stdout);
+    return 0;
   }
-  if (arguments.input.empty() || arguments.db.empty()) return UsageError("--input and --db");
-  if (arguments.format != "stanzas" && arguments.format != "lines") {
-    return UsageError("--format=stanzas or --format=lines, not '" + arguments.format + "'");
+  if (!arguments->positionals().empty()) {
+    return UsageError("no such argument: " + arguments->positionals().front());
   }
-
-  const absl::StatusOr<std::string> text = winnow::round_trip::ReadWholeFile(arguments.input);
-  if (!text.ok()) return RunError(text.status());
-  const winnow::round_trip::RecordSet input = arguments.format == "stanzas"
-                                                  ? winnow::round_trip::ParsePackageStanzas(*text)
-                                                  : winnow::round_trip::ParseTabbedLines(*text);
-  const auto result =
-      winnow::round_trip::RunRoundTrip(arguments.options, arguments.db, input.records);
-  if (!result.ok()) return RunError(result.status());
-  std::fputs(winnow::round_trip::ReportAsJson(*result, input.num_repeated).c_str(), stdout);
-  return 0;
+  const absl::StatusOr<winnow::Options> options = OptionsFrom(*arguments);
+  if (!options.ok()) return UsageError(std::string(options.status().message()));
+  const std::string input = arguments->Text("input").value_or("");
+  const std::string database = arguments->Text("db").value_or("");
+  if (input.empty() || database.empty()) return UsageError("--input and --db");
+  const std::string format = arguments->Text("format").value_or("");
+  if (format != "stanzas" && format != "lines") {
+    return UsageError("--format=stanzas or --format=lines, not '" + format + "'");
+  }
+  return Run(format, input, database, *options);
 }

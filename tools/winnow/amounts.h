@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "tools/winnow/arguments.h"
+#include "tools/flags/arguments.h"
 
 namespace winnow::cli {
 

@@ -6,6 +6,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
+#include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/progress.h"
@@ -35,12 +37,8 @@ absl::StatusOr<ExitCode> RunCheckpoint(const Arguments& arguments, Output& outpu
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteExisting));
   WINNOW_RETURN_IF_ERROR(opened.db->Checkpoint(directory));
   WINNOW_RETURN_IF_ERROR(opened.db->Close());
-  if (arguments.Has("json")) {
-    output.Write(ToLine(Json{{"directory", directory}}));
-  } else {
-    output.Line(absl::StrCat("checkpoint in ", directory));
-  }
-  return ExitCode::kOk;
+  return PrintAnswer(arguments, Json{{"directory", directory}},
+                     absl::StrCat("checkpoint in ", directory), output);
 }
 
 absl::StatusOr<ExitCode> PrintBackups(const std::string& directory, bool json, Output& output) {
@@ -50,8 +48,8 @@ absl::StatusOr<ExitCode> PrintBackups(const std::string& directory, bool json, O
       output.Write(ToLine(ToJson(backup)));
     } else {
       output.Line(absl::StrCat(backup.id, "\t", TimeText(backup.created_seconds), " UTC\t",
-                               HumanCount(backup.num_files, "file", "files"), "\t",
-                               HumanBytes(static_cast<double>(backup.bytes))));
+                               report::HumanCount(backup.num_files, "file", "files"), "\t",
+                               report::HumanBytes(static_cast<double>(backup.bytes))));
     }
   }
   return ExitCode::kOk;
@@ -70,34 +68,32 @@ absl::StatusOr<ExitCode> VerifyBackups(const std::string& directory, bool json, 
                              {"problems", Messages(problems)}}));
   } else {
     for (const std::string& message : Messages(problems)) output.Line(message);
-    output.Line(problems.empty()
-                    ? absl::StrCat("sound: ", HumanCount(backups.size(), "backup", "backups"))
-                    : HumanCount(problems.size(), "problem", "problems") + " found");
+    output.Line(
+        problems.empty()
+            ? absl::StrCat("sound: ", report::HumanCount(backups.size(), "backup", "backups"))
+            : report::HumanCount(problems.size(), "problem", "problems") + " found");
   }
   return problems.empty() ? ExitCode::kOk : ExitCode::kNo;
 }
 
 absl::StatusOr<ExitCode> RunBackup(const Arguments& arguments, Output& output) {
   const std::string& directory = arguments.positionals().front();
-  const bool json = arguments.Has("json");
-  if (arguments.Has("list")) return PrintBackups(directory, json, output);
-  if (arguments.Has("verify")) return VerifyBackups(directory, json, output);
+  if (arguments.Has("list")) return PrintBackups(directory, arguments.Has("json"), output);
+  if (arguments.Has("verify")) return VerifyBackups(directory, arguments.Has("json"), output);
   const Progress clock(0);
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteExisting));
   WINNOW_ASSIGN_OR_RETURN(const BackupInfo backup, opened.db->BackupTo(directory));
   WINNOW_RETURN_IF_ERROR(opened.db->Close());
-  if (json) {
-    Json line = ToJson(backup);
-    line["new_bytes"] = backup.new_bytes;
-    output.Write(ToLine(line));
-  } else {
-    output.Line(absl::StrCat("backup ", backup.id, ": ",
-                             HumanCount(backup.num_files, "file", "files"), ", ",
-                             HumanBytes(static_cast<double>(backup.bytes)), ", of which ",
-                             HumanBytes(static_cast<double>(backup.new_bytes)), " were copied; ",
-                             HumanSeconds(clock.seconds())));
-  }
-  return ExitCode::kOk;
+  Json json = ToJson(backup);
+  json["new_bytes"] = backup.new_bytes;
+  return PrintAnswer(
+      arguments, json,
+      absl::StrCat("backup ", backup.id, ": ",
+                   report::HumanCount(backup.num_files, "file", "files"), ", ",
+                   report::HumanBytes(static_cast<double>(backup.bytes)), ", of which ",
+                   report::HumanBytes(static_cast<double>(backup.new_bytes)), " were copied; ",
+                   report::HumanSeconds(clock.seconds())),
+      output);
 }
 
 absl::StatusOr<ExitCode> RunRestore(const Arguments& arguments, Output& output) {
@@ -109,72 +105,63 @@ absl::StatusOr<ExitCode> RunRestore(const Arguments& arguments, Output& output) 
     }
   }
   WINNOW_RETURN_IF_ERROR(RestoreBackup(Options(), arguments.positionals().front(), id, path));
-  if (arguments.Has("json")) {
-    output.Write(ToLine(Json{{"directory", path}}));
-  } else {
-    output.Line(absl::StrCat("restored to ", path));
-  }
-  return ExitCode::kOk;
+  return PrintAnswer(arguments, Json{{"directory", path}}, absl::StrCat("restored to ", path),
+                     output);
 }
 
 }  // namespace
 
 Command CheckpointCommand() {
-  Command command;
-  command.name = "checkpoint";
-  command.positionals = "DIR";
-  command.min_positionals = command.max_positionals = 1;
-  command.database = DatabaseUse::kWrite;
-  command.summary = "make DIR a second database with the same contents";
-  command.details =
-      "Tables are shared by hard links where DIR is on the same file system, so that this costs\n"
-      "next to nothing. DIR must be missing or empty.";
-  command.json = R"({"directory":TEXT})";
-  command.examples = "  winnow checkpoint /tmp/fruit-before-the-change --db=/tmp/fruit";
-  command.run = RunCheckpoint;
-  return command;
+  return {
+      .name = "checkpoint",
+      .positionals = {"DIR", 1, 1},
+      .database = DatabaseUse::kWrite,
+      .summary = "make DIR a second database with the same contents",
+      .details = R"(
+Tables are shared by hard links where DIR is on the same file system, so that this costs
+next to nothing. DIR must be missing or empty.)",
+      .json = R"({"directory":TEXT})",
+      .examples = "  winnow checkpoint /tmp/fruit-before-the-change --db=/tmp/fruit",
+      .run = RunCheckpoint,
+  };
 }
 
 Command BackupCommand() {
-  Command command;
-  command.name = "backup";
-  command.positionals = "DIR";
-  command.min_positionals = command.max_positionals = 1;
-  command.database = DatabaseUse::kWrite;
-  command.summary = "add a backup to DIR, or look at the backups there";
-  command.details =
-      "Copies what the newest backup in DIR lacks; what it has is shared by hard links. Each "
-      "backup\n"
-      "has a number, and checksums of all its files. Exit code 1: --verify found damage.";
-  command.json = R"({"id":N,"created_seconds":N,"files":N,"bytes":N,"new_bytes":N})";
-  command.examples =
-      "  winnow backup /mnt/backups --db=/tmp/fruit\n"
-      "  winnow backup /mnt/backups --list\n"
-      "  winnow backup /mnt/backups --verify";
-  command.flags = {{"list", "", "print number, time, files and size of each backup in DIR"},
-                   {"verify", "", "read every byte of all backups in DIR"}};
-  command.run = RunBackup;
-  return command;
+  return {
+      .name = "backup",
+      .positionals = {"DIR", 1, 1},
+      .database = DatabaseUse::kWrite,
+      .summary = "add a backup to DIR, or look at the backups there",
+      .details = R"(
+Copies what the newest backup in DIR lacks; what it has is shared by hard links. Each backup
+has a number, and checksums of all its files. Exit code 1: --verify found damage.)",
+      .json = R"({"id":N,"created_seconds":N,"files":N,"bytes":N,"new_bytes":N})",
+      .examples = R"(
+  winnow backup /mnt/backups --db=/tmp/fruit
+  winnow backup /mnt/backups --list
+  winnow backup /mnt/backups --verify)",
+      .flags = {{"list", "", "print number, time, files and size of each backup in DIR"},
+                {"verify", "", "read every byte of all backups in DIR"}},
+      .run = RunBackup,
+  };
 }
 
 Command RestoreCommand() {
-  Command command;
-  command.name = "restore";
-  command.positionals = "DIR";
-  command.min_positionals = command.max_positionals = 1;
-  command.database = DatabaseUse::kFiles;
-  command.summary = "make --db from a backup in DIR";
-  command.details =
-      "Checks every byte while copying. --db must be missing or empty; of a damaged backup "
-      "nothing\n"
-      "is left there, and the damaged file is named.";
-  command.json = R"({"directory":TEXT})";
-  command.examples =
-      "  winnow restore /mnt/backups --db=/tmp/fruit\n"
-      "  winnow restore /mnt/backups --id=3 --db=/tmp/fruit-as-it-was";
-  command.flags = {{"id", "N", "the backup's number (default: the newest)"}};
-  command.run = RunRestore;
-  return command;
+  return {
+      .name = "restore",
+      .positionals = {"DIR", 1, 1},
+      .database = DatabaseUse::kFiles,
+      .summary = "make --db from a backup in DIR",
+      .details = R"(
+Checks every byte while copying. --db must be missing or empty; of a damaged backup nothing
+is left there, and the damaged file is named.)",
+      .json = R"({"directory":TEXT})",
+      .examples = R"(
+  winnow restore /mnt/backups --db=/tmp/fruit
+  winnow restore /mnt/backups --id=3 --db=/tmp/fruit-as-it-was)",
+      .flags = {{"id", "N", "the backup's number (default: the newest)"}},
+      .run = RunRestore,
+  };
 }
 
 }  // namespace winnow::cli

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/winnow/arguments.h"
+#include "tools/flags/arguments.h"
 #include "tools/winnow/output.h"
 
 namespace winnow::cli {
@@ -28,24 +28,30 @@ enum class DatabaseUse {
   kWrite,  // the same, --filter and --filter-key
 };
 
+// The words besides flags that a command takes.
+struct Positionals {
+  std::string_view text = "";  // as help shows them: "KEY VALUE"
+  size_t min = 0;
+  size_t max = 0;
+};
+
+inline constexpr size_t kAnyNumber = ~size_t{0};
+
 struct Command {
-  std::string_view name;         // one word, or a noun and a verb: "filter build"
-  std::string_view positionals;  // as help shows them: "KEY VALUE"
-  size_t min_positionals = 0;
-  size_t max_positionals = 0;
+  std::string_view name = "";  // one word, or a noun and a verb: "filter build"
+  Positionals positionals = {};
   DatabaseUse database = DatabaseUse::kRead;
-  std::string_view summary;   // one line, no full stop
-  std::string_view details;   // paragraphs of help; may be empty
-  std::string_view json;      // the shape that --json prints
-  std::string_view examples;  // lines of shell
-  std::vector<FlagSpec> flags;
+  std::string_view summary = "";  // one line, no full stop
+  // Of the texts below a newline at the very beginning is not printed.
+  std::string_view details = "";   // paragraphs of help; may be empty
+  std::string_view json = "";      // the shape that --json prints
+  std::string_view examples = "";  // lines of shell
+  std::vector<FlagSpec> flags = {};
 
   // Does the work. An error is printed by the caller: InvalidArgument ends in kUsage, any other in
   // kError.
   absl::StatusOr<ExitCode> (*run)(const Arguments& arguments, Output& output) = nullptr;
 };
-
-inline constexpr size_t kAnyNumber = ~size_t{0};
 
 // Every command, in the order in which help lists them.
 const std::vector<Command>& AllCommands();

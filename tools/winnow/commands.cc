@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "engine/base/status.h"
 
 namespace winnow::cli {
@@ -49,6 +50,9 @@ std::string FlagLines(const std::vector<FlagSpec>& flags) {
   }
   return lines;
 }
+
+// A text of several lines, which begins on the line below its opening parenthesis.
+absl::string_view Block(std::string_view text) { return absl::StripPrefix(ToAbsl(text), "\n"); }
 
 constexpr absl::string_view kExitCodes =
     "Exit codes:\n"
@@ -110,17 +114,19 @@ std::string ProgramHelp() {
 }
 
 std::string CommandHelp(const Command& command) {
-  std::string help = absl::StrCat("winnow ", ToAbsl(command.name), ": ", ToAbsl(command.summary),
-                                  "\n\n", ToAbsl(command.examples), "\n\nUsage: winnow ",
-                                  ToAbsl(command.name), " [flags]");
-  if (!command.positionals.empty()) absl::StrAppend(&help, " ", ToAbsl(command.positionals));
+  std::string help =
+      absl::StrCat("winnow ", ToAbsl(command.name), ": ", ToAbsl(command.summary), "\n\n",
+                   Block(command.examples), "\n\nUsage: winnow ", ToAbsl(command.name), " [flags]");
+  const std::string_view positionals = command.positionals.text;
+  if (!positionals.empty()) absl::StrAppend(&help, " ", ToAbsl(positionals));
   absl::StrAppend(&help, "\n\n");
-  if (!command.details.empty()) absl::StrAppend(&help, ToAbsl(command.details), "\n\n");
+  if (!command.details.empty()) absl::StrAppend(&help, Block(command.details), "\n\n");
   absl::StrAppend(&help, "Flags:\n", FlagLines(FlagsOf(command)),
-                  "\nWith --json: ", ToAbsl(command.json), "\n");
+                  "\nWith --json: ", Block(command.json), "\n");
   if (command.json.find(":K") != std::string_view::npos) {
     help +=
-        "Keys and values that are no UTF-8, and all with --hex, are in key_hex and value_hex.\n";
+        "Keys and values that are not UTF-8, and all of them with --hex, are in key_hex and "
+        "value_hex.\n";
   }
   absl::StrAppend(&help, "\n", kExitCodes);
   return help;

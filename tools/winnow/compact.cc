@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
+#include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/progress.h"
@@ -16,8 +18,8 @@ struct Size {
   uint64_t file_bytes = 0;
 
   std::string ToText() const {
-    return absl::StrCat(HumanBytes(static_cast<double>(file_bytes)), " in ",
-                        HumanCount(num_files, "file", "files"));
+    return absl::StrCat(report::HumanBytes(static_cast<double>(file_bytes)), " in ",
+                        report::HumanCount(num_files, "file", "files"));
   }
 };
 
@@ -49,38 +51,35 @@ absl::StatusOr<ExitCode> RunCompact(const Arguments& arguments, Output& output) 
   const Size after = SizeOf(*opened.db, *opened.family);
   WINNOW_RETURN_IF_ERROR(opened.db->Close());
 
-  if (arguments.Has("json")) {
-    output.Write(ToLine(Json{{"files_before", before.num_files},
-                             {"bytes_before", before.file_bytes},
-                             {"files_after", after.num_files},
-                             {"bytes_after", after.file_bytes},
-                             {"seconds", clock.seconds()}}));
-  } else {
-    output.Line(absl::StrCat(after.ToText(), ", before ", before.ToText(), "; ",
-                             HumanSeconds(clock.seconds())));
-  }
-  return ExitCode::kOk;
+  const double seconds = clock.seconds();
+  return PrintAnswer(arguments,
+                     Json{{"files_before", before.num_files},
+                          {"bytes_before", before.file_bytes},
+                          {"files_after", after.num_files},
+                          {"bytes_after", after.file_bytes},
+                          {"seconds", seconds}},
+                     absl::StrCat(after.ToText(), ", before ", before.ToText(), "; ",
+                                  report::HumanSeconds(seconds)),
+                     output);
 }
 
 }  // namespace
 
 Command CompactCommand() {
-  Command command;
-  command.name = "compact";
-  command.database = DatabaseUse::kWrite;
-  command.summary = "rewrite all files, or those of a key range";
-  command.details =
-      "Merges every file that overlaps the range down to the last level with data: overwritten "
-      "and\n"
-      "deleted entries go, and each file gets the filter and compression set now.";
-  command.json =
-      R"({"files_before":N,"bytes_before":N,"files_after":N,"bytes_after":N,"seconds":S})";
-  command.examples =
-      "  winnow compact --db=/tmp/fruit\n"
-      "  winnow compact --db=/tmp/fruit --filter=cuckoo:0.1%   # new filters for all files";
-  command.flags = {{"from", "KEY", "begin at this key"}, {"to", "KEY", "end with this key"}};
-  command.run = RunCompact;
-  return command;
+  return {
+      .name = "compact",
+      .database = DatabaseUse::kWrite,
+      .summary = "rewrite all files, or those of a key range",
+      .details = R"(
+Merges every file that overlaps the range down to the last level with data: overwritten and
+deleted entries go, and each file gets the filter and compression set now.)",
+      .json = R"({"files_before":N,"bytes_before":N,"files_after":N,"bytes_after":N,"seconds":S})",
+      .examples = R"(
+  winnow compact --db=/tmp/fruit
+  winnow compact --db=/tmp/fruit --filter=cuckoo:0.1%   # new filters for all files)",
+      .flags = {{"from", "KEY", "begin at this key"}, {"to", "KEY", "end with this key"}},
+      .run = RunCompact,
+  };
 }
 
 }  // namespace winnow::cli

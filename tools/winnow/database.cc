@@ -71,6 +71,13 @@ absl::StatusOr<std::string> DatabasePath(const Arguments& arguments) {
   return *path;
 }
 
+absl::StatusOr<std::string> ExistingDatabasePath(const Arguments& arguments) {
+  WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, HoldsDatabase(path));
+  if (!exists) return NoDatabase(path);
+  return path;
+}
+
 absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments) {
   Options options;
   for (const std::string& assignment : arguments.All("set")) {
@@ -150,6 +157,10 @@ absl::StatusOr<std::string> BytesFromWord(const Arguments& arguments, const std:
         absl::StrCat("\"", word, "\" with --hex: ", bytes.status().message()));
   }
   return bytes;
+}
+
+absl::StatusOr<std::string> BytesOfPositional(const Arguments& arguments, size_t position) {
+  return BytesFromWord(arguments, arguments.positionals()[position]);
 }
 
 }  // namespace winnow::cli

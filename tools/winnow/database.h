@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/winnow/arguments.h"
+#include "tools/flags/arguments.h"
 #include "tools/winnow/text_encoding.h"
 #include "winnow/db.h"
 
@@ -26,6 +26,8 @@ struct OpenedDatabase {
 
 // The value of --db; InvalidArgument if it is missing.
 absl::StatusOr<std::string> DatabasePath(const Arguments& arguments);
+// The same; NotFound if it holds no database.
+absl::StatusOr<std::string> ExistingDatabasePath(const Arguments& arguments);
 
 // Options as --set, --filter and --filter-key say; InvalidArgument names the flag.
 absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments);
@@ -44,6 +46,7 @@ std::vector<std::string> Messages(const std::vector<VerifyProblem>& problems);
 
 // The bytes of a key or value given as a word: as it stands, or hexadecimal with --hex.
 absl::StatusOr<std::string> BytesFromWord(const Arguments& arguments, const std::string& word);
+absl::StatusOr<std::string> BytesOfPositional(const Arguments& arguments, size_t position);
 
 }  // namespace winnow::cli
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 
@@ -22,9 +23,7 @@ bool UserAgrees(const std::string& path) {
 }
 
 absl::StatusOr<ExitCode> RunDestroy(const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
-  WINNOW_ASSIGN_OR_RETURN(const bool exists, HoldsDatabase(path));
-  if (!exists) return absl::NotFoundError(absl::StrCat("there is no database in ", path));
+  WINNOW_ASSIGN_OR_RETURN(const std::string path, ExistingDatabasePath(arguments));
   if (!arguments.Has("yes")) {
     if (isatty(STDIN_FILENO) != 1) {
       return absl::InvalidArgumentError("not on a terminal, so --yes must confirm it");
@@ -35,26 +34,24 @@ absl::StatusOr<ExitCode> RunDestroy(const Arguments& arguments, Output& output) 
     }
   }
   WINNOW_RETURN_IF_ERROR(DB::Destroy(Options(), path));
-  if (arguments.Has("json")) output.Write(ToLine(Json{{"ok", true}}));
-  return ExitCode::kOk;
+  return PrintDone(arguments, output);
 }
 
 }  // namespace
 
 Command DestroyCommand() {
-  Command command;
-  command.name = "destroy";
-  command.database = DatabaseUse::kFiles;
-  command.summary = "remove a database; asks before it does";
-  command.details =
-      "Removes the database's own files, and then the directory if nothing else is in it. Asks on "
-      "a\n"
-      "terminal; elsewhere --yes is needed. Refused while another process has the database open.";
-  command.json = R"({"ok":true})";
-  command.examples = "  winnow destroy --db=/tmp/fruit --yes";
-  command.flags = {{"yes", "", "do not ask"}};
-  command.run = RunDestroy;
-  return command;
+  return {
+      .name = "destroy",
+      .database = DatabaseUse::kFiles,
+      .summary = "remove a database; asks before it does",
+      .details = R"(
+Removes the database's own files, and then the directory if nothing else is in it. Asks on a
+terminal; elsewhere --yes is needed. Refused while another process has the database open.)",
+      .json = R"({"ok":true})",
+      .examples = "  winnow destroy --db=/tmp/fruit --yes",
+      .flags = {{"yes", "", "do not ask"}},
+      .run = RunDestroy,
+  };
 }
 
 }  // namespace winnow::cli

@@ -9,32 +9,27 @@ namespace winnow::cli {
 namespace {
 
 absl::StatusOr<ExitCode> RunExplain(const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(const std::string key,
-                          BytesFromWord(arguments, arguments.positionals()[0]));
+  WINNOW_ASSIGN_OR_RETURN(const std::string key, BytesOfPositional(arguments, 0));
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
   WINNOW_ASSIGN_OR_RETURN(const KeyExplanation explanation, opened.db->Explain(opened.family, key));
-  const std::string text = arguments.Has("json") ? explanation.ToJson() : explanation.ToString();
-  output.Write(text);
-  if (text.empty() || text.back() != '\n') output.Write("\n");
+  output.Text(arguments.Has("json") ? explanation.ToJson() : explanation.ToString());
   return explanation.found ? ExitCode::kOk : ExitCode::kNo;
 }
 
 }  // namespace
 
 Command ExplainCommand() {
-  Command command;
-  command.name = "explain";
-  command.positionals = "KEY";
-  command.min_positionals = command.max_positionals = 1;
-  command.summary = "show how a look-up goes: candidate files, their filters' answers, the block's";
-  command.details =
-      "One line for each place that could hold the key, in the order in which a look-up asks "
-      "them.\n"
-      "Exit code 1 if the key is absent.";
-  command.json = "one object: filter_key, key_hash, found, steps";
-  command.examples = "  winnow explain --db=/tmp/fruit apple";
-  command.run = RunExplain;
-  return command;
+  return {
+      .name = "explain",
+      .positionals = {"KEY", 1, 1},
+      .summary = "show how a look-up goes: candidate files, their filters' answers, the block's",
+      .details = R"(
+One line for each place that could hold the key, in the order in which a look-up checks them.
+Exit code 1 if the key is absent.)",
+      .json = "one object: filter_key, key_hash, found, steps",
+      .examples = "  winnow explain --db=/tmp/fruit apple",
+      .run = RunExplain,
+  };
 }
 
 }  // namespace winnow::cli

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
+#include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/pair_digest.h"
@@ -24,25 +26,11 @@ std::unique_ptr<Iterator> NewScan(DB& db, ColumnFamily* family) {
   return db.NewIterator(options, family);
 }
 
-absl::StatusOr<ExitCode> ExportText(const OpenedDatabase& opened, bool json, bool hex,
+absl::StatusOr<ExitCode> ExportText(const OpenedDatabase& opened, const PairFormat& format,
                                     Output& output) {
-  std::string line;
   const std::unique_ptr<Iterator> entry = NewScan(*opened.db, opened.family);
   for (entry->SeekToFirst(); entry->Valid() && output.ok(); entry->Next()) {
-    if (json) {
-      Json object = Json::object();
-      AddBytes(&object, "key", entry->key(), hex);
-      AddBytes(&object, "value", entry->value(), hex);
-      line = ToLine(object);
-    } else {
-      const TextForm form = hex ? TextForm::kHex : TextForm::kEscaped;
-      line.clear();
-      AppendText(&line, entry->key(), form);
-      line.push_back('\t');
-      AppendText(&line, entry->value(), form);
-      line.push_back('\n');
-    }
-    output.Write(line);
+    PrintPair(entry->key(), entry->value(), format, output);
   }
   WINNOW_RETURN_IF_ERROR(entry->status());
   return ExitCode::kOk;
@@ -128,19 +116,19 @@ absl::StatusOr<ExitCode> ExportToPeer(const Arguments& arguments, const Peer& pe
     list.push_back(std::move(family));
   }
   progress.Clear();
-  const double seconds = std::max(progress.seconds(), 1e-6);
-  const auto rate = static_cast<uint64_t>(static_cast<double>(pairs) / seconds);
+  const double seconds = progress.seconds();
+  const uint64_t rate = PerSecond(pairs, seconds);
   if (arguments.Has("json")) {
     output.Write(ToLine(Json{{"families", std::move(list)},
                              {"entries", pairs},
                              {"seconds", seconds},
                              {"entries_per_second", rate}}));
   } else {
-    Complain("export",
-             absl::StrFormat("%s of %s in %s: %s entries/s; read again and compared: the same",
-                             HumanCount(pairs, "entry", "entries"),
-                             HumanCount(families.size(), "column family", "column families"),
-                             HumanSeconds(seconds), HumanCount(rate)));
+    Complain("export", absl::StrFormat(
+                           "%s of %s in %s: %s entries/s; read again and compared: the same",
+                           report::HumanCount(pairs, "entry", "entries"),
+                           report::HumanCount(families.size(), "column family", "column families"),
+                           report::HumanSeconds(seconds), report::HumanCount(rate)));
   }
   return ExitCode::kOk;
 }
@@ -160,34 +148,32 @@ absl::StatusOr<ExitCode> RunExport(const Arguments& arguments, Output& output) {
     return absl::InvalidArgumentError("text goes to standard output: winnow export ... > FILE");
   }
   WINNOW_ASSIGN_OR_RETURN(const OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
-  return ExportText(opened, to == "jsonl", arguments.Has("hex"), output);
+  const PairFormat format{.json = to == "jsonl", .form = PrintedForm(arguments)};
+  return ExportText(opened, format, output);
 }
 
 }  // namespace
 
 Command ExportCommand() {
-  Command command;
-  command.name = "export";
-  command.positionals = "[DIR]";
-  command.max_positionals = 1;
-  command.summary = "write a database as text, or as a LevelDB or RocksDB database";
-  command.details =
-      "--to=tsv and --to=jsonl print one column family to standard output, in the forms that\n"
-      "`winnow load` reads back. --to=rocksdb makes a RocksDB database in DIR with every column\n"
-      "family, or with that of --family as its only one; --to=leveldb takes one column family. "
-      "The\n"
-      "new database is then read and the number and a checksum of all pairs are compared.";
-  command.json =
-      R"({"families":[{"name":NAME,"entries":N,"checksum":HEX},...],"entries":N,"seconds":S,)"
-      "\n"
-      R"(    "entries_per_second":R}, for leveldb and rocksdb)";
-  command.examples =
-      "  winnow export --db=/tmp/fruit > fruit.tsv\n"
-      "  winnow export --db=/tmp/fruit --to=jsonl | gzip > fruit.jsonl.gz\n"
-      "  winnow export --db=/tmp/fruit --to=rocksdb /tmp/fruit.rocksdb";
-  command.flags = {{"to", "FORM", "tsv (default), jsonl, leveldb or rocksdb"}};
-  command.run = RunExport;
-  return command;
+  return {
+      .name = "export",
+      .positionals = {"[DIR]", 0, 1},
+      .summary = "write a database as text, or as a LevelDB or RocksDB database",
+      .details = R"(
+--to=tsv and --to=jsonl print one column family to standard output, in the forms that
+`winnow load` reads back. --to=rocksdb makes a RocksDB database in DIR with every column
+family, or with that of --family as its only one; --to=leveldb takes one column family. The
+new database is then read and the number and a checksum of all pairs are compared.)",
+      .json = R"(
+{"families":[{"name":NAME,"entries":N,"checksum":HEX},...],"entries":N,"seconds":S,
+    "entries_per_second":R}, for leveldb and rocksdb)",
+      .examples = R"(
+  winnow export --db=/tmp/fruit > fruit.tsv
+  winnow export --db=/tmp/fruit --to=jsonl | gzip > fruit.jsonl.gz
+  winnow export --db=/tmp/fruit --to=rocksdb /tmp/fruit.rocksdb)",
+      .flags = {{"to", "FORM", "tsv (default), jsonl, leveldb or rocksdb"}},
+      .run = RunExport,
+  };
 }
 
 }  // namespace winnow::cli

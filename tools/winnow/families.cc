@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 
@@ -76,30 +77,28 @@ absl::StatusOr<ExitCode> RunFamilies(const Arguments& arguments, Output& output)
   WINNOW_RETURN_IF_ERROR(create ? CreateFamily(arguments, *db, words[1])
                                 : DropFamily(*db, words[1]));
   WINNOW_RETURN_IF_ERROR(db->Close());
-  if (arguments.Has("json")) output.Write(ToLine(Json{{"ok", true}}));
-  return ExitCode::kOk;
+  return PrintDone(arguments, output);
 }
 
 }  // namespace
 
 Command FamiliesCommand() {
-  Command command;
-  command.name = "families";
-  command.positionals = "[list | create NAME | drop NAME]";
-  command.max_positionals = 2;
-  command.database = DatabaseUse::kWrite;
-  command.summary = "list, create or drop column families";
-  command.details =
-      "A column family is a key space of its own, with its own filter and compression. create\n"
-      "takes --filter and --filter-key for the new family. drop removes the family and its data.";
-  command.json =
-      R"({"families":[{"id":N,"name":NAME,"filter":SPEC,"filter_key":TEXT},...]} or {"ok":true})";
-  command.examples =
-      "  winnow families --db=/tmp/fruit\n"
-      "  winnow families create users --db=/tmp/fruit --filter=cuckoo:1%\n"
-      "  winnow put --db=/tmp/fruit --family=users ann 1";
-  command.run = RunFamilies;
-  return command;
+  return {
+      .name = "families",
+      .positionals = {"[list | create NAME | drop NAME]", 0, 2},
+      .database = DatabaseUse::kWrite,
+      .summary = "list, create or drop column families",
+      .details = R"(
+A column family is a key space of its own, with its own filter and compression. create
+takes --filter and --filter-key for the new family. drop removes the family and its data.)",
+      .json =
+          R"({"families":[{"id":N,"name":NAME,"filter":SPEC,"filter_key":TEXT},...]} or {"ok":true})",
+      .examples = R"(
+  winnow families --db=/tmp/fruit
+  winnow families create users --db=/tmp/fruit --filter=cuckoo:1%
+  winnow put --db=/tmp/fruit --family=users ann 1)",
+      .run = RunFamilies,
+  };
 }
 
 }  // namespace winnow::cli

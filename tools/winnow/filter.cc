@@ -37,20 +37,19 @@ absl::StatusOr<ExitCode> RunFilter(const Arguments&, Output&) {
 }  // namespace
 
 Command FilterCommand() {
-  Command command;
-  command.name = "filter";
-  command.positionals = "VERB ...";
-  command.max_positionals = kAnyNumber;
-  command.database = DatabaseUse::kNone;
-  command.summary = "plan, build, ask, merge and convert filters in files of their own";
-  command.details = VerbLines();
-  command.json = "each verb's help says what it prints";
-  command.examples =
-      "  winnow filter plan --keys=1e6 --fpr=1%\n"
-      "  winnow filter build --filter=blocked_bloom:10 --out=words.filter words.txt\n"
-      "  echo apple | winnow filter query words.filter";
-  command.run = RunFilter;
-  return command;
+  return {
+      .name = "filter",
+      .positionals = {"VERB ...", 0, kAnyNumber},
+      .database = DatabaseUse::kNone,
+      .summary = "plan, build, query, merge and convert filters in files of their own",
+      .details = VerbLines(),
+      .json = "each verb's help says what it prints",
+      .examples = R"(
+  winnow filter plan --keys=1e6 --fpr=1%
+  winnow filter build --filter=blocked_bloom:10 --out=words.filter words.txt
+  echo apple | winnow filter query words.filter)",
+      .run = RunFilter,
+  };
 }
 
 }  // namespace winnow::cli

@@ -1,4 +1,4 @@
-// winnow filter build: a filter from keys, one a line.
+// winnow filter build: a filter from keys, one per line.
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/amounts.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/filter_file.h"
@@ -165,6 +166,12 @@ absl::StatusOr<std::unique_ptr<FilterMaker>> MakeFromArguments(const Arguments& 
   return std::make_unique<BlockMaker>(std::move(builder), seed.value_or(0));
 }
 
+absl::Status AddLine(std::string_view line, TextForm form, FilterMaker* maker) {
+  if (form == TextForm::kRaw) return maker->Add(line);
+  WINNOW_ASSIGN_OR_RETURN(const std::string key, FromInputText(line, form));
+  return maker->Add(key);
+}
+
 // Adds every line of every input; gives how many there were.
 absl::StatusOr<uint64_t> AddLines(const std::vector<InputFile>& inputs, TextForm form,
                                   Progress* progress, FilterMaker* maker) {
@@ -172,24 +179,13 @@ absl::StatusOr<uint64_t> AddLines(const std::vector<InputFile>& inputs, TextForm
   uint64_t finished_bytes = 0;
   for (const InputFile& input : inputs) {
     LineReader lines(input.descriptor(), input.name());
-    std::string_view line;
-    for (;;) {
-      WINNOW_ASSIGN_OR_RETURN(const bool has_line, lines.Next(&line));
-      if (!has_line) break;
-      absl::Status added;
-      if (form == TextForm::kRaw) {
-        added = maker->Add(line);
-      } else {
-        const absl::StatusOr<std::string> key = FromText(line, form);
-        // Bad data are no fault of the command line.
-        added = key.ok() ? maker->Add(*key) : absl::DataLossError(key.status().message());
-      }
-      if (!added.ok()) {
-        return WithContext(added, absl::StrCat(lines.name(), ":", lines.line_number()));
-      }
+    const auto add = [&](std::string_view line) -> absl::Status {
+      WINNOW_RETURN_IF_ERROR(lines.InContext(AddLine(line, form, maker)));
       ++num_keys;
       progress->Update(num_keys, finished_bytes + lines.bytes_read());
-    }
+      return absl::OkStatus();
+    };
+    WINNOW_RETURN_IF_ERROR(lines.ForEach(add));
     finished_bytes += lines.bytes_read();
   }
   return num_keys;
@@ -202,9 +198,7 @@ absl::StatusOr<ExitCode> RunBuild(const Arguments& arguments, Output& output) {
   }
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<FilterMaker> maker, MakeFromArguments(arguments));
   WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> inputs, OpenInputs(arguments.positionals()));
-  uint64_t total_bytes = 0;
-  for (const InputFile& input : inputs) total_bytes += input.size_bytes();
-  Progress progress(total_bytes);
+  Progress progress(TotalBytes(inputs));
   const TextForm form = arguments.Has("hex") ? TextForm::kHex : TextForm::kRaw;
   absl::StatusOr<uint64_t> num_keys = AddLines(inputs, form, &progress, maker.get());
   progress.Clear();
@@ -226,48 +220,46 @@ absl::StatusOr<ExitCode> RunBuild(const Arguments& arguments, Output& output) {
                              {"seconds", progress.seconds()}}));
     return ExitCode::kOk;
   }
-  Complain("filter build",
-           absl::StrFormat("%s: %s of %s, %s, %.2f bits a key, expected rate %.4g %%, in %s%s",
-                           *path, built.kind, HumanCount(*num_keys, "key", "keys"),
-                           HumanBytes(static_cast<double>(built.bytes.size())), bits_per_key,
-                           100 * built.expected_fpr, HumanSeconds(progress.seconds()),
-                           built.fell_back ? "; the wanted kind could not be built" : ""));
+  Complain(
+      "filter build",
+      absl::StrFormat("%s: %s of %s, %s, %.2f bits per key, expected rate %.4g %%, in %s%s", *path,
+                      built.kind, report::HumanCount(*num_keys, "key", "keys"),
+                      report::HumanBytes(static_cast<double>(built.bytes.size())), bits_per_key,
+                      100 * built.expected_fpr, report::HumanSeconds(progress.seconds()),
+                      built.fell_back ? "; the wanted kind could not be built" : ""));
   return ExitCode::kOk;
 }
 
 }  // namespace
 
 Command FilterBuildCommand() {
-  Command command;
-  command.name = "filter build";
-  command.positionals = "[KEYFILE...]";
-  command.max_positionals = kAnyNumber;
-  command.database = DatabaseUse::kNone;
-  command.summary = "build a filter from keys, one a line";
-  command.details =
-      "Reads keys from the files, or from standard input: every line is a key, the empty one too,\n"
-      "and every byte of it counts. A filter block is built, as SSTables have them, exactly as "
-      "large\n"
-      "as the keys need; it cannot be changed later. With --capacity a filter for applications is\n"
-      "built instead, which can be merged with others of the same capacity (bloom, blocked_bloom\n"
-      "and cuckoo). A bloom filter with the word murmur128_mitz_64 or murmur128_mitz_32 can be\n"
-      "exported to Java (winnow filter convert), and merged if its capacity was given.\n"
-      "The total is reported on standard error.";
-  command.json =
-      R"({"file":F,"kind":K,"keys":N,"file_bytes":N,"file_bits_per_key":R,"expected_fpr":R,)"
-      "\n"
-      R"("fell_back":B,"seconds":S})";
-  command.examples =
-      "  winnow filter build --filter=binary_fuse:1% --out=words.filter /usr/share/dict/words\n"
-      "  cut -f1 users.tsv | winnow filter build --filter=cuckoo:0.1% --out=users.filter\n"
-      "  winnow filter build --filter=bloom:1%:murmur128_mitz_64 --out=java.filter users.txt";
-  command.flags = {{"filter", "SPEC", "KIND:BITS or KIND:RATE%, as blocked_bloom:10, cuckoo:0.1%"},
-                   {"out", "FILE", "where the filter goes; an older one is replaced"},
-                   {"capacity", "N", "leave room for N keys, 1e6 or 1000000; can be merged"},
-                   {"seed", "N", "seed of the keys' hash (default: 0)"},
-                   {"hex", "", "lines are keys as hexadecimal digits"}};
-  command.run = RunBuild;
-  return command;
+  return {
+      .name = "filter build",
+      .positionals = {"[KEYFILE...]", 0, kAnyNumber},
+      .database = DatabaseUse::kNone,
+      .summary = "build a filter from keys, one per line",
+      .details = R"(
+Reads keys from the files, or from standard input: every line is a key, the empty one too,
+and every byte of it counts. A filter block is built, as SSTables have them, exactly as large
+as the keys need; it cannot be changed later. With --capacity a filter for applications is
+built instead, which can be merged with others of the same capacity (bloom, blocked_bloom
+and cuckoo). A bloom filter with the word murmur128_mitz_64 or murmur128_mitz_32 can be
+exported to Java (winnow filter convert), and merged if its capacity was given.
+The total is reported on standard error.)",
+      .json = R"(
+{"file":F,"kind":K,"keys":N,"file_bytes":N,"file_bits_per_key":R,"expected_fpr":R,
+"fell_back":B,"seconds":S})",
+      .examples = R"(
+  winnow filter build --filter=binary_fuse:1% --out=words.filter /usr/share/dict/words
+  cut -f1 users.tsv | winnow filter build --filter=cuckoo:0.1% --out=users.filter
+  winnow filter build --filter=bloom:1%:murmur128_mitz_64 --out=java.filter users.txt)",
+      .flags = {{"filter", "SPEC", "KIND:BITS or KIND:RATE%, as blocked_bloom:10, cuckoo:0.1%"},
+                {"out", "FILE", "where the filter goes; an older one is replaced"},
+                {"capacity", "N", "leave room for N keys, 1e6 or 1000000; can be merged"},
+                {"seed", "N", "seed of the keys' hash (default: 0)"},
+                {"hex", "", "lines are keys as hexadecimal digits"}},
+      .run = RunBuild,
+  };
 }
 
 }  // namespace winnow::cli

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/filter_file.h"
 
@@ -69,8 +70,7 @@ absl::StatusOr<ExitCode> RunMerge(const Arguments& arguments, Output& output) {
   }
   WINNOW_ASSIGN_OR_RETURN(const std::string bytes, BytesOf(merged, merged.format == "guava"));
   WINNOW_RETURN_IF_ERROR(WriteFilterFile(*out, bytes));
-  if (arguments.Has("json")) output.Write(ToLine(Json{{"file", *out}, {"merged", paths.size()}}));
-  return ExitCode::kOk;
+  return PrintDone(arguments, Json{{"file", *out}, {"merged", paths.size()}}, output);
 }
 
 absl::StatusOr<ExitCode> RunConvert(const Arguments& arguments, Output& output) {
@@ -89,60 +89,49 @@ absl::StatusOr<ExitCode> RunConvert(const Arguments& arguments, Output& output) 
   }
   WINNOW_ASSIGN_OR_RETURN(const std::string bytes, BytesOf(file, to == "guava"));
   WINNOW_RETURN_IF_ERROR(WriteFilterFile(out, bytes));
-  if (arguments.Has("json")) {
-    output.Write(ToLine(Json{{"file", out}, {"file_bytes", bytes.size()}}));
-  }
-  return ExitCode::kOk;
+  return PrintDone(arguments, Json{{"file", out}, {"file_bytes", bytes.size()}}, output);
 }
 
 }  // namespace
 
 Command FilterMergeCommand() {
-  Command command;
-  command.name = "filter merge";
-  command.positionals = "FILE FILE...";
-  command.min_positionals = 2;
-  command.max_positionals = kAnyNumber;
-  command.database = DatabaseUse::kNone;
-  command.summary = "make one filter that holds the keys of several";
-  command.details =
-      "The filters must have been built with the same --filter, --capacity and --seed. The "
-      "capacity\n"
-      "should be that of all keys together: the rate rises beyond it, and a cuckoo filter is full.";
-  command.json = R"({"file":F,"merged":N})";
-  command.examples =
-      "  winnow filter build --filter=bloom:1% --capacity=1e6 --out=a.filter a.txt\n"
-      "  winnow filter build --filter=bloom:1% --capacity=1e6 --out=b.filter b.txt\n"
-      "  winnow filter merge --out=both.filter a.filter b.filter";
-  command.flags = {{"out", "FILE", "where the merged filter goes; an older one is replaced"}};
-  command.run = RunMerge;
-  return command;
+  return {
+      .name = "filter merge",
+      .positionals = {"FILE FILE...", 2, kAnyNumber},
+      .database = DatabaseUse::kNone,
+      .summary = "make one filter that holds the keys of several",
+      .details = R"(
+The filters must have been built with the same --filter, --capacity and --seed. The capacity
+should be that of all keys together: the rate rises beyond it, and a cuckoo filter is full.)",
+      .json = R"({"file":F,"merged":N})",
+      .examples = R"(
+  winnow filter build --filter=bloom:1% --capacity=1e6 --out=a.filter a.txt
+  winnow filter build --filter=bloom:1% --capacity=1e6 --out=b.filter b.txt
+  winnow filter merge --out=both.filter a.filter b.filter)",
+      .flags = {{"out", "FILE", "where the merged filter goes; an older one is replaced"}},
+      .run = RunMerge,
+  };
 }
 
 Command FilterConvertCommand() {
-  Command command;
-  command.name = "filter convert";
-  command.positionals = "IN OUT";
-  command.min_positionals = 2;
-  command.max_positionals = 2;
-  command.database = DatabaseUse::kNone;
-  command.summary = "exchange Bloom filters with Java: the bytes of Guava's BloomFilter.writeTo";
-  command.details =
-      "--to=guava writes the bytes that BloomFilter.readFrom takes, with Funnels.byteArrayFunnel() "
-      "or\n"
-      "a UTF-8 string funnel: the keys' bytes are then the same. Only filters that were built "
-      "with\n"
-      "the word murmur128_mitz_64 or murmur128_mitz_32 can be exported. --to=winnow puts such "
-      "bytes\n"
-      "into Winnow's form, which has a checksum. query, info and merge read both forms.";
-  command.json = R"({"file":F,"file_bytes":N})";
-  command.examples =
-      "  winnow filter build --filter=bloom:1%:murmur128_mitz_64 --out=users.filter users.txt\n"
-      "  winnow filter convert --to=guava users.filter users.guava\n"
-      "  winnow filter convert --to=winnow from_java.guava from_java.filter";
-  command.flags = {{"to", "FORM", "guava or winnow"}};
-  command.run = RunConvert;
-  return command;
+  return {
+      .name = "filter convert",
+      .positionals = {"IN OUT", 2, 2},
+      .database = DatabaseUse::kNone,
+      .summary = "exchange Bloom filters with Java: the bytes of Guava's BloomFilter.writeTo",
+      .details = R"(
+--to=guava writes the bytes that BloomFilter.readFrom takes, with Funnels.byteArrayFunnel() or
+a UTF-8 string funnel: the keys' bytes are then the same. Only filters that were built with
+the word murmur128_mitz_64 or murmur128_mitz_32 can be exported. --to=winnow puts such bytes
+into Winnow's form, which has a checksum. query, info and merge read both forms.)",
+      .json = R"({"file":F,"file_bytes":N})",
+      .examples = R"(
+  winnow filter build --filter=bloom:1%:murmur128_mitz_64 --out=users.filter users.txt
+  winnow filter convert --to=guava users.filter users.guava
+  winnow filter convert --to=winnow from_java.guava from_java.filter)",
+      .flags = {{"to", "FORM", "guava or winnow"}},
+      .run = RunConvert,
+  };
 }
 
 }  // namespace winnow::cli

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/amounts.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/filter_measure.h"
@@ -56,9 +57,9 @@ struct Plan {
     const double bits_per_key = static_cast<double>(*bytes) * 8 / static_cast<double>(num_keys);
     if (bits_per_key < range.min) {
       const double min_bytes = std::ceil(range.min * static_cast<double>(num_keys) / 8);
-      return absl::InvalidArgumentError(absl::StrCat("needs at least ", HumanBytes(min_bytes), ", ",
-                                                     HumanCount(static_cast<uint64_t>(min_bytes)),
-                                                     " bytes"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("needs at least ", report::HumanBytes(min_bytes), ", ",
+                       report::HumanCount(static_cast<uint64_t>(min_bytes)), " bytes"));
     }
     spec.bits_per_key = std::min(bits_per_key, range.max);
     return filter::ToString(spec);
@@ -97,10 +98,10 @@ constexpr char kPlanRow[] = "%-26s %12s %9s %9s %-9s %10s %9s %9s\n";
 
 std::string PlanRow(const Plan& plan, const std::string& kind, const FilterMeasurement& row) {
   return absl::StrFormat(
-      kPlanRow, Label(kind, row), HumanBytes(PlannedBytes(plan, row)),
+      kPlanRow, Label(kind, row), report::HumanBytes(PlannedBytes(plan, row)),
       absl::StrFormat("%.2f", row.bits_per_key), Percent(row.expected_fpr), Shape(row),
       absl::StrFormat("%.1f", row.build_ns_per_key), absl::StrFormat("%.1f", row.absent_query_ns),
-      HumanSeconds(row.build_ns_per_key * static_cast<double>(plan.num_keys) / 1e9));
+      report::HumanSeconds(row.build_ns_per_key * static_cast<double>(plan.num_keys) / 1e9));
 }
 
 absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
@@ -138,8 +139,8 @@ absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
   output.Line(absl::StrFormat(
       "For %s, each measured on this machine with %s.\n"
       "build ns and query ns are for one key without its hash, query ns for an absent one;\n"
-      "larger filters than the processor's cache take longer to ask.",
-      HumanCount(plan.num_keys, "key", "keys"), HumanCount(measured_keys)));
+      "filters larger than the processor's cache take longer to query.",
+      report::HumanCount(plan.num_keys, "key", "keys"), report::HumanCount(measured_keys)));
   return ExitCode::kOk;
 }
 
@@ -156,7 +157,8 @@ std::string BenchRow(const std::string& spec, const FilterMeasurement& row) {
 absl::StatusOr<ExitCode> RunBench(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> num_keys, CountOf(arguments, "keys"));
   if (num_keys.value_or(1) > kMaxBenchKeys) {
-    return absl::InvalidArgumentError(absl::StrCat("--keys: at most ", HumanCount(kMaxBenchKeys)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("--keys: at most ", report::HumanCount(kMaxBenchKeys)));
   }
   std::vector<std::string> specs = arguments.All("filter");
   if (specs.empty()) {
@@ -189,54 +191,50 @@ absl::StatusOr<ExitCode> RunBench(const Arguments& arguments, Output& output) {
 }  // namespace
 
 Command FilterPlanCommand() {
-  Command command;
-  command.name = "filter plan";
-  command.database = DatabaseUse::kNone;
-  command.summary = "compare the kinds of filter for your number of keys";
-  command.details =
-      "Give the number of keys, and either the false-positive rate that is wanted or the bytes "
-      "that\n"
-      "the filter may take. Every kind is built and asked here and now, with up to a million "
-      "keys,\n"
-      "so that the times are this machine's; takes a few seconds. shape is the number of probes "
-      "of\n"
-      "a Bloom filter, or the bits of a fingerprint.";
-  command.json =
-      "one line a kind: keys, bytes, spec, kind, bits_per_key, probes, fingerprint_bits,\n"
-      "expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns, present_query_ns,\n"
-      "batch_query_ns, measured_keys, measured_bytes; or kind, refused";
-  command.examples =
-      "  winnow filter plan --keys=1e9 --fpr=0.1%\n"
-      "  winnow filter plan --keys=50e6 --bytes=64M";
-  command.flags = {
-      {"keys", "N", "how many keys there will be: 1000000, 1e9"},
-      {"fpr", "RATE", "the wanted false-positive rate: 0.01 or 1%"},
-      {"bytes", "SIZE", "the size that the filter may have: 4096, 512KiB, 64M, 1.5GiB"}};
-  command.run = RunPlan;
-  return command;
+  return {
+      .name = "filter plan",
+      .database = DatabaseUse::kNone,
+      .summary = "compare the kinds of filter for your number of keys",
+      .details = R"(
+Give the number of keys, and either the false-positive rate that is wanted or the bytes that
+the filter may take. Every kind is built and queried here and now, with up to a million keys,
+so that the times are this machine's; takes a few seconds. shape is the number of probes of
+a Bloom filter, or the bits of a fingerprint.)",
+      .json = R"(
+one line per kind: keys, bytes, spec, kind, bits_per_key, probes, fingerprint_bits,
+expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns, present_query_ns,
+batch_query_ns, measured_keys, measured_bytes; or kind, refused)",
+      .examples = R"(
+  winnow filter plan --keys=1e9 --fpr=0.1%
+  winnow filter plan --keys=50e6 --bytes=64M)",
+      .flags = {{"keys", "N", "how many keys there will be: 1000000, 1e9"},
+                {"fpr", "RATE", "the wanted false-positive rate: 0.01 or 1%"},
+                {"bytes", "SIZE", "the size that the filter may have: 4096, 512KiB, 64M, 1.5GiB"}},
+      .run = RunPlan,
+  };
 }
 
 Command FilterBenchCommand() {
-  Command command;
-  command.name = "filter bench";
-  command.database = DatabaseUse::kNone;
-  command.summary = "measure how quickly filters are built and asked here";
-  command.details =
-      "Builds each filter from random keys and asks it a million times about absent keys, about\n"
-      "present ones, and about absent ones 64 at once; the best of three runs, in nanoseconds a\n"
-      "key, without hashing. One thread.";
-  command.json =
-      "one line a filter: spec, kind, measured_keys, measured_bytes, bits_per_key, probes,\n"
-      "fingerprint_bits, expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns,\n"
-      "present_query_ns, batch_query_ns";
-  command.examples =
-      "  winnow filter bench\n"
-      "  winnow filter bench --filter=blocked_bloom:10 --filter=cuckoo:0.1% --keys=1e7";
-  command.flags = {{"filter", "SPEC", "what to measure (default: every kind at 1%); repeatable",
-                    /*repeatable=*/true},
-                   {"keys", "N", "keys in each filter (default: 1e6)"}};
-  command.run = RunBench;
-  return command;
+  return {
+      .name = "filter bench",
+      .database = DatabaseUse::kNone,
+      .summary = "measure how quickly filters are built and queried here",
+      .details = R"(
+Builds each filter from random keys and queries it a million times for absent keys, for
+present ones, and for absent ones 64 at once; the best of three runs, in nanoseconds per
+key, without hashing. One thread.)",
+      .json = R"(
+one line per filter: spec, kind, measured_keys, measured_bytes, bits_per_key, probes,
+fingerprint_bits, expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns,
+present_query_ns, batch_query_ns)",
+      .examples = R"(
+  winnow filter bench
+  winnow filter bench --filter=blocked_bloom:10 --filter=cuckoo:0.1% --keys=1e7)",
+      .flags = {{"filter", "SPEC", "what to measure (default: every kind at 1%); repeatable",
+                 /*repeatable=*/true},
+                {"keys", "N", "keys in each filter (default: 1e6)"}},
+      .run = RunBench,
+  };
 }
 
 }  // namespace winnow::cli

@@ -32,10 +32,7 @@ class Asker {
     std::string decoded;
     std::string_view key = line;
     if (hex_) {
-      absl::StatusOr<std::string> bytes = FromText(line, TextForm::kHex);
-      // The data are at fault, not the command line.
-      if (!bytes.ok()) return absl::DataLossError(bytes.status().message());
-      decoded = *std::move(bytes);
+      WINNOW_ASSIGN_OR_RETURN(decoded, FromInputText(line, TextForm::kHex));
       key = decoded;
     }
     const bool maybe =
@@ -86,10 +83,7 @@ absl::StatusOr<ExitCode> RunQuery(const Arguments& arguments, Output& output) {
     while (output.ok()) {
       WINNOW_ASSIGN_OR_RETURN(const bool has_line, lines.Next(&line));
       if (!has_line) break;
-      const absl::Status asked = asker.Ask(line);
-      if (!asked.ok()) {
-        return WithContext(asked, absl::StrCat(lines.name(), ":", lines.line_number()));
-      }
+      WINNOW_RETURN_IF_ERROR(lines.InContext(asker.Ask(line)));
     }
   }
   return asker.Finish();
@@ -119,48 +113,42 @@ absl::StatusOr<ExitCode> RunInfo(const Arguments& arguments, Output& output) {
 }  // namespace
 
 Command FilterQueryCommand() {
-  Command command;
-  command.name = "filter query";
-  command.positionals = "FILE [KEYFILE...]";
-  command.min_positionals = 1;
-  command.max_positionals = kAnyNumber;
-  command.database = DatabaseUse::kNone;
-  command.summary = "ask a filter about keys, one a line";
-  command.details =
-      "Reads keys from the key files, or from standard input, and prints for each, in their "
-      "order,\n"
-      "maybe<TAB>KEY or no<TAB>KEY. \"no\" is certain; \"maybe\" is wrong about as many keys that "
-      "were\n"
-      "never added as `winnow filter info` gives as expected_fpr. FILE may also be what Guava's\n"
-      "BloomFilter.writeTo wrote. The exit code is 0 if any key may be in the filter, 1 if none.";
-  command.json =
-      R"(one line a key: {"answer":"maybe" or "no","key":K}; with --count {"maybe":N,"no":N})";
-  command.examples =
-      "  printf 'apple\\nqwxyz\\n' | winnow filter query words.filter\n"
-      "  winnow filter query words.filter suspects.txt --count";
-  command.flags = {{"count", "", "print only how many keys there were of each answer"},
-                   {"hex", "", "keys as hexadecimal digits, in and out"}};
-  command.run = RunQuery;
-  return command;
+  return {
+      .name = "filter query",
+      .positionals = {"FILE [KEYFILE...]", 1, kAnyNumber},
+      .database = DatabaseUse::kNone,
+      .summary = "query a filter for keys, one per line",
+      .details = R"(
+Reads keys from the key files, or from standard input, and prints for each, in their order,
+maybe<TAB>KEY or no<TAB>KEY. "no" is certain; "maybe" is wrong about as many keys that were
+never added as `winnow filter info` gives as expected_fpr. FILE may also be what Guava's
+BloomFilter.writeTo wrote. The exit code is 0 if any key may be in the filter, 1 if none.)",
+      .json =
+          R"(one line per key: {"answer":"maybe" or "no","key":K}; with --count {"maybe":N,"no":N})",
+      .examples = R"(
+  printf 'apple\nqwxyz\n' | winnow filter query words.filter
+  winnow filter query words.filter suspects.txt --count)",
+      .flags = {{"count", "", "print only how many keys there were of each answer"},
+                {"hex", "", "keys as hexadecimal digits, in and out"}},
+      .run = RunQuery,
+  };
 }
 
 Command FilterInfoCommand() {
-  Command command;
-  command.name = "filter info";
-  command.positionals = "FILE...";
-  command.min_positionals = 1;
-  command.max_positionals = kAnyNumber;
-  command.database = DatabaseUse::kNone;
-  command.summary = "show what a filter file holds, after checking every byte";
-  command.details =
-      "Says kind, keys, size, parameters, and the false-positive rate that theory gives for the\n"
-      "filter as it is. (Guava's bytes have no checksum: damage in them cannot be seen.)";
-  command.json = "one line a file: file, format, file_bytes, kind, and what the kind knows";
-  command.examples =
-      "  winnow filter info words.filter\n"
-      "  winnow filter info --json *.filter";
-  command.run = RunInfo;
-  return command;
+  return {
+      .name = "filter info",
+      .positionals = {"FILE...", 1, kAnyNumber},
+      .database = DatabaseUse::kNone,
+      .summary = "show what a filter file holds, after checking every byte",
+      .details = R"(
+Says kind, keys, size, parameters, and the false-positive rate that theory gives for the
+filter as it is. (Guava's bytes have no checksum: damage in them cannot be seen.))",
+      .json = "one line per file: file, format, file_bytes, kind, and what the kind knows",
+      .examples = R"(
+  winnow filter info words.filter
+  winnow filter info --json *.filter)",
+      .run = RunInfo,
+  };
 }
 
 }  // namespace winnow::cli

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 
@@ -21,8 +22,7 @@ void PrintAnswerAsJson(std::string_view key, const std::string_view* value, bool
 }
 
 absl::StatusOr<ExitCode> RunGet(const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(const std::string key,
-                          BytesFromWord(arguments, arguments.positionals()[0]));
+  WINNOW_ASSIGN_OR_RETURN(const std::string key, BytesOfPositional(arguments, 0));
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
   const bool hex = arguments.Has("hex");
   std::string value;
@@ -52,7 +52,7 @@ absl::StatusOr<ExitCode> RunMultiGet(const Arguments& arguments, Output& output)
   }
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
   const bool hex = arguments.Has("hex");
-  const TextForm form = hex ? TextForm::kHex : TextForm::kEscaped;
+  const PairFormat format{.form = PrintedForm(arguments)};
   bool all_found = true;
   for (size_t begin = 0; begin < keys.size(); begin += kKeysPerMultiGet) {
     const size_t count = std::min(kKeysPerMultiGet, keys.size() - begin);
@@ -68,7 +68,7 @@ absl::StatusOr<ExitCode> RunMultiGet(const Arguments& arguments, Output& output)
       if (arguments.Has("json")) {
         PrintAnswerAsJson(views[i], found ? &value : nullptr, hex, output);
       } else if (found) {
-        output.Line(ToText(views[i], form) + "\t" + ToText(value, form));
+        PrintPair(views[i], value, format, output);
       }
     }
   }
@@ -78,35 +78,32 @@ absl::StatusOr<ExitCode> RunMultiGet(const Arguments& arguments, Output& output)
 }  // namespace
 
 Command GetCommand() {
-  Command command;
-  command.name = "get";
-  command.positionals = "KEY";
-  command.min_positionals = command.max_positionals = 1;
-  command.summary = "print the value of a key";
-  command.details =
-      "Prints the value's bytes as they are, and a newline. Exit code 1 if the key is absent.";
-  command.json = R"({"key":K,"found":true,"value":V} or {"key":K,"found":false})";
-  command.examples =
-      "  winnow get --db=/tmp/fruit apple\n"
-      "  winnow get --db=/tmp/fruit --hex 6170706c65";
-  command.run = RunGet;
-  return command;
+  return {
+      .name = "get",
+      .positionals = {"KEY", 1, 1},
+      .summary = "print the value of a key",
+      .details =
+          "Prints the value's bytes as they are, and a newline. Exit code 1 if the key is absent.",
+      .json = R"({"key":K,"found":true,"value":V} or {"key":K,"found":false})",
+      .examples = R"(
+  winnow get --db=/tmp/fruit apple
+  winnow get --db=/tmp/fruit --hex 6170706c65)",
+      .run = RunGet,
+  };
 }
 
 Command MultiGetCommand() {
-  Command command;
-  command.name = "mget";
-  command.positionals = "KEY...";
-  command.min_positionals = 1;
-  command.max_positionals = kAnyNumber;
-  command.summary = "print keys and values of several keys";
-  command.details =
-      "Prints KEY<TAB>VALUE, escaped as in `winnow scan`, for each key that exists, in the order\n"
-      "given. Exit code 1 if any is absent.";
-  command.json = R"(one line a key: {"key":K,"found":true,"value":V} or {"key":K,"found":false})";
-  command.examples = "  winnow mget --db=/tmp/fruit apple pear plum";
-  command.run = RunMultiGet;
-  return command;
+  return {
+      .name = "mget",
+      .positionals = {"KEY...", 1, kAnyNumber},
+      .summary = "print keys and values of several keys",
+      .details = R"(
+Prints KEY<TAB>VALUE, escaped as in `winnow scan`, for each key that exists, in the order
+given. Exit code 1 if any is absent.)",
+      .json = R"(one line per key: {"key":K,"found":true,"value":V} or {"key":K,"found":false})",
+      .examples = "  winnow mget --db=/tmp/fruit apple pear plum",
+      .run = RunMultiGet,
+  };
 }
 
 }  // namespace winnow::cli

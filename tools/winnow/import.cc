@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/pair_digest.h"
@@ -110,7 +111,7 @@ class Importer {
 
   void Report(const absl::Status& status, bool json, Output& output) {
     progress_.Clear();
-    const double seconds = std::max(progress_.seconds(), 1e-6);
+    const double seconds = progress_.seconds();
     Json families = Json::array();
     uint64_t bytes = 0;
     uint64_t resumed = 0;
@@ -124,7 +125,7 @@ class Importer {
       bytes += result.source.bytes();
       resumed += result.found_already;
     }
-    const auto rate = static_cast<uint64_t>(static_cast<double>(pairs_) / seconds);
+    const uint64_t rate = PerSecond(pairs_, seconds);
     if (json) {
       output.Write(ToLine(Json{{"families", std::move(families)},
                                {"entries", pairs_},
@@ -135,10 +136,12 @@ class Importer {
       return;
     }
     std::string line = absl::StrFormat(
-        "%s of %s, %s in %s: %s entries/s", HumanCount(pairs_, "entry", "entries"),
-        HumanCount(results_.size(), "column family", "column families"),
-        HumanBytes(static_cast<double>(bytes)), HumanSeconds(seconds), HumanCount(rate));
-    if (resumed > 0) absl::StrAppend(&line, "; ", HumanCount(resumed), " were there already");
+        "%s of %s, %s in %s: %s entries/s", report::HumanCount(pairs_, "entry", "entries"),
+        report::HumanCount(results_.size(), "column family", "column families"),
+        report::HumanBytes(static_cast<double>(bytes)), report::HumanSeconds(seconds),
+        report::HumanCount(rate));
+    if (resumed > 0)
+      absl::StrAppend(&line, "; ", report::HumanCount(resumed), " were there already");
     absl::StrAppend(&line, status.ok() ? "; read again and compared: the same" : "; not finished");
     Complain("import", line);
   }
@@ -245,37 +248,31 @@ absl::StatusOr<ExitCode> RunImport(const Arguments& arguments, Output& output) {
 }  // namespace
 
 Command ImportCommand() {
-  Command command;
-  command.name = "import";
-  command.positionals = "DIR";
-  command.min_positionals = 1;
-  command.max_positionals = 1;
-  command.database = DatabaseUse::kNone;
-  command.summary = "copy a LevelDB or RocksDB database into a new one";
-  command.details =
-      "Copies every column family of the database in DIR, in key order, then reads the new\n"
-      "database and compares the number and a checksum of all pairs. An import that was "
-      "interrupted\n"
-      "goes on where it stopped when the command is given again. At damage in the source it stops\n"
-      "with the reason; what was read before is kept. The source's keys must be in bytewise "
-      "order.\n"
-      "LevelDB has no way to open a database without recovering its log, which this does too;\n"
-      "RocksDB's is opened read-only. The total is reported on standard error.";
-  command.json =
-      R"({"families":[{"name":NAME,"entries":N,"bytes":N,"checksum":HEX},...],"entries":N,)"
-      "\n"
-      R"(    "resumed_entries":N,"verified":B,"seconds":S,"entries_per_second":R})";
-  command.examples =
-      "  winnow import --from=leveldb /var/lib/app/leveldb --db=/var/lib/app/winnow\n"
-      "  winnow import --from=rocksdb old --db=new --filter=cuckoo:0.1% --set=compression=zstd";
-  command.flags = {
-      {"from", "ENGINE", "leveldb or rocksdb"},
-      {"db", "DIR", "the new database's directory"},
-      {"filter", "SPEC", "filter of every column family (default: blocked_bloom:10)"},
-      {"filter-key", "PART", "part of the key that filters know (default: whole)"},
-      {"set", "NAME=VALUE", "an option of the store; repeatable", /*repeatable=*/true}};
-  command.run = RunImport;
-  return command;
+  return {
+      .name = "import",
+      .positionals = {"DIR", 1, 1},
+      .database = DatabaseUse::kNone,
+      .summary = "copy a LevelDB or RocksDB database into a new one",
+      .details = R"(
+Copies every column family of the database in DIR, in key order, then reads the new
+database and compares the number and a checksum of all pairs. An import that was interrupted
+goes on where it stopped when the command is given again. At damage in the source it stops
+with the reason; what was read before is kept. The source's keys must be in bytewise order.
+LevelDB has no way to open a database without recovering its log, which this does too;
+RocksDB's is opened read-only. The total is reported on standard error.)",
+      .json = R"(
+{"families":[{"name":NAME,"entries":N,"bytes":N,"checksum":HEX},...],"entries":N,
+    "resumed_entries":N,"verified":B,"seconds":S,"entries_per_second":R})",
+      .examples = R"(
+  winnow import --from=leveldb /var/lib/app/leveldb --db=/var/lib/app/winnow
+  winnow import --from=rocksdb old --db=new --filter=cuckoo:0.1% --set=compression=zstd)",
+      .flags = {{"from", "ENGINE", "leveldb or rocksdb"},
+                {"db", "DIR", "the new database's directory"},
+                {"filter", "SPEC", "filter of every column family (default: blocked_bloom:10)"},
+                {"filter-key", "PART", "part of the key that filters know (default: whole)"},
+                {"set", "NAME=VALUE", "an option of the store; repeatable", /*repeatable=*/true}},
+      .run = RunImport,
+  };
 }
 
 }  // namespace winnow::cli

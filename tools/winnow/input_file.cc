@@ -56,4 +56,10 @@ absl::StatusOr<std::vector<InputFile>> OpenInputs(const std::vector<std::string>
   return files;
 }
 
+uint64_t TotalBytes(const std::vector<InputFile>& files) {
+  uint64_t bytes = 0;
+  for (const InputFile& file : files) bytes += file.size_bytes();
+  return bytes;
+}
+
 }  // namespace winnow::cli

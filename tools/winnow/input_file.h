@@ -44,6 +44,9 @@ class InputFile {
 // Opens each path; "-", or no path at all, is standard input.
 absl::StatusOr<std::vector<InputFile>> OpenInputs(const std::vector<std::string>& paths);
 
+// The sizes of all that are regular files.
+uint64_t TotalBytes(const std::vector<InputFile>& files);
+
 }  // namespace winnow::cli
 
 #endif  // WINNOW_TOOLS_WINNOW_INPUT_FILE_H_

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
+#include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/input_file.h"
@@ -35,16 +37,12 @@ absl::StatusOr<LoadSettings> ReadSettings(const Arguments& arguments) {
     return absl::InvalidArgumentError(
         absl::StrCat("--format=", format, ": the formats are tsv and jsonl"));
   }
-  if (arguments.Has("raw") && arguments.Has("hex")) {
-    return absl::InvalidArgumentError("give --raw or --hex, not both");
-  }
+  WINNOW_ASSIGN_OR_RETURN(settings.form, FormOfFlags(arguments));
   if (settings.format == RecordFormat::kJsonLines &&
       (arguments.Has("raw") || arguments.Has("hex"))) {
     return absl::InvalidArgumentError(
         "--raw and --hex are for --format=tsv; in JSON use members key_hex and value_hex");
   }
-  if (arguments.Has("raw")) settings.form = TextForm::kRaw;
-  if (arguments.Has("hex")) settings.form = TextForm::kHex;
   settings.skip_bad = arguments.Has("skip-bad");
   return settings;
 }
@@ -57,13 +55,12 @@ class Loader {
 
   absl::Status LoadFile(const InputFile& file) {
     LineReader lines(file.descriptor(), file.name());
-    std::string_view line;
-    while (true) {
-      WINNOW_ASSIGN_OR_RETURN(const bool has_line, lines.Next(&line));
-      if (!has_line) break;
+    const auto load = [&](std::string_view line) -> absl::Status {
       WINNOW_RETURN_IF_ERROR(LoadLine(line, lines));
       progress_.Update(entries_, finished_input_bytes_ + lines.bytes_read());
-    }
+      return absl::OkStatus();
+    };
+    WINNOW_RETURN_IF_ERROR(lines.ForEach(load));
     finished_input_bytes_ += lines.bytes_read();
     return absl::OkStatus();
   }
@@ -78,7 +75,7 @@ class Loader {
   // Clears the progress line and says what was loaded.
   void Report(bool json, Output& output) {
     progress_.Clear();
-    const double seconds = std::max(progress_.seconds(), 1e-6);
+    const double seconds = progress_.seconds();
     if (json) {
       output.Write(ToLine(Json{{"entries", entries_},
                                {"bytes", bytes_},
@@ -87,13 +84,14 @@ class Loader {
                                {"entries_per_second", static_cast<double>(entries_) / seconds}}));
       return;
     }
-    const auto rate = static_cast<uint64_t>(static_cast<double>(entries_) / seconds);
     std::string line = absl::StrFormat(
-        "%s, %s in %s: %s entries/s, %s/s", HumanCount(entries_, "entry", "entries"),
-        HumanBytes(static_cast<double>(bytes_)), HumanSeconds(seconds), HumanCount(rate),
-        HumanBytes(static_cast<double>(bytes_) / seconds));
+        "%s, %s in %s: %s entries/s, %s/s", report::HumanCount(entries_, "entry", "entries"),
+        report::HumanBytes(static_cast<double>(bytes_)), report::HumanSeconds(seconds),
+        report::HumanCount(PerSecond(entries_, seconds)),
+        report::HumanBytes(static_cast<double>(bytes_) / seconds));
     if (skipped_ > 0)
-      absl::StrAppend(&line, "; ", HumanCount(skipped_, "bad line", "bad lines"), " skipped");
+      absl::StrAppend(&line, "; ", report::HumanCount(skipped_, "bad line", "bad lines"),
+                      " skipped");
     Complain("load", line);
   }
 
@@ -115,7 +113,7 @@ class Loader {
     const std::string message =
         absl::StrCat(lines.name(), ":", lines.line_number(), ": ", reason.message());
     if (!settings_.skip_bad) {
-      return absl::DataLossError(absl::StrCat(message, "; --skip-bad passes over such lines"));
+      return absl::DataLossError(absl::StrCat(message, "; --skip-bad skips such lines"));
     }
     progress_.Clear();
     Complain("load", absl::StrCat(message, " (skipped)"));
@@ -139,9 +137,7 @@ absl::StatusOr<ExitCode> RunLoad(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> files, OpenInputs(arguments.positionals()));
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteOrCreate));
 
-  uint64_t total_bytes = 0;
-  for (const InputFile& file : files) total_bytes += file.size_bytes();
-  Loader loader(*opened.db, opened.family, settings, total_bytes);
+  Loader loader(*opened.db, opened.family, settings, TotalBytes(files));
   absl::Status loaded;
   for (const InputFile& file : files) {
     loaded = loader.LoadFile(file);
@@ -160,32 +156,27 @@ absl::StatusOr<ExitCode> RunLoad(const Arguments& arguments, Output& output) {
 }  // namespace
 
 Command LoadCommand() {
-  Command command;
-  command.name = "load";
-  command.positionals = "[FILE...]";
-  command.max_positionals = kAnyNumber;
-  command.database = DatabaseUse::kWrite;
-  command.summary = "write the entries of text files, or of standard input";
-  command.details =
-      "Lines are KEY<TAB>VALUE with the escapes that `winnow scan` prints (\\t \\n \\\\ \\xNN), "
-      "or\n"
-      "with --format=jsonl objects with members key or key_hex and value or value_hex. Empty "
-      "lines\n"
-      "are passed over; of equal keys the last one stays. The database is created if it is "
-      "missing.\n"
-      "At a bad line loading stops with FILE:LINE and the reason; the lines before it are in the\n"
-      "database. Keys hold up to 1 MiB, values up to 1 GiB. The total is reported on standard "
-      "error.";
-  command.json = R"({"entries":N,"bytes":N,"skipped_lines":N,"seconds":S,"entries_per_second":R})";
-  command.examples =
-      "  printf 'apple\\tred\\nplum\\tblue\\n' | winnow load --db=/tmp/fruit\n"
-      "  winnow load --db=/tmp/fruit --filter=cuckoo:0.1% more.tsv\n"
-      "  zcat dump.jsonl.gz | winnow load --db=/tmp/fruit --format=jsonl --skip-bad";
-  command.flags = {{"format", "FORMAT", "tsv (default) or jsonl"},
-                   {"raw", "", "tsv without escapes: a backslash is a backslash"},
-                   {"skip-bad", "", "report bad lines, count them and go on"}};
-  command.run = RunLoad;
-  return command;
+  return {
+      .name = "load",
+      .positionals = {"[FILE...]", 0, kAnyNumber},
+      .database = DatabaseUse::kWrite,
+      .summary = "write the entries of text files, or of standard input",
+      .details = R"(
+Lines are KEY<TAB>VALUE with the escapes that `winnow scan` prints (\t \n \\ \xNN), or
+with --format=jsonl objects with members key or key_hex and value or value_hex. Empty lines
+are skipped; of equal keys the last one wins. The database is created if it is missing.
+At a bad line loading stops with FILE:LINE and the reason; the lines before it are in the
+database. Keys hold up to 1 MiB, values up to 1 GiB. The total is reported on standard error.)",
+      .json = R"({"entries":N,"bytes":N,"skipped_lines":N,"seconds":S,"entries_per_second":R})",
+      .examples = R"(
+  printf 'apple\tred\nplum\tblue\n' | winnow load --db=/tmp/fruit
+  winnow load --db=/tmp/fruit --filter=cuckoo:0.1% more.tsv
+  zcat dump.jsonl.gz | winnow load --db=/tmp/fruit --format=jsonl --skip-bad)",
+      .flags = {{"format", "FORMAT", "tsv (default) or jsonl"},
+                {"raw", "", "tsv without escapes: a backslash is a backslash"},
+                {"skip-bad", "", "report bad lines, count them and go on"}},
+      .run = RunLoad,
+  };
 }
 
 }  // namespace winnow::cli

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/flags/nearest_name.h"
 #include "tools/winnow/command.h"
 
 namespace winnow::cli {
@@ -33,10 +34,7 @@ int UnknownCommand(const std::string& name) {
     const bool is_verb = command.name.find(' ') != std::string_view::npos;
     if (is_verb == (noun_length != 0)) names.push_back(command.name);
   }
-  const std::string_view nearest = NearestName(name, names);
-  std::string message = absl::StrCat("unknown command ", name);
-  if (!nearest.empty()) absl::StrAppend(&message, "; did you mean ", ToAbsl(nearest), "?");
-  return UsageError(message);
+  return UsageError(absl::StrCat("unknown command ", name, DidYouMean(name, names)));
 }
 
 int Print(std::string_view text) {
@@ -47,11 +45,9 @@ int Print(std::string_view text) {
 
 absl::Status CheckPositionals(const Command& command, const Arguments& arguments) {
   const size_t count = arguments.positionals().size();
-  if (count >= command.min_positionals && count <= command.max_positionals) {
-    return absl::OkStatus();
-  }
-  const std::string_view expected =
-      command.positionals.empty() ? "no arguments" : command.positionals;
+  const Positionals& taken = command.positionals;
+  if (count >= taken.min && count <= taken.max) return absl::OkStatus();
+  const std::string_view expected = taken.text.empty() ? "no arguments" : taken.text;
   return absl::InvalidArgumentError(absl::StrCat(count, count == 1 ? " argument" : " arguments",
                                                  "; expected ", ToAbsl(expected)));
 }

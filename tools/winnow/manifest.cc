@@ -59,57 +59,42 @@ Json EditAsJson(const VersionEdit& edit, uint64_t offset, bool hex) {
   return json;
 }
 
-absl::Status PrintManifest(const std::string& path, const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<LogReader> log, OpenLog(path));
-  const bool json = arguments.Has("json");
-  if (!json) output.Line(absl::StrCat(path, ": ", log->file_size(), " bytes"));
-  std::string_view payload;
-  uint64_t offset = 0;
-  while (output.ok()) {
-    WINNOW_ASSIGN_OR_RETURN(const bool has_record, log->Read(&payload, &offset));
-    if (!has_record) break;
-    absl::StatusOr<VersionEdit> edit = VersionEdit::Decode(payload);
-    if (!edit.ok()) {
-      return WithContext(edit.status(), absl::StrCat(path, ": at offset ", offset));
-    }
-    if (json) {
-      output.Write(ToLine(EditAsJson(*edit, offset, arguments.Has("hex"))));
-      continue;
-    }
-    output.Line(absl::StrCat("edit at offset ", offset));
-    const std::string text = edit->DebugString();
-    for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
-      output.Line(absl::StrCat("  ", line));
-    }
+absl::Status PrintEdit(std::string_view payload, uint64_t offset, const Arguments& arguments,
+                       Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const VersionEdit edit, VersionEdit::Decode(payload));
+  if (arguments.Has("json")) {
+    output.Write(ToLine(EditAsJson(edit, offset, arguments.Has("hex"))));
+    return absl::OkStatus();
   }
-  if (!output.ok()) return absl::OkStatus();
-  PrintLogEnd(log->end(), json, output);
+  output.Line(absl::StrCat("edit at offset ", offset));
+  const std::string text = edit.DebugString();
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    output.Line(absl::StrCat("  ", line));
+  }
   return absl::OkStatus();
 }
 
 absl::StatusOr<ExitCode> RunManifest(const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                          FilesToShow(arguments, FileType::kManifest));
-  for (const std::string& path : paths) {
-    WINNOW_RETURN_IF_ERROR(PrintManifest(path, arguments, output));
-  }
+  const auto print = [&](std::string_view payload, uint64_t offset) {
+    return PrintEdit(payload, offset, arguments, output);
+  };
+  WINNOW_RETURN_IF_ERROR(PrintLogs(arguments, FileType::kManifest, output, print));
   return ExitCode::kOk;
 }
 
 }  // namespace
 
 Command ManifestCommand() {
-  Command command;
-  command.name = "manifest";
-  command.positionals = "[FILE...]";
-  command.max_positionals = kAnyNumber;
-  command.database = DatabaseUse::kFiles;
-  command.summary = "show the manifest: every change of families and SSTables";
-  command.details = "Without FILE the manifest in --db. The last line says how the log ends.";
-  command.json = R"(one line an edit: {"offset":N,...}; then {"end":KIND,"offset":N})";
-  command.examples = "  winnow manifest --db=/tmp/fruit";
-  command.run = RunManifest;
-  return command;
+  return {
+      .name = "manifest",
+      .positionals = {"[FILE...]", 0, kAnyNumber},
+      .database = DatabaseUse::kFiles,
+      .summary = "show the manifest: every change of families and SSTables",
+      .details = "Without FILE the manifest in --db. The last line says how the log ends.",
+      .json = R"(one line per edit: {"offset":N,...}; then {"end":KIND,"offset":N})",
+      .examples = "  winnow manifest --db=/tmp/fruit",
+      .run = RunManifest,
+  };
 }
 
 }  // namespace winnow::cli

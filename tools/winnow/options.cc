@@ -21,18 +21,18 @@ absl::StatusOr<ExitCode> RunOptions(const Arguments& arguments, Output& output) 
 }  // namespace
 
 Command OptionsCommand() {
-  Command command;
-  command.name = "options";
-  command.database = DatabaseUse::kNone;
-  command.summary = "list the options that --set takes";
-  command.details =
-      "winnow/options.h explains each, with unit, default and range. Sizes take K, M, G or T.";
-  command.json = R"({"options":[NAME,...]})";
-  command.examples =
-      "  winnow options\n"
-      "  winnow load --db=/tmp/fruit --set=compression=zstd --set=block_bytes=16K fruit.tsv";
-  command.run = RunOptions;
-  return command;
+  return {
+      .name = "options",
+      .database = DatabaseUse::kNone,
+      .summary = "list the options that --set takes",
+      .details =
+          "winnow/options.h explains each, with unit, default and range. Sizes take K, M, G or T.",
+      .json = R"({"options":[NAME,...]})",
+      .examples = R"(
+  winnow options
+  winnow load --db=/tmp/fruit --set=compression=zstd --set=block_bytes=16K fruit.tsv)",
+      .run = RunOptions,
+  };
 }
 
 }  // namespace winnow::cli

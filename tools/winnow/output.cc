@@ -24,6 +24,11 @@ void Output::Line(std::string_view text) {
   Write("\n");
 }
 
+void Output::Text(std::string_view lines) {
+  const bool is_whole = !lines.empty() && lines.back() == '\n';
+  is_whole ? Write(lines) : Line(lines);
+}
+
 absl::Status Output::Flush() {
   std::string_view rest = buffer_;
   while (status_.ok() && !rest.empty()) {

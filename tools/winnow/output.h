@@ -16,6 +16,8 @@ class Output {
 
   void Write(std::string_view text);
   void Line(std::string_view text);
+  // Lines, of which the last may lack its newline.
+  void Text(std::string_view lines);
 
   // Writes out what is buffered. After an error nothing more is written and every call returns it.
   // Cancelled: the reader of a pipe has gone, which is no one's fault.

@@ -19,8 +19,8 @@ absl::StatusOr<Peer> FindPeer(const std::string& name) {
     return absl::UnimplementedError(absl::StrCat("this winnow was built without ", name,
                                                  "; install lib", name, "-dev and build it again"));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", name, "' is no engine that winnow knows: leveldb and rocksdb are"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "'", name, "' is not an engine that winnow knows: those are leveldb and rocksdb"));
 }
 
 }  // namespace winnow::cli

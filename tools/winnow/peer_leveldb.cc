@@ -2,38 +2,14 @@
 #include <leveldb/write_batch.h>
 
 #include "absl/status/status.h"
-#include "tools/winnow/peer.h"
+#include "tools/winnow/peer_types.h"
 
 namespace winnow::cli {
 namespace {
 
 constexpr size_t kBatchBytes = size_t{1} << 20;
 
-absl::Status ToStatus(const leveldb::Status& status) {
-  if (status.ok()) return absl::OkStatus();
-  if (status.IsCorruption()) return absl::DataLossError(status.ToString());
-  if (status.IsNotFound()) return absl::NotFoundError(status.ToString());
-  return absl::UnavailableError(status.ToString());
-}
-
-std::string_view View(const leveldb::Slice& slice) { return {slice.data(), slice.size()}; }
 leveldb::Slice ToSlice(std::string_view view) { return {view.data(), view.size()}; }
-
-class LevelDbCursor final : public PeerCursor {
- public:
-  explicit LevelDbCursor(leveldb::Iterator* iterator) : iterator_(iterator) {
-    iterator_->SeekToFirst();
-  }
-  // LevelDB steps over a block that it cannot read; its status remembers it.
-  bool Valid() const override { return iterator_->Valid() && iterator_->status().ok(); }
-  void Next() override { iterator_->Next(); }
-  std::string_view key() const override { return View(iterator_->key()); }
-  std::string_view value() const override { return View(iterator_->value()); }
-  absl::Status status() const override { return ToStatus(iterator_->status()); }
-
- private:
-  const std::unique_ptr<leveldb::Iterator> iterator_;
-};
 
 class LevelDbReader final : public PeerReader {
  public:
@@ -43,7 +19,7 @@ class LevelDbReader final : public PeerReader {
     leveldb::ReadOptions options;
     options.verify_checksums = true;
     options.fill_cache = false;
-    return std::make_unique<LevelDbCursor>(db_->NewIterator(options));
+    return std::make_unique<IteratorCursor<leveldb::Iterator>>(db_->NewIterator(options));
   }
   uint64_t FileBytes(const std::string& family) override {
     const std::unique_ptr<leveldb::Iterator> last(db_->NewIterator(leveldb::ReadOptions()));

@@ -5,21 +5,13 @@
 #include <map>
 
 #include "absl/status/status.h"
-#include "tools/winnow/peer.h"
+#include "tools/winnow/peer_types.h"
 
 namespace winnow::cli {
 namespace {
 
 constexpr size_t kBatchBytes = size_t{1} << 20;
 
-absl::Status ToStatus(const rocksdb::Status& status) {
-  if (status.ok()) return absl::OkStatus();
-  if (status.IsCorruption()) return absl::DataLossError(status.ToString());
-  if (status.IsNotFound()) return absl::NotFoundError(status.ToString());
-  return absl::UnavailableError(status.ToString());
-}
-
-std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 rocksdb::Slice ToSlice(std::string_view view) { return {view.data(), view.size()}; }
 
 using Handles = std::map<std::string, rocksdb::ColumnFamilyHandle*>;
@@ -52,21 +44,6 @@ class OpenRocksDb {
   Handles handles_;
 };
 
-class RocksDbCursor final : public PeerCursor {
- public:
-  explicit RocksDbCursor(rocksdb::Iterator* iterator) : iterator_(iterator) {
-    iterator_->SeekToFirst();
-  }
-  bool Valid() const override { return iterator_->Valid(); }
-  void Next() override { iterator_->Next(); }
-  std::string_view key() const override { return View(iterator_->key()); }
-  std::string_view value() const override { return View(iterator_->value()); }
-  absl::Status status() const override { return ToStatus(iterator_->status()); }
-
- private:
-  const std::unique_ptr<rocksdb::Iterator> iterator_;
-};
-
 class RocksDbReader final : public PeerReader {
  public:
   RocksDbReader(rocksdb::DB* db, const Handles& handles, std::vector<std::string> families)
@@ -77,7 +54,8 @@ class RocksDbReader final : public PeerReader {
     options.verify_checksums = true;
     options.fill_cache = false;
     options.total_order_seek = true;
-    return std::make_unique<RocksDbCursor>(opened_.db().NewIterator(options, Handle(family)));
+    return std::make_unique<IteratorCursor<rocksdb::Iterator>>(
+        opened_.db().NewIterator(options, Handle(family)));
   }
   uint64_t FileBytes(const std::string& family) override {
     uint64_t bytes = 0;

@@ -4,8 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 namespace winnow::cli {
 
@@ -24,7 +22,8 @@ class Progress {
   // Takes the line away, before something else is printed.
   void Clear();
 
-  double seconds() const;  // since construction
+  // Since construction; above 0, so that it can be divided by.
+  double seconds() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -36,14 +35,8 @@ class Progress {
   bool is_drawn_ = false;
 };
 
-// "1.5 MiB", "312 B".
-std::string HumanBytes(double bytes);
-// "0.4 s", "3 min 05 s".
-std::string HumanSeconds(double seconds);
-// "12,345".
-std::string HumanCount(uint64_t count);
-// "1 file", "12,345 files".
-std::string HumanCount(uint64_t count, std::string_view one, std::string_view many);
+// How many of `count` things a second that is.
+uint64_t PerSecond(uint64_t count, double seconds);
 
 }  // namespace winnow::cli
 

@@ -79,6 +79,10 @@ absl::StatusOr<bool> LineReader::Next(std::string_view* line) {
   return true;
 }
 
+absl::Status LineReader::InContext(const absl::Status& status) const {
+  return WithContext(status, absl::StrCat(name_, ":", line_number_));
+}
+
 absl::Status LineReader::Refill() {
   buffer_.erase(0, begin_);
   scanned_ -= begin_;

@@ -26,6 +26,21 @@ class LineReader {
   // needs no newline. Unavailable if reading fails, ResourceExhausted for a line that is too long.
   absl::StatusOr<bool> Next(std::string_view* line);
 
+  // Calls `visit` for every line that is left, until it returns an error.
+  template <typename Visit>
+  absl::Status ForEach(Visit visit) {
+    std::string_view line;
+    for (;;) {
+      absl::StatusOr<bool> has_line = Next(&line);
+      if (!has_line.ok()) return has_line.status();
+      if (!*has_line) return absl::OkStatus();
+      if (absl::Status visited = visit(line); !visited.ok()) return visited;
+    }
+  }
+
+  // An error with "NAME:LINE: " before it, the line being that last given; Ok stays Ok.
+  absl::Status InContext(const absl::Status& status) const;
+
   uint64_t line_number() const { return line_number_; }  // of the line last given, from 1
   uint64_t bytes_read() const { return bytes_read_; }
   const std::string& name() const { return name_; }

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/progress.h"
@@ -25,9 +26,9 @@ absl::StatusOr<ExitCode> RunRepair(const Arguments& arguments, Output& output) {
   }
   for (const std::string& note : report.notes) output.Line(note);
   output.Line(absl::StrCat(report.notes.empty() ? "nothing to repair: " : "repaired: ",
-                           HumanCount(report.tables_kept, "SSTable", "SSTables"), " kept, ",
+                           report::HumanCount(report.tables_kept, "SSTable", "SSTables"), " kept, ",
                            report.tables_rewritten, " rewritten with ",
-                           HumanCount(report.entries_rescued, "entry", "entries"), ", ",
+                           report::HumanCount(report.entries_rescued, "entry", "entries"), ", ",
                            report.tables_lost, " lost"));
   return ExitCode::kOk;
 }
@@ -35,20 +36,20 @@ absl::StatusOr<ExitCode> RunRepair(const Arguments& arguments, Output& output) {
 }  // namespace
 
 Command RepairCommand() {
-  Command command;
-  command.name = "repair";
-  command.database = DatabaseUse::kFiles;
-  command.summary = "make a damaged database open again, with all that can be read";
-  command.details =
-      "Keeps sound SSTables, writes what damaged ones still hold to new ones, reads what the logs\n"
-      "still hold, and starts a new manifest. Without a readable manifest all SSTables in the\n"
-      "directory count. Nothing is deleted: what is replaced goes to the directory lost/ inside.\n"
-      "Says for each damaged file what was found. Make a copy first if you can.";
-  command.json =
-      R"({"manifest_rebuilt":BOOL,"tables_kept":N,"tables_rewritten":N,"tables_lost":N,"entries_rescued":N,"notes":[TEXT,...]})";
-  command.examples = "  winnow verify --db=/tmp/fruit || winnow repair --db=/tmp/fruit";
-  command.run = RunRepair;
-  return command;
+  return {
+      .name = "repair",
+      .database = DatabaseUse::kFiles,
+      .summary = "make a damaged database open again, with all that can be read",
+      .details = R"(
+Keeps sound SSTables, writes what damaged ones still hold to new ones, reads what the logs
+still hold, and starts a new manifest. Without a readable manifest all SSTables in the
+directory count. Nothing is deleted: what is replaced goes to the directory lost/ inside.
+Says for each damaged file what was found. Make a copy first if you can.)",
+      .json =
+          R"({"manifest_rebuilt":BOOL,"tables_kept":N,"tables_rewritten":N,"tables_lost":N,"entries_rescued":N,"notes":[TEXT,...]})",
+      .examples = "  winnow verify --db=/tmp/fruit || winnow repair --db=/tmp/fruit",
+      .run = RunRepair,
+  };
 }
 
 }  // namespace winnow::cli

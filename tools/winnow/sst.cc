@@ -211,26 +211,24 @@ absl::StatusOr<ExitCode> RunSst(const Arguments& arguments, Output& output) {
 }  // namespace
 
 Command SstCommand() {
-  Command command;
-  command.name = "sst";
-  command.positionals = "[FILE...]";
-  command.max_positionals = kAnyNumber;
-  command.database = DatabaseUse::kFiles;
-  command.summary =
-      "show SSTables: properties, filter with its expected and sampled FPR, blocks, keys";
-  command.details =
-      "Without FILE every SSTable in --db. The sampled FPR is the share of a million random "
-      "hashes\n"
-      "that the filter lets through. Checksums of what is read are verified.";
-  command.json =
-      "one line a file: file, file_id, file_bytes, properties, filter, with --blocks blocks;\n"
-      "with --keys then one line an entry: key, sequence, type, value_bytes";
-  command.examples =
-      "  winnow sst --db=/tmp/fruit\n"
-      "  winnow sst /tmp/fruit/000007.sst --blocks --keys";
-  command.flags = {{"keys", "", "list every entry"}, {"blocks", "", "list every block"}};
-  command.run = RunSst;
-  return command;
+  return {
+      .name = "sst",
+      .positionals = {"[FILE...]", 0, kAnyNumber},
+      .database = DatabaseUse::kFiles,
+      .summary =
+          "show SSTables: properties, filter with its expected and sampled FPR, blocks, keys",
+      .details = R"(
+Without FILE every SSTable in --db. The sampled FPR is the share of a million random hashes
+that the filter lets through. Checksums of what is read are verified.)",
+      .json = R"(
+one line per file: file, file_id, file_bytes, properties, filter, with --blocks blocks;
+with --keys then one line per entry: key, sequence, type, value_bytes)",
+      .examples = R"(
+  winnow sst --db=/tmp/fruit
+  winnow sst /tmp/fruit/000007.sst --blocks --keys)",
+      .flags = {{"keys", "", "list every entry"}, {"blocks", "", "list every block"}},
+      .run = RunSst,
+  };
 }
 
 }  // namespace winnow::cli

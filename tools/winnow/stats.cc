@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/flags/nearest_name.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 
@@ -37,9 +38,8 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
   for (const StatsTable& table : kStatsTables) {
     WINNOW_ASSIGN_OR_RETURN(const std::string text,
                             opened.db->GetProperty(opened.family, table.property));
-    output.Write(text);
-    if (!text.empty() && text.back() != '\n') output.Write("\n");
-    output.Write("\n");
+    if (!text.empty()) output.Text(text);
+    output.Line("");
   }
   output.Line(
       "Counters begin at zero when a database is opened, here by this command; levels and\n"
@@ -49,11 +49,8 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
 
 std::string UnknownProperty(const std::string& name) {
   std::vector<std::string_view> names = DB::PropertyNames();
-  const std::string_view nearest = NearestName(name, names);
-  std::string message = absl::StrCat("unknown property \"", name, "\"");
-  if (!nearest.empty()) absl::StrAppend(&message, "; did you mean ", ToAbsl(nearest), "?");
-  absl::StrAppend(&message, " `winnow property` lists them");
-  return message;
+  return absl::StrCat("unknown property \"", name, "\"", DidYouMean(name, names),
+                      " `winnow property` lists them");
 }
 
 absl::StatusOr<ExitCode> ListProperties(const Arguments& arguments, Output& output) {
@@ -79,8 +76,7 @@ absl::StatusOr<ExitCode> RunProperty(const Arguments& arguments, Output& output)
   if (arguments.Has("json")) {
     output.Write(ToLine(Json{{"property", name}, {"value", *value}}));
   } else {
-    output.Write(*value);
-    if (value->empty() || value->back() != '\n') output.Write("\n");
+    output.Text(*value);
   }
   return ExitCode::kOk;
 }
@@ -88,33 +84,32 @@ absl::StatusOr<ExitCode> RunProperty(const Arguments& arguments, Output& output)
 }  // namespace
 
 Command StatsCommand() {
-  Command command;
-  command.name = "stats";
-  command.summary = "print the tables of levels, filters and counters";
-  command.details =
-      "The counters are those of this opening: a program that uses the database prints its own\n"
-      "with DB::GetProperty(\"winnow.stats\"). Levels and filter sizes are the files'.";
-  command.json = R"({"levels":...,"filters":...,"counters":...})";
-  command.examples =
-      "  winnow stats --db=/tmp/fruit\n"
-      "  winnow stats --db=/tmp/fruit --json | python3 -m json.tool";
-  command.run = RunStats;
-  return command;
+  return {
+      .name = "stats",
+      .summary = "print the tables of levels, filters and counters",
+      .details = R"(
+The counters are those of this opening: a program that uses the database prints its own
+with DB::GetProperty("winnow.stats"). Levels and filter sizes are the files'.)",
+      .json = R"({"levels":...,"filters":...,"counters":...})",
+      .examples = R"(
+  winnow stats --db=/tmp/fruit
+  winnow stats --db=/tmp/fruit --json | python3 -m json.tool)",
+      .run = RunStats,
+  };
 }
 
 Command PropertyCommand() {
-  Command command;
-  command.name = "property";
-  command.positionals = "[NAME]";
-  command.max_positionals = 1;
-  command.summary = "print one property of a database, or list their names";
-  command.details = "The leading \"winnow.\" may be left out. Without NAME no database is needed.";
-  command.json = R"({"property":NAME,"value":TEXT} or {"properties":[NAME,...]})";
-  command.examples =
-      "  winnow property\n"
-      "  winnow property --db=/tmp/fruit estimate-num-keys";
-  command.run = RunProperty;
-  return command;
+  return {
+      .name = "property",
+      .positionals = {"[NAME]", 0, 1},
+      .summary = "print one property of a database, or list their names",
+      .details = "The leading \"winnow.\" may be left out. Without NAME no database is needed.",
+      .json = R"({"property":NAME,"value":TEXT} or {"properties":[NAME,...]})",
+      .examples = R"(
+  winnow property
+  winnow property --db=/tmp/fruit estimate-num-keys)",
+      .run = RunProperty,
+  };
 }
 
 }  // namespace winnow::cli

@@ -41,6 +41,15 @@ std::string_view LogEndName(LogEnd::Kind kind) {
   return "damaged";
 }
 
+// The last line of a dump: how the log ends, or for machines its kind and offset.
+void PrintLogEnd(const LogEnd& end, bool json, Output& output) {
+  if (json) {
+    output.Write(ToLine(Json{{"end", LogEndName(end.kind)}, {"offset", end.offset}}));
+  } else {
+    output.Line(absl::StrCat("end: ", DescribeLogEnd(end)));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& directory, FileType type) {
@@ -69,9 +78,7 @@ absl::StatusOr<std::vector<std::string>> FilesToShow(const Arguments& arguments,
   if (!arguments.Has("db")) {
     return absl::InvalidArgumentError("name files, or --db=DIR for all in a database");
   }
-  WINNOW_ASSIGN_OR_RETURN(const std::string directory, DatabasePath(arguments));
-  WINNOW_ASSIGN_OR_RETURN(const bool exists, HoldsDatabase(directory));
-  if (!exists) return absl::NotFoundError(absl::StrCat("there is no database in ", directory));
+  WINNOW_ASSIGN_OR_RETURN(const std::string directory, ExistingDatabasePath(arguments));
   WINNOW_ASSIGN_OR_RETURN(std::vector<std::string> paths, ListFiles(directory, type));
   if (paths.empty()) {
     return absl::NotFoundError(absl::StrCat(
@@ -115,12 +122,36 @@ std::string DescribeLogEnd(const LogEnd& end) {
                       end.valid_records_follow ? ", intact records among them" : "");
 }
 
-void PrintLogEnd(const LogEnd& end, bool json, Output& output) {
-  if (json) {
-    output.Write(ToLine(Json{{"end", LogEndName(end.kind)}, {"offset", end.offset}}));
-  } else {
-    output.Line(absl::StrCat("end: ", DescribeLogEnd(end)));
+absl::Status ForEachRecord(
+    LogReader& log, const std::string& path,
+    const std::function<absl::StatusOr<bool>(std::string_view, uint64_t)>& visit) {
+  std::string_view payload;
+  uint64_t offset = 0;
+  for (;;) {
+    WINNOW_ASSIGN_OR_RETURN(const bool has_record, log.Read(&payload, &offset));
+    if (!has_record) return absl::OkStatus();
+    const absl::StatusOr<bool> more = visit(payload, offset);
+    if (!more.ok()) return WithContext(more.status(), absl::StrCat(path, ": at offset ", offset));
+    if (!*more) return absl::OkStatus();
   }
+}
+
+absl::Status PrintLogs(const Arguments& arguments, FileType type, Output& output,
+                       const std::function<absl::Status(std::string_view, uint64_t)>& print) {
+  const bool json = arguments.Has("json");
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FilesToShow(arguments, type));
+  for (const std::string& path : paths) {
+    WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<LogReader> log, OpenLog(path));
+    if (!json) output.Line(absl::StrCat(path, ": ", log->file_size(), " bytes"));
+    const auto print_record = [&](std::string_view payload,
+                                  uint64_t offset) -> absl::StatusOr<bool> {
+      WINNOW_RETURN_IF_ERROR(print(payload, offset));
+      return output.ok();
+    };
+    WINNOW_RETURN_IF_ERROR(ForEachRecord(*log, path, print_record));
+    if (output.ok()) PrintLogEnd(log->end(), json, output);
+  }
+  return absl::OkStatus();
 }
 
 std::string_view EntryTypeName(EntryType type) {

@@ -2,6 +2,7 @@
 #ifndef WINNOW_TOOLS_WINNOW_STORE_FILES_H_
 #define WINNOW_TOOLS_WINNOW_STORE_FILES_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,7 +13,7 @@
 #include "engine/log/log_reader.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/version/file_names.h"
-#include "tools/winnow/arguments.h"
+#include "tools/flags/arguments.h"
 #include "tools/winnow/output.h"
 
 namespace winnow::cli {
@@ -28,10 +29,20 @@ absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& pa
 // Opens a write-ahead log or a manifest, whose number is taken from its header. Ends before damage.
 absl::StatusOr<std::unique_ptr<LogReader>> OpenLog(const std::string& path);
 
+// Calls `visit` with each record and its offset until it gives false. The first error gets
+// "PATH: at offset N" before it.
+absl::Status ForEachRecord(
+    LogReader& log, const std::string& path,
+    const std::function<absl::StatusOr<bool>(std::string_view payload, uint64_t offset)>& visit);
+
+// Opens each of the logs that the command line names (FilesToShow) and prints it: its path and
+// size, each record with `print`, and how it ends.
+absl::Status PrintLogs(
+    const Arguments& arguments, FileType type, Output& output,
+    const std::function<absl::Status(std::string_view payload, uint64_t offset)>& print);
+
 // One sentence: "closed cleanly", "torn last record at offset 123: REASON".
 std::string DescribeLogEnd(const LogEnd& end);
-// The last line of a dump: the same, or for machines its kind and offset.
-void PrintLogEnd(const LogEnd& end, bool json, Output& output);
 
 // "put", "delete"; "unknown" for what this version does not write.
 std::string_view EntryTypeName(EntryType type);

@@ -80,7 +80,7 @@ absl::StatusOr<std::string> DecodeHex(std::string_view text) {
     if (high < 0 || low < 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("\"", ToText(text.substr(i, 2), TextForm::kEscaped), "\" at position ",
-                       i + 1, " is no pair of hexadecimal digits"));
+                       i + 1, " is not a pair of hexadecimal digits"));
     }
     bytes.push_back(static_cast<char>(high * 16 + low));
   }
@@ -150,6 +150,12 @@ absl::StatusOr<std::string> FromText(std::string_view text, TextForm form) {
       break;
   }
   return std::string(text);
+}
+
+absl::StatusOr<std::string> FromInputText(std::string_view text, TextForm form) {
+  absl::StatusOr<std::string> bytes = FromText(text, form);
+  if (!bytes.ok()) return absl::DataLossError(bytes.status().message());
+  return bytes;
 }
 
 bool IsUtf8(std::string_view bytes) {

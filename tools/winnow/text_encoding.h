@@ -26,6 +26,9 @@ std::string ToText(std::string_view bytes, TextForm form);
 // The reverse. InvalidArgument names the position of what is wrong.
 absl::StatusOr<std::string> FromText(std::string_view text, TextForm form);
 
+// The same for text that was read, not typed: DataLoss, since the command line is not at fault.
+absl::StatusOr<std::string> FromInputText(std::string_view text, TextForm form);
+
 bool IsUtf8(std::string_view bytes);
 
 // Adds `bytes` to a JSON object: as member NAME where they are UTF-8 and `hex` is false, else as

@@ -9,6 +9,7 @@
 #include "engine/version/version_edit.h"
 #include "engine/write/batch_format.h"
 #include "engine/write/log_set.h"
+#include "tools/report/amount_text.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/progress.h"
@@ -91,21 +92,12 @@ class Verifier {
 
   absl::Status CheckLog(const std::string& path, FileType type) {
     WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<LogReader> log, OpenLog(path));
-    std::string_view payload;
-    uint64_t offset = 0;
-    while (true) {
-      WINNOW_ASSIGN_OR_RETURN(const bool has_record, log->Read(&payload, &offset));
-      if (!has_record) break;
-      if (type == FileType::kLog) {
-        WINNOW_RETURN_IF_ERROR(
-            WithContext(CheckLogRecord(payload), absl::StrCat(path, ": at offset ", offset)));
-        continue;
-      }
-      const absl::StatusOr<VersionEdit> edit = VersionEdit::Decode(payload);
-      if (!edit.ok()) {
-        return WithContext(edit.status(), absl::StrCat(path, ": at offset ", offset));
-      }
-    }
+    const auto check = [&](std::string_view payload, uint64_t) -> absl::StatusOr<bool> {
+      WINNOW_RETURN_IF_ERROR(type == FileType::kLog ? CheckLogRecord(payload)
+                                                    : VersionEdit::Decode(payload).status());
+      return true;
+    };
+    WINNOW_RETURN_IF_ERROR(ForEachRecord(*log, path, check));
     if (log->end().kind != LogEnd::Kind::kDamaged) return absl::OkStatus();
     return absl::DataLossError(absl::StrCat(path, ": ", DescribeLogEnd(log->end())));
   }
@@ -166,20 +158,19 @@ void PrintFindings(const Verifier& verifier, bool json, bool finished, Output& o
     const std::string in_log =
         verifier.num_logged_updates() == 0
             ? ""
-            : absl::StrCat(" and ", HumanCount(verifier.num_logged_updates(), "update", "updates"),
+            : absl::StrCat(" and ",
+                           report::HumanCount(verifier.num_logged_updates(), "update", "updates"),
                            " in the log");
-    output.Line(absl::StrCat("sound: ", HumanCount(verifier.num_entries(), "entry", "entries"),
-                             " in ", HumanCount(verifier.num_tables(), "SSTable", "SSTables"),
-                             in_log));
+    output.Line(absl::StrCat(
+        "sound: ", report::HumanCount(verifier.num_entries(), "entry", "entries"), " in ",
+        report::HumanCount(verifier.num_tables(), "SSTable", "SSTables"), in_log));
   } else if (!is_sound) {
-    output.Line(HumanCount(verifier.problems().size(), "problem", "problems") + " found");
+    output.Line(report::HumanCount(verifier.problems().size(), "problem", "problems") + " found");
   }
 }
 
 absl::StatusOr<ExitCode> RunVerify(const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
-  WINNOW_ASSIGN_OR_RETURN(const bool exists, HoldsDatabase(path));
-  if (!exists) return absl::NotFoundError(absl::StrCat("there is no database in ", path));
+  WINNOW_ASSIGN_OR_RETURN(const std::string path, ExistingDatabasePath(arguments));
   Verifier verifier(path);
   const absl::Status status = verifier.Run(arguments);
   PrintFindings(verifier, arguments.Has("json"), status.ok(), output);
@@ -190,21 +181,19 @@ absl::StatusOr<ExitCode> RunVerify(const Arguments& arguments, Output& output) {
 }  // namespace
 
 Command VerifyCommand() {
-  Command command;
-  command.name = "verify";
-  command.summary = "read every byte and name each damaged file, with offset and reason";
-  command.details =
-      "Checks manifest, write-ahead logs, and of every SSTable all checksums, the order of keys,\n"
-      "each key against the filter, and the counts. If the database cannot be opened, every "
-      "SSTable\n"
-      "in the directory is checked for itself. A torn last record of a log is normal after a "
-      "crash.\n"
-      "Exit code 0: sound; 1: damage; 3: the check could not be finished.";
-  command.json =
-      R"({"sound":true,"finished":true,"sstables":N,"entries":N,"logged_updates":N,"problems":[TEXT,...]})";
-  command.examples = "  winnow verify --db=/tmp/fruit";
-  command.run = RunVerify;
-  return command;
+  return {
+      .name = "verify",
+      .summary = "read every byte and name each damaged file, with offset and reason",
+      .details = R"(
+Checks manifest, write-ahead logs, and of every SSTable all checksums, the order of keys,
+each key against the filter, and the counts. If the database cannot be opened, every SSTable
+in the directory is checked for itself. A torn last record of a log is normal after a crash.
+Exit code 0: sound; 1: damage; 3: the check could not be finished.)",
+      .json =
+          R"({"sound":true,"finished":true,"sstables":N,"entries":N,"logged_updates":N,"problems":[TEXT,...]})",
+      .examples = "  winnow verify --db=/tmp/fruit",
+      .run = RunVerify,
+  };
 }
 
 }  // namespace winnow::cli

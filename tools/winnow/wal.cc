@@ -8,6 +8,8 @@
 #include "engine/base/status.h"
 #include "engine/write/batch_format.h"
 #include "engine/write/log_set.h"
+#include "tools/report/amount_text.h"
+#include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/store_files.h"
@@ -27,7 +29,7 @@ void PrintUpdate(const BatchUpdate& update, SequenceNumber sequence, const Argum
     output.Write(ToLine(json));
     return;
   }
-  const TextForm form = hex ? TextForm::kHex : TextForm::kEscaped;
+  const TextForm form = PrintedForm(arguments);
   std::string line = absl::StrFormat("  %10d  %-6s  family %d  %s", sequence, ToAbsl(type),
                                      update.family_id, ToText(update.key, form));
   if (has_value) absl::StrAppend(&line, "\t", ToText(update.value, form));
@@ -55,8 +57,8 @@ void PrintLogStart(const LogStart& start, bool json, Output& output) {
   } else if (start.previous_log == 0) {
     output.Line("  follows no other log");
   } else {
-    output.Line(absl::StrFormat("  follows log %06d of %d records", start.previous_log,
-                                start.previous_records));
+    output.Line(absl::StrFormat("  follows log %06d of %s", start.previous_log,
+                                report::HumanCount(start.previous_records, "record", "records")));
   }
 }
 
@@ -72,54 +74,36 @@ absl::Status PrintRecord(std::string_view payload, const Arguments& arguments, O
   return PrintBatch(payload.substr(1), arguments, output);
 }
 
-absl::Status PrintLog(const std::string& path, const Arguments& arguments, Output& output) {
-  const bool json = arguments.Has("json");
-  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<LogReader> log, OpenLog(path));
-  if (!json) output.Line(absl::StrCat(path, ": ", log->file_size(), " bytes"));
-  std::string_view payload;
-  uint64_t offset = 0;
-  while (output.ok()) {
-    WINNOW_ASSIGN_OR_RETURN(const bool has_record, log->Read(&payload, &offset));
-    if (!has_record) break;
-    if (!json) {
+absl::StatusOr<ExitCode> RunWal(const Arguments& arguments, Output& output) {
+  const auto print = [&](std::string_view payload, uint64_t offset) {
+    if (!arguments.Has("json")) {
       output.Line(absl::StrCat("record at offset ", offset, ", ", payload.size(), " bytes"));
     }
-    const absl::Status printed = PrintRecord(payload, arguments, output);
-    if (!printed.ok()) return WithContext(printed, absl::StrCat(path, ": at offset ", offset));
-  }
-  if (!output.ok()) return absl::OkStatus();
-  PrintLogEnd(log->end(), json, output);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<ExitCode> RunWal(const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
-                          FilesToShow(arguments, FileType::kLog));
-  for (const std::string& path : paths) {
-    WINNOW_RETURN_IF_ERROR(PrintLog(path, arguments, output));
-  }
+    return PrintRecord(payload, arguments, output);
+  };
+  WINNOW_RETURN_IF_ERROR(PrintLogs(arguments, FileType::kLog, output, print));
   return ExitCode::kOk;
 }
 
 }  // namespace
 
 Command WalCommand() {
-  Command command;
-  command.name = "wal";
-  command.positionals = "[FILE...]";
-  command.max_positionals = kAnyNumber;
-  command.database = DatabaseUse::kFiles;
-  command.summary = "show write-ahead logs: every update that is not in an SSTable yet";
-  command.details =
-      "Without FILE every log in --db, oldest first. The last line of each says how the log ends.";
-  command.json =
-      "one line an update: sequence, type, family, key, value; the first line of a log has type\n"
-      "log_start, previous_log, previous_records; the last is {\"end\":KIND,\"offset\":N}";
-  command.examples =
-      "  winnow wal --db=/tmp/fruit\n"
-      "  winnow wal /tmp/fruit/000004.log";
-  command.run = RunWal;
-  return command;
+  return {
+      .name = "wal",
+      .positionals = {"[FILE...]", 0, kAnyNumber},
+      .database = DatabaseUse::kFiles,
+      .summary = "show write-ahead logs: every update that is not in an SSTable yet",
+      .details =
+          "Without FILE every log in --db, oldest first. The last line of each says how the log "
+          "ends.",
+      .json = R"(
+one line per update: sequence, type, family, key, value; the first line of a log has type
+log_start, previous_log, previous_records; the last is {"end":KIND,"offset":N})",
+      .examples = R"(
+  winnow wal --db=/tmp/fruit
+  winnow wal /tmp/fruit/000004.log)",
+      .run = RunWal,
+  };
 }
 
 }  // namespace winnow::cli

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "tools/winnow_bench/assertions.h"
 #include "tools/winnow_bench/engine_factory.h"
+#include "tools/winnow_bench/peer_session.h"
 #include "tools/winnow_bench/process.h"
 
 namespace winnow::bench {
@@ -22,60 +23,23 @@ constexpr size_t kTableFileBytes = size_t{64} << 20;
 // Enough for every table; LevelDB maps up to 1,000 of them and reads those without copying.
 constexpr int kUnlimitedOpenFiles = 50'000;
 
-leveldb::Slice AsSlice(std::string_view text) { return {text.data(), text.size()}; }
-
-absl::Status AsStatus(const leveldb::Status& status) {
-  if (status.ok()) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("leveldb: ", status.ToString()));
-}
-
-class LevelDbCursor final : public Cursor {
- public:
-  explicit LevelDbCursor(leveldb::Iterator* iterator) : iterator_(iterator) {}
-  void SeekToFirst() override { iterator_->SeekToFirst(); }
-  void SeekToLast() override { iterator_->SeekToLast(); }
-  void Seek(std::string_view key) override { iterator_->Seek(AsSlice(key)); }
-  bool StandsOn(std::string_view key) override {
-    return iterator_->Valid() && iterator_->key() == AsSlice(key);
-  }
-  uint64_t Walk(uint64_t max_entries, Direction direction, uint64_t* bytes) override {
-    return WalkIterator(*iterator_, max_entries, direction, bytes);
-  }
-  absl::Status status() override { return AsStatus(iterator_->status()); }
-
- private:
-  std::unique_ptr<leveldb::Iterator> iterator_;
+struct LevelDbApi {
+  static constexpr const char* kName = "leveldb";
+  using Database = leveldb::DB;
+  using Iterator = leveldb::Iterator;
+  using Slice = leveldb::Slice;
+  using Status = leveldb::Status;
+  using WriteBatch = leveldb::WriteBatch;
+  using ReadOptions = leveldb::ReadOptions;
+  using WriteOptions = leveldb::WriteOptions;
 };
 
-class LevelDbSession final : public Session {
+class LevelDbSession final : public PeerSession<LevelDbApi> {
  public:
-  LevelDbSession(leveldb::DB* db, const SessionSettings& settings) : db_(db) {
-    write_options_.sync = settings.sync;
-    read_options_.verify_checksums = settings.verify_checksums;
-  }
-
-  void Put(std::string_view key, std::string_view value) override {
-    if (!failed()) Check(db_->Put(write_options_, AsSlice(key), AsSlice(value)));
-  }
-  void Delete(std::string_view key) override {
-    if (!failed()) Check(db_->Delete(write_options_, AsSlice(key)));
-  }
-  void AddToBatch(std::string_view key, std::string_view value) override {
-    batch_.Put(AsSlice(key), AsSlice(value));
-  }
-  void WriteBatch() override {
-    if (!failed()) Check(db_->Write(write_options_, &batch_));
-    batch_.Clear();
-  }
+  LevelDbSession(leveldb::DB* db, const SessionSettings& settings) : PeerSession(db, settings) {}
 
   bool Get(std::string_view key, uint64_t* bytes) override {
-    const leveldb::Status status = db_->Get(read_options_, AsSlice(key), &value_);
-    if (status.ok()) {
-      *bytes += value_.size();
-      return true;
-    }
-    if (!status.IsNotFound()) Check(status);
-    return false;
+    return Found(db_->Get(read_options_, AsSlice<LevelDbApi>(key), &value_), value_, bytes);
   }
 
   // LevelDB has no such call; its users write this loop.
@@ -85,19 +49,7 @@ class LevelDbSession final : public Session {
     return found;
   }
 
-  std::unique_ptr<Cursor> NewCursor() override {
-    return std::make_unique<LevelDbCursor>(db_->NewIterator(read_options_));
-  }
-
  private:
-  void Check(const leveldb::Status& status) {
-    if (!status.ok()) Fail(AsStatus(status));
-  }
-
-  leveldb::DB* const db_;
-  leveldb::WriteOptions write_options_;
-  leveldb::ReadOptions read_options_;
-  leveldb::WriteBatch batch_;
   std::string value_;
 };
 
@@ -125,7 +77,7 @@ class LevelDbEngine final : public Engine {
     leveldb::DB* db = nullptr;
     const leveldb::Status opened = leveldb::DB::Open(options, settings.directory, &db);
     db_.reset(db);
-    return AsStatus(opened);
+    return AsStatus<LevelDbApi>(opened);
   }
 
   absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionSettings& settings) override {
@@ -210,7 +162,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
 }
 
 absl::Status Destroy(const std::string& directory) {
-  return AsStatus(leveldb::DestroyDB(directory, leveldb::Options()));
+  return AsStatus<LevelDbApi>(leveldb::DestroyDB(directory, leveldb::Options()));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "absl/time/clock.h"
 #include "tools/winnow_bench/assertions.h"
 #include "tools/winnow_bench/engine_factory.h"
+#include "tools/winnow_bench/peer_session.h"
 #ifdef WINNOW_BENCH_ROCKSDB_FILTERS
 #include "winnow/filter/rocksdb.h"
 #endif
@@ -26,57 +27,28 @@
 namespace winnow::bench {
 namespace {
 
-rocksdb::Slice AsSlice(std::string_view text) { return {text.data(), text.size()}; }
-
-absl::Status AsStatus(const rocksdb::Status& status) {
-  if (status.ok()) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("rocksdb: ", status.ToString()));
-}
-
-class RocksDbCursor final : public Cursor {
- public:
-  explicit RocksDbCursor(rocksdb::Iterator* iterator) : iterator_(iterator) {}
-  void SeekToFirst() override { iterator_->SeekToFirst(); }
-  void SeekToLast() override { iterator_->SeekToLast(); }
-  void Seek(std::string_view key) override { iterator_->Seek(AsSlice(key)); }
-  bool StandsOn(std::string_view key) override {
-    return iterator_->Valid() && iterator_->key() == AsSlice(key);
-  }
-  uint64_t Walk(uint64_t max_entries, Direction direction, uint64_t* bytes) override {
-    return WalkIterator(*iterator_, max_entries, direction, bytes);
-  }
-  absl::Status status() override { return AsStatus(iterator_->status()); }
-
- private:
-  std::unique_ptr<rocksdb::Iterator> iterator_;
+struct RocksDbApi {
+  static constexpr const char* kName = "rocksdb";
+  using Database = rocksdb::DB;
+  using Iterator = rocksdb::Iterator;
+  using Slice = rocksdb::Slice;
+  using Status = rocksdb::Status;
+  using WriteBatch = rocksdb::WriteBatch;
+  using ReadOptions = rocksdb::ReadOptions;
+  using WriteOptions = rocksdb::WriteOptions;
 };
 
-class RocksDbSession final : public Session {
+class RocksDbSession final : public PeerSession<RocksDbApi> {
  public:
-  RocksDbSession(rocksdb::DB* db, const SessionSettings& settings) : db_(db) {
-    write_options_.sync = settings.sync;
+  RocksDbSession(rocksdb::DB* db, const SessionSettings& settings) : PeerSession(db, settings) {
     write_options_.disableWAL = settings.disable_wal;
-    read_options_.verify_checksums = settings.verify_checksums;
-  }
-
-  void Put(std::string_view key, std::string_view value) override {
-    if (!failed()) Check(db_->Put(write_options_, AsSlice(key), AsSlice(value)));
-  }
-  void Delete(std::string_view key) override {
-    if (!failed()) Check(db_->Delete(write_options_, AsSlice(key)));
-  }
-  void AddToBatch(std::string_view key, std::string_view value) override {
-    Check(batch_.Put(AsSlice(key), AsSlice(value)));
-  }
-  void WriteBatch() override {
-    if (!failed()) Check(db_->Write(write_options_, &batch_));
-    batch_.Clear();
   }
 
   bool Get(std::string_view key, uint64_t* bytes) override {
     value_.Reset();
-    return Found(db_->Get(read_options_, db_->DefaultColumnFamily(), AsSlice(key), &value_), value_,
-                 bytes);
+    return Found(
+        db_->Get(read_options_, db_->DefaultColumnFamily(), AsSlice<RocksDbApi>(key), &value_),
+        value_, bytes);
   }
 
   uint64_t MultiGet(std::span<const std::string_view> keys, uint64_t* bytes) override {
@@ -86,7 +58,7 @@ class RocksDbSession final : public Session {
       statuses_.resize(keys.size());
     }
     for (size_t i = 0; i < keys.size(); i++) {
-      slices_[i] = AsSlice(keys[i]);
+      slices_[i] = AsSlice<RocksDbApi>(keys[i]);
       values_[i].Reset();
     }
     db_->MultiGet(read_options_, db_->DefaultColumnFamily(), keys.size(), slices_.data(),
@@ -96,27 +68,7 @@ class RocksDbSession final : public Session {
     return found;
   }
 
-  std::unique_ptr<Cursor> NewCursor() override {
-    return std::make_unique<RocksDbCursor>(db_->NewIterator(read_options_));
-  }
-
  private:
-  void Check(const rocksdb::Status& status) {
-    if (!status.ok()) Fail(AsStatus(status));
-  }
-  bool Found(const rocksdb::Status& status, const rocksdb::PinnableSlice& value, uint64_t* bytes) {
-    if (status.ok()) {
-      *bytes += value.size();
-      return true;
-    }
-    if (!status.IsNotFound()) Check(status);
-    return false;
-  }
-
-  rocksdb::DB* const db_;
-  rocksdb::WriteOptions write_options_;
-  rocksdb::ReadOptions read_options_;
-  rocksdb::WriteBatch batch_;
   rocksdb::PinnableSlice value_;
   std::vector<rocksdb::Slice> slices_;
   std::vector<rocksdb::PinnableSlice> values_;
@@ -132,12 +84,14 @@ class RocksDbEngine final : public Engine {
     return std::make_unique<RocksDbSession>(db_.get(), settings);
   }
 
-  absl::Status Flush() override { return AsStatus(db_->Flush(rocksdb::FlushOptions())); }
+  absl::Status Flush() override {
+    return AsStatus<RocksDbApi>(db_->Flush(rocksdb::FlushOptions()));
+  }
 
   absl::Status Compact() override {
     rocksdb::CompactRangeOptions options;
     options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-    return AsStatus(db_->CompactRange(options, nullptr, nullptr));
+    return AsStatus<RocksDbApi>(db_->CompactRange(options, nullptr, nullptr));
   }
 
   absl::Status WaitForCompactions() override {
@@ -199,7 +153,7 @@ class RocksDbEngine final : public Engine {
     return text;
   }
 
-  absl::Status Close() override { return AsStatus(db_->Close()); }
+  absl::Status Close() override { return AsStatus<RocksDbApi>(db_->Close()); }
 
  private:
   uint64_t Property(const char* name) {
@@ -300,12 +254,12 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
 
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened = rocksdb::DB::Open(options, settings.directory, &db);
-  if (!opened.ok()) return AsStatus(opened);
+  if (!opened.ok()) return AsStatus<RocksDbApi>(opened);
   return std::make_unique<RocksDbEngine>(db, options.statistics);
 }
 
 absl::Status Destroy(const std::string& directory) {
-  return AsStatus(rocksdb::DestroyDB(directory, rocksdb::Options()));
+  return AsStatus<RocksDbApi>(rocksdb::DestroyDB(directory, rocksdb::Options()));
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "filter/base/nearest_name.h"
+#include "tools/flags/arguments.h"
+#include "tools/flags/nearest_name.h"
 #include "tools/winnow_bench/contender.h"
 #include "tools/winnow_bench/engine.h"
 #include "tools/winnow_bench/key_space.h"
@@ -64,57 +65,21 @@ absl::Status SetFlag(const Flag& flag, std::string_view value) {
   return absl::OkStatus();
 }
 
-absl::Status UnknownFlag(std::string_view name, const std::vector<Flag>& flags) {
-  std::vector<std::string_view> names;
-  names.reserve(flags.size());
-  for (const Flag& flag : flags) names.push_back(flag.name);
-  const std::string nearest = NearestName(name, names);
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown flag --", Absl(name),
-                   nearest.empty() ? "" : absl::StrCat("; did you mean --", nearest, "?"),
-                   " (--help lists all)"));
-}
-
-const Flag* FindFlag(const std::vector<Flag>& flags, std::string_view name) {
-  const auto found = std::find_if(flags.begin(), flags.end(),
-                                  [name](const Flag& flag) { return flag.name == name; });
-  return found == flags.end() ? nullptr : &*found;
-}
-
-bool IsSwitch(const Flag& flag) { return std::holds_alternative<bool*>(flag.target); }
-
-// Reads the flag at `arguments[*index]` and steps over what it consumed.
-absl::Status ParseOne(const std::vector<Flag>& flags, std::span<const std::string_view> arguments,
-                      size_t* index) {
-  std::string_view text = arguments[(*index)++];
-  if (text.size() < 2 || text[0] != '-') {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", Absl(text), "\" is not a flag; flags are written --name=value"));
+std::vector<cli::FlagSpec> SpecsOf(const std::vector<Flag>& flags) {
+  std::vector<cli::FlagSpec> specs;
+  specs.reserve(flags.size());
+  for (const Flag& flag : flags) {
+    const bool is_switch = std::holds_alternative<bool*>(flag.target);
+    specs.push_back({flag.name, is_switch ? "" : "VALUE", flag.description});
   }
-  text.remove_prefix(text[1] == '-' ? 2 : 1);
-  const size_t equals = text.find('=');
-  const std::string_view name = text.substr(0, equals);
-  const Flag* flag = FindFlag(flags, name);
-  if (flag == nullptr && name.starts_with("no") && equals == std::string_view::npos) {
-    const Flag* negated = FindFlag(flags, name.substr(2));
-    if (negated != nullptr && IsSwitch(*negated)) return SetFlag(*negated, "false");
-  }
-  if (flag == nullptr) return UnknownFlag(name, flags);
-  if (equals != std::string_view::npos) return SetFlag(*flag, text.substr(equals + 1));
-  if (IsSwitch(*flag)) return SetFlag(*flag, "true");
-  if (*index == arguments.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("--", Absl(name), " needs a value"));
-  }
-  return SetFlag(*flag, arguments[(*index)++]);
+  return specs;
 }
 
 absl::Status CheckName(std::string_view kind, std::string_view name,
                        std::span<const std::string_view> known) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return absl::OkStatus();
-  const std::string nearest = NearestName(name, known);
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown ", Absl(kind), " \"", Absl(name), "\"",
-                   nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+      absl::StrCat("unknown ", Absl(kind), " \"", Absl(name), "\"", cli::DidYouMean(name, known)));
 }
 
 // Combinations that no engine can run, and names that nothing has.
@@ -152,12 +117,19 @@ std::string Flag::ValueText() const {
   return *std::get<std::string*>(target);
 }
 
-absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string_view> arguments) {
+absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string> words) {
   BenchConfig config;
   const std::vector<Flag> flags = FlagsOf(&config);
-  for (size_t index = 0; index < arguments.size();) {
-    absl::Status parsed = ParseOne(flags, arguments, &index);
-    if (!parsed.ok()) return parsed;
+  const absl::StatusOr<cli::Arguments> arguments =
+      cli::Arguments::Parse(SpecsOf(flags), words, cli::Dialect::kDbBench);
+  if (!arguments.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(arguments.status().message(), " (--help lists all flags)"));
+  }
+  for (const Flag& flag : flags) {
+    for (const std::string& value : arguments->All(flag.name)) {
+      if (absl::Status set = SetFlag(flag, value); !set.ok()) return set;
+    }
   }
   if (config.help || !config.from_json.empty()) return config;
   config.engine = ExpandContenders(config.engine);
@@ -189,10 +161,6 @@ std::string FilterFor(const BenchConfig& config, std::string_view contender) {
     if (plain.starts_with(kind)) return absl::StrCat(prefix, "bloom:", plain.substr(kind.size()));
   }
   return plain;
-}
-
-std::string NearestName(std::string_view name, std::span<const std::string_view> names) {
-  return std::string(winnow::NearestName(name, names, std::max<size_t>(2, name.size() / 3)));
 }
 
 std::vector<std::string> SplitNames(std::string_view list) {

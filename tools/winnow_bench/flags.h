@@ -32,9 +32,9 @@ struct Flag {
 // Every flag, in the order of --help. The pointers go into `*config`, which must outlive them.
 std::vector<Flag> FlagsOf(BenchConfig* config);
 
-// Reads the arguments after the program's name. InvalidArgument: an unknown flag (with the nearest
+// Reads the words after the program's name. InvalidArgument: an unknown flag (with the nearest
 // known one), a value that does not parse or is out of range, or a combination that cannot be run.
-absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string_view> arguments);
+absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string> words);
 
 // What --help prints.
 std::string HelpText();
@@ -47,9 +47,6 @@ std::string FilterFor(const BenchConfig& config, std::string_view contender);
 
 // "a,b,,c" as a list without empty names.
 std::vector<std::string> SplitNames(std::string_view list);
-
-// The name among `names` that is most like `name`; empty if none is near. Used by error messages.
-std::string NearestName(std::string_view name, std::span<const std::string_view> names);
 
 }  // namespace winnow::bench
 

@@ -1,7 +1,6 @@
 // winnow_bench: db_bench's benchmarks on several storage engines. HelpText() says how to use it.
 #include <cstdio>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -76,8 +75,8 @@ int Run(const BenchConfig& config) {
   return all_right ? 0 : kExitFailed;
 }
 
-int Main(std::vector<std::string_view> arguments) {
-  const absl::StatusOr<BenchConfig> config = ParseFlags(arguments);
+int Main(const std::vector<std::string>& words) {
+  const absl::StatusOr<BenchConfig> config = ParseFlags(words);
   if (!config.ok()) {
     std::fprintf(stderr, "winnow_bench: %s\n", std::string(config.status().message()).c_str());
     return kExitUsage;
@@ -94,5 +93,5 @@ int Main(std::vector<std::string_view> arguments) {
 }  // namespace winnow::bench
 
 int main(int argc, char** argv) {
-  return winnow::bench::Main(std::vector<std::string_view>(argv + 1, argv + argc));
+  return winnow::bench::Main(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -1,29 +1,20 @@
 #include "tools/winnow_bench/report_html.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tools/report/html_page.h"
+#include "tools/report/report_file.h"
+#include "tools/report/svg_chart.h"
 #include "tools/winnow_bench/engine.h"
 #include "tools/winnow_bench/process.h"
 #include "tools/winnow_bench/summary.h"
-#include "tools/winnow_bench/svg_chart.h"
 #include "tools/winnow_bench/workload.h"
 
 namespace winnow::bench {
 namespace {
-
-constexpr const char* kStyle =
-    "body{font:14px sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222;"
-    "background:#fff}table{border-collapse:collapse;margin:1em 0}"
-    "td,th{padding:2px 9px;border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}"
-    "td:nth-child(-n+3),th:nth-child(-n+3){text-align:left}svg{display:block;margin:1.5em 0}"
-    "svg text{font:12px sans-serif}svg text.title{font:bold 14px sans-serif}";
 
 std::string Number(const std::optional<double>& value, const char* unit = "") {
   return value.has_value() ? absl::StrFormat("%.4g%s", *value, unit) : "";
@@ -60,7 +51,7 @@ std::string TableRow(const Summary& summary) {
   std::string row = "<tr>";
   for (size_t i = 0; i < cells.size(); ++i) {
     // The range has an entity of its own.
-    absl::StrAppend(&row, "<td>", i == 4 ? cells[i] : EscapeMarkup(cells[i]), "</td>");
+    absl::StrAppend(&row, "<td>", i == 4 ? cells[i] : report::EscapeMarkup(cells[i]), "</td>");
   }
   return row + "</tr>\n";
 }
@@ -78,7 +69,7 @@ std::string Table(const std::vector<Summary>& summaries) {
 std::string TimeCharts(const std::vector<Summary>& summaries) {
   std::string html;
   for (size_t begin = 0; begin < summaries.size();) {
-    std::vector<Bar> bars;
+    std::vector<report::Bar> bars;
     size_t end = begin;
     for (; end < summaries.size() && summaries[end].benchmark == summaries[begin].benchmark;
          ++end) {
@@ -86,9 +77,9 @@ std::string TimeCharts(const std::vector<Summary>& summaries) {
       const auto [low, high] = summary.Range(&BenchmarkResult::micros_per_op);
       bars.push_back({summary.engine, summary.Median(&BenchmarkResult::micros_per_op), low, high});
     }
-    absl::StrAppend(
-        &html,
-        BarChart(summaries[begin].benchmark + ": microseconds an operation, less is better", bars));
+    absl::StrAppend(&html, report::BarChart(summaries[begin].benchmark +
+                                                ": microseconds an operation, less is better",
+                                            bars));
     begin = end;
   }
   return html;
@@ -96,8 +87,8 @@ std::string TimeCharts(const std::vector<Summary>& summaries) {
 
 // Bits against the measured rate, and needless reads, of the look-ups of absent keys.
 std::string FilterCharts(const std::vector<Summary>& summaries) {
-  std::vector<Point> points;
-  std::vector<Bar> reads;
+  std::vector<report::Point> points;
+  std::vector<report::Bar> reads;
   for (const Summary& summary : summaries) {
     if (summary.benchmark != "readmissing") continue;
     const auto fpr = summary.MedianOf([](const BenchmarkResult& r) { return r.MeasuredFpr(); });
@@ -109,12 +100,13 @@ std::string FilterCharts(const std::vector<Summary>& summaries) {
   }
   std::string html;
   if (!points.empty()) {
-    absl::StrAppend(&html, ScatterPlot("Filter memory and what it buys", "bits per key",
-                                       "measured false-positive rate, percent", points));
+    absl::StrAppend(&html, report::ScatterPlot("Filter memory and what it buys", "bits per key",
+                                               "measured false-positive rate, percent", points));
   }
   if (!reads.empty()) {
-    absl::StrAppend(&html,
-                    BarChart("Needless data blocks read for 1,000 look-ups of absent keys", reads));
+    absl::StrAppend(
+        &html,
+        report::BarChart("Needless data blocks read for 1,000 look-ups of absent keys", reads));
   }
   return html;
 }
@@ -124,30 +116,24 @@ std::string FilterCharts(const std::vector<Summary>& summaries) {
 std::string HtmlReport(std::span<const SavedRun> runs) {
   const Machine machine = DescribeMachine();
   std::string html = absl::StrCat(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>winnow_bench"
-      "</title><style>",
-      kStyle, "</style></head><body>\n<h1>winnow_bench</h1>\n<p>",
-      EscapeMarkup(absl::StrCat(machine.cpu, ", ", machine.num_cpus, " processors, ",
-                                machine.distribution, ", ", machine.compiler)),
+      "<p>",
+      report::EscapeMarkup(absl::StrCat(machine.cpu, ", ", machine.num_cpus, " processors, ",
+                                        machine.distribution, ", ", machine.compiler)),
       ". Medians; lines over bars show the lowest and highest round.</p>\n");
   for (std::string_view engine : CompiledEngines()) {
-    absl::StrAppend(&html, "<p>", EscapeMarkup(EngineTitle(engine)), "</p>\n");
+    absl::StrAppend(&html, "<p>", report::EscapeMarkup(EngineTitle(engine)), "</p>\n");
   }
   for (const SavedRun& run : runs) {
     const std::vector<Summary> summaries = Summarize(run.results);
-    absl::StrAppend(&html, "<h2>", EscapeMarkup(run.title), "</h2>\n", Table(summaries),
+    absl::StrAppend(&html, "<h2>", report::EscapeMarkup(run.title), "</h2>\n", Table(summaries),
                     FilterCharts(summaries), TimeCharts(summaries));
   }
-  return html + "</body></html>\n";
+  return report::HtmlPage("winnow_bench", html);
 }
 
 absl::Status WriteHtmlReport(const std::string& path, std::span<const SavedRun> runs) {
   if (path.empty()) return absl::OkStatus();
-  std::ofstream file(path);
-  file << HtmlReport(runs);
-  file.close();
-  if (file) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+  return report::WriteReportFile(path, HtmlReport(runs));
 }
 
 }  // namespace winnow::bench

@@ -1,13 +1,9 @@
 #include "tools/winnow_bench/report_json.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
+#include "tools/report/report_file.h"
 #include "tools/winnow_bench/engine.h"
 #include "tools/winnow_bench/flags.h"
 #include "tools/winnow_bench/process.h"
@@ -56,16 +52,10 @@ nlohmann::json JsonReport(const BenchConfig& config, std::span<const BenchmarkRe
 
 absl::Status WriteJsonReport(const BenchConfig& config, std::span<const BenchmarkResult> results) {
   if (config.json.empty()) return absl::OkStatus();
-  const std::string temporary = config.json + ".tmp";
-  std::ofstream file(temporary);
-  file << JsonReport(config, results).dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
-       << "\n";
-  file.close();
-  if (!file || std::rename(temporary.c_str(), config.json.c_str()) != 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot write ", config.json, ": ", std::strerror(errno)));
-  }
-  return absl::OkStatus();
+  return report::WriteReportFile(
+      config.json,
+      JsonReport(config, results).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+          "\n");
 }
 
 }  // namespace winnow::bench

@@ -10,25 +10,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tools/report/amount_text.h"
+#include "tools/report/text_table.h"
 #include "tools/winnow_bench/flags.h"
 #include "tools/winnow_bench/round.h"
 #include "tools/winnow_bench/summary.h"
-#include "tools/winnow_bench/text_table.h"
 
 namespace winnow::bench {
 namespace {
 
 constexpr double kMebibyte = 1048576.0;
 
-// A count: 1234567 as "1,234,567".
 std::string WithSeparators(double number) {
-  const std::string digits = absl::StrCat(static_cast<int64_t>(std::llround(number)));
-  std::string text;
-  for (size_t i = 0; i < digits.size(); i++) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text.push_back(',');
-    text.push_back(digits[i]);
-  }
-  return text;
+  return report::HumanCount(static_cast<uint64_t>(std::llround(number)));
 }
 
 std::string CountCell(const Summary& summary,
@@ -114,8 +108,8 @@ std::vector<std::string> SummaryRow(const Summary& summary, const std::string& r
   };
 }
 
-void AddSummaryColumns(const std::string& first_engine, TextTable* table) {
-  using Align = TextTable::Align;
+void AddSummaryColumns(const std::string& first_engine, report::TextTable* table) {
+  using Align = report::TextTable::Align;
   for (const char* title : {"benchmark", "engine", "filter"}) table->AddColumn(title, Align::kLeft);
   for (const std::string& title :
        {std::string("micros/op"), std::string("lowest-highest"), std::string("ops/sec"),
@@ -195,7 +189,7 @@ std::string SummaryTable(const BenchConfig& config, std::span<const BenchmarkRes
   const std::vector<Summary> summaries = Summarize(results);
   if (summaries.empty()) return "";
   const std::vector<Ratio> ratios = Ratios(summaries);
-  TextTable table;
+  report::TextTable table;
   AddSummaryColumns(summaries[0].engine, &table);
   for (const Summary& summary : summaries) {
     std::string cell;

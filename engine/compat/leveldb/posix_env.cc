@@ -1,5 +1,6 @@
 // Env::Default(): the operating system, for the programs' own use. Databases on it use Winnow's
-// file system directly.
+// file system directly; this Env is that file system behind LevelDB's interface.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -7,77 +8,55 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <deque>
 #include <memory>
 #include <thread>
 
-#include "filter/base/mutex.h"
+#include "engine/base/status.h"
 #include "engine/compat/leveldb/conversions.h"
+#include "engine/file_system/posix_io.h"
+#include "engine/file_system/posix_writable_file.h"
+#include "filter/base/mutex.h"
 #include "leveldb/env.h"
 
 namespace leveldb {
 
 namespace {
 
-Status ErrnoStatus(const std::string& name, int error) {
-  const char* reason = std::strerror(error);
-  return error == ENOENT ? Status::NotFound(name, reason) : Status::IOError(name, reason);
+constexpr size_t kAppendBufferBytes = size_t{64} << 10;
+
+// As LevelDB's own Env reports: a missing file, or an I/O error whatever else it was.
+Status EnvStatus(const absl::Status& status) {
+  if (status.ok() || absl::IsNotFound(status)) return ToStatus(status);
+  return Status::IOError(ToSlice(winnow::ToStd(status.message())));
 }
 
-struct CloseStream {
-  void operator()(std::FILE* stream) const { std::fclose(stream); }
-};
-using Stream = std::unique_ptr<std::FILE, CloseStream>;
+Status ReadAt(const winnow::RandomAccessFile& file, uint64_t offset, size_t n, Slice* result,
+              char* scratch) {
+  const absl::StatusOr<size_t> length = file.Read(offset, n, scratch);
+  *result = Slice(scratch, length.value_or(0));
+  return EnvStatus(length.status());
+}
 
-class StdioSequentialFile final : public SequentialFile {
+// Reads forward from the start; a file that grows is read to its new end.
+class PosixSequentialFile final : public SequentialFile {
  public:
-  StdioSequentialFile(std::string name, Stream stream)
-      : name_(std::move(name)), stream_(std::move(stream)) {}
+  explicit PosixSequentialFile(std::unique_ptr<winnow::RandomAccessFile> file)
+      : file_(std::move(file)) {}
   Status Read(size_t n, Slice* result, char* scratch) override {
-    const size_t length = std::fread(scratch, 1, n, stream_.get());
-    *result = Slice(scratch, length);
-    return length < n && std::ferror(stream_.get()) != 0 ? ErrnoStatus(name_, errno) : Status();
+    const Status status = ReadAt(*file_, offset_, n, result, scratch);
+    offset_ += result->size();
+    return status;
   }
   Status Skip(uint64_t n) override {
-    if (fseeko(stream_.get(), static_cast<off_t>(n), SEEK_CUR) != 0) {
-      return ErrnoStatus(name_, errno);
-    }
+    offset_ += n;
     return Status();
   }
 
  private:
-  const std::string name_;
-  const Stream stream_;
-};
-
-class StdioWritableFile final : public WritableFile {
- public:
-  StdioWritableFile(std::string name, Stream stream)
-      : name_(std::move(name)), stream_(std::move(stream)) {}
-  Status Append(const Slice& data) override {
-    if (stream_ == nullptr) return Status::IOError(name_, "is closed");
-    return Check(std::fwrite(data.data(), 1, data.size(), stream_.get()) == data.size());
-  }
-  Status Flush() override {
-    if (stream_ == nullptr) return Status::IOError(name_, "is closed");
-    return Check(std::fflush(stream_.get()) == 0);
-  }
-  Status Sync() override {
-    const Status flushed = Flush();
-    if (!flushed.ok()) return flushed;
-    return Check(fdatasync(fileno(stream_.get())) == 0);
-  }
-  Status Close() override {
-    return stream_ == nullptr ? Status() : Check(std::fclose(stream_.release()) == 0);
-  }
-
- private:
-  Status Check(bool worked) const { return worked ? Status() : ErrnoStatus(name_, errno); }
-
-  const std::string name_;
-  Stream stream_;
+  const std::unique_ptr<winnow::RandomAccessFile> file_;
+  uint64_t offset_ = 0;
 };
 
 class PosixRandomAccessFile final : public RandomAccessFile {
@@ -85,15 +64,23 @@ class PosixRandomAccessFile final : public RandomAccessFile {
   explicit PosixRandomAccessFile(std::unique_ptr<winnow::RandomAccessFile> file)
       : file_(std::move(file)) {}
   Status Read(uint64_t offset, size_t n, Slice* result, char* scratch) const override {
-    *result = Slice();
-    const absl::StatusOr<size_t> length = file_->Read(offset, n, scratch);
-    if (!length.ok()) return ToStatus(length.status());
-    *result = Slice(scratch, *length);
-    return Status();
+    return ReadAt(*file_, offset, n, result, scratch);
   }
 
  private:
   const std::unique_ptr<winnow::RandomAccessFile> file_;
+};
+
+class PosixWritableFile final : public WritableFile {
+ public:
+  explicit PosixWritableFile(std::unique_ptr<winnow::WritableFile> file) : file_(std::move(file)) {}
+  Status Append(const Slice& data) override { return EnvStatus(file_->Append(ToView(data))); }
+  Status Flush() override { return EnvStatus(file_->Flush()); }
+  Status Sync() override { return EnvStatus(file_->Sync()); }
+  Status Close() override { return EnvStatus(file_->Close()); }
+
+ private:
+  const std::unique_ptr<winnow::WritableFile> file_;
 };
 
 class PosixLock final : public FileLock {
@@ -103,6 +90,11 @@ class PosixLock final : public FileLock {
  private:
   const std::unique_ptr<winnow::FileLock> lock_;
 };
+
+struct CloseStream {
+  void operator()(std::FILE* stream) const { std::fclose(stream); }
+};
+using Stream = std::unique_ptr<std::FILE, CloseStream>;
 
 // One line for each message, with the time before it.
 class StdioLogger final : public Logger {
@@ -163,49 +155,53 @@ class BackgroundQueue {
 class PosixEnv final : public Env {
  public:
   Status NewSequentialFile(const std::string& name, SequentialFile** result) override {
-    return OpenStream<StdioSequentialFile>(name, "rbe", result);
-  }
-  Status NewWritableFile(const std::string& name, WritableFile** result) override {
-    return OpenStream<StdioWritableFile>(name, "wbe", result);
-  }
-  Status NewAppendableFile(const std::string& name, WritableFile** result) override {
-    return OpenStream<StdioWritableFile>(name, "abe", result);
+    return Give<PosixSequentialFile>(files_.OpenRandomAccess(name), result);
   }
   Status NewRandomAccessFile(const std::string& name, RandomAccessFile** result) override {
+    return Give<PosixRandomAccessFile>(files_.OpenRandomAccess(name), result);
+  }
+  Status NewWritableFile(const std::string& name, WritableFile** result) override {
+    return Give<PosixWritableFile>(files_.Create(name, winnow::WritableFileOptions()), result);
+  }
+  // The store itself never appends to a file that it finds, so its interface has no such call.
+  Status NewAppendableFile(const std::string& name, WritableFile** result) override {
     *result = nullptr;
-    auto opened = files_.OpenRandomAccess(name);
-    if (!opened.ok()) return ToStatus(opened.status());
-    *result = new PosixRandomAccessFile(*std::move(opened));
+    auto opened = winnow::OpenDescriptor(name, O_WRONLY | O_CREAT | O_APPEND);
+    if (!opened.ok()) return EnvStatus(opened.status());
+    *result = new PosixWritableFile(
+        std::make_unique<winnow::PosixWritableFile>(*std::move(opened), name, kAppendBufferBytes));
     return Status();
   }
-  bool FileExists(const std::string& name) override { return access(name.c_str(), F_OK) == 0; }
+  bool FileExists(const std::string& name) override {
+    const absl::StatusOr<bool> exists = files_.Exists(name);
+    return exists.ok() && *exists;
+  }
   Status GetChildren(const std::string& directory, std::vector<std::string>* result) override {
     result->clear();
     auto names = files_.List(directory);
     if (names.ok()) *result = *std::move(names);
-    return ToStatus(names.status());
+    return EnvStatus(names.status());
   }
-  Status RemoveFile(const std::string& name) override { return Check(name, unlink(name.c_str())); }
+  Status RemoveFile(const std::string& name) override { return EnvStatus(files_.Remove(name)); }
+  // One directory, which must not exist; the store's own call makes parents too and takes one that
+  // exists.
   Status CreateDir(const std::string& name) override {
-    return Check(name, mkdir(name.c_str(), 0755));
+    if (mkdir(name.c_str(), 0755) == 0) return Status();
+    return EnvStatus(winnow::PosixError(name, "create directory", errno));
   }
-  Status RemoveDir(const std::string& name) override { return Check(name, rmdir(name.c_str())); }
+  Status RemoveDir(const std::string& name) override {
+    return EnvStatus(files_.RemoveDirectory(name));
+  }
   Status GetFileSize(const std::string& name, uint64_t* bytes) override {
-    *bytes = 0;
-    struct stat file {};
-    const Status status = Check(name, stat(name.c_str(), &file));
-    if (status.ok()) *bytes = static_cast<uint64_t>(file.st_size);
-    return status;
+    const absl::StatusOr<uint64_t> size = files_.FileSize(name);
+    *bytes = size.value_or(0);
+    return EnvStatus(size.status());
   }
   Status RenameFile(const std::string& from, const std::string& to) override {
-    return Check(from, std::rename(from.c_str(), to.c_str()));
+    return EnvStatus(files_.Rename(from, to));
   }
   Status LockFile(const std::string& name, FileLock** lock) override {
-    *lock = nullptr;
-    auto taken = files_.Lock(name);
-    if (!taken.ok()) return ToStatus(taken.status());
-    *lock = new PosixLock(*std::move(taken));
-    return Status();
+    return Give<PosixLock>(files_.Lock(name), lock);
   }
   Status UnlockFile(FileLock* lock) override {
     delete lock;
@@ -219,13 +215,13 @@ class PosixEnv final : public Env {
     const char* chosen = std::getenv("TEST_TMPDIR");
     *path = chosen != nullptr && *chosen != '\0' ? std::string(chosen)
                                                  : "/tmp/leveldbtest-" + std::to_string(geteuid());
-    mkdir(path->c_str(), 0755);  // it may exist
+    CreateDir(*path);  // it may exist
     return Status();
   }
   Status NewLogger(const std::string& name, Logger** result) override {
     *result = nullptr;
     Stream stream(std::fopen(name.c_str(), "we"));
-    if (stream == nullptr) return ErrnoStatus(name, errno);
+    if (stream == nullptr) return EnvStatus(winnow::PosixError(name, "open", errno));
     *result = new StdioLogger(std::move(stream));
     return Status();
   }
@@ -239,15 +235,12 @@ class PosixEnv final : public Env {
   }
 
  private:
-  static Status Check(const std::string& name, int result) {
-    return result == 0 ? Status() : ErrnoStatus(name, errno);
-  }
-  template <typename File, typename Result>
-  static Status OpenStream(const std::string& name, const char* mode, Result** result) {
+  // Hands what the store opened over to a program, as LevelDB does: a raw pointer that it deletes.
+  template <typename Wrapper, typename Opened, typename Result>
+  static Status Give(absl::StatusOr<std::unique_ptr<Opened>> opened, Result** result) {
     *result = nullptr;
-    Stream stream(std::fopen(name.c_str(), mode));
-    if (stream == nullptr) return ErrnoStatus(name, errno);
-    *result = new File(name, std::move(stream));
+    if (!opened.ok()) return EnvStatus(opened.status());
+    *result = new Wrapper(*std::move(opened));
     return Status();
   }
 

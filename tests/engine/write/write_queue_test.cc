@@ -8,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "engine/write/exclusive_writes.h"
 #include "tests/support/db_fixture.h"
 
 namespace winnow {

@@ -12,6 +12,7 @@ import function_length
 import include_rules
 import size_report
 import text_rules
+import unused_functions
 from source_tree import SourceTree
 
 RULES = {
@@ -20,6 +21,7 @@ RULES = {
     "files": file_rules.violations,
     "text": text_rules.violations,
     "functions": function_length.violations,
+    "unused": unused_functions.violations,
     "compile": compile_check.violations,
 }
 

@@ -21,6 +21,8 @@ PEER = re.compile(r"^(rocksdb|leveldb)/")
 PEER_FOLDERS = ("filter/rocksdb/", "engine/compat/leveldb/", "engine/include/winnow/compat/",
                 "tools/winnow/", "tools/winnow_bench/", "tests/engine/compat/",
                 "tests/filter/rocksdb/", "tests/install/", "tests/tools/", "bench/")
+# What the programs of tools/ and bench/ share; a build without the engine has it too.
+SHARED_TOOLS = ("tools/flags/", "tools/report/")
 
 
 def engine_folders(tree):
@@ -117,6 +119,10 @@ def problem(path, target, folders, rooms):
         return engine_problem(path, target, component, folders)
     if where.startswith("tools/") and component in ("tests/", "bench/"):
         return f"tools/ includes {target}"
+    if where.startswith(SHARED_TOOLS) and not target.startswith(SHARED_TOOLS):
+        return f"tools/flags/ and tools/report/ stand alone, so that bench/ may use them: {target}"
+    if where.startswith("bench/") and component == "tools/" and not target.startswith(SHARED_TOOLS):
+        return f"bench/ uses {' and '.join(SHARED_TOOLS)} only: {target}"
     return None
 
 

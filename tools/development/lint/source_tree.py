@@ -28,6 +28,13 @@ class SourceTree:
             self._lines[path] = (self.root / path).read_text(encoding="utf-8").splitlines()
         return self._lines[path]
 
+    def lines_of(self, name):
+        """The same for a path given as text."""
+        return self.lines(pathlib.Path(name))
+
+    def has(self, name):
+        return (self.root / name).exists()
+
     def run(self, command):
         """Runs one command at the root; gives the exit code and all that it printed."""
         done = subprocess.run(command, cwd=self.root, text=True, errors="replace",

@@ -1,10 +1,10 @@
-// Command-line words taken apart: flags before or after positional words, "--" ends the flags.
+// Command-line words taken apart.
 //
 //   static constexpr FlagSpec kFlags[] = {{"limit", "N", "stop after N entries"}};
 //   absl::StatusOr<Arguments> arguments = Arguments::Parse(kFlags, words);
 //   arguments->Text("limit")      // "10" of --limit=10 or --limit 10
-#ifndef WINNOW_TOOLS_WINNOW_ARGUMENTS_H_
-#define WINNOW_TOOLS_WINNOW_ARGUMENTS_H_
+#ifndef WINNOW_TOOLS_FLAGS_ARGUMENTS_H_
+#define WINNOW_TOOLS_FLAGS_ARGUMENTS_H_
 
 #include <cstdint>
 #include <map>
@@ -25,34 +25,46 @@ struct FlagSpec {
   bool repeatable = false;
 };
 
+// The habits that a program follows.
+enum class Dialect {
+  // --name=value, --name value, --switch. Other words are positionals and may stand before or after
+  // flags; "--" ends the flags.
+  kPlain,
+  // db_bench's: besides, -name, --switch=BOOLEAN and --noswitch, which is --switch=false; a flag
+  // may
+  // be given again, and the last one counts. No positionals.
+  kDbBench,
+};
+
 class Arguments {
  public:
   // InvalidArgument: a flag that `flags` lacks (the nearest one is suggested), a flag without its
-  // value, a switch with one, or a flag given twice that is not repeatable.
+  // value, and what the dialect does not have: a switch with a value, a flag given twice that is
+  // not repeatable, a positional.
   static absl::StatusOr<Arguments> Parse(std::span<const FlagSpec> flags,
-                                         std::span<const std::string> words);
+                                         std::span<const std::string> words,
+                                         Dialect dialect = Dialect::kPlain);
 
   bool Has(std::string_view flag) const { return values_.find(flag) != values_.end(); }
-  // The value of a flag, if it was given.
+  // The value of a flag, if it was given; the last one of several. A switch without a value has
+  // "true" in db_bench's dialect and "" in the plain one.
   std::optional<std::string> Text(std::string_view flag) const;
   // InvalidArgument if the value is no whole number from 0 to 2^64 - 1.
   absl::StatusOr<std::optional<uint64_t>> Number(std::string_view flag) const;
-  // Every value of a repeatable flag, in order.
+  // Every value of a flag, in order.
   std::vector<std::string> All(std::string_view flag) const;
 
   const std::vector<std::string>& positionals() const { return positionals_; }
 
  private:
-  absl::Status AddFlag(std::span<const FlagSpec> flags, std::string_view word,
-                       std::span<const std::string> following, size_t* words_used);
+  // Takes `words.front()`, a flag, and perhaps the word behind it; gives how many it took.
+  absl::StatusOr<size_t> TakeFlag(std::span<const FlagSpec> flags,
+                                  std::span<const std::string> words, Dialect dialect);
 
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
   std::vector<std::string> positionals_;
 };
 
-// The candidate that `word` was most likely meant to be; empty if none is near.
-std::string_view NearestName(std::string_view word, std::span<const std::string_view> candidates);
-
 }  // namespace winnow::cli
 
-#endif  // WINNOW_TOOLS_WINNOW_ARGUMENTS_H_
+#endif  // WINNOW_TOOLS_FLAGS_ARGUMENTS_H_

@@ -1,11 +1,11 @@
 // An aligned table of text.
-#ifndef WINNOW_TOOLS_WINNOW_BENCH_TEXT_TABLE_H_
-#define WINNOW_TOOLS_WINNOW_BENCH_TEXT_TABLE_H_
+#ifndef WINNOW_TOOLS_REPORT_TEXT_TABLE_H_
+#define WINNOW_TOOLS_REPORT_TEXT_TABLE_H_
 
 #include <string>
 #include <vector>
 
-namespace winnow::bench {
+namespace winnow::report {
 
 class TextTable {
  public:
@@ -26,6 +26,6 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace winnow::bench
+}  // namespace winnow::report
 
-#endif  // WINNOW_TOOLS_WINNOW_BENCH_TEXT_TABLE_H_
+#endif  // WINNOW_TOOLS_REPORT_TEXT_TABLE_H_

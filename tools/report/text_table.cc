@@ -1,9 +1,9 @@
-#include "tools/winnow_bench/text_table.h"
+#include "tools/report/text_table.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace winnow::bench {
+namespace winnow::report {
 
 void TextTable::AddColumn(std::string title, Align align) {
   columns_.push_back({std::move(title), align});
@@ -40,4 +40,4 @@ std::string TextTable::ToString() const {
   return text;
 }
 
-}  // namespace winnow::bench
+}  // namespace winnow::report

@@ -1,0 +1,52 @@
+#include "tools/winnow/answer.h"
+
+#include "absl/status/status.h"
+
+namespace winnow::cli {
+
+ExitCode PrintAnswer(const Arguments& arguments, const Json& json, std::string_view text,
+                     Output& output) {
+  if (arguments.Has("json")) return PrintDone(arguments, json, output);
+  output.Line(text);
+  return ExitCode::kOk;
+}
+
+ExitCode PrintDone(const Arguments& arguments, const Json& json, Output& output) {
+  if (arguments.Has("json")) output.Write(ToLine(json));
+  return ExitCode::kOk;
+}
+
+ExitCode PrintDone(const Arguments& arguments, Output& output) {
+  return PrintDone(arguments, Json{{"ok", true}}, output);
+}
+
+TextForm PrintedForm(const Arguments& arguments) {
+  return arguments.Has("hex") ? TextForm::kHex : TextForm::kEscaped;
+}
+
+absl::StatusOr<TextForm> FormOfFlags(const Arguments& arguments) {
+  if (!arguments.Has("raw")) return PrintedForm(arguments);
+  if (!arguments.Has("hex")) return TextForm::kRaw;
+  return absl::InvalidArgumentError("give --raw or --hex, not both");
+}
+
+void PrintPair(std::string_view key, std::string_view value, const PairFormat& format,
+               Output& output) {
+  if (format.json) {
+    const bool hex = format.form == TextForm::kHex;
+    Json json = Json::object();
+    AddBytes(&json, "key", key, hex);
+    if (!format.keys_only) AddBytes(&json, "value", value, hex);
+    output.Write(ToLine(json));
+    return;
+  }
+  std::string line;
+  AppendText(&line, key, format.form);
+  if (!format.keys_only) {
+    line.push_back('\t');
+    AppendText(&line, value, format.form);
+  }
+  output.Line(line);
+}
+
+}  // namespace winnow::cli
