@@ -11,8 +11,6 @@
 #include <unordered_set>
 
 #include "filter/base/build_memory.h"
-#include "filter/build_memory.h"
-#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 
 namespace {

@@ -442,7 +442,7 @@ TEST(DbVerify, NamesFileAndOffsetOfDamageAndFilesThatAreMissing) {
   db.Flush();
   EXPECT_TRUE(db->Verify()->empty());
   db.CloseDb();
-  MemoryFileSystem& files = db.file_system();
+  FileSystem& files = db.file_system();
   std::string path;
   const std::vector<std::string> names = *files.List(MemoryDb::kPath);
   for (const std::string& name : names) {

@@ -9,10 +9,8 @@
 #include <map>
 #include <set>
 
-#include "filter/kind.h"
 #include "filter/kinds/kind.h"
 #include "filter/registry/registry.h"
-#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/hash.h"
 

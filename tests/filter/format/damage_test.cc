@@ -7,9 +7,7 @@
 #include <random>
 #include <string>
 
-#include "filter/block_format.h"
 #include "filter/format/block_format.h"
-#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/hash.h"
 

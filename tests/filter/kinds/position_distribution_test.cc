@@ -10,11 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "filter/cuckoo_table.h"
-#include "filter/fuse_slots.h"
 #include "filter/kinds/cuckoo/cuckoo_table.h"
 #include "filter/kinds/fuse/fuse_slots.h"
-#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/hash.h"
 #include "winnow/filter/internal/block_probe.h"

@@ -4,13 +4,9 @@
 
 #include <cmath>
 
-#include "filter/block_format.h"
 #include "filter/format/block_format.h"
 #include "filter/kinds/ribbon/ribbon_layer.h"
 #include "filter/kinds/ribbon/ribbon_shape.h"
-#include "filter/ribbon_layer.h"
-#include "filter/ribbon_shape.h"
-#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/sizing.h"
 

@@ -9,11 +9,8 @@
 #include <random>
 #include <set>
 
-#include "filter/block_format.h"
 #include "filter/format/block_format.h"
 #include "filter/kinds/cuckoo/semi_sorted_bucket.h"
-#include "filter/semi_sorted_bucket.h"
-#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/hash.h"
 

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "filter/rocksdb/tree_observer.h"
-#include "rocksdb_fixture.h"
 #include "tests/filter/rocksdb/rocksdb_fixture.h"
 #include "winnow/filter/level_allocation.h"
 #include "winnow/filter/sizing.h"

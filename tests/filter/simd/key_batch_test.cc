@@ -7,9 +7,7 @@
 #include <cstring>
 #include <string>
 
-#include "filter/block_batch.h"
 #include "filter/simd/block_batch.h"
-#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/hash.h"
 #include "winnow/filter/internal/block_probe.h"

@@ -2,11 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/block_add.h"
-#include "filter/ribbon_columns.h"
 #include "filter/simd/block_add.h"
 #include "filter/simd/ribbon_columns.h"
-#include "filter_fixture.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/internal/block_probe.h"
 
