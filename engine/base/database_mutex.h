@@ -20,6 +20,7 @@ class DatabaseMutex {
 
  private:
   friend class DatabaseCondVar;
+  // What it guards names the capability, wherever it lies.
   Mutex mutex_;
 };
 

@@ -77,21 +77,6 @@ BlockRef ShardedBlockCache::Lookup(const BlockKey& key) {
   return ShardOf(hash).Lookup(key, hash);
 }
 
-// A hit takes no lock. A miss counts before the load, so that a thread that then waits for
-// another's load counts as a miss too: it did not find its block.
-absl::StatusOr<BlockRef> ShardedBlockCache::LookupOrLoad(
-    const BlockKey& key, absl::FunctionRef<absl::StatusOr<BlockRef>()> load, Priority priority,
-    ReadCounters* counters) {
-  const uint64_t hash = HashBlockKey(key);
-  Shard& shard = ShardOf(hash);
-  if (BlockRef block = shard.Lookup(key, hash)) {
-    if (counters != nullptr) counters->block_cache_hits.Increment();
-    return block;
-  }
-  if (counters != nullptr) counters->block_cache_misses.Increment();
-  return shard.Load(key, hash, load, priority, counters);
-}
-
 absl::StatusOr<BlockRef> ShardedBlockCache::Load(const BlockKey& key,
                                                  absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
                                                  Priority priority, ReadCounters* counters) {

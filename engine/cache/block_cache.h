@@ -52,21 +52,17 @@ class ShardedBlockCache final {
   // The block, or an empty handle. No lock, no allocation; marks the block as used.
   BlockRef Lookup(const BlockKey& key);
 
-  // The block, from the cache or from `load`. Of the threads that miss the same block at the same
-  // time one calls its `load` and the others wait for its result; an error reaches all of them, is
-  // not cached, and the next caller loads again. A loaded block is inserted; if it cannot be
-  // (capacity 0, all pinned) the handles own it alone. `counters` may be null.
-  absl::StatusOr<BlockRef> LookupOrLoad(const BlockKey& key,
-                                        absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
-                                        Priority priority, ReadCounters* counters);
-
-  // The second half of LookupOrLoad, for callers that have just missed with Lookup.
+  // For callers that have just missed with Lookup: the block, from `load`. Of the threads that miss
+  // the same block at the same time one calls its `load` and the others wait for its result; an
+  // error reaches all of them, is not cached, and the next caller loads again. A loaded block is
+  // inserted; if it cannot be (capacity 0, all pinned) the handles own it alone. `counters` may be
+  // null.
   absl::StatusOr<BlockRef> Load(const BlockKey& key,
                                 absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
                                 Priority priority, ReadCounters* counters);
 
   // Gives a freshly made block to the cache and returns a handle to it, or to the block that
-  // another thread inserted first. Works like LookupOrLoad where it cannot be inserted.
+  // another thread inserted first. Works like Load where it cannot be inserted.
   BlockRef Insert(const BlockKey& key, BlockRef block, Priority priority);
 
   // Forgets a block that nobody uses; one in use is left to age out. For files being deleted.

@@ -20,9 +20,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "engine/base/counter.h"
-#include "filter/base/mutex.h"
 #include "engine/cache/block_cache.h"
 #include "engine/cache/cached_block.h"
+#include "filter/base/mutex.h"
 #include "winnow/filter/resident_memory.h"
 
 namespace winnow {

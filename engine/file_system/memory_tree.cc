@@ -69,28 +69,6 @@ absl::StatusOr<MemoryEntry> FindEntry(const std::shared_ptr<MemoryNode>& root,
   return MemoryEntry{std::move(directory), std::move(names.back())};
 }
 
-namespace {
-
-// By identity: a file with two names is copied once, and both names show the copy.
-std::shared_ptr<MemoryNode> CopyNode(const MemoryNode& node,
-                                     std::map<uint64_t, std::shared_ptr<MemoryNode>>& copies) {
-  std::shared_ptr<MemoryNode>& copy = copies[node.id];
-  if (copy != nullptr) return copy;  // another name of the same file
-  copy = std::make_shared<MemoryNode>();
-  copy->id = node.id;
-  copy->is_directory = node.is_directory;
-  copy->content = node.content;
-  for (const auto& [name, entry] : node.entries) copy->entries[name] = CopyNode(*entry, copies);
-  return copy;
-}
-
-}  // namespace
-
-std::shared_ptr<MemoryNode> CopyTree(const MemoryNode& root) {
-  std::map<uint64_t, std::shared_ptr<MemoryNode>> copies;
-  return CopyNode(root, copies);
-}
-
 // New nodes of a copied tree take identities above this.
 uint64_t LargestId(const MemoryNode& root) {
   uint64_t largest = root.id;

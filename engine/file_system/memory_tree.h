@@ -46,9 +46,6 @@ std::shared_ptr<MemoryNode> FindNode(const std::shared_ptr<MemoryNode>& root,
 absl::StatusOr<MemoryEntry> FindEntry(const std::shared_ptr<MemoryNode>& root,
                                       std::string_view path);
 
-// A deep copy, ids included; names of one file stay names of one file.
-std::shared_ptr<MemoryNode> CopyTree(const MemoryNode& root);
-
 // The largest id in the tree.
 uint64_t LargestId(const MemoryNode& root);
 

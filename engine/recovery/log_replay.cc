@@ -250,7 +250,6 @@ absl::Status LogReplay::WriteSstable(ColumnFamilyState* family) {
   SstableOutputResult result;
   WINNOW_RETURN_IF_ERROR(RunFlush({&replayed, 1}, job, &result));
   WINNOW_RETURN_IF_ERROR(versions_->AddReplayedSstables(family->id(), result.files));
-  num_tables_written_ += result.files.size();
   family->ReplaceActiveMemtable(replayed->log_number());
   return absl::OkStatus();
 }

@@ -31,7 +31,6 @@ class LogReplay {
   absl::Status Run() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
 
   SequenceNumber last_sequence() const { return last_sequence_; }
-  uint64_t num_tables_written() const { return num_tables_written_; }
   // What was lost or skipped, a sentence each; empty after a clean recovery.
   const std::vector<std::string>& notes() const { return notes_; }
   // Every log file found: number -> bytes.
@@ -62,7 +61,6 @@ class LogReplay {
 
   std::map<uint64_t, uint64_t> logs_;
   SequenceNumber last_sequence_ = 0;
-  uint64_t num_tables_written_ = 0;
   // What the manifest recorded: no file that it knew has this number or a later one.
   const uint64_t first_number_after_close_;
   std::vector<std::string> notes_;

@@ -16,7 +16,7 @@ namespace {
 //   checksum of a unit:           the rest of its header, its payload, its padding
 //
 // Every byte is under a checksum, and none under two: units can be copied from block to block as
-// they are (JoinBlocks). Order of checks when reading: magic and version before the checksum, so
+// they are. Order of checks when reading: magic and version before the checksum, so
 // that a block of a newer version is reported as one and not as damaged; lengths before whatever
 // they bound.
 
@@ -125,6 +125,8 @@ FilterState CheckUnitAt(std::string_view block, uint64_t offset) {
   return FilterState{};
 }
 
+}  // namespace
+
 // The checksum last, over what was written before it.
 void WriteBlockHeader(uint32_t num_units, std::string* block) {
   block->replace(kBlockMagicAt, kMagic.size(), kMagic);
@@ -135,8 +137,6 @@ void WriteBlockHeader(uint32_t num_units, std::string* block) {
                                  kBlockHeaderBytes - kBlockVersionAt);
   StoreField<uint64_t>(Checksum(covered), kBlockChecksumAt, block);
 }
-
-}  // namespace
 
 uint64_t PaddedPayloadBytes(uint64_t payload_bytes) {
   return (payload_bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -172,18 +172,6 @@ void SealBlock(const UnitHeader& header, std::string* block) {
   const std::string_view covered = std::string_view(*block).substr(unit + kUnitPayloadBytesAt);
   StoreField(Checksum(covered), unit + kUnitChecksumAt, block);
   WriteBlockHeader(1, block);
-}
-
-std::string JoinBlocks(const std::vector<std::string_view>& blocks) {
-  // Units carry their own checksums and no offsets: they are right wherever they lie.
-  std::string joined(kBlockHeaderBytes, '\0');
-  uint32_t num_units = 0;
-  for (const std::string_view block : blocks) {
-    joined += block.substr(kBlockHeaderBytes);
-    num_units += UnitCount(block);
-  }
-  WriteBlockHeader(num_units, &joined);
-  return joined;
 }
 
 uint32_t UnitCount(std::string_view block) { return LoadField<uint32_t>(block, kBlockUnitCountAt); }

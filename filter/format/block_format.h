@@ -50,12 +50,11 @@ uint8_t* PayloadOf(std::string* block);
 // Cuts off the end of the payload or adds zeros to it.
 void ResizeUnsealedBlock(uint64_t payload_bytes, std::string* block);
 
+// Writes the block's header, for `num_units` units that lie behind it.
+void WriteBlockHeader(uint32_t num_units, std::string* block);
+
 // Writes both headers and their checksums.
 void SealBlock(const UnitHeader& header, std::string* block);
-
-// One block out of all units of `blocks`, each a sealed block; a key is in it if all of them may
-// contain it.
-std::string JoinBlocks(const std::vector<std::string_view>& blocks);
 
 // Splits a block into units, checking lengths, padding and checksums, but not what is special to a
 // kind. On failure `*units` is empty.

@@ -7,6 +7,7 @@
 
 #include "filter/format/block_format.h"
 #include "tests/filter/filter_fixture.h"
+#include "tests/filter/joined_blocks.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter {

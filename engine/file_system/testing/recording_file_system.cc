@@ -1,5 +1,7 @@
 #include "engine/file_system/testing/recording_file_system.h"
 
+#include <map>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,6 +9,29 @@
 #include "engine/file_system/testing/recording_files.h"
 
 namespace winnow {
+
+namespace {
+
+// By identity: a file with two names is copied once, and both names show the copy.
+std::shared_ptr<MemoryNode> CopyNode(const MemoryNode& node,
+                                     std::map<uint64_t, std::shared_ptr<MemoryNode>>& copies) {
+  std::shared_ptr<MemoryNode>& copy = copies[node.id];
+  if (copy != nullptr) return copy;  // another name of the same file
+  copy = std::make_shared<MemoryNode>();
+  copy->id = node.id;
+  copy->is_directory = node.is_directory;
+  copy->content = node.content;
+  for (const auto& [name, entry] : node.entries) copy->entries[name] = CopyNode(*entry, copies);
+  return copy;
+}
+
+// A deep copy, ids included; names of one file stay names of one file.
+std::shared_ptr<MemoryNode> CopyTree(const MemoryNode& root) {
+  std::map<uint64_t, std::shared_ptr<MemoryNode>> copies;
+  return CopyNode(root, copies);
+}
+
+}  // namespace
 
 using Kind = FileOperation::Kind;
 

@@ -85,7 +85,15 @@ TEST(Backup, DamageIsNamedAndNotRestored) {
     const auto file = *files.Create(path, {});
     ASSERT_TRUE(file->Append(sound).ok() && file->Close().ok());
   }
+  EXPECT_TRUE(VerifyBackup(db.options(), "/backups", 1)->empty());
   EXPECT_TRUE(RestoreBackup(db.options(), "/backups", 1, "/restored").ok());
+  const std::string missing = "/backups/000001/CURRENT";
+  ASSERT_TRUE(files.Remove(missing).ok());
+  const auto problems = VerifyBackup(db.options(), "/backups", 1);
+  ASSERT_EQ(problems->size(), 1u);
+  EXPECT_EQ(problems->front().path, missing);
+  EXPECT_FALSE(problems->front().offset.has_value());
+  EXPECT_TRUE(absl::IsDataLoss(problems->front().status)) << problems->front().status;
 }
 
 TEST(Backup, WhatWasNotFinishedDoesNotCount) {

@@ -36,11 +36,23 @@ bool IsBlockOf(const BlockRef& block, const BlockKey& key) {
   return block.contents() == expected.contents();
 }
 
-// Looks a block up as a reader does; true if it was there.
+// Looks a block up as a reader does, and counts as it does.
+absl::StatusOr<BlockRef> LookupOrLoad(ShardedBlockCache& cache, const BlockKey& key,
+                                      absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
+                                      Priority priority, ReadCounters* counters) {
+  if (BlockRef block = cache.Lookup(key)) {
+    if (counters != nullptr) counters->block_cache_hits.Increment();
+    return block;
+  }
+  if (counters != nullptr) counters->block_cache_misses.Increment();
+  return cache.Load(key, load, priority, counters);
+}
+
+// The same; true if it was there.
 bool Touch(ShardedBlockCache& cache, const BlockKey& key, size_t bytes = kBlockBytes) {
   bool loaded = false;
-  const auto block = cache.LookupOrLoad(
-      key,
+  const auto block = LookupOrLoad(
+      cache, key,
       [&]() -> absl::StatusOr<BlockRef> {
         loaded = true;
         return MakeBlock(key, bytes);
@@ -209,8 +221,8 @@ TEST(BlockCache, FailedLoadReachesTheCallerAndIsForgotten) {
   for (const size_t capacity : {size_t{0}, CapacityOfBlocks(10)}) {
     ShardedBlockCache cache(capacity, 0);
     ReadCounters counters;
-    const auto failed = cache.LookupOrLoad(
-        {1, 1}, []() -> absl::StatusOr<BlockRef> { return absl::UnavailableError("disk"); },
+    const auto failed = LookupOrLoad(
+        cache, {1, 1}, []() -> absl::StatusOr<BlockRef> { return absl::UnavailableError("disk"); },
         Priority::kProbation, &counters);
     EXPECT_TRUE(absl::IsUnavailable(failed.status()));
     EXPECT_EQ(counters.block_cache_misses.value(), 1u);
@@ -239,7 +251,7 @@ TEST(BlockCache, OneThreadLoadsWhileTheOthersWait) {
     std::vector<std::thread> threads;
     for (int i = 0; i < kThreads; i++) {
       threads.emplace_back([&, i] {
-        const auto block = cache.LookupOrLoad({1, 1}, load, Priority::kProbation, &counters[i]);
+        const auto block = LookupOrLoad(cache, {1, 1}, load, Priority::kProbation, &counters[i]);
         EXPECT_EQ(block.ok(), !fails);
         if (block.ok()) {
           EXPECT_TRUE(IsBlockOf(*block, {1, 1}));
@@ -273,8 +285,8 @@ TEST(BlockCache, ThreadsThatEvictInsertEraseAndReadAgree) {
           cache.Erase(key);
           continue;
         }
-        auto block = cache.LookupOrLoad(
-            key, [&]() -> absl::StatusOr<BlockRef> { return MakeBlock(key); },
+        auto block = LookupOrLoad(
+            cache, key, [&]() -> absl::StatusOr<BlockRef> { return MakeBlock(key); },
             random() % 8 == 0 ? Priority::kProtected : Priority::kProbation, nullptr);
         ASSERT_TRUE(block.ok());
         auto& place = held[random() % held.size()];

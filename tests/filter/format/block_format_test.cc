@@ -12,6 +12,7 @@
 #include "filter/kinds/kind.h"
 #include "filter/registry/registry.h"
 #include "tests/filter/filter_fixture.h"
+#include "tests/filter/joined_blocks.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter {

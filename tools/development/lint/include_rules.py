@@ -119,7 +119,7 @@ def problem(path, target, folders, rooms):
         return engine_problem(path, target, component, folders)
     if where.startswith("tools/") and component in ("tests/", "bench/"):
         return f"tools/ includes {target}"
-    if where.startswith(SHARED_TOOLS) and not target.startswith(SHARED_TOOLS):
+    if where.startswith(SHARED_TOOLS) and not target.startswith((*SHARED_TOOLS, GROUND_FLOOR)):
         return f"tools/flags/ and tools/report/ stand alone, so that bench/ may use them: {target}"
     if where.startswith("bench/") and component == "tools/" and not target.startswith(SHARED_TOOLS):
         return f"bench/ uses {' and '.join(SHARED_TOOLS)} only: {target}"
