@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "filter/base/mutex.h"
 #include "engine/memtable/memtable.h"
 #include "engine/version/version.h"
+#include "filter/base/mutex.h"
 #include "winnow/filter/filter_key.h"
 #include "winnow/filter/hash.h"
 

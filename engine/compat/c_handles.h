@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "filter/base/mutex.h"
 #include "engine/compat/c_callbacks.h"
+#include "filter/base/mutex.h"
 #include "winnow/c.h"
 #include "winnow/db.h"
 #include "winnow/file_system.h"

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "filter/base/mutex.h"
 #include "engine/events/info_log.h"
+#include "filter/base/mutex.h"
 #include "winnow/event_listener.h"
 
 namespace winnow {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "filter/base/mutex.h"
 #include "engine/file_system/memory_tree.h"
+#include "filter/base/mutex.h"
 #include "winnow/file_system.h"
 
 namespace winnow {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/base/counter.h"
-#include "filter/base/mutex.h"
 #include "engine/version/version.h"
+#include "filter/base/mutex.h"
 #include "winnow/statistics.h"
 
 namespace winnow {

@@ -3,9 +3,9 @@
 #include <map>
 #include <utility>
 
-#include "filter/base/mutex.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
+#include "filter/base/mutex.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow {

@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "engine/base/capabilities.h"
-#include "filter/base/mutex.h"
 #include "engine/log/log_writer.h"
+#include "filter/base/mutex.h"
 #include "winnow/file_system.h"
 
 namespace winnow {

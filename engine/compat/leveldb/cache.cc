@@ -5,8 +5,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "filter/base/mutex.h"
 #include "engine/compat/leveldb/conversions.h"
+#include "filter/base/mutex.h"
 
 namespace leveldb {
 

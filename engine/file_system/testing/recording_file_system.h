@@ -19,12 +19,12 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
-#include "filter/base/mutex.h"
 #include "engine/file_system/memory_file_system.h"
 #include "engine/file_system/memory_tree.h"
 #include "engine/file_system/testing/crash_choice.h"
 #include "engine/file_system/testing/crash_state.h"
 #include "engine/file_system/testing/file_operation.h"
+#include "filter/base/mutex.h"
 
 namespace winnow {
 

@@ -8,8 +8,8 @@
 
 #include "engine/version/file_names.h"
 #include "tests/support/db_fixture.h"
-#include "winnow/memory_file_system.h"
 #include "winnow/filter/hash.h"
+#include "winnow/memory_file_system.h"
 
 namespace winnow {
 namespace {

@@ -6,10 +6,10 @@
 #include <memory>
 #include <string>
 
-#include "filter/base/mutex.h"
 #include "engine/log/log_writer.h"
 #include "engine/sstable/sstable_builder.h"
 #include "engine/version/file_names.h"
+#include "filter/base/mutex.h"
 #include "tests/support/db_fixture.h"
 #include "winnow/memory_file_system.h"
 
