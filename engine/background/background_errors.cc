@@ -9,7 +9,10 @@ namespace winnow {
 
 namespace {
 
+// In a row, over all families: any job that succeeds shows that the device works.
 constexpr int kMaxIoErrorsInARow = 3;
+// Short enough that a disk that has just been cleared is noticed before writers give up; the
+// longest bounds how long anybody waits for the first try after the cause has gone.
 constexpr std::chrono::milliseconds kFirstDelay{50};
 constexpr std::chrono::milliseconds kLongestDelay{2000};
 
@@ -31,6 +34,7 @@ BackgroundErrors::BackgroundErrors(EventQueue* events, Recorder* recorder,
 
 absl::Status BackgroundErrors::Gravest() const {
   absl::Status status = fatal_;
+  // Update keeps the first error: the order of these lines is the order of gravity.
   status.Update(retry_.error);
   status.Update(quarantine_);
   return status;
@@ -47,11 +51,14 @@ void BackgroundErrors::SetFatal(const absl::Status& status, std::string_view wha
 
 void BackgroundErrors::JobFailed(const absl::Status& status, std::string_view what) {
   if (absl::IsCancelled(status)) return;
+  // Counted whether it is tried again or not: who waits in Flush gives up at the first failure
+  // instead of sitting through retries that may last for hours.
   num_failures_++;
   if (!IsRetryable(status, retry_.failures_in_a_row + 1)) {
     SetFatal(status, what);
     return;
   }
+  // Bounded before the shift, which would overflow after some thirty failures.
   const int doublings = std::min(retry_.failures_in_a_row, 10);
   retry_.failures_in_a_row++;
   retry_.error = WithContext(status, absl::StrCat(ToAbsl(what), " failed and is tried again"));
@@ -61,6 +68,8 @@ void BackgroundErrors::JobFailed(const absl::Status& status, std::string_view wh
   on_change_();
 }
 
+// Neither fatal nor tried again: the bytes will not get better, and everything else is sound. The
+// first damage stays for the property winnow.background-error; later ones are told to listeners.
 void BackgroundErrors::DamageFound(const absl::Status& status, size_t num_files) {
   recorder_->Local().Add(Ticker::kFilesQuarantined, num_files);
   num_failures_++;
@@ -70,6 +79,7 @@ void BackgroundErrors::DamageFound(const absl::Status& status, size_t num_files)
   on_change_();
 }
 
+// Only asked by writes that would have to wait. While there is room, writes go on whatever failed.
 absl::Status BackgroundErrors::StallError() const {
   if (!fatal_.ok()) return fatal_;
   if (!retry_.error.ok()) {

@@ -38,20 +38,27 @@ std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable(uint64_t log_number) co
 
 void ColumnFamilyState::SwitchMemtable(uint64_t log_number) {
   std::shared_ptr<Memtable> fresh = NewMemtable(log_number);  // first: memory may not suffice
+  // At the back, as the newest: a flush takes from the front, so that level 0 grows in the order of
+  // the writes.
   if (active_ != nullptr) immutables.push_back(active_);
   active_ = std::move(fresh);
   InstallView();
 }
 
+// Not for a memtable whose entries are nowhere else: it is not kept for a flush. Used for empty
+// ones, which would otherwise hold old logs back, for replayed ones, and for dropped families.
 void ColumnFamilyState::ReplaceActiveMemtable(uint64_t log_number) {
   active_ = NewMemtable(log_number);
 }
 
 void ColumnFamilyState::InstallView(std::shared_ptr<const Version> version) {
   version_ = std::move(version);
+  // A whole new view for every change, however small: readers take memtables and version together,
+  // so that a key is never looked for after it has left the memtable and before it is in a file.
   auto view = std::make_shared<ReadView>();
   view->comparator = comparator_;
   view->active = active_;
+  // Reversed: a look-up goes from new to old and ends at the first hit.
   view->immutables.assign(immutables.rbegin(), immutables.rend());
   view->version = version_;
   view->extractor = filter_key_;
@@ -85,6 +92,9 @@ SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   return builder;
 }
 
+// What is at stake is a wrong "no": a filter hashes bytes, so that two keys that compare as equal
+// but differ in bytes would miss each other. Prefixes need more: only where the order is that of
+// the bytes do keys with one prefix lie together, which scans over a range rely on.
 absl::Status CheckFilterFitsComparator(std::string_view filter, std::string_view filter_key,
                                        const Comparator& comparator) {
   WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec spec, filter::ParseFilterSpec(filter));

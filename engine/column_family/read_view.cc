@@ -1,3 +1,16 @@
+// Why a view can be freed without asking its readers, and why no reader has to write to anything
+// shared. A reader announces the view it has loaded and then checks that it is still the present
+// one; whoever replaces a view stores the new one first and scans the announcements later. All four
+// accesses are sequentially consistent, so that they have one order in which either
+//
+//  - the announcement comes before the scan of that slot, which finds it and spares the view, or
+//  - the scan comes first. Then the replacement, which precedes the scan, also precedes the check
+//    of the reader, who sees another view and starts over without having touched the old one.
+//
+// Were either pair only acquire and release, both could miss the other: a store may then pass a
+// later load of a different address. That a new view may get the address of a freed one is
+// harmless: the check asks whether what is announced is the present view, and an address answers
+// that.
 #include "engine/column_family/read_view.h"
 
 #include <algorithm>
@@ -15,6 +28,9 @@ struct HazardRegistry {
     return registry;
   }
 
+  // A thread that gets a slot while another scans either is in the list that the scan walks or
+  // joins it afterwards, and then, by this mutex, reads after the replacement that the scan
+  // follows.
   HazardSlot* Take() {
     MutexLock lock(&mutex);
     if (idle.empty()) {
@@ -60,6 +76,10 @@ ViewHolder::~ViewHolder() = default;
 void ViewHolder::Install(std::shared_ptr<const ReadView> view) {
   {
     MutexLock lock(&mutex_);
+    // The pointer before the retirement: a view in `retired_` is one that no later reader's check
+    // can succeed for, which is what the scan relies on. Nothing is freed here, since this runs
+    // under the database's mutex, and the last reference to a memtable or an obsolete file costs
+    // I/O and time.
     current_.store(view.get(), std::memory_order_seq_cst);
     if (owner_ != nullptr) retired_.push_back(std::move(owner_));
     owner_ = std::move(view);
@@ -71,6 +91,8 @@ std::shared_ptr<const ReadView> ViewHolder::Shared() const {
   return owner_;
 }
 
+// A view that is announced now is tried again by the next call: the number that stays is bounded by
+// the number of threads in the middle of a look-up.
 size_t ViewHolder::Reclaim() {
   std::vector<std::shared_ptr<const ReadView>> freed;  // destroyed after the lock
   MutexLock lock(&mutex_);

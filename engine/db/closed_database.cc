@@ -13,6 +13,8 @@
 
 namespace winnow {
 
+// Takes no lock and writes nothing. No table is opened and no comparator needed: whoever wants to
+// open the database asks this first, to know which families to give options for.
 absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& options,
                                                                 const std::string& path) {
   FileSystem* file_system = FileSystemOf(options);
@@ -26,6 +28,8 @@ absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& o
   return names;
 }
 
+// Removes what has a name of ours and leaves everything else, the directory included if anything is
+// left in it: a wrong path must not cost more than a database.
 absl::Status DB::Destroy(const Options& options, const std::string& path) {
   FileSystem& file_system = *FileSystemOf(options);
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
@@ -43,6 +47,7 @@ absl::Status DB::Destroy(const Options& options, const std::string& path) {
   });
   if (!any_ours) return absl::OkStatus();  // nothing of ours: touch nothing
   {
+    // An open database is refused, even if this process has opened it.
     WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system.Lock(LockFileName(path)));
     // CURRENT first: from then on a crash leaves files, but no half-removed database. The lock file
     // last.

@@ -1,4 +1,9 @@
 // Creating, finding, changing and dropping column families.
+//
+// The set of families changes with both locks held. Write leadership, because writers look families
+// up without the mutex, and because a batch that was checked must still find its families when it
+// is inserted. The mutex, because everybody else reads the set under it. Each change is one edit of
+// the manifest, so that after a crash a family is there or not, and never in part.
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
@@ -12,6 +17,7 @@ constexpr size_t kMaxFamilyNameBytes = 255;
 
 }  // namespace
 
+// The default family cannot be dropped: the common case is one comparison.
 absl::Status DBImpl::CheckFamily(const ColumnFamily* family) const {
   if (family == default_family_) [[likely]]
     return absl::OkStatus();
@@ -23,11 +29,15 @@ absl::Status DBImpl::CheckFamily(const ColumnFamily* family) const {
   return absl::OkStatus();
 }
 
+// A log that has failed is replaced first: a new family would be recorded as needing it, and a
+// checkpoint would copy its uncertain end.
 absl::Status DBImpl::PrepareForChange() {
   if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
   return leader_.ReplaceFailedLog();
 }
 
+// Durable before anybody can write to it: replay takes an unknown id above the largest recorded one
+// for damage.
 absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptions& options,
                                                          std::string_view name) {
   WINNOW_RETURN_IF_ERROR(CheckWritable());
@@ -51,6 +61,7 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
   const bool can_filter = options.comparator->EqualKeysHaveEqualBytes();
   VersionEdit edit;
   FamilyEdit& change = edit.families.emplace_back();
+  // Never one that was used before: a log may still hold updates of a dropped family under its id.
   change.family_id = versions_.NewFamilyId();
   change.name = std::string(name);
   change.comparator = std::string(options.comparator->Name());
@@ -58,6 +69,7 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
       !options.filter.empty() ? options.filter : std::string(can_filter ? kDefaultFilter : "none");
   change.filter_key =
       options.filter_key.empty() ? std::string(kDefaultFilterKey) : options.filter_key;
+  // Older logs hold nothing of it, and it must not hold them back.
   change.log_number = logs_.current_number();
   FamilyRecord record;
   record.id = change.family_id;
@@ -77,6 +89,7 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
     return status;
   };
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory(prepare));
+  // Whether the family is on disk is unknown until the database is reopened.
   if (absl::Status status = versions_.LogAndCreateFamily(std::move(edit), record); !status.ok()) {
     scheduler_.errors().SetFatal(status, "creating a column family");
     return status;
@@ -84,6 +97,7 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
   return families_.Add(std::move(family));
 }
 
+// Dropped families stay in the set, for those who still have a handle; a new one may have the name.
 absl::StatusOr<ColumnFamily*> DBImpl::FindColumnFamily(std::string_view name) {
   DatabaseLock lock(&mutex_);
   for (const auto& [id, family] : families_.all()) {
@@ -101,6 +115,9 @@ std::vector<ColumnFamily*> DBImpl::ColumnFamilies() {
   return families;
 }
 
+// Three moments: the flag, from which on calls are refused; the edit, before which a crash brings
+// the family back whole; the empty view, with which its memory and files go as soon as no iterator
+// and no look-up holds them.
 absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
   WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
   if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
@@ -113,7 +130,8 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
     DatabaseLock lock(&mutex_);
     if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
     if (own->dropped.exchange(true)) return CheckFamily(family);
-    // Jobs that are running see the flag and throw their outputs away.
+    // Jobs that are running see the flag and throw their outputs away. Outputs that were installed
+    // after the drop would be files of a family that the manifest does not know.
     while (own->flush_running || own->compactions_running > 0) scheduler_.WaitForProgress();
     VersionEdit edit;
     FamilyEdit& change = edit.families.emplace_back();
@@ -134,6 +152,9 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
   return absl::OkStatus();
 }
 
+// Needs no leadership: memtables filter whole keys under any setting. Files keep the filters they
+// have, and are queried as they were written; the new settings show as flushes and compactions
+// write.
 absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
                                std::string_view filter_key) {
   WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
@@ -142,6 +163,7 @@ absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
   DatabaseLock lock(&mutex_);
   if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
   WINNOW_RETURN_IF_ERROR(CheckFamily(family));  // it may have been dropped meanwhile
+  // A copy: the record may change while LogAndApply gives the mutex back.
   const FamilyRecord record = versions_.families().at(own->id());
   VersionEdit edit;
   FamilyEdit& change = edit.families.emplace_back();
@@ -150,6 +172,7 @@ absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
   change.filter_key = filter_key.empty() ? record.filter_key : std::string(filter_key);
   const std::string new_filter = *change.filter;
   const std::string new_filter_key = *change.filter_key;
+  // Everything that may be refused is refused before the manifest has it.
   WINNOW_RETURN_IF_ERROR(
       CheckFilterFitsComparator(new_filter, new_filter_key, *own->comparator().user()));
   if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {

@@ -14,6 +14,7 @@ namespace winnow {
 namespace {
 
 // True if something was written to this log, or that cannot be excluded.
+// The log's start record alone is what a crash leaves while a database is being created.
 absl::StatusOr<bool> LogHoldsWrites(FileSystem& file_system, const std::string& path,
                                     uint64_t number) {
   WINNOW_ASSIGN_OR_RETURN(
@@ -28,6 +29,8 @@ absl::StatusOr<bool> LogHoldsWrites(FileSystem& file_system, const std::string& 
 
 }  // namespace
 
+// CURRENT is what makes a directory a database: it is written last when one is created, and removed
+// first when one is destroyed.
 absl::Status CheckIsDatabase(FileSystem& file_system, const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
   if (exists) {
@@ -41,6 +44,7 @@ absl::Status CheckIsDatabase(FileSystem& file_system, const std::string& path) {
   return absl::NotFoundError(absl::StrCat(path, " holds no Winnow database"));
 }
 
+// A table is proof enough; a log must be looked into. Tables are reported first, as the surer sign.
 absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
   if (!exists) return absl::OkStatus();

@@ -1,3 +1,14 @@
+// A flush in the order that its safety needs:
+//
+//  1. Older logs are synced. Its table will survive a power failure; were an older log then cut, a
+//     later write would be there and an earlier one, of this or another family, would not.
+//  2. Tables are written and synced, and so is the directory.
+//  3. The edit with the tables and the family's next log number is durable in the manifest.
+//  4. Readers get the view with the tables and without the memtables.
+//  5. Logs that no family needs are removed.
+//
+// A crash before step 3 leaves orphan tables and all logs: replay writes the same entries again.
+// One after it leaves logs too many, whose updates replay passes over by the family's log number.
 #include "engine/db/database_jobs.h"
 
 #include <algorithm>
@@ -13,6 +24,7 @@ namespace winnow {
 
 DatabaseJobs::DatabaseJobs(const DatabaseJobParts& parts) : parts_(parts) {}
 
+// Flushes first: writers wait for those when memtables are full, and level 0 can wait for longer.
 bool DatabaseJobs::RunMostUrgent() {
   if (ColumnFamilyState* family = FamilyToFlush()) {
     Flush(family);
@@ -21,6 +33,7 @@ bool DatabaseJobs::RunMostUrgent() {
   return RunCompactionIfDue();
 }
 
+// Families are never taken out of the set, so that the pointers outlive the lock.
 void DatabaseJobs::ReleaseReplaced() {
   std::vector<ColumnFamilyState*> families;
   {
@@ -46,6 +59,8 @@ SstableOutputOptions DatabaseJobs::OutputOptions(SstableBuilderOptions builder) 
   return output;
 }
 
+// One flush of a family at a time, or a later memtable's table could be installed before an older
+// one's, and level 0 would be out of order.
 ColumnFamilyState* DatabaseJobs::FamilyToFlush() const {
   for (const auto& [id, family] : parts_.families->all()) {
     if (family->flush_wanted && !family->flush_running && !family->immutables.empty() &&
@@ -63,17 +78,23 @@ absl::Status DatabaseJobs::WriteFlush(const std::vector<std::shared_ptr<Memtable
   for (const auto& memtable : memtables) inputs.push_back(memtable.get());
   FlushJobOptions job;
   job.output = OutputOptions(std::move(builder));
+  // Listed after the memtables were retired: a snapshot that is taken from now on includes all of
+  // their entries, and needs none that this flush drops.
   job.snapshots = parts_.snapshots->Sequences();
   return RunFlush(inputs, job, result);
 }
 
+// All immutable memtables at once: merged, they make fewer files, and an entry that a newer one
+// hides is not written at all.
 void DatabaseJobs::Flush(ColumnFamilyState* family) {
+  // Held here, since the family's own list may be cleared meanwhile, by a drop.
   const std::vector<std::shared_ptr<Memtable>> memtables(family->immutables.begin(),
                                                          family->immutables.end());
   family->flush_running = true;
   flushes_running_++;
   const SteadyTime begin = SteadyNow();
   NotifyFlushBegin(parts_.events, family->name(), memtables.size());
+  // Taken under the mutex: the filter settings may change while the tables are written.
   SstableBuilderOptions builder = family->BuilderOptions(0);
   SstableOutputResult result;
   absl::Status logs_synced;
@@ -91,6 +112,8 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
   family->flush_running = false;
   flushes_running_--;
   BackgroundErrors& errors = parts_.scheduler->errors();
+  // Fatal, since a later sync that succeeds would prove nothing. Other failures may be tried again,
+  // with new files: the memtables are still there.
   if (!logs_synced.ok()) {
     errors.SetFatal(logs_synced, "syncing a write-ahead log");
   } else if (status.ok()) {
@@ -118,6 +141,7 @@ absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_me
   FamilyEdit& change = edit.families.emplace_back();
   change.family_id = family->id();
   for (const FileMetadata& file : result.files) change.added.push_back({0, file});
+  // The oldest log that what is left in memory needs: that of the next memtable.
   change.log_number = family->immutables.size() > num_memtables
                           ? family->immutables[num_memtables]->log_number()
                           : family->active().log_number();
@@ -128,14 +152,18 @@ absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_me
     release.family_id = id;
     release.log_number = other->active().log_number();
   }
+  // With the logs gone the manifest alone remembers how far numbers were given out.
   versions.RaiseLastSequence(parts_.leader->visible_sequence());
+  // On an error the tables stay: the edit that names them may have reached the disk.
   WINNOW_RETURN_IF_ERROR(versions.LogAndApply(std::move(edit)));
+  // From the front: the leader may have added others behind meanwhile.
   family->immutables.erase(family->immutables.begin(),
                            family->immutables.begin() + static_cast<ptrdiff_t>(num_memtables));
   family->flush_wanted = !family->immutables.empty();
   const auto record = versions.families().find(family->id());
   if (record != versions.families().end()) family->InstallView(record->second.version);
   parts_.leader->LookForStalls();
+  // Of all families: one log holds the writes of all.
   const uint64_t oldest_log = versions.OldestNeededLog();
   DatabaseUnlock unlock(parts_.mutex);
   parts_.logs->RemoveBefore(oldest_log);

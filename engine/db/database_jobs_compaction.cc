@@ -1,4 +1,8 @@
 // Compactions, automatic and asked for.
+//
+// A compaction changes nothing that a reader can see but where entries lie. Until its edit is
+// durable its outputs are orphans and its inputs are whole, so that a failure at any point costs
+// only the work.
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +15,8 @@
 
 namespace winnow {
 
+// One thread stays free for flushes, where there are two. Automatic compactions use one thread
+// each; several run side by side.
 bool DatabaseJobs::RunCompactionIfDue() {
   if (compactions_running_ >= std::max(parts_.options->background_threads - 1, 1)) return false;
   ColumnFamilyState* family = nullptr;
@@ -19,6 +25,7 @@ bool DatabaseJobs::RunCompactionIfDue() {
   const absl::Status status = Compact(family, *compaction, /*max_threads=*/1);
   if (status.ok()) {
     parts_.scheduler->errors().JobSucceeded();
+    // Trying again would meet the same bytes. Setting the files apart lets everything else go on.
   } else if (absl::IsDataLoss(status)) {
     QuarantineInputs(*compaction, status);
   } else {
@@ -29,6 +36,8 @@ bool DatabaseJobs::RunCompactionIfDue() {
 
 std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** family) {
   for (const auto& [id, candidate] : parts_.families->all()) {
+    // A waiting range compaction needs the family to itself, and might never get it if others
+    // began.
     if (candidate->options().disable_auto_compactions || candidate->manual_compaction_waiting ||
         candidate->is_dropped()) {
       continue;
@@ -42,6 +51,8 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** fam
   return nullptr;
 }
 
+// Asks the scores and picks nothing: the picker remembers where it was, and only work moves that
+// on.
 bool DatabaseJobs::CompactionIsDue() const {
   for (const auto& [id, family] : parts_.families->all()) {
     if (family->options().disable_auto_compactions || family->is_dropped()) continue;
@@ -58,9 +69,13 @@ absl::Status DatabaseJobs::WriteCompaction(const Compaction& compaction,
   CompactionJobOptions job;
   job.output = OutputOptions(std::move(builder));
   job.output.target_file_bytes = target_file_bytes;
+  // Outputs are cut where they would overlap too much of the level below, or the next compaction of
+  // one of them would be a large one.
   if (compaction.output_level + 1 < kNumLevels) {
     job.output.next_level = compaction.version->files(compaction.output_level + 1);
   }
+  // Listed after the inputs were picked: of each key in them a later snapshot sees the newest
+  // version alone, which stays unless it is a deletion with nothing left to hide.
   job.snapshots = parts_.snapshots->Sequences();
   job.verify_checksums = parts_.options->verify_compaction_checksums;
   job.max_threads = max_threads;
@@ -69,6 +84,8 @@ absl::Status DatabaseJobs::WriteCompaction(const Compaction& compaction,
 
 absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& compaction,
                                    int max_threads) {
+  // The flags are what keeps two compactions from one file; both picking and marking are under one
+  // hold of the mutex.
   compaction.MarkInputs(true);
   compactions_running_++;
   family->compactions_running++;
@@ -80,6 +97,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   compaction.DeleteInputs(&change);
   CompactionJobResult result;
   absl::Status status;
+  // Only the manifest changes: the files overlap nothing where they go.
   if (compaction.is_trivial_move) {
     compaction.MoveInputs(&change);
   } else {
@@ -95,6 +113,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     }
     status = InstallCompaction(family, std::move(edit), result);
   }
+  // Whatever the outcome: after a failure the same files must be there to be picked again.
   compaction.MarkInputs(false);
   compactions_running_--;
   family->compactions_running--;
@@ -122,11 +141,14 @@ absl::Status DatabaseJobs::InstallCompaction(ColumnFamilyState* family, VersionE
   WINNOW_RETURN_IF_ERROR(versions.LogAndApply(std::move(edit)));
   const auto record = versions.families().find(family->id());
   if (record == versions.families().end()) return absl::OkStatus();  // dropped meanwhile
+  // Before the view is replaced: the levels' present filters are those that past look-ups queried.
   family->expected_fpr_history.Remember(*family->version());
   family->InstallView(record->second.version);
   return absl::OkStatus();
 }
 
+// The error names one place, but the merge stopped there: all inputs are read through, without the
+// mutex, to find every one that is damaged and to let the sound ones be compacted with others.
 void DatabaseJobs::QuarantineInputs(const Compaction& compaction, const absl::Status& status) {
   std::vector<std::shared_ptr<SstableFile>> damaged;
   {
@@ -150,6 +172,8 @@ void DatabaseJobs::QuarantineInputs(const Compaction& compaction, const absl::St
   parts_.scheduler->errors().DamageFound(status, damaged.size());
 }
 
+// Runs on the caller's thread, so that it needs no slot among the background ones, and may use as
+// many threads as those are.
 absl::Status DatabaseJobs::CompactRange(ColumnFamilyState* family,
                                         std::optional<std::string_view> begin,
                                         std::optional<std::string_view> end) {
@@ -171,6 +195,7 @@ absl::Status DatabaseJobs::CompactRange(ColumnFamilyState* family,
       if (status.ok()) errors.JobSucceeded();
     }
   }
+  // Whatever the outcome, or no compaction would ever run in this family again.
   family->manual_compaction_waiting = false;
   parts_.scheduler->SignalWork();
   parts_.scheduler->SignalProgress();

@@ -1,3 +1,14 @@
+// The order of an open, and what a crash after each step leaves:
+//
+//  1. The directory: perhaps an empty one. An existing database is only looked at.
+//  2. The lock file: a file without meaning by itself; the system lets go of a dead process's lock.
+//  3. The manifest is read. A new database exists in memory only.
+//  4. The logs are replayed into new tables, which no manifest names: orphans. The logs stay.
+//  5. A new log: empty, and newer than all that the old manifest knows; the next open finds no
+//     batch in it.
+//  6. A new manifest, and CURRENT names it: the one step that counts. Before it, the next open
+//     starts from the old manifest and replays the same logs; after it, from the new tables.
+//  7. What nothing needs any more is removed, as far as possible; the next open removes the rest.
 #include "engine/db/database_opener.h"
 
 #include <set>
@@ -14,6 +25,7 @@ namespace winnow {
 absl::Status DatabaseOpener::Open() {
   bool exists = false;
   WINNOW_RETURN_IF_ERROR(PrepareDirectory(&exists));
+  // Before the manifest and the logs are read, which another process might be changing.
   if (!parts_.options->read_only) {
     WINNOW_ASSIGN_OR_RETURN(lock_, parts_.file_system->Lock(LockFileName(parts_.path)));
   }
@@ -36,11 +48,15 @@ absl::Status DatabaseOpener::PrepareDirectory(bool* exists) {
     return absl::AlreadyExistsError(
         absl::StrCat(parts_.path, " holds a database already (error_if_exists is set)"));
   }
+  // Whether or not a database may be created: who has lost CURRENT should hear of the loss and not
+  // that there is no database.
   WINNOW_RETURN_IF_ERROR(CheckNothingWouldBeBuried(*parts_.file_system, parts_.path));
   if (!options.create_if_missing || options.read_only) return present;
   return CreateDirectoryDurably(*parts_.file_system, parts_.path);
 }
 
+// A comparator is matched by its name, which the manifest records. A mismatch is no error of the
+// reading: AddFamily refuses it, with both names.
 absl::Status DatabaseOpener::ReadOrCreateState(bool exists) {
   if (exists) {
     const auto comparator_for = [this](std::string_view family,
@@ -53,6 +69,8 @@ absl::Status DatabaseOpener::ReadOrCreateState(bool exists) {
     };
     return parts_.versions->Recover(comparator_for, filter_policy_for);
   }
+  // The default filter only where filtering is possible, so that options that name none always
+  // open.
   FamilyRecord default_family;
   default_family.comparator = parts_.options->comparator;
   const bool can_filter = default_family.comparator->EqualKeysHaveEqualBytes();
@@ -68,10 +86,13 @@ const ColumnFamilyOptions& DatabaseOpener::OptionsForFamily(std::string_view nam
   return named != parts_.options->column_families.end() ? named->second : *parts_.options;
 }
 
+// All families of the manifest, named in the options or not: one that is left out would lose its
+// part of the logs.
 absl::Status DatabaseOpener::AddFamilies() {
   for (const auto& [id, record] : parts_.versions->families()) {
     WINNOW_RETURN_IF_ERROR(AddFamily(record, OptionsForFamily(record.name)));
   }
+  // A slip in a name must not pass as a family with settings that nobody uses.
   for (const auto& [name, family_options] : parts_.options->column_families) {
     if (parts_.versions->FindFamily(name) == nullptr) {
       return absl::NotFoundError(absl::StrCat("column_families: there is no column family '", name,
@@ -100,6 +121,8 @@ absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
   }
   // Durable with the next manifest, which every open for writing begins.
   parts_.versions->SetFilter(record.id, filter, filter_key);
+  // For the replay, whose entries come from the recorded log on. A database open read-only keeps
+  // it.
   family->SwitchMemtable(record.log_number);
   parts_.families->Add(std::move(family));
   return absl::OkStatus();
@@ -111,6 +134,8 @@ absl::Status DatabaseOpener::ReplayLogs() {
   replay.set_write_tables(!parts_.options->read_only);
   WINNOW_RETURN_IF_ERROR(replay.Run());
   notes_ = replay.notes();
+  // Above everything that was replayed or recorded: a number given out twice would make two
+  // versions of a key equal.
   parts_.leader->StartAt(replay.last_sequence());
   parts_.versions->RaiseLastSequence(replay.last_sequence());
   for (const auto& [number, bytes] : replay.logs()) parts_.logs->AddExisting(number, bytes);
@@ -120,6 +145,7 @@ absl::Status DatabaseOpener::ReplayLogs() {
 absl::Status DatabaseOpener::StartWriting() {
   const uint64_t log_number = parts_.versions->NewFileNumber();
   WINNOW_RETURN_IF_ERROR(parts_.logs->StartNew(log_number));
+  // Replay has written every memtable to tables, so that none of them needs a log any more.
   for (const auto& [id, family] : parts_.families->all()) {
     family->ReplaceActiveMemtable(log_number);
     family->immutables.clear();
@@ -127,10 +153,13 @@ absl::Status DatabaseOpener::StartWriting() {
   }
   // The new manifest names the replayed tables and the new log in one atomic step.
   WINNOW_RETURN_IF_ERROR(parts_.versions->StartManifest(log_number));
+  // Only now: what the old manifest named was needed until CURRENT named another.
   RemoveOrphans();
   return absl::OkStatus();
 }
 
+// No error here fails the open: a file too many harms nothing, and the numbers of files are never
+// used again.
 void DatabaseOpener::RemoveOrphans() {
   parts_.logs->RemoveBefore(parts_.versions->OldestNeededLog());
   const auto names = parts_.file_system->List(parts_.path);

@@ -1,4 +1,8 @@
 // Checkpoint and BackupTo: what makes up the database at one moment, copied elsewhere.
+//
+// Writers are stopped only while the list of what to copy is made. Then the versions hold the
+// tables, which never change, and the pause holds the logs, which only grow: of each as many bytes
+// count as it had at that moment. So the copy is of one moment, however long it takes.
 #include "engine/backup/write_backup.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
@@ -18,9 +22,12 @@ absl::Status DBImpl::Capture(CheckpointContents* contents) {
       WINNOW_RETURN_IF_ERROR(FlushMemtables(Own(family)));
     }
   }
+  // Leadership, so that the sizes of the logs are those between two groups; the mutex, so that
+  // versions and logs belong together: an entry is in a table or in a log that is listed.
   ExclusiveWrites writes(&write_queue_);
   DatabaseLock lock(&mutex_);
   WINNOW_RETURN_IF_ERROR(PrepareForChange());
+  // A number of its own, since the copy gets a manifest that this database never had.
   contents->manifest_number = versions_.NewFileNumber();
   contents->snapshot = versions_.Snapshot();
   for (const auto& [id, record] : versions_.families()) {
@@ -40,11 +47,14 @@ absl::Status DBImpl::CopyTo(const std::string& directory, const PlaceSstable& pl
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return Capture(contents); }));
   const absl::Status status = CatchOutOfMemory(
       [&] { return WriteCheckpoint(*file_system_, path_, directory, place_sstable, contents); });
+  // Before the result is looked at: a failed copy must not keep logs for ever.
   logs_.ResumeRemoval();
+  // Tables that a compaction has replaced meanwhile are removed here, without a lock.
   contents->versions.clear();
   return status;
 }
 
+// Links where the file system can: tables are immutable, so that both directories may share them.
 absl::Status DBImpl::Checkpoint(const std::string& directory) {
   WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
   CheckpointContents contents;
@@ -56,6 +66,7 @@ absl::Status DBImpl::Checkpoint(const std::string& directory) {
       &contents);
 }
 
+// The backup decides table by table what it has already and what must be copied.
 absl::StatusOr<BackupInfo> DBImpl::BackupTo(const std::string& backup_directory) {
   WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
   const auto copy_to = [this](const std::string& directory, const PlaceSstable& place_sstable,

@@ -12,6 +12,15 @@ namespace {
 // Forward, the internal iterator stands on the entry that is shown, and key and value are its own
 // bytes. Backward it stands before all versions of the key that is shown, and key and value are
 // copies.
+//
+// Below are internal entries: of each key all versions, newest first. A user is shown at most one
+// of them, the newest that the snapshot includes, and not even that if it is a deletion. Going
+// forward it is the first version that is not too new, so that it can be shown where it stands.
+// Going backward the versions come oldest first, and only on leaving the key is it known which was
+// the last: hence the copy, and hence the internal iterator standing one key further along.
+//
+// An error ends the iteration at once: the merging iterator becomes invalid when any child fails,
+// since the key that comes next may be one that the failed child would have hidden or preceded.
 class DbIterator final : public Iterator {
  public:
   DbIterator(std::shared_ptr<const ReadView> view, std::unique_ptr<InternalIterator> internal,
@@ -33,6 +42,7 @@ class DbIterator final : public Iterator {
   std::string_view value() const override {
     return direction_ == kForward ? internal_->value() : std::string_view(saved_value_);
   }
+  // An error found here stays until the next seek, as does one of the internal iterator.
   absl::Status status() const override { return status_.ok() ? internal_->status() : status_; }
 
   void SeekToFirst() override {
@@ -49,11 +59,13 @@ class DbIterator final : public Iterator {
   void Seek(std::string_view key) override {
     const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
     Start(kForward);
+    // The lower bound is enforced by where a seek lands; steps forward only lead away from it.
     if (options_.lower_bound.has_value() &&
         comparator_.CompareUserKeys(key, *options_.lower_bound) < 0) {
       key = *options_.lower_bound;
     }
     seek_key_.clear();
+    // With the snapshot's own number the seek passes over all versions that are too new.
     AppendInternalKey(&seek_key_, key, options_.snapshot, kEntryTypeForSeek);
     internal_->Seek(seek_key_);
     FindNextVisible(/*skipping=*/false);
@@ -71,6 +83,7 @@ class DbIterator final : public Iterator {
   }
 
   void SeekForPrev(std::string_view key) override {
+    // The upper bound likewise, for steps backward. Being exclusive, it is sought before.
     if (options_.upper_bound.has_value() &&
         comparator_.CompareUserKeys(key, *options_.upper_bound) >= 0) {
       SeekToLast();
@@ -89,6 +102,8 @@ class DbIterator final : public Iterator {
     steps_++;
     if (direction_ == kBackward) {
       // The internal iterator stands before the versions of saved_key_, perhaps at no entry.
+      // From no entry the way forward begins at the first: everything up to saved_key_ is skipped
+      // below. If it stands at no entry because of an error, it stays there.
       direction_ = kForward;
       if (internal_->Valid()) {
         internal_->Next();
@@ -96,6 +111,8 @@ class DbIterator final : public Iterator {
         internal_->SeekToFirst();
       }
     } else {
+      // A copy, since the step invalidates the key's bytes. Older versions follow and are skipped
+      // by it.
       saved_key_.assign(UserKey(internal_->key()));
       internal_->Next();
     }
@@ -106,6 +123,8 @@ class DbIterator final : public Iterator {
     steps_++;
     if (direction_ == kForward) {
       // Go before all versions of the present key.
+      // A seek and not steps: newer versions, which the snapshot does not include, may precede the
+      // one that is shown, any number of them.
       saved_key_.assign(UserKey(internal_->key()));
       direction_ = kBackward;
       SeekBefore(saved_key_);
@@ -116,6 +135,8 @@ class DbIterator final : public Iterator {
  private:
   enum Direction { kForward, kBackward };
 
+  // Counts go to the thread that calls now, which may be another each time. What has been handed
+  // over before is subtracted, since `reads` only grows.
   void HandOverCounts() {
     ThreadCounters& counters = options_.recorder->Local();
     counters.Add(Ticker::kIteratorSteps, std::exchange(steps_, 0));
@@ -140,6 +161,7 @@ class DbIterator final : public Iterator {
   }
 
   // To the last entry before every version of the key.
+  // The largest number sorts first, so that nothing of the key itself is left before.
   void SeekBefore(std::string_view key) {
     seek_key_.clear();
     AppendInternalKey(&seek_key_, key, kMaxSequenceNumber, kEntryTypeForSeek);
@@ -147,17 +169,21 @@ class DbIterator final : public Iterator {
   }
 
   // From where the internal iterator stands to the next entry to show. `skipping`: entries of
-  // saved_key_ have been shown or are hidden.
+  // saved_key_ have been shown or are hidden. Without a bound on the entries skipped: a range full
+  // of deletions is walked through to its end.
   void FindNextVisible(bool skipping) {
     valid_ = false;
     for (; internal_->Valid(); internal_->Next()) {
       const std::string_view internal_key = internal_->key();
       const std::string_view user_key = UserKey(internal_key);
+      // Before anything else: the walk ends at the first entry beyond the bound, be it visible or
+      // not.
       if (options_.upper_bound.has_value() &&
           comparator_.CompareUserKeys(user_key, *options_.upper_bound) >= 0) {
         return;
       }
       if (Sequence(internal_key) > options_.snapshot) continue;
+      // Smaller keys too, not only equal ones: after a turn-around the walk may begin further back.
       if (skipping && comparator_.CompareUserKeys(user_key, saved_key_) <= 0) continue;
       if (Type(internal_key) == EntryType::kPut) {
         valid_ = true;
@@ -177,6 +203,7 @@ class DbIterator final : public Iterator {
     for (; internal_->Valid(); internal_->Prev()) {
       const std::string_view internal_key = internal_->key();
       const std::string_view user_key = UserKey(internal_key);
+      // The versions of saved_key_ are all seen, the last of them the newest that is visible.
       if (have_value && comparator_.CompareUserKeys(user_key, saved_key_) < 0) break;
       if (options_.lower_bound.has_value() &&
           comparator_.CompareUserKeys(user_key, *options_.lower_bound) < 0) {
@@ -188,6 +215,7 @@ class DbIterator final : public Iterator {
         continue;
       }
       if (!CheckType(internal_key)) return;
+      // Copied for each version that may be the one: the next step takes the bytes away.
       status_ = CatchOutOfMemory([&] {
         saved_key_.assign(user_key);
         saved_value_.assign(internal_->value());
@@ -196,6 +224,8 @@ class DbIterator final : public Iterator {
       if (!status_.ok()) return;
       have_value = true;
     }
+    // The internal iterator may have ended for an error before the newest version was seen; what
+    // was saved is then perhaps an older one, and must not be shown.
     valid_ = have_value && internal_->status().ok();
   }
 
@@ -205,6 +235,8 @@ class DbIterator final : public Iterator {
     return false;
   }
 
+  // Before internal_, whose iterators point into the view's memtables and files: destroyed after
+  // it.
   const std::shared_ptr<const ReadView> view_;
   const InternalKeyComparator comparator_;
   const std::unique_ptr<InternalIterator> internal_;
@@ -219,6 +251,7 @@ class DbIterator final : public Iterator {
   absl::Status status_;
 };
 
+// NewIterator never returns null, so that a caller has one place to look for errors.
 class ErrorIterator final : public Iterator {
  public:
   explicit ErrorIterator(absl::Status status) : status_(std::move(status)) {}

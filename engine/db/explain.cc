@@ -1,3 +1,5 @@
+// Both forms of an explanation show the same steps in the order in which they were taken. The names
+// below are output that scripts may read: they are kept apart from those of the enumerators.
 #include "winnow/explain.h"
 
 #include "absl/strings/str_cat.h"
@@ -57,6 +59,7 @@ std::string KeyExplanation::ToString() const {
                   7);
   for (const ExplainStep& step : steps) {
     const std::string note = step.false_positive ? "false positive" : step.detail;
+    // Level and sequence are a dash where they mean nothing, rather than a number that looks real.
     table.AddRow({SourceName(step), step.level < 0 ? "-" : absl::StrCat(step.level), step.filter,
                   FilterAnswerName(step.filter_answer), AnswerName(step.answer),
                   step.sequence == 0 ? "-" : absl::StrCat(step.sequence), note});
@@ -67,6 +70,7 @@ std::string KeyExplanation::ToString() const {
       table.ToString());
 }
 
+// Every field is always there, so that a reader need not test for it; 0 and -1 mean "none".
 std::string KeyExplanation::ToJson() const {
   std::string rows;
   for (const ExplainStep& step : steps) {

@@ -7,6 +7,7 @@ namespace winnow {
 
 absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
   if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
+  // Leadership only for the switch: other writers go on while the flush is waited for.
   {
     ExclusiveWrites writes(&write_queue_);
     DatabaseLock lock(&mutex_);
@@ -17,6 +18,8 @@ absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
   }
   DatabaseLock lock(&mutex_);
   BackgroundErrors& errors = scheduler_.errors();
+  // Taken before the work is asked for: any failure from here on ends the wait, since the next try
+  // may be long in coming, and the caller can ask again.
   const uint64_t failures = errors.num_failures();
   errors.RetryNow();
   scheduler_.SignalWork();
@@ -35,6 +38,7 @@ absl::Status DBImpl::Flush(ColumnFamily* family) {
   return status;
 }
 
+// Memtables first: what was written before the call is part of the range.
 absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
                                   std::optional<std::string_view> end) {
   WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
@@ -49,6 +53,8 @@ absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::strin
   return status;
 }
 
+// Damage that a compaction met ends it as well, and is returned: that compaction stays due for
+// ever.
 absl::Status DBImpl::WaitForBackgroundWork() {
   absl::Status status;
   {

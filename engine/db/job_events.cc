@@ -21,12 +21,14 @@ Event CompactionEvent(Event::Kind kind, std::string_view family, const Compactio
   event.column_family = std::string(family);
   event.num_inputs = compaction.num_input_files();
   event.output_level = compaction.output_level;
+  // From below, so that the topmost level with inputs remains: that is where the data comes from.
   for (int level = kNumLevels - 1; level >= 0; level--) {
     if (!compaction.inputs[static_cast<size_t>(level)].empty()) event.input_level = level;
   }
   return event;
 }
 
+// A filter that could not be made is told before the end of the job that it belongs to.
 void NotifyEnd(EventQueue* events, Event event, const JobResult& result) {
   event.status = result.status;
   event.num_outputs = result.num_files;
@@ -45,6 +47,8 @@ void NotifyEnd(EventQueue* events, Event event, const JobResult& result) {
 
 }  // namespace
 
+// The queue takes events under any lock, so that these are called where the state changes, in
+// order.
 void NotifyFlushBegin(EventQueue* events, std::string_view family, size_t num_memtables) {
   events->Add(FlushEvent(Event::Kind::kFlushBegin, family, num_memtables));
 }

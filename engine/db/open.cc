@@ -1,4 +1,8 @@
 // Opening a database and closing it.
+//
+// Two promises meet here. Until Open has returned OK nothing has been changed that a later open
+// could not do without; and a close that reports OK has left markers at the end of every log and of
+// the manifest, so that whatever is missing later is damage and not the trace of a crash.
 #include <utility>
 
 #include "engine/base/out_of_memory.h"
@@ -20,6 +24,8 @@ constexpr int kReadOnlyTries = 4;
 
 }  // namespace
 
+// The parts get pointers to each other before all of them are constructed, and may only keep them:
+// nothing runs and nothing is opened here.
 DBImpl::DBImpl(const Options& options, std::string path)
     : options_(options),
       path_(std::move(path)),
@@ -34,6 +40,7 @@ DBImpl::DBImpl(const Options& options, std::string path)
       leader_(LeaderParts()),
       jobs_(JobParts()) {}
 
+// Who wants the error calls Close; a database that goes out of scope has nobody to tell.
 DBImpl::~DBImpl() { Close().IgnoreError(); }
 
 WriteLeaderParts DBImpl::LeaderParts() {
@@ -65,10 +72,12 @@ DatabaseJobParts DBImpl::JobParts() {
   return parts;
 }
 
+// Options are checked once, here; everything behind relies on their ranges.
 absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
   WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
   if (path.empty()) return absl::InvalidArgumentError("the database path is empty");
   for (int tries = options.read_only ? kReadOnlyTries : 1;; tries--) {
+    // A fresh object for each try: a failed open leaves its parts half filled.
     std::unique_ptr<DBImpl> db;
     const absl::Status status = CatchOutOfMemory([&] {
       db = std::make_unique<DBImpl>(options, path);
@@ -80,8 +89,11 @@ absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, const std::
   }
 }
 
+// Background threads start last, when there is nothing left that could fail: an open that has
+// failed has none to stop.
 absl::Status DBImpl::OpenDatabase() {
   const absl::Status status = CatchOutOfMemory([this] { return OpenFiles(); });
+  // The lock goes last, or another open could begin before this one has let go.
   if (!status.ok()) {
     closed_.store(true);
     events_.Stop();
@@ -106,12 +118,16 @@ absl::Status DBImpl::OpenFiles() {
   parts.leader = &leader_;
   DatabaseOpener opener(parts);
   const absl::Status status = opener.Open();
+  // On an error too: OpenDatabase decides when the lock goes.
   lock_ = opener.TakeLock();
   recovery_notes_ = opener.notes();
   default_family_ = families_.default_family();
   return status;
 }
 
+// After recovery: a directory that is no database, or not this process's, gets no LOG. Events that
+// were added before are told now. A damaged filter or table is no reason not to open: reads that
+// need it say so, or go without the filter.
 void DBImpl::StartEvents() {
   std::unique_ptr<InfoLog> log;
   if (const size_t bytes = InfoLogBytesOf(options_); bytes > 0) {
@@ -146,11 +162,16 @@ void DBImpl::StartEvents() {
   }
 }
 
+// The order: new calls are refused; listeners finish; files; views; the last event; the lock file.
+// So the last thing that another process could see of this one is gone before it may open the
+// database.
 absl::Status DBImpl::Close() {
   if (closed_.exchange(true)) return absl::OkStatus();
   // A listener may be in the middle of a call; those that it begins from now on are refused.
   events_.Drain();
   const absl::Status status = options_.read_only ? absl::OkStatus() : CloseFiles();
+  // Obsolete tables go while the lock is held: nothing is removed once another process may have
+  // opened the database.
   jobs_.ReleaseReplaced();
   Event event;
   event.kind = Event::Kind::kDatabaseClosed;
@@ -161,6 +182,18 @@ absl::Status DBImpl::Close() {
   return status;
 }
 
+// The steps, and why in this order:
+//
+//  1. Memtables that no log holds are flushed, while there are threads to do it. Logged ones are
+//     not: the next open replays them.
+//  2. The threads stop, so that nothing appends to the manifest by itself any more.
+//  3. The write queue is led: writes that joined before are done, and later ones are refused.
+//  4. Every log gets its clean-close marker, older ones first.
+//  5. The manifest gets its last edit, and at the very end its own marker. It says that all logs
+//     had theirs, so that it must come after them: a crash in between leaves closed logs and an
+//     open manifest, which claims too little; the other way round it would claim what may not be.
+//
+// Errors do not stop the closing, but the first is returned.
 absl::Status DBImpl::CloseFiles() {
   absl::Status status;
   if (leader_.has_unlogged_writes()) {
@@ -179,6 +212,7 @@ absl::Status DBImpl::CloseFiles() {
   status.Update(logs_closed);
   DatabaseLock lock(&mutex_);
   const BackgroundErrors& errors = scheduler_.errors();
+  // The allocated number and not the visible one: those of failed writes may be in the log as well.
   versions_.RaiseLastSequence(leader_.allocated_sequence());
   // The last edit records which file numbers were ever used: the next open then knows which logs
   // must end with a marker.

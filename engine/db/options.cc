@@ -1,4 +1,10 @@
 // Ranges of every option, and their text forms.
+//
+// Two layers, which look at different things. A text form is checked for being one when it is set:
+// options come one at a time and in any order, so that nothing can be said yet about how they fit
+// together. Ranges, and whether fields fit each other, are checked once, when the database is
+// opened; who fills the struct directly passes the same check. Everything behind Open relies on it
+// and checks nothing again.
 #include "winnow/options.h"
 
 #include <algorithm>
@@ -25,15 +31,19 @@ constexpr uint64_t kGiB = uint64_t{1} << 30;
 constexpr uint64_t kTiB = uint64_t{1} << 40;
 
 // Collects the first violation.
+// Only the first: those after it often follow from it, and one at a time can be put right.
 class Checker {
  public:
   explicit Checker(std::string_view family) : family_(family) {}
 
+  // Written so that a floating-point number that is none, NaN, is outside every range.
   template <typename T>
   void Range(std::string_view field, T value, T low, T high) {
     if (value >= low && value <= high) return;
     Fail(field, absl::StrCat(value, " is outside ", low, " - ", high));
   }
+  // Names the field as it stands in the struct, and the family where it is not the default one,
+  // whose fields are those of Options itself.
   void Fail(std::string_view field, std::string_view reason) {
     if (!status_.ok()) return;
     const std::string where = family_.empty() || family_ == "default"
@@ -56,6 +66,8 @@ absl::Status BadValue(std::string_view name, std::string_view value, std::string
       absl::StrCat("option ", ToAbsl(name), ": '", ToAbsl(value), "' is not ", ToAbsl(wanted)));
 }
 
+// Powers of 1024, the letter in either case, with or without "iB"; no sign, no fraction and no
+// space. A number that would overflow is refused rather than cut.
 bool ParseBytes(std::string_view text, uint64_t* bytes) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *bytes);
   if (error != std::errc()) return false;
@@ -71,11 +83,15 @@ bool ParseBytes(std::string_view text, uint64_t* bytes) {
   return true;
 }
 
+// One row of the table: a name and what a text does to the options. A setter that fails has changed
+// nothing.
 struct TextOption {
   std::string_view name;
   std::function<absl::Status(Options*, std::string_view)> set;
 };
 
+// The owner is a parameter since a field may be one of Options or of the struct that it derives
+// from.
 template <typename Owner, typename T>
 TextOption BytesOption(std::string_view name, T Owner::*field) {
   return {name, [=](Options* options, std::string_view value) -> absl::Status {
@@ -107,6 +123,7 @@ TextOption RealOption(std::string_view name, double Owner::*field) {
             return absl::OkStatus();
           }};
 }
+// Two spellings of each and no more: anything else is more likely a slip than a wish.
 template <typename Owner>
 TextOption BoolOption(std::string_view name, bool Owner::*field) {
   return {name, [=](Options* options, std::string_view value) -> absl::Status {
@@ -120,6 +137,7 @@ TextOption BoolOption(std::string_view name, bool Owner::*field) {
             return absl::OkStatus();
           }};
 }
+// Specs are parsed when the database is opened, together with the comparator that they must fit.
 template <typename Owner>
 TextOption StringOption(std::string_view name, std::string Owner::*field) {
   return {name, [=](Options* options, std::string_view value) {
@@ -128,6 +146,7 @@ TextOption StringOption(std::string_view name, std::string Owner::*field) {
           }};
 }
 
+// All or nothing: the levels are replaced only once every part has been understood.
 absl::Status SetCompressionPerLevel(Options* options, std::string_view value) {
   std::vector<Compression> levels;
   for (const absl::string_view part : absl::StrSplit(ToAbsl(value), ':', absl::SkipEmpty())) {
@@ -143,6 +162,7 @@ absl::Status SetCompression(Options* options, std::string_view value) {
   return absl::OkStatus();
 }
 
+// Not a row like the others: the field is empty until it is set, and 0 is a setting.
 absl::Status SetInfoLogBytes(Options* options, std::string_view value) {
   uint64_t bytes;
   if (!ParseBytes(value, &bytes)) {
@@ -165,6 +185,9 @@ absl::Status SetRecoveryMode(Options* options, std::string_view value) {
   return absl::OkStatus();
 }
 
+// The one list of names: setting, listing and the search for the nearest name all go by it.
+// Pointers are not in it, nor the settings of families by name, since text can give neither. Never
+// destroyed: static objects may use it at any time.
 const std::vector<TextOption>& TextOptions() {
   static const auto& options = *new std::vector<TextOption>{
       StringOption("filter", &Options::filter),
@@ -200,6 +223,7 @@ const std::vector<TextOption>& TextOptions() {
 
 }  // namespace
 
+// Also for families that are created later, which pass no open.
 absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
                                          std::string_view family) {
   Checker check(family);
@@ -207,11 +231,13 @@ absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
     check.Fail("comparator", "must not be null");
     return check.status();
   }
+  // Names of comparators and policies are recorded: they must be there, and short.
   const size_t name_bytes = options.comparator->Name().size();
   check.Range<uint64_t>("comparator's name, bytes", name_bytes, 1, 255);
   if (options.filter_policy != nullptr) {
     const std::string_view policy_name = options.filter_policy->Name();
     check.Range<uint64_t>("filter_policy's name, bytes", policy_name.size(), 1, 255);
+    // A file says by this name who made its filter; Winnow's own must stay tellable from a user's.
     if (policy_name.starts_with("winnow.")) {
       check.Fail("filter_policy", "names that start with 'winnow.' are reserved");
     }
@@ -226,6 +252,8 @@ absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
   check.Range("block_restart_interval", options.block_restart_interval, 1, 1024);
   check.Range<uint64_t>("target_file_bytes", options.target_file_bytes, 64 * kKiB, 64 * kGiB);
   check.Range("level0_compaction_trigger", options.level0_compaction_trigger, 1, 256);
+  // The lower limit of each trigger is the trigger before it: writes must not slow down before
+  // there is anything to compact, nor stop before they have been slowed.
   check.Range("level0_slowdown_trigger", options.level0_slowdown_trigger,
               options.level0_compaction_trigger, 1 << 20);
   check.Range("level0_stop_trigger", options.level0_stop_trigger, options.level0_slowdown_trigger,
@@ -246,6 +274,8 @@ absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
     }
   }
   WINNOW_RETURN_IF_ERROR(check.status());
+  // What is left empty counts as its default here: with an existing family the recorded settings
+  // take its place, which were checked when they were recorded.
   const bool can_filter = options.comparator->EqualKeysHaveEqualBytes();
   const std::string_view filter = !options.filter.empty() ? std::string_view(options.filter)
                                                           : (can_filter ? kDefaultFilter : "none");
@@ -260,6 +290,7 @@ absl::Status ValidateOptions(const Options& options) {
   check.Range("background_threads", options.background_threads, 1, 64);
   check.Range<uint64_t>("max_log_bytes", options.max_log_bytes, kMiB, kTiB);
   check.Range<uint64_t>("block_cache_bytes", options.block_cache_bytes, 0, 16 * kTiB);
+  // Zero is allowed besides the range, and means that there is no LOG.
   if (options.info_log_bytes.value_or(0) != 0) {
     check.Range<uint64_t>("info_log_bytes", *options.info_log_bytes, 4 * kKiB, kGiB);
   }
@@ -280,20 +311,24 @@ absl::Status ValidateOptions(const Options& options) {
   return check.status();
 }
 
+// Less memory than the documented minimum counts as that minimum.
 Options Options::ForMemory(size_t memory_bytes, int threads) {
   Options options;
   const uint64_t memory = std::max<uint64_t>(memory_bytes, 16 * kMiB);
   options.background_threads = std::clamp(threads, 1, 64);
-  // A third for memtables, in at most four buffers; filters and indexes take about a sixth; the
-  // block cache has the rest.
+  // A third for memtables, in three buffers; filters and indexes take about a sixth; the block
+  // cache has the rest.
   options.max_write_buffers = 3;
   const uint64_t buffers = memory / 3;
   options.write_buffer_bytes = std::clamp<uint64_t>(
       buffers / static_cast<uint64_t>(options.max_write_buffers), 64 * kKiB, uint64_t{512} << 20);
   options.block_cache_bytes = memory / 2;
+  // Four buffers: about what level 0 holds when its compaction is due, so that merging it into the
+  // first level below rewrites no more than it brings.
   options.level_base_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, kMiB);
   options.target_file_bytes =
       std::clamp<uint64_t>(options.write_buffer_bytes, kMiB, uint64_t{64} << 20);
+  // More than the memtables can hold, or logs would make memtables be flushed that are not full.
   options.max_log_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, 4 * kMiB);
   return options;
 }
@@ -322,6 +357,8 @@ absl::Status SetOption(Options* options, std::string_view name, std::string_view
                                                  ToAbsl(NearestName(name, names)), "'"));
 }
 
+// A reader changes nothing on disk. Only the operating system's files get a LOG unasked: what tests
+// record and crash elsewhere is the database alone.
 size_t InfoLogBytesOf(const Options& options) {
   if (options.read_only) return 0;
   constexpr size_t kDefaultBytes = kMiB;

@@ -1,4 +1,8 @@
 // GetProperty, GetStatistics, Verify.
+//
+// All of this is for people and monitoring: it takes the mutex for no longer than it needs to copy
+// what it reads, and does its sums on a view or a version that it holds. Numbers of different kinds
+// are not of exactly one moment.
 #include <algorithm>
 #include <limits>
 
@@ -14,6 +18,7 @@ namespace winnow {
 namespace {
 
 constexpr std::string_view kFilesAtLevel = "winnow.num-files-at-level";
+// Not 0: nothing measured is not the same as a rate of zero.
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double Ratio(uint64_t numerator, uint64_t denominator) {
@@ -22,6 +27,7 @@ double Ratio(uint64_t numerator, uint64_t denominator) {
 }
 
 // Filter and index bytes of a version.
+// In memory, as far as files could be opened; one that could not has no reader and takes none.
 struct SstableMemory {
   uint64_t filter_bytes = 0;
   uint64_t index_bytes = 0;
@@ -33,6 +39,8 @@ SstableMemory MemoryOf(const Version& version) {
       if (file->reader() == nullptr) continue;
       const uint64_t filter_bytes = file->reader()->properties().filter_bytes;
       memory.filter_bytes += filter_bytes;
+      // What a reader keeps besides its filter is its index. The subtraction is bounded: the file
+      // states its filter's bytes even where the filter could not be used.
       memory.index_bytes += file->reader()->memory_bytes() -
                             std::min<uint64_t>(filter_bytes, file->reader()->memory_bytes());
     }
@@ -40,6 +48,7 @@ SstableMemory MemoryOf(const Version& version) {
   return memory;
 }
 
+// On disk, unlike the above.
 LevelStatistics LevelRow(const std::string& family, const Version& version, int level) {
   LevelStatistics row;
   row.column_family = family;
@@ -49,12 +58,14 @@ LevelStatistics LevelRow(const std::string& family, const Version& version, int 
     row.num_files++;
     row.file_bytes += file->metadata().file_bytes;
     row.num_entries += file->metadata().num_entries;
+    // Size and entries are known from the manifest, the rest only from the file itself.
     if (file->reader() == nullptr) continue;
     const SstableProperties& properties = file->reader()->properties();
     row.filter_bytes += properties.filter_bytes;
     row.index_bytes += properties.index_bytes;
     filter_keys += properties.num_filter_keys;
   }
+  // By filter keys, not entries: several entries may share one, and a file may have no filter.
   row.filter_bits_per_key = filter_keys == 0 ? 0 : Ratio(row.filter_bytes * 8, filter_keys);
   return row;
 }
@@ -79,6 +90,7 @@ Statistics DBImpl::GetStatistics() {
       families[id] = {std::string(family->name()), family->version(), family->expected_fpr_history};
     }
   }
+  // Counters outlive families; those of one that has been dropped have no name to stand under.
   for (const auto& [key, counts] : totals.filters) {
     const auto family = families.find(key.family_id);
     if (family == families.end()) continue;
@@ -92,8 +104,11 @@ Statistics DBImpl::GetStatistics() {
     row.rejected = counts.rejected;
     row.true_positive = counts.true_positive;
     row.false_positive = counts.false_positive;
+    // What was queried is the sum of its outcomes, and not counted besides, so that the columns
+    // always agree.
     row.checked = counts.rejected + counts.true_positive + counts.false_positive;
     row.eligible = row.checked + counts.not_asked;
+    // Beside the measured rate: a filter that keeps less than it promises shows here.
     row.promised_fpr = family->second.expected_fpr.Of(*family->second.version, key.level, key.kind);
   }
   uint64_t total_bytes = 0;
@@ -106,10 +121,14 @@ Statistics DBImpl::GetStatistics() {
       largest_level_bytes = std::max(largest_level_bytes, statistics.levels.back().file_bytes);
     }
   }
+  // Since the database was opened: bytes written to files by logs, flushes and compactions, for
+  // each byte that users wrote.
   statistics.write_amplification =
       Ratio(statistics.Get(Ticker::kLogBytesWritten) + statistics.Get(Ticker::kFlushBytesWritten) +
                 statistics.Get(Ticker::kCompactionBytesWritten),
             statistics.Get(Ticker::kUserBytesWritten));
+  // The largest level stands for the data without what is out of date: it is nearly all of it. Over
+  // several families of like size this overstates.
   statistics.space_amplification = Ratio(total_bytes, largest_level_bytes);
   statistics.read_amplification =
       Ratio(statistics.Get(Ticker::kDataBlocksRead),
@@ -117,6 +136,7 @@ Statistics DBImpl::GetStatistics() {
   return statistics;
 }
 
+// The names are part of the interface; <N> stands for a level.
 std::vector<std::string_view> DB::PropertyNames() {
   return {"winnow.stats",
           "winnow.stats-json",
@@ -140,6 +160,7 @@ std::vector<std::string_view> DB::PropertyNames() {
           "winnow.filter-key"};
 }
 
+// Takes a view instead of the mutex, so that a monitor that asks often is in nobody's way.
 std::string DBImpl::NumberProperty(ColumnFamilyState* family, std::string_view name, bool* known) {
   *known = true;
   const std::shared_ptr<const ReadView> view = family->views.Shared();
@@ -155,6 +176,7 @@ std::string DBImpl::NumberProperty(ColumnFamilyState* family, std::string_view n
     return absl::StrCat(memtable_bytes + memory.filter_bytes + memory.index_bytes +
                         cache_->usage_bytes());
   }
+  // An estimate: versions of one key in several files are counted each.
   if (name == "winnow.estimate-num-keys") {
     uint64_t entries = view->active->num_entries();
     uint64_t deletions = view->active->num_deletions();
@@ -192,6 +214,7 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
   if (name == "winnow.levels-json") return LevelsJson(GetStatistics());
   if (name == "winnow.sstables") return SstablesTable(*own->views.Shared()->version);
   if (name == "winnow.sstables-json") return SstablesJson(*own->views.Shared()->version);
+  // Written while opening and never changed, hence read without a lock.
   if (name == "winnow.recovery") {
     std::string notes;
     for (const std::string& note : recovery_notes_) absl::StrAppend(&notes, note, "\n");
@@ -211,6 +234,8 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
   return absl::NotFoundError(absl::StrCat("there is no property '", ToAbsl(name), "'"));
 }
 
+// From the indexes alone, without what is still in memtables. One view for all ranges, so that
+// neighbouring ones add up; a range whose end comes before its beginning has no bytes.
 absl::StatusOr<std::vector<uint64_t>> DBImpl::GetApproximateSizes(
     ColumnFamily* family, std::span<const KeyRange> ranges) {
   WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
@@ -225,6 +250,8 @@ absl::StatusOr<std::vector<uint64_t>> DBImpl::GetApproximateSizes(
   return sizes;
 }
 
+// Reads every block of every table in use, with the views held, so that no compaction can remove a
+// file in the middle. Problems are its result and not its error: it goes on to the end.
 absl::StatusOr<std::vector<VerifyProblem>> DBImpl::Verify() {
   WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
   std::vector<VerifyProblem> problems;
@@ -252,6 +279,7 @@ absl::StatusOr<std::vector<VerifyProblem>> DBImpl::Verify() {
         for (const SstableProblem& problem : file->reader()->Verify()) {
           add({path, problem.offset, problem.ToStatus(path)});
         }
+        // A table can be whole in itself and yet not the one that the manifest means.
         const uint64_t num_entries = file->reader()->properties().num_entries;
         if (num_entries != file->metadata().num_entries) {
           add({path, std::nullopt,

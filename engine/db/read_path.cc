@@ -1,4 +1,11 @@
 // Get, MultiGet, MayExist, Exists, iterators, snapshots, Explain.
+//
+// View before sequence number, in every call here. Whatever is in the tables of a view was visible
+// before the view was installed: a memtable is retired between groups, all of whose entries are
+// published by then. So a sequence number that is read after the view includes everything in its
+// tables. The other way round, a flush in between could have dropped the version that the older
+// number sees, because a newer one hides it and no snapshot asks for it, and the key would seem
+// absent.
 #include <algorithm>
 #include <numeric>
 
@@ -13,10 +20,13 @@ namespace winnow {
 
 namespace {
 
-// Looks through the memtables, newest first; null if none knows the key.
+// Looks through the memtables, newest first; null if none knows the key. The first hit is the
+// answer, value or deletion: everything further on is older.
 const SkipList::Node* FindInMemtables(const ReadView& view, const LookupKey& key) {
+  // Spares hashing the whole key where the tables' filters hash only a part of it.
   const bool nothing = view.immutables.empty() && view.active->empty();
   if (nothing) return nullptr;
+  // Of the whole key, whatever the tables' filters are made of: see Memtable.
   const uint64_t hash = view.WholeKeyHash(key);
   const auto find = [&](const Memtable& memtable) -> const SkipList::Node* {
     if (memtable.empty() || !memtable.MayContain(hash)) return nullptr;
@@ -29,19 +39,24 @@ const SkipList::Node* FindInMemtables(const ReadView& view, const LookupKey& key
   return nullptr;
 }
 
+// Not taken for a value and not for a deletion: either would be a wrong answer without an error.
 absl::Status UnknownType() {
   return absl::DataLossError("entry of unknown type: a newer version of Winnow wrote it");
 }
 
 }  // namespace
 
-// Where a look-up ended: in a memtable (`node`), or in a table (`result`).
+// Where a look-up ended: in a memtable (`node`), or in a table (`result`). A node's bytes live as
+// long as the memtable, which the caller's view holds; a result's bytes live as long as its pin,
+// with or without the view.
 struct DBImpl::Found {
   const SkipList::Node* node = nullptr;
   PointResult result;
   bool value = false;  // a value is there, neither absent nor deleted
 };
 
+// Relaxed: whoever calls while another thread closes is in error anyway, and is only told so where
+// it can be noticed without cost.
 absl::Status DBImpl::CheckRead(const ColumnFamily* family, std::string_view key) const {
   if (closed_.load(std::memory_order_relaxed)) [[unlikely]] {
     return absl::FailedPreconditionError("the database is closed");
@@ -53,10 +68,12 @@ absl::Status DBImpl::CheckRead(const ColumnFamily* family, std::string_view key)
   return CheckFamily(family);
 }
 
+// Acquire, inside: entries up to this number are seen in the memtables of any view taken before.
 SequenceNumber DBImpl::SequenceFor(const ReadOptions& options) const {
   return options.snapshot != nullptr ? options.snapshot->sequence() : leader_.visible_sequence();
 }
 
+// The counters are the calling thread's own; a context must not move to another thread.
 LookupContext DBImpl::MakeContext(const ReadOptions& options, uint32_t family_id, FilterCall call,
                                   ThreadCounters& counters) {
   LookupContext context;
@@ -91,6 +108,8 @@ absl::Status DBImpl::Find(const ReadOptions& options, ColumnFamilyState* family,
   return absl::OkStatus();
 }
 
+// What differs between the calls is only what becomes of the value; `take` runs while the view is
+// still pinned, so that bytes in a memtable may be read in it.
 template <typename Take>
 absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                              Take take) {
@@ -101,6 +120,8 @@ absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, s
   counters.Add(Ticker::kGets);
   const ViewGuard view(own->views);
   Found found;
+  // An error ends the look-up, though an older file might have the key: what cannot be read may
+  // hold a newer version or its deletion.
   if (absl::Status status = Find(options, own, *view, key, counters, &found); !status.ok()) {
     events_.AddIfCorruption(status);
     return status;
@@ -120,6 +141,9 @@ absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::
   });
 }
 
+// A block stays in memory for a value that points into it. A memtable does not: one small value
+// could keep megabytes of writes alive, and the view that holds it ends with this call. So a value
+// from a memtable is copied.
 absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                          PinnedValue* value) {
   return CatchOutOfMemory([&] {
@@ -133,6 +157,9 @@ absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::
   });
 }
 
+// One moment for all keys, in stages: check and sort, memtables, tables, results. Each stage does
+// all keys before the next begins, so that Version::MultiGet gets as many as there are and their
+// cache misses overlap. A key's error is its own; the others are answered.
 void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
                       std::span<const std::string_view> keys, std::span<PinnedValue> values,
                       std::span<absl::Status> statuses) {
@@ -155,7 +182,8 @@ void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
   const SequenceNumber snapshot = SequenceFor(options);
   const LookupContext context = MakeContext(options, own->id(), FilterCall::kMultiGet, counters);
 
-  // In key order, so that neighbours find their blocks warm.
+  // In key order, so that neighbours find their blocks warm. The batch is in key order, the
+  // caller's spans are not: `order` leads back.
   std::vector<size_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -163,6 +191,7 @@ void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
   });
   std::vector<BatchLookup> batch(keys.size());
   std::vector<const SkipList::Node*> nodes(keys.size(), nullptr);
+  // What the memtables know is done before the tables are looked at, which skip what is done.
   for (size_t i = 0; i < order.size(); i++) {
     batch[i].status = CheckRead(family, keys[order[i]]);
     batch[i].done = !batch[i].status.ok();
@@ -172,6 +201,7 @@ void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
     batch[i].done = nodes[i] != nullptr;
   }
   view->version->MultiGet(batch, context);
+  // Values are reset whatever the outcome: one from an earlier call must not pass for this one's.
   for (size_t i = 0; i < order.size(); i++) {
     BatchLookup& lookup = batch[i];
     absl::Status& status = statuses[order[i]];
@@ -201,6 +231,9 @@ void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
   }
 }
 
+// Promises no I/O and never a wrong "no". A filter cannot know of deletions, so that "yes" says
+// little about a key that was deleted, unless the deletion is still in a memtable. Nor can it wait:
+// a file without a usable filter counts as "yes".
 bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::string_view key) {
   // What cannot be asked may exist: the exact call tells the error.
   if (!CheckRead(family, key).ok()) return true;
@@ -210,11 +243,14 @@ bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::str
   if (const SkipList::Node* node = FindInMemtables(*view, lookup)) {
     return Type(node->internal_key()) != EntryType::kDelete;
   }
+  // Without counters: the filters' measured rates are of look-ups whose outcome is known, and this
+  // one ends before anybody finds out.
   LookupContext context;
   context.false_positive_cache = &false_positive_cache_;
   return view->version->MayContain(lookup, context);
 }
 
+// Exact, at the price of Get: a filter alone cannot say yes. Only copying the value is saved.
 absl::StatusOr<bool> DBImpl::Exists(const ReadOptions& options, ColumnFamily* family,
                                     std::string_view key) {
   const absl::Status status = GetWith(options, family, key, [](const Found&) {});
@@ -228,8 +264,13 @@ std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, Column
     return NewErrorIterator(std::move(status));
   }
   ColumnFamilyState* own = Own(family);
+  // Shared and not announced: an iterator outlives this call, may change threads, and there may be
+  // many on one thread, which has one hazard slot.
   std::shared_ptr<const ReadView> view = own->views.Shared();
   DbIteratorOptions iterator_options;
+  // After the view, as everywhere. The number need not be among the snapshots: flushes and
+  // compactions that drop versions make new files, and this view keeps the old ones and its
+  // memtables.
   iterator_options.snapshot = SequenceFor(options);
   iterator_options.lower_bound = options.lower_bound;
   iterator_options.upper_bound = options.upper_bound;
@@ -239,10 +280,13 @@ std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, Column
 
   ThreadCounters& counters = recorder_.Local();
   LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
+  // Not the calling thread's: see DbIteratorOptions.
   context.read_options.counters = iterator_options.reads.get();
   Version::IteratorRange range;
   if (options.lower_bound.has_value()) range.lower = *options.lower_bound;
   if (options.upper_bound.has_value()) range.upper = *options.upper_bound;
+  // Newest first. Order decides nothing between versions, which their sequence numbers do; it is
+  // the order in which everything else here looks.
   std::vector<std::unique_ptr<InternalIterator>> children;
   children.push_back(view->active->NewIterator());
   for (const auto& memtable : view->immutables) children.push_back(memtable->NewIterator());
@@ -251,10 +295,13 @@ std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, Column
   return NewDbIterator(std::move(view), std::move(merged), std::move(iterator_options));
 }
 
+// The list reads the number itself, under its lock: see SnapshotList::Add.
 const Snapshot* DBImpl::GetSnapshot() { return snapshots_.Add(leader_.visible_sequence_source()); }
 
 void DBImpl::ReleaseSnapshot(const Snapshot* snapshot) { snapshots_.Remove(snapshot); }
 
+// Goes the way of Get step by step, with a note of each. A separate walk, so that Get pays nothing
+// for it.
 absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string_view key) {
   WINNOW_RETURN_IF_ERROR(CheckRead(family, key));
   const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();

@@ -12,12 +12,15 @@ namespace winnow {
 namespace {
 
 // Opening replays what the logs still hold and keeps copies of logs with damage in them.
+// In mode `salvage`: every other mode may refuse what a repair is there to save. Nothing may be
+// created: a repair that found nothing must not answer with an empty database.
 absl::Status ReplayLogs(Options options, const std::string& path, RepairReport* report) {
   options.recovery_mode = RecoveryMode::kSalvage;
   options.create_if_missing = false;
   options.error_if_exists = false;
   options.read_only = false;
   WINNOW_ASSIGN_OR_RETURN(const auto db, DB::Open(options, path));
+  // The property is the one place where an open says what it left out.
   WINNOW_ASSIGN_OR_RETURN(const std::string notes, db->GetProperty("winnow.recovery"));
   for (size_t begin = 0, end; begin < notes.size(); begin = end + 1) {
     end = std::min(notes.find('\n', begin), notes.size());
@@ -26,6 +29,8 @@ absl::Status ReplayLogs(Options options, const std::string& path, RepairReport* 
   return db->Close();
 }
 
+// Files before logs: replay needs a manifest to say which logs count, and families to put their
+// entries in.
 absl::StatusOr<RepairReport> Repair(const Options& options, const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(RepairReport report, RepairFiles(options, path));
   WINNOW_RETURN_IF_ERROR(ReplayLogs(options, path, &report));

@@ -19,6 +19,8 @@ absl::Status ValueTooLarge(size_t bytes) {
       absl::StrCat("value of ", bytes, " bytes is over the limit of ", kMaxValueBytes, " bytes"));
 }
 
+// Limits that the formats rely on. The batch has kept its largest sizes, so that this looks at no
+// update.
 absl::Status CheckBatch(const WriteBatch& batch) {
   if (WriteBatchAccess::largest_key_bytes(batch) > kMaxKeyBytes) {
     return KeyTooLarge(WriteBatchAccess::largest_key_bytes(batch));
@@ -37,6 +39,8 @@ absl::Status CheckBatch(const WriteBatch& batch) {
 
 absl::Status DBImpl::Put(const WriteOptions& options, ColumnFamily* family, std::string_view key,
                          std::string_view value) {
+  // Checked again by the leader, since a drop may come first; here for the better message, and
+  // because a null family has no id.
   WINNOW_RETURN_IF_ERROR(CheckFamily(family));
   if (key.size() > kMaxKeyBytes) return KeyTooLarge(key.size());
   if (value.size() > kMaxValueBytes) return ValueTooLarge(value.size());
@@ -73,10 +77,13 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
     return absl::InvalidArgumentError("sync and disable_wal contradict each other");
   }
   WINNOW_RETURN_IF_ERROR(CheckBatch(batch));
+  // A batch with no plain origin may be no batch at all, which only the leader finds out.
   if (WriteBatchAccess::is_plain(batch) && batch.num_updates() == 0) return absl::OkStatus();
 
   ThreadCounters& counters = recorder_.Local();
   SampledTimer timer(counters, LatencyHistogram::kWrite);
+  // On this stack: it must outlive the queue's last touch, which is the change of state that Join
+  // or the scopes below wait for.
   WriteRequest request;
   request.batch = &batch;
   request.options = options;
@@ -87,10 +94,12 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
   } else if (state == WriteRequest::kLeads) {
     LeaderScope leader(&write_queue_, &request);
     const absl::Status status = leader_.CommitGroup(leader.group());
+    // Update keeps what is there: a member that was refused alone keeps its own reason.
     if (!status.ok()) {
       for (WriteRequest* member : leader.group()->requests) member->status.Update(status);
     }
   }
+  // Each writer counts for itself, on its own thread's counters.
   if (request.status.ok()) {
     counters.Add(Ticker::kWrites);
     counters.Add(Ticker::kKeysWritten, batch.num_updates());

@@ -1,3 +1,7 @@
+// The suffix rule: what a power failure takes is a suffix of all writes, never something from the
+// middle. Within one log the order of its bytes sees to that. Across logs it holds since nothing of
+// a later log, and no table made from later writes, is synced before every older log is. The start
+// record checks it afterwards: it says how many batches the log before must hold.
 #include "engine/write/log_set.h"
 
 #include <algorithm>
@@ -30,11 +34,15 @@ void LogSet::AddExisting(uint64_t number, uint64_t bytes) {
   files_[number] = bytes;
 }
 
+// Nothing about the present log changes here: on an error it goes on as if nobody had tried.
 absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
   const std::string path = LogFileName(directory_, number);
   absl::StatusOr<std::unique_ptr<LogWriter>> writer =
       LogWriter::Create(*file_system_, path, number, WritableFileOptions::Mode::kLog);
   absl::Status status = writer.status();
+  // No predecessor is named for the first log of an opening: what replay found has been made tables
+  // by then, and no hole can lie between. Nor after a log that was given up, of which nobody can
+  // say how many records it holds.
   const LogStart start = {current_ == nullptr ? 0 : current_number(), current_records_};
   if (status.ok()) status = (*writer)->Append(start.Encode());
   // The name must be durable before a synced write can count on the log.
@@ -49,6 +57,8 @@ absl::Status LogSet::StartNew(uint64_t number) {
   if (current_ != nullptr) {
     MutexLock lock(&mutex_);
     files_[current_number()] = current_->size();
+    // Not synced here: a leader waits for this call. The next sync of a write, or the flush of the
+    // memtable that goes with the log, does it; until then the flag makes both look.
     older_.push_back({current_number(), std::move(current_)});
     older_unsynced_.store(true, std::memory_order_release);
   }
@@ -59,6 +69,8 @@ absl::Status LogSet::StartNew(uint64_t number) {
   return absl::OkStatus();
 }
 
+// The sync covers the records before the one that failed, whose callers were told that they are in
+// the log. No clean-close marker follows: nothing may stand behind bytes that are unknown.
 absl::Status LogSet::AbandonCurrent() {
   WINNOW_RETURN_IF_ERROR(Sync());
   MutexLock lock(&mutex_);
@@ -76,6 +88,8 @@ absl::Status LogSet::Append(std::string_view payload) {
   return absl::OkStatus();
 }
 
+// Ends the older logs with their marker, which includes the sync, oldest first. An error stays: a
+// writer whose sync has failed returns that error for ever, and so does each later call here.
 absl::Status LogSet::SyncOlder() {
   if (!older_unsynced_.load(std::memory_order_acquire)) return absl::OkStatus();
   MutexLock lock(&mutex_);  // held during I/O: whoever else comes must wait for the syncs anyway
@@ -94,12 +108,16 @@ absl::Status LogSet::Sync() {
   return current_->Sync();
 }
 
+// Called once the manifest needs those logs no more. The number is kept, and only grows, so that a
+// pause delays a removal without forgetting it.
 void LogSet::RemoveBefore(uint64_t number) {
   MutexLock lock(&mutex_);
   remove_before_ = std::max(remove_before_, number);
   if (removal_pauses_ == 0) RemoveUnneeded();
 }
 
+// A log that goes before it was synced is closed as it is: nothing in it is needed any more, so
+// that later logs need not wait for it.
 void LogSet::RemoveUnneeded() {
   while (!older_.empty() && older_.front().number < remove_before_) older_.pop_front();
   if (older_.empty()) older_unsynced_.store(false, std::memory_order_release);
@@ -128,6 +146,8 @@ std::map<uint64_t, uint64_t> LogSet::Sizes() const {
   return sizes;
 }
 
+// Oldest first here as well. If an older one fails, the newest is closed all the same; the caller
+// is told, and must not let the manifest say that all have their marker.
 absl::Status LogSet::Close() {
   absl::Status status = SyncOlder();
   if (current_ != nullptr) {

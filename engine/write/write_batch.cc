@@ -1,3 +1,6 @@
+// A batch is kept in the form in which the log stores it (FORMAT.md, "Batches"), so that a leader
+// copies bytes and encodes nothing. The sequence number in the header stays 0: it is given out when
+// the batch is written, and a batch may be written more than once.
 #include "winnow/write_batch.h"
 
 #include <algorithm>
@@ -16,14 +19,19 @@ void WriteBatch::Clear() {
   is_plain_ = true;
 }
 
+// A batch that was moved from has no header; it counts as empty and may be filled again.
 uint32_t WriteBatch::num_updates() const {
   return encoded_.size() < kBatchHeaderBytes ? 0 : DecodeFixed32(encoded_.data() + 8);
 }
 
+// The largest key and value are kept as updates arrive, so that DB::Write checks their limits
+// without walking the batch. A plain batch can skip the walk altogether: its form is right by
+// construction, and the default family cannot be dropped.
 void WriteBatch::AppendUpdate(uint8_t type, uint32_t family_id, std::string_view key,
                               const std::string_view* value) {
   if (encoded_.size() < kBatchHeaderBytes) encoded_.resize(kBatchHeaderBytes);
   EncodeFixed32(encoded_.data() + 8, num_updates() + 1);
+  // The id of the default family is left out: who has no other pays no byte for them.
   if (family_id == 0) {
     encoded_.push_back(static_cast<char>(type));
   } else {
@@ -64,6 +72,8 @@ void WriteBatch::Append(const WriteBatch& other) {
   is_plain_ = is_plain_ && other.is_plain_;
 }
 
+// Never fails. Of bytes that are no batch the limits are taken as far as they can be read; the
+// error is DB::Write's to report, which reads the same bytes again before they reach the log.
 WriteBatch WriteBatch::FromEncoded(std::string_view encoded) {
   WriteBatch batch;
   batch.encoded_ = encoded;
@@ -96,6 +106,9 @@ BatchReader::BatchReader(std::string_view encoded) : rest_(encoded) {
   if (has_header_) first_sequence_ = sequence;
 }
 
+// The bytes may come from a log or from a caller, and are believed in nothing: number of updates
+// and length must agree, since a record that was cut at an update's end would otherwise pass as
+// whole.
 absl::Status BatchReader::Next(BatchUpdate* update, bool* more) {
   *more = false;
   if (!has_header_) return absl::DataLossError("write batch is shorter than its header");
@@ -111,6 +124,7 @@ absl::Status BatchReader::Next(BatchUpdate* update, bool* more) {
   const uint8_t type = tag & static_cast<uint8_t>(~kBatchFamilyFlag);
   update->family_id = 0;
   update->value = {};
+  // Reserved types too: replaying what is not understood would change what it means.
   if (type > kMaxKnownEntryType) {
     return absl::DataLossError("write batch holds an update of unknown type");
   }

@@ -1,3 +1,7 @@
+// One group's way: checked, numbered, logged, inserted, made visible, in this order. What fails
+// before the log has left no trace, and the database goes on. What fails from the log on has an
+// unknown outcome: the write may be there after reopening, whatever its caller was told, so that
+// its sequence numbers are used up and, where nothing can be repaired, no further write is taken.
 #include "engine/write/write_leader.h"
 
 #include "engine/base/coding.h"
@@ -34,6 +38,8 @@ absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
       return PrepareForGroup(group->batch_bytes);
     }));
   }
+  // After the preparation, which may give the mutex back for long, but not leadership: no family
+  // can be dropped between this check and the insertion.
   CheckMembers(group);
   uint32_t num_updates = 0;
   for (WriteRequest* request : group->requests) {
@@ -45,12 +51,15 @@ absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
   if (allocated_sequence_ + num_updates > kMaxSequenceNumber) {
     return absl::ResourceExhaustedError("sequence numbers are used up");
   }
+  // The members of a group agree in this: the queue sees to it. The flag is for Close and
+  // Checkpoint, which must flush what no log holds.
   if (group->disable_wal) {
     has_unlogged_writes_.store(true, std::memory_order_relaxed);
   } else {
     WINNOW_RETURN_IF_ERROR(AppendToLog(*group, num_updates));
   }
   const absl::Status inserted = InsertGroup(group);
+  // Whatever became of the insertion: the log has these numbers.
   allocated_sequence_ += num_updates;
   if (!inserted.ok()) {
     // The log has the batches, the memtables a part of them, which no reader may ever see.
@@ -65,6 +74,8 @@ absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
 
 // Batches that were not built through the public functions, or that name column families, are
 // looked through before anything of the group is in the log; one that is wrong is refused alone.
+// What passes here is not found wrong later, so that a record in the log is one that replay
+// understands.
 void WriteLeader::CheckMembers(WriteGroup* group) {
   for (WriteRequest* request : group->requests) {
     if (WriteBatchAccess::is_plain(*request->batch)) continue;
@@ -81,12 +92,16 @@ void WriteLeader::CheckMembers(WriteGroup* group) {
   }
 }
 
+// One record for the whole group, so that replay finds all of it or nothing.
 absl::Status WriteLeader::AppendToLog(const WriteGroup& group, uint32_t num_updates) {
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    // Before anything is written: running out of memory here is an error of this group alone.
     return EncodeForLog(group, num_updates);
   }));
   absl::Status logged = parts_.logs->Append(log_payload_);
   const bool appended = logged.ok();
+  // The sync comes before anything of the group is visible: nobody reads a synced write that a
+  // power failure may still take.
   if (appended && group.wants_sync) {
     logged = parts_.logs->Sync();
     parts_.recorder->Local().Add(Ticker::kLogSyncs);
@@ -107,6 +122,8 @@ absl::Status WriteLeader::AppendToLog(const WriteGroup& group, uint32_t num_upda
   return OutcomeUnknown(logged);
 }
 
+// Members' updates stand one after the other under one header: their sequence numbers are
+// consecutive in the order of the group, and members that were refused have none.
 absl::Status WriteLeader::EncodeForLog(const WriteGroup& group, uint32_t num_updates) {
   log_payload_.assign(1, static_cast<char>(LogPayload::kBatches));
   PutFixed64(&log_payload_, allocated_sequence_ + 1);
@@ -119,6 +136,7 @@ absl::Status WriteLeader::EncodeForLog(const WriteGroup& group, uint32_t num_upd
   return absl::OkStatus();
 }
 
+// A refused member must not be woken to insert, which is why a group that has one is inserted here.
 absl::Status WriteLeader::InsertGroup(WriteGroup* group) {
   const bool parallel = group->requests.size() > 1 && group->batch_bytes >= kParallelInsertBytes;
   bool all_ok = true;
@@ -133,6 +151,8 @@ absl::Status WriteLeader::InsertGroup(WriteGroup* group) {
   parts_.queue->StartInserts(group);
   absl::Status status = InsertBatch(*group->requests[0]->batch, group->requests[0]->first_sequence);
   parts_.queue->WaitForInserts(group);
+  // One member out of memory fails all: the group is one record in the log and becomes visible as
+  // one.
   for (const WriteRequest* request : group->requests) status.Update(request->status);
   return status;
 }
@@ -150,6 +170,7 @@ void WriteLeader::AddToMemtables(const WriteBatch& batch, SequenceNumber first_s
   SequenceNumber sequence = first_sequence;
   // The batch was checked before it went to the log.
   for (bool more = true; reader.Next(&update, &more).ok() && more; sequence++) {
+    // Not null: see CheckMembers.
     ColumnFamilyState* family = parts_.families->FindForWrite(update.family_id);
     Memtable* memtable = family->active_for_insert();
     memtable->Add(sequence, update.type, update.key, update.value,

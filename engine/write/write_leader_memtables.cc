@@ -29,8 +29,12 @@ WritePressure PressureOn(const ColumnFamilyState& family)
 
 }  // namespace
 
+// The order matters. Stalls first, since a switch needs room for another memtable; switches before
+// the group, since a memtable and its log change together or not at all; the fatal error last,
+// since it may have come while this thread waited.
 absl::Status WriteLeader::PrepareForGroup(size_t group_bytes) {
   DatabaseLock lock(parts_.mutex);
+  // Cleared before looking: what comes up from here on sets it again, and is looked at next time.
   leader_work_pending_.store(false, std::memory_order_relaxed);
   absl::Status status =
       log_state_ == LogState::kHealthy ? StallIfNeeded(group_bytes) : ReplaceFailedLog();
@@ -38,6 +42,7 @@ absl::Status WriteLeader::PrepareForGroup(size_t group_bytes) {
   // Looked at again before the next write, which may find that the cause has passed.
   if (!status.ok() || stalls_.is_stalled()) RequestWork();
   if (const absl::Status& fatal = parts_.scheduler->errors().fatal(); !fatal.ok()) {
+    // Every later write must come here too and be refused.
     RequestWork();
     return absl::FailedPreconditionError(
         absl::StrCat("the database takes no writes until it is reopened: ", fatal.message()));
@@ -71,6 +76,8 @@ absl::Status WriteLeader::StallIfNeeded(size_t group_bytes) {
             "writes are delayed: level 0 has many files");
   if (const auto delay = stalls_.TakeDelay(); delay.count() > 0) {
     stalled = true;
+    // Without the mutex, which the jobs need that this write waits for, but leading: the delay is
+    // meant for every writer, and they queue behind.
     DatabaseUnlock unlock(parts_.mutex);
     std::this_thread::sleep_for(delay);
   }
@@ -82,6 +89,7 @@ absl::Status WriteLeader::StallIfNeeded(size_t group_bytes) {
   return absl::OkStatus();
 }
 
+// Ends for what will not pass as well: a drop, a fatal error, the close of the database.
 absl::Status WriteLeader::WaitWhileStopped(const ColumnFamilyState& family, bool* waited) {
   while (!family.is_dropped() && PressureOn(family).MustStop() &&
          parts_.scheduler->errors().fatal().ok() && !parts_.scheduler->is_stopping()) {
@@ -101,6 +109,9 @@ void WriteLeader::NoteStall(std::string_view family, std::string_view why) {
   }
 }
 
+// A log can be removed only when no family needs it. A family that is seldom written to would keep
+// all logs since its oldest entry, so that past the limit the one that holds back most is flushed,
+// full or not. One at a time: the next switch looks again.
 absl::Status WriteLeader::SwitchFullMemtables() {
   // Whose oldest entries keep the logs from shrinking.
   ColumnFamilyState* oldest = nullptr;
@@ -120,6 +131,8 @@ absl::Status WriteLeader::SwitchFullMemtables() {
   return absl::OkStatus();
 }
 
+// Creates and syncs files, hence without the mutex. Leadership stays, so that no memtable and no
+// log changes behind the caller's back; families may be flushed meanwhile.
 absl::Status WriteLeader::StartLog(uint64_t number) {
   absl::Status started;
   {
@@ -135,6 +148,8 @@ absl::Status WriteLeader::StartLog(uint64_t number) {
 
 absl::Status WriteLeader::SwitchMemtable(ColumnFamilyState* family) {
   uint64_t log_number = parts_.logs->current_number();
+  // A log without batches serves the new memtable as well. One with batches must end here, or a
+  // flush of the old memtable could never let go of it.
   if (parts_.logs->current_has_records()) {
     log_number = parts_.versions->NewFileNumber();
     WINNOW_RETURN_IF_ERROR(StartLog(log_number));
@@ -146,6 +161,7 @@ absl::Status WriteLeader::SwitchMemtable(ColumnFamilyState* family) {
       }
     }
   }
+  // After the log is there: had it failed, the old memtable would still be the right one.
   family->SwitchMemtable(log_number);
   family->flush_wanted = true;
   parts_.scheduler->SignalWork();

@@ -1,3 +1,16 @@
+// The queue is a stack of requests that lie on their writers' own stacks. Joining is one
+// compare-and-exchange; nothing is allocated and nobody is locked out. Three facts carry it:
+//
+//  - Whoever pushes on an empty stack leads; everyone else waits for their own state to change.
+//  - Only the leader follows links, writes `newer` links and takes requests off, so that those need
+//    no atomics. `older` is written by its owner before the push that publishes it.
+//  - A push reads and writes `newest_` at once with acquire and release. So who loads the newest
+//    request sees, through the chain of pushes, the fields of all older ones.
+//
+// Leadership is handed over by one of two pairs: the leader's release in Complete and the acquire
+// of the push that finds the stack empty, or the release of the next leader's state and the acquire
+// of its wait. Either way what one leader did to the log and the memtables happens before what the
+// next one does.
 #include "engine/write/write_queue.h"
 
 namespace winnow {
@@ -29,6 +42,8 @@ void WriteQueue::SetState(WriteRequest* request, WriteRequest::State state) {
 }
 
 WriteRequest::State WriteQueue::AwaitChange(WriteRequest* request, WriteRequest::State from) {
+  // The limit is short on purpose: a leader that syncs takes far longer, and its followers should
+  // not hold processors for that.
   for (int spin = 0; spin < kSpins; spin++) {
     const int state = request->state.load(std::memory_order_acquire);
     if (state != from) return static_cast<WriteRequest::State>(state);
@@ -38,16 +53,23 @@ WriteRequest::State WriteQueue::AwaitChange(WriteRequest* request, WriteRequest:
   return static_cast<WriteRequest::State>(request->state.load(std::memory_order_acquire));
 }
 
+// Acquire on success, for a caller that comes to lead: the leader before it released the stack
+// empty.
 WriteRequest::State WriteQueue::Join(WriteRequest* request) {
   WriteRequest* newest = newest_.load(std::memory_order_relaxed);
   do {
     request->older = newest;
+    // An address that has left the stack and come back meanwhile does no harm: whatever is there
+    // now is the newest request, and nothing of it was read.
   } while (!newest_.compare_exchange_weak(newest, request, std::memory_order_acq_rel,
                                           std::memory_order_relaxed));
   if (newest == nullptr) return WriteRequest::kLeads;
   return AwaitChange(request, WriteRequest::kWaiting);
 }
 
+// Links are set from the newest down and always all the way, so that the first one found set has
+// only set ones below it. The leader's own `older` is null: there the walk ends at the latest. Each
+// request is walked over once in all.
 void WriteQueue::LinkNewer(WriteRequest* newest) {
   for (WriteRequest* request = newest; request->older != nullptr; request = request->older) {
     if (request->older->newer != nullptr) break;  // linked before
@@ -65,6 +87,8 @@ void WriteQueue::FormGroup(WriteRequest* leader, WriteGroup* group) {
   const size_t limit = group->batch_bytes <= kSmallWriteBytes
                            ? group->batch_bytes + kSmallWriteBytes
                            : kMaxGroupBytes;
+  // One look: who joins later is for the next group. Otherwise a leader among busy writers might
+  // never finish collecting.
   WriteRequest* const newest = newest_.load(std::memory_order_acquire);
   if (newest == leader) return;
   LinkNewer(newest);
@@ -82,6 +106,7 @@ void WriteQueue::FormGroup(WriteRequest* leader, WriteGroup* group) {
   }
 }
 
+// Relaxed suffices for the count: the members see it through the release of their state.
 void WriteQueue::StartInserts(WriteGroup* group) {
   group->still_inserting_.store(group->requests.size(), std::memory_order_relaxed);
   for (size_t i = 1; i < group->requests.size(); i++) {
@@ -102,15 +127,21 @@ void WriteQueue::WaitForInserts(WriteGroup* group) {
 void WriteQueue::FinishInsert(WriteRequest* request) {
   // The group lives on the leader's stack until Complete has set this request's state.
   WriteGroup* group = request->group;
+  // The leader may see zero by itself and be gone before the notification below, which therefore
+  // uses no more than the address.
   if (group->still_inserting_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     group->still_inserting_.notify_one();
   }
+  // The write may not return before the whole group is visible, which only the leader can say.
   AwaitChange(request, WriteRequest::kInserts);
 }
 
 void WriteQueue::Complete(WriteGroup* group) {
   WriteRequest* const last = group->requests.back();
   WriteRequest* next = nullptr;
+  // If nobody has joined, the stack becomes empty, and the next to push leads at once, while this
+  // thread still wakes its own members. The two meet in nothing: the old group is not in the stack
+  // any more.
   WriteRequest* newest = last;
   if (!newest_.compare_exchange_strong(newest, nullptr, std::memory_order_acq_rel)) {
     // Others wait behind the group: cut it off and let the first of them lead.
