@@ -22,6 +22,7 @@ namespace {
 
 constexpr char kListName[] = "BACKUP";
 constexpr std::string_view kFirstLine = "winnow backup 1";
+// Some millions of files; whatever is larger is no list, and is not read into memory.
 constexpr uint64_t kLargestList = uint64_t{256} << 20;
 
 struct BackedUpFile {
@@ -45,11 +46,14 @@ struct BackupList {
   }
 };
 
+// Six digits at least, so that listings sort; BackupIds asks for as many.
 std::string DirectoryOf(const std::string& backups, uint64_t id) {
   return absl::StrFormat("%s/%06d", backups, id);
 }
 
 absl::StatusOr<BackupList> DecodeList(const std::string& path, const std::string& text) {
+  // The checksum comes before everything else, whatever the version: only lines that are what was
+  // written are worth an opinion. A list that was cut short has no last line and fails here.
   const size_t end = text.rfind("end ");
   if (end == std::string::npos ||
       text.substr(end) !=
@@ -68,6 +72,7 @@ absl::StatusOr<BackupList> DecodeList(const std::string& path, const std::string
     BackedUpFile file;
     FileType type;
     uint64_t number;
+    // A name is joined to paths: only those of a database's own files are taken, none with a slash.
     if (words.size() != 5 || words[0] != "file" || !ParseFileName(words[1], &type, &number) ||
         !absl::SimpleAtoi(words[2], &file.bytes) ||
         !absl::SimpleHexAtoi(words[3], &file.checksum) ||
@@ -93,6 +98,7 @@ absl::StatusOr<std::vector<uint64_t>> BackupIds(FileSystem& file_system,
   std::vector<uint64_t> ids;
   for (const std::string& name : names) {
     uint64_t id;
+    // Other names (LOCK, what users put there) are not looked at.
     if (name.size() >= 6 && absl::SimpleAtoi(name, &id) && id > 0) ids.push_back(id);
   }
   std::sort(ids.begin(), ids.end());
@@ -124,6 +130,8 @@ absl::StatusOr<BackupList> FindBackup(FileSystem& file_system, const std::string
   for (auto candidate = ids.rbegin(); candidate != ids.rend(); ++candidate) {
     if (*id != 0 && *candidate != *id) continue;
     absl::StatusOr<BackupList> list = ReadList(file_system, DirectoryOf(backups, *candidate));
+    // A directory without a list is what an interrupted backup leaves. A damaged list is an error
+    // and not passed over: an older backup must not be restored in place of the newest unnoticed.
     if (absl::IsNotFound(list.status())) continue;
     *id = *candidate;
     return list;
@@ -139,6 +147,7 @@ absl::Status CopyBackup(FileSystem& file_system, const std::string& from, const 
   for (const auto& [name, file] : list.files) {
     const std::string source = absl::StrCat(from, "/", name);
     const std::string target = name == "CURRENT" ? temporary : absl::StrCat(to, "/", name);
+    // The checksum is that of the bytes on their way, so that a backup is read only once.
     WINNOW_ASSIGN_OR_RETURN(const uint64_t checksum, CopyFile(file_system, source, target));
     if (checksum != file.checksum) {
       return CorruptionError(source, "is not what was backed up: its checksum does not match");
@@ -152,11 +161,13 @@ absl::Status CopyBackup(FileSystem& file_system, const std::string& from, const 
 // Reads the copy of a table: what is damaged must not take the place of an older, sound backup.
 absl::Status CheckCopy(FileSystem& file_system, const SstableFile& table, const std::string& from,
                        const std::string& copy) {
+  // The database itself cannot read it: better no new backup than one that hides this.
   if (table.reader() == nullptr) return table.open_status();
   WINNOW_ASSIGN_OR_RETURN(auto file, file_system.OpenRandomAccess(copy));
   SstableReaderOptions options;
   options.comparator = table.reader()->comparator();
   options.expected_file_id = table.metadata().file_id;
+  // Messages name the database's file, where the damage is likely to be: the copy is removed.
   WINNOW_ASSIGN_OR_RETURN(const auto reader, SstableReader::Open(options, std::move(file), from));
   for (const SstableProblem& problem : reader->Verify()) {
     if (problem.is_damage) return problem.ToStatus(from);
@@ -170,6 +181,7 @@ absl::Status CheckCopy(FileSystem& file_system, const SstableFile& table, const 
 absl::Status FinishList(FileSystem& file_system, const std::string& directory,
                         const CheckpointContents& contents, BackupList* list) {
   WINNOW_ASSIGN_OR_RETURN(const auto names, file_system.List(directory));
+  // What is not a table: the logs, the manifest and CURRENT.
   for (const std::string& name : names) {
     if (list->files.contains(name)) continue;
     const std::string path = absl::StrCat(directory, "/", name);
@@ -178,11 +190,14 @@ absl::Status FinishList(FileSystem& file_system, const std::string& directory,
     FileType type;
     uint64_t number;
     if (ParseFileName(name, &type, &number) && type == FileType::kLog) {
+      // Of what was read from the database: it need not be read again, and a copy that went wrong
+      // does not agree with it.
       file.checksum = contents.log_checksums.at(number);
     } else {
       WINNOW_ASSIGN_OR_RETURN(file.checksum, ChainedChecksum(file_system, path));
     }
   }
+  // The commit point: whatever ends the work before this leaves a directory that is no backup.
   return WriteFileAtomically(file_system, absl::StrCat(directory, "/", kListName), list->Encode());
 }
 
@@ -205,6 +220,8 @@ absl::StatusOr<std::vector<VerifyProblem>> CheckBackup(FileSystem& file_system,
   std::vector<VerifyProblem> problems;
   for (const auto& [name, file] : list.files) {
     const std::string path = absl::StrCat(DirectoryOf(backups, id), "/", name);
+    // All files are read even after the first that is wrong: the report says what can be saved. A
+    // file that an earlier backup shares is the same file there, and its damage counts for both.
     const absl::StatusOr<uint64_t> checksum = ChainedChecksum(file_system, path);
     if (!checksum.ok()) {
       problems.push_back({path, std::nullopt, MissingIsDamage(checksum.status())});
@@ -224,6 +241,7 @@ absl::Status Restore(FileSystem& file_system, const std::string& backups, uint64
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, path));
   absl::Status status = CatchOutOfMemory(
       [&] { return CopyBackup(file_system, DirectoryOf(backups, id), path, list); });
+  // Nothing of the user's: the directory was missing or empty before.
   if (!status.ok()) RemoveFilesIn(file_system, path);
   return status;
 }
@@ -254,8 +272,11 @@ absl::StatusOr<BackupInfo> WriteBackup(FileSystem& file_system, const std::strin
   // One backup at a time, also from several processes.
   WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system.Lock(backup_directory + "/LOCK"));
   WINNOW_ASSIGN_OR_RETURN(const auto ids, BackupIds(file_system, backup_directory));
+  // Directories that were never finished count, so that no number is given twice and none of their
+  // files get into this one.
   const uint64_t id = ids.empty() ? 1 : ids.back() + 1;
   uint64_t previous_id = 0;
+  // Only the newest is compared: it shares its files with those before it anyway.
   absl::StatusOr<BackupList> previous = FindBackup(file_system, backup_directory, &previous_id);
   if (!previous.ok()) previous = BackupList();  // none, or not one to build on
 
@@ -268,9 +289,14 @@ absl::StatusOr<BackupInfo> WriteBackup(FileSystem& file_system, const std::strin
     const std::string name = to.substr(directory.size() + 1);
     BackedUpFile& file = list.files[name];
     file = {table.metadata().file_bytes, 0, table.metadata().file_id};
+    // The number alone does not make it the same table: a database that was restored from an older
+    // backup gives numbers again that a newer backup has. The identity does.
     const auto known = previous->files.find(name);
     if (known != previous->files.end() && known->second.file_id == file.file_id &&
         known->second.bytes == file.bytes) {
+      // A link takes no space and shares its fate: one damaged block then damages every backup that
+      // has the file. It is not read again here; with the checksum that was recorded when it was
+      // copied VerifyBackup finds the damage in each.
       absl::Status linked =
           file_system.Link(absl::StrCat(DirectoryOf(backup_directory, previous_id), "/", name), to);
       file.checksum = known->second.checksum;
@@ -281,6 +307,8 @@ absl::StatusOr<BackupInfo> WriteBackup(FileSystem& file_system, const std::strin
     return CheckCopy(file_system, table, from, to);
   };
   CheckpointContents contents;
+  // On an error WriteCheckpoint has removed the directory. After a crash it stays, without a list,
+  // and is never taken for a backup.
   WINNOW_RETURN_IF_ERROR(copy_database_to(directory, place_sstable, &contents));
 
   const absl::Status listed =

@@ -11,6 +11,14 @@ namespace winnow {
 
 namespace {
 
+// tables    as `place_sstable` likes: they never change, so that a link is as good as a copy
+// logs      copied, since the database goes on appending to the newest, and up to the bytes that
+//           count: what came later is not part of this moment
+// manifest  a new one with the whole state, under a number of its own; its directory is synced
+// CURRENT   last, and atomically
+//
+// A database is what CURRENT leads to. Before that a power failure leaves files that nothing opens,
+// after it everything that CURRENT leads to is durable already.
 absl::Status WriteFiles(FileSystem& file_system, const std::string& from, const std::string& to,
                         const PlaceSstable& place_sstable, CheckpointContents* contents) {
   for (const auto& version : contents->versions) {
@@ -21,6 +29,8 @@ absl::Status WriteFiles(FileSystem& file_system, const std::string& from, const 
       }
     }
   }
+  // The manifest says what the tables hold, the logs bring the rest when the copy is opened:
+  // nothing has to be flushed for a checkpoint.
   for (const auto& [number, bytes] : contents->logs) {
     WINNOW_ASSIGN_OR_RETURN(
         contents->log_checksums[number],
@@ -40,6 +50,7 @@ absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, to));
   const absl::Status status =
       CatchOutOfMemory([&] { return WriteFiles(file_system, from, to, place_sstable, contents); });
+  // The directory was empty or missing before, so that all that is in it is ours to remove.
   if (!status.ok()) {
     RemoveFilesIn(file_system, to);
     file_system.RemoveDirectory(to).IgnoreError();

@@ -9,12 +9,17 @@
 
 namespace winnow {
 
+// The state is shared by all copies of a comparator, and its destructor runs once: when the handle
+// has been given back and the last database that uses the order is closed, in either order. The
+// name is asked for once and copied, so that the callback may return what does not last.
 CallbackComparator::CallbackComparator(void* state, void (*destructor)(void*),
                                        CompareFunction compare, const char* (*name)(void*))
     : state_(std::make_shared<CallbackState>(state, destructor)),
       compare_(compare),
       name_(name(state)) {}
 
+// A copy, since the promise belongs to one set of options: the same handle may serve a database
+// that was opened without it.
 std::shared_ptr<const CallbackComparator> CallbackComparator::WithPromise(
     const std::shared_ptr<const CallbackComparator>& comparator) {
   std::shared_ptr<CallbackComparator> promising(new CallbackComparator(*comparator));
@@ -22,6 +27,7 @@ std::shared_ptr<const CallbackComparator> CallbackComparator::WithPromise(
   return promising;
 }
 
+// Called by every thread that reads or writes, and by background work, often at once.
 int CallbackComparator::Compare(std::string_view a, std::string_view b) const {
   return compare_(state_->get(), a.data(), a.size(), b.data(), b.size());
 }
@@ -33,6 +39,8 @@ CallbackFilterPolicy::CallbackFilterPolicy(void* state, void (*destructor)(void*
 
 void CallbackFilterPolicy::CreateFilter(std::span<const std::string_view> keys,
                                         std::string* filter) const {
+  // The callback counts keys by int, as LevelDB's does. Nothing appended means no filter, which is
+  // slower and never wrong; a filter of some keys would hide the others.
   if (keys.size() > static_cast<size_t>(std::numeric_limits<int>::max())) return;
   std::vector<const char*> pointers;
   std::vector<size_t> lengths;
@@ -46,10 +54,12 @@ void CallbackFilterPolicy::CreateFilter(std::span<const std::string_view> keys,
   char* bytes = create_(state_.get(), pointers.data(), lengths.data(),
                         static_cast<int>(keys.size()), &length);
   if (bytes != nullptr) filter->append(bytes, length);
+  // The callback's malloc, given back with the free of the same C library; null is no filter.
   std::free(bytes);
 }
 
 bool CallbackFilterPolicy::KeyMayMatch(std::string_view key, std::string_view filter) const {
+  // Every value but 0 is "may be there", the safe side.
   return match_(state_.get(), key.data(), key.size(), filter.data(), filter.size()) != 0;
 }
 
@@ -85,6 +95,8 @@ winnow_filterpolicy_t* winnow_filterpolicy_create(
 
 void winnow_filterpolicy_destroy(winnow_filterpolicy_t* policy) { delete policy; }
 
+// A name of Winnow's own filter and no callback: databases build and ask it without leaving C++.
+// LevelDB's function cannot fail, so that numbers out of range are moved.
 winnow_filterpolicy_t* winnow_filterpolicy_create_bloom(int bits_per_key) {
   constexpr int kMaxBitsPerKey = 64;
   return new winnow_filterpolicy_t{

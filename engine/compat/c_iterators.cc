@@ -9,6 +9,8 @@ uint8_t winnow_iter_valid(const winnow_iterator_t* iterator) {
   return iterator->iterator->Valid() ? 1 : 0;
 }
 
+// As in LevelDB no movement reports an error: an iterator that meets one is not valid any more, and
+// winnow_iter_get_error says whether that was the end or a failure.
 void winnow_iter_seek_to_first(winnow_iterator_t* iterator) { iterator->iterator->SeekToFirst(); }
 
 void winnow_iter_seek_to_last(winnow_iterator_t* iterator) { iterator->iterator->SeekToLast(); }
@@ -25,6 +27,7 @@ void winnow_iter_next(winnow_iterator_t* iterator) { iterator->iterator->Next();
 
 void winnow_iter_prev(winnow_iterator_t* iterator) { iterator->iterator->Prev(); }
 
+// Key and value belong to the iterator until it moves, and have no zero byte behind them.
 const char* winnow_iter_key(const winnow_iterator_t* iterator, size_t* klen) {
   const std::string_view key = iterator->iterator->key();
   *klen = key.size();
@@ -43,17 +46,22 @@ void winnow_iter_get_error(const winnow_iterator_t* iterator, char** errptr) {
 
 namespace {
 
+// LevelDB's callbacks know of no column families; those of the _cf function get the family's id
+// first.
 using PutFunction = void (*)(void*, const char*, size_t, const char*, size_t);
 using DeleteFunction = void (*)(void*, const char*, size_t);
 using FamilyPutFunction = void (*)(void*, uint32_t, const char*, size_t, const char*, size_t);
 using FamilyDeleteFunction = void (*)(void*, uint32_t, const char*, size_t);
 
+// One handler for both sets of callbacks, which the caller adapts; it refers to them and does not
+// outlive the call.
 template <typename OnPut, typename OnDelete>
 class CallbackHandler final : public winnow::WriteBatch::Handler {
  public:
   CallbackHandler(const OnPut& on_put, const OnDelete& on_delete)
       : put_(on_put), delete_(on_delete) {}
 
+  // C callbacks return nothing, and so cannot end the walk.
   absl::Status Put(uint32_t family_id, std::string_view key, std::string_view value) override {
     put_(family_id, key, value);
     return absl::OkStatus();
@@ -72,10 +80,13 @@ class CallbackHandler final : public winnow::WriteBatch::Handler {
 
 winnow_writebatch_t* winnow_writebatch_create(void) { return new winnow_writebatch_t; }
 
+// A batch belongs to no database: it may be written to several, more than once, and outlive them.
 void winnow_writebatch_destroy(winnow_writebatch_t* batch) { delete batch; }
 
 void winnow_writebatch_clear(winnow_writebatch_t* batch) { batch->batch.Clear(); }
 
+// Copied into the batch; keys and values that are too long are refused by the write, which has an
+// errptr.
 void winnow_writebatch_put(winnow_writebatch_t* batch, const char* key, size_t klen,
                            const char* val, size_t vlen) {
   batch->batch.Put(BytesOf(key, klen), BytesOf(val, vlen));
@@ -103,6 +114,7 @@ uint32_t winnow_writebatch_count(const winnow_writebatch_t* batch) {
   return batch->batch.num_updates();
 }
 
+// Shows the updates of all families: a program that uses this function has only one.
 void winnow_writebatch_iterate(const winnow_writebatch_t* batch, void* state, PutFunction put,
                                DeleteFunction deleted) {
   const auto on_put = [=](uint32_t, std::string_view key, std::string_view value) {

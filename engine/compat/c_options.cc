@@ -15,6 +15,8 @@ namespace winnow {
 namespace {
 
 // The ranges of winnow/options.h.
+// LevelDB's setters have no errptr and take any number: what Winnow would refuse at opening is
+// moved to the nearest end here. winnow_options_set, which has one, refuses.
 constexpr size_t kMinWriteBufferBytes = size_t{64} << 10;
 constexpr size_t kMaxWriteBufferBytes = size_t{16} << 30;
 constexpr size_t kMinBlockBytes = 256;
@@ -25,6 +27,10 @@ constexpr int kMaxRestartInterval = 1024;
 
 }  // namespace
 
+// The handle's own pointers are put into the options here, at the latest moment, because setters
+// may be called in any order: whether the comparator gets the promise of equal bytes depends on the
+// filter policy too. What is pointed to is shared with `kept`, so that destroying a handle while a
+// database uses it takes nothing away.
 Options PrepareOptions(const winnow_options_t& handle, KeptAlive* kept) {
   Options options = handle.options;
   if (handle.comparator != nullptr) {
@@ -50,6 +56,7 @@ Options PrepareOptions(const winnow_options_t& handle, KeptAlive* kept) {
 
 winnow_options_t* winnow_options_create(void) {
   auto* options = new winnow_options_t;
+  // LevelDB's default, which is not Winnow's.
   options->options.create_if_missing = false;
   return options;
 }
@@ -68,6 +75,9 @@ void winnow_options_set_comparator(winnow_options_t* options, winnow_comparator_
 }
 
 void winnow_options_set_filter_policy(winnow_options_t* options, winnow_filterpolicy_t* policy) {
+  // A policy is callbacks or a spec, never both. The spec is that of a Bloom filter, and LevelDB's
+  // programs may use one only if keys that compare equal have equal bytes: choosing it is a
+  // promise.
   options->filter_policy = policy == nullptr ? nullptr : policy->callbacks;
   options->keys_promised_equal = policy != nullptr && policy->callbacks == nullptr;
   options->options.filter = policy == nullptr ? "" : policy->spec;
@@ -81,15 +91,18 @@ void winnow_options_set_error_if_exists(winnow_options_t* options, uint8_t value
   options->options.error_if_exists = value != 0;
 }
 
+// What is left of LevelDB's option is whether a damaged log keeps the database from opening.
 void winnow_options_set_paranoid_checks(winnow_options_t* options, uint8_t value) {
   options->options.recovery_mode =
       value != 0 ? winnow::RecoveryMode::kStrict : winnow::RecoveryMode::kPointInTime;
 }
 
+// Null, like an environment without a file system, is the operating system.
 void winnow_options_set_env(winnow_options_t* options, winnow_env_t* env) {
   options->file_system = env == nullptr ? nullptr : env->file_system;
 }
 
+// There for programs that call it with null; there is no function that makes a logger.
 void winnow_options_set_info_log(winnow_options_t* options, winnow_logger_t* logger) {}
 
 void winnow_options_set_write_buffer_size(winnow_options_t* options, size_t bytes) {
@@ -110,6 +123,7 @@ void winnow_options_set_block_restart_interval(winnow_options_t* options, int nu
   options->options.block_restart_interval = std::clamp(num_keys, 1, winnow::kMaxRestartInterval);
 }
 
+// Without effect: all SSTables stay open.
 void winnow_options_set_max_open_files(winnow_options_t* options, int num_files) {}
 
 void winnow_options_set_cache(winnow_options_t* options, winnow_cache_t* cache) {
@@ -117,6 +131,7 @@ void winnow_options_set_cache(winnow_options_t* options, winnow_cache_t* cache) 
 }
 
 void winnow_options_set_compression(winnow_options_t* options, int compression) {
+  // Other kinds have no number in LevelDB; they are set by name.
   options->options.compression = compression == winnow_snappy_compression
                                      ? winnow::Compression::kSnappy
                                      : winnow::Compression::kNone;
@@ -125,6 +140,7 @@ void winnow_options_set_compression(winnow_options_t* options, int compression) 
 void winnow_options_set(winnow_options_t* options, const char* name, const char* value,
                         char** errptr) {
   const std::string_view option(name);
+  // The last call decides, also between the two ways to choose a filter.
   if (winnow::ReportToC(winnow::SetOption(&options->options, option, value), errptr) &&
       option == "filter") {
     options->filter_policy = nullptr;
@@ -141,6 +157,7 @@ const char* winnow_option_name(size_t index) {
   return index < names.size() ? names[index].c_str() : nullptr;
 }
 
+// The family's options as they are now: what is set on its handle later does not count.
 void winnow_options_set_column_family(winnow_options_t* options, const char* name,
                                       const winnow_options_t* family_options) {
   options->options.column_families[name] =
@@ -159,11 +176,13 @@ void winnow_readoptions_set_fill_cache(winnow_readoptions_t* options, uint8_t va
   options->options.fill_cache = value != 0;
 }
 
+// Only referred to: the snapshot must not be released while reads use these options.
 void winnow_readoptions_set_snapshot(winnow_readoptions_t* options,
                                      const winnow_snapshot_t* snapshot) {
   options->options.snapshot = reinterpret_cast<const winnow::Snapshot*>(snapshot);
 }
 
+// Copied, unlike a snapshot; null removes the bound.
 void winnow_readoptions_set_lower_bound(winnow_readoptions_t* options, const char* key,
                                         size_t keylen) {
   options->options.lower_bound.reset();
@@ -192,6 +211,7 @@ winnow_cache_t* winnow_cache_create_lru(size_t capacity) {
   return new winnow_cache_t{winnow::NewBlockCache(capacity)};
 }
 
+// Databases that use the cache have shares of it.
 void winnow_cache_destroy(winnow_cache_t* cache) { delete cache; }
 
 winnow_env_t* winnow_create_default_env(void) { return new winnow_env_t; }
@@ -202,6 +222,8 @@ winnow_env_t* winnow_create_memory_env(void) {
 
 void winnow_env_destroy(winnow_env_t* env) { delete env; }
 
+// Where LevelDB's tests look: TEST_TMPDIR, or a directory of the user's own. A file system in
+// memory has no such place.
 char* winnow_env_get_test_directory(winnow_env_t* env) {
   if (env->file_system != nullptr) return nullptr;
   const char* chosen = std::getenv("TEST_TMPDIR");

@@ -4,6 +4,10 @@
 
 namespace winnow {
 
+// LevelDB has five kinds, absl::Status sixteen. A program can act on three of them: a key or file
+// is not there, data is damaged, the call was wrong. "Exists already" is the last of these, as it
+// is with error_if_exists. All others are IOError, among them those that LevelDB reports so as
+// well: a lock that somebody holds, a full disk.
 LevelDbErrorKind LevelDbErrorKindOf(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kNotFound:
@@ -20,6 +24,8 @@ LevelDbErrorKind LevelDbErrorKindOf(const absl::Status& status) {
   }
 }
 
+// The prefix is part of the interface: C programs have nothing else to tell errors apart, and those
+// of leveldb/c.h look for these words. "Not implemented" is what LevelDB says for NotSupported.
 std::string LevelDbErrorText(const absl::Status& status) {
   const auto with_prefix = [&status](absl::string_view prefix) {
     return absl::StrCat(prefix, ": ", status.message());

@@ -10,6 +10,8 @@ namespace {
 constexpr std::string_view kLevelDbPrefix = "leveldb.";
 constexpr std::string_view kFilesAtLevel = "num-files-at-level";
 
+// Heading and widths are LevelDB's to the character: programs parse this table. Compactions are
+// timed and counted for the database and not by level: the last columns are "-".
 std::string StatsTable(DB& db, const ColumnFamily& family) {
   std::string table =
       "                               Compactions\n"
@@ -23,10 +25,12 @@ std::string StatsTable(DB& db, const ColumnFamily& family) {
   return table;
 }
 
+// LevelDB refuses "num-files-at-level" without digits or with other characters behind it.
 bool IsNumber(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+// LevelDB's callers know "no such property" and nothing else: an error is that, too.
 std::optional<std::string> OwnProperty(DB& db, ColumnFamily* family, std::string_view name) {
   absl::StatusOr<std::string> value = db.GetProperty(family, name);
   if (!value.ok()) return std::nullopt;
@@ -35,7 +39,9 @@ std::optional<std::string> OwnProperty(DB& db, ColumnFamily* family, std::string
 
 }  // namespace
 
+// Used by the C and the C++ interface, so that both know the same names.
 std::optional<std::string> LevelDbProperty(DB& db, ColumnFamily* family, std::string_view name) {
+  // LevelDB's names are a closed set: "leveldb." before one of Winnow's properties is no property.
   if (!name.starts_with(kLevelDbPrefix)) return OwnProperty(db, family, name);
   name.remove_prefix(kLevelDbPrefix.size());
   if (name == "stats") return StatsTable(db, *family);

@@ -8,6 +8,8 @@ namespace winnow {
 
 namespace {
 
+// Bounds the memory that a database full of damage takes here; further damage is not reported as an
+// event, only to whoever reads.
 constexpr size_t kMaxCorruptions = 1000;  // whose messages are remembered
 
 }  // namespace
@@ -19,9 +21,11 @@ EventQueue::~EventQueue() { Stop(); }
 
 void EventQueue::Start(std::unique_ptr<InfoLog> log) {
   log_ = std::move(log);
+  // With nobody to tell, events must not pile up: from here on Add drops them.
   if (log_ == nullptr && listeners_.empty()) return Stop();
   {
     MutexLock lock(&mutex_);
+    // Before the thread exists, so that a Drain that comes first waits for it.
     running_ = true;
   }
   thread_ = std::thread([this] { NotifyAll(); });
@@ -29,12 +33,16 @@ void EventQueue::Start(std::unique_ptr<InfoLog> log) {
 
 void EventQueue::Drain() {
   MutexLock lock(&mutex_);
+  // A queue that does not run has nobody who would take what waits. A listener that called this
+  // would wait for itself: `delivering_` is true while it runs.
   while (running_ && (delivering_ || !waiting_.empty())) delivered_.Wait(&mutex_);
 }
 
 void EventQueue::Stop() {
   {
     MutexLock lock(&mutex_);
+    // Not an order to leave at once: the thread ends when nothing waits, so that what was added
+    // before this is told.
     stopping_ = true;
     added_.Signal();
   }
@@ -49,7 +57,11 @@ void EventQueue::Add(Event event) {
     event.status = absl::Status(event.status.code(), event.status.message());
   }
   MutexLock lock(&mutex_);
+  // The time is taken, and the copy made, before the lock. Callers may hold the locks of a
+  // database: what happens under this one is a few moves and never a call of somebody's code.
   if (stopping_) return;
+  // The newest is dropped and not the oldest: how trouble began tells more than its thousandth
+  // repetition. The next event that fits in says how many are missing before it.
   if (waiting_.size() >= kMaxWaiting) {
     num_lost_++;
     return;
@@ -66,6 +78,7 @@ void EventQueue::AddIfCorruption(const absl::Status& status) {
     if (stopping_ || corruptions_reported_.size() >= kMaxCorruptions) return;
     if (!corruptions_reported_.emplace(status.message()).second) return;
   }
+  // Outside the lock, which Add takes for itself; the message is reserved by now.
   Event event;
   event.kind = Event::Kind::kCorruptionFound;
   event.status = status;
@@ -77,16 +90,21 @@ void EventQueue::NotifyAll() {
     std::deque<Event> events;
     {
       MutexLock lock(&mutex_);
+      // What the last round took has been told and flushed by now.
       delivering_ = false;
       if (waiting_.empty()) delivered_.SignalAll();
       while (waiting_.empty() && !stopping_) added_.Wait(&mutex_);
       if (waiting_.empty()) break;
+      // Everything at once: the log is flushed once for all of it, and Add meets an empty queue
+      // however long the listeners take.
       events.swap(waiting_);
       delivering_ = true;
     }
     for (const Event& event : events) Notify(event);
     if (log_ != nullptr) log_->Flush();
   }
+  // Closed before Stop returns and the database's lock is released: another process that opens the
+  // database renames the file.
   log_.reset();
   MutexLock lock(&mutex_);
   running_ = false;
@@ -100,6 +118,7 @@ void EventQueue::Notify(const Event& event) {
     }
     log_->Write(event.time, event.ToString());
   }
+  // No lock is held: a listener may call the database, which adds events.
   for (const auto& listener : listeners_) listener->OnEvent(event);
 }
 

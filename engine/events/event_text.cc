@@ -13,6 +13,7 @@ std::string Counted(uint64_t count, std::string_view noun) {
   return absl::StrCat(count, " ", ToAbsl(noun), count == 1 ? "" : "s");
 }
 
+// How flushes and compactions end. What a failed one had written is removed and not worth counting.
 std::string Outcome(const Event& event) {
   const double seconds = std::chrono::duration<double>(event.duration).count();
   if (!event.status.ok()) {
@@ -31,12 +32,16 @@ std::string CompactionText(const Event& event) {
   return absl::StrCat(what, Outcome(event), ", ", Counted(event.bytes_read, "byte"), " read");
 }
 
+// The detail may have several lines (what recovery reports has); the log indents them.
 std::string Followed(std::string_view text, const std::string& detail) {
   return detail.empty() ? std::string(text) : absl::StrCat(ToAbsl(text), ": ", detail);
 }
 
 }  // namespace
 
+// Names that programs compare with: they stay as they are. Neither switch has a default, so that
+// compilers name a kind that was forgotten; the last kind stands behind it for those that want a
+// return on every path.
 std::string_view EventKindName(Event::Kind kind) {
   switch (kind) {
     case Event::Kind::kDatabaseOpened:
@@ -71,6 +76,7 @@ std::string_view EventKindName(Event::Kind kind) {
   return "filter-not-written";
 }
 
+// For people, and free to change. Without the time, which whoever prints it puts in front.
 std::string Event::ToString() const {
   switch (kind) {
     case Kind::kDatabaseOpened:

@@ -23,6 +23,8 @@ InfoLog::~InfoLog() {
   if (file_ != nullptr) file_->Close().IgnoreError();
 }
 
+// No failure is reported: a database must not stop because its log cannot be written. Where the new
+// file cannot be created `file_` stays null, and lines are dropped until the next attempt.
 void InfoLog::Rotate() {
   if (file_ != nullptr) file_->Close().IgnoreError();
   file_.reset();
@@ -31,6 +33,8 @@ void InfoLog::Rotate() {
   if (num_files_ == 1) {
     file_system_->Remove(InfoLogFileName(directory_, 0)).IgnoreError();
   }
+  // From the oldest on, so that each rename has made room for the next. The first replaces the one
+  // that has become too old.
   for (int age = num_files_ - 1; age > 0; age--) {
     const std::string younger = InfoLogFileName(directory_, static_cast<uint64_t>(age - 1));
     if (!file_system_->Exists(younger).value_or(false)) continue;
@@ -42,6 +46,8 @@ void InfoLog::Rotate() {
 }
 
 void InfoLog::Write(std::chrono::system_clock::time_point time, std::string_view text) {
+  // A line that starts with a time starts a message: whatever is in a text, it cannot look like
+  // one.
   const std::string line = absl::StrCat(
       absl::FormatTime("%Y-%m-%d %H:%M:%E6S", absl::FromChrono(time), absl::UTCTimeZone()), " ",
       absl::StrReplaceAll(ToAbsl(text), {{"\n", "\n  "}}), "\n");
@@ -51,8 +57,10 @@ void InfoLog::Write(std::chrono::system_clock::time_point time, std::string_view
     if (bytes_until_retry_ > 0) return;
     Rotate();
   } else if (file_->size() > 0 && file_->size() + line.size() > max_file_bytes_) {
+    // A line longer than a whole file gets one to itself.
     Rotate();
   }
+  // After a failed append the file's end is unknown, and further lines would go behind half of one.
   if (file_ != nullptr && !file_->Append(line).ok()) file_.reset();
 }
 

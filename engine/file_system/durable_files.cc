@@ -11,6 +11,7 @@ namespace winnow {
 
 namespace {
 
+// Part of the format of backups: another size gives other checksums (FORMAT.md).
 constexpr size_t kPieceBytes = size_t{256} << 10;
 
 // A file of any size through one buffer. The checksum of each piece seeds the next, so that pieces
@@ -22,6 +23,7 @@ absl::StatusOr<uint64_t> ForEachPiece(FileSystem& file_system, const std::string
   std::string buffer(kPieceBytes, '\0');
   uint64_t checksum = 0;
   for (uint64_t offset = 0; offset < length;) {
+    // Read is short at the end only, so that pieces begin at multiples of their size.
     const size_t wanted = std::min<uint64_t>(buffer.size(), length - offset);
     WINNOW_ASSIGN_OR_RETURN(const size_t got, source->Read(offset, wanted, buffer.data()));
     // The file has become shorter: the caller compares sizes or checksums, and finds it.
@@ -36,6 +38,7 @@ absl::StatusOr<uint64_t> ForEachPiece(FileSystem& file_system, const std::string
 
 }  // namespace
 
+// Of "name" it is ".", of "/name" it is "/": SyncDirectory can be given every result.
 std::string ParentDirectory(const std::string& path) {
   const size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
@@ -56,6 +59,8 @@ absl::Status CreateDirectoryDurably(FileSystem& file_system, const std::string& 
 void RemoveFilesIn(FileSystem& file_system, const std::string& directory) {
   const auto names = file_system.List(directory);
   if (!names.ok()) return;
+  // Errors are not looked at, nor are directories inside, which nothing here makes: this is called
+  // after a failure, which is what the caller reports.
   for (const std::string& name : *names) {
     file_system.Remove(directory + "/" + name).IgnoreError();
   }
@@ -64,11 +69,13 @@ void RemoveFilesIn(FileSystem& file_system, const std::string& directory) {
 // Synced before it is closed: backups and checkpoints list a copy only after this.
 absl::StatusOr<uint64_t> CopyFile(FileSystem& file_system, const std::string& from,
                                   const std::string& to, uint64_t length) {
+  // A copy that an earlier attempt left half done is truncated and written anew.
   WINNOW_ASSIGN_OR_RETURN(const auto target, file_system.Create(to, {}));
   WINNOW_ASSIGN_OR_RETURN(const uint64_t checksum,
                           ForEachPiece(file_system, from, length, [&](std::string_view piece) {
                             return target->Append(piece);
                           }));
+  // The name is not durable by this: callers sync the directory once for many copies.
   WINNOW_RETURN_IF_ERROR(target->Sync());
   WINNOW_RETURN_IF_ERROR(target->Close());
   return checksum;
@@ -86,6 +93,7 @@ absl::Status FileSystem::Link(const std::string& from, const std::string& to) {
 
 absl::Status LinkOrCopy(FileSystem& file_system, const std::string& from, const std::string& to) {
   const absl::Status linked = file_system.Link(from, to);
+  // Any other error would meet the copy too: no space, no directory, a name that is taken.
   if (!absl::IsUnimplemented(linked)) return linked;
   return CopyFile(file_system, from, to).status();
 }
@@ -95,6 +103,7 @@ absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory) 
   if (!exists) return absl::OkStatus();
   WINNOW_ASSIGN_OR_RETURN(const bool is_directory, file_system.IsDirectory(directory));
   if (!is_directory) return absl::AlreadyExistsError(absl::StrCat(directory, " is a file"));
+  // An empty directory is free: users make one beforehand to set its owner or its mount.
   WINNOW_ASSIGN_OR_RETURN(const auto names, file_system.List(directory));
   if (names.empty()) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(directory, " exists and is not empty"));

@@ -31,6 +31,7 @@ absl::Status NotADirectory(const std::string& path) {
 MemoryFileSystem::MemoryFileSystem(std::shared_ptr<MemoryNode> root)
     : root_(std::move(root)), next_id_(LargestId(*root_) + 1) {}
 
+// One mutex guards the whole tree, names and contents: tests need it right and not fast.
 void MemoryFileSystem::AppendContent(MemoryNode& node, std::string_view bytes) {
   MutexLock lock(&mutex_);
   node.content.append(bytes);
@@ -39,6 +40,7 @@ void MemoryFileSystem::AppendContent(MemoryNode& node, std::string_view bytes) {
 size_t MemoryFileSystem::ReadContent(const MemoryNode& node, uint64_t offset, size_t length,
                                      char* buffer) const {
   MutexLock lock(&mutex_);
+  // Behind the end is no error, as with pread(2).
   if (offset >= node.content.size()) return 0;
   length = std::min<size_t>(length, node.content.size() - offset);
   std::memcpy(buffer, node.content.data() + offset, length);
@@ -69,6 +71,7 @@ absl::StatusOr<std::shared_ptr<MemoryNode>> MemoryFileSystem::CreateNode(const s
   } else if (node->is_directory) {
     return IsADirectory(path);
   }
+  // Also for those who have the file open: they read the new content, as on POSIX.
   node->content.clear();
   return node;
 }
@@ -89,6 +92,7 @@ absl::Status MemoryFileSystem::Link(const std::string& from, const std::string& 
   const std::shared_ptr<MemoryNode> node = source.node();
   if (node == nullptr) return NotFound(from);
   if (node->is_directory) return IsADirectory(from);
+  // Links never replace, unlike renames.
   if (target.node() != nullptr) {
     return absl::AlreadyExistsError(absl::StrCat(to, ": File exists"));
   }
@@ -114,6 +118,7 @@ absl::Status MemoryFileSystem::Rename(const std::string& from, const std::string
       std::equal(from_names.begin(), from_names.end(), to_names.begin())) {
     return absl::InvalidArgumentError(absl::StrCat(from, ": cannot move into itself: ", to));
   }
+  // Both under one lock: nobody sees the file under two names, or under none.
   source.directory->entries.erase(source.name);
   target.directory->entries[target.name] = node;
   return absl::OkStatus();
@@ -167,10 +172,12 @@ absl::StatusOr<std::vector<std::string>> MemoryFileSystem::List(const std::strin
   if (node == nullptr) return NotFound(directory);
   if (!node->is_directory) return NotADirectory(directory);
   std::vector<std::string> names;
+  // In the order of the names, which the interface does not promise.
   for (const auto& [name, child] : node->entries) names.push_back(name);
   return names;
 }
 
+// Nothing in memory can fail to be looked at: a StatusOr for the sake of the interface.
 absl::StatusOr<bool> MemoryFileSystem::Exists(const std::string& path) {
   MutexLock lock(&mutex_);
   return FindNode(root_, path) != nullptr;
@@ -203,6 +210,7 @@ absl::StatusOr<std::unique_ptr<FileLock>> MemoryFileSystem::Lock(const std::stri
   MutexLock lock(&mutex_);
   std::shared_ptr<MemoryNode> node = FindNode(root_, path);
   if (node == nullptr) {
+    // Not for a file that exists: CreateNode would truncate it.
     WINNOW_ASSIGN_OR_RETURN(node, CreateNode(path));
   }
   if (node->is_directory) return IsADirectory(path);
@@ -216,6 +224,7 @@ absl::StatusOr<std::unique_ptr<FileLock>> MemoryFileSystem::Lock(const std::stri
 
 void MemoryFileSystem::Unlock(uint64_t node) {
   MutexLock lock(&mutex_);
+  // The file stays, as it does on disk.
   locked_.erase(node);
 }
 

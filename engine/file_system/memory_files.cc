@@ -32,6 +32,7 @@ absl::Status MemoryWritableFile::Flush() {
 
 absl::Status MemoryWritableFile::Close() {
   if (closed_) return absl::OkStatus();
+  // Closed in any case: a second Close must not append again.
   const absl::Status status = Flush();
   closed_ = true;
   return status;

@@ -7,6 +7,7 @@
 
 namespace winnow {
 
+// Looked up each time: an entry is a place, and what stands there may have changed.
 std::shared_ptr<MemoryNode> MemoryEntry::node() const {
   const auto found = directory->entries.find(name);
   return found == directory->entries.end() ? nullptr : found->second;
@@ -14,6 +15,7 @@ std::shared_ptr<MemoryNode> MemoryEntry::node() const {
 
 std::shared_ptr<MemoryNode> NewMemoryRoot() {
   auto root = std::make_shared<MemoryNode>();
+  // 0 is no node.
   root->id = 1;
   root->is_directory = true;
   return root;
@@ -50,10 +52,12 @@ std::shared_ptr<MemoryNode> FindNode(const std::shared_ptr<MemoryNode>& root,
 // The directory must exist, the name need not: the result is a place to create, replace or remove.
 absl::StatusOr<MemoryEntry> FindEntry(const std::shared_ptr<MemoryNode>& root,
                                       std::string_view path) {
+  // The root has no entry in a directory: it cannot be created, replaced or removed.
   std::vector<std::string> names = SplitPath(path);
   if (names.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(ToAbsl(path), ": is the root directory"));
   }
+  // The error names the component that is in the way, which the path alone does not show.
   std::shared_ptr<MemoryNode> directory = root;
   for (size_t i = 0; i + 1 < names.size(); i++) {
     directory = MemoryEntry{directory, names[i]}.node();
@@ -72,6 +76,7 @@ absl::StatusOr<MemoryEntry> FindEntry(const std::shared_ptr<MemoryNode>& root,
 // New nodes of a copied tree take identities above this.
 uint64_t LargestId(const MemoryNode& root) {
   uint64_t largest = root.id;
+  // A file with several names is met more than once, which changes nothing.
   for (const auto& [name, node] : root.entries) largest = std::max(largest, LargestId(*node));
   return largest;
 }

@@ -61,6 +61,7 @@ class PosixFileSystemImplementation final : public FileSystem {
     FileDescriptor descriptor = *std::move(opened);
     struct stat information;
     if (::fstat(descriptor.get(), &information) != 0) return PosixError(path, "stat", errno);
+    // open(2) takes a directory for reading; only the first read would fail.
     if (S_ISDIR(information.st_mode)) return PosixError(path, "open", EISDIR);
     return std::unique_ptr<RandomAccessFile>(std::make_unique<PosixRandomAccessFile>(
         std::move(descriptor), path, static_cast<uint64_t>(information.st_size)));
@@ -70,6 +71,7 @@ class PosixFileSystemImplementation final : public FileSystem {
       const std::string& path, const WritableFileOptions& options) override {
     const bool is_log = options.mode == WritableFileOptions::Mode::kLog;
     WINNOW_ASSIGN_OR_RETURN(FileDescriptor descriptor,
+                            // A shared mapping for writing needs a descriptor that may read.
                             OpenDescriptor(path, O_CREAT | O_TRUNC | (is_log ? O_RDWR : O_WRONLY)));
     if (is_log && PosixLogFile::Supports(descriptor.get())) {
       absl::StatusOr<std::unique_ptr<PosixLogFile>> file = PosixLogFile::Create(descriptor, path);
@@ -77,11 +79,14 @@ class PosixFileSystemImplementation final : public FileSystem {
       if (file.ok() || !absl::IsUnimplemented(file.status())) return file;
     }
     return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(
+        // No buffer for a log: every append is to be in the page cache when it returns.
         std::move(descriptor), path, is_log ? 0 : kWriteBufferBytes));
   }
 
   absl::Status Link(const std::string& from, const std::string& to) override {
     if (::link(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
+    // Another file system, one that has no links, or a file that has too many: a copy can be made
+    // all the same.
     if (errno == EXDEV || errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS ||
         errno == EMLINK) {
       return absl::UnimplementedError(absl::StrCat(to, ": cannot be a link to ", from));
@@ -90,11 +95,13 @@ class PosixFileSystemImplementation final : public FileSystem {
   }
 
   absl::Status Rename(const std::string& from, const std::string& to) override {
+    // Atomic for whoever looks; durable only with SyncDirectory.
     if (::rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
     return PosixError(from, absl::StrCat("rename to ", to), errno);
   }
 
   absl::Status Remove(const std::string& path) override {
+    // Files that are open, tables under a reader among them, live on without a name.
     if (::unlink(path.c_str()) == 0) return absl::OkStatus();
     return PosixError(path, "remove", errno);
   }
@@ -102,6 +109,8 @@ class PosixFileSystemImplementation final : public FileSystem {
   absl::Status CreateDirectories(const std::string& path) override {
     for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
       const std::string prefix = path.substr(0, slash);
+      // From the top, starting behind a leading slash. What exists may be a file: then the next
+      // component fails, or the check below.
       if (::mkdir(prefix.c_str(), 0755) != 0 && errno != EEXIST) {
         return PosixError(prefix, "create directory", errno);
       }
@@ -135,6 +144,7 @@ class PosixFileSystemImplementation final : public FileSystem {
 
   absl::StatusOr<bool> Exists(const std::string& path) override {
     struct stat information;
+    // Symbolic links are followed, here and below: a database may lie behind one.
     if (::stat(path.c_str(), &information) == 0) return true;
     // A component of the path that is a file: nothing below it exists.
     if (errno == ENOENT || errno == ENOTDIR) return false;
@@ -157,6 +167,8 @@ class PosixFileSystemImplementation final : public FileSystem {
 
   absl::Status SyncDirectory(const std::string& directory) override {
     WINNOW_ASSIGN_OR_RETURN(const FileDescriptor descriptor,
+                            // Opened each time: directories are synced when files come and go,
+                            // which is rare.
                             OpenDescriptor(directory, O_RDONLY | O_DIRECTORY));
     return SyncDirectoryDescriptor(descriptor.get(), directory);
   }

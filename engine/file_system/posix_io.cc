@@ -30,6 +30,7 @@ absl::StatusCode CodeForErrno(int error_number) {
       return absl::StatusCode::kPermissionDenied;
     case ENOSPC:
     case EDQUOT:
+    // A limit that was set for the process or the file system: like a full disk it can be lifted.
     case EFBIG:
     case EMFILE:
     case ENFILE:
@@ -51,6 +52,7 @@ absl::StatusCode CodeForErrno(int error_number) {
 }  // namespace
 
 absl::Status PosixError(std::string_view path, std::string_view action, int error_number) {
+  // Not strerror, which shares its buffer among threads.
   return absl::Status(CodeForErrno(error_number),
                       absl::StrCat(ToAbsl(path), ": ", ToAbsl(action), ": ",
                                    std::generic_category().message(error_number)));
@@ -75,6 +77,8 @@ int FileDescriptor::Close() {
 
 absl::StatusOr<FileDescriptor> OpenDescriptor(const std::string& path, int flags) {
   for (;;) {
+    // Not inherited by programs that the process starts: one of them could hold the database's lock
+    // after the process has ended.
     const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
     if (descriptor >= 0) return FileDescriptor(descriptor);
     if (errno != EINTR) return PosixError(path, "open", errno);
@@ -90,6 +94,7 @@ absl::Status WriteFully(int descriptor, const std::string& path, std::string_vie
       if (errno == EINTR) continue;
       return PosixError(path, "write", errno);
     }
+    // What an interrupted or short call has written stays written: only the rest is left to do.
     data.remove_prefix(static_cast<size_t>(written));
   }
   return absl::OkStatus();
@@ -107,6 +112,7 @@ absl::StatusOr<size_t> ReadFully(int descriptor, const std::string& path, uint64
       if (errno == EINTR) continue;
       return PosixError(path, absl::StrCat("read at offset ", offset + done), errno);
     }
+    // The end of the file, and the only reason to return less than was asked for.
     if (got == 0) break;
     done += static_cast<size_t>(got);
   }

@@ -51,6 +51,7 @@ absl::Status PosixWritableFile::Append(std::string_view data) {
     std::memcpy(buffer_.get(), data.data(), data.size());
     buffered_ = data.size();
   }
+  // Counts what was taken, buffered or not; a failed append does not count.
   size_ += data.size();
   return absl::OkStatus();
 }

@@ -28,6 +28,14 @@ LogRecoveryMode ModeOf(RecoveryMode mode) {
 
 }  // namespace
 
+// What is replayed is a prefix of what was written, since later writes may rest on earlier ones:
+// without those the database would show a state in which it never was. At the end of the prefix
+//
+// kStrict       refuses to open, and names the file and the place,
+// kPointInTime  applies nothing behind it, in this log or a later one,
+// kSalvage      gives the prefix up: it passes over bad bytes and reads the later logs too.
+//
+// `first_number_after_close_` is taken here, before FindLogs raises the counter.
 LogReplay::LogReplay(const Options& options, std::string path, FileSystem* file_system,
                      VersionSet* versions, ColumnFamilySet* families)
     : options_(options),
@@ -45,6 +53,8 @@ absl::Status LogReplay::FindLogs() {
     uint64_t number;
     if (!ParseFileName(name, &type, &number)) continue;
     // Numbers of orphans are not used again either: a crash must not mix old and new files.
+    // All kinds of files count, not only logs: SSTables that no manifest ever named have their
+    // numbers from the same counter.
     versions_->MarkFileNumberUsed(number);
     if (type != FileType::kLog) continue;
     WINNOW_ASSIGN_OR_RETURN(logs_[number], file_system_->FileSize(absl::StrCat(path_, "/", name)));
@@ -55,6 +65,8 @@ absl::Status LogReplay::FindLogs() {
 absl::Status LogReplay::CheckRecordedLogsExist() {
   for (const auto& [id, family] : versions_->families()) {
     // A log is durable before the manifest names it. 0: the database is being created.
+    // No crash explains a log that is missing, so that kPointInTime has no last write to end at and
+    // refuses like kStrict.
     if (family.log_number == 0 || logs_.contains(family.log_number)) continue;
     const std::string path = LogFileName(path_, family.log_number);
     if (options_.recovery_mode != RecoveryMode::kSalvage) {
@@ -84,8 +96,11 @@ absl::Status LogReplay::Run() {
       WINNOW_RETURN_IF_ERROR(ReplayLog(number, &stop));
     }
   }
+  // The manifest that this opening will write lets them be removed: their copies are all that
+  // remains.
   for (const uint64_t number : unread) WINNOW_RETURN_IF_ERROR(SetAside(number));
   if (!write_tables_) return absl::OkStatus();
+  // The same goes for logs that were replayed: what they hold must be in SSTables by then.
   for (const auto& [id, family] : families_->all()) {
     if (!family->active().empty()) WINNOW_RETURN_IF_ERROR(WriteSstable(family.get()));
   }
@@ -104,6 +119,7 @@ absl::Status LogReplay::ReplayLog(uint64_t number, bool* stop) {
     WINNOW_ASSIGN_OR_RETURN(const bool more, reader.Read(&payload, &offset));
     if (!more) break;
     absl::Status status;
+    // Not a record of batches: the count that the next log has of this one leaves it out too.
     if (!payload.empty() && payload[0] == static_cast<char>(LogPayload::kLogStart)) {
       bool hole = false;
       status = CheckContinues(number, payload, &hole);
@@ -119,6 +135,7 @@ absl::Status LogReplay::ReplayLog(uint64_t number, bool* stop) {
     }
     if (IsCorruption(status)) {
       // The record's checksum was right, so the bytes are what was written.
+      // No mode passes over such a record.
       return CorruptionError(LogFileName(path_, number), offset, ToStd(status.message()));
     }
     WINNOW_RETURN_IF_ERROR(status);
@@ -134,9 +151,11 @@ absl::Status LogReplay::CheckContinues(uint64_t number, std::string_view payload
     return absl::DataLossError("log start record is malformed");
   }
   // Logs before the oldest needed one are not looked at, so nothing is known about their end.
+  // 0 stands in the first log of an opening, and in the one after a log that was given up.
   if (start.previous_log < versions_->OldestNeededLog() || start.previous_log == 0) {
     return absl::OkStatus();
   }
+  // A log that is missing altogether has lost all its records.
   const uint64_t found = start.previous_log == previous_log_ ? previous_records_ : 0;
   if (found >= start.previous_records) return absl::OkStatus();
   if (options_.recovery_mode == RecoveryMode::kStrict) {
@@ -144,6 +163,7 @@ absl::Status LogReplay::CheckContinues(uint64_t number, std::string_view payload
                                             start.previous_records, " records, ", found,
                                             " are left, and log ", number, " follows it"));
   }
+  // A hole. The older log does not show it, as it just ends early; only the later one tells of it.
   // A power failure took unsynced records from the end of the older log. What follows them was not
   // synced either and goes with them, so that the loss is a suffix.
   *hole = options_.recovery_mode == RecoveryMode::kPointInTime;
@@ -171,10 +191,13 @@ absl::Status LogReplay::CheckEnd(uint64_t number, const LogReader& reader, bool 
     notes_.push_back(absl::StrCat(LogFileName(path_, number), ": at offset ", skipped.offset, ": ",
                                   skipped.length, " bytes skipped: ", skipped.reason));
   }
+  // In the newest log a torn record is the write that was going on when the machine stopped. In an
+  // older one it is worth a note; whether writes are missing shows the start of the log after it.
   if (end.kind == LogEnd::Kind::kTornTail && !is_newest) {
     notes_.push_back(absl::StrCat(LogFileName(path_, number), ": at offset ", end.offset,
                                   ": torn record, ", end.bytes_dropped, " bytes dropped"));
   }
+  // kStrict does not get here with damage: Read has returned it as an error.
   if (end.kind != LogEnd::Kind::kDamaged && end.skipped.empty()) return absl::OkStatus();
   if (options_.recovery_mode == RecoveryMode::kPointInTime) {
     *stop = true;
@@ -203,6 +226,7 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
   }
   BatchReader reader(payload.substr(1));
   SequenceNumber sequence = reader.first_sequence();
+  // 0 is for entries that every reader sees, which only compactions make.
   if (sequence == 0 || sequence > kMaxSequenceNumber - reader.num_updates()) {
     return absl::DataLossError("sequence number is out of range");
   }
@@ -213,8 +237,12 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
     if (!more) break;
     const auto family = families_->all().find(update.family_id);
     // Families that were dropped, and those whose SSTables hold the entry already.
+    // Each family has a log number of its own, so that of one batch some updates may be needed and
+    // others not.
     if (family == families_->all().end()) {
       // Creating a family is durable before anything is written to it.
+      // Identities ascend: up to the largest known one a missing family was dropped, beyond it the
+      // manifest is older than this log.
       if (update.family_id > versions_->largest_family_id()) {
         const std::string reason =
             absl::StrCat("writes to column family ", update.family_id,
@@ -233,14 +261,20 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
     state.active_for_insert()->Add(sequence, update.type, update.key, update.value,
                                    filter::HashKey(update.key, state.hash_seed()));
     if (write_tables_ && state.active().memory_bytes() >= state.options().write_buffer_bytes) {
+      // The SSTable will hold this number: no later write may get it.
       last_sequence_ = std::max(last_sequence_, sequence);
       WINNOW_RETURN_IF_ERROR(WriteSstable(&state));
     }
   }
+  // Updates that were passed over count too, as their numbers have been given out.
   last_sequence_ = std::max(last_sequence_, sequence - 1);
   return absl::OkStatus();
 }
 
+// Bounds memory to one memtable for each family, however much the logs hold. Until the new manifest
+// is durable the SSTables are orphans: after a crash the logs are replayed again, into files with
+// new numbers. No snapshot outlives its process, so that the flush keeps each key's newest version
+// only.
 absl::Status LogReplay::WriteSstable(ColumnFamilyState* family) {
   FlushJobOptions job;
   job.output.store = versions_->store();

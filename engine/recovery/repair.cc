@@ -33,12 +33,14 @@ class DatabaseRepair {
       : options_(options), path_(std::move(path)), file_system_(*FileSystemOf(options)) {}
 
   absl::StatusOr<RepairReport> Run() {
+    // Before the lock, which creates its file: a directory that holds no database stays as it was.
     WINNOW_RETURN_IF_ERROR(ListDirectory());
     {
       WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system_.Lock(LockFileName(path_)));
       DatabaseLock alone(&mutex_);
       WINNOW_RETURN_IF_ERROR(RepairFiles());
     }
+    // The lock has been released: the opening that replays the logs takes it for itself.
     return std::move(report_);
   }
 
@@ -58,6 +60,8 @@ class DatabaseRepair {
       FileType type;
       uint64_t number;
       if (!ParseFileName(name, &type, &number)) continue;
+      // What a repair writes must not meet a file that is there, whether a manifest knows it or
+      // not.
       next_file_number_ = std::max(next_file_number_, number + 1);
       if (type == FileType::kSstable) tables_.insert(number);
       if (type == FileType::kManifest) manifests_.insert(number);
@@ -76,6 +80,8 @@ class DatabaseRepair {
     for (const std::optional<uint64_t>& candidate : candidates) {
       VersionSet versions({&file_system_, path_, nullptr}, &mutex_);
       absl::StatusOr<VersionEdit> state = versions.ReadState(candidate);
+      // A manifest of a newer format is sound: taking an older one would undo what has happened
+      // since.
       if (MustEndRepair(state.status())) return state;
       if (state.ok()) {
         if (candidate.has_value()) {
@@ -104,6 +110,7 @@ class DatabaseRepair {
       must_write_manifest_ = true;
       WINNOW_ASSIGN_OR_RETURN(repaired, StateFromTables());
     }
+    // Nothing is written for a sound database. A missing table is lost without being put aside.
     if (!must_write_manifest_ && repair_tables_->put_aside().empty() && report_.tables_lost == 0) {
       return absl::OkStatus();
     }
@@ -119,6 +126,7 @@ class DatabaseRepair {
     record.comparator_name = edit.comparator.value_or("");
     const ColumnFamilyOptions& options = OptionsForFamily(record.name);
     record.comparator = options.comparator;
+    // Under another order every sound table would look damaged.
     if (record.comparator_name != options.comparator->Name()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "column family '", record.name, "' was written with comparator '", record.comparator_name,
@@ -133,6 +141,9 @@ class DatabaseRepair {
 
   // The manifest is sound: each table it names stays where it is in the tree, whole or with what
   // could be read of it.
+  // A rewritten table holds a part of what the one before held, and so overlaps nothing new on its
+  // level; on level 0 its sequence numbers keep its place. What can come back is what lay under an
+  // entry that was lost: an older value, or one that a tombstone hid.
   absl::StatusOr<VersionEdit> CheckListedTables(const VersionEdit& state)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     VersionEdit repaired = state;
@@ -155,9 +166,12 @@ class DatabaseRepair {
 
   // No manifest: what the tables say of their column families, and all tables of one family merged
   // into one sorted run, since nothing says which are newer.
+  // Nor does anything say which were in use. A table that a compaction had replaced, and that was
+  // not removed in time, brings back values whose tombstones the compaction has dropped.
   absl::StatusOr<VersionEdit> StateFromTables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     WINNOW_ASSIGN_OR_RETURN(auto numbers_by_family, FamiliesOfTables());
     VersionEdit state;
+    // Any seed will do where no table is left whose filter was built with the old one.
     state.hash_seed = hash_seed_.value_or(RandomIdentity());
     state.largest_family_id = 0;
     state.last_sequence = 0;
@@ -170,6 +184,7 @@ class DatabaseRepair {
                                 repair_tables_->KeepOrRewrite(number, 0, *family));
         if (table.reader == nullptr) continue;
         state.last_sequence = std::max(*state.last_sequence, table.file.largest_sequence);
+        // Its numbers count even if it is empty: whatever is written now must be newer.
         if (table.file.num_entries > 0) sound.push_back(std::move(table));
       }
       WINNOW_ASSIGN_OR_RETURN(const auto files, repair_tables_->Merge(sound, *family));
@@ -181,11 +196,14 @@ class DatabaseRepair {
 
   absl::StatusOr<std::map<uint32_t, std::vector<uint64_t>>> FamiliesOfTables() {
     std::map<uint32_t, std::vector<uint64_t>> numbers;
+    // Every database has it, even where none of its tables is left. Of other families without
+    // tables nothing is known: identities below the largest one found count as dropped.
     FamilyEdit& default_family = families_[0];
     default_family.name = "default";
     default_family.comparator = std::string(options_.comparator->Name());
     for (const uint64_t number : tables_) {
       absl::StatusOr<SstableProperties> properties = ReadProperties(number);
+      // Once more: an I/O error may pass.
       if (absl::IsUnavailable(properties.status())) properties = ReadProperties(number);
       if (MustEndRepair(properties.status())) return properties.status();
       if (!properties.ok()) {
@@ -197,7 +215,10 @@ class DatabaseRepair {
       }
       const uint32_t id = properties->column_family_id;
       numbers[id].push_back(number);
+      // One seed is drawn when a database is created, and all its tables have it.
       hash_seed_ = properties->hash_seed;
+      // Numbers ascend, so that the youngest table's settings win: those are nearest to the
+      // manifest's.
       FamilyEdit& family = families_[id];
       family.family_id = id;
       family.name = properties->column_family_name;
@@ -222,15 +243,24 @@ class DatabaseRepair {
       WINNOW_ASSIGN_OR_RETURN(auto file, file_system_.OpenRandomAccess(path));
       SstableReaderOptions reader_options;
       reader_options.comparator = InternalKeyComparator(comparator);
+      // A damaged filter is no reason to lose the family's name.
       reader_options.load_filter = false;
       const auto reader = SstableReader::Open(reader_options, std::move(file), path);
       if (reader.ok()) return (*reader)->properties();
       status = reader.status();
+      // The answer to a wrong comparator; any other error would come under the right one too.
       if (!absl::IsFailedPrecondition(status)) break;
     }
     return status;
   }
 
+  // 1. Every file that the new state leaves out gets a second name in lost/, durably.
+  // 2. The new manifest is written and synced.
+  // 3. CURRENT names it: the repair has happened. Before this nothing has.
+  // 4. The first names go.
+  //
+  // A crash before 3 leaves the damaged database as it was, and one after 3 leaves orphans to the
+  // next opening. No file is without a name at any point, so that repairing again is safe.
   absl::Status WriteState(VersionEdit state) {
     const uint64_t manifest_number = repair_tables_->NewFileNumber();
     state.next_file_number = repair_tables_->next_file_number();
@@ -254,6 +284,7 @@ class DatabaseRepair {
     for (const std::string& name : names) {
       std::string target = absl::StrCat(aside, "/", name);
       // A repair that was interrupted may have been here before.
+      // Nothing in lost/ is ever replaced: what has the same name there may be the better file.
       for (int i = 2;; i++) {
         WINNOW_ASSIGN_OR_RETURN(const bool taken, file_system_.Exists(target));
         if (!taken) break;

@@ -22,6 +22,7 @@ absl::Status WhyNotLookedAt(const std::string& path, const std::vector<SstablePr
 
 }  // namespace
 
+// Only noted: until the new manifest is in force the old one still names the file.
 void RepairSstables::PutAside(uint64_t number) {
   put_aside_.push_back(SstableFileName(".", number).substr(2));
 }
@@ -32,6 +33,8 @@ absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Open(
   WINNOW_ASSIGN_OR_RETURN(auto file, store_.file_system->OpenRandomAccess(path));
   SstableReaderOptions options;
   options.comparator = family.comparator();
+  // Under the right number may stand a file of another database, or of an older copy of this one:
+  // sound, and wrong here. The identity tells them apart.
   options.expected_file_id = file_id;
   options.filter_policy = family.options().filter_policy;
   return SstableReader::Open(options, std::move(file), path);
@@ -48,6 +51,7 @@ absl::StatusOr<SoundSstable> RepairSstables::Describe(uint64_t number,
   table.file.num_deletions = properties.num_deletions;
   table.file.smallest_sequence = properties.smallest_sequence;
   table.file.largest_sequence = properties.largest_sequence;
+  // Read from the entries: properties have the bounds as user keys, a manifest as internal ones.
   const auto iterator = reader->NewIterator({});
   iterator->SeekToFirst();
   if (iterator->Valid()) table.file.smallest = iterator->key();
@@ -61,6 +65,8 @@ absl::StatusOr<SoundSstable> RepairSstables::Describe(uint64_t number,
 absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Examine(
     uint64_t number, uint64_t file_id, const ColumnFamilyState& family,
     std::vector<SstableProblem>* problems) {
+  // One read may fail where the next does not, and giving up a table is final. The verifier reads
+  // past the cache, so that the second look goes to the file again.
   for (int look = 1;; look++) {
     problems->clear();
     absl::StatusOr<std::unique_ptr<SstableReader>> reader = Open(number, file_id, family);
@@ -82,6 +88,7 @@ absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(uint64_t number, uint
   if (!reader.ok()) {
     report_->tables_lost++;
     report_->notes.push_back(absl::StrCat("nothing can be read: ", reader.status().message()));
+    // A missing file cannot be given a second name.
     if (!absl::IsNotFound(reader.status())) PutAside(number);
     return SoundSstable();
   }
@@ -100,6 +107,7 @@ absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(uint64_t number, uint
 
 absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const SstableReader& damaged,
                                                      const ColumnFamilyState& family) {
+  // If the repair ends before its manifest, nothing names the new file: an orphan.
   const uint64_t number = NewFileNumber();
   const std::string path = SstableFileName(store_.directory, number);
   WINNOW_ASSIGN_OR_RETURN(auto file, store_.file_system->Create(path, {}));
@@ -109,9 +117,11 @@ absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const SstableReader& damage
   SstableSalvage salvage(damaged);
   WINNOW_RETURN_IF_ERROR(salvage.Run(
       [&](std::string_view key, std::string_view value) { return builder.Add(key, value); }));
+  // Blocks that were passed over for want of memory must not count as unreadable.
   WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(damaged.path(), salvage.problems()));
   const uint64_t rescued = builder.num_entries();
   WINNOW_RETURN_IF_ERROR(builder.Finish().status());
+  // A table without entries has no bounds for a manifest.
   if (rescued == 0) {
     store_.file_system->Remove(path).IgnoreError();
     report_->tables_lost++;
@@ -126,6 +136,9 @@ absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const SstableReader& damage
   return Describe(number, std::move(reader));
 }
 
+// Sequence numbers are part of the order: of equal user keys the newest comes first, whatever table
+// it is in, and wins. Nothing lies below the last level, so that tombstones go once they have
+// hidden what is in the other tables.
 absl::StatusOr<std::vector<FileMetadata>> RepairSstables::Merge(
     const std::vector<SoundSstable>& tables, const ColumnFamilyState& family) {
   std::vector<std::unique_ptr<InternalIterator>> children;
@@ -146,6 +159,7 @@ absl::StatusOr<std::vector<FileMetadata>> RepairSstables::Merge(
   output.new_file_number = [this] { return NewFileNumber(); };
   SstableOutputResult result;
   WINNOW_RETURN_IF_ERROR(WriteSstables(output, family.comparator(), &entries, &result));
+  // Last: the merged run is written. Tables that Rewrite has just made are among these.
   for (const SoundSstable& table : tables) PutAside(table.file.number);
   return result.files;
 }

@@ -9,14 +9,21 @@ namespace winnow {
 namespace {
 
 // Values below 8 have a bucket each; larger ones eight buckets for each power of two.
+// A fixed table, so that adding is a few instructions and histograms of threads are summed bucket
+// by bucket.
 size_t BucketOf(uint64_t nanos) {
   if (nanos < 8) return static_cast<size_t>(nanos);
   const auto power = static_cast<size_t>(std::bit_width(nanos)) - 1;
+  // The three bits below the leading one. 8, the first with `power` 3, gets bucket 8: none is left
+  // out.
   const size_t eighth = (nanos >> (power - 3)) & 7;
+  // The last bucket begins at 1.875 * 2^41 ns, some 69 minutes, and takes all that is longer.
   return std::min((power - 2) * 8 + eighth, Histogram::kNumBuckets - 1);
 }
 
 // The middle of a bucket.
+// A bucket from L on is as wide as an eighth of its power of two, and so at most L / 8: its middle
+// is off by at most half of that, 6.25 % of the value. Below 8 the value is exact.
 double BucketNanos(size_t bucket) {
   if (bucket < 8) return static_cast<double>(bucket);
   const size_t power = bucket / 8 + 2;
@@ -33,16 +40,20 @@ void Histogram::AddTo(std::array<uint64_t, kNumBuckets>* totals) const {
   for (size_t i = 0; i < kNumBuckets; i++) (*totals)[i] += buckets_[i].value();
 }
 
+// All figures come from the buckets: the samples themselves are gone, and no exact sum is kept,
+// whose addition every sample would pay for.
 HistogramSummary Histogram::Summarize(const std::array<uint64_t, kNumBuckets>& counts) {
   HistogramSummary summary;
   double sum = 0;
   for (size_t i = 0; i < kNumBuckets; i++) {
     summary.samples += counts[i];
     sum += static_cast<double>(counts[i]) * BucketNanos(i);
+    // Like every other figure the middle of a bucket: the largest value may be a little larger.
     if (counts[i] > 0) summary.max_micros = BucketNanos(i) / 1000;
   }
   if (summary.samples == 0) return summary;
   summary.mean_micros = sum / static_cast<double>(summary.samples) / 1000;
+  // The bucket of the smallest sample that at least this share of all samples does not exceed.
   const auto percentile = [&](double share) {
     const double wanted = share * static_cast<double>(summary.samples);
     double seen = 0;
@@ -58,6 +69,9 @@ HistogramSummary Histogram::Summarize(const std::array<uint64_t, kNumBuckets>& c
   return summary;
 }
 
+// The owner reads `families_` without the lock, since nobody else writes to it; Sum, in another
+// thread, must not see it grow. The counters have a place of their own in memory: references to
+// them stay right when the vector moves.
 FamilyCounters& ThreadCounters::MakeFamily(uint32_t family_id) {
   MutexLock lock(&mutex_);
   if (family_id >= families_.size()) families_.resize(family_id + 1);
@@ -65,6 +79,13 @@ FamilyCounters& ThreadCounters::MakeFamily(uint32_t family_id) {
   return *families_[family_id];
 }
 
+// all   the counters of every thread that has ever counted here, with one owner at most
+// idle  those whose thread has ended
+//
+// Counters are never freed or reset while the database is open: what an ended thread has counted
+// stays in the sums, and the thread that takes its counters adds to it. So there are as many as
+// threads have used the database at one time, however many come and go. The lock in between lets
+// the new owner see what the old one wrote, so that each counter has one writer still.
 struct Recorder::Core {
   Mutex mutex;
   std::vector<std::unique_ptr<ThreadCounters>> all ABSL_GUARDED_BY(mutex);
@@ -72,6 +93,7 @@ struct Recorder::Core {
 
   ThreadCounters* Take() {
     MutexLock lock(&mutex);
+    // Any of them will do, the last first: its lines are the most likely to be in a cache.
     if (!idle.empty()) {
       ThreadCounters* counters = idle.back();
       idle.pop_back();
@@ -89,6 +111,9 @@ struct Recorder::Core {
 namespace {
 
 // The counters that one thread has in each database that it has used and that is still there.
+// Thread and database end in either order. If the database goes first, its Core goes with it, and
+// the entry has expired; if the thread does, it gives the counters back. Taking the weak pointer
+// keeps the Core alive for that moment.
 struct ThreadEntries {
   struct Entry {
     uint64_t recorder_id;
@@ -107,9 +132,13 @@ thread_local ThreadEntries thread_entries;
 
 }  // namespace
 
+// The database that this thread has used last: most threads use one.
 thread_local Recorder::Cached Recorder::cached_;
 
 Recorder::Recorder()
+    // Never given twice. A database may be opened where another was in memory before, and
+    // `cached_`, which outlives it, would then be taken for the new one's and lead to counters that
+    // are freed.
     : id_([] {
         static std::atomic<uint64_t> next{1};
         return next.fetch_add(1, std::memory_order_relaxed);
@@ -120,7 +149,10 @@ Recorder::~Recorder() = default;
 
 ThreadCounters& Recorder::FindLocal() {
   auto& entries = thread_entries.entries;
+  // Only here, where a thread changes from one database to another: a thread that opens and closes
+  // many does not gather entries.
   std::erase_if(entries, [](const auto& entry) { return entry.core.expired(); });
+  // A walk: a thread has an entry for each open database that it uses, a few at most.
   const auto found = std::find_if(entries.begin(), entries.end(),
                                   [&](const auto& entry) { return entry.recorder_id == id_; });
   ThreadCounters* counters = found != entries.end() ? found->counters : core_->Take();
@@ -129,6 +161,11 @@ ThreadCounters& Recorder::FindLocal() {
   return *counters;
 }
 
+// Threads go on counting meanwhile. Each counter is read once, and none goes back, but the sums are
+// not of one moment: of two that belong together one may be ahead by what is just being done.
+//
+// Locks: the Core's, then that of one thread's families. No counting thread takes either, but for
+// its first use of the database or of a family.
 Recorder::Totals Recorder::Sum() const {
   Totals totals;
   std::array<std::array<uint64_t, Histogram::kNumBuckets>,
@@ -142,6 +179,7 @@ Recorder::Totals Recorder::Sum() const {
     for (size_t i = 0; i < totals.tickers.size(); i++) {
       totals.tickers[i] += thread->tickers_[i].value();
     }
+    // Tables count in ReadCounters, since jobs count there too, which are no reads of users.
     add(Ticker::kDataBlocksRead, thread->reads_.data_blocks_read);
     add(Ticker::kIndexBlocksRead, thread->reads_.index_blocks_read);
     add(Ticker::kBytesRead, thread->reads_.bytes_read);
@@ -150,6 +188,8 @@ Recorder::Totals Recorder::Sum() const {
     add(Ticker::kBlockLoadWaits, thread->reads_.block_load_waits);
     for (size_t i = 0; i < histograms.size(); i++) thread->histograms_[i].AddTo(&histograms[i]);
 
+    // A family that was dropped keeps its counters: identities are not given again, and whoever
+    // asks leaves out those that are not there any more.
     MutexLock families_lock(&thread->mutex_);
     for (uint32_t family = 0; family < thread->families_.size(); family++) {
       if (thread->families_[family] == nullptr) continue;
@@ -161,6 +201,8 @@ Recorder::Totals Recorder::Sum() const {
             const Totals::FilterTotals one = {counters.not_asked.value(), counters.rejected.value(),
                                               counters.true_positive.value(),
                                               counters.false_positive.value()};
+            // Tables have a place for every level and kind; a row is made only for what has been
+            // met.
             if (one.not_asked + one.rejected + one.true_positive + one.false_positive == 0)
               continue;
             auto& sum = totals.filters[{family, level, kind, static_cast<FilterCall>(call)}];

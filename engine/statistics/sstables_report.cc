@@ -19,12 +19,14 @@ struct FilterOfFile {
 FilterOfFile FilterOf(const SstableFile& file) {
   if (file.reader() == nullptr) return {};
   const SstableProperties& properties = file.reader()->properties();
+  // Under a policy the spec says "none", which would be taken for no filter at all.
   const std::string spec = properties.filter_policy.empty()
                                ? properties.filter_spec
                                : absl::StrCat("policy ", properties.filter_policy);
   return {spec, properties.filter_key, properties.filter_bytes};
 }
 
+// The caller holds the version, and with it the files: nothing has to be locked while this runs.
 void ForEachFile(const Version& version,
                  absl::FunctionRef<void(int level, const SstableFile& file)> visit) {
   for (int level = 0; level < kNumLevels; level++) {
@@ -34,6 +36,8 @@ void ForEachFile(const Version& version,
 
 }  // namespace
 
+// Keys are any bytes: as JSON strings, in the table too, they stay on their line and can be told
+// apart.
 std::string SstablesTable(const Version& version) {
   TextTable table({"file", "filter", "filter key", "first key", "last key", "level", "size",
                    "entries", "deletions", "filter size"},
@@ -50,6 +54,7 @@ std::string SstablesTable(const Version& version) {
   return table.ToString();
 }
 
+// Plain numbers, where the table has units: whoever reads this calculates.
 std::string SstablesJson(const Version& version) {
   std::string rows;
   ForEachFile(version, [&](int level, const SstableFile& file) {

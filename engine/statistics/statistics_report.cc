@@ -22,6 +22,8 @@ std::string JsonArray(const std::vector<std::string>& rows) {
 }
 
 // The row that sums filter rows up; its promise is the mean weighted by look-ups that could fail.
+// A filter can be wrong only about what is not there. Weighted so, the promise is what the measured
+// rate of the same row would be if every filter kept its own, whatever the mix of levels.
 FilterStatistics TotalOf(const std::vector<FilterStatistics>& rows) {
   FilterStatistics total;
   total.column_family = "all";
@@ -43,12 +45,16 @@ FilterStatistics TotalOf(const std::vector<FilterStatistics>& rows) {
 
 }  // namespace
 
+// A true positive could not have been rejected and is no part of it: with many of them the rate
+// would look better than the filters are.
 double FilterStatistics::MeasuredFpr() const {
   const uint64_t misses = rejected + false_positive;
   return misses == 0 ? kUnknown : static_cast<double>(false_positive) / static_cast<double>(misses);
 }
 
 std::string StatsTable(const Statistics& statistics) {
+  // All counters, also those at 0, in the order of their declaration: two outputs can be compared
+  // line by line.
   TextTable counts({"counter", "since opening"}, 1);
   for (size_t i = 0; i < statistics.tickers.size(); i++) {
     counts.AddRow(
@@ -63,6 +69,7 @@ std::string StatsTable(const Statistics& statistics) {
                       micros(h.p99_micros), micros(h.p999_micros), micros(h.max_micros)});
   }
   TextTable ratios({"amplification", "value", "meaning"}, 1);
+  // "-" for what nothing has been divided by yet.
   ratios.AddRow({"write", FormatRatio(statistics.write_amplification),
                  "bytes written to logs and SSTables per byte from users"});
   ratios.AddRow({"space", FormatRatio(statistics.space_amplification),
@@ -72,6 +79,8 @@ std::string StatsTable(const Statistics& statistics) {
   return absl::StrCat(counts.ToString(), "\n", latencies.ToString(), "\n", ratios.ToString());
 }
 
+// The keys are an interface, as are the names below: dashboards read them. NaN, which JSON has not,
+// becomes null.
 std::string StatsJson(const Statistics& statistics) {
   std::string tickers;
   for (size_t i = 0; i < statistics.tickers.size(); i++) {
@@ -106,10 +115,12 @@ std::string FilterStatsTable(const Statistics& statistics) {
                   FormatPercent(row.MeasuredFpr()), FormatPercent(row.promised_fpr)});
   };
   for (const FilterStatistics& row : statistics.filters) add(row, false);
+  // The sum of one row would repeat it; without any it says that nothing was counted.
   if (statistics.filters.size() != 1) add(TotalOf(statistics.filters), true);
   return table.ToString();
 }
 
+// Without a total, which a reader of rows would count twice.
 std::string FilterStatsJson(const Statistics& statistics) {
   std::vector<std::string> rows;
   for (const FilterStatistics& row : statistics.filters) {
@@ -125,6 +136,7 @@ std::string FilterStatsJson(const Statistics& statistics) {
   return JsonArray(rows);
 }
 
+// Levels without files have no rows (LevelStatistics), so that the tables are as deep as the trees.
 std::string LevelsTable(const Statistics& statistics) {
   TextTable table(
       {"family", "level", "files", "size", "entries", "filters", "indexes", "filter bits/key"}, 1);
@@ -149,6 +161,7 @@ std::string LevelsJson(const Statistics& statistics) {
   return JsonArray(rows);
 }
 
+// Without a default, here and below, so that compilers name a value that was forgotten.
 std::string_view TickerName(Ticker ticker) {
   switch (ticker) {
     case Ticker::kGets:
@@ -217,6 +230,7 @@ std::string_view TickerName(Ticker ticker) {
   return "unknown";
 }
 
+// As with the tickers, names may be added but not changed.
 std::string_view LatencyHistogramName(LatencyHistogram histogram) {
   switch (histogram) {
     case LatencyHistogram::kGet:

@@ -8,6 +8,8 @@
 
 namespace winnow {
 
+// Widths are counted in bytes, which are columns as long as cells are ASCII; JsonString sees to
+// that for keys.
 std::string TextTable::ToString() const {
   std::vector<size_t> widths;
   for (const auto& row : rows_) {
@@ -22,6 +24,7 @@ std::string TextTable::ToString() const {
       if (i > 0) line += "  ";
       line += i < num_left_ ? row[i] + padding : padding + row[i];
     }
+    // The last column's padding: text that is compared or put into a mail has no spaces at its end.
     line.erase(line.find_last_not_of(' ') + 1);
     absl::StrAppend(&out, line, "\n");
   }
@@ -42,16 +45,20 @@ std::string FormatBytes(uint64_t bytes) {
   constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes);
   size_t unit = 0;
+  // Powers of two, as the options are given; beyond the last unit numbers just become longer.
   while (value >= 1024 && unit + 1 < std::size(kUnits)) {
     value /= 1024;
     unit++;
   }
+  // Bytes come whole.
   if (unit == 0) return absl::StrCat(bytes, " B");
   return absl::StrFormat("%.1f %s", value, std::string(kUnits[unit]));
 }
 
+// NaN stands for what was never measured, here and below: "-" cannot be taken for 0.
 std::string FormatPercent(double share) {
   if (std::isnan(share)) return "-";
+  // Two decimals would make 0.00 % of the rates that good filters have; 0 itself needs no more.
   const int decimals = share != 0 && share < 0.001 ? 4 : 2;
   return absl::StrFormat("%.*f %%", decimals, share * 100);
 }
@@ -69,6 +76,8 @@ std::string JsonString(std::string_view text) {
       out += '\\';
       out += c;
     } else if (byte < 0x20 || byte > 0x7e) {
+      // Keys need not be UTF-8, and JSON must be: each byte becomes the character of its number,
+      // from which a reader can get the bytes back.
       absl::StrAppendFormat(&out, "\\u%04x", byte);
     } else {
       out += c;
@@ -77,8 +86,10 @@ std::string JsonString(std::string_view text) {
   return out + "\"";
 }
 
+// JSON has no NaN and no infinities, and a parser would refuse the whole text for one.
 std::string JsonNumber(double number) {
   if (!std::isfinite(number)) return "null";
+  // Enough for what is measured, and short.
   return absl::StrFormat("%.9g", number);
 }
 

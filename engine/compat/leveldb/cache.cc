@@ -24,19 +24,28 @@ class LruCache final : public Cache {
   using Deleter = void (*)(const Slice& key, void* value);
 
  public:
+  // Two caches behind one name: what programs insert, under LevelDB's semantics, and the blocks of
+  // databases, under Winnow's. Each has the whole capacity, so that neither can starve the other;
+  // together they may take twice as much.
   explicit LruCache(size_t capacity)
       : capacity_(capacity), block_cache_(winnow::NewBlockCache(capacity)) {}
 
   ~LruCache() override {
+    // Only named entries are left: others live by their handles, of which none may be held any
+    // more.
     for (auto& [key, entry] : index_) Free(entry);
   }
 
   Handle* Insert(const Slice& key, void* value, size_t charge, Deleter deleter) override {
+    // Born with a handle, the caller's, so that making room cannot take it away before it is
+    // returned.
     auto* entry = new Entry(key, value, charge, deleter);
     std::list<Entry*> gone;
     {
       winnow::MutexLock lock(&mutex_);
       Unname(entry->key, &gone);
+      // As LevelDB's: a cache without capacity is switched off, and an entry lives until its
+      // release.
       if (capacity_ == 0) {
         entry->named = false;  // nothing is kept
       } else {
@@ -54,6 +63,7 @@ class LruCache final : public Cache {
     const auto found = index_.find(key.ToString());
     if (found == index_.end()) return nullptr;
     Entry* const entry = found->second;
+    // An entry in use cannot be dropped, and so has no place among those that are idle.
     if (entry->handles++ == 0) idle_.erase(entry->idle_position);
     return entry;
   }
@@ -63,6 +73,8 @@ class LruCache final : public Cache {
     std::list<Entry*> gone;
     {
       winnow::MutexLock lock(&mutex_);
+      // The time of the last release, not of the look-up, is what "used longest ago" goes by. The
+      // cache may have grown beyond its capacity while handles were held; here it shrinks again.
       if (--entry->handles > 0) return;
       if (entry->named) {
         entry->idle_position = idle_.insert(idle_.end(), entry);
@@ -85,6 +97,7 @@ class LruCache final : public Cache {
     FreeAll(gone);
   }
 
+  // For programs that share a cache: a prefix for the keys of each.
   uint64_t NewId() override { return last_id_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   void Prune() override {
@@ -96,6 +109,7 @@ class LruCache final : public Cache {
     FreeAll(gone);
   }
 
+  // Both halves, since a program that asks wants to know what the cache costs.
   size_t TotalCharge() const override {
     winnow::MutexLock lock(&mutex_);
     return charged_ + block_cache_->usage_bytes();
@@ -104,6 +118,7 @@ class LruCache final : public Cache {
   const std::shared_ptr<winnow::BlockCache>& block_cache() const { return block_cache_; }
 
  private:
+  // A handle is the entry itself: as many as are given out point to one object that counts them.
   struct Entry : Handle {
     Entry(const Slice& entry_key, void* entry_value, size_t entry_charge, Deleter entry_deleter)
         : key(entry_key.ToString()),
@@ -159,6 +174,9 @@ class LruCache final : public Cache {
 
 Cache* NewLRUCache(size_t capacity) { return new LruCache(capacity); }
 
+// A cache of the program's own making cannot hold Winnow's blocks: the answer is then null, and the
+// database makes a block cache for itself. A database has a share of the block cache, so that it
+// survives a program that deletes the Cache too early.
 std::shared_ptr<winnow::BlockCache> BlockCacheOf(Cache* cache) {
   auto* const ours = dynamic_cast<LruCache*>(cache);
   return ours == nullptr ? nullptr : ours->block_cache();

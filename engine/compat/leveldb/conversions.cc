@@ -6,6 +6,7 @@
 
 namespace leveldb {
 
+// The message goes over as it is; Status::ToString puts the kind in front, as LevelDB's does.
 Status ToStatus(const absl::Status& status) {
   if (status.ok()) [[likely]]
     return Status::OK();
@@ -25,8 +26,12 @@ Status ToStatus(const absl::Status& status) {
   return Status::IOError(message);
 }
 
+// For errors of a program's own Env. IOError becomes Unavailable, which is what the
+// store's own file system returns for errors of the device; that a disk is full cannot be told from
+// it in LevelDB's interface.
 absl::Status FromStatus(const Status& status) {
   if (status.ok()) return absl::OkStatus();
+  // With the kind in front: the text is all that is left of it if the store wraps the error.
   const std::string text = status.ToString();
   if (status.IsNotFound()) return absl::NotFoundError(text);
   if (status.IsCorruption()) return absl::DataLossError(text);

@@ -25,6 +25,8 @@ namespace {
 constexpr size_t kKiB = 1024;
 constexpr size_t kMiB = 1024 * kKiB;
 constexpr size_t kGiB = 1024 * kMiB;
+// The bounds are those of leveldb/options.h, inside Winnow's: LevelDB moves sizes that are out of
+// range to the nearest end and opens all the same.
 constexpr int kMaxRestartInterval = 1024;
 
 // Winnow's objects behind LevelDB's options, for as long as the database is open.
@@ -37,6 +39,10 @@ struct OpenOptions {
   std::unique_ptr<winnow::FileSystem> file_system;
 };
 
+// What LevelDB leaves to constants (two memtables, 10 MiB on level 1, the triggers of level 0, a
+// cache of 8 MiB) is set to LevelDB's values, so that a program finds the sizes and stalls that it
+// was tuned for. Where an option has its default, Winnow's own object is used and not a wrapper
+// around LevelDB's: the bytewise order, the operating system's files.
 OpenOptions::OpenOptions(const Options& given) {
   const std::string_view bloom = BloomSpec(given.filter_policy);
   options.filter = bloom;
@@ -45,6 +51,7 @@ OpenOptions::OpenOptions(const Options& given) {
     comparator = WrapComparator(given.comparator, !bloom.empty());
     options.comparator = comparator.get();
   }
+  // A Bloom policy is only a name for Winnow's filter; any other is asked for each SSTable.
   if (given.filter_policy != nullptr && bloom.empty()) {
     filter_policy = WrapFilterPolicy(given.filter_policy);
     options.filter_policy = filter_policy.get();
@@ -55,6 +62,7 @@ OpenOptions::OpenOptions(const Options& given) {
   }
   options.create_if_missing = given.create_if_missing;
   options.error_if_exists = given.error_if_exists;
+  // What paranoid_checks means for damaged logs; checksums are verified in any case.
   options.recovery_mode =
       given.paranoid_checks ? winnow::RecoveryMode::kStrict : winnow::RecoveryMode::kPointInTime;
   options.write_buffer_bytes = std::clamp(given.write_buffer_size, 64 * kKiB, kGiB);
@@ -72,6 +80,8 @@ OpenOptions::OpenOptions(const Options& given) {
 }
 
 // LevelDB's status for an error of opening. Locked and in use are IOError as they are.
+// LevelDB calls these three InvalidArgument, and programs look for that. The comparator is told by
+// its text because FailedPrecondition has other reasons too.
 Status OpenStatus(const absl::Status& status, const Options& options, const std::string& name) {
   if (absl::IsNotFound(status) && !options.create_if_missing) {
     return Status::InvalidArgument(name, "does not exist (create_if_missing is false)");
@@ -87,6 +97,7 @@ Status OpenStatus(const absl::Status& status, const Options& options, const std:
   return ToStatus(status);
 }
 
+// Holds the state that it shows until it is deleted, which must happen before the database is.
 class IteratorOnWinnow final : public Iterator {
  public:
   explicit IteratorOnWinnow(std::unique_ptr<winnow::Iterator> iterator)
@@ -110,6 +121,7 @@ const winnow::Snapshot* Unwrap(const Snapshot* snapshot) {
   return reinterpret_cast<const winnow::Snapshot*>(snapshot);
 }
 
+// For each call: a few words are copied and nothing is allocated.
 winnow::ReadOptions Translate(const ReadOptions& options) {
   winnow::ReadOptions translated;
   translated.snapshot = Unwrap(options.snapshot);
@@ -139,21 +151,27 @@ class DbOnWinnow final : public DB {
   Status Delete(const WriteOptions& options, const Slice& key) override {
     return ToStatus(db_->Delete(Translate(options), family_, ToView(key)));
   }
+  // The batch has been Winnow's all along, so that nothing is copied here, and stays as it is.
   Status Write(const WriteOptions& options, WriteBatch* updates) override {
     return ToStatus(db_->Write(Translate(options), WriteBatchInternal::Get(*updates)));
   }
+  // An absent key is the status NotFound, and *value keeps what it had.
   Status Get(const ReadOptions& options, const Slice& key, std::string* value) override {
     return ToStatus(db_->Get(Translate(options), family_, ToView(key), value));
   }
+  // Never null: an iterator that could not be made has no entries and an error.
   Iterator* NewIterator(const ReadOptions& options) override {
     return new IteratorOnWinnow(db_->NewIterator(Translate(options), family_));
   }
+  // Never looked into: the class of this name has no object, and its protected destructor keeps
+  // programs from deleting what is not theirs.
   const Snapshot* GetSnapshot() override {
     return reinterpret_cast<const Snapshot*>(db_->GetSnapshot());
   }
   void ReleaseSnapshot(const Snapshot* snapshot) override {
     db_->ReleaseSnapshot(Unwrap(snapshot));
   }
+  // As LevelDB's, also in that *value is emptied where there is no such property.
   bool GetProperty(const Slice& property, std::string* value) override {
     value->clear();
     std::optional<std::string> found = winnow::LevelDbProperty(*db_, family_, ToView(property));
@@ -162,6 +180,7 @@ class DbOnWinnow final : public DB {
     return true;
   }
   void GetApproximateSizes(const Range* ranges, int n, uint64_t* sizes) override {
+    // One by one: a range that cannot be answered is 0, and the others keep their answers.
     for (int i = 0; i < n; i++) {
       const winnow::KeyRange range = {ToView(ranges[i].start), ToView(ranges[i].limit)};
       const auto bytes = db_->GetApproximateSizes(family_, {&range, 1});
@@ -174,6 +193,7 @@ class DbOnWinnow final : public DB {
   }
 
  private:
+  // Background work uses comparator, filter policy and files until the database is closed.
   const std::unique_ptr<OpenOptions> options_;  // outlives db_
   const std::unique_ptr<winnow::DB> db_;
   winnow::ColumnFamily* const family_;
@@ -182,6 +202,7 @@ class DbOnWinnow final : public DB {
 }  // namespace
 
 Status DB::Open(const Options& options, const std::string& name, DB** dbptr) {
+  // Also where opening fails: programs delete the pointer without looking.
   *dbptr = nullptr;
   auto translated = std::make_unique<OpenOptions>(options);
   auto opened = winnow::DB::Open(translated->options, name);
@@ -191,6 +212,7 @@ Status DB::Open(const Options& options, const std::string& name, DB** dbptr) {
 }
 
 Status DestroyDB(const std::string& name, const Options& options) {
+  // The temporary, and what it wraps, lives until the call has returned.
   return ToStatus(winnow::DB::Destroy(OpenOptions(options).options, name));
 }
 

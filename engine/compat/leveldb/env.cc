@@ -13,16 +13,20 @@ WritableFile::~WritableFile() = default;
 Logger::~Logger() = default;
 FileLock::~FileLock() = default;
 
+// Envs from before LevelDB had this call lack it; a database here never needs it.
 Status Env::NewAppendableFile(const std::string& name, WritableFile** result) {
   *result = nullptr;
   return Status::NotSupported("NewAppendableFile", name);
 }
+// LevelDB renamed these four. An Env of either age overrides one of each pair, and both names work;
+// one that overrides neither would call itself for ever, as it would with LevelDB.
 Status Env::RemoveFile(const std::string& name) { return DeleteFile(name); }
 Status Env::DeleteFile(const std::string& name) { return RemoveFile(name); }
 Status Env::RemoveDir(const std::string& name) { return DeleteDir(name); }
 Status Env::DeleteDir(const std::string& name) { return RemoveDir(name); }
 
 void Log(Logger* logger, const char* format, ...) {
+  // As LevelDB's: callers need not ask whether there is a logger.
   if (logger == nullptr) return;
   std::va_list arguments;
   va_start(arguments, format);
@@ -30,8 +34,10 @@ void Log(Logger* logger, const char* format, ...) {
   va_end(arguments);
 }
 
+// Without a sync: the file survives the process, not a power failure. Half a file is removed.
 Status WriteStringToFile(Env* env, const Slice& data, const std::string& name) {
   WritableFile* created = nullptr;
+  // Replaces a file that exists.
   Status status = env->NewWritableFile(name, &created);
   if (!status.ok()) return status;
   const std::unique_ptr<WritableFile> file(created);
@@ -42,6 +48,7 @@ Status WriteStringToFile(Env* env, const Slice& data, const std::string& name) {
 }
 
 Status ReadFileToString(Env* env, const std::string& name, std::string* data) {
+  // In pieces, and without asking for the size: files of /proc say that they have none.
   constexpr size_t kPieceBytes = 64 * 1024;
   data->clear();
   SequentialFile* opened = nullptr;
@@ -52,11 +59,14 @@ Status ReadFileToString(Env* env, const std::string& name, std::string* data) {
   for (;;) {
     Slice piece;
     status = file->Read(scratch.size(), &piece, scratch.data());
+    // The end is an empty piece; a short one may be followed by more. It need not lie in `scratch`.
     if (!status.ok() || piece.empty()) return status;
     data->append(piece.data(), piece.size());
   }
 }
 
+// DeleteFile and DeleteDir are not handed on: their defaults call the new names, which are. A
+// wrapper that changes one of a pair thereby changes both.
 EnvWrapper::~EnvWrapper() = default;
 
 Status EnvWrapper::NewSequentialFile(const std::string& name, SequentialFile** result) {
@@ -88,6 +98,8 @@ Status EnvWrapper::LockFile(const std::string& name, FileLock** lock) {
   return target_->LockFile(name, lock);
 }
 Status EnvWrapper::UnlockFile(FileLock* lock) { return target_->UnlockFile(lock); }
+// For programs: databases run their own threads and look at their own clock, and so ask an Env for
+// files and locks only.
 void EnvWrapper::Schedule(void (*function)(void* arg), void* arg) {
   target_->Schedule(function, arg);
 }

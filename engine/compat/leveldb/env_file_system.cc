@@ -11,10 +11,12 @@ namespace {
 
 class ReadableFile final : public winnow::RandomAccessFile {
  public:
+  // The size is that of opening: LevelDB's files do not know theirs.
   ReadableFile(std::unique_ptr<leveldb::RandomAccessFile> file, uint64_t size)
       : file_(std::move(file)), size_(size) {}
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+    // Winnow reads short only at the end of a file; an Env may do so anywhere.
     size_t done = 0;
     while (done < length) {
       Slice piece;
@@ -43,6 +45,8 @@ class AppendedFile final : public winnow::WritableFile {
         flush_always_(options.mode == winnow::WritableFileOptions::Mode::kLog) {}
 
   absl::Status Append(std::string_view data) override {
+    // A log's append must be in the hands of the operating system when it returns, or writes that
+    // were acknowledged would die with the process; LevelDB's files may buffer until Flush.
     Keep(file_->Append(ToSlice(data))).IgnoreError();  // it stays
     if (status_.ok() && flush_always_) Keep(file_->Flush()).IgnoreError();
     if (status_.ok()) size_ += data.size();
@@ -59,6 +63,7 @@ class AppendedFile final : public winnow::WritableFile {
 
  private:
   // The first error stays.
+  // Whatever succeeds afterwards does not make the file whole.
   absl::Status Keep(const Status& status) {
     status_.Update(FromStatus(status));
     return status_;
@@ -74,6 +79,7 @@ class AppendedFile final : public winnow::WritableFile {
 class HeldLock final : public winnow::FileLock {
  public:
   HeldLock(Env* env, leveldb::FileLock* lock) : env_(env), lock_(lock) {}
+  // Frees the lock too: what LockFile has made UnlockFile deletes.
   ~HeldLock() override { env_->UnlockFile(lock_); }
 
  private:
@@ -83,6 +89,8 @@ class HeldLock final : public winnow::FileLock {
 
 class EnvFileSystem final : public winnow::FileSystem {
  public:
+  // What Winnow's interface has beyond LevelDB's is left to the defaults: no links (checkpoints and
+  // backups copy), no advice to the kernel.
   explicit EnvFileSystem(Env* env) : env_(env) {}
 
   absl::StatusOr<std::unique_ptr<winnow::RandomAccessFile>> OpenRandomAccess(
@@ -90,6 +98,8 @@ class EnvFileSystem final : public winnow::FileSystem {
     uint64_t size = 0;
     leveldb::RandomAccessFile* opened = nullptr;
     Status status = env_->GetFileSize(path, &size);
+    // Some Envs report a missing file as IOError. Recovery must tell the two apart: what is missing
+    // may be right, what cannot be read never is.
     if (!status.ok() && !env_->FileExists(path)) return absl::NotFoundError(status.ToString());
     if (status.ok()) status = env_->NewRandomAccessFile(path, &opened);
     if (!status.ok()) return FromStatus(status);
@@ -110,6 +120,8 @@ class EnvFileSystem final : public winnow::FileSystem {
   }
   // An Env makes one directory at a time, and one that exists is an error for some.
   absl::Status CreateDirectories(const std::string& path) override {
+    // Errors of parents are not looked at: those that exist are errors too, and one that is really
+    // missing makes the last call fail.
     for (size_t slash = path.find('/', 1); slash != std::string::npos;
          slash = path.find('/', slash + 1)) {
       env_->CreateDir(path.substr(0, slash));
@@ -125,6 +137,7 @@ class EnvFileSystem final : public winnow::FileSystem {
     std::vector<std::string> names;
     const Status status = env_->GetChildren(directory, &names);
     if (!status.ok()) return FromStatus(status);
+    // Some Envs list what readdir gives them.
     std::erase_if(names, [](const std::string& name) { return name == "." || name == ".."; });
     return names;
   }
@@ -149,6 +162,8 @@ class EnvFileSystem final : public winnow::FileSystem {
   absl::StatusOr<std::unique_ptr<winnow::FileLock>> Lock(const std::string& path) override {
     leveldb::FileLock* lock = nullptr;
     const Status status = env_->LockFile(path, &lock);
+    // LevelDB has one status for a lock that is held and for one that cannot be taken. Held is the
+    // likely reason, and the text has the other.
     if (!status.ok()) return absl::FailedPreconditionError(status.ToString());
     return std::make_unique<HeldLock>(env_, lock);
   }

@@ -50,8 +50,12 @@ class BloomPolicy final : public FilterPolicy {
   }
 
   bool KeyMayMatch(const Slice& key, const Slice& filter) const override {
+    // Nothing was ever appended to an empty filter, so that it holds no key; a single byte has no
+    // bits.
     if (filter.size() < 2) return filter.size() == 1;
     const int probes = static_cast<unsigned char>(filter[filter.size() - 1]);
+    // A number of probes that this code never writes: "maybe" is right for any filter, as it is for
+    // LevelDB's, which keeps such numbers for later forms.
     if (probes > kMaxProbes) return true;  // none of ours
     return ForEachBit(key, filter.size() - 1, probes, [&](size_t byte, unsigned char mask) {
       return (static_cast<unsigned char>(filter[byte]) & mask) != 0;
@@ -80,11 +84,14 @@ class BloomPolicy final : public FilterPolicy {
   const std::string spec_;
 };
 
+// A policy of the program's own, also one that wraps NewBloomFilterPolicy's to change the keys: its
+// answers must come from its own code. The program keeps it until the database is closed.
 class WrappedPolicy final : public winnow::FilterPolicy {
  public:
   explicit WrappedPolicy(const leveldb::FilterPolicy* policy) : policy_(policy) {}
   std::string_view Name() const override { return policy_->Name(); }
   void CreateFilter(std::span<const std::string_view> keys, std::string* filter) const override {
+    // LevelDB counts keys by int. No filter is right; one without some of the keys would hide them.
     if (keys.size() > static_cast<size_t>(std::numeric_limits<int>::max())) return;
     std::vector<Slice> slices;
     slices.reserve(keys.size());
@@ -103,6 +110,7 @@ class WrappedPolicy final : public winnow::FilterPolicy {
 
 const FilterPolicy* NewBloomFilterPolicy(int bits_per_key) { return new BloomPolicy(bits_per_key); }
 
+// By type and not by name: a policy of another class may say it has the same name.
 std::string_view BloomSpec(const FilterPolicy* policy) {
   const auto* bloom = dynamic_cast<const BloomPolicy*>(policy);
   return bloom == nullptr ? std::string_view() : std::string_view(bloom->spec());

@@ -2,6 +2,7 @@
 
 namespace leveldb {
 
+// A list that is allocated as it grows: nearly all iterators have none, and pay for one pointer.
 struct Iterator::Cleanup {
   CleanupFunction function;
   void* arg1;
@@ -11,6 +12,8 @@ struct Iterator::Cleanup {
 
 Iterator::Iterator() = default;
 
+// The function registered last runs first, as with destructors. They run after those of derived
+// classes: what the iterator showed is not in use any more when its owner frees it.
 Iterator::~Iterator() {
   while (cleanups_ != nullptr) {
     Cleanup* const cleanup = cleanups_;
@@ -21,11 +24,13 @@ Iterator::~Iterator() {
 }
 
 void Iterator::RegisterCleanup(CleanupFunction function, void* arg1, void* arg2) {
+  // No limit, and no way to take one back.
   cleanups_ = new Cleanup{function, arg1, arg2, cleanups_};
 }
 
 namespace {
 
+// Never valid, so that key and value are never asked for by a program that keeps the rules.
 class EmptyIterator final : public Iterator {
  public:
   explicit EmptyIterator(const Status& status) : status_(status) {}
@@ -45,6 +50,7 @@ class EmptyIterator final : public Iterator {
 
 }  // namespace
 
+// The caller's to delete, like every iterator.
 Iterator* NewEmptyIterator() { return new EmptyIterator(Status::OK()); }
 Iterator* NewErrorIterator(const Status& status) { return new EmptyIterator(status); }
 

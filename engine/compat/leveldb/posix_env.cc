@@ -24,6 +24,7 @@ namespace leveldb {
 
 namespace {
 
+// As large as LevelDB's own: programs that count on buffered appends find them.
 constexpr size_t kAppendBufferBytes = size_t{64} << 10;
 
 // As LevelDB's own Env reports: a missing file, or an I/O error whatever else it was.
@@ -34,6 +35,7 @@ Status EnvStatus(const absl::Status& status) {
 
 Status ReadAt(const winnow::RandomAccessFile& file, uint64_t offset, size_t n, Slice* result,
               char* scratch) {
+  // The result is empty on an error: programs that look at it first see no stale bytes.
   const absl::StatusOr<size_t> length = file.Read(offset, n, scratch);
   *result = Slice(scratch, length.value_or(0));
   return EnvStatus(length.status());
@@ -49,6 +51,7 @@ class PosixSequentialFile final : public SequentialFile {
     offset_ += result->size();
     return status;
   }
+  // May go beyond the end, where the next read returns nothing, as lseek(2) would have it.
   Status Skip(uint64_t n) override {
     offset_ += n;
     return Status();
@@ -59,6 +62,7 @@ class PosixSequentialFile final : public SequentialFile {
   uint64_t offset_ = 0;
 };
 
+// Thread-safe as the store's file is: each read brings its offset.
 class PosixRandomAccessFile final : public RandomAccessFile {
  public:
   explicit PosixRandomAccessFile(std::unique_ptr<winnow::RandomAccessFile> file)
@@ -71,6 +75,8 @@ class PosixRandomAccessFile final : public RandomAccessFile {
   const std::unique_ptr<winnow::RandomAccessFile> file_;
 };
 
+// The store's file keeps its first error, so that a program that goes on after a failed append
+// learns of it from each later call too.
 class PosixWritableFile final : public WritableFile {
  public:
   explicit PosixWritableFile(std::unique_ptr<winnow::WritableFile> file) : file_(std::move(file)) {}
@@ -83,6 +89,7 @@ class PosixWritableFile final : public WritableFile {
   const std::unique_ptr<winnow::WritableFile> file_;
 };
 
+// Its destructor releases the lock, so that UnlockFile only has to delete it.
 class PosixLock final : public FileLock {
  public:
   explicit PosixLock(std::unique_ptr<winnow::FileLock> lock) : lock_(std::move(lock)) {}
@@ -101,6 +108,8 @@ class StdioLogger final : public Logger {
  public:
   explicit StdioLogger(Stream stream) : stream_(std::move(stream)) {}
   void Logv(const char* format, std::va_list arguments) override {
+    // The message is put out in one go under the lock, so that lines of several threads do not mix;
+    // the flush makes it survive the process.
     const auto now = std::chrono::system_clock::now();
     const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
     std::tm local{};
@@ -133,6 +142,9 @@ class BackgroundQueue {
   }
 
  private:
+  // LevelDB's promise to programs: one thread, and functions in the order in which they were added.
+  // It never ends, like the Env that owns it; detached, it does not hold up the process's exit. No
+  // database uses it.
   [[noreturn]] void Run() {
     for (;;) {
       std::pair<void (*)(void*), void*> task;
@@ -142,6 +154,7 @@ class BackgroundQueue {
         task = tasks_.front();
         tasks_.pop_front();
       }
+      // Without the lock: the function may add others.
       task.first(task.second);
     }
   }
@@ -155,11 +168,14 @@ class BackgroundQueue {
 class PosixEnv final : public Env {
  public:
   Status NewSequentialFile(const std::string& name, SequentialFile** result) override {
+    // Positioned reads behind both: a sequential file keeps its offset itself.
     return Give<PosixSequentialFile>(files_.OpenRandomAccess(name), result);
   }
   Status NewRandomAccessFile(const std::string& name, RandomAccessFile** result) override {
     return Give<PosixRandomAccessFile>(files_.OpenRandomAccess(name), result);
   }
+  // Buffered: what must survive the process is flushed, and the power failure synced, by the
+  // program.
   Status NewWritableFile(const std::string& name, WritableFile** result) override {
     return Give<PosixWritableFile>(files_.Create(name, winnow::WritableFileOptions()), result);
   }
@@ -172,6 +188,7 @@ class PosixEnv final : public Env {
         std::make_unique<winnow::PosixWritableFile>(*std::move(opened), name, kAppendBufferBytes));
     return Status();
   }
+  // The interface has no error here; what cannot be looked at counts as missing.
   bool FileExists(const std::string& name) override {
     const absl::StatusOr<bool> exists = files_.Exists(name);
     return exists.ok() && *exists;
@@ -194,6 +211,7 @@ class PosixEnv final : public Env {
   }
   Status GetFileSize(const std::string& name, uint64_t* bytes) override {
     const absl::StatusOr<uint64_t> size = files_.FileSize(name);
+    // 0 on an error: programs may look at it first.
     *bytes = size.value_or(0);
     return EnvStatus(size.status());
   }
@@ -208,6 +226,7 @@ class PosixEnv final : public Env {
     return Status();
   }
   void Schedule(void (*function)(void* arg), void* arg) override { queue_.Add(function, arg); }
+  // Detached: LevelDB's interface has no way to wait for it.
   void StartThread(void (*function)(void* arg), void* arg) override {
     std::thread(function, arg).detach();
   }
@@ -220,11 +239,13 @@ class PosixEnv final : public Env {
   }
   Status NewLogger(const std::string& name, Logger** result) override {
     *result = nullptr;
+    // "e": not handed on to programs that this one starts.
     Stream stream(std::fopen(name.c_str(), "we"));
     if (stream == nullptr) return EnvStatus(winnow::PosixError(name, "open", errno));
     *result = new StdioLogger(std::move(stream));
     return Status();
   }
+  // Wall time, as LevelDB's: programs print it. It may go back.
   uint64_t NowMicros() override {
     return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
                                      std::chrono::system_clock::now().time_since_epoch())

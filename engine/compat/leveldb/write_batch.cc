@@ -7,9 +7,12 @@ namespace leveldb {
 
 WriteBatch::Handler::~Handler() = default;
 
+// Behind a pointer, so that the public header needs nothing of Winnow's. A batch is Winnow's from
+// the first update on: LevelDB's format of batches is nowhere kept.
 WriteBatch::WriteBatch() : batch_(std::make_unique<winnow::WriteBatch>()) {}
 WriteBatch::WriteBatch(const WriteBatch& other)
     : batch_(std::make_unique<winnow::WriteBatch>(*other.batch_)) {}
+// Copies the updates; the two batches share nothing afterwards.
 WriteBatch& WriteBatch::operator=(const WriteBatch& other) {
   if (this != &other) *batch_ = *other.batch_;
   return *this;
@@ -21,7 +24,9 @@ void WriteBatch::Put(const Slice& key, const Slice& value) {
 }
 void WriteBatch::Delete(const Slice& key) { batch_->Delete(ToView(key)); }
 void WriteBatch::Clear() { batch_->Clear(); }
+// In Winnow's form, whose overhead for each update differs a little from LevelDB's.
 size_t WriteBatch::ApproximateSize() const { return batch_->size_bytes(); }
+// Behind these updates: of two that concern one key the source's wins.
 void WriteBatch::Append(const WriteBatch& source) { batch_->Append(*source.batch_); }
 
 namespace {
@@ -29,6 +34,7 @@ namespace {
 class ForwardingHandler final : public winnow::WriteBatch::Handler {
  public:
   explicit ForwardingHandler(WriteBatch::Handler* handler) : handler_(handler) {}
+  // LevelDB has no column families: whatever was put here went to the default one.
   absl::Status Put(uint32_t, std::string_view key, std::string_view value) override {
     handler_->Put(ToSlice(key), ToSlice(value));
     return absl::OkStatus();
@@ -45,6 +51,7 @@ class ForwardingHandler final : public winnow::WriteBatch::Handler {
 }  // namespace
 
 Status WriteBatch::Iterate(Handler* handler) const {
+  // Lives for this call only: the handler need not outlive it.
   ForwardingHandler forwarding(handler);
   return ToStatus(batch_->ForEach(forwarding));
 }

@@ -4,6 +4,7 @@
 
 namespace winnow {
 
+// Everything that a failing test must print for its state to be made again.
 std::string CrashChoice::ToString() const {
   switch (kind) {
     case Kind::kKeepNothingUnsynced:

@@ -11,6 +11,7 @@ constexpr uint64_t kSectorBytes = 512;
 
 uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
 
+// Not a distribution of the standard library: those give different numbers on different platforms.
 bool Coin(std::mt19937_64& random) { return (random() & 1) != 0; }
 
 }  // namespace
@@ -33,6 +34,7 @@ void DiskModel::AddTree(const MemoryNode& node) {
     return;
   }
   Directory& directory = directories_[node.id];
+  // A file with several names is taken in more than once, each time the same.
   for (const auto& [name, child] : node.entries) {
     directory.entries[name] = child->id;
     AddTree(*child);
@@ -70,6 +72,7 @@ void DiskModel::Apply(const RecordedOperation& recorded) {
       last_appended_file_ = recorded.node;
       break;
     }
+    // What the operating system has survives the process, and a crash of the machine by luck only.
     case Kind::kFlush:
       files_[recorded.node].flushed = files_[recorded.node].content.size();
       break;
@@ -103,6 +106,7 @@ void DiskModel::Apply(const RecordedOperation& recorded) {
     case Kind::kSyncDirectory:
       SyncDirectory(recorded.node);
       break;
+    // For error hooks only: they change nothing on disk, and are not recorded.
     case Kind::kOpenForReading:
     case Kind::kRead:
     case Kind::kList:
@@ -134,6 +138,7 @@ void DiskModel::ApplyChange(const EntryChange& change, Directories& directories)
   if (change.to.name.empty()) {
     std::map<std::string, uint64_t>& entries = directories[change.from.directory].entries;
     const auto found = entries.find(change.from.name);
+    // The name may stand for another file by now, if an earlier change was lost.
     if (found != entries.end() && found->second == change.node) entries.erase(found);
     return;
   }
@@ -190,6 +195,7 @@ std::string DiskModel::ContentAfterCrash(uint64_t id, const File& file, const Cr
   switch (choice.kind) {
     case CrashChoice::Kind::kKeepNothingUnsynced:
       return file.truncated ? file.old_content : file.content.substr(0, file.synced);
+    // What the operating system had, as after a kill: buffers of the process are gone.
     case CrashChoice::Kind::kKeepAll:
       content = file.content.substr(0, file.flushed);
       break;
@@ -215,11 +221,14 @@ std::string DiskModel::RandomContent(const File& file, std::mt19937_64& random) 
   if (file.truncated && Coin(random)) return file.old_content;
   const uint64_t piece_bytes = Coin(random) ? kSectorBytes : kPageBytes;
   const bool lost_reads_as_zeros = file.log_mode || Coin(random);
+  // File systems may write a file's size before its data or after it.
   const bool length_is_kept = Coin(random);
   std::string content = file.content;
   uint64_t kept_end = file.synced;
   for (uint64_t begin = file.synced; begin < content.size();) {
     const uint64_t end = std::min<uint64_t>(RoundUp(begin + 1, piece_bytes), content.size());
+    // Each piece by itself, since nothing orders write-backs before a sync: a later one may be
+    // there where an earlier one is missing.
     if (Coin(random)) {
       kept_end = end;
     } else {

@@ -5,6 +5,7 @@
 namespace winnow {
 namespace {
 
+// Without a default, so that compilers name a kind that was forgotten.
 const char* KindName(FileOperation::Kind kind) {
   switch (kind) {
     case FileOperation::Kind::kCreate:
@@ -45,6 +46,7 @@ const char* KindName(FileOperation::Kind kind) {
 
 }  // namespace
 
+// For messages of failing tests. Appended bytes are not shown: their place and number say which.
 std::string FileOperation::ToString() const {
   std::string text = absl::StrCat(KindName(kind), " ", path);
   if (kind == Kind::kLink || kind == Kind::kRename) absl::StrAppend(&text, " to ", target);

@@ -40,6 +40,8 @@ RecordingFileSystem::RecordingFileSystem() : RecordingFileSystem(NewMemoryRoot()
 RecordingFileSystem::RecordingFileSystem(std::shared_ptr<MemoryNode> root)
     : root_(std::move(root)), memory_(root_), base_(CopyTree(*root_)) {}
 
+// Every operation asks here first. One that is refused has not happened: nothing is changed and
+// nothing recorded, like a system call that fails at once.
 absl::Status RecordingFileSystem::Allow(const FileOperation& operation) const {
   // Copied under the lock and called without it: hooks wait for other threads, and write
   // themselves.
@@ -51,11 +53,14 @@ absl::Status RecordingFileSystem::Allow(const FileOperation& operation) const {
   return hook == nullptr ? absl::OkStatus() : (*hook)(operation);
 }
 
+// Shared and never changed, so that StateAfterCrash copies pointers and not contents.
 void RecordingFileSystem::Record(RecordedOperation recorded) {
   if (!recording_) return;
   operations_.push_back(std::make_shared<const RecordedOperation>(std::move(recorded)));
 }
 
+// Identities and not paths are recorded: what a path names changes with each rename, and an open
+// file outlives its name.
 uint64_t RecordingFileSystem::IdOf(const std::string& path) const {
   const std::shared_ptr<MemoryNode> node = FindNode(root_, path);
   return node == nullptr ? 0 : node->id;
@@ -67,6 +72,8 @@ RecordedOperation::Place RecordingFileSystem::PlaceOf(const std::string& path) c
   return {entry->directory->id, std::move(entry->name)};
 }
 
+// The record has the order in which the changes really happened, since both are made under one
+// lock. What failed is not recorded.
 absl::Status RecordingFileSystem::Perform(FileOperation operation, uint64_t node,
                                           absl::FunctionRef<absl::Status()> perform) {
   MutexLock lock(&mutex_);
@@ -92,6 +99,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> RecordingFileSystem::Create(
   recorded.operation = {Kind::kCreate, path, {}, {}, 0, 0};
   WINNOW_RETURN_IF_ERROR(Allow(recorded.operation));
   MutexLock lock(&mutex_);
+  // A new file is a change of its directory; truncating one that exists is a change of the file.
   recorded.is_new = IdOf(path) == 0;
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, memory_.Create(path, options));
   const uint64_t node = IdOf(path);
@@ -109,6 +117,8 @@ absl::Status RecordingFileSystem::Link(const std::string& from, const std::strin
   recorded.operation = {Kind::kLink, from, to, {}, 0, 0};
   WINNOW_RETURN_IF_ERROR(Allow(recorded.operation));
   MutexLock lock(&mutex_);
+  // Identities are looked up after the change here, and before it where the change takes the name
+  // away.
   WINNOW_RETURN_IF_ERROR(memory_.Link(from, to));
   recorded.node = IdOf(to);
   recorded.place = PlaceOf(from);
@@ -122,6 +132,7 @@ absl::Status RecordingFileSystem::Rename(const std::string& from, const std::str
   recorded.operation = {Kind::kRename, from, to, {}, 0, 0};
   WINNOW_RETURN_IF_ERROR(Allow(recorded.operation));
   MutexLock lock(&mutex_);
+  // rename(2) of two names of one file does nothing: no crash may see an effect of it.
   const bool is_change = IdOf(from) != IdOf(to);
   WINNOW_RETURN_IF_ERROR(memory_.Rename(from, to));
   if (!is_change) return absl::OkStatus();
@@ -145,6 +156,7 @@ absl::Status RecordingFileSystem::RemoveEntry(Kind kind, const std::string& path
   return absl::OkStatus();
 }
 
+// Two kinds of record, so that error hooks can tell them apart; to the model they are one.
 absl::Status RecordingFileSystem::Remove(const std::string& path) {
   return RemoveEntry(Kind::kRemove, path);
 }
@@ -162,6 +174,7 @@ absl::Status RecordingFileSystem::CreateDirectories(const std::string& path) {
     absl::StrAppend(&prefix, "/", name);
     const bool is_new = IdOf(prefix) == 0;
     WINNOW_RETURN_IF_ERROR(memory_.CreateDirectories(prefix));
+    // What exists is no change, and its durability is not in question.
     if (!is_new) continue;
     RecordedOperation recorded;
     recorded.operation = {Kind::kCreateDirectory, prefix, {}, {}, 0, 0};
@@ -174,6 +187,7 @@ absl::Status RecordingFileSystem::CreateDirectories(const std::string& path) {
 
 absl::StatusOr<std::vector<std::string>> RecordingFileSystem::List(const std::string& directory) {
   WINNOW_RETURN_IF_ERROR(Allow({Kind::kList, directory, {}, {}, 0, 0}));
+  // Calls that only look ask the hook and leave no record: no crash could tell.
   return memory_.List(directory);
 }
 
@@ -208,6 +222,7 @@ absl::StatusOr<std::unique_ptr<FileLock>> RecordingFileSystem::Lock(const std::s
   MutexLock lock(&mutex_);
   const bool is_new = IdOf(path) == 0;
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> file_lock, memory_.Lock(path));
+  // Locking changes nothing on disk; the file that it makes where there was none is a change.
   if (is_new) {
     RecordedOperation recorded;
     recorded.operation = {Kind::kCreate, path, {}, {}, 0, 0};
@@ -241,16 +256,19 @@ std::unique_ptr<RecordingFileSystem> RecordingFileSystem::StateAfterCrash(
                       operations_.begin() + static_cast<std::ptrdiff_t>(
                                                 std::min(num_operations, operations_.size())));
   }
+  // From the base each time: any prefix may be asked for, in any order.
   DiskModel disk(*base);
   for (const std::shared_ptr<const RecordedOperation>& recorded : operations) {
     disk.Apply(*recorded);
   }
+  // A tree of its own: what is done to it shows neither here nor in other states.
   return std::make_unique<RecordingFileSystem>(disk.Crash(choice));
 }
 
 void RecordingFileSystem::set_recording(bool recording) {
   MutexLock lock(&mutex_);
   recording_ = recording;
+  // Operations and base belong together: the one is replayed on the other.
   operations_.clear();
   base_ = CopyTree(*root_);
 }
