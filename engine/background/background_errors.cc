@@ -72,7 +72,6 @@ void BackgroundErrors::JobFailed(const absl::Status& status, std::string_view wh
 // first damage stays for the property winnow.background-error; later ones are told to listeners.
 void BackgroundErrors::DamageFound(const absl::Status& status, size_t num_files) {
   recorder_->Local().Add(Ticker::kFilesQuarantined, num_files);
-  num_failures_++;
   events_->AddIfCorruption(status);
   quarantine_.Update(
       WithContext(status, "a compaction found damage; the files concerned are left as they are"));

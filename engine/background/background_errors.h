@@ -40,7 +40,8 @@ class BackgroundErrors {
   }
   // The gravest of the three.
   absl::Status Gravest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  // How often background work has failed since opening: who waits for it watches this.
+  // How often background work has failed since opening, damage not counted, which keeps no flush
+  // from being done: who waits for that work watches this.
   uint64_t num_failures() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     return num_failures_;
   }

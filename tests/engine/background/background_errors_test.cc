@@ -83,6 +83,15 @@ TEST_F(BackgroundErrorsTest, WhoAsksNeedNotWaitForTheRetry) {
   EXPECT_FALSE(errors_.retried().ok()) << "it has not been done yet";
 }
 
+// A call that waited for a flush once gave up when a compaction met damage, and reported success
+// with the flush still to be done.
+TEST_F(BackgroundErrorsTest, DamageEndsNobodysWaitForAFlush) {
+  errors_.DamageFound(absl::DataLossError("000012.sst"), 1);
+  EXPECT_EQ(errors_.num_failures(), 0u);
+  EXPECT_EQ(changes_, 1) << "those who wait look again";
+  EXPECT_TRUE(absl::IsDataLoss(errors_.Gravest()));
+}
+
 TEST_F(BackgroundErrorsTest, AStalledWriteIsToldTheGravestReason) {
   EXPECT_TRUE(errors_.StallError().ok());
   errors_.DamageFound(absl::DataLossError("000012.sst"), 2);
