@@ -9,7 +9,7 @@
 #include "engine/base/status.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/file_system/file_system_of.h"
-#include "engine/recovery/repair_tables.h"
+#include "engine/recovery/repair_sstables.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 #include "engine/version/manifest_file.h"

@@ -1,4 +1,4 @@
-#include "engine/recovery/repair_tables.h"
+#include "engine/recovery/repair_sstables.h"
 
 #include "engine/base/status.h"
 #include "engine/compaction/compaction_iterator.h"

@@ -1,6 +1,6 @@
 // The tables of a database under repair: which are sound, and new ones for what is left of others.
-#ifndef WINNOW_ENGINE_RECOVERY_REPAIR_TABLES_H_
-#define WINNOW_ENGINE_RECOVERY_REPAIR_TABLES_H_
+#ifndef WINNOW_ENGINE_RECOVERY_REPAIR_SSTABLES_H_
+#define WINNOW_ENGINE_RECOVERY_REPAIR_SSTABLES_H_
 
 #include <cstdint>
 #include <memory>
@@ -65,4 +65,4 @@ class RepairSstables {
 
 }  // namespace winnow
 
-#endif  // WINNOW_ENGINE_RECOVERY_REPAIR_TABLES_H_
+#endif  // WINNOW_ENGINE_RECOVERY_REPAIR_SSTABLES_H_
