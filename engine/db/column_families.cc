@@ -32,6 +32,7 @@ absl::Status DBImpl::CheckFamily(const ColumnFamily* family) const {
 // A log that has failed is replaced first: a new family would be recorded as needing it, and a
 // checkpoint would copy its uncertain end.
 absl::Status DBImpl::PrepareForChange() {
+  WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
   if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
   return leader_.ReplaceFailedLog();
 }
@@ -128,6 +129,7 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
   {
     ExclusiveWrites writes(&write_queue_);
     DatabaseLock lock(&mutex_);
+    WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
     if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
     if (own->dropped.exchange(true)) return CheckFamily(family);
     // Jobs that are running see the flag and throw their outputs away. Outputs that were installed

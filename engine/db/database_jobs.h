@@ -54,6 +54,10 @@ class DatabaseJobs final : public BackgroundJobs {
                             std::optional<std::string_view> end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
+  // True while a flush or compaction runs, on whatever thread.
+  bool IsRunning() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return flushes_running_ > 0 || compactions_running_ > 0;
+  }
   // True while a flush or compaction runs or is due.
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 

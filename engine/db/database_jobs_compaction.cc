@@ -178,14 +178,24 @@ absl::Status DatabaseJobs::CompactRange(ColumnFamilyState* family,
                                         std::optional<std::string_view> begin,
                                         std::optional<std::string_view> end) {
   BackgroundErrors& errors = parts_.scheduler->errors();
-  while (family->manual_compaction_waiting) parts_.scheduler->WaitForProgress();
+  while (family->manual_compaction_waiting && !parts_.scheduler->is_stopping()) {
+    parts_.scheduler->WaitForProgress();
+  }
+  // Once the scheduler stops, Close waits for what runs and for nothing that would begin now.
+  if (parts_.scheduler->is_stopping()) {
+    return absl::FailedPreconditionError("the database is closed");
+  }
   family->manual_compaction_waiting = true;
   // Everything that is being compacted already must be done first: a range compaction takes all
   // versions of its keys.
-  while (family->compactions_running > 0 && errors.fatal().ok()) {
+  while (family->compactions_running > 0 && errors.fatal().ok() &&
+         !parts_.scheduler->is_stopping()) {
     parts_.scheduler->WaitForProgress();
   }
   absl::Status status = errors.fatal();
+  if (parts_.scheduler->is_stopping()) {
+    status.Update(absl::FailedPreconditionError("the database is closed"));
+  }
   if (status.ok()) {
     const auto compaction =
         CompactionPicker::PickRange(family->version(), family->options(), begin, end);

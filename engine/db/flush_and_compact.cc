@@ -11,6 +11,7 @@ absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
   {
     ExclusiveWrites writes(&write_queue_);
     DatabaseLock lock(&mutex_);
+    WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
     if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
     if (!leader_.log_error().ok()) return leader_.ReplaceFailedLog();  // flushes everything
     if (!family->active().empty()) WINNOW_RETURN_IF_ERROR(leader_.SwitchMemtable(family));
@@ -28,6 +29,7 @@ absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
     scheduler_.WaitForProgress();
   }
   if (!errors.fatal().ok() || family->immutables.empty()) return errors.fatal();
+  if (scheduler_.is_stopping()) return absl::FailedPreconditionError("the database is closed");
   return family->is_dropped() ? absl::OkStatus() : errors.retried();
 }
 

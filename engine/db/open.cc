@@ -208,6 +208,13 @@ absl::Status DBImpl::CloseFiles() {
   }
   scheduler_.Stop();
   ExclusiveWrites writes(&write_queue_);  // writes in progress end first
+  // Calls that passed their own check before closing began, and lead or compact only now, are
+  // refused from here on; compactions on callers' threads, which were cancelled, must have ended.
+  leader_.Stop();
+  {
+    DatabaseLock lock(&mutex_);
+    while (jobs_.IsRunning()) scheduler_.WaitForProgress();
+  }
   const absl::Status logs_closed = logs_.Close();
   status.Update(logs_closed);
   DatabaseLock lock(&mutex_);

@@ -300,6 +300,7 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
   WaitForTurn();
   TurnHolder turn(this);
   WINNOW_RETURN_IF_ERROR(manifest_error_);
+  if (manifest_ == nullptr) return absl::FailedPreconditionError("the database is closed");
   // Families that were dropped while this edit waited: the manifest must not speak of them again.
   std::erase_if(edit.families,
                 [&](const FamilyEdit& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {

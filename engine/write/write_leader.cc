@@ -32,6 +32,15 @@ void WriteLeader::StartAt(SequenceNumber last) {
   visible_sequence_.store(last);
 }
 
+void WriteLeader::Stop() {
+  stopped_ = true;
+  RequestWork();  // so that the next group is looked at before it is committed
+}
+
+absl::Status WriteLeader::CheckRunning() const {
+  return stopped_ ? absl::FailedPreconditionError("the database is closed") : absl::OkStatus();
+}
+
 absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
   if (leader_work_pending_.load(std::memory_order_acquire)) [[unlikely]] {
     WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {

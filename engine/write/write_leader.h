@@ -63,6 +63,13 @@ class WriteLeader {
   // While opening: what recovery found is visible.
   void StartAt(SequenceNumber last) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
 
+  // The database closes: every later group is refused, and CheckRunning says so. Whoever was in the
+  // queue before has been served; whoever comes later finds the log gone.
+  void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  // FailedPrecondition after Stop. To be asked by whoever leads, before it touches anything: a
+  // check made before leadership was had may be out of date.
+  absl::Status CheckRunning() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+
   // Something needs the leader's care before the next group: a full memtable, a stall, an error.
   void RequestWork() { leader_work_pending_.store(true, std::memory_order_release); }
   // Requests it if some family is near a limit.
@@ -133,6 +140,7 @@ class WriteLeader {
   SequenceNumber allocated_sequence_ ABSL_GUARDED_BY(write_leadership) = 0;
   std::atomic<SequenceNumber> visible_sequence_{0};
   std::string log_payload_ ABSL_GUARDED_BY(write_leadership);  // reused
+  bool stopped_ ABSL_GUARDED_BY(write_leadership) = false;
   LogState log_state_ ABSL_GUARDED_BY(write_leadership) = LogState::kHealthy;
   absl::Status log_error_ ABSL_GUARDED_BY(write_leadership);
   WriteStallController stalls_ ABSL_GUARDED_BY(write_leadership);

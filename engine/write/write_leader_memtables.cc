@@ -33,6 +33,7 @@ WritePressure PressureOn(const ColumnFamilyState& family)
 // the group, since a memtable and its log change together or not at all; the fatal error last,
 // since it may have come while this thread waited.
 absl::Status WriteLeader::PrepareForGroup(size_t group_bytes) {
+  WINNOW_RETURN_IF_ERROR(CheckRunning());  // the work stays requested: it will be so for ever
   DatabaseLock lock(parts_.mutex);
   // Cleared before looking: what comes up from here on sets it again, and is looked at next time.
   leader_work_pending_.store(false, std::memory_order_relaxed);

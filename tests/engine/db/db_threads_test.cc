@@ -3,6 +3,7 @@
 // rest.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -220,6 +221,64 @@ TEST_F(DbThreads, FamiliesComeAndGoUnderLoad) {
     for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
     }
     EXPECT_TRUE(iterator->status().ok()) << iterator->status().ToString();
+  }
+}
+
+// A writer that had passed its check before Close once went on to lead, and appended to a log that
+// Close had freed; a flush could begin a log, and a compaction write files, in a directory that was
+// another opener's by then.
+TEST(DbClose, CallsBesideItAreDoneOrRefusedAndWhatWasAcknowledgedIsKept) {
+  const int rounds = LongTests() ? 1000 : 150;
+  for (int round = 0; round < rounds; round++) {
+    MemoryDb db{MemoryDb::Busy()};
+    std::array<std::atomic<int>, 4> acknowledged{};
+    std::atomic<int> started{0};
+    const auto refused = [](const absl::Status& status) {
+      EXPECT_TRUE(absl::IsFailedPrecondition(status) || absl::IsCancelled(status)) << status;
+      return true;
+    };
+    std::vector<std::thread> threads;
+    for (size_t writer = 0; writer < acknowledged.size(); writer++) {
+      threads.emplace_back([&, writer] {
+        started++;
+        for (int i = 0;; i++) {
+          const absl::Status status =
+              db->Put(WriteOptions(), absl::StrCat("writer", writer, "key", i), ValueOf(1));
+          if (!status.ok() && refused(status)) break;
+          acknowledged[writer].store(i + 1);
+        }
+      });
+    }
+    const std::vector<std::function<absl::Status(int)>> calls = {
+        [&](int) { return db->Flush(); },
+        [&](int) { return db->CompactRange(std::nullopt, std::nullopt); },
+        [&](int i) {
+          return db->CreateColumnFamily(ColumnFamilyOptions(), absl::StrCat("f", i)).status();
+        },
+        [&](int i) { return db->SetFilter(i % 2 == 0 ? "bloom:9" : "cuckoo:1%", ""); },
+        [&](int i) { return db->Checkpoint(absl::StrCat("/copy", i)); },
+    };
+    for (const auto& call : calls) {
+      threads.emplace_back([&] {
+        started++;
+        for (int i = 0;; i++) {
+          const absl::Status status = call(i);
+          if (!status.ok() && refused(status)) break;
+        }
+      });
+    }
+    while (started.load() < static_cast<int>(threads.size())) std::this_thread::yield();
+    for (int i = 0; i < round; i++) std::this_thread::yield();
+    EXPECT_TRUE(db->Close().ok());
+    for (std::thread& thread : threads) thread.join();
+    db.CloseDb();
+    db.Reopen();
+    for (size_t writer = 0; writer < acknowledged.size(); writer++) {
+      for (int i = 0; i < acknowledged[writer].load(); i++) {
+        ASSERT_EQ(db.Get(absl::StrCat("writer", writer, "key", i)), ValueOf(1))
+            << "round " << round << ", writer " << writer << ", key " << i;
+      }
+    }
   }
 }
 
