@@ -28,12 +28,7 @@ function(winnow_tests room)
   if(ARG_NEEDS)
     add_dependencies(${program} ${ARG_NEEDS})
   endif()
-  if(TARGET winnow_test_headers)
-    target_precompile_headers(${program} REUSE_FROM winnow_test_headers)
-    # g++ 12 forgets which warnings the library's precompiled headers switch off around own code.
-    target_compile_options(${program} PRIVATE
-                           "$<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
-  endif()
+  winnow_precompiled_headers(${program} winnow_test_headers)
   if(WINNOW_TEST_LABEL)  # which perhaps none of the tests has
     file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${program}.cc "")
     target_sources(${program} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/${program}.cc)

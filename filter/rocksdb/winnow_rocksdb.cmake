@@ -25,6 +25,7 @@ if(NOT WINNOW_SANITIZE)
   # RocksDB's release builds have no typeinfo to derive ours from. The undefined-behaviour sanitizer
   # needs it.
   target_compile_options(winnow_rocksdb PRIVATE -fno-rtti)
+  set_target_properties(winnow_rocksdb PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 set_target_properties(winnow_rocksdb PROPERTIES EXPORT_NAME rocksdb)
 

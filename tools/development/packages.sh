@@ -2,15 +2,13 @@
 # Debian and Ubuntu packages: which ones each task needs, and how a missing one gets here.
 # Sourced by tools/dev.
 
-build_packages=(
+readonly build_packages=(
   g++ cmake ninja-build pkg-config python3
   libabsl-dev libxxhash-dev libzstd-dev liblz4-dev libsnappy-dev
   libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev
   librocksdb-dev rocksdb-tools libleveldb-dev
 )
-# Continuous integration builds nothing twice: there, precompiled headers save more than a cache.
-[ -n "${WINNOW_CONTINUOUS_INTEGRATION-}" ] || build_packages+=(ccache)
-readonly build_packages
+# No compiler cache: precompiled headers, which it rules out, save more. Who has one, uses it.
 readonly lint_packages=(clang clang-format universal-ctags)
 readonly tidy_packages=(clang-tidy)
 readonly fuzz_packages=(clang libclang-rt-dev llvm)

@@ -35,7 +35,6 @@ seconds_of() { awk -v part="$1" '$1 == part { sum += $2 } END { print sum + 0 }'
 
 test_stages_of_ci() {
   local failed=0 stage started result table
-  export WINNOW_CONTINUOUS_INTEGRATION=1
   WINNOW_STAGE_TIMES="$(mktemp)"
   export WINNOW_STAGE_TIMES
   # Expanded now: nothing of this function is left when the trap runs.
