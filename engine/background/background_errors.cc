@@ -69,7 +69,7 @@ void BackgroundErrors::JobFailed(const absl::Status& status, std::string_view wh
 }
 
 // Neither fatal nor tried again: the bytes will not get better, and everything else is sound. The
-// first damage stays for the property winnow.background-error; later ones are told to listeners.
+// first damage stays for the property winnow.background-error; listeners hear of later ones.
 void BackgroundErrors::DamageFound(const absl::Status& status, size_t num_files) {
   recorder_->Local().Add(Ticker::kFilesQuarantined, num_files);
   events_->AddIfCorruption(status);

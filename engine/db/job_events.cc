@@ -28,7 +28,7 @@ Event CompactionEvent(Event::Kind kind, std::string_view family, const Compactio
   return event;
 }
 
-// A filter that could not be made is told before the end of the job that it belongs to.
+// A filter that could not be made is reported before the end of the job that it belongs to.
 void NotifyEnd(EventQueue* events, Event event, const JobResult& result) {
   event.status = result.status;
   event.num_outputs = result.num_files;

@@ -126,8 +126,8 @@ absl::Status DBImpl::OpenFiles() {
 }
 
 // After recovery: a directory that is no database, or not this process's, gets no LOG. Events that
-// were added before are told now. A damaged filter or table is no reason not to open: reads that
-// need it say so, or go without the filter.
+// were added before are delivered now. A damaged filter or table is no reason not to open: reads
+// that need it say so, or go without the filter.
 void DBImpl::StartEvents() {
   std::unique_ptr<InfoLog> log;
   if (const size_t bytes = InfoLogBytesOf(options_); bytes > 0) {

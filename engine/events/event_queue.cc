@@ -42,7 +42,7 @@ void EventQueue::Stop() {
   {
     MutexLock lock(&mutex_);
     // Not an order to leave at once: the thread ends when nothing waits, so that what was added
-    // before this is told.
+    // before this is delivered.
     stopping_ = true;
     added_.Signal();
   }
@@ -90,7 +90,7 @@ void EventQueue::NotifyAll() {
     std::deque<Event> events;
     {
       MutexLock lock(&mutex_);
-      // What the last round took has been told and flushed by now.
+      // What the last round took has been delivered and flushed by now.
       delivering_ = false;
       if (waiting_.empty()) delivered_.SignalAll();
       while (waiting_.empty() && !stopping_) added_.Wait(&mutex_);

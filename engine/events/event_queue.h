@@ -26,14 +26,14 @@ class EventQueue {
 
   // Starts to tell, also what was added before. `log` may be null. Called at most once.
   void Start(std::unique_ptr<InfoLog> log) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Waits until everything added so far has been told. Not from a listener.
+  // Waits until everything added so far has been delivered. Not from a listener.
   void Drain() ABSL_LOCKS_EXCLUDED(mutex_);
   // Tells what waits, then no more.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Sets the event's time.
   void Add(Event event) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Does nothing unless it is DataLoss, with a message that was not told before.
+  // Does nothing unless it is DataLoss, with a message that was not delivered before.
   void AddIfCorruption(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:

@@ -9,7 +9,7 @@ namespace winnow {
 ObservedFileSystem::ObservedFileSystem(FileSystem* base, std::string directory, EventQueue* events)
     : ForwardingFileSystem(base), directory_(std::move(directory) + "/"), events_(events) {}
 
-// Copies in checkpoints and backups lie elsewhere and are not told of; nor are CURRENT, LOCK and
+// Copies in checkpoints and backups lie elsewhere and are not reported; nor are CURRENT, LOCK and
 // temporary files, which say nothing about the database's content. The file has been made or
 // removed when the event is added; who adds it may hold locks, and EventQueue::Add allows that.
 void ObservedFileSystem::Notify(Event::Kind kind, const std::string& path) {
@@ -26,7 +26,7 @@ void ObservedFileSystem::Notify(Event::Kind kind, const std::string& path) {
 
 absl::StatusOr<std::unique_ptr<WritableFile>> ObservedFileSystem::Create(
     const std::string& path, const WritableFileOptions& options) {
-  // The files that are told of get their names by Create, never by Rename or Link: nothing else is
+  // The files that are reported get their names by Create, never by Rename or Link: nothing else is
   // watched.
   auto created = target().Create(path, options);
   if (created.ok()) Notify(Event::Kind::kFileCreated, path);

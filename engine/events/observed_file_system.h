@@ -13,7 +13,7 @@ namespace winnow {
 // Both arguments must outlive it.
 class ObservedFileSystem final : public ForwardingFileSystem {
  public:
-  // Only SSTables, write-ahead logs and manifests in `directory` are told of.
+  // Only SSTables, write-ahead logs and manifests in `directory` are reported.
   ObservedFileSystem(FileSystem* base, std::string directory, EventQueue* events);
 
   absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path,

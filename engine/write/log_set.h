@@ -42,7 +42,7 @@ class LogSet {
  public:
   LogSet(FileSystem* file_system, std::string directory);
 
-  // Begins log `number`. Log files that exist from earlier runs are told with AddExisting.
+  // Begins log `number`. Log files that exist from earlier runs are added by AddExisting.
   absl::Status StartNew(uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void AddExisting(uint64_t number, uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -80,7 +80,7 @@ OpenOptions::OpenOptions(const Options& given) {
 }
 
 // LevelDB's status for an error of opening. Locked and in use are IOError as they are.
-// LevelDB calls these three InvalidArgument, and programs look for that. The comparator is told by
+// LevelDB calls these three InvalidArgument, and programs look for that. The comparator is known by
 // its text because FailedPrecondition has other reasons too.
 Status OpenStatus(const absl::Status& status, const Options& options, const std::string& name) {
   if (absl::IsNotFound(status) && !options.create_if_missing) {
