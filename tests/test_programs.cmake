@@ -4,8 +4,6 @@
 # To add a test: write NAME_test.cc in the folder of the room that it tests, and add
 # winnow_test(NAME_test) below the winnow_tests(...) of that folder's CMakeLists.txt.
 
-option(WINNOW_UNITY_TESTS
-       "Compile four test sources at a time: a fresh build is shorter, a changed test builds longer" ON)
 set(WINNOW_TEST_LABEL "" CACHE STRING "Build only the tests with this label")
 
 # Entry and program, one pair a line, for scripts that build no more than what they run.
@@ -23,8 +21,7 @@ function(winnow_tests room)
   target_compile_definitions(${program} PRIVATE ${ARG_DEFINITIONS})
   target_link_libraries(${program} PRIVATE ${ARG_DEPENDS} winnow_build_flags GTest::gmock
                         GTest::gtest GTest::gtest_main)
-  set_target_properties(${program} PROPERTIES UNITY_BUILD ${WINNOW_UNITY_TESTS}
-                        UNITY_BUILD_BATCH_SIZE 4)
+  winnow_unity_build(${program})
   if(ARG_NEEDS)
     add_dependencies(${program} ${ARG_NEEDS})
   endif()
@@ -45,7 +42,7 @@ endfunction()
 
 # winnow_test(NAME [SOURCES files...] [LABELS labels...] [TIMEOUT seconds] [ENVIRONMENT name=value...]
 # [ALONE]): a ctest entry that runs the suites of NAME.cc, or of SOURCES, in the program of the last
-# winnow_tests. ALONE keeps its sources out of the units of four. Label "concurrent" what
+# winnow_tests. ALONE keeps its sources out of the units of eight. Label "concurrent" what
 # ThreadSanitizer should see in continuous integration, "slow" what quick runs leave out, and
 # "unthreaded" what asks millions of questions on one thread, where ThreadSanitizer can find nothing.
 function(winnow_test name)

@@ -19,7 +19,7 @@
 namespace winnow::cli {
 namespace {
 
-constexpr size_t kBatchBytes = size_t{1} << 20;
+constexpr size_t kImportBatchBytes = size_t{1} << 20;
 constexpr uint64_t kPairsBetweenUpdates = 8192;
 constexpr uint64_t kMaxMarkerBytes = 64 << 10;
 
@@ -163,7 +163,7 @@ class Importer {
 
   absl::Status Put(const ColumnFamily* family, std::string_view key, std::string_view value) {
     batch_.Put(family, key, value);
-    return batch_.size_bytes() < kBatchBytes ? absl::OkStatus() : WriteBatchOut();
+    return batch_.size_bytes() < kImportBatchBytes ? absl::OkStatus() : WriteBatchOut();
   }
 
   // Without the log: what is lost with the process is read from the source again.

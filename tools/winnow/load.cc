@@ -20,7 +20,7 @@ namespace {
 
 // A batch is written once it holds this much.
 constexpr uint32_t kBatchEntries = 1000;
-constexpr size_t kBatchBytes = size_t{1} << 20;
+constexpr size_t kLoadBatchBytes = size_t{1} << 20;
 
 struct LoadSettings {
   RecordFormat format = RecordFormat::kTabSeparated;
@@ -103,7 +103,7 @@ class Loader {
     batch_.Put(family_, record->key, record->value);
     entries_++;
     bytes_ += record->key.size() + record->value.size();
-    if (batch_.num_updates() < kBatchEntries && batch_.size_bytes() < kBatchBytes) {
+    if (batch_.num_updates() < kBatchEntries && batch_.size_bytes() < kLoadBatchBytes) {
       return absl::OkStatus();
     }
     return WriteBatchOut();

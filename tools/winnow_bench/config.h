@@ -7,6 +7,8 @@
 
 namespace winnow::bench {
 
+inline constexpr double kMebibyte = 1048576.0;
+
 // Defaults are db_bench's where db_bench has the flag. flags.cc says what each field means.
 struct BenchConfig {
   std::string benchmarks = "fillrandom,compact,readrandom,readmissing";

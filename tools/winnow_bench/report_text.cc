@@ -19,8 +19,6 @@
 namespace winnow::bench {
 namespace {
 
-constexpr double kMebibyte = 1048576.0;
-
 std::string WithSeparators(double number) {
   return report::HumanCount(static_cast<uint64_t>(std::llround(number)));
 }

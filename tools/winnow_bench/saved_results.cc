@@ -12,8 +12,6 @@
 namespace winnow::bench {
 namespace {
 
-constexpr double kMebibyte = 1048576.0;
-
 absl::StatusOr<SavedRun> ReadSavedRun(const std::string& path) {
   std::ifstream file(path);
   if (!file) return absl::NotFoundError(absl::StrCat("cannot open ", path));

@@ -32,7 +32,12 @@ def source_commands(tree):
     commands_file = tree.root / COMPILE_COMMANDS
     for entry in json.loads(commands_file.read_text(encoding="utf-8")):
         path = pathlib.Path(entry["file"])
-        if not path.is_relative_to(tree.root) or path.is_relative_to(commands_file.parent):
+        # What is compiled with others is listed in the file that includes them all.
+        sources = [path] if "/Unity/" not in entry["file"] else [
+            pathlib.Path(name) for name in QUOTED_INCLUDE.findall(path.read_text(encoding="utf-8"))]
+        sources = [source for source in sources if source.is_relative_to(tree.root) and
+                   not source.is_relative_to(commands_file.parent)]
+        if not sources:
             continue
         kept, follows = ["clang" if path.suffix == ".c" else "clang++"], None
         for argument in shlex.split(entry["command"]):
@@ -44,18 +49,19 @@ def source_commands(tree):
                 follows = argument
             elif argument.startswith(("-I", "-D", "-std=", "-U")):
                 kept.append(argument)
-        commands[path.relative_to(tree.root)] = kept + [str(path)]
+        for source in sources:
+            commands[source.relative_to(tree.root)] = kept + [str(source)]
     return commands
 
 
-FIRST_INCLUDE = re.compile(r'^#include\s+"([^"]+)"', re.MULTILINE)
+QUOTED_INCLUDE = re.compile(r'^#include\s+"([^"]+)"', re.MULTILINE)
 ANY_INCLUDE = re.compile(r"^#include", re.MULTILINE)
 
 
 def first_included(tree, source, command):
     """The header that a source includes before any other; None if that is none of ours."""
     text = (tree.root / source).read_text(encoding="utf-8")
-    found, first = FIRST_INCLUDE.search(text), ANY_INCLUDE.search(text)
+    found, first = QUOTED_INCLUDE.search(text), ANY_INCLUDE.search(text)
     if not found or found.start() != first.start():
         return None
     folders = [argument[2:] for argument in command if argument.startswith("-I")]
