@@ -351,6 +351,13 @@ absl::Status SstableBuilder::Add(std::string_view internal_key, std::string_view
   const bool same_user_key = state.properties.num_entries > 0 &&
                              state.shared_with_last == user_key.size() &&
                              state.last_key.size() == internal_key.size();
+  // A large entry begins a block, which it also ends: whoever reads its small neighbour should not
+  // have to read it too.
+  const bool is_large = internal_key.size() + value.size() >= state.options.block_bytes;
+  if (is_large && state.properties.num_entries > 0 && !state.separator_pending) {
+    state.status = state.CutDataBlock();
+    if (!state.status.ok()) return state.status;
+  }
   if (state.separator_pending) state.AddSeparator(&internal_key);
   state.AddToFilter(user_key, same_user_key);
   state.data_block.Add(user_key, state.shared_with_last, Trailer(internal_key), value);

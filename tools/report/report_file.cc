@@ -1,22 +1,69 @@
 #include "tools/report/report_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 
 namespace winnow::report {
 
+namespace {
+
+absl::Status FileError(const std::string& path, const char* what) {
+  return absl::UnavailableError(absl::StrCat(path, ": cannot ", what, ": ", std::strerror(errno)));
+}
+
+absl::Status WriteAll(int descriptor, const std::string& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return FileError(path, "write");
+    if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+// A device, a pipe or standard output: renaming a file over its name would replace the thing
+// itself.
+absl::Status WriteInto(const std::string& path, std::string_view bytes) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) return FileError(path, "open");
+  absl::Status status = WriteAll(descriptor, path, bytes);
+  if (close(descriptor) != 0) status.Update(FileError(path, "close"));
+  return status;
+}
+
+}  // namespace
+
+absl::Status WriteWholeFile(const std::string& path, std::string_view bytes) {
+  struct stat target;
+  const bool exists = stat(path.c_str(), &target) == 0;
+  if (exists && !S_ISREG(target.st_mode)) return WriteInto(path, bytes);
+  // A symbolic link stays one: the file behind it is replaced.
+  const std::unique_ptr<char, decltype(&std::free)> resolved(
+      exists ? realpath(path.c_str(), nullptr) : nullptr, &std::free);
+  const std::string final_path = resolved != nullptr ? resolved.get() : path;
+  const std::string temporary = final_path + ".part";
+  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) return FileError(temporary, "create");
+  absl::Status status = WriteAll(descriptor, temporary, bytes);
+  if (status.ok() && fsync(descriptor) != 0) status = FileError(temporary, "sync");
+  if (close(descriptor) != 0) status.Update(FileError(temporary, "close"));
+  if (status.ok() && std::rename(temporary.c_str(), final_path.c_str()) != 0) {
+    status = FileError(path, "rename to");
+  }
+  if (!status.ok()) unlink(temporary.c_str());
+  return status;
+}
+
 absl::Status WriteReportFile(const std::string& path, std::string_view contents) {
-  if (path.empty()) return absl::OkStatus();
-  const std::string temporary = path + ".tmp";
-  std::ofstream file(temporary, std::ios::binary);
-  file << contents;
-  file.close();
-  if (file && std::rename(temporary.c_str(), path.c_str()) == 0) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
+  return path.empty() ? absl::OkStatus() : WriteWholeFile(path, contents);
 }
 
 }  // namespace winnow::report

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
 #include "tools/report/amount_text.h"
+#include "tools/report/report_file.h"
 #include "tools/winnow/amounts.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/filter_file.h"
@@ -204,7 +205,7 @@ absl::StatusOr<ExitCode> RunBuild(const Arguments& arguments, Output& output) {
   progress.Clear();
   if (!num_keys.ok()) return num_keys.status();
   WINNOW_ASSIGN_OR_RETURN(const Built built, maker->Finish());
-  WINNOW_RETURN_IF_ERROR(WriteFilterFile(*path, built.bytes));
+  WINNOW_RETURN_IF_ERROR(report::WriteWholeFile(*path, built.bytes));
 
   const double bits_per_key =
       *num_keys == 0 ? 0

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "tools/report/report_file.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/filter_file.h"
@@ -69,7 +70,7 @@ absl::StatusOr<ExitCode> RunMerge(const Arguments& arguments, Output& output) {
     if (!status.ok()) return WithContext(status, absl::StrCat(paths[0], " and ", paths[i]));
   }
   WINNOW_ASSIGN_OR_RETURN(const std::string bytes, BytesOf(merged, merged.format == "guava"));
-  WINNOW_RETURN_IF_ERROR(WriteFilterFile(*out, bytes));
+  WINNOW_RETURN_IF_ERROR(report::WriteWholeFile(*out, bytes));
   return PrintDone(arguments, Json{{"file", *out}, {"merged", paths.size()}}, output);
 }
 
@@ -88,7 +89,7 @@ absl::StatusOr<ExitCode> RunConvert(const Arguments& arguments, Output& output) 
                      "--filter=bloom:1%:murmur128_mitz_64"));
   }
   WINNOW_ASSIGN_OR_RETURN(const std::string bytes, BytesOf(file, to == "guava"));
-  WINNOW_RETURN_IF_ERROR(WriteFilterFile(out, bytes));
+  WINNOW_RETURN_IF_ERROR(report::WriteWholeFile(out, bytes));
   return PrintDone(arguments, Json{{"file", out}, {"file_bytes", bytes.size()}}, output);
 }
 

@@ -1,14 +1,10 @@
 #include "tools/winnow/filter_file.h"
 
-#include <fcntl.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "tools/winnow/input_file.h"
 #include "winnow/filter/saved_filter.h"
@@ -133,18 +129,25 @@ Json Describe(const filter::GuavaBloomFilter& guava) {
   return json;
 }
 
-absl::Status FileError(const std::string& path, std::string_view what) {
-  return absl::UnavailableError(
-      absl::StrCat(path, ": cannot ", ToAbsl(what), ": ", std::strerror(errno)));
-}
-
-absl::Status WriteAll(int descriptor, const std::string& path, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return FileError(path, "write");
-    if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
+// From the first bytes, before any number of others is read: whatever file was named by mistake may
+// be larger than memory.
+absl::Status CheckLooksLikeAFilter(const InputFile& input, const std::string& path) {
+  if (input.size_bytes() == 0) return absl::OkStatus();  // a pipe, or empty: reading says more
+  char first[64];
+  const ssize_t count = pread(input.descriptor(), first, sizeof(first), 0);
+  if (count < 0) return absl::OkStatus();  // so does this error
+  const std::string_view bytes(first, static_cast<size_t>(count));
+  if (bytes.substr(0, kBlockMagic.size()) == kBlockMagic || filter::LooksLikeSavedFilter(bytes)) {
+    return absl::OkStatus();
   }
-  return fsync(descriptor) == 0 ? absl::OkStatus() : FileError(path, "sync");
+  // Guava's has no mark, but a number of 64-bit words that gives its size: strategy, probes, words.
+  if (bytes.size() >= 6) {
+    uint64_t words = 0;
+    for (size_t i = 2; i < 6; i++) words = words << 8 | static_cast<uint8_t>(bytes[i]);
+    if (input.size_bytes() == 6 + 8 * words) return absl::OkStatus();
+  }
+  return absl::DataLossError(
+      absl::StrCat(path, ": not a filter of Winnow, nor what Guava's writeTo makes"));
 }
 
 }  // namespace
@@ -160,7 +163,8 @@ absl::StatusOr<BlockFilter> BlockFilter::Open(std::string bytes) {
 
 absl::StatusOr<FilterFile> ReadFilterFile(const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const InputFile input, InputFile::Open(path));
-  WINNOW_ASSIGN_OR_RETURN(std::string bytes, input.ReadAll());
+  WINNOW_RETURN_IF_ERROR(CheckLooksLikeAFilter(input, path));
+  WINNOW_ASSIGN_OR_RETURN(std::string bytes, CatchOutOfMemory([&] { return input.ReadAll(); }));
   const uint64_t num_bytes = bytes.size();
   std::string_view format = "guava";
   absl::StatusOr<AnyFilter> filter = absl::UnknownError("");
@@ -181,19 +185,6 @@ Json DescribeFilter(const FilterFile& file) {
   Json json = {{"format", file.format}, {"file_bytes", file.num_bytes}};
   json.update(std::visit([](const auto& filter) { return Describe(filter); }, file.filter));
   return json;
-}
-
-absl::Status WriteFilterFile(const std::string& path, std::string_view bytes) {
-  const std::string temporary = absl::StrCat(path, ".part");
-  const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return FileError(temporary, "create");
-  absl::Status status = WriteAll(descriptor, temporary, bytes);
-  if (close(descriptor) != 0) status.Update(FileError(temporary, "close"));
-  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
-    status = FileError(path, "rename to");
-  }
-  if (!status.ok()) unlink(temporary.c_str());
-  return status;
 }
 
 }  // namespace winnow::cli

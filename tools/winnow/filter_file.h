@@ -58,9 +58,6 @@ absl::StatusOr<FilterFile> ReadFilterFile(const std::string& path);
 // What is known about it, as members in the order in which people read them.
 Json DescribeFilter(const FilterFile& file);
 
-// Writes `bytes` under another name, syncs, and gives it its own: the file is whole or as before.
-absl::Status WriteFilterFile(const std::string& path, std::string_view bytes);
-
 }  // namespace winnow::cli
 
 #endif  // WINNOW_TOOLS_WINNOW_FILTER_FILE_H_

@@ -166,6 +166,20 @@ TEST(SstableRoundTrip, HugeKeysAndValues) {
   }
 }
 
+// A look-up of five bytes once read, and checked, the 64 MiB beside them.
+TEST(SstableRoundTrip, ALargeEntryHasABlockOfItsOwn) {
+  SstableBuilderOptions options;
+  options.compression = Compression::kNone;
+  const std::string large(1 << 20, 'v');
+  SstableModel model;
+  model[MakeInternalKey("a", 1, EntryType::kPut)] = "small";
+  model[MakeInternalKey("b", 1, EntryType::kPut)] = large;
+  model[MakeInternalKey("c", 1, EntryType::kPut)] = "small";
+  model[MakeInternalKey("d", 1, EntryType::kPut)] = large;
+  ExpectRoundTrip(model, options);
+  EXPECT_EQ(BuildTable(model, options).summary.properties.num_data_blocks, 4u);
+}
+
 TEST(SstableRoundTrip, TrailersOfEveryWidth) {
   SstableModel model;
   for (int bits = 0; bits < 56; bits++) {
