@@ -9,7 +9,7 @@ namespace winnow {
 
 namespace {
 
-// In a row, over all families: any job that succeeds shows that the device works.
+// In a row, over all families: any job of the kind that succeeds shows that the device works.
 constexpr int kMaxIoErrorsInARow = 3;
 // Short enough that a disk that has just been cleared is noticed before writers give up; the
 // longest bounds how long anybody waits for the first try after the cause has gone.
@@ -35,7 +35,7 @@ BackgroundErrors::BackgroundErrors(EventQueue* events, Recorder* recorder,
 absl::Status BackgroundErrors::Gravest() const {
   absl::Status status = fatal_;
   // Update keeps the first error: the order of these lines is the order of gravity.
-  status.Update(retry_.error);
+  for (const Retry& retry : retries_) status.Update(retry.error);
   status.Update(quarantine_);
   return status;
 }
@@ -49,23 +49,42 @@ void BackgroundErrors::SetFatal(const absl::Status& status, std::string_view wha
   on_change_();
 }
 
-void BackgroundErrors::JobFailed(const absl::Status& status, std::string_view what) {
+void BackgroundErrors::JobFailed(JobKind kind, const absl::Status& status) {
   if (absl::IsCancelled(status)) return;
+  const std::string_view what = kind == JobKind::kFlush ? "a flush" : "a compaction";
+  Retry& retry = RetryOf(kind);
   // Counted whether it is tried again or not: who waits in Flush gives up at the first failure
   // instead of sitting through retries that may last for hours.
-  num_failures_++;
-  if (!IsRetryable(status, retry_.failures_in_a_row + 1)) {
+  retry.num_failures++;
+  if (!IsRetryable(status, retry.failures_in_a_row + 1)) {
     SetFatal(status, what);
     return;
   }
   // Bounded before the shift, which would overflow after some thirty failures.
-  const int doublings = std::min(retry_.failures_in_a_row, 10);
-  retry_.failures_in_a_row++;
-  retry_.error = WithContext(status, absl::StrCat(ToAbsl(what), " failed and is tried again"));
-  retry_.next_try = clock_() + std::min(kFirstDelay * (1 << doublings), kLongestDelay);
+  const int doublings = std::min(retry.failures_in_a_row, 10);
+  retry.failures_in_a_row++;
+  retry.error = WithContext(status, absl::StrCat(ToAbsl(what), " failed and is tried again"));
+  retry.next_try = clock_() + std::min(kFirstDelay * (1 << doublings), kLongestDelay);
   recorder_->Local().Add(Ticker::kBackgroundRetries);
   NotifyError(status, what, /*will_retry=*/true);
   on_change_();
+}
+
+// A success says nothing of the other kind: a flush fits where a compaction does not.
+void BackgroundErrors::JobSucceeded(JobKind kind) {
+  Retry& retry = RetryOf(kind);
+  retry.error = absl::OkStatus();
+  retry.failures_in_a_row = 0;
+  retry.next_try = {};
+}
+
+std::optional<SteadyTime> BackgroundErrors::next_try() const {
+  std::optional<SteadyTime> earliest;
+  for (const Retry& retry : retries_) {
+    if (retry.error.ok() || (earliest.has_value() && *earliest <= retry.next_try)) continue;
+    earliest = retry.next_try;
+  }
+  return earliest;
 }
 
 // Neither fatal nor tried again: the bytes will not get better, and everything else is sound. The
@@ -79,12 +98,13 @@ void BackgroundErrors::DamageFound(const absl::Status& status, size_t num_files)
 }
 
 // Only asked by writes that would have to wait. While there is room, writes go on whatever failed.
-absl::Status BackgroundErrors::StallError() const {
+// Damage is no reason: what is sound is flushed and compacted beside it.
+absl::Status BackgroundErrors::StallError(JobKind kind) const {
   if (!fatal_.ok()) return fatal_;
-  if (!retry_.error.ok()) {
-    return WithContext(retry_.error, "nothing was written: the memtables are full, and");
-  }
-  return WithContext(quarantine_, "nothing was written: level 0 is full, and");
+  const std::string_view full =
+      kind == JobKind::kFlush ? "the memtables are full" : "level 0 is full";
+  return WithContext(RetryOf(kind).error,
+                     absl::StrCat("nothing was written: ", ToAbsl(full), ", and"));
 }
 
 void BackgroundErrors::NotifyError(const absl::Status& status, std::string_view what,

@@ -1,9 +1,19 @@
 #include "engine/background/background_scheduler.h"
 
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
+#include "engine/base/start_thread.h"
+
 namespace winnow {
+
+namespace {
+
+constexpr std::chrono::milliseconds kShortestWait{20};
+
+}  // namespace
 
 BackgroundScheduler::BackgroundScheduler(DatabaseMutex* mutex, EventQueue* events,
                                          Recorder* recorder, std::function<void()> on_error)
@@ -17,10 +27,15 @@ BackgroundScheduler::BackgroundScheduler(DatabaseMutex* mutex, EventQueue* event
 // Joining here would be too late: the jobs' other parts are destroyed before this one.
 BackgroundScheduler::~BackgroundScheduler() = default;
 
-void BackgroundScheduler::Start(int num_threads, BackgroundJobs* jobs) {
+absl::Status BackgroundScheduler::Start(int num_threads, BackgroundJobs* jobs) {
+  threads_.reserve(static_cast<size_t>(num_threads));
   for (int i = 0; i < num_threads; i++) {
-    threads_.emplace_back([this, jobs] { RunThread(jobs); });
+    std::thread thread;
+    const absl::Status started = StartThread(&thread, [this, jobs] { RunThread(jobs); });
+    if (!started.ok()) return threads_.empty() ? started : absl::OkStatus();
+    threads_.push_back(std::move(thread));
   }
+  return absl::OkStatus();
 }
 
 void BackgroundScheduler::Stop() {
@@ -44,8 +59,7 @@ void BackgroundScheduler::RunThread(BackgroundJobs* jobs) {
   while (!stopping_) {
     // Looked at again before every job: after a fatal error nothing may be written any more, since
     // what is on disk is not known until the database is reopened.
-    const bool may_run = errors_.fatal().ok() && !errors_.IsWaitingToRetry();
-    if (!may_run || !jobs->RunMostUrgent()) {
+    if (!errors_.fatal().ok() || !jobs->RunMostUrgent()) {
       WaitForWork();
       continue;
     }
@@ -60,11 +74,13 @@ void BackgroundScheduler::RunThread(BackgroundJobs* jobs) {
 // A retry is due by the clock and not by a signal, hence the wait with an end. It may end early, or
 // for no reason: the caller's loop decides anew.
 void BackgroundScheduler::WaitForWork() {
-  if (errors_.retried().ok()) {
+  const std::optional<SteadyTime> next_try = errors_.next_try();
+  if (!next_try.has_value()) {
     work_available_.Wait(mutex_);
     return;
   }
-  const auto delay = errors_.next_try() - SteadyNow();
+  // Not shorter: what failed may not be due any more, and then the time of its retry is past.
+  const auto delay = std::max<SteadyTime::duration>(*next_try - SteadyNow(), kShortestWait);
   work_available_.WaitFor(mutex_, std::chrono::ceil<std::chrono::microseconds>(delay));
 }
 

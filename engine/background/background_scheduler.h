@@ -3,6 +3,7 @@
 #define WINNOW_ENGINE_BACKGROUND_BACKGROUND_SCHEDULER_H_
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -17,7 +18,7 @@ class BackgroundJobs {
  public:
   virtual ~BackgroundJobs() = default;
   // Runs the most urgent job there is, giving the mutex back meanwhile; false if there is none that
-  // may run now.
+  // may run now. Whether a kind of job waits for its retry is for the jobs to ask.
   virtual bool RunMostUrgent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) = 0;
   // After each job, without the mutex: frees what the job has replaced.
   virtual void ReleaseReplaced() ABSL_LOCKS_EXCLUDED(database_mutex) = 0;
@@ -25,7 +26,7 @@ class BackgroundJobs {
 
 // Threads wait for work (`SignalWork`); writers, and callers of Flush and the like, wait for what
 // it leads to (`WaitForProgress`). After a fatal error no job begins, and while a failed one waits
-// for its retry none does either.
+// for its retry none of its kind does.
 class BackgroundScheduler {
  public:
   // `on_error` is called, with the mutex held, when an error may concern those who write.
@@ -33,7 +34,8 @@ class BackgroundScheduler {
                       std::function<void()> on_error);
   ~BackgroundScheduler();  // Stop has been called, unless Start never was
 
-  void Start(int num_threads, BackgroundJobs* jobs) ABSL_LOCKS_EXCLUDED(database_mutex);
+  // With fewer threads if the system has no more to give; ResourceExhausted if it has none.
+  absl::Status Start(int num_threads, BackgroundJobs* jobs) ABSL_LOCKS_EXCLUDED(database_mutex);
   // Cancels the jobs that run and waits for their threads. No job runs afterwards.
   void Stop() ABSL_LOCKS_EXCLUDED(database_mutex);
   bool is_stopping() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return stopping_; }
@@ -46,6 +48,11 @@ class BackgroundScheduler {
   void SignalProgress() { progress_.SignalAll(); }
   // Waits for the end of a job or for an error; also returns for no reason.
   void WaitForProgress() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { progress_.Wait(mutex_); }
+  // The same, but no longer than this.
+  void WaitForProgressFor(std::chrono::microseconds timeout)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    progress_.WaitFor(mutex_, timeout);
+  }
 
   BackgroundErrors& errors() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return errors_; }
 

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/cache/block_cache_hash.h"
 
 namespace winnow {
@@ -376,15 +377,19 @@ absl::StatusOr<BlockRef> ShardedBlockCache::Shard::Load(
     }
     // The load that this thread missed may have ended between its lookup and the lock.
     if (BlockRef block = Lookup(key, hash)) return block;
-    pending = std::make_shared<PendingLoad>();
+    pending = std::make_shared<PendingLoad>();  // before the entry: it may fail for want of memory
     loads_.emplace(key, pending);
   }
 
   // The result is written by the loader alone, and read by waiters once they have seen, under the
   // mutex, that the entry is gone; that orders the two.
-  absl::StatusOr<BlockRef> loaded = load();
-  pending->status = loaded.status();
-  if (loaded.ok()) pending->block = Insert(key, hash, *std::move(loaded), priority);
+  // Memory that runs out here is an error of this load, as it is of its waiters: they may not wait
+  // for a loader that has gone.
+  pending->status = CatchOutOfMemory([&] {
+    absl::StatusOr<BlockRef> loaded = load();
+    if (loaded.ok()) pending->block = Insert(key, hash, *std::move(loaded), priority);
+    return loaded.status();
+  });
   MutexLock lock(&loads_mutex_);
   loads_.erase(key);
   load_done_.SignalAll();

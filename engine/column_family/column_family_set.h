@@ -35,6 +35,7 @@ class ColumnFamilySet {
 
   ColumnFamilyState* Add(std::unique_ptr<ColumnFamilyState> family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
+    family->owner = this;
     std::unique_ptr<ColumnFamilyState>& place = families_[family->id()];
     place = std::move(family);
     if (place->id() == 0) default_family_ = place.get();

@@ -26,18 +26,19 @@ absl::Status ColumnFamilyState::SetFilter(std::string_view filter, std::string_v
   return absl::OkStatus();
 }
 
-std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable(uint64_t log_number) const {
+std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable() const {
   // Under a comparator that does not promise equal bytes for equal keys no filter may be asked.
-  const bool filtered = comparator_.user()->EqualKeysHaveEqualBytes();
+  // That of a dropped family stays empty, for as long as there are handles.
+  const bool filtered = comparator_.user()->EqualKeysHaveEqualBytes() && !is_dropped();
   const double filter_bytes =
       filtered ? options_.memtable_filter_ratio * static_cast<double>(options_.write_buffer_bytes)
                : 0;
   return std::make_shared<Memtable>(comparator_, options_.write_buffer_bytes,
-                                    static_cast<size_t>(filter_bytes), log_number);
+                                    static_cast<size_t>(filter_bytes));
 }
 
-void ColumnFamilyState::SwitchMemtable(uint64_t log_number) {
-  std::shared_ptr<Memtable> fresh = NewMemtable(log_number);  // first: memory may not suffice
+void ColumnFamilyState::SwitchMemtable() {
+  std::shared_ptr<Memtable> fresh = NewMemtable();  // first: memory may not suffice
   // At the back, as the newest: a flush takes from the front, so that level 0 grows in the order of
   // the writes.
   if (active_ != nullptr) immutables.push_back(active_);
@@ -45,11 +46,9 @@ void ColumnFamilyState::SwitchMemtable(uint64_t log_number) {
   InstallView();
 }
 
-// Not for a memtable whose entries are nowhere else: it is not kept for a flush. Used for empty
-// ones, which would otherwise hold old logs back, for replayed ones, and for dropped families.
-void ColumnFamilyState::ReplaceActiveMemtable(uint64_t log_number) {
-  active_ = NewMemtable(log_number);
-}
+// Not for a memtable whose entries are nowhere else: it is not kept for a flush. Used for replayed
+// ones and for dropped families.
+void ColumnFamilyState::ReplaceActiveMemtable() { active_ = NewMemtable(); }
 
 void ColumnFamilyState::InstallView(std::shared_ptr<const Version> version) {
   version_ = std::move(version);

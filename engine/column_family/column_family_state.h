@@ -55,13 +55,10 @@ class ColumnFamilyState final : public ColumnFamily {
   }
 
   // Retires the active memtable, if there is one, to the immutable ones and starts another.
-  // `log_number`: the log that its entries go to.
-  void SwitchMemtable(uint64_t log_number)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  void SwitchMemtable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   // Puts a fresh memtable in the place of the active one, whose entries are elsewhere or that has
   // none. Readers see it with the next InstallView.
-  void ReplaceActiveMemtable(uint64_t log_number)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  void ReplaceActiveMemtable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   // Makes readers see the present memtables and `version`.
   void InstallView(std::shared_ptr<const Version> version)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -75,6 +72,13 @@ class ColumnFamilyState final : public ColumnFamily {
   bool HasNothingInMemory() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     return immutables.empty() && active_->empty();
   }
+  // The oldest log that holds entries which are in memory alone; Memtable::kNoLog: none does.
+  // Without the first `num_flushed` immutable memtables.
+  uint64_t OldestLogInMemory(size_t num_flushed = 0) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    const bool none_left = immutables.size() <= num_flushed;
+    return none_left ? active_->log_number() : immutables[num_flushed]->log_number();
+  }
   SstableBuilderOptions BuilderOptions(int level) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
@@ -85,14 +89,18 @@ class ColumnFamilyState final : public ColumnFamily {
   // Set with at least one immutable memtable.
   bool flush_wanted ABSL_GUARDED_BY(database_mutex) = false;
   int compactions_running ABSL_GUARDED_BY(database_mutex) = 0;
-  // Automatic compactions make room for it.
+  // Automatic compactions make room for it, and keep out of its way while it runs.
   bool manual_compaction_waiting ABSL_GUARDED_BY(database_mutex) = false;
+  bool manual_compaction_running ABSL_GUARDED_BY(database_mutex) = false;
   ExpectedFprHistory expected_fpr_history ABSL_GUARDED_BY(database_mutex);
   std::atomic<bool> dropped{false};
+  // The set that the family belongs to, which tells one database's families from another's.
+  // Immutable once it has been added.
+  const void* owner = nullptr;
   ViewHolder views;  // thread-safe
 
  private:
-  std::shared_ptr<Memtable> NewMemtable(uint64_t log_number) const;
+  std::shared_ptr<Memtable> NewMemtable() const;
 
   const std::string name_;
   const uint32_t id_;

@@ -2,8 +2,9 @@
 #ifndef WINNOW_ENGINE_COLUMN_FAMILY_SNAPSHOT_LIST_H_
 #define WINNOW_ENGINE_COLUMN_FAMILY_SNAPSHOT_LIST_H_
 
+#include <map>
 #include <memory>
-#include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/base/internal_key.h"
@@ -31,37 +32,36 @@ class SnapshotList {
     MutexLock lock(&mutex_);
     auto snapshot =
         std::make_unique<SnapshotImpl>(visible_sequence.load(std::memory_order_acquire));
-    sequences_.insert(snapshot->sequence());
     const Snapshot* handle = snapshot.get();
-    snapshots_.push_back(std::move(snapshot));
+    sequences_[handle->sequence()]++;
+    snapshots_.emplace(handle, std::move(snapshot));
     return handle;
   }
 
-  // Null or a foreign pointer does nothing.
+  // Null, a foreign pointer and one that has been removed before do nothing.
   void Remove(const Snapshot* snapshot) {
     MutexLock lock(&mutex_);
-    for (auto it = snapshots_.begin(); it != snapshots_.end(); ++it) {
-      if (it->get() != snapshot) continue;
-      sequences_.erase(sequences_.find(snapshot->sequence()));
-      snapshots_.erase(it);
-      return;
-    }
+    const auto found = snapshots_.find(snapshot);
+    if (found == snapshots_.end()) return;
+    const auto sequence = sequences_.find(found->second->sequence());
+    if (--sequence->second == 0) sequences_.erase(sequence);
+    snapshots_.erase(found);
   }
 
   // Distinct sequence numbers, ascending.
   std::vector<SequenceNumber> Sequences() const {
     MutexLock lock(&mutex_);
     std::vector<SequenceNumber> distinct;
-    for (const SequenceNumber sequence : sequences_) {
-      if (distinct.empty() || distinct.back() != sequence) distinct.push_back(sequence);
-    }
+    distinct.reserve(sequences_.size());
+    for (const auto& [sequence, count] : sequences_) distinct.push_back(sequence);
     return distinct;
   }
 
  private:
   mutable Mutex mutex_;
-  std::vector<std::unique_ptr<SnapshotImpl>> snapshots_ ABSL_GUARDED_BY(mutex_);
-  std::multiset<SequenceNumber> sequences_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<const Snapshot*, std::unique_ptr<SnapshotImpl>> snapshots_
+      ABSL_GUARDED_BY(mutex_);
+  std::map<SequenceNumber, size_t> sequences_ ABSL_GUARDED_BY(mutex_);  // and how many have it
 };
 
 }  // namespace winnow

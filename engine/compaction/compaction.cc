@@ -55,7 +55,8 @@ void Compaction::MoveInputs(FamilyEdit* edit) const {
 // Levels between the inputs' and the output's are not looked at: the picker sees to it that they
 // hold nothing of the inputs' range.
 BottommostLevelChecker::BottommostLevelChecker(const Compaction& compaction)
-    : comparator_(compaction.version->comparator()) {
+    : comparator_(compaction.version->comparator()),
+      within_level_zero_(compaction.output_level == 0) {
   for (int level = compaction.output_level + 1; level < kNumLevels; level++) {
     if (compaction.version->num_files(level) > 0) {
       deeper_.push_back({&compaction.version->files(level), 0});
@@ -68,6 +69,7 @@ BottommostLevelChecker::BottommostLevelChecker(const Compaction& compaction)
 // comparison is by user key and inclusive on both sides: a tombstone must be kept for as long as
 // any version of its key may lie below.
 bool BottommostLevelChecker::operator()(std::string_view user_key) {
+  if (within_level_zero_) return false;
   for (Level& level : deeper_) {
     const Version::Files& files = *level.files;
     while (level.index < files.size() &&

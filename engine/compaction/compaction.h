@@ -32,12 +32,13 @@ struct Compaction {
   std::string DebugString() const;
 };
 
-// Whether any level below a compaction's output can hold a key. Keys must come in ascending
-// order, which makes a whole walk linear in the number of files.
+// Whether any file that is older than a compaction's inputs can hold a key: of the levels below the
+// output, and for an output in level 0, none of whose files is known to be the oldest, any. Keys
+// must come in ascending order, which makes a whole walk linear in the number of files.
 class BottommostLevelChecker {
  public:
   explicit BottommostLevelChecker(const Compaction& compaction);
-  // True if no file below the output level covers the key.
+  // True if no such file covers the key.
   bool operator()(std::string_view user_key);
 
  private:
@@ -46,6 +47,7 @@ class BottommostLevelChecker {
     size_t index;
   };
   const InternalKeyComparator comparator_;
+  const bool within_level_zero_;
   std::vector<Level> deeper_;
 };
 

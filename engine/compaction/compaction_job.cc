@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/out_of_memory.h"
+#include "engine/base/start_thread.h"
 #include "engine/version/level_iterator.h"
 #include "engine/version/merging_iterator.h"
 
@@ -125,12 +126,19 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
                            CompactionJobResult* result) {
   std::vector<Part> parts = SplitIntoParts(compaction, options.max_threads);
   // The parts share nothing but the options: each has its own iterators, table output and result.
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < parts.size(); i++) {
-    threads.emplace_back([&, i] { RunPart(compaction, options, &parts[i]); });
+  std::vector<std::thread> threads(parts.size());
+  size_t started = 1;
+  while (started < parts.size() && StartThread(&threads[started], [&, part = &parts[started]] {
+                                     RunPart(compaction, options, part);
+                                   }).ok()) {
+    started++;
   }
   RunPart(compaction, options, &parts[0]);
-  for (std::thread& thread : threads) thread.join();
+  // What no thread could be had for is done here.
+  for (size_t i = started; i < parts.size(); i++) RunPart(compaction, options, &parts[i]);
+  for (std::thread& thread : threads) {
+    if (thread.joinable()) thread.join();
+  }
 
   absl::Status status;
   for (Part& part : parts) {

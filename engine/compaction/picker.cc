@@ -9,6 +9,7 @@ namespace {
 // A move must not leave a file that overlaps too much of the next level, or compacting it later
 // becomes expensive.
 constexpr uint64_t kMaxMoveOverlapFiles = 10;
+constexpr size_t kMinFilesWithinLevelZero = 4;
 
 uint64_t TotalBytes(const Version::Files& files) {
   uint64_t bytes = 0;
@@ -16,7 +17,18 @@ uint64_t TotalBytes(const Version::Files& files) {
   return bytes;
 }
 
-bool AnyBusy(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+bool IsIdle(const SstableFile& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  return !file.being_compacted && !file.quarantined;
+}
+
+bool AllIdle(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  for (const auto& file : files) {
+    if (!IsIdle(*file)) return false;
+  }
+  return true;
+}
+
+bool AnyCompacted(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   for (const auto& file : files) {
     if (file->being_compacted) return true;
   }
@@ -69,6 +81,84 @@ bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, i
   return TotalBytes(below) <= kMaxMoveOverlapFiles * options.target_file_bytes;
 }
 
+bool Overlap(const SstableFile& a, const SstableFile& b, const InternalKeyComparator& comparator) {
+  return comparator.CompareUserKeys(a.smallest_user_key(), b.largest_user_key()) <= 0 &&
+         comparator.CompareUserKeys(b.smallest_user_key(), a.largest_user_key()) <= 0;
+}
+
+// The largest part of level 0 that may go down although some files, of level 0 or of the base
+// level, are in quarantine. Those of the base level cut the keys into gaps, in one of which the
+// output has to lie. In level 0 a file stays if it
+//
+// 1. is in quarantine itself, or overlaps a file of the base level that is;
+// 2. is newer than one that stays and overlaps it: its entries would come to lie below older ones.
+//
+// Whatever overlaps a file that goes and is older lies in the same gap, and goes as well.
+Version::Files LevelZeroAroundDamage(const Version& version, int base_level)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  const InternalKeyComparator& comparator = version.comparator();
+  Version::Files obstacles;  // by key
+  for (const auto& file : version.files(base_level)) {
+    if (file->quarantined) obstacles.push_back(file);
+  }
+  Version::Files staying;
+  std::vector<Version::Files> gaps(obstacles.size() + 1);
+  const Version::Files& files = version.files(0);
+  for (size_t i = files.size(); i-- > 0;) {  // the oldest first
+    const auto& file = files[i];
+    size_t gap = 0;
+    while (gap < obstacles.size() && comparator.CompareUserKeys(obstacles[gap]->largest_user_key(),
+                                                                file->smallest_user_key()) < 0) {
+      gap++;
+    }
+    bool stays = file->quarantined ||
+                 (gap < obstacles.size() && Overlap(*file, *obstacles[gap], comparator));
+    for (const auto& older : staying) stays = stays || Overlap(*file, *older, comparator);
+    (stays ? staying : gaps[gap]).push_back(file);
+  }
+  const auto largest = std::max_element(
+      gaps.begin(), gaps.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  std::reverse(largest->begin(), largest->end());  // the newest first, as level 0 is
+  return std::move(*largest);
+}
+
+// Level 0, or what of it can go, into the base level. Null: it must wait.
+std::unique_ptr<Compaction> FindIntoBaseLevel(const std::shared_ptr<const Version>& version,
+                                              const ColumnFamilyOptions& options, int base_level)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  // One such compaction at a time: files of level 0 may overlap each other in any way.
+  if (AnyCompacted(version->files(0))) return nullptr;
+  auto compaction = std::make_unique<Compaction>();
+  compaction->version = version;
+  compaction->output_level = base_level;
+  compaction->reason = "level 0 is full";
+  const InternalKeyComparator& comparator = version->comparator();
+
+  // A file that overlaps nothing on its way can move: sequential loads are never rewritten. The
+  // oldest file first, so that no older version stays above it.
+  const auto& oldest = version->files(0).back();
+  const std::string_view low = oldest->smallest_user_key();
+  const std::string_view high = oldest->largest_user_key();
+  if (IsIdle(*oldest) && version->Overlapping(0, &low, &high).size() == 1 &&
+      version->Overlapping(base_level, &low, &high).empty()) {
+    compaction->inputs[0] = {oldest};
+    if (CanMove(*compaction, options, 0)) {
+      compaction->is_trivial_move = true;
+      return compaction;
+    }
+  }
+  // All of level 0 and all that it overlaps below. Taking a part is right only if no file left
+  // behind is older than one taken that it overlaps: a newer version would sink below an older one.
+  compaction->inputs[0] = LevelZeroAroundDamage(*version, base_level);
+  if (compaction->inputs[0].empty()) return nullptr;
+  const KeyRange range = RangeOf(compaction->inputs[0], comparator);
+  auto& below = compaction->inputs[static_cast<size_t>(base_level)];
+  below = version->Overlapping(base_level, &range.smallest, &range.largest);
+  // Any file of the base level that is an input or in the output range of another compaction makes
+  // this one wait: outputs of the two could overlap.
+  return AllIdle(below) ? std::move(compaction) : nullptr;
+}
+
 }  // namespace
 
 // With a base of 256 MB, a multiplier of 10 and 300 GB in the deepest level:
@@ -118,13 +208,13 @@ LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& opt
   const LevelTargets targets = ComputeLevelTargets(version, options);
   LevelScores scores;
   size_t idle_level0_files = 0;
-  for (const auto& file : version.files(0)) idle_level0_files += file->being_compacted ? 0 : 1;
+  for (const auto& file : version.files(0)) idle_level0_files += IsIdle(*file) ? 1 : 0;
   scores.score[0] = static_cast<double>(idle_level0_files) /
                     static_cast<double>(options.level0_compaction_trigger);
   for (int level = targets.base_level; level < kNumLevels - 1; level++) {
     uint64_t idle_bytes = 0;
     for (const auto& file : version.files(level)) {
-      if (!file->being_compacted) idle_bytes += file->metadata().file_bytes;
+      if (IsIdle(*file)) idle_bytes += file->metadata().file_bytes;
     }
     const uint64_t target = std::max<uint64_t>(targets.target_bytes[static_cast<size_t>(level)], 1);
     scores.score[static_cast<size_t>(level)] =
@@ -143,8 +233,8 @@ LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& opt
 
 // By falling score: if the most urgent level cannot be worked on because its files are busy, the
 // next one is. Scores below 1 are no reason to write anything.
-std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const Version>& version,
-                                                   const ColumnFamilyOptions& options) {
+std::unique_ptr<Compaction> CompactionPicker::Find(const std::shared_ptr<const Version>& version,
+                                                   const ColumnFamilyOptions& options) const {
   const LevelTargets targets = ComputeLevelTargets(*version, options);
   const LevelScores scores = ComputeScores(*version, options);
   std::array<int, kNumLevels> order;
@@ -154,57 +244,81 @@ std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const V
   });
   for (const int level : order) {
     if (scores.score[static_cast<size_t>(level)] < 1) break;
-    auto compaction = level == 0 ? PickLevelZero(version, options, targets.base_level)
-                                 : PickLevel(version, options, level);
+    auto compaction = level == 0 ? FindIntoBaseLevel(version, options, targets.base_level)
+                                 : FindInLevel(version, options, level);
+    if (compaction == nullptr && level == 0) compaction = PickWithinLevelZero(version, options);
     if (compaction != nullptr) return compaction;
   }
   return nullptr;
 }
 
-std::unique_ptr<Compaction> CompactionPicker::PickLevelZero(
-    const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options,
-    int base_level) {
-  // One level-0 compaction at a time: its files may overlap each other in any way.
-  if (AnyBusy(version->files(0))) return nullptr;
+// Remembered when picked, not when done: a compaction that fails is not tried again at once with
+// the same file.
+std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const Version>& version,
+                                                   const ColumnFamilyOptions& options) {
+  std::unique_ptr<Compaction> compaction = Find(version, options);
+  for (size_t level = 1; compaction != nullptr && level < kNumLevels; level++) {
+    // Below level 0 one file goes down, and the level after it is the output.
+    if (compaction->output_level != static_cast<int>(level) + 1) continue;
+    if (compaction->inputs[level].empty()) break;
+    next_key_[level] = compaction->inputs[level][0]->largest_user_key();
+  }
+  return compaction;
+}
+
+// As RocksDB's compaction within level 0. Only neighbours in age are merged, so that level 0 stays
+// in the order of its writes. An older file joins if it is no larger than the newer ones together:
+// each entry is rewritten a logarithmic number of times, and as many files remain.
+std::unique_ptr<Compaction> CompactionPicker::PickWithinLevelZero(
+    const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options) {
+  const Version::Files& files = version->files(0);
+  const auto trigger = static_cast<size_t>(options.level0_compaction_trigger);
+  size_t idle = 0;
+  const SstableFile* oldest = nullptr;
+  for (const auto& file : files) {
+    idle += IsIdle(*file) ? 1 : 0;
+    if (!file->quarantined) oldest = file.get();
+  }
+  if (idle < std::max<size_t>(trigger, 2)) return nullptr;
+  // What is being compacted without the oldest is another merge within level 0. One at a time: the
+  // way down is free only between two of them, and a chain that overlaps would never leave it so.
+  if (AnyCompacted(files) && IsIdle(*oldest)) return nullptr;
+  // Near the point where writes would be delayed any two are worth it.
+  const bool urgent = files.size() >= static_cast<size_t>(options.level0_slowdown_trigger);
+  const size_t fewest = urgent ? 2 : std::clamp<size_t>(trigger, 2, kMinFilesWithinLevelZero);
+  Version::Files best;
+  for (size_t begin = 0; begin < files.size();) {
+    Version::Files run;
+    uint64_t bytes = 0;
+    size_t end = begin;
+    for (; end < files.size() && IsIdle(*files[end]); end++) {
+      const uint64_t file_bytes = files[end]->metadata().file_bytes;
+      if (!urgent && !run.empty() && file_bytes > bytes) break;
+      run.push_back(files[end]);
+      bytes += file_bytes;
+    }
+    if (run.size() > best.size()) best = std::move(run);
+    begin = std::max(end, begin + 1);
+  }
+  if (best.size() < fewest) return nullptr;
   auto compaction = std::make_unique<Compaction>();
   compaction->version = version;
-  compaction->output_level = base_level;
-  compaction->reason = "level 0 is full";
-  const InternalKeyComparator& comparator = version->comparator();
-
-  // A file that overlaps nothing on its way can move: sequential loads are never rewritten. The
-  // oldest file first, so that no older version stays above it.
-  const auto& oldest = version->files(0).back();
-  const std::string_view low = oldest->smallest_user_key();
-  const std::string_view high = oldest->largest_user_key();
-  if (version->Overlapping(0, &low, &high).size() == 1 &&
-      version->Overlapping(base_level, &low, &high).empty()) {
-    compaction->inputs[0] = {oldest};
-    if (CanMove(*compaction, options, 0)) {
-      compaction->is_trivial_move = true;
-      return compaction;
-    }
-  }
-  // All of level 0 and all that it overlaps below. Taking a part would be right only if no file
-  // left behind were older than one taken: a newer version would sink below an older one.
-  compaction->inputs[0] = version->files(0);
-  const KeyRange range = RangeOf(version->files(0), comparator);
-  auto& below = compaction->inputs[static_cast<size_t>(base_level)];
-  below = version->Overlapping(base_level, &range.smallest, &range.largest);
-  // Any level-1 file that is an input or an output range of another compaction makes this one wait:
-  // outputs of the two could overlap.
-  return AnyBusy(below) ? nullptr : std::move(compaction);
+  compaction->output_level = 0;
+  compaction->reason = "level 0 is full and cannot go down";
+  compaction->inputs[0] = std::move(best);
+  return compaction;
 }
 
 // Round robin over the key space, as in LevelDB: the file after the one that went down last. Every
 // file gets its turn, so that tombstones at one end of the keys reach the last level, and a hot
 // range at the other end cannot starve them. Within a level below 0 user keys never part into two
 // files, so that one file can go alone.
-std::unique_ptr<Compaction> CompactionPicker::PickLevel(
-    const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options, int level) {
+std::unique_ptr<Compaction> CompactionPicker::FindInLevel(
+    const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options,
+    int level) const {
   const Version::Files& files = version->files(level);
   const InternalKeyComparator& comparator = version->comparator();
-  std::string& next_key = next_key_[static_cast<size_t>(level)];
+  const std::string& next_key = next_key_[static_cast<size_t>(level)];
   size_t start = 0;
   while (start < files.size() && !next_key.empty() &&
          comparator.CompareUserKeys(files[start]->largest_user_key(), next_key) <= 0) {
@@ -212,11 +326,11 @@ std::unique_ptr<Compaction> CompactionPicker::PickLevel(
   }
   for (size_t i = 0; i < files.size(); i++) {
     const auto& file = files[(start + i) % files.size()];
-    if (file->being_compacted) continue;
+    if (!IsIdle(*file)) continue;
     const std::string_view low = file->smallest_user_key();
     const std::string_view high = file->largest_user_key();
     Version::Files below = version->Overlapping(level + 1, &low, &high);
-    if (AnyBusy(below)) continue;
+    if (!AllIdle(below)) continue;
     auto compaction = std::make_unique<Compaction>();
     compaction->version = version;
     compaction->output_level = level + 1;
@@ -224,9 +338,6 @@ std::unique_ptr<Compaction> CompactionPicker::PickLevel(
     compaction->inputs[static_cast<size_t>(level)] = {file};
     compaction->inputs[static_cast<size_t>(level) + 1] = std::move(below);
     compaction->is_trivial_move = CanMove(*compaction, options, level);
-    // Set when picked, not when done: a compaction that fails is not tried again at once with the
-    // same file.
-    next_key = file->largest_user_key();
     return compaction;
   }
   return nullptr;
@@ -239,21 +350,27 @@ std::unique_ptr<Compaction> CompactionPicker::PickRange(
   compaction->version = version;
   compaction->reason = "manual compaction";
   const InternalKeyComparator& comparator = version->comparator();
-  std::string low = begin.has_value() ? std::string(*begin) : std::string();
-  std::string high = end.has_value() ? std::string(*end) : std::string();
+  // An end that is open stays so, and is never compared: the empty key may be none that a user's
+  // comparator knows.
+  std::optional<std::string> low(begin);
+  std::optional<std::string> high(end);
   // All files that overlap the range join, which may widen it, until nothing outside overlaps: then
   // the inputs hold every version of their keys and can go straight to the deepest level.
   for (size_t count = 0;;) {
     for (int level = 0; level < kNumLevels; level++) {
-      const std::string_view low_view = low;
-      const std::string_view high_view = high;
+      const std::string_view low_view = low.has_value() ? *low : std::string_view();
+      const std::string_view high_view = high.has_value() ? *high : std::string_view();
       auto& inputs = compaction->inputs[static_cast<size_t>(level)];
-      inputs = version->Overlapping(level, begin.has_value() ? &low_view : nullptr,
-                                    end.has_value() ? &high_view : nullptr);
+      inputs = version->Overlapping(level, low.has_value() ? &low_view : nullptr,
+                                    high.has_value() ? &high_view : nullptr);
       if (inputs.empty()) continue;
       const KeyRange range = RangeOf(inputs, comparator);
-      if (comparator.CompareUserKeys(range.smallest, low) < 0) low = range.smallest;
-      if (comparator.CompareUserKeys(range.largest, high) > 0) high = range.largest;
+      if (low.has_value() && comparator.CompareUserKeys(range.smallest, *low) < 0) {
+        low = range.smallest;
+      }
+      if (high.has_value() && comparator.CompareUserKeys(range.largest, *high) > 0) {
+        high = range.largest;
+      }
     }
     // Ends: each turn but the last adds a file, and there are finitely many. The range grows over
     // all levels together because a file of one level may reach over files of another that the

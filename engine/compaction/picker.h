@@ -31,12 +31,25 @@ struct LevelScores {
 LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& options)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-// Picks for one column family, and goes by the files' busy flags.
+// Picks for one column family, and goes by the files' flags: a file that is being compacted is left
+// alone for now, one in quarantine for good, and what is sound is compacted around it.
 class CompactionPicker {
  public:
   // The most urgent work whose inputs are all idle; null if there is none.
   std::unique_ptr<Compaction> Pick(const std::shared_ptr<const Version>& version,
                                    const ColumnFamilyOptions& options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Whether Pick would find any.
+  bool CanPick(const std::shared_ptr<const Version>& version,
+               const ColumnFamilyOptions& options) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return Find(version, options) != nullptr;
+  }
+
+  // Neighbours of level 0 into one file of level 0, where there are too many files and no way down:
+  // the level below is busy or damaged, or a range compaction runs. Null if that is of no use yet.
+  static std::unique_ptr<Compaction> PickWithinLevelZero(
+      const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Everything that overlaps [begin, end], of all levels, into the deepest level that holds data
@@ -47,11 +60,11 @@ class CompactionPicker {
                                                std::optional<std::string_view> end);
 
  private:
-  std::unique_ptr<Compaction> PickLevelZero(const std::shared_ptr<const Version>& version,
-                                            const ColumnFamilyOptions& options, int base_level)
+  std::unique_ptr<Compaction> Find(const std::shared_ptr<const Version>& version,
+                                   const ColumnFamilyOptions& options) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  std::unique_ptr<Compaction> PickLevel(const std::shared_ptr<const Version>& version,
-                                        const ColumnFamilyOptions& options, int level)
+  std::unique_ptr<Compaction> FindInLevel(const std::shared_ptr<const Version>& version,
+                                          const ColumnFamilyOptions& options, int level) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Where the last compaction of each level ended: work goes round the key space.

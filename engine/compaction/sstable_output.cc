@@ -118,10 +118,12 @@ absl::Status WriteSstables(const SstableOutputOptions& options,
   for (; entries->Valid(); entries->Next()) {
     if (until_cancel_check-- == 0) {
       until_cancel_check = kEntriesBetweenCancelChecks;
-      // Closing a database must not wait for a compaction of gigabytes; looking at the flag for
-      // each entry would cost more than it is worth.
-      if (options.cancelled != nullptr && options.cancelled->load(std::memory_order_relaxed)) {
-        return absl::CancelledError("the database is closing");
+      // Closing a database, or dropping a family, must not wait for a compaction of gigabytes;
+      // looking at the flags for each entry would cost more than it is worth.
+      for (const std::atomic<bool>* cancelled : options.cancelled) {
+        if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
+          return absl::CancelledError("the database is closing, or the family has been dropped");
+        }
       }
     }
     const std::string_view user_key = UserKey(entries->key());

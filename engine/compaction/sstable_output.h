@@ -2,6 +2,7 @@
 #ifndef WINNOW_ENGINE_COMPACTION_SSTABLE_OUTPUT_H_
 #define WINNOW_ENGINE_COMPACTION_SSTABLE_OUTPUT_H_
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -21,7 +22,8 @@ struct SstableOutputOptions {
   SstableBuilderOptions builder;
   uint64_t target_file_bytes = UINT64_MAX;
   std::function<uint64_t()> new_file_number;
-  const std::atomic<bool>* cancelled = nullptr;  // may be null
+  // Any of them ends the job with Cancelled; may be null.
+  std::array<const std::atomic<bool>*, 2> cancelled = {};
   // Files of the level below the output (sorted): a table is cut early rather than overlapping so
   // many of them that compacting it again becomes expensive.
   Version::Files next_level;

@@ -22,7 +22,12 @@ absl::Status DBImpl::CheckFamily(const ColumnFamily* family) const {
   if (family == default_family_) [[likely]]
     return absl::OkStatus();
   if (family == nullptr) return absl::InvalidArgumentError("the column family is null");
-  if (static_cast<const ColumnFamilyState*>(family)->is_dropped()) {
+  const auto* state = static_cast<const ColumnFamilyState*>(family);
+  if (state->owner != &families_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("column family '", ToAbsl(family->name()), "' belongs to another database"));
+  }
+  if (state->is_dropped()) {
     return absl::FailedPreconditionError(
         absl::StrCat("column family '", ToAbsl(family->name()), "' has been dropped"));
   }
@@ -35,6 +40,13 @@ absl::Status DBImpl::PrepareForChange() {
   WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
   if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
   return leader_.ReplaceFailedLog();
+}
+
+// With a full disk nothing has changed as far as this process goes; the next edit begins a manifest
+// that says so. Until then a crash may bring the change about.
+absl::Status DBImpl::ChangeFailed(const absl::Status& status, std::string_view what) {
+  if (!absl::IsResourceExhausted(status)) scheduler_.errors().SetFatal(status, what);
+  return status;
 }
 
 // Durable before anybody can write to it: replay takes an unknown id above the largest recorded one
@@ -86,14 +98,12 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
   const auto prepare = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
     family = std::make_unique<ColumnFamilyState>(record, options, versions_.hash_seed());
     absl::Status status = family->SetFilter(*change.filter, *change.filter_key);
-    if (status.ok()) family->SwitchMemtable(*change.log_number);
+    if (status.ok()) family->SwitchMemtable();
     return status;
   };
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory(prepare));
-  // Whether the family is on disk is unknown until the database is reopened.
   if (absl::Status status = versions_.LogAndCreateFamily(std::move(edit), record); !status.ok()) {
-    scheduler_.errors().SetFatal(status, "creating a column family");
-    return status;
+    return ChangeFailed(status, "creating a column family");
   }
   return families_.Add(std::move(family));
 }
@@ -120,8 +130,8 @@ std::vector<ColumnFamily*> DBImpl::ColumnFamilies() {
 // the family back whole; the empty view, with which its memory and files go as soon as no iterator
 // and no look-up holds them.
 absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
-  if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
+  WINNOW_RETURN_IF_ERROR(CheckWritable());
+  if (family == nullptr || Own(family)->owner != &families_) return CheckFamily(family);
   if (family == default_family_) {
     return absl::InvalidArgumentError("the column family 'default' cannot be dropped");
   }
@@ -131,7 +141,10 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
     DatabaseLock lock(&mutex_);
     WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
     if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
-    if (own->dropped.exchange(true)) return CheckFamily(family);
+    // A drop that did not fit on the disk has left the flag, and can be asked for again.
+    if (own->is_dropped() && !versions_.families().contains(own->id())) return CheckFamily(family);
+    own->dropped.store(true);
+    leader_.LookForStall(own);
     // Jobs that are running see the flag and throw their outputs away. Outputs that were installed
     // after the drop would be files of a family that the manifest does not know.
     while (own->flush_running || own->compactions_running > 0) scheduler_.WaitForProgress();
@@ -140,21 +153,27 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
     change.family_id = own->id();
     change.dropped = true;
     if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
-      scheduler_.errors().SetFatal(status, "dropping a column family");
-      return status;
+      // As long as the manifest may say that the family is gone, it may not be written to. Another
+      // manifest would say that it is there; for that the disk may be too full.
+      if (absl::IsResourceExhausted(status) && versions_.Settle().ok()) own->dropped.store(false);
+      leader_.LookForStall(own);
+      scheduler_.SignalWork();
+      return ChangeFailed(status, "dropping a column family");
     }
     // The last view of the family goes; iterators keep theirs, and with it the files.
     own->immutables.clear();
-    own->ReplaceActiveMemtable(logs_.current_number());
+    own->ReplaceActiveMemtable();
     own->InstallView(std::make_shared<const Version>(own->comparator(),
                                                      std::array<Version::Files, kNumLevels>()));
     scheduler_.SignalProgress();
   }
+  recorder_.ForgetFamily(own->id());
   jobs_.ReleaseReplaced();
   return absl::OkStatus();
 }
 
-// Needs no leadership: memtables filter whole keys under any setting. Files keep the filters they
+// Leadership keeps another SetFilter out: each changes what it was given, and takes the rest from
+// the record. Memtables filter whole keys under any setting. Files keep the filters they
 // have, and are queried as they were written; the new settings show as flushes and compactions
 // write.
 absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
@@ -162,7 +181,9 @@ absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
   WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
   if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
   ColumnFamilyState* own = Own(family);
+  ExclusiveWrites writes(&write_queue_);
   DatabaseLock lock(&mutex_);
+  WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
   if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
   WINNOW_RETURN_IF_ERROR(CheckFamily(family));  // it may have been dropped meanwhile
   // A copy: the record may change while LogAndApply gives the mutex back.
@@ -178,8 +199,7 @@ absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
   WINNOW_RETURN_IF_ERROR(
       CheckFilterFitsComparator(new_filter, new_filter_key, *own->comparator().user()));
   if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
-    scheduler_.errors().SetFatal(status, "recording a filter spec");
-    return status;
+    return ChangeFailed(status, "recording a filter spec");
   }
   WINNOW_RETURN_IF_ERROR(own->SetFilter(new_filter, new_filter_key));
   own->InstallView();

@@ -26,11 +26,14 @@ DatabaseJobs::DatabaseJobs(const DatabaseJobParts& parts) : parts_(parts) {}
 
 // Flushes first: writers wait for those when memtables are full, and level 0 can wait for longer.
 bool DatabaseJobs::RunMostUrgent() {
-  if (ColumnFamilyState* family = FamilyToFlush()) {
-    Flush(family);
-    return true;
+  const BackgroundErrors& errors = parts_.scheduler->errors();
+  if (!errors.IsWaitingToRetry(JobKind::kFlush)) {
+    if (ColumnFamilyState* family = FamilyToFlush()) {
+      Flush(family);
+      return true;
+    }
   }
-  return RunCompactionIfDue();
+  return !errors.IsWaitingToRetry(JobKind::kCompaction) && RunCompactionIfDue();
 }
 
 // Families are never taken out of the set, so that the pointers outlive the lock.
@@ -44,40 +47,45 @@ void DatabaseJobs::ReleaseReplaced() {
 }
 
 bool DatabaseJobs::HasWork() const {
-  // Damage that a compaction met stays due for ever.
-  const bool compaction_can_run = parts_.scheduler->errors().quarantine().ok();
-  return FamilyToFlush() != nullptr || flushes_running_ > 0 || compactions_running_ > 0 ||
-         (compaction_can_run && CompactionIsDue());
+  return FamilyToFlush() != nullptr || IsRunning() || CompactionIsDue();
 }
 
-SstableOutputOptions DatabaseJobs::OutputOptions(SstableBuilderOptions builder) const {
+SstableOutputOptions DatabaseJobs::OutputOptions(const ColumnFamilyState& family,
+                                                 SstableBuilderOptions builder) const {
   SstableOutputOptions output;
   output.store = parts_.versions->store();
   output.builder = std::move(builder);
   output.new_file_number = [versions = parts_.versions] { return versions->NewFileNumber(); };
-  output.cancelled = &parts_.scheduler->cancelled();
+  output.cancelled = {&parts_.scheduler->cancelled(), &family.dropped};
   return output;
 }
 
 // One flush of a family at a time, or a later memtable's table could be installed before an older
-// one's, and level 0 would be out of order.
+// one's, and level 0 would be out of order. Of several families the one whose memtable needs the
+// oldest log: a busy one does not starve the others, and logs go in their order.
 ColumnFamilyState* DatabaseJobs::FamilyToFlush() const {
+  ColumnFamilyState* oldest = nullptr;
   for (const auto& [id, family] : parts_.families->all()) {
-    if (family->flush_wanted && !family->flush_running && !family->immutables.empty() &&
-        !family->is_dropped()) {
-      return family.get();
+    if (!family->flush_wanted || family->flush_running || family->immutables.empty() ||
+        family->is_dropped()) {
+      continue;
+    }
+    if (oldest == nullptr ||
+        family->immutables.front()->log_number() < oldest->immutables.front()->log_number()) {
+      oldest = family.get();
     }
   }
-  return nullptr;
+  return oldest;
 }
 
-absl::Status DatabaseJobs::WriteFlush(const std::vector<std::shared_ptr<Memtable>>& memtables,
+absl::Status DatabaseJobs::WriteFlush(const ColumnFamilyState& family,
+                                      const std::vector<std::shared_ptr<Memtable>>& memtables,
                                       SstableBuilderOptions builder, SstableOutputResult* result) {
   JobTimer timer(parts_.recorder, LatencyHistogram::kFlush);
   std::vector<const Memtable*> inputs;
   for (const auto& memtable : memtables) inputs.push_back(memtable.get());
   FlushJobOptions job;
-  job.output = OutputOptions(std::move(builder));
+  job.output = OutputOptions(family, std::move(builder));
   // Listed after the memtables were retired: a snapshot that is taken from now on includes all of
   // their entries, and needs none that this flush drops.
   job.snapshots = parts_.snapshots->Sequences();
@@ -98,14 +106,15 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
   SstableBuilderOptions builder = family->BuilderOptions(0);
   SstableOutputResult result;
   absl::Status logs_synced;
-  absl::Status status;
-  {
+  absl::Status status = parts_.versions->Settle();
+  if (status.ok()) {
     DatabaseUnlock unlock(parts_.mutex);
     // Entries of other families or of older writes must not be lost where these survive.
     logs_synced = parts_.logs->SyncOlder();
     status = logs_synced;
     if (status.ok()) {
-      status = CatchOutOfMemory([&] { return WriteFlush(memtables, std::move(builder), &result); });
+      status = CatchOutOfMemory(
+          [&] { return WriteFlush(*family, memtables, std::move(builder), &result); });
     }
   }
   if (status.ok()) status = InstallFlush(family, memtables.size(), result);
@@ -117,9 +126,9 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
   if (!logs_synced.ok()) {
     errors.SetFatal(logs_synced, "syncing a write-ahead log");
   } else if (status.ok()) {
-    errors.JobSucceeded();
+    errors.JobSucceeded(JobKind::kFlush);
   } else {
-    errors.JobFailed(status, "a flush");
+    errors.JobFailed(JobKind::kFlush, status);
   }
   ThreadCounters& counters = parts_.recorder->Local();
   counters.Add(Ticker::kFlushes);
@@ -142,16 +151,17 @@ absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_me
   change.family_id = family->id();
   for (const FileMetadata& file : result.files) change.added.push_back({0, file});
   // The oldest log that what is left in memory needs: that of the next memtable.
-  change.log_number = family->immutables.size() > num_memtables
-                          ? family->immutables[num_memtables]->log_number()
-                          : family->active().log_number();
-  // Families that hold nothing in memory release the older logs as well.
+  // Read before the memtables are asked: a write that is under way, and has not come to its
+  // memtable yet, is in this log or a later one.
+  const uint64_t current_log = parts_.logs->current_number();
+  change.log_number = std::min(family->OldestLogInMemory(num_memtables), current_log);
+  // Other families that hold nothing in memory need nothing either; their own numbers stay behind.
+  uint64_t oldest_log = *change.log_number;
   for (const auto& [id, other] : parts_.families->all()) {
-    if (other.get() == family || other->is_dropped() || !other->HasNothingInMemory()) continue;
-    FamilyEdit& release = edit.families.emplace_back();
-    release.family_id = id;
-    release.log_number = other->active().log_number();
+    if (other.get() == family || other->is_dropped()) continue;
+    oldest_log = std::min(oldest_log, other->OldestLogInMemory());
   }
+  edit.oldest_log = oldest_log;
   // With the logs gone the manifest alone remembers how far numbers were given out.
   versions.RaiseLastSequence(parts_.leader->visible_sequence());
   // On an error the tables stay: the edit that names them may have reached the disk.
@@ -162,11 +172,11 @@ absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_me
   family->flush_wanted = !family->immutables.empty();
   const auto record = versions.families().find(family->id());
   if (record != versions.families().end()) family->InstallView(record->second.version);
-  parts_.leader->LookForStalls();
+  parts_.leader->LookForStall(family);
   // Of all families: one log holds the writes of all.
-  const uint64_t oldest_log = versions.OldestNeededLog();
+  const uint64_t oldest_needed = versions.OldestNeededLog();
   DatabaseUnlock unlock(parts_.mutex);
-  parts_.logs->RemoveBefore(oldest_log);
+  parts_.logs->RemoveBefore(oldest_needed);
   return absl::OkStatus();
 }
 

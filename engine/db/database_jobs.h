@@ -49,7 +49,8 @@ class DatabaseJobs final : public BackgroundJobs {
   // Frees replaced views, with the memtables and files that only they held.
   void ReleaseReplaced() override ABSL_LOCKS_EXCLUDED(database_mutex);
 
-  // Compacts all of a range on the calling thread, once what runs on the family has ended.
+  // Compacts all of a range on the calling thread, once what runs on the family has ended. Level 0
+  // is kept small meanwhile, so that writes go on.
   absl::Status CompactRange(ColumnFamilyState* family, std::optional<std::string_view> begin,
                             std::optional<std::string_view> end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -63,10 +64,12 @@ class DatabaseJobs final : public BackgroundJobs {
 
  private:
   // --- database_jobs.cc ---
-  SstableOutputOptions OutputOptions(SstableBuilderOptions builder) const;
+  SstableOutputOptions OutputOptions(const ColumnFamilyState& family,
+                                     SstableBuilderOptions builder) const;
   ColumnFamilyState* FamilyToFlush() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void Flush(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  absl::Status WriteFlush(const std::vector<std::shared_ptr<Memtable>>& memtables,
+  absl::Status WriteFlush(const ColumnFamilyState& family,
+                          const std::vector<std::shared_ptr<Memtable>>& memtables,
                           SstableBuilderOptions builder, SstableOutputResult* result);
   absl::Status InstallFlush(ColumnFamilyState* family, size_t num_memtables,
                             const SstableOutputResult& result)
@@ -76,11 +79,13 @@ class DatabaseJobs final : public BackgroundJobs {
   bool RunCompactionIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   std::unique_ptr<Compaction> PickCompaction(ColumnFamilyState** family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  static std::unique_ptr<Compaction> PickIn(ColumnFamilyState* family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   bool CompactionIsDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status Compact(ColumnFamilyState* family, const Compaction& compaction, int max_threads)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  absl::Status WriteCompaction(const Compaction& compaction, SstableBuilderOptions builder,
-                               uint64_t target_file_bytes, int max_threads,
+  absl::Status WriteCompaction(const ColumnFamilyState& family, const Compaction& compaction,
+                               SstableBuilderOptions builder, int max_threads,
                                CompactionJobResult* result);
   absl::Status InstallCompaction(ColumnFamilyState* family, VersionEdit edit,
                                  const CompactionJobResult& result)
@@ -92,6 +97,8 @@ class DatabaseJobs final : public BackgroundJobs {
   const DatabaseJobParts parts_;
   int flushes_running_ ABSL_GUARDED_BY(database_mutex) = 0;
   int compactions_running_ ABSL_GUARDED_BY(database_mutex) = 0;
+  // Those of them that the scheduler's threads run.
+  int automatic_compactions_running_ ABSL_GUARDED_BY(database_mutex) = 0;
 };
 
 }  // namespace winnow

@@ -18,37 +18,55 @@ namespace winnow {
 // One thread stays free for flushes, where there are two. Automatic compactions use one thread
 // each; several run side by side.
 bool DatabaseJobs::RunCompactionIfDue() {
-  if (compactions_running_ >= std::max(parts_.options->background_threads - 1, 1)) return false;
+  const int most = std::max(parts_.options->background_threads - 1, 1);
+  if (automatic_compactions_running_ >= most) return false;
   ColumnFamilyState* family = nullptr;
   const std::unique_ptr<Compaction> compaction = PickCompaction(&family);
   if (compaction == nullptr) return false;
+  automatic_compactions_running_++;
   const absl::Status status = Compact(family, *compaction, /*max_threads=*/1);
+  automatic_compactions_running_--;
   if (status.ok()) {
-    parts_.scheduler->errors().JobSucceeded();
+    parts_.scheduler->errors().JobSucceeded(JobKind::kCompaction);
     // Trying again would meet the same bytes. Setting the files apart lets everything else go on.
   } else if (absl::IsDataLoss(status)) {
     QuarantineInputs(*compaction, status);
   } else {
-    parts_.scheduler->errors().JobFailed(status, "a compaction");
+    parts_.scheduler->errors().JobFailed(JobKind::kCompaction, status);
   }
   return true;
 }
 
+// By falling score over all families, or a busy one would leave the others' level 0 to grow.
 std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** family) {
+  std::vector<std::pair<double, ColumnFamilyState*>> due;
   for (const auto& [id, candidate] : parts_.families->all()) {
-    // A waiting range compaction needs the family to itself, and might never get it if others
-    // began.
-    if (candidate->options().disable_auto_compactions || candidate->manual_compaction_waiting ||
-        candidate->is_dropped()) {
-      continue;
-    }
-    auto compaction = candidate->picker.Pick(candidate->version(), candidate->options());
+    if (candidate->options().disable_auto_compactions || candidate->is_dropped()) continue;
+    const LevelScores scores = ComputeScores(*candidate->version(), candidate->options());
+    if (scores.most_urgent < 0) continue;
+    due.emplace_back(scores.score[static_cast<size_t>(scores.most_urgent)], candidate.get());
+  }
+  std::stable_sort(due.begin(), due.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [score, candidate] : due) {
+    auto compaction = PickIn(candidate);
     if (compaction != nullptr) {
-      *family = candidate.get();
+      *family = candidate;
       return compaction;
     }
   }
   return nullptr;
+}
+
+// A range compaction takes all files of its range, which others must not write into meanwhile:
+// beside it, level 0 alone is kept small. While it waits for the family, not even that, or it might
+// never get it.
+std::unique_ptr<Compaction> DatabaseJobs::PickIn(ColumnFamilyState* family) {
+  if (family->manual_compaction_waiting) return nullptr;
+  if (family->manual_compaction_running) {
+    return CompactionPicker::PickWithinLevelZero(family->version(), family->options());
+  }
+  return family->picker.Pick(family->version(), family->options());
 }
 
 // Asks the scores and picks nothing: the picker remembers where it was, and only work moves that
@@ -56,22 +74,25 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** fam
 bool DatabaseJobs::CompactionIsDue() const {
   for (const auto& [id, family] : parts_.families->all()) {
     if (family->options().disable_auto_compactions || family->is_dropped()) continue;
-    if (ComputeScores(*family->version(), family->options()).most_urgent >= 0) return true;
+    // What is due for ever, since damage keeps it from being done, is nothing to wait for.
+    if (family->picker.CanPick(family->version(), family->options())) return true;
   }
   return false;
 }
 
-absl::Status DatabaseJobs::WriteCompaction(const Compaction& compaction,
-                                           SstableBuilderOptions builder,
-                                           uint64_t target_file_bytes, int max_threads,
+absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
+                                           const Compaction& compaction,
+                                           SstableBuilderOptions builder, int max_threads,
                                            CompactionJobResult* result) {
   JobTimer timer(parts_.recorder, LatencyHistogram::kCompaction);
   CompactionJobOptions job;
-  job.output = OutputOptions(std::move(builder));
-  job.output.target_file_bytes = target_file_bytes;
+  job.output = OutputOptions(family, std::move(builder));
   // Outputs are cut where they would overlap too much of the level below, or the next compaction of
-  // one of them would be a large one.
-  if (compaction.output_level + 1 < kNumLevels) {
+  // one of them would be a large one. Within level 0 they are not, where fewer files are the aim.
+  if (compaction.output_level > 0) {
+    job.output.target_file_bytes = family.options().target_file_bytes;
+  }
+  if (compaction.output_level > 0 && compaction.output_level + 1 < kNumLevels) {
     job.output.next_level = compaction.version->files(compaction.output_level + 1);
   }
   // Listed after the inputs were picked: of each key in them a later snapshot sees the newest
@@ -96,16 +117,14 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   change.family_id = family->id();
   compaction.DeleteInputs(&change);
   CompactionJobResult result;
-  absl::Status status;
+  absl::Status status = parts_.versions->Settle();
   // Only the manifest changes: the files overlap nothing where they go.
   if (compaction.is_trivial_move) {
     compaction.MoveInputs(&change);
-  } else {
+  } else if (status.ok()) {
     SstableBuilderOptions builder = family->BuilderOptions(compaction.output_level);
-    const uint64_t target_file_bytes = family->options().target_file_bytes;
     DatabaseUnlock unlock(parts_.mutex);
-    status =
-        WriteCompaction(compaction, std::move(builder), target_file_bytes, max_threads, &result);
+    status = WriteCompaction(*family, compaction, std::move(builder), max_threads, &result);
   }
   if (status.ok()) {
     for (const FileMetadata& file : result.output.files) {
@@ -117,7 +136,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   compaction.MarkInputs(false);
   compactions_running_--;
   family->compactions_running--;
-  parts_.leader->LookForStalls();
+  parts_.leader->LookForStall(family);
   ThreadCounters& counters = parts_.recorder->Local();
   counters.Add(Ticker::kCompactions);
   counters.Add(Ticker::kCompactionBytesRead, result.bytes_read);
@@ -168,7 +187,7 @@ void DatabaseJobs::QuarantineInputs(const Compaction& compaction, const absl::St
       }
     }
   }
-  for (const auto& file : damaged) file->being_compacted = true;  // for as long as it is open
+  for (const auto& file : damaged) file->quarantined = true;  // for as long as it is open
   parts_.scheduler->errors().DamageFound(status, damaged.size());
 }
 
@@ -178,7 +197,8 @@ absl::Status DatabaseJobs::CompactRange(ColumnFamilyState* family,
                                         std::optional<std::string_view> begin,
                                         std::optional<std::string_view> end) {
   BackgroundErrors& errors = parts_.scheduler->errors();
-  while (family->manual_compaction_waiting && !parts_.scheduler->is_stopping()) {
+  while ((family->manual_compaction_waiting || family->manual_compaction_running) &&
+         !parts_.scheduler->is_stopping()) {
     parts_.scheduler->WaitForProgress();
   }
   // Once the scheduler stops, Close waits for what runs and for nothing that would begin now.
@@ -200,9 +220,13 @@ absl::Status DatabaseJobs::CompactRange(ColumnFamilyState* family,
     const auto compaction =
         CompactionPicker::PickRange(family->version(), family->options(), begin, end);
     if (compaction != nullptr) {
+      // Others that wait for the family go on waiting: `manual_compaction_running` is theirs too.
+      family->manual_compaction_running = true;
+      family->manual_compaction_waiting = false;
       status = Compact(family, *compaction, parts_.options->background_threads);
+      family->manual_compaction_running = false;
       // Outputs are gone and inputs are whole: the caller knows, and may try again.
-      if (status.ok()) errors.JobSucceeded();
+      if (status.ok()) errors.JobSucceeded(JobKind::kCompaction);
     }
   }
   // Whatever the outcome, or no compaction would ever run in this family again.

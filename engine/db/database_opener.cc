@@ -121,9 +121,8 @@ absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
   }
   // Durable with the next manifest, which every open for writing begins.
   parts_.versions->SetFilter(record.id, filter, filter_key);
-  // For the replay, whose entries come from the recorded log on. A database open read-only keeps
-  // it.
-  family->SwitchMemtable(record.log_number);
+  // For the replay. A database open read-only keeps it.
+  family->SwitchMemtable();
   parts_.families->Add(std::move(family));
   return absl::OkStatus();
 }
@@ -147,9 +146,10 @@ absl::Status DatabaseOpener::StartWriting() {
   WINNOW_RETURN_IF_ERROR(parts_.logs->StartNew(log_number));
   // Replay has written every memtable to tables, so that none of them needs a log any more.
   for (const auto& [id, family] : parts_.families->all()) {
-    family->ReplaceActiveMemtable(log_number);
+    family->ReplaceActiveMemtable();
     family->immutables.clear();
     family->InstallView(parts_.versions->families().at(id).version);
+    parts_.leader->LookForStall(family.get());
   }
   // The new manifest names the replayed tables and the new log in one atomic step.
   WINNOW_RETURN_IF_ERROR(parts_.versions->StartManifest(log_number));

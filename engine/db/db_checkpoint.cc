@@ -37,6 +37,7 @@ absl::Status DBImpl::Capture(CheckpointContents* contents) {
   contents->logs = logs_.Sizes();
   contents->logs.erase(contents->logs.begin(), contents->logs.lower_bound(oldest_log));
   logs_.PauseRemoval();  // last: whatever fails before it leaves no pause behind
+  copies_running_++;
   return absl::OkStatus();
 }
 
@@ -49,6 +50,11 @@ absl::Status DBImpl::CopyTo(const std::string& directory, const PlaceSstable& pl
       [&] { return WriteCheckpoint(*file_system_, path_, directory, place_sstable, contents); });
   // Before the result is looked at: a failed copy must not keep logs for ever.
   logs_.ResumeRemoval();
+  {
+    DatabaseLock lock(&mutex_);
+    copies_running_--;
+    scheduler_.SignalProgress();
+  }
   // Tables that a compaction has replaced meanwhile are removed here, without a lock.
   contents->versions.clear();
   return status;

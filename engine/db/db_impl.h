@@ -101,7 +101,7 @@ class DBImpl final : public DB {
   DatabaseJobParts JobParts();
   absl::Status OpenFiles();
   // Begins the LOG, and reports what was found while opening.
-  void StartEvents();
+  absl::Status StartEvents();
   absl::Status CloseFiles() ABSL_LOCKS_EXCLUDED(write_leadership, database_mutex);
 
   // --- write_path.cc ---
@@ -123,7 +123,7 @@ class DBImpl final : public DB {
   absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(database_mutex);
 
   // --- db_checkpoint.cc ---
-  // On OK the removal of logs is paused.
+  // On OK the removal of logs is paused, and the copy counted.
   absl::Status Capture(CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(database_mutex);
   absl::Status CopyTo(const std::string& directory, const PlaceSstable& place_sstable,
                       CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(database_mutex);
@@ -136,6 +136,9 @@ class DBImpl final : public DB {
   // Not OK if the set of families, or the manifest, may not be changed now; heals a log that
   // failed.
   absl::Status PrepareForChange() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  // Returns the error of an edit that `what` describes; one that will not pass is fatal.
+  absl::Status ChangeFailed(const absl::Status& status, std::string_view what)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   std::string NumberProperty(ColumnFamilyState* family, std::string_view name, bool* known);
 
   const Options options_;
@@ -155,7 +158,8 @@ class DBImpl final : public DB {
   VersionSet versions_;
   LogSet logs_;
   ColumnFamilySet families_;
-  ColumnFamilyState* default_family_ = nullptr;  // immutable once open
+  ColumnFamilyState* default_family_ = nullptr;             // immutable once open
+  int copies_running_ ABSL_GUARDED_BY(database_mutex) = 0;  // checkpoints and backups
   WriteQueue write_queue_;
   BackgroundScheduler scheduler_;
   WriteLeader leader_;

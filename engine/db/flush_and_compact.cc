@@ -21,16 +21,16 @@ absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
   BackgroundErrors& errors = scheduler_.errors();
   // Taken before the work is asked for: any failure from here on ends the wait, since the next try
   // may be long in coming, and the caller can ask again.
-  const uint64_t failures = errors.num_failures();
-  errors.RetryNow();
+  const uint64_t failures = errors.num_failures(JobKind::kFlush);
+  errors.RetryNow(JobKind::kFlush);
   scheduler_.SignalWork();
   while (!family->immutables.empty() && errors.fatal().ok() && !scheduler_.is_stopping() &&
-         errors.num_failures() == failures && !family->is_dropped()) {
+         errors.num_failures(JobKind::kFlush) == failures && !family->is_dropped()) {
     scheduler_.WaitForProgress();
   }
   if (!errors.fatal().ok() || family->immutables.empty()) return errors.fatal();
   if (scheduler_.is_stopping()) return absl::FailedPreconditionError("the database is closed");
-  return family->is_dropped() ? absl::OkStatus() : errors.retried();
+  return family->is_dropped() ? absl::OkStatus() : errors.retried(JobKind::kFlush);
 }
 
 absl::Status DBImpl::Flush(ColumnFamily* family) {
@@ -55,17 +55,19 @@ absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::strin
   return status;
 }
 
-// Damage that a compaction met ends it as well, and is returned: that compaction stays due for
-// ever.
+// Damage that a compaction met is returned as well; what is sound is waited for.
 absl::Status DBImpl::WaitForBackgroundWork() {
   absl::Status status;
   {
     DatabaseLock lock(&mutex_);
     scheduler_.SignalWork();
     const BackgroundErrors& errors = scheduler_.errors();
-    const uint64_t failures = errors.num_failures();
+    const auto num_failures = [&errors]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+      return errors.num_failures(JobKind::kFlush) + errors.num_failures(JobKind::kCompaction);
+    };
+    const uint64_t failures = num_failures();
     while (errors.fatal().ok() && !scheduler_.is_stopping() && !options_.read_only &&
-           errors.num_failures() == failures && jobs_.HasWork()) {
+           num_failures() == failures && jobs_.HasWork()) {
       scheduler_.WaitForProgress();
     }
     status = errors.Gravest();

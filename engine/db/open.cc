@@ -3,7 +3,10 @@
 // Two promises meet here. Until Open has returned OK nothing has been changed that a later open
 // could not do without; and a close that reports OK has left markers at the end of every log and of
 // the manifest, so that whatever is missing later is damage and not the trace of a crash.
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
@@ -18,9 +21,24 @@ namespace winnow {
 
 namespace {
 
-// A reader takes no lock: the process that has the database open may replace logs and tables while
-// they are being opened here.
-constexpr int kReadOnlyTries = 4;
+// A reader takes no lock: the process that has the database open may replace manifests, logs and
+// tables while they are being opened here.
+constexpr int kReadOnlyTries = 50;
+
+// Names of all files, and sizes of those that grow: what changes if somebody writes.
+std::vector<std::pair<std::string, uint64_t>> ShapeOf(FileSystem& file_system,
+                                                      const std::string& path) {
+  std::vector<std::pair<std::string, uint64_t>> shape;
+  const auto names = file_system.List(path);
+  if (!names.ok()) return shape;
+  for (const std::string& name : *names) {
+    const bool grows = !name.ends_with(".sst");
+    shape.emplace_back(name,
+                       grows ? file_system.FileSize(absl::StrCat(path, "/", name)).value_or(0) : 0);
+  }
+  std::sort(shape.begin(), shape.end());
+  return shape;
+}
 
 }  // namespace
 
@@ -76,7 +94,10 @@ DatabaseJobParts DBImpl::JobParts() {
 absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
   WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
   if (path.empty()) return absl::InvalidArgumentError("the database path is empty");
+  FileSystem& file_system = *FileSystemOf(options);
   for (int tries = options.read_only ? kReadOnlyTries : 1;; tries--) {
+    const auto shape =
+        tries > 1 ? ShapeOf(file_system, path) : decltype(ShapeOf(file_system, ""))();
     // A fresh object for each try: a failed open leaves its parts half filled.
     std::unique_ptr<DBImpl> db;
     const absl::Status status = CatchOutOfMemory([&] {
@@ -84,13 +105,14 @@ absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, const std::
       return db->OpenDatabase();
     });
     if (status.ok()) return std::unique_ptr<DB>(std::move(db));
-    // Damage stays; a file that a writer removed meanwhile is not in its next manifest.
-    if (tries <= 1 || !absl::IsDataLoss(status)) return status;
+    if (tries <= 1 || !(absl::IsDataLoss(status) || absl::IsNotFound(status))) return status;
+    // Damage stays, and so does what is not there. What a writer has replaced meanwhile is found by
+    // the next try.
+    if (ShapeOf(file_system, path) == shape) return status;
   }
 }
 
-// Background threads start last, when there is nothing left that could fail: an open that has
-// failed has none to stop.
+// Threads start last, when there is nothing left that could fail but their own start.
 absl::Status DBImpl::OpenDatabase() {
   const absl::Status status = CatchOutOfMemory([this] { return OpenFiles(); });
   // The lock goes last, or another open could begin before this one has let go.
@@ -100,9 +122,10 @@ absl::Status DBImpl::OpenDatabase() {
     lock_.reset();
     return status;
   }
-  StartEvents();
-  if (!options_.read_only) scheduler_.Start(options_.background_threads, &jobs_);
-  return absl::OkStatus();
+  // Without a thread for one of the two the object is destroyed, which closes what has been opened.
+  WINNOW_RETURN_IF_ERROR(StartEvents());
+  if (options_.read_only) return absl::OkStatus();
+  return scheduler_.Start(options_.background_threads, &jobs_);
 }
 
 absl::Status DBImpl::OpenFiles() {
@@ -128,12 +151,12 @@ absl::Status DBImpl::OpenFiles() {
 // After recovery: a directory that is no database, or not this process's, gets no LOG. Events that
 // were added before are delivered now. A damaged filter or table is no reason not to open: reads
 // that need it say so, or go without the filter.
-void DBImpl::StartEvents() {
+absl::Status DBImpl::StartEvents() {
   std::unique_ptr<InfoLog> log;
   if (const size_t bytes = InfoLogBytesOf(options_); bytes > 0) {
     log = std::make_unique<InfoLog>(FileSystemOf(options_), path_, bytes, options_.info_log_files);
   }
-  events_.Start(std::move(log));
+  WINNOW_RETURN_IF_ERROR(events_.Start(std::move(log)));
   Event opened;
   opened.kind = Event::Kind::kDatabaseOpened;
   for (const std::string& note : recovery_notes_) {
@@ -160,6 +183,7 @@ void DBImpl::StartEvents() {
       }
     }
   }
+  return absl::OkStatus();
 }
 
 // The order: new calls are refused; listeners finish; files; views; the last event; the lock file.
@@ -196,6 +220,10 @@ absl::Status DBImpl::Close() {
 // Errors do not stop the closing, but the first is returned.
 absl::Status DBImpl::CloseFiles() {
   absl::Status status;
+  {
+    DatabaseLock lock(&mutex_);
+    leader_.EndDelays();
+  }
   if (leader_.has_unlogged_writes()) {
     std::vector<ColumnFamilyState*> families;
     {
@@ -213,7 +241,8 @@ absl::Status DBImpl::CloseFiles() {
   leader_.Stop();
   {
     DatabaseLock lock(&mutex_);
-    while (jobs_.IsRunning()) scheduler_.WaitForProgress();
+    // Copies too: once the directory is no longer locked, what they read may be replaced.
+    while (jobs_.IsRunning() || copies_running_ > 0) scheduler_.WaitForProgress();
   }
   const absl::Status logs_closed = logs_.Close();
   status.Update(logs_closed);
@@ -230,7 +259,8 @@ absl::Status DBImpl::CloseFiles() {
   if (logs_closed.ok() && leader_.log_error().ok()) status.Update(versions_.Close());
   status.Update(errors.fatal());
   status.Update(leader_.log_error());
-  status.Update(errors.retried());
+  status.Update(errors.retried(JobKind::kFlush));
+  status.Update(errors.retried(JobKind::kCompaction));
   return status;
 }
 

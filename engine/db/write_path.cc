@@ -10,6 +10,8 @@ namespace winnow {
 
 namespace {
 
+constexpr size_t kMaxKeptBatchBytes = size_t{1} << 20;
+
 absl::Status KeyTooLarge(size_t bytes) {
   return absl::InvalidArgumentError(
       absl::StrCat("key of ", bytes, " bytes is over the limit of ", kMaxKeyBytes, " bytes"));
@@ -50,7 +52,11 @@ absl::Status DBImpl::Put(const WriteOptions& options, ColumnFamily* family, std:
     batch.Put(family, key, value);
     return absl::OkStatus();
   }));
-  return Write(options, batch);
+  const absl::Status status = Write(options, batch);
+  // The thread may live for long, and never write anything as large again.
+  if (batch.size_bytes() > kMaxKeptBatchBytes) [[unlikely]]
+    batch = WriteBatch();
+  return status;
 }
 
 absl::Status DBImpl::Delete(const WriteOptions& options, ColumnFamily* family,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/start_thread.h"
 
 namespace winnow {
 
@@ -19,16 +20,26 @@ EventQueue::EventQueue(std::vector<std::shared_ptr<EventListener>> listeners)
 
 EventQueue::~EventQueue() { Stop(); }
 
-void EventQueue::Start(std::unique_ptr<InfoLog> log) {
+absl::Status EventQueue::Start(std::unique_ptr<InfoLog> log) {
   log_ = std::move(log);
   // With nobody to tell, events must not pile up: from here on Add drops them.
-  if (log_ == nullptr && listeners_.empty()) return Stop();
+  if (log_ == nullptr && listeners_.empty()) {
+    Stop();
+    return absl::OkStatus();
+  }
   {
     MutexLock lock(&mutex_);
     // Before the thread exists, so that a Drain that comes first waits for it.
     running_ = true;
   }
-  thread_ = std::thread([this] { NotifyAll(); });
+  const absl::Status started = StartThread(&thread_, [this] { NotifyAll(); });
+  if (started.ok()) return started;
+  {
+    MutexLock lock(&mutex_);
+    running_ = false;
+  }
+  Stop();
+  return started;
 }
 
 void EventQueue::Drain() {

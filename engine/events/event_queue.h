@@ -24,8 +24,9 @@ class EventQueue {
   explicit EventQueue(std::vector<std::shared_ptr<EventListener>> listeners);
   ~EventQueue();
 
-  // Starts to tell, also what was added before. `log` may be null. Called at most once.
-  void Start(std::unique_ptr<InfoLog> log) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Starts to deliver, also what was added before. `log` may be null. Called at most once. An
+  // error: there is no thread to be had, and nothing will be delivered.
+  absl::Status Start(std::unique_ptr<InfoLog> log) ABSL_LOCKS_EXCLUDED(mutex_);
   // Waits until everything added so far has been delivered. Not from a listener.
   void Drain() ABSL_LOCKS_EXCLUDED(mutex_);
   // Tells what waits, then no more.

@@ -9,6 +9,12 @@ namespace {
 // A buffer that one large record made larger than this is given back.
 constexpr size_t kMaxKeptBufferBytes = size_t{1} << 20;
 
+absl::Status CheckPayload(size_t bytes) {
+  if (bytes <= kMaxLogPayloadBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("log record of ", bytes, " bytes; the largest has ", kMaxLogPayloadBytes));
+}
+
 }  // namespace
 
 // The header is appended at once: a log without one was torn while it was created and holds
@@ -24,30 +30,36 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Create(FileSystem& file_sy
   return std::unique_ptr<LogWriter>(new LogWriter(std::move(file), log_number));
 }
 
-absl::Status LogWriter::AppendRecord(LogRecordType type, std::string_view payload) {
-  // Header and payload are put together and appended with one call: if the process is killed, a log
-  // of mode kLog holds the whole record or a part of it, and never a header whose payload another
-  // append separates. Without memory for the copy nothing has been written and the log stays
-  // usable.
-  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] {
-    record_.resize(kLogRecordHeaderBytes);
-    record_.append(payload);
-    return absl::OkStatus();
-  }));
+std::string* LogWriter::BeginRecord() {
+  record_.resize(kLogRecordHeaderBytes);
+  return &record_;
+}
+
+// Header and payload lie together and are appended with one call: if the process is killed, a log
+// of mode kLog holds the whole record or a part of it, and never a header whose payload another
+// append separates.
+absl::Status LogWriter::AppendRecord(LogRecordType type) {
   EncodeLogRecordHeader(record_.data(), record_.size(), type, log_number_, file_->size());
   return file_->Append(record_);
 }
 
 // One buffer serves all records of the log, which are small and alike; a rare large one must not
 // hold its memory for the log's whole life.
-absl::Status LogWriter::Append(std::string_view payload) {
-  if (payload.size() > kMaxLogPayloadBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "log record of ", payload.size(), " bytes; the largest has ", kMaxLogPayloadBytes));
-  }
-  absl::Status status = AppendRecord(LogRecordType::kData, payload);
+absl::Status LogWriter::AppendBegunRecord() {
+  absl::Status status = CheckPayload(record_.size() - kLogRecordHeaderBytes);
+  if (status.ok()) status = AppendRecord(LogRecordType::kData);
   if (record_.capacity() > kMaxKeptBufferBytes) std::string().swap(record_);
   return status;
+}
+
+// Without memory for the copy nothing has been written and the log stays usable.
+absl::Status LogWriter::Append(std::string_view payload) {
+  WINNOW_RETURN_IF_ERROR(CheckPayload(payload.size()));
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] {
+    BeginRecord()->append(payload);
+    return absl::OkStatus();
+  }));
+  return AppendBegunRecord();
 }
 
 absl::Status LogWriter::Flush() { return file_->Flush(); }
@@ -56,7 +68,8 @@ absl::Status LogWriter::Sync() { return file_->Sync(); }
 
 // The marker is synced like any record: a marker in the page cache alone would prove nothing.
 absl::Status LogWriter::CloseCleanly() {
-  absl::Status status = AppendRecord(LogRecordType::kCleanClose, {});
+  BeginRecord();
+  absl::Status status = AppendRecord(LogRecordType::kCleanClose);
   if (status.ok()) status = file_->Sync();
   absl::Status close_status = file_->Close();
   return status.ok() ? close_status : status;

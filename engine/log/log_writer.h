@@ -31,6 +31,12 @@ class LogWriter {
   // InvalidArgument, with nothing written, above kMaxLogPayloadBytes.
   [[nodiscard]] absl::Status Append(std::string_view payload);
 
+  // The same in two steps, for a payload that is put together in its place in the record instead of
+  // being copied there: the caller appends it to what BeginRecord returns. A record that is begun
+  // and not appended has changed nothing.
+  std::string* BeginRecord();
+  [[nodiscard]] absl::Status AppendBegunRecord();
+
   // What was appended survives the process being killed. In mode kLog that is so after Append.
   [[nodiscard]] absl::Status Flush();
   // What was appended survives a power failure.
@@ -50,7 +56,8 @@ class LogWriter {
   LogWriter(std::unique_ptr<WritableFile> file, uint64_t log_number)
       : file_(std::move(file)), log_number_(log_number) {}
 
-  absl::Status AppendRecord(LogRecordType type, std::string_view payload);
+  // What stands in record_, behind room for its header.
+  absl::Status AppendRecord(LogRecordType type);
 
   const std::unique_ptr<WritableFile> file_;
   const uint64_t log_number_;

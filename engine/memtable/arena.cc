@@ -27,11 +27,7 @@ size_t AlignmentFor(size_t bytes) {
 
 }  // namespace
 
-Arena::Arena(size_t expected_bytes)
-    : chunk_bytes_(ChunkBytesFor(expected_bytes)), current_(nullptr) {
-  MutexLock lock(&mutex_);
-  current_.store(NewChunk(chunk_bytes_), std::memory_order_release);
-}
+Arena::Arena(size_t expected_bytes) : chunk_bytes_(ChunkBytesFor(expected_bytes)) {}
 
 Arena::~Arena() {
   MutexLock lock(&mutex_);
@@ -62,6 +58,8 @@ char* Arena::Allocate(size_t bytes) {
   if (bytes > chunk_bytes_ / 4) return AllocateSlow(bytes);  // do not use up the shared chunk
   // Acquire pairs with the release that published the chunk, so that its fields are visible.
   Chunk* chunk = current_.load(std::memory_order_acquire);
+  if (chunk == nullptr) [[unlikely]]
+    return AllocateSlow(bytes);
   const size_t start = chunk->used.fetch_add(bytes, std::memory_order_relaxed);
   if (start + bytes <= chunk->bytes) return chunk->data + start;
   return AllocateSlow(bytes);
@@ -74,9 +72,12 @@ char* Arena::AllocateSlow(size_t bytes) {
   }
   // Another thread may have replaced the chunk while this one waited for the lock.
   Chunk* chunk = current_.load(std::memory_order_relaxed);
-  size_t start = chunk->used.fetch_add(bytes, std::memory_order_relaxed);
-  if (start + bytes > chunk->bytes) {
-    chunk = NewChunk(chunk_bytes_);
+  size_t start = chunk == nullptr ? 0 : chunk->used.fetch_add(bytes, std::memory_order_relaxed);
+  if (chunk == nullptr || start + bytes > chunk->bytes) {
+    // As much again as there is, up to the full size.
+    const size_t doubled = std::max(kSmallestChunkBytes, memory_bytes());
+    chunk =
+        NewChunk(std::min(chunk_bytes_, std::max(std::bit_floor(doubled), std::bit_ceil(bytes))));
     // Taken before the chunk is published: afterwards other threads may use it up first.
     start = chunk->used.fetch_add(bytes, std::memory_order_relaxed);
     current_.store(chunk, std::memory_order_release);

@@ -18,7 +18,8 @@ class Arena {
  public:
   static constexpr size_t kHugePageBytes = size_t{2} << 20;
 
-  // `expected_bytes` sizes the chunks: small arenas take small chunks.
+  // `expected_bytes` sizes the chunks: small arenas take small chunks. The first ones are smaller,
+  // so that an arena that holds little takes little, and one that holds nothing, nothing.
   explicit Arena(size_t expected_bytes);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -40,8 +41,8 @@ class Arena {
   char* AllocateSlow(size_t bytes);
   Chunk* NewChunk(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const size_t chunk_bytes_;
-  std::atomic<Chunk*> current_;
+  const size_t chunk_bytes_;              // of the later chunks
+  std::atomic<Chunk*> current_{nullptr};  // null: there is none yet
   std::atomic<size_t> memory_bytes_{0};
   Mutex mutex_;
   std::vector<Chunk*> chunks_ ABSL_GUARDED_BY(mutex_);

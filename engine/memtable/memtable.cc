@@ -46,12 +46,21 @@ class MemtableIterator final : public InternalIterator {
 
 // list_ keeps a pointer to arena_, which is declared before it and so destroyed after it.
 Memtable::Memtable(const InternalKeyComparator& comparator, size_t expected_bytes,
-                   size_t filter_bytes, uint64_t log_number)
+                   size_t filter_bytes)
     : comparator_(comparator),
-      log_number_(log_number),
+      filter_bytes_(filter_bytes),
       arena_(expected_bytes),
-      list_(comparator_, &arena_) {
-  if (filter_bytes > 0) filter_ = std::make_unique<filter::ConcurrentBlockedBloom>(filter_bytes);
+      list_(comparator_, &arena_) {}
+
+// Of several first entries at once one's filter is taken, before any of them is added to it.
+filter::ConcurrentBlockedBloom* Memtable::FilterForAdd() {
+  filter::ConcurrentBlockedBloom* present = filter_.load(std::memory_order_acquire);
+  if (present != nullptr || filter_bytes_ == 0) return present;
+  auto fresh = std::make_unique<filter::ConcurrentBlockedBloom>(filter_bytes_);
+  if (filter_.compare_exchange_strong(present, fresh.get(), std::memory_order_acq_rel)) {
+    return fresh.release();
+  }
+  return present;
 }
 
 // 1. The filter's bits, 2. the entry, 3. the counts: each is in place before what
@@ -60,9 +69,9 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
                    std::string_view value, uint64_t whole_key_hash) {
   // The filter first: a reader that can see the entry must find its bits set. The entry becomes
   // visible with a release store later (the visible sequence), so relaxed bits suffice.
-  if (filter_ != nullptr) {
-    filter_->Prefetch(whole_key_hash);
-    filter_->Add(whole_key_hash);
+  if (filter::ConcurrentBlockedBloom* filter = FilterForAdd(); filter != nullptr) {
+    filter->Prefetch(whole_key_hash);
+    filter->Add(whole_key_hash);
   }
   list_.Insert(user_key, PackTrailer(sequence, type), value);
   if (type == EntryType::kDelete) num_deletions_.fetch_add(1, std::memory_order_relaxed);
@@ -85,7 +94,8 @@ std::unique_ptr<InternalIterator> Memtable::NewIterator() const {
 }
 
 size_t Memtable::memory_bytes() const {
-  return arena_.memory_bytes() + (filter_ == nullptr ? 0 : filter_->memory_bytes());
+  const auto* filter = filter_.load(std::memory_order_acquire);
+  return arena_.memory_bytes() + (filter == nullptr ? 0 : filter->memory_bytes());
 }
 
 }  // namespace winnow

@@ -20,10 +20,24 @@ namespace winnow {
 // hash, so that changing the filter key touches no memtable.
 class Memtable {
  public:
-  // `expected_bytes`: the write buffer's size; `filter_bytes`: 0 for no filter. `log_number`: the
-  // oldest log that holds entries of this memtable.
-  Memtable(const InternalKeyComparator& comparator, size_t expected_bytes, size_t filter_bytes,
-           uint64_t log_number);
+  // The log_number of a memtable that no log holds entries of.
+  static constexpr uint64_t kNoLog = UINT64_MAX;
+
+  // `expected_bytes`: the write buffer's size; `filter_bytes`: 0 for no filter. Without entries it
+  // takes next to no memory.
+  Memtable(const InternalKeyComparator& comparator, size_t expected_bytes, size_t filter_bytes);
+  ~Memtable() { delete filter_.load(std::memory_order_relaxed); }
+  Memtable(const Memtable&) = delete;
+  Memtable& operator=(const Memtable&) = delete;
+
+  // An entry that is about to be added is in log `number`, or, if no log holds it, it is the newest
+  // log now. The first number stays.
+  void NoteLog(uint64_t number) {
+    // Members of a write group that come at once bring the same number.
+    if (log_number_.load(std::memory_order_relaxed) == kNoLog) {
+      log_number_.store(number, std::memory_order_relaxed);
+    }
+  }
 
   // `whole_key_hash` is filter::HashKey(user_key, database seed).
   void Add(SequenceNumber sequence, EntryType type, std::string_view user_key,
@@ -31,9 +45,12 @@ class Memtable {
 
   bool empty() const { return num_entries_.load(std::memory_order_acquire) == 0; }
   bool MayContain(uint64_t whole_key_hash) const {
-    return filter_ == nullptr || filter_->MayContain(whole_key_hash);
+    // Acquire: an entry that the reader may see was added after its filter was there.
+    const auto* filter = filter_.load(std::memory_order_acquire);
+    return filter == nullptr || filter->MayContain(whole_key_hash);
   }
-  bool has_filter() const { return filter_ != nullptr; }
+  // False: there is none, or no entry yet.
+  bool has_filter() const { return filter_.load(std::memory_order_acquire) != nullptr; }
 
   // The newest entry for the key with sequence <= snapshot; null if none. The node lives as long
   // as the memtable.
@@ -45,15 +62,20 @@ class Memtable {
   size_t memory_bytes() const;
   uint64_t num_entries() const { return num_entries_.load(std::memory_order_relaxed); }
   uint64_t num_deletions() const { return num_deletions_.load(std::memory_order_relaxed); }
-  uint64_t log_number() const { return log_number_; }
+  // The oldest log that holds entries of this memtable.
+  uint64_t log_number() const { return log_number_.load(std::memory_order_relaxed); }
   const InternalKeyComparator& comparator() const { return comparator_; }
 
  private:
+  // The filter, made by the first entry.
+  filter::ConcurrentBlockedBloom* FilterForAdd();
+
   const InternalKeyComparator comparator_;
-  const uint64_t log_number_;
+  const size_t filter_bytes_;
+  std::atomic<uint64_t> log_number_{kNoLog};
   Arena arena_;
   SkipList list_;
-  std::unique_ptr<filter::ConcurrentBlockedBloom> filter_;
+  std::atomic<filter::ConcurrentBlockedBloom*> filter_{nullptr};
   std::atomic<uint64_t> num_entries_{0};
   std::atomic<uint64_t> num_deletions_{0};
 };

@@ -24,7 +24,7 @@ SkipList::SkipList(const InternalKeyComparator& comparator, Arena* arena)
     : comparator_(comparator),
       bytewise_(comparator.is_bytewise()),
       arena_(arena),
-      head_(NewNode(kMaxHeight, 0, 0)) {}
+      head_(MakeNode(head_memory_, kMaxHeight, 0, 0)) {}
 
 // One allocation: links below the node, in descending order of their level, so that level 0, which
 // every search ends on, shares a cache line with the lengths and the start of the key.
@@ -36,7 +36,12 @@ SkipList::SkipList(const InternalKeyComparator& comparator, Arena* arena)
 // null, decides.
 SkipList::Node* SkipList::NewNode(int height, size_t key_bytes, size_t value_bytes) {
   const size_t links_bytes = sizeof(Node::Link) * static_cast<size_t>(height);
-  char* memory = arena_->Allocate(links_bytes + sizeof(Node) + key_bytes + value_bytes);
+  return MakeNode(arena_->Allocate(links_bytes + sizeof(Node) + key_bytes + value_bytes), height,
+                  key_bytes, value_bytes);
+}
+
+SkipList::Node* SkipList::MakeNode(char* memory, int height, size_t key_bytes, size_t value_bytes) {
+  const size_t links_bytes = sizeof(Node::Link) * static_cast<size_t>(height);
   Node* node = new (memory + links_bytes) Node;
   node->key_bytes_ = static_cast<uint32_t>(key_bytes);
   node->value_bytes_ = static_cast<uint32_t>(value_bytes);

@@ -92,13 +92,17 @@ class SkipList {
   // compared; null if none did.
   Node* FindLessNode(const Target& target, Node** after) const;
   Node* NewNode(int height, size_t key_bytes, size_t value_bytes);
+  // `memory` is large enough and aligned.
+  static Node* MakeNode(char* memory, int height, size_t key_bytes, size_t value_bytes);
   int RandomHeight();
 
   const InternalKeyComparator comparator_;
   const bool bytewise_;
   Arena* const arena_;
   std::atomic<int> height_{1};
-  Node* head_;
+  // Here and not in the arena: a list without entries takes no chunk of it.
+  alignas(Node::Link) char head_memory_[kMaxHeight * sizeof(Node::Link) + sizeof(Node)];
+  Node* const head_;
 };
 
 }  // namespace winnow

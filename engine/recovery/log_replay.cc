@@ -68,6 +68,8 @@ absl::Status LogReplay::CheckRecordedLogsExist() {
     // No crash explains a log that is missing, so that kPointInTime has no last write to end at and
     // refuses like kStrict.
     if (family.log_number == 0 || logs_.contains(family.log_number)) continue;
+    // A family that has not been written to since: logs of others have come and gone.
+    if (family.log_number < versions_->OldestNeededLog()) continue;
     const std::string path = LogFileName(path_, family.log_number);
     if (options_.recovery_mode != RecoveryMode::kSalvage) {
       return CorruptionError(path, absl::StrCat("is missing, but column family '", family.name,
@@ -284,7 +286,7 @@ absl::Status LogReplay::WriteSstable(ColumnFamilyState* family) {
   SstableOutputResult result;
   WINNOW_RETURN_IF_ERROR(RunFlush({&replayed, 1}, job, &result));
   WINNOW_RETURN_IF_ERROR(versions_->AddReplayedSstables(family->id(), result.files));
-  family->ReplaceActiveMemtable(replayed->log_number());
+  family->ReplaceActiveMemtable();
   return absl::OkStatus();
 }
 

@@ -69,27 +69,63 @@ HistogramSummary Histogram::Summarize(const std::array<uint64_t, kNumBuckets>& c
   return summary;
 }
 
+namespace {
+
+// Tables have a place for every level and kind; a row is made only for what has been met.
+void AddTable(uint32_t family, FilterCall call, const FilterCounterTable& table,
+              std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals>* totals) {
+  for (int level = 0; level < kNumLevels; level++) {
+    for (size_t kind = 0; kind < kNumFilterKinds; kind++) {
+      const FilterCounters& counters = table.by_level_and_kind[static_cast<size_t>(level)][kind];
+      const RecorderTotals::FilterTotals one = {
+          counters.not_asked.value(), counters.rejected.value(), counters.true_positive.value(),
+          counters.false_positive.value()};
+      if (one.not_asked + one.rejected + one.true_positive + one.false_positive == 0) continue;
+      RecorderTotals::FilterTotals& sum = (*totals)[{family, level, kind, call}];
+      sum.not_asked += one.not_asked;
+      sum.rejected += one.rejected;
+      sum.true_positive += one.true_positive;
+      sum.false_positive += one.false_positive;
+    }
+  }
+}
+
+}  // namespace
+
 // The owner reads `families_` without the lock, since nobody else writes to it; Sum, in another
-// thread, must not see it grow. The counters have a place of their own in memory: references to
+// thread, must not see it grow. The tables have a place of their own in memory: references to
 // them stay right when the vector moves.
-FamilyCounters& ThreadCounters::MakeFamily(uint32_t family_id) {
+FilterCounterTable& ThreadCounters::MakeFilters(uint32_t family_id, FilterCall call) {
   MutexLock lock(&mutex_);
   if (family_id >= families_.size()) families_.resize(family_id + 1);
-  families_[family_id] = std::make_unique<FamilyCounters>();
-  return *families_[family_id];
+  std::unique_ptr<FilterCounterTable>& table = families_[family_id][static_cast<size_t>(call)];
+  table = std::make_unique<FilterCounterTable>();
+  return *table;
+}
+
+void ThreadCounters::AddFiltersTo(
+    std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals>* totals) const {
+  for (uint32_t family = 0; family < families_.size(); family++) {
+    for (size_t call = 0; call < families_[family].size(); call++) {
+      const FilterCounterTable* table = families_[family][call].get();
+      if (table != nullptr) AddTable(family, static_cast<FilterCall>(call), *table, totals);
+    }
+  }
 }
 
 // all   the counters of every thread that has ever counted here, with one owner at most
 // idle  those whose thread has ended
 //
-// Counters are never freed or reset while the database is open: what an ended thread has counted
-// stays in the sums, and the thread that takes its counters adds to it. So there are as many as
+// What an ended thread has counted stays in the sums: the thread that takes its counters adds to
+// them, and its tables by column family, which are many where families are, are added to `ended`
+// and freed. So there are as many as
 // threads have used the database at one time, however many come and go. The lock in between lets
 // the new owner see what the old one wrote, so that each counter has one writer still.
 struct Recorder::Core {
   Mutex mutex;
   std::vector<std::unique_ptr<ThreadCounters>> all ABSL_GUARDED_BY(mutex);
   std::vector<ThreadCounters*> idle ABSL_GUARDED_BY(mutex);
+  std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals> ended ABSL_GUARDED_BY(mutex);
 
   ThreadCounters* Take() {
     MutexLock lock(&mutex);
@@ -105,6 +141,9 @@ struct Recorder::Core {
   void GiveBack(ThreadCounters* counters) {
     MutexLock lock(&mutex);
     idle.push_back(counters);
+    MutexLock families_lock(&counters->mutex_);
+    counters->AddFiltersTo(&ended);
+    std::vector<FamilyCounters>().swap(counters->families_);
   }
 };
 
@@ -161,13 +200,18 @@ ThreadCounters& Recorder::FindLocal() {
   return *counters;
 }
 
+void Recorder::ForgetFamily(uint32_t family_id) {
+  MutexLock lock(&core_->mutex);
+  std::erase_if(core_->ended, [&](const auto& row) { return row.first.family_id == family_id; });
+}
+
 // Threads go on counting meanwhile. Each counter is read once, and none goes back, but the sums are
 // not of one moment: of two that belong together one may be ahead by what is just being done.
 //
 // Locks: the Core's, then that of one thread's families. No counting thread takes either, but for
 // its first use of the database or of a family.
-Recorder::Totals Recorder::Sum() const {
-  Totals totals;
+RecorderTotals Recorder::Sum() const {
+  RecorderTotals totals;
   std::array<std::array<uint64_t, Histogram::kNumBuckets>,
              static_cast<size_t>(LatencyHistogram::kCount)>
       histograms{};
@@ -175,6 +219,7 @@ Recorder::Totals Recorder::Sum() const {
     totals.tickers[static_cast<size_t>(ticker)] += counter.value();
   };
   MutexLock lock(&core_->mutex);
+  totals.filters = core_->ended;
   for (const auto& thread : core_->all) {
     for (size_t i = 0; i < totals.tickers.size(); i++) {
       totals.tickers[i] += thread->tickers_[i].value();
@@ -188,32 +233,10 @@ Recorder::Totals Recorder::Sum() const {
     add(Ticker::kBlockLoadWaits, thread->reads_.block_load_waits);
     for (size_t i = 0; i < histograms.size(); i++) thread->histograms_[i].AddTo(&histograms[i]);
 
-    // A family that was dropped keeps its counters: identities are not given again, and whoever
-    // asks leaves out those that are not there any more.
+    // A family that was dropped keeps its counters for as long as the thread runs: identities are
+    // not given again, and whoever asks leaves out those that are not there any more.
     MutexLock families_lock(&thread->mutex_);
-    for (uint32_t family = 0; family < thread->families_.size(); family++) {
-      if (thread->families_[family] == nullptr) continue;
-      for (size_t call = 0; call < static_cast<size_t>(FilterCall::kCount); call++) {
-        const auto& table = (*thread->families_[family])[call].by_level_and_kind;
-        for (int level = 0; level < kNumLevels; level++) {
-          for (size_t kind = 0; kind < kNumFilterKinds; kind++) {
-            const FilterCounters& counters = table[static_cast<size_t>(level)][kind];
-            const Totals::FilterTotals one = {counters.not_asked.value(), counters.rejected.value(),
-                                              counters.true_positive.value(),
-                                              counters.false_positive.value()};
-            // Tables have a place for every level and kind; a row is made only for what has been
-            // met.
-            if (one.not_asked + one.rejected + one.true_positive + one.false_positive == 0)
-              continue;
-            auto& sum = totals.filters[{family, level, kind, static_cast<FilterCall>(call)}];
-            sum.not_asked += one.not_asked;
-            sum.rejected += one.rejected;
-            sum.true_positive += one.true_positive;
-            sum.false_positive += one.false_positive;
-          }
-        }
-      }
-    }
+    thread->AddFiltersTo(&totals.filters);
   }
   for (size_t i = 0; i < histograms.size(); i++) {
     totals.histograms[i] = Histogram::Summarize(histograms[i]);

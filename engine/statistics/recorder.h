@@ -29,8 +29,29 @@ class Histogram {
   std::array<SingleWriterCounter, kNumBuckets> buckets_;
 };
 
-// The counters of one column family, by kind of call.
-using FamilyCounters = std::array<FilterCounterTable, static_cast<size_t>(FilterCall::kCount)>;
+// Sums over all threads.
+struct RecorderTotals {
+  std::array<uint64_t, static_cast<size_t>(Ticker::kCount)> tickers{};
+  std::array<HistogramSummary, static_cast<size_t>(LatencyHistogram::kCount)> histograms{};
+  struct FilterTotals {
+    uint64_t not_asked = 0;
+    uint64_t rejected = 0;
+    uint64_t true_positive = 0;
+    uint64_t false_positive = 0;
+  };
+  struct FilterKey {
+    uint32_t family_id;
+    int level;
+    size_t kind;
+    FilterCall call;
+    auto operator<=>(const FilterKey&) const = default;
+  };
+  std::map<FilterKey, FilterTotals> filters;
+};
+
+// The counters of one column family, by kind of call. Null: no such call has been made.
+using FamilyCounters =
+    std::array<std::unique_ptr<FilterCounterTable>, static_cast<size_t>(FilterCall::kCount)>;
 
 // What one thread counts for one database. Only the owning thread calls the non-const members.
 class ThreadCounters {
@@ -41,10 +62,12 @@ class ThreadCounters {
   ReadCounters& reads() { return reads_; }
   SingleWriterCounter& ticker(Ticker ticker) { return tickers_[static_cast<size_t>(ticker)]; }
   FilterCounterTable& Filters(uint32_t family_id, FilterCall call) {
-    if (family_id < families_.size() && families_[family_id] != nullptr) [[likely]] {
-      return (*families_[family_id])[static_cast<size_t>(call)];
+    if (family_id < families_.size()) [[likely]] {
+      FilterCounterTable* table = families_[family_id][static_cast<size_t>(call)].get();
+      if (table != nullptr) [[likely]]
+        return *table;
     }
-    return MakeFamily(family_id)[static_cast<size_t>(call)];
+    return MakeFilters(family_id, call);
   }
   Histogram& histogram(LatencyHistogram which) { return histograms_[static_cast<size_t>(which)]; }
   // True for one call in kSampleEvery.
@@ -53,7 +76,9 @@ class ThreadCounters {
 
  private:
   friend class Recorder;
-  FamilyCounters& MakeFamily(uint32_t family_id);
+  FilterCounterTable& MakeFilters(uint32_t family_id, FilterCall call);
+  void AddFiltersTo(std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals>* totals) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::array<SingleWriterCounter, static_cast<size_t>(Ticker::kCount)> tickers_;
   ReadCounters reads_;
@@ -61,10 +86,12 @@ class ThreadCounters {
   uint32_t calls_ = 0;
   // Changed by the owner under the lock, so that the owner may read without and others with it.
   Mutex mutex_;
-  std::vector<std::unique_ptr<FamilyCounters>> families_;
+  std::vector<FamilyCounters> families_;
 };
 
-// Thread-safe. Counters of ended threads are kept and given to new ones.
+// Thread-safe. Counters of ended threads are kept and given to new ones; what those have counted by
+// column family is added up first, so that tables exist for threads that run, and not for all that
+// ever ran.
 class Recorder {
  public:
   Recorder();
@@ -76,26 +103,10 @@ class Recorder {
     return FindLocal();
   }
 
-  // Sums over all threads.
-  struct Totals {
-    std::array<uint64_t, static_cast<size_t>(Ticker::kCount)> tickers{};
-    std::array<HistogramSummary, static_cast<size_t>(LatencyHistogram::kCount)> histograms{};
-    struct FilterTotals {
-      uint64_t not_asked = 0;
-      uint64_t rejected = 0;
-      uint64_t true_positive = 0;
-      uint64_t false_positive = 0;
-    };
-    struct FilterKey {
-      uint32_t family_id;
-      int level;
-      size_t kind;
-      FilterCall call;
-      auto operator<=>(const FilterKey&) const = default;
-    };
-    std::map<FilterKey, FilterTotals> filters;
-  };
+  using Totals = RecorderTotals;
   Totals Sum() const;
+  // The family has been dropped: what ended threads have counted for it is forgotten.
+  void ForgetFamily(uint32_t family_id);
 
   struct Core;  // outlives the recorder while threads still refer to it
 

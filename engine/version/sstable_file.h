@@ -60,8 +60,10 @@ class SstableFile {
   // Called once the edit that drops the file is durable.
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
-  // Whether a compaction has the file among its inputs, or damage keeps it from being compacted.
+  // Whether a compaction has the file among its inputs.
   bool being_compacted ABSL_GUARDED_BY(database_mutex) = false;
+  // A compaction met damage in it: it stays as it is.
+  bool quarantined ABSL_GUARDED_BY(database_mutex) = false;
 
  private:
   SstableFile(const SstableStore& store, FileMetadata metadata);

@@ -59,6 +59,8 @@ struct VersionEdit {
   std::optional<uint64_t> next_file_number;
   std::optional<SequenceNumber> last_sequence;
   std::optional<uint32_t> largest_family_id;
+  // Of logs with smaller numbers no family needs anything.
+  std::optional<uint64_t> oldest_log;
   std::vector<FamilyEdit> families;
 
   // FORMAT.md, "Version edit".

@@ -72,6 +72,7 @@ void VersionSet::ApplyScalars(const VersionEdit& edit) {
   if (edit.next_file_number && *edit.next_file_number > 0) {
     MarkFileNumberUsed(*edit.next_file_number - 1);
   }
+  if (edit.oldest_log) oldest_log_ = std::max(oldest_log_, *edit.oldest_log);
   if (edit.last_sequence) last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
   if (edit.largest_family_id) {
     largest_family_id_ = std::max(largest_family_id_.load(), *edit.largest_family_id);
@@ -125,10 +126,13 @@ void VersionSet::MarkFileNumberUsed(uint64_t number) {
   }
 }
 
+// A family that is not written to keeps the log number of its last flush, and needs none of the
+// logs since: the number of the whole database is the one that moves on. Where all families have
+// been flushed one by one, theirs say more.
 uint64_t VersionSet::OldestNeededLog() const {
   uint64_t oldest = UINT64_MAX;
   for (const auto& [id, family] : families_) oldest = std::min(oldest, family.log_number);
-  return oldest;
+  return std::max(oldest, oldest_log_);
 }
 
 std::set<uint64_t> VersionSet::LiveSstables() const {
@@ -149,6 +153,7 @@ VersionEdit VersionSet::DescribeFamilies() const {
   edit.next_file_number = next_file_number_.load(std::memory_order_relaxed);
   edit.last_sequence = last_sequence_;
   edit.largest_family_id = largest_family_id_.load();
+  edit.oldest_log = oldest_log_;
   for (const auto& [id, family] : families_) {
     FamilyEdit& change = edit.families.emplace_back();
     change.family_id = id;
@@ -200,6 +205,7 @@ absl::Status VersionSet::StartManifest(uint64_t log_number) {
   WaitForTurn();
   TurnHolder turn(this);
   for (auto& [id, family] : families_) family.log_number = log_number;
+  oldest_log_ = log_number;
   const uint64_t number = NewFileNumber();
   std::string record;
   Snapshot().EncodeTo(&record);
@@ -336,6 +342,11 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
     // files of both are kept until another manifest has decided.
     if (built.ok() && absl::IsResourceExhausted(written)) {
       manifest_end_unknown_ = true;
+      for (const FamilyEdit& change : edit.families) {
+        for (const FamilyEdit::AddedFile& added : change.added) {
+          undecided_files_.push_back(added.file.number);
+        }
+      }
     } else if (built.ok()) {
       manifest_error_ = written;
     }
@@ -343,7 +354,27 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
   }
   manifest_end_unknown_ = false;
   Install(edit, *std::move(built));
+  RemoveUndecidedFiles();
   return absl::OkStatus();
+}
+
+absl::Status VersionSet::Settle() {
+  return manifest_end_unknown_ ? LogAndApply(VersionEdit()) : absl::OkStatus();
+}
+
+// Called once the present manifest is known from its beginning to its end. A table that moved to
+// another level when its edit failed is still in use.
+void VersionSet::RemoveUndecidedFiles() {
+  if (undecided_files_.empty()) return;
+  const std::vector<uint64_t> undecided = std::exchange(undecided_files_, {});
+  const std::set<uint64_t> live = LiveSstables();
+  DatabaseUnlock unlock(mutex_);
+  for (const uint64_t number : undecided) {
+    // What cannot be removed is removed by the next open.
+    if (!live.contains(number)) {
+      store_.file_system->Remove(SstableFileName(store_.directory, number)).IgnoreError();
+    }
+  }
 }
 
 void VersionSet::Install(const VersionEdit& edit, BuiltVersions built) {

@@ -99,6 +99,11 @@ class VersionSet {
   absl::Status LogAndCreateFamily(VersionEdit edit, const FamilyRecord& created)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
+  // If an edit did not fit on the disk: begins another manifest, which decides that it was not
+  // applied, and removes the tables that it named. To be called before a job writes others: retries
+  // must not fill what is left of the disk. OK at once if there is nothing to decide.
+  absl::Status Settle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
   // Ends the manifest with a clean-close marker. Called only once all logs have theirs, so that the
   // next opening can tell a log that was cut later.
   absl::Status Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -173,6 +178,7 @@ class VersionSet {
                                               const BaseVersions& bases) const;
   absl::StatusOr<BuiltVersion> BuildVersion(const FamilyEdit& change,
                                             const BaseVersion& base) const;
+  void RemoveUndecidedFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void Install(const VersionEdit& edit, BuiltVersions built)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status WriteNewManifest(const std::string& snapshot, uint64_t number)
@@ -193,10 +199,13 @@ class VersionSet {
   absl::Status manifest_error_ ABSL_GUARDED_BY(database_mutex);
   // The disk was full: nothing more may be appended, the next edit begins another manifest.
   bool manifest_end_unknown_ ABSL_GUARDED_BY(database_mutex) = false;
+  // Tables of edits that did not fit: a manifest may name them until another one has been begun.
+  std::vector<uint64_t> undecided_files_ ABSL_GUARDED_BY(database_mutex);
   std::atomic<uint64_t> manifest_number_{0};
 
   Families families_ ABSL_GUARDED_BY(database_mutex);
   SequenceNumber last_sequence_ ABSL_GUARDED_BY(database_mutex) = 0;
+  uint64_t oldest_log_ ABSL_GUARDED_BY(database_mutex) = 0;
   std::atomic<uint64_t> next_file_number_{1};
   std::atomic<uint32_t> largest_family_id_{0};
   uint64_t hash_seed_ = 0;

@@ -55,6 +55,7 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
 absl::Status LogSet::StartNew(uint64_t number) {
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer, CreateLog(number));
   if (current_ != nullptr) {
+    bytes_before_current_ += current_->size();
     MutexLock lock(&mutex_);
     files_[current_number()] = current_->size();
     // Not synced here: a leader waits for this call. The next sync of a write, or the flush of the
@@ -64,7 +65,7 @@ absl::Status LogSet::StartNew(uint64_t number) {
   }
   current_ = std::move(writer);
   current_records_ = 0;
-  current_number_.store(number, std::memory_order_relaxed);
+  current_number_.store(number, std::memory_order_release);
   current_bytes_.store(current_->size(), std::memory_order_relaxed);
   return absl::OkStatus();
 }
@@ -75,14 +76,15 @@ absl::Status LogSet::AbandonCurrent() {
   WINNOW_RETURN_IF_ERROR(Sync());
   MutexLock lock(&mutex_);
   files_[current_number()] = current_->size();
+  bytes_before_current_ += current_->size();
   current_.reset();
   current_records_ = 0;
   current_bytes_.store(0, std::memory_order_relaxed);
   return absl::OkStatus();
 }
 
-absl::Status LogSet::Append(std::string_view payload) {
-  WINNOW_RETURN_IF_ERROR(current_->Append(payload));
+absl::Status LogSet::AppendBegunRecord() {
+  WINNOW_RETURN_IF_ERROR(current_->AppendBegunRecord());
   current_records_++;
   current_bytes_.store(current_->size(), std::memory_order_relaxed);
   return absl::OkStatus();
@@ -92,15 +94,22 @@ absl::Status LogSet::Append(std::string_view payload) {
 // writer whose sync has failed returns that error for ever, and so does each later call here.
 absl::Status LogSet::SyncOlder() {
   if (!older_unsynced_.load(std::memory_order_acquire)) return absl::OkStatus();
-  MutexLock lock(&mutex_);  // held during I/O: whoever else comes must wait for the syncs anyway
-  for (Older& older : older_) {
-    if (older.writer == nullptr) continue;
-    WINNOW_RETURN_IF_ERROR(older.writer->CloseCleanly());
-    older.writer.reset();
+  MutexLock sync(&sync_mutex_);  // whoever else comes must wait for the syncs anyway
+  for (;;) {
+    std::shared_ptr<LogWriter> writer;
+    {
+      MutexLock lock(&mutex_);
+      if (older_.empty()) {
+        older_unsynced_.store(false, std::memory_order_release);
+        return absl::OkStatus();
+      }
+      writer = older_.front().writer;
+    }
+    WINNOW_RETURN_IF_ERROR(writer->CloseCleanly());
+    MutexLock lock(&mutex_);
+    // It may have been removed meanwhile, when nothing in it was needed any more.
+    if (!older_.empty() && older_.front().writer == writer) older_.pop_front();
   }
-  older_.clear();
-  older_unsynced_.store(false, std::memory_order_release);
-  return absl::OkStatus();
 }
 
 absl::Status LogSet::Sync() {
@@ -155,6 +164,13 @@ absl::Status LogSet::Close() {
     current_.reset();
   }
   return status;
+}
+
+uint64_t LogSet::BytesFrom(uint64_t number) const {
+  MutexLock lock(&mutex_);
+  uint64_t bytes = current_bytes_.load(std::memory_order_relaxed);
+  for (auto file = files_.lower_bound(number); file != files_.end(); ++file) bytes += file->second;
+  return bytes;
 }
 
 uint64_t LogSet::total_bytes() const {

@@ -52,13 +52,17 @@ class LogSet {
   absl::Status AbandonCurrent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // `payload` begins with its LogPayload byte.
-  absl::Status Append(std::string_view payload) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  // The next record of the newest log: the caller appends the payload, which begins with its
+  // LogPayload byte, to what BeginRecord returns.
+  std::string* BeginRecord() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    return current_->BeginRecord();
+  }
+  absl::Status AppendBegunRecord() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
   // Makes everything appended so far survive a power failure: older logs before the newest, so that
   // no later write can survive an earlier one that is lost.
   absl::Status Sync() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(mutex_);
   // The same without the newest log.
-  absl::Status SyncOlder() ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status SyncOlder() ABSL_LOCKS_EXCLUDED(sync_mutex_, mutex_);
 
   // Closes and removes logs with smaller numbers.
   void RemoveBefore(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -71,9 +75,16 @@ class LogSet {
   // Syncs and ends all logs with the clean-close marker.
   absl::Status Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  uint64_t current_number() const { return current_number_.load(std::memory_order_relaxed); }
+  // Acquire: who sees this number sees what was done while a smaller one was the current.
+  uint64_t current_number() const { return current_number_.load(std::memory_order_acquire); }
   // Bytes of all logs that are still there.
   uint64_t total_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Bytes of the logs with this number and larger ones.
+  uint64_t BytesFrom(uint64_t number) const ABSL_LOCKS_EXCLUDED(mutex_);
+  // Bytes written to logs since opening, those that are gone included.
+  uint64_t bytes_appended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    return bytes_before_current_ + current_bytes_.load(std::memory_order_relaxed);
+  }
   // True if the newest log holds batches.
   bool current_has_records() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
     return current_records_ > 0;
@@ -82,7 +93,8 @@ class LogSet {
  private:
   struct Older {
     uint64_t number;
-    std::unique_ptr<LogWriter> writer;  // null once synced and closed
+    // Shared with the thread that syncs it, which a removal does not wait for.
+    std::shared_ptr<LogWriter> writer;
   };
 
   absl::StatusOr<std::unique_ptr<LogWriter>> CreateLog(uint64_t number)
@@ -94,13 +106,16 @@ class LogSet {
   const std::string directory_;
   std::unique_ptr<LogWriter> current_ ABSL_GUARDED_BY(write_leadership);
   uint64_t current_records_ ABSL_GUARDED_BY(write_leadership) = 0;
+  uint64_t bytes_before_current_ ABSL_GUARDED_BY(write_leadership) = 0;
   // Written by the leader, read by anybody.
   std::atomic<uint64_t> current_number_{0};
   std::atomic<uint64_t> current_bytes_{0};
   std::atomic<bool> older_unsynced_{false};
 
+  // Held while older logs are synced, which may take seconds; nobody who only writes waits for it.
+  Mutex sync_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   mutable Mutex mutex_;
-  std::deque<Older> older_ ABSL_GUARDED_BY(mutex_);             // ascending
+  std::deque<Older> older_ ABSL_GUARDED_BY(mutex_);             // not synced yet, ascending
   std::map<uint64_t, uint64_t> files_ ABSL_GUARDED_BY(mutex_);  // number -> bytes, older ones
   int removal_pauses_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t remove_before_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -78,6 +78,8 @@ absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
   }
   // Release: whoever reads this sequence sees all insertions up to it.
   visible_sequence_.store(allocated_sequence_, std::memory_order_release);
+  if (LogsAreOverLimit()) [[unlikely]]
+    RequestWork();
   return absl::OkStatus();
 }
 
@@ -107,7 +109,7 @@ absl::Status WriteLeader::AppendToLog(const WriteGroup& group, uint32_t num_upda
     // Before anything is written: running out of memory here is an error of this group alone.
     return EncodeForLog(group, num_updates);
   }));
-  absl::Status logged = parts_.logs->Append(log_payload_);
+  absl::Status logged = parts_.logs->AppendBegunRecord();
   const bool appended = logged.ok();
   // The sync comes before anything of the group is visible: nobody reads a synced write that a
   // power failure may still take.
@@ -134,14 +136,18 @@ absl::Status WriteLeader::AppendToLog(const WriteGroup& group, uint32_t num_upda
 // Members' updates stand one after the other under one header: their sequence numbers are
 // consecutive in the order of the group, and members that were refused have none.
 absl::Status WriteLeader::EncodeForLog(const WriteGroup& group, uint32_t num_updates) {
-  log_payload_.assign(1, static_cast<char>(LogPayload::kBatches));
-  PutFixed64(&log_payload_, allocated_sequence_ + 1);
-  PutFixed32(&log_payload_, num_updates);
+  std::string* const record = parts_.logs->BeginRecord();
+  const size_t header_bytes = record->size();
+  // At once: a value of a gigabyte is not to be moved as the buffer grows.
+  record->reserve(header_bytes + 1 + kBatchHeaderBytes + group.batch_bytes);
+  record->push_back(static_cast<char>(LogPayload::kBatches));
+  PutFixed64(record, allocated_sequence_ + 1);
+  PutFixed32(record, num_updates);
   for (const WriteRequest* request : group.requests) {
     if (!request->status.ok()) continue;
-    log_payload_.append(request->batch->encoded().substr(kBatchHeaderBytes));
+    record->append(request->batch->encoded().substr(kBatchHeaderBytes));
   }
-  parts_.recorder->Local().Add(Ticker::kLogBytesWritten, log_payload_.size());
+  parts_.recorder->Local().Add(Ticker::kLogBytesWritten, record->size() - header_bytes);
   return absl::OkStatus();
 }
 
@@ -182,11 +188,14 @@ void WriteLeader::AddToMemtables(const WriteBatch& batch, SequenceNumber first_s
     // Not null: see CheckMembers.
     ColumnFamilyState* family = parts_.families->FindForWrite(update.family_id);
     Memtable* memtable = family->active_for_insert();
+    memtable->NoteLog(parts_.logs->current_number());
     memtable->Add(sequence, update.type, update.key, update.value,
                   filter::HashKey(update.key, family->hash_seed()));
     // A memtable that fills in the middle of a group takes the rest of it: the next leader
     // switches.
-    if (memtable->memory_bytes() >= family->options().write_buffer_bytes) RequestWork();
+    if (memtable->memory_bytes() >= family->options().write_buffer_bytes) [[unlikely]] {
+      NoteFullMemtable(family);
+    }
   }
 }
 

@@ -4,7 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "engine/background/background_scheduler.h"
@@ -72,8 +74,11 @@ class WriteLeader {
 
   // Something needs the leader's care before the next group: a full memtable, a stall, an error.
   void RequestWork() { leader_work_pending_.store(true, std::memory_order_release); }
-  // Requests it if some family is near a limit.
-  void LookForStalls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Requests it if the family is near a limit. To be called whenever its memtables or its level 0
+  // have changed.
+  void LookForStall(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // From now on no write is delayed, only stopped: the database is about to be closed.
+  void EndDelays() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Writes without log since opening, which memtables alone hold.
   bool has_unlogged_writes() const { return has_unlogged_writes_.load(std::memory_order_relaxed); }
 
@@ -104,7 +109,7 @@ class WriteLeader {
   void CheckMembers(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
   absl::Status AppendToLog(const WriteGroup& group, uint32_t num_updates)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(database_mutex);
-  // Makes log_payload_ the record of the group's batches.
+  // Puts the record of the group's batches together, in the log's own buffer.
   absl::Status EncodeForLog(const WriteGroup& group, uint32_t num_updates)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
   absl::Status InsertGroup(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
@@ -121,8 +126,13 @@ class WriteLeader {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   void NoteStall(std::string_view family, std::string_view why)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
-  absl::Status SwitchFullMemtables()
+  void SleepWhileSlow(SteadyTime until)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  void NoteFullMemtable(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(full_mutex_);
+  // Those that are full, and those that hold back old logs.
+  absl::Status SwitchMemtables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status SwitchForOldLogs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  bool LogsAreOverLimit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
   // Begins log `number`; a full disk is an error of this write alone.
   absl::Status StartLog(uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
@@ -139,11 +149,18 @@ class WriteLeader {
   std::atomic<bool> has_unlogged_writes_{false};
   SequenceNumber allocated_sequence_ ABSL_GUARDED_BY(write_leadership) = 0;
   std::atomic<SequenceNumber> visible_sequence_{0};
-  std::string log_payload_ ABSL_GUARDED_BY(write_leadership);  // reused
   bool stopped_ ABSL_GUARDED_BY(write_leadership) = false;
   LogState log_state_ ABSL_GUARDED_BY(write_leadership) = LogState::kHealthy;
   absl::Status log_error_ ABSL_GUARDED_BY(write_leadership);
   WriteStallController stalls_ ABSL_GUARDED_BY(write_leadership);
+  // Once so many bytes have been appended to logs, their sizes are looked at.
+  uint64_t look_at_logs_at_ ABSL_GUARDED_BY(write_leadership) = 0;
+  // Families whose memtables or level 0 make writes wait, or soon will.
+  std::set<ColumnFamilyState*> near_limit_ ABSL_GUARDED_BY(database_mutex);
+  bool delays_ended_ ABSL_GUARDED_BY(database_mutex) = false;
+  // Families whose active memtable was found full by whoever inserted last.
+  Mutex full_mutex_;
+  std::vector<ColumnFamilyState*> full_ ABSL_GUARDED_BY(full_mutex_);
 };
 
 }  // namespace winnow

@@ -19,10 +19,10 @@ absl::Status WriteLeader::ReplaceFailedLog() {
   if (log_state_ == LogState::kFailed) WINNOW_RETURN_IF_ERROR(AbandonFailedLog());
   if (log_state_ == LogState::kAbandoned) WINNOW_RETURN_IF_ERROR(StartLogAfterFailedOne());
   BackgroundErrors& errors = parts_.scheduler->errors();
-  const uint64_t failures = errors.num_failures();
+  const uint64_t failures = errors.num_failures(JobKind::kFlush);
   parts_.scheduler->SignalWork();
   while (!AllIsFlushed() && errors.fatal().ok() && !parts_.scheduler->is_stopping() &&
-         errors.retried().ok() && errors.num_failures() == failures) {
+         errors.retried(JobKind::kFlush).ok() && errors.num_failures(JobKind::kFlush) == failures) {
     parts_.scheduler->WaitForProgress();
   }
   if (!errors.fatal().ok()) return errors.fatal();
@@ -57,12 +57,7 @@ absl::Status WriteLeader::StartLogAfterFailedOne() {
   // Whatever the older logs hold goes to SSTables, so that nothing depends on their uncertain end.
   for (const auto& [id, family] : parts_.families->all()) {
     if (family->is_dropped()) continue;
-    if (family->active().empty()) {
-      family->ReplaceActiveMemtable(number);
-      family->InstallView();
-    } else {
-      family->SwitchMemtable(number);
-    }
+    if (!family->active().empty()) family->SwitchMemtable();
     family->flush_wanted = !family->immutables.empty();
   }
   log_state_ = LogState::kReplaced;
@@ -80,14 +75,9 @@ bool WriteLeader::AllIsFlushed() const {
 // that every log that is named ends with its marker, which that one never gets.
 absl::Status WriteLeader::ReleaseOlderLogs() {
   const uint64_t number = parts_.logs->current_number();
+  if (parts_.versions->OldestNeededLog() >= number) return absl::OkStatus();
   VersionEdit edit;
-  for (const auto& [id, record] : parts_.versions->families()) {
-    if (record.log_number >= number) continue;
-    FamilyEdit& release = edit.families.emplace_back();
-    release.family_id = id;
-    release.log_number = number;
-  }
-  if (edit.families.empty()) return absl::OkStatus();
+  edit.oldest_log = number;
   const absl::Status recorded = parts_.versions->LogAndApply(std::move(edit));
   if (!recorded.ok()) {
     if (!absl::IsResourceExhausted(recorded)) {

@@ -12,6 +12,23 @@ namespace winnow {
 
 namespace {
 
+// How often logs over their limit are looked at while flushes of what needs them are under way.
+constexpr uint64_t kLooksPerLogLimit = 16;
+
+// The size of level 0 as far as it will ever shrink: files in quarantine stay, and where damage
+// leaves nothing that could be merged, waiting would be for ever.
+int CompactableLevelZeroFiles(const ColumnFamilyState& family)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  int count = 0;
+  for (const auto& file : family.version()->files(0)) count += file->quarantined ? 0 : 1;
+  const bool full = count >= family.options().level0_stop_trigger;
+  if (full && family.compactions_running == 0 &&
+      !family.picker.CanPick(family.version(), family.options())) {
+    return 0;
+  }
+  return count;
+}
+
 WritePressure PressureOn(const ColumnFamilyState& family)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   const ColumnFamilyOptions& options = family.options();
@@ -20,7 +37,7 @@ WritePressure PressureOn(const ColumnFamilyState& family)
   pressure.num_memtables = static_cast<int>(family.immutables.size()) + 1;
   pressure.max_write_buffers = options.max_write_buffers;
   pressure.active_is_full = family.active().memory_bytes() >= options.write_buffer_bytes;
-  pressure.level0_files = static_cast<int>(family.version()->num_files(0));
+  pressure.level0_files = CompactableLevelZeroFiles(family);
   pressure.level0_slowdown_trigger = options.level0_slowdown_trigger;
   pressure.level0_stop_trigger = options.level0_stop_trigger;
   pressure.auto_compactions = !options.disable_auto_compactions;
@@ -39,48 +56,51 @@ absl::Status WriteLeader::PrepareForGroup(size_t group_bytes) {
   leader_work_pending_.store(false, std::memory_order_relaxed);
   absl::Status status =
       log_state_ == LogState::kHealthy ? StallIfNeeded(group_bytes) : ReplaceFailedLog();
-  if (status.ok()) status = SwitchFullMemtables();
+  if (status.ok()) status = SwitchMemtables();
   // Looked at again before the next write, which may find that the cause has passed.
-  if (!status.ok() || stalls_.is_stalled()) RequestWork();
+  if (!status.ok() || stalls_.is_stalled() || !near_limit_.empty()) RequestWork();
   if (const absl::Status& fatal = parts_.scheduler->errors().fatal(); !fatal.ok()) {
     // Every later write must come here too and be refused.
     RequestWork();
     return absl::FailedPreconditionError(
         absl::StrCat("the database takes no writes until it is reopened: ", fatal.message()));
   }
-  LookForStalls();
   return status;
 }
 
-void WriteLeader::LookForStalls() {
-  for (const auto& [id, family] : parts_.families->all()) {
-    if (!family->is_dropped() && PressureOn(*family).IsNearLimit()) RequestWork();
+// Families near a limit are few, whatever their number: leaders look at those alone.
+void WriteLeader::LookForStall(ColumnFamilyState* family) {
+  if (!family->is_dropped() && PressureOn(*family).IsNearLimit()) {
+    near_limit_.insert(family);
+    RequestWork();
+  } else {
+    near_limit_.erase(family);
   }
 }
 
-// All families are looked at whatever the group writes to, in the order of their ids: their logs
-// are one, so that a family that cannot flush soon holds up the others' space anyway. A write waits
-// until none must stop, and then owes a delay for each that must slow down.
+// All families near a limit are looked at whatever the group writes to: their logs are one, so that
+// a family that cannot flush soon holds up the others' space anyway. A write waits until none must
+// stop, and then owes a delay for each that must slow down.
 absl::Status WriteLeader::StallIfNeeded(size_t group_bytes) {
   const SteadyTime start = SteadyNow();
   bool stalled = false;
   const ColumnFamilyState* delaying = nullptr;
-  for (const auto& [id, family] : parts_.families->all()) {
+  // A copy: while a write waits, others come and go.
+  const std::set<ColumnFamilyState*> near_limit = near_limit_;
+  for (ColumnFamilyState* family : near_limit) {
     WINNOW_RETURN_IF_ERROR(WaitWhileStopped(*family, &stalled));
     const WritePressure pressure = PressureOn(*family);
     if (parts_.scheduler->errors().fatal().ok() && pressure.MustSlowDown()) {
       stalls_.AddDelay(pressure, group_bytes);
-      delaying = family.get();
+      delaying = family;
     }
+    LookForStall(family);
   }
   NoteStall(delaying == nullptr ? std::string_view() : delaying->name(),
             "writes are delayed: level 0 has many files");
   if (const auto delay = stalls_.TakeDelay(); delay.count() > 0) {
     stalled = true;
-    // Without the mutex, which the jobs need that this write waits for, but leading: the delay is
-    // meant for every writer, and they queue behind.
-    DatabaseUnlock unlock(parts_.mutex);
-    std::this_thread::sleep_for(delay);
+    SleepWhileSlow(start + std::chrono::duration_cast<SteadyTime::duration>(delay));
   }
   if (stalled) {
     ThreadCounters& counters = parts_.recorder->Local();
@@ -90,12 +110,39 @@ absl::Status WriteLeader::StallIfNeeded(size_t group_bytes) {
   return absl::OkStatus();
 }
 
+// Leading: the delay is meant for every writer, and they queue behind. It ends early once it has no
+// reason any more; a large batch may owe minutes.
+void WriteLeader::SleepWhileSlow(SteadyTime until) {
+  const auto is_slow = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    for (const ColumnFamilyState* family : near_limit_) {
+      if (!family->is_dropped() && PressureOn(*family).MustSlowDown()) return true;
+    }
+    return false;
+  };
+  for (;;) {
+    const auto left = until - SteadyNow();
+    if (left <= SteadyTime::duration::zero() || !parts_.scheduler->errors().fatal().ok() ||
+        parts_.scheduler->is_stopping() || delays_ended_ || !is_slow()) {
+      return;
+    }
+    parts_.scheduler->WaitForProgressFor(std::chrono::ceil<std::chrono::microseconds>(left));
+  }
+}
+
+void WriteLeader::EndDelays() {
+  delays_ended_ = true;
+  parts_.scheduler->SignalProgress();
+}
+
 // Ends for what will not pass as well: a drop, a fatal error, the close of the database.
 absl::Status WriteLeader::WaitWhileStopped(const ColumnFamilyState& family, bool* waited) {
-  while (!family.is_dropped() && PressureOn(family).MustStop() &&
-         parts_.scheduler->errors().fatal().ok() && !parts_.scheduler->is_stopping()) {
+  while (!family.is_dropped() && parts_.scheduler->errors().fatal().ok() &&
+         !parts_.scheduler->is_stopping()) {
+    const WritePressure pressure = PressureOn(family);
+    if (!pressure.MustStop()) break;
     // Waiting for work that has failed, and may fail for hours, would hang every writer.
-    WINNOW_RETURN_IF_ERROR(parts_.scheduler->errors().StallError());
+    const JobKind waits_for = pressure.MemtablesAreFull() ? JobKind::kFlush : JobKind::kCompaction;
+    WINNOW_RETURN_IF_ERROR(parts_.scheduler->errors().StallError(waits_for));
     *waited = true;
     NoteStall(family.name(), "writes wait for flushes or compactions");
     parts_.scheduler->SignalWork();
@@ -110,26 +157,67 @@ void WriteLeader::NoteStall(std::string_view family, std::string_view why) {
   }
 }
 
-// A log can be removed only when no family needs it. A family that is seldom written to would keep
-// all logs since its oldest entry, so that past the limit the one that holds back most is flushed,
-// full or not. One at a time: the next switch looks again.
-absl::Status WriteLeader::SwitchFullMemtables() {
-  // Whose oldest entries keep the logs from shrinking.
-  ColumnFamilyState* oldest = nullptr;
-  for (const auto& [id, family] : parts_.families->all()) {
-    if (family->is_dropped()) continue;
-    if (family->active().memory_bytes() >= family->options().write_buffer_bytes) {
-      WINNOW_RETURN_IF_ERROR(SwitchMemtable(family.get()));
-    } else if (!family->active().empty() &&
-               (oldest == nullptr ||
-                family->active().log_number() < oldest->active().log_number())) {
-      oldest = family.get();
+void WriteLeader::NoteFullMemtable(ColumnFamilyState* family) {
+  MutexLock lock(&full_mutex_);
+  if (std::find(full_.begin(), full_.end(), family) == full_.end()) full_.push_back(family);
+  RequestWork();
+}
+
+absl::Status WriteLeader::SwitchMemtables() {
+  std::vector<ColumnFamilyState*> full;
+  {
+    MutexLock lock(&full_mutex_);
+    full.swap(full_);
+  }
+  for (size_t i = 0; i < full.size(); i++) {
+    // Looked at again: it may have been switched since, by a flush that somebody asked for.
+    if (full[i]->is_dropped() ||
+        full[i]->active().memory_bytes() < full[i]->options().write_buffer_bytes) {
+      continue;
+    }
+    if (absl::Status status = SwitchMemtable(full[i]); !status.ok()) {
+      for (; i < full.size(); i++) NoteFullMemtable(full[i]);
+      return status;
     }
   }
-  if (oldest != nullptr && parts_.logs->total_bytes() > parts_.options->max_log_bytes) {
-    return SwitchMemtable(oldest);
+  return LogsAreOverLimit() ? SwitchForOldLogs() : absl::OkStatus();
+}
+
+// A log can be removed only when no family needs it. A family that is seldom written to would keep
+// all logs since its oldest entry, so that past the limit those that hold back most are flushed,
+// full or not (as RocksDB does past max_total_wal_size). What is being flushed already is as good
+// as gone: only logs that active memtables need are counted, which from now on grow by what is
+// written.
+absl::Status WriteLeader::SwitchForOldLogs() {
+  std::vector<ColumnFamilyState*> oldest;
+  uint64_t oldest_log = Memtable::kNoLog;
+  for (const auto& [id, family] : parts_.families->all()) {
+    const uint64_t log = family->active().log_number();
+    if (family->is_dropped() || log == Memtable::kNoLog || log > oldest_log) continue;
+    if (log < oldest_log) oldest.clear();
+    oldest_log = log;
+    oldest.push_back(family.get());
   }
+  const uint64_t limit = parts_.options->max_log_bytes;
+  const uint64_t needed = parts_.logs->BytesFrom(oldest_log);
+  if (needed <= limit) {
+    look_at_logs_at_ = parts_.logs->bytes_appended() + (limit - needed);
+    return absl::OkStatus();
+  }
+  bool any = false;
+  for (ColumnFamilyState* family : oldest) {
+    // Flushes that do not keep up are not helped by more memtables that wait for them.
+    const size_t most = static_cast<size_t>(family->options().max_write_buffers);
+    if (family->immutables.size() + 1 >= most) continue;
+    WINNOW_RETURN_IF_ERROR(SwitchMemtable(family));
+    any = true;
+  }
+  if (!any) look_at_logs_at_ = parts_.logs->bytes_appended() + limit / kLooksPerLogLimit;
   return absl::OkStatus();
+}
+
+bool WriteLeader::LogsAreOverLimit() const {
+  return parts_.logs->bytes_appended() > look_at_logs_at_;
 }
 
 // Creates and syncs files, hence without the mutex. Leadership stays, so that no memtable and no
@@ -148,23 +236,15 @@ absl::Status WriteLeader::StartLog(uint64_t number) {
 }
 
 absl::Status WriteLeader::SwitchMemtable(ColumnFamilyState* family) {
-  uint64_t log_number = parts_.logs->current_number();
   // A log without batches serves the new memtable as well. One with batches must end here, or a
   // flush of the old memtable could never let go of it.
   if (parts_.logs->current_has_records()) {
-    log_number = parts_.versions->NewFileNumber();
-    WINNOW_RETURN_IF_ERROR(StartLog(log_number));
-    // Families without entries need none of the older logs.
-    for (const auto& [id, other] : parts_.families->all()) {
-      if (other.get() != family && other->HasNothingInMemory()) {
-        other->ReplaceActiveMemtable(log_number);
-        other->InstallView();
-      }
-    }
+    WINNOW_RETURN_IF_ERROR(StartLog(parts_.versions->NewFileNumber()));
   }
   // After the log is there: had it failed, the old memtable would still be the right one.
-  family->SwitchMemtable(log_number);
+  family->SwitchMemtable();
   family->flush_wanted = true;
+  LookForStall(family);
   parts_.scheduler->SignalWork();
   return absl::OkStatus();
 }

@@ -53,6 +53,7 @@ Json EditAsJson(const VersionEdit& edit, uint64_t offset, bool hex) {
   if (edit.next_file_number) json["next_file_number"] = *edit.next_file_number;
   if (edit.last_sequence) json["last_sequence"] = *edit.last_sequence;
   if (edit.largest_family_id) json["largest_family_id"] = *edit.largest_family_id;
+  if (edit.oldest_log) json["oldest_log"] = *edit.oldest_log;
   for (const FamilyEdit& family : edit.families) {
     json["families"].push_back(FamilyAsJson(family, hex));
   }

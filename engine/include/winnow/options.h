@@ -143,8 +143,9 @@ struct Options : ColumnFamilyOptions {
   // What to do with a damaged write-ahead log. Default point_in_time.
   RecoveryMode recovery_mode = RecoveryMode::kPointInTime;
 
-  // Write-ahead log bytes after which the column families that hold the oldest log back are
-  // flushed. Default 1 GiB, range 1 MiB - 1 TiB.
+  // Bytes of the write-ahead logs that active memtables need, after which the column families that
+  // hold the oldest log back are flushed. What is being flushed comes on top. Default 1 GiB, range
+  // 1 MiB - 1 TiB.
   uint64_t max_log_bytes = uint64_t{1} << 30;
 
   // Notified of flushes, compactions, stalls, errors, files and damage (winnow/event_listener.h).

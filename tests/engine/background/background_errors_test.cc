@@ -27,33 +27,33 @@ class BackgroundErrorsTest : public testing::Test {
 TEST_F(BackgroundErrorsTest, AFullDiskIsTriedAgainForEverAndLessAndLessOften) {
   std::vector<int64_t> delays;
   for (int i = 0; i < 12; i++) {
-    errors_.JobFailed(disk_full_, "a flush");
+    errors_.JobFailed(JobKind::kFlush, disk_full_);
     EXPECT_TRUE(errors_.fatal().ok());
-    EXPECT_TRUE(errors_.IsWaitingToRetry());
-    delays.push_back(std::chrono::duration_cast<milliseconds>(errors_.next_try() - now_).count());
-    now_ = errors_.next_try();
-    EXPECT_FALSE(errors_.IsWaitingToRetry());
+    EXPECT_TRUE(errors_.IsWaitingToRetry(JobKind::kFlush));
+    delays.push_back(std::chrono::duration_cast<milliseconds>(*errors_.next_try() - now_).count());
+    now_ = *errors_.next_try();
+    EXPECT_FALSE(errors_.IsWaitingToRetry(JobKind::kFlush));
   }
   EXPECT_EQ(delays, (std::vector<int64_t>{50, 100, 200, 400, 800, 1600, 2000, 2000, 2000, 2000,
                                           2000, 2000}));
-  EXPECT_EQ(errors_.num_failures(), 12u);
+  EXPECT_EQ(errors_.num_failures(JobKind::kFlush), 12u);
   EXPECT_EQ(changes_, 12);
-  errors_.JobSucceeded();
+  errors_.JobSucceeded(JobKind::kFlush);
   EXPECT_TRUE(errors_.Gravest().ok());
-  errors_.JobFailed(disk_full_, "a flush");
-  EXPECT_EQ(errors_.next_try() - now_, milliseconds(50))
+  errors_.JobFailed(JobKind::kFlush, disk_full_);
+  EXPECT_EQ(*errors_.next_try() - now_, milliseconds(50))
       << "success forgets the failures before it";
 }
 
 TEST_F(BackgroundErrorsTest, AnotherIoErrorIsFatalTheThirdTimeInARow) {
-  errors_.JobFailed(io_error_, "a flush");
-  errors_.JobFailed(io_error_, "a flush");
+  errors_.JobFailed(JobKind::kFlush, io_error_);
+  errors_.JobFailed(JobKind::kFlush, io_error_);
   EXPECT_TRUE(errors_.fatal().ok());
-  errors_.JobSucceeded();
-  errors_.JobFailed(io_error_, "a flush");
-  errors_.JobFailed(io_error_, "a flush");
+  errors_.JobSucceeded(JobKind::kFlush);
+  errors_.JobFailed(JobKind::kFlush, io_error_);
+  errors_.JobFailed(JobKind::kFlush, io_error_);
   EXPECT_TRUE(errors_.fatal().ok());
-  errors_.JobFailed(io_error_, "a flush");
+  errors_.JobFailed(JobKind::kFlush, io_error_);
   EXPECT_FALSE(errors_.fatal().ok());
   EXPECT_NE(errors_.fatal().message().find("a flush failed"), absl::string_view::npos);
 }
@@ -62,45 +62,68 @@ TEST_F(BackgroundErrorsTest, TheFirstFatalErrorStays) {
   errors_.SetFatal(absl::DataLossError("first"), "the write-ahead log");
   errors_.SetFatal(absl::DataLossError("second"), "a flush");
   EXPECT_NE(errors_.fatal().message().find("first"), absl::string_view::npos);
-  errors_.JobSucceeded();
+  errors_.JobSucceeded(JobKind::kFlush);
   EXPECT_FALSE(errors_.fatal().ok()) << "only reopening cures it";
   EXPECT_EQ(changes_, 1);
 }
 
 TEST_F(BackgroundErrorsTest, WorkThatWasCancelledIsNoError) {
-  errors_.JobFailed(absl::CancelledError("the database is closing"), "a compaction");
+  errors_.JobFailed(JobKind::kCompaction, absl::CancelledError("the database is closing"));
   errors_.SetFatal(absl::CancelledError("the database is closing"), "a compaction");
   EXPECT_TRUE(errors_.Gravest().ok());
-  EXPECT_EQ(errors_.num_failures(), 0u);
+  EXPECT_EQ(errors_.num_failures(JobKind::kFlush), 0u);
 }
 
 TEST_F(BackgroundErrorsTest, WhoAsksNeedNotWaitForTheRetry) {
-  errors_.JobFailed(disk_full_, "a flush");
+  errors_.JobFailed(JobKind::kFlush, disk_full_);
   now_ += milliseconds(10);
-  EXPECT_TRUE(errors_.IsWaitingToRetry());
-  errors_.RetryNow();
-  EXPECT_FALSE(errors_.IsWaitingToRetry());
-  EXPECT_FALSE(errors_.retried().ok()) << "it has not been done yet";
+  EXPECT_TRUE(errors_.IsWaitingToRetry(JobKind::kFlush));
+  errors_.RetryNow(JobKind::kFlush);
+  EXPECT_FALSE(errors_.IsWaitingToRetry(JobKind::kFlush));
+  EXPECT_FALSE(errors_.retried(JobKind::kFlush).ok()) << "it has not been done yet";
 }
 
 // A call that waited for a flush once gave up when a compaction met damage, and reported success
 // with the flush still to be done.
 TEST_F(BackgroundErrorsTest, DamageEndsNobodysWaitForAFlush) {
   errors_.DamageFound(absl::DataLossError("000012.sst"), 1);
-  EXPECT_EQ(errors_.num_failures(), 0u);
+  EXPECT_EQ(errors_.num_failures(JobKind::kFlush), 0u);
   EXPECT_EQ(changes_, 1) << "those who wait look again";
   EXPECT_TRUE(absl::IsDataLoss(errors_.Gravest()));
 }
 
-TEST_F(BackgroundErrorsTest, AStalledWriteIsToldTheGravestReason) {
-  EXPECT_TRUE(errors_.StallError().ok());
+// A compaction that did not fit once kept flushes from being tried, and a flush's success forgot
+// how often the compaction had failed.
+TEST_F(BackgroundErrorsTest, KindsOfJobsWaitAndFailApart) {
+  errors_.JobFailed(JobKind::kCompaction, disk_full_);
+  errors_.JobFailed(JobKind::kCompaction, disk_full_);
+  EXPECT_TRUE(errors_.IsWaitingToRetry(JobKind::kCompaction));
+  EXPECT_FALSE(errors_.IsWaitingToRetry(JobKind::kFlush));
+  EXPECT_EQ(*errors_.next_try() - now_, milliseconds(100));
+  errors_.JobSucceeded(JobKind::kFlush);
+  EXPECT_TRUE(errors_.IsWaitingToRetry(JobKind::kCompaction));
+  EXPECT_FALSE(errors_.Gravest().ok());
+  errors_.JobFailed(JobKind::kFlush, disk_full_);
+  EXPECT_EQ(*errors_.next_try() - now_, milliseconds(50)) << "the earlier of the two";
+  errors_.JobFailed(JobKind::kCompaction, disk_full_);
+  errors_.JobSucceeded(JobKind::kFlush);
+  EXPECT_EQ(*errors_.next_try() - now_, milliseconds(200));
+  errors_.JobSucceeded(JobKind::kCompaction);
+  EXPECT_FALSE(errors_.next_try().has_value());
+}
+
+TEST_F(BackgroundErrorsTest, AStalledWriteIsRefusedForTheFailureOfWhatItWaitsFor) {
+  EXPECT_TRUE(errors_.StallError(JobKind::kFlush).ok());
   errors_.DamageFound(absl::DataLossError("000012.sst"), 2);
-  EXPECT_TRUE(absl::IsDataLoss(errors_.StallError()));
+  EXPECT_TRUE(errors_.StallError(JobKind::kFlush).ok())
+      << "damage elsewhere keeps no flush waiting";
+  EXPECT_TRUE(errors_.StallError(JobKind::kCompaction).ok()) << "nor what is sound from compaction";
   EXPECT_EQ(recorder_.Sum().tickers[static_cast<size_t>(Ticker::kFilesQuarantined)], 2u);
-  errors_.JobFailed(disk_full_, "a flush");
-  EXPECT_TRUE(absl::IsResourceExhausted(errors_.StallError()));
+  errors_.JobFailed(JobKind::kCompaction, disk_full_);
+  EXPECT_TRUE(errors_.StallError(JobKind::kFlush).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(errors_.StallError(JobKind::kCompaction)));
   errors_.SetFatal(io_error_, "the manifest");
-  EXPECT_TRUE(absl::IsUnavailable(errors_.StallError()));
+  EXPECT_TRUE(absl::IsUnavailable(errors_.StallError(JobKind::kFlush)));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ class BackgroundSchedulerTest : public testing::Test {
 };
 
 TEST_F(BackgroundSchedulerTest, RunsEveryJobOnceAndReleasesAfterEach) {
-  scheduler_.Start(3, &jobs_);
+  ASSERT_TRUE(scheduler_.Start(3, &jobs_).ok());
   for (int round = 1; round <= 50; round++) AddAndWait(7);
   scheduler_.Stop();
   EXPECT_EQ(jobs_.num_run(), 350);
@@ -69,14 +69,14 @@ TEST_F(BackgroundSchedulerTest, WorkThatIsDueAtTheStartIsFound) {
     DatabaseLock lock(&mutex_);
     jobs_.Add(5);
   }
-  scheduler_.Start(2, &jobs_);
+  ASSERT_TRUE(scheduler_.Start(2, &jobs_).ok());
   AddAndWait(0);
   scheduler_.Stop();
   EXPECT_EQ(jobs_.num_run(), 5);
 }
 
 TEST_F(BackgroundSchedulerTest, NothingRunsAfterAFatalErrorOrAfterStop) {
-  scheduler_.Start(2, &jobs_);
+  ASSERT_TRUE(scheduler_.Start(2, &jobs_).ok());
   {
     DatabaseLock lock(&mutex_);
     scheduler_.errors().SetFatal(absl::DataLossError("the manifest"), "a flush");
@@ -91,9 +91,9 @@ TEST_F(BackgroundSchedulerTest, NothingRunsAfterAFatalErrorOrAfterStop) {
 }
 
 TEST_F(BackgroundSchedulerTest, AJobThatFailedIsTriedAgainByItself) {
-  scheduler_.Start(1, &jobs_);
+  ASSERT_TRUE(scheduler_.Start(1, &jobs_).ok());
   DatabaseLock lock(&mutex_);
-  scheduler_.errors().JobFailed(absl::ResourceExhaustedError("disk full"), "a flush");
+  scheduler_.errors().JobFailed(JobKind::kFlush, absl::ResourceExhaustedError("disk full"));
   jobs_.Add(1);
   scheduler_.SignalWork();
   while (!jobs_.AllRun()) scheduler_.WaitForProgress();

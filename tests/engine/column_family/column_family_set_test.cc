@@ -34,13 +34,13 @@ TEST(ColumnFamilySet, FindsWhatIsThereAndNotWhatWasDropped) {
 TEST(ColumnFamilySet, ASwitchedMemtableIsFoundByWritersAndReadersAtOnce) {
   ColumnFamilySet families;
   ColumnFamilyState* const family = families.Add(Family(0));
-  family->SwitchMemtable(3);
+  family->SwitchMemtable();
   Memtable* const first = family->active_for_insert();
   EXPECT_EQ(first, &family->active());
   EXPECT_TRUE(family->HasNothingInMemory());
   first->Add(1, EntryType::kPut, "key", "value", 0);
   EXPECT_FALSE(family->HasNothingInMemory());
-  family->SwitchMemtable(4);
+  family->SwitchMemtable();
   EXPECT_NE(family->active_for_insert(), first);
   ASSERT_EQ(family->immutables.size(), 1u);
   EXPECT_EQ(family->immutables[0].get(), first);

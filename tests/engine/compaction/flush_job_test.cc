@@ -30,8 +30,8 @@ class FlushJobTest : public testing::Test {
 
   const std::unique_ptr<FileSystem> file_system_ = NewMemoryFileSystem();
   const InternalKeyComparator comparator_{BytewiseComparator()};
-  Memtable older_{comparator_, 1 << 16, 0, 1};
-  Memtable newer_{comparator_, 1 << 16, 0, 2};
+  Memtable older_{comparator_, 1 << 16, 0};
+  Memtable newer_{comparator_, 1 << 16, 0};
   uint64_t next_file_number_ = 7;
   FlushJobOptions job_;
 };
@@ -67,7 +67,7 @@ TEST_F(FlushJobTest, LeavesNothingBehindWhenItIsCancelled) {
     Add(&older_, i, EntryType::kPut, std::to_string(i));
   }
   const std::atomic<bool> cancelled{true};
-  job_.output.cancelled = &cancelled;
+  job_.output.cancelled = {&cancelled};
   SstableOutputResult result;
   const std::vector<const Memtable*> memtables = {&older_};
   EXPECT_TRUE(absl::IsCancelled(RunFlush(memtables, job_, &result)));

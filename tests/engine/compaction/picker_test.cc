@@ -184,7 +184,8 @@ TEST(CompactionPicker, CompactionsThatRunTogetherNeverShareFilesOrOutputRanges) 
       ASSERT_FALSE(AnyInputBusy(*picked)) << picked->DebugString();
       ExpectOutputFits(*picked);
       for (const auto& other : running) {
-        if (other->output_level != picked->output_level) continue;
+        // Files of level 0 may overlap.
+        if (other->output_level != picked->output_level || picked->output_level == 0) continue;
         const auto a = RangeOf(*other);
         const auto b = RangeOf(*picked);
         ASSERT_TRUE(a.second < b.first || b.second < a.first)
@@ -230,6 +231,66 @@ TEST(CompactionPicker, ARangeTakesEveryFileThatHoldsAVersionOfItsKeys) {
       ASSERT_EQ(picked->output_level, version->deepest_level() >= 1 ? version->deepest_level() : 6);
     }
   }
+}
+
+// One damaged file once kept all of level 0 from being compacted for good.
+TEST(CompactionPicker, WorksAroundFilesInQuarantine) {
+  size_t picked_partly = 0;
+  for (const uint64_t seed : Seeds(500)) {
+    SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    const auto version = RandomTree(random).version();
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& file : version->files(level)) file->quarantined = random() % 6 == 0;
+    }
+    CompactionPicker picker;
+    std::vector<std::unique_ptr<Compaction>> running;
+    while (auto picked = picker.Pick(version, SmallLevels())) {
+      for (const auto& inputs : picked->inputs) {
+        for (const auto& file : inputs) {
+          ASSERT_FALSE(file->quarantined) << picked->DebugString();
+          ASSERT_FALSE(file->being_compacted) << picked->DebugString();
+        }
+      }
+      ExpectOutputFits(*picked);
+      const Version::Files& level0 = version->files(0);  // the newest first
+      const Version::Files& inputs = picked->inputs[0];
+      picked_partly += !inputs.empty() && inputs.size() < level0.size() ? 1 : 0;
+      for (size_t newer = 0; newer < level0.size() && picked->output_level > 0; newer++) {
+        if (!Contains(inputs, level0[newer].get())) continue;
+        for (size_t older = newer + 1; older < level0.size(); older++) {
+          if (Contains(inputs, level0[older].get())) continue;
+          ASSERT_FALSE(Overlaps(*level0[older], {std::string(level0[newer]->smallest_user_key()),
+                                                 std::string(level0[newer]->largest_user_key())}))
+              << picked->DebugString() << " leaves an older version above a newer one";
+        }
+      }
+      picked->MarkInputs(true);
+      running.push_back(std::move(picked));
+      ASSERT_LT(running.size(), 1000u);
+    }
+  }
+  EXPECT_GT(picked_partly, 10u);
+}
+
+TEST(CompactionPicker, MergesNeighboursOfLevelZeroThatCannotGoDown) {
+  Tree tree;
+  for (int i = 0; i < 9; i++) tree.AddFile(0, 0, 100, i < 8 ? kFileBytes : 100 * kFileBytes);
+  tree.AddFile(6, 0, 20);
+  const auto version = tree.version();
+  version->files(6)[0]->being_compacted = true;
+  CompactionPicker picker;
+  auto picked = picker.Pick(version, SmallLevels());
+  ASSERT_NE(picked, nullptr);
+  EXPECT_EQ(picked->output_level, 0);
+  EXPECT_EQ(picked->inputs[0].size(), 8u) << "the large one is not worth rewriting";
+  version->files(0)[4]->quarantined = true;
+  picked = picker.Pick(version, SmallLevels());
+  ASSERT_NE(picked, nullptr);
+  EXPECT_EQ(picked->inputs[0].size(), 4u) << "neighbours only: level 0 stays in order";
+  EXPECT_EQ(picked->inputs[0][0].get(), version->files(0)[0].get());
+  version->files(0)[2]->quarantined = true;
+  EXPECT_EQ(picker.Pick(version, SmallLevels()), nullptr) << "two or three are not worth it yet";
 }
 
 TEST(BottommostLevelChecker, KnowsWhichKeysADeeperLevelCanHold) {

@@ -480,5 +480,50 @@ TEST(DbMaintenance, ACompactionOfPartOfTheRangeLeavesTheRestWhereItIs) {
   for (const char* key : {"a", "b", "x", "y"}) EXPECT_EQ(db.Get(key), "1");
 }
 
+// Knows keys of eight bytes only, as comparators of numbers do.
+class FixedWidthComparator final : public Comparator {
+ public:
+  std::string_view Name() const override { return "fixed-width"; }
+  int Compare(std::string_view a, std::string_view b) const override {
+    EXPECT_EQ(a.size(), 8u);
+    EXPECT_EQ(b.size(), 8u);
+    return a.compare(b);
+  }
+};
+
+// An end that is open was once compared as the empty key, which such a comparator does not survive.
+TEST(DbMaintenance, CompactRangeWithOpenEndsComparesKeysOnly) {
+  const FixedWidthComparator comparator;
+  Options options = MemoryDb::Quiet();
+  options.comparator = &comparator;
+  MemoryDb db(options);
+  for (int round = 0; round < 3; round++) {
+    for (int i = 0; i < 100; i++) db.Put(absl::StrFormat("%08d", i), std::to_string(round));
+    db.Flush();
+  }
+  ASSERT_TRUE(db->CompactRange(std::nullopt, "00000050").ok());
+  ASSERT_TRUE(db->CompactRange("00000050", std::nullopt).ok());
+  ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
+  EXPECT_EQ(db.Get("00000099"), "2");
+  db.CloseDb();  // before its comparator
+}
+
+TEST(DbSnapshots, ManyAreReleasedInAnyOrderAndTwiceHarmsNothing) {
+  MemoryDb db;
+  std::vector<const Snapshot*> snapshots;
+  for (int i = 0; i < 20'000; i++) {
+    if (i % 100 == 0) db.Put("key", std::to_string(i));
+    snapshots.push_back(db->GetSnapshot());
+  }
+  EXPECT_EQ(db.Get("key", snapshots[150]), "100");
+  for (size_t i = 0; i < snapshots.size(); i++) {
+    db->ReleaseSnapshot(snapshots[i * 7919 % snapshots.size()]);
+  }
+  db->ReleaseSnapshot(snapshots[0]);
+  db->ReleaseSnapshot(nullptr);
+  db.CompactAll();
+  EXPECT_EQ(db.Get("key"), "19900");
+}
+
 }  // namespace
 }  // namespace winnow

@@ -322,7 +322,7 @@ TEST(EventQueueTest, ASlowListenerLosesTheNewestEventsAndIsToldHowMany) {
     may_go_on.wait();
   };
   EventQueue queue({collector});
-  queue.Start(nullptr);
+  ASSERT_TRUE(queue.Start(nullptr).ok());
   queue.Add(Event());
   reached.wait();
   for (size_t i = 0; i < kAdded; i++) queue.Add(Event());

@@ -30,7 +30,7 @@ class WriteLeaderTest : public testing::Test {
     const uint64_t log_number = versions_.NewFileNumber();
     EXPECT_TRUE(logs_.StartNew(log_number).ok());
     auto family = std::make_unique<ColumnFamilyState>(versions_.families().at(0), options_, 1);
-    family->SwitchMemtable(log_number);
+    family->SwitchMemtable();
     family_ = families_.Add(std::move(family));
     EXPECT_TRUE(versions_.StartManifest(log_number).ok());
     leader_.StartAt(10);
@@ -135,7 +135,7 @@ TEST_F(WriteLeaderTest, AWriteDoesNotWaitForMemtablesThatCannotBeFlushedSoon) {
   ASSERT_TRUE(Put("b", value).ok());  // nobody flushes here: both buffers are full
   {
     DatabaseLock lock(&mutex_);
-    scheduler_.errors().JobFailed(absl::ResourceExhaustedError("no space"), "a flush");
+    scheduler_.errors().JobFailed(JobKind::kFlush, absl::ResourceExhaustedError("no space"));
   }
   const absl::Status refused = Put("c", "1");
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused.ToString();

@@ -70,7 +70,8 @@ class ConcurrentBlockedBloom {
 
   const uint64_t num_blocks_;
   const int probes_;
-  const std::unique_ptr<Block[]> blocks_;
+  const std::unique_ptr<void, void (*)(void*)> memory_;
+  Block* const blocks_;  // in memory_
 };
 
 }  // namespace winnow::filter

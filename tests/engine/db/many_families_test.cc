@@ -1,0 +1,136 @@
+// Many column families: what those cost that nobody writes to, and who is served.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/db_fixture.h"
+
+namespace winnow {
+namespace {
+
+uint64_t BytesOf(RecordingFileSystem& file_system, std::string_view part) {
+  uint64_t bytes = 0;
+  const std::vector<std::string> names = *file_system.List("/db");
+  for (const std::string& name : names) {
+    if (name.find(part) != std::string::npos) {
+      bytes += *file_system.FileSize(absl::StrCat("/db/", name));
+    }
+  }
+  return bytes;
+}
+
+std::vector<ColumnFamily*> CreateFamilies(MemoryDb& db, int count) {
+  std::vector<ColumnFamily*> families;
+  ColumnFamilyOptions options;
+  options.write_buffer_bytes = db.options().write_buffer_bytes;
+  for (int i = 0; i < count; i++) {
+    auto created = db->CreateColumnFamily(options, absl::StrCat("family", i));
+    EXPECT_TRUE(created.ok()) << created.status();
+    families.push_back(*created);
+  }
+  return families;
+}
+
+// Ten families with a limit of 1 MiB once had a log of 403 MiB: it was looked at only when a
+// memtable filled.
+TEST(ManyFamilies, LogsStayWithinTheirLimit) {
+  Options options = MemoryDb::Quiet();
+  options.max_log_bytes = 1 << 20;
+  options.background_threads = 2;
+  MemoryDb db(options);
+  const std::vector<ColumnFamily*> families = CreateFamilies(db, 10);
+  const std::string value(1000, 'v');
+  uint64_t most = 0;
+  for (int i = 0; i < 12'000; i++) {
+    const absl::Status put =
+        db->Put(WriteOptions(), families[static_cast<size_t>(i) % 10], absl::StrCat(i), value);
+    ASSERT_TRUE(put.ok()) << put;
+    if (i % 100 == 0) most = std::max(most, BytesOf(db.file_system(), ".log"));
+  }
+  // What is being flushed is there for a while beside what has been written since.
+  EXPECT_LT(most, 4 * options.max_log_bytes);
+  EXPECT_GT(most, options.max_log_bytes / 2);
+  std::string found;
+  EXPECT_TRUE(db->Get(ReadOptions(), families[3], "3", &found).ok());
+  db.Reopen();
+  EXPECT_TRUE(db->Get(ReadOptions(), *db->FindColumnFamily("family3"), "3", &found).ok());
+}
+
+// Each of them once took memory of megabytes, and again with each switch of another one's memtable,
+// and a place in each edit of the manifest.
+TEST(ManyFamilies, IdleOnesCostNextToNothing) {
+  MemoryDb db;
+  uint64_t memory = 0;
+  for (ColumnFamily* family : CreateFamilies(db, 300)) {
+    memory += std::stoull(*db->GetProperty(family, "winnow.memtable-memory"));
+  }
+  EXPECT_EQ(memory, 0u);
+  db.Put("key", "value");
+  db.Flush();
+  const uint64_t before = BytesOf(db.file_system(), "MANIFEST");
+  db.Put("key", "another");
+  db.Flush();
+  EXPECT_LT(BytesOf(db.file_system(), "MANIFEST") - before, 500u);
+}
+
+TEST(ManyFamilies, LogsThatIdleOnesOnceNeededAreRemoved) {
+  MemoryDb db;
+  const std::vector<ColumnFamily*> families = CreateFamilies(db, 3);
+  ASSERT_TRUE(db->Put(WriteOptions(), families[0], "idle", "from now on").ok());
+  ASSERT_TRUE(db->Flush(families[0]).ok());
+  for (int i = 0; i < 5; i++) {
+    db.Put("key", std::to_string(i));
+    db.Flush();
+  }
+  size_t logs = 0;
+  const std::vector<std::string> names = *db.file_system().List("/db");
+  for (const std::string& name : names) logs += name.ends_with(".log");
+  EXPECT_EQ(logs, 1u);
+  db.Reopen();
+  EXPECT_EQ(db.Get("key"), "4");
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), *db->FindColumnFamily("family0"), "idle", &value).ok());
+}
+
+TEST(ManyFamilies, AHandleOfAnotherDatabaseIsRefused) {
+  MemoryDb db;
+  MemoryDb other;
+  ColumnFamily* const foreign = CreateFamilies(other, 1)[0];
+  EXPECT_TRUE(absl::IsInvalidArgument(db->Put(WriteOptions(), foreign, "key", "value")));
+  std::string value;
+  EXPECT_TRUE(absl::IsInvalidArgument(db->Get(ReadOptions(), foreign, "key", &value)));
+  EXPECT_TRUE(absl::IsInvalidArgument(db->DropColumnFamily(foreign)));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      db->Put(WriteOptions(), other->DefaultColumnFamily(), "key", "value")));
+  EXPECT_TRUE(other->Put(WriteOptions(), foreign, "key", "value").ok()) << "and is not harmed";
+}
+
+// Families were once served in the order of their ids, and a busy one kept the others waiting.
+TEST(ManyFamilies, ABusyOneDoesNotStarveAnother) {
+  Options options = MemoryDb::Busy();
+  options.background_threads = 2;
+  MemoryDb db(options);
+  ColumnFamilyOptions family_options(options);
+  const auto quiet = db->CreateColumnFamily(family_options, "quiet");
+  ASSERT_TRUE(quiet.ok());
+  const std::string value(1000, 'v');
+  int most = 0;
+  for (int i = 0; i < 8'000; i++) {
+    db.Put(absl::StrCat(i * 7919 % 10'000), value);
+    if (i % 4 == 0) {
+      const absl::Status put =
+          db->Put(WriteOptions(), *quiet, absl::StrCat(i * 7919 % 10'000), value);
+      ASSERT_TRUE(put.ok()) << put;
+    }
+    if (i % 50 == 0) {
+      most = std::max(most, std::stoi(*db->GetProperty(*quiet, "winnow.num-files-at-level0")));
+    }
+  }
+  EXPECT_LT(most, 16);
+}
+
+}  // namespace
+}  // namespace winnow

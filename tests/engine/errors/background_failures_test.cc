@@ -1,0 +1,192 @@
+// Work that fails in the background, and what must go on beside it.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "engine/version/file_names.h"
+#include "tests/support/db_fixture.h"
+#include "tests/support/fault_file_system.h"
+#include "winnow/memory_file_system.h"
+
+namespace winnow {
+namespace {
+
+using Kind = FileOperation::Kind;
+
+Options SmallOptions(FileSystem* file_system) {
+  Options options;
+  options.file_system = file_system;
+  options.write_buffer_bytes = 64 << 10;
+  options.target_file_bytes = 64 << 10;
+  options.level_base_bytes = 256 << 10;
+  options.compression = Compression::kNone;
+  options.background_threads = 2;
+  return options;
+}
+
+class BackgroundFailures : public testing::Test {
+ protected:
+  size_t NumFiles(std::string_view suffix) {
+    size_t count = 0;
+    const std::vector<std::string> names = *memory_->List("/db");
+    for (const std::string& name : names) count += name.ends_with(suffix);
+    return count;
+  }
+  std::string FirstSstable() {
+    const std::vector<std::string> names = *memory_->List("/db");
+    for (const std::string& name : names) {
+      if (name.ends_with(".sst")) return absl::StrCat("/db/", name);
+    }
+    return "";
+  }
+
+  const std::unique_ptr<FileSystem> memory_ = NewMemoryFileSystem();
+  FaultFileSystem faults_{memory_.get(), 1};
+};
+
+// Writes of every family were once refused with DATA_LOSS wherever they would only have waited for
+// a flush, and level 0 was never compacted again.
+TEST_F(BackgroundFailures, WritesAndCompactionsGoOnBesideADamagedSstable) {
+  Options options = SmallOptions(&faults_);
+  options.level0_slowdown_trigger = 12;
+  options.level0_stop_trigger = 16;
+  const auto db = OpenOrFail(options, "/db");
+  const auto other = db->CreateColumnFamily(ColumnFamilyOptions(options), "other");
+  ASSERT_TRUE(other.ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), "key", "damaged later").ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), "m", "damaged later").ok());
+  ASSERT_TRUE(db->Flush().ok());
+  const std::string damaged = FirstSstable();
+  // Its blocks; what opening reads has been read.
+  FaultRule rot = FaultRule::OfRead(FaultRule::Effect::kBitFlip);
+  rot.path_pattern = damaged;
+  faults_.Add(rot);
+
+  const std::string value(2000, 'v');
+  for (int i = 0; i < 3000; i++) {
+    const std::string key = absl::StrCat(i % 3 == 0 ? "a" : i % 3 == 1 ? "k" : "z", i % 1000);
+    ASSERT_TRUE(db->Put(WriteOptions(), key, value).ok()) << i;
+    const absl::Status beside = db->Put(WriteOptions(), *other, key, value);
+    ASSERT_TRUE(beside.ok()) << i << ": " << beside;
+  }
+  const absl::Status waited = db->WaitForBackgroundWork();
+  EXPECT_TRUE(absl::IsDataLoss(waited)) << waited;
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kFilesQuarantined), 1u);
+  const int files = std::stoi(*db->GetProperty("winnow.num-files-at-level0"));
+  EXPECT_LT(files, options.level0_stop_trigger) << "what is sound is merged around it";
+  std::string found;
+  for (int i = 0; i < 1000; i++) {
+    const std::string key = absl::StrCat(i % 3 == 0 ? "a" : i % 3 == 1 ? "k" : "z", i);
+    ASSERT_TRUE(db->Get(ReadOptions(), *other, key, &found).ok()) << key;
+  }
+  EXPECT_TRUE(db->Get(ReadOptions(), "z2", &found).ok()) << "outside of the damaged file's keys";
+  EXPECT_TRUE(*memory_->Exists(damaged));
+}
+
+// A compaction that did not fit once held up flushes too, and writes were refused though their
+// flushes fitted.
+TEST_F(BackgroundFailures, FlushesGoOnWhileACompactionDoesNotFit) {
+  RecordingFileSystem recording;
+  recording.set_recording(false);
+  Options options = SmallOptions(&recording);
+  options.target_file_bytes = 4 << 20;
+  options.level0_compaction_trigger = 2;
+  options.level0_slowdown_trigger = 60;
+  options.level0_stop_trigger = 64;
+  const auto db = OpenOrFail(options, "/db");
+  const std::string value(1000, 'v');
+  for (int i = 0; i < 500; i++) {
+    ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat(i), value).ok());
+  }
+  ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
+  // Tables of flushes are small, and there is room for those.
+  std::atomic<int> refused{0};
+  recording.set_error_hook([&](const FileOperation& operation) {
+    const bool large = operation.kind == Kind::kAppend && operation.path.ends_with(".sst") &&
+                       operation.offset > 150'000;
+    if (large) refused++;
+    return large ? InjectedFullDisk() : absl::OkStatus();
+  });
+  for (int i = 0; i < 1500; i++) {
+    const absl::Status put = db->Put(WriteOptions(), absl::StrCat(i % 500), value);
+    ASSERT_TRUE(put.ok()) << i << ": " << put;
+  }
+  EXPECT_TRUE(db->Flush().ok());
+  EXPECT_GT(refused.load(), 0);
+  recording.set_error_hook(nullptr);
+  ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
+  EXPECT_TRUE(db->WaitForBackgroundWork().ok());
+}
+
+// They once stopped all writes until the database was opened again.
+TEST_F(BackgroundFailures, AFullDiskDuringAChangeOfFamiliesIsAnErrorOfThatCallAlone) {
+  auto db = OpenOrFail(SmallOptions(&faults_), "/db");
+  for (const Kind where : {Kind::kAppend, Kind::kSync}) {
+    const auto kept = db->CreateColumnFamily(ColumnFamilyOptions(), "kept");
+    ASSERT_TRUE(kept.ok()) << kept.status();
+    ASSERT_TRUE(db->Put(WriteOptions(), *kept, "key", "value").ok());
+    faults_.Add(FaultRule::Error(InjectedFullDisk()).On({where}, "*MANIFEST*"));
+    const auto created = db->CreateColumnFamily(ColumnFamilyOptions(), "new");
+    EXPECT_TRUE(absl::IsResourceExhausted(created.status())) << created.status();
+    const absl::Status set = db->SetFilter(*kept, "cuckoo:12", "");
+    EXPECT_TRUE(absl::IsResourceExhausted(set)) << set;
+    const absl::Status dropped = db->DropColumnFamily(*kept);
+    EXPECT_TRUE(absl::IsResourceExhausted(dropped)) << dropped;
+    EXPECT_TRUE(db->Put(WriteOptions(), "still", "writing").ok());
+    faults_.Clear();
+    EXPECT_TRUE(db->Put(WriteOptions(), "still", "writing").ok());
+    EXPECT_TRUE(db->SetFilter(db->DefaultColumnFamily(), "cuckoo:12", "").ok());
+    EXPECT_TRUE(absl::IsNotFound(db->FindColumnFamily("new").status()));
+    EXPECT_TRUE(db->DropColumnFamily(*kept).ok()) << "asked for again, now that there is room";
+    EXPECT_TRUE(absl::IsFailedPrecondition(db->DropColumnFamily(*kept)));
+  }
+  ASSERT_TRUE(db->Close().ok());
+  db = OpenOrFail(SmallOptions(&faults_), "/db");
+  EXPECT_EQ(db->ColumnFamilies().size(), 1u);
+}
+
+// Each retry once left another table behind, until the database was opened again.
+TEST_F(BackgroundFailures, FlushesWhoseEditDoesNotFitLeaveNoTables) {
+  const auto db = OpenOrFail(SmallOptions(&faults_), "/db");
+  ASSERT_TRUE(db->Put(WriteOptions(), "key", "value").ok());
+  faults_.Add(FaultRule::Error(InjectedFullDisk()).On({Kind::kSync, Kind::kAppend}, "*MANIFEST*"));
+  for (int i = 0; i < 10; i++) {
+    const absl::Status flushed = db->Flush();
+    ASSERT_TRUE(absl::IsResourceExhausted(flushed)) << flushed;
+    ASSERT_LE(NumFiles(".sst"), 1u) << "a retry decides about the last one first";
+  }
+  faults_.Clear();
+  ASSERT_TRUE(db->Flush().ok());
+  EXPECT_EQ(NumFiles(".sst"), 1u);
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), "key", &value).ok());
+}
+
+// A Put of 0.65 s was seen where syncs took a second.
+TEST_F(BackgroundFailures, AnUnsyncedWriteDoesNotWaitForTheSyncOfOlderLogs) {
+  const auto db = OpenOrFail(SmallOptions(&faults_), "/db");
+  ASSERT_TRUE(db->Put(WriteOptions(), "a", std::string(70 << 10, 'v')).ok());
+  FaultRule slow;
+  slow.effect = FaultRule::Effect::kSlow;
+  slow.delay = std::chrono::seconds(2);
+  const size_t rule = faults_.Add(slow.On({Kind::kSync}, "*.log"));
+  std::thread flush([&] { EXPECT_TRUE(db->Flush().ok()); });
+  while (faults_.matched(rule) == 0) std::this_thread::yield();
+  // Its own memtable fills, and switches with its log, while the older log is being synced.
+  ASSERT_TRUE(db->Put(WriteOptions(), "b", std::string(70 << 10, 'v')).ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), "c", "v").ok());
+  ASSERT_TRUE(db->GetProperty("winnow.background-error").ok());
+  EXPECT_EQ(faults_.matched(rule), 1u) << "the sync is still going on";
+  faults_.Clear();
+  flush.join();
+}
+
+}  // namespace
+}  // namespace winnow
