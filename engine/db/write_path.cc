@@ -54,8 +54,11 @@ absl::Status DBImpl::Put(const WriteOptions& options, ColumnFamily* family, std:
   }));
   const absl::Status status = Write(options, batch);
   // The thread may live for long, and never write anything as large again.
-  if (batch.size_bytes() > kMaxKeptBatchBytes) [[unlikely]]
-    batch = WriteBatch();
+  // Swapped: assigning a short string would keep the capacity.
+  if (batch.size_bytes() > kMaxKeptBatchBytes) [[unlikely]] {
+    WriteBatch fresh;
+    std::swap(batch, fresh);
+  }
   return status;
 }
 

@@ -1,0 +1,82 @@
+// Memory comes back once its reason has gone.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/db_fixture.h"
+
+namespace winnow {
+namespace {
+
+// Bytes that the program holds now.
+size_t HeapBytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+class MemoryReturns : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer's own allocator says nothing";
+#endif
+  }
+};
+
+// A thread's batch, and the log's buffer, once stayed as large as the largest write.
+TEST_F(MemoryReturns, AfterLargeWrites) {
+  MemoryDb db;
+  db.Put("small", "value");
+  db.Flush();
+  const size_t before = HeapBytes();
+  for (int i = 0; i < 3; i++) {
+    db.Put(absl::StrCat(i), std::string(48 << 20, 'v'));
+    db.Delete(absl::StrCat(i));
+  }
+  db.CompactAll();
+  EXPECT_LT(HeapBytes(), before + (4 << 20));
+}
+
+// A family that was dropped once kept a memtable with its filter.
+TEST_F(MemoryReturns, AfterFamiliesWereDropped) {
+  MemoryDb db;
+  const size_t before = HeapBytes();
+  for (int i = 0; i < 200; i++) {
+    const auto family = db->CreateColumnFamily(ColumnFamilyOptions(), absl::StrCat("family", i));
+    ASSERT_TRUE(family.ok());
+    ASSERT_TRUE(db->Put(WriteOptions(), *family, "key", "value").ok());
+    ASSERT_TRUE(db->DropColumnFamily(*family).ok());
+  }
+  EXPECT_LT(HeapBytes(), before + (4 << 20));
+}
+
+// Each thread's counters for each family once stayed for as long as the database.
+TEST_F(MemoryReturns, AfterThreadsHaveEnded) {
+  MemoryDb db;
+  std::vector<ColumnFamily*> families;
+  for (int i = 0; i < 500; i++) {
+    families.push_back(*db->CreateColumnFamily(ColumnFamilyOptions(), absl::StrCat("family", i)));
+    ASSERT_TRUE(db->Put(WriteOptions(), families.back(), "key", "value").ok());
+    ASSERT_TRUE(db->Flush(families.back()).ok());
+  }
+  const size_t before = HeapBytes();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 16; i++) {
+    threads.emplace_back([&] {
+      std::string value;
+      for (ColumnFamily* family : families) {
+        EXPECT_TRUE(db->Get(ReadOptions(), family, "key", &value).ok());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LT(HeapBytes(), before + (4 << 20));
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kGetsFound), 16u * 500u) << "nothing is forgotten";
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,355 @@
+#include "tests/engine/pairs/pairs.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "winnow/backup.h"
+#include "winnow/db.h"
+#include "winnow/memory_file_system.h"
+
+namespace winnow::pairs {
+
+namespace {
+
+constexpr int kUntouchedKeys = 200;
+constexpr int kBusyKeys = 300;
+
+// What the threads of one run share. The handles stay valid until the database is destroyed.
+class Subject {
+ public:
+  explicit Subject(uint64_t seed) : seed_(seed) {
+    options_.file_system = memory_.get();
+    options_.write_buffer_bytes = 64 << 10;
+    options_.target_file_bytes = 64 << 10;
+    options_.level_base_bytes = 128 << 10;
+    options_.level0_compaction_trigger = 2;
+    options_.level0_slowdown_trigger = 8;
+    options_.level0_stop_trigger = 12;
+    options_.max_log_bytes = 1 << 20;
+    options_.background_threads = 1 + static_cast<int>(seed % 3);
+    options_.block_cache_bytes = 64 << 10;
+    options_.block_bytes = 1024;
+    options_.compression = Compression::kNone;
+  }
+
+  absl::Status Open() {
+    auto opened = DB::Open(options_, "/db");
+    if (!opened.ok()) return opened.status();
+    db_ = *std::move(opened);
+    for (int i = 0; i < kUntouchedKeys; i++) {
+      absl::Status put = db_->Put(WriteOptions(), absl::StrCat("untouched", i), "value");
+      if (!put.ok()) return put;
+    }
+    AddFamily(db_->DefaultColumnFamily());
+    for (int i = 0; i < 2; i++) {
+      auto created = db_->CreateColumnFamily(ColumnFamilyOptions(options_), absl::StrCat("f", i));
+      if (!created.ok()) return created.status();
+      AddFamily(*created);
+    }
+    return db_->Flush();
+  }
+
+  // What every run must leave behind.
+  absl::Status CheckAfterwards() {
+    absl::Status closed = db_->Close();
+    if (!closed.ok()) return closed;
+    db_.reset();
+    auto opened = DB::Open(options_, "/db");
+    if (!opened.ok()) return opened.status();
+    const auto problems = (*opened)->Verify();
+    if (!problems.ok()) return problems.status();
+    if (!problems->empty()) return problems->front().status;
+    for (int i = 0; i < kUntouchedKeys; i++) {
+      std::string value;
+      const std::string key = absl::StrCat("untouched", i);
+      if (absl::Status get = (*opened)->Get(ReadOptions(), key, &value); !get.ok()) {
+        return absl::DataLossError(absl::StrCat(key, ": ", get.ToString()));
+      }
+    }
+    return (*opened)->Close();
+  }
+
+  DB& db() { return *db_; }
+  const Options& options() const { return options_; }
+
+  void AddFamily(ColumnFamily* family) {
+    const std::lock_guard lock(mutex_);
+    families_.push_back(family);
+  }
+  ColumnFamily* AnyFamily(std::mt19937_64& random) {
+    const std::lock_guard lock(mutex_);
+    return families_[random() % families_.size()];
+  }
+  std::string NewName() { return absl::StrCat("n", next_name_.fetch_add(1)); }
+
+ private:
+  const uint64_t seed_;
+  const std::unique_ptr<FileSystem> memory_ = NewMemoryFileSystem();
+  Options options_;
+  std::unique_ptr<DB> db_;
+  std::mutex mutex_;
+  std::vector<ColumnFamily*> families_;
+  std::atomic<uint64_t> next_name_{0};
+};
+
+std::string AnyKey(std::mt19937_64& random) { return absl::StrCat("busy", random() % kBusyKeys); }
+
+WriteOptions AnyWriteOptions(std::mt19937_64& random) {
+  WriteOptions options;
+  options.sync = random() % 8 == 0;
+  options.disable_wal = !options.sync && random() % 16 == 0;
+  return options;
+}
+
+using Call = absl::Status (*)(Subject& subject, std::mt19937_64& random);
+
+absl::Status Put(Subject& subject, std::mt19937_64& random) {
+  return subject.db().Put(AnyWriteOptions(random), subject.AnyFamily(random), AnyKey(random),
+                          std::string(random() % 3000, 'v'));
+}
+
+absl::Status Delete(Subject& subject, std::mt19937_64& random) {
+  return subject.db().Delete(AnyWriteOptions(random), subject.AnyFamily(random), AnyKey(random));
+}
+
+absl::Status Write(Subject& subject, std::mt19937_64& random) {
+  WriteBatch batch;
+  for (uint64_t left = random() % 20; left > 0; left--) {
+    batch.Put(subject.AnyFamily(random), AnyKey(random), std::string(random() % 500, 'b'));
+  }
+  return subject.db().Write(AnyWriteOptions(random), batch);
+}
+
+absl::Status Get(Subject& subject, std::mt19937_64& random) {
+  PinnedValue value;
+  const Snapshot* snapshot = random() % 4 == 0 ? subject.db().GetSnapshot() : nullptr;
+  ReadOptions options;
+  options.snapshot = snapshot;
+  const absl::Status status =
+      subject.db().Get(options, subject.AnyFamily(random), AnyKey(random), &value);
+  subject.db().ReleaseSnapshot(snapshot);
+  return status;
+}
+
+absl::Status MultiGet(Subject& subject, std::mt19937_64& random) {
+  std::vector<std::string> keys;
+  for (uint64_t left = 1 + random() % 20; left > 0; left--) keys.push_back(AnyKey(random));
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  std::vector<PinnedValue> values(keys.size());
+  std::vector<absl::Status> statuses(keys.size());
+  subject.db().MultiGet(ReadOptions(), subject.AnyFamily(random), views, values, statuses);
+  return statuses.front();
+}
+
+absl::Status Exists(Subject& subject, std::mt19937_64& random) {
+  ColumnFamily* const family = subject.AnyFamily(random);
+  subject.db().MayExist(ReadOptions(), family, AnyKey(random));
+  return subject.db().Exists(ReadOptions(), family, AnyKey(random)).status();
+}
+
+// Lives for a while: what it reads is flushed, compacted or dropped under it.
+absl::Status Iterate(Subject& subject, std::mt19937_64& random) {
+  const auto iterator = subject.db().NewIterator(ReadOptions(), subject.AnyFamily(random));
+  std::string last;
+  for (iterator->Seek(AnyKey(random)); iterator->Valid(); iterator->Next()) {
+    if (iterator->key() <= last) return absl::InternalError("an iterator goes backwards");
+    last = std::string(iterator->key());
+    if (random() % 64 == 0) std::this_thread::yield();
+  }
+  if (iterator->status().ok()) iterator->SeekToLast();
+  return iterator->status();
+}
+
+absl::Status Snapshots(Subject& subject, std::mt19937_64& random) {
+  const Snapshot* const older = subject.db().GetSnapshot();
+  const Snapshot* const newer = subject.db().GetSnapshot();
+  const bool in_order = older->sequence() <= newer->sequence();
+  if (random() % 2 == 0) subject.db().ReleaseSnapshot(nullptr);
+  subject.db().ReleaseSnapshot(older);
+  subject.db().ReleaseSnapshot(newer);
+  return in_order ? absl::OkStatus() : absl::InternalError("a later snapshot is older");
+}
+
+absl::Status CreateFamily(Subject& subject, std::mt19937_64& random) {
+  const std::string name = random() % 4 == 0 ? "same" : subject.NewName();
+  auto created = subject.db().CreateColumnFamily(ColumnFamilyOptions(subject.options()), name);
+  if (created.ok()) subject.AddFamily(*created);
+  return created.status();
+}
+
+// Of the default family too, which is refused.
+absl::Status DropFamily(Subject& subject, std::mt19937_64& random) {
+  const absl::Status status = subject.db().DropColumnFamily(subject.AnyFamily(random));
+  return absl::IsInvalidArgument(status) ? absl::OkStatus() : status;
+}
+
+absl::Status FindFamily(Subject& subject, std::mt19937_64& random) {
+  if (random() % 2 == 0) subject.db().ColumnFamilies();
+  return subject.db().FindColumnFamily(random() % 2 == 0 ? "f0" : "none").status();
+}
+
+absl::Status SetFilter(Subject& subject, std::mt19937_64& random) {
+  constexpr std::string_view kFilters[] = {"bloom:10", "cuckoo:12", "none", ""};
+  constexpr std::string_view kFilterKeys[] = {"whole", "prefix:4", ""};
+  return subject.db().SetFilter(subject.AnyFamily(random), kFilters[random() % 4],
+                                kFilterKeys[random() % 3]);
+}
+
+absl::Status Flush(Subject& subject, std::mt19937_64& random) {
+  return subject.db().Flush(subject.AnyFamily(random));
+}
+
+absl::Status CompactRange(Subject& subject, std::mt19937_64& random) {
+  const std::string low = AnyKey(random);
+  const std::string high = AnyKey(random);
+  std::optional<std::string_view> begin;
+  std::optional<std::string_view> end;
+  if (random() % 2 == 0) begin = low;
+  if (random() % 2 == 0) end = high;
+  return subject.db().CompactRange(subject.AnyFamily(random), begin, end);
+}
+
+absl::Status WaitForBackgroundWork(Subject& subject, std::mt19937_64& /*random*/) {
+  return subject.db().WaitForBackgroundWork();
+}
+
+absl::Status Checkpoint(Subject& subject, std::mt19937_64& /*random*/) {
+  const std::string directory = "/checkpoint-" + subject.NewName();
+  if (absl::Status status = subject.db().Checkpoint(directory); !status.ok()) return status;
+  Options options = subject.options();
+  options.read_only = true;
+  const auto opened = DB::Open(options, directory);
+  if (!opened.ok()) return absl::DataLossError(opened.status().ToString());
+  std::string value;
+  return (*opened)->Get(ReadOptions(), "untouched7", &value);
+}
+
+absl::Status BackupTo(Subject& subject, std::mt19937_64& random) {
+  return subject.db().BackupTo(random() % 2 == 0 ? "/backups" : "/other").status();
+}
+
+absl::Status Look(Subject& subject, std::mt19937_64& random) {
+  const std::vector<std::string_view> names = DB::PropertyNames();
+  std::string name(names[random() % names.size()]);
+  if (absl::EndsWith(name, "<N>")) name.replace(name.size() - 3, 3, "0");
+  ColumnFamily* const family = subject.AnyFamily(random);
+  subject.db().GetStatistics();
+  subject.db().Explain(family, AnyKey(random)).status().IgnoreError();
+  const KeyRange range{"a", "z"};
+  subject.db().GetApproximateSizes(family, {&range, 1}).status().IgnoreError();
+  return subject.db().GetProperty(family, name).status();
+}
+
+absl::Status Verify(Subject& subject, std::mt19937_64& /*random*/) {
+  const auto problems = subject.db().Verify();
+  if (!problems.ok()) return problems.status();
+  return problems->empty() ? absl::OkStatus() : problems->front().status;
+}
+
+absl::Status OpenReadOnly(Subject& subject, std::mt19937_64& /*random*/) {
+  Options options = subject.options();
+  options.read_only = true;
+  const auto opened = DB::Open(options, "/db");
+  if (!opened.ok()) return absl::DataLossError(opened.status().ToString());
+  std::string value;
+  return (*opened)->Get(ReadOptions(), "untouched7", &value);
+}
+
+// Only once the first has let go.
+absl::Status OpenTwice(Subject& subject, std::mt19937_64& /*random*/) {
+  const auto second = DB::Open(subject.options(), "/db");
+  if (!second.ok()) return absl::OkStatus();
+  const absl::Status first = subject.db().Flush();
+  return absl::IsFailedPrecondition(first) ? absl::OkStatus()
+                                           : absl::InternalError("a second opener was let in");
+}
+
+absl::Status Close(Subject& subject, std::mt19937_64& random) {
+  // After the others have begun.
+  for (uint64_t left = random() % 200; left > 0; left--) std::this_thread::yield();
+  return subject.db().Close();
+}
+
+const std::vector<std::pair<std::string, Call>>& Calls() {
+  static const auto* const calls =
+      new std::vector<std::pair<std::string, Call>>{{"put", Put},
+                                                    {"delete", Delete},
+                                                    {"write", Write},
+                                                    {"get", Get},
+                                                    {"multiget", MultiGet},
+                                                    {"exists", Exists},
+                                                    {"iterate", Iterate},
+                                                    {"snapshots", Snapshots},
+                                                    {"create_family", CreateFamily},
+                                                    {"drop_family", DropFamily},
+                                                    {"find_family", FindFamily},
+                                                    {"set_filter", SetFilter},
+                                                    {"flush", Flush},
+                                                    {"compact_range", CompactRange},
+                                                    {"wait", WaitForBackgroundWork},
+                                                    {"checkpoint", Checkpoint},
+                                                    {"backup", BackupTo},
+                                                    {"look", Look},
+                                                    {"verify", Verify},
+                                                    {"open_read_only", OpenReadOnly},
+                                                    {"open_twice", OpenTwice},
+                                                    {"close", Close}};
+  return *calls;
+}
+
+// Whatever runs beside it, a call may find its key or family absent, its family dropped, the
+// database closed, the name taken or another backup being made, and nothing else.
+bool MayAnswer(const absl::Status& status) {
+  return status.ok() || absl::IsNotFound(status) || absl::IsFailedPrecondition(status) ||
+         absl::IsAlreadyExists(status);
+}
+
+}  // namespace
+
+const std::vector<std::string>& CallNames() {
+  static const auto* const names = [] {
+    auto* list = new std::vector<std::string>;
+    for (const auto& [name, call] : Calls()) list->push_back(name);
+    return list;
+  }();
+  return *names;
+}
+
+std::string Describe(const PairRun& run) {
+  return absl::StrCat(CallNames()[run.first], " beside ", CallNames()[run.second], ", seed ",
+                      run.seed, ", ", run.threads, " threads");
+}
+
+std::string RunPair(const PairRun& run) {
+  Subject subject(run.seed);
+  if (absl::Status opened = subject.Open(); !opened.ok()) return opened.ToString();
+  std::mutex mutex;
+  std::string wrong;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < run.threads; i++) {
+    threads.emplace_back([&, i] {
+      std::mt19937_64 random(run.seed * 1000 + static_cast<uint64_t>(i));
+      const auto& [name, call] = Calls()[i % 2 == 0 ? run.first : run.second];
+      for (int left = run.calls; left > 0; left--) {
+        const absl::Status status = call(subject, random);
+        if (MayAnswer(status)) continue;
+        const std::lock_guard lock(mutex);
+        absl::StrAppend(&wrong, name, ": ", status.ToString(), "\n");
+        return;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (absl::Status after = subject.CheckAfterwards(); !after.ok()) {
+    absl::StrAppend(&wrong, "afterwards: ", after.ToString(), "\n");
+  }
+  return wrong;
+}
+
+}  // namespace winnow::pairs
