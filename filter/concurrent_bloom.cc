@@ -1,5 +1,7 @@
 #include "winnow/filter/concurrent_bloom.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -8,12 +10,21 @@ namespace winnow::filter {
 
 namespace {
 
-// Zeroed, and so by calloc that a large filter takes memory page by page as keys are added: one
-// that is made ahead and holds few keys, or none, costs little.
-void* AllocateZeroed(size_t num_blocks) {
-  void* memory = std::calloc(num_blocks + 1, internal::kBlockBytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+// From here on from the system itself: zeroed page by page as keys are added, so that a filter that
+// is made ahead and holds few keys costs little, and given back at once.
+constexpr size_t kMinMappedBytes = size_t{128} << 10;
+
+std::shared_ptr<void> AllocateZeroed(size_t num_blocks) {
+  const size_t bytes = (num_blocks + 1) * internal::kBlockBytes;  // one to align in
+  if (bytes < kMinMappedBytes) {
+    void* const memory = std::calloc(1, bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    return std::shared_ptr<void>(memory, &std::free);
+  }
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return std::shared_ptr<void>(memory, [bytes](void* mapped) { munmap(mapped, bytes); });
 }
 
 char* AlignedIn(void* memory) {
@@ -29,7 +40,7 @@ char* AlignedIn(void* memory) {
 ConcurrentBlockedBloom::ConcurrentBlockedBloom(size_t bytes, int probes)
     : num_blocks_(std::max<uint64_t>(1, bytes / sizeof(Block) + (bytes % sizeof(Block) != 0))),
       probes_(std::clamp(probes, 1, internal::kMaxBlockProbes)),
-      memory_(AllocateZeroed(num_blocks_), &std::free),
+      memory_(AllocateZeroed(num_blocks_)),
       blocks_(reinterpret_cast<Block*>(AlignedIn(memory_.get()))) {}
 
 }  // namespace winnow::filter

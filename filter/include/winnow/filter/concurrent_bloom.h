@@ -70,8 +70,8 @@ class ConcurrentBlockedBloom {
 
   const uint64_t num_blocks_;
   const int probes_;
-  const std::unique_ptr<void, void (*)(void*)> memory_;
-  Block* const blocks_;  // in memory_
+  const std::shared_ptr<void> memory_;  // never shared; knows how it is given back
+  Block* const blocks_;                 // in memory_
 };
 
 }  // namespace winnow::filter
