@@ -41,10 +41,6 @@ class BackgroundErrors {
   const absl::Status& retried(JobKind kind) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     return RetryOf(kind).error;
   }
-  // The first damage that compactions met; OK: none.
-  const absl::Status& quarantine() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    return quarantine_;
-  }
   // The gravest of all.
   absl::Status Gravest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // How often work of this kind has failed since opening, damage not counted: who waits for that

@@ -68,10 +68,6 @@ class ColumnFamilyState final : public ColumnFamily {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     return version_;
   }
-  // True if no memtable has an entry.
-  bool HasNothingInMemory() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    return immutables.empty() && active_->empty();
-  }
   // The oldest log that holds entries which are in memory alone; Memtable::kNoLog: none does.
   // Without the first `num_flushed` immutable memtables.
   uint64_t OldestLogInMemory(size_t num_flushed = 0) const

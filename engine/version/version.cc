@@ -26,12 +26,6 @@ uint64_t Version::level_bytes(int level) const {
   return bytes;
 }
 
-uint64_t Version::total_bytes() const {
-  uint64_t bytes = 0;
-  for (int level = 0; level < kNumLevels; level++) bytes += level_bytes(level);
-  return bytes;
-}
-
 // Files of all levels before the key, whole, and the part before the key of those that straddle it.
 // No I/O but for index partitions that are not cached: good for splitting work, not for accounting.
 uint64_t Version::ApproximateBytesBefore(std::string_view user_key) const {

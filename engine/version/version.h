@@ -85,7 +85,6 @@ class Version {
   const Files& files(int level) const { return levels_[static_cast<size_t>(level)]; }
   size_t num_files(int level) const { return files(level).size(); }
   uint64_t level_bytes(int level) const;
-  uint64_t total_bytes() const;
   // Roughly the bytes of files that hold keys smaller than `user_key`.
   uint64_t ApproximateBytesBefore(std::string_view user_key) const;
   // The deepest level with files; -1 if there is none.

@@ -173,11 +173,4 @@ uint64_t LogSet::BytesFrom(uint64_t number) const {
   return bytes;
 }
 
-uint64_t LogSet::total_bytes() const {
-  MutexLock lock(&mutex_);
-  uint64_t bytes = current_bytes_.load(std::memory_order_relaxed);
-  for (const auto& [number, file_bytes] : files_) bytes += file_bytes;
-  return bytes;
-}
-
 }  // namespace winnow

@@ -77,8 +77,6 @@ class LogSet {
 
   // Acquire: who sees this number sees what was done while a smaller one was the current.
   uint64_t current_number() const { return current_number_.load(std::memory_order_acquire); }
-  // Bytes of all logs that are still there.
-  uint64_t total_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Bytes of the logs with this number and larger ones.
   uint64_t BytesFrom(uint64_t number) const ABSL_LOCKS_EXCLUDED(mutex_);
   // Bytes written to logs since opening, those that are gone included.

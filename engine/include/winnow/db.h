@@ -138,12 +138,12 @@ class DB {
                                                            std::string_view name) = 0;
   // NotFound if there is none of that name.
   virtual absl::StatusOr<ColumnFamily*> FindColumnFamily(std::string_view name) = 0;
-  // Its data is unreachable at once, a compaction of it is cancelled, and its memory goes; its files
-  // are removed once no reader needs them. The handle stays valid until the database is destroyed,
-  // and every call with it is refused. InvalidArgument for "default" and for a family of another
-  // database. ResourceExhausted: the disk is full, and the family is as it was, or refuses calls
-  // until this one is made again; the error of CreateColumnFamily and SetFilter then is of that call
-  // alone.
+  // Its data is unreachable at once, a compaction of it is cancelled, and its memory goes; its
+  // files are removed once no reader needs them. The handle stays valid until the database is
+  // destroyed, and every call with it is refused. InvalidArgument for "default" and for a family of
+  // another database. ResourceExhausted: the disk is full, and the family is as it was, or refuses
+  // calls until this one is made again; the error of CreateColumnFamily and SetFilter then is of
+  // that call alone.
   virtual absl::Status DropColumnFamily(ColumnFamily* family) = 0;
   virtual std::vector<ColumnFamily*> ColumnFamilies() = 0;
   // Sets filter spec and filter key for SSTables written from now on; existing files keep theirs
@@ -155,8 +155,8 @@ class DB {
   // Writes all memtables of the family to SSTables and waits.
   virtual absl::Status Flush(ColumnFamily* family) = 0;
   // Flushes, then compacts every file that overlaps [begin, end] down to the last level that holds
-  // data, rewriting each; unset ends mean the first and last key. Waits. Meanwhile writes go on, and
-  // automatic compactions of the family keep its level 0 small.
+  // data, rewriting each; unset ends mean the first and last key. Waits. Meanwhile writes go on,
+  // and automatic compactions of the family keep its level 0 small.
   virtual absl::Status CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
                                     std::optional<std::string_view> end) = 0;
   // Waits until no flush or compaction is running or due.

@@ -37,9 +37,9 @@ TEST(ColumnFamilySet, ASwitchedMemtableIsFoundByWritersAndReadersAtOnce) {
   family->SwitchMemtable();
   Memtable* const first = family->active_for_insert();
   EXPECT_EQ(first, &family->active());
-  EXPECT_TRUE(family->HasNothingInMemory());
+  EXPECT_TRUE(family->active().empty());
   first->Add(1, EntryType::kPut, "key", "value", 0);
-  EXPECT_FALSE(family->HasNothingInMemory());
+  EXPECT_FALSE(family->active().empty());
   family->SwitchMemtable();
   EXPECT_NE(family->active_for_insert(), first);
   ASSERT_EQ(family->immutables.size(), 1u);

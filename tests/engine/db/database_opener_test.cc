@@ -74,7 +74,7 @@ TEST_F(DatabaseOpenerTest, ReplaysLogsIntoSstablesAndRemovesOrphans) {
   ASSERT_TRUE(parts.opener.Open().ok());
   EXPECT_EQ(parts.leader.visible_sequence(), 100u);
   EXPECT_EQ(parts.families.default_family()->version()->num_files(0), 1u);
-  EXPECT_TRUE(parts.families.default_family()->HasNothingInMemory());
+  EXPECT_TRUE(parts.families.default_family()->active().empty());
   EXPECT_FALSE(Exists(orphan));
   EXPECT_GT(parts.versions.NewFileNumber(), 4711u) << "an orphan's number is not used again";
 }

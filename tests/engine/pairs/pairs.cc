@@ -93,6 +93,7 @@ class Subject {
   const std::unique_ptr<FileSystem> memory_ = NewMemoryFileSystem();
   Options options_;
   std::unique_ptr<DB> db_;
+  // std::mutex, which knows no annotations: guards the list below.
   std::mutex mutex_;
   std::vector<ColumnFamily*> families_;
   std::atomic<uint64_t> next_name_{0};
