@@ -118,6 +118,7 @@ TEST(ManyFamilies, ABusyOneDoesNotStarveAnother) {
   ASSERT_TRUE(quiet.ok());
   const std::string value(1000, 'v');
   int most = 0;
+  int most_of_busy = 0;
   for (int i = 0; i < 8'000; i++) {
     db.Put(absl::StrCat(i * 7919 % 10'000), value);
     if (i % 4 == 0) {
@@ -127,9 +128,12 @@ TEST(ManyFamilies, ABusyOneDoesNotStarveAnother) {
     }
     if (i % 50 == 0) {
       most = std::max(most, std::stoi(*db->GetProperty(*quiet, "winnow.num-files-at-level0")));
+      most_of_busy =
+          std::max(most_of_busy, std::stoi(*db->GetProperty("winnow.num-files-at-level0")));
     }
   }
-  EXPECT_LT(most, 16);
+  // However slow the machine is: neither falls far behind the other.
+  EXPECT_LE(most, most_of_busy + 6);
 }
 
 }  // namespace
