@@ -110,8 +110,9 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
   if (status.ok()) {
     DatabaseUnlock unlock(parts_.mutex);
     // Entries of other families or of older writes must not be lost where these survive.
-    logs_synced = parts_.logs->SyncOlder();
-    status = logs_synced;
+    status = parts_.logs->SyncNames();
+    if (!absl::IsResourceExhausted(status)) logs_synced = status;
+    if (status.ok()) status = logs_synced = parts_.logs->SyncOlder();
     if (status.ok()) {
       status = CatchOutOfMemory(
           [&] { return WriteFlush(*family, memtables, std::move(builder), &result); });

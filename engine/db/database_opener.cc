@@ -144,6 +144,7 @@ absl::Status DatabaseOpener::ReplayLogs() {
 absl::Status DatabaseOpener::StartWriting() {
   const uint64_t log_number = parts_.versions->NewFileNumber();
   WINNOW_RETURN_IF_ERROR(parts_.logs->StartNew(log_number));
+  WINNOW_RETURN_IF_ERROR(parts_.logs->SyncNames());  // before the manifest counts on it
   // Replay has written every memtable to tables, so that none of them needs a log any more.
   for (const auto& [id, family] : parts_.families->all()) {
     family->ReplaceActiveMemtable();

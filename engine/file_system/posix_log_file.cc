@@ -19,9 +19,9 @@ namespace {
 // large ones pay for few system calls.
 constexpr uint64_t kFirstReservationBytes = uint64_t{256} << 10;
 constexpr uint64_t kLargestReservationBytes = uint64_t{4} << 20;
-// Pages made ready at once: one system call instead of sixteen page faults, and short enough not
-// to show as a latency spike.
-constexpr uint64_t kPopulateBytes = uint64_t{64} << 10;
+// Pages made ready at once: one system call instead of four page faults. Each page costs the kernel
+// some microseconds, and more of them at once would show in the slowest of a thousand writes.
+constexpr uint64_t kPopulateBytes = uint64_t{16} << 10;
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
@@ -149,7 +149,7 @@ absl::Status PosixLogFile::PopulatePages(size_t needed) {
   return absl::OkStatus();
 }
 
-// Taken about once in 64 KiB. An append may be larger than any reservation: MoveWindow takes its
+// Taken about once in 16 KiB. An append may be larger than any reservation: MoveWindow takes its
 // size into account.
 absl::Status PosixLogFile::AppendSlowly(std::string_view data) {
   WINNOW_RETURN_IF_ERROR(CheckWritable());

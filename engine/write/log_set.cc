@@ -45,8 +45,6 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
   // say how many records it holds.
   const LogStart start = {current_ == nullptr ? 0 : current_number(), current_records_};
   if (status.ok()) status = (*writer)->Append(start.Encode());
-  // The name must be durable before a synced write can count on the log.
-  if (status.ok()) status = file_system_->SyncDirectory(directory_);
   if (status.ok()) return writer;
   file_system_->Remove(path).IgnoreError();  // half a log among whole ones is in replay's way
   return status;
@@ -54,12 +52,15 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
 
 absl::Status LogSet::StartNew(uint64_t number) {
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer, CreateLog(number));
+  // Neither the new log's name nor the older log is synced here, where a leader and all writers
+  // behind it would wait, on a journaling file system for whatever else the disk has to write. The
+  // next sync of a write, or the flush of the memtable that goes with the older log, does it; until
+  // then count and flag make both look.
+  names_created_.fetch_add(1, std::memory_order_release);
   if (current_ != nullptr) {
     bytes_before_current_ += current_->size();
     MutexLock lock(&mutex_);
     files_[current_number()] = current_->size();
-    // Not synced here: a leader waits for this call. The next sync of a write, or the flush of the
-    // memtable that goes with the log, does it; until then the flag makes both look.
     older_.push_back({current_number(), std::move(current_)});
     older_unsynced_.store(true, std::memory_order_release);
   }
@@ -88,6 +89,27 @@ absl::Status LogSet::AppendBegunRecord() {
   current_records_++;
   current_bytes_.store(current_->size(), std::memory_order_relaxed);
   return absl::OkStatus();
+}
+
+// A later sync that succeeds proves nothing about a name whose sync has failed, so that the error
+// stays; unless the directory could not even be opened.
+absl::Status LogSet::SyncNames() {
+  const auto all_synced = [this] {
+    return names_synced_.load(std::memory_order_acquire) ==
+           names_created_.load(std::memory_order_acquire);
+  };
+  if (all_synced()) return absl::OkStatus();
+  MutexLock sync(&sync_mutex_);
+  WINNOW_RETURN_IF_ERROR(name_error_);
+  if (all_synced()) return absl::OkStatus();
+  const uint64_t created = names_created_.load(std::memory_order_acquire);
+  absl::Status status = file_system_->SyncDirectory(directory_);
+  if (status.ok()) {
+    names_synced_.store(created, std::memory_order_release);
+  } else if (!absl::IsResourceExhausted(status)) {
+    name_error_ = status;
+  }
+  return status;
 }
 
 // Ends the older logs with their marker, which includes the sync, oldest first. An error stays: a
@@ -158,7 +180,8 @@ std::map<uint64_t, uint64_t> LogSet::Sizes() const {
 // Oldest first here as well. If an older one fails, the newest is closed all the same; the caller
 // is told, and must not let the manifest say that all have their marker.
 absl::Status LogSet::Close() {
-  absl::Status status = SyncOlder();
+  absl::Status status = SyncNames();
+  status.Update(SyncOlder());
   if (current_ != nullptr) {
     status.Update(current_->CloseCleanly());
     current_.reset();

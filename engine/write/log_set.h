@@ -42,7 +42,7 @@ class LogSet {
  public:
   LogSet(FileSystem* file_system, std::string directory);
 
-  // Begins log `number`. Log files that exist from earlier runs are added by AddExisting.
+  // Begins log `number`, whose name is durable after the next SyncNames. Log files that exist from earlier runs are added by AddExisting.
   absl::Status StartNew(uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void AddExisting(uint64_t number, uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -58,6 +58,9 @@ class LogSet {
     return current_->BeginRecord();
   }
   absl::Status AppendBegunRecord() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  // Makes the logs' names durable, which must be so before a synced write, or a table made of what a
+  // log holds, counts on them. ResourceExhausted: nothing has changed, and it may be tried again.
+  absl::Status SyncNames() ABSL_LOCKS_EXCLUDED(sync_mutex_);
   // Makes everything appended so far survive a power failure: older logs before the newest, so that
   // no later write can survive an earlier one that is lost.
   absl::Status Sync() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -110,8 +113,15 @@ class LogSet {
   std::atomic<uint64_t> current_bytes_{0};
   std::atomic<bool> older_unsynced_{false};
 
-  // Held while older logs are synced, which may take seconds; nobody who only writes waits for it.
+  // Logs begun since opening, counted by the leader, and how many of their names are durable,
+  // counted under `sync_mutex_`.
+  std::atomic<uint64_t> names_created_{0};
+  std::atomic<uint64_t> names_synced_{0};
+
+  // Held while names and older logs are synced, which may take seconds; nobody who only writes
+  // waits for it.
   Mutex sync_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  absl::Status name_error_ ABSL_GUARDED_BY(sync_mutex_);
   mutable Mutex mutex_;
   std::deque<Older> older_ ABSL_GUARDED_BY(mutex_);             // not synced yet, ascending
   std::map<uint64_t, uint64_t> files_ ABSL_GUARDED_BY(mutex_);  // number -> bytes, older ones

@@ -105,6 +105,7 @@ void WriteLeader::CheckMembers(WriteGroup* group) {
 
 // One record for the whole group, so that replay finds all of it or nothing.
 absl::Status WriteLeader::AppendToLog(const WriteGroup& group, uint32_t num_updates) {
+  if (group.wants_sync) WINNOW_RETURN_IF_ERROR(SyncLogNames());
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
     // Before anything is written: running out of memory here is an error of this group alone.
     return EncodeForLog(group, num_updates);
@@ -131,6 +132,17 @@ absl::Status WriteLeader::AppendToLog(const WriteGroup& group, uint32_t num_upda
     parts_.scheduler->errors().SetFatal(logged, "the write-ahead log");
   }
   return OutcomeUnknown(logged);
+}
+
+// Before anything is written, too: a directory that cannot be opened, for want of a file descriptor,
+// refuses this group alone.
+absl::Status WriteLeader::SyncLogNames() {
+  const absl::Status status = parts_.logs->SyncNames();
+  if (!status.ok() && !absl::IsResourceExhausted(status)) {
+    DatabaseLock lock(parts_.mutex);
+    parts_.scheduler->errors().SetFatal(status, "making a write-ahead log's name durable");
+  }
+  return status;
 }
 
 // Members' updates stand one after the other under one header: their sequence numbers are

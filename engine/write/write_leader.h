@@ -109,6 +109,8 @@ class WriteLeader {
   void CheckMembers(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
   absl::Status AppendToLog(const WriteGroup& group, uint32_t num_updates)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(database_mutex);
+  absl::Status SyncLogNames() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
+      ABSL_LOCKS_EXCLUDED(database_mutex);
   // Puts the record of the group's batches together, in the log's own buffer.
   absl::Status EncodeForLog(const WriteGroup& group, uint32_t num_updates)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);

@@ -202,5 +202,29 @@ TEST_F(BackgroundFailures, AnUnsyncedWriteDoesNotWaitForTheSyncOfOlderLogs) {
   recording.set_error_hook(nullptr);
 }
 
+// A disk that has much to write takes long to sync a directory: who switches memtable and log leads
+// all writers.
+TEST_F(BackgroundFailures, AnUnsyncedWriteSyncsNothingItself) {
+  RecordingFileSystem recording;
+  recording.set_recording(false);
+  const auto db = OpenOrFail(SmallOptions(&recording), "/db");
+  const auto writer = std::this_thread::get_id();
+  std::atomic<int> syncs{0};
+  recording.set_error_hook([&](const FileOperation& operation) {
+    const bool is_sync = operation.kind == Kind::kSync || operation.kind == Kind::kSyncDirectory;
+    if (is_sync && std::this_thread::get_id() == writer) syncs++;
+    return absl::OkStatus();
+  });
+  for (const char* key : {"a", "b", "c"}) {  // each fills a memtable
+    ASSERT_TRUE(db->Put(WriteOptions(), key, std::string(70 << 10, 'v')).ok());
+  }
+  EXPECT_EQ(syncs, 0);
+  WriteOptions synced;
+  synced.sync = true;
+  ASSERT_TRUE(db->Put(synced, "d", "v").ok());
+  EXPECT_GT(syncs, 0);
+  recording.set_error_hook(nullptr);
+}
+
 }  // namespace
 }  // namespace winnow
