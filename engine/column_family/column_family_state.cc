@@ -1,7 +1,10 @@
 #include "engine/column_family/column_family_state.h"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
+#include <memory>
+#include <vector>
 
 #include "engine/base/status.h"
 
@@ -28,8 +31,7 @@ absl::Status ColumnFamilyState::SetFilter(std::string_view filter, std::string_v
 
 std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable() const {
   // Under a comparator that does not promise equal bytes for equal keys no filter may be asked.
-  // That of a dropped family stays empty, for as long as there are handles.
-  const bool filtered = comparator_.user()->EqualKeysHaveEqualBytes() && !is_dropped();
+  const bool filtered = comparator_.user()->EqualKeysHaveEqualBytes();
   const double filter_bytes =
       filtered ? options_.memtable_filter_ratio * static_cast<double>(options_.write_buffer_bytes)
                : 0;
@@ -47,8 +49,20 @@ void ColumnFamilyState::SwitchMemtable() {
 }
 
 // Not for a memtable whose entries are nowhere else: it is not kept for a flush. Used for replayed
-// ones and for dropped families.
+// ones.
 void ColumnFamilyState::ReplaceActiveMemtable() { active_ = NewMemtable(); }
+
+// A handle stays for as long as its database, and with it whatever the state holds. All dropped
+// families share one empty memtable and one empty version, which nothing is ever added to.
+void ColumnFamilyState::InstallNothing() {
+  static const auto& no_entries = *new std::shared_ptr<Memtable>(std::make_shared<Memtable>(
+      InternalKeyComparator(BytewiseComparator()), /*expected_bytes=*/0, /*filter_bytes=*/0));
+  static const auto& no_files = *new std::shared_ptr<const Version>(std::make_shared<const Version>(
+      InternalKeyComparator(BytewiseComparator()), std::array<Version::Files, kNumLevels>()));
+  std::vector<std::shared_ptr<Memtable>>().swap(immutables);
+  active_ = no_entries;
+  InstallView(no_files);
+}
 
 void ColumnFamilyState::InstallView(std::shared_ptr<const Version> version) {
   version_ = std::move(version);

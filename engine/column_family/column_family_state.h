@@ -3,9 +3,9 @@
 #define WINNOW_ENGINE_COLUMN_FAMILY_COLUMN_FAMILY_STATE_H_
 
 #include <atomic>
-#include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/base/capabilities.h"
 #include "engine/column_family/read_view.h"
@@ -59,6 +59,9 @@ class ColumnFamilyState final : public ColumnFamily {
   // Puts a fresh memtable in the place of the active one, whose entries are elsewhere or that has
   // none. Readers see it with the next InstallView.
   void ReplaceActiveMemtable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  // Of a family that has been dropped: readers find nothing, and what it held goes with its last
+  // reader.
+  void InstallNothing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   // Makes readers see the present memtables and `version`.
   void InstallView(std::shared_ptr<const Version> version)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -78,8 +81,8 @@ class ColumnFamilyState final : public ColumnFamily {
   SstableBuilderOptions BuilderOptions(int level) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  // Oldest first.
-  std::deque<std::shared_ptr<Memtable>> immutables ABSL_GUARDED_BY(database_mutex);
+  // Oldest first. Few: taking from the front moves the others.
+  std::vector<std::shared_ptr<Memtable>> immutables ABSL_GUARDED_BY(database_mutex);
   CompactionPicker picker ABSL_GUARDED_BY(database_mutex);
   bool flush_running ABSL_GUARDED_BY(database_mutex) = false;
   // Set with at least one immutable memtable.

@@ -161,10 +161,7 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
       return ChangeFailed(status, "dropping a column family");
     }
     // The last view of the family goes; iterators keep theirs, and with it the files.
-    own->immutables.clear();
-    own->ReplaceActiveMemtable();
-    own->InstallView(std::make_shared<const Version>(own->comparator(),
-                                                     std::array<Version::Files, kNumLevels>()));
+    own->InstallNothing();
     scheduler_.SignalProgress();
   }
   recorder_.ForgetFamily(own->id());

@@ -135,10 +135,18 @@ class Soak {
       {
         const std::shared_lock<std::shared_mutex> lock(db_mutex_);
         if (db_ == nullptr) return;
+        const auto begin = std::chrono::steady_clock::now();
         if (auto wrong = worker->Step(*db_)) Problem(*wrong);
+        NoteCall(std::chrono::steady_clock::now() - begin);
       }
       // A load that leaves time for compactions, and for who wants the lock.
       if (step % 16 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  void NoteCall(std::chrono::steady_clock::duration took) {
+    auto longest = longest_.load();
+    while (took > longest && !longest_.compare_exchange_weak(longest, took)) {
     }
   }
 
@@ -164,6 +172,8 @@ class Soak {
     now.writes = after.writes - before.writes;
     now.failed_writes = after.failed_writes - before.failed_writes;
     now.background_errors = after.background_errors - before.background_errors;
+    now.longest = std::chrono::duration_cast<std::chrono::milliseconds>(
+        longest_.exchange(std::chrono::steady_clock::duration::zero()));
     now.resident_bytes = ResidentBytes();
     now.descriptors = OpenDescriptors();
     now.disk_bytes = BytesIn(settings_.directory);
@@ -269,6 +279,8 @@ class Soak {
   std::shared_mutex db_mutex_;
   std::unique_ptr<DB> db_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::atomic<std::chrono::steady_clock::duration> longest_{
+      std::chrono::steady_clock::duration::zero()};
   std::atomic<bool> faulty_{false};  // errors may come, or have come and are not over
   std::atomic<bool> stop_{false};
   // Guards report_.problems while workers run.

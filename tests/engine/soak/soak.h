@@ -27,6 +27,7 @@ struct Sample {
   uint64_t failed_reads = 0;
   uint64_t writes = 0;
   uint64_t failed_writes = 0;
+  std::chrono::milliseconds longest{0};  // of all reads and writes
   uint64_t resident_bytes = 0;
   uint64_t descriptors = 0;
   uint64_t disk_bytes = 0;
