@@ -49,7 +49,12 @@ class ColumnFamily {
   virtual uint32_t id() const = 0;
 
  protected:
+  friend class WriteBatch;
   virtual ~ColumnFamily() = default;
+
+  // Tells the families of one open database from those of every other, also of the same one opened
+  // before. 0: of none.
+  uint64_t database_number_ = 0;
 };
 
 // A frozen view, made by DB::GetSnapshot and released with DB::ReleaseSnapshot, which
