@@ -176,7 +176,7 @@ class DB {
   // Adds a backup to `backup_directory` (winnow/backup.h), copying what the last backup there
   // lacks, while writes go on. Each table that is copied is read as Verify does: DataLoss names a
   // damaged one, and there is no backup then. FailedPrecondition: another backup is being made
-  // there.
+  // there. InvalidArgument: a database is there.
   virtual absl::StatusOr<BackupInfo> BackupTo(const std::string& backup_directory) = 0;
 
   // --- Looking inside ---
