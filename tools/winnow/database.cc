@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
+#include "tools/winnow/output.h"
 #include "winnow/file_system.h"
 #include "winnow/filter/filter_key.h"
 #include "winnow/filter/spec.h"
@@ -143,7 +144,7 @@ absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access a
   // What recovery could not replay must not look like keys that never were.
   const auto notes = opened.db->GetProperty(opened.family, "winnow.recovery");
   for (const absl::string_view note : absl::StrSplit(notes.value_or(""), '\n', absl::SkipEmpty())) {
-    std::fprintf(stderr, "winnow: warning: %s\n", std::string(note).c_str());
+    std::fprintf(stderr, "winnow: warning: %s\n", Printable(ToStd(note)).c_str());
   }
   return opened;
 }

@@ -27,8 +27,7 @@ const Command* FindCommand(std::string_view name) {
 }
 
 int UsageError(std::string_view message) {
-  std::fprintf(stderr, "winnow: %.*s\nTry `winnow --help`.\n", static_cast<int>(message.size()),
-               message.data());
+  std::fprintf(stderr, "winnow: %s\nTry `winnow --help`.\n", Printable(message).c_str());
   return Code(ExitCode::kUsage);
 }
 
