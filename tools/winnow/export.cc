@@ -141,8 +141,9 @@ absl::StatusOr<ExitCode> ExportToPeer(const Arguments& arguments, const Peer& pe
   WINNOW_ASSIGN_OR_RETURN(const std::vector<ColumnFamily*> families,
                           FamiliesToWrite(arguments, opened, peer));
   const std::string source = DatabasePath(arguments).value();
+  // With the engine's name, since only that engine knows which files of the copy are its own.
   const UnfinishedMarker marker(target, "EXPORT", "export",
-                                absl::StrCat("winnow:", CanonicalPath(source)));
+                                absl::StrCat(CanonicalPath(source), " to ", ToAbsl(peer.name)));
   WINNOW_RETURN_IF_ERROR(PrepareTarget(peer, target, marker));
   Progress progress(0);
   absl::StatusOr<WrittenFamilies> written =
@@ -152,9 +153,8 @@ absl::StatusOr<ExitCode> ExportToPeer(const Arguments& arguments, const Peer& pe
   if (finished.ok()) finished = marker.Remove();
   progress.Clear();
   if (!finished.ok()) {
-    return WithContext(finished, absl::StrCat(target,
-                                              " is not whole; the same command begins it "
-                                              "anew"));
+    return WithContext(finished,
+                       absl::StrCat(target, " is not whole; the same command begins it anew"));
   }
   uint64_t pairs = 0;
   Json list = Json::array();
