@@ -43,6 +43,7 @@
 #include "bench/filter/peer_library.h"
 #include "bench/filter/result_table.h"
 #include "tools/flags/arguments.h"
+#include "tools/process/standard_streams.h"
 #include "tools/report/report_file.h"
 #include "winnow/filter/spec.h"
 
@@ -350,4 +351,12 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace winnow::bench
 
-int main(int argc, char** argv) { return winnow::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  winnow::process::PrepareStandardStreams();
+  const int code = winnow::bench::Main(argc, argv);
+  std::cout.flush();
+  const absl::Status printed = winnow::process::FlushStandardOutput();
+  if (code != 0 || printed.ok()) return code;
+  std::cerr << "bench_filter: " << printed.message() << "\n";
+  return 1;
+}

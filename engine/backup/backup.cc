@@ -269,6 +269,12 @@ absl::Status RestoreBackup(const Options& options, const std::string& backup_dir
 absl::StatusOr<BackupInfo> WriteBackup(FileSystem& file_system, const std::string& backup_directory,
                                        const CopyDatabaseTo& copy_database_to) {
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, backup_directory));
+  WINNOW_ASSIGN_OR_RETURN(const bool is_database,
+                          file_system.Exists(CurrentFileName(backup_directory)));
+  if (is_database) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        backup_directory, " is the directory of a database; backups need one of their own"));
+  }
   // One backup at a time, also from several processes.
   WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system.Lock(backup_directory + "/LOCK"));
   WINNOW_ASSIGN_OR_RETURN(const auto ids, BackupIds(file_system, backup_directory));

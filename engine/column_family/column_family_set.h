@@ -2,6 +2,7 @@
 #ifndef WINNOW_ENGINE_COLUMN_FAMILY_COLUMN_FAMILY_SET_H_
 #define WINNOW_ENGINE_COLUMN_FAMILY_COLUMN_FAMILY_SET_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,6 +21,9 @@ class ColumnFamilySet {
   // By id.
   const Families& all() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return families_; }
 
+  // Which of all databases that this process has opened so far this is.
+  uint64_t database_number() const { return database_number_; }
+
   // The family "default"; immutable once the database is open.
   ColumnFamilyState* default_family() const { return default_family_; }
 
@@ -35,7 +39,7 @@ class ColumnFamilySet {
 
   ColumnFamilyState* Add(std::unique_ptr<ColumnFamilyState> family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
-    family->owner = this;
+    family->set_database_number(database_number_);
     std::unique_ptr<ColumnFamilyState>& place = families_[family->id()];
     place = std::move(family);
     if (place->id() == 0) default_family_ = place.get();
@@ -43,6 +47,13 @@ class ColumnFamilySet {
   }
 
  private:
+  // Not an address, which a later database may get again. Relaxed: numbers need only differ.
+  static uint64_t NextDatabaseNumber() {
+    static std::atomic<uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+  }
+
+  const uint64_t database_number_ = NextDatabaseNumber();
   Families families_ ABSL_GUARDED_BY(database_mutex);
   ColumnFamilyState* default_family_ = nullptr;
 };

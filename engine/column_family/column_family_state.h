@@ -32,6 +32,9 @@ class ColumnFamilyState final : public ColumnFamily {
   const InternalKeyComparator& comparator() const { return comparator_; }
   uint64_t hash_seed() const { return hash_seed_; }
   Compression CompressionFor(int level) const;
+  // Given once, before anybody else has the family.
+  void set_database_number(uint64_t number) { database_number_ = number; }
+  uint64_t database_number() const { return database_number_; }
   bool is_dropped() const { return dropped.load(std::memory_order_relaxed); }
 
   // Parses and takes over new filter settings; nothing changes on an error.
@@ -93,9 +96,6 @@ class ColumnFamilyState final : public ColumnFamily {
   bool manual_compaction_running ABSL_GUARDED_BY(database_mutex) = false;
   ExpectedFprHistory expected_fpr_history ABSL_GUARDED_BY(database_mutex);
   std::atomic<bool> dropped{false};
-  // The set that the family belongs to, which tells one database's families from another's.
-  // Immutable once it has been added.
-  const void* owner = nullptr;
   ViewHolder views;  // thread-safe
 
  private:

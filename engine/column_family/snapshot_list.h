@@ -13,14 +13,20 @@
 
 namespace winnow {
 
+class SnapshotList;
+
 class SnapshotImpl final : public Snapshot {
  public:
-  explicit SnapshotImpl(SequenceNumber sequence) : sequence_(sequence) {}
+  SnapshotImpl(SequenceNumber sequence, const SnapshotList* list)
+      : sequence_(sequence), list_(list) {}
   ~SnapshotImpl() override = default;
   uint64_t sequence() const override { return sequence_; }
+  // The list that it is in, as long as it has not been released.
+  const SnapshotList* list() const { return list_; }
 
  private:
   const SequenceNumber sequence_;
+  const SnapshotList* const list_;
 };
 
 // Thread-safe.
@@ -31,7 +37,7 @@ class SnapshotList {
   const Snapshot* Add(const std::atomic<SequenceNumber>& visible_sequence) {
     MutexLock lock(&mutex_);
     auto snapshot =
-        std::make_unique<SnapshotImpl>(visible_sequence.load(std::memory_order_acquire));
+        std::make_unique<SnapshotImpl>(visible_sequence.load(std::memory_order_acquire), this);
     const Snapshot* handle = snapshot.get();
     sequences_[handle->sequence()]++;
     snapshots_.emplace(handle, std::move(snapshot));
@@ -46,6 +52,11 @@ class SnapshotList {
     const auto sequence = sequences_.find(found->second->sequence());
     if (--sequence->second == 0) sequences_.erase(sequence);
     snapshots_.erase(found);
+  }
+
+  // False for a snapshot of another database. Reads nothing but the snapshot.
+  bool Has(const Snapshot& snapshot) const {
+    return static_cast<const SnapshotImpl&>(snapshot).list() == this;
   }
 
   // Distinct sequence numbers, ascending.

@@ -80,7 +80,8 @@ class CallbackHandler final : public winnow::WriteBatch::Handler {
 
 winnow_writebatch_t* winnow_writebatch_create(void) { return new winnow_writebatch_t; }
 
-// A batch belongs to no database: it may be written to several, more than once, and outlive them.
+// A batch that names no family belongs to no database: it may be written to several, more than
+// once, and outlive them.
 void winnow_writebatch_destroy(winnow_writebatch_t* batch) { delete batch; }
 
 void winnow_writebatch_clear(winnow_writebatch_t* batch) { batch->batch.Clear(); }

@@ -23,7 +23,7 @@ absl::Status DBImpl::CheckFamily(const ColumnFamily* family) const {
     return absl::OkStatus();
   if (family == nullptr) return absl::InvalidArgumentError("the column family is null");
   const auto* state = static_cast<const ColumnFamilyState*>(family);
-  if (state->owner != &families_) {
+  if (state->database_number() != families_.database_number()) {
     return absl::InvalidArgumentError(
         absl::StrCat("column family '", ToAbsl(family->name()), "' belongs to another database"));
   }
@@ -131,7 +131,9 @@ std::vector<ColumnFamily*> DBImpl::ColumnFamilies() {
 // and no look-up holds them.
 absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
   WINNOW_RETURN_IF_ERROR(CheckWritable());
-  if (family == nullptr || Own(family)->owner != &families_) return CheckFamily(family);
+  if (family == nullptr || Own(family)->database_number() != families_.database_number()) {
+    return CheckFamily(family);
+  }
   if (family == default_family_) {
     return absl::InvalidArgumentError("the column family 'default' cannot be dropped");
   }

@@ -117,7 +117,10 @@ class DBImpl final : public DB {
   SequenceNumber SequenceFor(const ReadOptions& options) const;
   LookupContext MakeContext(const ReadOptions& options, uint32_t family_id, FilterCall call,
                             ThreadCounters& counters);
+  absl::Status CheckRead(const ReadOptions& options, const ColumnFamily* family,
+                         std::string_view key) const;
   absl::Status CheckRead(const ColumnFamily* family, std::string_view key) const;
+  absl::Status CheckSnapshot(const ReadOptions& options) const;
 
   // --- flush_and_compact.cc ---
   absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(database_mutex);

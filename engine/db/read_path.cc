@@ -57,6 +57,12 @@ struct DBImpl::Found {
 
 // Relaxed: whoever calls while another thread closes is in error anyway, and is only told so where
 // it can be noticed without cost.
+absl::Status DBImpl::CheckRead(const ReadOptions& options, const ColumnFamily* family,
+                               std::string_view key) const {
+  WINNOW_RETURN_IF_ERROR(CheckRead(family, key));
+  return CheckSnapshot(options);
+}
+
 absl::Status DBImpl::CheckRead(const ColumnFamily* family, std::string_view key) const {
   if (closed_.load(std::memory_order_relaxed)) [[unlikely]] {
     return absl::FailedPreconditionError("the database is closed");
@@ -66,6 +72,14 @@ absl::Status DBImpl::CheckRead(const ColumnFamily* family, std::string_view key)
         absl::StrCat("key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes));
   }
   return CheckFamily(family);
+}
+
+// Only after the check for a closed database, whose snapshots are gone.
+absl::Status DBImpl::CheckSnapshot(const ReadOptions& options) const {
+  if (options.snapshot == nullptr || snapshots_.Has(*options.snapshot)) [[likely]] {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("the snapshot belongs to another database");
 }
 
 // Acquire, inside: entries up to this number are seen in the memtables of any view taken before.
@@ -113,7 +127,7 @@ absl::Status DBImpl::Find(const ReadOptions& options, ColumnFamilyState* family,
 template <typename Take>
 absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                              Take take) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(family, key));
+  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, key));
   ColumnFamilyState* own = Own(family);
   ThreadCounters& counters = recorder_.Local();
   SampledTimer timer(counters, LatencyHistogram::kGet);
@@ -172,9 +186,8 @@ void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
   ThreadCounters& counters = recorder_.Local();
   SampledTimer timer(counters, LatencyHistogram::kMultiGet);
   counters.Add(Ticker::kMultiGetKeys, keys.size());
-  if (absl::Status status = CheckFamily(family); !status.ok() || closed_.load()) {
-    std::fill(statuses.begin(), statuses.end(),
-              status.ok() ? absl::FailedPreconditionError("the database is closed") : status);
+  if (absl::Status status = CheckRead(options, family, ""); !status.ok()) {
+    std::fill(statuses.begin(), statuses.end(), status);
     return;
   }
   ColumnFamilyState* own = Own(family);
@@ -236,7 +249,7 @@ void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
 // a file without a usable filter counts as "yes".
 bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::string_view key) {
   // What cannot be asked may exist: the exact call tells the error.
-  if (!CheckRead(family, key).ok()) return true;
+  if (!CheckRead(options, family, key).ok()) return true;
   ColumnFamilyState* own = Own(family);
   const ViewGuard view(own->views);
   const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(options));
@@ -260,7 +273,7 @@ absl::StatusOr<bool> DBImpl::Exists(const ReadOptions& options, ColumnFamily* fa
 }
 
 std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, ColumnFamily* family) {
-  if (absl::Status status = CheckRead(family, ""); !status.ok()) {
+  if (absl::Status status = CheckRead(options, family, ""); !status.ok()) {
     return NewErrorIterator(std::move(status));
   }
   ColumnFamilyState* own = Own(family);

@@ -86,6 +86,10 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
     return absl::InvalidArgumentError("sync and disable_wal contradict each other");
   }
   WINNOW_RETURN_IF_ERROR(CheckBatch(batch));
+  if (!WriteBatchAccess::may_go_to(batch, families_.database_number())) [[unlikely]] {
+    return absl::InvalidArgumentError(
+        "the write batch names a column family that is null or of another open database");
+  }
   // A batch with no plain origin may be no batch at all, which only the leader finds out.
   if (WriteBatchAccess::is_plain(batch) && batch.num_updates() == 0) return absl::OkStatus();
 

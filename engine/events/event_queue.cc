@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/start_thread.h"
 
 namespace winnow {
@@ -124,10 +125,17 @@ void EventQueue::NotifyAll() {
 
 void EventQueue::Notify(const Event& event) {
   if (log_ != nullptr) {
-    if (event.num_lost_before > 0) {
-      log_->Write(event.time, absl::StrCat(event.num_lost_before, " events were lost here"));
-    }
-    log_->Write(event.time, event.ToString());
+    // Without memory for a line the line is left out: nothing else may fail for want of the log.
+    CatchOutOfMemory([&] {
+      if (event.num_lost_before > 0) {
+        log_->Write(
+            event.time,
+            absl::StrCat(event.num_lost_before,
+                         event.num_lost_before == 1 ? " event was" : " events were", " lost here"));
+      }
+      log_->Write(event.time, event.ToString());
+      return absl::OkStatus();
+    }).IgnoreError();
   }
   // No lock is held: a listener may call the database, which adds events.
   for (const auto& listener : listeners_) listener->OnEvent(event);

@@ -1,17 +1,13 @@
 // Events as people read them.
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "engine/base/counted.h"
 #include "engine/base/status.h"
 #include "winnow/event_listener.h"
 
 namespace winnow {
 
 namespace {
-
-// "1 file", "2 files".
-std::string Counted(uint64_t count, std::string_view noun) {
-  return absl::StrCat(count, " ", ToAbsl(noun), count == 1 ? "" : "s");
-}
 
 // How flushes and compactions end. What a failed one had written is removed and not worth counting.
 std::string Outcome(const Event& event) {

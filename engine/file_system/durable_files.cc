@@ -106,7 +106,8 @@ absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory) 
   // An empty directory is free: users make one beforehand to set its owner or its mount.
   WINNOW_ASSIGN_OR_RETURN(const auto names, file_system.List(directory));
   if (names.empty()) return absl::OkStatus();
-  return absl::AlreadyExistsError(absl::StrCat(directory, " exists and is not empty"));
+  return absl::AlreadyExistsError(absl::StrCat(
+      directory, " exists and is not empty; if an interrupted copy has left it, remove it"));
 }
 
 }  // namespace winnow

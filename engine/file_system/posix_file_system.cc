@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "engine/base/status.h"
@@ -117,7 +119,14 @@ class PosixFileSystemImplementation final : public FileSystem {
       if (slash == std::string::npos) break;
     }
     WINNOW_ASSIGN_OR_RETURN(const bool is_directory, IsDirectory(path));
-    return is_directory ? absl::OkStatus() : PosixError(path, "create directory", ENOTDIR);
+    if (is_directory) return absl::OkStatus();
+    // A symbolic link that leads nowhere is in the way too, though nothing seems to be there.
+    std::error_code unreadable;
+    const auto target = std::filesystem::read_symlink(path, unreadable);
+    if (unreadable) return PosixError(path, "create directory", ENOTDIR);
+    return absl::InvalidArgumentError(absl::StrCat(path,
+                                                   ": create directory: it is a symbolic link to ",
+                                                   target.string(), ", which is no directory"));
   }
 
   absl::Status RemoveDirectory(const std::string& path) override {

@@ -49,6 +49,15 @@ absl::StatusCode CodeForErrno(int error_number) {
   }
 }
 
+// A program that runs without standard input, output or error would get their numbers here, and
+// whatever it prints would go into the database.
+absl::StatusOr<FileDescriptor> AboveStandardStreams(FileDescriptor opened,
+                                                    const std::string& path) {
+  FileDescriptor moved(::fcntl(opened.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (moved.get() < 0) return PosixError(path, "open", errno);
+  return moved;
+}
+
 }  // namespace
 
 absl::Status PosixError(std::string_view path, std::string_view action, int error_number) {
@@ -79,8 +88,10 @@ absl::StatusOr<FileDescriptor> OpenDescriptor(const std::string& path, int flags
   for (;;) {
     // Not inherited by programs that the process starts: one of them could hold the database's lock
     // after the process has ended.
-    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
-    if (descriptor >= 0) return FileDescriptor(descriptor);
+    FileDescriptor opened(::open(path.c_str(), flags | O_CLOEXEC, 0644));
+    if (opened.get() > STDERR_FILENO) [[likely]]
+      return opened;
+    if (opened.get() >= 0) return AboveStandardStreams(std::move(opened), path);
     if (errno != EINTR) return PosixError(path, "open", errno);
   }
 }

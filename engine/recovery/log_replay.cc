@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/counted.h"
 #include "engine/base/status.h"
 #include "engine/compaction/flush_job.h"
 #include "engine/file_system/durable_files.h"
@@ -162,7 +163,7 @@ absl::Status LogReplay::CheckContinues(uint64_t number, std::string_view payload
   if (found >= start.previous_records) return absl::OkStatus();
   if (options_.recovery_mode == RecoveryMode::kStrict) {
     return absl::DataLossError(absl::StrCat("log ", start.previous_log, " had ",
-                                            start.previous_records, " records, ", found,
+                                            Counted(start.previous_records, "record"), ", ", found,
                                             " are left, and log ", number, " follows it"));
   }
   // A hole. The older log does not show it, as it just ends early; only the later one tells of it.
@@ -191,13 +192,14 @@ absl::Status LogReplay::CheckEnd(uint64_t number, const LogReader& reader, bool 
   }
   for (const LogEnd::SkippedRange& skipped : end.skipped) {
     notes_.push_back(absl::StrCat(LogFileName(path_, number), ": at offset ", skipped.offset, ": ",
-                                  skipped.length, " bytes skipped: ", skipped.reason));
+                                  Counted(skipped.length, "byte"), " skipped: ", skipped.reason));
   }
   // In the newest log a torn record is the write that was going on when the machine stopped. In an
   // older one it is worth a note; whether writes are missing shows the start of the log after it.
   if (end.kind == LogEnd::Kind::kTornTail && !is_newest) {
     notes_.push_back(absl::StrCat(LogFileName(path_, number), ": at offset ", end.offset,
-                                  ": torn record, ", end.bytes_dropped, " bytes dropped"));
+                                  ": torn record, ", Counted(end.bytes_dropped, "byte"),
+                                  " dropped"));
   }
   // kStrict does not get here with damage: Read has returned it as an error.
   if (end.kind != LogEnd::Kind::kDamaged && end.skipped.empty()) return absl::OkStatus();

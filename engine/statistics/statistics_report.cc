@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
@@ -108,7 +109,8 @@ std::string FilterStatsTable(const Statistics& statistics) {
                    "true positive", "false positive", "measured FPR", "promised FPR"},
                   4);
   const auto add = [&](const FilterStatistics& row, bool is_total) {
-    table.AddRow({row.column_family, is_total ? "" : std::string(FilterCallName(row.call)),
+    table.AddRow({absl::Utf8SafeCEscape(row.column_family),
+                  is_total ? "" : std::string(FilterCallName(row.call)),
                   is_total ? "" : absl::StrCat(row.level), row.kind, FormatCount(row.eligible),
                   FormatCount(row.checked), FormatCount(row.rejected),
                   FormatCount(row.true_positive), FormatCount(row.false_positive),
@@ -141,10 +143,10 @@ std::string LevelsTable(const Statistics& statistics) {
   TextTable table(
       {"family", "level", "files", "size", "entries", "filters", "indexes", "filter bits/key"}, 1);
   for (const LevelStatistics& row : statistics.levels) {
-    table.AddRow({row.column_family, absl::StrCat(row.level), FormatCount(row.num_files),
-                  FormatBytes(row.file_bytes), FormatCount(row.num_entries),
-                  FormatBytes(row.filter_bytes), FormatBytes(row.index_bytes),
-                  FormatRatio(row.filter_bits_per_key)});
+    table.AddRow({absl::Utf8SafeCEscape(row.column_family), absl::StrCat(row.level),
+                  FormatCount(row.num_files), FormatBytes(row.file_bytes),
+                  FormatCount(row.num_entries), FormatBytes(row.filter_bytes),
+                  FormatBytes(row.index_bytes), FormatRatio(row.filter_bits_per_key)});
   }
   return table.ToString();
 }

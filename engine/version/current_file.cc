@@ -33,8 +33,14 @@ absl::Status WriteCurrentFile(FileSystem& file_system, const std::string& direct
 
 absl::StatusOr<uint64_t> ReadCurrentFile(FileSystem& file_system, const std::string& directory) {
   const std::string path = CurrentFileName(directory);
-  auto text = ReadFile(file_system, path, kLargestCurrentFile);
-  if (absl::IsResourceExhausted(text.status())) return CorruptionError(path, "file is too large");
+  const auto text = ReadFile(file_system, path, kLargestCurrentFile);
+  // The code stands for descriptors and memory that ran out, too: those are no damage.
+  if (absl::IsResourceExhausted(text.status())) {
+    const auto bytes = file_system.FileSize(path);
+    if (bytes.ok() && *bytes > kLargestCurrentFile) {
+      return CorruptionError(path, "file is too large");
+    }
+  }
   if (!text.ok()) return text.status();
   FileType type;
   uint64_t number;

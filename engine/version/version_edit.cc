@@ -249,7 +249,7 @@ std::string VersionEdit::DebugString() const {
   if (oldest_log) absl::StrAppend(&out, "oldest_log: ", *oldest_log, "\n");
   for (const FamilyEdit& family : families) {
     absl::StrAppend(&out, "family: ", family.family_id, "\n");
-    if (family.name) absl::StrAppend(&out, "  name: ", *family.name, "\n");
+    if (family.name) absl::StrAppend(&out, "  name: ", absl::CHexEscape(*family.name), "\n");
     if (family.comparator) absl::StrAppend(&out, "  comparator: ", *family.comparator, "\n");
     if (family.dropped) absl::StrAppend(&out, "  dropped\n");
     if (family.filter) absl::StrAppend(&out, "  filter: ", *family.filter, "\n");

@@ -14,6 +14,9 @@ namespace winnow {
 
 // 8 bytes sequence number of the first update, 4 bytes number of updates.
 inline constexpr size_t kBatchHeaderBytes = 12;
+// In the place of a database's number: families of several, or none at all.
+inline constexpr uint64_t kNoDatabase = ~uint64_t{0};
+
 inline constexpr uint8_t kBatchFamilyFlag = 0x80;  // a column family id follows the type
 
 // One update inside a batch; the views point into the batch's bytes.
@@ -49,6 +52,10 @@ class WriteBatchAccess {
   static size_t largest_value_bytes(const WriteBatch& batch) { return batch.largest_value_bytes_; }
   // True if all updates were added through the public functions, for the default column family.
   static bool is_plain(const WriteBatch& batch) { return batch.is_plain_; }
+  // True unless a family was given that is null or not of this database.
+  static bool may_go_to(const WriteBatch& batch, uint64_t database_number) {
+    return batch.database_number_ == 0 || batch.database_number_ == database_number;
+  }
 };
 
 }  // namespace winnow

@@ -17,6 +17,24 @@ void WriteBatch::Clear() {
   largest_key_bytes_ = 0;
   largest_value_bytes_ = 0;
   is_plain_ = true;
+  database_number_ = 0;
+}
+
+// Handles say whose they are, ids do not: without this a family of another database would stand for
+// the one that has its id here.
+void WriteBatch::BindTo(uint64_t database_number) {
+  if (database_number == database_number_) return;
+  database_number_ = database_number_ == 0 ? database_number : kNoDatabase;
+}
+
+uint32_t WriteBatch::IdOf(const ColumnFamily* family) {
+  if (encoded_.size() < kBatchHeaderBytes) Clear();
+  if (family == nullptr) {
+    BindTo(kNoDatabase);
+    return 0;
+  }
+  if (family->database_number_ != 0) BindTo(family->database_number_);
+  return family->id();
 }
 
 // A batch that was moved from has no header; it counts as empty and may be filled again.
@@ -29,7 +47,11 @@ uint32_t WriteBatch::num_updates() const {
 // construction, and the default family cannot be dropped.
 void WriteBatch::AppendUpdate(uint8_t type, uint32_t family_id, std::string_view key,
                               const std::string_view* value) {
-  if (encoded_.size() < kBatchHeaderBytes) encoded_.resize(kBatchHeaderBytes);
+  if (encoded_.size() < kBatchHeaderBytes) Clear();
+  // All memory first: a caller that goes on after std::bad_alloc has the batch as it was.
+  const size_t needed = encoded_.size() + 1 + 3 * kMaxVarint64Bytes + key.size() +
+                        (value == nullptr ? 0 : value->size());
+  if (needed > encoded_.capacity()) encoded_.reserve(std::max(needed, 2 * encoded_.capacity()));
   EncodeFixed32(encoded_.data() + 8, num_updates() + 1);
   // The id of the default family is left out: who has no other pays no byte for them.
   if (family_id == 0) {
@@ -51,17 +73,18 @@ void WriteBatch::Put(std::string_view key, std::string_view value) {
   AppendUpdate(static_cast<uint8_t>(EntryType::kPut), 0, key, &value);
 }
 void WriteBatch::Put(const ColumnFamily* family, std::string_view key, std::string_view value) {
-  AppendUpdate(static_cast<uint8_t>(EntryType::kPut), family->id(), key, &value);
+  AppendUpdate(static_cast<uint8_t>(EntryType::kPut), IdOf(family), key, &value);
 }
 void WriteBatch::Delete(std::string_view key) {
   AppendUpdate(static_cast<uint8_t>(EntryType::kDelete), 0, key, nullptr);
 }
 void WriteBatch::Delete(const ColumnFamily* family, std::string_view key) {
-  AppendUpdate(static_cast<uint8_t>(EntryType::kDelete), family->id(), key, nullptr);
+  AppendUpdate(static_cast<uint8_t>(EntryType::kDelete), IdOf(family), key, nullptr);
 }
 
 void WriteBatch::Append(const WriteBatch& other) {
   if (other.encoded_.size() < kBatchHeaderBytes) return;
+  if (encoded_.size() < kBatchHeaderBytes) Clear();
   const uint32_t total = num_updates() + other.num_updates();
   const std::string copy = &other == this ? encoded_ : std::string();
   const std::string& source = &other == this ? copy : other.encoded_;
@@ -70,6 +93,7 @@ void WriteBatch::Append(const WriteBatch& other) {
   largest_key_bytes_ = std::max(largest_key_bytes_, other.largest_key_bytes_);
   largest_value_bytes_ = std::max(largest_value_bytes_, other.largest_value_bytes_);
   is_plain_ = is_plain_ && other.is_plain_;
+  if (other.database_number_ != 0) BindTo(other.database_number_);
 }
 
 // Never fails. Of bytes that are no batch the limits are taken as far as they can be read; the

@@ -280,6 +280,7 @@ TEST_F(RunTest, OneEngineRunsWithSeveralFiltersAndMakesAPage) {
   EXPECT_THAT(again.output, HasSubstr("readmissing"));
   EXPECT_EQ(read_page(), written) << "saved results make the same page";
   EXPECT_EQ(Run("--from_json=/nonexistent.json").exit_code, 1);
+  EXPECT_EQ(Run("--from_json=" + directory_).exit_code, 1);
   std::ofstream(directory_ + "/other.json") << "{\"results\": [{\"ops\": \"many\"}]}";
   EXPECT_EQ(Run("--from_json=" + directory_ + "/other.json").exit_code, 1);
 }
@@ -299,6 +300,25 @@ TEST_F(RunTest, AFailingEngineOrFileExitsWithOne) {
   const Outcome outcome = Run(engine + " --num=1000 --filter=sieve:10");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.output, HasSubstr("sieve"));
+}
+
+TEST_F(RunTest, WhatCannotBePrintedIsAnError) {
+  const std::string engine = "--engine=" + std::string(CompiledEngines().back());
+  for (const std::string& flags :
+       {std::string("--help"), engine + " --num=100 --benchmarks=fillseq"}) {
+    const Outcome outcome = Run(flags + " >/dev/full");
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.output, HasSubstr("cannot write standard output"));
+  }
+}
+
+TEST_F(RunTest, AReaderThatHasGoneIsNoCrash) {
+  const std::string engine = "--engine=" + std::string(CompiledEngines().back());
+  const std::string errors = directory_ + "/errors";
+  // head ends at once: what is printed after its first byte meets a pipe without a reader.
+  Run(engine + " --num=100 --benchmarks=fillseq 2>" + errors + " | head -c 1");
+  std::ifstream file(errors);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "");
 }
 
 TEST_F(RunTest, HelpTeaches) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tools/flags/arguments.h"
+#include "tools/process/standard_streams.h"
 #include "tools/round_trip/records.h"
 #include "tools/round_trip/report.h"
 #include "tools/round_trip/round_trip.h"
@@ -69,9 +70,7 @@ int Run(const std::string& format, const std::string& input_path, const std::str
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   const auto arguments =
       winnow::cli::Arguments::Parse(kFlags, std::vector<std::string>(argv + 1, argv + argc));
   if (!arguments.ok()) return UsageError(std::string(arguments.status().message()));
@@ -92,4 +91,13 @@ int main(int argc, char** argv) {
     return UsageError("--format=stanzas or --format=lines, not '" + format + "'");
   }
   return Run(format, input, database, *options);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  winnow::process::PrepareStandardStreams();
+  const int code = Main(argc, argv);
+  const absl::Status printed = winnow::process::FlushStandardOutput();
+  return code == 0 && !printed.ok() ? RunError(printed) : code;
 }

@@ -57,6 +57,9 @@ absl::StatusOr<ExitCode> PrintBackups(const std::string& directory, bool json, O
 
 absl::StatusOr<ExitCode> VerifyBackups(const std::string& directory, bool json, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const auto backups, ListBackups(Options(), directory));
+  if (backups.empty()) {
+    return absl::NotFoundError(absl::StrCat("there is no backup in ", directory));
+  }
   std::vector<VerifyProblem> problems;
   for (const BackupInfo& backup : backups) {
     WINNOW_ASSIGN_OR_RETURN(const auto found, VerifyBackup(Options(), directory, backup.id));

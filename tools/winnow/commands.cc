@@ -58,8 +58,9 @@ constexpr absl::string_view kExitCodes =
     "Exit codes:\n"
     "  0  done\n"
     "  1  the key is absent (get, mget, explain, filter query), or damage was found (verify)\n"
-    "  2  the command line is wrong: unknown command or flag, bad value, entry over the limit\n"
-    "  3  anything else: no such database, locked by another process, damaged, disk full\n";
+    "  2  the command line is wrong: unknown command or flag, bad value, KEY over the limit\n"
+    "  3  anything else: no such database, locked by another process, damaged, disk full,\n"
+    "     a bad line of an input file\n";
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 #include "tools/winnow/database.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
+#include "tools/winnow/output.h"
 #include "winnow/file_system.h"
 #include "winnow/filter/filter_key.h"
 #include "winnow/filter/spec.h"
@@ -28,6 +30,31 @@ absl::Status NoDatabase(const std::string& path) {
 absl::Status NoFamily(const std::string& name, const std::string& path) {
   return absl::NotFoundError(absl::StrCat(
       "no column family \"", name, "\"; `winnow families --db=", path, "` lists those that exist"));
+}
+
+bool IsSet(const Arguments& arguments, std::string_view option) {
+  const std::string prefix = absl::StrCat(ToAbsl(option), "=");
+  const std::vector<std::string> assignments = arguments.All("set");
+  return std::any_of(assignments.begin(), assignments.end(),
+                     [&](const std::string& text) { return text.rfind(prefix, 0) == 0; });
+}
+
+// Options that follow from the command itself: one that asks for the contrary is refused, since it
+// could only be ignored.
+absl::Status ApplyAccess(const Arguments& arguments, Access access, Options* options) {
+  const bool reads = access == Access::kRead;
+  if (IsSet(arguments, "read_only") && options->read_only != reads) {
+    return absl::InvalidArgumentError(reads ? "--set=read_only=false: this command only reads"
+                                            : "--set=read_only=true: this command writes");
+  }
+  options->read_only = reads;
+  if (access == Access::kWriteOrCreate) return absl::OkStatus();
+  if (IsSet(arguments, "create_if_missing") && options->create_if_missing) {
+    return absl::InvalidArgumentError(
+        "--set=create_if_missing=true: this command makes no database");
+  }
+  options->create_if_missing = false;
+  return absl::OkStatus();
 }
 
 // Checks --filter and --filter-key here, so that a mistake costs no half-opened database.
@@ -78,7 +105,7 @@ absl::StatusOr<std::string> ExistingDatabasePath(const Arguments& arguments) {
   return path;
 }
 
-absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments) {
+absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments, Access access) {
   Options options;
   for (const std::string& assignment : arguments.All("set")) {
     const size_t equals = assignment.find('=');
@@ -90,6 +117,7 @@ absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments) {
                                  std::string_view(assignment).substr(equals + 1));
     if (!set.ok()) return FlagError("set", set);
   }
+  WINNOW_RETURN_IF_ERROR(ApplyAccess(arguments, access, &options));
   WINNOW_RETURN_IF_ERROR(CheckFilterFlags(arguments));
   if (arguments.Text("family").value_or("default") == "default") {
     if (const auto text = arguments.Text("filter")) options.filter = *text;
@@ -100,16 +128,15 @@ absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments) {
 
 absl::StatusOr<std::unique_ptr<DB>> OpenDirectory(const Options& options, const std::string& path) {
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, path);
-  if (!absl::IsNotFound(db.status())) return db;
+  // Where one would have been made, something else is missing.
+  if (!absl::IsNotFound(db.status()) || options.create_if_missing) return db;
   WINNOW_ASSIGN_OR_RETURN(const bool exists, HoldsDatabase(path));
   return exists ? db.status() : NoDatabase(path);
 }
 
 absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access access) {
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
-  WINNOW_ASSIGN_OR_RETURN(Options options, DatabaseOptions(arguments));
-  if (access != Access::kWriteOrCreate) options.create_if_missing = false;
-  options.read_only = access == Access::kRead;
+  WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments, access));
 
   OpenedDatabase opened;
   WINNOW_ASSIGN_OR_RETURN(opened.db, OpenDirectory(options, path));
@@ -117,7 +144,7 @@ absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access a
   // What recovery could not replay must not look like keys that never were.
   const auto notes = opened.db->GetProperty(opened.family, "winnow.recovery");
   for (const absl::string_view note : absl::StrSplit(notes.value_or(""), '\n', absl::SkipEmpty())) {
-    std::fprintf(stderr, "winnow: warning: %s\n", std::string(note).c_str());
+    std::fprintf(stderr, "winnow: warning: %s\n", Printable(ToStd(note)).c_str());
   }
   return opened;
 }

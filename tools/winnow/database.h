@@ -29,8 +29,9 @@ absl::StatusOr<std::string> DatabasePath(const Arguments& arguments);
 // The same; NotFound if it holds no database.
 absl::StatusOr<std::string> ExistingDatabasePath(const Arguments& arguments);
 
-// Options as --set, --filter and --filter-key say; InvalidArgument names the flag.
-absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments);
+// Options as --set, --filter and --filter-key say, for a command that needs this access.
+// InvalidArgument names the flag, also where --set contradicts what the command does.
+absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments, Access access);
 
 // DB::Open, with one message for a directory that holds no database.
 absl::StatusOr<std::unique_ptr<DB>> OpenDirectory(const Options& options, const std::string& path);

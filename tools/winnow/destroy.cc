@@ -15,7 +15,7 @@ namespace {
 
 // Asks on the terminal; anything but "yes" or "y" is a no.
 bool UserAgrees(const std::string& path) {
-  std::fprintf(stderr, "Remove the database %s with all its data? [y/N] ", path.c_str());
+  std::fprintf(stderr, "Remove the database %s with all its data? [y/N] ", Printable(path).c_str());
   char answer[16] = {};
   if (std::fgets(answer, sizeof(answer), stdin) == nullptr) return false;
   const std::string_view text(answer);

@@ -14,6 +14,8 @@
 #include "tools/winnow/pair_digest.h"
 #include "tools/winnow/peer.h"
 #include "tools/winnow/progress.h"
+#include "tools/winnow/unfinished_marker.h"
+#include "winnow/file_system.h"
 
 namespace winnow::cli {
 namespace {
@@ -84,6 +86,51 @@ absl::Status CheckFamily(PeerReader& reader, const std::string& name, const Pair
       name, expected.num_pairs(), expected.checksum(), found.num_pairs(), found.checksum()));
 }
 
+// Makes room for a new database: what an interrupted export from here has left goes, and nothing
+// else. On OK the marker is there.
+absl::Status PrepareTarget(const Peer& peer, const std::string& target,
+                           const UnfinishedMarker& marker) {
+  FileSystem& files = *PosixFileSystem();
+  WINNOW_RETURN_IF_ERROR(files.CreateDirectories(target));
+  WINNOW_ASSIGN_OR_RETURN(const bool is_left_over, marker.Exists());
+  if (is_left_over) return peer.destroy(target);
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(target));
+  if (!names.empty()) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(target, " is not empty: export into a new directory"));
+  }
+  return marker.Write();
+}
+
+// The families' pairs as they were written, each family with its name there.
+using WrittenFamilies = std::vector<std::pair<std::string, PairDigest>>;
+
+absl::StatusOr<WrittenFamilies> WriteFamilies(DB& db, const std::vector<ColumnFamily*>& families,
+                                              const Peer& peer, const std::string& target,
+                                              Progress& progress) {
+  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<PeerWriter> writer, peer.create(target));
+  WrittenFamilies written;
+  uint64_t pairs = 0;
+  for (ColumnFamily* family : families) {
+    const std::string name = NameInPeer(*family, families.size() == 1);
+    WINNOW_ASSIGN_OR_RETURN(const PairDigest digest,
+                            WriteFamily(db, family, name, *writer, progress, pairs));
+    pairs += digest.num_pairs();
+    written.emplace_back(name, digest);
+  }
+  WINNOW_RETURN_IF_ERROR(writer->Finish());
+  return written;
+}
+
+absl::Status CheckFamilies(const Peer& peer, const std::string& target,
+                           const WrittenFamilies& written) {
+  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<PeerReader> reader, peer.open(target));
+  for (const auto& [name, digest] : written) {
+    WINNOW_RETURN_IF_ERROR(CheckFamily(*reader, name, digest));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExitCode> ExportToPeer(const Arguments& arguments, const Peer& peer,
                                       Output& output) {
   if (arguments.positionals().empty()) {
@@ -93,29 +140,32 @@ absl::StatusOr<ExitCode> ExportToPeer(const Arguments& arguments, const Peer& pe
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
   WINNOW_ASSIGN_OR_RETURN(const std::vector<ColumnFamily*> families,
                           FamiliesToWrite(arguments, opened, peer));
-  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<PeerWriter> writer, peer.create(target));
+  const std::string source = DatabasePath(arguments).value();
+  // With the engine's name, since only that engine knows which files of the copy are its own.
+  const UnfinishedMarker marker(target, "EXPORT", "export",
+                                absl::StrCat(CanonicalPath(source), " to ", ToAbsl(peer.name)));
+  WINNOW_RETURN_IF_ERROR(PrepareTarget(peer, target, marker));
   Progress progress(0);
-  std::vector<std::pair<std::string, PairDigest>> written;
-  uint64_t pairs = 0;
-  for (ColumnFamily* family : families) {
-    const std::string name = NameInPeer(*family, families.size() == 1);
-    WINNOW_ASSIGN_OR_RETURN(const PairDigest digest,
-                            WriteFamily(*opened.db, family, name, *writer, progress, pairs));
-    pairs += digest.num_pairs();
-    written.emplace_back(name, digest);
+  absl::StatusOr<WrittenFamilies> written =
+      WriteFamilies(*opened.db, families, peer, target, progress);
+  absl::Status finished = written.status();
+  if (finished.ok()) finished = CheckFamilies(peer, target, *written);
+  if (finished.ok()) finished = marker.Remove();
+  progress.Clear();
+  if (!finished.ok()) {
+    return WithContext(finished,
+                       absl::StrCat(target, " is not whole; the same command begins it anew"));
   }
-  WINNOW_RETURN_IF_ERROR(writer->Finish());
-  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<PeerReader> reader, peer.open(target));
+  uint64_t pairs = 0;
   Json list = Json::array();
-  for (const auto& [name, digest] : written) {
-    WINNOW_RETURN_IF_ERROR(CheckFamily(*reader, name, digest));
+  for (const auto& [name, digest] : *written) {
+    pairs += digest.num_pairs();
     Json family = Json::object();
     AddBytes(&family, "name", name, /*hex=*/false);
     family["entries"] = digest.num_pairs();
     family["checksum"] = absl::StrFormat("%016x", digest.checksum());
     list.push_back(std::move(family));
   }
-  progress.Clear();
   const double seconds = progress.seconds();
   const uint64_t rate = PerSecond(pairs, seconds);
   if (arguments.Has("json")) {
@@ -163,7 +213,9 @@ Command ExportCommand() {
 --to=tsv and --to=jsonl print one column family to standard output, in the forms that
 `winnow load` reads back. --to=rocksdb makes a RocksDB database in DIR with every column
 family, or with that of --family as its only one; --to=leveldb takes one column family. The
-new database is then read and the number and a checksum of all pairs are compared.)",
+new database is then read and the number and a checksum of all pairs are compared. DIR must
+be missing or empty; an export that was interrupted begins anew when the command is given
+again.)",
       .json = R"(
 {"families":[{"name":NAME,"entries":N,"checksum":HEX},...],"entries":N,"seconds":S,
     "entries_per_second":R}, for leveldb and rocksdb)",

@@ -40,7 +40,8 @@ absl::StatusOr<ExitCode> ListFamilies(const Arguments& arguments, Output& output
 }
 
 absl::Status CreateFamily(const Arguments& arguments, DB& db, const std::string& name) {
-  WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments));
+  WINNOW_ASSIGN_OR_RETURN(const Options options,
+                          DatabaseOptions(arguments, Access::kWriteOrCreate));
   ColumnFamilyOptions family_options = options;
   family_options.filter = arguments.Text("filter").value_or("");
   family_options.filter_key = arguments.Text("filter-key").value_or("");
@@ -69,10 +70,11 @@ absl::StatusOr<ExitCode> RunFamilies(const Arguments& arguments, Output& output)
   const bool create = action == "create";
   // The filter flags are the new family's, not the default one's.
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
-  WINNOW_ASSIGN_OR_RETURN(Options options, DatabaseOptions(arguments));
+  WINNOW_ASSIGN_OR_RETURN(
+      Options options,
+      DatabaseOptions(arguments, create ? Access::kWriteOrCreate : Access::kWriteExisting));
   options.filter.clear();
   options.filter_key.clear();
-  options.create_if_missing = create;
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenDirectory(options, path));
   WINNOW_RETURN_IF_ERROR(create ? CreateFamily(arguments, *db, words[1])
                                 : DropFamily(*db, words[1]));

@@ -1,7 +1,5 @@
 #include "tools/winnow/filter_file.h"
 
-#include <unistd.h>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/out_of_memory.h"
@@ -129,25 +127,37 @@ Json Describe(const filter::GuavaBloomFilter& guava) {
   return json;
 }
 
-// From the first bytes, before any number of others is read: whatever file was named by mistake may
-// be larger than memory.
-absl::Status CheckLooksLikeAFilter(const InputFile& input, const std::string& path) {
-  if (input.size_bytes() == 0) return absl::OkStatus();  // a pipe, or empty: reading says more
-  char first[64];
-  const ssize_t count = pread(input.descriptor(), first, sizeof(first), 0);
-  if (count < 0) return absl::OkStatus();  // so does this error
-  const std::string_view bytes(first, static_cast<size_t>(count));
-  if (bytes.substr(0, kBlockMagic.size()) == kBlockMagic || filter::LooksLikeSavedFilter(bytes)) {
-    return absl::OkStatus();
+constexpr uint64_t kFirstBytes = 64;
+constexpr uint64_t kNoLimit = ~uint64_t{0};
+
+// How many bytes to read at most, told from the first ones, before any number of others is read:
+// what was named by mistake may be larger than memory, or a device that never ends.
+absl::StatusOr<uint64_t> MostBytes(std::string_view first, const InputFile& input) {
+  if (first.substr(0, kBlockMagic.size()) == kBlockMagic || filter::LooksLikeSavedFilter(first)) {
+    return kNoLimit;
   }
-  // Guava's has no mark, but a number of 64-bit words that gives its size: strategy, probes, words.
-  if (bytes.size() >= 6) {
-    uint64_t words = 0;
-    for (size_t i = 2; i < 6; i++) words = words << 8 | static_cast<uint8_t>(bytes[i]);
-    if (input.size_bytes() == 6 + 8 * words) return absl::OkStatus();
+  // Guava's has no mark, but begins with strategy, number of probes, and the number of 64-bit words
+  // that gives its size.
+  const bool may_be_guava =
+      first.size() >= 6 && static_cast<uint8_t>(first[0]) <= 1 && first[1] != 0;
+  uint64_t words = 0;
+  for (size_t i = 2; may_be_guava && i < 6; i++)
+    words = words << 8 | static_cast<uint8_t>(first[i]);
+  const uint64_t bytes = 6 + 8 * words;
+  // The size of a pipe is not known.
+  if (may_be_guava && (input.size_bytes() == 0 || input.size_bytes() == bytes)) {
+    return bytes + 1;  // which shows that there is more
   }
   return absl::DataLossError(
-      absl::StrCat(path, ": not a filter of Winnow, nor what Guava's writeTo makes"));
+      absl::StrCat(input.name(), ": not a filter of Winnow, nor what Guava's writeTo makes"));
+}
+
+absl::StatusOr<std::string> ReadBytes(const InputFile& input) {
+  std::string bytes;
+  WINNOW_RETURN_IF_ERROR(input.Append(kFirstBytes, &bytes));
+  WINNOW_ASSIGN_OR_RETURN(const uint64_t most, MostBytes(bytes, input));
+  WINNOW_RETURN_IF_ERROR(input.Append(most, &bytes));
+  return bytes;
 }
 
 }  // namespace
@@ -163,8 +173,7 @@ absl::StatusOr<BlockFilter> BlockFilter::Open(std::string bytes) {
 
 absl::StatusOr<FilterFile> ReadFilterFile(const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const InputFile input, InputFile::Open(path));
-  WINNOW_RETURN_IF_ERROR(CheckLooksLikeAFilter(input, path));
-  WINNOW_ASSIGN_OR_RETURN(std::string bytes, CatchOutOfMemory([&] { return input.ReadAll(); }));
+  WINNOW_ASSIGN_OR_RETURN(std::string bytes, CatchOutOfMemory([&] { return ReadBytes(input); }));
   const uint64_t num_bytes = bytes.size();
   std::string_view format = "guava";
   absl::StatusOr<AnyFilter> filter = absl::UnknownError("");

@@ -1,6 +1,5 @@
 // winnow import: carries a LevelDB or RocksDB database over.
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,39 +13,13 @@
 #include "tools/winnow/pair_digest.h"
 #include "tools/winnow/peer.h"
 #include "tools/winnow/progress.h"
-#include "winnow/file_system.h"
+#include "tools/winnow/unfinished_marker.h"
 
 namespace winnow::cli {
 namespace {
 
 constexpr size_t kImportBatchBytes = size_t{1} << 20;
 constexpr uint64_t kPairsBetweenUpdates = 8192;
-constexpr uint64_t kMaxMarkerBytes = 64 << 10;
-
-// While an import is unfinished a file in the database's directory names its source. The pairs of
-// a family are written in key order, so what an interrupted import leaves is a prefix of them.
-class Marker {
- public:
-  Marker(const std::string& database, std::string source)
-      : path_(absl::StrCat(database, "/IMPORT")), source_(std::move(source)) {}
-
-  // True if an earlier import from this source was interrupted. FailedPrecondition: from another.
-  absl::StatusOr<bool> Exists() const {
-    const auto found = ReadFile(*PosixFileSystem(), path_, kMaxMarkerBytes);
-    if (absl::IsNotFound(found.status())) return false;
-    if (!found.ok()) return found.status();
-    if (*found == source_) return true;
-    return absl::FailedPreconditionError(
-        absl::StrCat(path_, " says that an import from ", *found,
-                     " is unfinished: finish it or destroy the database"));
-  }
-  absl::Status Write() const { return WriteFileAtomically(*PosixFileSystem(), path_, source_); }
-  absl::Status Remove() const { return PosixFileSystem()->Remove(path_); }
-
- private:
-  const std::string path_;
-  const std::string source_;
-};
 
 struct FamilyResult {
   std::string name;
@@ -186,10 +159,14 @@ class Importer {
   uint64_t finished_bytes_ = 0;
 };
 
+// While an import is unfinished a marker is in the database's directory. The pairs of a family are
+// written in key order, so what an interrupted import leaves is a prefix of them.
+//
 // A database that an earlier import left unfinished, or an empty one.
 absl::StatusOr<std::unique_ptr<DB>> OpenTarget(const Arguments& arguments, const std::string& path,
-                                               const Marker& marker) {
-  WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments));
+                                               const UnfinishedMarker& marker) {
+  WINNOW_ASSIGN_OR_RETURN(const Options options,
+                          DatabaseOptions(arguments, Access::kWriteOrCreate));
   WINNOW_ASSIGN_OR_RETURN(const bool resumes, marker.Exists());
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DB> db, DB::Open(options, path));
   if (resumes) return db;
@@ -213,15 +190,15 @@ absl::StatusOr<ExitCode> RunImport(const Arguments& arguments, Output& output) {
   }
   WINNOW_ASSIGN_OR_RETURN(const Peer peer, FindPeer(*engine));
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
-  std::error_code unknown;  // then the path stands as it is
   const std::string& given = arguments.positionals()[0];
-  const std::filesystem::path absolute = std::filesystem::weakly_canonical(given, unknown);
-  const Marker marker(path, absl::StrCat(*engine, ":", unknown ? given : absolute.string()));
+  const UnfinishedMarker marker(path, "IMPORT", "import",
+                                absl::StrCat(*engine, ":", CanonicalPath(given)));
 
   absl::StatusOr<std::unique_ptr<PeerReader>> source = peer.open(given);
   if (!source.ok()) return WithContext(source.status(), absl::StrCat("cannot open ", given));
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenTarget(arguments, path, marker));
-  WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments));
+  WINNOW_ASSIGN_OR_RETURN(const Options options,
+                          DatabaseOptions(arguments, Access::kWriteOrCreate));
   uint64_t total_bytes = 0;
   for (const std::string& family : (*source)->families()) {
     total_bytes += (*source)->FileBytes(family);

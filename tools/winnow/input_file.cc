@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -26,20 +27,21 @@ uint64_t InputFile::size_bytes() const {
   return static_cast<uint64_t>(status.st_size);
 }
 
-absl::StatusOr<std::string> InputFile::ReadAll() const {
-  constexpr size_t kReadBytes = size_t{1} << 20;
-  std::string bytes;
-  bytes.reserve(size_bytes());
-  for (;;) {
-    const size_t old_size = bytes.size();
-    bytes.resize(old_size + kReadBytes);
-    const ssize_t count = read(descriptor_, bytes.data() + old_size, kReadBytes);
-    bytes.resize(old_size + static_cast<size_t>(count > 0 ? count : 0));
-    if (count == 0) return bytes;
+absl::Status InputFile::Append(uint64_t most, std::string* bytes) const {
+  constexpr uint64_t kReadBytes = uint64_t{1} << 20;
+  bytes->reserve(std::min(most, size_bytes()));
+  while (bytes->size() < most) {
+    const size_t old_size = bytes->size();
+    const uint64_t wanted = std::min(most - old_size, kReadBytes);
+    bytes->resize(old_size + wanted);
+    const ssize_t count = read(descriptor_, bytes->data() + old_size, wanted);
+    bytes->resize(old_size + static_cast<size_t>(count > 0 ? count : 0));
+    if (count == 0) break;
     if (count < 0 && errno != EINTR) {
       return absl::UnavailableError(absl::StrCat(name_, ": cannot read: ", std::strerror(errno)));
     }
   }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<InputFile>> OpenInputs(const std::vector<std::string>& paths) {

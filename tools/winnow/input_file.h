@@ -31,8 +31,8 @@ class InputFile {
   const std::string& name() const { return name_; }
   // 0 for what is no regular file.
   uint64_t size_bytes() const;
-  // All that is left of it. Unavailable if reading fails.
-  absl::StatusOr<std::string> ReadAll() const;
+  // Appends what is left of it, until `*bytes` has `most`. Unavailable if reading fails.
+  absl::Status Append(uint64_t most, std::string* bytes) const;
 
  private:
   InputFile(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}

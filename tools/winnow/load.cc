@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "tools/report/amount_text.h"
 #include "tools/winnow/answer.h"
@@ -98,9 +99,14 @@ class Loader {
  private:
   absl::Status LoadLine(std::string_view line, const LineReader& lines) {
     if (line.empty()) return absl::OkStatus();
-    absl::StatusOr<Record> record = ParseRecord(line, settings_.format, settings_.form);
+    const absl::StatusOr<Record> record =
+        CatchOutOfMemory([&] { return ParseRecord(line, settings_.format, settings_.form); });
+    if (absl::IsResourceExhausted(record.status())) return lines.InContext(record.status());
     if (!record.ok()) return BadLine(lines, record.status());
-    batch_.Put(family_, record->key, record->value);
+    WINNOW_RETURN_IF_ERROR(lines.InContext(CatchOutOfMemory([&] {
+      batch_.Put(family_, record->key, record->value);
+      return absl::OkStatus();
+    })));
     entries_++;
     bytes_ += record->key.size() + record->value.size();
     if (batch_.num_updates() < kBatchEntries && batch_.size_bytes() < kLoadBatchBytes) {

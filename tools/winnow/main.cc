@@ -1,12 +1,17 @@
 // The winnow program: finds the command, runs it, reports its error, chooses the exit code.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "tools/flags/nearest_name.h"
+#include "tools/process/standard_streams.h"
 #include "tools/winnow/command.h"
 
 namespace winnow::cli {
@@ -22,12 +27,12 @@ const Command* FindCommand(std::string_view name) {
 }
 
 int UsageError(std::string_view message) {
-  std::fprintf(stderr, "winnow: %.*s\nTry `winnow --help`.\n", static_cast<int>(message.size()),
-               message.data());
+  std::fprintf(stderr, "winnow: %s\nTry `winnow --help`.\n", Printable(message).c_str());
   return Code(ExitCode::kUsage);
 }
 
 int UnknownCommand(const std::string& name) {
+  if (name.empty()) return UsageError("name a command");
   std::vector<std::string_view> names;
   const size_t noun_length = name.find(' ') + 1;  // 0 for a command of one word
   for (const Command& command : AllCommands()) {
@@ -37,10 +42,14 @@ int UnknownCommand(const std::string& name) {
   return UsageError(absl::StrCat("unknown command ", name, DidYouMean(name, names)));
 }
 
-int Print(std::string_view text) {
-  Output output(fileno(stdout));
+// `name` is that of the command for an error, as far as there is one.
+int Print(std::string_view name, std::string_view text) {
+  Output output(STDOUT_FILENO);
   output.Write(text);
-  return Code(output.Flush().ok() ? ExitCode::kOk : ExitCode::kError);
+  const absl::Status written = output.Flush();
+  if (written.ok()) return Code(ExitCode::kOk);
+  if (!absl::IsCancelled(written)) Complain(name, ToStd(written.message()));
+  return Code(ExitCode::kError);
 }
 
 absl::Status CheckPositionals(const Command& command, const Arguments& arguments) {
@@ -68,6 +77,17 @@ absl::StatusOr<ExitCode> Run(const Command& command, const std::vector<std::stri
   }
   WINNOW_RETURN_IF_ERROR(CheckPositionals(command, arguments));
   return command.run(arguments, output);
+}
+
+// The same where memory runs out, or no thread can be started: the store says so by itself, but the
+// programs around it and the other engines throw.
+absl::StatusOr<ExitCode> RunGuarded(const Command& command, const std::vector<std::string>& words,
+                                    Output& output) {
+  try {
+    return CatchOutOfMemory([&] { return Run(command, words, output); });
+  } catch (const std::system_error& error) {
+    return absl::ResourceExhaustedError(absl::StrCat("cannot start a thread: ", error.what()));
+  }
 }
 
 // The position of the command among the words: the first that is neither a flag nor the value of
@@ -106,16 +126,17 @@ int Main(std::vector<std::string> words) {
     std::fputs(ProgramHelp().c_str(), stderr);
     return Code(ExitCode::kUsage);
   }
-  if (words[0] == "--version") return Print("winnow " WINNOW_VERSION "\n");
+  if (words[0] == "--version") return Print("--version", "winnow " WINNOW_VERSION "\n");
   const size_t position = CommandPosition(words);
   if (position == words.size() || words[position] == "help") {
     if (position + 1 < words.size()) {
       JoinVerb(position + 1, &words);
       const Command* topic = FindCommand(words[position + 1]);
-      return topic == nullptr ? UnknownCommand(words[position + 1]) : Print(CommandHelp(*topic));
+      return topic == nullptr ? UnknownCommand(words[position + 1])
+                              : Print("help", CommandHelp(*topic));
     }
     const bool asks_for_help = position < words.size() || words[0] == "--help" || words[0] == "-h";
-    return asks_for_help ? Print(ProgramHelp()) : UsageError("name a command");
+    return asks_for_help ? Print("help", ProgramHelp()) : UsageError("name a command");
   }
 
   JoinVerb(position, &words);
@@ -123,8 +144,8 @@ int Main(std::vector<std::string> words) {
   if (command == nullptr) return UnknownCommand(words[position]);
   words.erase(words.begin() + static_cast<std::ptrdiff_t>(position));
 
-  Output output(fileno(stdout));
-  const absl::StatusOr<ExitCode> result = Run(*command, words, output);
+  Output output(STDOUT_FILENO);
+  const absl::StatusOr<ExitCode> result = RunGuarded(*command, words, output);
   const absl::Status flushed = output.Flush();
   if (!result.ok()) return Code(Report(*command, result.status()));
   if (!flushed.ok()) return Code(Report(*command, flushed));
@@ -135,5 +156,6 @@ int Main(std::vector<std::string> words) {
 }  // namespace winnow::cli
 
 int main(int argc, char** argv) {
+  winnow::process::PrepareStandardStreams();
   return winnow::cli::Main(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
 }

@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "tools/winnow/text_encoding.h"
 
 namespace winnow::cli {
 namespace {
@@ -46,9 +48,21 @@ absl::Status Output::Flush() {
   return status_;
 }
 
+std::string Printable(std::string_view message) {
+  const bool is_utf8 = IsUtf8(message);
+  std::string text;
+  for (const char byte : message) {
+    const auto value = static_cast<uint8_t>(byte);
+    const bool is_plain = value >= 0x20 && value != 0x7f && (is_utf8 || value < 0x80);
+    // A backslash stays one: messages have some of their own.
+    AppendText(&text, std::string_view(&byte, 1), is_plain ? TextForm::kRaw : TextForm::kEscaped);
+  }
+  return text;
+}
+
 void Complain(std::string_view command, std::string_view message) {
   std::string line("winnow: ");
-  line.append(command).append(": ").append(message).append("\n");
+  line.append(command).append(": ").append(Printable(message)).append("\n");
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -32,7 +32,11 @@ class Output {
   absl::Status status_;
 };
 
-// Writes "winnow: COMMAND: MESSAGE" to standard error.
+// `message` on one line, whatever bytes the names in it have: control characters, and what is not
+// UTF-8, become escapes.
+std::string Printable(std::string_view message);
+
+// Writes "winnow: COMMAND: MESSAGE" to standard error, printable.
 void Complain(std::string_view command, std::string_view message);
 
 }  // namespace winnow::cli

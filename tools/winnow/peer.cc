@@ -6,10 +6,10 @@ namespace winnow::cli {
 
 // An engine whose library was not found has no functions.
 #ifndef WINNOW_CLI_LEVELDB
-Peer LevelDbPeer() { return {"leveldb", /*has_families=*/false, nullptr, nullptr}; }
+Peer LevelDbPeer() { return {"leveldb", /*has_families=*/false, nullptr, nullptr, nullptr}; }
 #endif
 #ifndef WINNOW_CLI_ROCKSDB
-Peer RocksDbPeer() { return {"rocksdb", /*has_families=*/true, nullptr, nullptr}; }
+Peer RocksDbPeer() { return {"rocksdb", /*has_families=*/true, nullptr, nullptr, nullptr}; }
 #endif
 
 absl::StatusOr<Peer> FindPeer(const std::string& name) {

@@ -55,6 +55,8 @@ struct Peer {
   absl::StatusOr<std::unique_ptr<PeerReader>> (*open)(const std::string& path);
   // AlreadyExists if there is a database.
   absl::StatusOr<std::unique_ptr<PeerWriter>> (*create)(const std::string& path);
+  // Removes a database, whole or not, and no other file. Fails while a process has it open.
+  absl::Status (*destroy)(const std::string& path);
 };
 
 Peer LevelDbPeer();  // peer_leveldb.cc

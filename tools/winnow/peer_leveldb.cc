@@ -89,8 +89,12 @@ absl::StatusOr<std::unique_ptr<PeerWriter>> Create(const std::string& path) {
   return std::make_unique<LevelDbWriter>(db);
 }
 
+absl::Status Destroy(const std::string& path) {
+  return ToStatus(leveldb::DestroyDB(path, leveldb::Options()));
+}
+
 }  // namespace
 
-Peer LevelDbPeer() { return {"leveldb", /*has_families=*/false, Open, Create}; }
+Peer LevelDbPeer() { return {"leveldb", /*has_families=*/false, Open, Create, Destroy}; }
 
 }  // namespace winnow::cli

@@ -11,6 +11,8 @@ namespace winnow::cli {
 namespace {
 
 constexpr size_t kBatchBytes = size_t{1} << 20;
+// RocksDB ends the process if a thread that opens files cannot be had.
+constexpr int kOpeningThreads = 1;
 
 rocksdb::Slice ToSlice(std::string_view view) { return {view.data(), view.size()}; }
 
@@ -125,9 +127,11 @@ absl::StatusOr<std::unique_ptr<PeerReader>> Open(const std::string& path) {
   for (const std::string& family : families) {
     descriptors.emplace_back(family, rocksdb::ColumnFamilyOptions());
   }
+  rocksdb::DBOptions options;
+  options.max_file_opening_threads = kOpeningThreads;
   rocksdb::DB* db = nullptr;
   std::vector<rocksdb::ColumnFamilyHandle*> opened;
-  status = rocksdb::DB::OpenForReadOnly(rocksdb::DBOptions(), path, descriptors, &opened, &db);
+  status = rocksdb::DB::OpenForReadOnly(options, path, descriptors, &opened, &db);
   if (!status.ok()) return ToStatus(status);
   Handles handles;
   for (size_t i = 0; i < families.size(); i++) handles[families[i]] = opened[i];
@@ -139,6 +143,7 @@ absl::StatusOr<std::unique_ptr<PeerWriter>> Create(const std::string& path) {
   rocksdb::Options options;
   options.create_if_missing = true;
   options.error_if_exists = true;
+  options.max_file_opening_threads = kOpeningThreads;
   rocksdb::DB* db = nullptr;
   const rocksdb::Status status = rocksdb::DB::Open(options, path, &db);
   if (status.IsInvalidArgument()) return absl::AlreadyExistsError(status.ToString());
@@ -146,8 +151,12 @@ absl::StatusOr<std::unique_ptr<PeerWriter>> Create(const std::string& path) {
   return std::make_unique<RocksDbWriter>(db);
 }
 
+absl::Status Destroy(const std::string& path) {
+  return ToStatus(rocksdb::DestroyDB(path, rocksdb::Options()));
+}
+
 }  // namespace
 
-Peer RocksDbPeer() { return {"rocksdb", /*has_families=*/true, Open, Create}; }
+Peer RocksDbPeer() { return {"rocksdb", /*has_families=*/true, Open, Create, Destroy}; }
 
 }  // namespace winnow::cli

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "winnow/options.h"
 
@@ -15,18 +16,50 @@ namespace {
 
 constexpr size_t kReadBytes = size_t{1} << 20;
 
+absl::Status CheckLimit(std::string_view what, uint64_t bytes, uint64_t limit) {
+  if (bytes <= limit) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(ToAbsl(what), " of ", bytes, " bytes; the limit is ", limit));
+}
+
+// How many bytes `text` stands for, or a few more or less if it is malformed.
+uint64_t DecodedBytes(std::string_view text, TextForm form) {
+  if (form == TextForm::kRaw) return text.size();
+  if (form == TextForm::kHex) return text.size() / 2;
+  uint64_t bytes = 0;
+  while (!text.empty()) {
+    const size_t plain = std::min(text.find('\\'), text.size());
+    bytes += plain;
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    bytes++;
+    const size_t escape = text.substr(1, 1) == "x" ? 4 : 2;
+    text.remove_prefix(std::min(escape, text.size()));
+  }
+  return bytes;
+}
+
+// What cannot fit is refused before it is copied.
+absl::StatusOr<std::string> Decode(std::string_view what, std::string_view text, uint64_t limit,
+                                   TextForm form) {
+  if (text.size() > limit) {
+    WINNOW_RETURN_IF_ERROR(CheckLimit(what, DecodedBytes(text, form), limit));
+  }
+  absl::StatusOr<std::string> bytes = FromText(text, form);
+  if (bytes.ok() || form != TextForm::kEscaped) return bytes;
+  return absl::InvalidArgumentError(
+      absl::StrCat(bytes.status().message(), "; with --raw a backslash is a backslash"));
+}
+
 absl::StatusOr<Record> ParseTabSeparated(std::string_view line, TextForm form) {
   const size_t tab = line.find('\t');
   if (tab == std::string_view::npos) {
     return absl::InvalidArgumentError("no tab between key and value");
   }
-  absl::StatusOr<std::string> key = FromText(line.substr(0, tab), form);
-  absl::StatusOr<std::string> value = FromText(line.substr(tab + 1), form);
+  absl::StatusOr<std::string> key = Decode("key", line.substr(0, tab), kMaxKeyBytes, form);
+  absl::StatusOr<std::string> value = Decode("value", line.substr(tab + 1), kMaxValueBytes, form);
   if (key.ok() && value.ok()) return Record{*std::move(key), *std::move(value)};
-  const absl::Status& wrong = key.ok() ? value.status() : key.status();
-  if (form != TextForm::kEscaped) return wrong;
-  return absl::InvalidArgumentError(
-      absl::StrCat(wrong.message(), "; with --raw a backslash is a backslash"));
+  return key.ok() ? value.status() : key.status();
 }
 
 // Reads member NAME, or NAME_hex.
@@ -92,8 +125,17 @@ absl::Status LineReader::Refill() {
     return absl::ResourceExhaustedError(
         absl::StrCat(name_, ":", line_number_ + 1, ": line of over ", kMaxLineBytes >> 30, " GiB"));
   }
-  // Growing with the line keeps the cost of long ones linear.
-  buffer_.resize(kept + std::max(kReadBytes, kept));
+  // Growing with the line keeps the cost of long ones linear. Only what is read is touched.
+  const size_t wanted = kept + kReadBytes;
+  const absl::Status reserved = CatchOutOfMemory([&] {
+    if (wanted > buffer_.capacity()) buffer_.reserve(std::max(wanted, 2 * kept));
+    return absl::OkStatus();
+  });
+  if (!reserved.ok()) {
+    return WithContext(
+        reserved, absl::StrCat(name_, ":", line_number_ + 1, ": a line of over ", kept, " bytes"));
+  }
+  buffer_.resize(wanted);
   ssize_t count = 0;
   do {
     count = read(file_descriptor_, buffer_.data() + kept, buffer_.size() - kept);
@@ -112,14 +154,8 @@ absl::StatusOr<Record> ParseRecord(std::string_view line, RecordFormat format, T
   absl::StatusOr<Record> record =
       format == RecordFormat::kJsonLines ? ParseJson(line) : ParseTabSeparated(line, form);
   if (!record.ok()) return record;
-  if (record->key.size() > kMaxKeyBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("key of ", record->key.size(), " bytes; the limit is ", kMaxKeyBytes));
-  }
-  if (record->value.size() > kMaxValueBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("value of ", record->value.size(), " bytes; the limit is ", kMaxValueBytes));
-  }
+  WINNOW_RETURN_IF_ERROR(CheckLimit("key", record->key.size(), kMaxKeyBytes));
+  WINNOW_RETURN_IF_ERROR(CheckLimit("value", record->value.size(), kMaxValueBytes));
   return record;
 }
 

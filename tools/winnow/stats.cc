@@ -49,7 +49,8 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
 
 std::string UnknownProperty(const std::string& name) {
   std::vector<std::string_view> names = DB::PropertyNames();
-  return absl::StrCat("unknown property \"", name, "\"", DidYouMean(name, names),
+  const std::string nearest = DidYouMean(name, names);
+  return absl::StrCat("unknown property \"", name, "\"", nearest.empty() ? ";" : nearest,
                       " `winnow property` lists them");
 }
 

@@ -14,6 +14,7 @@
 #include "nlohmann/json.hpp"
 
 #include "absl/strings/str_cat.h"
+#include "tools/process/standard_streams.h"
 
 namespace winnow::bench {
 namespace {
@@ -51,14 +52,14 @@ void WriteLine(int pipe, const nlohmann::json& message) {
   SetSignalHandler(SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // it went before prctl
-  const absl::Status status = work([pipe](const BenchmarkResult& result) {
+  absl::Status status = work([pipe](const BenchmarkResult& result) {
     WriteLine(pipe, {{"result", ToJson(result)}});
   });
+  status.Update(process::FlushStandardOutput());
   if (!status.ok()) {
     WriteLine(pipe, {{"error", std::string(status.message())},
                      {"code", static_cast<int>(status.code())}});
   }
-  std::fflush(stdout);
   _exit(status.ok() ? 0 : 1);
 }
 
@@ -87,6 +88,8 @@ absl::Status ReadResults(int pipe, const ResultSink& sink) {
 absl::Status StatusOfExit(int exit_status, const absl::Status& reported) {
   if (interrupted != 0) return absl::CancelledError("interrupted");
   if (WIFSIGNALED(exit_status)) {
+    // The reader of standard output, which is this process's too, has gone: end as it did.
+    if (WTERMSIG(exit_status) == SIGPIPE) std::raise(SIGPIPE);
     return absl::InternalError(
         absl::StrCat("the process crashed: ", strsignal(WTERMSIG(exit_status))));
   }

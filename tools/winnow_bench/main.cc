@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tools/process/standard_streams.h"
 #include "tools/winnow_bench/child.h"
 #include "tools/winnow_bench/flags.h"
 #include "tools/winnow_bench/report_html.h"
@@ -93,5 +94,8 @@ int Main(const std::vector<std::string>& words) {
 }  // namespace winnow::bench
 
 int main(int argc, char** argv) {
-  return winnow::bench::Main(std::vector<std::string>(argv + 1, argv + argc));
+  winnow::process::PrepareStandardStreams();
+  const int code = winnow::bench::Main(std::vector<std::string>(argv + 1, argv + argc));
+  const bool is_printed = winnow::bench::Report(winnow::process::FlushStandardOutput());
+  return code == 0 && !is_printed ? winnow::bench::kExitFailed : code;
 }

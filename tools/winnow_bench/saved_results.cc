@@ -1,6 +1,8 @@
 #include "tools/winnow_bench/saved_results.h"
 
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -15,6 +17,11 @@ namespace {
 absl::StatusOr<SavedRun> ReadSavedRun(const std::string& path) {
   std::ifstream file(path);
   if (!file) return absl::NotFoundError(absl::StrCat("cannot open ", path));
+  // A directory opens, and reading it throws.
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a directory"));
+  }
   const nlohmann::json json =
       nlohmann::json::parse(file, /*cb=*/nullptr, /*allow_exceptions=*/false);
   const auto wrong = [&path] {

@@ -262,7 +262,8 @@ void winnow_writebatch_iterate(const winnow_writebatch_t* batch, void* state,
 /* Adds the updates of `source` behind those of `destination`; they may be the same batch. */
 void winnow_writebatch_append(winnow_writebatch_t* destination, const winnow_writebatch_t* source);
 
-/* Beyond LevelDB */
+/* Beyond LevelDB. A family that is not of the database to which the batch is written makes that
+   write an error. */
 void winnow_writebatch_put_cf(winnow_writebatch_t* batch, const winnow_columnfamily_t* family,
                               const char* key, size_t klen, const char* val, size_t vlen);
 void winnow_writebatch_delete_cf(winnow_writebatch_t* batch, const winnow_columnfamily_t* family,

@@ -49,7 +49,12 @@ class ColumnFamily {
   virtual uint32_t id() const = 0;
 
  protected:
+  friend class WriteBatch;
   virtual ~ColumnFamily() = default;
+
+  // Tells the families of one open database from those of every other, also of the same one opened
+  // before. 0: of none.
+  uint64_t database_number_ = 0;
 };
 
 // A frozen view, made by DB::GetSnapshot and released with DB::ReleaseSnapshot, which
@@ -171,7 +176,7 @@ class DB {
   // Adds a backup to `backup_directory` (winnow/backup.h), copying what the last backup there
   // lacks, while writes go on. Each table that is copied is read as Verify does: DataLoss names a
   // damaged one, and there is no backup then. FailedPrecondition: another backup is being made
-  // there.
+  // there. InvalidArgument: a database is there.
   virtual absl::StatusOr<BackupInfo> BackupTo(const std::string& backup_directory) = 0;
 
   // --- Looking inside ---

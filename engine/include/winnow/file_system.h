@@ -117,6 +117,11 @@ class FileSystem {
 };
 
 // The operating system's file system. Never null; never destroyed.
+//
+// Nothing here changes what signals do. Under a limit on file sizes (RLIMIT_FSIZE, `ulimit -f`) the
+// system ends a process that writes beyond it by SIGXFSZ; a program that ignores that signal gets
+// ResourceExhausted, as from a full disk. No file gets the number of a standard stream that is
+// closed.
 FileSystem* PosixFileSystem();
 
 // Reads a whole file of at most `max_bytes` (larger: ResourceExhausted, nothing read).

@@ -177,7 +177,8 @@ absl::Status SetOption(Options* options, std::string_view name, std::string_view
 absl::Status ValidateOptions(const Options& options);
 
 struct ReadOptions {
-  // Read as of this snapshot (must belong to the database and not be released). Null: newest.
+  // Read as of this snapshot, which must not have been released. Null: newest. InvalidArgument: it
+  // belongs to another database.
   const Snapshot* snapshot = nullptr;
   // Keep blocks that this read loads in the block cache. Default true; large scans set false.
   bool fill_cache = true;

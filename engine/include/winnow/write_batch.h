@@ -19,7 +19,8 @@ class WriteBatch {
   WriteBatch();
 
   // Into the default column family, or into the one given. Limits (kMaxKeyBytes, kMaxValueBytes,
-  // kMaxBatchBytes) are checked by DB::Write, which then refuses the whole batch.
+  // kMaxBatchBytes) are checked by DB::Write, which then refuses the whole batch, as it does when a
+  // family is null or not one of its own.
   void Put(std::string_view key, std::string_view value);
   void Put(const ColumnFamily* family, std::string_view key, std::string_view value);
   void Delete(std::string_view key);
@@ -52,11 +53,15 @@ class WriteBatch {
   friend class WriteBatchAccess;
   void AppendUpdate(uint8_t type, uint32_t family_id, std::string_view key,
                     const std::string_view* value);
+  // Gives the family's id, and remembers whose it is.
+  uint32_t IdOf(const ColumnFamily* family);
+  void BindTo(uint64_t database_number);
 
   std::string encoded_;
   size_t largest_key_bytes_ = 0;
   size_t largest_value_bytes_ = 0;
   bool is_plain_ = true;
+  uint64_t database_number_ = 0;  // of the families given so far; 0: none was
 };
 
 }  // namespace winnow

@@ -53,6 +53,15 @@ TEST(Backup, SharesWhatHasNotChanged) {
   EXPECT_EQ(ReadAll(*OpenOrFail(options, directory / "new")), ReadAll(*db));
 }
 
+TEST(Backup, TheDirectoryOfADatabaseIsNoPlaceForBackups) {
+  MemoryDb db;
+  db.Put("key", "value");
+  const auto refused = db->BackupTo("/db");
+  EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+  db.Reopen();
+  EXPECT_EQ(db.Get("key"), "value");
+}
+
 TEST(Backup, DamageIsNamedAndNotRestored) {
   MemoryDb db;
   Fill(&db);

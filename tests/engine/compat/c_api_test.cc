@@ -256,6 +256,34 @@ TEST_F(CApiTest, ColumnFamiliesKeepTheirOwnKeys) {
   winnow_columnfamily_destroy(family);
 }
 
+TEST_F(CApiTest, WhatBelongsToAnotherDatabaseIsRefused) {
+  winnow_t* other = winnow_open(options_, "/other", &err_);
+  ASSERT_NE(other, nullptr) << err_;
+  winnow_columnfamily_t* own = winnow_create_column_family(db_, options_, "own", &err_);
+  winnow_columnfamily_t* foreign = winnow_create_column_family(other, options_, "foreign", &err_);
+  winnow_writebatch_t* batch = winnow_writebatch_create();
+  winnow_writebatch_put(batch, "i", 1, "y", 1);
+  winnow_writebatch_put_cf(batch, foreign, "j", 1, "x", 1);
+  winnow_write(db_, write_, batch, &err_);
+  EXPECT_NE(TakeError().find("another open database"), std::string::npos);
+  EXPECT_EQ(Get("i"), "absent");
+  EXPECT_EQ(winnow_exists_cf(db_, read_, own, "j", 1, &err_), 0);
+  winnow_write(other, write_, batch, &err_);
+  EXPECT_EQ(winnow_exists_cf(other, read_, foreign, "j", 1, &err_), 1) << TakeError();
+  winnow_writebatch_destroy(batch);
+
+  const winnow_snapshot_t* snapshot = winnow_create_snapshot(other);
+  winnow_readoptions_set_snapshot(read_, snapshot);
+  size_t length = 0;
+  EXPECT_EQ(winnow_get(db_, read_, "i", 1, &length, &err_), nullptr);
+  EXPECT_NE(TakeError().find("another database"), std::string::npos);
+  winnow_readoptions_set_snapshot(read_, nullptr);
+  winnow_release_snapshot(other, snapshot);
+  winnow_columnfamily_destroy(own);
+  winnow_columnfamily_destroy(foreign);
+  winnow_close(other);
+}
+
 TEST_F(CApiTest, IteratorsStopAtBounds) {
   for (const char* key : {"a", "b", "c", "d"}) Put(key, key);
   winnow_readoptions_set_lower_bound(read_, "b", 1);

@@ -108,6 +108,79 @@ TEST(ManyFamilies, AHandleOfAnotherDatabaseIsRefused) {
   EXPECT_TRUE(other->Put(WriteOptions(), foreign, "key", "value").ok()) << "and is not harmed";
 }
 
+// A batch keeps ids alone, and each of these families has the id of one here.
+TEST(ManyFamilies, ABatchForAnotherDatabaseIsRefused) {
+  MemoryDb db;
+  MemoryDb other;
+  ColumnFamily* const own = CreateFamilies(db, 1)[0];
+  ColumnFamily* const foreign = CreateFamilies(other, 1)[0];
+  ASSERT_EQ(own->id(), foreign->id());
+  WriteBatch with_own;
+  with_own.Put(own, "own", "value");
+  with_own.Put("default", "value");
+  const auto check_refused = [&](const WriteBatch& batch, const char* what) {
+    EXPECT_TRUE(absl::IsInvalidArgument(db->Write(WriteOptions(), batch))) << what;
+  };
+  for (ColumnFamily* family :
+       {foreign, other->DefaultColumnFamily(), static_cast<ColumnFamily*>(nullptr)}) {
+    WriteBatch put, deletion, mixed, appended;
+    put.Put(family, "key", "value");
+    check_refused(put, "put");
+    deletion.Delete(family, "key");
+    check_refused(deletion, "delete");
+    mixed.Put(own, "key", "value");
+    mixed.Put(family, "key", "value");
+    mixed.Put(own, "key2", "value");
+    check_refused(mixed, "mixed");
+    appended.Append(with_own);
+    appended.Append(put);
+    check_refused(appended, "appended");
+  }
+  std::string value;
+  for (const char* key : {"key", "key2"}) {
+    EXPECT_TRUE(absl::IsNotFound(db->Get(ReadOptions(), own, key, &value)));
+    EXPECT_EQ(db.Get(key), "(absent)");
+  }
+
+  // What was cleared, moved from or encoded is bound to no database.
+  WriteBatch batch;
+  batch.Put(foreign, "key", "value");
+  EXPECT_TRUE(other->Write(WriteOptions(), batch).ok());
+  const WriteBatch encoded = WriteBatch::FromEncoded(batch.encoded());
+  EXPECT_TRUE(db->Write(WriteOptions(), encoded).ok());
+  const WriteBatch moved = std::move(batch);
+  check_refused(moved, "moved to");
+  batch.Append(with_own);
+  EXPECT_TRUE(db->Write(WriteOptions(), batch).ok());
+  EXPECT_TRUE(db->Get(ReadOptions(), own, "own", &value).ok());
+  batch.Clear();
+  batch.Put(foreign, "key", "value");
+  EXPECT_TRUE(other->Write(WriteOptions(), batch).ok());
+}
+
+TEST(ManyFamilies, ASnapshotOfAnotherDatabaseIsRefused) {
+  MemoryDb db;
+  MemoryDb other;
+  db.Put("key", "value");
+  const SnapshotGuard snapshot(*other);
+  ReadOptions options;
+  options.snapshot = snapshot.get();
+  std::string value;
+  EXPECT_TRUE(absl::IsInvalidArgument(db->Get(options, "key", &value)));
+  EXPECT_TRUE(absl::IsInvalidArgument(db->Exists(options, "key").status()));
+  EXPECT_TRUE(db->MayExist(options, "key")) << "what cannot be asked may exist";
+  const std::string_view key = "key";
+  PinnedValue pinned;
+  absl::Status status;
+  db->MultiGet(options, {&key, 1}, {&pinned, 1}, {&status, 1});
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  const auto iterator = db->NewIterator(options);
+  iterator->SeekToFirst();
+  EXPECT_FALSE(iterator->Valid());
+  EXPECT_TRUE(absl::IsInvalidArgument(iterator->status())) << iterator->status();
+  EXPECT_TRUE(absl::IsNotFound(other->Get(options, "key", &value)));
+}
+
 // Families were once served in the order of their ids, and a busy one kept the others waiting.
 TEST(ManyFamilies, ABusyOneDoesNotStarveAnother) {
   Options options = MemoryDb::Busy();

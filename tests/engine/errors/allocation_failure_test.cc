@@ -15,6 +15,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "engine/events/event_queue.h"
 #include "tests/support/allocation_hook.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/verify_messages.h"
@@ -270,6 +271,29 @@ class AllocationFailure : public testing::Test {
     ResumeCountingAllocations();
   }
 };
+
+// The thread that writes the log is the store's own: nobody could catch what it throws.
+TEST_F(AllocationFailure, OfALineOfTheInfoLogLeavesOutTheLine) {
+  EventQueue events({});
+  ASSERT_TRUE(
+      events.Start(std::make_unique<InfoLog>(PosixFileSystem(), directory_, 1 << 20, 1)).ok());
+  Event long_one;
+  long_one.message = std::string(100'000, 'm');
+  Event short_one;
+  short_one.message = "the next";
+  CountAllocations(kLarge, 0, /*for_ever=*/true);
+  events.Add(std::move(long_one));
+  events.Drain();
+  uint64_t failed = 0;
+  StopCountingAllocations(&failed);
+  EXPECT_GT(failed, 0u);
+  events.Add(std::move(short_one));
+  events.Stop();
+  const auto log = ReadFile(*PosixFileSystem(), absl::StrCat(directory_, "/LOG"), 1 << 20);
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_NE(log->find("database opened: the next"), std::string::npos) << *log;
+  EXPECT_LT(log->size(), 1000u);
+}
 
 TEST_F(AllocationFailure, OfEveryLargeRequestOfEveryCallIsAnErrorAndLosesNothing) {
   const std::vector<Call> calls = {

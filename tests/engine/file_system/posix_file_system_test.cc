@@ -282,6 +282,34 @@ TEST_F(PosixFileSystemTest, FilesAndDirectoriesAreNotConfused) {
   EXPECT_FALSE(posix_.Exists(Path("file/below")).value());
 }
 
+TEST_F(PosixFileSystemTest, ALinkThatLeadsNowhereIsNamed) {
+  ASSERT_EQ(::symlink("nowhere", Path("link").c_str()), 0);
+  const absl::Status status = posix_.CreateDirectories(Path("link"));
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("it is a symbolic link to nowhere"));
+}
+
+// What a program without standard error prints all the same must not get into a file.
+TEST_F(PosixFileSystemTest, NoFileHasTheNumberOfAStandardStream) {
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    for (int stream = 0; stream <= 2; stream++) ::close(stream);
+    auto file = posix_.Create(Path("file"), {});
+    auto lock = posix_.Lock(Path("lock"));
+    if (!file.ok() || !lock.ok()) ::_exit(2);
+    for (int stream = 0; stream <= 2; stream++) {
+      if (::write(stream, "printed", 7) >= 0) ::_exit(3);
+    }
+    ::_exit((*file)->Append("x").ok() && (*file)->Close().ok() ? 0 : 4);
+  }
+  int status;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(Content("file"), "x");
+}
+
 TEST_F(PosixFileSystemTest, DirectoriesAreCreatedWithTheirParentsAndRemovedWhenEmpty) {
   ASSERT_TRUE(posix_.CreateDirectories(Path("a/b/c")).ok());
   ASSERT_TRUE(posix_.CreateDirectories(Path("a/b/c/")).ok());

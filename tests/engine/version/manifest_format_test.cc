@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "engine/file_system/testing/recording_file_system.h"
 #include "engine/version/current_file.h"
 #include "engine/version/version_edit.h"
 #include "tests/support/annotated_dump.h"
@@ -122,6 +123,21 @@ TEST(ManifestFormat, CurrentIsTheLineInFormatMd) {
   const std::string line = *ReadFile(*memory, "/db/CURRENT", 1 << 10);
   EXPECT_NE(Document().find(absl::StrCat("\n    ", line)), std::string::npos) << line;
   EXPECT_EQ(*ReadCurrentFile(*memory, "/db"), 5u);
+}
+
+TEST(ManifestFormat, CurrentIsNotDamagedWhereDescriptorsRunOut) {
+  const auto files = std::make_unique<RecordingFileSystem>();
+  ASSERT_TRUE(files->CreateDirectories("/db").ok());
+  ASSERT_TRUE(WriteCurrentFile(*files, "/db", 5).ok());
+  files->set_error_hook([](const FileOperation& operation) {
+    return operation.kind == FileOperation::Kind::kOpenForReading
+               ? absl::ResourceExhaustedError("too many open files")
+               : absl::OkStatus();
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(ReadCurrentFile(*files, "/db").status()));
+  files->set_error_hook(nullptr);
+  ASSERT_TRUE(WriteFileAtomically(*files, "/db/CURRENT", std::string(300, 'x')).ok());
+  EXPECT_TRUE(absl::IsDataLoss(ReadCurrentFile(*files, "/db").status()));
 }
 
 }  // namespace

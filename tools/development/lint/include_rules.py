@@ -22,7 +22,7 @@ PEER_FOLDERS = ("filter/rocksdb/", "engine/compat/leveldb/", "engine/include/win
                 "tools/winnow/", "tools/winnow_bench/", "tests/engine/compat/",
                 "tests/filter/rocksdb/", "tests/install/", "tests/tools/", "bench/")
 # What the programs of tools/ and bench/ share; a build without the engine has it too.
-SHARED_TOOLS = ("tools/flags/", "tools/report/")
+SHARED_TOOLS = ("tools/flags/", "tools/process/", "tools/report/")
 
 
 def engine_folders(tree):

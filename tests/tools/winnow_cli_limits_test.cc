@@ -1,0 +1,93 @@
+// The winnow program where memory, threads or descriptors run out: an error and an exit code, never
+// a signal.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/tools/winnow_cli_shell.h"
+
+namespace winnow {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // shadow memory is address space, too
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// Most commands, in an order in which each finds what it needs.
+const std::vector<std::string> kCommands = {
+    "load --db=new lines.tsv",
+    "load --db=db lines.tsv",
+    "put a b --db=db",
+    "get a --db=db",
+    "scan --db=db",
+    "stats --db=db",
+    "verify --db=db",
+    "compact --db=db",
+    "families create more --db=db",
+    "checkpoint copy --db=db",
+    "backup backups --db=db",
+    "restore backups --db=restored",
+    "sst --db=db",
+    "repair --db=db",
+    "filter build --filter=binary_fuse:1% --out=lines.filter lines.tsv",
+    "filter query lines.filter lines.tsv",
+    "filter bench --filter=bloom:1% --keys=1000",
+    "destroy --db=db --yes",
+};
+
+class WinnowCliLimits : public testing::Test {
+ protected:
+  WinnowCliLimits() {
+    shell_.Run("seq 1 3000 | sed 's/$/\tvalue of a line/' > lines.tsv; cp lines.tsv all.tsv");
+    shell_.Run("winnow load --db=db lines.tsv");
+  }
+
+  // None may end by a signal; what fails says why in one line that begins with the program's name.
+  void RunAll(const std::string& limit) {
+    for (const std::string& command : kCommands) {
+      const ShellResult result = shell_.Run(limit + "; winnow " + command +
+                                            " 2>errors >/dev/null; code=$?; cat errors; "
+                                            "exit $code");
+      EXPECT_TRUE(result.exit_code >= 0 && result.exit_code <= 3)
+          << limit << ": " << command << ": " << result.exit_code << ": " << result.output;
+      if (result.exit_code == 3) {
+        EXPECT_EQ(result.output.rfind("winnow: ", 0), 0u) << command << ": " << result.output;
+      }
+    }
+  }
+
+  const ScratchShell shell_;
+};
+
+TEST_F(WinnowCliLimits, FewDescriptorsAreAnError) {
+  for (const char* limit : {"ulimit -n 16", "ulimit -n 5"}) RunAll(limit);
+}
+
+TEST_F(WinnowCliLimits, ALimitOnFileSizesIsAnError) { RunAll("ulimit -f 8"); }
+
+TEST_F(WinnowCliLimits, LittleAddressSpaceIsAnError) {
+  if (kSanitized) GTEST_SKIP() << "needs address space";
+  RunAll("ulimit -v 60000");
+}
+
+// Lines were read into a buffer that could not grow, and the process was aborted.
+TEST_F(WinnowCliLimits, ALineThatDoesNotFitInMemoryIsAnError) {
+  if (kSanitized) GTEST_SKIP() << "needs address space";
+  const std::string line = "(printf 'key\\t'; head -c 100000000 /dev/zero) | ";
+  const std::string limit = "(ulimit -v 60000; ";
+  for (const char* command :
+       {"load --db=new", "load --db=new --format=jsonl", "load --db=new --skip-bad",
+        "filter build --filter=bloom:1% --out=f"}) {
+    const ShellResult result = shell_.Run(line + limit + "winnow " + command + ")");
+    EXPECT_EQ(result.exit_code, 3) << command << ": " << result.output;
+    EXPECT_NE(result.output.find("standard input:1: a line of over "), std::string::npos)
+        << command << ": " << result.output;
+    EXPECT_NE(result.output.find("out of memory"), std::string::npos) << result.output;
+  }
+}
+
+}  // namespace
+}  // namespace winnow
