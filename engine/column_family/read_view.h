@@ -23,12 +23,13 @@ struct ReadView {
   std::shared_ptr<const Version> version;
   // How new SSTables make filter keys; what a look-up hashes for.
   filter::FilterKeyExtractor extractor;
-  uint32_t filter_key_identity = 0;
   uint64_t hash_seed = 0;
 
   LookupKey MakeLookupKey(std::string_view user_key, SequenceNumber snapshot) const {
-    return {user_key, snapshot, filter::HashKey(extractor.FilterKey(user_key), hash_seed),
-            filter_key_identity};
+    return {user_key,
+            snapshot,
+            filter::HashKey(extractor.FilterKey(user_key), hash_seed),
+            {hash_seed, extractor}};
   }
   // The hash that memtable filters are asked with.
   uint64_t WholeKeyHash(const LookupKey& key) const {
