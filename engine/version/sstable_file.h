@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "engine/base/capabilities.h"
+#include "engine/sstable/open_file_cache.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/version/version_edit.h"
 #include "winnow/file_system.h"
@@ -20,6 +21,7 @@ struct SstableStore {
   FileSystem* file_system = nullptr;
   std::string directory;
   ShardedBlockCache* cache = nullptr;
+  OpenFileCache* open_files = nullptr;  // null: every table keeps its file open
 };
 
 // SstableFile::filter_kind_index() of a file whose filter a user's policy made and answers from;

@@ -118,6 +118,9 @@ TEST_F(DbOpen, BadOptionsAreNamedAndNothingIsCreated) {
   expect_named([](Options* o) { o->zstd_level = 23; }, "zstd_level");
   expect_named([](Options* o) { o->compression_per_level.resize(8); }, "compression_per_level");
   expect_named([](Options* o) { o->background_threads = 0; }, "background_threads");
+  expect_named([](Options* o) { o->max_open_files = -1; }, "max_open_files");
+  expect_named([](Options* o) { o->max_open_files = 15; }, "max_open_files");
+  expect_named([](Options* o) { o->max_open_files = 10'000'001; }, "max_open_files");
   expect_named([](Options* o) { o->max_log_bytes = 1; }, "max_log_bytes");
   expect_named([](Options* o) { o->column_families["default"] = {}; }, "column_families");
   expect_named([](Options* o) { o->column_families["x"].block_bytes = 1; }, "'x'");
@@ -304,6 +307,14 @@ TEST_F(DbOpen, ForMemoryGivesOptionsThatOpenAndStayWithinTheMemory) {
                     options.block_cache_bytes,
                 most);
     }
+  }
+}
+
+TEST_F(DbOpen, TheNumberOfOpenFilesIsTakenAtBothEndsOfItsRange) {
+  Options options;
+  for (const int most : {0, 16, 10'000'000}) {
+    options.max_open_files = most;
+    EXPECT_TRUE(ValidateOptions(options).ok()) << most;
   }
 }
 

@@ -240,7 +240,41 @@ class FewFileDescriptors {
   rlimit before_{};
 };
 
-// Every SSTable keeps a file descriptor: very many tiny tables use them up.
+// Each table once kept its file open for as long as it lived.
+TEST(Limits, TablesNeedNoMoreDescriptorsThanTheProcessHas) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "winnow-limits-XXXXXX").string();
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  const FewFileDescriptors few(40);
+  Options options = MemoryDb::Quiet();
+  options.block_cache_bytes = 0;
+  auto db = OpenOrFail(options, pattern + "/db");
+  for (int i = 0; i < 50; i++) {
+    ASSERT_TRUE(db->Put(WriteOptions(), absl::StrFormat("key%03d", i), absl::StrCat(i)).ok());
+    const absl::Status status = db->Flush();
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  for (const bool reopen : {false, true}) {
+    if (reopen) {
+      EXPECT_TRUE(db->Close().ok());
+      db.reset();
+      db = OpenOrFail(options, pattern + "/db");
+    }
+    std::string value;
+    for (int i = 0; i < 50; i++) {
+      ASSERT_TRUE(db->Get(ReadOptions(), absl::StrFormat("key%03d", i), &value).ok());
+      EXPECT_EQ(value, absl::StrCat(i));
+    }
+    const std::string open = db->GetProperty("winnow.num-open-files").value();
+    EXPECT_LE(std::stoi(open), 20);
+    EXPECT_GE(std::stoi(open), 1);
+  }
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  EXPECT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
+  EXPECT_TRUE(db->Close().ok());
+  std::filesystem::remove_all(pattern);
+}
+
+// The limit is lowered, or the rest of the program uses it up, while many tables are open.
 TEST(Limits, WithoutFileDescriptorsWritesAreRefusedReadsGoOnAndItHeals) {
   std::string pattern = (std::filesystem::temp_directory_path() / "winnow-limits-XXXXXX").string();
   ASSERT_NE(mkdtemp(pattern.data()), nullptr);
