@@ -150,6 +150,34 @@ TEST(Limits, ThousandsOfTinyTablesAreReadVerifiedAndCompacted) {
   check(0);
 }
 
+// Each table once moved to the last level as it was, and stayed there for good.
+TEST(Limits, SmallTablesInOrderAreMergedAFewTimesEach) {
+  constexpr int kTables = 400;
+  MemoryDb db([] {
+    Options options = MemoryDb::Quiet();
+    options.disable_auto_compactions = false;
+    return options;
+  }());
+  for (const bool ascending : {true, false}) {
+    for (int i = 0; i < kTables; i++) {
+      db.Put(absl::StrFormat("%d%04d", ascending, ascending ? i : kTables - i),
+             std::string(2000, 'v'));
+      db.Flush();
+    }
+  }
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  int tables = 0;
+  for (int level = 0; level < kNumLevels; level++) {
+    tables += std::stoi(*db->GetProperty(absl::StrCat("winnow.num-files-at-level", level)));
+  }
+  EXPECT_LE(tables, 30);
+  const Statistics statistics = db->GetStatistics();
+  EXPECT_LE(statistics.Get(Ticker::kCompactionBytesWritten),
+            10 * statistics.Get(Ticker::kFlushBytesWritten));
+  db.CompactAll();
+  EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level6"), "1");
+}
+
 // Adds `count` tables of one key each, "tiny0000000" and on, to the last level of a closed
 // database.
 void AddTinyTables(FileSystem& file_system, const std::string& directory, uint64_t count) {
