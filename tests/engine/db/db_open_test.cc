@@ -2,9 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -315,6 +320,36 @@ TEST_F(DbOpen, TheNumberOfOpenFilesIsTakenAtBothEndsOfItsRange) {
   for (const int most : {0, 16, 10'000'000}) {
     options.max_open_files = most;
     EXPECT_TRUE(ValidateOptions(options).ok()) << most;
+  }
+}
+
+// Tables were once opened one after the other: here the first waits until another is being opened.
+TEST_F(DbOpen, ManyTablesAreOpenedByManyThreads) {
+  MemoryDb db;
+  for (int i = 0; i < 100; i++) {
+    db.Put(std::to_string(i), "value");
+    db.Flush();
+  }
+  db.CloseDb();
+  std::mutex mutex;
+  std::condition_variable another;
+  std::set<std::thread::id> threads;
+  db.file_system().set_error_hook([&](const FileOperation& operation) {
+    if (operation.kind == FileOperation::Kind::kOpenForReading &&
+        operation.path.ends_with(".sst")) {
+      std::unique_lock lock(mutex);
+      threads.insert(std::this_thread::get_id());
+      another.notify_all();
+      another.wait_for(lock, std::chrono::seconds(20), [&] { return threads.size() > 1; });
+    }
+    return absl::OkStatus();
+  });
+  const auto opened = OpenOrFail(db.options(), MemoryDb::kPath);
+  EXPECT_GT(threads.size(), 1u);
+  db.file_system().set_error_hook(nullptr);
+  std::string value;
+  for (int i = 0; i < 100; i++) {
+    EXPECT_TRUE(opened->Get(ReadOptions(), std::to_string(i), &value).ok());
   }
 }
 
