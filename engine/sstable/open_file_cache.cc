@@ -16,18 +16,18 @@ namespace {
 
 // The footer names the file's identity, and its checksum covers it.
 absl::Status CheckIdentity(const RandomAccessFile& file, const std::string& path,
-                           const OpenFileCache::Identity& identity) {
-  if (file.size() != identity.file_bytes) {
-    return CorruptionError(path, absl::StrCat("has ", file.size(), " bytes, and had ",
-                                              identity.file_bytes, " when it was first opened"));
+                           uint64_t file_bytes, uint64_t file_id) {
+  if (file.size() != file_bytes) {
+    return CorruptionError(path, absl::StrCat("has ", file.size(), " bytes, and had ", file_bytes,
+                                              " when it was first opened"));
   }
-  if (identity.file_id == 0 || file.size() < kFooterBytes) return absl::OkStatus();
+  if (file_id == 0 || file_bytes < kFooterBytes) return absl::OkStatus();
   char bytes[kFooterBytes];
   WINNOW_ASSIGN_OR_RETURN(const size_t read,
                           file.Read(file.size() - kFooterBytes, kFooterBytes, bytes));
   WINNOW_ASSIGN_OR_RETURN(const Footer footer,
                           Footer::Decode(std::string_view(bytes, read), file.size(), path));
-  if (footer.file_id == identity.file_id) return absl::OkStatus();
+  if (footer.file_id == file_id) return absl::OkStatus();
   return CorruptionError(path, file.size() - kFooterBytes,
                          "footer: this is another file than the one that was first opened");
 }
@@ -37,12 +37,12 @@ absl::Status CheckIdentity(const RandomAccessFile& file, const std::string& path
 // A table's file, open or closed.
 class OpenFileCache::File final : public RandomAccessFile {
  public:
-  File(OpenFileCache* cache, FileSystem* file_system, std::string path, const Identity& identity,
+  File(OpenFileCache* cache, FileSystem* file_system, std::string path, uint64_t file_id,
        uint64_t size)
       : cache_(cache),
         file_system_(file_system),
         path_(std::move(path)),
-        identity_(identity),
+        file_id_(file_id),
         size_(size) {}
 
   // No thread reads it any more, so that nothing has to be looked for.
@@ -76,7 +76,7 @@ class OpenFileCache::File final : public RandomAccessFile {
   OpenFileCache* const cache_;
   FileSystem* const file_system_;
   const std::string path_;
-  const Identity identity_;
+  const uint64_t file_id_;
   const uint64_t size_;
   mutable std::atomic<const RandomAccessFile*> present_{nullptr};  // null: closed
   mutable std::atomic<bool> was_read_{false};                      // since the hand passed
@@ -166,10 +166,10 @@ absl::StatusOr<OpenFileCache::Opened> OpenFileCache::OpenWithinLimit(FileSystem*
 
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFileCache::Open(FileSystem* file_system,
                                                                       const std::string& path,
-                                                                      const Identity& identity) {
+                                                                      uint64_t file_id) {
   const Opening opening(this);
   WINNOW_ASSIGN_OR_RETURN(Opened opened, OpenWithinLimit(file_system, path));
-  auto file = std::make_unique<File>(this, file_system, path, identity, opened->size());
+  auto file = std::make_unique<File>(this, file_system, path, file_id, opened->size());
   MutexLock lock(&mutex_);
   Add(*file, std::move(opened));
   return file;
@@ -187,7 +187,7 @@ absl::StatusOr<OpenFileCache::Opened> OpenFileCache::Reopen(const File& file) {
     return CorruptionError(file.path_, "is gone since it was first opened");
   }
   if (!opened.ok()) return opened.status();
-  WINNOW_RETURN_IF_ERROR(CheckIdentity(**opened, file.path_, file.identity_));
+  WINNOW_RETURN_IF_ERROR(CheckIdentity(**opened, file.path_, file.size_, file.file_id_));
   MutexLock lock(&mutex_);
   if (!open_.contains(&file)) Add(file, *opened);
   return *opened;

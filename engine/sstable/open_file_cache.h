@@ -27,18 +27,11 @@ class OpenFileCache {
   // Besides `limit` files, those stay open that a thread is in the middle of reading.
   explicit OpenFileCache(size_t limit) : limit_(limit) {}
 
-  // What an SSTable must still be when it is opened again. `file_id` 0: any.
-  struct Identity {
-    uint64_t file_bytes = 0;
-    uint64_t file_id = 0;
-  };
-
   // The cache and `file_system` must outlive the file. The first opening checks nothing. A read
-  // that has to open the file again fails with DataLoss if it is gone, or is not the same any more,
-  // and with the file system's error if it cannot be opened now.
+  // that has to open the file again fails with DataLoss if it is gone, has another size, or is not
+  // the table `file_id` (0: any), and with the file system's error if it cannot be opened now.
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(FileSystem* file_system,
-                                                         const std::string& path,
-                                                         const Identity& identity)
+                                                         const std::string& path, uint64_t file_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Files open now, those being read after they were to be closed included.

@@ -8,16 +8,11 @@
 
 namespace winnow {
 
-namespace {
-
-absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(const SstableStore& store,
-                                                           const std::string& path,
-                                                           const FileMetadata& metadata) {
-  if (store.open_files == nullptr) return store.file_system->OpenRandomAccess(path);
-  return store.open_files->Open(store.file_system, path, {metadata.file_bytes, metadata.file_id});
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> SstableStore::OpenFile(const std::string& path,
+                                                                         uint64_t file_id) const {
+  return open_files == nullptr ? file_system->OpenRandomAccess(path)
+                               : open_files->Open(file_system, path, file_id);
 }
-
-}  // namespace
 
 SstableFile::SstableFile(const SstableStore& store, FileMetadata metadata)
     : store_(store),
@@ -34,7 +29,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
                                                const FilterPolicy* filter_policy) {
   std::shared_ptr<SstableFile> file(new SstableFile(store, std::move(metadata)));
   const std::string path = SstableFileName(store.directory, file->number());
-  auto opened = OpenFile(store, path, file->metadata_);
+  auto opened = store.OpenFile(path, file->metadata_.file_id);
   if (!opened.ok()) {
     file->open_status_ = opened.status();
     return file;

@@ -22,6 +22,9 @@ struct SstableStore {
   std::string directory;
   ShardedBlockCache* cache = nullptr;
   OpenFileCache* open_files = nullptr;  // null: every table keeps its file open
+
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(const std::string& path,
+                                                             uint64_t file_id) const;
 };
 
 // SstableFile::filter_kind_index() of a file whose filter a user's policy made and answers from;

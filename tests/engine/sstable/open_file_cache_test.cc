@@ -89,7 +89,7 @@ class OpenFiles : public testing::Test {
     cache_ = std::make_unique<OpenFileCache>(limit);
     for (size_t i = 0; i < count; i++) {
       Write(i, std::string(100, Letter(i)));
-      auto file = cache_->Open(&files_, Path(i), {100, 0});
+      auto file = cache_->Open(&files_, Path(i), 0);
       ASSERT_TRUE(file.ok()) << file.status();
       tables_.push_back(*std::move(file));
     }
@@ -166,8 +166,8 @@ TEST_F(OpenFiles, ThatAreAnotherTableAreDataLoss) {
   }
   ASSERT_EQ(built[0].file_bytes, built[1].file_bytes);
   Open(1, 0);
-  tables_.push_back(*cache_->Open(&files_, Path(0), {built[0].file_bytes, built[0].file_id}));
-  tables_.push_back(*cache_->Open(&files_, Path(1), {built[1].file_bytes, built[1].file_id}));
+  tables_.push_back(*cache_->Open(&files_, Path(0), built[0].file_id));
+  tables_.push_back(*cache_->Open(&files_, Path(1), built[1].file_id));
   char byte;
   EXPECT_TRUE(tables_[0]->Read(0, 1, &byte).ok());  // opened again, and still itself
   EXPECT_TRUE(tables_[1]->Read(0, 1, &byte).ok());
