@@ -76,7 +76,6 @@ void ColumnFamilyState::InstallView(std::shared_ptr<const Version> version) {
   view->version = version_;
   view->extractor = filter_key_;
   view->hash_seed = hash_seed_;
-  view->filter_key_identity = FilterKeyIdentity(filter_key_, hash_seed_);
   views.Install(std::move(view));
 }
 

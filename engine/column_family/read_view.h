@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/hazard_slot.h"
 #include "engine/memtable/memtable.h"
 #include "engine/version/version.h"
 #include "filter/base/mutex.h"
@@ -23,32 +24,18 @@ struct ReadView {
   std::shared_ptr<const Version> version;
   // How new SSTables make filter keys; what a look-up hashes for.
   filter::FilterKeyExtractor extractor;
-  uint32_t filter_key_identity = 0;
   uint64_t hash_seed = 0;
 
   LookupKey MakeLookupKey(std::string_view user_key, SequenceNumber snapshot) const {
-    return {user_key, snapshot, filter::HashKey(extractor.FilterKey(user_key), hash_seed),
-            filter_key_identity};
+    return {user_key,
+            snapshot,
+            filter::HashKey(extractor.FilterKey(user_key), hash_seed),
+            {hash_seed, extractor}};
   }
   // The hash that memtable filters are asked with.
   uint64_t WholeKeyHash(const LookupKey& key) const {
     return extractor.is_whole_key() ? key.filter_hash : filter::HashKey(key.user_key, hash_seed);
   }
-};
-
-// One thread's announcement of the view that it is reading (hazard pointers, Michael, TPDS 2004).
-// A look-up costs one exclusive store to a line that no other thread writes.
-class HazardSlot {
- public:
-  // The calling thread's slot. Slots of ended threads are given to new ones.
-  static HazardSlot& ForThisThread();
-  // True if some thread announces the view.
-  static bool AnyAnnounces(const ReadView* view);
-
- private:
-  friend class ViewGuard;
-  friend struct HazardRegistry;
-  alignas(64) std::atomic<const ReadView*> announced_{nullptr};
 };
 
 // The present view of a column family. Readers that finish within one call use ViewGuard; readers
@@ -73,29 +60,17 @@ class ViewHolder {
   std::vector<std::shared_ptr<const ReadView>> retired_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Pins the present view for a scope on one thread. Invariant: a view is freed only after a scan of
-// all slots, made after it was replaced, did not find it; the reader announces first and then
-// checks that the view is still the present one, so one of the two sees the other.
+// Pins the present view for a scope on one thread.
 class ViewGuard {
  public:
-  explicit ViewGuard(const ViewHolder& holder) : slot_(HazardSlot::ForThisThread()) {
-    if (slot_.announced_.load(std::memory_order_relaxed) != nullptr) [[unlikely]] {
-      // A look-up inside a look-up (a comparator that reads a database): the slot is taken.
+  explicit ViewGuard(const ViewHolder& holder) : guard_(HazardSlot::kReadView) {
+    if (!guard_.is_free()) [[unlikely]] {
+      // A look-up inside a look-up (a comparator that reads a database).
       fallback_ = holder.Shared();
       view_ = fallback_.get();
       return;
     }
-    const ReadView* view = holder.current_.load(std::memory_order_acquire);
-    for (;;) {
-      slot_.announced_.store(view, std::memory_order_seq_cst);
-      const ReadView* now = holder.current_.load(std::memory_order_seq_cst);
-      if (now == view) break;
-      view = now;
-    }
-    view_ = view;
-  }
-  ~ViewGuard() {
-    if (fallback_ == nullptr) slot_.announced_.store(nullptr, std::memory_order_release);
+    view_ = guard_.Announce(holder.current_);
   }
   ViewGuard(const ViewGuard&) = delete;
   ViewGuard& operator=(const ViewGuard&) = delete;
@@ -104,7 +79,7 @@ class ViewGuard {
   const ReadView& operator*() const { return *view_; }
 
  private:
-  HazardSlot& slot_;
+  HazardGuard guard_;
   const ReadView* view_;
   std::shared_ptr<const ReadView> fallback_;
 };

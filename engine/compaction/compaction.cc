@@ -4,6 +4,20 @@
 
 namespace winnow {
 
+// Level 0 is ordered by age, so that its range is not that of its first and last file.
+UserKeyRange RangeOf(const Version::Files& files, const InternalKeyComparator& comparator) {
+  UserKeyRange range{files[0]->smallest_user_key(), files[0]->largest_user_key()};
+  for (const auto& file : files) {
+    if (comparator.CompareUserKeys(file->smallest_user_key(), range.smallest) < 0) {
+      range.smallest = file->smallest_user_key();
+    }
+    if (comparator.CompareUserKeys(file->largest_user_key(), range.largest) > 0) {
+      range.largest = file->largest_user_key();
+    }
+  }
+  return range;
+}
+
 // Sums over metadata, which never changes: no lock, no I/O. The entries are what RunCompaction
 // compares with what it has read.
 uint64_t Compaction::input_bytes() const {

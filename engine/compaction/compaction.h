@@ -13,6 +13,18 @@
 
 namespace winnow {
 
+// No compaction works on the file, and it is not in quarantine.
+inline bool IsIdle(const SstableFile& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  return !file.being_compacted && !file.quarantined;
+}
+
+// The user-key range that files, at least one, cover. The bytes are theirs.
+struct UserKeyRange {
+  std::string_view smallest;
+  std::string_view largest;
+};
+UserKeyRange RangeOf(const Version::Files& files, const InternalKeyComparator& comparator);
+
 struct Compaction {
   std::shared_ptr<const Version> version;  // the inputs' version when they were picked
   std::array<Version::Files, kNumLevels> inputs;

@@ -41,14 +41,13 @@ std::unique_ptr<InternalIterator> NewInputIterator(const Compaction& compaction,
   const InternalKeyComparator& comparator = compaction.version->comparator();
   std::vector<std::unique_ptr<InternalIterator>> children;
   for (const auto& file : compaction.inputs[0]) {
-    children.push_back(std::make_unique<LevelIterator>(std::vector<const SstableFile*>{file.get()},
-                                                       comparator, read_options));
+    children.push_back(
+        std::make_unique<LevelIterator>(LevelIterator::Files(&file, 1), comparator, read_options));
   }
   for (size_t level = 1; level < compaction.inputs.size(); level++) {
-    std::vector<const SstableFile*> files;
-    for (const auto& file : compaction.inputs[level]) files.push_back(file.get());
+    const Version::Files& files = compaction.inputs[level];
     if (files.empty()) continue;
-    children.push_back(std::make_unique<LevelIterator>(std::move(files), comparator, read_options));
+    children.push_back(std::make_unique<LevelIterator>(files, comparator, read_options));
   }
   return NewMergingIterator(comparator, std::move(children));
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/compaction/small_files.h"
+
 namespace winnow {
 
 namespace {
@@ -17,10 +19,6 @@ uint64_t TotalBytes(const Version::Files& files) {
   return bytes;
 }
 
-bool IsIdle(const SstableFile& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-  return !file.being_compacted && !file.quarantined;
-}
-
 bool AllIdle(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   for (const auto& file : files) {
     if (!IsIdle(*file)) return false;
@@ -33,25 +31,6 @@ bool AnyCompacted(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(dat
     if (file->being_compacted) return true;
   }
   return false;
-}
-
-// The user-key range that the files cover.
-struct KeyRange {
-  std::string_view smallest;
-  std::string_view largest;
-};
-// Level 0 is ordered by age, so that its range is not that of its first and last file.
-KeyRange RangeOf(const Version::Files& files, const InternalKeyComparator& comparator) {
-  KeyRange range{files[0]->smallest_user_key(), files[0]->largest_user_key()};
-  for (const auto& file : files) {
-    if (comparator.CompareUserKeys(file->smallest_user_key(), range.smallest) < 0) {
-      range.smallest = file->smallest_user_key();
-    }
-    if (comparator.CompareUserKeys(file->largest_user_key(), range.largest) > 0) {
-      range.largest = file->largest_user_key();
-    }
-  }
-  return range;
 }
 
 Compression CompressionOf(const ColumnFamilyOptions& options, int level) {
@@ -122,41 +101,64 @@ Version::Files LevelZeroAroundDamage(const Version& version, int base_level)
   return std::move(*largest);
 }
 
+// What a sequential load leaves in level 0: files that overlap nothing there or on their way. The
+// oldest first, so that no older version stays above. A file moves, and is never rewritten, unless
+// it is small: then it is merged with small ones that follow, and with small neighbours in the base
+// level. Null if the oldest overlaps something.
+std::unique_ptr<Compaction> FindSequential(const std::shared_ptr<const Version>& version,
+                                           const ColumnFamilyOptions& options, int base_level)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  auto compaction = std::make_unique<Compaction>();
+  compaction->version = version;
+  compaction->output_level = base_level;
+  compaction->reason = "level 0 is full";
+  const Version::Files& files = version->files(0);
+  Version::Files& run = compaction->inputs[0];
+  for (size_t i = files.size(); i-- > 0;) {
+    const auto& file = files[i];
+    const std::string_view low = file->smallest_user_key();
+    const std::string_view high = file->largest_user_key();
+    if (!IsIdle(*file) || version->Overlapping(0, &low, &high).size() != 1) break;
+    const bool is_small = IsSmall(*file, options);
+    if (!run.empty() && !is_small) break;
+    run.insert(run.begin(), file);  // the newest first, as level 0 is
+    const UserKeyRange range = RangeOf(run, version->comparator());
+    if (!version->Overlapping(base_level, &range.smallest, &range.largest).empty()) {
+      run.erase(run.begin());
+      break;
+    }
+    if (!is_small) break;
+  }
+  if (run.empty()) return nullptr;
+  if (IsSmall(*run.back(), options)) JoinSmallNeighbours(options, compaction.get());
+  compaction->is_trivial_move = CanMove(*compaction, options, 0);
+  const bool is_alone = compaction->num_input_files() == 1;
+  return is_alone && !compaction->is_trivial_move ? nullptr : std::move(compaction);
+}
+
 // Level 0, or what of it can go, into the base level. Null: it must wait.
 std::unique_ptr<Compaction> FindIntoBaseLevel(const std::shared_ptr<const Version>& version,
                                               const ColumnFamilyOptions& options, int base_level)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   // One such compaction at a time: files of level 0 may overlap each other in any way.
   if (AnyCompacted(version->files(0))) return nullptr;
+  if (auto sequential = FindSequential(version, options, base_level)) return sequential;
   auto compaction = std::make_unique<Compaction>();
   compaction->version = version;
   compaction->output_level = base_level;
   compaction->reason = "level 0 is full";
-  const InternalKeyComparator& comparator = version->comparator();
-
-  // A file that overlaps nothing on its way can move: sequential loads are never rewritten. The
-  // oldest file first, so that no older version stays above it.
-  const auto& oldest = version->files(0).back();
-  const std::string_view low = oldest->smallest_user_key();
-  const std::string_view high = oldest->largest_user_key();
-  if (IsIdle(*oldest) && version->Overlapping(0, &low, &high).size() == 1 &&
-      version->Overlapping(base_level, &low, &high).empty()) {
-    compaction->inputs[0] = {oldest};
-    if (CanMove(*compaction, options, 0)) {
-      compaction->is_trivial_move = true;
-      return compaction;
-    }
-  }
   // All of level 0 and all that it overlaps below. Taking a part is right only if no file left
   // behind is older than one taken that it overlaps: a newer version would sink below an older one.
   compaction->inputs[0] = LevelZeroAroundDamage(*version, base_level);
   if (compaction->inputs[0].empty()) return nullptr;
-  const KeyRange range = RangeOf(compaction->inputs[0], comparator);
+  const UserKeyRange range = RangeOf(compaction->inputs[0], version->comparator());
   auto& below = compaction->inputs[static_cast<size_t>(base_level)];
   below = version->Overlapping(base_level, &range.smallest, &range.largest);
   // Any file of the base level that is an input or in the output range of another compaction makes
   // this one wait: outputs of the two could overlap.
-  return AllIdle(below) ? std::move(compaction) : nullptr;
+  if (!AllIdle(below)) return nullptr;
+  JoinSmallNeighbours(options, compaction.get());
+  return compaction;
 }
 
 }  // namespace
@@ -364,7 +366,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickRange(
       inputs = version->Overlapping(level, low.has_value() ? &low_view : nullptr,
                                     high.has_value() ? &high_view : nullptr);
       if (inputs.empty()) continue;
-      const KeyRange range = RangeOf(inputs, comparator);
+      const UserKeyRange range = RangeOf(inputs, comparator);
       if (low.has_value() && comparator.CompareUserKeys(range.smallest, *low) < 0) {
         low = range.smallest;
       }

@@ -24,6 +24,8 @@ constexpr size_t kMaxBlockBytes = size_t{16} << 20;
 constexpr size_t kMinFileBytes = size_t{64} << 10;
 constexpr size_t kMaxFileBytes = size_t{64} << 30;
 constexpr int kMaxRestartInterval = 1024;
+constexpr int kMinOpenFiles = 16;
+constexpr int kMaxOpenFiles = 10'000'000;
 
 }  // namespace
 
@@ -123,8 +125,10 @@ void winnow_options_set_block_restart_interval(winnow_options_t* options, int nu
   options->options.block_restart_interval = std::clamp(num_keys, 1, winnow::kMaxRestartInterval);
 }
 
-// Without effect: all SSTables stay open.
-void winnow_options_set_max_open_files(winnow_options_t* options, int num_files) {}
+void winnow_options_set_max_open_files(winnow_options_t* options, int num_files) {
+  options->options.max_open_files =
+      num_files <= 0 ? 0 : std::clamp(num_files, winnow::kMinOpenFiles, winnow::kMaxOpenFiles);
+}
 
 void winnow_options_set_cache(winnow_options_t* options, winnow_cache_t* cache) {
   options->options.block_cache = cache == nullptr ? nullptr : cache->cache;

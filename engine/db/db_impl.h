@@ -150,6 +150,7 @@ class DBImpl final : public DB {
   ObservedFileSystem observed_file_system_;
   FileSystem* const file_system_;  // the observed one
   const std::shared_ptr<BlockCache> cache_;
+  OpenFileCache open_files_;
   std::unique_ptr<FileLock> lock_;
   Recorder recorder_;
   FalsePositiveCache false_positive_cache_;

@@ -9,6 +9,9 @@ namespace winnow {
 
 namespace {
 
+// About what a seek costs, in steps.
+constexpr size_t kStepsBeforeSeek = 16;
+
 // Forward, the internal iterator stands on the entry that is shown, and key and value are its own
 // bytes. Backward it stands before all versions of the key that is shown, and key and value are
 // copies.
@@ -18,6 +21,8 @@ namespace {
 // forward it is the first version that is not too new, so that it can be shown where it stands.
 // Going backward the versions come oldest first, and only on leaving the key is it known which was
 // the last: hence the copy, and hence the internal iterator standing one key further along.
+//
+// Of a key with many versions a few are stepped over, and the rest is passed by a seek.
 //
 // An error ends the iteration at once: the merging iterator becomes invalid when any child fails,
 // since the key that comes next may be one that the failed child would have hidden or preceded.
@@ -168,12 +173,42 @@ class DbIterator final : public Iterator {
     internal_->SeekForPrev(seek_key_);
   }
 
+  // Whether so many versions of this key have been skipped in a row that a seek is the shorter way
+  // past the others. Looks at the keys a few entries apart, so that steps over different keys cost
+  // no comparison.
+  bool HasManyVersions(std::string_view user_key) {
+    if (++skipped_ % kStepsBeforeSeek != 0) return false;
+    const bool many =
+        skipped_ > kStepsBeforeSeek && comparator_.CompareUserKeys(user_key, skipped_key_) == 0;
+    skipped_key_.assign(user_key);
+    return many;
+  }
+
+  // To the entry after one that is not shown, or further, past versions of its key that are not
+  // shown either.
+  void SkipForward(std::string_view internal_key) {
+    if (!HasManyVersions(UserKey(internal_key))) {
+      internal_->Next();
+      return;
+    }
+    seek_key_.clear();
+    // A version that is too new: to the first that is not. Any other has been shown or is hidden,
+    // and all the versions after it are.
+    if (Sequence(internal_key) > options_.snapshot) {
+      AppendInternalKey(&seek_key_, skipped_key_, options_.snapshot, kEntryTypeForSeek);
+    } else {
+      AppendInternalKey(&seek_key_, skipped_key_, 0, EntryType::kDelete);
+    }
+    internal_->Seek(seek_key_);
+  }
+
   // From where the internal iterator stands to the next entry to show. `skipping`: entries of
   // saved_key_ have been shown or are hidden. Without a bound on the entries skipped: a range full
   // of deletions is walked through to its end.
   void FindNextVisible(bool skipping) {
     valid_ = false;
-    for (; internal_->Valid(); internal_->Next()) {
+    skipped_ = 0;
+    for (; internal_->Valid(); SkipForward(internal_->key())) {
       const std::string_view internal_key = internal_->key();
       const std::string_view user_key = UserKey(internal_key);
       // Before anything else: the walk ends at the first entry beyond the bound, be it visible or
@@ -199,8 +234,9 @@ class DbIterator final : public Iterator {
   // Entries of a key come oldest first in this direction.
   void FindPreviousVisible() {
     valid_ = false;
+    skipped_ = 0;
     bool have_value = false;
-    for (; internal_->Valid(); internal_->Prev()) {
+    while (internal_->Valid()) {
       const std::string_view internal_key = internal_->key();
       const std::string_view user_key = UserKey(internal_key);
       // The versions of saved_key_ are all seen, the last of them the newest that is visible.
@@ -209,24 +245,48 @@ class DbIterator final : public Iterator {
           comparator_.CompareUserKeys(user_key, *options_.lower_bound) < 0) {
         break;
       }
-      if (Sequence(internal_key) > options_.snapshot) continue;
-      if (Type(internal_key) == EntryType::kDelete) {
-        have_value = false;  // hides the older versions seen so far
+      if (HasManyVersions(user_key)) {
+        if (!SaveNewestVisible(&have_value)) return;
+        SeekBefore(skipped_key_);
+        if (have_value) break;
         continue;
       }
-      if (!CheckType(internal_key)) return;
-      // Copied for each version that may be the one: the next step takes the bytes away.
-      status_ = CatchOutOfMemory([&] {
-        saved_key_.assign(user_key);
-        saved_value_.assign(internal_->value());
-        return absl::OkStatus();
-      });
-      if (!status_.ok()) return;
-      have_value = true;
+      if (!SaveIfVisible(internal_key, &have_value)) return;
+      internal_->Prev();
     }
     // The internal iterator may have ended for an error before the newest version was seen; what
     // was saved is then perhaps an older one, and must not be shown.
     valid_ = have_value && internal_->status().ok();
+  }
+
+  // Takes a version that is newer than those of its key before it. False: status_ says why.
+  bool SaveIfVisible(std::string_view internal_key, bool* have_value) {
+    if (Sequence(internal_key) > options_.snapshot) return true;
+    if (Type(internal_key) == EntryType::kDelete) {
+      *have_value = false;  // hides the older versions seen so far
+      return true;
+    }
+    if (!CheckType(internal_key)) return false;
+    // Copied for each version that may be the one: the next step takes the bytes away.
+    status_ = CatchOutOfMemory([&] {
+      saved_key_.assign(UserKey(internal_key));
+      saved_value_.assign(internal_->value());
+      return absl::OkStatus();
+    });
+    *have_value = status_.ok();
+    return status_.ok();
+  }
+
+  // Seeks the newest visible version of skipped_key_, which, if there is one, replaces what was
+  // saved. False: the internal iterator's status, or status_, says why.
+  bool SaveNewestVisible(bool* have_value) {
+    seek_key_.clear();
+    AppendInternalKey(&seek_key_, skipped_key_, options_.snapshot, kEntryTypeForSeek);
+    internal_->Seek(seek_key_);
+    if (!internal_->Valid()) return internal_->status().ok();
+    const std::string_view internal_key = internal_->key();
+    if (comparator_.CompareUserKeys(UserKey(internal_key), skipped_key_) != 0) return true;
+    return SaveIfVisible(internal_key, have_value);
   }
 
   bool CheckType(std::string_view internal_key) {
@@ -246,6 +306,8 @@ class DbIterator final : public Iterator {
   std::string seek_key_;
   std::string saved_key_;
   std::string saved_value_;
+  size_t skipped_ = 0;       // entries, since the last one that was shown
+  std::string skipped_key_;  // of the last of them whose number kStepsBeforeSeek divides
   uint64_t steps_ = 0;
   std::array<uint64_t, 6> handed_{};  // of options_.reads, already counted
   absl::Status status_;

@@ -52,7 +52,8 @@ DBImpl::DBImpl(const Options& options, std::string path)
       file_system_(&observed_file_system_),
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
-      versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_)}, &mutex_),
+      open_files_(MaxOpenFilesOf(options_)),
+      versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_), &open_files_}, &mutex_),
       logs_(file_system_, path_),
       scheduler_(&mutex_, &events_, &recorder_, [this] { leader_.RequestWork(); }),
       leader_(LeaderParts()),

@@ -14,6 +14,9 @@ namespace winnow {
 absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
                                          std::string_view family);
 
+// SSTables whose file may be open at one time.
+size_t MaxOpenFilesOf(const Options& options);
+
 // After how many bytes LOG is replaced; 0: there is none.
 size_t InfoLogBytesOf(const Options& options);
 

@@ -16,6 +16,7 @@
 #include "engine/base/status.h"
 #include "engine/column_family/column_family_state.h"
 #include "engine/db/option_checks.h"
+#include "engine/file_system/descriptor_limit.h"
 #include "engine/file_system/file_system_of.h"
 #include "filter/base/nearest_name.h"
 #include "winnow/event_listener.h"
@@ -212,6 +213,7 @@ const std::vector<TextOption>& TextOptions() {
       BoolOption("read_only", &Options::read_only),
       BytesOption("block_cache_bytes", &Options::block_cache_bytes),
       IntOption("background_threads", &Options::background_threads),
+      IntOption("max_open_files", &Options::max_open_files),
       {"recovery_mode", SetRecoveryMode},
       BytesOption("max_log_bytes", &Options::max_log_bytes),
       {"info_log_bytes", SetInfoLogBytes},
@@ -288,6 +290,10 @@ absl::Status ValidateOptions(const Options& options) {
   WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(options, "default"));
   Checker check("");
   check.Range("background_threads", options.background_threads, 1, 64);
+  // Zero is allowed besides the range, and means that the process's limit decides.
+  if (options.max_open_files != 0) {
+    check.Range("max_open_files", options.max_open_files, 16, 10'000'000);
+  }
   check.Range<uint64_t>("max_log_bytes", options.max_log_bytes, kMiB, kTiB);
   check.Range<uint64_t>("block_cache_bytes", options.block_cache_bytes, 0, 16 * kTiB);
   // Zero is allowed besides the range, and means that there is no LOG.
@@ -355,6 +361,14 @@ absl::Status SetOption(Options* options, std::string_view name, std::string_view
   return absl::InvalidArgumentError(absl::StrCat("there is no option '", ToAbsl(name),
                                                  "'; the nearest is '",
                                                  ToAbsl(NearestName(name, names)), "'"));
+}
+
+// Half of the descriptors: logs, manifests, tables being written and the rest of the program need
+// some as well.
+size_t MaxOpenFilesOf(const Options& options) {
+  const uint64_t most = std::max<uint64_t>(DescriptorLimit() / 2, 1);
+  const auto asked = static_cast<uint64_t>(options.max_open_files);
+  return static_cast<size_t>(asked == 0 ? most : std::min(asked, most));
 }
 
 // A reader changes nothing on disk. Only the operating system's files get a LOG unasked: what tests

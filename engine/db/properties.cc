@@ -153,6 +153,7 @@ std::vector<std::string_view> DB::PropertyNames() {
           "winnow.index-memory",
           "winnow.memtable-memory",
           "winnow.block-cache-usage",
+          "winnow.num-open-files",
           "winnow.last-sequence",
           "winnow.background-error",
           "winnow.recovery",
@@ -171,6 +172,7 @@ std::string DBImpl::NumberProperty(ColumnFamilyState* family, std::string_view n
   if (name == "winnow.index-memory") return absl::StrCat(memory.index_bytes);
   if (name == "winnow.memtable-memory") return absl::StrCat(memtable_bytes);
   if (name == "winnow.block-cache-usage") return absl::StrCat(cache_->usage_bytes());
+  if (name == "winnow.num-open-files") return absl::StrCat(open_files_.num_open());
   if (name == "winnow.last-sequence") return absl::StrCat(leader_.visible_sequence());
   if (name == "winnow.approximate-memory-usage") {
     return absl::StrCat(memtable_bytes + memory.filter_bytes + memory.index_bytes +

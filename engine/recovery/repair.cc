@@ -7,6 +7,7 @@
 #include "engine/base/checksum.h"
 #include "engine/base/database_mutex.h"
 #include "engine/base/status.h"
+#include "engine/file_system/descriptor_limit.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/file_system/file_system_of.h"
 #include "engine/recovery/repair_sstables.h"
@@ -100,8 +101,8 @@ class DatabaseRepair {
   absl::Status RepairFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     absl::StatusOr<VersionEdit> state = ReadState();
     if (MustEndRepair(state.status())) return state.status();
-    repair_tables_ = std::make_unique<RepairSstables>(SstableStore{&file_system_, path_, nullptr},
-                                                      next_file_number_, &report_);
+    repair_tables_ = std::make_unique<RepairSstables>(
+        SstableStore{&file_system_, path_, nullptr, &open_files_}, next_file_number_, &report_);
     VersionEdit repaired;
     if (state.ok()) {
       WINNOW_ASSIGN_OR_RETURN(repaired, CheckListedTables(*state));
@@ -308,6 +309,7 @@ class DatabaseRepair {
   bool has_logs_ = false;
   uint64_t next_file_number_ = 1;
   bool must_write_manifest_ = false;
+  OpenFileCache open_files_{DescriptorLimit() / 2};
   std::unique_ptr<RepairSstables> repair_tables_;
   // Gathered from tables, where there is no manifest.
   std::map<uint32_t, FamilyEdit> families_;

@@ -30,7 +30,7 @@ void RepairSstables::PutAside(uint64_t number) {
 absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Open(
     uint64_t number, uint64_t file_id, const ColumnFamilyState& family) {
   const std::string path = SstableFileName(store_.directory, number);
-  WINNOW_ASSIGN_OR_RETURN(auto file, store_.file_system->OpenRandomAccess(path));
+  WINNOW_ASSIGN_OR_RETURN(auto file, store_.OpenFile(path, file_id));
   SstableReaderOptions options;
   options.comparator = family.comparator();
   // Under the right number may stand a file of another database, or of an older copy of this one:

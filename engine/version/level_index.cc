@@ -33,6 +33,14 @@ size_t LevelIndex::LowerBound(std::string_view user_key) const {
   return static_cast<size_t>(found - files_.begin());
 }
 
+size_t LevelIndex::NumBefore(std::string_view user_key) const {
+  const auto found =
+      std::partition_point(files_.begin(), files_.end(), [&](const SstableFile* file) {
+        return comparator_.CompareUserKeys(file->smallest_user_key(), user_key) < 0;
+      });
+  return static_cast<size_t>(found - files_.begin());
+}
+
 const SstableFile* LevelIndex::FindByComparing(std::string_view user_key) const {
   const size_t found = LowerBound(user_key);
   if (found == files_.size()) return nullptr;

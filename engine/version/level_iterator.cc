@@ -4,10 +4,9 @@
 
 namespace winnow {
 
-LevelIterator::LevelIterator(std::vector<const SstableFile*> files,
-                             const InternalKeyComparator& comparator,
+LevelIterator::LevelIterator(Files files, const InternalKeyComparator& comparator,
                              const SstableReadOptions& options)
-    : files_(std::move(files)), comparator_(comparator), options_(options), index_(files_.size()) {}
+    : files_(files), comparator_(comparator), options_(options), index_(files_.size()) {}
 
 // The table iterator is kept while the file stays the same: a seek within it reuses its block.
 // Compaction and ordinary scans pass files in order, so one open iterator at a time is enough.
@@ -62,10 +61,9 @@ void LevelIterator::SeekToLast() {
 
 void LevelIterator::Seek(std::string_view internal_key) {
   status_ = absl::OkStatus();
-  const auto found =
-      std::partition_point(files_.begin(), files_.end(), [&](const SstableFile* file) {
-        return comparator_.Compare(file->metadata().largest, internal_key) < 0;
-      });
+  const auto found = std::partition_point(files_.begin(), files_.end(), [&](const auto& file) {
+    return comparator_.Compare(file->metadata().largest, internal_key) < 0;
+  });
   // The first file that ends at or after the key. If the key lies in the gap before that file, its
   // seek lands on its first entry.
   Open(static_cast<size_t>(found - files_.begin()));
@@ -76,10 +74,9 @@ void LevelIterator::Seek(std::string_view internal_key) {
 void LevelIterator::SeekForPrev(std::string_view internal_key) {
   status_ = absl::OkStatus();
   // By the smallest key here: the mirror image of Seek.
-  const auto found =
-      std::partition_point(files_.begin(), files_.end(), [&](const SstableFile* file) {
-        return comparator_.Compare(file->metadata().smallest, internal_key) <= 0;
-      });
+  const auto found = std::partition_point(files_.begin(), files_.end(), [&](const auto& file) {
+    return comparator_.Compare(file->metadata().smallest, internal_key) <= 0;
+  });
   // The last file that begins at or before the key.
   Open(found == files_.begin() ? files_.size() : static_cast<size_t>(found - files_.begin()) - 1);
   if (table_ != nullptr) table_->SeekForPrev(internal_key);

@@ -3,8 +3,8 @@
 #define WINNOW_ENGINE_VERSION_LEVEL_ITERATOR_H_
 
 #include <memory>
+#include <span>
 #include <string_view>
-#include <vector>
 
 #include "engine/base/internal_iterator.h"
 #include "engine/sstable/sstable_iterator.h"
@@ -12,10 +12,13 @@
 
 namespace winnow {
 
-// Opens at most one file at a time. The files, sorted and not overlapping, must outlive it.
+// Opens at most one file at a time. The array of files, sorted and not overlapping, must outlive
+// it.
 class LevelIterator final : public InternalIterator {
  public:
-  LevelIterator(std::vector<const SstableFile*> files, const InternalKeyComparator& comparator,
+  using Files = std::span<const std::shared_ptr<SstableFile>>;
+
+  LevelIterator(Files files, const InternalKeyComparator& comparator,
                 const SstableReadOptions& options);
 
   bool Valid() const override { return table_ != nullptr && table_->Valid(); }
@@ -35,7 +38,7 @@ class LevelIterator final : public InternalIterator {
   void SkipForward();
   void SkipBackward();
 
-  const std::vector<const SstableFile*> files_;
+  const Files files_;
   const InternalKeyComparator comparator_;
   const SstableReadOptions options_;
   size_t index_;

@@ -1,23 +1,17 @@
 #include "engine/version/sstable_file.h"
 
-#include <map>
 #include <utility>
 
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
-#include "filter/base/mutex.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow {
 
-// Numbers are process-wide and never given back: there are as many as distinct filter-key options,
-// a handful. The map is never destroyed, since files may be closed by static destructors.
-uint32_t FilterKeyIdentity(const filter::FilterKeyExtractor& extractor, uint64_t hash_seed) {
-  static Mutex mutex;
-  static auto& identities = *new std::map<std::pair<std::string, uint64_t>, uint32_t>;
-  MutexLock lock(&mutex);
-  const auto next = static_cast<uint32_t>(identities.size() + 1);
-  return identities.try_emplace({extractor.ToString(), hash_seed}, next).first->second;
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> SstableStore::OpenFile(const std::string& path,
+                                                                         uint64_t file_id) const {
+  return open_files == nullptr ? file_system->OpenRandomAccess(path)
+                               : open_files->Open(file_system, path, file_id);
 }
 
 SstableFile::SstableFile(const SstableStore& store, FileMetadata metadata)
@@ -35,7 +29,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
                                                const FilterPolicy* filter_policy) {
   std::shared_ptr<SstableFile> file(new SstableFile(store, std::move(metadata)));
   const std::string path = SstableFileName(store.directory, file->number());
-  auto opened = store.file_system->OpenRandomAccess(path);
+  auto opened = store.OpenFile(path, file->metadata_.file_id);
   if (!opened.ok()) {
     file->open_status_ = opened.status();
     return file;
@@ -59,9 +53,8 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
     return file;
   }
   file->reader_ = *std::move(reader);
-  // Computed once at open, so that a look-up compares two integers to know whether its hash fits.
-  file->filter_key_identity_ =
-      FilterKeyIdentity(file->reader_->filter_key(), file->reader_->hash_seed());
+  // Beside the key range, which a look-up reads anyway.
+  file->filter_key_identity_ = {file->reader_->hash_seed(), file->reader_->filter_key()};
   file->filter_kind_index_ = file->reader_->has_policy_filter()
                                  ? kPolicyFilterKindIndex
                                  : static_cast<size_t>(file->reader_->filter().kind());

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "engine/base/capabilities.h"
+#include "engine/sstable/open_file_cache.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/version/version_edit.h"
 #include "winnow/file_system.h"
@@ -20,15 +21,24 @@ struct SstableStore {
   FileSystem* file_system = nullptr;
   std::string directory;
   ShardedBlockCache* cache = nullptr;
+  OpenFileCache* open_files = nullptr;  // null: every table keeps its file open
+
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(const std::string& path,
+                                                             uint64_t file_id) const;
 };
 
 // SstableFile::filter_kind_index() of a file whose filter a user's policy made and answers from;
 // the other values are those of filter::FilterKind.
 inline constexpr size_t kPolicyFilterKindIndex = 7;
 
-// A number for each distinct (filter key extractor, hash seed): a look-up that was hashed for the
-// same number may query the file's filter with its hash. Never 0. Thread-safe.
-uint32_t FilterKeyIdentity(const filter::FilterKeyExtractor& extractor, uint64_t hash_seed);
+// What a key's hash depends on: a look-up may query the filter of a file of equal identity with the
+// hash that it has.
+struct FilterKeyIdentity {
+  uint64_t hash_seed = 0;
+  filter::FilterKeyExtractor extractor;
+
+  friend bool operator==(const FilterKeyIdentity&, const FilterKeyIdentity&) = default;
+};
 
 // Shared by all versions that contain the file. Immutable but for the flags below.
 class SstableFile {
@@ -51,7 +61,7 @@ class SstableFile {
   std::string_view largest_user_key() const { return largest_user_key_; }
   uint64_t smallest_prefix() const { return smallest_prefix_; }
   uint64_t largest_prefix() const { return largest_prefix_; }
-  uint32_t filter_key_identity() const { return filter_key_identity_; }
+  const FilterKeyIdentity& filter_key_identity() const { return filter_key_identity_; }
   size_t filter_kind_index() const { return filter_kind_index_; }
 
   // The hash of a key under this file's filter key and seed.
@@ -76,7 +86,7 @@ class SstableFile {
   const std::string_view largest_user_key_;
   const uint64_t smallest_prefix_;
   const uint64_t largest_prefix_;
-  uint32_t filter_key_identity_ = 0;
+  FilterKeyIdentity filter_key_identity_;
   size_t filter_kind_index_ = 0;
   std::atomic<bool> obsolete_{false};
 };

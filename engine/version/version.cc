@@ -93,8 +93,8 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
                               const IteratorRange& range, const LookupContext& context,
                               std::vector<std::unique_ptr<InternalIterator>>* iterators) const {
   if (file->reader() == nullptr) {  // a level iterator over it reports the error
-    iterators->push_back(std::make_unique<LevelIterator>(
-        std::vector<const SstableFile*>{file.get()}, comparator_, context.read_options));
+    iterators->push_back(std::make_unique<LevelIterator>(LevelIterator::Files(&file, 1),
+                                                         comparator_, context.read_options));
     return;
   }
   const SstableReader& reader = *file->reader();
@@ -140,21 +140,20 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
     if (overlaps(*file)) AddFileIterator(file, 0, range, context, iterators);
   }
   for (const int level : levels_with_files_) {
-    std::vector<const SstableFile*> overlapping;
-    std::shared_ptr<SstableFile> last;
-    for (const auto& file : files(level)) {
-      // A level with one overlapping file is treated like a file of level 0, for the sake of its
-      // filter. With several, the largest key of all but the last lies in the range: there is
-      // something to find, and no filter could leave the level out.
-      if (!overlaps(*file)) continue;
-      overlapping.push_back(file.get());
-      last = file;
-    }
+    const LevelIndex& index = index_[static_cast<size_t>(level)];
+    const size_t begin = low == nullptr ? 0 : index.LowerBound(*low);
+    const size_t end = high == nullptr ? num_files(level) : index.NumBefore(*high);
+    if (begin >= end) continue;
+    const LevelIterator::Files overlapping =
+        LevelIterator::Files(files(level)).subspan(begin, end - begin);
+    // A level with one overlapping file is treated like a file of level 0, for the sake of its
+    // filter. With several, the largest key of all but the last lies in the range: there is
+    // something to find, and no filter could leave the level out.
     if (overlapping.size() == 1) {
-      AddFileIterator(last, level, range, context, iterators);
-    } else if (!overlapping.empty()) {
-      iterators->push_back(std::make_unique<LevelIterator>(std::move(overlapping), comparator_,
-                                                           context.read_options));
+      AddFileIterator(overlapping[0], level, range, context, iterators);
+    } else {
+      iterators->push_back(
+          std::make_unique<LevelIterator>(overlapping, comparator_, context.read_options));
     }
   }
 }

@@ -32,8 +32,8 @@ struct FilterCounterTable {
 struct LookupKey {
   std::string_view user_key;
   SequenceNumber snapshot = 0;
-  uint64_t filter_hash = 0;          // of the filter key under filter_key_identity
-  uint32_t filter_key_identity = 0;  // FilterKeyIdentity(extractor, seed) behind filter_hash
+  uint64_t filter_hash = 0;
+  FilterKeyIdentity filter_key_identity;  // what filter_hash was made with
 };
 
 // What a look-up may use and must count. The pointers outlive the call.

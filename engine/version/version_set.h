@@ -8,12 +8,14 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "engine/base/database_mutex.h"
 #include "engine/log/log_writer.h"
+#include "engine/version/open_sstables.h"
 #include "engine/version/version.h"
 #include "engine/version/version_edit.h"
 
@@ -169,8 +171,10 @@ class VersionSet {
   VersionEdit DescribeFamilies() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status ApplyWhileReading(const VersionEdit& edit, ListedFiles* files)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  absl::Status OpenListedFiles(FamilyRecord* family,
-                               const std::map<uint64_t, FamilyEdit::AddedFile>& files) const;
+  // `tables` are the opened `files`, in their order.
+  absl::Status BuildFirstVersion(FamilyRecord* family,
+                                 const std::map<uint64_t, FamilyEdit::AddedFile>& files,
+                                 std::span<SstableToOpen> tables) const;
   // Copies the scalar fields of the edit into the records.
   void ApplyScalars(const VersionEdit& edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   BaseVersions BasesOf(const VersionEdit& edit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

@@ -1,5 +1,7 @@
 // Reading a manifest: the state that its edits, from the first to the last, add up to.
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
@@ -7,6 +9,7 @@
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 #include "engine/version/level_files.h"
+#include "engine/version/open_sstables.h"
 #include "engine/version/version_set.h"
 
 namespace winnow {
@@ -79,22 +82,34 @@ absl::Status VersionSet::Recover(const ComparatorFor& comparator_for,
                                  const FilterPolicyFor& filter_policy_for) {
   ListedFiles files;
   WINNOW_RETURN_IF_ERROR(ReadManifest(&files));
+  std::vector<SstableToOpen> tables;
   for (auto& [id, family] : families_) {
     family.comparator = comparator_for(family.name, family.comparator_name);
     if (family.comparator == nullptr) continue;
     if (filter_policy_for != nullptr) family.filter_policy = filter_policy_for(family.name);
-    WINNOW_RETURN_IF_ERROR(OpenListedFiles(&family, files[id]));
+    for (const auto& [number, added] : files[id]) {
+      tables.push_back({added.file, family.comparator, family.filter_policy, nullptr});
+    }
+  }
+  WINNOW_RETURN_IF_ERROR(OpenSstables(store_, tables));
+  std::span<SstableToOpen> left(tables);
+  for (auto& [id, family] : families_) {
+    if (family.comparator == nullptr) continue;
+    const size_t count = files[id].size();
+    WINNOW_RETURN_IF_ERROR(BuildFirstVersion(&family, files[id], left.first(count)));
+    left = left.subspan(count);
   }
   return absl::OkStatus();
 }
 
-absl::Status VersionSet::OpenListedFiles(
-    FamilyRecord* family, const std::map<uint64_t, FamilyEdit::AddedFile>& files) const {
+absl::Status VersionSet::BuildFirstVersion(FamilyRecord* family,
+                                           const std::map<uint64_t, FamilyEdit::AddedFile>& files,
+                                           std::span<SstableToOpen> tables) const {
   const InternalKeyComparator comparator(family->comparator);
   LevelFiles levels;
+  size_t next = 0;
   for (const auto& [number, added] : files) {
-    std::shared_ptr<SstableFile> file =
-        SstableFile::Open(store_, added.file, comparator, family->filter_policy);
+    std::shared_ptr<SstableFile> file = std::move(tables[next++].file);
     if (absl::IsNotFound(file->open_status())) {
       return CorruptionError(ManifestFileName(store_.directory, manifest_number()),
                              absl::StrCat("names ", SstableFileName(store_.directory, number),

@@ -28,6 +28,8 @@ constexpr size_t kGiB = 1024 * kMiB;
 // The bounds are those of leveldb/options.h, inside Winnow's: LevelDB moves sizes that are out of
 // range to the nearest end and opens all the same.
 constexpr int kMaxRestartInterval = 1024;
+constexpr int kMinOpenFiles = 16;
+constexpr int kMaxOpenFiles = 10'000'000;
 
 // Winnow's objects behind LevelDB's options, for as long as the database is open.
 struct OpenOptions {
@@ -70,6 +72,7 @@ OpenOptions::OpenOptions(const Options& given) {
   options.block_bytes = std::clamp(given.block_size, kKiB, 4 * kMiB);
   options.block_restart_interval = std::clamp(given.block_restart_interval, 1, kMaxRestartInterval);
   options.target_file_bytes = std::clamp(given.max_file_size, kMiB, kGiB);
+  options.max_open_files = std::clamp(given.max_open_files, kMinOpenFiles, kMaxOpenFiles);
   options.level_base_bytes = 10 * kMiB;
   options.level0_slowdown_trigger = 8;
   options.level0_stop_trigger = 12;

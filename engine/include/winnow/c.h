@@ -304,7 +304,8 @@ void winnow_options_set_write_buffer_size(winnow_options_t* options, size_t byte
 void winnow_options_set_block_size(winnow_options_t* options, size_t bytes);
 void winnow_options_set_max_file_size(winnow_options_t* options, size_t bytes);
 void winnow_options_set_block_restart_interval(winnow_options_t* options, int num_keys);
-/* Does nothing: all SSTables of an open database stay open. */
+/* SSTables whose file is open at one time, at least 16; up to 0: as many as winnow/options.h has for
+   max_open_files = 0. */
 void winnow_options_set_max_open_files(winnow_options_t* options, int num_files);
 /* The block cache, which several databases may share. NULL: one of the database's own. */
 void winnow_options_set_cache(winnow_options_t* options, winnow_cache_t* cache);

@@ -184,7 +184,8 @@ class DB {
   // "winnow.sstables": tables for people; the same names with "-json" for machines.
   // Numbers: "winnow.num-files-at-level<N>", "winnow.estimate-num-keys",
   // "winnow.approximate-memory-usage", "winnow.filter-memory", "winnow.index-memory",
-  // "winnow.memtable-memory", "winnow.block-cache-usage", "winnow.last-sequence".
+  // "winnow.memtable-memory", "winnow.block-cache-usage", "winnow.last-sequence",
+  // "winnow.num-open-files" (SSTables of the database whose file is open).
   // Text: "winnow.background-error" (empty if none), "winnow.recovery" (what opening found in the
   // logs: replayed, cut off, missing), "winnow.filter", "winnow.filter-key".
   virtual absl::StatusOr<std::string> GetProperty(ColumnFamily* family, std::string_view name) = 0;

@@ -140,6 +140,14 @@ struct Options : ColumnFamilyOptions {
   // flushes if there are two or more.
   int background_threads = 2;
 
+  // SSTables whose file is open at one time. The others' are opened when they are read, and those
+  // read longest ago closed; filters, indexes and cached blocks stay in memory, so that only reads
+  // from the disk notice. Never more than half of the files that the process may open
+  // (RLIMIT_NOFILE) when the database is opened, which is what 0, the default, stands for. Range 0
+  // and 16 - 10 million. With read_only beside a process that writes, tables that it removes stay
+  // readable only while they are open.
+  int max_open_files = 0;
+
   // What to do with a damaged write-ahead log. Default point_in_time.
   RecoveryMode recovery_mode = RecoveryMode::kPointInTime;
 

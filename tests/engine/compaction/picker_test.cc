@@ -10,6 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "engine/compaction/small_files.h"
+#include "engine/sstable/sstable_builder.h"
+#include "engine/version/file_names.h"
 #include "tests/support/db_fixture.h"
 #include "winnow/memory_file_system.h"
 
@@ -22,6 +25,29 @@ std::string KeyOf(uint64_t i) { return absl::StrFormat("%04d", i); }
 
 class Tree {
  public:
+  // A file that can be opened, with one entry or two.
+  void AddTable(int level, uint64_t first, uint64_t last, uint64_t value_bytes) {
+    FileMetadata metadata;
+    metadata.number = next_number_++;
+    const std::string path = SstableFileName("/db", metadata.number);
+    ASSERT_TRUE(file_system_->CreateDirectories("/db").ok());
+    SstableBuilder builder({}, *file_system_->Create(path, {}), path);
+    ASSERT_TRUE(builder.Add(MakeInternalKey(KeyOf(first), 5, EntryType::kPut), "").ok());
+    if (last > first) {
+      const std::string value(value_bytes, 'v');
+      ASSERT_TRUE(builder.Add(MakeInternalKey(KeyOf(last), 5, EntryType::kPut), value).ok());
+    }
+    const auto table = builder.Finish();
+    ASSERT_TRUE(table.ok()) << table.status();
+    metadata.file_id = table->file_id;
+    metadata.file_bytes = table->file_bytes;
+    metadata.num_entries = last > first ? 2 : 1;
+    metadata.smallest = table->smallest;
+    metadata.largest = table->largest;
+    levels_[static_cast<size_t>(level)].push_back(
+        SstableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_));
+    ASSERT_TRUE(levels_[static_cast<size_t>(level)].back()->open_status().ok());
+  }
   void AddFile(int level, uint64_t first, uint64_t last, uint64_t bytes = kFileBytes) {
     FileMetadata metadata;
     metadata.number = next_number_++;
@@ -172,32 +198,99 @@ TEST(CompactionPicker, AFullLevelZeroGoesDownWholeWithAllThatItOverlaps) {
   EXPECT_NE(picker.Pick(version, SmallLevels()), nullptr);
 }
 
+// Picks until nothing is left to pick.
+std::vector<std::unique_ptr<Compaction>> RunTogether(const std::shared_ptr<const Version>& version,
+                                                     const ColumnFamilyOptions& options) {
+  CompactionPicker picker;
+  std::vector<std::unique_ptr<Compaction>> running;
+  while (auto picked = picker.Pick(version, options)) {
+    EXPECT_FALSE(AnyInputBusy(*picked)) << picked->DebugString();
+    ExpectOutputFits(*picked);
+    for (const auto& other : running) {
+      // Files of level 0 may overlap.
+      if (other->output_level != picked->output_level || picked->output_level == 0) continue;
+      const auto a = RangeOf(*other);
+      const auto b = RangeOf(*picked);
+      EXPECT_TRUE(a.second < b.first || b.second < a.first)
+          << other->DebugString() << " and " << picked->DebugString();
+    }
+    picked->MarkInputs(true);
+    running.push_back(std::move(picked));
+    EXPECT_LT(running.size(), 1000u);
+    if (testing::Test::HasFailure()) break;
+  }
+  return running;
+}
+
 TEST(CompactionPicker, CompactionsThatRunTogetherNeverShareFilesOrOutputRanges) {
-  int most_together = 0;
+  size_t most_together = 0;
   for (const uint64_t seed : Seeds(300)) {
     SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
-    const auto version = RandomTree(random).version();
-    CompactionPicker picker;
-    std::vector<std::unique_ptr<Compaction>> running;
-    while (auto picked = picker.Pick(version, SmallLevels())) {
-      ASSERT_FALSE(AnyInputBusy(*picked)) << picked->DebugString();
-      ExpectOutputFits(*picked);
-      for (const auto& other : running) {
-        // Files of level 0 may overlap.
-        if (other->output_level != picked->output_level || picked->output_level == 0) continue;
-        const auto a = RangeOf(*other);
-        const auto b = RangeOf(*picked);
-        ASSERT_TRUE(a.second < b.first || b.second < a.first)
-            << other->DebugString() << " and " << picked->DebugString();
-      }
-      picked->MarkInputs(true);
-      running.push_back(std::move(picked));
-      ASSERT_LT(running.size(), 1000u);
-    }
-    most_together = std::max(most_together, static_cast<int>(running.size()));
+    const auto running = RunTogether(RandomTree(random).version(), SmallLevels());
+    ASSERT_FALSE(testing::Test::HasFailure());
+    most_together = std::max(most_together, running.size());
   }
-  EXPECT_GT(most_together, 3);
+  EXPECT_GT(most_together, 3u);
+}
+
+// Levels 4 to 6 of tables that lie close together, small and large.
+TEST(CompactionPicker, SmallNeighboursJoinAndGetInNobodysWay) {
+  ColumnFamilyOptions options = SmallLevels();
+  options.level_base_bytes = options.target_file_bytes = 32 << 10;
+  size_t joined = 0;
+  for (const uint64_t seed : Seeds(60)) {
+    SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    Tree tree;
+    const uint64_t middle = random() % 60;
+    for (uint64_t left = 4 + random() % 3; left > 0; left--) {
+      const uint64_t first = middle + random() % 10;
+      tree.AddTable(0, first, first + random() % 5, 10);
+    }
+    for (int level = 4; level < kNumLevels; level++) {
+      uint64_t next = random() % 10;
+      for (uint64_t left = 10u << (level - 4); left > 0; left--) {
+        const uint64_t last = next + random() % 6;
+        tree.AddTable(level, next, last, random() % 2 == 0 ? 10 : 20 << 10);
+        next = last + 1 + random() % 8;
+      }
+    }
+    const auto version = tree.version();
+    for (const auto& compaction : RunTogether(version, options)) {
+      if (compaction->output_level == 0) continue;
+      // Of the output level's inputs, those outside of what comes from above.
+      const auto& inputs = compaction->inputs[static_cast<size_t>(compaction->output_level)];
+      Compaction above = *compaction;
+      above.inputs[static_cast<size_t>(compaction->output_level)].clear();
+      for (const auto& file : inputs) {
+        if (Overlaps(*file, RangeOf(above))) continue;
+        EXPECT_TRUE(IsSmall(*file, options));
+        joined++;
+      }
+    }
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+  EXPECT_GT(joined, 20u);
+}
+
+TEST(CompactionPicker, LargeFilesOfASequentialLoadMoveAndSmallOnesAreMerged) {
+  ColumnFamilyOptions options = SmallLevels();
+  const auto pick = [&](const Tree& tree) {
+    return CompactionPicker().Pick(tree.version(), options)->DebugString();
+  };
+  Tree large;
+  for (uint64_t i = 5; i > 0; i--) large.AddTable(0, 10 * i, 10 * i + 5, 50 << 10);
+  EXPECT_EQ(pick(large), "level 0 is full: level 0 [5] -> level 6 (move)");
+  Tree small;
+  for (uint64_t i = 5; i > 0; i--) small.AddTable(0, 10 * i, 10 * i + 5, i == 4 ? 50 << 10 : 10);
+  EXPECT_EQ(pick(small), "level 0 is full: level 0 [3 4 5] -> level 6");
+  // Of the files before theirs in the last level, as many as are no larger than all before.
+  small.AddTable(6, 1, 2, 7 << 10);
+  small.AddTable(6, 3, 4, 2 << 10);
+  small.AddTable(6, 5, 6, 10);
+  small.AddTable(6, 100, 101, 50 << 10);
+  EXPECT_EQ(pick(small), "level 0 is full: level 0 [3 4 5] level 6 [7 8] -> level 6");
 }
 
 TEST(CompactionPicker, ARangeTakesEveryFileThatHoldsAVersionOfItsKeys) {

@@ -486,7 +486,7 @@ TEST_F(CApiTest, SizesOutOfRangeAreMovedIntoIt) {
     winnow_options_set_block_size(options, bytes);
     winnow_options_set_max_file_size(options, bytes);
     winnow_options_set_block_restart_interval(options, bytes == 0 ? -3 : 1 << 30);
-    winnow_options_set_max_open_files(options, -1);
+    winnow_options_set_max_open_files(options, bytes == 0 ? -1 : static_cast<int>(bytes % 1000));
     winnow_options_set_compression(options, 17);
     winnow_t* db = winnow_open(options, "/ranges", &err_);
     EXPECT_NE(db, nullptr) << err_;

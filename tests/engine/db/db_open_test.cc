@@ -2,9 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -118,6 +123,9 @@ TEST_F(DbOpen, BadOptionsAreNamedAndNothingIsCreated) {
   expect_named([](Options* o) { o->zstd_level = 23; }, "zstd_level");
   expect_named([](Options* o) { o->compression_per_level.resize(8); }, "compression_per_level");
   expect_named([](Options* o) { o->background_threads = 0; }, "background_threads");
+  expect_named([](Options* o) { o->max_open_files = -1; }, "max_open_files");
+  expect_named([](Options* o) { o->max_open_files = 15; }, "max_open_files");
+  expect_named([](Options* o) { o->max_open_files = 10'000'001; }, "max_open_files");
   expect_named([](Options* o) { o->max_log_bytes = 1; }, "max_log_bytes");
   expect_named([](Options* o) { o->column_families["default"] = {}; }, "column_families");
   expect_named([](Options* o) { o->column_families["x"].block_bytes = 1; }, "'x'");
@@ -304,6 +312,46 @@ TEST_F(DbOpen, ForMemoryGivesOptionsThatOpenAndStayWithinTheMemory) {
                     options.block_cache_bytes,
                 most);
     }
+  }
+}
+
+TEST_F(DbOpen, TheNumberOfOpenFilesIsTakenAtBothEndsOfItsRange) {
+  Options options;
+  for (const int most : {0, 16, 10'000'000}) {
+    options.max_open_files = most;
+    EXPECT_TRUE(ValidateOptions(options).ok()) << most;
+  }
+}
+
+// Tables were once opened one after the other: here the first waits until another is being opened.
+TEST_F(DbOpen, ManyTablesAreOpenedByManyThreads) {
+  MemoryDb db;
+  for (int i = 0; i < 100; i++) {
+    db.Put(std::to_string(i), "value");
+    db.Flush();
+  }
+  db.CloseDb();
+  std::mutex mutex;
+  std::condition_variable another;
+  std::set<std::thread::id> threads;
+  db.file_system().set_error_hook([&](const FileOperation& operation) {
+    if (operation.kind == FileOperation::Kind::kOpenForReading &&
+        operation.path.ends_with(".sst")) {
+      std::unique_lock lock(mutex);
+      const bool is_first = threads.empty();
+      threads.insert(std::this_thread::get_id());
+      another.notify_all();
+      if (!is_first) return absl::OkStatus();
+      another.wait_for(lock, std::chrono::seconds(20), [&] { return threads.size() > 1; });
+    }
+    return absl::OkStatus();
+  });
+  const auto opened = OpenOrFail(db.options(), MemoryDb::kPath);
+  EXPECT_GT(threads.size(), 1u);
+  db.file_system().set_error_hook(nullptr);
+  std::string value;
+  for (int i = 0; i < 100; i++) {
+    EXPECT_TRUE(opened->Get(ReadOptions(), std::to_string(i), &value).ok());
   }
 }
 

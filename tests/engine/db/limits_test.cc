@@ -18,6 +18,7 @@
 #include "engine/version/version_set.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/verify_messages.h"
+#include "winnow/repair.h"
 
 namespace winnow {
 namespace {
@@ -150,6 +151,34 @@ TEST(Limits, ThousandsOfTinyTablesAreReadVerifiedAndCompacted) {
   check(0);
 }
 
+// Each table once moved to the last level as it was, and stayed there for good.
+TEST(Limits, SmallTablesInOrderAreMergedAFewTimesEach) {
+  constexpr int kTables = 400;
+  MemoryDb db([] {
+    Options options = MemoryDb::Quiet();
+    options.disable_auto_compactions = false;
+    return options;
+  }());
+  for (const bool ascending : {true, false}) {
+    for (int i = 0; i < kTables; i++) {
+      db.Put(absl::StrFormat("%d%04d", ascending, ascending ? i : kTables - i),
+             std::string(2000, 'v'));
+      db.Flush();
+    }
+  }
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  int tables = 0;
+  for (int level = 0; level < kNumLevels; level++) {
+    tables += std::stoi(*db->GetProperty(absl::StrCat("winnow.num-files-at-level", level)));
+  }
+  EXPECT_LE(tables, 30);
+  const Statistics statistics = db->GetStatistics();
+  EXPECT_LE(statistics.Get(Ticker::kCompactionBytesWritten),
+            10 * statistics.Get(Ticker::kFlushBytesWritten));
+  db.CompactAll();
+  EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level6"), "1");
+}
+
 // Adds `count` tables of one key each, "tiny0000000" and on, to the last level of a closed
 // database.
 void AddTinyTables(FileSystem& file_system, const std::string& directory, uint64_t count) {
@@ -240,7 +269,53 @@ class FewFileDescriptors {
   rlimit before_{};
 };
 
-// Every SSTable keeps a file descriptor: very many tiny tables use them up.
+// Each table once kept its file open for as long as it lived.
+TEST(Limits, TablesNeedNoMoreDescriptorsThanTheProcessHas) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "winnow-limits-XXXXXX").string();
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  const FewFileDescriptors few(40);
+  Options options = MemoryDb::Quiet();
+  options.block_cache_bytes = 0;
+  auto db = OpenOrFail(options, pattern + "/db");
+  for (int i = 0; i < 50; i++) {
+    ASSERT_TRUE(db->Put(WriteOptions(), absl::StrFormat("key%03d", i), absl::StrCat(i)).ok());
+    const absl::Status status = db->Flush();
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  for (const bool reopen : {false, true}) {
+    if (reopen) {
+      EXPECT_TRUE(db->Close().ok());
+      db.reset();
+      db = OpenOrFail(options, pattern + "/db");
+    }
+    std::string value;
+    for (int i = 0; i < 50; i++) {
+      ASSERT_TRUE(db->Get(ReadOptions(), absl::StrFormat("key%03d", i), &value).ok());
+      EXPECT_EQ(value, absl::StrCat(i));
+    }
+    const std::string open = db->GetProperty("winnow.num-open-files").value();
+    EXPECT_LE(std::stoi(open), 20);
+    EXPECT_GE(std::stoi(open), 1);
+  }
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  EXPECT_TRUE(db->Close().ok());
+  db.reset();
+  // Without a manifest all tables are merged.
+  for (const auto& entry : std::filesystem::directory_iterator(pattern + "/db")) {
+    const std::string name = entry.path().filename().string();
+    if (name == "CURRENT" || name.starts_with("MANIFEST")) std::filesystem::remove(entry);
+  }
+  const auto report = RepairDatabase(options, pattern + "/db");
+  ASSERT_TRUE(report.ok()) << report.status();
+  db = OpenOrFail(options, pattern + "/db");
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), "key049", &value).ok());
+  EXPECT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
+  EXPECT_TRUE(db->Close().ok());
+  std::filesystem::remove_all(pattern);
+}
+
+// The limit is lowered, or the rest of the program uses it up, while many tables are open.
 TEST(Limits, WithoutFileDescriptorsWritesAreRefusedReadsGoOnAndItHeals) {
   std::string pattern = (std::filesystem::temp_directory_path() / "winnow-limits-XXXXXX").string();
   ASSERT_NE(mkdtemp(pattern.data()), nullptr);

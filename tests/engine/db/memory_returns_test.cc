@@ -54,6 +54,14 @@ TEST_F(MemoryReturns, AfterFamiliesWereDropped) {
   EXPECT_LT(HeapBytes(), before + (4 << 20));
 }
 
+// Each database's hash seed was once entered in a map of the process.
+TEST_F(MemoryReturns, AfterDatabasesWereClosed) {
+  for (int i = 0; i < 20; i++) MemoryDb();
+  const size_t before = HeapBytes();
+  for (int i = 0; i < 500; i++) MemoryDb();
+  EXPECT_LT(HeapBytes(), before + (16 << 10));
+}
+
 // Each thread's counters for each family once stayed for as long as the database.
 TEST_F(MemoryReturns, AfterThreadsHaveEnded) {
   MemoryDb db;

@@ -71,6 +71,7 @@ Options OptionSet::ForOpening(uint64_t operation_number) const {
   options.max_log_bytes = random() % 2 == 0 ? uint64_t{1} << 20 : uint64_t{1} << 30;
   options.verify_compaction_checksums = random() % 2 == 0;
   options.recovery_mode = random() % 2 == 0 ? RecoveryMode::kStrict : RecoveryMode::kPointInTime;
+  options.max_open_files = random() % 2 == 0 ? 0 : 16;
   return options;
 }
 

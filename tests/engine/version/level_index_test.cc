@@ -36,14 +36,17 @@ class Level {
   void Check(const std::string& key) const {
     const SstableFile* expected = nullptr;
     size_t lower_bound = 0;
+    size_t before = 0;
     for (const auto& file : files_) {
       const bool after_start = comparator_.CompareUserKeys(file->smallest_user_key(), key) <= 0;
       const bool before_end = comparator_.CompareUserKeys(key, file->largest_user_key()) <= 0;
       if (after_start && before_end) expected = file.get();
       lower_bound += before_end ? 0 : 1;
+      before += comparator_.CompareUserKeys(file->smallest_user_key(), key) < 0 ? 1 : 0;
     }
     ASSERT_EQ(index_.Find(key), expected) << testing::PrintToString(key);
     ASSERT_EQ(index_.LowerBound(key), lower_bound) << testing::PrintToString(key);
+    ASSERT_EQ(index_.NumBefore(key), before) << testing::PrintToString(key);
   }
 
  private:

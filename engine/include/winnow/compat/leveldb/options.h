@@ -34,7 +34,7 @@ struct Options {
   Logger* info_log = nullptr;  // not written to
 
   size_t write_buffer_size = 4 * 1024 * 1024;  // bytes [64 KiB - 1 GiB]
-  int max_open_files = 1000;                   // without effect: all tables stay open
+  int max_open_files = 1000;                   // tables open at one time [16 - 10 million]
   Cache* block_cache = nullptr;                // null: 8 MiB of the database's own
   size_t block_size = 4 * 1024;                // bytes before compression [1 KiB - 4 MiB]
   int block_restart_interval = 16;             // [1 - 1024]

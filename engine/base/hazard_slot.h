@@ -1,0 +1,66 @@
+// How a thread says what it reads, so that nobody frees it meanwhile (hazard pointers, Michael,
+// TPDS 2004): an announcement costs one exclusive store to a line that no other thread writes.
+#ifndef WINNOW_ENGINE_BASE_HAZARD_SLOT_H_
+#define WINNOW_ENGINE_BASE_HAZARD_SLOT_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+namespace winnow {
+
+// One thread's announcements.
+class HazardSlot {
+ public:
+  // A thread announces one object of each kind at a time.
+  enum Kind : size_t { kReadView, kOpenFile };
+
+  // True if some thread announces the object.
+  static bool AnyAnnounces(const void* object);
+
+ private:
+  friend class HazardGuard;
+  friend struct HazardRegistry;
+  // The calling thread's slot. Slots of ended threads are given to new ones.
+  static HazardSlot& ForThisThread();
+
+  alignas(64) std::array<std::atomic<const void*>, 2> announced_{};
+};
+
+// Pins an object for a scope on one thread. Invariant: an object is freed only after a scan of all
+// slots, made after it was replaced, did not find it; the reader announces first and then checks
+// that the object is still the present one, so one of the two sees the other.
+class HazardGuard {
+ public:
+  explicit HazardGuard(HazardSlot::Kind kind)
+      : announced_(HazardSlot::ForThisThread().announced_[kind]),
+        is_free_(announced_.load(std::memory_order_relaxed) == nullptr) {}
+  ~HazardGuard() {
+    if (is_free_) announced_.store(nullptr, std::memory_order_release);
+  }
+  HazardGuard(const HazardGuard&) = delete;
+  HazardGuard& operator=(const HazardGuard&) = delete;
+
+  // False inside the scope of another guard of this kind, when nothing may be announced.
+  bool is_free() const { return is_free_; }
+
+  // What `current` holds; null if that is null.
+  template <typename T>
+  const T* Announce(const std::atomic<const T*>& current) {
+    const T* object = current.load(std::memory_order_acquire);
+    for (;;) {
+      announced_.store(object, std::memory_order_seq_cst);
+      const T* now = current.load(std::memory_order_seq_cst);
+      if (now == object) return object;
+      object = now;
+    }
+  }
+
+ private:
+  std::atomic<const void*>& announced_;
+  const bool is_free_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_BASE_HAZARD_SLOT_H_

@@ -1,0 +1,196 @@
+#include "engine/sstable/open_file_cache.h"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/hazard_slot.h"
+#include "engine/base/status.h"
+#include "engine/sstable/format.h"
+
+namespace winnow {
+
+namespace {
+
+// The footer names the file's identity, and its checksum covers it.
+absl::Status CheckIdentity(const RandomAccessFile& file, const std::string& path,
+                           uint64_t file_bytes, uint64_t file_id) {
+  if (file.size() != file_bytes) {
+    return CorruptionError(path, absl::StrCat("has ", file.size(), " bytes, and had ", file_bytes,
+                                              " when it was first opened"));
+  }
+  if (file_id == 0 || file_bytes < kFooterBytes) return absl::OkStatus();
+  char bytes[kFooterBytes];
+  WINNOW_ASSIGN_OR_RETURN(const size_t read,
+                          file.Read(file.size() - kFooterBytes, kFooterBytes, bytes));
+  WINNOW_ASSIGN_OR_RETURN(const Footer footer,
+                          Footer::Decode(std::string_view(bytes, read), file.size(), path));
+  if (footer.file_id == file_id) return absl::OkStatus();
+  return CorruptionError(path, file.size() - kFooterBytes,
+                         "footer: this is another file than the one that was first opened");
+}
+
+}  // namespace
+
+// A table's file, open or closed.
+class OpenFileCache::File final : public RandomAccessFile {
+ public:
+  File(OpenFileCache* cache, FileSystem* file_system, std::string path, uint64_t file_id,
+       uint64_t size)
+      : cache_(cache),
+        file_system_(file_system),
+        path_(std::move(path)),
+        file_id_(file_id),
+        size_(size) {}
+
+  // No thread reads it any more, so that nothing has to be looked for.
+  ~File() override {
+    Opened closed;
+    MutexLock lock(&cache_->mutex_);
+    const auto open = cache_->open_.find(this);
+    if (open != cache_->open_.end()) closed = cache_->Remove(open);
+  }
+
+  absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+    HazardGuard guard(HazardSlot::kOpenFile);
+    // The place is taken where a file system reads tables to read this one.
+    const RandomAccessFile* file = guard.is_free() ? guard.Announce(present_) : nullptr;
+    Opened held;
+    if (file == nullptr) [[unlikely]] {
+      WINNOW_ASSIGN_OR_RETURN(held, cache_->Reopen(*this));
+      file = held.get();
+    }
+    if (!was_read_.load(std::memory_order_relaxed)) {
+      was_read_.store(true, std::memory_order_relaxed);
+    }
+    return file->Read(offset, length, buffer);
+  }
+
+  uint64_t size() const override { return size_; }
+
+ private:
+  friend class OpenFileCache;
+
+  OpenFileCache* const cache_;
+  FileSystem* const file_system_;
+  const std::string path_;
+  const uint64_t file_id_;
+  const uint64_t size_;
+  mutable std::atomic<const RandomAccessFile*> present_{nullptr};  // null: closed
+  mutable std::atomic<bool> was_read_{false};                      // since the hand passed
+};
+
+// A file that is about to be open, for a scope: the limit holds while several are opened.
+class OpenFileCache::Opening {
+ public:
+  explicit Opening(OpenFileCache* cache) : cache_(cache) {
+    MutexLock lock(&cache_->mutex_);
+    cache_->being_opened_++;
+  }
+  ~Opening() {
+    MutexLock lock(&cache_->mutex_);
+    cache_->being_opened_--;
+  }
+  Opening(const Opening&) = delete;
+  Opening& operator=(const Opening&) = delete;
+
+ private:
+  OpenFileCache* const cache_;
+};
+
+size_t OpenFileCache::num_open() const {
+  MutexLock lock(&mutex_);
+  return open_.size() + removed_.size();
+}
+
+void OpenFileCache::Add(const File& file, Opened opened) {
+  const RandomAccessFile* present = opened.get();
+  open_.emplace(&file, std::move(opened));
+  file.was_read_.store(true, std::memory_order_relaxed);
+  file.present_.store(present, std::memory_order_seq_cst);
+}
+
+OpenFileCache::Opened OpenFileCache::Remove(OpenFiles::iterator file) {
+  // Before it is looked for among what threads announce: see hazard_slot.h.
+  file->first->present_.store(nullptr, std::memory_order_seq_cst);
+  Opened opened = std::move(file->second);
+  open_.erase(file);
+  return opened;
+}
+
+// Ends: the second time that the hand comes to a file it finds no mark. Where readers set them as
+// fast as it goes round, the file where it stops is as good as any.
+OpenFileCache::OpenFiles::iterator OpenFileCache::Coldest() {
+  auto at = open_.upper_bound(hand_);
+  for (size_t left = 3 * open_.size();; left--, ++at) {
+    if (at == open_.end()) at = open_.begin();
+    std::atomic<bool>& was_read = at->first->was_read_;
+    if (left == 0 || !was_read.load(std::memory_order_relaxed)) break;
+    was_read.store(false, std::memory_order_relaxed);
+  }
+  hand_ = at->first;
+  return at;
+}
+
+bool OpenFileCache::MakeRoom(size_t least) {
+  std::vector<Opened> closed;  // before the lock: close(2) is not called under it
+  MutexLock lock(&mutex_);
+  while (!open_.empty() && (least > 0 || open_.size() + being_opened_ > limit_)) {
+    removed_.push_back(Remove(Coldest()));
+    least -= std::min<size_t>(least, 1);
+  }
+  const auto unread = std::partition(removed_.begin(), removed_.end(), [](const Opened& opened) {
+    return HazardSlot::AnyAnnounces(opened.get());
+  });
+  closed.assign(std::make_move_iterator(unread), std::make_move_iterator(removed_.end()));
+  removed_.erase(unread, removed_.end());
+  return !closed.empty();
+}
+
+// Room is made first. Where the process has no descriptor left all the same, since it needs them
+// for other things too, tables give up theirs one by one.
+absl::StatusOr<OpenFileCache::Opened> OpenFileCache::OpenWithinLimit(FileSystem* file_system,
+                                                                     const std::string& path) {
+  MakeRoom(0);
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> opened = file_system->OpenRandomAccess(path);
+  while (absl::IsResourceExhausted(opened.status()) && MakeRoom(1)) {
+    opened = file_system->OpenRandomAccess(path);
+  }
+  if (!opened.ok()) return opened.status();
+  // As the reader of a table asks for when it is made, and cannot each time.
+  (*opened)->Hint(RandomAccessFile::AccessPattern::kRandom);
+  return Opened(*std::move(opened));
+}
+
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFileCache::Open(FileSystem* file_system,
+                                                                      const std::string& path,
+                                                                      uint64_t file_id) {
+  const Opening opening(this);
+  WINNOW_ASSIGN_OR_RETURN(Opened opened, OpenWithinLimit(file_system, path));
+  auto file = std::make_unique<File>(this, file_system, path, file_id, opened->size());
+  MutexLock lock(&mutex_);
+  Add(*file, std::move(opened));
+  return file;
+}
+
+absl::StatusOr<OpenFileCache::Opened> OpenFileCache::Reopen(const File& file) {
+  {
+    MutexLock lock(&mutex_);
+    const auto open = open_.find(&file);
+    if (open != open_.end()) return open->second;  // another thread was faster
+  }
+  const Opening opening(this);
+  absl::StatusOr<Opened> opened = OpenWithinLimit(file.file_system_, file.path_);
+  if (absl::IsNotFound(opened.status())) {  // which a look-up would take for its answer
+    return CorruptionError(file.path_, "is gone since it was first opened");
+  }
+  if (!opened.ok()) return opened.status();
+  WINNOW_RETURN_IF_ERROR(CheckIdentity(**opened, file.path_, file.size_, file.file_id_));
+  MutexLock lock(&mutex_);
+  if (!open_.contains(&file)) Add(file, *opened);
+  return *opened;
+}
+
+}  // namespace winnow

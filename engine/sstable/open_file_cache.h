@@ -1,0 +1,69 @@
+// Bounds how many SSTables have their file open: a process has a limit of descriptors.
+#ifndef WINNOW_ENGINE_SSTABLE_OPEN_FILE_CACHE_H_
+#define WINNOW_ENGINE_SSTABLE_OPEN_FILE_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "filter/base/mutex.h"
+#include "winnow/file_system.h"
+
+namespace winnow {
+
+// Thread-safe. Only files are closed, those that were read longest ago first (CLOCK); what a reader
+// has in memory of its table stays. A read that finds its file open writes nothing that other
+// threads read, but for the mark that the file was read, which it sets once for each turn of the
+// clock.
+//
+// Not by mapping the tables, which would need no descriptors: a table that is cut short, or a disk
+// that fails, would then end the process (SIGBUS) instead of the read.
+class OpenFileCache {
+ public:
+  // Besides `limit` files, those stay open that a thread is in the middle of reading.
+  explicit OpenFileCache(size_t limit) : limit_(limit) {}
+
+  // The cache and `file_system` must outlive the file. The first opening checks nothing. A read
+  // that has to open the file again fails with DataLoss if it is gone, has another size, or is not
+  // the table `file_id` (0: any), and with the file system's error if it cannot be opened now.
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(FileSystem* file_system,
+                                                         const std::string& path, uint64_t file_id)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Files open now, those being read after they were to be closed included.
+  size_t num_open() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  class File;
+  class Opening;
+  using Opened = std::shared_ptr<const RandomAccessFile>;
+  using OpenFiles = std::map<const File*, Opened>;
+
+  absl::StatusOr<Opened> OpenWithinLimit(FileSystem* file_system, const std::string& path)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // The file's, opened if it is not.
+  absl::StatusOr<Opened> Reopen(const File& file) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Closes the coldest files, at least `least` of them, until those that are being opened have
+  // room. False if no descriptor came free.
+  bool MakeRoom(size_t least) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Add(const File& file, Opened opened) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Threads may still be reading from what it returns.
+  Opened Remove(OpenFiles::iterator file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  OpenFiles::iterator Coldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const size_t limit_;
+  mutable Mutex mutex_;
+  OpenFiles open_ ABSL_GUARDED_BY(mutex_);              // the clock's face
+  const File* hand_ ABSL_GUARDED_BY(mutex_) = nullptr;  // where it stopped last
+  size_t being_opened_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Taken from open_ while threads read from them: one for each thread at most.
+  std::vector<Opened> removed_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_SSTABLE_OPEN_FILE_CACHE_H_

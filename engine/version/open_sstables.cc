@@ -1,0 +1,51 @@
+#include "engine/version/open_sstables.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "engine/base/out_of_memory.h"
+#include "engine/base/start_thread.h"
+
+namespace winnow {
+
+namespace {
+
+// As many as RocksDB takes: they wait for the disk more than they compute.
+constexpr size_t kMaxThreads = 16;
+// Fewer tables than this are opened before a thread for them is running.
+constexpr size_t kTablesPerThread = 32;
+
+}  // namespace
+
+absl::Status OpenSstables(const SstableStore& store, std::span<SstableToOpen> tables) {
+  std::atomic<size_t> next{0};
+  // Each table is taken by one thread; joining the threads is what shows them to the caller.
+  const auto open_some = [&] {
+    return CatchOutOfMemory([&] {
+      for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < tables.size();) {
+        SstableToOpen& table = tables[i];
+        table.file =
+            SstableFile::Open(store, std::move(table.metadata),
+                              InternalKeyComparator(table.comparator), table.filter_policy);
+      }
+      return absl::OkStatus();
+    });
+  };
+  const size_t wanted = std::min(tables.size() / kTablesPerThread, kMaxThreads - 1);
+  std::vector<std::thread> threads(wanted);
+  std::vector<absl::Status> statuses(wanted);
+  for (size_t i = 0; i < wanted; i++) {
+    const auto run = [&open_some, status = &statuses[i]] { *status = open_some(); };
+    if (!StartThread(&threads[i], run).ok()) break;  // with fewer it takes longer
+  }
+  absl::Status status = open_some();
+  for (std::thread& thread : threads) {
+    if (thread.joinable()) thread.join();
+  }
+  for (const absl::Status& other : statuses) status.Update(other);
+  return status;
+}
+
+}  // namespace winnow

@@ -1,0 +1,188 @@
+// What making an iterator and stepping over versions that are not shown cost, counted in
+// comparisons of keys.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tests/support/db_fixture.h"
+
+namespace winnow {
+namespace {
+
+class CountingComparator final : public Comparator {
+ public:
+  std::string_view Name() const override { return "test.counting"; }
+  int Compare(std::string_view a, std::string_view b) const override {
+    count_.fetch_add(1, std::memory_order_relaxed);
+    return a.compare(b);
+  }
+  bool EqualKeysHaveEqualBytes() const override { return true; }
+  size_t TakeCount() const { return count_.exchange(0); }
+
+ private:
+  mutable std::atomic<size_t> count_{0};
+};
+
+// Keys "a", "b" and "c", of which "b" has many versions, most of them in one table.
+class ManyVersions : public testing::Test {
+ protected:
+  static constexpr int kVersions = 5000;
+  static constexpr size_t kFew = 500;
+
+  ManyVersions() {
+    Options options = MemoryDb::Quiet();
+    options.comparator = &comparator_;
+    db_ = std::make_unique<MemoryDb>(options);
+    db_->Put("a", "a");
+    db_->Put("c", "c");
+    db_->Put("b", "first");
+    first_ = (*db_)->GetSnapshot();
+    for (int i = 1; i < kVersions; i++) {
+      db_->Put("b", std::to_string(i));
+      held_.push_back((*db_)->GetSnapshot());
+      if (i == kVersions / 2) db_->Flush();
+    }
+    read_.upper_bound = "z";
+  }
+  ~ManyVersions() override {
+    for (const Snapshot* snapshot : held_) (*db_)->ReleaseSnapshot(snapshot);
+    (*db_)->ReleaseSnapshot(first_);
+    db_.reset();
+  }
+
+  const CountingComparator comparator_;
+  std::unique_ptr<MemoryDb> db_;
+  const Snapshot* first_ = nullptr;
+  std::vector<const Snapshot*> held_;
+  ReadOptions read_;
+};
+
+// Each version was once stepped over.
+TEST_F(ManyVersions, AreSoughtPastGoingForward) {
+  const auto iterator = (*db_)->NewIterator(read_);
+  iterator->Seek("b");
+  ASSERT_EQ(iterator->value(), std::to_string(kVersions - 1));
+  comparator_.TakeCount();
+  iterator->Next();
+  EXPECT_EQ(iterator->key(), "c");
+  EXPECT_LT(comparator_.TakeCount(), kFew);
+}
+
+TEST_F(ManyVersions, AreSoughtPastGoingBackward) {
+  const auto iterator = (*db_)->NewIterator(read_);
+  iterator->Seek("c");
+  comparator_.TakeCount();
+  iterator->Prev();
+  EXPECT_EQ(iterator->value(), std::to_string(kVersions - 1));
+  iterator->Prev();
+  EXPECT_EQ(iterator->key(), "a");
+  EXPECT_LT(comparator_.TakeCount(), kFew);
+}
+
+TEST_F(ManyVersions, TooNewForTheSnapshotAreSoughtPast) {
+  read_.snapshot = first_;
+  const auto iterator = (*db_)->NewIterator(read_);
+  for (const bool forward : {true, false}) {
+    iterator->Seek(forward ? "a" : "c");
+    comparator_.TakeCount();
+    forward ? iterator->Next() : iterator->Prev();
+    ASSERT_TRUE(iterator->Valid());
+    EXPECT_EQ(iterator->value(), "first");
+    EXPECT_LT(comparator_.TakeCount(), kFew);
+  }
+}
+
+// Runs of versions and deletions around the length at which steps give way to a seek.
+TEST(ManyVersionsOfManyKeys, AreShownAsAModelShowsThem) {
+  for (const uint64_t seed : Seeds(6)) {
+    SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    MemoryDb db;
+    std::map<std::string, std::string> model;
+    struct Moment {
+      const Snapshot* snapshot;
+      std::map<std::string, std::string> model;
+    };
+    std::vector<Moment> moments;
+    for (int run = 0; run < 60; run++) {
+      const std::string key(1, static_cast<char>('a' + random() % 8));
+      for (uint64_t left = random() % 60; left > 0; left--) {
+        if (random() % 4 == 0) {
+          db.Delete(key);
+          model.erase(key);
+        } else {
+          db.Put(key, model[key] = std::to_string(random() % 1000));
+        }
+        if (random() % 8 == 0) moments.push_back({db->GetSnapshot(), model});
+      }
+      if (random() % 10 == 0) db.Flush();
+      if (random() % 20 == 0) db.CompactAll();
+    }
+    for (const Moment& moment : moments) {
+      ReadOptions read;
+      read.snapshot = moment.snapshot;
+      const auto iterator = db->NewIterator(read);
+      std::map<std::string, std::string> forward;
+      for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+        forward.emplace(iterator->key(), iterator->value());
+      }
+      std::map<std::string, std::string> backward;
+      for (iterator->SeekToLast(); iterator->Valid(); iterator->Prev()) {
+        backward.emplace(iterator->key(), iterator->value());
+      }
+      // To and fro: each key is turned round at.
+      std::map<std::string, std::string> turning;
+      for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+        const std::string key(iterator->key());
+        iterator->Prev();
+        if (iterator->Valid()) {
+          iterator->Next();
+        } else {
+          iterator->SeekToFirst();
+        }
+        ASSERT_TRUE(iterator->Valid());
+        ASSERT_EQ(iterator->key(), key);
+        turning.emplace(key, iterator->value());
+      }
+      ASSERT_TRUE(iterator->status().ok());
+      ASSERT_EQ(forward, moment.model);
+      ASSERT_EQ(backward, moment.model);
+      ASSERT_EQ(turning, moment.model);
+    }
+    for (const Moment& moment : moments) db->ReleaseSnapshot(moment.snapshot);
+  }
+}
+
+// Every file of a level was once compared with both bounds.
+TEST(NewIterator, OfALevelOfManyFilesComparesFewOfThem) {
+  const CountingComparator comparator;
+  Options options = MemoryDb::Quiet();
+  options.comparator = &comparator;
+  options.target_file_bytes = 64 << 10;
+  MemoryDb db(options);
+  for (int i = 0; i < 800; i++) db.Put(absl::StrFormat("%04d", i), std::string(16 << 10, 'v'));
+  db.CompactAll();
+  ASSERT_GE(std::stoi(*db->GetProperty("winnow.num-files-at-level6")), 150);
+  ReadOptions read;
+  for (const auto& [lower, upper] :
+       std::vector<std::pair<std::string, std::string>>{{"0100", "0110"}, {"0000", "0799"}}) {
+    read.lower_bound = lower;
+    read.upper_bound = upper;
+    comparator.TakeCount();
+    const auto iterator = db->NewIterator(read);
+    EXPECT_LT(comparator.TakeCount(), 40u);
+    int found = 0;
+    for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) found++;
+    EXPECT_EQ(found, std::stoi(upper) - std::stoi(lower));
+  }
+  db.CloseDb();  // before its comparator
+}
+
+}  // namespace
+}  // namespace winnow
