@@ -1,6 +1,7 @@
 #include "engine/recovery/family_repair.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
@@ -21,7 +22,7 @@ bool Overlaps(const InternalKeyComparator& comparator, const FoundSstable& table
 }  // namespace
 
 absl::Status FamilyRepair::Run(const ColumnFamilyState& family, FamilyEdit* edit) {
-  const std::vector<Listed> listed = FindListed(*edit);
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<Listed> listed, FindListed(family, *edit));
   for (const Listed& entry : listed) {
     if (entry.table != nullptr) used_.insert(entry.table->name);
   }
@@ -31,21 +32,33 @@ absl::Status FamilyRepair::Run(const ColumnFamilyState& family, FamilyEdit* edit
                           : MergeAll(family, listed, unlisted, edit);
 }
 
-std::vector<FamilyRepair::Listed> FamilyRepair::FindListed(const FamilyEdit& edit) const {
+// Of several copies a sound one counts, if possible that of the right name.
+absl::Status FamilyRepair::ChooseCopy(const ColumnFamilyState& family,
+                                      const std::vector<const FoundSstable*>& copies,
+                                      Listed* entry) {
+  for (const FoundSstable* copy : copies) {
+    if (entry->table == nullptr || copy->number == entry->added.file.number) entry->table = copy;
+  }
+  if (copies.size() < 2) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(bool is_sound, sstables_->IsSound(*entry->table, family));
+  for (size_t i = 0; i < copies.size() && !is_sound; i++) {
+    WINNOW_ASSIGN_OR_RETURN(is_sound, sstables_->IsSound(*copies[i], family));
+    if (is_sound) entry->table = copies[i];
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<FamilyRepair::Listed>> FamilyRepair::FindListed(
+    const ColumnFamilyState& family, const FamilyEdit& edit) {
+  std::unordered_map<uint64_t, std::vector<const FoundSstable*>> by_identity;
+  for (const FoundSstable* table : tables_) by_identity[table->frame.file_id].push_back(table);
   std::vector<Listed> result;
   for (const FamilyEdit::AddedFile& added : edit.added) {
     Listed& entry = result.emplace_back();
     entry.added = added;
-    for (const FoundSstable* table : tables_) {
-      if (table->frame.file_id != added.file.file_id) continue;
-      // Of several copies that of the right name, if it is as sound as another.
-      const bool is_better =
-          entry.table == nullptr ||
-          (!entry.table->frame.problem.empty() && table->frame.problem.empty()) ||
-          (table->number == added.file.number &&
-           table->frame.problem.empty() == entry.table->frame.problem.empty());
-      if (is_better) entry.table = table;
-    }
+    const auto copies = by_identity.find(added.file.file_id);
+    if (copies == by_identity.end()) continue;
+    WINNOW_RETURN_IF_ERROR(ChooseCopy(family, copies->second, &entry));
   }
   return result;
 }

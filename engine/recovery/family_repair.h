@@ -48,7 +48,10 @@ class FamilyRepair {
     const FoundSstable* table = nullptr;  // null: it is missing
   };
 
-  std::vector<Listed> FindListed(const FamilyEdit& edit) const;
+  absl::StatusOr<std::vector<Listed>> FindListed(const ColumnFamilyState& family,
+                                                 const FamilyEdit& edit);
+  absl::Status ChooseCopy(const ColumnFamilyState& family,
+                          const std::vector<const FoundSstable*>& copies, Listed* entry);
   bool NeededLogIsMissing(const FamilyEdit& edit) const;
   // Tables of the family that the manifest does not name, if they are to be taken.
   std::vector<const FoundSstable*> Unlisted(const ColumnFamilyState& family, const FamilyEdit& edit,

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "engine/base/status.h"
+#include "engine/log/log_reader.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 #include "engine/version/version_set.h"
+#include "engine/write/log_set.h"
 
 namespace winnow {
 
@@ -99,13 +101,14 @@ absl::Status FoundFiles::ReadManifest(DatabaseMutex* mutex, const std::string& n
   }
 }
 
-std::vector<uint64_t> FoundFiles::IdentitiesFor(uint64_t number) const {
-  std::vector<uint64_t> same_number;
-  std::vector<uint64_t> others;
+std::vector<KnownSstable> FoundFiles::KnownSstables(uint64_t number) const {
+  std::vector<KnownSstable> same_number;
+  std::vector<KnownSstable> others;
   for (const FoundManifest& manifest : manifests_) {
     for (const FamilyEdit& family : manifest.state.families) {
       for (const FamilyEdit::AddedFile& added : family.added) {
-        (added.file.number == number ? same_number : others).push_back(added.file.file_id);
+        (added.file.number == number ? same_number : others)
+            .push_back({added.file.file_id, added.file.file_bytes});
       }
     }
   }
@@ -119,7 +122,7 @@ absl::Status FoundFiles::ReadFrame(FoundSstable* table) const {
   WINNOW_ASSIGN_OR_RETURN(table->frame, FindSstableFrame(*file, path, {}));
   if (table->frame.file_id == 0) {
     WINNOW_ASSIGN_OR_RETURN(table->frame,
-                            FindSstableFrame(*file, path, IdentitiesFor(table->number)));
+                            FindSstableFrame(*file, path, KnownSstables(table->number)));
   }
   if (table->frame.file_id != 0) return absl::OkStatus();
   return CorruptionError(path, "nobody knows the identity that its blocks were written with");
@@ -148,19 +151,29 @@ uint64_t FoundFiles::CommonestSeed() const {
   return most == entries.end() ? 0 : most->first;
 }
 
-const FoundManifest* FoundFiles::BestManifest() const {
-  std::set<uint64_t> seeds;
-  for (const FoundSstable& table : tables_) {
-    if (table.frame.properties.has_value()) seeds.insert(table.frame.properties->hash_seed);
-  }
+bool FoundFiles::IsOfThisDatabase(const VersionEdit& state) const {
   const uint64_t commonest = CommonestSeed();
+  if (commonest == 0 || state.hash_seed == commonest) return true;
+  // Those of another database are the greater part, but beside it this one is whole.
+  std::set<uint64_t> identities;
+  for (const FoundSstable& table : tables_) identities.insert(table.frame.file_id);
+  bool names_any = false;
+  for (const FamilyEdit& family : state.families) {
+    for (const FamilyEdit::AddedFile& added : family.added) {
+      names_any = true;
+      if (!identities.contains(added.file.file_id)) return false;
+    }
+  }
+  return names_any;
+}
+
+const FoundManifest* FoundFiles::BestManifest() const {
   const FoundManifest* best = nullptr;
-  std::tuple<bool, uint64_t, uint64_t, bool, bool> best_rank;
+  std::tuple<uint64_t, uint64_t, bool, bool> best_rank;
   for (const FoundManifest& manifest : manifests_) {
-    const uint64_t seed = manifest.state.hash_seed.value_or(0);
-    if (!seeds.empty() && !seeds.contains(seed)) continue;
+    if (!IsOfThisDatabase(manifest.state)) continue;
     // Numbers of files and writes only grow: they tell the age, whatever the names say.
-    const std::tuple rank(seed == commonest, manifest.state.next_file_number.value_or(0),
+    const std::tuple rank(manifest.state.next_file_number.value_or(0),
                           manifest.state.last_sequence.value_or(0), manifest.damage.ok(),
                           manifest.is_current);
     if (best != nullptr && rank <= best_rank) continue;
@@ -168,6 +181,41 @@ const FoundManifest* FoundFiles::BestManifest() const {
     best_rank = rank;
   }
   return best;
+}
+
+absl::StatusOr<FoundFiles::LogEnds> FoundFiles::EndsOf(uint64_t log) const {
+  LogEnds ends;
+  const std::string path = LogFileName(path_, log);
+  auto opened = LogReader::Open(file_system_, path, log, LogRecoveryMode::kSalvage);
+  if (MustEndRepair(opened.status())) return opened.status();
+  std::string_view payload;
+  for (uint64_t records = 0; opened.ok(); records++) {
+    const absl::StatusOr<bool> more = (*opened)->Read(&payload);
+    if (!more.ok()) return ends;
+    if (!*more) break;
+    LogStart start;
+    if (records > 0) {
+      ends.has_batches = true;
+    } else if (!payload.empty() && payload[0] == static_cast<char>(LogPayload::kLogStart)) {
+      ends.begins_anew = LogStart::Decode(payload, &start) && start.previous_log == 0;
+    }
+  }
+  ends.was_closed = opened.ok() && (*opened)->end().kind == LogEnd::Kind::kCleanClose;
+  return ends;
+}
+
+// An opening replays all logs into tables before it begins one, and that one is written to only
+// once a manifest has given the others up. The log behind one that a full disk ended begins like
+// one of an opening; but that other one was not closed.
+absl::StatusOr<uint64_t> FoundFiles::FirstLogOfLastOpening() const {
+  uint64_t first = 0;
+  bool previous_was_closed = false;
+  for (const uint64_t log : logs_) {
+    WINNOW_ASSIGN_OR_RETURN(const LogEnds ends, EndsOf(log));
+    if (previous_was_closed && ends.begins_anew && ends.has_batches) first = log;
+    previous_was_closed = ends.was_closed;
+  }
+  return first;
 }
 
 }  // namespace winnow

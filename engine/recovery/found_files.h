@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "engine/base/database_mutex.h"
 #include "engine/sstable/sstable_frame.h"
 #include "engine/version/version_edit.h"
@@ -42,9 +43,10 @@ class FoundFiles {
   absl::Status ReadManifests(DatabaseMutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status ReadSstables();
 
-  // The manifest of this database that knows most of its history; null if none can be read. A
-  // manifest is another database's if there are tables, and none has its hash seed.
+  // The manifest of this database that knows most of its history; null if none can be read.
   const FoundManifest* BestManifest() const;
+  // Logs of smaller numbers have been replayed, whether a manifest says so or not; 0: nobody knows.
+  absl::StatusOr<uint64_t> FirstLogOfLastOpening() const;
   // The hash seed, of those that the tables have, that most entries were hashed with; 0: no table
   // says. All tables of one database have the same.
   uint64_t CommonestSeed() const;
@@ -60,8 +62,15 @@ class FoundFiles {
  private:
   absl::Status ReadManifest(DatabaseMutex* mutex, const std::string& name, bool is_current)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  // Identities that manifests name, those of tables of this number first.
-  std::vector<uint64_t> IdentitiesFor(uint64_t number) const;
+  struct LogEnds {
+    bool begins_anew = false;  // it follows no other log
+    bool has_batches = false;
+    bool was_closed = false;
+  };
+  absl::StatusOr<LogEnds> EndsOf(uint64_t log) const;
+  bool IsOfThisDatabase(const VersionEdit& state) const;
+  // Those that manifests name, the ones of this number first.
+  std::vector<KnownSstable> KnownSstables(uint64_t number) const;
   absl::Status ReadFrame(FoundSstable* table) const;
 
   FileSystem& file_system_;

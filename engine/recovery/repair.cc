@@ -69,6 +69,9 @@ class DatabaseRepair {
       must_write = true;
       state = StateWithoutManifest();
     }
+    // The manifest may be older than the logs.
+    WINNOW_ASSIGN_OR_RETURN(const uint64_t first_log, found_.FirstLogOfLastOpening());
+    state.oldest_log = std::max(state.oldest_log.value_or(0), first_log);
     const std::vector<const FoundSstable*> tables = TablesOf(state);
     AddFamiliesOf(tables, &state);
     const VersionEdit as_listed = state;

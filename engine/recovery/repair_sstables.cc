@@ -87,6 +87,15 @@ absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Examine(
   }
 }
 
+absl::StatusOr<bool> RepairSstables::IsSound(const FoundSstable& table,
+                                             const ColumnFamilyState& family) {
+  std::vector<SstableProblem> problems;
+  const absl::StatusOr<std::unique_ptr<SstableReader>> reader = Examine(table, family, &problems);
+  if (MustEndRepair(reader.status())) return reader.status();
+  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(PathOf(table.name), problems));
+  return reader.ok() && problems.empty();
+}
+
 absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(const FoundSstable& table,
                                                            const ColumnFamilyState& family) {
   const std::string path = PathOf(table.name);
@@ -118,9 +127,7 @@ absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const FoundSstable& table,
                                                      const ColumnFamilyState& family) {
   const std::string damaged_path = PathOf(table.name);
   WINNOW_ASSIGN_OR_RETURN(auto damaged, store_.file_system->OpenRandomAccess(damaged_path));
-  const uint64_t file_ids[] = {table.frame.file_id};
-  WINNOW_ASSIGN_OR_RETURN(const auto salvage,
-                          SstableSalvage::Open(std::move(damaged), damaged_path, file_ids));
+  SstableSalvage salvage(std::move(damaged), damaged_path, table.frame);
   const std::optional<SstableProperties>& properties = table.frame.properties;
   const int level =
       properties.has_value() ? static_cast<int>(properties->level_at_creation) : kNumLevels - 1;
@@ -129,12 +136,12 @@ absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const FoundSstable& table,
   const std::string path = SstableFileName(store_.directory, number);
   WINNOW_ASSIGN_OR_RETURN(auto file, store_.file_system->Create(path, {}));
   SstableBuilder builder(family.BuilderOptions(level), std::move(file), path);
-  WINNOW_RETURN_IF_ERROR(salvage->Run(
+  WINNOW_RETURN_IF_ERROR(salvage.Run(
       family.comparator(),
       [&](std::string_view key, std::string_view value) { return builder.Add(key, value); }));
   // Blocks that were passed over for want of memory must not count as unreadable.
-  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(damaged_path, salvage->problems()));
-  for (const SstableProblem& problem : salvage->problems()) {
+  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(damaged_path, salvage.problems()));
+  for (const SstableProblem& problem : salvage.problems()) {
     if (absl::StrContains(problem.reason, ToAbsl(damaged_path))) {
       Note(problem.reason);
     } else {

@@ -32,6 +32,9 @@ class RepairSstables {
                                              const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
+  // False if there is anything wrong with it.
+  absl::StatusOr<bool> IsSound(const FoundSstable& table, const ColumnFamilyState& family);
+
   // One sorted run, without overlaps and with one entry a key, out of all the tables.
   absl::StatusOr<std::vector<FileMetadata>> Merge(const std::vector<SoundSstable>& tables,
                                                   const ColumnFamilyState& family)

@@ -69,8 +69,8 @@ absl::Status FindBackwards(const RandomAccessFile& file, std::string_view patter
 class FrameSearch {
  public:
   FrameSearch(const RandomAccessFile& file, const std::string& path,
-              std::span<const uint64_t> file_ids)
-      : file_(file), path_(path), file_ids_(file_ids) {}
+              std::span<const KnownSstable> known)
+      : file_(file), path_(path), known_(known) {}
 
   absl::StatusOr<SstableFrame> Run() {
     WINNOW_RETURN_IF_ERROR(FindFooter());
@@ -182,7 +182,7 @@ class FrameSearch {
     // What is left of the footer follows.
     const size_t id_at = size + kBlockTrailerBytes + kFileIdInFooter;
     if (bytes.size() >= id_at + 8) candidates.push_back(DecodeFixed64(bytes.data() + id_at));
-    candidates.insert(candidates.end(), file_ids_.begin(), file_ids_.end());
+    for (const KnownSstable& table : known_) candidates.push_back(table.file_id);
     const auto found = std::find_if(candidates.begin(), candidates.end(), is_right);
     if (found == candidates.end()) return false;
     frame_.file_id = *found;
@@ -211,26 +211,29 @@ class FrameSearch {
     return footer;
   }
 
-  // Nothing is left but blocks: the identity is the one under which one of them is right.
+  // Nothing is left but blocks: the identity is the one under which the first of them is right. If
+  // that one is what is damaged, the name is all there is to go by.
   absl::Status FindIdentity() {
-    for (const uint64_t file_id : file_ids_) {
-      if (file_id == 0) continue;
+    if (known_.empty()) return absl::OkStatus();
+    const KnownSstable* found = &known_.front();
+    for (const KnownSstable& table : known_) {
       BlockFile blocks(ShiftedFile(file_, 0, file_.size()), path_);
-      blocks.set_file_id(file_id);
+      blocks.set_file_id(table.file_id);
       DataBlockScan scan(blocks, 0, file_.size());
       WINNOW_ASSIGN_OR_RETURN(const bool is_right, scan.StartsWithBlock());
       if (!is_right) continue;
-      frame_.file_id = file_id;
-      return absl::OkStatus();
+      found = &table;
+      break;
     }
-    // The first block may be what is damaged.
-    if (!file_ids_.empty()) frame_.file_id = file_ids_.front();
+    frame_.file_id = found->file_id;
+    // As if all that is missing were missing before it; searches look in both places.
+    frame_.shift = static_cast<int64_t>(file_.size()) - static_cast<int64_t>(found->file_bytes);
     return absl::OkStatus();
   }
 
   const RandomAccessFile& file_;
   const std::string& path_;
-  const std::span<const uint64_t> file_ids_;
+  const std::span<const KnownSstable> known_;
   SstableFrame frame_;
 };
 
@@ -242,8 +245,8 @@ std::unique_ptr<RandomAccessFile> ShiftedFile(const RandomAccessFile& file, int6
 }
 
 absl::StatusOr<SstableFrame> FindSstableFrame(const RandomAccessFile& file, const std::string& path,
-                                              std::span<const uint64_t> file_ids) {
-  return FrameSearch(file, path, file_ids).Run();
+                                              std::span<const KnownSstable> known) {
+  return FrameSearch(file, path, known).Run();
 }
 
 }  // namespace winnow

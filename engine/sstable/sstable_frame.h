@@ -31,12 +31,18 @@ struct SstableFrame {
   }
 };
 
+// What a manifest knows of a table.
+struct KnownSstable {
+  uint64_t file_id = 0;
+  uint64_t file_bytes = 0;
+};
+
 // Finds the footer wherever it is; where it is gone, the properties, which say all that it said
-// but the identity. That one is then among `file_ids` (likeliest first), those that manifests name:
-// the one under which a checksum is right. FailedPrecondition: a newer format. Errors of the file
-// are returned; damage never is.
+// but the identity. That one is then among `known` (likeliest first): the one under which a
+// checksum is right. FailedPrecondition: a newer format. Errors of the file are returned; damage
+// never is.
 absl::StatusOr<SstableFrame> FindSstableFrame(const RandomAccessFile& file, const std::string& path,
-                                              std::span<const uint64_t> file_ids);
+                                              std::span<const KnownSstable> known);
 
 // The file as if the bytes at X + shift were at X. Reads nothing before the file's first byte.
 // The file must outlive it.

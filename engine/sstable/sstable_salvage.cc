@@ -13,7 +13,7 @@ namespace {
 
 uint64_t DataEnd(const SstableFrame& frame, uint64_t file_bytes) {
   if (frame.properties.has_value()) return frame.properties->data_bytes;
-  if (!frame.footer.has_value()) return file_bytes;
+  if (!frame.footer.has_value()) return frame.end_offset(file_bytes);
   return frame.footer->filter.exists() ? frame.footer->filter.offset : frame.footer->index.offset;
 }
 
@@ -29,16 +29,6 @@ SstableSalvage::SstableSalvage(std::unique_ptr<RandomAccessFile> file, const std
   moved_.set_file_id(frame_.file_id);
   unmoved_.set_file_id(frame_.file_id);
   if (!frame_.problem.empty()) problems_.push_back({0, frame_.problem});
-}
-
-absl::StatusOr<std::unique_ptr<SstableSalvage>> SstableSalvage::Open(
-    std::unique_ptr<RandomAccessFile> file, std::string path, std::span<const uint64_t> file_ids) {
-  WINNOW_ASSIGN_OR_RETURN(SstableFrame frame, FindSstableFrame(*file, path, file_ids));
-  if (frame.file_id == 0) {
-    return CorruptionError(path, frame.problem.empty() ? "not an SSTable" : frame.problem);
-  }
-  return std::unique_ptr<SstableSalvage>(
-      new SstableSalvage(std::move(file), path, std::move(frame)));  // private constructor
 }
 
 absl::Status SstableSalvage::Run(const InternalKeyComparator& comparator, Take take) {

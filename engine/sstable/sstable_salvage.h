@@ -3,7 +3,6 @@
 #define WINNOW_ENGINE_SSTABLE_SSTABLE_SALVAGE_H_
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +21,9 @@ class SstableSalvage {
   // Called with internal keys in strictly ascending order.
   using Take = absl::FunctionRef<absl::Status(std::string_view key, std::string_view value)>;
 
-  // `file_ids` as for FindSstableFrame, with its errors; DataLoss if nobody knows the identity.
-  static absl::StatusOr<std::unique_ptr<SstableSalvage>> Open(
-      std::unique_ptr<RandomAccessFile> file, std::string path, std::span<const uint64_t> file_ids);
-
-  const SstableFrame& frame() const { return frame_; }
+  // `frame` is what FindSstableFrame found; its identity is known.
+  SstableSalvage(std::unique_ptr<RandomAccessFile> file, const std::string& path,
+                 SstableFrame frame);
 
   // Stops only at an error of `take`, or of the memory that a search needs.
   absl::Status Run(const InternalKeyComparator& comparator, Take take);
@@ -34,9 +31,6 @@ class SstableSalvage {
   const std::vector<SstableProblem>& problems() const { return problems_; }
 
  private:
-  SstableSalvage(std::unique_ptr<RandomAccessFile> file, const std::string& path,
-                 SstableFrame frame);
-
   void PassOver(uint64_t offset, const absl::Status& status);
   absl::StatusOr<BlockRef> Read(const BlockHandle& handle, BlockKind kind) const;
   // The index block and, behind it, all its partitions.

@@ -13,9 +13,9 @@ namespace winnow {
 // What must hold of the files that a repair has made of any others:
 //
 // 1. It opens, is verified as sound, takes writes, and a second repair finds nothing.
-// 2. The newest entry of a key is there if the bytes that hold it are: a data block that lies
-//    somewhere in some file, and whose identity stands in that file's footer or in a manifest that
-//    nobody touched; the log.
+// 2. The newest entry of a key is there if the bytes that hold it are: a data block of some table,
+//    where it was or as far from there as the table's end is, and whose identity stands in that
+//    table's footer or in a manifest that nobody touched; the log.
 // 3. No key has a value that it never had. A key that was deleted stays so if no table and no log
 // of
 //    the last state was touched and no older file came back.

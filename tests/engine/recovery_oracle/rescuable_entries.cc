@@ -80,6 +80,8 @@ void AddBlocks(const std::string& name, const std::string& bytes, RecordingFileS
                     if (info.kind != BlockKind::kData) return;
                     blocks.push_back({.file = name,
                                       .bytes = block,
+                                      .offset = info.offset,
+                                      .file_bytes = bytes.size(),
                                       .file_id = reader->file_id(),
                                       .family_id = reader->properties().column_family_id});
                     last_keys.push_back(info.last_key);

@@ -29,6 +29,8 @@ Options AgedOptions(FileSystem* file_system);
 struct Holder {
   std::string file;
   std::string bytes;
+  uint64_t offset = 0;          // of a block
+  uint64_t file_bytes = 0;      // of its file
   uint64_t file_id = 0;         // 0: a log
   std::string properties = "";  // the table's properties block
   uint32_t family_id = 0;
