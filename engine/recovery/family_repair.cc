@@ -21,6 +21,8 @@ bool Overlaps(const InternalKeyComparator& comparator, const FoundSstable& table
 
 }  // namespace
 
+// What is listed has its place from the beginning: of copies and of what is damaged no second use
+// is made.
 absl::Status FamilyRepair::Run(const ColumnFamilyState& family, FamilyEdit* edit) {
   WINNOW_ASSIGN_OR_RETURN(const std::vector<Listed> listed, FindListed(family, *edit));
   for (const Listed& entry : listed) {
@@ -63,6 +65,8 @@ absl::StatusOr<std::vector<FamilyRepair::Listed>> FamilyRepair::FindListed(
   return result;
 }
 
+// As an opening checks it. Logs are removed only after the edit that gives them up: a manifest
+// whose log is gone has lost edits, or was put back.
 bool FamilyRepair::NeededLogIsMissing(const FamilyEdit& edit) const {
   const uint64_t log = edit.log_number.value_or(0);
   if (log == 0 || logs_.contains(log)) return false;
@@ -74,6 +78,10 @@ bool FamilyRepair::NeededLogIsMissing(const FamilyEdit& edit) const {
   return log >= std::max(oldest_needed, state_.oldest_log.value_or(0));
 }
 
+// Younger than the manifest are tables with numbers that it had not given out, and those with
+// writes that it did not know: compactions make sequence numbers 0, so that neither sign is enough.
+// Tables that a killed process had just finished look the same; what they hold is elsewhere too,
+// and merging them changes no answer.
 std::vector<const FoundSstable*> FamilyRepair::Unlisted(const ColumnFamilyState& family,
                                                         const FamilyEdit& edit,
                                                         const std::vector<Listed>& listed) const {
@@ -97,6 +105,7 @@ std::vector<const FoundSstable*> FamilyRepair::Unlisted(const ColumnFamilyState&
   return result;
 }
 
+// A table that a compaction replaced after the manifest was written is not lost.
 void FamilyRepair::CountMissing(const ColumnFamilyState& family, const std::vector<Listed>& listed,
                                 const std::vector<const FoundSstable*>& unlisted) {
   for (const Listed& entry : listed) {
@@ -154,6 +163,8 @@ absl::Status FamilyRepair::KeepLevels(const ColumnFamilyState& family,
   return absl::OkStatus();
 }
 
+// The levels of an old manifest are no order: what was on a deeper level since may be listed above
+// what was written later.
 absl::Status FamilyRepair::MergeAll(const ColumnFamilyState& family,
                                     const std::vector<Listed>& listed,
                                     const std::vector<const FoundSstable*>& unlisted,

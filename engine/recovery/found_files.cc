@@ -59,6 +59,7 @@ absl::Status FoundFiles::List() {
   return absl::NotFoundError(absl::StrCat(path_, " holds no file of a Winnow database"));
 }
 
+// All of them, whatever CURRENT says: it may be older than they are.
 absl::Status FoundFiles::ReadManifests(DatabaseMutex* mutex) {
   const absl::StatusOr<uint64_t> current = ReadCurrentFile(file_system_, path_);
   if (MustEndRepair(current.status())) return current.status();
@@ -108,7 +109,7 @@ std::vector<KnownSstable> FoundFiles::KnownSstables(uint64_t number) const {
     for (const FamilyEdit& family : manifest.state.families) {
       for (const FamilyEdit::AddedFile& added : family.added) {
         (added.file.number == number ? same_number : others)
-            .push_back({added.file.file_id, added.file.file_bytes});
+            .push_back({added.file.file_id, added.file.file_bytes, added.file.number == number});
       }
     }
   }
@@ -128,6 +129,7 @@ absl::Status FoundFiles::ReadFrame(FoundSstable* table) const {
   return CorruptionError(path, "nobody knows the identity that its blocks were written with");
 }
 
+// Frames alone: whether a table is sound shows when it is put to use.
 absl::Status FoundFiles::ReadSstables() {
   for (FoundSstable& table : tables_) {
     absl::Status status = ReadFrame(&table);
@@ -139,6 +141,7 @@ absl::Status FoundFiles::ReadSstables() {
   return absl::OkStatus();
 }
 
+// One more for each table: those without entries belong to a database too.
 uint64_t FoundFiles::CommonestSeed() const {
   std::map<uint64_t, uint64_t> entries;
   for (const FoundSstable& table : tables_) {

@@ -51,7 +51,6 @@ class FoundFiles {
   // says. All tables of one database have the same.
   uint64_t CommonestSeed() const;
 
-  const std::vector<FoundManifest>& manifests() const { return manifests_; }
   const std::vector<FoundSstable>& tables() const { return tables_; }
   const std::vector<std::string>& manifest_names() const { return manifest_names_; }
   const std::set<uint64_t>& logs() const { return logs_; }

@@ -132,6 +132,11 @@ class DatabaseRepair {
     for (const auto& [id, table] : youngest) {
       if (id <= known && (has_manifest || id != 0)) continue;
       const SstableProperties& properties = *table->frame.properties;
+      // The family that had the name before was dropped, or this one could not have been created.
+      std::erase_if(state->families, [&](const FamilyEdit& other) {
+        return other.family_id != 0 && other.family_id < id &&
+               other.name == properties.column_family_name;
+      });
       FamilyEdit& family = id == 0 ? state->families.front() : state->families.emplace_back();
       family.family_id = id;
       if (id != 0) family.name = properties.column_family_name;

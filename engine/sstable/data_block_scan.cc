@@ -26,6 +26,7 @@ DataBlockScan::DataBlockScan(const BlockFile& file, uint64_t begin, uint64_t end
       end_(std::min(end, file.size())),
       hash_budget_bytes_(kHashBudgetBytes) {}
 
+// The view is good until the next call.
 absl::StatusOr<std::string_view> DataBlockScan::BytesAhead(uint64_t length) {
   const uint64_t wanted = std::min(length, end_ - position_);
   if (position_ < buffer_offset_ || position_ + wanted > buffer_offset_ + buffer_.size()) {
@@ -38,6 +39,8 @@ absl::StatusOr<std::string_view> DataBlockScan::BytesAhead(uint64_t length) {
   return std::string_view(buffer_).substr(position_ - buffer_offset_);
 }
 
+// The header's numbers must add up, which those of other bytes hardly ever do; then the lengths of
+// the values are summed.
 absl::StatusOr<uint64_t> DataBlockScan::PlainSize(std::string_view ahead) {
   const uint64_t keys_end = DataBlockKeysEnd(ahead);
   if (keys_end == 0 || keys_end > std::min(end_ - position_, kMaxBlockContentsBytes)) return 0;
@@ -67,6 +70,7 @@ absl::StatusOr<uint64_t> DataBlockScan::CompressedSize(std::string_view ahead,
   return 0;
 }
 
+// Whatever was guessed, Read checks: a block that is taken is one.
 absl::StatusOr<bool> DataBlockScan::TakeAt(uint64_t largest_length, BlockHandle* handle,
                                            BlockRef* block) {
   WINNOW_ASSIGN_OR_RETURN(const std::string_view ahead,
@@ -93,6 +97,7 @@ absl::StatusOr<bool> DataBlockScan::StartsWithBlock() {
   return TakeAt(kLargestElsewhere, &handle, &block);
 }
 
+// Behind damage each byte may be where the next block begins.
 absl::StatusOr<bool> DataBlockScan::Next(BlockHandle* handle, BlockRef* block) {
   for (; position_ < end_; position_++) {
     const uint64_t largest =

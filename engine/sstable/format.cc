@@ -133,6 +133,11 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
   // Before the checksum: a newer version may compute it in another way. Magic, sizes and version
   // are at the end in every version, so that they can be read first.
   if (major > kTableMajorVersion) {
+    std::string as_ours(bytes);
+    std::memcpy(&as_ours[kMajorAt], &kTableMajorVersion, sizeof(kTableMajorVersion));
+    if (ChecksumsMatch(expected, FooterChecksum(as_ours, file_bytes))) {
+      return CorruptionError(path, at, "footer: its version is damaged");
+    }
     return absl::FailedPreconditionError(absl::StrCat(
         ToAbsl(path), ": written in SSTable format ", major, ".", DecodeFixed16(data + kMinorAt),
         "; this version reads up to ", kTableMajorVersion, ".x: use a newer Winnow"));

@@ -214,9 +214,9 @@ class FrameSearch {
   // Nothing is left but blocks: the identity is the one under which the first of them is right. If
   // that one is what is damaged, the name is all there is to go by.
   absl::Status FindIdentity() {
-    if (known_.empty()) return absl::OkStatus();
-    const KnownSstable* found = &known_.front();
+    const KnownSstable* found = nullptr;
     for (const KnownSstable& table : known_) {
+      if (table.has_this_name && found == nullptr) found = &table;
       BlockFile blocks(ShiftedFile(file_, 0, file_.size()), path_);
       blocks.set_file_id(table.file_id);
       DataBlockScan scan(blocks, 0, file_.size());
@@ -225,6 +225,7 @@ class FrameSearch {
       found = &table;
       break;
     }
+    if (found == nullptr) return absl::OkStatus();
     frame_.file_id = found->file_id;
     // As if all that is missing were missing before it; searches look in both places.
     frame_.shift = static_cast<int64_t>(file_.size()) - static_cast<int64_t>(found->file_bytes);

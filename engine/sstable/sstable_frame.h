@@ -35,6 +35,7 @@ struct SstableFrame {
 struct KnownSstable {
   uint64_t file_id = 0;
   uint64_t file_bytes = 0;
+  bool has_this_name = false;  // the file's
 };
 
 // Finds the footer wherever it is; where it is gone, the properties, which say all that it said

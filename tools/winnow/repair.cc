@@ -26,15 +26,15 @@ absl::StatusOr<ExitCode> RunRepair(const Arguments& arguments, Output& output) {
     return ExitCode::kOk;
   }
   for (const std::string& note : report.notes) output.Line(note);
-  output.Line(absl::StrCat(report.notes.empty() ? "nothing to repair: " : "repaired: ",
-                           report::HumanCount(report.tables_kept, "SSTable", "SSTables"), " kept, ",
-                           report.tables_rewritten, " rewritten with ",
-                           report::HumanCount(report.entries_rescued, "entry", "entries"), ", ",
-                           report.tables_lost, " lost",
-                           report.tables_set_aside == 0
-                               ? ""
-                               : absl::StrCat(", ", report.tables_set_aside,
-                                              " sound but unused, now in lost/")));
+  output.Line(absl::StrCat(
+      report.notes.empty() ? "nothing to repair: " : "repaired: ",
+      report::HumanCount(report.tables_kept, "SSTable", "SSTables"), " kept, ",
+      report.tables_rewritten, " rewritten with ",
+      report::HumanCount(report.entries_rescued, "entry", "entries"), ", ", report.tables_lost,
+      " lost",
+      report.tables_set_aside == 0
+          ? ""
+          : absl::StrCat(", ", report.tables_set_aside, " sound but unused, now in lost/")));
   return ExitCode::kOk;
 }
 

@@ -33,18 +33,18 @@ struct RepairReport {
 // SSTable whose end is missing or misplaced is searched for its blocks; if nothing of its end is
 // left, a manifest must name its identity.
 //
-// Where that manifest names SSTables or a log that are not there, or does not know SSTables that are
-// younger, it is older than they are. Then the SSTables decide: those of a column family are merged
-// in the order of their sequence numbers, which needs as much space as they take, and logs are
-// merged with them. Where it is sound the answers afterwards are those of before, less what was in
-// damaged places. Where it is not, the SSTables that happen to be there count: one that a compaction
-// had replaced, and that was not removed yet, can bring back what was overwritten or deleted; so can
-// an entry that was lost, with what lay under it. SSTables that a manifest had given up come back
-// only where others are missing.
+// Where that manifest names SSTables or a log that are not there, or does not know SSTables that
+// are younger, it is older than they are. Then the SSTables decide: those of a column family are
+// merged in the order of their sequence numbers, which needs as much space as they take, and logs
+// are merged with them. Where it is sound the answers afterwards are those of before, less what was
+// in damaged places. Where it is not, the SSTables that happen to be there count: one that a
+// compaction had replaced, and that was not removed yet, can bring back what was overwritten or
+// deleted; so can an entry that was lost, with what lay under it. SSTables that a manifest had
+// given up come back only where others are missing.
 //
 // RecoveryMode::kSalvage is no repair: it opens with what the manifest names. SSTables that it does
-// not name are renamed to NNNNNN.sst.orphan, so that after an old manifest was put back deleted keys
-// come back and newer ones are gone, until a repair takes the orphans in again. Repair first.
+// not name are renamed to NNNNNN.sst.orphan, so that after an old manifest was put back deleted
+// keys come back and newer ones are gone, until a repair takes the orphans in again. Repair first.
 //
 // Column families get what the manifest, or else their SSTables, say of them. Comparators other
 // than the default must be in `options`.
