@@ -186,10 +186,8 @@ class Trial {
 
 }  // namespace
 
-RecoveryOracle::RecoveryOracle(uint64_t seed)
-    : database_(BuildAgedDatabase(seed)),
-      other_(BuildAgedDatabase(seed + 1'000'000)),
-      holders_(HoldersOf(database_)) {}
+RecoveryOracle::RecoveryOracle(AgedDatabase database, AgedDatabase other)
+    : database_(std::move(database)), other_(std::move(other)), holders_(HoldersOf(database_)) {}
 
 std::string RecoveryOracle::WhyWrong(const std::vector<Mixup>& mixups, uint64_t seed) const {
   MixedFiles mixed;

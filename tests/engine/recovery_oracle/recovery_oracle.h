@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/engine/recovery_oracle/file_mixup.h"
@@ -23,7 +24,10 @@ namespace winnow {
 // 5. "0 lost" is said only if every key is right.
 class RecoveryOracle {
  public:
-  explicit RecoveryOracle(uint64_t seed);
+  explicit RecoveryOracle(uint64_t seed)
+      : RecoveryOracle(BuildAgedDatabase(seed), BuildAgedDatabase(seed + 1'000'000)) {}
+  // `other` is where foreign files come from.
+  RecoveryOracle(AgedDatabase database, AgedDatabase other);
 
   // Empty if all is as it must be; else what is wrong, and what was done to the files.
   std::string WhyWrong(const std::vector<Mixup>& mixups, uint64_t seed) const;

@@ -33,5 +33,17 @@ TEST(RecoveryOracle, SeveralAtOnceLoseOnlyWhatIsGone) {
   }
 }
 
+// The oracle itself: where the truth is another than what the files hold, it must say so.
+TEST(RecoveryOracle, NoticesAWrongValueAndADeletedKeyThatIsBack) {
+  const AgedDatabase database = BuildAgedDatabase(1);
+  EXPECT_EQ(RecoveryOracle(database, database).WhyWrong({Mixup::kNothing}, 1), "");
+  AgedDatabase other_value = database;
+  other_value.contents[0].begin()->second = "another value";
+  EXPECT_NE(RecoveryOracle(other_value, database).WhyWrong({Mixup::kNothing}, 1), "");
+  AgedDatabase deleted = database;
+  deleted.contents[0].erase(deleted.contents[0].begin());
+  EXPECT_NE(RecoveryOracle(deleted, database).WhyWrong({Mixup::kNothing}, 1), "");
+}
+
 }  // namespace
 }  // namespace winnow
