@@ -30,7 +30,7 @@ that a key never had, and no file may be gone.
 
   tools/dev corrupt                        about a minute on two cores
   tools/dev corrupt --count=500000 --seed=7
-  tools/dev corrupt --mixups=100000        about an hour
+  tools/dev corrupt --mixups=100000        about ten minutes
   tools/dev corrupt --long                 about half an hour
 
 The table counts outcomes by part of file: harmless (all right, nothing lost), filter (the same, with
