@@ -10,6 +10,8 @@
 #include "engine/file_system/descriptor_limit.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/file_system/file_system_of.h"
+#include "engine/recovery/family_repair.h"
+#include "engine/recovery/found_files.h"
 #include "engine/recovery/repair_sstables.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
@@ -22,27 +24,24 @@ namespace {
 
 constexpr char kAsideName[] = "lost";
 
-// Errors that say nothing about the file: a comparator that is not in the options, a newer format,
-// no memory, no descriptors. What they would make of a sound file is a loss.
-bool MustEndRepair(const absl::Status& status) {
-  return absl::IsFailedPrecondition(status) || absl::IsResourceExhausted(status);
-}
-
 class DatabaseRepair {
  public:
   DatabaseRepair(const Options& options, std::string path)
-      : options_(options), path_(std::move(path)), file_system_(*FileSystemOf(options)) {}
+      : options_(options),
+        path_(std::move(path)),
+        file_system_(*FileSystemOf(options)),
+        found_(&file_system_, path_) {}
 
-  absl::StatusOr<RepairReport> Run() {
+  absl::StatusOr<RepairedFiles> Run() {
     // Before the lock, which creates its file: a directory that holds no database stays as it was.
-    WINNOW_RETURN_IF_ERROR(ListDirectory());
+    WINNOW_RETURN_IF_ERROR(found_.List());
     {
       WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system_.Lock(LockFileName(path_)));
       DatabaseLock alone(&mutex_);
       WINNOW_RETURN_IF_ERROR(RepairFiles());
     }
     // The lock has been released: the opening that replays the logs takes it for itself.
-    return std::move(report_);
+    return std::move(repaired_);
   }
 
  private:
@@ -51,71 +50,109 @@ class DatabaseRepair {
     return named != options_.column_families.end() ? named->second : options_;
   }
 
-  absl::Status ListDirectory() {
-    WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system_.Exists(path_));
-    std::vector<std::string> names;
-    if (exists) {
-      WINNOW_ASSIGN_OR_RETURN(names, file_system_.List(path_));
-    }
-    for (const std::string& name : names) {
-      FileType type;
-      uint64_t number;
-      if (!ParseFileName(name, &type, &number)) continue;
-      // What a repair writes must not meet a file that is there, whether a manifest knows it or
-      // not.
-      next_file_number_ = std::max(next_file_number_, number + 1);
-      if (type == FileType::kSstable) tables_.insert(number);
-      if (type == FileType::kManifest) manifests_.insert(number);
-      if (type == FileType::kLog) has_logs_ = true;
-    }
-    if (!tables_.empty() || !manifests_.empty() || has_logs_) return absl::OkStatus();
-    return absl::NotFoundError(absl::StrCat(path_, " holds no file of a Winnow database"));
-  }
-
-  // The state that the manifest describes. Where CURRENT is gone or names a manifest that cannot be
-  // read, the newest that can be: each begins with the whole state.
-  absl::StatusOr<VersionEdit> ReadState() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    std::vector<std::optional<uint64_t>> candidates = {std::nullopt};
-    candidates.insert(candidates.end(), manifests_.rbegin(), manifests_.rend());
-    absl::Status first_error;
-    for (const std::optional<uint64_t>& candidate : candidates) {
-      VersionSet versions({&file_system_, path_, nullptr}, &mutex_);
-      absl::StatusOr<VersionEdit> state = versions.ReadState(candidate);
-      // A manifest of a newer format is sound: taking an older one would undo what has happened
-      // since.
-      if (MustEndRepair(state.status())) return state;
-      if (state.ok()) {
-        if (candidate.has_value()) {
-          report_.notes.push_back(
-              absl::StrCat("taken instead: ", ManifestFileName(path_, *candidate)));
-          must_write_manifest_ = true;
-        }
-        return state;
-      }
-      report_.notes.emplace_back(state.status().message());
-      first_error.Update(state.status());
-    }
-    return first_error;
-  }
-
   absl::Status RepairFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    absl::StatusOr<VersionEdit> state = ReadState();
-    if (MustEndRepair(state.status())) return state.status();
-    repair_tables_ = std::make_unique<RepairSstables>(
-        SstableStore{&file_system_, path_, nullptr, &open_files_}, next_file_number_, &report_);
-    VersionEdit repaired;
-    if (state.ok()) {
-      WINNOW_ASSIGN_OR_RETURN(repaired, CheckListedTables(*state));
+    WINNOW_RETURN_IF_ERROR(found_.ReadManifests(&mutex_));
+    WINNOW_RETURN_IF_ERROR(found_.ReadSstables());
+    report_.notes = found_.notes();
+    sstables_ =
+        std::make_unique<RepairSstables>(SstableStore{&file_system_, path_, nullptr, &open_files_},
+                                         found_.next_file_number(), &report_);
+    bool must_write = !found_.notes().empty();
+    const FoundManifest* manifest = found_.BestManifest();
+    VersionEdit state;
+    if (manifest != nullptr) {
+      state = manifest->state;
+      must_write |= !manifest->is_current;
+      if (!manifest->is_current) {
+        report_.notes.push_back(absl::StrCat("taken instead: ", path_, "/", manifest->name));
+      }
     } else {
       report_.manifest_rebuilt = true;
-      must_write_manifest_ = true;
-      WINNOW_ASSIGN_OR_RETURN(repaired, StateFromTables());
+      must_write = true;
+      state = StateWithoutManifest();
     }
-    // Nothing is written for a sound database. A missing table is lost without being put aside.
-    if (!must_write_manifest_ && repair_tables_->put_aside().empty() && report_.tables_lost == 0) {
-      return absl::OkStatus();
+    // The manifest may be older than the logs.
+    WINNOW_ASSIGN_OR_RETURN(const uint64_t first_log, found_.FirstLogOfLastOpening());
+    state.oldest_log = std::max(state.oldest_log.value_or(0), first_log);
+    const std::vector<const FoundSstable*> tables = TablesOf(state);
+    AddFamiliesOf(tables, &state);
+    const VersionEdit as_listed = state;
+    FamilyRepair families(as_listed, found_.logs(), tables, sstables_.get(), &report_);
+    for (FamilyEdit& edit : state.families) {
+      WINNOW_ASSIGN_OR_RETURN(const auto family, MakeFamily(edit, state.hash_seed.value_or(0)));
+      WINNOW_RETURN_IF_ERROR(families.Run(*family, &edit));
     }
-    return WriteState(std::move(repaired));
+    state.last_sequence = std::max(state.last_sequence.value_or(0), families.largest_sequence());
+    repaired_.merged_families = families.merged();
+    SetAsideUnused(state, families, manifest);
+    return WriteState(std::move(state), must_write || families.changed(), manifest);
+  }
+
+  // Any seed will do where no table is left whose filter was built with the old one. Every database
+  // has the family `default`, even where none of its tables is left; of other families without
+  // tables nothing is known.
+  VersionEdit StateWithoutManifest() const {
+    VersionEdit state;
+    const uint64_t seed = found_.CommonestSeed();
+    state.hash_seed = seed != 0 ? seed : RandomIdentity();
+    state.largest_family_id = 0;
+    FamilyEdit& family = state.families.emplace_back();
+    family.name = "default";
+    family.comparator = std::string(options_.comparator->Name());
+    family.filter = options_.comparator->EqualKeysHaveEqualBytes() ? kDefaultFilter : "none";
+    family.filter_key = kDefaultFilterKey;
+    return state;
+  }
+
+  // Tables of another database are sound, and wrong here.
+  std::vector<const FoundSstable*> TablesOf(const VersionEdit& state) {
+    std::set<uint64_t> listed;
+    for (const FamilyEdit& family : state.families) {
+      for (const FamilyEdit::AddedFile& added : family.added) listed.insert(added.file.file_id);
+    }
+    std::vector<const FoundSstable*> tables;
+    for (const FoundSstable& table : found_.tables()) {
+      const std::optional<SstableProperties>& properties = table.frame.properties;
+      const bool is_ours = properties.has_value() && properties->hash_seed == state.hash_seed;
+      if (is_ours || listed.contains(table.frame.file_id)) tables.push_back(&table);
+    }
+    return tables;
+  }
+
+  // Families that are younger than the manifest, or all of them where there is none. Identities up
+  // to the largest one that the manifest knows, and that it does not name, are of dropped families.
+  void AddFamiliesOf(const std::vector<const FoundSstable*>& tables, VersionEdit* state) {
+    const bool has_manifest = state->next_file_number.has_value();
+    const uint32_t known = state->largest_family_id.value_or(0);
+    std::map<uint32_t, const FoundSstable*> youngest;
+    for (const FoundSstable* table : tables) {
+      if (!table->frame.properties.has_value()) continue;
+      const uint32_t id = table->frame.properties->column_family_id;
+      const FoundSstable*& other = youngest[id];
+      if (other == nullptr || other->number <= table->number) other = table;
+    }
+    for (const auto& [id, table] : youngest) {
+      if (id <= known && (has_manifest || id != 0)) continue;
+      const SstableProperties& properties = *table->frame.properties;
+      // The family that had the name before was dropped, or this one could not have been created.
+      std::erase_if(state->families, [&](const FamilyEdit& other) {
+        return other.family_id != 0 && other.family_id < id &&
+               other.name == properties.column_family_name;
+      });
+      FamilyEdit& family = id == 0 ? state->families.front() : state->families.emplace_back();
+      family.family_id = id;
+      if (id != 0) family.name = properties.column_family_name;
+      family.comparator = properties.comparator_name;
+      const bool has_spec =
+          properties.filter_policy.empty() && filter::ParseFilterSpec(properties.filter_spec).ok();
+      const bool can_filter = OptionsForFamily(*family.name).comparator->EqualKeysHaveEqualBytes();
+      // The youngest table's settings are nearest to those that the manifest had.
+      family.filter = has_spec     ? properties.filter_spec
+                      : can_filter ? std::string(kDefaultFilter)
+                                   : "none";
+      family.filter_key = has_spec ? properties.filter_key : std::string(kDefaultFilterKey);
+      state->largest_family_id = std::max(state->largest_family_id.value_or(0), id);
+    }
   }
 
   absl::StatusOr<std::unique_ptr<ColumnFamilyState>> MakeFamily(const FamilyEdit& edit,
@@ -140,119 +177,30 @@ class DatabaseRepair {
     return family;
   }
 
-  // The manifest is sound: each table it names stays where it is in the tree, whole or with what
-  // could be read of it.
-  // A rewritten table holds a part of what the one before held, and so overlaps nothing new on its
-  // level; on level 0 its sequence numbers keep its place. What can come back is what lay under an
-  // entry that was lost: an older value, or one that a tombstone hid.
-  absl::StatusOr<VersionEdit> CheckListedTables(const VersionEdit& state)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    VersionEdit repaired = state;
-    for (FamilyEdit& family_edit : repaired.families) {
-      WINNOW_ASSIGN_OR_RETURN(const auto family,
-                              MakeFamily(family_edit, state.hash_seed.value_or(0)));
-      std::vector<FamilyEdit::AddedFile> kept;
-      for (const FamilyEdit::AddedFile& listed : family_edit.added) {
-        WINNOW_ASSIGN_OR_RETURN(
-            const SoundSstable table,
-            repair_tables_->KeepOrRewrite(listed.file.number, listed.file.file_id, *family));
-        if (table.reader == nullptr) continue;
-        const bool unchanged = table.file.number == listed.file.number;
-        kept.push_back({listed.level, unchanged ? listed.file : table.file});
-      }
-      family_edit.added = std::move(kept);
-    }
-    return repaired;
-  }
-
-  // No manifest: what the tables say of their column families, and all tables of one family merged
-  // into one sorted run, since nothing says which are newer.
-  // Nor does anything say which were in use. A table that a compaction had replaced, and that was
-  // not removed in time, brings back values whose tombstones the compaction has dropped.
-  absl::StatusOr<VersionEdit> StateFromTables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    WINNOW_ASSIGN_OR_RETURN(auto numbers_by_family, FamiliesOfTables());
-    VersionEdit state;
-    // Any seed will do where no table is left whose filter was built with the old one.
-    state.hash_seed = hash_seed_.value_or(RandomIdentity());
-    state.largest_family_id = 0;
-    state.last_sequence = 0;
-    for (auto& [id, family_edit] : families_) {
-      state.largest_family_id = std::max(*state.largest_family_id, id);
-      WINNOW_ASSIGN_OR_RETURN(const auto family, MakeFamily(family_edit, *state.hash_seed));
-      std::vector<SoundSstable> sound;
-      for (const uint64_t number : numbers_by_family[id]) {
-        WINNOW_ASSIGN_OR_RETURN(SoundSstable table,
-                                repair_tables_->KeepOrRewrite(number, 0, *family));
-        if (table.reader == nullptr) continue;
-        state.last_sequence = std::max(*state.last_sequence, table.file.largest_sequence);
-        // Its numbers count even if it is empty: whatever is written now must be newer.
-        if (table.file.num_entries > 0) sound.push_back(std::move(table));
-      }
-      WINNOW_ASSIGN_OR_RETURN(const auto files, repair_tables_->Merge(sound, *family));
-      for (const FileMetadata& file : files) family_edit.added.push_back({kNumLevels - 1, file});
-      state.families.push_back(family_edit);
-    }
-    return state;
-  }
-
-  absl::StatusOr<std::map<uint32_t, std::vector<uint64_t>>> FamiliesOfTables() {
-    std::map<uint32_t, std::vector<uint64_t>> numbers;
-    // Every database has it, even where none of its tables is left. Of other families without
-    // tables nothing is known: identities below the largest one found count as dropped.
-    FamilyEdit& default_family = families_[0];
-    default_family.name = "default";
-    default_family.comparator = std::string(options_.comparator->Name());
-    for (const uint64_t number : tables_) {
-      absl::StatusOr<SstableProperties> properties = ReadProperties(number);
-      // Once more: an I/O error may pass.
-      if (absl::IsUnavailable(properties.status())) properties = ReadProperties(number);
-      if (MustEndRepair(properties.status())) return properties.status();
-      if (!properties.ok()) {
-        report_.tables_lost++;
-        report_.notes.push_back(
-            absl::StrCat("nothing can be read: ", properties.status().message()));
-        repair_tables_->PutAside(number);
+  // What no family uses: nothing may remove it, as an opening would. Orphans of an opening stay
+  // under their names, which none removes.
+  void SetAsideUnused(const VersionEdit& state, const FamilyRepair& families,
+                      const FoundManifest* manifest) {
+    for (const FoundSstable& table : found_.tables()) {
+      if (families.used().contains(table.name) || table.was_orphaned) continue;
+      const std::string path = absl::StrCat(path_, "/", table.name);
+      sstables_->PutAside(table.name);
+      if (!table.unreadable.ok()) {
+        // Under an intact manifest it is what a crash left of a table being written.
+        if (manifest == nullptr || report_.manifest_rebuilt) report_.tables_lost++;
+        report_.notes.push_back(absl::StrCat("nothing can be read: ", table.unreadable.message()));
         continue;
       }
-      const uint32_t id = properties->column_family_id;
-      numbers[id].push_back(number);
-      // One seed is drawn when a database is created, and all its tables have it.
-      hash_seed_ = properties->hash_seed;
-      // Numbers ascend, so that the youngest table's settings win: those are nearest to the
-      // manifest's.
-      FamilyEdit& family = families_[id];
-      family.family_id = id;
-      family.name = properties->column_family_name;
-      family.comparator = properties->comparator_name;
-      if (filter::ParseFilterSpec(properties->filter_spec).ok()) {
-        family.filter = properties->filter_spec;
-        family.filter_key = properties->filter_key;
-      }
+      const bool is_foreign = table.frame.properties.has_value() &&
+                              table.frame.properties->hash_seed != state.hash_seed;
+      report_.tables_set_aside++;
+      report_.notes.push_back(absl::StrCat(
+          path, is_foreign ? ": belongs to another database"
+                           : ": not in use: the manifest had given it up, or it is a copy"));
     }
-    return numbers;
-  }
-
-  // Of a table whose comparator is not known yet: any of those in the options may be it.
-  absl::StatusOr<SstableProperties> ReadProperties(uint64_t number) {
-    const std::string path = SstableFileName(path_, number);
-    std::set<const Comparator*> comparators = {options_.comparator};
-    for (const auto& [name, family] : options_.column_families) {
-      comparators.insert(family.comparator);
+    for (const std::string& name : found_.manifest_names()) {
+      if (manifest == nullptr || name != manifest->name) replaced_manifests_.push_back(name);
     }
-    absl::Status status;
-    for (const Comparator* comparator : comparators) {
-      WINNOW_ASSIGN_OR_RETURN(auto file, file_system_.OpenRandomAccess(path));
-      SstableReaderOptions reader_options;
-      reader_options.comparator = InternalKeyComparator(comparator);
-      // A damaged filter is no reason to lose the family's name.
-      reader_options.load_filter = false;
-      const auto reader = SstableReader::Open(reader_options, std::move(file), path);
-      if (reader.ok()) return (*reader)->properties();
-      status = reader.status();
-      // The answer to a wrong comparator; any other error would come under the right one too.
-      if (!absl::IsFailedPrecondition(status)) break;
-    }
-    return status;
   }
 
   // 1. Every file that the new state leaves out gets a second name in lost/, durably.
@@ -262,17 +210,21 @@ class DatabaseRepair {
   //
   // A crash before 3 leaves the damaged database as it was, and one after 3 leaves orphans to the
   // next opening. No file is without a name at any point, so that repairing again is safe.
-  absl::Status WriteState(VersionEdit state) {
-    const uint64_t manifest_number = repair_tables_->NewFileNumber();
-    state.next_file_number = repair_tables_->next_file_number();
+  absl::Status WriteState(VersionEdit state, bool is_changed, const FoundManifest* manifest) {
     // Everything that the new manifest leaves out gets its second name before it loses the first.
-    std::vector<std::string> replaced = repair_tables_->put_aside();
-    for (const uint64_t number : manifests_) {
-      replaced.push_back(ManifestFileName(".", number).substr(2));
-    }
+    std::vector<std::string> replaced = sstables_->put_aside();
+    replaced.insert(replaced.end(), replaced_manifests_.begin(), replaced_manifests_.end());
+    is_changed |= sstables_->has_written();
+    if (is_changed && manifest != nullptr) replaced.push_back(manifest->name);
+    // Nothing is written for a sound database.
+    if (!is_changed && replaced.empty()) return absl::OkStatus();
     WINNOW_RETURN_IF_ERROR(PutAside(replaced));
-    WINNOW_RETURN_IF_ERROR(WriteManifest(file_system_, path_, manifest_number, state));
-    WINNOW_RETURN_IF_ERROR(WriteCurrentFile(file_system_, path_, manifest_number));
+    if (is_changed) {
+      const uint64_t manifest_number = sstables_->NewFileNumber();
+      state.next_file_number = sstables_->next_file_number();
+      WINNOW_RETURN_IF_ERROR(WriteManifest(file_system_, path_, manifest_number, state));
+      WINNOW_RETURN_IF_ERROR(WriteCurrentFile(file_system_, path_, manifest_number));
+    }
     for (const std::string& name : replaced) {
       file_system_.Remove(absl::StrCat(path_, "/", name)).IgnoreError();
     }
@@ -303,22 +255,17 @@ class DatabaseRepair {
   const std::string path_;
   FileSystem& file_system_;
   DatabaseMutex mutex_;  // nobody else's: the parts of a database that are used here want one
-  RepairReport report_;
-  std::set<uint64_t> tables_;
-  std::set<uint64_t> manifests_;
-  bool has_logs_ = false;
-  uint64_t next_file_number_ = 1;
-  bool must_write_manifest_ = false;
+  FoundFiles found_;
+  RepairedFiles repaired_;
+  RepairReport& report_ = repaired_.report;
   OpenFileCache open_files_{DescriptorLimit() / 2};
-  std::unique_ptr<RepairSstables> repair_tables_;
-  // Gathered from tables, where there is no manifest.
-  std::map<uint32_t, FamilyEdit> families_;
-  std::optional<uint64_t> hash_seed_;
+  std::unique_ptr<RepairSstables> sstables_;
+  std::vector<std::string> replaced_manifests_;
 };
 
 }  // namespace
 
-absl::StatusOr<RepairReport> RepairFiles(const Options& options, const std::string& path) {
+absl::StatusOr<RepairedFiles> RepairFiles(const Options& options, const std::string& path) {
   return DatabaseRepair(options, path).Run();
 }
 

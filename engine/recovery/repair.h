@@ -3,6 +3,7 @@
 #define WINNOW_ENGINE_RECOVERY_REPAIR_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "winnow/options.h"
@@ -10,9 +11,15 @@
 
 namespace winnow {
 
+struct RepairedFiles {
+  RepairReport report;
+  // Their tables were merged without a manifest that knew all of them.
+  std::vector<std::string> merged_families;
+};
+
 // What RepairDatabase does before it opens the database: SSTables are kept, rewritten or put aside,
 // and a manifest and CURRENT that fit them are written. `options` have been validated.
-absl::StatusOr<RepairReport> RepairFiles(const Options& options, const std::string& path);
+absl::StatusOr<RepairedFiles> RepairFiles(const Options& options, const std::string& path);
 
 }  // namespace winnow
 

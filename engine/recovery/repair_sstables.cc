@@ -1,8 +1,13 @@
 #include "engine/recovery/repair_sstables.h"
 
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/match.h"
 #include "engine/base/status.h"
 #include "engine/compaction/compaction_iterator.h"
 #include "engine/compaction/sstable_output.h"
+#include "engine/file_system/durable_files.h"
 #include "engine/sstable/sstable_iterator.h"
 #include "engine/sstable/sstable_salvage.h"
 #include "engine/version/file_names.h"
@@ -20,21 +25,26 @@ absl::Status WhyNotLookedAt(const std::string& path, const std::vector<SstablePr
   return absl::OkStatus();
 }
 
+std::string SstableName(uint64_t number) { return SstableFileName(".", number).substr(2); }
+
 }  // namespace
 
-// Only noted: until the new manifest is in force the old one still names the file.
-void RepairSstables::PutAside(uint64_t number) {
-  put_aside_.push_back(SstableFileName(".", number).substr(2));
+// The check of a table and the walk that rescues it meet the same damage.
+void RepairSstables::Note(const std::string& text) {
+  std::vector<std::string>& notes = report_->notes;
+  if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
+}
+
+std::string RepairSstables::PathOf(const std::string& name) const {
+  return absl::StrCat(store_.directory, "/", name);
 }
 
 absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Open(
-    uint64_t number, uint64_t file_id, const ColumnFamilyState& family) {
-  const std::string path = SstableFileName(store_.directory, number);
+    const std::string& name, uint64_t file_id, const ColumnFamilyState& family) {
+  const std::string path = PathOf(name);
   WINNOW_ASSIGN_OR_RETURN(auto file, store_.OpenFile(path, file_id));
   SstableReaderOptions options;
   options.comparator = family.comparator();
-  // Under the right number may stand a file of another database, or of an older copy of this one:
-  // sound, and wrong here. The identity tells them apart.
   options.expected_file_id = file_id;
   options.filter_policy = family.options().filter_policy;
   return SstableReader::Open(options, std::move(file), path);
@@ -63,82 +73,103 @@ absl::StatusOr<SoundSstable> RepairSstables::Describe(uint64_t number,
 }
 
 absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Examine(
-    uint64_t number, uint64_t file_id, const ColumnFamilyState& family,
+    const FoundSstable& table, const ColumnFamilyState& family,
     std::vector<SstableProblem>* problems) {
   // One read may fail where the next does not, and giving up a table is final. The verifier reads
   // past the cache, so that the second look goes to the file again.
   for (int look = 1;; look++) {
     problems->clear();
-    absl::StatusOr<std::unique_ptr<SstableReader>> reader = Open(number, file_id, family);
+    absl::StatusOr<std::unique_ptr<SstableReader>> reader =
+        Open(table.name, table.frame.file_id, family);
     if (reader.ok()) *problems = (*reader)->Verify();
     const bool is_sound = reader.ok() && problems->empty();
     if (is_sound || look == 2 || absl::IsNotFound(reader.status())) return reader;
   }
 }
 
-absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(uint64_t number, uint64_t file_id,
-                                                           const ColumnFamilyState& family) {
-  const std::string path = SstableFileName(store_.directory, number);
+absl::StatusOr<bool> RepairSstables::IsSound(const FoundSstable& table,
+                                             const ColumnFamilyState& family) {
   std::vector<SstableProblem> problems;
-  absl::StatusOr<std::unique_ptr<SstableReader>> reader =
-      Examine(number, file_id, family, &problems);
-  if (absl::IsFailedPrecondition(reader.status()) || absl::IsResourceExhausted(reader.status())) {
-    return reader.status();
-  }
-  if (!reader.ok()) {
-    report_->tables_lost++;
-    report_->notes.push_back(absl::StrCat("nothing can be read: ", reader.status().message()));
-    // A missing file cannot be given a second name.
-    if (!absl::IsNotFound(reader.status())) PutAside(number);
-    return SoundSstable();
-  }
-  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(path, problems));
-  if (problems.empty()) {
-    report_->tables_kept++;
-    return Describe(number, *std::move(reader));
-  }
-  for (const SstableProblem& problem : problems) {
-    report_->notes.push_back(
-        absl::StrCat(path, ": at offset ", problem.offset, ": ", problem.reason));
-  }
-  PutAside(number);
-  return Rewrite(**reader, family);
+  const absl::StatusOr<std::unique_ptr<SstableReader>> reader = Examine(table, family, &problems);
+  if (MustEndRepair(reader.status())) return reader.status();
+  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(PathOf(table.name), problems));
+  return reader.ok() && problems.empty();
 }
 
-absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const SstableReader& damaged,
+absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(const FoundSstable& table,
+                                                           const ColumnFamilyState& family) {
+  const std::string path = PathOf(table.name);
+  std::vector<SstableProblem> problems;
+  absl::StatusOr<std::unique_ptr<SstableReader>> reader = Examine(table, family, &problems);
+  if (MustEndRepair(reader.status())) return reader.status();
+  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(path, problems));
+  if (reader.ok() && problems.empty()) return Keep(table, *std::move(reader));
+  if (!reader.ok()) Note(std::string(reader.status().message()));
+  for (const SstableProblem& problem : problems)
+    Note(std::string(problem.ToStatus(path).message()));
+  PutAside(table.name);
+  return Rewrite(table, family);
+}
+
+absl::StatusOr<SoundSstable> RepairSstables::Keep(const FoundSstable& table,
+                                                  std::unique_ptr<SstableReader> reader) {
+  report_->tables_kept++;
+  if (table.number != 0) return Describe(table.number, std::move(reader));
+  // A second name, under which a manifest can name it; nothing does before the repair's own.
+  const uint64_t number = NewFileNumber();
+  WINNOW_RETURN_IF_ERROR(LinkOrCopy(*store_.file_system, PathOf(table.name),
+                                    SstableFileName(store_.directory, number)));
+  PutAside(table.name);
+  return Describe(number, std::move(reader));
+}
+
+absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const FoundSstable& table,
                                                      const ColumnFamilyState& family) {
+  const std::string damaged_path = PathOf(table.name);
+  WINNOW_ASSIGN_OR_RETURN(auto damaged, store_.file_system->OpenRandomAccess(damaged_path));
+  SstableSalvage salvage(std::move(damaged), damaged_path, table.frame);
+  const std::optional<SstableProperties>& properties = table.frame.properties;
+  const int level =
+      properties.has_value() ? static_cast<int>(properties->level_at_creation) : kNumLevels - 1;
   // If the repair ends before its manifest, nothing names the new file: an orphan.
   const uint64_t number = NewFileNumber();
   const std::string path = SstableFileName(store_.directory, number);
   WINNOW_ASSIGN_OR_RETURN(auto file, store_.file_system->Create(path, {}));
-  SstableBuilder builder(
-      family.BuilderOptions(static_cast<int>(damaged.properties().level_at_creation)),
-      std::move(file), path);
-  SstableSalvage salvage(damaged);
+  SstableBuilder builder(family.BuilderOptions(level), std::move(file), path);
   WINNOW_RETURN_IF_ERROR(salvage.Run(
+      family.comparator(),
       [&](std::string_view key, std::string_view value) { return builder.Add(key, value); }));
   // Blocks that were passed over for want of memory must not count as unreadable.
-  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(damaged.path(), salvage.problems()));
+  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(damaged_path, salvage.problems()));
+  for (const SstableProblem& problem : salvage.problems()) {
+    if (absl::StrContains(problem.reason, ToAbsl(damaged_path))) {
+      Note(problem.reason);
+    } else {
+      Note(std::string(problem.ToStatus(damaged_path).message()));
+    }
+  }
   const uint64_t rescued = builder.num_entries();
   WINNOW_RETURN_IF_ERROR(builder.Finish().status());
   // A table without entries has no bounds for a manifest.
   if (rescued == 0) {
     store_.file_system->Remove(path).IgnoreError();
     report_->tables_lost++;
+    report_->notes.push_back(absl::StrCat(damaged_path, ": nothing can be read"));
     return SoundSstable();
   }
   report_->tables_rewritten++;
   report_->entries_rescued += rescued;
-  report_->notes.push_back(absl::StrCat(damaged.path(), ": ", rescued, " of ",
-                                        damaged.properties().num_entries,
+  const std::string of_all =
+      properties.has_value() ? absl::StrCat(" of ", properties->num_entries) : std::string();
+  report_->notes.push_back(absl::StrCat(damaged_path, ": ", rescued, of_all,
                                         " entries could be read and are now in ", path));
-  WINNOW_ASSIGN_OR_RETURN(auto reader, Open(number, 0, family));
+  WINNOW_ASSIGN_OR_RETURN(auto reader, Open(SstableName(number), 0, family));
   return Describe(number, std::move(reader));
 }
 
 // Sequence numbers are part of the order: of equal user keys the newest comes first, whatever table
-// it is in, and wins. Nothing lies below the last level, so that tombstones go once they have
-// hidden what is in the other tables.
+// it is in, and wins. Tombstones and sequence numbers stay, though nothing lies below the last
+// level: logs that are replayed later may hold what is older.
 absl::StatusOr<std::vector<FileMetadata>> RepairSstables::Merge(
     const std::vector<SoundSstable>& tables, const ColumnFamilyState& family) {
   std::vector<std::unique_ptr<InternalIterator>> children;
@@ -149,8 +180,7 @@ absl::StatusOr<std::vector<FileMetadata>> RepairSstables::Merge(
   }
   const auto input = NewMergingIterator(family.comparator(), std::move(children));
   input->SeekToFirst();
-  CompactionIterator entries(input.get(), family.comparator(), {},
-                             [](std::string_view /*user_key*/) { return true; });
+  CompactionIterator entries(input.get(), family.comparator(), {}, nullptr);
   entries.Start();
   SstableOutputOptions output;
   output.store = store_;
@@ -160,7 +190,7 @@ absl::StatusOr<std::vector<FileMetadata>> RepairSstables::Merge(
   SstableOutputResult result;
   WINNOW_RETURN_IF_ERROR(WriteSstables(output, family.comparator(), &entries, &result));
   // Last: the merged run is written. Tables that Rewrite has just made are among these.
-  for (const SoundSstable& table : tables) PutAside(table.file.number);
+  for (const SoundSstable& table : tables) PutAside(SstableName(table.file.number));
   return result.files;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/column_family/column_family_state.h"
+#include "engine/recovery/found_files.h"
 #include "engine/version/sstable_file.h"
 #include "winnow/repair.h"
 
@@ -26,10 +27,13 @@ class RepairSstables {
       : store_(std::move(store)), next_file_number_(next_file_number), report_(report) {}
 
   // The table itself if it is sound; a new one with what could be read of it; or neither (no
-  // reader), if nothing could. `file_id` 0: any.
-  absl::StatusOr<SoundSstable> KeepOrRewrite(uint64_t number, uint64_t file_id,
+  // reader), if nothing could.
+  absl::StatusOr<SoundSstable> KeepOrRewrite(const FoundSstable& table,
                                              const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // False if there is anything wrong with it.
+  absl::StatusOr<bool> IsSound(const FoundSstable& table, const ColumnFamilyState& family);
 
   // One sorted run, without overlaps and with one entry a key, out of all the tables.
   absl::StatusOr<std::vector<FileMetadata>> Merge(const std::vector<SoundSstable>& tables,
@@ -38,27 +42,36 @@ class RepairSstables {
 
   // Files that no longer count, by name.
   const std::vector<std::string>& put_aside() const { return put_aside_; }
-  void PutAside(uint64_t number);
+  void PutAside(const std::string& name) { put_aside_.push_back(name); }
 
-  uint64_t NewFileNumber() { return next_file_number_++; }
+  uint64_t NewFileNumber() {
+    has_written_ = true;
+    return next_file_number_++;
+  }
+  // True if there are new files, which only a new manifest can name.
+  bool has_written() const { return has_written_; }
   uint64_t next_file_number() const { return next_file_number_; }
   const SstableStore& store() const { return store_; }
 
  private:
-  absl::StatusOr<std::unique_ptr<SstableReader>> Open(uint64_t number, uint64_t file_id,
+  std::string PathOf(const std::string& name) const;
+  void Note(const std::string& text);
+  absl::StatusOr<std::unique_ptr<SstableReader>> Open(const std::string& name, uint64_t file_id,
                                                       const ColumnFamilyState& family);
   // Opens and verifies a table, once more if something is wrong: an error that passes is no damage.
-  absl::StatusOr<std::unique_ptr<SstableReader>> Examine(uint64_t number, uint64_t file_id,
+  absl::StatusOr<std::unique_ptr<SstableReader>> Examine(const FoundSstable& table,
                                                          const ColumnFamilyState& family,
                                                          std::vector<SstableProblem>* problems);
-  absl::StatusOr<SoundSstable> Rewrite(const SstableReader& damaged,
-                                       const ColumnFamilyState& family)
+  absl::StatusOr<SoundSstable> Keep(const FoundSstable& table,
+                                    std::unique_ptr<SstableReader> reader);
+  absl::StatusOr<SoundSstable> Rewrite(const FoundSstable& table, const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // What a manifest knows of a table, read from the table.
   absl::StatusOr<SoundSstable> Describe(uint64_t number, std::unique_ptr<SstableReader> reader);
 
   const SstableStore store_;
   uint64_t next_file_number_;
+  bool has_written_ = false;
   RepairReport* const report_;
   std::vector<std::string> put_aside_;
 };

@@ -91,6 +91,46 @@ const char* DataBlockError(std::string_view contents) {
   return EntriesError(DataBlock(contents.data()), contents, width);
 }
 
+uint64_t DataBlockKeysEnd(std::string_view beginning) {
+  using Layout = DataBlockLayout;
+  if (beginning.size() < Layout::kHeaderBytes) return 0;
+  const uint64_t num_entries = DecodeFixed32(beginning.data() + Layout::kNumEntriesAt);
+  const uint64_t entries_at = DecodeFixed32(beginning.data() + Layout::kEntriesAt);
+  const uint64_t values_at = DecodeFixed32(beginning.data() + Layout::kValuesAt);
+  uint16_t interval;
+  std::memcpy(&interval, beginning.data() + Layout::kRestartIntervalAt, sizeof(interval));
+  const bool is_possible = beginning[Layout::kFlagsAt] == 0 && num_entries > 0 && interval > 0 &&
+                           static_cast<uint8_t>(beginning[Layout::kTrailerWidthAt]) <= 8;
+  if (!is_possible) return 0;
+  const uint64_t num_restarts = (num_entries + interval - 1) / interval;
+  const bool adds_up = entries_at == Layout::kHeaderBytes + num_restarts * Layout::kRestartBytes &&
+                       // Three lengths of a byte at least.
+                       values_at >= entries_at + 3 * num_entries;
+  return adds_up ? values_at : 0;
+}
+
+uint64_t DataBlockBytes(std::string_view keys) {
+  using Layout = DataBlockLayout;
+  const char* at = keys.data() + DecodeFixed32(keys.data() + Layout::kEntriesAt);
+  const char* const limit = keys.data() + keys.size();
+  const uint32_t width = static_cast<uint8_t>(keys[Layout::kTrailerWidthAt]);
+  uint64_t size = keys.size();
+  for (uint32_t left = DecodeFixed32(keys.data() + Layout::kNumEntriesAt); left > 0; left--) {
+    uint32_t shared;
+    uint32_t unshared;
+    uint32_t value_length;
+    if ((at = DecodeVarint32(at, limit, &shared)) == nullptr ||
+        (at = DecodeVarint32(at, limit, &unshared)) == nullptr ||
+        (at = DecodeVarint32(at, limit, &value_length)) == nullptr ||
+        static_cast<uint64_t>(limit - at) < uint64_t{width} + unshared) {
+      return 0;
+    }
+    at += width + unshared;
+    size += value_length;
+  }
+  return at == limit ? size : 0;
+}
+
 // The last restart whose key is_before says is smaller than what is sought; 0 if there is none.
 template <typename IsBefore>
 uint32_t DataBlock::LastRestartBefore(const IsBefore& is_before) const {

@@ -30,6 +30,12 @@ struct DataBlockLayout {
 // more, else what is wrong with it. Does not check that keys ascend.
 const char* DataBlockError(std::string_view contents);
 
+// For those who look for a block without knowing where it ends. How many bytes header, restarts and
+// keys of the block have that begins with these bytes; 0: no block begins with them.
+uint64_t DataBlockKeysEnd(std::string_view beginning);
+// The size of the block whose header, restarts and keys these are; 0: of none.
+uint64_t DataBlockBytes(std::string_view keys);
+
 // One entry: its key is the first `shared` bytes of the key before it, then `delta`.
 struct BlockEntry {
   uint32_t shared;

@@ -28,6 +28,9 @@ constexpr size_t kMinorAt = 114;
 constexpr size_t kFooterBytesAt = 116;
 constexpr size_t kMagicAt = 120;
 
+// No version will have a higher number: such a one is damage, and not to be waited for.
+constexpr uint16_t kMaxMajorVersion = 255;
+
 void PutHandle(char* out, const BlockHandle& handle) {
   EncodeFixed64(out, handle.offset);
   EncodeFixed64(out + 8, handle.size);
@@ -132,7 +135,15 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
   const uint16_t major = DecodeFixed16(data + kMajorAt);
   // Before the checksum: a newer version may compute it in another way. Magic, sizes and version
   // are at the end in every version, so that they can be read first.
+  if (major > kMaxMajorVersion) {
+    return CorruptionError(path, at, absl::StrCat("footer: impossible version ", major));
+  }
   if (major > kTableMajorVersion) {
+    std::string as_ours(bytes);
+    std::memcpy(&as_ours[kMajorAt], &kTableMajorVersion, sizeof(kTableMajorVersion));
+    if (ChecksumsMatch(expected, FooterChecksum(as_ours, file_bytes))) {
+      return CorruptionError(path, at, "footer: its version is damaged");
+    }
     return absl::FailedPreconditionError(absl::StrCat(
         ToAbsl(path), ": written in SSTable format ", major, ".", DecodeFixed16(data + kMinorAt),
         "; this version reads up to ", kTableMajorVersion, ".x: use a newer Winnow"));

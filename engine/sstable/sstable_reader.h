@@ -175,7 +175,6 @@ class SstableReader {
  private:
   friend class IndexCursor;
   friend class SstableIterator;
-  friend class SstableSalvage;
   friend class SstableVerifier;
 
   SstableReader(const SstableReaderOptions& options, std::unique_ptr<RandomAccessFile> file,

@@ -1,62 +1,136 @@
 #include "engine/sstable/sstable_salvage.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "engine/base/status.h"
 #include "engine/sstable/block_cursor.h"
+#include "engine/sstable/data_block_scan.h"
 
 namespace winnow {
 
-// Salvage takes what the index leads to. A damaged data block costs its own entries, a damaged
-// partition those of all its blocks; what the top index cannot reach is lost, since data blocks
-// carry no mark by which a search of the file could find them.
-absl::Status SstableSalvage::Run(Take take) {
-  if (!table_.has_index_partitions()) return ReadIndex(table_.index_, take);
-  BlockFile::ReadOptions options;
-  options.data_end = table_.properties_.data_bytes;
-  for (uint32_t i = 0; i < table_.index_.size(); i++) {
-    const BlockHandle handle = table_.index_.handle(i);
-    const absl::StatusOr<BlockRef> block =
-        table_.file_.Read(handle, BlockKind::kIndexPartition, options);
-    if (!block.ok()) {
-      PassOver(handle, block.status());
-      continue;
-    }
-    WINNOW_RETURN_IF_ERROR(ReadIndex(IndexBlock((*block)->data()), take));
-  }
-  return absl::OkStatus();
+namespace {
+
+uint64_t DataEnd(const SstableFrame& frame, uint64_t file_bytes) {
+  if (frame.properties.has_value()) return frame.properties->data_bytes;
+  if (!frame.footer.has_value()) return frame.end_offset(file_bytes);
+  return frame.footer->filter.exists() ? frame.footer->filter.offset : frame.footer->index.offset;
+}
+
+}  // namespace
+
+SstableSalvage::SstableSalvage(std::unique_ptr<RandomAccessFile> file, const std::string& path,
+                               SstableFrame frame)
+    : file_(std::move(file)),
+      frame_(std::move(frame)),
+      data_end_(DataEnd(frame_, file_->size())),
+      moved_(ShiftedFile(*file_, frame_.shift, frame_.end_offset(file_->size())), path),
+      unmoved_(ShiftedFile(*file_, 0, file_->size()), path) {
+  moved_.set_file_id(frame_.file_id);
+  unmoved_.set_file_id(frame_.file_id);
+  if (!frame_.problem.empty()) problems_.push_back({0, frame_.problem});
+}
+
+absl::Status SstableSalvage::Run(const InternalKeyComparator& comparator, Take take) {
+  comparator_ = &comparator;
+  take_ = &take;
+  WINNOW_RETURN_IF_ERROR(FollowIndex());
+  return SearchUpTo(data_end_);
 }
 
 // Lack of memory is no damage: the report must not call a sound table broken.
-void SstableSalvage::PassOver(const BlockHandle& handle, const absl::Status& status) {
-  problems_.push_back(
-      {handle.offset, std::string(status.message()), !absl::IsResourceExhausted(status)});
+void SstableSalvage::PassOver(uint64_t offset, const absl::Status& status) {
+  problems_.push_back({offset, std::string(status.message()), !absl::IsResourceExhausted(status)});
 }
 
-absl::Status SstableSalvage::ReadIndex(const IndexBlock& index, Take take) {
+absl::StatusOr<BlockRef> SstableSalvage::Read(const BlockHandle& handle, BlockKind kind) const {
+  BlockFile::ReadOptions options;
+  options.data_end = kind == BlockKind::kIndex && frame_.footer->index_levels == 2
+                         ? frame_.footer->index.offset
+                         : data_end_;
+  absl::StatusOr<BlockRef> block = moved_.Read(handle, kind, options);
+  if (block.ok() || frame_.shift == 0) return block;
+  absl::StatusOr<BlockRef> unmoved = unmoved_.Read(handle, kind, options);
+  return unmoved.ok() ? std::move(unmoved) : std::move(block);
+}
+
+absl::Status SstableSalvage::FollowIndex() {
+  if (!frame_.footer.has_value() || !frame_.footer->index.exists()) return absl::OkStatus();
+  const BlockHandle& top_handle = frame_.footer->index;
+  const absl::StatusOr<BlockRef> top = Read(top_handle, BlockKind::kIndex);
+  if (!top.ok()) {
+    PassOver(top_handle.offset, top.status());
+    return absl::OkStatus();
+  }
+  const IndexBlock index((*top)->data());
+  if (frame_.footer->index_levels == 1) return FollowPiece(index);
   for (uint32_t i = 0; i < index.size(); i++) {
-    WINNOW_RETURN_IF_ERROR(ReadBlock(index.handle(i), take));
+    const BlockHandle handle = index.handle(i);
+    const absl::StatusOr<BlockRef> piece = Read(handle, BlockKind::kIndexPartition);
+    // The blocks of a partition that is gone are found from both sides.
+    if (!piece.ok()) {
+      PassOver(handle.offset, piece.status());
+      continue;
+    }
+    WINNOW_RETURN_IF_ERROR(FollowPiece(IndexBlock((*piece)->data())));
   }
   return absl::OkStatus();
 }
 
-// A block is taken whole or not at all: its checksum covers all its entries.
-absl::Status SstableSalvage::ReadBlock(const BlockHandle& handle, Take take) {
-  const absl::StatusOr<BlockRef> block = table_.file_.Read(handle, BlockKind::kData, {});
-  if (!block.ok()) {
-    PassOver(handle, block.status());
-    return absl::OkStatus();
+absl::Status SstableSalvage::FollowPiece(const IndexBlock& index) {
+  WINNOW_RETURN_IF_ERROR(SearchUpTo(index.first_offset()));
+  for (uint32_t i = 0; i < index.size(); i++) {
+    const BlockHandle handle = index.handle(i);
+    const absl::StatusOr<BlockRef> block = Read(handle, BlockKind::kData);
+    if (block.ok()) {
+      WINNOW_RETURN_IF_ERROR(TakeEntries(handle.offset, *block));
+    } else {
+      PassOver(handle.offset, block.status());
+    }
   }
+  position_ = std::max(position_, index.end_offset());
+  return absl::OkStatus();
+}
+
+absl::Status SstableSalvage::SearchUpTo(uint64_t end) {
+  if (position_ >= end) return absl::OkStatus();
+  if (frame_.shift != 0) WINNOW_RETURN_IF_ERROR(SearchIn(unmoved_, end));
+  WINNOW_RETURN_IF_ERROR(SearchIn(moved_, end));
+  position_ = end;
+  return absl::OkStatus();
+}
+
+absl::Status SstableSalvage::SearchIn(const BlockFile& file, uint64_t end) {
+  DataBlockScan scan(file, position_, end);
+  for (;;) {
+    BlockHandle handle;
+    BlockRef block;
+    WINNOW_ASSIGN_OR_RETURN(const bool found, scan.Next(&handle, &block));
+    if (!found) return absl::OkStatus();
+    if (handle.offset > position_) {
+      PassOver(position_, CorruptionError(file.path(), position_,
+                                          absl::StrCat("no data block for ",
+                                                       handle.offset - position_, " bytes")));
+    }
+    WINNOW_RETURN_IF_ERROR(TakeEntries(handle.offset, block));
+    position_ = handle.end();
+  }
+}
+
+// A block is taken whole or not at all: its checksum covers all its entries.
+absl::Status SstableSalvage::TakeEntries(uint64_t offset, const BlockRef& block) {
   BlockCursor cursor;
-  cursor.Reset((*block)->data());
+  cursor.Reset(block->data());
   for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
     const std::string_view key = cursor.key();
     // What is taken will be written as a new table, whose builder refuses keys out of order, and
     // read by code that refuses unknown types: such entries are reported and left out here.
-    if ((any_ && table_.comparator().Compare(last_key_, key) >= 0) ||
+    if ((any_ && comparator_->Compare(last_key_, key) >= 0) ||
         static_cast<uint8_t>(Type(key)) > kMaxKnownEntryType) {
-      problems_.push_back({handle.offset, "data block: an entry out of order, or of unknown type"});
+      problems_.push_back({offset, "data block: an entry out of order, or of unknown type"});
       continue;
     }
-    WINNOW_RETURN_IF_ERROR(take(key, cursor.value()));
+    WINNOW_RETURN_IF_ERROR((*take_)(key, cursor.value()));
     last_key_.assign(key);
     any_ = true;
   }

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "engine/base/database_mutex.h"
+#include "engine/log/log_reader.h"
 #include "engine/log/log_writer.h"
 #include "engine/version/open_sstables.h"
 #include "engine/version/version.h"
@@ -69,9 +70,14 @@ class VersionSet {
   // Reads the manifest without opening tables: the families have no version. For listings.
   absl::Status ReadFamilies() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  // The state that a manifest describes, as one edit, without opening tables; for repair. The
-  // manifest that CURRENT names, or `number`. DataLoss: damaged.
-  absl::StatusOr<VersionEdit> ReadState(std::optional<uint64_t> number)
+  // For repair: the state that a manifest describes as far as it can be read, as one edit, without
+  // opening tables. The file may have any name; its number is what it says itself, or else
+  // `number`. DataLoss: not even one edit can be read.
+  struct ReadableState {
+    VersionEdit state;
+    absl::Status damage;  // DataLoss: what stands behind `state` cannot be read
+  };
+  absl::StatusOr<ReadableState> ReadState(const std::string& path, uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Filter settings that the options of this opening give a family; durable with StartManifest.
@@ -165,8 +171,13 @@ class VersionSet {
   using BaseVersions = std::map<uint32_t, BaseVersion>;
 
   void WaitForTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  // That of the number, or the one that CURRENT names.
-  absl::Status ReadManifest(ListedFiles* files, std::optional<uint64_t> number = std::nullopt)
+  // The one that CURRENT names.
+  absl::Status ReadManifest(ListedFiles* files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // The edits up to the end, or the first that cannot be read or applied; DataLoss names that one.
+  absl::Status ReadEdits(LogReader* manifest, const std::string& path, ListedFiles* files)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // DataLoss unless what has been read is a database.
+  absl::Status CheckIsState(const std::string& path) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   VersionEdit DescribeFamilies() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status ApplyWhileReading(const VersionEdit& edit, ListedFiles* files)

@@ -14,37 +14,49 @@
 
 namespace winnow {
 
-absl::Status VersionSet::ReadManifest(ListedFiles* files, std::optional<uint64_t> number) {
-  if (!number.has_value()) {
-    WINNOW_ASSIGN_OR_RETURN(number, ReadCurrentFile(*store_.file_system, store_.directory));
-  }
-  manifest_number_.store(*number, std::memory_order_relaxed);
-  const std::string path = ManifestFileName(store_.directory, *number);
-  auto opened = LogReader::Open(*store_.file_system, path, *number, LogRecoveryMode::kStrict);
+absl::Status VersionSet::ReadManifest(ListedFiles* files) {
+  WINNOW_ASSIGN_OR_RETURN(const uint64_t number,
+                          ReadCurrentFile(*store_.file_system, store_.directory));
+  manifest_number_.store(number, std::memory_order_relaxed);
+  const std::string path = ManifestFileName(store_.directory, number);
+  auto opened = LogReader::Open(*store_.file_system, path, number, LogRecoveryMode::kStrict);
   if (absl::IsNotFound(opened.status())) {
     return CorruptionError(CurrentFileName(store_.directory),
                            absl::StrCat("names ", path, ", which does not exist"));
   }
   if (!opened.ok()) return opened.status();
-  LogReader& reader = **opened;
-  bool any = false;
+  WINNOW_RETURN_IF_ERROR(ReadEdits(opened->get(), path, files));
+  WINNOW_RETURN_IF_ERROR(CheckIsState(path));
+  was_closed_cleanly_ = (*opened)->end().kind == LogEnd::Kind::kCleanClose;
+  MarkFileNumberUsed(number);
+  return absl::OkStatus();
+}
+
+absl::Status VersionSet::ReadEdits(LogReader* manifest, const std::string& path,
+                                   ListedFiles* files) {
+  // A reader that passes over damage must not pass over an edit.
+  uint64_t expected_offset = kLogFileHeaderBytes;
   for (;;) {
     std::string_view record;
     uint64_t offset;
-    WINNOW_ASSIGN_OR_RETURN(const bool more, reader.Read(&record, &offset));
-    if (!more) break;
+    WINNOW_ASSIGN_OR_RETURN(const bool more, manifest->Read(&record, &offset));
+    if (!more) return absl::OkStatus();
+    if (offset != expected_offset) {
+      return CorruptionError(path, expected_offset, "a version edit cannot be read");
+    }
+    expected_offset = offset + kLogRecordHeaderBytes + record.size();
     auto edit = VersionEdit::Decode(record);
     if (absl::IsFailedPrecondition(edit.status())) return WithContext(edit.status(), path);
     if (!edit.ok()) return CorruptionError(path, offset, ToStd(edit.status().message()));
     if (absl::Status status = ApplyWhileReading(*edit, files); !status.ok()) {
       return CorruptionError(path, offset, ToStd(status.message()));
     }
-    any = true;
   }
-  if (!any) return CorruptionError(path, "holds no version edit");
+}
+
+absl::Status VersionSet::CheckIsState(const std::string& path) const {
+  if (families_.empty()) return CorruptionError(path, "holds no version edit");
   if (!families_.contains(0)) return CorruptionError(path, "has no default column family");
-  was_closed_cleanly_ = reader.end().kind == LogEnd::Kind::kCleanClose;
-  MarkFileNumberUsed(*number);
   return absl::OkStatus();
 }
 
@@ -126,16 +138,35 @@ absl::Status VersionSet::BuildFirstVersion(FamilyRecord* family,
   return absl::OkStatus();
 }
 
-absl::StatusOr<VersionEdit> VersionSet::ReadState(std::optional<uint64_t> number) {
+absl::StatusOr<VersionSet::ReadableState> VersionSet::ReadState(const std::string& path,
+                                                                uint64_t number) {
+  FileSystem& file_system = *store_.file_system;
+  {
+    WINNOW_ASSIGN_OR_RETURN(const auto file, file_system.OpenRandomAccess(path));
+    char header[kLogFileHeaderBytes];
+    WINNOW_ASSIGN_OR_RETURN(const size_t read, file->Read(0, sizeof(header), header));
+    number = DecodeLogFileHeader(std::string_view(header, read)).value_or(number);
+  }
+  WINNOW_ASSIGN_OR_RETURN(const auto reader,
+                          LogReader::Open(file_system, path, number, LogRecoveryMode::kSalvage));
   ListedFiles files;
-  WINNOW_RETURN_IF_ERROR(ReadManifest(&files, number));
-  VersionEdit edit = DescribeFamilies();
-  for (FamilyEdit& change : edit.families) {
+  ReadableState readable;
+  readable.damage = ReadEdits(reader.get(), path, &files);
+  if (!readable.damage.ok() && !IsCorruption(readable.damage)) return readable.damage;
+  if (readable.damage.ok() && !reader->end().skipped.empty()) {
+    const LogEnd::SkippedRange& skipped = reader->end().skipped.front();
+    readable.damage = CorruptionError(path, skipped.offset, skipped.reason);
+  }
+  if (const absl::Status status = CheckIsState(path); !status.ok()) {
+    return readable.damage.ok() ? status : readable.damage;
+  }
+  readable.state = DescribeFamilies();
+  for (FamilyEdit& change : readable.state.families) {
     for (const auto& [file_number, added] : files[change.family_id]) {
       change.added.push_back(added);
     }
   }
-  return edit;
+  return readable;
 }
 
 }  // namespace winnow

@@ -20,16 +20,21 @@ absl::StatusOr<ExitCode> RunRepair(const Arguments& arguments, Output& output) {
                              {"tables_kept", report.tables_kept},
                              {"tables_rewritten", report.tables_rewritten},
                              {"tables_lost", report.tables_lost},
+                             {"tables_set_aside", report.tables_set_aside},
                              {"entries_rescued", report.entries_rescued},
                              {"notes", report.notes}}));
     return ExitCode::kOk;
   }
   for (const std::string& note : report.notes) output.Line(note);
-  output.Line(absl::StrCat(report.notes.empty() ? "nothing to repair: " : "repaired: ",
-                           report::HumanCount(report.tables_kept, "SSTable", "SSTables"), " kept, ",
-                           report.tables_rewritten, " rewritten with ",
-                           report::HumanCount(report.entries_rescued, "entry", "entries"), ", ",
-                           report.tables_lost, " lost"));
+  output.Line(absl::StrCat(
+      report.notes.empty() ? "nothing to repair: " : "repaired: ",
+      report::HumanCount(report.tables_kept, "SSTable", "SSTables"), " kept, ",
+      report.tables_rewritten, " rewritten with ",
+      report::HumanCount(report.entries_rescued, "entry", "entries"), ", ", report.tables_lost,
+      " lost",
+      report.tables_set_aside == 0
+          ? ""
+          : absl::StrCat(", ", report.tables_set_aside, " sound but unused, now in lost/")));
   return ExitCode::kOk;
 }
 
@@ -42,11 +47,13 @@ Command RepairCommand() {
       .summary = "make a damaged database open again, with all that can be read",
       .details = R"(
 Keeps sound SSTables, writes what damaged ones still hold to new ones, reads what the logs
-still hold, and starts a new manifest. Without a readable manifest all SSTables in the
-directory count. Nothing is deleted: what is replaced goes to the directory lost/ inside.
-Says for each damaged file what was found. Make a copy first if you can.)",
+still hold, and starts a new manifest. SSTables are known by what is in them, not by their
+names. Where no manifest can be read, or the newest is older than the SSTables, these decide,
+and are merged: that takes as much space again. Nothing is deleted: what is replaced or not
+used goes to the directory lost/ inside. Says for each such file what was found. Make a copy
+first if you can.)",
       .json =
-          R"({"manifest_rebuilt":BOOL,"tables_kept":N,"tables_rewritten":N,"tables_lost":N,"entries_rescued":N,"notes":[TEXT,...]})",
+          R"({"manifest_rebuilt":BOOL,"tables_kept":N,"tables_rewritten":N,"tables_lost":N,"tables_set_aside":N,"entries_rescued":N,"notes":[TEXT,...]})",
       .examples = "  winnow verify --db=/tmp/fruit || winnow repair --db=/tmp/fruit",
       .run = RunRepair,
   };

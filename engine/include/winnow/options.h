@@ -104,7 +104,7 @@ struct ColumnFamilyOptions {
 enum class RecoveryMode {
   kStrict,       // refuse to open
   kPointInTime,  // replay up to the damage, report what follows (default)
-  kSalvage,      // skip damaged records, report each
+  kSalvage,      // skip damaged records, report each; no substitute for repair.h
 };
 
 // Settings of a database; the column family fields are those of "default", and of every family that

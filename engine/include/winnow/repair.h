@@ -12,21 +12,39 @@
 namespace winnow {
 
 struct RepairReport {
-  bool manifest_rebuilt = false;  // it, or CURRENT, could not be read: all SSTables were taken
+  // No manifest could be read, or the best one is older than the SSTables: what they say of
+  // themselves decided.
+  bool manifest_rebuilt = false;
   uint64_t tables_kept = 0;
   uint64_t tables_rewritten = 0;   // damaged ones of which something could be read
   uint64_t tables_lost = 0;        // of which nothing could be read, or that are missing
+  uint64_t tables_set_aside = 0;   // sound, but of another database, given up, or copies
   uint64_t entries_rescued = 0;    // written to new SSTables
   std::vector<std::string> notes;  // what was found, a sentence each; empty: nothing was wrong
 };
 
 // Repairs the closed database in `path`: sound SSTables stay, readable entries of damaged ones are
 // written to new ones, logs are replayed as far as they can be read, and a new manifest is written.
-// Deletes nothing: what it replaces goes to the directory `path`/lost. Where the manifest is sound
-// the answers afterwards are those of before, less what was in damaged places. Where it is not, the
-// SSTables that happen to be there decide: one that a compaction had replaced, and that was not
-// removed yet, can bring back what was overwritten or deleted. A database that is sound stays as it
-// is.
+// Deletes nothing: what it replaces or does not use goes to the directory `path`/lost. A database
+// that is sound stays as it is.
+//
+// What is in a file counts, not how it is named: SSTables are known by their identities, manifests
+// by how much they know. The newest manifest of this database is taken, whatever CURRENT says. An
+// SSTable whose end is missing or misplaced is searched for its blocks; if nothing of its end is
+// left, a manifest must name its identity.
+//
+// Where that manifest names SSTables or a log that are not there, or does not know SSTables that
+// are younger, it is older than they are. Then the SSTables decide: those of a column family are
+// merged in the order of their sequence numbers, which needs as much space as they take, and logs
+// are merged with them. Where it is sound the answers afterwards are those of before, less what was
+// in damaged places. Where it is not, the SSTables that happen to be there count: one that a
+// compaction had replaced, and that was not removed yet, can bring back what was overwritten or
+// deleted; so can an entry that was lost, with what lay under it. SSTables that a manifest had
+// given up come back only where others are missing.
+//
+// RecoveryMode::kSalvage is no repair: it opens with what the manifest names. SSTables that it does
+// not name are renamed to NNNNNN.sst.orphan, so that after an old manifest was put back deleted
+// keys come back and newer ones are gone, until a repair takes the orphans in again. Repair first.
 //
 // Column families get what the manifest, or else their SSTables, say of them. Comparators other
 // than the default must be in `options`.

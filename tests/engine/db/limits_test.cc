@@ -184,8 +184,12 @@ TEST(Limits, SmallTablesInOrderAreMergedAFewTimesEach) {
 void AddTinyTables(FileSystem& file_system, const std::string& directory, uint64_t count) {
   const SstableStore store = {&file_system, directory, nullptr};
   DatabaseMutex mutex;
-  auto state = VersionSet(store, &mutex).ReadState(std::nullopt);
-  ASSERT_TRUE(state.ok()) << state.status();
+  const auto number = ReadCurrentFile(file_system, directory);
+  ASSERT_TRUE(number.ok()) << number.status();
+  auto readable =
+      VersionSet(store, &mutex).ReadState(ManifestFileName(directory, *number), *number);
+  ASSERT_TRUE(readable.ok()) << readable.status();
+  VersionEdit* const state = &readable->state;
   SstableBuilderOptions options;
   options.hash_seed = *state->hash_seed;
   options.filter_spec = *filter::ParseFilterSpec(kDefaultFilter);

@@ -7,40 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tests/support/damage_database.h"
-#include "tests/support/db_fixture.h"
+#include "tests/engine/recovery/repaired_database.h"
 #include "tests/support/fault_file_system.h"
-#include "tests/support/verify_messages.h"
 
 namespace winnow {
 namespace {
-
-constexpr char kDirectory[] = "/db";
-
-struct Repaired {
-  std::unique_ptr<RecordingFileSystem> disk;
-  RepairReport report;
-  std::unique_ptr<DB> db;
-};
-
-Repaired RepairAndOpen(const Files& files) {
-  Repaired repaired;
-  repaired.disk = Restore(files);
-  const Options options = DamageOptions(repaired.disk.get());
-  auto report = RepairDatabase(options, kDirectory);
-  EXPECT_TRUE(report.ok()) << report.status();
-  if (!report.ok()) return repaired;
-  repaired.report = *std::move(report);
-  repaired.db = OpenOrFail(options, kDirectory);
-  if (repaired.db != nullptr) {
-    EXPECT_TRUE(VerifyMessages(*repaired.db).empty());
-    EXPECT_TRUE(repaired.db->Put(WriteOptions(), "new", "write").ok());
-    EXPECT_TRUE(repaired.db->Delete(WriteOptions(), "new").ok());
-  }
-  return repaired;
-}
-
-std::string Notes(const RepairReport& report) { return absl::StrJoin(report.notes, "\n"); }
 
 void ExpectAllAnswers(const Repaired& repaired, const DamageDatabase& database) {
   ASSERT_NE(repaired.db, nullptr);

@@ -1,0 +1,198 @@
+#include "engine/recovery/family_repair.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "engine/base/status.h"
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+namespace {
+
+// Do the table's keys, as far as they are known, lie among those of a listed one?
+bool Overlaps(const InternalKeyComparator& comparator, const FoundSstable& table,
+              const FileMetadata& listed) {
+  if (!table.frame.properties.has_value()) return true;
+  const SstableProperties& properties = *table.frame.properties;
+  return comparator.CompareUserKeys(properties.smallest_user_key, UserKey(listed.largest)) <= 0 &&
+         comparator.CompareUserKeys(UserKey(listed.smallest), properties.largest_user_key) <= 0;
+}
+
+}  // namespace
+
+// What is listed has its place from the beginning: of copies and of what is damaged no second use
+// is made.
+absl::Status FamilyRepair::Run(const ColumnFamilyState& family, FamilyEdit* edit) {
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<Listed> listed, FindListed(family, *edit));
+  for (const Listed& entry : listed) {
+    if (entry.table != nullptr) used_.insert(entry.table->name);
+  }
+  const std::vector<const FoundSstable*> unlisted = Unlisted(family, *edit, listed);
+  CountMissing(family, listed, unlisted);
+  return unlisted.empty() ? KeepLevels(family, listed, edit)
+                          : MergeAll(family, listed, unlisted, edit);
+}
+
+// Of several copies a sound one counts, if possible that of the right name.
+absl::Status FamilyRepair::ChooseCopy(const ColumnFamilyState& family,
+                                      const std::vector<const FoundSstable*>& copies,
+                                      Listed* entry) {
+  for (const FoundSstable* copy : copies) {
+    if (entry->table == nullptr || copy->number == entry->added.file.number) entry->table = copy;
+  }
+  if (copies.size() < 2) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(bool is_sound, sstables_->IsSound(*entry->table, family));
+  for (size_t i = 0; i < copies.size() && !is_sound; i++) {
+    WINNOW_ASSIGN_OR_RETURN(is_sound, sstables_->IsSound(*copies[i], family));
+    if (is_sound) entry->table = copies[i];
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<FamilyRepair::Listed>> FamilyRepair::FindListed(
+    const ColumnFamilyState& family, const FamilyEdit& edit) {
+  std::unordered_map<uint64_t, std::vector<const FoundSstable*>> by_identity;
+  for (const FoundSstable* table : tables_) by_identity[table->frame.file_id].push_back(table);
+  std::vector<Listed> result;
+  for (const FamilyEdit::AddedFile& added : edit.added) {
+    Listed& entry = result.emplace_back();
+    entry.added = added;
+    const auto copies = by_identity.find(added.file.file_id);
+    if (copies == by_identity.end()) continue;
+    WINNOW_RETURN_IF_ERROR(ChooseCopy(family, copies->second, &entry));
+  }
+  return result;
+}
+
+// As an opening checks it. Logs are removed only after the edit that gives them up: a manifest
+// whose log is gone has lost edits, or was put back.
+bool FamilyRepair::NeededLogIsMissing(const FamilyEdit& edit) const {
+  const uint64_t log = edit.log_number.value_or(0);
+  if (log == 0 || logs_.contains(log)) return false;
+  // Of a family that has not been written to since, older logs have come and gone.
+  uint64_t oldest_needed = UINT64_MAX;
+  for (const FamilyEdit& family : state_.families) {
+    oldest_needed = std::min(oldest_needed, family.log_number.value_or(0));
+  }
+  return log >= std::max(oldest_needed, state_.oldest_log.value_or(0));
+}
+
+// Younger than the manifest are tables with numbers that it had not given out, and those with
+// writes that it did not know: compactions make sequence numbers 0, so that neither sign is enough.
+// Tables that a killed process had just finished look the same; what they hold is elsewhere too,
+// and merging them changes no answer.
+std::vector<const FoundSstable*> FamilyRepair::Unlisted(const ColumnFamilyState& family,
+                                                        const FamilyEdit& edit,
+                                                        const std::vector<Listed>& listed) const {
+  const bool log_is_missing = NeededLogIsMissing(edit);
+  std::set<uint64_t> seen;
+  for (const Listed& entry : listed) seen.insert(entry.added.file.file_id);
+  std::vector<const FoundSstable*> result;
+  for (const FoundSstable* table : tables_) {
+    const std::optional<SstableProperties>& properties = table->frame.properties;
+    if (!properties.has_value() || properties->column_family_id != family.id()) continue;
+    const bool is_younger = table->was_orphaned ||
+                            table->number >= state_.next_file_number.value_or(0) ||
+                            properties->largest_sequence > state_.last_sequence.value_or(0);
+    const bool fills_a_hole = std::any_of(listed.begin(), listed.end(), [&](const Listed& entry) {
+      return entry.table == nullptr && Overlaps(family.comparator(), *table, entry.added.file);
+    });
+    if (!is_younger && !fills_a_hole && !log_is_missing) continue;
+    // A copy of one that is in use adds nothing.
+    if (seen.insert(table->frame.file_id).second) result.push_back(table);
+  }
+  return result;
+}
+
+// A table that a compaction replaced after the manifest was written is not lost.
+void FamilyRepair::CountMissing(const ColumnFamilyState& family, const std::vector<Listed>& listed,
+                                const std::vector<const FoundSstable*>& unlisted) {
+  for (const Listed& entry : listed) {
+    if (entry.table != nullptr) continue;
+    changed_ = true;
+    const std::string name = SstableFileName(sstables_->store().directory, entry.added.file.number);
+    const bool is_covered =
+        std::any_of(unlisted.begin(), unlisted.end(), [&](const FoundSstable* table) {
+          return Overlaps(family.comparator(), *table, entry.added.file);
+        });
+    if (is_covered) {
+      report_->notes.push_back(absl::StrCat(
+          name, ": is missing; tables that the manifest does not know have keys of its range"));
+    } else {
+      report_->tables_lost++;
+      report_->notes.push_back(absl::StrCat(name, ": is missing, and its ",
+                                            entry.added.file.num_entries, " entries are lost"));
+    }
+  }
+}
+
+absl::StatusOr<SoundSstable> FamilyRepair::Use(const FoundSstable& table,
+                                               const ColumnFamilyState& family) {
+  used_.insert(table.name);
+  WINNOW_ASSIGN_OR_RETURN(SoundSstable sound, sstables_->KeepOrRewrite(table, family));
+  if (sound.reader != nullptr) {
+    largest_sequence_ = std::max(largest_sequence_, sound.file.largest_sequence);
+  }
+  return sound;
+}
+
+// A rewritten table holds a part of what the one before held, and so overlaps nothing new on its
+// level; on level 0 its sequence numbers keep its place. What can come back is what lay under an
+// entry that was lost: an older value, or one that a tombstone hid.
+absl::Status FamilyRepair::KeepLevels(const ColumnFamilyState& family,
+                                      const std::vector<Listed>& listed, FamilyEdit* edit) {
+  edit->added.clear();
+  for (const Listed& entry : listed) {
+    if (entry.table == nullptr) continue;
+    WINNOW_ASSIGN_OR_RETURN(const SoundSstable sound, Use(*entry.table, family));
+    if (sound.reader == nullptr || sound.file.file_id != entry.added.file.file_id) changed_ = true;
+    if (sound.reader == nullptr) continue;
+    FamilyEdit::AddedFile& added = edit->added.emplace_back(entry.added);
+    if (sound.file.file_id != entry.added.file.file_id) {
+      added.file = sound.file;
+    } else if (sound.file.number != entry.added.file.number) {
+      changed_ = true;
+      added.file.number = sound.file.number;
+      const std::string& directory = sstables_->store().directory;
+      report_->notes.push_back(absl::StrCat(
+          directory, "/", entry.table->name, ": is SSTable ", entry.added.file.number,
+          " of the manifest, and used as ", SstableFileName(directory, sound.file.number)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The levels of an old manifest are no order: what was on a deeper level since may be listed above
+// what was written later.
+absl::Status FamilyRepair::MergeAll(const ColumnFamilyState& family,
+                                    const std::vector<Listed>& listed,
+                                    const std::vector<const FoundSstable*>& unlisted,
+                                    FamilyEdit* edit) {
+  changed_ = true;
+  report_->manifest_rebuilt = true;
+  std::vector<const FoundSstable*> all = unlisted;
+  for (const Listed& entry : listed) {
+    if (entry.table != nullptr) all.push_back(entry.table);
+  }
+  std::vector<SoundSstable> sound;
+  for (const FoundSstable* table : all) {
+    WINNOW_ASSIGN_OR_RETURN(SoundSstable kept, Use(*table, family));
+    // Its numbers count even if it is empty: whatever is written now must be newer.
+    if (kept.reader != nullptr && kept.file.num_entries > 0) sound.push_back(std::move(kept));
+  }
+  edit->added.clear();
+  WINNOW_ASSIGN_OR_RETURN(const auto files, sstables_->Merge(sound, family));
+  for (const FileMetadata& file : files) edit->added.push_back({kNumLevels - 1, file});
+  merged_.emplace_back(family.name());
+  // What the manifest says of logs is as old as it is: the family goes on with the first log that
+  // is still there.
+  if (NeededLogIsMissing(*edit)) {
+    const auto next = logs_.lower_bound(*edit->log_number);
+    if (next != logs_.end()) edit->log_number = *next;
+    if (logs_.empty()) edit->log_number = 0;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace winnow

@@ -1,0 +1,82 @@
+// Which SSTables make up a column family again.
+#ifndef WINNOW_ENGINE_RECOVERY_FAMILY_REPAIR_H_
+#define WINNOW_ENGINE_RECOVERY_FAMILY_REPAIR_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "engine/recovery/found_files.h"
+#include "engine/recovery/repair_sstables.h"
+#include "winnow/repair.h"
+
+namespace winnow {
+
+// Tables are those of the manifest by their identities, whatever their names; whatever a manifest
+// says of a table that is not there, another one cannot be taken for it.
+//
+// If all are there, and the log that the family needs, the family is as the manifest says. If not,
+// the manifest may be older than the tables: those that it does not name are taken too, if they are
+// younger than the manifest or lie where one is missing, and all are merged into one sorted run in
+// the order of their sequence numbers, since nothing says which level they belong to. Older ones
+// that no missing table could have been made of had been given up by the manifest, and would bring
+// back what was deleted.
+class FamilyRepair {
+ public:
+  // `state`: of the manifest, without what the repair adds; `tables`: those of this database.
+  FamilyRepair(const VersionEdit& state, const std::set<uint64_t>& logs,
+               const std::vector<const FoundSstable*>& tables, RepairSstables* sstables,
+               RepairReport* report)
+      : state_(state), logs_(logs), tables_(tables), sstables_(sstables), report_(report) {}
+
+  // Replaces the family's list of tables. `edit` is that of the manifest, or new.
+  absl::Status Run(const ColumnFamilyState& family, FamilyEdit* edit)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // Of all families that were repaired.
+  // Tables that have their place, by name.
+  const std::set<std::string>& used() const { return used_; }
+  // Families whose tables were merged: logs replayed over them may be older than they are.
+  const std::vector<std::string>& merged() const { return merged_; }
+  bool changed() const { return changed_; }
+  SequenceNumber largest_sequence() const { return largest_sequence_; }
+
+ private:
+  struct Listed {
+    FamilyEdit::AddedFile added;
+    const FoundSstable* table = nullptr;  // null: it is missing
+  };
+
+  absl::StatusOr<std::vector<Listed>> FindListed(const ColumnFamilyState& family,
+                                                 const FamilyEdit& edit);
+  absl::Status ChooseCopy(const ColumnFamilyState& family,
+                          const std::vector<const FoundSstable*>& copies, Listed* entry);
+  bool NeededLogIsMissing(const FamilyEdit& edit) const;
+  // Tables of the family that the manifest does not name, if they are to be taken.
+  std::vector<const FoundSstable*> Unlisted(const ColumnFamilyState& family, const FamilyEdit& edit,
+                                            const std::vector<Listed>& listed) const;
+  absl::Status KeepLevels(const ColumnFamilyState& family, const std::vector<Listed>& listed,
+                          FamilyEdit* edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status MergeAll(const ColumnFamilyState& family, const std::vector<Listed>& listed,
+                        const std::vector<const FoundSstable*>& unlisted, FamilyEdit* edit)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void CountMissing(const ColumnFamilyState& family, const std::vector<Listed>& listed,
+                    const std::vector<const FoundSstable*>& unlisted);
+  absl::StatusOr<SoundSstable> Use(const FoundSstable& table, const ColumnFamilyState& family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  const VersionEdit& state_;
+  const std::set<uint64_t>& logs_;
+  const std::vector<const FoundSstable*> tables_;
+  RepairSstables* const sstables_;
+  RepairReport* const report_;
+  std::set<std::string> used_;
+  std::vector<std::string> merged_;
+  bool changed_ = false;
+  SequenceNumber largest_sequence_ = 0;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_RECOVERY_FAMILY_REPAIR_H_

@@ -1,0 +1,224 @@
+#include "engine/recovery/found_files.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "engine/base/status.h"
+#include "engine/log/log_reader.h"
+#include "engine/version/current_file.h"
+#include "engine/version/file_names.h"
+#include "engine/version/version_set.h"
+#include "engine/write/log_set.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr std::string_view kManifestPrefix = "MANIFEST-";
+constexpr std::string_view kOrphanSuffix = ".orphan";
+
+std::string NameOnly(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+bool MustEndRepair(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) || absl::IsResourceExhausted(status);
+}
+
+absl::Status FoundFiles::List() {
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system_.Exists(path_));
+  std::vector<std::string> names;
+  if (exists) {
+    WINNOW_ASSIGN_OR_RETURN(names, file_system_.List(path_));
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    std::string_view used_name = name;
+    const bool was_orphaned = used_name.ends_with(kOrphanSuffix);
+    if (was_orphaned) used_name.remove_suffix(kOrphanSuffix.size());
+    FileType type;
+    uint64_t number = 0;
+    const bool is_ours = ParseFileName(used_name, &type, &number);
+    // What a repair writes must not meet a file that is there, whether a manifest knows it or not.
+    next_file_number_ = std::max(next_file_number_, number + 1);
+    if (is_ours && type == FileType::kManifest) {
+      manifest_names_.push_back(name);
+    } else if (is_ours && type == FileType::kLog && !was_orphaned) {
+      logs_.insert(number);
+    } else if (is_ours && type == FileType::kSstable) {
+      const bool is_in_use = NameOnly(SstableFileName(path_, number)) == name;
+      FoundSstable& table = tables_.emplace_back();
+      table.name = name;
+      table.number = is_in_use ? number : 0;
+      table.was_orphaned = was_orphaned;
+    }
+  }
+  if (!tables_.empty() || !manifest_names_.empty() || !logs_.empty()) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(path_, " holds no file of a Winnow database"));
+}
+
+// All of them, whatever CURRENT says: it may be older than they are.
+absl::Status FoundFiles::ReadManifests(DatabaseMutex* mutex) {
+  const absl::StatusOr<uint64_t> current = ReadCurrentFile(file_system_, path_);
+  if (MustEndRepair(current.status())) return current.status();
+  if (!current.ok()) notes_.emplace_back(current.status().message());
+  const std::string current_name =
+      current.ok() ? NameOnly(ManifestFileName(path_, *current)) : std::string();
+  const auto is_current = [&](const std::string& name) { return name == current_name; };
+  if (current.ok() && std::none_of(manifest_names_.begin(), manifest_names_.end(), is_current)) {
+    notes_.push_back(
+        absl::StrCat(path_, "/CURRENT: names ", current_name, ", which does not exist"));
+  }
+  for (const std::string& name : manifest_names_) {
+    WINNOW_RETURN_IF_ERROR(ReadManifest(mutex, name, is_current(name)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FoundFiles::ReadManifest(DatabaseMutex* mutex, const std::string& name,
+                                      bool is_current) {
+  FileType type;
+  uint64_t number = 0;
+  ParseFileName(name.substr(0, name.find(kOrphanSuffix)), &type, &number);
+  const std::string path = absl::StrCat(path_, "/", name);
+  for (int look = 1;; look++) {
+    VersionSet versions({&file_system_, path_, nullptr}, mutex);
+    auto readable = versions.ReadState(path, number);
+    // A manifest of a newer format is sound: taking an older one would undo what has happened
+    // since.
+    if (MustEndRepair(readable.status())) return readable.status();
+    const bool may_pass = !readable.ok() && !IsCorruption(readable.status());
+    if (may_pass && look == 1) continue;
+    if (!readable.ok()) {
+      notes_.emplace_back(readable.status().message());
+      return absl::OkStatus();
+    }
+    if (!readable->damage.ok()) notes_.emplace_back(readable->damage.message());
+    next_file_number_ = std::max(next_file_number_, readable->state.next_file_number.value_or(1));
+    manifests_.push_back({name, is_current, std::move(readable->state), readable->damage});
+    return absl::OkStatus();
+  }
+}
+
+std::vector<KnownSstable> FoundFiles::KnownSstables(uint64_t number) const {
+  std::vector<KnownSstable> same_number;
+  std::vector<KnownSstable> others;
+  for (const FoundManifest& manifest : manifests_) {
+    for (const FamilyEdit& family : manifest.state.families) {
+      for (const FamilyEdit::AddedFile& added : family.added) {
+        (added.file.number == number ? same_number : others)
+            .push_back({added.file.file_id, added.file.file_bytes, added.file.number == number});
+      }
+    }
+  }
+  same_number.insert(same_number.end(), others.begin(), others.end());
+  return same_number;
+}
+
+absl::Status FoundFiles::ReadFrame(FoundSstable* table) const {
+  const std::string path = absl::StrCat(path_, "/", table->name);
+  WINNOW_ASSIGN_OR_RETURN(const auto file, file_system_.OpenRandomAccess(path));
+  WINNOW_ASSIGN_OR_RETURN(table->frame, FindSstableFrame(*file, path, {}));
+  if (table->frame.file_id == 0) {
+    WINNOW_ASSIGN_OR_RETURN(table->frame,
+                            FindSstableFrame(*file, path, KnownSstables(table->number)));
+  }
+  if (table->frame.file_id != 0) return absl::OkStatus();
+  return CorruptionError(path, "nobody knows the identity that its blocks were written with");
+}
+
+// Frames alone: whether a table is sound shows when it is put to use.
+absl::Status FoundFiles::ReadSstables() {
+  for (FoundSstable& table : tables_) {
+    absl::Status status = ReadFrame(&table);
+    // Once more: an I/O error may pass.
+    if (absl::IsUnavailable(status)) status = ReadFrame(&table);
+    if (MustEndRepair(status)) return status;
+    table.unreadable = status;
+  }
+  return absl::OkStatus();
+}
+
+// One more for each table: those without entries belong to a database too.
+uint64_t FoundFiles::CommonestSeed() const {
+  std::map<uint64_t, uint64_t> entries;
+  for (const FoundSstable& table : tables_) {
+    if (!table.frame.properties.has_value()) continue;
+    entries[table.frame.properties->hash_seed] += table.frame.properties->num_entries + 1;
+  }
+  const auto most =
+      std::max_element(entries.begin(), entries.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == entries.end() ? 0 : most->first;
+}
+
+bool FoundFiles::IsOfThisDatabase(const VersionEdit& state) const {
+  const uint64_t commonest = CommonestSeed();
+  if (commonest == 0 || state.hash_seed == commonest) return true;
+  // Those of another database are the greater part, but beside it this one is whole.
+  std::set<uint64_t> identities;
+  for (const FoundSstable& table : tables_) identities.insert(table.frame.file_id);
+  bool names_any = false;
+  for (const FamilyEdit& family : state.families) {
+    for (const FamilyEdit::AddedFile& added : family.added) {
+      names_any = true;
+      if (!identities.contains(added.file.file_id)) return false;
+    }
+  }
+  return names_any;
+}
+
+const FoundManifest* FoundFiles::BestManifest() const {
+  const FoundManifest* best = nullptr;
+  std::tuple<uint64_t, uint64_t, bool, bool> best_rank;
+  for (const FoundManifest& manifest : manifests_) {
+    if (!IsOfThisDatabase(manifest.state)) continue;
+    // Numbers of files and writes only grow: they tell the age, whatever the names say.
+    const std::tuple rank(manifest.state.next_file_number.value_or(0),
+                          manifest.state.last_sequence.value_or(0), manifest.damage.ok(),
+                          manifest.is_current);
+    if (best != nullptr && rank <= best_rank) continue;
+    best = &manifest;
+    best_rank = rank;
+  }
+  return best;
+}
+
+absl::StatusOr<FoundFiles::LogEnds> FoundFiles::EndsOf(uint64_t log) const {
+  LogEnds ends;
+  const std::string path = LogFileName(path_, log);
+  auto opened = LogReader::Open(file_system_, path, log, LogRecoveryMode::kSalvage);
+  if (MustEndRepair(opened.status())) return opened.status();
+  std::string_view payload;
+  for (uint64_t records = 0; opened.ok(); records++) {
+    const absl::StatusOr<bool> more = (*opened)->Read(&payload);
+    if (!more.ok()) return ends;
+    if (!*more) break;
+    LogStart start;
+    if (records > 0) {
+      ends.has_batches = true;
+    } else if (!payload.empty() && payload[0] == static_cast<char>(LogPayload::kLogStart)) {
+      ends.begins_anew = LogStart::Decode(payload, &start) && start.previous_log == 0;
+    }
+  }
+  ends.was_closed = opened.ok() && (*opened)->end().kind == LogEnd::Kind::kCleanClose;
+  return ends;
+}
+
+// An opening replays all logs into tables before it begins one, and that one is written to only
+// once a manifest has given the others up. The log behind one that a full disk ended begins like
+// one of an opening; but that other one was not closed.
+absl::StatusOr<uint64_t> FoundFiles::FirstLogOfLastOpening() const {
+  uint64_t first = 0;
+  bool previous_was_closed = false;
+  for (const uint64_t log : logs_) {
+    WINNOW_ASSIGN_OR_RETURN(const LogEnds ends, EndsOf(log));
+    if (previous_was_closed && ends.begins_anew && ends.has_batches) first = log;
+    previous_was_closed = ends.was_closed;
+  }
+  return first;
+}
+
+}  // namespace winnow

@@ -1,0 +1,91 @@
+// What lies in the directory of a database under repair, taken for what it says of itself.
+#ifndef WINNOW_ENGINE_RECOVERY_FOUND_FILES_H_
+#define WINNOW_ENGINE_RECOVERY_FOUND_FILES_H_
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/base/database_mutex.h"
+#include "engine/sstable/sstable_frame.h"
+#include "engine/version/version_edit.h"
+#include "winnow/file_system.h"
+
+namespace winnow {
+
+struct FoundManifest {
+  std::string name;
+  bool is_current = false;  // CURRENT names it
+  VersionEdit state;        // as far as it can be read
+  absl::Status damage;      // behind that
+};
+
+struct FoundSstable {
+  std::string name;
+  // That of the name; 0 if a table in use cannot have this name.
+  uint64_t number = 0;
+  bool was_orphaned = false;  // NNNNNN.sst.orphan: an opening in mode salvage did not know it
+  SstableFrame frame;
+  absl::Status unreadable;  // why `frame` is empty
+};
+
+class FoundFiles {
+ public:
+  FoundFiles(FileSystem* file_system, std::string path)
+      : file_system_(*file_system), path_(std::move(path)) {}
+
+  // Names alone; NotFound if none is a database's. Then, with nobody else at the files, contents:
+  // manifests, in the order of preference of their damage; SSTables, whose identities they name.
+  absl::Status List();
+  absl::Status ReadManifests(DatabaseMutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status ReadSstables();
+
+  // The manifest of this database that knows most of its history; null if none can be read.
+  const FoundManifest* BestManifest() const;
+  // Logs of smaller numbers have been replayed, whether a manifest says so or not; 0: nobody knows.
+  absl::StatusOr<uint64_t> FirstLogOfLastOpening() const;
+  // The hash seed, of those that the tables have, that most entries were hashed with; 0: no table
+  // says. All tables of one database have the same.
+  uint64_t CommonestSeed() const;
+
+  const std::vector<FoundSstable>& tables() const { return tables_; }
+  const std::vector<std::string>& manifest_names() const { return manifest_names_; }
+  const std::set<uint64_t>& logs() const { return logs_; }
+  uint64_t next_file_number() const { return next_file_number_; }
+  // What is wrong with CURRENT and the manifests.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  absl::Status ReadManifest(DatabaseMutex* mutex, const std::string& name, bool is_current)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  struct LogEnds {
+    bool begins_anew = false;  // it follows no other log
+    bool has_batches = false;
+    bool was_closed = false;
+  };
+  absl::StatusOr<LogEnds> EndsOf(uint64_t log) const;
+  bool IsOfThisDatabase(const VersionEdit& state) const;
+  // Those that manifests name, the ones of this number first.
+  std::vector<KnownSstable> KnownSstables(uint64_t number) const;
+  absl::Status ReadFrame(FoundSstable* table) const;
+
+  FileSystem& file_system_;
+  const std::string path_;
+  std::vector<std::string> manifest_names_;
+  std::vector<FoundManifest> manifests_;
+  std::vector<FoundSstable> tables_;
+  std::set<uint64_t> logs_;
+  uint64_t next_file_number_ = 1;
+  std::vector<std::string> notes_;
+};
+
+// Errors that say nothing about the file: a comparator that is not in the options, a newer format,
+// no memory, no descriptors. What they would make of a sound file is a loss.
+bool MustEndRepair(const absl::Status& status);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_RECOVERY_FOUND_FILES_H_

@@ -1,0 +1,253 @@
+#include "engine/sstable/sstable_frame.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "engine/base/coding.h"
+#include "engine/base/status.h"
+#include "engine/sstable/block_file.h"
+#include "engine/sstable/data_block_scan.h"
+#include "engine/sstable/index_block.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr size_t kMagicFromFooterEnd = 8;
+constexpr size_t kFileIdInFooter = 8;
+constexpr size_t kFileBytesInFooter = 16;
+// A properties block begins with the name of its first property and the length of its value.
+constexpr std::string_view kPropertiesStart("\x0bnum_entries\x08", 13);
+constexpr uint64_t kMaxPropertiesBytes = uint64_t{40} << 20;  // two keys of the largest size
+
+class Shifted final : public RandomAccessFile {
+ public:
+  Shifted(const RandomAccessFile& file, int64_t shift, uint64_t file_bytes)
+      : file_(file), shift_(shift), file_bytes_(file_bytes) {}
+
+  absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
+    if (offset >= file_bytes_) return size_t{0};
+    const int64_t at = static_cast<int64_t>(offset) + shift_;
+    if (at < 0) return size_t{0};
+    const uint64_t readable = std::min<uint64_t>(length, file_bytes_ - offset);
+    return file_.Read(static_cast<uint64_t>(at), readable, buffer);
+  }
+  uint64_t size() const override { return file_bytes_; }
+
+ private:
+  const RandomAccessFile& file_;
+  const int64_t shift_;
+  const uint64_t file_bytes_;
+};
+
+absl::StatusOr<std::string> ReadAt(const RandomAccessFile& file, uint64_t offset, size_t length) {
+  std::string bytes(length, '\0');
+  WINNOW_ASSIGN_OR_RETURN(const size_t read, file.Read(offset, length, bytes.data()));
+  bytes.resize(read);
+  return bytes;
+}
+
+// Calls `visit` with every place of `pattern` from the last to the first, until it returns true.
+absl::Status FindBackwards(const RandomAccessFile& file, std::string_view pattern,
+                           const std::function<absl::StatusOr<bool>(uint64_t at)>& visit) {
+  constexpr uint64_t kStep = uint64_t{1} << 20;
+  for (uint64_t end = file.size(); end > 0;) {
+    const uint64_t begin = end > kStep ? end - kStep : 0;
+    WINNOW_ASSIGN_OR_RETURN(const std::string bytes,
+                            ReadAt(file, begin, end - begin + pattern.size() - 1));
+    for (size_t at = bytes.rfind(pattern); at != std::string::npos;
+         at = at == 0 ? std::string::npos : bytes.rfind(pattern, at - 1)) {
+      WINNOW_ASSIGN_OR_RETURN(const bool done, visit(begin + at));
+      if (done) return absl::OkStatus();
+    }
+    end = begin;
+  }
+  return absl::OkStatus();
+}
+
+class FrameSearch {
+ public:
+  FrameSearch(const RandomAccessFile& file, const std::string& path,
+              std::span<const KnownSstable> known)
+      : file_(file), path_(path), known_(known) {}
+
+  absl::StatusOr<SstableFrame> Run() {
+    WINNOW_RETURN_IF_ERROR(FindFooter());
+    if (frame_.footer.has_value()) {
+      WINNOW_RETURN_IF_ERROR(ReadProperties());
+      return std::move(frame_);
+    }
+    WINNOW_RETURN_IF_ERROR(FindProperties());
+    if (frame_.file_id == 0) WINNOW_RETURN_IF_ERROR(FindIdentity());
+    return std::move(frame_);
+  }
+
+ private:
+  absl::Status FindFooter() {
+    char magic[8];
+    EncodeFixed64(magic, kTableMagic);
+    return FindBackwards(file_, std::string_view(magic, sizeof(magic)),
+                         [this](uint64_t at) { return TakeFooter(at + kMagicFromFooterEnd); });
+  }
+
+  // A footer is believed for its checksum, which is made for the size that it names, not for the
+  // size that the file has.
+  absl::StatusOr<bool> TakeFooter(uint64_t end) {
+    if (end < kFooterBytes) return false;
+    WINNOW_ASSIGN_OR_RETURN(const std::string bytes,
+                            ReadAt(file_, end - kFooterBytes, kFooterBytes));
+    if (bytes.size() != kFooterBytes) return false;
+    const uint64_t file_bytes = DecodeFixed64(bytes.data() + kFileBytesInFooter);
+    const absl::StatusOr<Footer> footer = Footer::Decode(bytes, file_bytes, path_);
+    if (absl::IsFailedPrecondition(footer.status()) && end == file_.size()) return footer.status();
+    if (!footer.ok()) {
+      if (end == file_.size()) frame_.problem = std::string(footer.status().message());
+      return false;
+    }
+    frame_.footer = *footer;
+    frame_.file_id = footer->file_id;
+    frame_.shift = static_cast<int64_t>(end) - static_cast<int64_t>(file_bytes);
+    if (frame_.shift != 0 || end != file_.size()) {
+      frame_.problem = absl::StrCat(path_, ": the table has ", file_bytes, " bytes, the file ",
+                                    file_.size(), "; its end is at offset ", end);
+    }
+    return true;
+  }
+
+  absl::Status ReadProperties() {
+    BlockFile blocks(ShiftedFile(file_, frame_.shift, frame_.footer->file_bytes), path_);
+    blocks.set_file_id(frame_.file_id);
+    const absl::StatusOr<BlockRef> block =
+        blocks.Read(frame_.footer->properties, BlockKind::kProperties, {});
+    if (!block.ok()) return Note(block.status());
+    absl::StatusOr<SstableProperties> properties = SstableProperties::Decode((*block)->contents());
+    if (!properties.ok()) return Note(properties.status());
+    frame_.properties = *std::move(properties);
+    return absl::OkStatus();
+  }
+
+  // Damage is a finding; what says nothing about the bytes is an error.
+  absl::Status Note(const absl::Status& status) {
+    if (!IsCorruption(status)) return status;
+    if (frame_.problem.empty()) frame_.problem = std::string(status.message());
+    return absl::OkStatus();
+  }
+
+  absl::Status FindProperties() {
+    if (frame_.problem.empty()) {
+      frame_.problem = absl::StrCat(path_, ": footer: its end is missing");
+    }
+    return FindBackwards(file_, kPropertiesStart,
+                         [this](uint64_t at) { return TakeProperties(at); });
+  }
+
+  // The list ends at the empty name that the block's type byte, 0, looks like.
+  static size_t PropertiesBytes(std::string_view bytes) {
+    std::string_view rest = bytes;
+    for (;;) {
+      const size_t at = bytes.size() - rest.size();
+      std::string_view name;
+      std::string_view value;
+      if (!GetLengthPrefixed(&rest, &name)) return 0;
+      if (name.empty()) return at;
+      if (!GetLengthPrefixed(&rest, &value)) return 0;
+    }
+  }
+
+  absl::StatusOr<bool> TakeProperties(uint64_t at) {
+    const uint64_t readable = std::min(file_.size() - at, kMaxPropertiesBytes);
+    WINNOW_ASSIGN_OR_RETURN(std::string bytes,
+                            ReadAt(file_, at, std::min<uint64_t>(readable, 64 << 10)));
+    size_t size = PropertiesBytes(bytes);
+    if (size == 0 && bytes.size() < readable) {
+      WINNOW_ASSIGN_OR_RETURN(bytes, ReadAt(file_, at, readable));
+      size = PropertiesBytes(bytes);
+    }
+    if (size == 0 || bytes.size() < size + kBlockTrailerBytes) return false;
+    absl::StatusOr<SstableProperties> properties =
+        SstableProperties::Decode(std::string_view(bytes).substr(0, size));
+    if (!properties.ok()) return false;
+    // They say where they lie themselves, since there are no gaps.
+    const uint64_t filter_bytes =
+        properties->filter_bytes == 0 ? 0 : properties->filter_bytes + kBlockTrailerBytes;
+    const BlockHandle handle = {properties->data_bytes + filter_bytes + properties->index_bytes,
+                                size};
+    const uint64_t stored = DecodeFixed64(bytes.data() + size + 1);
+    const auto is_right = [&](uint64_t file_id) {
+      return file_id != 0 && BlockChecksum(std::string_view(bytes).substr(0, size), 0, file_id,
+                                           handle.offset) == stored;
+    };
+    std::vector<uint64_t> candidates;
+    // What is left of the footer follows.
+    const size_t id_at = size + kBlockTrailerBytes + kFileIdInFooter;
+    if (bytes.size() >= id_at + 8) candidates.push_back(DecodeFixed64(bytes.data() + id_at));
+    for (const KnownSstable& table : known_) candidates.push_back(table.file_id);
+    const auto found = std::find_if(candidates.begin(), candidates.end(), is_right);
+    if (found == candidates.end()) return false;
+    frame_.file_id = *found;
+    frame_.shift = static_cast<int64_t>(at) - static_cast<int64_t>(handle.offset);
+    frame_.properties = *std::move(properties);
+    frame_.footer = FooterFrom(*frame_.properties, handle, *found);
+    return true;
+  }
+
+  static Footer FooterFrom(const SstableProperties& properties, const BlockHandle& handle,
+                           uint64_t file_id) {
+    Footer footer;
+    footer.file_id = file_id;
+    footer.properties = handle;
+    footer.file_bytes = handle.end() + kFooterBytes;
+    if (properties.filter_bytes > 0) {
+      footer.filter = {properties.data_bytes, properties.filter_bytes};
+    }
+    // Where the top index begins behind partitions only these could tell; without it their blocks
+    // are searched for.
+    footer.index_levels = properties.index_partitions == 0 ? 1 : 2;
+    if (footer.index_levels == 1 && properties.index_bytes > kBlockTrailerBytes) {
+      footer.index = {handle.offset - properties.index_bytes,
+                      properties.index_bytes - kBlockTrailerBytes};
+    }
+    return footer;
+  }
+
+  // Nothing is left but blocks: the identity is the one under which the first of them is right. If
+  // that one is what is damaged, the name is all there is to go by.
+  absl::Status FindIdentity() {
+    const KnownSstable* found = nullptr;
+    for (const KnownSstable& table : known_) {
+      if (table.has_this_name && found == nullptr) found = &table;
+      BlockFile blocks(ShiftedFile(file_, 0, file_.size()), path_);
+      blocks.set_file_id(table.file_id);
+      DataBlockScan scan(blocks, 0, file_.size());
+      WINNOW_ASSIGN_OR_RETURN(const bool is_right, scan.StartsWithBlock());
+      if (!is_right) continue;
+      found = &table;
+      break;
+    }
+    if (found == nullptr) return absl::OkStatus();
+    frame_.file_id = found->file_id;
+    // As if all that is missing were missing before it; searches look in both places.
+    frame_.shift = static_cast<int64_t>(file_.size()) - static_cast<int64_t>(found->file_bytes);
+    return absl::OkStatus();
+  }
+
+  const RandomAccessFile& file_;
+  const std::string& path_;
+  const std::span<const KnownSstable> known_;
+  SstableFrame frame_;
+};
+
+}  // namespace
+
+std::unique_ptr<RandomAccessFile> ShiftedFile(const RandomAccessFile& file, int64_t shift,
+                                              uint64_t file_bytes) {
+  return std::make_unique<Shifted>(file, shift, file_bytes);
+}
+
+absl::StatusOr<SstableFrame> FindSstableFrame(const RandomAccessFile& file, const std::string& path,
+                                              std::span<const KnownSstable> known) {
+  return FrameSearch(file, path, known).Run();
+}
+
+}  // namespace winnow

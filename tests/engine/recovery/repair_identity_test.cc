@@ -1,0 +1,279 @@
+// Repair believes what is in files, not their names, their sizes or an old manifest.
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/engine/recovery/repaired_database.h"
+
+namespace winnow {
+namespace {
+
+// Tables on two levels with deletions and overwritten values, and what lay in the directory before
+// the last of them were written.
+struct GrownDatabase {
+  Files early;
+  Files late;  // of its tables none was replaced since
+  Files files;
+  std::map<std::string, std::string> contents;
+};
+
+void WriteRound(DB& db, int round, std::map<std::string, std::string>* contents) {
+  for (int i = 0; i < 100; i++) {
+    const std::string key = absl::StrCat("key", 1000 + i * 7 % 100 + round * 40);
+    if (i % 5 == round % 5) {
+      ASSERT_TRUE(db.Delete(WriteOptions(), key).ok());
+      contents->erase(key);
+    } else {
+      const std::string value = absl::StrCat("round ", round, " ", i);
+      ASSERT_TRUE(db.Put(WriteOptions(), key, value).ok());
+      (*contents)[key] = value;
+    }
+  }
+  ASSERT_TRUE(db.Flush().ok());
+}
+
+GrownDatabase Grow(const Options& given = DamageOptions(nullptr)) {
+  GrownDatabase grown;
+  const auto disk = std::make_unique<RecordingFileSystem>();
+  Options options = given;
+  options.file_system = disk.get();
+  const auto db = OpenOrFail(options, kDirectory);
+  for (int round = 0; round < 8; round++) {
+    WriteRound(*db, round, &grown.contents);
+    if (round == 2) grown.early = FilesOn(*disk);
+    if (round == 4) grown.late = FilesOn(*disk);
+    if (round == 3) {
+      EXPECT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
+    }
+  }
+  EXPECT_TRUE(db->Close().ok());
+  grown.files = FilesOn(*disk);
+  return grown;
+}
+
+std::vector<std::string> NamesOf(const Files& files, const std::string& part) {
+  std::vector<std::string> names;
+  for (const auto& [name, bytes] : files) {
+    if (absl::StrContains(name, part)) names.push_back(name);
+  }
+  return names;
+}
+
+void ExpectContents(const Repaired& repaired, const std::map<std::string, std::string>& contents) {
+  ASSERT_NE(repaired.db, nullptr);
+  std::map<std::string, std::string> found;
+  const auto iterator = repaired.db->NewIterator(ReadOptions());
+  for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+    found[std::string(iterator->key())] = std::string(iterator->value());
+  }
+  EXPECT_TRUE(iterator->status().ok()) << iterator->status();
+  EXPECT_EQ(found, contents) << Notes(repaired.report);
+}
+
+// Once "1 SSTable kept, 0 lost", and the tables that the old manifest did not name were orphans.
+TEST(RepairIdentity, AnOlderManifestPutBackLosesNoTable) {
+  const GrownDatabase grown = Grow();
+  for (const bool newest_is_there : {true, false}) {
+    SCOPED_TRACE(newest_is_there);
+    Files files = grown.files;
+    if (!newest_is_there) files.erase(NamesOf(files, "MANIFEST-").front());
+    files["CURRENT"] = grown.early.at("CURRENT");
+    const std::string manifest = NamesOf(grown.early, "MANIFEST-").front();
+    const std::string put_back = newest_is_there ? "MANIFEST-000002.orphan" : manifest;
+    files[put_back] = grown.early.at(manifest);
+    const Repaired repaired = RepairAndOpen(files);
+    ExpectContents(repaired, grown.contents);
+    EXPECT_EQ(repaired.report.tables_lost, 0u);
+  }
+}
+
+TEST(RepairIdentity, AManifestCutAnywhereLosesNoTable) {
+  const GrownDatabase grown = Grow();
+  const std::string manifest = NamesOf(grown.files, "MANIFEST-").front();
+  for (size_t length = 0; length < grown.files.at(manifest).size(); length += 23) {
+    SCOPED_TRACE(length);
+    Files files = grown.files;
+    files[manifest].resize(length);
+    const Repaired repaired = RepairAndOpen(files);
+    ExpectContents(repaired, grown.contents);
+    EXPECT_EQ(repaired.report.tables_lost, 0u);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(RepairIdentity, AManifestOfAnotherDatabaseIsNotBelieved) {
+  const GrownDatabase grown = Grow();
+  const GrownDatabase other = Grow();
+  Files files = other.files;
+  for (const std::string& name : NamesOf(files, ".sst")) files.erase(name);
+  for (const auto& [name, bytes] : grown.files) {
+    if (absl::EndsWith(name, ".sst") || absl::EndsWith(name, ".log")) files[name] = bytes;
+  }
+  ExpectContents(RepairAndOpen(files), grown.contents);
+}
+
+// A table of another database is sound, and wrong here.
+TEST(RepairIdentity, TablesOfAnotherDatabaseAreSetAside) {
+  const GrownDatabase grown = Grow();
+  const GrownDatabase other = Grow();
+  const std::string table = NamesOf(other.files, ".sst").back();
+  Files files = grown.files;
+  files["000900.sst"] = other.files.at(table);
+  Repaired repaired = RepairAndOpen(files);
+  ExpectContents(repaired, grown.contents);
+  EXPECT_EQ(repaired.report.tables_set_aside, 1u);
+  EXPECT_TRUE(absl::StrContains(Notes(repaired.report), "000900.sst: belongs to another database"));
+  EXPECT_TRUE(repaired.disk->Exists("/db/lost/000900.sst").value_or(false));
+}
+
+TEST(RepairIdentity, TablesAreKnownByTheirIdentitiesWhateverTheirNames) {
+  const GrownDatabase grown = Grow();
+  const std::vector<std::string> tables = NamesOf(grown.files, ".sst");
+  ASSERT_GE(tables.size(), 3u);
+  Files files = grown.files;
+  std::swap(files[tables[0]], files[tables[1]]);
+  files["000777.sst"] = files[tables[2]];
+  files.erase(tables[2]);
+  const Repaired repaired = RepairAndOpen(files);
+  ExpectContents(repaired, grown.contents);
+  EXPECT_EQ(repaired.report.tables_kept, tables.size());
+  EXPECT_EQ(repaired.report.tables_lost + repaired.report.tables_rewritten, 0u);
+}
+
+// Once the whole table was lost, though every block of it was sound.
+TEST(RepairIdentity, BytesBehindOrBeforeATableOrMissingAtItsEndCostNoBlock) {
+  Options packed = DamageOptions(nullptr);
+  packed.compression = Compression::kLz4;
+  for (const Options& options : {DamageOptions(nullptr), packed}) {
+    const GrownDatabase grown = Grow(options);
+    for (const std::string& name : NamesOf(grown.files, ".sst")) {
+      for (const int change : {1, 4096, -1, -17, -127, -128, -129, -700}) {
+        for (const bool at_front : {false, true}) {
+          if (at_front && change < 0) continue;  // takes a block
+          SCOPED_TRACE(absl::StrCat(name, " ", change, at_front ? " before" : ""));
+          Files files = grown.files;
+          std::string& bytes = files[name];
+          if (change < 0) {
+            bytes.resize(bytes.size() - static_cast<size_t>(-change));
+          } else {
+            bytes.insert(at_front ? 0 : bytes.size(), static_cast<size_t>(change), '?');
+          }
+          const Repaired repaired = RepairAndOpen(files);
+          ExpectContents(repaired, grown.contents);
+          EXPECT_EQ(repaired.report.tables_rewritten, 1u);
+          EXPECT_EQ(repaired.report.tables_lost, 0u);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// An opening in mode salvage renames what an old manifest does not know.
+TEST(RepairIdentity, TakesBackWhatSalvageMadeOrphans) {
+  const GrownDatabase grown = Grow();
+  Files files = grown.files;
+  for (const std::string& name : NamesOf(files, "MANIFEST-")) files.erase(name);
+  for (const auto& [name, bytes] : grown.late) {
+    if (name == "CURRENT" || absl::StartsWith(name, "MANIFEST-")) files[name] = bytes;
+  }
+  const auto disk = Restore(files);
+  Options options = DamageOptions(disk.get());
+  options.recovery_mode = RecoveryMode::kSalvage;
+  auto salvaged = OpenOrFail(options, kDirectory);
+  ASSERT_NE(salvaged, nullptr);
+  ASSERT_TRUE(salvaged->Close().ok());
+  salvaged.reset();
+  const std::vector<std::string> names = *disk->List(kDirectory);
+  const auto is_orphan = [](const std::string& name) {
+    return absl::EndsWith(name, ".sst.orphan");
+  };
+  ASSERT_GT(std::count_if(names.begin(), names.end(), is_orphan), 1);
+  const auto report = RepairDatabase(DamageOptions(disk.get()), kDirectory);
+  ASSERT_TRUE(report.ok()) << report.status();
+  const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+  for (const auto& [key, value] : grown.contents) {
+    std::string found;
+    ASSERT_TRUE(db->Get(ReadOptions(), key, &found).ok()) << key << Notes(*report);
+    ASSERT_EQ(found, value) << key;
+  }
+}
+
+// Once "filter spec '': unknown kind ''", for every later opening and repair too.
+TEST(RepairIdentity, WithoutManifestAndWithoutTablesOfDefaultItOpens) {
+  const auto disk = std::make_unique<RecordingFileSystem>();
+  {
+    const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+    ASSERT_TRUE(db->Put(WriteOptions(), "in the log", "1").ok());
+    const auto family = db->CreateColumnFamily(DamageOptions(disk.get()), "named");
+    ASSERT_TRUE(family.ok());
+    ASSERT_TRUE(db->Put(WriteOptions(), *family, "in a table", "2").ok());
+    ASSERT_TRUE(db->Flush(*family).ok());
+  }
+  for (const bool with_tables : {true, false}) {
+    Files files = FilesOn(*disk);
+    for (const std::string& name : NamesOf(files, "MANIFEST-")) files.erase(name);
+    for (const std::string& name : NamesOf(files, ".sst")) {
+      if (!with_tables) files.erase(name);
+    }
+    const Repaired repaired = RepairAndOpen(files);
+    ASSERT_NE(repaired.db, nullptr);
+    std::string value;
+    EXPECT_TRUE(repaired.db->Get(ReadOptions(), "in the log", &value).ok());
+    EXPECT_EQ(repaired.db->ColumnFamilies().size(), with_tables ? 2u : 1u);
+  }
+}
+
+TEST(RepairIdentity, AFamilyThatAnOldManifestKnowsAndThatWasMadeAgainIsTheNewOne) {
+  const auto disk = std::make_unique<RecordingFileSystem>();
+  const Options options = DamageOptions(disk.get());
+  Files old;
+  {
+    const auto db = OpenOrFail(options, kDirectory);
+    for (const char* value : {"old", "new"}) {
+      const auto family = db->CreateColumnFamily(options, "named");
+      ASSERT_TRUE(family.ok()) << family.status();
+      ASSERT_TRUE(db->Put(WriteOptions(), *family, value, value).ok());
+      ASSERT_TRUE(db->Flush(*family).ok());
+      if (!old.empty()) break;
+      old = FilesOn(*disk);
+      ASSERT_TRUE(db->DropColumnFamily(*family).ok());
+    }
+  }
+  Files files = FilesOn(*disk);
+  for (const auto& [name, bytes] : old) {
+    if (absl::StartsWith(name, "MANIFEST-") || absl::EndsWith(name, ".sst")) files[name] = bytes;
+  }
+  const Repaired repaired = RepairAndOpen(files);
+  ASSERT_NE(repaired.db, nullptr);
+  ASSERT_EQ(repaired.db->ColumnFamilies().size(), 2u);
+  const auto named = repaired.db->FindColumnFamily("named");
+  ASSERT_TRUE(named.ok()) << named.status();
+  std::string value;
+  EXPECT_TRUE(repaired.db->Get(ReadOptions(), *named, "new", &value).ok())
+      << Notes(repaired.report);
+  EXPECT_TRUE(absl::IsNotFound(repaired.db->Get(ReadOptions(), *named, "old", &value)));
+}
+
+// A log that had been flushed long ago comes back, and no manifest says so.
+TEST(RepairIdentity, AnOldLogDoesNotHideNewerTables) {
+  const auto disk = std::make_unique<RecordingFileSystem>();
+  Files old;
+  {
+    const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+    ASSERT_TRUE(db->Put(WriteOptions(), "key", "old").ok());
+    old = FilesOn(*disk);
+    ASSERT_TRUE(db->Put(WriteOptions(), "key", "new").ok());
+    ASSERT_TRUE(db->Flush().ok());
+  }
+  Files files = FilesOn(*disk);
+  for (const std::string& name : NamesOf(files, "MANIFEST-")) files.erase(name);
+  for (const std::string& name : NamesOf(files, ".log")) files.erase(name);
+  const std::string log = NamesOf(old, ".log").front();
+  files[log] = old.at(log);
+  ExpectContents(RepairAndOpen(files), {{"key", "new"}});
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,186 @@
+#include "tests/engine/recovery_oracle/rescuable_entries.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "engine/sstable/sstable_iterator.h"
+#include "engine/sstable/sstable_reader.h"
+#include "tests/support/db_fixture.h"
+
+namespace winnow {
+namespace {
+
+constexpr char kDirectory[] = "/db";
+constexpr int kNumKeys = 120;
+
+class Writer {
+ public:
+  Writer(std::mt19937_64* random, AgedDatabase* database)
+      : random_(*random), database_(*database) {}
+
+  void Write(DB& db, int count) {
+    const std::vector<ColumnFamily*> families = db.ColumnFamilies();
+    for (int i = 0; i < count; i++) {
+      ColumnFamily* const family = families[random_() % families.size()];
+      const std::string key = absl::StrCat("key", 1000 + random_() % kNumKeys);
+      if (random_() % 4 == 0) {
+        EXPECT_TRUE(db.Delete(WriteOptions(), family, key).ok());
+        database_.contents[family->id()].erase(key);
+        continue;
+      }
+      const std::string value = absl::StrCat(
+          "value ", written_++, std::string(random_() % (random_() % 3 == 0 ? 3000 : 90), 'v'));
+      EXPECT_TRUE(db.Put(WriteOptions(), family, key, value).ok());
+      database_.contents[family->id()][key] = value;
+      database_.values[{family->id(), key}].insert(value);
+    }
+  }
+
+ private:
+  // Some large, and half of each that no codec makes smaller.
+  std::string Tail() {
+    std::string tail(random_() % (random_() % 3 == 0 ? 3000 : 90), 'v');
+    for (size_t i = 0; i < tail.size() / 2; i++) tail[i] = static_cast<char>(random_());
+    return tail;
+  }
+
+  std::mt19937_64& random_;
+  AgedDatabase& database_;
+  uint64_t written_ = 0;
+};
+
+Files Copy(RecordingFileSystem& disk) {
+  Files files;
+  const std::vector<std::string> names = *disk.List(kDirectory);
+  for (const std::string& name : names) {
+    files[name] = *ReadFile(disk, absl::StrCat(kDirectory, "/", name), 1 << 20);
+  }
+  return files;
+}
+
+void FlushAll(DB& db) {
+  for (ColumnFamily* family : db.ColumnFamilies()) EXPECT_TRUE(db.Flush(family).ok());
+}
+
+// What one table holds, block by block.
+void AddBlocks(const std::string& name, const std::string& bytes, RecordingFileSystem& disk,
+               const AgedDatabase& database, std::vector<Holder>* holders) {
+  const std::string path = absl::StrCat(kDirectory, "/", name);
+  const auto reader = *SstableReader::Open({}, *disk.OpenRandomAccess(path), path);
+  std::vector<Holder> blocks;
+  std::vector<std::string> last_keys;
+  std::string properties;
+  EXPECT_TRUE(reader
+                  ->ForEachBlock([&](const SstableBlockInfo& info) {
+                    const std::string block = bytes.substr(info.offset, info.stored_bytes);
+                    if (info.kind == BlockKind::kProperties) properties = block;
+                    if (info.kind != BlockKind::kData) return;
+                    blocks.push_back({.file = name,
+                                      .bytes = block,
+                                      .offset = info.offset,
+                                      .file_bytes = bytes.size(),
+                                      .file_id = reader->file_id(),
+                                      .family_id = reader->properties().column_family_id});
+                    last_keys.push_back(info.last_key);
+                  })
+                  .ok());
+  const auto iterator = reader->NewIterator({});
+  size_t block = 0;
+  const InternalKeyComparator comparator{BytewiseComparator()};
+  for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+    while (comparator.Compare(iterator->key(), last_keys[block]) > 0) block++;
+    const std::string key(UserKey(iterator->key()));
+    const auto& contents = database.contents.at(blocks[block].family_id);
+    const auto entry = contents.find(key);
+    const bool is_newest = entry != contents.end() && Type(iterator->key()) == EntryType::kPut &&
+                           iterator->value() == entry->second;
+    if (is_newest) blocks[block].newest_keys.push_back(key);
+  }
+  for (Holder& holder : blocks) {
+    holder.properties = properties;
+    holders->push_back(std::move(holder));
+  }
+}
+
+}  // namespace
+
+Options AgedOptions(FileSystem* file_system) {
+  Options options = DamageOptions(file_system);
+  options.target_file_bytes = size_t{64} << 10;
+  options.level_base_bytes = size_t{64} << 10;
+  return options;
+}
+
+AgedDatabase BuildAgedDatabase(uint64_t seed) {
+  AgedDatabase database;
+  std::mt19937_64 random(seed);
+  const auto disk = NewUnrecordedFileSystem();
+  const Options options = AgedOptions(disk.get());
+  auto db = *DB::Open(options, kDirectory);
+  for (const char* name : {"plain", "packed"}) {
+    ColumnFamilyOptions family = options;
+    family.compression = std::string(name) == "packed" ? Compression::kLz4 : Compression::kNone;
+    EXPECT_TRUE(db->CreateColumnFamily(family, name).ok());
+  }
+  for (ColumnFamily* family : db->ColumnFamilies()) {
+    database.family_names[family->id()] = std::string(family->name());
+    database.contents[family->id()];
+  }
+  Writer writer(&random, &database);
+  const auto age = [&] { database.ages.push_back(Copy(*disk)); };
+  writer.Write(*db, 300);
+  age();
+  for (int round = 0; round < 3; round++) {
+    FlushAll(*db);
+    age();
+    writer.Write(*db, 200);
+    FlushAll(*db);
+    if (random() % 2 == 0) {
+      ColumnFamily* const family = db->ColumnFamilies()[random() % 3];
+      EXPECT_TRUE(db->CompactRange(family, std::nullopt, std::nullopt).ok());
+    }
+    if (random() % 2 == 0) {
+      age();
+      EXPECT_TRUE(db->Close().ok());
+      age();
+      db = *DB::Open(options, kDirectory);
+    }
+    writer.Write(*db, 60);
+  }
+  if (random() % 2 == 0) {
+    EXPECT_TRUE(db->Close().ok());
+  }
+  age();
+  return database;
+}
+
+// A log is taken whole: what of a damaged one comes back is for the tests of logs.
+std::vector<Holder> HoldersOf(const AgedDatabase& database) {
+  std::vector<Holder> holders;
+  const Files& files = database.ages.back();
+  const auto disk = Restore(files);
+  for (const auto& [name, bytes] : files) {
+    if (absl::EndsWith(name, ".sst")) AddBlocks(name, bytes, *disk, database, &holders);
+  }
+  // What no table holds is in the logs.
+  std::set<std::pair<uint32_t, std::string>> in_tables;
+  for (const Holder& holder : holders) {
+    for (const std::string& key : holder.newest_keys) in_tables.insert({holder.family_id, key});
+  }
+  for (const auto& [name, bytes] : files) {
+    if (!absl::EndsWith(name, ".log")) continue;
+    for (const auto& [id, entries] : database.contents) {
+      Holder log{.file = name, .bytes = bytes, .family_id = id};
+      for (const auto& [key, value] : entries) {
+        if (!in_tables.contains({id, key})) log.newest_keys.push_back(key);
+      }
+      holders.push_back(std::move(log));
+    }
+  }
+  return holders;
+}
+
+}  // namespace winnow
