@@ -217,7 +217,8 @@ absl::Status RecordingFileSystem::SyncDirectory(const std::string& directory) {
   return absl::OkStatus();
 }
 
-// Changes nothing and is no part of what a crash or an error could meet: not recorded, never failed.
+// Changes nothing and is no part of what a crash or an error could meet: not recorded, never
+// failed.
 absl::StatusOr<FileIdentity> RecordingFileSystem::Identify(const std::string& path) {
   return memory_.Identify(path);
 }

@@ -26,7 +26,9 @@ struct RepairReport {
 // the answers afterwards are those of before, less what was in damaged places. Where it is not, the
 // SSTables that happen to be there decide: one that a compaction had replaced, and that was not
 // removed yet, can bring back what was overwritten or deleted. A database that is sound stays as it
-// is.
+// is. A write-ahead log under another's name is replayed as the one that it says it is, if that is
+// missing. What earlier openings have set aside (*.log.damaged, *.log.unread) is not replayed: it
+// would win over what has been written since. `winnow replay` does that if it is wanted.
 //
 // Column families get what the manifest, or else their SSTables, say of them. Comparators other
 // than the default must be in `options`.
