@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "engine/base/start_thread.h"
@@ -12,6 +11,8 @@ namespace winnow {
 namespace {
 
 constexpr std::chrono::milliseconds kShortestWait{20};
+// As long as writes may go to a log that somebody else has removed before they are refused.
+constexpr std::chrono::seconds kCheckInterval{1};
 
 }  // namespace
 
@@ -29,6 +30,10 @@ BackgroundScheduler::~BackgroundScheduler() = default;
 
 absl::Status BackgroundScheduler::Start(int num_threads, BackgroundJobs* jobs) {
   threads_.reserve(static_cast<size_t>(num_threads));
+  {
+    DatabaseLock lock(mutex_);
+    next_check_ = SteadyNow() + kCheckInterval;
+  }
   for (int i = 0; i < num_threads; i++) {
     std::thread thread;
     const absl::Status started = StartThread(&thread, [this, jobs] { RunThread(jobs); });
@@ -57,6 +62,7 @@ void BackgroundScheduler::Stop() {
 void BackgroundScheduler::RunThread(BackgroundJobs* jobs) {
   DatabaseLock lock(mutex_);
   while (!stopping_) {
+    if (CheckFilesIfDue(jobs)) continue;
     // Looked at again before every job: after a fatal error nothing may be written any more, since
     // what is on disk is not known until the database is reopened.
     if (!errors_.fatal().ok() || !jobs->RunMostUrgent()) {
@@ -71,16 +77,30 @@ void BackgroundScheduler::RunThread(BackgroundJobs* jobs) {
   }
 }
 
-// A retry is due by the clock and not by a signal, hence the wait with an end. It may end early, or
-// for no reason: the caller's loop decides anew.
+bool BackgroundScheduler::CheckFilesIfDue(BackgroundJobs* jobs) {
+  if (checking_files_ || !errors_.fatal().ok() || SteadyNow() < next_check_) return false;
+  checking_files_ = true;
+  absl::Status status;
+  {
+    DatabaseUnlock unlock(mutex_);
+    status = jobs->CheckFiles();
+  }
+  checking_files_ = false;
+  next_check_ = SteadyNow() + kCheckInterval;
+  if (!status.ok()) errors_.SetFatal(status, "keeping the database's files in place");
+  return true;
+}
+
+// A retry, or the next look at the files, is due by the clock and not by a signal, hence the wait
+// with an end. It may end early, or for no reason: the caller's loop decides anew.
 void BackgroundScheduler::WaitForWork() {
-  const std::optional<SteadyTime> next_try = errors_.next_try();
-  if (!next_try.has_value()) {
-    work_available_.Wait(mutex_);
+  if (!errors_.fatal().ok()) {
+    work_available_.Wait(mutex_);  // for the end
     return;
   }
+  const SteadyTime next = std::min(errors_.next_try().value_or(next_check_), next_check_);
   // Not shorter: what failed may not be due any more, and then the time of its retry is past.
-  const auto delay = std::max<SteadyTime::duration>(*next_try - SteadyNow(), kShortestWait);
+  const auto delay = std::max<SteadyTime::duration>(next - SteadyNow(), kShortestWait);
   work_available_.WaitFor(mutex_, std::chrono::ceil<std::chrono::microseconds>(delay));
 }
 

@@ -22,6 +22,9 @@ class BackgroundJobs {
   virtual bool RunMostUrgent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) = 0;
   // After each job, without the mutex: frees what the job has replaced.
   virtual void ReleaseReplaced() ABSL_LOCKS_EXCLUDED(database_mutex) = 0;
+  // Every second in which a thread has time for it, by one at a time: are the files that the
+  // database stands on still there? An error is fatal.
+  virtual absl::Status CheckFiles() ABSL_LOCKS_EXCLUDED(database_mutex) = 0;
 };
 
 // Threads wait for work (`SignalWork`); writers, and callers of Flush and the like, wait for what
@@ -59,6 +62,8 @@ class BackgroundScheduler {
  private:
   void RunThread(BackgroundJobs* jobs) ABSL_LOCKS_EXCLUDED(database_mutex);
   void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // True if it was time to look, and the mutex was given back meanwhile.
+  bool CheckFilesIfDue(BackgroundJobs* jobs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   DatabaseMutex* const mutex_;
   DatabaseCondVar work_available_;
@@ -66,6 +71,8 @@ class BackgroundScheduler {
   BackgroundErrors errors_;
   std::atomic<bool> cancelled_{false};
   bool stopping_ ABSL_GUARDED_BY(database_mutex) = false;
+  bool checking_files_ ABSL_GUARDED_BY(database_mutex) = false;
+  SteadyTime next_check_ ABSL_GUARDED_BY(database_mutex);
   std::vector<std::thread> threads_;  // touched by Start and Stop alone
 };
 

@@ -19,12 +19,17 @@ absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& o
                                                                 const std::string& path) {
   FileSystem* file_system = FileSystemOf(options);
   WINNOW_RETURN_IF_ERROR(CheckIsDatabase(*file_system, path));
-  DatabaseMutex mutex;
-  VersionSet versions({file_system, path, nullptr}, &mutex);
-  DatabaseLock lock(&mutex);
-  WINNOW_RETURN_IF_ERROR(versions.ReadFamilies());
   std::vector<std::string> names;
-  for (const auto& [id, family] : versions.families()) names.push_back(family.name);
+  const auto read = [&] {
+    DatabaseMutex mutex;
+    VersionSet versions({file_system, path, nullptr}, &mutex);
+    DatabaseLock lock(&mutex);
+    const absl::Status status = versions.ReadFamilies();
+    names.clear();
+    for (const auto& [id, family] : versions.families()) names.push_back(family.name);
+    return status;
+  };
+  WINNOW_RETURN_IF_ERROR(ReadBesideWriter(*file_system, path, read));
   return names;
 }
 

@@ -1,7 +1,9 @@
 #include "engine/db/database_directory.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/base/status.h"
@@ -12,6 +14,24 @@
 namespace winnow {
 
 namespace {
+
+// A busy writer replaces files again and again, but not as often as that in a row.
+constexpr int kReadTries = 50;
+
+// Names of all files, and sizes of those that grow: what changes if somebody writes.
+std::vector<std::pair<std::string, uint64_t>> ShapeOf(FileSystem& file_system,
+                                                      const std::string& path) {
+  std::vector<std::pair<std::string, uint64_t>> shape;
+  const auto names = file_system.List(path);
+  if (!names.ok()) return shape;
+  for (const std::string& name : *names) {
+    const bool grows = !name.ends_with(".sst");
+    shape.emplace_back(name,
+                       grows ? file_system.FileSize(absl::StrCat(path, "/", name)).value_or(0) : 0);
+  }
+  std::sort(shape.begin(), shape.end());
+  return shape;
+}
 
 // True if something was written to this log, or that cannot be excluded.
 // The log's start record alone is what a crash leaves while a database is being created.
@@ -69,6 +89,20 @@ absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::strin
                            absl::StrCat("is missing, but ", log_with_writes, " holds writes"));
   }
   return absl::OkStatus();
+}
+
+// Damage stays, and so does what is not there. What a writer has replaced meanwhile is found by the
+// next try.
+absl::Status ReadBesideWriter(FileSystem& file_system, const std::string& path,
+                              absl::FunctionRef<absl::Status()> read) {
+  for (int tries = kReadTries;; tries--) {
+    const auto shape = ShapeOf(file_system, path);
+    const absl::Status status = read();
+    if (status.ok() || tries <= 1 || !(absl::IsDataLoss(status) || absl::IsNotFound(status)) ||
+        ShapeOf(file_system, path) == shape) {
+      return status;
+    }
+  }
 }
 
 }  // namespace winnow

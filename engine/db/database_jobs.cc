@@ -46,6 +46,11 @@ void DatabaseJobs::ReleaseReplaced() {
   for (ColumnFamilyState* family : families) family->views.Reclaim();
 }
 
+absl::Status DatabaseJobs::CheckFiles() {
+  WINNOW_RETURN_IF_ERROR(parts_.lock_file->Check(*parts_.versions->store().file_system));
+  return parts_.logs->CheckInPlace();
+}
+
 bool DatabaseJobs::HasWork() const {
   return FamilyToFlush() != nullptr || IsRunning() || CompactionIsDue();
 }

@@ -14,6 +14,7 @@
 #include "engine/column_family/snapshot_list.h"
 #include "engine/compaction/compaction_job.h"
 #include "engine/events/event_queue.h"
+#include "engine/file_system/file_in_place.h"
 #include "engine/statistics/recorder.h"
 #include "engine/version/version_set.h"
 #include "engine/write/log_set.h"
@@ -27,6 +28,7 @@ struct DatabaseJobParts {
   DatabaseMutex* mutex = nullptr;
   VersionSet* versions = nullptr;
   LogSet* logs = nullptr;
+  FileInPlace* lock_file = nullptr;  // the scheduler's, which looks at it from one thread at a time
   ColumnFamilySet* families = nullptr;
   const SnapshotList* snapshots = nullptr;
   WriteLeader* leader = nullptr;
@@ -48,6 +50,8 @@ class DatabaseJobs final : public BackgroundJobs {
   bool RunMostUrgent() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Frees replaced views, with the memtables and files that only they held.
   void ReleaseReplaced() override ABSL_LOCKS_EXCLUDED(database_mutex);
+  // The lock file and the newest log.
+  absl::Status CheckFiles() override ABSL_LOCKS_EXCLUDED(database_mutex);
 
   // Compacts all of a range on the calling thread, once what runs on the family has ended. Level 0
   // is kept small meanwhile, so that writes go on.

@@ -18,6 +18,7 @@
 #include "engine/db/database_directory.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/recovery/log_replay.h"
+#include "engine/recovery/set_aside.h"
 #include "engine/version/file_names.h"
 
 namespace winnow {
@@ -133,6 +134,7 @@ absl::Status DatabaseOpener::ReplayLogs() {
   replay.set_write_tables(!parts_.options->read_only);
   WINNOW_RETURN_IF_ERROR(replay.Run());
   notes_ = replay.notes();
+  losses_ = replay.losses();
   // Above everything that was replayed or recorded: a number given out twice would make two
   // versions of a key equal.
   parts_.leader->StartAt(replay.last_sequence());
@@ -180,8 +182,9 @@ void DatabaseOpener::RemoveOrphans() {
     if (!orphan) continue;
     const std::string path = absl::StrCat(parts_.path, "/", name);
     if (keep && (type == FileType::kSstable || type == FileType::kManifest)) {
-      if (parts_.file_system->Rename(path, path + ".orphan").ok()) {
-        notes_.push_back(absl::StrCat(path, ": not in use, kept as ", path, ".orphan"));
+      const std::string orphan_path = absl::StrCat(path, ToAbsl(kOrphanSuffix));
+      if (parts_.file_system->Rename(path, orphan_path).ok()) {
+        notes_.push_back(absl::StrCat(path, ": not in use, kept as ", orphan_path));
       }
     } else {
       // What cannot be removed now is tried again by the next open.

@@ -45,6 +45,8 @@ class DatabaseOpener {
   std::unique_ptr<FileLock> TakeLock() { return std::move(lock_); }
   // What was lost or skipped, a sentence each; empty after a clean recovery.
   const std::vector<std::string>& notes() const { return notes_; }
+  // Those of them that tell of damage or lost writes.
+  const std::vector<std::string>& losses() const { return losses_; }
 
  private:
   // Whether there is a database already; creates the directory for a new one.
@@ -61,6 +63,7 @@ class DatabaseOpener {
   const DatabaseOpenerParts parts_;
   std::unique_ptr<FileLock> lock_;
   std::vector<std::string> notes_;
+  std::vector<std::string> losses_;
 };
 
 }  // namespace winnow

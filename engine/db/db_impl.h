@@ -131,6 +131,9 @@ class DBImpl final : public DB {
   absl::Status CopyTo(const std::string& directory, const PlaceSstable& place_sstable,
                       CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(database_mutex);
 
+  // --- verify.cc ---
+  void VerifyTables(std::vector<VerifyProblem>* problems) ABSL_LOCKS_EXCLUDED(database_mutex);
+
   // --- column_families.cc, properties.cc ---
   ColumnFamilyState* Own(ColumnFamily* family) const {
     return static_cast<ColumnFamilyState*>(family);
@@ -152,11 +155,14 @@ class DBImpl final : public DB {
   const std::shared_ptr<BlockCache> cache_;
   OpenFileCache open_files_;
   std::unique_ptr<FileLock> lock_;
+  FileInPlace lock_file_;
   Recorder recorder_;
   FalsePositiveCache false_positive_cache_;
   SnapshotList snapshots_;
   std::atomic<bool> closed_{false};
-  std::vector<std::string> recovery_notes_;  // written while opening, immutable then
+  // Written while opening, immutable then.
+  std::vector<std::string> recovery_notes_;
+  std::vector<std::string> recovery_losses_;  // those of them that tell of damage
 
   DatabaseMutex mutex_;
   VersionSet versions_;

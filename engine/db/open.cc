@@ -3,14 +3,13 @@
 // Two promises meet here. Until Open has returned OK nothing has been changed that a later open
 // could not do without; and a close that reports OK has left markers at the end of every log and of
 // the manifest, so that whatever is missing later is damage and not the trace of a crash.
-#include <algorithm>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/cache/block_cache.h"
+#include "engine/db/database_directory.h"
 #include "engine/db/database_opener.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/option_checks.h"
@@ -18,29 +17,6 @@
 #include "engine/version/file_names.h"
 
 namespace winnow {
-
-namespace {
-
-// A reader takes no lock: the process that has the database open may replace manifests, logs and
-// tables while they are being opened here.
-constexpr int kReadOnlyTries = 50;
-
-// Names of all files, and sizes of those that grow: what changes if somebody writes.
-std::vector<std::pair<std::string, uint64_t>> ShapeOf(FileSystem& file_system,
-                                                      const std::string& path) {
-  std::vector<std::pair<std::string, uint64_t>> shape;
-  const auto names = file_system.List(path);
-  if (!names.ok()) return shape;
-  for (const std::string& name : *names) {
-    const bool grows = !name.ends_with(".sst");
-    shape.emplace_back(name,
-                       grows ? file_system.FileSize(absl::StrCat(path, "/", name)).value_or(0) : 0);
-  }
-  std::sort(shape.begin(), shape.end());
-  return shape;
-}
-
-}  // namespace
 
 // The parts get pointers to each other before all of them are constructed, and may only keep them:
 // nothing runs and nothing is opened here.
@@ -82,6 +58,7 @@ DatabaseJobParts DBImpl::JobParts() {
   parts.mutex = &mutex_;
   parts.versions = &versions_;
   parts.logs = &logs_;
+  parts.lock_file = &lock_file_;
   parts.families = &families_;
   parts.snapshots = &snapshots_;
   parts.leader = &leader_;
@@ -95,22 +72,18 @@ DatabaseJobParts DBImpl::JobParts() {
 absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
   WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
   if (path.empty()) return absl::InvalidArgumentError("the database path is empty");
-  FileSystem& file_system = *FileSystemOf(options);
-  for (int tries = options.read_only ? kReadOnlyTries : 1;; tries--) {
-    const auto shape =
-        tries > 1 ? ShapeOf(file_system, path) : decltype(ShapeOf(file_system, ""))();
+  std::unique_ptr<DBImpl> db;
+  const auto open = [&] {
     // A fresh object for each try: a failed open leaves its parts half filled.
-    std::unique_ptr<DBImpl> db;
-    const absl::Status status = CatchOutOfMemory([&] {
+    return CatchOutOfMemory([&] {
       db = std::make_unique<DBImpl>(options, path);
       return db->OpenDatabase();
     });
-    if (status.ok()) return std::unique_ptr<DB>(std::move(db));
-    if (tries <= 1 || !(absl::IsDataLoss(status) || absl::IsNotFound(status))) return status;
-    // Damage stays, and so does what is not there. What a writer has replaced meanwhile is found by
-    // the next try.
-    if (ShapeOf(file_system, path) == shape) return status;
-  }
+  };
+  const absl::Status status =
+      options.read_only ? ReadBesideWriter(*FileSystemOf(options), path, open) : open();
+  if (!status.ok()) return status;
+  return std::unique_ptr<DB>(std::move(db));
 }
 
 // Threads start last, when there is nothing left that could fail but their own start.
@@ -144,7 +117,11 @@ absl::Status DBImpl::OpenFiles() {
   const absl::Status status = opener.Open();
   // On an error too: OpenDatabase decides when the lock goes.
   lock_ = opener.TakeLock();
+  if (lock_ != nullptr) {
+    lock_file_ = FileInPlace(*file_system_, LockFileName(path_), FileInPlace::Size::kAny);
+  }
   recovery_notes_ = opener.notes();
+  recovery_losses_ = opener.losses();
   default_family_ = families_.default_family();
   return status;
 }
@@ -252,12 +229,12 @@ absl::Status DBImpl::CloseFiles() {
   // The allocated number and not the visible one: those of failed writes may be in the log as well.
   versions_.RaiseLastSequence(leader_.allocated_sequence());
   // The last edit records which file numbers were ever used: the next open then knows which logs
-  // must end with a marker.
+  // must end with a marker. After a failed sync no marker proves anything, and a log that was given
+  // up has none: the manifest must not say that all have.
   if (logs_closed.ok() && errors.fatal().ok() && leader_.log_error().ok()) {
     status.Update(versions_.LogAndApply(VersionEdit()));
+    status.Update(versions_.Close());
   }
-  // A log that was given up has no marker at its end: the manifest must not say that all have.
-  if (logs_closed.ok() && leader_.log_error().ok()) status.Update(versions_.Close());
   status.Update(errors.fatal());
   status.Update(leader_.log_error());
   status.Update(errors.retried(JobKind::kFlush));

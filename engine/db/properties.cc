@@ -1,4 +1,4 @@
-// GetProperty, GetStatistics, Verify.
+// GetProperty, GetStatistics.
 //
 // All of this is for people and monitoring: it takes the mutex for no longer than it needs to copy
 // what it reads, and does its sums on a view or a version that it holds. Numbers of different kinds
@@ -250,49 +250,6 @@ absl::StatusOr<std::vector<uint64_t>> DBImpl::GetApproximateSizes(
     sizes.push_back(end > begin ? end - begin : 0);
   }
   return sizes;
-}
-
-// Reads every block of every table in use, with the views held, so that no compaction can remove a
-// file in the middle. Problems are its result and not its error: it goes on to the end.
-absl::StatusOr<std::vector<VerifyProblem>> DBImpl::Verify() {
-  WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
-  std::vector<VerifyProblem> problems;
-  const auto add = [&](VerifyProblem problem) {
-    events_.AddIfCorruption(problem.status);
-    problems.push_back(std::move(problem));
-  };
-  std::vector<std::shared_ptr<const ReadView>> views;
-  {
-    DatabaseLock lock(&mutex_);
-    for (const auto& [id, family] : families_.all()) {
-      if (!family->is_dropped()) views.push_back(family->views.Shared());
-    }
-  }
-  for (const auto& view : views) {
-    for (int level = 0; level < kNumLevels; level++) {
-      for (const auto& file : view->version->files(level)) {
-        const std::string path = SstableFileName(path_, file->number());
-        if (file->reader() == nullptr) {
-          // Listeners hear of it as damage whatever the reason: what it holds cannot be read.
-          events_.AddIfCorruption(absl::DataLossError(file->open_status().message()));
-          problems.push_back({path, std::nullopt, MissingIsDamage(file->open_status())});
-          continue;
-        }
-        for (const SstableProblem& problem : file->reader()->Verify()) {
-          add({path, problem.offset, problem.ToStatus(path)});
-        }
-        // A table can be whole in itself and yet not the one that the manifest means.
-        const uint64_t num_entries = file->reader()->properties().num_entries;
-        if (num_entries != file->metadata().num_entries) {
-          add({path, std::nullopt,
-               CorruptionError(path,
-                               absl::StrCat("holds ", num_entries, " entries, the manifest says ",
-                                            file->metadata().num_entries))});
-        }
-      }
-    }
-  }
-  return problems;
 }
 
 }  // namespace winnow

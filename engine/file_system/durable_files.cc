@@ -87,6 +87,10 @@ absl::StatusOr<uint64_t> ChainedChecksum(FileSystem& file_system, const std::str
 }
 
 // A file system need not have links: the default makes callers copy.
+absl::StatusOr<FileIdentity> FileSystem::Identify(const std::string& path) {
+  return absl::UnimplementedError(absl::StrCat(path, ": this file system knows no identities"));
+}
+
 absl::Status FileSystem::Link(const std::string& from, const std::string& to) {
   return absl::UnimplementedError(to + ": this file system has no links to " + from);
 }

@@ -47,6 +47,9 @@ class ForwardingFileSystem : public FileSystem {
   absl::StatusOr<uint64_t> FileSize(const std::string& path) override {
     return target_->FileSize(path);
   }
+  absl::StatusOr<FileIdentity> Identify(const std::string& path) override {
+    return target_->Identify(path);
+  }
   absl::Status SyncDirectory(const std::string& directory) override {
     return target_->SyncDirectory(directory);
   }

@@ -198,6 +198,13 @@ absl::StatusOr<uint64_t> MemoryFileSystem::FileSize(const std::string& path) {
   return node->content.size();
 }
 
+absl::StatusOr<FileIdentity> MemoryFileSystem::Identify(const std::string& path) {
+  MutexLock lock(&mutex_);
+  const std::shared_ptr<MemoryNode> node = FindNode(root_, path);
+  if (node == nullptr) return NotFound(path);
+  return FileIdentity{0, node->id, node->content.size()};
+}
+
 // Memory survives nothing, so that there is nothing to do but to refuse what POSIX would refuse.
 absl::Status MemoryFileSystem::SyncDirectory(const std::string& directory) {
   MutexLock lock(&mutex_);

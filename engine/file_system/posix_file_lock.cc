@@ -18,17 +18,21 @@ namespace {
 // (locks of fcntl(2) would not), and a forked child that exits does not release its parent's lock.
 class PosixFileLock final : public FileLock {
  public:
-  explicit PosixFileLock(FileDescriptor descriptor)
-      : descriptor_(std::move(descriptor)), owner_(::getpid()) {}
+  // `directory` is closed where no directory is locked.
+  PosixFileLock(FileDescriptor descriptor, FileDescriptor directory)
+      : descriptor_(std::move(descriptor)), directory_(std::move(directory)), owner_(::getpid()) {}
 
   ~PosixFileLock() override {
     // An explicit unlock works even while a forked child holds a copy of the descriptor; in the
     // child itself it would take the lock away from the parent.
-    if (::getpid() == owner_) ::flock(descriptor_.get(), LOCK_UN);
+    if (::getpid() != owner_) return;
+    if (directory_.is_open()) ::flock(directory_.get(), LOCK_UN);
+    ::flock(descriptor_.get(), LOCK_UN);
   }
 
  private:
   FileDescriptor descriptor_;
+  FileDescriptor directory_;
   const pid_t owner_;
 };
 
@@ -42,6 +46,25 @@ absl::Status LockedError(const std::string& path, int descriptor) {
   return absl::FailedPreconditionError(absl::StrCat(path, ": locked by process ",
                                                     holder.empty() ? "(unknown)" : ToAbsl(holder),
                                                     "; a database can be open only once"));
+}
+
+// The lock of a file is worth nothing once somebody has removed or replaced the file; a directory
+// stays. Network file systems have no locks for directories: there the file alone must do.
+absl::StatusOr<FileDescriptor> LockDirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string_view name = std::string_view(path).substr(slash + 1);  // npos + 1 is 0
+  if (name != "LOCK") return FileDescriptor();
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  WINNOW_ASSIGN_OR_RETURN(FileDescriptor descriptor,
+                          OpenDescriptor(directory, O_RDONLY | O_DIRECTORY));
+  while (::flock(descriptor.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return FileDescriptor();
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": its directory is locked by a process that has it open, though its lock file was ",
+        "removed or replaced; a database can be open only once"));
+  }
+  return descriptor;
 }
 
 // True if `path` still names the file that `descriptor` has open.
@@ -75,8 +98,10 @@ absl::StatusOr<std::unique_ptr<FileLock>> LockPosixFile(const std::string& path)
     }
     // Between open and lock the file may have been removed: that lock would exclude nobody.
     if (!IsSameFile(path, descriptor.get())) continue;
+    WINNOW_ASSIGN_OR_RETURN(FileDescriptor directory, LockDirectoryOf(path));
     WINNOW_RETURN_IF_ERROR(WriteProcessId(path, descriptor.get()));
-    return std::unique_ptr<FileLock>(std::make_unique<PosixFileLock>(std::move(descriptor)));
+    return std::unique_ptr<FileLock>(
+        std::make_unique<PosixFileLock>(std::move(descriptor), std::move(directory)));
   }
 }
 

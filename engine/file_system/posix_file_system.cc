@@ -174,6 +174,13 @@ class PosixFileSystemImplementation final : public FileSystem {
     return static_cast<uint64_t>(information.st_size);
   }
 
+  absl::StatusOr<FileIdentity> Identify(const std::string& path) override {
+    struct stat information;
+    if (::stat(path.c_str(), &information) != 0) return PosixError(path, "stat", errno);
+    return FileIdentity{information.st_dev, information.st_ino,
+                        static_cast<uint64_t>(information.st_size)};
+  }
+
   absl::Status SyncDirectory(const std::string& directory) override {
     WINNOW_ASSIGN_OR_RETURN(const FileDescriptor descriptor,
                             // Opened each time: directories are synced when files come and go,

@@ -9,10 +9,10 @@
 namespace winnow {
 
 absl::StatusOr<std::string_view> FileWindow::Load(uint64_t offset, size_t length) {
-  // Never beyond the end of the file as it was when it was opened: a length that a damaged header
-  // claims is checked against the file by the caller, so no allocation is larger than the file.
-  const size_t wanted = static_cast<size_t>(
-      std::min<uint64_t>(std::max(length, read_bytes_), file_->size() - offset));
+  // Never beyond the end of the file as far as it is known: a length that a damaged header claims
+  // is checked against the file by the caller, so no allocation is larger than the file.
+  const size_t wanted =
+      static_cast<size_t>(std::min<uint64_t>(std::max(length, read_bytes_), *file_size_ - offset));
   // Bytes that the window has already are moved to its front rather than read again: a record that
   // crosses the window's end is common.
   std::string_view kept;
@@ -40,9 +40,10 @@ absl::StatusOr<std::string_view> FileWindow::Load(uint64_t offset, size_t length
                           file_->Read(offset + filled_, missing, buffer_.get() + filled_));
   filled_ += got;
   if (filled_ < length) {
-    // Not the end of the log: the file had these bytes when it was opened.
-    return absl::UnavailableError(absl::StrCat(path_, ": at offset ", offset + filled_,
-                                               ": file became shorter while it was read"));
+    // Its writer has closed it, and given back what it had reserved.
+    *file_size_ = offset + filled_;
+    return absl::OutOfRangeError(
+        absl::StrCat(path_, ": at offset ", *file_size_, ": file became shorter"));
   }
   return std::string_view(buffer_.get(), length);
 }

@@ -29,10 +29,19 @@ LogReader::LogReader(std::unique_ptr<RandomAccessFile> file, std::string path, u
       log_number_(log_number),
       mode_(mode),
       file_(std::move(file)),
-      window_(file_.get(), path_, kReadBytes),
-      scan_window_(file_.get(), path_, kReadBytes),
-      candidate_window_(file_.get(), path_, kCandidateReadBytes),
-      scan_budget_bytes_(kScanBudgetFactor * file_->size()) {}
+      file_size_(file_->size()),
+      window_(file_.get(), &file_size_, path_, kReadBytes),
+      scan_window_(file_.get(), &file_size_, path_, kReadBytes),
+      candidate_window_(file_.get(), &file_size_, path_, kCandidateReadBytes),
+      scan_budget_bytes_(kScanBudgetFactor * file_size_) {}
+
+absl::StatusOr<uint64_t> ReadLogNumber(FileSystem& file_system, const std::string& path) {
+  WINNOW_ASSIGN_OR_RETURN(const auto file, file_system.OpenRandomAccess(path));
+  char header[kLogFileHeaderBytes];
+  WINNOW_ASSIGN_OR_RETURN(const size_t bytes, file->Read(0, sizeof(header), header));
+  absl::StatusOr<uint64_t> number = DecodeLogFileHeader({header, bytes});
+  return number.ok() ? number : WithContext(number.status(), path);
+}
 
 absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(FileSystem& file_system,
                                                            const std::string& path,
@@ -42,7 +51,11 @@ absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(FileSystem& file_syst
                           file_system.OpenRandomAccess(path));
   file->Hint(RandomAccessFile::AccessPattern::kSequential);
   std::unique_ptr<LogReader> reader(new LogReader(std::move(file), path, log_number, mode));
-  WINNOW_RETURN_IF_ERROR(reader->ReadFileHeader());
+  absl::Status status;
+  do {
+    status = reader->ReadFileHeader();
+  } while (absl::IsOutOfRange(status));
+  if (!status.ok()) return status;
   return reader;
 }
 
@@ -57,12 +70,17 @@ absl::Status LogReader::ReadFileHeader() {
     return HandleBadBytes(ToStd(stated_number.status().message())).status();
   }
   if (!stated_number.ok()) return WithContext(stated_number.status(), path_);
-  // Even in salvage: the records of another log are right by themselves, and replaying them would
-  // bring back what was deleted long ago.
   if (*stated_number != log_number_) {
-    return CorruptionError(path_, 0,
-                           ToStd(absl::StrCat("this is log ", *stated_number, " where log ",
-                                              log_number_, " is expected")));
+    const std::string reason =
+        absl::StrCat("this is log ", *stated_number, " where log ", log_number_, " is expected");
+    // A strange header may stand before records of this log. Those of another log are right by
+    // themselves, and reading them would bring back what was deleted long ago.
+    if (mode_ == LogRecoveryMode::kSalvage) {
+      WINNOW_ASSIGN_OR_RETURN(const uint64_t content_end, FindContentEnd());
+      WINNOW_ASSIGN_OR_RETURN(const uint64_t next_record, FindRecord(content_end));
+      if (next_record != kNoRecord) return HandleBadBytes(reason).status();
+    }
+    return CorruptionError(path_, 0, reason);
   }
   position_ = end_.offset = kLogFileHeaderBytes;
   return absl::OkStatus();
@@ -76,7 +94,16 @@ absl::StatusOr<bool> LogReader::Read(std::string_view* payload, uint64_t* offset
   return result;
 }
 
+// A log that is closed loses the zeros behind its last record. It is read on as the shorter file:
+// position_ has not moved, and each time the file is shorter than before, so that this ends.
 absl::StatusOr<bool> LogReader::ReadNext(std::string_view* payload, uint64_t* offset) {
+  for (;;) {
+    absl::StatusOr<bool> result = ReadRecord(payload, offset);
+    if (!absl::IsOutOfRange(result.status())) return result;
+  }
+}
+
+absl::StatusOr<bool> LogReader::ReadRecord(std::string_view* payload, uint64_t* offset) {
   for (;;) {
     std::string_view reason = "bytes follow the marker of a clean close";
     // After the marker of a clean close nothing may follow but zeros, so bytes are not tried as a
@@ -113,12 +140,17 @@ absl::StatusOr<const char*> LogReader::ParseRecordAt(FileWindow& window, uint64_
   if (const char* why_not = LogRecordHeaderError(*header, log_number_, available)) {
     return why_not;
   }
-  WINNOW_ASSIGN_OR_RETURN(const std::string_view record,
-                          window.At(offset, static_cast<size_t>(header->record_bytes())));
-  if (!LogRecordChecksumIsRight(record, log_number_, offset)) {
+  const auto record = window.At(offset, static_cast<size_t>(header->record_bytes()));
+  if (absl::IsOutOfRange(record.status())) {
+    // No writer cuts its log inside a record. This is no end either: the file had these bytes.
+    return absl::UnavailableError(
+        absl::StrCat(record.status().message(), " while a record was read"));
+  }
+  if (!record.ok()) return record.status();
+  if (!LogRecordChecksumIsRight(*record, log_number_, offset)) {
     return "checksum of the record does not match";
   }
-  *payload = record.substr(kLogRecordHeaderBytes);
+  *payload = record->substr(kLogRecordHeaderBytes);
   return nullptr;
 }
 
@@ -147,6 +179,10 @@ absl::StatusOr<bool> LogReader::HandleBadBytes(std::string_view reason) {
   }
   WINNOW_ASSIGN_OR_RETURN(const uint64_t next_record, FindRecord(content_end));
   const bool records_follow = next_record != kNoRecord;
+  if (!closed_cleanly_) {
+    WINNOW_ASSIGN_OR_RETURN(const bool is_whole, IsWholeNow());
+    if (is_whole) return true;
+  }
   if (!records_follow && !closed_cleanly_) {
     Finish(LogEnd::Kind::kTornTail, content_end, reason);
     return false;
@@ -170,6 +206,26 @@ absl::StatusOr<bool> LogReader::HandleBadBytes(std::string_view reason) {
   end_.valid_records_follow = records_follow;
   Finish(LogEnd::Kind::kDamaged, content_end, reason);
   return false;
+}
+
+// Beside a writer the bytes at position_ may have been read before they were whole, and what lies
+// behind them afterwards.
+absl::StatusOr<bool> LogReader::IsWholeNow() {
+  window_.Forget();
+  if (position_ == 0) {
+    const size_t available =
+        static_cast<size_t>(std::min<uint64_t>(file_size(), kLogFileHeaderBytes));
+    WINNOW_ASSIGN_OR_RETURN(const std::string_view header, window_.At(0, available));
+    const absl::StatusOr<uint64_t> stated_number = DecodeLogFileHeader(header);
+    if (!stated_number.ok() || *stated_number != log_number_) return false;
+    position_ = end_.offset = kLogFileHeaderBytes;
+    return true;
+  }
+  LogRecordHeader header;
+  std::string_view payload;
+  WINNOW_ASSIGN_OR_RETURN(const char* why_not,
+                          ParseRecordAt(window_, position_, &header, &payload));
+  return why_not == nullptr;
 }
 
 void LogReader::Finish(LogEnd::Kind kind, uint64_t content_end, std::string_view reason) {

@@ -46,13 +46,17 @@ struct LogEnd {
   std::string reason;                 // what is wrong at `offset`; empty if nothing is
 };
 
-// For one thread. Memory: a buffer of 256 KiB, or of the largest record in the file if that is
-// more; a length is believed only if the file has that many bytes.
+// The number that the file header of a log states. The errors of LogReader::Open.
+absl::StatusOr<uint64_t> ReadLogNumber(FileSystem& file_system, const std::string& path);
+
+// For one thread; the log may be written to, or closed, meanwhile. Memory: a buffer of 256 KiB, or
+// of the largest record in the file if that is more; a length is believed only if the file has that
+// many bytes.
 class LogReader {
  public:
   // NotFound if there is no such file. FailedPrecondition if a newer major version of the format
-  // wrote it. DataLoss if it is another log than `log_number`, or, in kStrict, if its header is
-  // damaged. Unavailable if it cannot be read.
+  // wrote it. DataLoss if it is another log than `log_number` (in kSalvage: and holds no record of
+  // it), or, in kStrict, if its header is damaged. Unavailable if it cannot be read.
   static absl::StatusOr<std::unique_ptr<LogReader>> Open(FileSystem& file_system,
                                                          const std::string& path,
                                                          uint64_t log_number, LogRecoveryMode mode);
@@ -66,7 +70,7 @@ class LogReader {
   // Valid once Read has returned false.
   const LogEnd& end() const { return end_; }
   // Bytes of the file, a preallocated tail of zeros included.
-  uint64_t file_size() const { return window_.file_size(); }
+  uint64_t file_size() const { return file_size_; }
 
  private:
   static constexpr uint64_t kNoRecord = ~uint64_t{0};
@@ -75,10 +79,13 @@ class LogReader {
             LogRecoveryMode mode);
 
   absl::Status ReadFileHeader();
+  absl::StatusOr<bool> ReadRecord(std::string_view* payload, uint64_t* offset);
   absl::StatusOr<bool> ReadNext(std::string_view* payload, uint64_t* offset);
   // Null and the record if a whole, right record stands at `offset`, otherwise the reason.
   absl::StatusOr<const char*> ParseRecordAt(FileWindow& window, uint64_t offset,
                                             LogRecordHeader* header, std::string_view* payload);
+  // Reads what stands at position_ once more; true if it is whole now.
+  absl::StatusOr<bool> IsWholeNow();
   absl::StatusOr<uint64_t> FindContentEnd();
   absl::StatusOr<uint64_t> FindRecord(uint64_t content_end);
   absl::StatusOr<bool> CandidateIsRecord(uint64_t offset, std::string_view header_bytes);
@@ -90,6 +97,7 @@ class LogReader {
   const uint64_t log_number_;
   const LogRecoveryMode mode_;
   const std::unique_ptr<RandomAccessFile> file_;
+  uint64_t file_size_;      // only shrinks
   FileWindow window_;       // around position_
   FileWindow scan_window_;  // while looking for the next record
   FileWindow candidate_window_;

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/counted.h"
 #include "engine/base/status.h"
 #include "engine/compaction/flush_job.h"
-#include "engine/file_system/durable_files.h"
+#include "engine/recovery/set_aside.h"
 #include "engine/version/file_names.h"
 #include "engine/write/batch_format.h"
 #include "engine/write/log_set.h"
@@ -27,13 +26,38 @@ LogRecoveryMode ModeOf(RecoveryMode mode) {
   return LogRecoveryMode::kPointInTime;
 }
 
+// What makes a record one that cannot be applied whole.
+absl::Status CheckBatches(std::string_view payload) {
+  if (payload.empty() || payload[0] != static_cast<char>(LogPayload::kBatches)) {
+    return absl::DataLossError("log record of unknown kind");
+  }
+  BatchReader reader(payload.substr(1));
+  BatchUpdate update;
+  for (bool more = true; more;) WINNOW_RETURN_IF_ERROR(reader.Next(&update, &more));
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+// What refuses to open says how to go on all the same. No way leads past an I/O error.
+absl::Status LogReplay::WithWayOut(const absl::Status& status) const {
+  if (!IsCorruption(status) || options_.recovery_mode == RecoveryMode::kSalvage) return status;
+  return absl::DataLossError(
+      absl::StrCat(status.message(), " (`winnow repair --db=", path_,
+                   "`, or recovery mode salvage, goes on with all that is intact)"));
+}
+
+void LogReplay::AddLoss(std::string note) {
+  losses_.push_back(note);
+  notes_.push_back(std::move(note));
+}
 
 // What is replayed is a prefix of what was written, since later writes may rest on earlier ones:
 // without those the database would show a state in which it never was. At the end of the prefix
 //
 // kStrict       refuses to open, and names the file and the place,
-// kPointInTime  applies nothing behind it, in this log or a later one,
+// kPointInTime  does so too if the database was closed, since no crash explains it then; otherwise
+//               it applies nothing behind it, in this log or a later one,
 // kSalvage      gives the prefix up: it passes over bad bytes and reads the later logs too.
 //
 // `first_number_after_close_` is taken here, before FindLogs raises the counter.
@@ -58,9 +82,11 @@ absl::Status LogReplay::FindLogs() {
     // numbers from the same counter.
     versions_->MarkFileNumberUsed(number);
     if (type != FileType::kLog) continue;
-    WINNOW_ASSIGN_OR_RETURN(logs_[number], file_system_->FileSize(absl::StrCat(path_, "/", name)));
+    const std::string path = absl::StrCat(path_, "/", name);
+    WINNOW_ASSIGN_OR_RETURN(logs_[number], file_system_->FileSize(path));
+    paths_[number] = path;
   }
-  return absl::OkStatus();
+  return options_.recovery_mode == RecoveryMode::kSalvage ? MatchLogsByContent() : absl::OkStatus();
 }
 
 absl::Status LogReplay::CheckRecordedLogsExist() {
@@ -68,17 +94,15 @@ absl::Status LogReplay::CheckRecordedLogsExist() {
     // A log is durable before the manifest names it. 0: the database is being created.
     // No crash explains a log that is missing, so that kPointInTime has no last write to end at and
     // refuses like kStrict.
-    if (family.log_number == 0 || logs_.contains(family.log_number)) continue;
+    if (family.log_number == 0 || paths_.contains(family.log_number)) continue;
     // A family that has not been written to since: logs of others have come and gone.
     if (family.log_number < versions_->OldestNeededLog()) continue;
     const std::string path = LogFileName(path_, family.log_number);
     if (options_.recovery_mode != RecoveryMode::kSalvage) {
-      return CorruptionError(path, absl::StrCat("is missing, but column family '", family.name,
-                                                "' needs it (recovery mode salvage opens without "
-                                                "it)"));
+      return WithWayOut(CorruptionError(
+          path, absl::StrCat("is missing, but column family '", family.name, "' needs it")));
     }
-    notes_.push_back(
-        absl::StrCat(path, ": is missing, with writes of column family '", family.name, "'"));
+    AddLoss(absl::StrCat(path, ": is missing, with writes of column family '", family.name, "'"));
   }
   return absl::OkStatus();
 }
@@ -89,11 +113,10 @@ absl::Status LogReplay::Run() {
   const uint64_t oldest_needed = versions_->OldestNeededLog();
   bool stop = false;
   std::vector<uint64_t> unread;
-  for (const auto& [number, bytes] : logs_) {
+  for (const auto& [number, path] : paths_) {
     if (number < oldest_needed) continue;
     if (stop) {
-      notes_.push_back(absl::StrCat(LogFileName(path_, number),
-                                    ": not replayed, since records before it are missing"));
+      AddLoss(absl::StrCat(path, ": not replayed, since records before it are missing"));
       unread.push_back(number);
     } else {
       WINNOW_RETURN_IF_ERROR(ReplayLog(number, &stop));
@@ -101,7 +124,9 @@ absl::Status LogReplay::Run() {
   }
   // The manifest that this opening will write lets them be removed: their copies are all that
   // remains.
-  for (const uint64_t number : unread) WINNOW_RETURN_IF_ERROR(SetAside(number));
+  for (const uint64_t number : unread) {
+    WINNOW_RETURN_IF_ERROR(SetAside(number, kUnreadLogSuffix));
+  }
   if (!write_tables_) return absl::OkStatus();
   // The same goes for logs that were replayed: what they hold must be in SSTables by then.
   for (const auto& [id, family] : families_->all()) {
@@ -111,16 +136,18 @@ absl::Status LogReplay::Run() {
 }
 
 absl::Status LogReplay::ReplayLog(uint64_t number, bool* stop) {
-  auto opened = LogReader::Open(*file_system_, LogFileName(path_, number), number,
-                                ModeOf(options_.recovery_mode));
-  if (!opened.ok()) return opened.status();
+  const std::string& path = paths_.at(number);
+  const bool salvage = options_.recovery_mode == RecoveryMode::kSalvage;
+  auto opened = LogReader::Open(*file_system_, path, number, ModeOf(options_.recovery_mode));
+  if (!opened.ok()) return WithWayOut(opened.status());
   LogReader& reader = **opened;
   uint64_t records = 0;
   for (;;) {
     std::string_view payload;
     uint64_t offset = 0;
-    WINNOW_ASSIGN_OR_RETURN(const bool more, reader.Read(&payload, &offset));
-    if (!more) break;
+    const absl::StatusOr<bool> more = reader.Read(&payload, &offset);
+    if (!more.ok()) return WithWayOut(more.status());
+    if (!*more) break;
     absl::Status status;
     // Not a record of batches: the count that the next log has of this one leaves it out too.
     if (!payload.empty() && payload[0] == static_cast<char>(LogPayload::kLogStart)) {
@@ -128,100 +155,27 @@ absl::Status LogReplay::ReplayLog(uint64_t number, bool* stop) {
       status = CheckContinues(number, payload, &hole);
       if (hole) {
         *stop = true;
-        notes_.push_back(absl::StrCat(LogFileName(path_, number),
-                                      ": not replayed, since the log before it lost its end"));
-        return SetAside(number);
+        AddLoss(absl::StrCat(path, ": not replayed, since the log before it lost its end"));
+        return SetAside(number, kUnreadLogSuffix);
       }
     } else {
-      status = ApplyBatches(number, payload);
+      if (salvage) status = CheckBatches(payload);
+      if (status.ok()) status = ApplyBatches(number, payload);
       records++;
     }
-    if (IsCorruption(status)) {
-      // The record's checksum was right, so the bytes are what was written.
-      // No mode passes over such a record.
-      return CorruptionError(LogFileName(path_, number), offset, ToStd(status.message()));
+    // The record's checksum was right, so the bytes are what was written: to another file.
+    if (IsCorruption(status) && salvage) {
+      if (!has_foreign_records_.insert(number).second) continue;
+      AddLoss(absl::StrCat(path, ": at offset ", offset, ": ", status.message(), "; left out"));
+    } else if (IsCorruption(status)) {
+      return WithWayOut(CorruptionError(path, offset, ToStd(status.message())));
+    } else if (!status.ok()) {
+      return status;
     }
-    WINNOW_RETURN_IF_ERROR(status);
   }
   previous_log_ = number;
   previous_records_ = records;
-  return CheckEnd(number, reader, number == logs_.rbegin()->first, stop);
-}
-
-absl::Status LogReplay::CheckContinues(uint64_t number, std::string_view payload, bool* hole) {
-  LogStart start;
-  if (!LogStart::Decode(payload, &start)) {
-    return absl::DataLossError("log start record is malformed");
-  }
-  // Logs before the oldest needed one are not looked at, so nothing is known about their end.
-  // 0 stands in the first log of an opening, and in the one after a log that was given up.
-  if (start.previous_log < versions_->OldestNeededLog() || start.previous_log == 0) {
-    return absl::OkStatus();
-  }
-  // A log that is missing altogether has lost all its records.
-  const uint64_t found = start.previous_log == previous_log_ ? previous_records_ : 0;
-  if (found >= start.previous_records) return absl::OkStatus();
-  if (options_.recovery_mode == RecoveryMode::kStrict) {
-    return absl::DataLossError(absl::StrCat("log ", start.previous_log, " had ",
-                                            Counted(start.previous_records, "record"), ", ", found,
-                                            " are left, and log ", number, " follows it"));
-  }
-  // A hole. The older log does not show it, as it just ends early; only the later one tells of it.
-  // A power failure took unsynced records from the end of the older log. What follows them was not
-  // synced either and goes with them, so that the loss is a suffix.
-  *hole = options_.recovery_mode == RecoveryMode::kPointInTime;
-  return absl::OkStatus();
-}
-
-absl::Status LogReplay::CheckEnd(uint64_t number, const LogReader& reader, bool is_newest,
-                                 bool* stop) {
-  const LogEnd& end = reader.end();
-  if (end.kind != LogEnd::Kind::kDamaged && end.kind != LogEnd::Kind::kCleanClose &&
-      versions_->was_closed_cleanly() && number < first_number_after_close_) {
-    // The manifest is closed after the logs: this one had its marker once. (A log with a later
-    // number was begun by an open that did not get as far as its own manifest.)
-    constexpr std::string_view kLostEnd =
-        "the database was closed, but the end of this log is gone";
-    if (options_.recovery_mode == RecoveryMode::kStrict) {
-      return CorruptionError(LogFileName(path_, number), end.offset, kLostEnd);
-    }
-    *stop = options_.recovery_mode == RecoveryMode::kPointInTime;
-    notes_.push_back(absl::StrCat(LogFileName(path_, number), ": at offset ", end.offset, ": ",
-                                  ToAbsl(kLostEnd)));
-    return SetAside(number);
-  }
-  for (const LogEnd::SkippedRange& skipped : end.skipped) {
-    notes_.push_back(absl::StrCat(LogFileName(path_, number), ": at offset ", skipped.offset, ": ",
-                                  Counted(skipped.length, "byte"), " skipped: ", skipped.reason));
-  }
-  // In the newest log a torn record is the write that was going on when the machine stopped. In an
-  // older one it is worth a note; whether writes are missing shows the start of the log after it.
-  if (end.kind == LogEnd::Kind::kTornTail && !is_newest) {
-    notes_.push_back(absl::StrCat(LogFileName(path_, number), ": at offset ", end.offset,
-                                  ": torn record, ", Counted(end.bytes_dropped, "byte"),
-                                  " dropped"));
-  }
-  // kStrict does not get here with damage: Read has returned it as an error.
-  if (end.kind != LogEnd::Kind::kDamaged && end.skipped.empty()) return absl::OkStatus();
-  if (options_.recovery_mode == RecoveryMode::kPointInTime) {
-    *stop = true;
-    notes_.push_back(absl::StrCat(
-        LogFileName(path_, number), ": at offset ", end.offset, ": ", end.reason, "; ",
-        end.bytes_dropped, " bytes from there on were not replayed",
-        end.valid_records_follow ? ", intact records among them (recovery mode salvage reads them)"
-                                 : ""));
-  }
-  return SetAside(number);
-}
-
-absl::Status LogReplay::SetAside(uint64_t number) {
-  if (!write_tables_) return absl::OkStatus();  // read-only: nothing is touched
-  const std::string path = LogFileName(path_, number);
-  // Copied, not renamed: until a new manifest is durable, another crash must find the log where it
-  // was, or what has been replayed from it would be lost. After that the log is removed.
-  WINNOW_RETURN_IF_ERROR(CopyFile(*file_system_, path, path + ".damaged").status());
-  notes_.push_back(absl::StrCat(path, ": kept as ", path, ".damaged"));
-  return absl::OkStatus();
+  return CheckEnd(number, reader, number == paths_.rbegin()->first, stop);
 }
 
 absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view payload) {
@@ -253,8 +207,7 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
                          ", which the manifest does not know: it has lost its end");
         if (options_.recovery_mode != RecoveryMode::kSalvage) return absl::DataLossError(reason);
         if (has_unknown_families_.insert(log_number).second) {
-          notes_.push_back(absl::StrCat(LogFileName(path_, log_number), ": ", reason));
-          WINNOW_RETURN_IF_ERROR(SetAside(log_number));
+          AddLoss(absl::StrCat(paths_.at(log_number), ": ", reason));
         }
       }
       continue;

@@ -13,6 +13,7 @@
 #include "engine/recovery/family_repair.h"
 #include "engine/recovery/found_files.h"
 #include "engine/recovery/repair_sstables.h"
+#include "engine/recovery/set_aside.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 #include "engine/version/manifest_file.h"
@@ -21,8 +22,6 @@
 namespace winnow {
 
 namespace {
-
-constexpr char kAsideName[] = "lost";
 
 class DatabaseRepair {
  public:
@@ -232,17 +231,10 @@ class DatabaseRepair {
   }
 
   absl::Status PutAside(const std::vector<std::string>& names) {
-    const std::string aside = absl::StrCat(path_, "/", kAsideName);
+    const std::string aside = absl::StrCat(path_, "/", ToAbsl(kLostDirectory));
     WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system_, aside));
     for (const std::string& name : names) {
-      std::string target = absl::StrCat(aside, "/", name);
-      // A repair that was interrupted may have been here before.
-      // Nothing in lost/ is ever replaced: what has the same name there may be the better file.
-      for (int i = 2;; i++) {
-        WINNOW_ASSIGN_OR_RETURN(const bool taken, file_system_.Exists(target));
-        if (!taken) break;
-        target = absl::StrCat(aside, "/", name, ".", i);
-      }
+      WINNOW_ASSIGN_OR_RETURN(const std::string target, FreePathInLost(file_system_, path_, name));
       WINNOW_RETURN_IF_ERROR(LinkOrCopy(file_system_, absl::StrCat(path_, "/", name), target));
     }
     if (!names.empty()) {

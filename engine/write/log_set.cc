@@ -5,6 +5,7 @@
 #include "engine/write/log_set.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/coding.h"
 #include "engine/base/status.h"
@@ -51,7 +52,14 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
 }
 
 absl::Status LogSet::StartNew(uint64_t number) {
+  WINNOW_RETURN_IF_ERROR(CheckInPlace());
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer, CreateLog(number));
+  FileInPlace file(*file_system_, LogFileName(directory_, number), FileInPlace::Size::kOnlyGrows);
+  {
+    // Before the older one can be closed, which cuts it, or removed.
+    MutexLock lock(&mutex_);
+    current_file_ = std::move(file);
+  }
   // Neither the new log's name nor the older log is synced here, where a leader and all writers
   // behind it would wait, on a journaling file system for whatever else the disk has to write. The
   // next sync of a write, or the flush of the memtable that goes with the older log, does it; until
@@ -76,6 +84,7 @@ absl::Status LogSet::StartNew(uint64_t number) {
 absl::Status LogSet::AbandonCurrent() {
   WINNOW_RETURN_IF_ERROR(Sync());
   MutexLock lock(&mutex_);
+  current_file_ = FileInPlace();  // it is cut to its size now
   files_[current_number()] = current_->size();
   bytes_before_current_ += current_->size();
   current_.reset();
@@ -136,7 +145,24 @@ absl::Status LogSet::SyncOlder() {
 
 absl::Status LogSet::Sync() {
   WINNOW_RETURN_IF_ERROR(SyncOlder());
-  return current_->Sync();
+  WINNOW_RETURN_IF_ERROR(current_->Sync());
+  // A sync succeeds for a file that has no name any more. Looking costs next to nothing beside it.
+  return CheckInPlace();
+}
+
+// Without the lock while the file is looked at. Meanwhile it may have become an older log, which
+// may be cut and removed: then nothing is said about it.
+absl::Status LogSet::CheckInPlace() {
+  FileInPlace looked_at;
+  {
+    MutexLock lock(&mutex_);
+    looked_at = current_file_;
+  }
+  const absl::Status status = looked_at.Check(*file_system_);
+  MutexLock lock(&mutex_);
+  if (!current_file_.IsSameFile(looked_at)) return absl::OkStatus();
+  if (status.ok()) current_file_ = std::move(looked_at);
+  return status;
 }
 
 // Called once the manifest needs those logs no more. The number is kept, and only grows, so that a
@@ -183,7 +209,10 @@ absl::Status LogSet::Close() {
   absl::Status status = SyncNames();
   status.Update(SyncOlder());
   if (current_ != nullptr) {
-    status.Update(current_->CloseCleanly());
+    // No marker for a log that others have spoilt; where it was cut, there is no room to write one.
+    const absl::Status in_place = CheckInPlace();
+    status.Update(in_place);
+    status.Update(in_place.ok() ? current_->CloseCleanly() : current_->Close());
     current_.reset();
   }
   return status;

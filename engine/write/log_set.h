@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "engine/base/capabilities.h"
+#include "engine/file_system/file_in_place.h"
 #include "engine/log/log_writer.h"
 #include "filter/base/mutex.h"
 #include "winnow/file_system.h"
@@ -64,7 +65,10 @@ class LogSet {
   // Makes everything appended so far survive a power failure: older logs before the newest, so that
   // no later write can survive an earlier one that is lost.
   absl::Status Sync() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The same without the newest log.
+  // DataLoss if somebody else has removed, replaced or cut the newest log: what is appended to it
+  // from then on is lost with this process.
+  absl::Status CheckInPlace() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The same as Sync without the newest log.
   absl::Status SyncOlder() ABSL_LOCKS_EXCLUDED(sync_mutex_, mutex_);
 
   // Closes and removes logs with smaller numbers.
@@ -125,6 +129,7 @@ class LogSet {
   mutable Mutex mutex_;
   std::deque<Older> older_ ABSL_GUARDED_BY(mutex_);             // not synced yet, ascending
   std::map<uint64_t, uint64_t> files_ ABSL_GUARDED_BY(mutex_);  // number -> bytes, older ones
+  FileInPlace current_file_ ABSL_GUARDED_BY(mutex_);            // of the newest log
   int removal_pauses_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t remove_before_ ABSL_GUARDED_BY(mutex_) = 0;
 };

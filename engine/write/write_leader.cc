@@ -134,8 +134,8 @@ absl::Status WriteLeader::AppendToLog(const WriteGroup& group, uint32_t num_upda
   return OutcomeUnknown(logged);
 }
 
-// Before anything is written, too: a directory that cannot be opened, for want of a file descriptor,
-// refuses this group alone.
+// Before anything is written, too: a directory that cannot be opened, for want of a file
+// descriptor, refuses this group alone.
 absl::Status WriteLeader::SyncLogNames() {
   const absl::Status status = parts_.logs->SyncNames();
   if (!status.ok() && !absl::IsResourceExhausted(status)) {

@@ -302,6 +302,10 @@ absl::StatusOr<uint64_t> FaultFileSystem::FileSize(const std::string& path) {
   return target_.FileSize(path);
 }
 
+absl::StatusOr<FileIdentity> FaultFileSystem::Identify(const std::string& path) {
+  return target_.Identify(path);
+}
+
 absl::Status FaultFileSystem::SyncDirectory(const std::string& directory) {
   WINNOW_RETURN_IF_ERROR(Allow(Kind::kSyncDirectory, directory));
   return target_.SyncDirectory(directory);

@@ -66,14 +66,15 @@ constexpr absl::string_view kExitCodes =
 
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command>* const commands = new std::vector<Command>{
-      LoadCommand(),       ImportCommand(),      ExportCommand(),        GetCommand(),
-      MultiGetCommand(),   PutCommand(),         DeleteCommand(),        ScanCommand(),
-      CountCommand(),      ExplainCommand(),     StatsCommand(),         PropertyCommand(),
-      OptionsCommand(),    CompactCommand(),     FamiliesCommand(),      VerifyCommand(),
-      RepairCommand(),     CheckpointCommand(),  BackupCommand(),        RestoreCommand(),
-      DestroyCommand(),    SstCommand(),         WalCommand(),           ManifestCommand(),
-      FilterCommand(),     FilterPlanCommand(),  FilterBuildCommand(),   FilterQueryCommand(),
-      FilterInfoCommand(), FilterMergeCommand(), FilterConvertCommand(), FilterBenchCommand()};
+      LoadCommand(),        ImportCommand(),     ExportCommand(),      GetCommand(),
+      MultiGetCommand(),    PutCommand(),        DeleteCommand(),      ScanCommand(),
+      CountCommand(),       ExplainCommand(),    StatsCommand(),       PropertyCommand(),
+      OptionsCommand(),     CompactCommand(),    FamiliesCommand(),    VerifyCommand(),
+      RepairCommand(),      ReplayCommand(),     CheckpointCommand(),  BackupCommand(),
+      RestoreCommand(),     DestroyCommand(),    SstCommand(),         WalCommand(),
+      ManifestCommand(),    FilterCommand(),     FilterPlanCommand(),  FilterBuildCommand(),
+      FilterQueryCommand(), FilterInfoCommand(), FilterMergeCommand(), FilterConvertCommand(),
+      FilterBenchCommand()};
   return *commands;
 }
 

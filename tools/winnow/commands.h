@@ -23,6 +23,7 @@ Command CompactCommand();     // compact.cc
 Command ExplainCommand();     // explain.cc
 Command VerifyCommand();      // verify.cc
 Command RepairCommand();      // repair.cc
+Command ReplayCommand();      // replay.cc
 Command CheckpointCommand();  // backup.cc
 Command BackupCommand();      // backup.cc
 Command RestoreCommand();     // backup.cc

@@ -69,7 +69,10 @@ class Loader {
   absl::Status WriteBatchOut() {
     if (batch_.num_updates() == 0) return absl::OkStatus();
     WINNOW_RETURN_IF_ERROR(db_.Write(WriteOptions(), batch_));
+    entries_ += batch_.num_updates();
+    bytes_ += batch_entry_bytes_;
     batch_.Clear();
+    batch_entry_bytes_ = 0;
     return absl::OkStatus();
   }
 
@@ -107,8 +110,7 @@ class Loader {
       batch_.Put(family_, record->key, record->value);
       return absl::OkStatus();
     })));
-    entries_++;
-    bytes_ += record->key.size() + record->value.size();
+    batch_entry_bytes_ += record->key.size() + record->value.size();
     if (batch_.num_updates() < kBatchEntries && batch_.size_bytes() < kLoadBatchBytes) {
       return absl::OkStatus();
     }
@@ -132,6 +134,8 @@ class Loader {
   const LoadSettings settings_;
   Progress progress_;
   WriteBatch batch_;
+  uint64_t batch_entry_bytes_ = 0;
+  // What the database has acknowledged: whoever resumes after an error goes on from here.
   uint64_t entries_ = 0;
   uint64_t bytes_ = 0;
   uint64_t skipped_ = 0;

@@ -196,13 +196,33 @@ class SstPrinter {
   Output& output_;
 };
 
+// A table that is found in --db, or null if it is none yet or no longer: being written, or removed
+// since the directory was listed. What the manifest names must be whole.
+absl::StatusOr<std::unique_ptr<SstableReader>> OpenListed(const std::string& directory,
+                                                          const std::string& path) {
+  for (int tries = 3;; tries--) {
+    absl::StatusOr<std::unique_ptr<SstableReader>> table = OpenSstable(path);
+    if (table.ok() || !(absl::IsNotFound(table.status()) || absl::IsDataLoss(table.status()))) {
+      return table;
+    }
+    if (!IsNamedByManifest(directory, path)) return std::unique_ptr<SstableReader>();
+    if (tries <= 1) return table;  // named before it was opened once more
+  }
+}
+
 absl::StatusOr<ExitCode> RunSst(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths,
                           FilesToShow(arguments, FileType::kSstable));
   SstPrinter printer(arguments, output);
+  const std::string directory = arguments.Text("db").value_or("");
+  bool any = false;
   for (size_t i = 0; i < paths.size() && output.ok(); i++) {
-    if (i > 0 && !arguments.Has("json")) output.Line("");
-    WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<SstableReader> table, OpenSstable(paths[i]));
+    WINNOW_ASSIGN_OR_RETURN(
+        const std::unique_ptr<SstableReader> table,
+        directory.empty() ? OpenSstable(paths[i]) : OpenListed(directory, paths[i]));
+    if (table == nullptr) continue;
+    if (any && !arguments.Has("json")) output.Line("");
+    any = true;
     WINNOW_RETURN_IF_ERROR(printer.Print(*table));
   }
   return ExitCode::kOk;

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/database_mutex.h"
 #include "engine/base/status.h"
-#include "engine/log/log_format.h"
+#include "engine/recovery/set_aside.h"
+#include "engine/version/version_set.h"
 #include "tools/winnow/database.h"
 #include "winnow/file_system.h"
 
@@ -94,16 +96,42 @@ absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& pa
   return SstableReader::Open(SstableReaderOptions(), std::move(file), path);
 }
 
+bool IsNamedByManifest(const std::string& directory, const std::string& path) {
+  DatabaseMutex mutex;
+  VersionSet versions({PosixFileSystem(), directory, nullptr}, &mutex);
+  DatabaseLock lock(&mutex);
+  const absl::StatusOr<VersionEdit> state = versions.ReadState(std::nullopt);
+  if (!state.ok()) return true;
+  for (const FamilyEdit& family : state->families) {
+    for (const FamilyEdit::AddedFile& table : family.added) {
+      if (SstableFileName(directory, table.file.number) == path) return true;
+    }
+  }
+  return false;
+}
+
+std::optional<uint64_t> NumberInName(const std::string& path) {
+  std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);  // npos + 1 is 0
+  for (const std::string_view suffix : {kDamagedLogSuffix, kUnreadLogSuffix, kOrphanSuffix}) {
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
+  }
+  FileType type = FileType::kLock;
+  uint64_t number = 0;
+  const bool is_log = ParseFileName(name, &type, &number) &&
+                      (type == FileType::kLog || type == FileType::kManifest);
+  return is_log ? std::optional(number) : std::nullopt;
+}
+
+absl::StatusOr<uint64_t> LogNumber(const std::string& path) {
+  absl::StatusOr<uint64_t> number = ReadLogNumber(*PosixFileSystem(), path);
+  if (!absl::IsDataLoss(number.status())) return number;
+  const std::optional<uint64_t> in_name = NumberInName(path);
+  return in_name.has_value() ? *in_name : number;
+}
+
 absl::StatusOr<std::unique_ptr<LogReader>> OpenLog(const std::string& path) {
-  FileSystem& file_system = *PosixFileSystem();
-  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<RandomAccessFile> file,
-                          file_system.OpenRandomAccess(path));
-  std::string header(kLogFileHeaderBytes, '\0');
-  WINNOW_ASSIGN_OR_RETURN(const size_t header_bytes, file->Read(0, header.size(), header.data()));
-  header.resize(header_bytes);
-  absl::StatusOr<uint64_t> log_number = DecodeLogFileHeader(header);
-  if (!log_number.ok()) return WithContext(log_number.status(), path);
-  return LogReader::Open(file_system, path, *log_number, LogRecoveryMode::kPointInTime);
+  WINNOW_ASSIGN_OR_RETURN(const uint64_t number, LogNumber(path));
+  return LogReader::Open(*PosixFileSystem(), path, number, LogRecoveryMode::kPointInTime);
 }
 
 std::string DescribeLogEnd(const LogEnd& end) {
@@ -136,12 +164,40 @@ absl::Status ForEachRecord(
   }
 }
 
+namespace {
+
+struct OpenedLog {
+  std::string path;
+  std::unique_ptr<LogReader> reader;
+};
+
+// All of them, and only then are they read: what is open stays readable. Those that are gone before
+// they are opened are looked for again, since there are others instead.
+absl::StatusOr<std::vector<OpenedLog>> OpenLogsToShow(const Arguments& arguments, FileType type) {
+  for (int tries = 20;; tries--) {
+    WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FilesToShow(arguments, type));
+    std::vector<OpenedLog> logs;
+    bool one_is_gone = false;
+    for (const std::string& path : paths) {
+      absl::StatusOr<std::unique_ptr<LogReader>> log = OpenLog(path);
+      if (log.ok()) {
+        logs.push_back({path, *std::move(log)});
+        continue;
+      }
+      one_is_gone = absl::IsNotFound(log.status()) && arguments.positionals().empty();
+      if (!one_is_gone || tries <= 1) return log.status();
+    }
+    if (!one_is_gone) return logs;
+  }
+}
+
+}  // namespace
+
 absl::Status PrintLogs(const Arguments& arguments, FileType type, Output& output,
                        const std::function<absl::Status(std::string_view, uint64_t)>& print) {
   const bool json = arguments.Has("json");
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths, FilesToShow(arguments, type));
-  for (const std::string& path : paths) {
-    WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<LogReader> log, OpenLog(path));
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<OpenedLog> logs, OpenLogsToShow(arguments, type));
+  for (const auto& [path, log] : logs) {
     if (!json) output.Line(absl::StrCat(path, ": ", log->file_size(), " bytes"));
     const auto print_record = [&](std::string_view payload,
                                   uint64_t offset) -> absl::StatusOr<bool> {

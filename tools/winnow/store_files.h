@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,16 +19,24 @@
 
 namespace winnow::cli {
 
-// Paths of the files of one type in a database directory, by ascending number.
+// Paths of the files of one type in a database directory, by ascending number. A process that has
+// the database open may remove them at any time.
 absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& directory, FileType type);
 
 // The files that a command line names, or else all of that type in --db. NotFound if --db has none.
 absl::StatusOr<std::vector<std::string>> FilesToShow(const Arguments& arguments, FileType type);
 
 absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& path);
+// False if the manifest in force can be read and does not name this SSTable of its directory.
+bool IsNamedByManifest(const std::string& directory, const std::string& path);
 
-// Opens a write-ahead log or a manifest, whose number is taken from its header. Ends before damage.
+// Opens a write-ahead log or a manifest, whose number is taken from its header, or from its name
+// where the header is damaged or not written yet. Ends before damage.
 absl::StatusOr<std::unique_ptr<LogReader>> OpenLog(const std::string& path);
+// The number that the header states, or else the name; the header's error if neither does.
+absl::StatusOr<uint64_t> LogNumber(const std::string& path);
+// The number in the name of a log, a manifest, or of one of them that was set aside.
+std::optional<uint64_t> NumberInName(const std::string& path);
 
 // Calls `visit` with each record and its offset until it gives false. The first error gets
 // "PATH: at offset N" before it.

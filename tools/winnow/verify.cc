@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "engine/recovery/set_aside.h"
 #include "engine/version/current_file.h"
 #include "engine/version/version_edit.h"
 #include "engine/write/batch_format.h"
@@ -33,15 +34,23 @@ class Verifier {
     WINNOW_RETURN_IF_ERROR(CheckCurrent());
     WINNOW_RETURN_IF_ERROR(CheckLogs(FileType::kManifest));
     WINNOW_RETURN_IF_ERROR(CheckLogs(FileType::kLog));
+    const size_t num_log_problems = problems_.size();
     absl::StatusOr<OpenedDatabase> opened = OpenDatabase(arguments, Access::kRead);
     if (!opened.ok()) {
       if (!IsDamage(opened.status())) return opened.status();
       problems_.push_back({directory_, std::nullopt,
                            WithContext(opened.status(), "the database cannot be opened")});
-      return CheckTables();
+      WINNOW_RETURN_IF_ERROR(CheckTables());
+      WINNOW_ASSIGN_OR_RETURN(const std::vector<VerifyProblem> set_aside,
+                              FindFilesSetAside(*PosixFileSystem(), directory_));
+      problems_.insert(problems_.end(), set_aside.begin(), set_aside.end());
+      return absl::OkStatus();
     }
     WINNOW_ASSIGN_OR_RETURN(const std::vector<VerifyProblem> found, opened->db->Verify());
-    problems_.insert(problems_.end(), found.begin(), found.end());
+    for (const VerifyProblem& problem : found) {
+      // What the opening says of logs as a whole has been said of each of them.
+      if (problem.path != directory_ || num_log_problems == 0) problems_.push_back(problem);
+    }
     for (const LevelStatistics& level : opened->db->GetStatistics().levels) {
       num_tables_ += level.num_files;
       num_entries_ += level.num_entries;
@@ -59,20 +68,23 @@ class Verifier {
   absl::Status CheckCurrent() {
     FileSystem& file_system = *PosixFileSystem();
     const std::string path = CurrentFileName(directory_);
-    const absl::StatusOr<uint64_t> number = ReadCurrentFile(file_system, directory_);
-    if (absl::IsNotFound(number.status())) {
-      problems_.push_back({path, std::nullopt, CorruptionError(path, "missing")});
-      return absl::OkStatus();
+    // Again while somebody replaces it: the manifest that it named before is removed then.
+    for (uint64_t before = 0;;) {
+      const absl::StatusOr<uint64_t> number = ReadCurrentFile(file_system, directory_);
+      if (absl::IsNotFound(number.status())) {
+        problems_.push_back({path, std::nullopt, CorruptionError(path, "missing")});
+        return absl::OkStatus();
+      }
+      if (!number.ok()) return NoteDamage(path, number.status());
+      const std::string manifest = ManifestFileName(directory_, *number);
+      WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(manifest));
+      if (exists) return absl::OkStatus();
+      if (*number == before) {
+        return NoteDamage(
+            path, CorruptionError(path, absl::StrCat("names ", manifest, ", which is missing")));
+      }
+      before = *number;
     }
-    if (!number.ok()) return NoteDamage(path, number.status());
-    const std::string manifest = ManifestFileName(directory_, *number);
-    WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(manifest));
-    if (!exists) {
-      problems_.push_back(
-          {path, std::nullopt,
-           CorruptionError(path, absl::StrCat("names ", manifest, ", which is missing"))});
-    }
-    return absl::OkStatus();
   }
 
   // Keeps damage as a problem; returns any other error.
@@ -85,13 +97,18 @@ class Verifier {
   absl::Status CheckLogs(FileType type) {
     WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> paths, ListFiles(directory_, type));
     for (const std::string& path : paths) {
-      WINNOW_RETURN_IF_ERROR(NoteDamage(path, CheckLog(path, type)));
+      const absl::Status status = CheckLog(path, type);
+      // Gone since: nothing needed it any more, or opening the database will miss it.
+      if (!absl::IsNotFound(status)) WINNOW_RETURN_IF_ERROR(NoteDamage(path, status));
     }
     return absl::OkStatus();
   }
 
+  // Under the number in its name: a log of another number is no part of the database.
   absl::Status CheckLog(const std::string& path, FileType type) {
-    WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<LogReader> log, OpenLog(path));
+    WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<LogReader> log,
+                            LogReader::Open(*PosixFileSystem(), path, *NumberInName(path),
+                                            LogRecoveryMode::kPointInTime));
     const auto check = [&](std::string_view payload, uint64_t) -> absl::StatusOr<bool> {
       WINNOW_RETURN_IF_ERROR(type == FileType::kLog ? CheckLogRecord(payload)
                                                     : VersionEdit::Decode(payload).status());
@@ -188,6 +205,8 @@ Command VerifyCommand() {
 Checks manifest, write-ahead logs, and of every SSTable all checksums, the order of keys,
 each key against the filter, and the counts. If the database cannot be opened, every SSTable
 in the directory is checked for itself. A torn last record of a log is normal after a crash.
+Names what an earlier opening set aside (*.log.damaged, *.log.unread, *.orphan), and the
+command for it. May run while another process writes.
 Exit code 0: sound; 1: damage; 3: the check could not be finished.)",
       .json =
           R"({"sound":true,"finished":true,"sstables":N,"entries":N,"logged_updates":N,"problems":[TEXT,...]})",

@@ -217,6 +217,12 @@ absl::Status RecordingFileSystem::SyncDirectory(const std::string& directory) {
   return absl::OkStatus();
 }
 
+// Changes nothing and is no part of what a crash or an error could meet: not recorded, never
+// failed.
+absl::StatusOr<FileIdentity> RecordingFileSystem::Identify(const std::string& path) {
+  return memory_.Identify(path);
+}
+
 absl::StatusOr<std::unique_ptr<FileLock>> RecordingFileSystem::Lock(const std::string& path) {
   WINNOW_RETURN_IF_ERROR(Allow({Kind::kLock, path, {}, {}, 0, 0}));
   MutexLock lock(&mutex_);

@@ -290,8 +290,8 @@ void winnow_options_set_comparator(winnow_options_t* options, winnow_comparator_
 void winnow_options_set_filter_policy(winnow_options_t* options, winnow_filterpolicy_t* policy);
 void winnow_options_set_create_if_missing(winnow_options_t* options, uint8_t value);
 void winnow_options_set_error_if_exists(winnow_options_t* options, uint8_t value);
-/* True: refuse to open where the write-ahead log is damaged (recovery_mode strict); false: open
-   with what was written before the damage (point_in_time). */
+/* True: refuse to open where the write-ahead log is damaged (recovery_mode strict); false: if the
+   database was not closed, open with what was written before the damage (point_in_time). */
 void winnow_options_set_paranoid_checks(winnow_options_t* options, uint8_t value);
 /* Where files live. NULL: the operating system's file system. */
 void winnow_options_set_env(winnow_options_t* options, winnow_env_t* env);

@@ -199,8 +199,9 @@ class DB {
   // its block holds. Counted in no statistics.
   virtual absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) = 0;
   // Reads every block of every live SSTable and checks checksums, key order, filters against keys
-  // and counts. One entry for each problem found; empty means sound. An error means that nothing
-  // could be checked.
+  // and counts. Names what openings have set aside (*.log.damaged, *.log.unread, *.orphan) and, of
+  // a database that is open read-only, what could not be replayed. One entry for each problem
+  // found; empty means sound. An error means that nothing could be checked.
   virtual absl::StatusOr<std::vector<VerifyProblem>> Verify() = 0;
 
   // --- The same calls for the default column family ---

@@ -72,6 +72,14 @@ struct WritableFileOptions {
   Mode mode = Mode::kBuffered;
 };
 
+// Which file a path names: two paths name one file if device and number are equal. A file that is
+// replaced by another of the same name, or removed and created again, becomes another one.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t number = 0;
+  uint64_t bytes = 0;  // its size, which is no part of its identity
+};
+
 // An exclusive lock on a path; destroying it releases the lock.
 class FileLock {
  public:
@@ -108,11 +116,16 @@ class FileSystem {
   virtual absl::StatusOr<bool> Exists(const std::string& path) = 0;
   virtual absl::StatusOr<bool> IsDirectory(const std::string& path) = 0;
   virtual absl::StatusOr<uint64_t> FileSize(const std::string& path) = 0;
+  // An open database looks every second whether its lock and its log are still where it put them.
+  // Unimplemented where the system cannot tell (always, unless overridden): nobody looks then.
+  virtual absl::StatusOr<FileIdentity> Identify(const std::string& path);
   // Makes creations, renames and removals inside the directory survive a power failure.
   virtual absl::Status SyncDirectory(const std::string& directory) = 0;
 
   // Takes an exclusive lock on `path`, creating the file. A second holder, in this process or
-  // another, gets FailedPrecondition naming the holder's process id.
+  // another, gets FailedPrecondition naming the holder's process id. The operating system's file
+  // system locks the directory of a file named LOCK with it, where it can: removing that file lets
+  // nobody in.
   virtual absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) = 0;
 };
 

@@ -100,11 +100,15 @@ struct ColumnFamilyOptions {
   bool disable_auto_compactions = false;
 };
 
-// What to do with damage in the middle of a write-ahead log. A torn last record is always normal.
+// What to do with damage in the middle of a write-ahead log. A torn last record is always normal,
+// unless the database was closed.
 enum class RecoveryMode {
-  kStrict,       // refuse to open
-  kPointInTime,  // replay up to the damage, report what follows (default)
-  kSalvage,      // skip damaged records, report each; no substitute for repair.h
+  kStrict,  // refuse to open
+  // Refuse if the database was closed, since no crash explains it then. Otherwise, as a power
+  // failure may leave such holes among writes that were not synced, replay up to there, report what
+  // follows, and keep a copy of it, which `winnow replay` writes again. Default.
+  kPointInTime,
+  kSalvage,  // skip damaged records, report each; no substitute for repair.h
 };
 
 // Settings of a database; the column family fields are those of "default", and of every family that

@@ -23,6 +23,10 @@ class CountedJobs final : public BackgroundJobs {
     return true;
   }
   void ReleaseReplaced() override { num_released_.fetch_add(1); }
+  absl::Status CheckFiles() override { return files_gone_.load() ? FilesGone() : absl::OkStatus(); }
+
+  static absl::Status FilesGone() { return absl::DataLossError("LOCK: was removed"); }
+  void set_files_gone() { files_gone_.store(true); }
 
   void Add(int jobs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { due_ += jobs; }
   bool AllRun() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
@@ -34,6 +38,7 @@ class CountedJobs final : public BackgroundJobs {
  private:
   DatabaseMutex* const mutex_;
   int due_ ABSL_GUARDED_BY(database_mutex) = 0;
+  std::atomic<bool> files_gone_{false};
   std::atomic<int> running_{0};
   std::atomic<int> num_run_{0};
   std::atomic<int> num_released_{0};
@@ -100,6 +105,21 @@ TEST_F(BackgroundSchedulerTest, AJobThatFailedIsTriedAgainByItself) {
   EXPECT_EQ(jobs_.num_run(), 1);
   DatabaseUnlock unlock(&mutex_);
   scheduler_.Stop();
+}
+
+// Even of a database that nobody uses.
+TEST_F(BackgroundSchedulerTest, FilesThatSomebodyTookAwayAreAFatalError) {
+  jobs_.set_files_gone();
+  ASSERT_TRUE(scheduler_.Start(2, &jobs_).ok());
+  {
+    DatabaseLock lock(&mutex_);
+    while (scheduler_.errors().fatal().ok()) scheduler_.WaitForProgress();
+    EXPECT_TRUE(absl::IsDataLoss(scheduler_.errors().fatal()));
+    EXPECT_NE(scheduler_.errors().fatal().message().find("LOCK: was removed"),
+              absl::string_view::npos);
+  }
+  scheduler_.Stop();
+  EXPECT_EQ(errors_seen_.load(), 1);
 }
 
 }  // namespace

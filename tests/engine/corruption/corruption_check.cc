@@ -63,7 +63,9 @@ std::string CorruptionCheck::WhyLossIsWrong(const Question& question,
                                             const std::string& recovery) const {
   const bool is_suffix = database_.logged.size() - lost.front() == lost.size();
   const bool was_told =
-      absl::StrContains(recovery, ".log: ") && absl::StrContains(recovery, ".log.damaged");
+      absl::StrContains(recovery, ".log: ") &&
+      absl::StrContains(recovery,
+                        question.mode == RecoveryMode::kSalvage ? "/lost/" : ".log.damaged");
   const bool all_damaged = std::all_of(lost.begin(), lost.end(),
                                        [&](size_t batch) { return Overlaps(question, batch); });
   if (!was_told) {
@@ -120,7 +122,7 @@ CorruptionVerdict CorruptionCheck::CheckAnswers(const Question& question, DB& db
   }
   if (!why.empty()) return question.Wrong(std::move(why));
   const std::string& file = question.corruption.file;
-  const std::vector<std::string> problems = VerifyMessages(db);
+  const std::vector<std::string> problems = DamageMessages(db);
   const uint64_t damaged_filters = db.GetStatistics().Get(Ticker::kFiltersDamaged);
   if (IsTable(file)) {
     if (problems.empty() != question.changes_nothing) {
@@ -180,8 +182,11 @@ CorruptionVerdict CorruptionCheck::Check(const Corruption& corruption, RecoveryM
       return question.Wrong(absl::StrCat("unclear error: ", db.status().ToString()));
     }
     const bool is_log = absl::EndsWith(corruption.file, ".log");
-    if (is_log && mode != RecoveryMode::kStrict && !absl::IsFailedPrecondition(db.status()) &&
-        !absl::StrContains(db.status().message(), "is log")) {
+    const bool may_refuse =
+        mode == RecoveryMode::kStrict ||
+        (mode == RecoveryMode::kPointInTime &&
+         (end_ == DatabaseEnd::kClosed || absl::StrContains(db.status().message(), "is log")));
+    if (is_log && !may_refuse && !absl::IsFailedPrecondition(db.status())) {
       return question.Wrong(absl::StrCat("refused in this mode: ", db.status().ToString()));
     }
     return question.Say(Outcome::kRefused);

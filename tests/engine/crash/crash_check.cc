@@ -88,7 +88,7 @@ CrashVerdict FlushCompactVerifyClose(RecordingFileSystem& disk, std::unique_ptr<
     status.Update(db->CompactRange(family, std::nullopt, std::nullopt));
     if (!status.ok()) return Failed(status);
   }
-  const std::vector<std::string> damage = VerifyMessages(*db);
+  const std::vector<std::string> damage = DamageMessages(*db);
   if (!damage.empty()) return Wrong(Breach::kOther, damage.front());
   if (const absl::Status closed = db->Close(); !closed.ok()) return Failed(closed);
   db.reset();

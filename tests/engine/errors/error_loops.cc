@@ -52,7 +52,7 @@ std::string WhyRecoveredIsWrong(RecordingFileSystem* disk, const CrashWorkload& 
   for (ColumnFamily* family : (*db)->ColumnFamilies()) {
     status.Update((*db)->CompactRange(family, std::nullopt, std::nullopt));
   }
-  const std::vector<std::string> damage = VerifyMessages(**db);
+  const std::vector<std::string> damage = DamageMessages(**db);
   if (!damage.empty()) return damage.front();
   status.Update((*db)->Close());
   if (!status.ok()) return absl::StrCat("after reopening: ", status.ToString());

@@ -215,7 +215,7 @@ TEST_P(SpoiledReads, AreNoticedAndLoseNothing) {
     db->Close().IgnoreError();
     db = OpenOrFail(options, "/db");
     EXPECT_EQ(ReadAll(*db), expected) << "seed " << seed;
-    EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+    EXPECT_EQ(DamageMessages(*db), std::vector<std::string>());
   }
   EXPECT_GT(spoiled, 100u);
   EXPECT_GT(errors, 10u);
@@ -250,7 +250,8 @@ TEST_P(SpoiledReads, WhileOpeningAreNoticed) {
     db = OpenOrFail(options, "/db");
     EXPECT_EQ(ReadAll(*db), expected) << "read " << which;
   }
-  EXPECT_GT(refused, 2u);
+  // Not more: what a log's reader takes for damage it reads once more.
+  EXPECT_GT(refused, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Effects, SpoiledReads,

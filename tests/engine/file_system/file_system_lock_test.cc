@@ -124,6 +124,27 @@ TEST_F(FileLockTest, TheLockOfAProcessThatEndedIsFree) {
   EXPECT_TRUE(posix_.Lock(path_).ok());
 }
 
+// Whoever removed the lock file of an open database could open it a second time, and what one of
+// the two wrote was lost.
+TEST_F(FileLockTest, RemovingTheLockFileLetsNobodyIn) {
+  auto first = posix_.Lock(path_);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_TRUE(posix_.Remove(path_).ok());
+  const absl::Status second = posix_.Lock(path_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(second)) << second;
+  EXPECT_THAT(std::string(second.message()), HasSubstr("its directory is locked"));
+  EXPECT_EQ(InChild([&] { return posix_.Lock(path_).ok() ? 1 : 0; }), 0);
+  first->reset();
+  EXPECT_TRUE(posix_.Lock(path_).ok());
+}
+
+TEST_F(FileLockTest, FilesOfOtherNamesAreLockedByThemselves) {
+  const auto first = posix_.Lock(directory_ + "/one.lock");
+  EXPECT_TRUE(first.ok());
+  EXPECT_TRUE(posix_.Lock(directory_ + "/another.lock").ok());
+  EXPECT_TRUE(posix_.Lock(path_).ok());
+}
+
 TEST_F(FileLockTest, TheFileHoldsThePid) {
   const auto lock = posix_.Lock(path_);
   EXPECT_EQ(ReadFile(posix_, path_, 100).value(), std::to_string(::getpid()) + "\n");

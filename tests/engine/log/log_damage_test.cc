@@ -368,7 +368,19 @@ TEST(LogDamage, AReadErrorIsNeverTakenForTheEnd) {
   }
 }
 
-TEST(LogDamage, AFileThatShrinksWhileItIsReadIsAnErrorNotTheEnd) {
+// The header says another log, the records do not.
+TEST(LogDamage, SalvageReadsRecordsBehindTheHeaderOfAnotherLog) {
+  std::string bytes = LogBytes(Payloads(), kDamagedLogNumber, true);
+  bytes.replace(0, kLogFileHeaderBytes, EncodeLogFileHeader(9));
+  for (const LogRecoveryMode mode : kAllRecoveryModes) {
+    const LogContents contents = ReadLogBytes(bytes, kDamagedLogNumber, mode);
+    const bool salvage = mode == LogRecoveryMode::kSalvage;
+    EXPECT_EQ(contents.status.ok(), salvage) << contents.status;
+    EXPECT_EQ(contents.records.size(), salvage ? Payloads().size() : 0);
+  }
+}
+
+TEST(LogDamage, ARecordThatIsCutWhileItIsReadIsAnErrorNotTheEnd) {
   const auto memory = std::make_unique<RecordingFileSystem>();
   StoreFile(*memory, "/log", LogBytes({std::string(1 << 20, 'p')}, kDamagedLogNumber, true));
   auto reader = LogReader::Open(*memory, "/log", kDamagedLogNumber, LogRecoveryMode::kSalvage);

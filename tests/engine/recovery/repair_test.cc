@@ -7,7 +7,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "engine/log/log_writer.h"
 #include "tests/engine/recovery/repaired_database.h"
+#include "tests/support/damage_database.h"
 #include "tests/support/fault_file_system.h"
 
 namespace winnow {
@@ -123,6 +125,83 @@ TEST(Repair, ADamagedManifestIsRebuiltFromTheTables) {
     ExpectAllAnswers(repaired, database);
     if (HasFatalFailure()) return;
   }
+}
+
+// A repair once refused these: the log said another number than its name, and no mode took it.
+TEST(Repair, ALogUnderAnotherNameIsReplayedAsTheOneItIs) {
+  for (const DatabaseEnd end : {DatabaseEnd::kClosed, DatabaseEnd::kKilled}) {
+    const DamageDatabase database = BuildDamageDatabase(end);
+    const std::string log = database.NamesWith(".log").back();
+    Files files = database.files;
+    files["000777.log"] = files.at(log);
+    files.erase(log);
+    const Repaired repaired = RepairAndOpen(files);
+    ExpectAllAnswers(repaired, database);
+    EXPECT_TRUE(absl::StrContains(Notes(repaired.report), "000777.log: is log "))
+        << Notes(repaired.report);
+  }
+}
+
+TEST(Repair, ACopyOfALogUnderAnotherNameIsNotReplayedTwice) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kKilled);
+  const std::string log = database.NamesWith(".log").back();
+  Files files = database.files;
+  files["000777.log"] = files.at(log);
+  const Repaired repaired = RepairAndOpen(files);
+  ExpectAllAnswers(repaired, database);
+  EXPECT_EQ(*ReadFile(*repaired.disk, "/db/lost/000777.log", 1 << 20), files.at(log));
+}
+
+// The log of a database that has given out more numbers, or a manifest: both have the header of a
+// log, with a number that no log of this database has.
+TEST(Repair, AForeignFileInTheLogsPlaceCostsNoMoreThanTheLog) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const std::string log = database.NamesWith(".log").back();
+  const std::string manifest = database.NamesWith("MANIFEST-").back();
+  const auto other = NewUnrecordedFileSystem();
+  ASSERT_TRUE(other->CreateDirectories("/db").ok());
+  auto writer = *LogWriter::Create(*other, "/db/log", 4711, WritableFileOptions::Mode::kBuffered);
+  ASSERT_TRUE(writer->Append("foreign").ok() && writer->CloseCleanly().ok());
+  for (const std::string& bytes :
+       {*ReadFile(*other, "/db/log", 1 << 20), database.files.at(manifest)}) {
+    Files files = database.files;
+    files[log] = bytes;
+    const auto refused = DB::Open(DamageOptions(Restore(files).get()), kDirectory);
+    EXPECT_TRUE(absl::StrContains(refused.status().message(), "winnow repair"));
+    const Repaired repaired = RepairAndOpen(files);
+    ASSERT_NE(repaired.db, nullptr);
+    size_t errors = 0;
+    EXPECT_EQ(WhyAnswersAreWrong(*repaired.db, database, database.flushed, &errors), "");
+    EXPECT_TRUE(absl::StrContains(Notes(repaired.report), absl::StrCat("/db/lost/", log)))
+        << Notes(repaired.report);
+    EXPECT_EQ(*ReadFile(*repaired.disk, absl::StrCat("/db/lost/", log), 1 << 20), bytes);
+  }
+}
+
+TEST(Repair, WhatLiesBehindDamageOfAClosedLogComesBack) {
+  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const std::string log = database.NamesWith(".log").back();
+  Files files = database.files;
+  files[log][files[log].size() / 2] ^= 1;
+  for (const bool read_only : {false, true}) {
+    Options options = DamageOptions(nullptr);
+    const auto disk = Restore(files);
+    options.file_system = disk.get();
+    options.read_only = read_only;
+    const absl::Status refused = DB::Open(options, kDirectory).status();
+    EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
+    for (const char* text : {"the database was closed", "winnow repair", "salvage"}) {
+      EXPECT_TRUE(absl::StrContains(refused.message(), text)) << refused;
+    }
+  }
+  const Repaired repaired = RepairAndOpen(files);
+  ASSERT_NE(repaired.db, nullptr);
+  std::string value;
+  size_t lost = 0;
+  for (size_t i = 0; i < database.logged.size(); i++) {
+    lost += repaired.db->Get(ReadOptions(), absl::StrCat("logged", i), &value).ok() ? 0 : 1;
+  }
+  EXPECT_EQ(lost, 1u);
 }
 
 TEST(Repair, RepairingTwiceChangesNothingMore) {

@@ -249,7 +249,7 @@ class Soak {
     for (const auto& worker : workers_) {
       if (auto wrong = worker->CheckAll(*db_)) Problem(*wrong);
     }
-    for (const std::string& problem : VerifyMessages(*db_)) Problem(problem);
+    for (const std::string& problem : DamageMessages(*db_)) Problem(problem);
     if (listener_->corruptions > 0) Problem("damage was reported, but none was made");
     const auto judge = [&](const char* what, uint64_t Sample::*field, uint64_t slack) {
       std::vector<uint64_t> series;

@@ -1,0 +1,72 @@
+// DB::Verify: what a reader could find wrong, found at once.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "engine/recovery/set_aside.h"
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+// Problems are its result and not its error: it goes on to the end.
+absl::StatusOr<std::vector<VerifyProblem>> DBImpl::Verify() {
+  WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
+  std::vector<VerifyProblem> problems;
+  VerifyTables(&problems);
+  // An opening for writing has set the logs aside that it could not replay whole; one for reading
+  // leaves them as they are.
+  if (options_.read_only) {
+    for (const std::string& loss : recovery_losses_) {
+      problems.push_back({path_, std::nullopt, absl::DataLossError(loss)});
+    }
+  }
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<VerifyProblem> set_aside,
+                          FindFilesSetAside(*file_system_, path_));
+  problems.insert(problems.end(), set_aside.begin(), set_aside.end());
+  return problems;
+}
+
+// Reads every block of every table in use, with the views held, so that no compaction can remove a
+// file in the middle.
+void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
+  const auto add = [&](VerifyProblem problem) {
+    events_.AddIfCorruption(problem.status);
+    problems->push_back(std::move(problem));
+  };
+  std::vector<std::shared_ptr<const ReadView>> views;
+  {
+    DatabaseLock lock(&mutex_);
+    for (const auto& [id, family] : families_.all()) {
+      if (!family->is_dropped()) views.push_back(family->views.Shared());
+    }
+  }
+  for (const auto& view : views) {
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& file : view->version->files(level)) {
+        const std::string path = SstableFileName(path_, file->number());
+        if (file->reader() == nullptr) {
+          // Listeners hear of it as damage whatever the reason: what it holds cannot be read.
+          events_.AddIfCorruption(absl::DataLossError(file->open_status().message()));
+          problems->push_back({path, std::nullopt, MissingIsDamage(file->open_status())});
+          continue;
+        }
+        for (const SstableProblem& problem : file->reader()->Verify()) {
+          add({path, problem.offset, problem.ToStatus(path)});
+        }
+        // A table can be whole in itself and yet not the one that the manifest means.
+        const uint64_t num_entries = file->reader()->properties().num_entries;
+        if (num_entries != file->metadata().num_entries) {
+          add({path, std::nullopt,
+               CorruptionError(path,
+                               absl::StrCat("holds ", num_entries, " entries, the manifest says ",
+                                            file->metadata().num_entries))});
+        }
+      }
+    }
+  }
+}
+
+}  // namespace winnow
