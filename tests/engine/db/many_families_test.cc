@@ -16,7 +16,7 @@ uint64_t BytesOf(RecordingFileSystem& file_system, std::string_view part) {
   const std::vector<std::string> names = *file_system.List("/db");
   for (const std::string& name : names) {
     if (name.find(part) != std::string::npos) {
-      bytes += *file_system.FileSize(absl::StrCat("/db/", name));
+      bytes += file_system.FileSize(absl::StrCat("/db/", name)).value_or(0);  // 0: removed now
     }
   }
   return bytes;
