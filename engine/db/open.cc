@@ -52,8 +52,11 @@ DBImpl::DBImpl(const Options& options, std::string path)
       file_system_(&observed_file_system_),
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
-      versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_)}, &mutex_),
+      versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_),
+                 options_.charge_filters_to_cache},
+                &mutex_),
       logs_(file_system_, path_),
+      families_(options_.db_write_buffer_bytes),
       scheduler_(&mutex_, &events_, &recorder_, [this] { leader_.RequestWork(); }),
       leader_(LeaderParts()),
       jobs_(JobParts()) {}

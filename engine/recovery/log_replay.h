@@ -47,6 +47,9 @@ class LogReplay {
   absl::Status ApplyBatches(uint64_t log_number, std::string_view payload)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   absl::Status CheckEnd(uint64_t number, const LogReader& reader, bool is_newest, bool* stop);
+  // Writes memtables that are full, and the largest where all together are too large.
+  absl::Status WriteFullMemtables(ColumnFamilyState* last_grown)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   absl::Status WriteSstable(ColumnFamilyState* family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   // Keeps a copy, NAME.damaged, of a log that holds records which were not replayed.

@@ -20,6 +20,7 @@ struct SstableStore {
   FileSystem* file_system = nullptr;
   std::string directory;
   ShardedBlockCache* cache = nullptr;
+  bool charge_readers = false;  // to the cache, which is then not null
 };
 
 // SstableFile::filter_kind_index() of a file whose filter a user's policy made and answers from;
@@ -54,6 +55,9 @@ class SstableFile {
   uint32_t filter_key_identity() const { return filter_key_identity_; }
   size_t filter_kind_index() const { return filter_kind_index_; }
 
+  // Of the reader, with its filter and index, and of what is known of the file.
+  size_t memory_bytes() const;
+
   // The hash of a key under this file's filter key and seed.
   uint64_t FilterHash(std::string_view user_key) const;
 
@@ -71,6 +75,7 @@ class SstableFile {
   const SstableStore store_;
   const FileMetadata metadata_;
   std::unique_ptr<SstableReader> reader_;
+  CacheCharge reader_charge_;
   absl::Status open_status_;
   const std::string_view smallest_user_key_;
   const std::string_view largest_user_key_;

@@ -324,7 +324,7 @@ void winnow_options_set(winnow_options_t* options, const char* name, const char*
 /* The name of option `index`, counted from 0; NULL behind the last one. */
 const char* winnow_option_name(size_t index);
 /* All sizes from two numbers: bytes of memory that the database may use, and threads that it may
-   keep busy. */
+   keep busy. What the memory includes stands at Options::ForMemory in winnow/options.h. */
 winnow_options_t* winnow_options_create_for_memory(size_t memory_bytes, int threads);
 /* Opens the family `name` with the column family settings of `family_options`, which are copied. */
 void winnow_options_set_column_family(winnow_options_t* options, const char* name,
