@@ -19,6 +19,10 @@ constexpr size_t kMinPieceBytes = 1024;
 constexpr size_t kClassesPerDoubling = 16;
 constexpr size_t kDoublings =
     static_cast<size_t>(std::bit_width(BlockArena::kMaxPieceBytes / kMinPieceBytes)) - 1;
+// A size gets slabs once it has asked for this much, and if its share of all that is asked for, and
+// so of the cache in the end, makes several slabs.
+constexpr uint64_t kRequestsBeforeSlab = kSlabBytes / 2;
+constexpr uint64_t kLeastSlabsOfSize = 4;
 constexpr size_t kNumClasses = kDoublings * kClassesPerDoubling + 1;
 
 size_t PieceBytes(size_t class_index) {
@@ -66,7 +70,8 @@ struct alignas(BlockArena::kAlignment) BlockArena::Slab {
   }
 };
 
-BlockArena::BlockArena() : classes_(kNumClasses) {
+BlockArena::BlockArena(size_t capacity_bytes)
+    : capacity_bytes_(capacity_bytes), classes_(kNumClasses) {
   for (size_t i = 0; i < kNumClasses; i++) classes_[i].piece_bytes = PieceBytes(i);
 }
 
@@ -112,6 +117,16 @@ BlockArena::Slab* BlockArena::AddSlab(SizeClass& size_class, uint32_t class_inde
   return slab;
 }
 
+// The last blocks of tables are of any size: a few of each would take a huge page for each size, a
+// quarter of a cache of 256 MiB.
+bool BlockArena::DeservesSlab(const SizeClass& size_class) const {
+  if (capacity_bytes_ == 0) return true;
+  const double share = static_cast<double>(size_class.requested_bytes) /
+                       static_cast<double>(requested_bytes_.load(std::memory_order_relaxed));
+  return size_class.requested_bytes >= kRequestsBeforeSlab &&
+         share * static_cast<double>(capacity_bytes_) >= double{kLeastSlabsOfSize * kSlabBytes};
+}
+
 // One lock for each size class. Blocks of a database are of one or two sizes, so the lock is shared
 // by all threads that load; it is held for a few instructions, beside a read from a file that it
 // follows.
@@ -121,7 +136,10 @@ char* BlockArena::Allocate(size_t* bytes) {
   SizeClass& size_class = classes_[class_index];
   const size_t piece_bytes = size_class.piece_bytes;
   MutexLock lock(&size_class.mutex);
+  size_class.requested_bytes += piece_bytes;
+  requested_bytes_.fetch_add(piece_bytes, std::memory_order_relaxed);
   Slab* slab = size_class.available;
+  if (slab == nullptr && !DeservesSlab(size_class)) return nullptr;
   if (slab == nullptr) slab = AddSlab(size_class, static_cast<uint32_t>(class_index));
   if (slab == nullptr) return nullptr;
   char* piece = slab->free_list;

@@ -56,7 +56,8 @@ ShardedBlockCache::ShardedBlockCache(size_t capacity_bytes, int shard_bits)
     : capacity_bytes_(capacity_bytes),
       shard_bits_(shard_bits < 0 ? ChooseShardBits(capacity_bytes)
                                  : std::min(shard_bits, kMaxShardBits)) {
-  if (capacity_bytes >= kMinArenaCapacityBytes) arena_ = std::make_unique<BlockArena>();
+  if (capacity_bytes >= kMinArenaCapacityBytes)
+    arena_ = std::make_unique<BlockArena>(capacity_bytes);
   const size_t num_shards = size_t{1} << shard_bits_;
   shards_.reserve(num_shards);
   for (size_t i = 0; i < num_shards; i++) {
@@ -87,6 +88,40 @@ absl::StatusOr<BlockRef> ShardedBlockCache::Load(const BlockKey& key,
 BlockRef ShardedBlockCache::Insert(const BlockKey& key, BlockRef block, Priority priority) {
   const uint64_t hash = HashBlockKey(key);
   return ShardOf(hash).Insert(key, hash, std::move(block), priority);
+}
+
+void ShardedBlockCache::AddCharge(size_t bytes) {
+  MutexLock lock(&charge_mutex_);
+  charged_bytes_ += bytes;
+  ShareCapacity();
+}
+
+void ShardedBlockCache::SubtractCharge(size_t bytes) {
+  MutexLock lock(&charge_mutex_);
+  charged_bytes_ -= bytes;
+  ShareCapacity();
+}
+
+size_t ShardedBlockCache::charged_bytes() const {
+  MutexLock lock(&charge_mutex_);
+  return charged_bytes_;
+}
+
+void ShardedBlockCache::ShareCapacity() {
+  const size_t left = capacity_bytes_ - std::min(capacity_bytes_, charged_bytes_);
+  const size_t for_blocks = std::max(left, LeastForBlocks(capacity_bytes_));
+  for (const auto& shard : shards_) shard->SetCapacity(for_blocks >> shard_bits_);
+}
+
+// Slabs of the arena are of one size of block each, and seldom all of them are full.
+size_t ShardedBlockCache::blocks_memory_bytes() const {
+  return std::max(usage_bytes(), arena_ == nullptr ? 0 : arena_->mapped_bytes());
+}
+
+size_t ShardedBlockCache::slots_bytes() const {
+  size_t total = 0;
+  for (const auto& shard : shards_) total += shard->slots_bytes();
+  return total;
 }
 
 void ShardedBlockCache::Erase(const BlockKey& key) {

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -21,6 +22,7 @@
 #include "engine/base/counter.h"
 #include "engine/cache/block_arena.h"
 #include "engine/cache/cached_block.h"
+#include "filter/base/mutex.h"
 #include "winnow/cache.h"
 
 namespace winnow {
@@ -72,6 +74,18 @@ class ShardedBlockCache final {
   // should not grow by whole huge pages.
   BlockArena* arena() { return arena_.get(); }
 
+  // Memory besides blocks that counts against the capacity (see CacheCharge). Blocks are evicted at
+  // once, as far as nobody holds them.
+  void AddCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(charge_mutex_);
+  void SubtractCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(charge_mutex_);
+  size_t charged_bytes() const ABSL_LOCKS_EXCLUDED(charge_mutex_);
+  // What is left to blocks however much is charged.
+  static size_t LeastForBlocks(size_t capacity_bytes) { return capacity_bytes / 8; }
+  // Of the table of slots, which is there however few blocks are.
+  size_t slots_bytes() const;
+  // Of blocks, and what is allocated for more of them.
+  size_t blocks_memory_bytes() const;
+
   size_t capacity_bytes() const { return capacity_bytes_; }
   size_t usage_bytes() const;
   // Walks the whole table: for statistics, not for hot paths.
@@ -81,11 +95,39 @@ class ShardedBlockCache final {
   class Shard;
 
   Shard& ShardOf(uint64_t hash) const;
+  // Leaves to blocks what is not charged.
+  void ShareCapacity() ABSL_EXCLUSIVE_LOCKS_REQUIRED(charge_mutex_);
 
   const size_t capacity_bytes_;
   const int shard_bits_;
   std::unique_ptr<BlockArena> arena_;  // before the shards, which give their blocks back to it
   std::vector<std::unique_ptr<Shard>> shards_;
+  mutable Mutex charge_mutex_;
+  size_t charged_bytes_ ABSL_GUARDED_BY(charge_mutex_) = 0;
+};
+
+// Memory that counts against the capacity of a cache for as long as this lives; the cache must
+// outlive it. An empty one counts nothing.
+class CacheCharge {
+ public:
+  CacheCharge() = default;
+  CacheCharge(ShardedBlockCache* cache, size_t bytes) : cache_(cache), bytes_(bytes) {
+    cache_->AddCharge(bytes_);
+  }
+  CacheCharge(CacheCharge&& other) noexcept
+      : cache_(std::exchange(other.cache_, nullptr)), bytes_(other.bytes_) {}
+  CacheCharge& operator=(CacheCharge&& other) noexcept {
+    std::swap(cache_, other.cache_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~CacheCharge() {
+    if (cache_ != nullptr) cache_->SubtractCharge(bytes_);
+  }
+
+ private:
+  ShardedBlockCache* cache_ = nullptr;
+  size_t bytes_ = 0;
 };
 
 // What users hold, made and opened up.

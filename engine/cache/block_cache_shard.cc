@@ -136,7 +136,7 @@ BlockRef ShardedBlockCache::Shard::Lookup(const BlockKey& key, uint64_t hash) {
 BlockRef ShardedBlockCache::Shard::Insert(const BlockKey& key, uint64_t hash, BlockRef block,
                                           Priority priority) {
   const size_t charge = block->charge();
-  if (num_slots_ == 0 || charge > capacity_bytes_ || !MakeRoom(charge)) return block;
+  if (num_slots_ == 0 || !MakeRoom(charge)) return block;
 
   bool is_protected = priority == Priority::kProtected;
   // A ghost is a block that left probation lately without a second use. Coming back so soon is that
@@ -208,10 +208,26 @@ bool ShardedBlockCache::Shard::MakeRoom(size_t bytes) {
   // Room is taken first: threads that insert at the same time then evict for their own share.
   const size_t usage = usage_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   const size_t occupied = num_occupied_.fetch_add(1, std::memory_order_relaxed) + 1;
-  size_t wanted = usage > capacity_bytes_ ? usage - capacity_bytes_ : 0;
-  if (wanted == 0 && occupied <= MaxOccupied(num_slots_)) return true;
-  wanted = std::min(std::max<size_t>(wanted, 1), std::max(bytes, capacity_bytes_ / 8));
+  const size_t capacity = capacity_bytes_.load(std::memory_order_relaxed);
+  size_t wanted = usage > capacity ? usage - capacity : 0;
+  if (bytes <= capacity) {
+    if (wanted == 0 && occupied <= MaxOccupied(num_slots_)) return true;
+    wanted = std::min(std::max<size_t>(wanted, 1), std::max(bytes, capacity / 8));
+    if (Evict(wanted) >= wanted) return true;
+  }
+  usage_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  num_occupied_.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
 
+// One attempt: what is held now leaves later, as insertions make room for themselves.
+void ShardedBlockCache::Shard::SetCapacity(size_t capacity_bytes) {
+  capacity_bytes_.store(capacity_bytes, std::memory_order_relaxed);
+  const size_t usage = usage_bytes();
+  if (num_slots_ != 0 && usage > capacity_bytes) Evict(usage - capacity_bytes);
+}
+
+size_t ShardedBlockCache::Shard::Evict(size_t wanted) {
   // Bounds the work: two rounds in which each class is spared as its share deserves; then at most
   // four rounds in which use marks decay (7, 3, 1, 0) until everything unused must have been met as
   // evictable; and one for what changed meanwhile. A round in which all blocks were in use ends the
@@ -224,10 +240,7 @@ bool ShardedBlockCache::Shard::MakeRoom(size_t bytes) {
     const size_t index = hand_.fetch_add(1, std::memory_order_relaxed) % num_slots_;
     freed += SweepSlot(index, /*any_class=*/visit >= num_slots_ * 2, &num_unused);
   }
-  if (freed >= wanted) return true;
-  usage_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
-  num_occupied_.fetch_sub(1, std::memory_order_relaxed);
-  return false;
+  return freed;
 }
 
 // What becomes of the block under the hand, if nobody holds it:

@@ -40,6 +40,10 @@ class alignas(64) ShardedBlockCache::Shard {
                                 Priority priority, ReadCounters* counters);
   void Erase(const BlockKey& key, uint64_t hash);
 
+  // What does not fit any more is evicted, unless it is held.
+  void SetCapacity(size_t capacity_bytes);
+  size_t slots_bytes() const { return slot_memory_.size() + ghost_memory_.size(); }
+
   size_t usage_bytes() const { return usage_bytes_.load(std::memory_order_relaxed); }
   size_t pinned_bytes();
 
@@ -70,6 +74,8 @@ class alignas(64) ShardedBlockCache::Shard {
   // The slot's block if it is visible and has this key.
   BlockRef AcquireIfMatches(Slot& slot, const BlockKey& key);
   bool MakeRoom(size_t bytes);
+  // Evicts at least `wanted` bytes if so many can be had; returns what it has.
+  size_t Evict(size_t wanted);
   // Frees the slot's block if `word` is still its state; returns the bytes freed, 0 if it lost.
   size_t EvictSlot(size_t index, uint64_t word, bool remember);
   // One slot under the sweeping hand: decays, promotes or evicts. Counts a block that nobody holds.
@@ -77,7 +83,7 @@ class alignas(64) ShardedBlockCache::Shard {
   void RemoveDisplacements(size_t home, size_t end);
   std::atomic<uint32_t>& GhostOf(uint64_t hash) const;
 
-  const size_t capacity_bytes_;
+  std::atomic<size_t> capacity_bytes_;
   size_t num_slots_ = 0;
   size_t num_ghosts_ = 0;
   filter::ResidentMemory slot_memory_;

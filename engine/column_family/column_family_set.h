@@ -18,6 +18,13 @@ class ColumnFamilySet {
  public:
   using Families = std::map<uint32_t, std::unique_ptr<ColumnFamilyState>>;
 
+  // 0: memtables of all families together have no bound.
+  explicit ColumnFamilySet(size_t db_write_buffer_bytes = 0)
+      : write_buffers_(std::make_shared<WriteBufferBudget>(db_write_buffer_bytes)) {}
+
+  // What the memtables of families that are to be added count in. Never null.
+  const std::shared_ptr<WriteBufferBudget>& write_buffers() const { return write_buffers_; }
+
   // By id.
   const Families& all() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return families_; }
 
@@ -54,6 +61,7 @@ class ColumnFamilySet {
   }
 
   const uint64_t database_number_ = NextDatabaseNumber();
+  const std::shared_ptr<WriteBufferBudget> write_buffers_;
   Families families_ ABSL_GUARDED_BY(database_mutex);
   ColumnFamilyState* default_family_ = nullptr;
 };

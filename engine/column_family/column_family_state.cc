@@ -11,12 +11,13 @@
 namespace winnow {
 
 ColumnFamilyState::ColumnFamilyState(const FamilyRecord& record, ColumnFamilyOptions options,
-                                     uint64_t hash_seed)
+                                     uint64_t hash_seed, std::shared_ptr<WriteBufferBudget> budget)
     : name_(record.name),
       id_(record.id),
       options_(std::move(options)),
       comparator_(record.comparator),
       hash_seed_(hash_seed),
+      budget_(std::move(budget)),
       version_(record.version) {}
 
 absl::Status ColumnFamilyState::SetFilter(std::string_view filter, std::string_view filter_key) {
@@ -35,31 +36,58 @@ std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable() const {
   const double filter_bytes =
       filtered ? options_.memtable_filter_ratio * static_cast<double>(options_.write_buffer_bytes)
                : 0;
-  return std::make_shared<Memtable>(comparator_, options_.write_buffer_bytes,
-                                    static_cast<size_t>(filter_bytes));
+  MemtableSizes sizes;
+  sizes.buffer_bytes = options_.write_buffer_bytes;
+  sizes.filter_bytes = static_cast<size_t>(filter_bytes);
+  sizes.previous_bytes = active_ == nullptr ? 0 : active_->memory_bytes();
+  return std::make_shared<Memtable>(comparator_, sizes, budget_);
 }
 
 void ColumnFamilyState::SwitchMemtable() {
   std::shared_ptr<Memtable> fresh = NewMemtable();  // first: memory may not suffice
   // At the back, as the newest: a flush takes from the front, so that level 0 grows in the order of
   // the writes.
-  if (active_ != nullptr) immutables.push_back(active_);
+  if (active_ != nullptr) {
+    active_->EnterStage(WriteBufferBudget::Stage::kWaiting);
+    immutables.push_back(active_);
+  }
   active_ = std::move(fresh);
   InstallView();
 }
 
 // Not for a memtable whose entries are nowhere else: it is not kept for a flush. Used for replayed
 // ones.
-void ColumnFamilyState::ReplaceActiveMemtable() { active_ = NewMemtable(); }
+void ColumnFamilyState::ReplaceActiveMemtable() {
+  std::shared_ptr<Memtable> fresh = NewMemtable();
+  active_->EnterStage(WriteBufferBudget::Stage::kFlushed);
+  active_ = std::move(fresh);
+}
+
+// From the front: the leader may have added others behind meanwhile.
+void ColumnFamilyState::ReleaseImmutables(size_t count) {
+  const auto end = immutables.begin() + static_cast<ptrdiff_t>(count);
+  released_.insert(released_.end(), immutables.begin(), end);
+  immutables.erase(immutables.begin(), end);
+}
+
+void ColumnFamilyState::FinishRelease() {
+  for (const std::weak_ptr<Memtable>& released : released_) {
+    if (const std::shared_ptr<Memtable> memtable = released.lock(); memtable != nullptr) {
+      memtable->EnterStage(WriteBufferBudget::Stage::kFlushed);
+    }
+  }
+  released_.clear();
+}
 
 // A handle stays for as long as its database, and with it whatever the state holds. All dropped
 // families share one empty memtable and one empty version, which nothing is ever added to.
 void ColumnFamilyState::InstallNothing() {
   static const auto& no_entries = *new std::shared_ptr<Memtable>(std::make_shared<Memtable>(
-      InternalKeyComparator(BytewiseComparator()), /*expected_bytes=*/0, /*filter_bytes=*/0));
+      InternalKeyComparator(BytewiseComparator()), MemtableSizes(), /*budget=*/nullptr));
   static const auto& no_files = *new std::shared_ptr<const Version>(std::make_shared<const Version>(
       InternalKeyComparator(BytewiseComparator()), std::array<Version::Files, kNumLevels>()));
   std::vector<std::shared_ptr<Memtable>>().swap(immutables);
+  active_->EnterStage(WriteBufferBudget::Stage::kFlushed);
   active_ = no_entries;
   InstallView(no_files);
 }

@@ -22,7 +22,9 @@ namespace winnow {
 class ColumnFamilyState final : public ColumnFamily {
  public:
   // `record` gives name, id, comparator and recorded filter; `options` has been validated.
-  ColumnFamilyState(const FamilyRecord& record, ColumnFamilyOptions options, uint64_t hash_seed);
+  // Its memtables count in the budget; null: in none.
+  ColumnFamilyState(const FamilyRecord& record, ColumnFamilyOptions options, uint64_t hash_seed,
+                    std::shared_ptr<WriteBufferBudget> budget = nullptr);
   ~ColumnFamilyState() override = default;
 
   std::string_view name() const override { return name_; }
@@ -65,6 +67,15 @@ class ColumnFamilyState final : public ColumnFamily {
   // Of a family that has been dropped: readers find nothing, and what it held goes with its last
   // reader.
   void InstallNothing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  // The oldest `count` immutable memtables are not needed any more: their entries are in tables, or
+  // the family has been dropped. Readers see it with the next InstallView.
+  void ReleaseImmutables(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // From then until FinishRelease their memory is about to come back.
+  bool is_releasing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return !released_.empty();
+  }
+  // Old views have been reclaimed: who still holds such a memtable is a reader.
+  void FinishRelease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Makes readers see the present memtables and `version`.
   void InstallView(std::shared_ptr<const Version> version)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -99,14 +110,16 @@ class ColumnFamilyState final : public ColumnFamily {
   ViewHolder views;  // thread-safe
 
  private:
-  std::shared_ptr<Memtable> NewMemtable() const;
+  std::shared_ptr<Memtable> NewMemtable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const std::string name_;
   const uint32_t id_;
   const ColumnFamilyOptions options_;
   const InternalKeyComparator comparator_;
   const uint64_t hash_seed_;
+  const std::shared_ptr<WriteBufferBudget> budget_;
   std::shared_ptr<Memtable> active_ ABSL_GUARDED_BY(database_mutex);
+  std::vector<std::weak_ptr<Memtable>> released_ ABSL_GUARDED_BY(database_mutex);
   filter::FilterSpec filter_spec_ ABSL_GUARDED_BY(database_mutex);
   filter::FilterKeyExtractor filter_key_ ABSL_GUARDED_BY(database_mutex);
   std::shared_ptr<const Version> version_ ABSL_GUARDED_BY(database_mutex);

@@ -14,9 +14,10 @@ namespace winnow {
 
 namespace {
 
-// Large enough that the disk's throughput, not its latency, bounds a compaction that reads several
-// inputs in turn.
-constexpr size_t kReadaheadBytes = size_t{1} << 20;
+// The largest is large enough that the disk's throughput, not its latency, bounds a compaction that
+// reads several inputs in turn.
+constexpr size_t kLeastReadaheadBytes = size_t{16} << 10;
+constexpr size_t kMostReadaheadBytes = size_t{1} << 20;
 // A part smaller than this is not worth a thread.
 constexpr uint64_t kMinPartBytes = uint64_t{16} << 20;
 
@@ -30,6 +31,17 @@ struct Part {
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;
 };
+
+// What one input may read ahead, of `total`. Files of level 0 are inputs each; of a deeper level
+// one file is read at a time.
+size_t ReadaheadOfOne(const Compaction& compaction, size_t total, size_t num_parts) {
+  size_t inputs = compaction.inputs[0].size();
+  for (size_t level = 1; level < compaction.inputs.size(); level++) {
+    inputs += compaction.inputs[level].empty() ? 0 : 1;
+  }
+  const size_t share = total / std::max<size_t>(inputs * num_parts, 1);
+  return std::clamp(share, kLeastReadaheadBytes, kMostReadaheadBytes);
+}
 
 // One child for each file of level 0, whose files overlap, newest first; one for each deeper level,
 // whose files do not. Entries with equal internal keys cannot occur in two children, so that their
@@ -89,13 +101,13 @@ std::vector<Part> SplitIntoParts(const Compaction& compaction, int max_parts) {
 }
 
 absl::Status CompactPart(const Compaction& compaction, const CompactionJobOptions& options,
-                         Part* part) {
+                         size_t readahead_bytes, Part* part) {
   ReadCounters counters;
   SstableReadOptions read_options;
   read_options.verify_checksums = options.verify_checksums;
   // What a compaction reads is about to be deleted: it must not push out blocks that readers use.
   read_options.fill_cache = false;
-  read_options.readahead_bytes = kReadaheadBytes;
+  read_options.readahead_bytes = readahead_bytes;
   read_options.counters = &counters;
   const InternalKeyComparator& comparator = compaction.version->comparator();
   const auto input = NewInputIterator(compaction, read_options);
@@ -115,8 +127,10 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   return status;
 }
 
-void RunPart(const Compaction& compaction, const CompactionJobOptions& options, Part* part) {
-  part->status = CatchOutOfMemory([&] { return CompactPart(compaction, options, part); });
+void RunPart(const Compaction& compaction, const CompactionJobOptions& options,
+             size_t readahead_bytes, Part* part) {
+  part->status =
+      CatchOutOfMemory([&] { return CompactPart(compaction, options, readahead_bytes, part); });
 }
 
 }  // namespace
@@ -124,17 +138,20 @@ void RunPart(const Compaction& compaction, const CompactionJobOptions& options, 
 absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOptions& options,
                            CompactionJobResult* result) {
   std::vector<Part> parts = SplitIntoParts(compaction, options.max_threads);
+  const size_t readahead_bytes = ReadaheadOfOne(compaction, options.readahead_bytes, parts.size());
   // The parts share nothing but the options: each has its own iterators, table output and result.
   std::vector<std::thread> threads(parts.size());
   size_t started = 1;
   while (started < parts.size() && StartThread(&threads[started], [&, part = &parts[started]] {
-                                     RunPart(compaction, options, part);
+                                     RunPart(compaction, options, readahead_bytes, part);
                                    }).ok()) {
     started++;
   }
-  RunPart(compaction, options, &parts[0]);
+  RunPart(compaction, options, readahead_bytes, &parts[0]);
   // What no thread could be had for is done here.
-  for (size_t i = started; i < parts.size(); i++) RunPart(compaction, options, &parts[i]);
+  for (size_t i = started; i < parts.size(); i++) {
+    RunPart(compaction, options, readahead_bytes, &parts[i]);
+  }
   for (std::thread& thread : threads) {
     if (thread.joinable()) thread.join();
   }

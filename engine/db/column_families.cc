@@ -96,7 +96,8 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
   // All memory is taken before the family is durable.
   std::unique_ptr<ColumnFamilyState> family;
   const auto prepare = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
-    family = std::make_unique<ColumnFamilyState>(record, options, versions_.hash_seed());
+    family = std::make_unique<ColumnFamilyState>(record, options, versions_.hash_seed(),
+                                                 families_.write_buffers());
     absl::Status status = family->SetFilter(*change.filter, *change.filter_key);
     if (status.ok()) family->SwitchMemtable();
     return status;
@@ -163,6 +164,7 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
       return ChangeFailed(status, "dropping a column family");
     }
     // The last view of the family goes; iterators keep theirs, and with it the files.
+    own->ReleaseImmutables(own->immutables.size());
     own->InstallNothing();
     scheduler_.SignalProgress();
   }

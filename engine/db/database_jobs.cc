@@ -44,6 +44,16 @@ void DatabaseJobs::ReleaseReplaced() {
     for (const auto& [id, family] : parts_.families->all()) families.push_back(family.get());
   }
   for (ColumnFamilyState* family : families) family->views.Reclaim();
+  DatabaseLock lock(parts_.mutex);
+  bool any = false;
+  for (ColumnFamilyState* family : families) {
+    // A flush that runs may hold what it has installed; this comes again once it has ended.
+    if (family->flush_running || !family->is_releasing()) continue;
+    family->FinishRelease();
+    any = true;
+  }
+  // A writer may wait for the memory.
+  if (any) parts_.scheduler->SignalProgress();
 }
 
 absl::Status DatabaseJobs::CheckFiles() {
@@ -172,9 +182,7 @@ absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_me
   versions.RaiseLastSequence(parts_.leader->visible_sequence());
   // On an error the tables stay: the edit that names them may have reached the disk.
   WINNOW_RETURN_IF_ERROR(versions.LogAndApply(std::move(edit)));
-  // From the front: the leader may have added others behind meanwhile.
-  family->immutables.erase(family->immutables.begin(),
-                           family->immutables.begin() + static_cast<ptrdiff_t>(num_memtables));
+  family->ReleaseImmutables(num_memtables);
   family->flush_wanted = !family->immutables.empty();
   const auto record = versions.families().find(family->id());
   if (record != versions.families().end()) family->InstallView(record->second.version);

@@ -99,6 +99,7 @@ absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
   // version alone, which stays unless it is a deletion with nothing left to hide.
   job.snapshots = parts_.snapshots->Sequences();
   job.verify_checksums = parts_.options->verify_compaction_checksums;
+  job.readahead_bytes = parts_.options->compaction_readahead_bytes;
   job.max_threads = max_threads;
   return RunCompaction(compaction, job, result);
 }

@@ -112,7 +112,8 @@ absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
                      " was written with comparator '", record.comparator_name,
                      "', but the options give '", ToAbsl(options.comparator->Name()), "'"));
   }
-  auto family = std::make_unique<ColumnFamilyState>(record, options, parts_.versions->hash_seed());
+  auto family = std::make_unique<ColumnFamilyState>(record, options, parts_.versions->hash_seed(),
+                                                    parts_.families->write_buffers());
   // What the options leave open stays as recorded.
   const std::string filter = options.filter.empty() ? record.filter : options.filter;
   const std::string filter_key =
@@ -150,7 +151,7 @@ absl::Status DatabaseOpener::StartWriting() {
   // Replay has written every memtable to tables, so that none of them needs a log any more.
   for (const auto& [id, family] : parts_.families->all()) {
     family->ReplaceActiveMemtable();
-    family->immutables.clear();
+    family->ReleaseImmutables(family->immutables.size());
     family->InstallView(parts_.versions->families().at(id).version);
     parts_.leader->LookForStall(family.get());
   }

@@ -25,6 +25,7 @@
 #include "engine/db/database_jobs.h"
 #include "engine/events/event_queue.h"
 #include "engine/events/observed_file_system.h"
+#include "engine/statistics/memory_report.h"
 #include "engine/statistics/recorder.h"
 #include "engine/version/false_positive_cache.h"
 #include "engine/version/version_set.h"
@@ -146,6 +147,7 @@ class DBImpl final : public DB {
   absl::Status ChangeFailed(const absl::Status& status, std::string_view what)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   std::string NumberProperty(ColumnFamilyState* family, std::string_view name, bool* known);
+  MemoryUsage GetMemoryUsage();
 
   const Options options_;
   const std::string path_;

@@ -29,8 +29,11 @@ DBImpl::DBImpl(const Options& options, std::string path)
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
       open_files_(MaxOpenFilesOf(options_)),
-      versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_), &open_files_}, &mutex_),
+      versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_), &open_files_,
+                 options_.charge_filters_to_cache},
+                &mutex_),
       logs_(file_system_, path_),
+      families_(options_.db_write_buffer_bytes),
       scheduler_(&mutex_, &events_, &recorder_, [this] { leader_.RequestWork(); }),
       leader_(LeaderParts()),
       jobs_(JobParts()) {}

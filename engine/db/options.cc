@@ -212,6 +212,9 @@ const std::vector<TextOption>& TextOptions() {
       BoolOption("error_if_exists", &Options::error_if_exists),
       BoolOption("read_only", &Options::read_only),
       BytesOption("block_cache_bytes", &Options::block_cache_bytes),
+      BoolOption("charge_filters_to_cache", &Options::charge_filters_to_cache),
+      BytesOption("db_write_buffer_bytes", &Options::db_write_buffer_bytes),
+      BytesOption("compaction_readahead_bytes", &Options::compaction_readahead_bytes),
       IntOption("background_threads", &Options::background_threads),
       IntOption("max_open_files", &Options::max_open_files),
       {"recovery_mode", SetRecoveryMode},
@@ -296,6 +299,11 @@ absl::Status ValidateOptions(const Options& options) {
   }
   check.Range<uint64_t>("max_log_bytes", options.max_log_bytes, kMiB, kTiB);
   check.Range<uint64_t>("block_cache_bytes", options.block_cache_bytes, 0, 16 * kTiB);
+  if (options.db_write_buffer_bytes != 0) {  // 0: no bound
+    check.Range<uint64_t>("db_write_buffer_bytes", options.db_write_buffer_bytes, kMiB, 16 * kTiB);
+  }
+  check.Range<uint64_t>("compaction_readahead_bytes", options.compaction_readahead_bytes, 64 * kKiB,
+                        kGiB);
   // Zero is allowed besides the range, and means that there is no LOG.
   if (options.info_log_bytes.value_or(0) != 0) {
     check.Range<uint64_t>("info_log_bytes", *options.info_log_bytes, 4 * kKiB, kGiB);
@@ -322,13 +330,17 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
   Options options;
   const uint64_t memory = std::max<uint64_t>(memory_bytes, 16 * kMiB);
   options.background_threads = std::clamp(threads, 1, 64);
-  // A third for memtables, in three buffers; filters and indexes take about a sixth; the block
-  // cache has the rest.
+  // A third for memtables, of one busy family in three buffers; a 32nd for what compactions read
+  // ahead. The block cache has the rest, of which filters and indexes take what they need.
   options.max_write_buffers = 3;
   const uint64_t buffers = memory / 3;
+  options.db_write_buffer_bytes = buffers;
+  options.compaction_readahead_bytes = std::clamp<uint64_t>(
+      memory / 32 / static_cast<uint64_t>(options.background_threads), 64 * kKiB, 16 * kMiB);
   options.write_buffer_bytes = std::clamp<uint64_t>(
       buffers / static_cast<uint64_t>(options.max_write_buffers), 64 * kKiB, uint64_t{512} << 20);
-  options.block_cache_bytes = memory / 2;
+  options.charge_filters_to_cache = true;
+  options.block_cache_bytes = memory - buffers - memory / 32;
   // Four buffers: about what level 0 holds when its compaction is due, so that merging it into the
   // first level below rewrites no more than it brings.
   options.level_base_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, kMiB);

@@ -9,6 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
+#include "engine/statistics/memory_report.h"
 #include "engine/statistics/sstables_report.h"
 #include "engine/statistics/statistics_report.h"
 #include "engine/version/file_names.h"
@@ -41,8 +42,8 @@ SstableMemory MemoryOf(const Version& version) {
       memory.filter_bytes += filter_bytes;
       // What a reader keeps besides its filter is its index. The subtraction is bounded: the file
       // states its filter's bytes even where the filter could not be used.
-      memory.index_bytes += file->reader()->memory_bytes() -
-                            std::min<uint64_t>(filter_bytes, file->reader()->memory_bytes());
+      memory.index_bytes +=
+          file->memory_bytes() - std::min<uint64_t>(filter_bytes, file->memory_bytes());
     }
   }
   return memory;
@@ -136,6 +137,32 @@ Statistics DBImpl::GetStatistics() {
   return statistics;
 }
 
+MemoryUsage DBImpl::GetMemoryUsage() {
+  std::vector<std::shared_ptr<const ReadView>> views;
+  {
+    DatabaseLock lock(&mutex_);
+    for (const auto& [id, family] : families_.all()) {
+      if (!family->is_dropped()) views.push_back(family->views.Shared());
+    }
+  }
+  const WriteBufferBudget& budget = *families_.write_buffers();
+  const ShardedBlockCache& cache = *BlockCacheAccess::Sharded(*cache_);
+  MemoryUsage usage;
+  usage.memtables = budget.memory_bytes();
+  usage.held_by_readers = budget.held_bytes();
+  for (const auto& view : views) {
+    const SstableMemory memory = MemoryOf(*view->version);
+    usage.filters += memory.filter_bytes;
+    usage.indexes += memory.index_bytes;
+  }
+  usage.block_cache = cache.blocks_memory_bytes();
+  usage.block_cache_table = cache.slots_bytes();
+  usage.write_buffer_limit = budget.limit_bytes();
+  usage.block_cache_capacity = cache.capacity_bytes();
+  usage.tables_are_charged = options_.charge_filters_to_cache;
+  return usage;
+}
+
 // The names are part of the interface; <N> stands for a level.
 std::vector<std::string_view> DB::PropertyNames() {
   return {"winnow.stats",
@@ -146,6 +173,8 @@ std::vector<std::string_view> DB::PropertyNames() {
           "winnow.levels-json",
           "winnow.sstables",
           "winnow.sstables-json",
+          "winnow.memory-usage",
+          "winnow.memory-usage-json",
           "winnow.num-files-at-level<N>",
           "winnow.estimate-num-keys",
           "winnow.approximate-memory-usage",
@@ -214,6 +243,8 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
   if (name == "winnow.filter-stats-json") return FilterStatsJson(GetStatistics());
   if (name == "winnow.levels") return LevelsTable(GetStatistics());
   if (name == "winnow.levels-json") return LevelsJson(GetStatistics());
+  if (name == "winnow.memory-usage") return MemoryTable(GetMemoryUsage());
+  if (name == "winnow.memory-usage-json") return MemoryJson(GetMemoryUsage());
   if (name == "winnow.sstables") return SstablesTable(*own->views.Shared()->version);
   if (name == "winnow.sstables-json") return SstablesJson(*own->views.Shared()->version);
   // Written while opening and never changed, hence read without a lock.

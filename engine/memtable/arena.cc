@@ -11,7 +11,9 @@ namespace winnow {
 
 namespace {
 
-constexpr size_t kSmallestChunkBytes = size_t{16} << 10;
+constexpr size_t kSmallestChunkBytes = size_t{2} << 10;
+// Arenas up to this size may be one of thousands, and waste at most a fifth.
+constexpr size_t kSmallArenaBytes = size_t{256} << 10;
 
 // A sixteenth of what is expected: at most that much is wasted at the end, and a memtable of the
 // usual 64 MB takes chunks of a whole huge page. A power of two, so that a chunk of kHugePageBytes
@@ -27,7 +29,8 @@ size_t AlignmentFor(size_t bytes) {
 
 }  // namespace
 
-Arena::Arena(size_t expected_bytes) : chunk_bytes_(ChunkBytesFor(expected_bytes)) {}
+Arena::Arena(size_t expected_bytes, WriteBufferBudget* budget)
+    : budget_(budget), chunk_bytes_(ChunkBytesFor(expected_bytes)) {}
 
 Arena::~Arena() {
   MutexLock lock(&mutex_);
@@ -46,6 +49,7 @@ Arena::Chunk* Arena::NewChunk(size_t bytes) {
   if (bytes >= kHugePageBytes) madvise(chunk->data, bytes, MADV_HUGEPAGE);  // only a hint
   chunks_.push_back(chunk.release());
   memory_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (budget_ != nullptr) budget_->Grow(bytes);
   return chunks_.back();
 }
 
@@ -74,10 +78,11 @@ char* Arena::AllocateSlow(size_t bytes) {
   Chunk* chunk = current_.load(std::memory_order_relaxed);
   size_t start = chunk == nullptr ? 0 : chunk->used.fetch_add(bytes, std::memory_order_relaxed);
   if (chunk == nullptr || start + bytes > chunk->bytes) {
-    // As much again as there is, up to the full size.
-    const size_t doubled = std::max(kSmallestChunkBytes, memory_bytes());
-    chunk =
-        NewChunk(std::min(chunk_bytes_, std::max(std::bit_floor(doubled), std::bit_ceil(bytes))));
+    // A quarter of what there is while that is little, then as much again, up to the full size.
+    const size_t present = memory_bytes();
+    const size_t wanted = std::bit_floor(
+        std::max(kSmallestChunkBytes, present < kSmallArenaBytes ? present / 4 : present));
+    chunk = NewChunk(std::min(chunk_bytes_, std::max(wanted, std::bit_ceil(bytes))));
     // Taken before the chunk is published: afterwards other threads may use it up first.
     start = chunk->used.fetch_add(bytes, std::memory_order_relaxed);
     current_.store(chunk, std::memory_order_release);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/memtable/write_buffer_budget.h"
 #include "filter/base/mutex.h"
 
 namespace winnow {
@@ -19,8 +20,9 @@ class Arena {
   static constexpr size_t kHugePageBytes = size_t{2} << 20;
 
   // `expected_bytes` sizes the chunks: small arenas take small chunks. The first ones are smaller,
-  // so that an arena that holds little takes little, and one that holds nothing, nothing.
-  explicit Arena(size_t expected_bytes);
+  // so that an arena that holds little takes little, and one that holds nothing, nothing. Chunks
+  // are added to the budget, which may be null and must outlive the arena.
+  explicit Arena(size_t expected_bytes, WriteBufferBudget* budget = nullptr);
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -41,6 +43,7 @@ class Arena {
   char* AllocateSlow(size_t bytes);
   Chunk* NewChunk(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  WriteBufferBudget* const budget_;
   const size_t chunk_bytes_;              // of the later chunks
   std::atomic<Chunk*> current_{nullptr};  // null: there is none yet
   std::atomic<size_t> memory_bytes_{0};

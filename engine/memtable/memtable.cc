@@ -1,8 +1,19 @@
 #include "engine/memtable/memtable.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace winnow {
 
 namespace {
+
+// The share of a full memtable's filter that one of this size needs.
+size_t FilterBytesFor(size_t expected_bytes, const MemtableSizes& sizes) {
+  if (expected_bytes >= sizes.buffer_bytes) return sizes.filter_bytes;
+  const double share =
+      static_cast<double>(expected_bytes) / static_cast<double>(sizes.buffer_bytes);
+  return static_cast<size_t>(static_cast<double>(sizes.filter_bytes) * share);
+}
 
 // Sees entries that are inserted while it moves, in their places; those with sequence numbers above
 // the reader's snapshot are skipped by whoever reads through it. Nodes are never removed, so that a
@@ -45,22 +56,43 @@ class MemtableIterator final : public InternalIterator {
 }  // namespace
 
 // list_ keeps a pointer to arena_, which is declared before it and so destroyed after it.
-Memtable::Memtable(const InternalKeyComparator& comparator, size_t expected_bytes,
-                   size_t filter_bytes)
+Memtable::Memtable(const InternalKeyComparator& comparator, const MemtableSizes& sizes,
+                   std::shared_ptr<WriteBufferBudget> budget)
     : comparator_(comparator),
-      filter_bytes_(filter_bytes),
-      arena_(expected_bytes),
-      list_(comparator_, &arena_) {}
+      sizes_(sizes),
+      budget_(budget != nullptr ? std::move(budget) : std::make_shared<WriteBufferBudget>()),
+      arena_(sizes.buffer_bytes, budget_.get()),
+      list_(comparator_, &arena_) {
+  budget_->Begin();
+}
 
-// Of several first entries at once one's filter is taken, before any of them is added to it.
+Memtable::~Memtable() {
+  budget_->Free(memory_bytes(), stage_);
+  delete filter_.load(std::memory_order_relaxed);
+}
+
+// Of several first entries at once one's filter is taken, before any of them is added to it. Many
+// memtables under one budget will be flushed long before they are full, and their filters are for
+// what they will hold.
 filter::ConcurrentBlockedBloom* Memtable::FilterForAdd() {
   filter::ConcurrentBlockedBloom* present = filter_.load(std::memory_order_acquire);
-  if (present != nullptr || filter_bytes_ == 0) return present;
-  auto fresh = std::make_unique<filter::ConcurrentBlockedBloom>(filter_bytes_);
+  if (present != nullptr || sizes_.filter_bytes == 0) return present;
+  const size_t expected_bytes = std::max(budget_->ShareOfOne(), sizes_.previous_bytes);
+  auto fresh =
+      std::make_unique<filter::ConcurrentBlockedBloom>(FilterBytesFor(expected_bytes, sizes_));
+  const size_t bytes = fresh->memory_bytes();
   if (filter_.compare_exchange_strong(present, fresh.get(), std::memory_order_acq_rel)) {
+    budget_->Grow(bytes);
     return fresh.release();
   }
   return present;
+}
+
+// No writer is at it any more: stages change with write leadership held, or after the first has.
+void Memtable::EnterStage(WriteBufferBudget::Stage stage) {
+  if (stage == stage_) return;
+  budget_->Move(memory_bytes(), stage_, stage);
+  stage_ = stage;
 }
 
 // 1. The filter's bits, 2. the entry, 3. the counts: each is in place before what

@@ -7,13 +7,23 @@
 #include <memory>
 #include <string_view>
 
+#include "engine/base/capabilities.h"
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
 #include "engine/memtable/arena.h"
 #include "engine/memtable/skip_list.h"
+#include "engine/memtable/write_buffer_budget.h"
 #include "winnow/filter/concurrent_bloom.h"
 
 namespace winnow {
+
+// How large a memtable may be expected to become.
+struct MemtableSizes {
+  size_t buffer_bytes = 0;  // at which it is full
+  size_t filter_bytes = 0;  // of the filter of a full one; 0 for none
+  // Of the one before it: what the budget leaves to it may be as much again.
+  size_t previous_bytes = 0;
+};
 
 // Thread-safe: inserts and reads may run together. An entry is visible to a reader whose snapshot
 // includes its sequence number. The filter always hashes whole keys, whatever the SSTables' filters
@@ -23,10 +33,11 @@ class Memtable {
   // The log_number of a memtable that no log holds entries of.
   static constexpr uint64_t kNoLog = UINT64_MAX;
 
-  // `expected_bytes`: the write buffer's size; `filter_bytes`: 0 for no filter. Without entries it
-  // takes next to no memory.
-  Memtable(const InternalKeyComparator& comparator, size_t expected_bytes, size_t filter_bytes);
-  ~Memtable() { delete filter_.load(std::memory_order_relaxed); }
+  // Without entries it takes next to no memory. It counts in the budget for as long as it lives;
+  // null: in none.
+  Memtable(const InternalKeyComparator& comparator, const MemtableSizes& sizes,
+           std::shared_ptr<WriteBufferBudget> budget = nullptr);
+  ~Memtable();
   Memtable(const Memtable&) = delete;
   Memtable& operator=(const Memtable&) = delete;
 
@@ -60,6 +71,8 @@ class Memtable {
   std::unique_ptr<InternalIterator> NewIterator() const;
 
   size_t memory_bytes() const;
+  // It has come to a later stage, in which nothing is added any more.
+  void EnterStage(WriteBufferBudget::Stage stage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   uint64_t num_entries() const { return num_entries_.load(std::memory_order_relaxed); }
   uint64_t num_deletions() const { return num_deletions_.load(std::memory_order_relaxed); }
   // The oldest log that holds entries of this memtable.
@@ -71,7 +84,10 @@ class Memtable {
   filter::ConcurrentBlockedBloom* FilterForAdd();
 
   const InternalKeyComparator comparator_;
-  const size_t filter_bytes_;
+  const MemtableSizes sizes_;
+  const std::shared_ptr<WriteBufferBudget> budget_;  // never null
+  WriteBufferBudget::Stage stage_ ABSL_GUARDED_BY(database_mutex) =
+      WriteBufferBudget::Stage::kActive;
   std::atomic<uint64_t> log_number_{kNoLog};
   Arena arena_;
   SkipList list_;

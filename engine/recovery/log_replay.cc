@@ -217,10 +217,10 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
     ColumnFamilyState& state = *family->second;
     state.active_for_insert()->Add(sequence, update.type, update.key, update.value,
                                    filter::HashKey(update.key, state.hash_seed()));
-    if (write_tables_ && state.active().memory_bytes() >= state.options().write_buffer_bytes) {
+    if (write_tables_) {
       // The SSTable will hold this number: no later write may get it.
       last_sequence_ = std::max(last_sequence_, sequence);
-      WINNOW_RETURN_IF_ERROR(WriteSstable(&state));
+      WINNOW_RETURN_IF_ERROR(WriteFullMemtables(&state));
     }
   }
   // Updates that were passed over count too, as their numbers have been given out.
@@ -228,10 +228,29 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
   return absl::OkStatus();
 }
 
-// Bounds memory to one memtable for each family, however much the logs hold. Until the new manifest
-// is durable the SSTables are orphans: after a crash the logs are replayed again, into files with
-// new numbers. No snapshot outlives its process, so that the flush keeps each key's newest version
-// only.
+// Bounds memory to one memtable for each family, and to the budget of all, however much the logs
+// hold.
+absl::Status LogReplay::WriteFullMemtables(ColumnFamilyState* last_grown) {
+  const WriteBufferBudget& budget = *families_->write_buffers();
+  if (last_grown->active().memory_bytes() >= last_grown->options().write_buffer_bytes) {
+    WINNOW_RETURN_IF_ERROR(WriteSstable(last_grown));
+  }
+  while (budget.active_bytes() > budget.switch_above_bytes()) {
+    ColumnFamilyState* largest = last_grown;
+    for (const auto& [id, family] : families_->all()) {
+      if (family->active().memory_bytes() > largest->active().memory_bytes()) {
+        largest = family.get();
+      }
+    }
+    if (largest->active().empty()) break;
+    WINNOW_RETURN_IF_ERROR(WriteSstable(largest));
+  }
+  return absl::OkStatus();
+}
+
+// Until the new manifest is durable the SSTables are orphans: after a crash the logs are replayed
+// again, into files with new numbers. No snapshot outlives its process, so that the flush keeps
+// each key's newest version only.
 absl::Status LogReplay::WriteSstable(ColumnFamilyState* family) {
   FlushJobOptions job;
   job.output.store = versions_->store();
@@ -242,6 +261,9 @@ absl::Status LogReplay::WriteSstable(ColumnFamilyState* family) {
   WINNOW_RETURN_IF_ERROR(RunFlush({&replayed, 1}, job, &result));
   WINNOW_RETURN_IF_ERROR(versions_->AddReplayedSstables(family->id(), result.files));
   family->ReplaceActiveMemtable();
+  // The view that the family was added with would hold its first memtable.
+  family->InstallView();
+  family->views.Reclaim();
   return absl::OkStatus();
 }
 

@@ -55,6 +55,9 @@ class LogReplay {
   absl::Status CheckDamage(uint64_t number, const LogReader& reader, bool* stop);
   // True if the manifest says that this log was closed: what is wrong with it is damage.
   bool WasClosed(uint64_t number) const;
+  // Writes memtables that are full, and the largest where all together are too large.
+  absl::Status WriteFullMemtables(ColumnFamilyState* last_grown)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   absl::Status WriteSstable(ColumnFamilyState* family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   absl::Status WithWayOut(const absl::Status& status) const;

@@ -170,7 +170,13 @@ void SstableReader::EraseCachedBlocks() const {
 }
 
 size_t SstableReader::memory_bytes() const {
-  return sizeof(*this) + index_memory_.size() + filter_memory_.size();
+  size_t strings = file_.path().capacity();
+  for (const std::string* text :
+       {&properties_.smallest_user_key, &properties_.largest_user_key, &properties_.filter_spec,
+        &properties_.filter_key, &properties_.comparator_name, &properties_.column_family_name}) {
+    strings += text->capacity();
+  }
+  return sizeof(*this) + strings + index_memory_.size() + filter_memory_.size();
 }
 
 }  // namespace winnow

@@ -53,6 +53,9 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
     return file;
   }
   file->reader_ = *std::move(reader);
+  if (store.charge_readers) {
+    file->reader_charge_ = CacheCharge(store.cache, file->memory_bytes());
+  }
   // Beside the key range, which a look-up reads anyway.
   file->filter_key_identity_ = {file->reader_->hash_seed(), file->reader_->filter_key()};
   file->filter_kind_index_ = file->reader_->has_policy_filter()
@@ -72,6 +75,11 @@ SstableFile::~SstableFile() {
   reader_.reset();
   // A file that cannot be removed now is an orphan that the next open removes.
   store_.file_system->Remove(SstableFileName(store_.directory, metadata_.number)).IgnoreError();
+}
+
+size_t SstableFile::memory_bytes() const {
+  return sizeof(*this) + metadata_.smallest.capacity() + metadata_.largest.capacity() +
+         (reader_ == nullptr ? 0 : reader_->memory_bytes());
 }
 
 // For look-ups whose key was hashed for another identity; costs one hash.

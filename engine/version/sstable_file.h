@@ -22,6 +22,7 @@ struct SstableStore {
   std::string directory;
   ShardedBlockCache* cache = nullptr;
   OpenFileCache* open_files = nullptr;  // null: every table keeps its file open
+  bool charge_readers = false;          // to the cache, which is then not null
 
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(const std::string& path,
                                                              uint64_t file_id) const;
@@ -64,6 +65,9 @@ class SstableFile {
   const FilterKeyIdentity& filter_key_identity() const { return filter_key_identity_; }
   size_t filter_kind_index() const { return filter_kind_index_; }
 
+  // Of the reader, with its filter and index, and of what is known of the file.
+  size_t memory_bytes() const;
+
   // The hash of a key under this file's filter key and seed.
   uint64_t FilterHash(std::string_view user_key) const;
 
@@ -81,6 +85,7 @@ class SstableFile {
   const SstableStore store_;
   const FileMetadata metadata_;
   std::unique_ptr<SstableReader> reader_;
+  CacheCharge reader_charge_;
   absl::Status open_status_;
   const std::string_view smallest_user_key_;
   const std::string_view largest_user_key_;

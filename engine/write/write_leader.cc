@@ -25,7 +25,8 @@ absl::Status OutcomeUnknown(const absl::Status& cause) {
 
 }  // namespace
 
-WriteLeader::WriteLeader(const WriteLeaderParts& parts) : parts_(parts) {}
+WriteLeader::WriteLeader(const WriteLeaderParts& parts)
+    : parts_(parts), switch_buffers_above_(parts.families->write_buffers()->switch_above_bytes()) {}
 
 void WriteLeader::StartAt(SequenceNumber last) {
   allocated_sequence_ = last;
@@ -78,7 +79,7 @@ absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
   }
   // Release: whoever reads this sequence sees all insertions up to it.
   visible_sequence_.store(allocated_sequence_, std::memory_order_release);
-  if (LogsAreOverLimit()) [[unlikely]]
+  if (LogsAreOverLimit() || WriteBuffersNeedCare()) [[unlikely]]
     RequestWork();
   return absl::OkStatus();
 }

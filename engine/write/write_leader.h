@@ -139,6 +139,18 @@ class WriteLeader {
   absl::Status StartLog(uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
 
+  // --- write_leader_budget.cc ---
+  // True if memtables of all families together have come near their bound.
+  bool WriteBuffersNeedCare() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  // Waits while they have reached it and flushes make room.
+  absl::Status WaitForWriteBuffers(bool* waited)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  // Switches the largest ones if active memtables take too much of it.
+  absl::Status SwitchForWriteBuffers()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  const ColumnFamilyState* FamilyThatGivesMemoryBack() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
   // --- write_leader_log.cc ---
   absl::Status AbandonFailedLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   absl::Status StartLogAfterFailedOne()
@@ -157,6 +169,8 @@ class WriteLeader {
   WriteStallController stalls_ ABSL_GUARDED_BY(write_leadership);
   // Once so many bytes have been appended to logs, their sizes are looked at.
   uint64_t look_at_logs_at_ ABSL_GUARDED_BY(write_leadership) = 0;
+  // Once active memtables have so many bytes, some are switched.
+  size_t switch_buffers_above_ ABSL_GUARDED_BY(write_leadership);
   // Families whose memtables or level 0 make writes wait, or soon will.
   std::set<ColumnFamilyState*> near_limit_ ABSL_GUARDED_BY(database_mutex);
   bool delays_ended_ ABSL_GUARDED_BY(database_mutex) = false;

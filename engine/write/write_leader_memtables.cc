@@ -84,6 +84,7 @@ void WriteLeader::LookForStall(ColumnFamilyState* family) {
 absl::Status WriteLeader::StallIfNeeded(size_t group_bytes) {
   const SteadyTime start = SteadyNow();
   bool stalled = false;
+  WINNOW_RETURN_IF_ERROR(WaitForWriteBuffers(&stalled));
   const ColumnFamilyState* delaying = nullptr;
   // A copy: while a write waits, others come and go.
   const std::set<ColumnFamilyState*> near_limit = near_limit_;
@@ -180,6 +181,7 @@ absl::Status WriteLeader::SwitchMemtables() {
       return status;
     }
   }
+  WINNOW_RETURN_IF_ERROR(SwitchForWriteBuffers());
   return LogsAreOverLimit() ? SwitchForOldLogs() : absl::OkStatus();
 }
 

@@ -8,6 +8,8 @@
 #include "engine/base/database_mutex.h"
 #include "engine/base/status.h"
 #include "engine/recovery/set_aside.h"
+#include "engine/version/current_file.h"
+#include "engine/version/file_names.h"
 #include "engine/version/version_set.h"
 #include "tools/winnow/database.h"
 #include "winnow/file_system.h"
@@ -97,12 +99,14 @@ absl::StatusOr<std::unique_ptr<SstableReader>> OpenSstable(const std::string& pa
 }
 
 bool IsNamedByManifest(const std::string& directory, const std::string& path) {
+  const absl::StatusOr<uint64_t> number = ReadCurrentFile(*PosixFileSystem(), directory);
+  if (!number.ok()) return true;
   DatabaseMutex mutex;
   VersionSet versions({PosixFileSystem(), directory, nullptr}, &mutex);
   DatabaseLock lock(&mutex);
-  const absl::StatusOr<VersionEdit> state = versions.ReadState(std::nullopt);
-  if (!state.ok()) return true;
-  for (const FamilyEdit& family : state->families) {
+  const auto readable = versions.ReadState(ManifestFileName(directory, *number), *number);
+  if (!readable.ok()) return true;
+  for (const FamilyEdit& family : readable->state.families) {
     for (const FamilyEdit::AddedFile& table : family.added) {
       if (SstableFileName(directory, table.file.number) == path) return true;
     }

@@ -304,8 +304,8 @@ void winnow_options_set_write_buffer_size(winnow_options_t* options, size_t byte
 void winnow_options_set_block_size(winnow_options_t* options, size_t bytes);
 void winnow_options_set_max_file_size(winnow_options_t* options, size_t bytes);
 void winnow_options_set_block_restart_interval(winnow_options_t* options, int num_keys);
-/* SSTables whose file is open at one time, at least 16; up to 0: as many as winnow/options.h has for
-   max_open_files = 0. */
+/* SSTables whose file is open at one time, at least 16; up to 0: as many as winnow/options.h has
+   for max_open_files = 0. */
 void winnow_options_set_max_open_files(winnow_options_t* options, int num_files);
 /* The block cache, which several databases may share. NULL: one of the database's own. */
 void winnow_options_set_cache(winnow_options_t* options, winnow_cache_t* cache);
@@ -326,7 +326,7 @@ void winnow_options_set(winnow_options_t* options, const char* name, const char*
 /* The name of option `index`, counted from 0; NULL behind the last one. */
 const char* winnow_option_name(size_t index);
 /* All sizes from two numbers: bytes of memory that the database may use, and threads that it may
-   keep busy. */
+   keep busy. What the memory includes stands at Options::ForMemory in winnow/options.h. */
 winnow_options_t* winnow_options_create_for_memory(size_t memory_bytes, int threads);
 /* Opens the family `name` with the column family settings of `family_options`, which are copied. */
 void winnow_options_set_column_family(winnow_options_t* options, const char* name,

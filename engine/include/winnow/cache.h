@@ -13,7 +13,9 @@ class ShardedBlockCache;
 
 // Shared by any number of column families and databases; thread-safe. Blocks are charged with their
 // size in memory and usage stays within the capacity: blocks in use are never freed, and where they
-// fill the cache, readers own the further blocks that they load. Made by NewBlockCache only.
+// fill the cache, readers own the further blocks that they load. Databases that are opened with
+// charge_filters_to_cache take the memory of their filters and indexes from the capacity. Made by
+// NewBlockCache only.
 class BlockCache final {
  public:
   ~BlockCache();

@@ -181,7 +181,8 @@ class DB {
 
   // --- Looking inside ---
   // NotFound for an unknown property. "winnow.stats", "winnow.filter-stats", "winnow.levels",
-  // "winnow.sstables": tables for people; the same names with "-json" for machines.
+  // "winnow.sstables", "winnow.memory-usage" (of the whole database, each part and the sum): tables
+  // for people; the same names with "-json" for machines.
   // Numbers: "winnow.num-files-at-level<N>", "winnow.estimate-num-keys",
   // "winnow.approximate-memory-usage", "winnow.filter-memory", "winnow.index-memory",
   // "winnow.memtable-memory", "winnow.block-cache-usage", "winnow.last-sequence",

@@ -72,7 +72,8 @@ struct ColumnFamilyOptions {
   // Default 64 MiB, range 64 KiB - 16 GiB. Larger: fewer compactions, longer recovery.
   size_t write_buffer_bytes = size_t{64} << 20;
   // Memtables held at most, the active one included, before writes wait for a flush. Default 3,
-  // range 2 - 64. Memory for writes is at most this times write_buffer_bytes.
+  // range 2 - 64. Memory for writes of one family is at most this times write_buffer_bytes; for
+  // those of all see Options::db_write_buffer_bytes.
   int max_write_buffers = 3;
   // Bytes of the memtable's own filter, as a share of write_buffer_bytes. Default 0.02, range
   // 0 (none) - 0.25.
@@ -115,8 +116,21 @@ enum class RecoveryMode {
 // `column_families` does not name.
 struct Options : ColumnFamilyOptions {
   // Sizes every buffer and cache from two numbers: memory the database may use (at least 16 MiB)
-  // and threads of the machine it may keep busy (at least 1). A third of the memory goes to
-  // memtables, the rest to the block cache after a share for filters and indexes.
+  // and threads of the machine it may keep busy (at least 1).
+  //
+  // Within the memory are, and "winnow.memory-usage" tells of each: the memtables of all column
+  // families (a third: db_write_buffer_bytes), and, in the capacity of the block cache, cached
+  // blocks with the filters and indexes of open tables, for which blocks give way
+  // (charge_filters_to_cache). Filters and indexes stay in memory: where they alone are more than
+  // seven eighths of that capacity, the bound is not kept, and the property says so.
+  //
+  // Besides, for which 16 MiB and a tenth of the memory are usual: what compactions read ahead (a
+  // 32nd: compaction_readahead_bytes) and jobs build of filter and index for the table that they
+  // write; what a family is known by, some 10 KiB; counters of each thread; the pages of the newest
+  // log, 4 MiB at most, which the system can write back; what the allocator keeps of what was
+  // freed. Not bounded: one large write, which takes three times its size; memtables that iterators
+  // hold after their flush; blocks that pinned values and iterators hold; opening read-only, which
+  // keeps in memory all that the logs hold.
   static Options ForMemory(size_t memory_bytes, int threads);
 
   // Create the database if it is missing. Default true.
@@ -139,6 +153,21 @@ struct Options : ColumnFamilyOptions {
   std::shared_ptr<BlockCache> block_cache;
   // Default 32 MiB; ignored where block_cache is set. 0: nothing is cached.
   size_t block_cache_bytes = size_t{32} << 20;
+
+  // True: the memory of open tables' filters and indexes, which stays resident, is taken from the
+  // capacity of the block cache, down to an eighth of it, so that cached blocks give way to
+  // filters. Tables of each database that shares the cache, and asks for it, count. Default false.
+  bool charge_filters_to_cache = false;
+
+  // Bytes that the memtables of all column families may take together, their filters and what is
+  // allocated ahead included. At half of it the largest are flushed; writes wait for flushes when
+  // all of it is taken. What iterators hold counts, but is not waited for; one group of writes
+  // comes on top. Default 0: no bound but each family's. Range 1 MiB - 16 TiB.
+  size_t db_write_buffer_bytes = 0;
+
+  // Bytes that one compaction reads ahead, of all its input files together; each has 16 KiB at
+  // least and 1 MiB at most. Default 16 MiB, range 64 KiB - 1 GiB.
+  size_t compaction_readahead_bytes = size_t{16} << 20;
 
   // Threads for flushes and compactions together. Default 2, range 1 - 64. One is always free for
   // flushes if there are two or more.

@@ -115,5 +115,22 @@ TEST(BlockArena, ALargeCacheUsesItAndLetsItGo) {
   EXPECT_EQ(ShardedBlockCache(size_t{1} << 20, 0).arena(), nullptr);
 }
 
+// Each of the many sizes of tables' last blocks once took a huge page.
+TEST(BlockArena, SizesThatFillNoSlabsGetNone) {
+  BlockArena arena(size_t{128} << 20);
+  std::vector<char*> pieces;
+  const auto ask = [&](size_t bytes) {
+    char* const piece = arena.Allocate(&bytes);
+    if (piece != nullptr) pieces.push_back(piece);
+  };
+  for (size_t i = 0; i < 4000; i++) {
+    ask(4200);
+    if (i % 40 == 0) ask(1024 + i % 3000);
+  }
+  EXPECT_GT(pieces.size(), 3500u) << "the usual size has slabs";
+  EXPECT_LE(arena.mapped_bytes(), size_t{18} << 20);
+  for (char* piece : pieces) arena.Free(piece);
+}
+
 }  // namespace
 }  // namespace winnow

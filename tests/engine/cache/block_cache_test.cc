@@ -335,5 +335,32 @@ TEST(BlockCache, TableIdentitiesAreNeverReused) {
   }
 }
 
+TEST(BlockCache, ChargedMemoryTakesTheRoomOfBlocksButForAnEighth) {
+  ShardedBlockCache cache(1 << 20, 0);
+  const uint64_t table = NewTableId();
+  const auto fill = [&] {
+    for (uint64_t i = 0; i < 500; i++) Touch(cache, {table, i * kBlockBytes});
+  };
+  fill();
+  EXPECT_GT(cache.usage_bytes(), (1u << 20) - 10'000);
+  {
+    const CacheCharge half(&cache, 1 << 19);
+    EXPECT_LE(cache.usage_bytes(), 1u << 19) << "blocks go at once";
+    fill();
+    EXPECT_LE(cache.usage_bytes(), 1u << 19) << "and do not come back";
+    CacheCharge other(&cache, 5 << 20);
+    EXPECT_LE(cache.usage_bytes(), 1u << 17);
+    fill();
+    EXPECT_LE(cache.usage_bytes(), 1u << 17);
+    EXPECT_GT(cache.usage_bytes(), (1u << 17) - 10'000);
+    EXPECT_EQ(cache.charged_bytes(), (1u << 19) + (5u << 20));
+    const CacheCharge moved = std::move(other);
+    EXPECT_EQ(cache.charged_bytes(), (1u << 19) + (5u << 20));
+  }
+  EXPECT_EQ(cache.charged_bytes(), 0u);
+  fill();
+  EXPECT_GT(cache.usage_bytes(), (1u << 20) - 10'000);
+}
+
 }  // namespace
 }  // namespace winnow

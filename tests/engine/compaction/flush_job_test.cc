@@ -30,8 +30,8 @@ class FlushJobTest : public testing::Test {
 
   const std::unique_ptr<FileSystem> file_system_ = NewMemoryFileSystem();
   const InternalKeyComparator comparator_{BytewiseComparator()};
-  Memtable older_{comparator_, 1 << 16, 0};
-  Memtable newer_{comparator_, 1 << 16, 0};
+  Memtable older_{comparator_, {1 << 16, 0}};
+  Memtable newer_{comparator_, {1 << 16, 0}};
   uint64_t next_file_number_ = 7;
   FlushJobOptions job_;
 };

@@ -308,9 +308,9 @@ TEST_F(DbOpen, ForMemoryGivesOptionsThatOpenAndStayWithinTheMemory) {
       Options options = Options::ForMemory(memory, threads);
       EXPECT_TRUE(ValidateOptions(options).ok()) << memory << " " << threads;
       const uint64_t most = std::max<uint64_t>(memory, 16 << 20);
-      EXPECT_LE(options.write_buffer_bytes * static_cast<uint64_t>(options.max_write_buffers) +
-                    options.block_cache_bytes,
-                most);
+      EXPECT_LE(options.db_write_buffer_bytes + options.block_cache_bytes, most);
+      EXPECT_LE(options.write_buffer_bytes * static_cast<uint64_t>(options.max_write_buffers),
+                options.db_write_buffer_bytes);
     }
   }
 }

@@ -106,6 +106,29 @@ TEST(OptionsText, TheLogsSizeIsABoundedNumberOfBytesOrNone) {
   EXPECT_FALSE(Set(&options, "info_log_bytes", "much").ok());
 }
 
+TEST(OptionsText, MemoryForMemtablesAndReadaheadHasRanges) {
+  Options options;
+  for (const char* text : {"0", "1M", "16T"}) {
+    EXPECT_TRUE(Set(&options, "db_write_buffer_bytes", text).ok()) << text;
+    EXPECT_TRUE(ValidateOptions(options).ok()) << text;
+  }
+  for (const char* text : {"1", "1023K", "17T"}) {
+    EXPECT_TRUE(Set(&options, "db_write_buffer_bytes", text).ok()) << text;
+    EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(options))) << text;
+  }
+  options = Options();
+  for (const char* text : {"64K", "1G"}) {
+    EXPECT_TRUE(Set(&options, "compaction_readahead_bytes", text).ok()) << text;
+    EXPECT_TRUE(ValidateOptions(options).ok()) << text;
+  }
+  for (const char* text : {"0", "63K", "2G"}) {
+    EXPECT_TRUE(Set(&options, "compaction_readahead_bytes", text).ok()) << text;
+    EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(options))) << text;
+  }
+  EXPECT_TRUE(Set(&options, "charge_filters_to_cache", "true").ok());
+  EXPECT_TRUE(options.charge_filters_to_cache);
+}
+
 TEST(OptionsText, DefaultsAreValid) { EXPECT_TRUE(ValidateOptions(Options()).ok()); }
 
 }  // namespace

@@ -22,7 +22,7 @@ void Add(Memtable* memtable, SequenceNumber sequence, EntryType type, std::strin
 }
 
 TEST(Memtable, FindsTheNewestVersionThatASnapshotSees) {
-  Memtable memtable(InternalKeyComparator(BytewiseComparator()), 1 << 16, 1024);
+  Memtable memtable(InternalKeyComparator(BytewiseComparator()), {1 << 16, 1024});
   EXPECT_TRUE(memtable.empty());
   Add(&memtable, 3, EntryType::kPut, "key", "three");
   Add(&memtable, 5, EntryType::kDelete, "key", "");
@@ -44,7 +44,7 @@ TEST(Memtable, FindsTheNewestVersionThatASnapshotSees) {
 }
 
 TEST(Memtable, ItsFilterHidesNoKeyAndRejectsMostOthers) {
-  Memtable memtable(InternalKeyComparator(BytewiseComparator()), 1 << 20, 8192);
+  Memtable memtable(InternalKeyComparator(BytewiseComparator()), {1 << 20, 8192});
   EXPECT_FALSE(memtable.has_filter()) << "without entries it takes no memory";
   EXPECT_EQ(memtable.memory_bytes(), 0u);
   for (uint64_t i = 0; i < 4000; i++) {
@@ -59,7 +59,7 @@ TEST(Memtable, ItsFilterHidesNoKeyAndRejectsMostOthers) {
 }
 
 TEST(Memtable, WithoutAFilterEverythingMayBeThere) {
-  Memtable memtable(InternalKeyComparator(BytewiseComparator()), 1 << 16, 0);
+  Memtable memtable(InternalKeyComparator(BytewiseComparator()), {1 << 16, 0});
   EXPECT_FALSE(memtable.has_filter());
   EXPECT_TRUE(memtable.MayContain(1234));
 }
@@ -69,7 +69,7 @@ TEST(Memtable, IteratesInBothDirections) {
   for (const uint64_t seed : Seeds(5)) {
     SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
     std::mt19937_64 random(seed);
-    Memtable memtable(comparator, 1 << 16, 0);
+    Memtable memtable(comparator, {1 << 16, 0});
     std::vector<Entry> entries;
     for (SequenceNumber sequence = 1; sequence <= 200; sequence++) {
       const std::string key(random() % 9, static_cast<char>('a' + random() % 3));
@@ -103,7 +103,7 @@ TEST(Memtable, IteratesInBothDirections) {
 }
 
 TEST(Memtable, CountsItsMemory) {
-  Memtable memtable(InternalKeyComparator(BytewiseComparator()), 64 << 10, 1024);
+  Memtable memtable(InternalKeyComparator(BytewiseComparator()), {64 << 10, 1024});
   const size_t before = memtable.memory_bytes();
   for (SequenceNumber i = 1; i <= 100; i++) {
     Add(&memtable, i, EntryType::kPut, std::to_string(i), std::string(1000, 'v'));

@@ -72,6 +72,9 @@ Options OptionSet::ForOpening(uint64_t operation_number) const {
   options.verify_compaction_checksums = random() % 2 == 0;
   options.recovery_mode = random() % 2 == 0 ? RecoveryMode::kStrict : RecoveryMode::kPointInTime;
   options.max_open_files = random() % 2 == 0 ? 0 : 16;
+  options.charge_filters_to_cache = random() % 2 == 0;
+  options.db_write_buffer_bytes = random() % 2 == 0 ? 0 : size_t{1} << 20;
+  options.compaction_readahead_bytes = random() % 2 == 0 ? size_t{64} << 10 : size_t{16} << 20;
   return options;
 }
 

@@ -1,0 +1,47 @@
+#include "engine/statistics/memory_report.h"
+
+#include "absl/strings/str_cat.h"
+#include "engine/cache/block_cache.h"
+#include "engine/statistics/text_table.h"
+
+namespace winnow {
+
+bool MemoryUsage::tables_exceed_cache() const {
+  return tables_are_charged &&
+         filters + indexes >
+             block_cache_capacity - ShardedBlockCache::LeastForBlocks(block_cache_capacity);
+}
+
+std::string MemoryTable(const MemoryUsage& usage) {
+  TextTable table({"part", "bytes", "bound"}, 1);
+  const auto add = [&table](const char* part, uint64_t bytes, const std::string& bound = "") {
+    table.AddRow({part, FormatCount(bytes), bound});
+  };
+  const std::string capacity = FormatCount(usage.block_cache_capacity);
+  add("memtables", usage.memtables,
+      usage.write_buffer_limit == 0 ? "" : FormatCount(usage.write_buffer_limit));
+  add("  of these, held by iterators", usage.held_by_readers);
+  add("filters of SSTables", usage.filters, usage.tables_are_charged ? "with blocks" : "");
+  add("indexes of SSTables", usage.indexes, usage.tables_are_charged ? "with blocks" : "");
+  add("block cache", usage.block_cache, capacity);
+  add("block cache's table", usage.block_cache_table);
+  add("sum", usage.sum());
+  std::string text = table.ToString();
+  if (usage.tables_exceed_cache()) {
+    absl::StrAppend(&text, "filters and indexes take more than the block cache has to give: ",
+                    "the sum is over its bound\n");
+  }
+  return text;
+}
+
+std::string MemoryJson(const MemoryUsage& usage) {
+  return absl::StrCat(
+      "{\"memtables\":", usage.memtables, ",\"held_by_iterators\":", usage.held_by_readers,
+      ",\"filters\":", usage.filters, ",\"indexes\":", usage.indexes,
+      ",\"block_cache\":", usage.block_cache, ",\"block_cache_table\":", usage.block_cache_table,
+      ",\"sum\":", usage.sum(), ",\"write_buffer_limit\":", usage.write_buffer_limit,
+      ",\"block_cache_capacity\":", usage.block_cache_capacity,
+      ",\"tables_exceed_cache\":", usage.tables_exceed_cache() ? "true" : "false", "}");
+}
+
+}  // namespace winnow

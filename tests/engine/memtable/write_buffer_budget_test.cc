@@ -1,0 +1,77 @@
+// The count that bounds the memtables of all families.
+#include "engine/memtable/write_buffer_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/memtable/memtable.h"
+
+namespace winnow {
+namespace {
+
+using Stage = WriteBufferBudget::Stage;
+
+const InternalKeyComparator kComparator{BytewiseComparator()};
+
+TEST(WriteBufferBudget, FollowsAMemtableFromItsFirstEntryToItsEnd)
+ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  const auto budget = std::make_shared<WriteBufferBudget>(1 << 20);
+  const MemtableSizes sizes{1 << 20, 16 << 10, 0};
+  auto memtable = std::make_unique<Memtable>(kComparator, sizes, budget);
+  EXPECT_EQ(budget->memory_bytes(), 0u) << "without entries it takes nothing";
+  for (SequenceNumber i = 1; i <= 500; i++) {
+    memtable->Add(i, EntryType::kPut, std::to_string(i), std::string(1000, 'v'), i);
+  }
+  const size_t bytes = memtable->memory_bytes();
+  EXPECT_GT(bytes, 500'000u);
+  EXPECT_EQ(budget->memory_bytes(), bytes);
+  EXPECT_EQ(budget->active_bytes(), bytes);
+  EXPECT_GT(budget->active_bytes(), budget->switch_down_to_bytes());
+  memtable->EnterStage(Stage::kWaiting);
+  EXPECT_EQ(budget->active_bytes(), 0u);
+  EXPECT_EQ(budget->held_bytes(), 0u);
+  EXPECT_FALSE(budget->MustWait()) << "there is room";
+  memtable->EnterStage(Stage::kFlushed);
+  EXPECT_EQ(budget->held_bytes(), bytes);
+  EXPECT_EQ(budget->memory_bytes(), bytes) << "as long as anybody holds it";
+  memtable.reset();
+  EXPECT_EQ(budget->memory_bytes(), 0u);
+  EXPECT_EQ(budget->held_bytes(), 0u);
+}
+
+TEST(WriteBufferBudget, WaitsOnlyForWhatAFlushGivesBack) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  WriteBufferBudget budget(1000);
+  budget.Begin();
+  budget.Grow(1200);
+  EXPECT_FALSE(budget.MustWait()) << "nothing is on its way out";
+  budget.Move(1200, Stage::kActive, Stage::kWaiting);
+  EXPECT_TRUE(budget.MustWait());
+  budget.Move(1200, Stage::kWaiting, Stage::kFlushed);
+  EXPECT_FALSE(budget.MustWait());
+  budget.Free(1200, Stage::kFlushed);
+  EXPECT_EQ(budget.memory_bytes(), 0u);
+}
+
+TEST(WriteBufferBudget, OfManyMemtablesEachHasASmallFilter) {
+  const auto budget = std::make_shared<WriteBufferBudget>(2 << 20);
+  const MemtableSizes sizes{1 << 20, 64 << 10, 0};
+  std::vector<std::unique_ptr<Memtable>> memtables;
+  for (int i = 0; i < 256; i++) {
+    memtables.push_back(std::make_unique<Memtable>(kComparator, sizes, budget));
+  }
+  for (const auto& memtable : memtables) {
+    memtable->Add(1, EntryType::kPut, "key", "value", 7);
+    EXPECT_LE(memtable->memory_bytes(), 4096u);
+    EXPECT_TRUE(memtable->has_filter());
+  }
+  // One whose predecessor was full may expect to fill as well.
+  Memtable busy(kComparator, {1 << 20, 64 << 10, 1 << 20}, budget);
+  busy.Add(1, EntryType::kPut, "key", "value", 7);
+  EXPECT_GE(busy.memory_bytes(), size_t{64} << 10);
+}
+
+}  // namespace
+}  // namespace winnow
