@@ -102,11 +102,6 @@ void ShardedBlockCache::SubtractCharge(size_t bytes) {
   ShareCapacity();
 }
 
-size_t ShardedBlockCache::charged_bytes() const {
-  MutexLock lock(&charge_mutex_);
-  return charged_bytes_;
-}
-
 void ShardedBlockCache::ShareCapacity() {
   const size_t left = capacity_bytes_ - std::min(capacity_bytes_, charged_bytes_);
   const size_t for_blocks = std::max(left, LeastForBlocks(capacity_bytes_));

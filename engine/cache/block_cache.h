@@ -78,7 +78,6 @@ class ShardedBlockCache final {
   // once, as far as nobody holds them.
   void AddCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(charge_mutex_);
   void SubtractCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(charge_mutex_);
-  size_t charged_bytes() const ABSL_LOCKS_EXCLUDED(charge_mutex_);
   // What is left to blocks however much is charged.
   static size_t LeastForBlocks(size_t capacity_bytes) { return capacity_bytes / 8; }
   // Of the table of slots, which is there however few blocks are.

@@ -7,6 +7,7 @@
 
 #include "engine/base/status.h"
 #include "engine/log/log_reader.h"
+#include "engine/recovery/set_aside.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 #include "engine/version/version_set.h"
@@ -15,9 +16,6 @@
 namespace winnow {
 
 namespace {
-
-constexpr std::string_view kManifestPrefix = "MANIFEST-";
-constexpr std::string_view kOrphanSuffix = ".orphan";
 
 std::string NameOnly(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 

@@ -130,7 +130,8 @@ class DatabaseRepair {
       const FoundSstable*& other = youngest[id];
       if (other == nullptr || other->number <= table->number) other = table;
     }
-    for (const auto& [id, table] : youngest) {
+    for (const auto& [table_family, table] : youngest) {
+      const uint32_t id = table_family;  // a name that a lambda may capture
       if (id <= known && (has_manifest || id != 0)) continue;
       const SstableProperties& properties = *table->frame.properties;
       // The family that had the name before was dropped, or this one could not have been created.

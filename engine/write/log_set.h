@@ -43,7 +43,8 @@ class LogSet {
  public:
   LogSet(FileSystem* file_system, std::string directory);
 
-  // Begins log `number`, whose name is durable after the next SyncNames. Log files that exist from earlier runs are added by AddExisting.
+  // Begins log `number`, whose name is durable after the next SyncNames. Log files that exist from
+  // earlier runs are added by AddExisting.
   absl::Status StartNew(uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void AddExisting(uint64_t number, uint64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -59,8 +60,8 @@ class LogSet {
     return current_->BeginRecord();
   }
   absl::Status AppendBegunRecord() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
-  // Makes the logs' names durable, which must be so before a synced write, or a table made of what a
-  // log holds, counts on them. ResourceExhausted: nothing has changed, and it may be tried again.
+  // Makes the logs' names durable, which must be so before a synced write, or a table made of what
+  // a log holds, counts on them. ResourceExhausted: nothing has changed, and it may be tried again.
   absl::Status SyncNames() ABSL_LOCKS_EXCLUDED(sync_mutex_);
   // Makes everything appended so far survive a power failure: older logs before the newest, so that
   // no later write can survive an earlier one that is lost.

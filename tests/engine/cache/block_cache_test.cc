@@ -353,11 +353,10 @@ TEST(BlockCache, ChargedMemoryTakesTheRoomOfBlocksButForAnEighth) {
     fill();
     EXPECT_LE(cache.usage_bytes(), 1u << 17);
     EXPECT_GT(cache.usage_bytes(), (1u << 17) - 10'000);
-    EXPECT_EQ(cache.charged_bytes(), (1u << 19) + (5u << 20));
     const CacheCharge moved = std::move(other);
-    EXPECT_EQ(cache.charged_bytes(), (1u << 19) + (5u << 20));
+    fill();
+    EXPECT_LE(cache.usage_bytes(), 1u << 17);
   }
-  EXPECT_EQ(cache.charged_bytes(), 0u);
   fill();
   EXPECT_GT(cache.usage_bytes(), (1u << 20) - 10'000);
 }

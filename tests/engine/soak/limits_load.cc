@@ -369,7 +369,8 @@ class Load {
   std::unique_ptr<DB> db_;
   std::vector<ColumnFamily*> families_;
   std::atomic<int> flushes_{0};
-  std::mutex mutex_;  // of the report, while threads run, and of what they wrote
+  // Guards report_ and written_ while threads run.
+  std::mutex mutex_;
   std::map<std::string, Written> written_;
   CellReport report_;
 };

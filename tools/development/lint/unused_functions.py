@@ -23,7 +23,6 @@ ALLOWED = {
     "filter/rocksdb/register_on_load.cc: RegisterOnLoad": "the loader calls it: a constructor",
     "filter/rocksdb/registration.h: winnow_register_filter_policies":
         "RocksDB's build calls it: filter/rocksdb/winnow.mk names it",
-    "engine/cache/block_arena.h: mapped_bytes": "how a test sees that memory is bounded",
     "engine/cache/cached_block.h: cached": "how a test sees whether the cache took a block",
     "filter/base/huge_page_arena.h: used_bytes": "how a test sees that memory is given back",
 }
