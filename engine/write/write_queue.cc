@@ -13,6 +13,12 @@
 // next one does.
 #include "engine/write/write_queue.h"
 
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "engine/base/steady_clock.h"
+
 namespace winnow {
 
 namespace {
@@ -21,8 +27,12 @@ constexpr size_t kMaxGroupBytes = size_t{1} << 20;
 // A small write does not wait for a large group.
 constexpr size_t kSmallWriteBytes = size_t{128} << 10;
 constexpr size_t kMaxGroupRequests = 256;
-// Spinning for about a microsecond saves a futex call when the leader is nearly done.
+// Spinning for about a microsecond saves a system call when the leader is nearly done.
 constexpr int kSpins = 100;
+constexpr std::chrono::microseconds kYieldFor{100};
+// A yield that takes as long has let another thread run; after so many, others need the processor.
+constexpr std::chrono::microseconds kSlowYield{3};
+constexpr int kSlowYields = 3;
 
 inline void CpuRelax() {
 #if defined(__x86_64__)
@@ -41,13 +51,24 @@ void WriteQueue::SetState(WriteRequest* request, WriteRequest::State state) {
   request->state.notify_one();
 }
 
+// Most waits are for one group of another thread, some microseconds; a sleep and the wake from it
+// cost fifty. So the processor is offered to others a while before this thread sleeps, until they
+// take it, which shows in how long it is away, or until the leader must be at something slow. (The
+// three steps are RocksDB's write thread's.) A sync is slow for certain.
 WriteRequest::State WriteQueue::AwaitChange(WriteRequest* request, WriteRequest::State from) {
-  // The limit is short on purpose: a leader that syncs takes far longer, and its followers should
-  // not hold processors for that.
   for (int spin = 0; spin < kSpins; spin++) {
     const int state = request->state.load(std::memory_order_acquire);
     if (state != from) return static_cast<WriteRequest::State>(state);
     CpuRelax();
+  }
+  SteadyTime now = SteadyNow();
+  const SteadyTime end = now + (request->options.sync ? SteadyTime::duration(0) : kYieldFor);
+  for (int slow = 0; now < end && slow < kSlowYields;) {
+    std::this_thread::yield();
+    const int state = request->state.load(std::memory_order_acquire);
+    if (state != from) return static_cast<WriteRequest::State>(state);
+    const SteadyTime before = std::exchange(now, SteadyNow());
+    slow += now - before >= kSlowYield ? 1 : 0;
   }
   request->state.wait(from, std::memory_order_acquire);
   return static_cast<WriteRequest::State>(request->state.load(std::memory_order_acquire));
