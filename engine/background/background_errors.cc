@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -44,7 +45,7 @@ void BackgroundErrors::SetFatal(const absl::Status& status, std::string_view wha
   // Work that was cancelled ended because the database closes. Of several errors the first is the
   // cause; the rest follow from it.
   if (absl::IsCancelled(status) || !fatal_.ok()) return;
-  fatal_ = WithContext(status, absl::StrCat(ToAbsl(what), " failed"));
+  fatal_ = WithContext(status, what, " failed");
   NotifyError(status, what, /*will_retry=*/false);
   on_change_();
 }
@@ -63,7 +64,7 @@ void BackgroundErrors::JobFailed(JobKind kind, const absl::Status& status) {
   // Bounded before the shift, which would overflow after some thirty failures.
   const int doublings = std::min(retry.failures_in_a_row, 10);
   retry.failures_in_a_row++;
-  retry.error = WithContext(status, absl::StrCat(ToAbsl(what), " failed and is tried again"));
+  retry.error = WithContext(status, what, " failed and is tried again");
   retry.next_try = clock_() + std::min(kFirstDelay * (1 << doublings), kLongestDelay);
   recorder_->Local().Add(Ticker::kBackgroundRetries);
   NotifyError(status, what, /*will_retry=*/true);
@@ -101,20 +102,22 @@ void BackgroundErrors::DamageFound(const absl::Status& status, size_t num_files)
 // Damage is no reason: what is sound is flushed and compacted beside it.
 absl::Status BackgroundErrors::StallError(JobKind kind) const {
   if (!fatal_.ok()) return fatal_;
-  const std::string_view full =
-      kind == JobKind::kFlush ? "the memtables are full" : "level 0 is full";
-  return WithContext(RetryOf(kind).error,
-                     absl::StrCat("nothing was written: ", ToAbsl(full), ", and"));
+  return WithContext(
+      RetryOf(kind).error, "nothing was written: ",
+      kind == JobKind::kFlush ? "the memtables are full, and" : "level 0 is full, and");
 }
 
 void BackgroundErrors::NotifyError(const absl::Status& status, std::string_view what,
                                    bool will_retry) {
-  Event event;
-  event.kind = Event::Kind::kBackgroundError;
-  event.message = std::string(what);
-  event.status = status;
-  event.will_retry = will_retry;
-  events_->Add(std::move(event));
+  // Out of memory may be the very error: what there is no memory to tell goes untold.
+  UnlessOutOfMemory([&] {
+    Event event;
+    event.kind = Event::Kind::kBackgroundError;
+    event.message = std::string(what);
+    event.status = status;
+    event.will_retry = will_retry;
+    events_->Add(std::move(event));
+  });
 }
 
 }  // namespace winnow

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/start_thread.h"
 
 namespace winnow {
@@ -65,7 +66,13 @@ void BackgroundScheduler::RunThread(BackgroundJobs* jobs) {
     if (CheckFilesIfDue(jobs)) continue;
     // Looked at again before every job: after a fatal error nothing may be written any more, since
     // what is on disk is not known until the database is reopened.
-    if (!errors_.fatal().ok() || !jobs->RunMostUrgent()) {
+    bool ran = false;
+    if (errors_.fatal().ok()) {
+      // Jobs tell of their own failures. Without memory to choose one there is none, for a while.
+      UnlessOutOfMemory(
+          [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { ran = jobs->RunMostUrgent(); });
+    }
+    if (!ran) {
       WaitForWork();
       continue;
     }
@@ -73,7 +80,7 @@ void BackgroundScheduler::RunThread(BackgroundJobs* jobs) {
     work_available_.SignalAll();  // what was blocked by the job may run now
     // Without the mutex: freeing a view may remove files and give back whole memtables.
     DatabaseUnlock unlock(mutex_);
-    jobs->ReleaseReplaced();
+    UnlessOutOfMemory([&] { jobs->ReleaseReplaced(); });
   }
 }
 
@@ -83,11 +90,14 @@ bool BackgroundScheduler::CheckFilesIfDue(BackgroundJobs* jobs) {
   absl::Status status;
   {
     DatabaseUnlock unlock(mutex_);
-    status = jobs->CheckFiles();
+    status = CatchOutOfMemory([&] { return jobs->CheckFiles(); });
   }
   checking_files_ = false;
   next_check_ = SteadyNow() + kCheckInterval;
-  if (!status.ok()) errors_.SetFatal(status, "keeping the database's files in place");
+  // Without the means to look, nothing is known that was not known before.
+  if (!status.ok() && !absl::IsResourceExhausted(status)) {
+    errors_.SetFatal(status, "keeping the database's files in place");
+  }
   return true;
 }
 

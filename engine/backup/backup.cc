@@ -6,10 +6,10 @@
 #include <map>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "engine/backup/write_backup.h"
 #include "engine/base/checksum.h"
+#include "engine/base/number_text.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/file_system/durable_files.h"
@@ -38,17 +38,17 @@ struct BackupList {
   std::string Encode() const {
     std::string text = absl::StrCat(ToAbsl(kFirstLine), "\ncreated ", created_seconds, "\n");
     for (const auto& [name, file] : files) {
-      absl::StrAppendFormat(&text, "file %s %d %016x %016x\n", name, file.bytes, file.checksum,
-                            file.file_id);
+      absl::StrAppend(&text, "file ", name, " ", file.bytes, " ", AllHexDigits(file.checksum), " ",
+                      AllHexDigits(file.file_id), "\n");
     }
-    absl::StrAppendFormat(&text, "end %016x\n", Checksum(text, 0));
+    absl::StrAppend(&text, "end ", AllHexDigits(Checksum(text, 0)), "\n");
     return text;
   }
 };
 
 // Six digits at least, so that listings sort; BackupIds asks for as many.
 std::string DirectoryOf(const std::string& backups, uint64_t id) {
-  return absl::StrFormat("%s/%06d", backups, id);
+  return absl::StrCat(backups, "/", SixDigits(id));
 }
 
 absl::StatusOr<BackupList> DecodeList(const std::string& path, const std::string& text) {
@@ -57,7 +57,8 @@ absl::StatusOr<BackupList> DecodeList(const std::string& path, const std::string
   const size_t end = text.rfind("end ");
   if (end == std::string::npos ||
       text.substr(end) !=
-          absl::StrFormat("end %016x\n", Checksum(std::string_view(text).substr(0, end), 0))) {
+          absl::StrCat("end ", AllHexDigits(Checksum(std::string_view(text).substr(0, end), 0)),
+                       "\n")) {
     return CorruptionError(path, "its checksum does not match");
   }
   const std::vector<std::string> lines = absl::StrSplit(text.substr(0, end), '\n');

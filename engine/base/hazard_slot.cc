@@ -14,9 +14,11 @@
 #include "engine/base/hazard_slot.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "filter/base/mutex.h"
+#include "filter/base/per_thread.h"
 
 namespace winnow {
 
@@ -37,6 +39,8 @@ struct HazardRegistry {
   HazardSlot* Take() {
     MutexLock lock(&mutex);
     if (idle.empty()) {
+      all.reserve(all.size() + 1);
+      idle.reserve(all.size() + 1);  // a thread that ends cannot be refused a place for its slot
       all.push_back(new HazardSlot);
       return all.back();
     }
@@ -60,16 +64,19 @@ struct HazardRegistry {
 
 namespace {
 
+constinit thread_local HazardSlot* slot_of_thread = nullptr;
+
 struct ThreadSlot {
-  HazardSlot* slot = HazardRegistry::Get().Take();
-  ~ThreadSlot() { HazardRegistry::Get().GiveBack(slot); }
+  ThreadSlot() { slot_of_thread = HazardRegistry::Get().Take(); }
+  ~ThreadSlot() { HazardRegistry::Get().GiveBack(std::exchange(slot_of_thread, nullptr)); }
 };
 
 }  // namespace
 
 HazardSlot& HazardSlot::ForThisThread() {
-  thread_local ThreadSlot slot;
-  return *slot.slot;
+  if (slot_of_thread == nullptr) [[unlikely]]
+    PerThread<ThreadSlot>::Get();
+  return *slot_of_thread;
 }
 
 bool HazardSlot::AnyAnnounces(const void* object) {

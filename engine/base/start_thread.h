@@ -2,12 +2,14 @@
 #ifndef WINNOW_ENGINE_BASE_START_THREAD_H_
 #define WINNOW_ENGINE_BASE_START_THREAD_H_
 
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "engine/base/out_of_memory.h"
 
 namespace winnow {
 
@@ -20,6 +22,8 @@ absl::Status StartThread(std::thread* thread, Function function) {
     return absl::OkStatus();
   } catch (const std::system_error& error) {
     return absl::ResourceExhaustedError(absl::StrCat("cannot start a thread: ", error.what()));
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory();
   }
 }
 

@@ -1,5 +1,7 @@
 #include "engine/base/status.h"
 
+#include <new>
+
 namespace winnow {
 
 // One form for all damage, so that people and scripts find the place: file, offset, reason.
@@ -17,10 +19,17 @@ absl::Status MissingIsDamage(const absl::Status& status) {
   return absl::IsNotFound(status) ? absl::DataLossError(status.message()) : status;
 }
 
-// Keeps the code: context explains an error to people, callers decide by the code.
-absl::Status WithContext(const absl::Status& status, std::string_view context) {
+// Keeps the code: context explains an error to people, callers decide by the code. Out of memory is
+// when errors are told too, by code that must not be cut short by another.
+absl::Status WithContext(const absl::Status& status, std::string_view context,
+                         std::string_view more_context) noexcept {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(ToAbsl(context), ": ", status.message()));
+  try {
+    return absl::Status(
+        status.code(), absl::StrCat(ToAbsl(context), ToAbsl(more_context), ": ", status.message()));
+  } catch (const std::bad_alloc&) {
+    return status;
+  }
 }
 
 }  // namespace winnow

@@ -30,8 +30,10 @@ inline bool IsCorruption(const absl::Status& status) { return absl::IsDataLoss(s
 // For a file that must be there: NotFound becomes DataLoss with the same message.
 absl::Status MissingIsDamage(const absl::Status& status);
 
-// The same code with "CONTEXT: " before the message.
-absl::Status WithContext(const absl::Status& status, std::string_view context);
+// The same code with "CONTEXT: " before the message, where context is both texts together. The
+// status as it is if there is no memory for that.
+absl::Status WithContext(const absl::Status& status, std::string_view context,
+                         std::string_view more_context = {}) noexcept;
 
 #define WINNOW_CONCAT_INNER(a, b) a##b
 #define WINNOW_CONCAT(a, b) WINNOW_CONCAT_INNER(a, b)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/cache/block_arena.h"
+#include "filter/base/per_thread.h"
 
 namespace winnow {
 
@@ -44,24 +45,27 @@ struct Spare {
     return std::exchange(memory, nullptr);
   }
 };
-thread_local Spare spare;
 
 void* AllocateBlock(size_t* bytes) {
   if (*bytes >= kMinRoundedBytes && *bytes <= kMaxSpareBytes) {
     *bytes = (*bytes + kSizeStep - 1) / kSizeStep * kSizeStep;
   }
-  if (void* const memory = spare.Take(bytes)) return memory;
+  if (Spare* const spare = PerThread<Spare>::GetOrNull()) {
+    if (void* const memory = spare->Take(bytes)) return memory;
+  }
   return ::operator new(*bytes, kBlockAlignment, std::nothrow);
 }
 
 void FreeBlock(void* memory, size_t bytes) {
-  if (!kKeepSpares || bytes > kMaxSpareBytes) {
+  Spare* const spare =
+      kKeepSpares && bytes <= kMaxSpareBytes ? PerThread<Spare>::GetOrNull() : nullptr;
+  if (spare == nullptr) {
     ::operator delete(memory, kBlockAlignment);
     return;
   }
-  spare.Drop();
-  spare.memory = memory;
-  spare.bytes = bytes;
+  spare->Drop();
+  spare->memory = memory;
+  spare->bytes = bytes;
 }
 
 }  // namespace

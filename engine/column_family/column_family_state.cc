@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -20,14 +21,18 @@ ColumnFamilyState::ColumnFamilyState(const FamilyRecord& record, ColumnFamilyOpt
       budget_(std::move(budget)),
       version_(record.version) {}
 
-absl::Status ColumnFamilyState::SetFilter(std::string_view filter, std::string_view filter_key) {
-  WINNOW_ASSIGN_OR_RETURN(filter::FilterSpec spec, filter::ParseFilterSpec(filter));
-  WINNOW_ASSIGN_OR_RETURN(filter::FilterKeyExtractor extractor,
-                          filter::FilterKeyExtractor::Parse(filter_key));
+absl::StatusOr<ColumnFamilyState::FilterSettings> ColumnFamilyState::ParseFilter(
+    std::string_view filter, std::string_view filter_key) const {
+  FilterSettings settings;
+  WINNOW_ASSIGN_OR_RETURN(settings.spec, filter::ParseFilterSpec(filter));
+  WINNOW_ASSIGN_OR_RETURN(settings.key, filter::FilterKeyExtractor::Parse(filter_key));
   WINNOW_RETURN_IF_ERROR(CheckFilterFitsComparator(filter, filter_key, *comparator_.user()));
-  filter_spec_ = std::move(spec);
-  filter_key_ = extractor;
-  return absl::OkStatus();
+  return settings;
+}
+
+void ColumnFamilyState::SetFilter(FilterSettings settings) {
+  filter_spec_ = std::move(settings.spec);
+  filter_key_ = settings.key;
 }
 
 std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable() const {
@@ -43,8 +48,16 @@ std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable() const {
   return std::make_shared<Memtable>(comparator_, sizes, budget_);
 }
 
+// Whatever takes memory comes first, up to the view. Readers that did not see the new memtable
+// would not find what is written to it from now on.
 void ColumnFamilyState::SwitchMemtable() {
-  std::shared_ptr<Memtable> fresh = NewMemtable();  // first: memory may not suffice
+  std::shared_ptr<Memtable> fresh = NewMemtable();
+  immutables.reserve(immutables.size() + 1);
+  std::shared_ptr<ReadView> view = NewView(version_);
+  if (active_ != nullptr) view->immutables.insert(view->immutables.begin(), active_);
+  view->active = fresh;
+  views.Install(std::move(view));
+  view_is_stale_ = false;
   // At the back, as the newest: a flush takes from the front, so that level 0 grows in the order of
   // the writes.
   if (active_ != nullptr) {
@@ -52,7 +65,6 @@ void ColumnFamilyState::SwitchMemtable() {
     immutables.push_back(active_);
   }
   active_ = std::move(fresh);
-  InstallView();
 }
 
 // Not for a memtable whose entries are nowhere else: it is not kept for a flush. Used for replayed
@@ -89,22 +101,33 @@ void ColumnFamilyState::InstallNothing() {
   std::vector<std::shared_ptr<Memtable>>().swap(immutables);
   active_->EnterStage(WriteBufferBudget::Stage::kFlushed);
   active_ = no_entries;
-  InstallView(no_files);
+  InstallDurableView(no_files);
 }
 
+// A whole new view for every change, however small: readers take memtables and version together, so
+// that a key is never looked for after it has left the memtable and before it is in a file.
 void ColumnFamilyState::InstallView(std::shared_ptr<const Version> version) {
+  views.Install(NewView(version));
   version_ = std::move(version);
-  // A whole new view for every change, however small: readers take memtables and version together,
-  // so that a key is never looked for after it has left the memtable and before it is in a file.
+  view_is_stale_ = false;
+}
+
+void ColumnFamilyState::InstallDurableView(std::shared_ptr<const Version> version) {
+  version_ = std::move(version);
+  view_is_stale_ = !UnlessOutOfMemory(
+      [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { views.Install(NewView(version_)); });
+}
+
+std::shared_ptr<ReadView> ColumnFamilyState::NewView(std::shared_ptr<const Version> version) const {
   auto view = std::make_shared<ReadView>();
   view->comparator = comparator_;
   view->active = active_;
   // Reversed: a look-up goes from new to old and ends at the first hit.
   view->immutables.assign(immutables.rbegin(), immutables.rend());
-  view->version = version_;
+  view->version = std::move(version);
   view->extractor = filter_key_;
   view->hash_seed = hash_seed_;
-  views.Install(std::move(view));
+  return view;
 }
 
 Compression ColumnFamilyState::CompressionFor(int level) const {

@@ -39,9 +39,14 @@ class ColumnFamilyState final : public ColumnFamily {
   uint64_t database_number() const { return database_number_; }
   bool is_dropped() const { return dropped.load(std::memory_order_relaxed); }
 
-  // Parses and takes over new filter settings; nothing changes on an error.
-  absl::Status SetFilter(std::string_view filter, std::string_view filter_key)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  struct FilterSettings {
+    filter::FilterSpec spec;
+    filter::FilterKeyExtractor key;
+  };
+  // What may be refused, apart from what may not fail any more.
+  absl::StatusOr<FilterSettings> ParseFilter(std::string_view filter,
+                                             std::string_view filter_key) const;
+  void SetFilter(FilterSettings settings) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   const filter::FilterSpec& filter_spec() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     return filter_spec_;
   }
@@ -59,16 +64,21 @@ class ColumnFamilyState final : public ColumnFamily {
     return active_.get();
   }
 
-  // Retires the active memtable, if there is one, to the immutable ones and starts another.
+  // Retires the active memtable, if there is one, to the immutable ones and starts another. Out of
+  // memory: nothing has changed.
   void SwitchMemtable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   // Puts a fresh memtable in the place of the active one, whose entries are elsewhere or that has
-  // none. Readers see it with the next InstallView.
+  // none. Readers see it with the next view.
   void ReplaceActiveMemtable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   // Of a family that has been dropped: readers find nothing, and what it held goes with its last
   // reader.
   void InstallNothing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   // The oldest `count` immutable memtables are not needed any more: their entries are in tables, or
-  // the family has been dropped. Readers see it with the next InstallView.
+  // the family has been dropped. Readers see it with the next view. Asks for no memory after
+  // PrepareRelease of at least as many.
+  void PrepareRelease(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    released_.reserve(released_.size() + count);
+  }
   void ReleaseImmutables(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // From then until FinishRelease their memory is about to come back.
   bool is_releasing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
@@ -76,10 +86,17 @@ class ColumnFamilyState final : public ColumnFamily {
   }
   // Old views have been reclaimed: who still holds such a memtable is a reader.
   void FinishRelease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  // Makes readers see the present memtables and `version`.
+  // Makes readers see the present memtables and `version`. Out of memory: nothing has changed.
   void InstallView(std::shared_ptr<const Version> version)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  void InstallView() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { InstallView(version_); }
+  // The same where nothing may fail any more, since `version` is durable. Without memory for a view
+  // readers go on with the one that they have, in which everything is that was in it, for a while:
+  // RenewStaleView tries again.
+  void InstallDurableView(std::shared_ptr<const Version> version)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void RenewStaleView() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    if (view_is_stale_) InstallDurableView(version_);
+  }
 
   const std::shared_ptr<const Version>& version() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
@@ -111,6 +128,9 @@ class ColumnFamilyState final : public ColumnFamily {
 
  private:
   std::shared_ptr<Memtable> NewMemtable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Of the present memtables; throws if there is no memory.
+  std::shared_ptr<ReadView> NewView(std::shared_ptr<const Version> version) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const std::string name_;
   const uint32_t id_;
@@ -123,6 +143,7 @@ class ColumnFamilyState final : public ColumnFamily {
   filter::FilterSpec filter_spec_ ABSL_GUARDED_BY(database_mutex);
   filter::FilterKeyExtractor filter_key_ ABSL_GUARDED_BY(database_mutex);
   std::shared_ptr<const Version> version_ ABSL_GUARDED_BY(database_mutex);
+  bool view_is_stale_ ABSL_GUARDED_BY(database_mutex) = false;
 };
 
 // Checks that a family may filter at all: kind, key and comparator fit together.

@@ -11,6 +11,7 @@ ViewHolder::~ViewHolder() = default;
 void ViewHolder::Install(std::shared_ptr<const ReadView> view) {
   {
     MutexLock lock(&mutex_);
+    retired_.reserve(retired_.size() + 1);  // from here on nothing fails
     // The pointer before the retirement: a view in `retired_` is one that no later reader's check
     // can succeed for, which is what the scan relies on. Nothing is freed here, since this runs
     // under the database's mutex, and the last reference to a memtable or an obsolete file costs

@@ -45,7 +45,8 @@ class ViewHolder {
   ViewHolder() = default;
   ~ViewHolder();
 
-  // Makes `view` the present one. The old one is retired: freed once no reader announces it.
+  // Makes `view` the present one. The old one is retired: freed once no reader announces it. Out
+  // of memory: nothing has changed.
   void Install(std::shared_ptr<const ReadView> view) ABSL_LOCKS_EXCLUDED(mutex_);
   std::shared_ptr<const ReadView> Shared() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Frees retired views that nobody announces any more; returns how many are left. The memtables

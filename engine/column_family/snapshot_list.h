@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/internal_key.h"
+#include "engine/base/out_of_memory.h"
 #include "filter/base/mutex.h"
 #include "winnow/db.h"
 
@@ -33,15 +34,19 @@ class SnapshotImpl final : public Snapshot {
 class SnapshotList {
  public:
   // `visible_sequence` is read under the list's lock: a flush that lists the snapshots afterwards
-  // either sees this one or was given only entries that it includes.
+  // either sees this one or was given only entries that it includes. Null or std::bad_alloc: no
+  // memory, and no snapshot.
   const Snapshot* Add(const std::atomic<SequenceNumber>& visible_sequence) {
     MutexLock lock(&mutex_);
     auto snapshot =
         std::make_unique<SnapshotImpl>(visible_sequence.load(std::memory_order_acquire), this);
     const Snapshot* handle = snapshot.get();
-    sequences_[handle->sequence()]++;
-    snapshots_.emplace(handle, std::move(snapshot));
-    return handle;
+    const auto added = snapshots_.emplace(handle, std::move(snapshot)).first;
+    const bool counted = UnlessOutOfMemory(
+        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { sequences_[handle->sequence()]++; });
+    if (counted) return handle;
+    snapshots_.erase(added);
+    return nullptr;
   }
 
   // Null, a foreign pointer and one that has been removed before do nothing.

@@ -1,7 +1,6 @@
 #include "engine/compat/leveldb_properties.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 
 namespace winnow {
 
@@ -19,8 +18,12 @@ std::string StatsTable(DB& db, const ColumnFamily& family) {
       "--------------------------------------------------\n";
   for (const LevelStatistics& level : db.GetStatistics().levels) {
     if (level.column_family != family.name()) continue;
-    absl::StrAppendFormat(&table, "%3d %8d %8.0f %9s %8s %9s\n", level.level, level.num_files,
-                          static_cast<double>(level.file_bytes) / 1048576.0, "-", "-", "-");
+    std::array<char, 400> row;
+    const int length =
+        std::snprintf(row.data(), row.size(), "%3d %8llu %8.0f %9s %8s %9s\n", level.level,
+                      static_cast<unsigned long long>(level.num_files),
+                      static_cast<double>(level.file_bytes) / 1048576.0, "-", "-", "-");
+    table.append(row.data(), static_cast<size_t>(length));
   }
   return table;
 }

@@ -53,69 +53,72 @@ absl::Status DBImpl::ChangeFailed(const absl::Status& status, std::string_view w
 // for damage.
 absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptions& options,
                                                          std::string_view name) {
-  WINNOW_RETURN_IF_ERROR(CheckWritable());
-  if (name.empty() || name.size() > kMaxFamilyNameBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a column family's name has 1 to ", kMaxFamilyNameBytes, " bytes"));
-  }
-  WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(options, name));
-  ExclusiveWrites writes(&write_queue_);
-  DatabaseLock lock(&mutex_);
-  WINNOW_RETURN_IF_ERROR(PrepareForChange());
-  if (versions_.FindFamily(name) != nullptr) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("column family '", ToAbsl(name), "' exists already"));
-  }
-  if (versions_.families().size() >= kMaxColumnFamilies) {
-    return absl::ResourceExhaustedError(absl::StrCat("there are ", versions_.families().size(),
-                                                     " column families, and no more than ",
-                                                     kMaxColumnFamilies, " can be"));
-  }
-  const bool can_filter = options.comparator->EqualKeysHaveEqualBytes();
-  VersionEdit edit;
-  FamilyEdit& change = edit.families.emplace_back();
-  // Never one that was used before: a log may still hold updates of a dropped family under its id.
-  change.family_id = versions_.NewFamilyId();
-  change.name = std::string(name);
-  change.comparator = std::string(options.comparator->Name());
-  change.filter =
-      !options.filter.empty() ? options.filter : std::string(can_filter ? kDefaultFilter : "none");
-  change.filter_key =
-      options.filter_key.empty() ? std::string(kDefaultFilterKey) : options.filter_key;
-  // Older logs hold nothing of it, and it must not hold them back.
-  change.log_number = logs_.current_number();
-  FamilyRecord record;
-  record.id = change.family_id;
-  record.name = std::string(name);
-  record.comparator = options.comparator;
-  record.filter_policy = options.filter_policy;
-  record.version = std::make_shared<const Version>(InternalKeyComparator(options.comparator),
-                                                   std::array<Version::Files, kNumLevels>());
-  WINNOW_RETURN_IF_ERROR(
-      CheckFilterFitsComparator(*change.filter, *change.filter_key, *options.comparator));
-  // All memory is taken before the family is durable.
-  std::unique_ptr<ColumnFamilyState> family;
-  const auto prepare = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
-    family = std::make_unique<ColumnFamilyState>(record, options, versions_.hash_seed(),
-                                                 families_.write_buffers());
-    absl::Status status = family->SetFilter(*change.filter, *change.filter_key);
-    if (status.ok()) family->SwitchMemtable();
-    return status;
-  };
-  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory(prepare));
-  if (absl::Status status = versions_.LogAndCreateFamily(std::move(edit), record); !status.ok()) {
-    return ChangeFailed(status, "creating a column family");
-  }
-  return families_.Add(std::move(family));
+  return CatchOutOfMemory([&]() -> absl::StatusOr<ColumnFamily*> {
+    WINNOW_RETURN_IF_ERROR(CheckWritable());
+    if (name.empty() || name.size() > kMaxFamilyNameBytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a column family's name has 1 to ", kMaxFamilyNameBytes, " bytes"));
+    }
+    WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(options, name));
+    ExclusiveWrites writes(&write_queue_);
+    DatabaseLock lock(&mutex_);
+    WINNOW_RETURN_IF_ERROR(PrepareForChange());
+    if (versions_.FindFamily(name) != nullptr) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("column family '", ToAbsl(name), "' exists already"));
+    }
+    if (versions_.families().size() >= kMaxColumnFamilies) {
+      return absl::ResourceExhaustedError(absl::StrCat("there are ", versions_.families().size(),
+                                                       " column families, and no more than ",
+                                                       kMaxColumnFamilies, " can be"));
+    }
+    const bool can_filter = options.comparator->EqualKeysHaveEqualBytes();
+    VersionEdit edit;
+    FamilyEdit& change = edit.families.emplace_back();
+    // Never one that was used before: a log may still hold updates of a dropped family under its
+    // id.
+    change.family_id = versions_.NewFamilyId();
+    change.name = std::string(name);
+    change.comparator = std::string(options.comparator->Name());
+    change.filter = !options.filter.empty() ? options.filter
+                                            : std::string(can_filter ? kDefaultFilter : "none");
+    change.filter_key =
+        options.filter_key.empty() ? std::string(kDefaultFilterKey) : options.filter_key;
+    // Older logs hold nothing of it, and it must not hold them back.
+    change.log_number = logs_.current_number();
+    FamilyRecord record;
+    record.id = change.family_id;
+    record.name = std::string(name);
+    record.comparator = options.comparator;
+    record.filter_policy = options.filter_policy;
+    record.version = std::make_shared<const Version>(InternalKeyComparator(options.comparator),
+                                                     std::array<Version::Files, kNumLevels>());
+    WINNOW_RETURN_IF_ERROR(
+        CheckFilterFitsComparator(*change.filter, *change.filter_key, *options.comparator));
+    // All memory is taken before the family is durable.
+    auto family = std::make_unique<ColumnFamilyState>(record, options, versions_.hash_seed(),
+                                                      families_.write_buffers());
+    WINNOW_ASSIGN_OR_RETURN(ColumnFamilyState::FilterSettings settings,
+                            family->ParseFilter(*change.filter, *change.filter_key));
+    family->SetFilter(std::move(settings));
+    family->SwitchMemtable();
+    ColumnFamilySet::Place place = ColumnFamilySet::NewPlace(std::move(family));
+    if (absl::Status status = versions_.LogAndCreateFamily(std::move(edit), record); !status.ok()) {
+      return ChangeFailed(status, "creating a column family");
+    }
+    return families_.Add(std::move(place));
+  });
 }
 
 // Dropped families stay in the set, for those who still have a handle; a new one may have the name.
 absl::StatusOr<ColumnFamily*> DBImpl::FindColumnFamily(std::string_view name) {
-  DatabaseLock lock(&mutex_);
-  for (const auto& [id, family] : families_.all()) {
-    if (family->name() == name && !family->is_dropped()) return family.get();
-  }
-  return absl::NotFoundError(absl::StrCat("there is no column family '", ToAbsl(name), "'"));
+  return CatchOutOfMemory([&]() -> absl::StatusOr<ColumnFamily*> {
+    DatabaseLock lock(&mutex_);
+    for (const auto& [id, family] : families_.all()) {
+      if (family->name() == name && !family->is_dropped()) return family.get();
+    }
+    return absl::NotFoundError(absl::StrCat("there is no column family '", ToAbsl(name), "'"));
+  });
 }
 
 std::vector<ColumnFamily*> DBImpl::ColumnFamilies() {
@@ -131,46 +134,56 @@ std::vector<ColumnFamily*> DBImpl::ColumnFamilies() {
 // the family back whole; the empty view, with which its memory and files go as soon as no iterator
 // and no look-up holds them.
 absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
-  WINNOW_RETURN_IF_ERROR(CheckWritable());
-  if (family == nullptr || Own(family)->database_number() != families_.database_number()) {
-    return CheckFamily(family);
-  }
-  if (family == default_family_) {
-    return absl::InvalidArgumentError("the column family 'default' cannot be dropped");
-  }
-  ColumnFamilyState* own = Own(family);
-  {
-    ExclusiveWrites writes(&write_queue_);
-    DatabaseLock lock(&mutex_);
-    WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
-    if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
-    // A drop that did not fit on the disk has left the flag, and can be asked for again.
-    if (own->is_dropped() && !versions_.families().contains(own->id())) return CheckFamily(family);
-    own->dropped.store(true);
-    leader_.LookForStall(own);
-    // Jobs that are running see the flag and throw their outputs away. Outputs that were installed
-    // after the drop would be files of a family that the manifest does not know.
-    while (own->flush_running || own->compactions_running > 0) scheduler_.WaitForProgress();
-    VersionEdit edit;
-    FamilyEdit& change = edit.families.emplace_back();
-    change.family_id = own->id();
-    change.dropped = true;
-    if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
-      // As long as the manifest may say that the family is gone, it may not be written to. Another
-      // manifest would say that it is there; for that the disk may be too full.
-      if (absl::IsResourceExhausted(status) && versions_.Settle().ok()) own->dropped.store(false);
-      leader_.LookForStall(own);
-      scheduler_.SignalWork();
-      return ChangeFailed(status, "dropping a column family");
+  return CatchOutOfMemory([&]() -> absl::Status {
+    WINNOW_RETURN_IF_ERROR(CheckWritable());
+    if (family == nullptr || Own(family)->database_number() != families_.database_number()) {
+      return CheckFamily(family);
     }
-    // The last view of the family goes; iterators keep theirs, and with it the files.
-    own->ReleaseImmutables(own->immutables.size());
-    own->InstallNothing();
-    scheduler_.SignalProgress();
-  }
-  recorder_.ForgetFamily(own->id());
-  jobs_.ReleaseReplaced();
-  return absl::OkStatus();
+    if (family == default_family_) {
+      return absl::InvalidArgumentError("the column family 'default' cannot be dropped");
+    }
+    ColumnFamilyState* own = Own(family);
+    {
+      ExclusiveWrites writes(&write_queue_);
+      DatabaseLock lock(&mutex_);
+      WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
+      if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
+      // A drop that did not fit on the disk has left the flag, and can be asked for again.
+      if (own->is_dropped() && !versions_.families().contains(own->id()))
+        return CheckFamily(family);
+      own->dropped.store(true);
+      leader_.LookForStall(own);
+      // Jobs that are running see the flag and throw their outputs away. Outputs that were
+      // installed after the drop would be files of a family that the manifest does not know.
+      while (own->flush_running || own->compactions_running > 0) scheduler_.WaitForProgress();
+      const absl::Status status =
+          CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
+            VersionEdit edit;
+            FamilyEdit& change = edit.families.emplace_back();
+            change.family_id = own->id();
+            change.dropped = true;
+            own->PrepareRelease(own->immutables.size());
+            return versions_.LogAndApply(std::move(edit));
+          });
+      if (!status.ok()) {
+        // As long as the manifest may say that the family is gone, it may not be written to.
+        // Another manifest would say that it is there; for that the disk may be too full.
+        if (absl::IsResourceExhausted(status) && versions_.Settle().ok()) own->dropped.store(false);
+        leader_.LookForStall(own);
+        scheduler_.SignalWork();
+        return ChangeFailed(status, "dropping a column family");
+      }
+      // The last view of the family goes; iterators keep theirs, and with it the files.
+      own->ReleaseImmutables(own->immutables.size());
+      UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
+        own->InstallNothing();
+      });
+      scheduler_.SignalProgress();
+    }
+    recorder_.ForgetFamily(own->id());
+    UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
+    return absl::OkStatus();
+  });
 }
 
 // Leadership keeps another SetFilter out: each changes what it was given, and takes the rest from
@@ -179,32 +192,32 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
 // write.
 absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
                                std::string_view filter_key) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
-  if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
-  ColumnFamilyState* own = Own(family);
-  ExclusiveWrites writes(&write_queue_);
-  DatabaseLock lock(&mutex_);
-  WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
-  if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
-  WINNOW_RETURN_IF_ERROR(CheckFamily(family));  // it may have been dropped meanwhile
-  // A copy: the record may change while LogAndApply gives the mutex back.
-  const FamilyRecord record = versions_.families().at(own->id());
-  VersionEdit edit;
-  FamilyEdit& change = edit.families.emplace_back();
-  change.family_id = own->id();
-  change.filter = filter.empty() ? record.filter : std::string(filter);
-  change.filter_key = filter_key.empty() ? record.filter_key : std::string(filter_key);
-  const std::string new_filter = *change.filter;
-  const std::string new_filter_key = *change.filter_key;
-  // Everything that may be refused is refused before the manifest has it.
-  WINNOW_RETURN_IF_ERROR(
-      CheckFilterFitsComparator(new_filter, new_filter_key, *own->comparator().user()));
-  if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
-    return ChangeFailed(status, "recording a filter spec");
-  }
-  WINNOW_RETURN_IF_ERROR(own->SetFilter(new_filter, new_filter_key));
-  own->InstallView();
-  return absl::OkStatus();
+  return CatchOutOfMemory([&]() -> absl::Status {
+    WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+    if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
+    ColumnFamilyState* own = Own(family);
+    ExclusiveWrites writes(&write_queue_);
+    DatabaseLock lock(&mutex_);
+    WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
+    if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
+    WINNOW_RETURN_IF_ERROR(CheckFamily(family));  // it may have been dropped meanwhile
+    // A copy: the record may change while LogAndApply gives the mutex back.
+    const FamilyRecord record = versions_.families().at(own->id());
+    VersionEdit edit;
+    FamilyEdit& change = edit.families.emplace_back();
+    change.family_id = own->id();
+    change.filter = filter.empty() ? record.filter : std::string(filter);
+    change.filter_key = filter_key.empty() ? record.filter_key : std::string(filter_key);
+    // Everything that may be refused is refused before the manifest has it.
+    WINNOW_ASSIGN_OR_RETURN(ColumnFamilyState::FilterSettings settings,
+                            own->ParseFilter(*change.filter, *change.filter_key));
+    if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
+      return ChangeFailed(status, "recording a filter spec");
+    }
+    own->SetFilter(std::move(settings));
+    own->InstallDurableView(own->version());
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace winnow

@@ -26,6 +26,7 @@ DatabaseJobs::DatabaseJobs(const DatabaseJobParts& parts) : parts_(parts) {}
 
 // Flushes first: writers wait for those when memtables are full, and level 0 can wait for longer.
 bool DatabaseJobs::RunMostUrgent() {
+  for (const auto& [id, family] : parts_.families->all()) family->RenewStaleView();
   const BackgroundErrors& errors = parts_.scheduler->errors();
   if (!errors.IsWaitingToRetry(JobKind::kFlush)) {
     if (ColumnFamilyState* family = FamilyToFlush()) {
@@ -33,7 +34,15 @@ bool DatabaseJobs::RunMostUrgent() {
       return true;
     }
   }
-  return !errors.IsWaitingToRetry(JobKind::kCompaction) && RunCompactionIfDue();
+  if (errors.IsWaitingToRetry(JobKind::kCompaction)) return false;
+  bool ran = false;
+  const absl::Status picked = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    ran = RunCompactionIfDue();
+    return absl::OkStatus();
+  });
+  // Who waits for the work is to know that it will not be done now.
+  if (!picked.ok()) parts_.scheduler->errors().JobFailed(JobKind::kCompaction, picked);
+  return ran;
 }
 
 // Families are never taken out of the set, so that the pointers outlive the lock.
@@ -110,30 +119,33 @@ absl::Status DatabaseJobs::WriteFlush(const ColumnFamilyState& family,
 // All immutable memtables at once: merged, they make fewer files, and an entry that a newer one
 // hides is not written at all.
 void DatabaseJobs::Flush(ColumnFamilyState* family) {
-  // Held here, since the family's own list may be cleared meanwhile, by a drop.
-  const std::vector<std::shared_ptr<Memtable>> memtables(family->immutables.begin(),
-                                                         family->immutables.end());
+  const size_t num_memtables = family->immutables.size();
   family->flush_running = true;
   flushes_running_++;
   const SteadyTime begin = SteadyNow();
-  NotifyFlushBegin(parts_.events, family->name(), memtables.size());
-  // Taken under the mutex: the filter settings may change while the tables are written.
-  SstableBuilderOptions builder = family->BuilderOptions(0);
+  NotifyFlushBegin(parts_.events, family->name(), num_memtables);
   SstableOutputResult result;
   absl::Status logs_synced;
-  absl::Status status = parts_.versions->Settle();
-  if (status.ok()) {
-    DatabaseUnlock unlock(parts_.mutex);
-    // Entries of other families or of older writes must not be lost where these survive.
-    status = parts_.logs->SyncNames();
-    if (!absl::IsResourceExhausted(status)) logs_synced = status;
-    if (status.ok()) status = logs_synced = parts_.logs->SyncOlder();
-    if (status.ok()) {
-      status = CatchOutOfMemory(
-          [&] { return WriteFlush(*family, memtables, std::move(builder), &result); });
+  const absl::Status status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    // Held here, since the family's own list may be cleared meanwhile, by a drop.
+    const std::vector<std::shared_ptr<Memtable>> memtables = family->immutables;
+    // Taken under the mutex: the filter settings may change while the tables are written.
+    SstableBuilderOptions builder = family->BuilderOptions(0);
+    WINNOW_RETURN_IF_ERROR(parts_.versions->Settle());
+    {
+      DatabaseUnlock unlock(parts_.mutex);
+      // Entries of other families or of older writes must not be lost where these survive.
+      const absl::Status names_synced = parts_.logs->SyncNames();
+      logs_synced = names_synced.ok() ? parts_.logs->SyncOlder() : names_synced;
+      if (!names_synced.ok() && absl::IsResourceExhausted(names_synced)) {
+        logs_synced = absl::OkStatus();
+      }
+      WINNOW_RETURN_IF_ERROR(names_synced);
+      WINNOW_RETURN_IF_ERROR(logs_synced);
+      WINNOW_RETURN_IF_ERROR(WriteFlush(*family, memtables, std::move(builder), &result));
     }
-  }
-  if (status.ok()) status = InstallFlush(family, memtables.size(), result);
+    return InstallFlush(family, num_memtables, result);
+  });
   family->flush_running = false;
   flushes_running_--;
   BackgroundErrors& errors = parts_.scheduler->errors();
@@ -151,7 +163,7 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
   counters.Add(Ticker::kFlushBytesWritten, result.bytes_written);
   counters.Add(Ticker::kFiltersFellBack, result.num_filters_fell_back);
   NotifyFlushEnd(
-      parts_.events, family->name(), memtables.size(),
+      parts_.events, family->name(), num_memtables,
       {status, result.files.size(), 0, result.bytes_written, result.num_filters_fell_back, begin});
 }
 
@@ -180,12 +192,15 @@ absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_me
   edit.oldest_log = oldest_log;
   // With the logs gone the manifest alone remembers how far numbers were given out.
   versions.RaiseLastSequence(parts_.leader->visible_sequence());
-  // On an error the tables stay: the edit that names them may have reached the disk.
+  family->PrepareRelease(num_memtables);
+  // On an error the tables stay: the edit that names them may have reached the disk. From here on
+  // nothing fails for want of memory, or the flush would be taken for one that has to be done
+  // again.
   WINNOW_RETURN_IF_ERROR(versions.LogAndApply(std::move(edit)));
   family->ReleaseImmutables(num_memtables);
   family->flush_wanted = !family->immutables.empty();
   const auto record = versions.families().find(family->id());
-  if (record != versions.families().end()) family->InstallView(record->second.version);
+  if (record != versions.families().end()) family->InstallDurableView(record->second.version);
   parts_.leader->LookForStall(family);
   // Of all families: one log holds the writes of all.
   const uint64_t oldest_needed = versions.OldestNeededLog();

@@ -4,6 +4,7 @@
 // durable its outputs are orphans and its inputs are whole, so that a failure at any point costs
 // only the work.
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "engine/base/out_of_memory.h"
@@ -113,26 +114,27 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   family->compactions_running++;
   const SteadyTime begin = SteadyNow();
   NotifyCompactionBegin(parts_.events, family->name(), compaction);
-  VersionEdit edit;
-  FamilyEdit& change = edit.families.emplace_back();
-  change.family_id = family->id();
-  compaction.DeleteInputs(&change);
   CompactionJobResult result;
-  absl::Status status = parts_.versions->Settle();
-  // Only the manifest changes: the files overlap nothing where they go.
-  if (compaction.is_trivial_move) {
-    compaction.MoveInputs(&change);
-  } else if (status.ok()) {
-    SstableBuilderOptions builder = family->BuilderOptions(compaction.output_level);
-    DatabaseUnlock unlock(parts_.mutex);
-    status = WriteCompaction(*family, compaction, std::move(builder), max_threads, &result);
-  }
-  if (status.ok()) {
+  const absl::Status status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    VersionEdit edit;
+    FamilyEdit& change = edit.families.emplace_back();
+    change.family_id = family->id();
+    compaction.DeleteInputs(&change);
+    WINNOW_RETURN_IF_ERROR(parts_.versions->Settle());
+    // Only the manifest changes: the files overlap nothing where they go.
+    if (compaction.is_trivial_move) {
+      compaction.MoveInputs(&change);
+    } else {
+      SstableBuilderOptions builder = family->BuilderOptions(compaction.output_level);
+      DatabaseUnlock unlock(parts_.mutex);
+      WINNOW_RETURN_IF_ERROR(
+          WriteCompaction(*family, compaction, std::move(builder), max_threads, &result));
+    }
     for (const FileMetadata& file : result.output.files) {
       change.added.push_back({compaction.output_level, file});
     }
-    status = InstallCompaction(family, std::move(edit), result);
-  }
+    return InstallCompaction(family, std::move(edit), result);
+  });
   // Whatever the outcome: after a failure the same files must be there to be picked again.
   compaction.MarkInputs(false);
   compactions_running_--;
@@ -162,32 +164,32 @@ absl::Status DatabaseJobs::InstallCompaction(ColumnFamilyState* family, VersionE
   const auto record = versions.families().find(family->id());
   if (record == versions.families().end()) return absl::OkStatus();  // dropped meanwhile
   // Before the view is replaced: the levels' present filters are those that past look-ups queried.
-  family->expected_fpr_history.Remember(*family->version());
-  family->InstallView(record->second.version);
+  // The edit is durable, and a statistic no reason to say that it is not.
+  UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    family->expected_fpr_history.Remember(*family->version());
+  });
+  family->InstallDurableView(record->second.version);
   return absl::OkStatus();
 }
 
 // The error names one place, but the merge stopped there: all inputs are read through, without the
 // mutex, to find every one that is damaged and to let the sound ones be compacted with others.
 void DatabaseJobs::QuarantineInputs(const Compaction& compaction, const absl::Status& status) {
-  std::vector<std::shared_ptr<SstableFile>> damaged;
+  std::vector<std::shared_ptr<SstableFile>> inputs;
+  for (const Version::Files& files : compaction.inputs) {
+    inputs.insert(inputs.end(), files.begin(), files.end());
+  }
+  auto damaged_end = inputs.begin();
   {
     DatabaseUnlock unlock(parts_.mutex);
-    for (const Version::Files& files : compaction.inputs) {
-      for (const auto& file : files) {
-        if (file->reader() == nullptr || HasDamage(file->reader()->Verify())) {
-          damaged.push_back(file);
-        }
-      }
-    }
-    // Damage that is not there at a second look may have been in memory or on the bus; without a
-    // culprit all are left alone.
-    if (damaged.empty()) {
-      for (const Version::Files& files : compaction.inputs) {
-        damaged.insert(damaged.end(), files.begin(), files.end());
-      }
-    }
+    damaged_end = std::partition(inputs.begin(), inputs.end(), [](const auto& file) {
+      return file->reader() == nullptr || HasDamage(file->reader()->Verify());
+    });
   }
+  // Damage that is not there at a second look may have been in memory or on the bus; without a
+  // culprit all are left alone.
+  if (damaged_end == inputs.begin()) damaged_end = inputs.end();
+  const auto damaged = std::span(inputs.begin(), damaged_end);
   for (const auto& file : damaged) file->quarantined = true;  // for as long as it is open
   parts_.scheduler->errors().DamageFound(status, damaged.size());
 }
@@ -218,8 +220,11 @@ absl::Status DatabaseJobs::CompactRange(ColumnFamilyState* family,
     status.Update(absl::FailedPreconditionError("the database is closed"));
   }
   if (status.ok()) {
-    const auto compaction =
-        CompactionPicker::PickRange(family->version(), family->options(), begin, end);
+    std::unique_ptr<Compaction> compaction;
+    status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+      compaction = CompactionPicker::PickRange(family->version(), family->options(), begin, end);
+      return absl::OkStatus();
+    });
     if (compaction != nullptr) {
       // Others that wait for the family go on waiting: `manual_compaction_running` is theirs too.
       family->manual_compaction_running = true;

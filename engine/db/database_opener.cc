@@ -118,9 +118,11 @@ absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
   const std::string filter = options.filter.empty() ? record.filter : options.filter;
   const std::string filter_key =
       options.filter_key.empty() ? record.filter_key : options.filter_key;
-  if (absl::Status status = family->SetFilter(filter, filter_key); !status.ok()) {
+  auto settings = family->ParseFilter(filter, filter_key);
+  if (const absl::Status& status = settings.status(); !status.ok()) {
     return WithContext(status, absl::StrCat("column family '", record.name, "'"));
   }
+  family->SetFilter(*std::move(settings));
   // Durable with the next manifest, which every open for writing begins.
   parts_.versions->SetFilter(record.id, filter, filter_key);
   // For the replay. A database open read-only keeps it.

@@ -45,7 +45,7 @@ absl::Status DBImpl::CopyTo(const std::string& directory, const PlaceSstable& pl
                             CheckpointContents* contents) {
   // Looked at before writers are made to wait.
   WINNOW_RETURN_IF_ERROR(CheckIsFree(*file_system_, directory));
-  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return Capture(contents); }));
+  WINNOW_RETURN_IF_ERROR(Capture(contents));
   const absl::Status status = CatchOutOfMemory(
       [&] { return WriteCheckpoint(*file_system_, path_, directory, place_sstable, contents); });
   // Before the result is looked at: a failed copy must not keep logs for ever.
@@ -62,14 +62,16 @@ absl::Status DBImpl::CopyTo(const std::string& directory, const PlaceSstable& pl
 
 // Links where the file system can: tables are immutable, so that both directories may share them.
 absl::Status DBImpl::Checkpoint(const std::string& directory) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
-  CheckpointContents contents;
-  return CopyTo(
-      directory,
-      [this](const SstableFile& /*table*/, const std::string& from, const std::string& to) {
-        return LinkOrCopy(*file_system_, from, to);
-      },
-      &contents);
+  return CatchOutOfMemory([&] {
+    WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
+    CheckpointContents contents;
+    return CopyTo(
+        directory,
+        [this](const SstableFile& /*table*/, const std::string& from, const std::string& to) {
+          return LinkOrCopy(*file_system_, from, to);
+        },
+        &contents);
+  });
 }
 
 // The backup decides table by table what it has already and what must be copied.

@@ -107,11 +107,16 @@ class DBImpl final : public DB {
 
   // --- write_path.cc ---
   absl::Status CheckWritable() const;
+  absl::Status CheckWrite(const WriteOptions& options, const WriteBatch& batch) const;
 
   // --- read_path.cc ---
   struct Found;
   absl::Status Find(const ReadOptions& options, ColumnFamilyState* family, const ReadView& view,
                     std::string_view key, ThreadCounters& counters, Found* found);
+  void MultiGetAll(const ReadOptions& options, ColumnFamily* family,
+                   std::span<const std::string_view> keys, std::span<PinnedValue> values,
+                   std::span<absl::Status> statuses);
+  std::unique_ptr<Iterator> MakeIterator(const ReadOptions& options, ColumnFamily* family);
   template <typename Take>
   absl::Status GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                        Take take);

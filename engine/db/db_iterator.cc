@@ -1,6 +1,7 @@
 #include "engine/db/db_iterator.h"
 
 #include <array>
+#include <new>
 #include <utility>
 
 #include "engine/base/out_of_memory.h"
@@ -51,95 +52,114 @@ class DbIterator final : public Iterator {
   absl::Status status() const override { return status_.ok() ? internal_->status() : status_; }
 
   void SeekToFirst() override {
-    if (options_.lower_bound.has_value()) {
-      Seek(*options_.lower_bound);
-      return;
-    }
-    const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
-    Start(kForward);
-    internal_->SeekToFirst();
-    FindNextVisible(/*skipping=*/false);
+    OrEnd([&] {
+      if (options_.lower_bound.has_value()) {
+        Seek(*options_.lower_bound);
+        return;
+      }
+      const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
+      Start(kForward);
+      internal_->SeekToFirst();
+      FindNextVisible(/*skipping=*/false);
+    });
   }
 
   void Seek(std::string_view key) override {
-    const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
-    Start(kForward);
-    // The lower bound is enforced by where a seek lands; steps forward only lead away from it.
-    if (options_.lower_bound.has_value() &&
-        comparator_.CompareUserKeys(key, *options_.lower_bound) < 0) {
-      key = *options_.lower_bound;
-    }
-    seek_key_.clear();
-    // With the snapshot's own number the seek passes over all versions that are too new.
-    AppendInternalKey(&seek_key_, key, options_.snapshot, kEntryTypeForSeek);
-    internal_->Seek(seek_key_);
-    FindNextVisible(/*skipping=*/false);
+    OrEnd([&] {
+      const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
+      Start(kForward);
+      // The lower bound is enforced by where a seek lands; steps forward only lead away from it.
+      if (options_.lower_bound.has_value() &&
+          comparator_.CompareUserKeys(key, *options_.lower_bound) < 0) {
+        key = *options_.lower_bound;
+      }
+      seek_key_.clear();
+      // With the snapshot's own number the seek passes over all versions that are too new.
+      AppendInternalKey(&seek_key_, key, options_.snapshot, kEntryTypeForSeek);
+      internal_->Seek(seek_key_);
+      FindNextVisible(/*skipping=*/false);
+    });
   }
 
   void SeekToLast() override {
-    const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
-    Start(kBackward);
-    if (options_.upper_bound.has_value()) {
-      SeekBefore(*options_.upper_bound);
-    } else {
-      internal_->SeekToLast();
-    }
-    FindPreviousVisible();
+    OrEnd([&] {
+      const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
+      Start(kBackward);
+      if (options_.upper_bound.has_value()) {
+        SeekBefore(*options_.upper_bound);
+      } else {
+        internal_->SeekToLast();
+      }
+      FindPreviousVisible();
+    });
   }
 
   void SeekForPrev(std::string_view key) override {
-    // The upper bound likewise, for steps backward. Being exclusive, it is sought before.
-    if (options_.upper_bound.has_value() &&
-        comparator_.CompareUserKeys(key, *options_.upper_bound) >= 0) {
-      SeekToLast();
-      return;
-    }
-    const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
-    Start(kBackward);
-    // The oldest possible version of the key is the last entry that may be shown.
-    seek_key_.clear();
-    AppendInternalKey(&seek_key_, key, 0, EntryType::kDelete);
-    internal_->SeekForPrev(seek_key_);
-    FindPreviousVisible();
+    OrEnd([&] {
+      // The upper bound likewise, for steps backward. Being exclusive, it is sought before.
+      if (options_.upper_bound.has_value() &&
+          comparator_.CompareUserKeys(key, *options_.upper_bound) >= 0) {
+        SeekToLast();
+        return;
+      }
+      const SampledTimer timer(options_.recorder->Local(), LatencyHistogram::kSeek);
+      Start(kBackward);
+      // The oldest possible version of the key is the last entry that may be shown.
+      seek_key_.clear();
+      AppendInternalKey(&seek_key_, key, 0, EntryType::kDelete);
+      internal_->SeekForPrev(seek_key_);
+      FindPreviousVisible();
+    });
   }
 
   void Next() override {
-    steps_++;
-    if (direction_ == kBackward) {
-      // The internal iterator stands before the versions of saved_key_, perhaps at no entry.
-      // From no entry the way forward begins at the first: everything up to saved_key_ is skipped
-      // below. If it stands at no entry because of an error, it stays there.
-      direction_ = kForward;
-      if (internal_->Valid()) {
+    OrEnd([&] {
+      steps_++;
+      if (direction_ == kBackward) {
+        // The internal iterator stands before the versions of saved_key_, perhaps at no entry.
+        // From no entry the way forward begins at the first: everything up to saved_key_ is skipped
+        // below. If it stands at no entry because of an error, it stays there.
+        direction_ = kForward;
+        if (internal_->Valid()) {
+          internal_->Next();
+        } else if (internal_->status().ok()) {
+          internal_->SeekToFirst();
+        }
+      } else {
+        // A copy, since the step invalidates the key's bytes. Older versions follow and are skipped
+        // by it.
+        saved_key_.assign(UserKey(internal_->key()));
         internal_->Next();
-      } else if (internal_->status().ok()) {
-        internal_->SeekToFirst();
       }
-    } else {
-      // A copy, since the step invalidates the key's bytes. Older versions follow and are skipped
-      // by it.
-      saved_key_.assign(UserKey(internal_->key()));
-      internal_->Next();
-    }
-    FindNextVisible(/*skipping=*/true);
+      FindNextVisible(/*skipping=*/true);
+    });
   }
 
   void Prev() override {
-    steps_++;
-    if (direction_ == kForward) {
-      // Go before all versions of the present key.
-      // A seek and not steps: newer versions, which the snapshot does not include, may precede the
-      // one that is shown, any number of them.
-      saved_key_.assign(UserKey(internal_->key()));
-      direction_ = kBackward;
-      SeekBefore(saved_key_);
-    }
-    FindPreviousVisible();
+    OrEnd([&] {
+      steps_++;
+      if (direction_ == kForward) {
+        // Go before all versions of the present key.
+        // A seek and not steps: newer versions, which the snapshot does not include, may precede
+        // the one that is shown, any number of them.
+        saved_key_.assign(UserKey(internal_->key()));
+        direction_ = kBackward;
+        SeekBefore(saved_key_);
+      }
+      FindPreviousVisible();
+    });
   }
 
  private:
   enum Direction { kForward, kBackward };
 
+  // A step or seek. Where there is no memory for it the iteration ends, with the error.
+  template <typename Move>
+  void OrEnd(Move&& move) {
+    if (UnlessOutOfMemory(std::forward<Move>(move))) return;
+    valid_ = false;
+    status_ = OutOfMemory();
+  }
   // Counts go to the thread that calls now, which may be another each time. What has been handed
   // over before is subtracted, since `reads` only grows.
   void HandOverCounts() {
@@ -268,13 +288,10 @@ class DbIterator final : public Iterator {
     }
     if (!CheckType(internal_key)) return false;
     // Copied for each version that may be the one: the next step takes the bytes away.
-    status_ = CatchOutOfMemory([&] {
-      saved_key_.assign(UserKey(internal_key));
-      saved_value_.assign(internal_->value());
-      return absl::OkStatus();
-    });
-    *have_value = status_.ok();
-    return status_.ok();
+    saved_key_.assign(UserKey(internal_key));
+    saved_value_.assign(internal_->value());
+    *have_value = true;
+    return true;
   }
 
   // Seeks the newest visible version of skipped_key_, which, if there is one, replaces what was
@@ -332,6 +349,24 @@ class ErrorIterator final : public Iterator {
   const absl::Status status_;
 };
 
+// One for all, where there is no memory for one of its own: it has no state, and deleting it does
+// nothing.
+class OutOfMemoryIterator final : public Iterator {
+ public:
+  static void operator delete(OutOfMemoryIterator* /*iterator*/, std::destroying_delete_t) {}
+
+  bool Valid() const override { return false; }
+  void SeekToFirst() override {}
+  void SeekToLast() override {}
+  void Seek(std::string_view) override {}
+  void SeekForPrev(std::string_view) override {}
+  void Next() override {}
+  void Prev() override {}
+  std::string_view key() const override { return {}; }
+  std::string_view value() const override { return {}; }
+  absl::Status status() const override { return OutOfMemory(); }
+};
+
 }  // namespace
 
 std::unique_ptr<Iterator> NewDbIterator(std::shared_ptr<const ReadView> view,
@@ -342,6 +377,11 @@ std::unique_ptr<Iterator> NewDbIterator(std::shared_ptr<const ReadView> view,
 
 std::unique_ptr<Iterator> NewErrorIterator(absl::Status status) {
   return std::make_unique<ErrorIterator>(std::move(status));
+}
+
+std::unique_ptr<Iterator> NewOutOfMemoryIterator() {
+  static OutOfMemoryIterator iterator;
+  return std::unique_ptr<Iterator>(&iterator);
 }
 
 }  // namespace winnow

@@ -34,6 +34,8 @@ std::unique_ptr<Iterator> NewDbIterator(std::shared_ptr<const ReadView> view,
                                         DbIteratorOptions options);
 // An iterator that is never valid and has this status.
 std::unique_ptr<Iterator> NewErrorIterator(absl::Status status);
+// The same, and the status is OutOfMemory(). Takes no memory.
+std::unique_ptr<Iterator> NewOutOfMemoryIterator();
 
 }  // namespace winnow
 

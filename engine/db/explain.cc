@@ -3,7 +3,7 @@
 #include "winnow/explain.h"
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "engine/base/number_text.h"
 #include "engine/statistics/text_table.h"
 
 namespace winnow {
@@ -19,7 +19,7 @@ std::string SourceName(const ExplainStep& step) {
     case ExplainStep::Source::kSstable:
       break;
   }
-  return absl::StrFormat("%06d.sst", step.file_number);
+  return absl::StrCat(SixDigits(step.file_number), ".sst");
 }
 
 std::string FilterAnswerName(ExplainStep::FilterAnswer answer) {
@@ -64,10 +64,8 @@ std::string KeyExplanation::ToString() const {
                   FilterAnswerName(step.filter_answer), AnswerName(step.answer),
                   step.sequence == 0 ? "-" : absl::StrCat(step.sequence), note});
   }
-  return absl::StrCat(
-      "filter key ", JsonString(filter_key),
-      absl::StrFormat(", hash %016x: %s\n", key_hash, found ? "found" : "not found"),
-      table.ToString());
+  return absl::StrCat("filter key ", JsonString(filter_key), ", hash ", AllHexDigits(key_hash),
+                      ": ", found ? "found" : "not found", "\n", table.ToString());
 }
 
 // Every field is always there, so that a reader need not test for it; 0 and -1 mean "none".
@@ -82,9 +80,9 @@ std::string KeyExplanation::ToJson() const {
                     ",\"false_positive\":", step.false_positive ? "true" : "false",
                     ",\"sequence\":", step.sequence, ",\"detail\":", JsonString(step.detail), "}");
   }
-  return absl::StrCat("{\"filter_key\":", JsonString(filter_key),
-                      absl::StrFormat(",\"hash\":\"%016x\"", key_hash),
-                      ",\"found\":", found ? "true" : "false", ",\"steps\":[", rows, "]}");
+  return absl::StrCat("{\"filter_key\":", JsonString(filter_key), ",\"hash\":\"",
+                      AllHexDigits(key_hash), "\"", ",\"found\":", found ? "true" : "false",
+                      ",\"steps\":[", rows, "]}");
 }
 
 }  // namespace winnow

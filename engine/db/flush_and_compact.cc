@@ -34,27 +34,31 @@ absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
 }
 
 absl::Status DBImpl::Flush(ColumnFamily* family) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
-  const absl::Status status = CatchOutOfMemory([&] { return FlushMemtables(Own(family)); });
-  jobs_.ReleaseReplaced();
+  const absl::Status status = CatchOutOfMemory([&] {
+    WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+    return FlushMemtables(Own(family));
+  });
+  UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
   return status;
 }
 
 // Memtables first: what was written before the call is part of the range.
 absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
                                   std::optional<std::string_view> end) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
-  ColumnFamilyState* own = Own(family);
-  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return FlushMemtables(own); }));
-  absl::Status status;
-  {
-    DatabaseLock lock(&mutex_);
-    status = jobs_.CompactRange(own, begin, end);
-  }
-  jobs_.ReleaseReplaced();
-  // Cancelled half-way is refused too late: the caller gets the answer of a call that came after.
-  if (absl::IsCancelled(status)) WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
-  return status;
+  return CatchOutOfMemory([&] {
+    WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+    ColumnFamilyState* own = Own(family);
+    WINNOW_RETURN_IF_ERROR(FlushMemtables(own));
+    absl::Status status;
+    {
+      DatabaseLock lock(&mutex_);
+      status = jobs_.CompactRange(own, begin, end);
+    }
+    UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
+    // Cancelled half-way is refused too late: the caller gets the answer of a call that came after.
+    if (absl::IsCancelled(status)) WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+    return status;
+  });
 }
 
 // Damage that a compaction met is returned as well; what is sound is waited for.
@@ -74,7 +78,7 @@ absl::Status DBImpl::WaitForBackgroundWork() {
     }
     status = errors.Gravest();
   }
-  jobs_.ReleaseReplaced();
+  UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
   return status;
 }
 

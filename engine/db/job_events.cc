@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/out_of_memory.h"
+
 namespace winnow {
 
 namespace {
@@ -48,24 +50,30 @@ void NotifyEnd(EventQueue* events, Event event, const JobResult& result) {
 }  // namespace
 
 // The queue takes events under any lock, so that these are called where the state changes, in
-// order.
+// order. A job does not fail for want of memory to tell of it.
 void NotifyFlushBegin(EventQueue* events, std::string_view family, size_t num_memtables) {
-  events->Add(FlushEvent(Event::Kind::kFlushBegin, family, num_memtables));
+  UnlessOutOfMemory(
+      [&] { events->Add(FlushEvent(Event::Kind::kFlushBegin, family, num_memtables)); });
 }
 
 void NotifyFlushEnd(EventQueue* events, std::string_view family, size_t num_memtables,
                     const JobResult& result) {
-  NotifyEnd(events, FlushEvent(Event::Kind::kFlushEnd, family, num_memtables), result);
+  UnlessOutOfMemory([&] {
+    NotifyEnd(events, FlushEvent(Event::Kind::kFlushEnd, family, num_memtables), result);
+  });
 }
 
 void NotifyCompactionBegin(EventQueue* events, std::string_view family,
                            const Compaction& compaction) {
-  events->Add(CompactionEvent(Event::Kind::kCompactionBegin, family, compaction));
+  UnlessOutOfMemory(
+      [&] { events->Add(CompactionEvent(Event::Kind::kCompactionBegin, family, compaction)); });
 }
 
 void NotifyCompactionEnd(EventQueue* events, std::string_view family, const Compaction& compaction,
                          const JobResult& result) {
-  NotifyEnd(events, CompactionEvent(Event::Kind::kCompactionEnd, family, compaction), result);
+  UnlessOutOfMemory([&] {
+    NotifyEnd(events, CompactionEvent(Event::Kind::kCompactionEnd, family, compaction), result);
+  });
 }
 
 }  // namespace winnow

@@ -73,20 +73,22 @@ DatabaseJobParts DBImpl::JobParts() {
 
 // Options are checked once, here; everything behind relies on their ranges.
 absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, const std::string& path) {
-  WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
-  if (path.empty()) return absl::InvalidArgumentError("the database path is empty");
-  std::unique_ptr<DBImpl> db;
-  const auto open = [&] {
-    // A fresh object for each try: a failed open leaves its parts half filled.
-    return CatchOutOfMemory([&] {
-      db = std::make_unique<DBImpl>(options, path);
-      return db->OpenDatabase();
-    });
-  };
-  const absl::Status status =
-      options.read_only ? ReadBesideWriter(*FileSystemOf(options), path, open) : open();
-  if (!status.ok()) return status;
-  return std::unique_ptr<DB>(std::move(db));
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<DB>> {
+    WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
+    if (path.empty()) return absl::InvalidArgumentError("the database path is empty");
+    std::unique_ptr<DBImpl> db;
+    const auto open = [&] {
+      // A fresh object for each try: a failed open leaves its parts half filled.
+      return CatchOutOfMemory([&] {
+        db = std::make_unique<DBImpl>(options, path);
+        return db->OpenDatabase();
+      });
+    };
+    const absl::Status status =
+        options.read_only ? ReadBesideWriter(*FileSystemOf(options), path, open) : open();
+    if (!status.ok()) return status;
+    return std::unique_ptr<DB>(std::move(db));
+  });
 }
 
 // Threads start last, when there is nothing left that could fail but their own start.
@@ -177,7 +179,7 @@ absl::Status DBImpl::Close() {
   const absl::Status status = options_.read_only ? absl::OkStatus() : CloseFiles();
   // Obsolete tables go while the lock is held: nothing is removed once another process may have
   // opened the database.
-  jobs_.ReleaseReplaced();
+  UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
   Event event;
   event.kind = Event::Kind::kDatabaseClosed;
   event.status = status;
@@ -206,14 +208,18 @@ absl::Status DBImpl::CloseFiles() {
     leader_.EndDelays();
   }
   if (leader_.has_unlogged_writes()) {
-    std::vector<ColumnFamilyState*> families;
-    {
-      DatabaseLock lock(&mutex_);
-      for (const auto& [id, family] : families_.all()) families.push_back(family.get());
-    }
-    for (ColumnFamilyState* family : families) {
-      if (!family->is_dropped()) status.Update(FlushMemtables(family));
-    }
+    status = CatchOutOfMemory([this] {
+      std::vector<ColumnFamilyState*> families;
+      {
+        DatabaseLock lock(&mutex_);
+        for (const auto& [id, family] : families_.all()) families.push_back(family.get());
+      }
+      absl::Status flushed;
+      for (ColumnFamilyState* family : families) {
+        if (!family->is_dropped()) flushed.Update(FlushMemtables(family));
+      }
+      return flushed;
+    });
   }
   scheduler_.Stop();
   ExclusiveWrites writes(&write_queue_);  // writes in progress end first
@@ -235,8 +241,11 @@ absl::Status DBImpl::CloseFiles() {
   // must end with a marker. After a failed sync no marker proves anything, and a log that was given
   // up has none: the manifest must not say that all have.
   if (logs_closed.ok() && errors.fatal().ok() && leader_.log_error().ok()) {
-    status.Update(versions_.LogAndApply(VersionEdit()));
-    status.Update(versions_.Close());
+    status.Update(CatchOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+      absl::Status ended = versions_.LogAndApply(VersionEdit());
+      ended.Update(versions_.Close());
+      return ended;
+    }));
   }
   status.Update(errors.fatal());
   status.Update(leader_.log_error());

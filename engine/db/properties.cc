@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "absl/strings/numbers.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/statistics/memory_report.h"
@@ -235,52 +236,56 @@ std::string DBImpl::NumberProperty(ColumnFamilyState* family, std::string_view n
 }
 
 absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::string_view name) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
-  ColumnFamilyState* own = Own(family);
-  if (name == "winnow.stats") return StatsTable(GetStatistics());
-  if (name == "winnow.stats-json") return StatsJson(GetStatistics());
-  if (name == "winnow.filter-stats") return FilterStatsTable(GetStatistics());
-  if (name == "winnow.filter-stats-json") return FilterStatsJson(GetStatistics());
-  if (name == "winnow.levels") return LevelsTable(GetStatistics());
-  if (name == "winnow.levels-json") return LevelsJson(GetStatistics());
-  if (name == "winnow.memory-usage") return MemoryTable(GetMemoryUsage());
-  if (name == "winnow.memory-usage-json") return MemoryJson(GetMemoryUsage());
-  if (name == "winnow.sstables") return SstablesTable(*own->views.Shared()->version);
-  if (name == "winnow.sstables-json") return SstablesJson(*own->views.Shared()->version);
-  // Written while opening and never changed, hence read without a lock.
-  if (name == "winnow.recovery") {
-    std::string notes;
-    for (const std::string& note : recovery_notes_) absl::StrAppend(&notes, note, "\n");
-    return notes;
-  }
-  {
-    DatabaseLock lock(&mutex_);
-    if (name == "winnow.background-error") {
-      return std::string(ToStd(scheduler_.errors().Gravest().message()));
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::string> {
+    WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+    ColumnFamilyState* own = Own(family);
+    if (name == "winnow.stats") return StatsTable(GetStatistics());
+    if (name == "winnow.stats-json") return StatsJson(GetStatistics());
+    if (name == "winnow.filter-stats") return FilterStatsTable(GetStatistics());
+    if (name == "winnow.filter-stats-json") return FilterStatsJson(GetStatistics());
+    if (name == "winnow.levels") return LevelsTable(GetStatistics());
+    if (name == "winnow.levels-json") return LevelsJson(GetStatistics());
+    if (name == "winnow.memory-usage") return MemoryTable(GetMemoryUsage());
+    if (name == "winnow.memory-usage-json") return MemoryJson(GetMemoryUsage());
+    if (name == "winnow.sstables") return SstablesTable(*own->views.Shared()->version);
+    if (name == "winnow.sstables-json") return SstablesJson(*own->views.Shared()->version);
+    // Written while opening and never changed, hence read without a lock.
+    if (name == "winnow.recovery") {
+      std::string notes;
+      for (const std::string& note : recovery_notes_) absl::StrAppend(&notes, note, "\n");
+      return notes;
     }
-    if (name == "winnow.filter") return filter::ToString(own->filter_spec());
-    if (name == "winnow.filter-key") return own->filter_key().ToString();
-  }
-  bool known;
-  std::string number = NumberProperty(own, name, &known);
-  if (known) return number;
-  return absl::NotFoundError(absl::StrCat("there is no property '", ToAbsl(name), "'"));
+    {
+      DatabaseLock lock(&mutex_);
+      if (name == "winnow.background-error") {
+        return std::string(ToStd(scheduler_.errors().Gravest().message()));
+      }
+      if (name == "winnow.filter") return filter::ToString(own->filter_spec());
+      if (name == "winnow.filter-key") return own->filter_key().ToString();
+    }
+    bool known;
+    std::string number = NumberProperty(own, name, &known);
+    if (known) return number;
+    return absl::NotFoundError(absl::StrCat("there is no property '", ToAbsl(name), "'"));
+  });
 }
 
 // From the indexes alone, without what is still in memtables. One view for all ranges, so that
 // neighbouring ones add up; a range whose end comes before its beginning has no bytes.
 absl::StatusOr<std::vector<uint64_t>> DBImpl::GetApproximateSizes(
     ColumnFamily* family, std::span<const KeyRange> ranges) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
-  const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
-  std::vector<uint64_t> sizes;
-  sizes.reserve(ranges.size());
-  for (const KeyRange& range : ranges) {
-    const uint64_t begin = view->version->ApproximateBytesBefore(range.begin);
-    const uint64_t end = view->version->ApproximateBytesBefore(range.end);
-    sizes.push_back(end > begin ? end - begin : 0);
-  }
-  return sizes;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::vector<uint64_t>> {
+    WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
+    const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
+    std::vector<uint64_t> sizes;
+    sizes.reserve(ranges.size());
+    for (const KeyRange& range : ranges) {
+      const uint64_t begin = view->version->ApproximateBytesBefore(range.begin);
+      const uint64_t end = view->version->ApproximateBytesBefore(range.end);
+      sizes.push_back(end > begin ? end - begin : 0);
+    }
+    return sizes;
+  });
 }
 
 }  // namespace winnow

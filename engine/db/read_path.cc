@@ -178,11 +178,22 @@ void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
                       std::span<const std::string_view> keys, std::span<PinnedValue> values,
                       std::span<absl::Status> statuses) {
   if (keys.size() != values.size() || keys.size() != statuses.size()) {
-    for (absl::Status& status : statuses) {
-      status = absl::InvalidArgumentError("MultiGet: the spans must have equal sizes");
-    }
+    const absl::Status wrong = CatchOutOfMemory(
+        [] { return absl::InvalidArgumentError("MultiGet: the spans must have equal sizes"); });
+    std::fill(statuses.begin(), statuses.end(), wrong);
     return;
   }
+  const bool had_memory =
+      UnlessOutOfMemory([&] { MultiGetAll(options, family, keys, values, statuses); });
+  if (had_memory) return;
+  // Of all or of none: some may have been answered before memory ran out.
+  for (PinnedValue& value : values) value.Reset();
+  std::fill(statuses.begin(), statuses.end(), OutOfMemory());
+}
+
+void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
+                         std::span<const std::string_view> keys, std::span<PinnedValue> values,
+                         std::span<absl::Status> statuses) {
   ThreadCounters& counters = recorder_.Local();
   SampledTimer timer(counters, LatencyHistogram::kMultiGet);
   counters.Add(Ticker::kMultiGetKeys, keys.size());
@@ -248,31 +259,43 @@ void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
 // little about a key that was deleted, unless the deletion is still in a memtable. Nor can it wait:
 // a file without a usable filter counts as "yes".
 bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::string_view key) {
-  // What cannot be asked may exist: the exact call tells the error.
-  if (!CheckRead(options, family, key).ok()) return true;
-  ColumnFamilyState* own = Own(family);
-  const ViewGuard view(own->views);
-  const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(options));
-  if (const SkipList::Node* node = FindInMemtables(*view, lookup)) {
-    return Type(node->internal_key()) != EntryType::kDelete;
-  }
-  // Without counters: the filters' measured rates are of look-ups whose outcome is known, and this
-  // one ends before anybody finds out.
-  LookupContext context;
-  context.false_positive_cache = &false_positive_cache_;
-  return view->version->MayContain(lookup, context);
+  bool may_exist = true;
+  UnlessOutOfMemory([&] {
+    // What cannot be asked may exist: the exact call tells the error.
+    if (!CheckRead(options, family, key).ok()) return;
+    ColumnFamilyState* own = Own(family);
+    const ViewGuard view(own->views);
+    const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(options));
+    if (const SkipList::Node* node = FindInMemtables(*view, lookup)) {
+      may_exist = Type(node->internal_key()) != EntryType::kDelete;
+      return;
+    }
+    // Without counters: the filters' measured rates are of look-ups whose outcome is known, and
+    // this one ends before anybody finds out.
+    LookupContext context;
+    context.false_positive_cache = &false_positive_cache_;
+    may_exist = view->version->MayContain(lookup, context);
+  });
+  return may_exist;
 }
 
 // Exact, at the price of Get: a filter alone cannot say yes. Only copying the value is saved.
 absl::StatusOr<bool> DBImpl::Exists(const ReadOptions& options, ColumnFamily* family,
                                     std::string_view key) {
-  const absl::Status status = GetWith(options, family, key, [](const Found&) {});
+  const absl::Status status =
+      CatchOutOfMemory([&] { return GetWith(options, family, key, [](const Found&) {}); });
   if (absl::IsNotFound(status)) return false;
   if (!status.ok()) return status;
   return true;
 }
 
 std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, ColumnFamily* family) {
+  std::unique_ptr<Iterator> iterator;
+  const bool had_memory = UnlessOutOfMemory([&] { iterator = MakeIterator(options, family); });
+  return had_memory ? std::move(iterator) : NewOutOfMemoryIterator();
+}
+
+std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, ColumnFamily* family) {
   if (absl::Status status = CheckRead(options, family, ""); !status.ok()) {
     return NewErrorIterator(std::move(status));
   }
@@ -309,48 +332,55 @@ std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, Column
 }
 
 // The list reads the number itself, under its lock: see SnapshotList::Add.
-const Snapshot* DBImpl::GetSnapshot() { return snapshots_.Add(leader_.visible_sequence_source()); }
+const Snapshot* DBImpl::GetSnapshot() {
+  const Snapshot* snapshot = nullptr;
+  UnlessOutOfMemory([&] { snapshot = snapshots_.Add(leader_.visible_sequence_source()); });
+  return snapshot;
+}
 
 void DBImpl::ReleaseSnapshot(const Snapshot* snapshot) { snapshots_.Remove(snapshot); }
 
 // Goes the way of Get step by step, with a note of each. A separate walk, so that Get pays nothing
 // for it.
 absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string_view key) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(family, key));
-  const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
-  const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(ReadOptions()));
-  KeyExplanation explanation;
-  explanation.filter_key = std::string(view->extractor.FilterKey(key));
-  explanation.key_hash = lookup.filter_hash;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<KeyExplanation> {
+    WINNOW_RETURN_IF_ERROR(CheckRead(family, key));
+    const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
+    const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(ReadOptions()));
+    KeyExplanation explanation;
+    explanation.filter_key = std::string(view->extractor.FilterKey(key));
+    explanation.key_hash = lookup.filter_hash;
 
-  const uint64_t whole_hash = view->WholeKeyHash(lookup);
-  const auto explain = [&](const Memtable& memtable, ExplainStep::Source source) {
-    ExplainStep& step = explanation.steps.emplace_back();
-    step.source = source;
-    step.filter = memtable.has_filter() ? "memtable filter" : "none";
-    if (memtable.has_filter()) {
-      const bool maybe = memtable.MayContain(whole_hash);
-      step.filter_answer =
-          maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
-      if (!maybe) return false;
+    const uint64_t whole_hash = view->WholeKeyHash(lookup);
+    const auto explain = [&](const Memtable& memtable, ExplainStep::Source source) {
+      ExplainStep& step = explanation.steps.emplace_back();
+      step.source = source;
+      step.filter = memtable.has_filter() ? "memtable filter" : "none";
+      if (memtable.has_filter()) {
+        const bool maybe = memtable.MayContain(whole_hash);
+        step.filter_answer =
+            maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
+        if (!maybe) return false;
+      }
+      const SkipList::Node* node = memtable.Find(key, lookup.snapshot);
+      step.answer = node == nullptr ? ExplainStep::Answer::kAbsent
+                    : Type(node->internal_key()) == EntryType::kDelete
+                        ? ExplainStep::Answer::kDeleted
+                        : ExplainStep::Answer::kValue;
+      step.false_positive =
+          node == nullptr && step.filter_answer == ExplainStep::FilterAnswer::kMaybe;
+      if (node != nullptr) step.sequence = Sequence(node->internal_key());
+      return node != nullptr;
+    };
+    bool known = explain(*view->active, ExplainStep::Source::kMemtable);
+    for (size_t i = 0; i < view->immutables.size() && !known; i++) {
+      known = explain(*view->immutables[i], ExplainStep::Source::kImmutableMemtable);
     }
-    const SkipList::Node* node = memtable.Find(key, lookup.snapshot);
-    step.answer = node == nullptr                                    ? ExplainStep::Answer::kAbsent
-                  : Type(node->internal_key()) == EntryType::kDelete ? ExplainStep::Answer::kDeleted
-                                                                     : ExplainStep::Answer::kValue;
-    step.false_positive =
-        node == nullptr && step.filter_answer == ExplainStep::FilterAnswer::kMaybe;
-    if (node != nullptr) step.sequence = Sequence(node->internal_key());
-    return node != nullptr;
-  };
-  bool known = explain(*view->active, ExplainStep::Source::kMemtable);
-  for (size_t i = 0; i < view->immutables.size() && !known; i++) {
-    known = explain(*view->immutables[i], ExplainStep::Source::kImmutableMemtable);
-  }
-  if (!known) view->version->Explain(lookup, &explanation.steps);
-  explanation.found =
-      !explanation.steps.empty() && explanation.steps.back().answer == ExplainStep::Answer::kValue;
-  return explanation;
+    if (!known) view->version->Explain(lookup, &explanation.steps);
+    explanation.found = !explanation.steps.empty() &&
+                        explanation.steps.back().answer == ExplainStep::Answer::kValue;
+    return explanation;
+  });
 }
 
 }  // namespace winnow

@@ -55,8 +55,10 @@ absl::StatusOr<RepairReport> Repair(const Options& options, const std::string& p
 }  // namespace
 
 absl::StatusOr<RepairReport> RepairDatabase(const Options& options, const std::string& path) {
-  WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
-  return CatchOutOfMemory([&] { return Repair(options, path); });
+  return CatchOutOfMemory([&]() -> absl::StatusOr<RepairReport> {
+    WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
+    return Repair(options, path);
+  });
 }
 
 }  // namespace winnow

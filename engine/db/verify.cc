@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/recovery/set_aside.h"
@@ -13,20 +14,22 @@ namespace winnow {
 
 // Problems are its result and not its error: it goes on to the end.
 absl::StatusOr<std::vector<VerifyProblem>> DBImpl::Verify() {
-  WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
-  std::vector<VerifyProblem> problems;
-  VerifyTables(&problems);
-  // An opening for writing has set the logs aside that it could not replay whole; one for reading
-  // leaves them as they are.
-  if (options_.read_only) {
-    for (const std::string& loss : recovery_losses_) {
-      problems.push_back({path_, std::nullopt, absl::DataLossError(loss)});
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::vector<VerifyProblem>> {
+    WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
+    std::vector<VerifyProblem> problems;
+    VerifyTables(&problems);
+    // An opening for writing has set the logs aside that it could not replay whole; one for reading
+    // leaves them as they are.
+    if (options_.read_only) {
+      for (const std::string& loss : recovery_losses_) {
+        problems.push_back({path_, std::nullopt, absl::DataLossError(loss)});
+      }
     }
-  }
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<VerifyProblem> set_aside,
-                          FindFilesSetAside(*file_system_, path_));
-  problems.insert(problems.end(), set_aside.begin(), set_aside.end());
-  return problems;
+    WINNOW_ASSIGN_OR_RETURN(const std::vector<VerifyProblem> set_aside,
+                            FindFilesSetAside(*file_system_, path_));
+    problems.insert(problems.end(), set_aside.begin(), set_aside.end());
+    return problems;
+  });
 }
 
 // Reads every block of every table in use, with the views held, so that no compaction can remove a

@@ -5,6 +5,7 @@
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/write/batch_format.h"
+#include "filter/base/per_thread.h"
 
 namespace winnow {
 
@@ -37,39 +38,51 @@ absl::Status CheckBatch(const WriteBatch& batch) {
   return absl::OkStatus();
 }
 
+// The thread's own, for single updates: no allocation when warm.
+struct ReusedBatch {
+  WriteBatch batch;
+};
+
 }  // namespace
 
 absl::Status DBImpl::Put(const WriteOptions& options, ColumnFamily* family, std::string_view key,
                          std::string_view value) {
-  // Checked again by the leader, since a drop may come first; here for the better message, and
-  // because a null family has no id.
-  WINNOW_RETURN_IF_ERROR(CheckFamily(family));
-  if (key.size() > kMaxKeyBytes) return KeyTooLarge(key.size());
-  if (value.size() > kMaxValueBytes) return ValueTooLarge(value.size());
-  thread_local WriteBatch batch;  // reused: no allocation when warm
-  batch.Clear();
-  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] {
-    batch.Put(family, key, value);
+  WriteBatch* reused = nullptr;
+  const absl::Status put_together = CatchOutOfMemory([&] {
+    reused = &PerThread<ReusedBatch>::Get().batch;
+    // Checked again by the leader, since a drop may come first; here for the better message, and
+    // because a null family has no id.
+    WINNOW_RETURN_IF_ERROR(CheckFamily(family));
+    if (key.size() > kMaxKeyBytes) return KeyTooLarge(key.size());
+    if (value.size() > kMaxValueBytes) return ValueTooLarge(value.size());
+    reused->Clear();
+    reused->Put(family, key, value);
     return absl::OkStatus();
-  }));
-  const absl::Status status = Write(options, batch);
+  });
+  WINNOW_RETURN_IF_ERROR(put_together);
+  const absl::Status status = Write(options, *reused);
   // The thread may live for long, and never write anything as large again.
   // Swapped: assigning a short string would keep the capacity.
-  if (batch.size_bytes() > kMaxKeptBatchBytes) [[unlikely]] {
+  if (reused->size_bytes() > kMaxKeptBatchBytes) [[unlikely]] {
     WriteBatch fresh;
-    std::swap(batch, fresh);
+    std::swap(*reused, fresh);
   }
   return status;
 }
 
 absl::Status DBImpl::Delete(const WriteOptions& options, ColumnFamily* family,
                             std::string_view key) {
-  WINNOW_RETURN_IF_ERROR(CheckFamily(family));
-  if (key.size() > kMaxKeyBytes) return KeyTooLarge(key.size());
-  thread_local WriteBatch batch;
-  batch.Clear();
-  batch.Delete(family, key);
-  return Write(options, batch);
+  WriteBatch* reused = nullptr;
+  const absl::Status put_together = CatchOutOfMemory([&] {
+    reused = &PerThread<ReusedBatch>::Get().batch;
+    WINNOW_RETURN_IF_ERROR(CheckFamily(family));
+    if (key.size() > kMaxKeyBytes) return KeyTooLarge(key.size());
+    reused->Clear();
+    reused->Delete(family, key);
+    return absl::OkStatus();
+  });
+  WINNOW_RETURN_IF_ERROR(put_together);
+  return Write(options, *reused);
 }
 
 absl::Status DBImpl::CheckWritable() const {
@@ -80,7 +93,7 @@ absl::Status DBImpl::CheckWritable() const {
   return absl::OkStatus();
 }
 
-absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch) {
+absl::Status DBImpl::CheckWrite(const WriteOptions& options, const WriteBatch& batch) const {
   WINNOW_RETURN_IF_ERROR(CheckWritable());
   if (options.sync && options.disable_wal) {
     return absl::InvalidArgumentError("sync and disable_wal contradict each other");
@@ -90,6 +103,11 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
     return absl::InvalidArgumentError(
         "the write batch names a column family that is null or of another open database");
   }
+  return absl::OkStatus();
+}
+
+absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch) {
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return CheckWrite(options, batch); }));
   // A batch with no plain origin may be no batch at all, which only the leader finds out.
   if (WriteBatchAccess::is_plain(batch) && batch.num_updates() == 0) return absl::OkStatus();
 
@@ -109,7 +127,7 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
     const absl::Status status = leader_.CommitGroup(leader.group());
     // Update keeps what is there: a member that was refused alone keeps its own reason.
     if (!status.ok()) {
-      for (WriteRequest* member : leader.group()->requests) member->status.Update(status);
+      for (WriteRequest* member : leader.group()->requests()) member->status.Update(status);
     }
   }
   // Each writer counts for itself, on its own thread's counters.

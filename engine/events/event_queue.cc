@@ -65,21 +65,26 @@ void EventQueue::Add(Event event) {
   event.time = std::chrono::system_clock::now();
   // A copy of its own: copies of a status share their text by a count that lives in Abseil's
   // library, where ThreadSanitizer sees one thread read and another delete.
-  if (!event.status.ok()) {
-    event.status = absl::Status(event.status.code(), event.status.message());
-  }
+  const bool copied = UnlessOutOfMemory([&] {
+    if (!event.status.ok()) {
+      event.status = absl::Status(event.status.code(), event.status.message());
+    }
+  });
   MutexLock lock(&mutex_);
   // The time is taken, and the copy made, before the lock. Callers may hold the locks of a
   // database: what happens under this one is a few moves and never a call of somebody's code.
   if (stopping_) return;
   // The newest is dropped and not the oldest: how trouble began tells more than its thousandth
   // repetition. The next event that fits in says how many are missing before it.
-  if (waiting_.size() >= kMaxWaiting) {
+  const bool has_place =
+      copied && waiting_.size() < kMaxWaiting &&
+      UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { waiting_.emplace_back(); });
+  if (!has_place) {
     num_lost_++;
     return;
   }
   event.num_lost_before = std::exchange(num_lost_, 0);
-  waiting_.push_back(std::move(event));
+  waiting_.back() = std::move(event);
   added_.Signal();
 }
 
@@ -88,7 +93,11 @@ void EventQueue::AddIfCorruption(const absl::Status& status) {
   {
     MutexLock lock(&mutex_);
     if (stopping_ || corruptions_reported_.size() >= kMaxCorruptions) return;
-    if (!corruptions_reported_.emplace(status.message()).second) return;
+    bool is_new = false;
+    UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      is_new = corruptions_reported_.emplace(status.message()).second;
+    });
+    if (!is_new) return;
   }
   // Outside the lock, which Add takes for itself; the message is reserved by now.
   Event event;
@@ -99,7 +108,7 @@ void EventQueue::AddIfCorruption(const absl::Status& status) {
 
 void EventQueue::NotifyAll() {
   for (;;) {
-    std::deque<Event> events;
+    std::vector<Event> events;
     {
       MutexLock lock(&mutex_);
       // What the last round took has been delivered and flushed by now.

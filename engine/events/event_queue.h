@@ -3,7 +3,6 @@
 #define WINNOW_ENGINE_EVENTS_EVENT_QUEUE_H_
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <set>
 #include <string>
@@ -32,7 +31,7 @@ class EventQueue {
   // Tells what waits, then no more.
   void Stop() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // Sets the event's time.
+  // Sets the event's time. An event that there is no memory for is counted as lost.
   void Add(Event event) ABSL_LOCKS_EXCLUDED(mutex_);
   // Does nothing unless it is DataLoss, with a message that was not delivered before.
   void AddIfCorruption(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -48,7 +47,7 @@ class EventQueue {
   Mutex mutex_;
   CondVar added_;
   CondVar delivered_;
-  std::deque<Event> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Event> waiting_ ABSL_GUARDED_BY(mutex_);
   uint64_t num_lost_ ABSL_GUARDED_BY(mutex_) = 0;
   bool delivering_ ABSL_GUARDED_BY(mutex_) = false;  // events that have left `waiting_`
   bool running_ ABSL_GUARDED_BY(mutex_) = false;     // somebody will take what waits

@@ -1,7 +1,7 @@
 // Events as people read them.
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "engine/base/counted.h"
+#include "engine/base/number_text.h"
 #include "engine/base/status.h"
 #include "winnow/event_listener.h"
 
@@ -13,10 +13,11 @@ namespace {
 std::string Outcome(const Event& event) {
   const double seconds = std::chrono::duration<double>(event.duration).count();
   if (!event.status.ok()) {
-    return absl::StrFormat("fails after %.3f s: %s", seconds, event.status.ToString());
+    return absl::StrCat("fails after ", FixedPoint(seconds, 3), " s: ", event.status.ToString());
   }
-  return absl::StrFormat("ends after %.3f s: %s, %s written", seconds,
-                         Counted(event.num_outputs, "file"), Counted(event.bytes_written, "byte"));
+  return absl::StrCat("ends after ", FixedPoint(seconds, 3),
+                      " s: ", Counted(event.num_outputs, "file"), ", ",
+                      Counted(event.bytes_written, "byte"), " written");
 }
 
 std::string CompactionText(const Event& event) {
@@ -89,8 +90,8 @@ std::string Event::ToString() const {
     case Kind::kWriteStallBegin:
       return absl::StrCat("write stall begins, because of ", column_family, ": ", message);
     case Kind::kWriteStallEnd:
-      return absl::StrFormat("write stall ends after %.3f s",
-                             std::chrono::duration<double>(duration).count());
+      return absl::StrCat("write stall ends after ",
+                          FixedPoint(std::chrono::duration<double>(duration).count(), 3), " s");
     case Kind::kBackgroundError:
       return absl::StrCat(message, " failed, ",
                           will_retry ? "is tried again" : "no more writes until reopened", ": ",

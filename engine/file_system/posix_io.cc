@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -61,10 +62,14 @@ absl::StatusOr<FileDescriptor> AboveStandardStreams(FileDescriptor opened,
 }  // namespace
 
 absl::Status PosixError(std::string_view path, std::string_view action, int error_number) {
-  // Not strerror, which shares its buffer among threads.
-  return absl::Status(CodeForErrno(error_number),
-                      absl::StrCat(ToAbsl(path), ": ", ToAbsl(action), ": ",
-                                   std::generic_category().message(error_number)));
+  // Callers count on the error: that a sync has failed must be known, if not why.
+  absl::Status error(CodeForErrno(error_number), "");  // without a message: takes no memory
+  UnlessOutOfMemory([&] {
+    // Not strerror, which shares its buffer among threads.
+    error = absl::Status(error.code(), absl::StrCat(ToAbsl(path), ": ", ToAbsl(action), ": ",
+                                                    std::generic_category().message(error_number)));
+  });
+  return error;
 }
 
 // What was held before is closed first; its error is lost, since files that were written are closed

@@ -262,7 +262,7 @@ absl::Status LogReplay::WriteSstable(ColumnFamilyState* family) {
   WINNOW_RETURN_IF_ERROR(versions_->AddReplayedSstables(family->id(), result.files));
   family->ReplaceActiveMemtable();
   // The view that the family was added with would hold its first memtable.
-  family->InstallView();
+  family->InstallView(family->version());
   family->views.Reclaim();
   return absl::OkStatus();
 }

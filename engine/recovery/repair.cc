@@ -171,9 +171,11 @@ class DatabaseRepair {
           "', but the options give '", ToAbsl(options.comparator->Name()), "'"));
     }
     auto family = std::make_unique<ColumnFamilyState>(record, options, hash_seed);
-    WINNOW_RETURN_IF_ERROR(
-        family->SetFilter(edit.filter.value_or(std::string(kDefaultFilter)),
-                          edit.filter_key.value_or(std::string(kDefaultFilterKey))));
+    WINNOW_ASSIGN_OR_RETURN(
+        ColumnFamilyState::FilterSettings settings,
+        family->ParseFilter(edit.filter.value_or(std::string(kDefaultFilter)),
+                            edit.filter_key.value_or(std::string(kDefaultFilterKey))));
+    family->SetFilter(std::move(settings));
     return family;
   }
 

@@ -5,11 +5,11 @@
 #include <zstd.h>
 
 #include <limits>
-#include <memory>
 
 #include "engine/base/coding.h"
 #include "engine/base/status.h"
 #include "engine/sstable/format.h"
+#include "filter/base/per_thread.h"
 
 namespace winnow {
 
@@ -19,22 +19,32 @@ constexpr size_t kLengthBytes = 4;
 static_assert(kMaxBlockContentsBytes <= std::numeric_limits<uint32_t>::max());
 static_assert(kMaxBlockContentsBytes <= LZ4_MAX_INPUT_SIZE);
 
-// LZ4 and Snappy need no state between blocks; Zstandard's tables are large.
-struct FreeZstdCompressor {
-  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
-};
-struct FreeZstdDecompressor {
-  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+// LZ4 and Snappy need no state between blocks; Zstandard's tables are large, and its contexts take
+// long to make: one for each thread. Null when memory is exhausted; the next block tries again.
+struct ZstdContexts {
+  ZstdContexts() = default;
+  ~ZstdContexts() {
+    ZSTD_freeCCtx(compressor);
+    ZSTD_freeDCtx(decompressor);
+  }
+  ZstdContexts(const ZstdContexts&) = delete;
+  ZstdContexts& operator=(const ZstdContexts&) = delete;
+
+  ZSTD_CCtx* compressor = nullptr;
+  ZSTD_DCtx* decompressor = nullptr;
 };
 
-// Contexts take long to make: one for each thread. Null when memory is exhausted.
 ZSTD_CCtx* ThreadZstdCompressor() {
-  thread_local std::unique_ptr<ZSTD_CCtx, FreeZstdCompressor> context(ZSTD_createCCtx());
-  return context.get();
+  ZstdContexts* const contexts = PerThread<ZstdContexts>::GetOrNull();
+  if (contexts == nullptr) return nullptr;
+  if (contexts->compressor == nullptr) contexts->compressor = ZSTD_createCCtx();
+  return contexts->compressor;
 }
 ZSTD_DCtx* ThreadZstdDecompressor() {
-  thread_local std::unique_ptr<ZSTD_DCtx, FreeZstdDecompressor> context(ZSTD_createDCtx());
-  return context.get();
+  ZstdContexts* const contexts = PerThread<ZstdContexts>::GetOrNull();
+  if (contexts == nullptr) return nullptr;
+  if (contexts->decompressor == nullptr) contexts->decompressor = ZSTD_createDCtx();
+  return contexts->decompressor;
 }
 
 size_t MaxCompressedBytes(Compression compression, size_t bytes) {

@@ -138,6 +138,7 @@ bool OpenFileCache::MakeRoom(size_t least) {
   std::vector<Opened> closed;  // before the lock: close(2) is not called under it
   MutexLock lock(&mutex_);
   while (!open_.empty() && (least > 0 || open_.size() + being_opened_ > limit_)) {
+    removed_.reserve(removed_.size() + 1);  // what readers may still announce has a place to stay
     removed_.push_back(Remove(Coldest()));
     least -= std::min<size_t>(least, 1);
   }

@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <new>
+#include <utility>
+
+#include "engine/base/out_of_memory.h"
+#include "filter/base/per_thread.h"
 
 namespace winnow {
 
@@ -96,6 +101,7 @@ void AddTable(uint32_t family, FilterCall call, const FilterCounterTable& table,
 // thread, must not see it grow. The tables have a place of their own in memory: references to
 // them stay right when the vector moves.
 FilterCounterTable& ThreadCounters::MakeFilters(uint32_t family_id, FilterCall call) {
+  if (is_for_any_thread_) throw std::bad_alloc();
   MutexLock lock(&mutex_);
   if (family_id >= families_.size()) families_.resize(family_id + 1);
   std::unique_ptr<FilterCounterTable>& table = families_[family_id][static_cast<size_t>(call)];
@@ -126,6 +132,7 @@ struct Recorder::Core {
   std::vector<std::unique_ptr<ThreadCounters>> all ABSL_GUARDED_BY(mutex);
   std::vector<ThreadCounters*> idle ABSL_GUARDED_BY(mutex);
   std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals> ended ABSL_GUARDED_BY(mutex);
+  ThreadCounters for_any_thread{ThreadCounters::ForAnyThread()};
 
   ThreadCounters* Take() {
     MutexLock lock(&mutex);
@@ -135,14 +142,19 @@ struct Recorder::Core {
       idle.pop_back();
       return counters;
     }
-    all.push_back(std::make_unique<ThreadCounters>());
+    auto counters = std::make_unique<ThreadCounters>();
+    // A thread that ends cannot be refused a place for them.
+    idle.reserve(all.size() + 1);
+    all.push_back(std::move(counters));
     return all.back().get();
   }
-  void GiveBack(ThreadCounters* counters) {
+  void GiveBack(ThreadCounters* counters) noexcept {
     MutexLock lock(&mutex);
     idle.push_back(counters);
     MutexLock families_lock(&counters->mutex_);
-    counters->AddFiltersTo(&ended);
+    UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex, counters->mutex_) {
+      counters->AddFiltersTo(&ended);
+    });
     std::vector<FamilyCounters>().swap(counters->families_);
   }
 };
@@ -167,7 +179,6 @@ struct ThreadEntries {
     }
   }
 };
-thread_local ThreadEntries thread_entries;
 
 }  // namespace
 
@@ -186,16 +197,25 @@ Recorder::Recorder()
 
 Recorder::~Recorder() = default;
 
-ThreadCounters& Recorder::FindLocal() {
-  auto& entries = thread_entries.entries;
+ThreadCounters& Recorder::FindLocal() noexcept {
+  ThreadEntries* const of_thread = PerThread<ThreadEntries>::GetOrNull();
+  if (of_thread == nullptr) return core_->for_any_thread;  // and the next call tries again
+  auto& entries = of_thread->entries;
   // Only here, where a thread changes from one database to another: a thread that opens and closes
   // many does not gather entries.
   std::erase_if(entries, [](const auto& entry) { return entry.core.expired(); });
   // A walk: a thread has an entry for each open database that it uses, a few at most.
   const auto found = std::find_if(entries.begin(), entries.end(),
                                   [&](const auto& entry) { return entry.recorder_id == id_; });
-  ThreadCounters* counters = found != entries.end() ? found->counters : core_->Take();
-  if (found == entries.end()) entries.push_back({id_, core_, counters});
+  ThreadCounters* counters = found != entries.end() ? found->counters : nullptr;
+  if (counters == nullptr) {
+    const bool taken = UnlessOutOfMemory([&] {
+      entries.reserve(entries.size() + 1);
+      counters = core_->Take();
+    });
+    if (!taken) return core_->for_any_thread;
+    entries.push_back({id_, core_, counters});
+  }
   cached_ = {id_, counters};
   return *counters;
 }
@@ -220,7 +240,9 @@ RecorderTotals Recorder::Sum() const {
   };
   MutexLock lock(&core_->mutex);
   totals.filters = core_->ended;
-  for (const auto& thread : core_->all) {
+  std::vector<ThreadCounters*> threads = {&core_->for_any_thread};
+  for (const auto& thread : core_->all) threads.push_back(thread.get());
+  for (ThreadCounters* thread : threads) {
     for (size_t i = 0; i < totals.tickers.size(); i++) {
       totals.tickers[i] += thread->tickers_[i].value();
     }

@@ -56,6 +56,13 @@ using FamilyCounters =
 // What one thread counts for one database. Only the owning thread calls the non-const members.
 class ThreadCounters {
  public:
+  // For all threads that there was no memory for: what several count at one time may be lost.
+  // Nothing is counted by column family, for which MakeFilters throws as if asked for memory.
+  struct ForAnyThread {};
+
+  ThreadCounters() = default;
+  explicit ThreadCounters(ForAnyThread /*tag*/) : is_for_any_thread_(true) {}
+
   void Add(Ticker ticker, uint64_t amount = 1) {
     tickers_[static_cast<size_t>(ticker)].Add(amount);
   }
@@ -72,7 +79,12 @@ class ThreadCounters {
   Histogram& histogram(LatencyHistogram which) { return histograms_[static_cast<size_t>(which)]; }
   // True for one call in kSampleEvery.
   static constexpr uint32_t kSampleEvery = 64;
-  bool ShouldTime() { return (calls_++ % kSampleEvery) == 0; }
+  bool ShouldTime() {
+    // A load and a store: it is nobody else's, or need not be exact.
+    const uint32_t calls = calls_.load(std::memory_order_relaxed);
+    calls_.store(calls + 1, std::memory_order_relaxed);
+    return calls % kSampleEvery == 0;
+  }
 
  private:
   friend class Recorder;
@@ -83,7 +95,8 @@ class ThreadCounters {
   std::array<SingleWriterCounter, static_cast<size_t>(Ticker::kCount)> tickers_;
   ReadCounters reads_;
   std::array<Histogram, static_cast<size_t>(LatencyHistogram::kCount)> histograms_;
-  uint32_t calls_ = 0;
+  const bool is_for_any_thread_ = false;
+  std::atomic<uint32_t> calls_{0};
   // Changed by the owner under the lock, so that the owner may read without and others with it.
   Mutex mutex_;
   std::vector<FamilyCounters> families_;
@@ -97,7 +110,8 @@ class Recorder {
   Recorder();
   ~Recorder();
 
-  ThreadCounters& Local() {
+  // Takes memory the first time that a thread asks, and does without if there is none.
+  ThreadCounters& Local() noexcept {
     if (cached_.recorder_id == id_) [[likely]]
       return *cached_.counters;
     return FindLocal();
@@ -115,7 +129,7 @@ class Recorder {
     uint64_t recorder_id = 0;
     ThreadCounters* counters = nullptr;
   };
-  ThreadCounters& FindLocal();
+  ThreadCounters& FindLocal() noexcept;
 
   static thread_local Cached cached_;
   const uint64_t id_;  // never reused, unlike addresses

@@ -2,7 +2,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "engine/base/number_text.h"
 #include "engine/statistics/text_table.h"
 
 namespace winnow {
@@ -45,7 +45,7 @@ std::string SstablesTable(const Version& version) {
   ForEachFile(version, [&](int level, const SstableFile& file) {
     const FileMetadata& metadata = file.metadata();
     const FilterOfFile filter = FilterOf(file);
-    table.AddRow({absl::StrFormat("%06d.sst", metadata.number), filter.spec, filter.key,
+    table.AddRow({absl::StrCat(SixDigits(metadata.number), ".sst"), filter.spec, filter.key,
                   JsonString(file.smallest_user_key()), JsonString(file.largest_user_key()),
                   absl::StrCat(level), FormatBytes(metadata.file_bytes),
                   FormatCount(metadata.num_entries), FormatCount(metadata.num_deletions),

@@ -5,7 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "engine/base/number_text.h"
 #include "engine/base/status.h"
 #include "engine/statistics/text_table.h"
 
@@ -64,7 +64,7 @@ std::string StatsTable(const Statistics& statistics) {
   TextTable latencies({"latency (us)", "samples", "mean", "p50", "p99", "p99.9", "max"}, 1);
   for (size_t i = 0; i < statistics.histograms.size(); i++) {
     const HistogramSummary& h = statistics.histograms[i];
-    const auto micros = [](double value) { return absl::StrFormat("%.2f", value); };
+    const auto micros = [](double value) { return FixedPoint(value, 2); };
     latencies.AddRow({std::string(LatencyHistogramName(static_cast<LatencyHistogram>(i))),
                       FormatCount(h.samples), micros(h.mean_micros), micros(h.p50_micros),
                       micros(h.p99_micros), micros(h.p999_micros), micros(h.max_micros)});

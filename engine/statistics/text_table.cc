@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "engine/base/number_text.h"
+#include "engine/base/status.h"
 
 namespace winnow {
 
@@ -52,7 +53,7 @@ std::string FormatBytes(uint64_t bytes) {
   }
   // Bytes come whole.
   if (unit == 0) return absl::StrCat(bytes, " B");
-  return absl::StrFormat("%.1f %s", value, std::string(kUnits[unit]));
+  return absl::StrCat(FixedPoint(value, 1), " ", ToAbsl(kUnits[unit]));
 }
 
 // NaN stands for what was never measured, here and below: "-" cannot be taken for 0.
@@ -60,12 +61,12 @@ std::string FormatPercent(double share) {
   if (std::isnan(share)) return "-";
   // Two decimals would make 0.00 % of the rates that good filters have; 0 itself needs no more.
   const int decimals = share != 0 && share < 0.001 ? 4 : 2;
-  return absl::StrFormat("%.*f %%", decimals, share * 100);
+  return absl::StrCat(FixedPoint(share * 100, decimals), " %");
 }
 
 std::string FormatRatio(double ratio) {
   if (std::isnan(ratio)) return "-";
-  return absl::StrFormat("%.2f", ratio);
+  return FixedPoint(ratio, 2);
 }
 
 std::string JsonString(std::string_view text) {
@@ -78,7 +79,7 @@ std::string JsonString(std::string_view text) {
     } else if (byte < 0x20 || byte > 0x7e) {
       // Keys need not be UTF-8, and JSON must be: each byte becomes the character of its number,
       // from which a reader can get the bytes back.
-      absl::StrAppendFormat(&out, "\\u%04x", byte);
+      absl::StrAppend(&out, "\\u", absl::Hex(byte, absl::kZeroPad4));
     } else {
       out += c;
     }
@@ -90,7 +91,7 @@ std::string JsonString(std::string_view text) {
 std::string JsonNumber(double number) {
   if (!std::isfinite(number)) return "null";
   // Enough for what is measured, and short.
-  return absl::StrFormat("%.9g", number);
+  return Significant(number, 9);
 }
 
 }  // namespace winnow

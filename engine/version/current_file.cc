@@ -1,7 +1,7 @@
 #include "engine/version/current_file.h"
 
-#include "absl/strings/str_format.h"
 #include "engine/base/checksum.h"
+#include "engine/base/number_text.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 
@@ -18,8 +18,8 @@ constexpr uint64_t kLargestCurrentFile = 256;
 // The checksum is there because a torn or zeroed CURRENT may still look like a name
 // ("MANIFEST-00000"), and following it would open the wrong state or none.
 std::string CurrentText(uint64_t manifest_number) {
-  const std::string name = absl::StrFormat("MANIFEST-%06d", manifest_number);
-  return absl::StrFormat("%s %016x\n", name, Checksum(name, 0));
+  const std::string name = absl::StrCat("MANIFEST-", SixDigits(manifest_number));
+  return absl::StrCat(name, " ", AllHexDigits(Checksum(name, 0)), "\n");
 }
 
 }  // namespace

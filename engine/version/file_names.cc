@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "absl/strings/str_format.h"
+#include "engine/base/number_text.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -40,13 +40,13 @@ bool IsOlderInfoLog(std::string_view name) {
 std::string LockFileName(std::string_view directory) { return Join(directory, "LOCK"); }
 std::string CurrentFileName(std::string_view directory) { return Join(directory, "CURRENT"); }
 std::string ManifestFileName(std::string_view directory, uint64_t number) {
-  return Join(directory, absl::StrFormat("MANIFEST-%06d", number));
+  return Join(directory, absl::StrCat("MANIFEST-", SixDigits(number)));
 }
 std::string LogFileName(std::string_view directory, uint64_t number) {
-  return Join(directory, absl::StrFormat("%06d.log", number));
+  return Join(directory, absl::StrCat(SixDigits(number), ".log"));
 }
 std::string SstableFileName(std::string_view directory, uint64_t number) {
-  return Join(directory, absl::StrFormat("%06d.sst", number));
+  return Join(directory, absl::StrCat(SixDigits(number), ".sst"));
 }
 
 std::string InfoLogFileName(std::string_view directory, uint64_t age) {

@@ -29,6 +29,9 @@ absl::Status OpenSstables(const SstableStore& store, std::span<SstableToOpen> ta
         table.file =
             SstableFile::Open(store, std::move(table.metadata),
                               InternalKeyComparator(table.comparator), table.filter_policy);
+        // Not a property of the table, which would stay unreadable for as long as the database is
+        // open though nothing is wrong with it.
+        if (absl::IsResourceExhausted(table.file->open_status())) return table.file->open_status();
       }
       return absl::OkStatus();
     });

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 #include "winnow/filter/hash.h"
@@ -71,10 +72,14 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
 // Blocks leave the cache first: they could never be hit again, but would be counted as memory.
 SstableFile::~SstableFile() {
   if (!obsolete_.load(std::memory_order_relaxed)) return;
-  if (reader_ != nullptr) reader_->EraseCachedBlocks();
+  UnlessOutOfMemory([this] {
+    if (reader_ != nullptr) reader_->EraseCachedBlocks();
+  });
   reader_.reset();
   // A file that cannot be removed now is an orphan that the next open removes.
-  store_.file_system->Remove(SstableFileName(store_.directory, metadata_.number)).IgnoreError();
+  UnlessOutOfMemory([this] {
+    store_.file_system->Remove(SstableFileName(store_.directory, metadata_.number)).IgnoreError();
+  });
 }
 
 size_t SstableFile::memory_bytes() const {

@@ -2,7 +2,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "engine/base/number_text.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 #include "winnow/options.h"
@@ -236,13 +236,14 @@ std::string FileMetadata::DebugString() const {
     return absl::StrCat("'", absl::CHexEscape(ToAbsl(UserKey(internal_key))), "'@",
                         Sequence(internal_key));
   };
-  return absl::StrFormat("%06d id=%016x bytes=%d entries=%d deletions=%d %s .. %s", number, file_id,
-                         file_bytes, num_entries, num_deletions, key(smallest), key(largest));
+  return absl::StrCat(SixDigits(number), " id=", AllHexDigits(file_id), " bytes=", file_bytes,
+                      " entries=", num_entries, " deletions=", num_deletions, " ", key(smallest),
+                      " .. ", key(largest));
 }
 
 std::string VersionEdit::DebugString() const {
   std::string out;
-  if (hash_seed) absl::StrAppendFormat(&out, "hash_seed: %016x\n", *hash_seed);
+  if (hash_seed) absl::StrAppend(&out, "hash_seed: ", AllHexDigits(*hash_seed), "\n");
   if (next_file_number) absl::StrAppend(&out, "next_file_number: ", *next_file_number, "\n");
   if (last_sequence) absl::StrAppend(&out, "last_sequence: ", *last_sequence, "\n");
   if (largest_family_id) absl::StrAppend(&out, "largest_family_id: ", *largest_family_id, "\n");
@@ -256,7 +257,7 @@ std::string VersionEdit::DebugString() const {
     if (family.filter_key) absl::StrAppend(&out, "  filter_key: ", *family.filter_key, "\n");
     if (family.log_number) absl::StrAppend(&out, "  log_number: ", *family.log_number, "\n");
     for (const FamilyEdit::DeletedFile& file : family.deleted) {
-      absl::StrAppendFormat(&out, "  delete: level %d %06d\n", file.level, file.number);
+      absl::StrAppend(&out, "  delete: level ", file.level, " ", SixDigits(file.number), "\n");
     }
     for (const FamilyEdit::AddedFile& file : family.added) {
       absl::StrAppend(&out, "  add: level ", file.level, " ", file.file.DebugString(), "\n");

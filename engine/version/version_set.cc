@@ -67,7 +67,8 @@ void VersionSet::WaitForTurn() {
 VersionSet::VersionSet(SstableStore store, DatabaseMutex* mutex)
     : store_(std::move(store)), mutex_(mutex) {}
 
-void VersionSet::ApplyScalars(const VersionEdit& edit) {
+// Takes memory for a family that is not there yet, and for nothing else.
+void VersionSet::ApplyScalars(VersionEdit edit) {
   if (edit.hash_seed) hash_seed_ = *edit.hash_seed;
   if (edit.next_file_number && *edit.next_file_number > 0) {
     MarkFileNumberUsed(*edit.next_file_number - 1);
@@ -77,17 +78,17 @@ void VersionSet::ApplyScalars(const VersionEdit& edit) {
   if (edit.largest_family_id) {
     largest_family_id_ = std::max(largest_family_id_.load(), *edit.largest_family_id);
   }
-  for (const FamilyEdit& change : edit.families) {
+  for (FamilyEdit& change : edit.families) {
     if (change.dropped) {
       families_.erase(change.family_id);
       continue;
     }
     FamilyRecord& family = families_[change.family_id];
     family.id = change.family_id;
-    if (change.name) family.name = *change.name;
-    if (change.comparator) family.comparator_name = *change.comparator;
-    if (change.filter) family.filter = *change.filter;
-    if (change.filter_key) family.filter_key = *change.filter_key;
+    if (change.name) family.name = *std::move(change.name);
+    if (change.comparator) family.comparator_name = *std::move(change.comparator);
+    if (change.filter) family.filter = *std::move(change.filter);
+    if (change.filter_key) family.filter_key = *std::move(change.filter_key);
     if (change.log_number) family.log_number = std::max(family.log_number, *change.log_number);
   }
 }
@@ -323,6 +324,11 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
   if (roll) Snapshot().EncodeTo(&snapshot);
   const uint64_t new_number = roll ? NewFileNumber() : 0;
   const BaseVersions bases = BasesOf(edit);
+  // Once the edit is durable nothing may fail: what memory the families take is taken here.
+  Families created;
+  for (const FamilyEdit& change : edit.families) {
+    if (!change.dropped && !families_.contains(change.family_id)) created[change.family_id];
+  }
 
   absl::StatusOr<BuiltVersions> built;
   absl::Status written;
@@ -353,8 +359,11 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
     return written;
   }
   manifest_end_unknown_ = false;
-  Install(edit, *std::move(built));
-  RemoveUndecidedFiles();
+  families_.merge(created);
+  Install(std::move(edit), *std::move(built));
+  UnlessOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(manifest_turn_, database_mutex) {
+    RemoveUndecidedFiles();
+  });
   return absl::OkStatus();
 }
 
@@ -377,7 +386,7 @@ void VersionSet::RemoveUndecidedFiles() {
   }
 }
 
-void VersionSet::Install(const VersionEdit& edit, BuiltVersions built) {
+void VersionSet::Install(VersionEdit edit, BuiltVersions built) {
   for (const FamilyEdit& change : edit.families) {
     const auto family = families_.find(change.family_id);
     if (family == families_.end() || !change.dropped) continue;
@@ -385,7 +394,7 @@ void VersionSet::Install(const VersionEdit& edit, BuiltVersions built) {
       for (const auto& file : family->second.version->files(level)) file->MarkObsolete();
     }
   }
-  ApplyScalars(edit);
+  ApplyScalars(std::move(edit));
   for (auto& [id, result] : built) {
     for (const auto& file : result.replaced) file->MarkObsolete();
     families_[id].version = std::move(result.version);

@@ -187,15 +187,14 @@ class VersionSet {
                                  const std::map<uint64_t, FamilyEdit::AddedFile>& files,
                                  std::span<SstableToOpen> tables) const;
   // Copies the scalar fields of the edit into the records.
-  void ApplyScalars(const VersionEdit& edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void ApplyScalars(VersionEdit edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   BaseVersions BasesOf(const VersionEdit& edit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::StatusOr<BuiltVersions> BuildVersions(const VersionEdit& edit,
                                               const BaseVersions& bases) const;
   absl::StatusOr<BuiltVersion> BuildVersion(const FamilyEdit& change,
                                             const BaseVersion& base) const;
   void RemoveUndecidedFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  void Install(const VersionEdit& edit, BuiltVersions built)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void Install(VersionEdit edit, BuiltVersions built) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status WriteNewManifest(const std::string& snapshot, uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(manifest_turn_);
   absl::Status WriteEdit(const std::string& record, const std::string* snapshot,

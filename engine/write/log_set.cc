@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/base/coding.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
 
@@ -36,16 +37,19 @@ void LogSet::AddExisting(uint64_t number, uint64_t bytes) {
 }
 
 // Nothing about the present log changes here: on an error it goes on as if nobody had tried.
-absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
+absl::StatusOr<std::shared_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
   const std::string path = LogFileName(directory_, number);
-  absl::StatusOr<std::unique_ptr<LogWriter>> writer =
-      LogWriter::Create(*file_system_, path, number, WritableFileOptions::Mode::kLog);
-  absl::Status status = writer.status();
+  std::shared_ptr<LogWriter> writer;
+  absl::Status status = CatchOutOfMemory([&] {
+    WINNOW_ASSIGN_OR_RETURN(
+        writer, LogWriter::Create(*file_system_, path, number, WritableFileOptions::Mode::kLog));
+    return absl::OkStatus();
+  });
   // No predecessor is named for the first log of an opening: what replay found has been made tables
   // by then, and no hole can lie between. Nor after a log that was given up, of which nobody can
   // say how many records it holds.
   const LogStart start = {current_ == nullptr ? 0 : current_number(), current_records_};
-  if (status.ok()) status = (*writer)->Append(start.Encode());
+  if (status.ok()) status = CatchOutOfMemory([&] { return writer->Append(start.Encode()); });
   if (status.ok()) return writer;
   file_system_->Remove(path).IgnoreError();  // half a log among whole ones is in replay's way
   return status;
@@ -53,8 +57,18 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
 
 absl::Status LogSet::StartNew(uint64_t number) {
   WINNOW_RETURN_IF_ERROR(CheckInPlace());
-  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer, CreateLog(number));
-  FileInPlace file(*file_system_, LogFileName(directory_, number), FileInPlace::Size::kOnlyGrows);
+  // The places that the older log takes, before there is a new one: from then on nothing fails.
+  std::list<Older> older;
+  std::map<uint64_t, uint64_t> older_file;
+  if (current_ != nullptr) {
+    older.push_back({current_number(), current_});
+    older_file[current_number()] = current_->size();
+  }
+  std::string path = LogFileName(directory_, number);
+  WINNOW_ASSIGN_OR_RETURN(std::shared_ptr<LogWriter> writer, CreateLog(number));
+  FileInPlace file;  // without memory the new log is not watched, which is the lesser evil
+  UnlessOutOfMemory(
+      [&] { file = FileInPlace(*file_system_, std::move(path), FileInPlace::Size::kOnlyGrows); });
   {
     // Before the older one can be closed, which cuts it, or removed.
     MutexLock lock(&mutex_);
@@ -68,8 +82,8 @@ absl::Status LogSet::StartNew(uint64_t number) {
   if (current_ != nullptr) {
     bytes_before_current_ += current_->size();
     MutexLock lock(&mutex_);
-    files_[current_number()] = current_->size();
-    older_.push_back({current_number(), std::move(current_)});
+    files_.merge(older_file);
+    older_.splice(older_.end(), older);
     older_unsynced_.store(true, std::memory_order_release);
   }
   current_ = std::move(writer);
@@ -179,8 +193,12 @@ void LogSet::RemoveUnneeded() {
   while (!older_.empty() && older_.front().number < remove_before_) older_.pop_front();
   if (older_.empty()) older_unsynced_.store(false, std::memory_order_release);
   while (!files_.empty() && files_.begin()->first < remove_before_) {
-    // A log that cannot be removed now is removed by the next open.
-    file_system_->Remove(LogFileName(directory_, files_.begin()->first)).IgnoreError();
+    // A log that cannot be removed now is removed by the next open, and one that there is no memory
+    // to name by the next call.
+    const bool named = UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      file_system_->Remove(LogFileName(directory_, files_.begin()->first)).IgnoreError();
+    });
+    if (!named) return;
     files_.erase(files_.begin());
   }
 }
@@ -206,13 +224,15 @@ std::map<uint64_t, uint64_t> LogSet::Sizes() const {
 // Oldest first here as well. If an older one fails, the newest is closed all the same; the caller
 // is told, and must not let the manifest say that all have their marker.
 absl::Status LogSet::Close() {
-  absl::Status status = SyncNames();
-  status.Update(SyncOlder());
+  absl::Status status = CatchOutOfMemory([&] { return SyncNames(); });
+  status.Update(CatchOutOfMemory([&] { return SyncOlder(); }));
   if (current_ != nullptr) {
-    // No marker for a log that others have spoilt; where it was cut, there is no room to write one.
-    const absl::Status in_place = CheckInPlace();
-    status.Update(in_place);
-    status.Update(in_place.ok() ? current_->CloseCleanly() : current_->Close());
+    status.Update(CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+      // No marker for a log that others have spoilt; where it was cut, there is no room for one.
+      const absl::Status in_place = CheckInPlace();
+      const absl::Status closed = in_place.ok() ? current_->CloseCleanly() : current_->Close();
+      return in_place.ok() ? closed : in_place;
+    }));
     current_.reset();
   }
   return status;

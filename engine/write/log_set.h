@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -103,14 +103,14 @@ class LogSet {
     std::shared_ptr<LogWriter> writer;
   };
 
-  absl::StatusOr<std::unique_ptr<LogWriter>> CreateLog(uint64_t number)
+  absl::StatusOr<std::shared_ptr<LogWriter>> CreateLog(uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
 
   void RemoveUnneeded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   FileSystem* const file_system_;
   const std::string directory_;
-  std::unique_ptr<LogWriter> current_ ABSL_GUARDED_BY(write_leadership);
+  std::shared_ptr<LogWriter> current_ ABSL_GUARDED_BY(write_leadership);
   uint64_t current_records_ ABSL_GUARDED_BY(write_leadership) = 0;
   uint64_t bytes_before_current_ ABSL_GUARDED_BY(write_leadership) = 0;
   // Written by the leader, read by anybody.
@@ -128,7 +128,7 @@ class LogSet {
   Mutex sync_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   absl::Status name_error_ ABSL_GUARDED_BY(sync_mutex_);
   mutable Mutex mutex_;
-  std::deque<Older> older_ ABSL_GUARDED_BY(mutex_);             // not synced yet, ascending
+  std::list<Older> older_ ABSL_GUARDED_BY(mutex_);              // not synced yet, ascending
   std::map<uint64_t, uint64_t> files_ ABSL_GUARDED_BY(mutex_);  // number -> bytes, older ones
   FileInPlace current_file_ ABSL_GUARDED_BY(mutex_);            // of the newest log
   int removal_pauses_ ABSL_GUARDED_BY(mutex_) = 0;

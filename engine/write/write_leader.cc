@@ -17,10 +17,8 @@ namespace {
 constexpr size_t kParallelInsertBytes = 2048;
 
 absl::Status OutcomeUnknown(const absl::Status& cause) {
-  return absl::Status(cause.code(),
-                      absl::StrCat("write failed, its outcome is unknown until the database has "
-                                   "been reopened: ",
-                                   cause.message()));
+  return WithContext(cause,
+                     "write failed, its outcome is unknown until the database has been reopened");
 }
 
 }  // namespace
@@ -42,17 +40,25 @@ absl::Status WriteLeader::CheckRunning() const {
   return stopped_ ? absl::FailedPreconditionError("the database is closed") : absl::OkStatus();
 }
 
+// Out of memory is no exception from that: what comes before the log may end here, and what comes
+// after it says what it has met, or takes no memory.
 absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
-  if (leader_work_pending_.load(std::memory_order_acquire)) [[unlikely]] {
-    WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
-      return PrepareForGroup(group->batch_bytes);
-    }));
+  const absl::Status begun =
+      CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+        if (leader_work_pending_.load(std::memory_order_acquire)) [[unlikely]] {
+          WINNOW_RETURN_IF_ERROR(PrepareForGroup(group->batch_bytes));
+        }
+        // After the preparation, which may give the mutex back for long, but not leadership: no
+        // family can be dropped between this check and the insertion.
+        CheckMembers(group);
+        return absl::OkStatus();
+      });
+  if (!begun.ok()) {
+    RequestWork();  // what was to be looked at may not have been
+    return begun;
   }
-  // After the preparation, which may give the mutex back for long, but not leadership: no family
-  // can be dropped between this check and the insertion.
-  CheckMembers(group);
   uint32_t num_updates = 0;
-  for (WriteRequest* request : group->requests) {
+  for (WriteRequest* request : group->requests()) {
     if (!request->status.ok()) continue;
     request->first_sequence = allocated_sequence_ + 1 + num_updates;
     num_updates += request->batch->num_updates();
@@ -89,7 +95,7 @@ absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
 // What passes here is not found wrong later, so that a record in the log is one that replay
 // understands.
 void WriteLeader::CheckMembers(WriteGroup* group) {
-  for (WriteRequest* request : group->requests) {
+  for (WriteRequest* request : group->requests()) {
     if (WriteBatchAccess::is_plain(*request->batch)) continue;
     BatchReader reader(request->batch->encoded());
     BatchUpdate update;
@@ -106,17 +112,22 @@ void WriteLeader::CheckMembers(WriteGroup* group) {
 
 // One record for the whole group, so that replay finds all of it or nothing.
 absl::Status WriteLeader::AppendToLog(const WriteGroup& group, uint32_t num_updates) {
-  if (group.wants_sync) WINNOW_RETURN_IF_ERROR(SyncLogNames());
-  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
-    // Before anything is written: running out of memory here is an error of this group alone.
-    return EncodeForLog(group, num_updates);
-  }));
-  absl::Status logged = parts_.logs->AppendBegunRecord();
+  const absl::Status encoded =
+      CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+        if (group.wants_sync) WINNOW_RETURN_IF_ERROR(SyncLogNames());
+        // Before anything is written: running out of memory here is an error of this group alone.
+        return EncodeForLog(group, num_updates);
+      });
+  WINNOW_RETURN_IF_ERROR(encoded);
+  absl::Status logged = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    return parts_.logs->AppendBegunRecord();
+  });
   const bool appended = logged.ok();
   // The sync comes before anything of the group is visible: nobody reads a synced write that a
   // power failure may still take.
   if (appended && group.wants_sync) {
-    logged = parts_.logs->Sync();
+    logged = CatchOutOfMemory(
+        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) { return parts_.logs->Sync(); });
     parts_.recorder->Local().Add(Ticker::kLogSyncs);
   }
   if (logged.ok()) return absl::OkStatus();
@@ -156,7 +167,7 @@ absl::Status WriteLeader::EncodeForLog(const WriteGroup& group, uint32_t num_upd
   record->push_back(static_cast<char>(LogPayload::kBatches));
   PutFixed64(record, allocated_sequence_ + 1);
   PutFixed32(record, num_updates);
-  for (const WriteRequest* request : group.requests) {
+  for (const WriteRequest* request : group.requests()) {
     if (!request->status.ok()) continue;
     record->append(request->batch->encoded().substr(kBatchHeaderBytes));
   }
@@ -166,22 +177,23 @@ absl::Status WriteLeader::EncodeForLog(const WriteGroup& group, uint32_t num_upd
 
 // A refused member must not be woken to insert, which is why a group that has one is inserted here.
 absl::Status WriteLeader::InsertGroup(WriteGroup* group) {
-  const bool parallel = group->requests.size() > 1 && group->batch_bytes >= kParallelInsertBytes;
+  const bool parallel = group->requests().size() > 1 && group->batch_bytes >= kParallelInsertBytes;
   bool all_ok = true;
-  for (const WriteRequest* request : group->requests) all_ok = all_ok && request->status.ok();
+  for (const WriteRequest* request : group->requests()) all_ok = all_ok && request->status.ok();
   if (!parallel || !all_ok) {
-    for (const WriteRequest* request : group->requests) {
+    for (const WriteRequest* request : group->requests()) {
       if (!request->status.ok()) continue;
       WINNOW_RETURN_IF_ERROR(InsertBatch(*request->batch, request->first_sequence));
     }
     return absl::OkStatus();
   }
   parts_.queue->StartInserts(group);
-  absl::Status status = InsertBatch(*group->requests[0]->batch, group->requests[0]->first_sequence);
+  absl::Status status =
+      InsertBatch(*group->requests()[0]->batch, group->requests()[0]->first_sequence);
   parts_.queue->WaitForInserts(group);
   // One member out of memory fails all: the group is one record in the log and becomes visible as
   // one.
-  for (const WriteRequest* request : group->requests) status.Update(request->status);
+  for (const WriteRequest* request : group->requests()) status.Update(request->status);
   return status;
 }
 

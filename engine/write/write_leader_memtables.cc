@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/base/steady_clock.h"
 #include "engine/write/write_leader.h"
@@ -70,12 +71,15 @@ absl::Status WriteLeader::PrepareForGroup(size_t group_bytes) {
 
 // Families near a limit are few, whatever their number: leaders look at those alone.
 void WriteLeader::LookForStall(ColumnFamilyState* family) {
-  if (!family->is_dropped() && PressureOn(*family).IsNearLimit()) {
-    near_limit_.insert(family);
-    RequestWork();
-  } else {
-    near_limit_.erase(family);
-  }
+  // Called where nothing may fail any more. Without memory to look, writes go on without waiting.
+  UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    if (!family->is_dropped() && PressureOn(*family).IsNearLimit()) {
+      near_limit_.insert(family);
+      RequestWork();
+    } else {
+      near_limit_.erase(family);
+    }
+  });
 }
 
 // All families near a limit are looked at whatever the group writes to: their logs are one, so that
@@ -153,14 +157,19 @@ absl::Status WriteLeader::WaitWhileStopped(const ColumnFamilyState& family, bool
 }
 
 void WriteLeader::NoteStall(std::string_view family, std::string_view why) {
-  if (std::optional<Event> event = stalls_.Note(family, why); event.has_value()) {
-    parts_.events->Add(*std::move(event));
-  }
+  UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    if (std::optional<Event> event = stalls_.Note(family, why); event.has_value()) {
+      parts_.events->Add(*std::move(event));
+    }
+  });
 }
 
 void WriteLeader::NoteFullMemtable(ColumnFamilyState* family) {
   MutexLock lock(&full_mutex_);
-  if (std::find(full_.begin(), full_.end(), family) == full_.end()) full_.push_back(family);
+  // The group is in the log: this may not fail. What is not noted now is by the next insertion.
+  UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(full_mutex_) {
+    if (std::find(full_.begin(), full_.end(), family) == full_.end()) full_.push_back(family);
+  });
   RequestWork();
 }
 

@@ -26,7 +26,6 @@ namespace {
 constexpr size_t kMaxGroupBytes = size_t{1} << 20;
 // A small write does not wait for a large group.
 constexpr size_t kSmallWriteBytes = size_t{128} << 10;
-constexpr size_t kMaxGroupRequests = 256;
 // Spinning for about a microsecond saves a system call when the leader is nearly done.
 constexpr int kSpins = 100;
 constexpr std::chrono::microseconds kYieldFor{100};
@@ -99,8 +98,7 @@ void WriteQueue::LinkNewer(WriteRequest* newest) {
 }
 
 void WriteQueue::FormGroup(WriteRequest* leader, WriteGroup* group) {
-  group->leader_ = leader;
-  group->requests.push_back(leader);
+  group->requests_[group->num_requests_++] = leader;
   if (leader->batch == nullptr) return;
   group->batch_bytes = leader->batch->size_bytes();
   group->wants_sync = leader->options.sync;
@@ -114,7 +112,7 @@ void WriteQueue::FormGroup(WriteRequest* leader, WriteGroup* group) {
   if (newest == leader) return;
   LinkNewer(newest);
   WriteRequest* request = leader;
-  while (request != newest && group->requests.size() < kMaxGroupRequests) {
+  while (request != newest && group->num_requests_ < WriteGroup::kMaxRequests) {
     request = request->newer;
     // A gap in the middle of a group is not possible: the first misfit ends it.
     if (request->batch == nullptr || request->options.disable_wal != group->disable_wal) break;
@@ -123,15 +121,15 @@ void WriteQueue::FormGroup(WriteRequest* leader, WriteGroup* group) {
     if (group->batch_bytes + request->batch->size_bytes() > limit) break;
     group->batch_bytes += request->batch->size_bytes();
     request->group = group;
-    group->requests.push_back(request);
+    group->requests_[group->num_requests_++] = request;
   }
 }
 
 // Relaxed suffices for the count: the members see it through the release of their state.
 void WriteQueue::StartInserts(WriteGroup* group) {
-  group->still_inserting_.store(group->requests.size(), std::memory_order_relaxed);
-  for (size_t i = 1; i < group->requests.size(); i++) {
-    SetState(group->requests[i], WriteRequest::kInserts);
+  group->still_inserting_.store(group->num_requests_, std::memory_order_relaxed);
+  for (WriteRequest* request : group->requests().subspan(1)) {
+    SetState(request, WriteRequest::kInserts);
   }
 }
 
@@ -158,7 +156,7 @@ void WriteQueue::FinishInsert(WriteRequest* request) {
 }
 
 void WriteQueue::Complete(WriteGroup* group) {
-  WriteRequest* const last = group->requests.back();
+  WriteRequest* const last = group->requests().back();
   WriteRequest* next = nullptr;
   // If nobody has joined, the stack becomes empty, and the next to push leads at once, while this
   // thread still wakes its own members. The two meet in nothing: the old group is not in the stack
@@ -170,10 +168,9 @@ void WriteQueue::Complete(WriteGroup* group) {
     next = last->newer;
     next->older = nullptr;
   }
-  WriteRequest* const leader = group->leader_;
   // The members before the next leader: once that one runs, `group` is still the old leader's.
-  for (WriteRequest* request : group->requests) {
-    if (request != leader) SetState(request, WriteRequest::kDone);
+  for (WriteRequest* request : group->requests().subspan(1)) {
+    SetState(request, WriteRequest::kDone);
   }
   if (next != nullptr) SetState(next, WriteRequest::kLeads);
 }

@@ -2,9 +2,10 @@
 #ifndef WINNOW_ENGINE_WRITE_WRITE_QUEUE_H_
 #define WINNOW_ENGINE_WRITE_WRITE_QUEUE_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "absl/status/status.h"
 #include "engine/base/capabilities.h"
@@ -37,18 +38,25 @@ struct WriteRequest {
   WriteGroup* group = nullptr;
 };
 
-// The requests that one leader commits together, oldest first.
+// The requests that one leader commits together.
 class WriteGroup {
  public:
-  std::vector<WriteRequest*> requests;
+  // Oldest first: the leader's own is the first.
+  std::span<WriteRequest* const> requests() const { return {requests_.data(), num_requests_}; }
+
   bool wants_sync = false;
   bool disable_wal = false;
   size_t batch_bytes = 0;
 
  private:
   friend class WriteQueue;
+  static constexpr size_t kMaxRequests = 256;
+
+  // In place and left as it is: whoever leads must come to hand leadership on, and so may not ask
+  // for memory on the way.
+  std::array<WriteRequest*, kMaxRequests> requests_;
+  size_t num_requests_ = 0;
   std::atomic<size_t> still_inserting_{0};
-  WriteRequest* leader_ = nullptr;
 };
 
 // A lock-free stack of waiting writers, newest first. Invariant: the oldest request that is not

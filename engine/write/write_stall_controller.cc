@@ -40,11 +40,11 @@ std::optional<Event> WriteStallController::Note(std::string_view family, std::st
   if (stalls == is_stalled()) return std::nullopt;
   Event event;
   if (stalls) {
-    stalled_family_ = std::string(family);
-    stalled_since_ = clock_();
     event.kind = Event::Kind::kWriteStallBegin;
     event.message = std::string(why);
-    event.column_family = stalled_family_;
+    event.column_family = std::string(family);
+    stalled_family_ = std::string(family);
+    stalled_since_ = clock_();
   } else {
     event.kind = Event::Kind::kWriteStallEnd;
     event.column_family = std::exchange(stalled_family_, std::string());

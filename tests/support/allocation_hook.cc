@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace winnow {
 namespace {
@@ -17,11 +18,29 @@ std::atomic<uint64_t> counted{0};
 std::atomic<uint64_t> failed_count{0};
 std::atomic<uint64_t> first_to_fail{UINT64_MAX};
 std::atomic<bool> fails_for_ever{false};
+std::atomic<uint32_t> fails_one_in{0};  // 0: not by chance
+thread_local bool may_fail = true;
+thread_local uint64_t random_state = 0;
+
+// Another sequence for each thread: a step of splitmix64 on a state that begins with its address.
+uint64_t NextRandom() {
+  if (random_state == 0) random_state = reinterpret_cast<uintptr_t>(&random_state);
+  uint64_t mixed = random_state += 0x9e3779b97f4a7c15;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+  return mixed ^ (mixed >> 31);
+}
 
 bool MustFail(size_t bytes, bool is_nothrow) {
-  if (!counting.load(std::memory_order_relaxed) || bytes < min_bytes.load()) return false;
+  if (!counting.load(std::memory_order_relaxed) || !may_fail) return false;
+  if (bytes < min_bytes.load()) return false;
   if (!(is_nothrow ? count_nothrow : count_throwing).load()) return false;
   const uint64_t number = counted++;
+  if (const uint32_t one_in = fails_one_in.load(); one_in > 0) {
+    if (NextRandom() % one_in != 0) return false;
+    failed_count++;
+    return true;
+  }
   const uint64_t first = first_to_fail.load();
   if (number < first || (number > first && !fails_for_ever.load())) return false;
   failed_count++;
@@ -57,8 +76,18 @@ void CountAllocations(const AllocationsToCount& which, uint64_t fails, bool for_
   counted = failed_count = 0;
   first_to_fail = fails;
   fails_for_ever = for_ever;
+  fails_one_in = 0;
   counting = true;
 }
+
+void FailAllocationsByChance(const AllocationsToCount& which, uint32_t one_in) {
+  CountAllocations(which, UINT64_MAX, /*for_ever=*/false);
+  fails_one_in = one_in;
+}
+
+AllocationsOfThisThread::AllocationsOfThisThread(bool may_fail)
+    : before_(std::exchange(winnow::may_fail, may_fail)) {}
+AllocationsOfThisThread::~AllocationsOfThisThread() { winnow::may_fail = before_; }
 
 void ResumeCountingAllocations() { counting = true; }
 

@@ -20,6 +20,22 @@ struct AllocationsToCount {
   bool throwing = true;
 };
 
+// Of one in so many a request of that kind fails, by chance; 1: all do.
+void FailAllocationsByChance(const AllocationsToCount& which, uint32_t one_in);
+
+// Whether requests of the thread that made it may fail, and count, while it lives: those of a test
+// itself must not.
+class AllocationsOfThisThread {
+ public:
+  explicit AllocationsOfThisThread(bool may_fail);
+  ~AllocationsOfThisThread();
+  AllocationsOfThisThread(const AllocationsOfThisThread&) = delete;
+  AllocationsOfThisThread& operator=(const AllocationsOfThisThread&) = delete;
+
+ private:
+  const bool before_;
+};
+
 // Starts counting from 0; the request with number `fails` and, if `for_ever`, all later ones fail:
 // null or std::bad_alloc. UINT64_MAX: none.
 void CountAllocations(const AllocationsToCount& which, uint64_t fails, bool for_ever);

@@ -14,7 +14,9 @@
 //   FailedPrecondition  the database is closed, read-only, or stopped by an earlier error
 //   DataLoss            bytes on disk are damaged: the message names file, offset and reason
 //   Unavailable         the file system failed; ResourceExhausted: disk full, no descriptors,
-//                       no memory for a large buffer
+//                       no memory
+// No function throws for want of memory, but for those that return containers without a status
+// (ColumnFamilies, GetStatistics, PropertyNames).
 #ifndef WINNOW_DB_H_
 #define WINNOW_DB_H_
 
@@ -129,8 +131,8 @@ class DB {
   virtual std::unique_ptr<Iterator> NewIterator(const ReadOptions& options,
                                                 ColumnFamily* family) = 0;
 
-  // The present moment, for reads until it is released. Never null. What it can see stays on disk
-  // until then.
+  // The present moment, for reads until it is released. What it can see stays on disk until then.
+  // Null only if there is no memory for it: a read that is given null is one of its own moment.
   virtual const Snapshot* GetSnapshot() = 0;
   // Each snapshot once, before the database is destroyed. Null does nothing.
   virtual void ReleaseSnapshot(const Snapshot* snapshot) = 0;

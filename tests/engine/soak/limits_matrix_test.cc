@@ -13,7 +13,7 @@ class LimitsMatrix : public testing::Test {
  protected:
   static CellReport Run(const Cell& cell) {
     return RunCell(cell, absl::StrCat(testing::TempDir(), "/limits_matrix_test_", getpid()),
-                   std::chrono::seconds(300));
+                   std::chrono::seconds(120));
   }
 };
 

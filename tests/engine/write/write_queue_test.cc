@@ -58,7 +58,7 @@ class FakeStore {
   void Commit(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
     EXPECT_EQ(leaders_.fetch_add(1), 0) << "two leaders at once";
     size_t bytes = 0;
-    for (const WriteRequest* member : group->requests) {
+    for (const WriteRequest* member : group->requests()) {
       bytes += member->batch->size_bytes();
       EXPECT_EQ(member->options.disable_wal, group->disable_wal);
       if (member->options.sync) {
@@ -66,12 +66,12 @@ class FakeStore {
       }
     }
     EXPECT_EQ(bytes, group->batch_bytes);
-    EXPECT_EQ(group->wants_sync, group->requests[0]->options.sync);
-    if (group->requests.size() > 1 && group->requests[0]->batch->size_bytes() < 1024) {
+    EXPECT_EQ(group->wants_sync, group->requests()[0]->options.sync);
+    if (group->requests().size() > 1 && group->requests()[0]->batch->size_bytes() < 1024) {
       EXPECT_LT(bytes, kLargeBatchBytes) << "a small write waits for a large one";
     }
-    for (WriteRequest* member : group->requests) member->first_sequence = ++sequence_;
-    largest_group_ = std::max(largest_group_, group->requests.size());
+    for (WriteRequest* member : group->requests()) member->first_sequence = ++sequence_;
+    largest_group_ = std::max(largest_group_, group->requests().size());
     const bool parallel = sequence_ % 2 == 0;
     if (parallel) {
       queue_.StartInserts(group);
@@ -79,7 +79,7 @@ class FakeStore {
       queue_.WaitForInserts(group);
       EXPECT_GE(inserted_.load(), sequence_) << "the leader went on before all had inserted";
     } else {
-      inserted_.fetch_add(group->requests.size());
+      inserted_.fetch_add(group->requests().size());
     }
     EXPECT_EQ(leaders_.fetch_sub(1), 1);
   }

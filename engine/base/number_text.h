@@ -1,0 +1,24 @@
+// Numbers as text with a fixed form. Not absl::StrFormat, which ends the process where there is no
+// memory for its result.
+#ifndef WINNOW_ENGINE_BASE_NUMBER_TEXT_H_
+#define WINNOW_ENGINE_BASE_NUMBER_TEXT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace winnow {
+
+// "3.142" with three decimals.
+std::string FixedPoint(double value, int decimals);
+// As short as it can be with that many significant digits.
+std::string Significant(double value, int digits);
+
+// For StrCat: at least six decimal digits, as file names have; all sixteen hexadecimal ones.
+inline absl::Dec SixDigits(uint64_t number) { return absl::Dec(number, absl::kZeroPad6); }
+inline absl::Hex AllHexDigits(uint64_t number) { return absl::Hex(number, absl::kZeroPad16); }
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_BASE_NUMBER_TEXT_H_
