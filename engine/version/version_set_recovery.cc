@@ -122,7 +122,8 @@ absl::Status VersionSet::BuildFirstVersion(FamilyRecord* family,
   size_t next = 0;
   for (const auto& [number, added] : files) {
     std::shared_ptr<SstableFile> file = std::move(tables[next++].file);
-    if (absl::IsNotFound(file->open_status())) {
+    // Aborted: a writer removed it right after it was opened.
+    if (absl::IsNotFound(file->open_status()) || absl::IsAborted(file->open_status())) {
       return CorruptionError(ManifestFileName(store_.directory, manifest_number()),
                              absl::StrCat("names ", SstableFileName(store_.directory, number),
                                           ", which does not exist"));
