@@ -200,6 +200,35 @@ TEST(RepairIdentity, TakesBackWhatSalvageMadeOrphans) {
   }
 }
 
+// Their entries once were newer, by number, than what was written after the salvage.
+TEST(RepairIdentity, WhatIsWrittenAfterASalvageIsNewerThanItsOrphans) {
+  const GrownDatabase grown = Grow();
+  Files files = grown.files;
+  for (const std::string& name : NamesOf(files, "MANIFEST-")) files.erase(name);
+  for (const auto& [name, bytes] : grown.late) {
+    if (name == "CURRENT" || absl::StartsWith(name, "MANIFEST-")) files[name] = bytes;
+  }
+  const auto disk = Restore(files);
+  Options options = DamageOptions(disk.get());
+  options.recovery_mode = RecoveryMode::kSalvage;
+  auto salvaged = OpenOrFail(options, kDirectory);
+  ASSERT_NE(salvaged, nullptr);
+  for (const auto& [key, value] : grown.contents) {
+    ASSERT_TRUE(salvaged->Put(WriteOptions(), key, "after the salvage").ok());
+  }
+  ASSERT_TRUE(salvaged->Close().ok());
+  salvaged.reset();
+  const auto report = RepairDatabase(DamageOptions(disk.get()), kDirectory);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_GT(report->tables_kept, 1u);
+  const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+  for (const auto& [key, value] : grown.contents) {
+    std::string found;
+    ASSERT_TRUE(db->Get(ReadOptions(), key, &found).ok()) << key << Notes(*report);
+    ASSERT_EQ(found, "after the salvage") << key;
+  }
+}
+
 // Once "filter spec '': unknown kind ''", for every later opening and repair too.
 TEST(RepairIdentity, WithoutManifestAndWithoutTablesOfDefaultItOpens) {
   const auto disk = std::make_unique<RecordingFileSystem>();
