@@ -36,6 +36,7 @@ absl::Status DatabaseOpener::Open() {
   ExclusiveWrites writes(parts_.queue);
   DatabaseLock lock(parts_.mutex);
   WINNOW_RETURN_IF_ERROR(ReadOrCreateState(exists));
+  parts_.logs->set_database_id(parts_.versions->hash_seed());
   WINNOW_RETURN_IF_ERROR(AddFamilies());
   WINNOW_RETURN_IF_ERROR(ReplayLogs());
   return parts_.options->read_only ? absl::OkStatus() : StartWriting();

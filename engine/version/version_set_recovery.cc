@@ -146,7 +146,7 @@ absl::StatusOr<VersionSet::ReadableState> VersionSet::ReadState(const std::strin
     WINNOW_ASSIGN_OR_RETURN(const auto file, file_system.OpenRandomAccess(path));
     char header[kLogFileHeaderBytes];
     WINNOW_ASSIGN_OR_RETURN(const size_t read, file->Read(0, sizeof(header), header));
-    number = DecodeLogFileHeader(std::string_view(header, read)).value_or(number);
+    number = DecodeLogFileHeader(std::string_view(header, read)).value_or(number).number;
   }
   WINNOW_ASSIGN_OR_RETURN(const auto reader,
                           LogReader::Open(file_system, path, number, LogRecoveryMode::kSalvage));

@@ -38,8 +38,8 @@ void LogSet::AddExisting(uint64_t number, uint64_t bytes) {
 // Nothing about the present log changes here: on an error it goes on as if nobody had tried.
 absl::StatusOr<std::unique_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
   const std::string path = LogFileName(directory_, number);
-  absl::StatusOr<std::unique_ptr<LogWriter>> writer =
-      LogWriter::Create(*file_system_, path, number, WritableFileOptions::Mode::kLog);
+  absl::StatusOr<std::unique_ptr<LogWriter>> writer = LogWriter::Create(
+      *file_system_, path, {number, database_id_}, WritableFileOptions::Mode::kLog);
   absl::Status status = writer.status();
   // No predecessor is named for the first log of an opening: what replay found has been made tables
   // by then, and no hole can lie between. Nor after a log that was given up, of which nobody can
