@@ -25,6 +25,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -181,13 +182,31 @@ void Register(const std::string& spec, const Size& size, Placement placement, bo
 }
 
 constexpr cli::FlagSpec kFlags[] = {
-    {"quick", "", ""},       {"hashes", "", ""},  {"same-memory", "", ""},
-    {"filters", "LIST", ""}, {"in", "LIST", ""},  {"peer", "LIBRARY", "", /*repeatable=*/true},
-    {"json", "FILE", ""},    {"plot", "FILE", ""}};
+    {"quick", "", "smaller sets of keys"},
+    {"hashes", "", "take 64-bit hashes for keys, as --peer does"},
+    {"same-memory", "", "RocksDB's filters in the memory that ours lie in"},
+    {"filters", "LIST", "ribbon:7,rocksdb.ribbon:10,peer.NAME ..."},
+    {"in", "LIST", "L2, L3, memory; with hashes 100k, 1M, 10M"},
+    {"peer", "LIBRARY", "a shared library of other filters (peer_filter.h)", /*repeatable=*/true},
+    {"json", "FILE", "write the rows there"},
+    {"plot", "FILE", "draw them there, as SVG"}};
+
+// Google Benchmark's own --help ends the program without a look at what became of it.
+int PrintHelp() {
+  std::printf("bench_filter [--FLAG ...]: all filter kinds beside each other.\n\n");
+  for (const cli::FlagSpec& flag : kFlags) {
+    std::string form = "--";
+    form.append(flag.name).append(flag.value_name.empty() ? "" : "=").append(flag.value_name);
+    std::printf("  %-16s %s\n", form.c_str(), std::string(flag.help).c_str());
+  }
+  std::printf("\nAnd those of Google Benchmark:\n\n");
+  benchmark::PrintDefaultHelp();
+  return 0;
+}
 
 // Google Benchmark reads its own flags.
 bool IsForGoogleBenchmark(std::string_view word) {
-  return word.starts_with("--benchmark_") || word.starts_with("--v=") || word == "--help";
+  return word.starts_with("--benchmark_") || word.starts_with("--v=");
 }
 
 std::vector<std::string> ListFrom(const std::optional<std::string>& text) {
@@ -317,6 +336,7 @@ int Main(int argc, char** argv) {
   std::vector<char*> for_google_benchmark = {argv[0], interleave};
   std::vector<std::string> words;
   for (char* word : std::span(argv + 1, argv + argc)) {
+    if (std::string_view(word) == "--help") return PrintHelp();
     if (IsForGoogleBenchmark(word)) {
       for_google_benchmark.push_back(word);
     } else {

@@ -11,6 +11,7 @@
 //  7. What nothing needs any more is removed, as far as possible; the next open removes the rest.
 #include "engine/db/database_opener.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "engine/db/database_directory.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/recovery/log_replay.h"
+#include "engine/recovery/orphaned_sequences.h"
 #include "engine/recovery/set_aside.h"
 #include "engine/version/file_names.h"
 
@@ -34,6 +36,7 @@ absl::Status DatabaseOpener::Open() {
   ExclusiveWrites writes(parts_.queue);
   DatabaseLock lock(parts_.mutex);
   WINNOW_RETURN_IF_ERROR(ReadOrCreateState(exists));
+  parts_.logs->set_database_id(parts_.versions->hash_seed());
   WINNOW_RETURN_IF_ERROR(AddFamilies());
   WINNOW_RETURN_IF_ERROR(ReplayLogs());
   return parts_.options->read_only ? absl::OkStatus() : StartWriting();
@@ -139,9 +142,16 @@ absl::Status DatabaseOpener::ReplayLogs() {
   notes_ = replay.notes();
   losses_ = replay.losses();
   // Above everything that was replayed or recorded: a number given out twice would make two
-  // versions of a key equal.
-  parts_.leader->StartAt(replay.last_sequence());
-  parts_.versions->RaiseLastSequence(replay.last_sequence());
+  // versions of a key equal. Above what is left out, too: a repair would take that for newer.
+  SequenceNumber last_sequence = replay.last_sequence();
+  if (KeepsOrphans()) {
+    WINNOW_ASSIGN_OR_RETURN(
+        const SequenceNumber orphaned,
+        LargestOrphanedSequence(*parts_.file_system, parts_.path, parts_.versions->LiveSstables()));
+    last_sequence = std::max(last_sequence, orphaned);
+  }
+  parts_.leader->StartAt(last_sequence);
+  parts_.versions->RaiseLastSequence(last_sequence);
   for (const auto& [number, bytes] : replay.logs()) parts_.logs->AddExisting(number, bytes);
   return absl::OkStatus();
 }
@@ -164,6 +174,13 @@ absl::Status DatabaseOpener::StartWriting() {
   return absl::OkStatus();
 }
 
+// If something is missing, the manifest may be what lost its end: then it and the tables that it
+// does not know are all that a repair could start from.
+bool DatabaseOpener::KeepsOrphans() const {
+  return parts_.options->recovery_mode == RecoveryMode::kSalvage && !parts_.options->read_only &&
+         !notes_.empty();
+}
+
 // No error here fails the open: a file too many harms nothing, and the numbers of files are never
 // used again.
 void DatabaseOpener::RemoveOrphans() {
@@ -171,9 +188,7 @@ void DatabaseOpener::RemoveOrphans() {
   const auto names = parts_.file_system->List(parts_.path);
   if (!names.ok()) return;
   const std::set<uint64_t> live = parts_.versions->LiveSstables();
-  // If something is missing, the manifest may be what lost its end: then it and the tables that it
-  // does not know are all that a repair could start from.
-  const bool keep = parts_.options->recovery_mode == RecoveryMode::kSalvage && !notes_.empty();
+  const bool keep = KeepsOrphans();
   for (const std::string& name : *names) {
     FileType type;
     uint64_t number;

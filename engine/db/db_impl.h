@@ -25,6 +25,7 @@
 #include "engine/db/database_jobs.h"
 #include "engine/events/event_queue.h"
 #include "engine/events/observed_file_system.h"
+#include "engine/sstable/yielding_file_system.h"
 #include "engine/statistics/memory_report.h"
 #include "engine/statistics/recorder.h"
 #include "engine/version/false_positive_cache.h"
@@ -158,9 +159,10 @@ class DBImpl final : public DB {
   const std::string path_;
   EventQueue events_;
   ObservedFileSystem observed_file_system_;
-  FileSystem* const file_system_;  // the observed one
-  const std::shared_ptr<BlockCache> cache_;
   OpenFileCache open_files_;
+  YieldingFileSystem yielding_file_system_;  // in front of the observed one
+  FileSystem* const file_system_;            // the yielding one
+  const std::shared_ptr<BlockCache> cache_;
   std::unique_ptr<FileLock> lock_;
   FileInPlace lock_file_;
   Recorder recorder_;

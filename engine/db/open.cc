@@ -25,10 +25,12 @@ DBImpl::DBImpl(const Options& options, std::string path)
       path_(std::move(path)),
       events_(options.listeners),
       observed_file_system_(FileSystemOf(options), path_, &events_),
-      file_system_(&observed_file_system_),
+      open_files_(MaxOpenFilesOf(options_), options_.read_only ? OpenFileCache::Owner::kBesideWriter
+                                                               : OpenFileCache::Owner::kAlone),
+      yielding_file_system_(&observed_file_system_, &open_files_),
+      file_system_(&yielding_file_system_),
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
-      open_files_(MaxOpenFilesOf(options_)),
       versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_), &open_files_,
                  options_.charge_filters_to_cache},
                 &mutex_),

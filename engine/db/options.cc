@@ -376,9 +376,10 @@ absl::Status SetOption(Options* options, std::string_view name, std::string_view
 }
 
 // Half of the descriptors: logs, manifests, tables being written and the rest of the program need
-// some as well.
+// some as well. A reader has none of the former, and loses what it closes: a writer may remove it.
 size_t MaxOpenFilesOf(const Options& options) {
-  const uint64_t most = std::max<uint64_t>(DescriptorLimit() / 2, 1);
+  const uint64_t limit = DescriptorLimit();
+  const uint64_t most = std::max<uint64_t>(options.read_only ? limit - limit / 8 : limit / 2, 1);
   const auto asked = static_cast<uint64_t>(options.max_open_files);
   return static_cast<size_t>(asked == 0 ? most : std::min(asked, most));
 }

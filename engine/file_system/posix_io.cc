@@ -151,10 +151,12 @@ absl::Status SyncFileDescriptor(int descriptor, const std::string& path) {
 }
 
 // fsync: a directory has no data without metadata. EINTR is repeated for the reason given above;
-// every other error is final, since the kernel may have dropped the pages that it could not write.
+// every other error is final, since the kernel may have dropped the pages that it could not write:
+// none, a full disk included, has a code that says "try again".
 absl::Status SyncDirectoryDescriptor(int descriptor, const std::string& path) {
   while (::fsync(descriptor) != 0) {
-    if (errno != EINTR) return PosixError(path, "sync directory", errno);
+    if (errno == EINTR) continue;
+    return absl::UnavailableError(PosixError(path, "sync directory", errno).message());
   }
   return absl::OkStatus();
 }

@@ -25,24 +25,25 @@ uint64_t RecordChecksum(std::string_view record, uint64_t log_number, uint64_t o
 
 }  // namespace
 
-//   0       8       10      12     16           24         32
-//   | magic | major | minor | zero | log number | checksum |
-std::string EncodeLogFileHeader(uint64_t log_number) {
+//   0       8       10      12     16           24         32         40
+//   | magic | major | minor | zero | log number | database | checksum |
+std::string EncodeLogFileHeader(const LogIdentity& identity) {
   std::string header;
   PutFixed64(&header, kLogMagic);
   PutFixed32(&header, uint32_t{kLogMinorVersion} << 16 | kLogMajorVersion);
   PutFixed32(&header, 0);
-  PutFixed64(&header, log_number);
-  PutFixed64(&header, FileHeaderChecksum(header, log_number));
+  PutFixed64(&header, identity.number);
+  PutFixed64(&header, identity.database);
+  PutFixed64(&header, FileHeaderChecksum(header, identity.number));
   return header;
 }
 
-absl::StatusOr<uint64_t> DecodeLogFileHeader(std::string_view header) {
+absl::StatusOr<LogIdentity> DecodeLogFileHeader(std::string_view header) {
+  if (header.size() >= sizeof(kLogMagic) && DecodeFixed64(header.data()) != kLogMagic) {
+    return absl::DataLossError("file does not start with the magic number of a log");
+  }
   if (header.size() < kLogFileHeaderBytes) {
     return absl::DataLossError("file header of the log is not whole");
-  }
-  if (DecodeFixed64(header.data()) != kLogMagic) {
-    return absl::DataLossError("file does not start with the magic number of a log");
   }
   const uint64_t log_number = DecodeFixed64(header.data() + 16);
   if (!ChecksumsMatch(DecodeFixed64(header.data() + kFileHeaderChecksumOffset),
@@ -57,7 +58,7 @@ absl::StatusOr<uint64_t> DecodeLogFileHeader(std::string_view header) {
         "log format version ", major, " is not readable here: this build knows version ",
         kLogMajorVersion, "; open it with the version of Winnow that wrote it"));
   }
-  return log_number;
+  return LogIdentity(log_number, DecodeFixed64(header.data() + 24));
 }
 
 //   0          8            12             16     17

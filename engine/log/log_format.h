@@ -11,9 +11,9 @@
 
 namespace winnow {
 
-// File header: magic u64, major version u16, minor version u16, zero u32, log number u64,
-// checksum u64.
-inline constexpr size_t kLogFileHeaderBytes = 32;
+// File header: magic u64, major version u16, minor version u16, zero u32, log number u64, database
+// identity u64, checksum u64.
+inline constexpr size_t kLogFileHeaderBytes = 40;
 inline constexpr uint64_t kLogMagic = 0x474f4c574f4e4e57ULL;  // "WNNOWLOG"
 inline constexpr uint16_t kLogMajorVersion = 1;
 inline constexpr uint16_t kLogMinorVersion = 0;
@@ -25,12 +25,23 @@ inline constexpr uint64_t kMaxLogPayloadBytes = uint64_t{1} << 31;
 // On-disk values: never renumber.
 enum class LogRecordType : uint8_t { kData = 1, kCleanClose = 2 };
 
-// The kLogFileHeaderBytes bytes that start a log.
-std::string EncodeLogFileHeader(uint64_t log_number);
+// Which log it is. A number alone stands for the log of that number of any database.
+struct LogIdentity {
+  LogIdentity(uint64_t log_number, uint64_t of_database = 0)  // NOLINT: a number is an identity
+      : number(log_number), database(of_database) {}
 
-// Gives the log number that the header states. DataLoss if the bytes are not a log header;
-// FailedPrecondition if a newer major version wrote them. The message has no file name.
-absl::StatusOr<uint64_t> DecodeLogFileHeader(std::string_view header);
+  uint64_t number;
+  uint64_t database;  // VersionSet::hash_seed(); 0: any
+
+  friend bool operator==(const LogIdentity&, const LogIdentity&) = default;
+};
+
+// The kLogFileHeaderBytes bytes that start a log.
+std::string EncodeLogFileHeader(const LogIdentity& identity);
+
+// What the header states. DataLoss if the bytes are not a log header; FailedPrecondition if a newer
+// major version wrote them. The message has no file name.
+absl::StatusOr<LogIdentity> DecodeLogFileHeader(std::string_view header);
 
 // Fills in the header of the record whose header and payload are the `size` bytes at `record`, to
 // stand at `offset` of log `log_number`. The payload is there already.

@@ -23,10 +23,11 @@ constexpr uint64_t kScanBudgetFactor = 16;
 // Three windows, because a search for the next record reads ahead of the present position, and
 // looks at candidates ahead of the search: one buffer for all would be thrown away and read again
 // at each step.
-LogReader::LogReader(std::unique_ptr<RandomAccessFile> file, std::string path, uint64_t log_number,
-                     LogRecoveryMode mode)
+LogReader::LogReader(std::unique_ptr<RandomAccessFile> file, std::string path,
+                     const LogIdentity& identity, LogRecoveryMode mode)
     : path_(std::move(path)),
-      log_number_(log_number),
+      log_number_(identity.number),
+      database_(identity.database),
       mode_(mode),
       file_(std::move(file)),
       file_size_(file_->size()),
@@ -35,22 +36,22 @@ LogReader::LogReader(std::unique_ptr<RandomAccessFile> file, std::string path, u
       candidate_window_(file_.get(), &file_size_, path_, kCandidateReadBytes),
       scan_budget_bytes_(kScanBudgetFactor * file_size_) {}
 
-absl::StatusOr<uint64_t> ReadLogNumber(FileSystem& file_system, const std::string& path) {
+absl::StatusOr<LogIdentity> ReadLogIdentity(FileSystem& file_system, const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const auto file, file_system.OpenRandomAccess(path));
   char header[kLogFileHeaderBytes];
   WINNOW_ASSIGN_OR_RETURN(const size_t bytes, file->Read(0, sizeof(header), header));
-  absl::StatusOr<uint64_t> number = DecodeLogFileHeader({header, bytes});
-  return number.ok() ? number : WithContext(number.status(), path);
+  absl::StatusOr<LogIdentity> identity = DecodeLogFileHeader({header, bytes});
+  return identity.ok() ? identity : WithContext(identity.status(), path);
 }
 
 absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(FileSystem& file_system,
                                                            const std::string& path,
-                                                           uint64_t log_number,
+                                                           const LogIdentity& identity,
                                                            LogRecoveryMode mode) {
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file,
                           file_system.OpenRandomAccess(path));
   file->Hint(RandomAccessFile::AccessPattern::kSequential);
-  std::unique_ptr<LogReader> reader(new LogReader(std::move(file), path, log_number, mode));
+  std::unique_ptr<LogReader> reader(new LogReader(std::move(file), path, identity, mode));
   absl::Status status;
   do {
     status = reader->ReadFileHeader();
@@ -63,16 +64,20 @@ absl::Status LogReader::ReadFileHeader() {
   const size_t available =
       static_cast<size_t>(std::min<uint64_t>(file_size(), kLogFileHeaderBytes));
   WINNOW_ASSIGN_OR_RETURN(const std::string_view header, window_.At(0, available));
-  const absl::StatusOr<uint64_t> stated_number = DecodeLogFileHeader(header);
+  const absl::StatusOr<LogIdentity> stated = DecodeLogFileHeader(header);
   // A header that a crash left incomplete is the end of an empty log, like any torn tail; one that
   // is wrong while records follow is damage.
-  if (absl::IsDataLoss(stated_number.status())) {
-    return HandleBadBytes(ToStd(stated_number.status().message())).status();
+  if (absl::IsDataLoss(stated.status())) {
+    return HandleBadBytes(ToStd(stated.status().message())).status();
   }
-  if (!stated_number.ok()) return WithContext(stated_number.status(), path_);
-  if (*stated_number != log_number_) {
+  if (!stated.ok()) return WithContext(stated.status(), path_);
+  // Its records have the checksums of a log of this number, whoever wrote them.
+  if (IsForeign(*stated)) {
+    return CorruptionError(path_, 0, "this is a log of another database");
+  }
+  if (stated->number != log_number_) {
     const std::string reason =
-        absl::StrCat("this is log ", *stated_number, " where log ", log_number_, " is expected");
+        absl::StrCat("this is log ", stated->number, " where log ", log_number_, " is expected");
     // A strange header may stand before records of this log. Those of another log are right by
     // themselves, and reading them would bring back what was deleted long ago.
     if (mode_ == LogRecoveryMode::kSalvage) {
@@ -216,8 +221,8 @@ absl::StatusOr<bool> LogReader::IsWholeNow() {
     const size_t available =
         static_cast<size_t>(std::min<uint64_t>(file_size(), kLogFileHeaderBytes));
     WINNOW_ASSIGN_OR_RETURN(const std::string_view header, window_.At(0, available));
-    const absl::StatusOr<uint64_t> stated_number = DecodeLogFileHeader(header);
-    if (!stated_number.ok() || *stated_number != log_number_) return false;
+    const absl::StatusOr<LogIdentity> stated = DecodeLogFileHeader(header);
+    if (!stated.ok() || stated->number != log_number_ || IsForeign(*stated)) return false;
     position_ = end_.offset = kLogFileHeaderBytes;
     return true;
   }

@@ -46,8 +46,8 @@ struct LogEnd {
   std::string reason;                 // what is wrong at `offset`; empty if nothing is
 };
 
-// The number that the file header of a log states. The errors of LogReader::Open.
-absl::StatusOr<uint64_t> ReadLogNumber(FileSystem& file_system, const std::string& path);
+// What the file header of a log states. The errors of LogReader::Open.
+absl::StatusOr<LogIdentity> ReadLogIdentity(FileSystem& file_system, const std::string& path);
 
 // For one thread; the log may be written to, or closed, meanwhile. Memory: a buffer of 256 KiB, or
 // of the largest record in the file if that is more; a length is believed only if the file has that
@@ -55,11 +55,13 @@ absl::StatusOr<uint64_t> ReadLogNumber(FileSystem& file_system, const std::strin
 class LogReader {
  public:
   // NotFound if there is no such file. FailedPrecondition if a newer major version of the format
-  // wrote it. DataLoss if it is another log than `log_number` (in kSalvage: and holds no record of
-  // it), or, in kStrict, if its header is damaged. Unavailable if it cannot be read.
+  // wrote it. DataLoss if its header is sound and says that it is another database's log, or
+  // another log than that of the number (in kSalvage: and it holds no record of that one); in
+  // kStrict, if its header is damaged. Unavailable if it cannot be read.
   static absl::StatusOr<std::unique_ptr<LogReader>> Open(FileSystem& file_system,
                                                          const std::string& path,
-                                                         uint64_t log_number, LogRecoveryMode mode);
+                                                         const LogIdentity& identity,
+                                                         LogRecoveryMode mode);
 
   // Gives the next record: true and its payload, which is valid until the next call, and the file
   // offset of its header. False at the end of the log. An error is DataLoss (kStrict only) or
@@ -75,9 +77,12 @@ class LogReader {
  private:
   static constexpr uint64_t kNoRecord = ~uint64_t{0};
 
-  LogReader(std::unique_ptr<RandomAccessFile> file, std::string path, uint64_t log_number,
+  LogReader(std::unique_ptr<RandomAccessFile> file, std::string path, const LogIdentity& identity,
             LogRecoveryMode mode);
 
+  bool IsForeign(const LogIdentity& stated) const {
+    return database_ != 0 && stated.database != database_;
+  }
   absl::Status ReadFileHeader();
   absl::StatusOr<bool> ReadRecord(std::string_view* payload, uint64_t* offset);
   absl::StatusOr<bool> ReadNext(std::string_view* payload, uint64_t* offset);
@@ -95,6 +100,7 @@ class LogReader {
 
   const std::string path_;
   const uint64_t log_number_;
+  const uint64_t database_;  // 0: any
   const LogRecoveryMode mode_;
   const std::unique_ptr<RandomAccessFile> file_;
   uint64_t file_size_;      // only shrinks

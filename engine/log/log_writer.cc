@@ -21,13 +21,13 @@ absl::Status CheckPayload(size_t bytes) {
 // nothing.
 absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Create(FileSystem& file_system,
                                                              const std::string& path,
-                                                             uint64_t log_number,
+                                                             const LogIdentity& identity,
                                                              WritableFileOptions::Mode mode) {
   WritableFileOptions options;
   options.mode = mode;
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, file_system.Create(path, options));
-  WINNOW_RETURN_IF_ERROR(file->Append(EncodeLogFileHeader(log_number)));
-  return std::unique_ptr<LogWriter>(new LogWriter(std::move(file), log_number));
+  WINNOW_RETURN_IF_ERROR(file->Append(EncodeLogFileHeader(identity)));
+  return std::unique_ptr<LogWriter>(new LogWriter(std::move(file), identity.number));
 }
 
 std::string* LogWriter::BeginRecord() {

@@ -19,10 +19,10 @@ namespace winnow {
 class LogWriter {
  public:
   // Creates the file (an existing one is truncated) and appends its header; neither is durable
-  // before Sync here and SyncDirectory of the parent. `log_number` ties every record to this log.
+  // before Sync here and SyncDirectory of the parent. The number ties every record to this log.
   static absl::StatusOr<std::unique_ptr<LogWriter>> Create(FileSystem& file_system,
                                                            const std::string& path,
-                                                           uint64_t log_number,
+                                                           const LogIdentity& identity,
                                                            WritableFileOptions::Mode mode);
   // Closes without a marker and without reporting errors.
   ~LogWriter() = default;

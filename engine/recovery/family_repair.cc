@@ -91,10 +91,10 @@ std::vector<const FoundSstable*> FamilyRepair::Unlisted(const ColumnFamilyState&
   std::vector<const FoundSstable*> result;
   for (const FoundSstable* table : tables_) {
     const std::optional<SstableProperties>& properties = table->frame.properties;
-    if (!properties.has_value() || properties->column_family_id != family.id()) continue;
-    const bool is_younger = table->was_orphaned ||
-                            table->number >= state_.next_file_number.value_or(0) ||
-                            properties->largest_sequence > state_.last_sequence.value_or(0);
+    if (table->frame.column_family_id() != family.id()) continue;
+    const bool is_younger =
+        table->was_orphaned || table->number >= state_.next_file_number.value_or(0) ||
+        (properties.has_value() && properties->largest_sequence > state_.last_sequence.value_or(0));
     const bool fills_a_hole = std::any_of(listed.begin(), listed.end(), [&](const Listed& entry) {
       return entry.table == nullptr && Overlaps(family.comparator(), *table, entry.added.file);
     });

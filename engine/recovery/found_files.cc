@@ -119,7 +119,7 @@ absl::Status FoundFiles::ReadFrame(FoundSstable* table) const {
   const std::string path = absl::StrCat(path_, "/", table->name);
   WINNOW_ASSIGN_OR_RETURN(const auto file, file_system_.OpenRandomAccess(path));
   WINNOW_ASSIGN_OR_RETURN(table->frame, FindSstableFrame(*file, path, {}));
-  if (table->frame.file_id == 0) {
+  if (!table->frame.footer.has_value()) {
     WINNOW_ASSIGN_OR_RETURN(table->frame,
                             FindSstableFrame(*file, path, KnownSstables(table->number)));
   }
@@ -139,12 +139,41 @@ absl::Status FoundFiles::ReadSstables() {
   return absl::OkStatus();
 }
 
+absl::Status FoundFiles::ReadLogHeaders() {
+  for (const uint64_t log : logs_) {
+    const absl::StatusOr<LogIdentity> stated =
+        ReadLogIdentity(file_system_, LogFileName(path_, log));
+    if (MustEndRepair(stated.status())) return stated.status();
+    if (stated.ok()) log_databases_[log] = stated->database;
+  }
+  return absl::OkStatus();
+}
+
+uint64_t FoundFiles::CommonestDatabaseOfLogs() const {
+  // How many there are, then the newest: a creation that was cut off leaves a log of its own.
+  std::map<uint64_t, std::pair<uint64_t, uint64_t>> logs;
+  for (const auto& [log, database] : log_databases_) {
+    logs[database] = {logs[database].first + 1, log};
+  }
+  const auto most = std::max_element(
+      logs.begin(), logs.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == logs.end() ? 0 : most->first;
+}
+
+void FoundFiles::LeaveOutLogsExceptOf(uint64_t database) {
+  for (const auto& [log, stated] : log_databases_) {
+    if (stated != database) logs_.erase(log);
+  }
+}
+
 // One more for each table: those without entries belong to a database too.
 uint64_t FoundFiles::CommonestSeed() const {
   std::map<uint64_t, uint64_t> entries;
   for (const FoundSstable& table : tables_) {
-    if (!table.frame.properties.has_value()) continue;
-    entries[table.frame.properties->hash_seed] += table.frame.properties->num_entries + 1;
+    const std::optional<uint64_t> seed = table.frame.database_id();
+    if (!seed.has_value()) continue;
+    const std::optional<SstableProperties>& properties = table.frame.properties;
+    entries[*seed] += properties.has_value() ? properties->num_entries + 1 : 1;
   }
   const auto most =
       std::max_element(entries.begin(), entries.end(),

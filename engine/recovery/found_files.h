@@ -3,6 +3,7 @@
 #define WINNOW_ENGINE_RECOVERY_FOUND_FILES_H_
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,13 +39,19 @@ class FoundFiles {
       : file_system_(*file_system), path_(std::move(path)) {}
 
   // Names alone; NotFound if none is a database's. Then, with nobody else at the files, contents:
-  // manifests, in the order of preference of their damage; SSTables, whose identities they name.
+  // manifests, in the order of preference of their damage; SSTables, whose identities they name;
+  // logs.
   absl::Status List();
   absl::Status ReadManifests(DatabaseMutex* mutex) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status ReadSstables();
+  absl::Status ReadLogHeaders();
 
   // The manifest of this database that knows most of its history; null if none can be read.
   const FoundManifest* BestManifest() const;
+  // That which most logs name as their database; 0: none says.
+  uint64_t CommonestDatabaseOfLogs() const;
+  // Logs that say that they belong to another database count no more.
+  void LeaveOutLogsExceptOf(uint64_t database);
   // Logs of smaller numbers have been replayed, whether a manifest says so or not; 0: nobody knows.
   absl::StatusOr<uint64_t> FirstLogOfLastOpening() const;
   // The hash seed, of those that the tables have, that most entries were hashed with; 0: no table
@@ -78,6 +85,7 @@ class FoundFiles {
   std::vector<FoundManifest> manifests_;
   std::vector<FoundSstable> tables_;
   std::set<uint64_t> logs_;
+  std::map<uint64_t, uint64_t> log_databases_;  // of those whose header is sound
   uint64_t next_file_number_ = 1;
   std::vector<std::string> notes_;
 };

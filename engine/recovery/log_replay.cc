@@ -107,6 +107,10 @@ absl::Status LogReplay::CheckRecordedLogsExist() {
   return absl::OkStatus();
 }
 
+uint64_t LogReplay::DatabaseOfLogs() const {
+  return versions_->manifest_number() == 0 ? 0 : versions_->hash_seed();
+}
+
 absl::Status LogReplay::Run() {
   WINNOW_RETURN_IF_ERROR(FindLogs());
   WINNOW_RETURN_IF_ERROR(CheckRecordedLogsExist());
@@ -138,7 +142,8 @@ absl::Status LogReplay::Run() {
 absl::Status LogReplay::ReplayLog(uint64_t number, bool* stop) {
   const std::string& path = paths_.at(number);
   const bool salvage = options_.recovery_mode == RecoveryMode::kSalvage;
-  auto opened = LogReader::Open(*file_system_, path, number, ModeOf(options_.recovery_mode));
+  auto opened = LogReader::Open(*file_system_, path, {number, DatabaseOfLogs()},
+                                ModeOf(options_.recovery_mode));
   if (!opened.ok()) return WithWayOut(opened.status());
   LogReader& reader = **opened;
   uint64_t records = 0;

@@ -43,6 +43,9 @@ class LogReplay {
   absl::Status FindLogs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Salvage: a log under another's name is replayed as the one that it is, or not at all.
   absl::Status MatchLogsByContent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // The identity that logs must have; 0, which is any, while the database is created: what an
+  // earlier try has left holds no writes, and had another identity.
+  uint64_t DatabaseOfLogs() const;
   absl::Status CheckRecordedLogsExist() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Sets *stop where nothing after this log may be replayed.
   absl::Status ReplayLog(uint64_t number, bool* stop)

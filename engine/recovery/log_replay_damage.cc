@@ -1,5 +1,6 @@
 // What is wrong with a log, what follows from it by recovery mode, and what is kept of it.
 #include <utility>
+#include <vector>
 
 #include "engine/base/counted.h"
 #include "engine/base/status.h"
@@ -16,19 +17,29 @@ namespace winnow {
 // bring back what was deleted long ago. Neither is one with a number that was never given out here.
 absl::Status LogReplay::MatchLogsByContent() {
   std::map<uint64_t, uint64_t> misnamed;  // number in the name -> the log's own
+  std::vector<uint64_t> foreign;
   for (const auto& [number, path] : paths_) {
-    const absl::StatusOr<uint64_t> stated = ReadLogNumber(*file_system_, path);
+    const absl::StatusOr<LogIdentity> stated = ReadLogIdentity(*file_system_, path);
     if (IsCorruption(stated.status())) continue;  // the reader makes of it what it can
     if (!stated.ok()) return stated.status();
-    if (*stated == number) continue;
+    if (DatabaseOfLogs() != 0 && stated->database != DatabaseOfLogs()) {
+      foreign.push_back(number);
+      continue;
+    }
+    if (stated->number == number) continue;
     // A strange header may stand before records of the log that the name says.
     const absl::Status opened =
         LogReader::Open(*file_system_, path, number, LogRecoveryMode::kSalvage).status();
     if (IsCorruption(opened)) {
-      misnamed[number] = *stated;
+      misnamed[number] = stated->number;
     } else if (!opened.ok()) {
       return opened;
     }
+  }
+  for (const uint64_t number : foreign) {
+    const std::string path = paths_.extract(number).mapped();
+    AddLoss(absl::StrCat(path, ": not replayed: it is a log of another database"));
+    WINNOW_RETURN_IF_ERROR(KeepInLost(path));
   }
   std::map<uint64_t, std::string> found;
   for (const auto& [number, stated] : misnamed) found[number] = paths_.extract(number).mapped();

@@ -52,6 +52,7 @@ class DatabaseRepair {
   absl::Status RepairFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     WINNOW_RETURN_IF_ERROR(found_.ReadManifests(&mutex_));
     WINNOW_RETURN_IF_ERROR(found_.ReadSstables());
+    WINNOW_RETURN_IF_ERROR(found_.ReadLogHeaders());
     report_.notes = found_.notes();
     sstables_ =
         std::make_unique<RepairSstables>(SstableStore{&file_system_, path_, nullptr, &open_files_},
@@ -70,6 +71,7 @@ class DatabaseRepair {
       must_write = true;
       state = StateWithoutManifest();
     }
+    found_.LeaveOutLogsExceptOf(state.hash_seed.value_or(0));
     // The manifest may be older than the logs.
     WINNOW_ASSIGN_OR_RETURN(const uint64_t first_log, found_.FirstLogOfLastOpening());
     state.oldest_log = std::max(state.oldest_log.value_or(0), first_log);
@@ -87,12 +89,14 @@ class DatabaseRepair {
     return WriteState(std::move(state), must_write || families.changed(), manifest);
   }
 
-  // Any seed will do where no table is left whose filter was built with the old one. Every database
+  // The seed is what logs are known by, so that where no table says it theirs counts; any will do
+  // where there is neither. Every database
   // has the family `default`, even where none of its tables is left; of other families without
   // tables nothing is known.
   VersionEdit StateWithoutManifest() const {
     VersionEdit state;
-    const uint64_t seed = found_.CommonestSeed();
+    uint64_t seed = found_.CommonestSeed();
+    if (seed == 0) seed = found_.CommonestDatabaseOfLogs();
     state.hash_seed = seed != 0 ? seed : RandomIdentity();
     state.largest_family_id = 0;
     FamilyEdit& family = state.families.emplace_back();
@@ -111,8 +115,8 @@ class DatabaseRepair {
     }
     std::vector<const FoundSstable*> tables;
     for (const FoundSstable& table : found_.tables()) {
-      const std::optional<SstableProperties>& properties = table.frame.properties;
-      const bool is_ours = properties.has_value() && properties->hash_seed == state.hash_seed;
+      const std::optional<uint64_t> database = table.frame.database_id();
+      const bool is_ours = database.has_value() && database == state.hash_seed;
       if (is_ours || listed.contains(table.frame.file_id)) tables.push_back(&table);
     }
     return tables;
@@ -125,15 +129,20 @@ class DatabaseRepair {
     const uint32_t known = state->largest_family_id.value_or(0);
     std::map<uint32_t, const FoundSstable*> youngest;
     for (const FoundSstable* table : tables) {
-      if (!table->frame.properties.has_value()) continue;
-      const uint32_t id = table->frame.properties->column_family_id;
-      const FoundSstable*& other = youngest[id];
-      if (other == nullptr || other->number <= table->number) other = table;
+      const std::optional<uint32_t> id = table->frame.column_family_id();
+      if (!id.has_value()) continue;
+      const FoundSstable*& other = youngest[*id];
+      const auto rank = [](const FoundSstable& of) {
+        return std::pair(of.frame.properties.has_value(), of.number);
+      };
+      if (other == nullptr || rank(*other) <= rank(*table)) other = table;
     }
     for (const auto& [table_family, table] : youngest) {
       const uint32_t id = table_family;  // a name that a lambda may capture
       if (id <= known && (has_manifest || id != 0)) continue;
-      const SstableProperties& properties = *table->frame.properties;
+      const SstableProperties properties = table->frame.properties.has_value()
+                                               ? *table->frame.properties
+                                               : PropertiesFrom(*table->frame.header);
       // The family that had the name before was dropped, or this one could not have been created.
       std::erase_if(state->families, [&](const FamilyEdit& other) {
         return other.family_id != 0 && other.family_id < id &&
@@ -153,6 +162,16 @@ class DatabaseRepair {
       family.filter_key = has_spec ? properties.filter_key : std::string(kDefaultFilterKey);
       state->largest_family_id = std::max(state->largest_family_id.value_or(0), id);
     }
+  }
+
+  // What the properties of a table that has lost them said of its family, as far as the header and
+  // the options tell.
+  SstableProperties PropertiesFrom(const TableHeader& header) const {
+    SstableProperties properties;
+    properties.column_family_name = header.column_family_name;
+    properties.comparator_name =
+        std::string(OptionsForFamily(header.column_family_name).comparator->Name());
+    return properties;
   }
 
   absl::StatusOr<std::unique_ptr<ColumnFamilyState>> MakeFamily(const FamilyEdit& edit,
@@ -193,8 +212,8 @@ class DatabaseRepair {
         report_.notes.push_back(absl::StrCat("nothing can be read: ", table.unreadable.message()));
         continue;
       }
-      const bool is_foreign = table.frame.properties.has_value() &&
-                              table.frame.properties->hash_seed != state.hash_seed;
+      const std::optional<uint64_t> database = table.frame.database_id();
+      const bool is_foreign = database.has_value() && database != state.hash_seed;
       report_.tables_set_aside++;
       report_.notes.push_back(absl::StrCat(
           path, is_foreign ? ": belongs to another database"

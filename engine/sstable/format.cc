@@ -1,5 +1,6 @@
 #include "engine/sstable/format.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "engine/base/checksum.h"
@@ -13,7 +14,8 @@ namespace {
 // Offsets of the footer's fields. Version, footer size and magic stay at the end in every version.
 //     0 checksum     24 properties   72 range tombstones   112 major, minor
 //     8 identity     40 filter       88 index levels       116 footer bytes
-//    16 file bytes   56 index        92 reserved (0)       120 magic
+//    16 file bytes   56 index        92 header bytes       120 magic
+//                                    96 reserved (0)
 constexpr size_t kChecksumAt = 0;
 constexpr size_t kFileIdAt = 8;
 constexpr size_t kFileBytesAt = 16;
@@ -22,11 +24,24 @@ constexpr size_t kFilterAt = 40;
 constexpr size_t kIndexAt = 56;
 constexpr size_t kRangeTombstonesAt = 72;
 constexpr size_t kIndexLevelsAt = 88;
-constexpr size_t kReservedAt = 92;
+constexpr size_t kHeaderBytesAt = 92;
+constexpr size_t kReservedAt = 96;
 constexpr size_t kMajorAt = 112;
 constexpr size_t kMinorAt = 114;
 constexpr size_t kFooterBytesAt = 116;
 constexpr size_t kMagicAt = 120;
+
+// And of the header's. Magic, version and size keep their place in every version.
+//     0 magic        16 major, minor      24 identity      40 column family
+//     8 checksum     20 header bytes      32 database      44 length of its name, then the name
+constexpr uint64_t kHeaderMagic = 0x44414548'4f4e4e57;  // "WNNOHEAD"
+constexpr size_t kHeaderChecksumAt = 8;
+constexpr size_t kHeaderCheckedFrom = 16;
+constexpr size_t kHeaderSizeAt = 20;
+constexpr size_t kHeaderFileIdAt = 24;
+constexpr size_t kHeaderDatabaseAt = 32;
+constexpr size_t kHeaderFamilyAt = 40;
+constexpr size_t kHeaderNameLengthAt = 44;
 
 // No version will have a higher number: such a one is damage, and not to be waited for.
 constexpr uint16_t kMaxMajorVersion = 255;
@@ -50,11 +65,15 @@ uint64_t FooterChecksum(std::string_view footer, uint64_t file_bytes) {
   return Checksum(footer.substr(kFileIdAt), ChecksumSeed(kTableMagic, file_bytes - kFooterBytes));
 }
 
+uint64_t HeaderChecksum(std::string_view header) {
+  return Checksum(header.substr(kHeaderCheckedFrom), ChecksumSeed(kHeaderMagic, 0));
+}
+
 // Null if the blocks named by the footer lie in order and without gaps up to the footer.
 // Blocks follow each other without gaps:
 //
-//   data blocks | filter | index partitions | index | properties | footer
-//                 ^ optional  ^ only with two index levels
+//   header | data blocks | filter | index partitions | index | properties | footer
+//                          ^ optional  ^ only with two index levels
 //
 // What is between the filter (or the data) and the index must be filled by partitions, which is
 // checked when the index has been read. No gap means that every byte of the file is under some
@@ -62,6 +81,9 @@ uint64_t FooterChecksum(std::string_view footer, uint64_t file_bytes) {
 const char* LayoutError(const Footer& footer) {
   const uint64_t end = footer.file_bytes - kFooterBytes;
   if (footer.index_levels != 1 && footer.index_levels != 2) return "index levels not 1 or 2";
+  if (footer.header_bytes < kMinTableHeaderBytes || footer.header_bytes > kMaxTableHeaderBytes) {
+    return "impossible size of the header";
+  }
   if (!footer.properties.FitsBelow(end) || footer.properties.end() != end) {
     return "properties block does not end at the footer";
   }
@@ -92,6 +114,8 @@ std::string_view BlockKindName(BlockKind kind) {
       return "properties block";
     case BlockKind::kFooter:
       return "footer";
+    case BlockKind::kHeader:
+      return "header";
   }
   return "unknown block";
 }
@@ -103,6 +127,46 @@ uint64_t BlockChecksum(std::string_view contents, uint8_t compression_type, uint
       contents, ChecksumSeed(file_id, offset) + uint64_t{compression_type} * 0xd6e8feb86659fd93ULL);
 }
 
+std::string TableHeader::Encode() const {
+  std::string out(kMinTableHeaderBytes, '\0');
+  out.append(column_family_name);
+  EncodeFixed64(out.data(), kHeaderMagic);
+  std::memcpy(&out[kHeaderCheckedFrom], &kTableMajorVersion, sizeof(kTableMajorVersion));
+  std::memcpy(&out[kHeaderCheckedFrom + 2], &kTableMinorVersion, sizeof(kTableMinorVersion));
+  EncodeFixed32(&out[kHeaderSizeAt], header_bytes());
+  EncodeFixed64(&out[kHeaderFileIdAt], file_id);
+  EncodeFixed64(&out[kHeaderDatabaseAt], database_id);
+  EncodeFixed32(&out[kHeaderFamilyAt], column_family_id);
+  EncodeFixed32(&out[kHeaderNameLengthAt], static_cast<uint32_t>(column_family_name.size()));
+  EncodeFixed64(&out[kHeaderChecksumAt], HeaderChecksum(out));
+  return out;
+}
+
+// A newer version is not told apart from damage: the footer, which is read first, says it better.
+absl::StatusOr<TableHeader> TableHeader::Decode(std::string_view start, std::string_view path) {
+  if (start.size() < kMinTableHeaderBytes || DecodeFixed64(start.data()) != kHeaderMagic) {
+    return CorruptionError(path, 0, "header: not an SSTable, or its start is missing (bad magic)");
+  }
+  const uint32_t size = DecodeFixed32(start.data() + kHeaderSizeAt);
+  if (size < kMinTableHeaderBytes || size > std::min<size_t>(start.size(), kMaxTableHeaderBytes)) {
+    return CorruptionError(path, 0, absl::StrCat("header: impossible size ", size));
+  }
+  start = start.substr(0, size);
+  const uint64_t expected = DecodeFixed64(start.data() + kHeaderChecksumAt);
+  if (!ChecksumsMatch(expected, HeaderChecksum(start))) {
+    return CorruptionError(path, 0, "header: wrong checksum");
+  }
+  if (DecodeFixed32(start.data() + kHeaderNameLengthAt) != size - kMinTableHeaderBytes) {
+    return CorruptionError(path, 0, "header: impossible length of a name");
+  }
+  TableHeader header;
+  header.file_id = DecodeFixed64(start.data() + kHeaderFileIdAt);
+  header.database_id = DecodeFixed64(start.data() + kHeaderDatabaseAt);
+  header.column_family_id = DecodeFixed32(start.data() + kHeaderFamilyAt);
+  header.column_family_name = std::string(start.substr(kMinTableHeaderBytes));
+  return header;
+}
+
 std::string Footer::Encode() const {
   std::string out(kFooterBytes, '\0');
   EncodeFixed64(&out[kFileIdAt], file_id);
@@ -111,6 +175,7 @@ std::string Footer::Encode() const {
   PutHandle(&out[kFilterAt], filter);
   PutHandle(&out[kIndexAt], index);
   EncodeFixed32(&out[kIndexLevelsAt], index_levels);
+  EncodeFixed32(&out[kHeaderBytesAt], header_bytes);
   std::memcpy(&out[kMajorAt], &kTableMajorVersion, sizeof(kTableMajorVersion));
   std::memcpy(&out[kMinorAt], &kTableMinorVersion, sizeof(kTableMinorVersion));
   EncodeFixed32(&out[kFooterBytesAt], kFooterBytes);
@@ -160,6 +225,7 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
   footer.filter = GetHandle(data + kFilterAt);
   footer.index = GetHandle(data + kIndexAt);
   footer.index_levels = DecodeFixed32(data + kIndexLevelsAt);
+  footer.header_bytes = DecodeFixed32(data + kHeaderBytesAt);
   if (footer.file_bytes != file_bytes) {
     return CorruptionError(
         path, at, absl::StrCat("footer: file has ", file_bytes, " bytes, not ", footer.file_bytes));
@@ -178,6 +244,6 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
   return footer;
 }
 
-static_assert(kReservedAt + 20 == kMajorAt);
+static_assert(kReservedAt + 16 == kMajorAt);
 
 }  // namespace winnow

@@ -1,4 +1,4 @@
-// The frame of an SSTable: block handles, block trailers, the footer. FORMAT.md has the bytes.
+// The frame of an SSTable: header, block handles, block trailers, footer. FORMAT.md has the bytes.
 #ifndef WINNOW_ENGINE_SSTABLE_FORMAT_H_
 #define WINNOW_ENGINE_SSTABLE_FORMAT_H_
 
@@ -19,11 +19,22 @@ inline constexpr uint16_t kTableMinorVersion = 0;
 // After the contents of every block: compression type (1), checksum (8).
 inline constexpr size_t kBlockTrailerBytes = 9;
 inline constexpr size_t kFooterBytes = 128;
+// The header's, without and with the longest name of a column family.
+inline constexpr uint32_t kMinTableHeaderBytes = 48;
+inline constexpr uint32_t kMaxTableHeaderBytes = kMinTableHeaderBytes + 255;
 
 // Largest contents of any block but a filter: one value of the largest size with its key.
 inline constexpr uint64_t kMaxBlockContentsBytes = uint64_t{1200} << 20;
 
-enum class BlockKind : uint8_t { kData, kFilter, kIndexPartition, kIndex, kProperties, kFooter };
+enum class BlockKind : uint8_t {
+  kData,
+  kFilter,
+  kIndexPartition,
+  kIndex,
+  kProperties,
+  kFooter,
+  kHeader
+};
 // "data block", "filter block" ...
 std::string_view BlockKindName(BlockKind kind);
 
@@ -43,10 +54,30 @@ struct BlockHandle {
   friend bool operator==(const BlockHandle&, const BlockHandle&) = default;
 };
 
+// Whose table it is, said once more at the front: without its end, where everything else stands,
+// and without a manifest, its blocks can then still be checked and put where they belong.
+struct TableHeader {
+  uint64_t file_id = 0;
+  uint64_t database_id = 0;  // the hash seed of its tables
+  uint32_t column_family_id = 0;
+  std::string column_family_name;  // at most 255 bytes
+
+  std::string Encode() const;
+  uint32_t header_bytes() const {
+    return kMinTableHeaderBytes + static_cast<uint32_t>(column_family_name.size());
+  }
+  // `start` is the start of a file, kMaxTableHeaderBytes of it if it has as many. DataLoss: it is
+  // no header, or damaged.
+  static absl::StatusOr<TableHeader> Decode(std::string_view start, std::string_view path);
+
+  friend bool operator==(const TableHeader&, const TableHeader&) = default;
+};
+
 struct Footer {
   uint64_t file_id = 0;
   uint64_t file_bytes = 0;
   uint32_t index_levels = 1;  // 1 or 2
+  uint32_t header_bytes = 0;  // where the first data block begins
   BlockHandle properties;
   BlockHandle filter;  // does not exist if there is none
   BlockHandle index;

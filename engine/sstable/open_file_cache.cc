@@ -14,6 +14,24 @@ namespace winnow {
 
 namespace {
 
+// Given up at once for another kind of file: what begins a log, a table or a manifest opens more
+// than one, the directory to sync among them.
+constexpr size_t kGivenUpAtOnce = 4;
+// Never given up: while writes are refused for want of descriptors, reads go on with these.
+constexpr size_t kKeptForReads = 4;
+
+// "Not found" would be taken for the answer of a look-up.
+absl::Status GoneError(const std::string& path, OpenFileCache::Owner owner) {
+  if (owner == OpenFileCache::Owner::kAlone) {
+    return CorruptionError(path, "is gone since it was first opened");
+  }
+  return absl::AbortedError(absl::StrCat(
+      path,
+      ": has been removed by the process that writes this database; open it again to read "
+      "its present state, with a larger max_open_files (or limit of open files, ulimit -n) "
+      "to keep reading one state"));
+}
+
 // The footer names the file's identity, and its checksum covers it.
 absl::Status CheckIdentity(const RandomAccessFile& file, const std::string& path,
                            uint64_t file_bytes, uint64_t file_id) {
@@ -150,6 +168,11 @@ bool OpenFileCache::MakeRoom(size_t least) {
   return !closed.empty();
 }
 
+bool OpenFileCache::GiveUpSome() {
+  const size_t open = num_open();
+  return open > kKeptForReads && MakeRoom(std::min(open - kKeptForReads, kGivenUpAtOnce));
+}
+
 // Room is made first. Where the process has no descriptor left all the same, since it needs them
 // for other things too, tables give up theirs one by one.
 absl::StatusOr<OpenFileCache::Opened> OpenFileCache::OpenWithinLimit(FileSystem* file_system,
@@ -184,9 +207,7 @@ absl::StatusOr<OpenFileCache::Opened> OpenFileCache::Reopen(const File& file) {
   }
   const Opening opening(this);
   absl::StatusOr<Opened> opened = OpenWithinLimit(file.file_system_, file.path_);
-  if (absl::IsNotFound(opened.status())) {  // which a look-up would take for its answer
-    return CorruptionError(file.path_, "is gone since it was first opened");
-  }
+  if (absl::IsNotFound(opened.status())) return GoneError(file.path_, owner_);
   if (!opened.ok()) return opened.status();
   WINNOW_RETURN_IF_ERROR(CheckIdentity(**opened, file.path_, file.size_, file.file_id_));
   MutexLock lock(&mutex_);

@@ -24,15 +24,27 @@ namespace winnow {
 // that fails, would then end the process (SIGBUS) instead of the read.
 class OpenFileCache {
  public:
+  // Who else may remove files that are in use here.
+  enum class Owner {
+    kAlone,         // nobody: a file that is gone is damage
+    kBesideWriter,  // a process that writes the database, which has no use for them any more
+  };
+
   // Besides `limit` files, those stay open that a thread is in the middle of reading.
-  explicit OpenFileCache(size_t limit) : limit_(limit) {}
+  explicit OpenFileCache(size_t limit, Owner owner = Owner::kAlone)
+      : limit_(limit), owner_(owner) {}
 
   // The cache and `file_system` must outlive the file. The first opening checks nothing. A read
-  // that has to open the file again fails with DataLoss if it is gone, has another size, or is not
-  // the table `file_id` (0: any), and with the file system's error if it cannot be opened now.
+  // that has to open the file again fails with DataLoss if it is gone (beside a writer: Aborted),
+  // has another size, or is not the table `file_id` (0: any), and with the file system's error if
+  // it cannot be opened now.
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(FileSystem* file_system,
                                                          const std::string& path, uint64_t file_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Closes some of the coldest files, but not the last few, for one of another kind that the
+  // process has no descriptor for. False if none came free.
+  bool GiveUpSome() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Files open now, those being read after they were to be closed included.
   size_t num_open() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -56,6 +68,7 @@ class OpenFileCache {
   OpenFiles::iterator Coldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t limit_;
+  const Owner owner_;
   mutable Mutex mutex_;
   OpenFiles open_ ABSL_GUARDED_BY(mutex_);              // the clock's face
   const File* hand_ ABSL_GUARDED_BY(mutex_) = nullptr;  // where it stopped last

@@ -42,7 +42,7 @@ size_t CommonPrefix(std::string_view a, std::string_view b) {
 // 1. Blocks [0, index.size()) are written and have their separators; if separator_pending, one more
 //    is written and waits for its separator, which depends on the key that comes next.
 // 2. data_block holds the entries since; last_key is the last entry added, wherever it is.
-// 3. `offset` is the file's size; data blocks fill [0, offset) without gaps.
+// 3. `offset` is the file's size; the header and data blocks fill [0, offset) without gaps.
 // 4. Once `status` is not OK nothing more is written.
 struct SstableBuilder::State {
   State(const SstableBuilderOptions& given, std::unique_ptr<WritableFile> new_file,
@@ -55,9 +55,11 @@ struct SstableBuilder::State {
             static_cast<uint32_t>(std::clamp(given.restart_interval, 1, kMaxRestartInterval))) {
     options.block_bytes = std::clamp(options.block_bytes, size_t{1}, kMaxBlockBytes);
     StartFilter();
+    if (status.ok()) status = WriteHeader();
   }
 
   void StartFilter();
+  absl::Status WriteHeader();
   absl::Status CheckEntry(std::string_view internal_key, std::string_view value);
   // Compares with the last key and records how much of the user key they share.
   bool IsAscending(std::string_view internal_key);
@@ -79,6 +81,7 @@ struct SstableBuilder::State {
   absl::Status status;
   bool closed = false;
   uint64_t offset = 0;  // bytes appended to the file
+  uint32_t header_bytes = 0;
   DataBlockBuilder data_block;
   bool separator_pending = false;  // a block was cut; its separator needs the next key
   std::string last_key;            // internal; meaningful if num_entries > 0
@@ -116,6 +119,17 @@ void SstableBuilder::State::StartFilter() {
   } else {
     status = WithContext(created.status(), path);
   }
+}
+
+absl::Status SstableBuilder::State::WriteHeader() {
+  TableHeader header;
+  header.file_id = file_id;
+  header.database_id = options.hash_seed;
+  header.column_family_id = options.column_family_id;
+  header.column_family_name =
+      options.column_family_name.substr(0, kMaxTableHeaderBytes - kMinTableHeaderBytes);
+  offset = header_bytes = header.header_bytes();
+  return file->Append(header.Encode());
 }
 
 // Bytewise, the first byte that differs decides; if one user key is a prefix of the other, the
@@ -287,7 +301,7 @@ absl::Status SstableBuilder::State::WriteIndex(Footer* footer) {
   const uint64_t index_start = offset;
   const IndexBuilder* top = &index;
   IndexBuilder partitions;
-  uint64_t first_offset = 0;
+  uint64_t first_offset = header_bytes;
   footer->index_levels = 1;
   if (index.EstimatedBytes() > options.index_partition_threshold && index.size() > 1) {
     footer->index_levels = 2;
@@ -295,7 +309,7 @@ absl::Status SstableBuilder::State::WriteIndex(Footer* footer) {
     top = &partitions;
     for (size_t first = 0; first < index.size();) {
       const size_t last = index.CutAfter(first, options.index_partition_bytes);
-      const uint64_t data_start = first == 0 ? 0 : index.block_end(first - 1);
+      const uint64_t data_start = first == 0 ? header_bytes : index.block_end(first - 1);
       BlockHandle handle;
       WINNOW_RETURN_IF_ERROR(WriteBlock(
           Compression::kNone, index.Encode(first, last, data_start, share_prefix), &handle));
@@ -369,7 +383,7 @@ absl::Status SstableBuilder::Add(std::string_view internal_key, std::string_view
   return state.status;
 }
 
-//   | data blocks | filter | index partitions | index | properties | footer |
+//   | header | data blocks | filter | index partitions | index | properties | footer |
 //
 // Everything that a reader needs first is at the end, so that a table is written in one pass.
 absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
@@ -385,6 +399,7 @@ absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
     state.properties.data_bytes = state.offset;
     Footer footer;
     footer.file_id = state.file_id;
+    footer.header_bytes = state.header_bytes;
     WINNOW_RETURN_IF_ERROR(state.WriteFilter(summary, &footer.filter));
     WINNOW_RETURN_IF_ERROR(state.WriteIndex(&footer));
     state.FillProperties();

@@ -73,17 +73,29 @@ class FrameSearch {
       : file_(file), path_(path), known_(known) {}
 
   absl::StatusOr<SstableFrame> Run() {
+    WINNOW_RETURN_IF_ERROR(ReadHeader());
     WINNOW_RETURN_IF_ERROR(FindFooter());
     if (frame_.footer.has_value()) {
       WINNOW_RETURN_IF_ERROR(ReadProperties());
-      return std::move(frame_);
+    } else {
+      WINNOW_RETURN_IF_ERROR(FindProperties());
+      if (frame_.file_id == 0) WINNOW_RETURN_IF_ERROR(FindIdentity());
     }
-    WINNOW_RETURN_IF_ERROR(FindProperties());
-    if (frame_.file_id == 0) WINNOW_RETURN_IF_ERROR(FindIdentity());
+    // Of another table, whose start was put over this one's.
+    if (frame_.header.has_value() && frame_.header->file_id != frame_.file_id) {
+      frame_.header.reset();
+    }
     return std::move(frame_);
   }
 
  private:
+  absl::Status ReadHeader() {
+    WINNOW_ASSIGN_OR_RETURN(const std::string start, ReadAt(file_, 0, kMaxTableHeaderBytes));
+    absl::StatusOr<TableHeader> header = TableHeader::Decode(start, path_);
+    if (header.ok()) frame_.header = *std::move(header);
+    return absl::OkStatus();
+  }
+
   absl::Status FindFooter() {
     char magic[8];
     EncodeFixed64(magic, kTableMagic);
@@ -182,6 +194,7 @@ class FrameSearch {
     // What is left of the footer follows.
     const size_t id_at = size + kBlockTrailerBytes + kFileIdInFooter;
     if (bytes.size() >= id_at + 8) candidates.push_back(DecodeFixed64(bytes.data() + id_at));
+    if (frame_.header.has_value()) candidates.push_back(frame_.header->file_id);
     for (const KnownSstable& table : known_) candidates.push_back(table.file_id);
     const auto found = std::find_if(candidates.begin(), candidates.end(), is_right);
     if (found == candidates.end()) return false;
@@ -189,6 +202,7 @@ class FrameSearch {
     frame_.shift = static_cast<int64_t>(at) - static_cast<int64_t>(handle.offset);
     frame_.properties = *std::move(properties);
     frame_.footer = FooterFrom(*frame_.properties, handle, *found);
+    if (frame_.header.has_value()) frame_.footer->header_bytes = frame_.header->header_bytes();
     return true;
   }
 
@@ -211,25 +225,40 @@ class FrameSearch {
     return footer;
   }
 
-  // Nothing is left but blocks: the identity is the one under which the first of them is right. If
-  // that one is what is damaged, the name is all there is to go by.
+  // Nothing is left but blocks, and perhaps the header, which is then believed. Without it the
+  // identity is the one under which the first block is right. If that one is what is damaged, the
+  // name is all there is to go by.
   absl::Status FindIdentity() {
     const KnownSstable* found = nullptr;
     for (const KnownSstable& table : known_) {
+      if (frame_.header.has_value()) {
+        if (table.file_id == frame_.header->file_id) found = &table;
+        continue;
+      }
       if (table.has_this_name && found == nullptr) found = &table;
       BlockFile blocks(ShiftedFile(file_, 0, file_.size()), path_);
       blocks.set_file_id(table.file_id);
-      DataBlockScan scan(blocks, 0, file_.size());
+      WINNOW_ASSIGN_OR_RETURN(const uint64_t start, StatedDataStart());
+      DataBlockScan scan(blocks, start, file_.size());
       WINNOW_ASSIGN_OR_RETURN(const bool is_right, scan.StartsWithBlock());
       if (!is_right) continue;
       found = &table;
       break;
     }
+    if (frame_.header.has_value()) frame_.file_id = frame_.header->file_id;
     if (found == nullptr) return absl::OkStatus();
     frame_.file_id = found->file_id;
     // As if all that is missing were missing before it; searches look in both places.
     frame_.shift = static_cast<int64_t>(file_.size()) - static_cast<int64_t>(found->file_bytes);
     return absl::OkStatus();
+  }
+
+  // As a header says that is damaged elsewhere.
+  absl::StatusOr<uint64_t> StatedDataStart() const {
+    constexpr uint64_t kSizeInHeader = 20;
+    WINNOW_ASSIGN_OR_RETURN(const std::string size, ReadAt(file_, kSizeInHeader, sizeof(uint32_t)));
+    const uint64_t stated = size.size() < sizeof(uint32_t) ? 0 : DecodeFixed32(size.data());
+    return stated >= kMinTableHeaderBytes && stated <= kMaxTableHeaderBytes ? stated : 0;
   }
 
   const RandomAccessFile& file_;

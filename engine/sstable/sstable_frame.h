@@ -23,7 +23,23 @@ struct SstableFrame {
   // As it stands in the file, or made again from the properties; none if both are gone.
   std::optional<Footer> footer;
   std::optional<SstableProperties> properties;
+  std::optional<TableHeader> header;  // if it is sound, and this table's
   std::string problem;  // what is wrong; empty: footer and properties are sound and in their place
+
+  // Whose it is; nobody knows if neither properties nor header are left.
+  std::optional<uint64_t> database_id() const {
+    if (properties.has_value()) return properties->hash_seed;
+    return header.has_value() ? std::optional(header->database_id) : std::nullopt;
+  }
+  std::optional<uint32_t> column_family_id() const {
+    if (properties.has_value()) return properties->column_family_id;
+    return header.has_value() ? std::optional(header->column_family_id) : std::nullopt;
+  }
+  // Where the first data block begins; 0 if nobody knows.
+  uint64_t data_start() const {
+    if (header.has_value()) return header->header_bytes();
+    return footer.has_value() ? footer->header_bytes : 0;
+  }
 
   // The table's bytes as the file has them, its footer included.
   uint64_t end_offset(uint64_t file_bytes) const {
@@ -39,9 +55,9 @@ struct KnownSstable {
 };
 
 // Finds the footer wherever it is; where it is gone, the properties, which say all that it said
-// but the identity. That one is then among `known` (likeliest first): the one under which a
-// checksum is right. FailedPrecondition: a newer format. Errors of the file are returned; damage
-// never is.
+// but the identity. That one is then the header's, or among `known` (likeliest first): the one
+// under which a checksum is right. FailedPrecondition: a newer format. Errors of the file are
+// returned; damage never is.
 absl::StatusOr<SstableFrame> FindSstableFrame(const RandomAccessFile& file, const std::string& path,
                                               std::span<const KnownSstable> known);
 

@@ -51,6 +51,10 @@ absl::StatusOr<SstableBlockInfo> DataBlockInfo(const BlockFile& file, const Bloc
 
 absl::Status SstableReader::ForEachBlock(
     absl::FunctionRef<void(const SstableBlockInfo&)> visit) const {
+  SstableBlockInfo header_info;
+  header_info.kind = BlockKind::kHeader;
+  header_info.stored_bytes = header_info.contents_bytes = footer_.header_bytes;
+  visit(header_info);
   SstableReadOptions options;
   options.fill_cache = false;
   IndexCursor cursor(*this, options);

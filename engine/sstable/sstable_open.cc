@@ -66,9 +66,9 @@ absl::Status SstableReader::ReadProperties() {
         absl::StrCat(file_.path(), ": written with comparator \"", properties_.comparator_name,
                      "\", opened with \"", ToAbsl(comparator_name), "\""));
   }
-  // Data blocks fill the file from 0 to the filter or, without one, to the index. With partitions
-  // and without a filter they end somewhere before the index; ReadIndex checks that partitions fill
-  // the rest.
+  // Data blocks fill the file from the header to the filter or, without one, to the index. With
+  // partitions and without a filter they end somewhere before the index; ReadIndex checks that
+  // partitions fill the rest.
   const uint64_t data_limit =
       footer_.filter.exists() ? footer_.filter.offset : footer_.index.offset;
   const bool fits = footer_.filter.exists() || !has_index_partitions()
@@ -94,7 +94,7 @@ absl::Status SstableReader::ReadIndex() {
   }
   std::memcpy(index_memory_.data(), contents.data(), contents.size());
   index_ = IndexBlock(index_memory_.data());
-  const uint64_t start = has_index_partitions() ? index_start() : 0;
+  const uint64_t start = has_index_partitions() ? index_start() : footer_.header_bytes;
   // With this, every data block lies where data blocks may lie, and no byte between them is
   // unclaimed.
   if (index_.first_offset() != start || index_.end_offset() != read_options.data_end) {

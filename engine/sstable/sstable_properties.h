@@ -18,7 +18,7 @@ struct SstableProperties {
   uint64_t raw_key_bytes = 0;  // internal keys, before prefix compression
   uint64_t raw_value_bytes = 0;
   uint64_t num_data_blocks = 0;
-  uint64_t data_bytes = 0;        // all data blocks as stored, trailers included
+  uint64_t data_bytes = 0;        // where the data blocks end: theirs as stored, and the header
   uint64_t index_bytes = 0;       // top index and partitions as stored
   uint64_t index_partitions = 0;  // 0: the index has one level
   std::string smallest_user_key;

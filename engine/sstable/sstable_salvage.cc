@@ -34,6 +34,7 @@ SstableSalvage::SstableSalvage(std::unique_ptr<RandomAccessFile> file, const std
 absl::Status SstableSalvage::Run(const InternalKeyComparator& comparator, Take take) {
   comparator_ = &comparator;
   take_ = &take;
+  position_ = frame_.data_start();
   WINNOW_RETURN_IF_ERROR(FollowIndex());
   return SearchUpTo(data_end_);
 }

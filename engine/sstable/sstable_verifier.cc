@@ -34,6 +34,7 @@ std::vector<SstableProblem> SstableVerifier::Run() {
 // read again from the file, past the cache. Every check goes on after a problem, so that one run
 // lists all of them, and counts that a skipped block makes meaningless are not compared.
 absl::Status SstableVerifier::CheckAll() {
+  CheckHeader();
   CheckFrame();
   CheckFilterBlock();
   if (table_.has_index_partitions()) {
@@ -43,6 +44,24 @@ absl::Status SstableVerifier::CheckAll() {
   }
   CheckCounts();
   return absl::OkStatus();
+}
+
+// Which no reader needs while the rest is there. The family's name may have been cut by the builder
+// alone, and says nothing that its number does not.
+void SstableVerifier::CheckHeader() {
+  const Footer& footer = table_.footer_;
+  expected_data_offset_ = footer.header_bytes;
+  std::string bytes(footer.header_bytes, '\0');
+  if (absl::Status status = table_.file_.ReadBytes(0, bytes.size(), bytes.data()); !status.ok()) {
+    return Report(0, status);
+  }
+  const absl::StatusOr<TableHeader> header = TableHeader::Decode(bytes, table_.path());
+  if (!header.ok()) return Report(0, header.status());
+  if (header->header_bytes() != footer.header_bytes || header->file_id != footer.file_id ||
+      header->database_id != table_.properties_.hash_seed ||
+      header->column_family_id != table_.properties_.column_family_id) {
+    Report(0, "header: says another table than footer and properties do");
+  }
 }
 
 // Footer, properties and top index once more: memory holds what they were when opening.

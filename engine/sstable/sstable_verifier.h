@@ -25,6 +25,7 @@ class SstableVerifier {
   void Report(uint64_t offset, const absl::Status& status);
 
   absl::Status CheckAll();
+  void CheckHeader();
   void CheckFrame();
   void CheckFilterBlock();
   void CheckPartitions();
@@ -36,9 +37,9 @@ class SstableVerifier {
 
   const SstableReader& table_;
   std::vector<SstableProblem> problems_;
-  SstableProperties seen_;        // counted from the entries
-  bool skipped_a_block_ = false;  // counts mean nothing then
-  uint64_t expected_data_offset_ = 0;
+  SstableProperties seen_;             // counted from the entries
+  bool skipped_a_block_ = false;       // counts mean nothing then
+  uint64_t expected_data_offset_ = 0;  // first the end of the header
   std::string last_key_;
   std::optional<std::string> last_separator_;
 };

@@ -14,7 +14,8 @@ absl::Status WriteManifest(FileSystem& file_system, const std::string& directory
   state.EncodeTo(&record);
   WINNOW_ASSIGN_OR_RETURN(const auto manifest,
                           LogWriter::Create(file_system, ManifestFileName(directory, number),
-                                            number, WritableFileOptions::Mode::kBuffered));
+                                            {number, state.hash_seed.value_or(0)},
+                                            WritableFileOptions::Mode::kBuffered));
   WINNOW_RETURN_IF_ERROR(manifest->Append(record));
   WINNOW_RETURN_IF_ERROR(manifest->Sync());
   // Not closed cleanly: that would say that the logs end with their markers.

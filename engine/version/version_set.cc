@@ -182,9 +182,9 @@ VersionEdit VersionSet::Snapshot() const {
 
 absl::Status VersionSet::WriteNewManifest(const std::string& snapshot, uint64_t number) {
   const std::string path = ManifestFileName(store_.directory, number);
-  WINNOW_ASSIGN_OR_RETURN(
-      std::unique_ptr<LogWriter> writer,
-      LogWriter::Create(*store_.file_system, path, number, WritableFileOptions::Mode::kBuffered));
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer,
+                          LogWriter::Create(*store_.file_system, path, {number, hash_seed_},
+                                            WritableFileOptions::Mode::kBuffered));
   WINNOW_RETURN_IF_ERROR(writer->Append(snapshot));
   WINNOW_RETURN_IF_ERROR(writer->Sync());
   // The manifest's name must be durable before CURRENT names it.

@@ -122,7 +122,8 @@ absl::Status VersionSet::BuildFirstVersion(FamilyRecord* family,
   size_t next = 0;
   for (const auto& [number, added] : files) {
     std::shared_ptr<SstableFile> file = std::move(tables[next++].file);
-    if (absl::IsNotFound(file->open_status())) {
+    // Aborted: a writer removed it right after it was opened.
+    if (absl::IsNotFound(file->open_status()) || absl::IsAborted(file->open_status())) {
       return CorruptionError(ManifestFileName(store_.directory, manifest_number()),
                              absl::StrCat("names ", SstableFileName(store_.directory, number),
                                           ", which does not exist"));
@@ -145,7 +146,7 @@ absl::StatusOr<VersionSet::ReadableState> VersionSet::ReadState(const std::strin
     WINNOW_ASSIGN_OR_RETURN(const auto file, file_system.OpenRandomAccess(path));
     char header[kLogFileHeaderBytes];
     WINNOW_ASSIGN_OR_RETURN(const size_t read, file->Read(0, sizeof(header), header));
-    number = DecodeLogFileHeader(std::string_view(header, read)).value_or(number);
+    number = DecodeLogFileHeader(std::string_view(header, read)).value_or(number).number;
   }
   WINNOW_ASSIGN_OR_RETURN(const auto reader,
                           LogReader::Open(file_system, path, number, LogRecoveryMode::kSalvage));

@@ -40,9 +40,9 @@ void LogSet::AddExisting(uint64_t number, uint64_t bytes) {
 absl::StatusOr<std::shared_ptr<LogWriter>> LogSet::CreateLog(uint64_t number) {
   const std::string path = LogFileName(directory_, number);
   std::shared_ptr<LogWriter> writer;
-  absl::Status status = CatchOutOfMemory([&] {
-    WINNOW_ASSIGN_OR_RETURN(
-        writer, LogWriter::Create(*file_system_, path, number, WritableFileOptions::Mode::kLog));
+  absl::Status status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    WINNOW_ASSIGN_OR_RETURN(writer, LogWriter::Create(*file_system_, path, {number, database_id_},
+                                                      WritableFileOptions::Mode::kLog));
     return absl::OkStatus();
   });
   // No predecessor is named for the first log of an opening: what replay found has been made tables

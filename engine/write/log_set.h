@@ -43,6 +43,11 @@ class LogSet {
  public:
   LogSet(FileSystem* file_system, std::string directory);
 
+  // Of the database that the logs belong to; before StartNew.
+  void set_database_id(uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    database_id_ = id;
+  }
+
   // Begins log `number`, whose name is durable after the next SyncNames. Log files that exist from
   // earlier runs are added by AddExisting.
   absl::Status StartNew(uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
@@ -110,6 +115,7 @@ class LogSet {
 
   FileSystem* const file_system_;
   const std::string directory_;
+  uint64_t database_id_ ABSL_GUARDED_BY(write_leadership) = 0;
   std::shared_ptr<LogWriter> current_ ABSL_GUARDED_BY(write_leadership);
   uint64_t current_records_ ABSL_GUARDED_BY(write_leadership) = 0;
   uint64_t bytes_before_current_ ABSL_GUARDED_BY(write_leadership) = 0;

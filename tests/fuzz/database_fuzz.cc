@@ -66,7 +66,7 @@ std::vector<winnow::BlockHandle> BlocksOf(const std::string& table) {
       *winnow::SstableReader::Open({}, *memory->OpenRandomAccess("/table"), "/table");
   std::vector<winnow::BlockHandle> blocks;
   const absl::Status visited = reader->ForEachBlock([&](const winnow::SstableBlockInfo& info) {
-    if (info.kind == winnow::BlockKind::kFooter) return;
+    if (info.kind == winnow::BlockKind::kHeader || info.kind == winnow::BlockKind::kFooter) return;
     blocks.push_back({info.offset, info.stored_bytes - winnow::kBlockTrailerBytes});
   });
   Require(visited.ok() && blocks.size() > 2, "the sound table's blocks are known");

@@ -18,7 +18,10 @@ namespace winnow::fuzz {
 // A log or a manifest: its header, and each record as long as the lengths in the records lead on.
 inline std::string ResealLog(std::string bytes, uint64_t number) {
   if (bytes.size() < kLogFileHeaderBytes) return bytes;
-  bytes.replace(0, kLogFileHeaderBytes, EncodeLogFileHeader(number));
+  // FORMAT.md, "File header": the database's identity stands behind the number.
+  constexpr size_t kDatabaseAt = 24;
+  bytes.replace(0, kLogFileHeaderBytes,
+                EncodeLogFileHeader({number, DecodeFixed64(bytes.data() + kDatabaseAt)}));
   size_t at = kLogFileHeaderBytes;
   while (bytes.size() - at >= kLogRecordHeaderBytes) {
     const LogRecordHeader header = DecodeLogRecordHeader(std::string_view(bytes).substr(at));

@@ -302,6 +302,34 @@ TEST_F(RunTest, AFailingEngineOrFileExitsWithOne) {
   EXPECT_THAT(outcome.output, HasSubstr("sieve"));
 }
 
+// Which flag reached RocksDB and LevelDB alone.
+TEST_F(RunTest, WinnowKeepsAsManyTablesOpenAsIsSaid) {
+  EngineSettings settings;
+  settings.directory = directory_ + "/db";
+  settings.cache_bytes = 1 << 20;
+  settings.write_buffer_bytes = 1 << 20;
+  settings.block_bytes = 4096;
+  settings.open_files = 20;
+  settings.filter = "none";
+  settings.filter_key = "whole";
+  settings.compression = "none";
+  settings.disable_auto_compactions = true;
+  auto engine = OpenEngine("winnow", settings);
+  ASSERT_TRUE(engine.ok()) << engine.status();
+  auto session = (*engine)->NewSession({});
+  ASSERT_TRUE(session.ok()) << session.status();
+  for (int i = 0; i < 30; i++) {
+    (*session)->Put("key", "value");
+    ASSERT_TRUE((*engine)->Flush().ok());
+  }
+  const auto names_table = [](const auto& descriptor) {
+    std::error_code gone;
+    return std::filesystem::read_symlink(descriptor, gone).extension() == ".sst";
+  };
+  std::filesystem::directory_iterator descriptors("/proc/self/fd");
+  EXPECT_EQ(std::count_if(begin(descriptors), end(descriptors), names_table), 20);
+}
+
 TEST_F(RunTest, WhatCannotBePrintedIsAnError) {
   const std::string engine = "--engine=" + std::string(CompiledEngines().back());
   for (const std::string& flags :

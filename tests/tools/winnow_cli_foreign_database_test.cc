@@ -52,15 +52,15 @@ TEST(WinnowCliForeignDatabase, ANewerFormatIsRefusedByEveryCommandAndLeftAsItIs)
   ASSERT_EQ(shell.Run("winnow put --db=db k v; mv db/MANIFEST* manifest").exit_code, 0);
   std::string manifest = ReadWhole(shell.directory() + "/manifest");
   ASSERT_GE(manifest.size(), kLogFileHeaderBytes);
-  const absl::StatusOr<uint64_t> number =
+  const absl::StatusOr<LogIdentity> identity =
       DecodeLogFileHeader(std::string_view(manifest).substr(0, kLogFileHeaderBytes));
-  ASSERT_TRUE(number.ok()) << number.status();
+  ASSERT_TRUE(identity.ok()) << identity.status();
   constexpr size_t kVersionOffset = 8;
   constexpr size_t kChecksumOffset = kLogFileHeaderBytes - 8;
   EncodeFixed32(manifest.data() + kVersionOffset, kLogMajorVersion + 1);
-  EncodeFixed64(
-      manifest.data() + kChecksumOffset,
-      Checksum(std::string_view(manifest).substr(0, kChecksumOffset), ChecksumSeed(*number, 0)));
+  EncodeFixed64(manifest.data() + kChecksumOffset,
+                Checksum(std::string_view(manifest).substr(0, kChecksumOffset),
+                         ChecksumSeed(identity->number, 0)));
   std::ofstream(shell.directory() + "/manifest", std::ios::binary) << manifest;
   ASSERT_EQ(
       shell.Run("name=$(cut -d' ' -f1 db/CURRENT); cp manifest db/$name; cp -r db copy").exit_code,

@@ -129,14 +129,16 @@ class SstPrinter {
     if (json_) {
       Json json = {{"file", table.path()},
                    {"file_id", absl::StrFormat("%016x", table.file_id())},
+                   {"database_id", absl::StrFormat("%016x", table.properties().hash_seed)},
                    {"file_bytes", table.file_bytes()},
                    {"properties", std::move(properties)},
                    {"filter", std::move(filter)}};
       if (blocks_) WINNOW_RETURN_IF_ERROR(AddBlocks(table, &json));
       output_.Write(ToLine(json));
     } else {
-      output_.Line(absl::StrFormat("%s: %d bytes, identity %016x", table.path(), table.file_bytes(),
-                                   table.file_id()));
+      output_.Line(absl::StrFormat("%s: %d bytes, identity %016x, database %016x", table.path(),
+                                   table.file_bytes(), table.file_id(),
+                                   table.properties().hash_seed));
       output_.Line("Properties:");
       output_.Write(AsTable(properties));
       output_.Line("Filter:");
@@ -241,7 +243,7 @@ Command SstCommand() {
 Without FILE every SSTable in --db. The sampled FPR is the share of a million random hashes
 that the filter lets through. Checksums of what is read are verified.)",
       .json = R"(
-one line per file: file, file_id, file_bytes, properties, filter, with --blocks blocks;
+one line per file: file, file_id, database_id, file_bytes, properties, filter, blocks (--blocks);
 with --keys then one line per entry: key, sequence, type, value_bytes)",
       .examples = R"(
   winnow sst --db=/tmp/fruit

@@ -127,10 +127,11 @@ std::optional<uint64_t> NumberInName(const std::string& path) {
 }
 
 absl::StatusOr<uint64_t> LogNumber(const std::string& path) {
-  absl::StatusOr<uint64_t> number = ReadLogNumber(*PosixFileSystem(), path);
-  if (!absl::IsDataLoss(number.status())) return number;
+  const absl::StatusOr<LogIdentity> identity = ReadLogIdentity(*PosixFileSystem(), path);
+  if (identity.ok()) return identity->number;
   const std::optional<uint64_t> in_name = NumberInName(path);
-  return in_name.has_value() ? *in_name : number;
+  if (!absl::IsDataLoss(identity.status()) || !in_name.has_value()) return identity.status();
+  return *in_name;
 }
 
 absl::StatusOr<std::unique_ptr<LogReader>> OpenLog(const std::string& path) {
@@ -170,6 +171,13 @@ absl::Status ForEachRecord(
 
 namespace {
 
+// ", database ID" as the header says it; nothing if that is damaged.
+std::string DatabaseOf(const std::string& path) {
+  const absl::StatusOr<LogIdentity> identity = ReadLogIdentity(*PosixFileSystem(), path);
+  if (!identity.ok()) return "";
+  return absl::StrCat(", database ", absl::Hex(identity->database, absl::kZeroPad16));
+}
+
 struct OpenedLog {
   std::string path;
   std::unique_ptr<LogReader> reader;
@@ -202,7 +210,7 @@ absl::Status PrintLogs(const Arguments& arguments, FileType type, Output& output
   const bool json = arguments.Has("json");
   WINNOW_ASSIGN_OR_RETURN(const std::vector<OpenedLog> logs, OpenLogsToShow(arguments, type));
   for (const auto& [path, log] : logs) {
-    if (!json) output.Line(absl::StrCat(path, ": ", log->file_size(), " bytes"));
+    if (!json) output.Line(absl::StrCat(path, ": ", log->file_size(), " bytes", DatabaseOf(path)));
     const auto print_record = [&](std::string_view payload,
                                   uint64_t offset) -> absl::StatusOr<bool> {
       WINNOW_RETURN_IF_ERROR(print(payload, offset));

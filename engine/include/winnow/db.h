@@ -13,6 +13,8 @@
 //   InvalidArgument     a key, value or batch over the limit (winnow/options.h), or bad options
 //   FailedPrecondition  the database is closed, read-only, or stopped by an earlier error
 //   DataLoss            bytes on disk are damaged: the message names file, offset and reason
+//   Aborted             open read-only: a table that was closed (Options::max_open_files) has been
+//                       removed by the process that writes; open again
 //   Unavailable         the file system failed; ResourceExhausted: disk full, no descriptors,
 //                       no memory
 // No function throws for want of memory, but for those that return containers without a status

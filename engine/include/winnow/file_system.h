@@ -120,6 +120,7 @@ class FileSystem {
   // Unimplemented where the system cannot tell (always, unless overridden): nobody looks then.
   virtual absl::StatusOr<FileIdentity> Identify(const std::string& path);
   // Makes creations, renames and removals inside the directory survive a power failure.
+  // ResourceExhausted: nothing was synced, for want of a descriptor; it may be tried again.
   virtual absl::Status SyncDirectory(const std::string& directory) = 0;
 
   // Takes an exclusive lock on `path`, creating the file. A second holder, in this process or

@@ -176,9 +176,12 @@ struct Options : ColumnFamilyOptions {
   // SSTables whose file is open at one time. The others' are opened when they are read, and those
   // read longest ago closed; filters, indexes and cached blocks stay in memory, so that only reads
   // from the disk notice. Never more than half of the files that the process may open
-  // (RLIMIT_NOFILE) when the database is opened, which is what 0, the default, stands for. Range 0
-  // and 16 - 10 million. With read_only beside a process that writes, tables that it removes stay
-  // readable only while they are open.
+  // (RLIMIT_NOFILE) when the database is opened, or with read_only seven eighths, which is what 0,
+  // the default, stands for. Range 0 and 16 - 10 million. Where the process has no descriptor left
+  // for a log or a new table, others give up theirs. With read_only beside a process that writes,
+  // tables that it removes stay readable only while they are open: the default keeps reading one
+  // state as long as there are descriptors for all tables, and a read that needs one that was
+  // closed and removed is Aborted.
   int max_open_files = 0;
 
   // What to do with a damaged write-ahead log. Default point_in_time.

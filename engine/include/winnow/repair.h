@@ -31,7 +31,7 @@ struct RepairReport {
 // What is in a file counts, not how it is named: SSTables are known by their identities, manifests
 // by how much they know. The newest manifest of this database is taken, whatever CURRENT says. An
 // SSTable whose end is missing or misplaced is searched for its blocks; if nothing of its end is
-// left, a manifest must name its identity.
+// left, its start or a manifest must name its identity. A log of another database is set aside.
 //
 // Where that manifest names SSTables or a log that are not there, or does not know SSTables that
 // are younger, it is older than they are. Then the SSTables decide: those of a column family are

@@ -402,8 +402,10 @@ TEST(Damage, NewerFormatVersionsAreRefusedByName) {
     std::string& bytes = files[name];
     bytes[8] = 2;
     const uint64_t number = DecodeFixed64(bytes.data() + 16);
-    EncodeFixed64(bytes.data() + 24,
-                  Checksum(std::string_view(bytes).substr(0, 24), ChecksumSeed(number, 0)));
+    constexpr size_t kChecksumAt = 32;
+    EncodeFixed64(
+        bytes.data() + kChecksumAt,
+        Checksum(std::string_view(bytes).substr(0, kChecksumAt), ChecksumSeed(number, 0)));
     for (const RecoveryMode mode : kRecoveryModes) {
       const Opened opened = Open(files, mode, /*read_only=*/false);
       EXPECT_TRUE(absl::IsFailedPrecondition(opened.status)) << opened.status;

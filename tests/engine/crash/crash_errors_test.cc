@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "engine/sstable/format.h"
 #include "tests/support/crash_workload.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/verify_messages.h"
@@ -220,7 +221,7 @@ TEST(CrashErrors, ADamagedTableIsLeftAloneAndTheRestGoesOn) {
     if (absl::EndsWith(name, ".sst")) table = absl::StrCat(kCrashDatabase, "/", name);
   }
   std::string bytes = *ReadFile(*memory, table, 1 << 20);
-  bytes[10] ^= 1;
+  bytes[kMinTableHeaderBytes + 20] ^= 1;
   const auto file = *memory->Create(table, {});
   ASSERT_TRUE(file->Append(bytes).ok() && file->Close().ok());
 

@@ -1,9 +1,11 @@
 // Each limit that options.h and README.md state: at it all is well, beyond it a clear error, and
 // the database goes on. WINNOW_LONG_TESTS=1 also builds a write batch of 2 GiB and a database of a
 // million SSTables.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -319,49 +321,129 @@ TEST(Limits, TablesNeedNoMoreDescriptorsThanTheProcessHas) {
   std::filesystem::remove_all(pattern);
 }
 
-// The limit is lowered, or the rest of the program uses it up, while many tables are open.
-TEST(Limits, WithoutFileDescriptorsWritesAreRefusedReadsGoOnAndItHeals) {
-  std::string pattern = (std::filesystem::temp_directory_path() / "winnow-limits-XXXXXX").string();
-  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-  Options options = MemoryDb::Quiet();
-  options.write_buffer_bytes = size_t{64} << 10;
-  auto db = OpenOrFail(options, pattern + "/db");
-  int flushed = 0;
-  const auto all_found = [&] {
+// The rest of the program: takes what descriptors there are.
+class DescriptorHoard {
+ public:
+  ~DescriptorHoard() {
+    for (const int descriptor : taken_) close(descriptor);
+  }
+  void TakeAll() {
+    for (int descriptor; (descriptor = open("/dev/null", O_RDONLY)) >= 0;) {
+      taken_.push_back(descriptor);
+    }
+  }
+
+ private:
+  std::vector<int> taken_;
+};
+
+class Descriptors : public testing::Test {
+ protected:
+  Descriptors() {
+    options_.write_buffer_bytes = size_t{64} << 10;
+    options_.block_cache_bytes = 0;
+    EXPECT_NE(mkdtemp(directory_.data()), nullptr);
+    db_ = OpenOrFail(options_, directory_ + "/db");
+  }
+  ~Descriptors() override { std::filesystem::remove_all(directory_); }
+
+  absl::Status WriteTable() {
+    const absl::Status written = db_->Put(WriteOptions(), absl::StrCat("key", written_++), "value");
+    return written.ok() ? db_->Flush() : written;
+  }
+  bool AllFound() {
     std::string value;
-    for (int i = 0; i < flushed; i++) {
-      if (!db->Get(ReadOptions(), absl::StrCat("key", i), &value).ok()) return false;
+    for (int i = 0; i < written_; i++) {
+      const absl::Status status = db_->Get(ReadOptions(), absl::StrCat("key", i), &value);
+      EXPECT_TRUE(status.ok()) << i << ": " << status;
+      if (!status.ok()) return false;
     }
     return true;
-  };
+  }
+
+  std::string directory_ =
+      (std::filesystem::temp_directory_path() / "winnow-limits-XXXXXX").string();
+  Options options_ = MemoryDb::Quiet();
+  std::unique_ptr<DB> db_;
+  int written_ = 0;
+};
+
+// Tables kept their files open, and a new log or table was refused.
+TEST_F(Descriptors, OfTablesGoToNewFilesWhenThereAreNoOthers) {
+  const FewFileDescriptors few(80);
+  while (written_ < 30) ASSERT_TRUE(WriteTable().ok());
+  DescriptorHoard hoard;
+  hoard.TakeAll();
+  while (written_ < 40) {
+    const absl::Status status = WriteTable();
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  ASSERT_TRUE(db_->CreateColumnFamily(ColumnFamilyOptions(), "new").ok());
+  EXPECT_TRUE(AllFound());
+  EXPECT_TRUE(db_->Close().ok());
+}
+
+TEST_F(Descriptors, AreFewerThanWritesNeedAndReadsGoOnAndItHeals) {
   {
-    const FewFileDescriptors few(40);
+    const FewFileDescriptors few(60);
+    DescriptorHoard hoard;
+    while (written_ < 20) ASSERT_TRUE(WriteTable().ok());
     absl::Status status;
-    while (flushed < 100) {
-      ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat("key", flushed), "value").ok());
-      status = db->Flush();
-      if (!status.ok()) break;
-      flushed++;
+    while (written_ < 100 && status.ok()) {
+      hoard.TakeAll();
+      status = WriteTable();
     }
-    EXPECT_GT(flushed, 10);
-    EXPECT_LT(flushed, 40);
+    EXPECT_LT(written_, 40);
     EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
     EXPECT_TRUE(absl::StrContains(status.message(), "Too many open files")) << status;
-    EXPECT_TRUE(all_found());
+    EXPECT_TRUE(AllFound());
   }
-  EXPECT_TRUE(db->Flush().ok());
-  EXPECT_TRUE(db->Put(WriteOptions(), "key", "goes on").ok());
-  EXPECT_TRUE(db->Close().ok());
+  EXPECT_TRUE(db_->Flush().ok());
+  EXPECT_TRUE(db_->Put(WriteOptions(), "key", "goes on").ok());
+  EXPECT_TRUE(db_->Close().ok());
   {
-    const FewFileDescriptors few(20);
-    const absl::Status refused = DB::Open(options, pattern + "/db").status();
+    const FewFileDescriptors few(8);
+    const absl::Status refused = DB::Open(options_, directory_ + "/db").status();
     EXPECT_TRUE(absl::StrContains(refused.message(), "Too many open files")) << refused;
   }
-  db = OpenOrFail(options, pattern + "/db");
-  flushed++;  // the write that was refused a flush
-  EXPECT_TRUE(all_found());
-  EXPECT_TRUE(db->Close().ok());
-  std::filesystem::remove_all(pattern);
+  db_ = OpenOrFail(options_, directory_ + "/db");
+  EXPECT_TRUE(AllFound());
+  EXPECT_TRUE(db_->Close().ok());
+}
+
+// A reader closed tables, as a writer does, which then removed them.
+TEST(Limits, AReaderKeepsWhatTheWriterRemovesOrSaysWhatToDo) {
+  const FewFileDescriptors few(64);
+  constexpr int kTables = 40;
+  Options options = MemoryDb::Quiet();
+  options.block_cache_bytes = 0;
+  MemoryDb writer(options);
+  for (int i = 0; i < kTables; i++) {
+    writer.Put(absl::StrFormat("key%03d", i), absl::StrCat(i));
+    writer.Flush();
+  }
+  Options reading = writer.options();
+  reading.read_only = true;
+  const auto reader = OpenOrFail(reading, MemoryDb::kPath);
+  reading.max_open_files = 16;
+  const auto bounded = OpenOrFail(reading, MemoryDb::kPath);
+  writer.CompactAll();
+
+  std::string value;
+  int aborted = 0;
+  for (int i = 0; i < kTables; i++) {
+    const std::string key = absl::StrFormat("key%03d", i);
+    const absl::Status kept = reader->Get(ReadOptions(), key, &value);
+    EXPECT_TRUE(kept.ok()) << kept;
+    EXPECT_EQ(value, absl::StrCat(i));
+    const absl::Status status = bounded->Get(ReadOptions(), key, &value);
+    if (status.ok()) continue;
+    aborted++;
+    EXPECT_TRUE(absl::IsAborted(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "open it again")) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "max_open_files")) << status;
+  }
+  EXPECT_GE(aborted, kTables - 16);
 }
 
 }  // namespace

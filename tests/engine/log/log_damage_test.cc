@@ -270,8 +270,9 @@ TEST(LogDamage, AnotherLogUnderThisNameIsRefused) {
 TEST(LogDamage, ANewerMajorVersionIsRefusedInEveryMode) {
   std::string bytes = LogBytes(Payloads(), kDamagedLogNumber, true);
   bytes[8] = static_cast<char>(kLogMajorVersion + 1);
-  EncodeFixed64(bytes.data() + 24, Checksum(std::string_view(bytes).substr(0, 24),
-                                            ChecksumSeed(kDamagedLogNumber, 0)));
+  constexpr size_t kChecksumAt = kLogFileHeaderBytes - 8;
+  EncodeFixed64(bytes.data() + kChecksumAt, Checksum(std::string_view(bytes).substr(0, kChecksumAt),
+                                                     ChecksumSeed(kDamagedLogNumber, 0)));
   for (const LogRecoveryMode mode : kAllRecoveryModes) {
     const LogContents contents = ReadLogBytes(bytes, kDamagedLogNumber, mode);
     EXPECT_TRUE(absl::IsFailedPrecondition(contents.status)) << contents.status;
@@ -377,6 +378,19 @@ TEST(LogDamage, SalvageReadsRecordsBehindTheHeaderOfAnotherLog) {
     const bool salvage = mode == LogRecoveryMode::kSalvage;
     EXPECT_EQ(contents.status.ok(), salvage) << contents.status;
     EXPECT_EQ(contents.records.size(), salvage ? Payloads().size() : 0);
+  }
+}
+
+// Its number and its checksums are right.
+TEST(LogDamage, ALogOfAnotherDatabaseIsRefusedInEveryMode) {
+  const auto memory = std::make_unique<RecordingFileSystem>();
+  StoreFile(*memory, "/log", LogBytes(Payloads(), {kDamagedLogNumber, 1}, true));
+  for (const LogRecoveryMode mode : kAllRecoveryModes) {
+    for (const uint64_t database : {0, 1, 2}) {
+      const LogContents contents = ReadLog(*memory, "/log", {kDamagedLogNumber, database}, mode);
+      EXPECT_EQ(contents.status.ok(), database != 2) << contents.status;
+      EXPECT_EQ(contents.records.size(), database != 2 ? Payloads().size() : 0);
+    }
   }
 }
 

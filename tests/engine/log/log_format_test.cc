@@ -27,7 +27,8 @@ std::string DumpOfExample(std::string_view bytes) {
   dump.Field(2, "minor version");
   dump.Field(4, "zero");
   dump.Field(8, "log number");
-  dump.Field(8, "checksum of bytes 0 to 23");
+  dump.Field(8, "database identity");
+  dump.Field(8, "checksum of bytes 0 to 31");
   RecordHeader(&dump, "type: data");
   dump.Field(5, "payload \"put a\"");
   RecordHeader(&dump, "type: data");
@@ -37,7 +38,7 @@ std::string DumpOfExample(std::string_view bytes) {
 }
 
 TEST(LogFormat, TheExampleInFormatMdIsWhatIsWritten) {
-  const std::string bytes = LogBytes({"put a", ""}, 12, true);
+  const std::string bytes = LogBytes({"put a", ""}, {12, 0x1122334455667788}, true);
   const std::string document =
       ReadFile(*PosixFileSystem(), WINNOW_SOURCE_DIR "/engine/log/FORMAT.md", 1 << 20).value();
   EXPECT_EQ(LastExampleOf(document), DumpOfExample(bytes));

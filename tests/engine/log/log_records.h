@@ -26,11 +26,10 @@ inline void StoreFile(FileSystem& file_system, const std::string& path, std::str
 }
 
 // What a log file holds after these payloads were appended.
-inline std::string LogBytes(const std::vector<std::string>& payloads, uint64_t log_number,
+inline std::string LogBytes(const std::vector<std::string>& payloads, const LogIdentity& log,
                             bool close_cleanly) {
   const std::unique_ptr<FileSystem> memory = NewMemoryFileSystem();
-  auto writer =
-      LogWriter::Create(*memory, "/log", log_number, WritableFileOptions::Mode::kBuffered);
+  auto writer = LogWriter::Create(*memory, "/log", log, WritableFileOptions::Mode::kBuffered);
   EXPECT_TRUE(writer.ok()) << writer.status();
   for (const std::string& payload : payloads) EXPECT_TRUE((*writer)->Append(payload).ok());
   EXPECT_TRUE((close_cleanly ? (*writer)->CloseCleanly() : (*writer)->Close()).ok());
@@ -44,10 +43,10 @@ struct LogContents {
   LogEnd end;           // if status is ok
 };
 
-inline LogContents ReadLog(FileSystem& file_system, const std::string& path, uint64_t log_number,
+inline LogContents ReadLog(FileSystem& file_system, const std::string& path, const LogIdentity& log,
                            LogRecoveryMode mode) {
   LogContents contents;
-  auto reader = LogReader::Open(file_system, path, log_number, mode);
+  auto reader = LogReader::Open(file_system, path, log, mode);
   contents.status = reader.status();
   if (!reader.ok()) return contents;
   std::string_view payload;

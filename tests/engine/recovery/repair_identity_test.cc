@@ -170,6 +170,46 @@ TEST(RepairIdentity, BytesBehindOrBeforeATableOrMissingAtItsEndCostNoBlock) {
   }
 }
 
+// The identity stood at the end alone: without a manifest the whole table was lost.
+TEST(RepairIdentity, WithoutManifestATableThatLostItsEndIsKnownByItsHeader) {
+  const GrownDatabase grown = Grow();
+  Files without_manifest = grown.files;
+  for (const std::string& name : NamesOf(grown.files, "MANIFEST-")) without_manifest.erase(name);
+  for (const std::string& name : NamesOf(grown.files, ".sst")) {
+    for (const size_t cut : {129, 137, 300, 700}) {
+      SCOPED_TRACE(absl::StrCat(name, " ", cut));
+      Files files = without_manifest;
+      files[name].resize(files[name].size() - cut);
+      const Repaired repaired = RepairAndOpen(files);
+      ExpectContents(repaired, grown.contents);
+      EXPECT_EQ(repaired.report.tables_lost, 0u);
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(RepairIdentity, AHeaderSaysWhichFamilyATableWithoutEndBelongsTo) {
+  const auto disk = std::make_unique<RecordingFileSystem>();
+  {
+    const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+    const auto family = db->CreateColumnFamily(DamageOptions(disk.get()), "named");
+    ASSERT_TRUE(family.ok());
+    ASSERT_TRUE(db->Put(WriteOptions(), *family, "key", "value").ok());
+    ASSERT_TRUE(db->Flush(*family).ok());
+  }
+  Files files = FilesOn(*disk);
+  for (const std::string& name : NamesOf(files, "MANIFEST-")) files.erase(name);
+  std::string& table = files[NamesOf(files, ".sst").front()];
+  table.resize(table.size() - 500);
+  const Repaired repaired = RepairAndOpen(files);
+  ASSERT_NE(repaired.db, nullptr);
+  const auto named = repaired.db->FindColumnFamily("named");
+  ASSERT_TRUE(named.ok()) << named.status() << Notes(repaired.report);
+  std::string value;
+  EXPECT_TRUE(repaired.db->Get(ReadOptions(), *named, "key", &value).ok())
+      << Notes(repaired.report);
+}
+
 // An opening in mode salvage renames what an old manifest does not know.
 TEST(RepairIdentity, TakesBackWhatSalvageMadeOrphans) {
   const GrownDatabase grown = Grow();
@@ -197,6 +237,35 @@ TEST(RepairIdentity, TakesBackWhatSalvageMadeOrphans) {
     std::string found;
     ASSERT_TRUE(db->Get(ReadOptions(), key, &found).ok()) << key << Notes(*report);
     ASSERT_EQ(found, value) << key;
+  }
+}
+
+// Their entries once were newer, by number, than what was written after the salvage.
+TEST(RepairIdentity, WhatIsWrittenAfterASalvageIsNewerThanItsOrphans) {
+  const GrownDatabase grown = Grow();
+  Files files = grown.files;
+  for (const std::string& name : NamesOf(files, "MANIFEST-")) files.erase(name);
+  for (const auto& [name, bytes] : grown.late) {
+    if (name == "CURRENT" || absl::StartsWith(name, "MANIFEST-")) files[name] = bytes;
+  }
+  const auto disk = Restore(files);
+  Options options = DamageOptions(disk.get());
+  options.recovery_mode = RecoveryMode::kSalvage;
+  auto salvaged = OpenOrFail(options, kDirectory);
+  ASSERT_NE(salvaged, nullptr);
+  for (const auto& [key, value] : grown.contents) {
+    ASSERT_TRUE(salvaged->Put(WriteOptions(), key, "after the salvage").ok());
+  }
+  ASSERT_TRUE(salvaged->Close().ok());
+  salvaged.reset();
+  const auto report = RepairDatabase(DamageOptions(disk.get()), kDirectory);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_GT(report->tables_kept, 1u);
+  const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+  for (const auto& [key, value] : grown.contents) {
+    std::string found;
+    ASSERT_TRUE(db->Get(ReadOptions(), key, &found).ok()) << key << Notes(*report);
+    ASSERT_EQ(found, "after the salvage") << key;
   }
 }
 
@@ -254,6 +323,36 @@ TEST(RepairIdentity, AFamilyThatAnOldManifestKnowsAndThatWasMadeAgainIsTheNewOne
   EXPECT_TRUE(repaired.db->Get(ReadOptions(), *named, "new", &value).ok())
       << Notes(repaired.report);
   EXPECT_TRUE(absl::IsNotFound(repaired.db->Get(ReadOptions(), *named, "old", &value)));
+}
+
+// Its name, number and checksums are right: it was replayed into this database.
+TEST(RepairIdentity, ALogOfAnotherDatabaseIsNotReplayed) {
+  const auto database_with = [](const std::string& key) {
+    const auto disk = std::make_unique<RecordingFileSystem>();
+    const auto db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+    EXPECT_TRUE(db->Put(WriteOptions(), "in a table", "1").ok());
+    EXPECT_TRUE(db->Flush().ok());
+    EXPECT_TRUE(db->Put(WriteOptions(), key, "in the log").ok());
+    return FilesOn(*disk);
+  };
+  Files files = database_with("ours");
+  const Files others = database_with("theirs");
+  const std::string log = NamesOf(files, ".log").back();
+  ASSERT_EQ(NamesOf(others, ".log").back(), log);
+  files[log] = others.at(log);
+  for (const bool has_manifest : {true, false}) {
+    if (has_manifest) {
+      const auto refused = DB::Open(DamageOptions(Restore(files).get()), kDirectory);
+      EXPECT_TRUE(absl::IsDataLoss(refused.status())) << refused.status();
+      EXPECT_TRUE(absl::StrContains(refused.status().message(), "another database"));
+    } else {
+      for (const std::string& name : NamesOf(files, "MANIFEST-")) files.erase(name);
+    }
+    const Repaired repaired = RepairAndOpen(files);
+    ExpectContents(repaired, {{"in a table", "1"}});
+    EXPECT_TRUE(repaired.disk->Exists(absl::StrCat("/db/lost/", log)).value_or(false))
+        << Notes(repaired.report);
+  }
 }
 
 // A log that had been flushed long ago comes back, and no manifest says so.

@@ -97,7 +97,10 @@ class Trial {
           properties != std::string::npos &&
           bytes.compare(std::min(bytes.size(), properties + holder.properties.size() + 8), 8,
                         identity) == 0;
-      if (is_listed || says_itself) return true;
+      // At the front it stands too, but nothing that says by how much the rest has moved.
+      const bool header_says = bytes.compare(0, holder.header.size(), holder.header) == 0 &&
+                               Stands(bytes, holder, holder.offset);
+      if (is_listed || says_itself || header_says) return true;
     }
     return false;
   }

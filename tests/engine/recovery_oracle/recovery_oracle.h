@@ -16,7 +16,8 @@ namespace winnow {
 // 1. It opens, is verified as sound, takes writes, and a second repair finds nothing.
 // 2. The newest entry of a key is there if the bytes that hold it are: a data block of some table,
 //    where it was or as far from there as the table's end is, and whose identity stands in that
-//    table's footer or in a manifest that nobody touched; the log.
+//    table's footer or in a manifest that nobody touched; one that is where it was behind its
+//    table's header; the log.
 // 3. No key has a value that it never had. A key that was deleted stays so if no table and no log
 // of
 //    the last state was touched and no older file came back.

@@ -72,10 +72,12 @@ void AddBlocks(const std::string& name, const std::string& bytes, RecordingFileS
   const auto reader = *SstableReader::Open({}, *disk.OpenRandomAccess(path), path);
   std::vector<Holder> blocks;
   std::vector<std::string> last_keys;
+  std::string header;
   std::string properties;
   EXPECT_TRUE(reader
                   ->ForEachBlock([&](const SstableBlockInfo& info) {
                     const std::string block = bytes.substr(info.offset, info.stored_bytes);
+                    if (info.kind == BlockKind::kHeader) header = block;
                     if (info.kind == BlockKind::kProperties) properties = block;
                     if (info.kind != BlockKind::kData) return;
                     blocks.push_back({.file = name,
@@ -100,6 +102,7 @@ void AddBlocks(const std::string& name, const std::string& bytes, RecordingFileS
     if (is_newest) blocks[block].newest_keys.push_back(key);
   }
   for (Holder& holder : blocks) {
+    holder.header = header;
     holder.properties = properties;
     holders->push_back(std::move(holder));
   }

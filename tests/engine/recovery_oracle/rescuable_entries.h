@@ -32,6 +32,7 @@ struct Holder {
   uint64_t offset = 0;          // of a block
   uint64_t file_bytes = 0;      // of its file
   uint64_t file_id = 0;         // 0: a log
+  std::string header = "";      // the table's
   std::string properties = "";  // the table's properties block
   uint32_t family_id = 0;
   // Keys whose newest entry, a put or a deletion, it holds.

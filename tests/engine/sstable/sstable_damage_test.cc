@@ -128,6 +128,7 @@ INSTANTIATE_TEST_SUITE_P(OneAndTwoIndexLevels, DamagedTable, ::testing::Bool());
 
 TEST_P(DamagedTable, EveryBitFlipIsSeenAndNeverAnswersWrong) {
   const SstableBlockInfo filter_block = BlockOf(BlockKind::kFilter);
+  const uint64_t header_bytes = BlockOf(BlockKind::kHeader).stored_bytes;
   for (size_t at = 0; at < built_.bytes.size(); at++) {
     for (int bit = 0; bit < 8; bit++) {
       SCOPED_TRACE(testing::Message() << "byte " << at << " bit " << bit);
@@ -138,6 +139,8 @@ TEST_P(DamagedTable, EveryBitFlipIsSeenAndNeverAnswersWrong) {
           at >= filter_block.offset && at < filter_block.offset + filter_block.stored_bytes;
       if (in_filter) {
         EXPECT_TRUE(outcome.opened && !outcome.any_error && !outcome.filter_usable);
+      } else if (at < header_bytes) {
+        EXPECT_TRUE(outcome.opened && !outcome.any_error && outcome.filter_usable);
       } else {
         EXPECT_TRUE(outcome.any_error);
       }
@@ -187,6 +190,8 @@ TEST_P(DamagedTable, BlocksOfAnotherFileAreSeen) {
     const Outcome outcome = ReadEverything(bytes, model_);
     if (block.kind == BlockKind::kFilter) {
       EXPECT_FALSE(outcome.filter_usable);
+    } else if (block.kind == BlockKind::kHeader) {
+      EXPECT_FALSE((*OpenSstable(bytes))->Verify().empty());
     } else {
       EXPECT_TRUE(outcome.any_error) << BlockKindName(block.kind);
     }
@@ -412,18 +417,21 @@ TEST(DamagedCompressedTable, HostileCompressedBlocksDoNoHarm) {
     SstableBlockInfo block;
     ASSERT_TRUE((*whole)
                     ->ForEachBlock([&block](const SstableBlockInfo& visited) {
-                      if (visited.offset == 0) block = visited;
+                      if (visited.kind == BlockKind::kData && block.stored_bytes == 0) {
+                        block = visited;
+                      }
                     })
                     .ok());
     ASSERT_EQ(block.compression, compression);
     const size_t size = block.stored_bytes - kBlockTrailerBytes;
-    for (size_t at = 0; at < size + 1; at++) {
+    const size_t end = block.offset + size;
+    for (size_t at = block.offset; at < end + 1; at++) {
       for (const int replacement : {0, 1, 2, 3, 0x0f, 0x7f, 0x80, 0xf0, 0xff}) {
         std::string bytes = built.bytes;
         bytes[at] = static_cast<char>(replacement);
-        EncodeFixed64(bytes.data() + size + 1,
-                      BlockChecksum(std::string_view(bytes).substr(0, size),
-                                    static_cast<uint8_t>(bytes[size]), 77, 0));
+        EncodeFixed64(bytes.data() + end + 1,
+                      BlockChecksum(std::string_view(bytes).substr(block.offset, size),
+                                    static_cast<uint8_t>(bytes[end]), 77, block.offset));
         auto table = OpenSstable(bytes);
         ASSERT_TRUE(table.ok()) << table.status();
         SstableIterator iterator(**table, {});

@@ -83,6 +83,19 @@ void DumpEntry(AnnotatedDump& dump, size_t unshared, std::string_view meaning) {
   if (unshared > 0) dump.Field(unshared, "the rest of the user key");
 }
 
+void DumpHeader(AnnotatedDump& dump) {
+  dump.Field(8, "header: magic \"WNNOHEAD\"");
+  dump.Field(8, "checksum");
+  dump.Field(2, "major version");
+  dump.Field(2, "minor version");
+  dump.Field(4, "size of the header");
+  dump.Field(8, "file identity");
+  dump.Field(8, "database identity");
+  dump.Field(4, "column family");
+  dump.Field(4, "length of its name");
+  dump.Field(7, "name \"default\"");
+}
+
 void DumpDataBlock(AnnotatedDump& dump) {
   dump.Field(4, "data block: number of entries");
   dump.Field(4, "offset of the first entry");
@@ -136,7 +149,8 @@ void DumpFooter(AnnotatedDump& dump) {
   dump.Handle("index block");
   dump.Handle("range tombstones");
   dump.Field(4, "index levels");
-  dump.Field(20, "zeros");
+  dump.Field(4, "size of the header");
+  dump.Field(16, "zeros");
   dump.Field(2, "major version");
   dump.Field(2, "minor version");
   dump.Field(4, "size of the footer");
@@ -150,6 +164,7 @@ TEST(SstableFormat, TheExampleInFormatMdIsWhatIsWritten) {
       Footer::Decode(std::string_view(built.bytes).substr(size - kFooterBytes), size, "example");
   ASSERT_TRUE(footer.ok()) << footer.status();
   AnnotatedDump dump(built.bytes);
+  DumpHeader(dump);
   DumpDataBlock(dump);
   ASSERT_EQ(dump.offset(), footer->filter.offset);
   dump.Field(footer->filter.size, "filter block");
