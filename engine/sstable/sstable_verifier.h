@@ -27,6 +27,7 @@ class SstableVerifier {
   absl::Status CheckAll();
   void CheckFrame();
   void CheckFilterBlock();
+  void CheckIndex();
   void CheckPartitions();
   // All data blocks of one lowest-level index block.
   void CheckDataBlocks(const IndexBlock& index);
