@@ -129,9 +129,10 @@ struct Options : ColumnFamilyOptions {
   // 32nd: compaction_readahead_bytes) and jobs build of filter and index for the table that they
   // write; what a family is known by, some 10 KiB; counters of each thread; the pages of the newest
   // log, 4 MiB at most, which the system can write back; what the allocator keeps of what was
-  // freed. Not bounded: one large write, which takes three times its size; memtables that iterators
-  // hold after their flush; blocks that pinned values and iterators hold; opening read-only, which
-  // keeps in memory all that the logs hold.
+  // freed, for which an eighth of the memory, up to 4 MiB, is left out of the cache. Not bounded:
+  // one large write, which takes three times its size; memtables that iterators hold after their
+  // flush; blocks that pinned values and iterators hold; opening read-only, which keeps in memory
+  // all that the logs hold.
   static Options ForMemory(size_t memory_bytes, int threads);
 
   // Create the database if it is missing. Default true.
