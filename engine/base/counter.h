@@ -24,8 +24,9 @@ class SingleWriterCounter {
 // What reads of SSTables cost; one for each thread and database (or one for a whole job).
 struct ReadCounters {
   SingleWriterCounter data_blocks_read;   // loaded from a file
-  SingleWriterCounter index_blocks_read;  // index partitions loaded from a file after opening
-  SingleWriterCounter bytes_read;         // bytes of both, as stored
+  SingleWriterCounter index_blocks_read;  // indexes and partitions loaded from a file after opening
+  SingleWriterCounter filter_blocks_read;  // filters loaded from a file after opening
+  SingleWriterCounter bytes_read;          // bytes of all of them, as stored
   SingleWriterCounter block_cache_hits;
   SingleWriterCounter block_cache_misses;  // data blocks looked up and not in the cache
   SingleWriterCounter

@@ -96,6 +96,15 @@ void ShardedBlockCache::AddCharge(size_t bytes) {
   ShareCapacity();
 }
 
+bool ShardedBlockCache::TryAddCharge(size_t bytes) {
+  MutexLock lock(&charge_mutex_);
+  const size_t most = MostForTables(capacity_bytes_);
+  if (bytes > most || charged_bytes_ > most - bytes) return false;
+  charged_bytes_ += bytes;
+  ShareCapacity();
+  return true;
+}
+
 void ShardedBlockCache::SubtractCharge(size_t bytes) {
   MutexLock lock(&charge_mutex_);
   charged_bytes_ -= bytes;

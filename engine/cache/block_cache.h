@@ -78,6 +78,13 @@ class ShardedBlockCache final {
   // once, as far as nobody holds them.
   void AddCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(charge_mutex_);
   void SubtractCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(charge_mutex_);
+  // Adds the charge, for memory that could do without, unless more than MostForTables would then be
+  // charged.
+  bool TryAddCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(charge_mutex_);
+  // The rest stays for blocks, among them what was refused room of its own.
+  static size_t MostForTables(size_t capacity_bytes) { return capacity_bytes / 4 * 3; }
+  // A block larger than this would put out too many others each time that it is loaded.
+  size_t MostForOneFilter() const { return capacity_bytes_ / 16; }
   // What is left to blocks however much is charged.
   static size_t LeastForBlocks(size_t capacity_bytes) { return capacity_bytes / 8; }
   // Of the table of slots, which is there however few blocks are.
@@ -113,6 +120,14 @@ class CacheCharge {
   CacheCharge(ShardedBlockCache* cache, size_t bytes) : cache_(cache), bytes_(bytes) {
     cache_->AddCharge(bytes_);
   }
+  // Empty if there is no room for as much.
+  static CacheCharge Try(ShardedBlockCache* cache, size_t bytes) {
+    CacheCharge charge;
+    if (!cache->TryAddCharge(bytes)) return charge;
+    charge.cache_ = cache;
+    charge.bytes_ = bytes;
+    return charge;
+  }
   CacheCharge(CacheCharge&& other) noexcept
       : cache_(std::exchange(other.cache_, nullptr)), bytes_(other.bytes_) {}
   CacheCharge& operator=(CacheCharge&& other) noexcept {
@@ -123,6 +138,8 @@ class CacheCharge {
   ~CacheCharge() {
     if (cache_ != nullptr) cache_->SubtractCharge(bytes_);
   }
+
+  explicit operator bool() const { return cache_ != nullptr; }
 
  private:
   ShardedBlockCache* cache_ = nullptr;

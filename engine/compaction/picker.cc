@@ -161,6 +161,23 @@ std::unique_ptr<Compaction> FindIntoBaseLevel(const std::shared_ptr<const Versio
   return compaction;
 }
 
+// To rewrite a large base level for a few small files of level 0 is worth less than to merge those
+// first. They are small where many column families share a bound of memory: memtables are then
+// flushed long before they are full.
+std::unique_ptr<Compaction> FindFromLevelZero(const std::shared_ptr<const Version>& version,
+                                              const ColumnFamilyOptions& options, int base_level)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  auto down = FindIntoBaseLevel(version, options, base_level);
+  if (down != nullptr) {
+    const double from = static_cast<double>(TotalBytes(down->inputs[0]));
+    const auto below =
+        static_cast<double>(TotalBytes(down->inputs[static_cast<size_t>(base_level)]));
+    if (below <= from * options.level_size_multiplier) return down;
+  }
+  auto within = CompactionPicker::PickWithinLevelZero(version, options);
+  return within != nullptr ? std::move(within) : std::move(down);
+}
+
 }  // namespace
 
 // With a base of 256 MB, a multiplier of 10 and 300 GB in the deepest level:
@@ -246,9 +263,8 @@ std::unique_ptr<Compaction> CompactionPicker::Find(const std::shared_ptr<const V
   });
   for (const int level : order) {
     if (scores.score[static_cast<size_t>(level)] < 1) break;
-    auto compaction = level == 0 ? FindIntoBaseLevel(version, options, targets.base_level)
+    auto compaction = level == 0 ? FindFromLevelZero(version, options, targets.base_level)
                                  : FindInLevel(version, options, level);
-    if (compaction == nullptr && level == 0) compaction = PickWithinLevelZero(version, options);
     if (compaction != nullptr) return compaction;
   }
   return nullptr;
@@ -306,7 +322,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickWithinLevelZero(
   auto compaction = std::make_unique<Compaction>();
   compaction->version = version;
   compaction->output_level = 0;
-  compaction->reason = "level 0 is full and cannot go down";
+  compaction->reason = "level 0 is full";
   compaction->inputs[0] = std::move(best);
   return compaction;
 }

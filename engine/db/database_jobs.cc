@@ -25,24 +25,25 @@ namespace winnow {
 DatabaseJobs::DatabaseJobs(const DatabaseJobParts& parts) : parts_(parts) {}
 
 // Flushes first: writers wait for those when memtables are full, and level 0 can wait for longer.
+// But not all threads: where many families share a bound of memory there is always one to be
+// flushed, and level 0 of each would grow until writes have to wait for it.
 bool DatabaseJobs::RunMostUrgent() {
   for (const auto& [id, family] : parts_.families->all()) family->RenewStaleView();
   const BackgroundErrors& errors = parts_.scheduler->errors();
+  const bool may_compact = !errors.IsWaitingToRetry(JobKind::kCompaction);
+  const bool others_flush =
+      flushes_running_ >= parts_.options->background_threads - 1 && flushes_running_ > 0;
+  if (others_flush && may_compact && level0_is_due_ && automatic_compactions_running_ == 0) {
+    if (RunCompactionIfDue()) return true;
+    level0_is_due_ = false;
+  }
   if (!errors.IsWaitingToRetry(JobKind::kFlush)) {
     if (ColumnFamilyState* family = FamilyToFlush()) {
       Flush(family);
       return true;
     }
   }
-  if (errors.IsWaitingToRetry(JobKind::kCompaction)) return false;
-  bool ran = false;
-  const absl::Status picked = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    ran = RunCompactionIfDue();
-    return absl::OkStatus();
-  });
-  // Who waits for the work is to know that it will not be done now.
-  if (!picked.ok()) parts_.scheduler->errors().JobFailed(JobKind::kCompaction, picked);
-  return ran;
+  return may_compact && RunCompactionIfDue();
 }
 
 // Families are never taken out of the set, so that the pointers outlive the lock.
@@ -199,7 +200,12 @@ absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_me
   WINNOW_RETURN_IF_ERROR(versions.LogAndApply(std::move(edit)));
   family->ReleaseImmutables(num_memtables);
   family->flush_wanted = !family->immutables.empty();
+  const size_t level0_trigger = static_cast<size_t>(family->options().level0_compaction_trigger);
   const auto record = versions.families().find(family->id());
+  if (record != versions.families().end() &&
+      record->second.version->num_files(0) >= level0_trigger) {
+    level0_is_due_ = true;
+  }
   if (record != versions.families().end()) family->InstallDurableView(record->second.version);
   parts_.leader->LookForStall(family);
   // Of all families: one log holds the writes of all.

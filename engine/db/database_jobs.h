@@ -40,7 +40,8 @@ struct DatabaseJobParts {
 // Invariants:
 //  1. One flush of a family at a time, of all its immutable memtables, so that level 0 is in the
 //     order of the writes.
-//  2. Where there are two threads, one is left to flushes: writes wait for those first.
+//  2. Where there are two threads, one is left to flushes, as writes wait for those first, and one
+//     by flushes to compactions.
 //  3. An SSTable is synced, and so is its directory, before the manifest names it; a log is removed
 //     only after the manifest needs it no more.
 class DatabaseJobs final : public BackgroundJobs {
@@ -81,6 +82,7 @@ class DatabaseJobs final : public BackgroundJobs {
 
   // --- database_jobs_compaction.cc ---
   bool RunCompactionIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool PickAndCompact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   std::unique_ptr<Compaction> PickCompaction(ColumnFamilyState** family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   static std::unique_ptr<Compaction> PickIn(ColumnFamilyState* family)
@@ -100,6 +102,9 @@ class DatabaseJobs final : public BackgroundJobs {
 
   const DatabaseJobParts parts_;
   int flushes_running_ ABSL_GUARDED_BY(database_mutex) = 0;
+  // A flush has filled level 0 of some family since flushes last had to leave a thread to
+  // compactions and none could be had: to look for one is to look at every family.
+  bool level0_is_due_ ABSL_GUARDED_BY(database_mutex) = false;
   int compactions_running_ ABSL_GUARDED_BY(database_mutex) = 0;
   // Those of them that the scheduler's threads run.
   int automatic_compactions_running_ ABSL_GUARDED_BY(database_mutex) = 0;

@@ -16,9 +16,20 @@
 
 namespace winnow {
 
+bool DatabaseJobs::RunCompactionIfDue() {
+  bool ran = false;
+  const absl::Status picked = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    ran = PickAndCompact();
+    return absl::OkStatus();
+  });
+  // Who waits for the work is to know that it will not be done now.
+  if (!picked.ok()) parts_.scheduler->errors().JobFailed(JobKind::kCompaction, picked);
+  return ran;
+}
+
 // One thread stays free for flushes, where there are two. Automatic compactions use one thread
 // each; several run side by side.
-bool DatabaseJobs::RunCompactionIfDue() {
+bool DatabaseJobs::PickAndCompact() {
   const int most = std::max(parts_.options->background_threads - 1, 1);
   if (automatic_compactions_running_ >= most) return false;
   ColumnFamilyState* family = nullptr;

@@ -177,6 +177,7 @@ class DbIterator final : public Iterator {
     hand_over(reads.block_cache_hits, &handed_[3], counters.reads().block_cache_hits);
     hand_over(reads.block_cache_misses, &handed_[4], counters.reads().block_cache_misses);
     hand_over(reads.block_load_waits, &handed_[5], counters.reads().block_load_waits);
+    hand_over(reads.filter_blocks_read, &handed_[6], counters.reads().filter_blocks_read);
   }
   void Start(Direction direction) {
     HandOverCounts();
@@ -326,7 +327,7 @@ class DbIterator final : public Iterator {
   size_t skipped_ = 0;       // entries, since the last one that was shown
   std::string skipped_key_;  // of the last of them whose number kStepsBeforeSeek divides
   uint64_t steps_ = 0;
-  std::array<uint64_t, 6> handed_{};  // of options_.reads, already counted
+  std::array<uint64_t, 7> handed_{};  // of options_.reads, already counted
   absl::Status status_;
 };
 

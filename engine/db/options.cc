@@ -331,7 +331,8 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
   const uint64_t memory = std::max<uint64_t>(memory_bytes, 16 * kMiB);
   options.background_threads = std::clamp(threads, 1, 64);
   // A third for memtables, of one busy family in three buffers; a 32nd for what compactions read
-  // ahead. The block cache has the rest, of which filters and indexes take what they need.
+  // ahead; an eighth, up to 4 MiB, for what the allocator loses between cached blocks of many
+  // sizes, as filters and indexes are. The block cache has the rest.
   options.max_write_buffers = 3;
   const uint64_t buffers = memory / 3;
   options.db_write_buffer_bytes = buffers;
@@ -340,7 +341,8 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
   options.write_buffer_bytes = std::clamp<uint64_t>(
       buffers / static_cast<uint64_t>(options.max_write_buffers), 64 * kKiB, uint64_t{512} << 20);
   options.charge_filters_to_cache = true;
-  options.block_cache_bytes = memory - buffers - memory / 32;
+  const uint64_t lost = std::min<uint64_t>(memory / 8, 4 * kMiB);
+  options.block_cache_bytes = memory - buffers - memory / 32 - lost;
   // Four buffers: about what level 0 holds when its compaction is due, so that merging it into the
   // first level below rewrites no more than it brings.
   options.level_base_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, kMiB);

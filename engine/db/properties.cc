@@ -33,18 +33,24 @@ double Ratio(uint64_t numerator, uint64_t denominator) {
 struct SstableMemory {
   uint64_t filter_bytes = 0;
   uint64_t index_bytes = 0;
+  uint64_t num_tables = 0;
+  uint64_t num_tables_through_cache = 0;
+  uint64_t bytes_through_cache = 0;
+  uint64_t num_filters_too_large = 0;
 };
 SstableMemory MemoryOf(const Version& version) {
   SstableMemory memory;
   for (int level = 0; level < kNumLevels; level++) {
     for (const auto& file : version.files(level)) {
       if (file->reader() == nullptr) continue;
-      const uint64_t filter_bytes = file->reader()->properties().filter_bytes;
-      memory.filter_bytes += filter_bytes;
-      // What a reader keeps besides its filter is its index. The subtraction is bounded: the file
-      // states its filter's bytes even where the filter could not be used.
-      memory.index_bytes +=
-          file->memory_bytes() - std::min<uint64_t>(filter_bytes, file->memory_bytes());
+      const SstableReader& reader = *file->reader();
+      memory.filter_bytes += reader.filter_memory_bytes();
+      // What a reader keeps besides its filter is its index, and itself.
+      memory.index_bytes += file->memory_bytes() - reader.filter_memory_bytes();
+      memory.num_tables++;
+      memory.num_tables_through_cache += reader.bytes_through_cache() > 0 ? 1 : 0;
+      memory.bytes_through_cache += reader.bytes_through_cache();
+      memory.num_filters_too_large += reader.filter_is_too_large() ? 1 : 0;
     }
   }
   return memory;
@@ -155,6 +161,10 @@ MemoryUsage DBImpl::GetMemoryUsage() {
     const SstableMemory memory = MemoryOf(*view->version);
     usage.filters += memory.filter_bytes;
     usage.indexes += memory.index_bytes;
+    usage.tables += memory.num_tables;
+    usage.tables_through_cache += memory.num_tables_through_cache;
+    usage.bytes_through_cache += memory.bytes_through_cache;
+    usage.filters_not_used += memory.num_filters_too_large;
   }
   usage.block_cache = cache.blocks_memory_bytes();
   usage.block_cache_table = cache.slots_bytes();

@@ -2,23 +2,26 @@
 
 namespace winnow {
 
-// With one level the top index is the one that points to data blocks, and the cursor copies the
-// view.
+// With one level in memory the top index is the one that points to data blocks, and the cursor
+// copies the view.
 IndexCursor::IndexCursor(const SstableReader& table, const SstableReadOptions& options)
     : table_(table), options_(options) {
-  if (!table.has_index_partitions()) index_ = table.index_;
+  if (table.index_is_whole_) index_ = table.index_;
 }
 
-// The partition is pinned for as long as the cursor stands in it: index_ points into its block. An
+// An index of one level that is not in memory is as one partition. It is pinned for as long as the
+// cursor stands in it: index_ points into its block. An
 // error leaves the cursor invalid with the reason; the next seek starts afresh.
 bool IndexCursor::LoadPartition(uint32_t top_entry) {
   status_ = absl::OkStatus();
   valid_ = false;
-  if (!table_.has_index_partitions()) return true;
+  if (table_.index_is_whole_) return true;
   if (has_partition_ && top_entry == top_entry_) return true;
   has_partition_ = false;
   absl::StatusOr<BlockRef> block =
-      table_.LoadBlock(table_.index_.handle(top_entry), BlockKind::kIndexPartition, options_);
+      table_.has_index_partitions()
+          ? table_.LoadBlock(table_.index_.handle(top_entry), BlockKind::kIndexPartition, options_)
+          : table_.LoadBlock(table_.footer_.index, BlockKind::kIndex, options_);
   if (!block.ok()) {
     status_ = block.status();
     return false;

@@ -50,7 +50,7 @@ class IndexCursor {
   uint32_t top_entry_ = 0;
   uint32_t entry_ = 0;
   bool valid_ = false;
-  bool has_partition_ = false;  // index_ is the partition of top_entry_
+  bool has_partition_ = false;  // index_ is the partition of top_entry_, and in partition_
   absl::Status status_;
 };
 

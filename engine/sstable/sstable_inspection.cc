@@ -75,7 +75,9 @@ absl::Status SstableReader::ForEachBlock(
     }
   }
   SstableBlockInfo index_info = StoredBlockInfo(BlockKind::kIndex, footer_.index);
-  index_info.num_entries = index_.size();
+  BlockRef index_pin;
+  WINNOW_ASSIGN_OR_RETURN(const IndexBlock index, TopIndex(options, &index_pin));
+  index_info.num_entries = index.size();
   visit(index_info);
   visit(StoredBlockInfo(BlockKind::kProperties, footer_.properties));
   SstableBlockInfo footer_info;

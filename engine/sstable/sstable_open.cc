@@ -24,6 +24,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
       new SstableReader(options, std::move(file), std::move(path)));  // private constructor
   WINNOW_RETURN_IF_ERROR(reader->ReadFooter());
   WINNOW_RETURN_IF_ERROR(reader->ReadProperties());
+  reader->TakeRoom();
   WINNOW_RETURN_IF_ERROR(reader->ReadIndex());
   reader->ReadFilter();
   return reader;
@@ -78,13 +79,44 @@ absl::Status SstableReader::ReadProperties() {
   return file_.Corruption(handle, BlockKind::kProperties, "data blocks do not fill their part");
 }
 
+// A policy that nobody has is not damage: every key may be there.
+bool SstableReader::filter_is_wanted() const {
+  if (!footer_.filter.exists() || !options_.load_filter) return false;
+  return properties_.filter_policy.empty() ||
+         (options_.filter_policy != nullptr &&
+          options_.filter_policy->Name() == properties_.filter_policy);
+}
+
+// The top level of a partitioned index is small, and stays in memory whatever the cache has room
+// for: its partitions are blocks of the cache anyway.
+void SstableReader::TakeRoom() {
+  wanted_bytes_ = has_index_partitions() ? 0 : footer_.index.size + CachedBlock::kReadablePadding;
+  if (filter_is_wanted()) wanted_bytes_ += footer_.filter.size + kBlockTrailerBytes;
+  if (!options_.charge_cache || wanted_bytes_ == 0) return;
+  charge_ = CacheCharge::Try(options_.cache, wanted_bytes_);
+  is_resident_ = static_cast<bool>(charge_);
+  index_in_cache_ = !is_resident_ && !has_index_partitions();
+}
+
 absl::Status SstableReader::ReadIndex() {
   const BlockHandle& handle = footer_.index;
   BlockFile::ReadOptions read_options;
   read_options.data_end = has_index_partitions() ? handle.offset : properties_.data_bytes;
-  WINNOW_ASSIGN_OR_RETURN(const BlockRef block,
-                          file_.Read(handle, BlockKind::kIndex, read_options));
+  if (index_in_cache_) read_options.arena = options_.cache->arena();
+  WINNOW_ASSIGN_OR_RETURN(BlockRef block, file_.Read(handle, BlockKind::kIndex, read_options));
   const std::string_view contents = block.contents();
+  const IndexBlock index(contents.data());
+  const uint64_t start = has_index_partitions() ? index_start() : footer_.header_bytes;
+  // With this, every data block lies where data blocks may lie, and no byte between them is
+  // unclaimed.
+  if (index.first_offset() != start || index.end_offset() != read_options.data_end) {
+    return file_.Corruption(handle, BlockKind::kIndex, "its blocks do not fill their part");
+  }
+  if (index_in_cache_) {
+    options_.cache->Insert({table_id_, handle.offset}, std::move(block),
+                           ShardedBlockCache::Priority::kProbation);
+    return absl::OkStatus();
+  }
   // Copied out of the cache's memory into memory on huge pages, which suits what every look-up
   // reads.
   index_memory_ = filter::ResidentMemory(contents.size() + CachedBlock::kReadablePadding);
@@ -94,82 +126,72 @@ absl::Status SstableReader::ReadIndex() {
   }
   std::memcpy(index_memory_.data(), contents.data(), contents.size());
   index_ = IndexBlock(index_memory_.data());
-  const uint64_t start = has_index_partitions() ? index_start() : footer_.header_bytes;
-  // With this, every data block lies where data blocks may lie, and no byte between them is
-  // unclaimed.
-  if (index_.first_offset() != start || index_.end_offset() != read_options.data_end) {
-    return file_.Corruption(handle, BlockKind::kIndex, "its blocks do not fill their part");
-  }
+  index_is_whole_ = !has_index_partitions();
   return absl::OkStatus();
 }
 
-// The block stays in memory as the file holds it, trailer included: filters are read in place.
+// A filter is an optimisation. Whatever is wrong with it, the table is opened without it, answers
+// are the same, and the reason is kept for tools and statistics.
 void SstableReader::ReadFilter() {
-  // A filter is an optimisation. Whatever is wrong with it, the table is opened without it, answers
-  // are the same, and the reason is kept for tools and statistics.
-  const auto unusable = [this](filter::FilterStateCode code, std::string reason) {
-    filter_ = filter::FilterReader();
-    filter_memory_ = filter::ResidentMemory();
-    filter_policy_ = nullptr;
-    policy_filter_ = std::string_view();
-    filter_state_.code = code;
-    filter_state_.reason = absl::StrCat(file_.path(), ": at offset ", footer_.filter.offset,
-                                        ": filter block: ", reason);
-  };
-
   absl::StatusOr<filter::FilterKeyExtractor> filter_key =
       filter::FilterKeyExtractor::Parse(properties_.filter_key);
-  if (!filter_key.ok()) {
-    return unusable(filter::FilterStateCode::kUnknownVersion,
-                    std::string(filter_key.status().message()));
-  }
   // Parsed even where there is no filter: scans and statistics use it.
-  filter_key_ = *filter_key;
-  if (!footer_.filter.exists() || !options_.load_filter) return;
-  const bool made_by_policy = !properties_.filter_policy.empty();
-  // A policy that nobody has is not damage: every key may be there.
-  if (made_by_policy && (options_.filter_policy == nullptr ||
-                         options_.filter_policy->Name() != properties_.filter_policy)) {
-    return;
+  if (filter_key.ok()) filter_key_ = *filter_key;
+  if (!filter_key.ok()) {
+    filter_state_.code = filter::FilterStateCode::kUnknownVersion;
+    filter_state_.reason = std::string(filter_key.status().message());
+  } else if (filter_is_wanted()) {
+    filter_state_ = is_resident_ ? ReadResidentFilter() : ReadFilterIntoCache();
   }
+  if (filter_state_.code != filter::FilterStateCode::kOk) {
+    filter_state_.reason = absl::StrCat(file_.path(), ": at offset ", footer_.filter.offset,
+                                        ": filter block: ", filter_state_.reason);
+    filter_memory_ = filter::ResidentMemory();
+    policy_filter_ = std::string_view();
+    filter_kind_ = filter::FilterKind::kNone;
+  } else if (!properties_.filter_policy.empty() &&
+             (filter_memory_.size() > 0 || filter_in_cache_)) {
+    filter_policy_ = options_.filter_policy;
+  }
+}
 
-  const size_t stored_bytes = footer_.filter.size + kBlockTrailerBytes;
-  filter_memory_ = filter::ResidentMemory(stored_bytes);
+// The block stays in memory as the file holds it, trailer included: filters are read in place.
+filter::FilterState SstableReader::ReadResidentFilter() {
+  filter_memory_ = filter::ResidentMemory(footer_.filter.size + kBlockTrailerBytes);
   if (filter_memory_.data() == nullptr) {
     filter_lacks_memory_ = true;
-    return unusable(filter::FilterStateCode::kDamaged, "no memory");
+    return {filter::FilterStateCode::kDamaged, "no memory"};
   }
-  if (absl::Status status =
-          file_.ReadBytes(footer_.filter.offset, stored_bytes, filter_memory_.data());
-      !status.ok()) {
-    return unusable(filter::FilterStateCode::kDamaged, std::string(status.message()));
+  absl::Status read_status;
+  const filter::FilterState state =
+      ReadFilterBlock(filter_source(), filter_memory_.data(), &filter_, &read_status);
+  filter_kind_ = filter_.kind();
+  if (!properties_.filter_policy.empty()) {
+    policy_filter_ = std::string_view(filter_memory_.data(), footer_.filter.size);
   }
-  Compression compression;
-  if (absl::Status status =
-          file_.CheckTrailer(std::string_view(filter_memory_.data(), stored_bytes), footer_.filter,
-                             BlockKind::kFilter, true, &compression);
-      !status.ok() ||
-      // Filters are used in place; our writer never compresses them.
-      compression != Compression::kNone) {
-    return unusable(filter::FilterStateCode::kDamaged,
-                    status.ok() ? "is compressed" : std::string(status.message()));
+  return state;
+}
+
+// Read once, to know its kind and that it is sound; it may leave the cache at once.
+filter::FilterState SstableReader::ReadFilterIntoCache() {
+  if (footer_.filter.size > options_.cache->MostForOneFilter()) {
+    filter_is_too_large_ = true;
+    return {};
   }
-  const std::string_view contents(filter_memory_.data(), footer_.filter.size);
-  if (made_by_policy) {
-    filter_policy_ = options_.filter_policy;
-    policy_filter_ = contents;
-    return;
+  filter::FilterState state;
+  absl::StatusOr<BlockRef> block =
+      LoadFilterForCache(filter_source(), options_.cache->arena(), nullptr, &state);
+  if (!block.ok()) {
+    filter_lacks_memory_ = absl::IsResourceExhausted(block.status());
+    return {filter::FilterStateCode::kDamaged, std::string(block.status().message())};
   }
-  filter_ = filter::FilterReader::Open(contents, &filter_state_);
-  if (filter_state_.code != filter::FilterStateCode::kOk) {
-    return unusable(filter_state_.code, filter_state_.reason);
-  }
-  // The filter block records its seed, and so do the properties. Queried with hashes of another
-  // seed it would deny keys that it holds, the one mistake that a filter must not make.
-  if (!filter_.always_true() && filter_.hash_seed() != properties_.hash_seed) {
-    return unusable(filter::FilterStateCode::kDamaged,
-                    "made with another hash seed than the table names");
-  }
+  const CachedFilter filter = FilterOf(**block);
+  if (filter.contents.empty()) return state;
+  filter_kind_ = filter.reader.kind();
+  filter_in_cache_ = !filter.reader.always_true() || !properties_.filter_policy.empty();
+  options_.cache->Insert({table_id_, footer_.filter.offset}, *std::move(block),
+                         ShardedBlockCache::Priority::kProbation);
+  return {};
 }
 
 }  // namespace winnow

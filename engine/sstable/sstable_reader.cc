@@ -10,8 +10,8 @@
 namespace winnow {
 
 // Blocks whose checksum was not verified do not enter the cache: everything
-// in the cache has been checked, once, for all who find it there. Index partitions are protected,
-// since each serves hundreds of data blocks.
+// in the cache has been checked, once, for all who find it there. Indexes, partitions of them and
+// filters are protected, since each serves hundreds of data blocks.
 absl::StatusOr<BlockRef> SstableReader::LoadMissingBlock(const BlockHandle& handle, BlockKind kind,
                                                          const SstableReadOptions& options) const {
   BlockFile::ReadOptions read_options;
@@ -43,9 +43,56 @@ absl::StatusOr<BlockRef> SstableReader::LoadBlock(const BlockHandle& handle, Blo
 
 void SstableReader::PrefetchIndex() const { index_.Prefetch(); }
 
+BlockRef SstableReader::FilterFromCache(const SstableReadOptions& options) const {
+  const BlockKey key{table_id_, footer_.filter.offset};
+  BlockRef block = options_.cache->Lookup(key);
+  if (block || !FillsCache(options)) return block;
+  const auto load = [&] {
+    return LoadFilterForCache(filter_source(), options_.cache->arena(), options.counters, nullptr);
+  };
+  absl::StatusOr<BlockRef> loaded =
+      options_.cache->Load(key, load, ShardedBlockCache::Priority::kProtected, options.counters);
+  return loaded.ok() ? *std::move(loaded) : BlockRef();
+}
+
+FilterAnswer SstableReader::AskPolicyOrCache(const SstableReadOptions& options,
+                                             uint64_t filter_hash,
+                                             std::string_view user_key) const {
+  const auto answer = [](bool may_contain) {
+    return may_contain ? FilterAnswer::kMaybe : FilterAnswer::kNo;
+  };
+  if (!filter_in_cache_) return answer(filter_policy_->KeyMayMatch(user_key, policy_filter_));
+  const BlockRef block = FilterFromCache(options);
+  if (!block) return FilterAnswer::kNotAsked;
+  const CachedFilter filter = FilterOf(*block);
+  if (filter.contents.empty()) return FilterAnswer::kNotAsked;
+  return answer(filter_policy_ == nullptr ? filter.reader.MayContain(filter_hash)
+                                          : filter_policy_->KeyMayMatch(user_key, filter.contents));
+}
+
+absl::StatusOr<IndexBlock> SstableReader::TopIndex(const SstableReadOptions& options,
+                                                   BlockRef* pin) const {
+  if (!index_in_cache_) return index_;
+  WINNOW_ASSIGN_OR_RETURN(*pin, LoadBlock(footer_.index, BlockKind::kIndex, options));
+  return IndexBlock((*pin)->data());
+}
+
+absl::StatusOr<IndexBlock> SstableReader::FindLowestIndex(const SstableReadOptions& options,
+                                                          std::string_view user_key,
+                                                          uint64_t trailer, BlockRef* pin,
+                                                          uint32_t* top_entry) const {
+  if (!has_index_partitions()) return TopIndex(options, pin);
+  *top_entry = index_.Find(options_.comparator, user_key, trailer);
+  if (*top_entry == index_.size()) return IndexBlock();
+  WINNOW_ASSIGN_OR_RETURN(
+      *pin, LoadBlock(index_.handle(*top_entry), BlockKind::kIndexPartition, options));
+  return IndexBlock((*pin)->data());
+}
+
 // A look-up:
 //
-// 1. With a partitioned index, the top level names the partition.
+// 1. With a partitioned index, the top level names the partition. It, or an index that is not kept
+//    in memory, is a block of the cache.
 // 2. The index names the one block that can hold the first entry at or after (user_key, snapshot).
 // 3. In that block: the entry, if it has the user key. There is no need to go on to the next block:
 //    if the position is behind the block's last entry, the separator proves that the next block
@@ -61,17 +108,11 @@ absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_v
   const uint64_t trailer = PackTrailer(snapshot, kEntryTypeForSeek);
 
   IndexBlock index = index_;
-  BlockRef partition;
+  BlockRef index_pin;
   uint32_t top_entry = 0;
-  if (has_index_partitions()) [[unlikely]] {
-    top_entry = index_.Find(options_.comparator, user_key, trailer);
-    if (top_entry < index_.size()) {
-      WINNOW_ASSIGN_OR_RETURN(
-          partition, LoadBlock(index_.handle(top_entry), BlockKind::kIndexPartition, options));
-      index = IndexBlock(partition->data());
-    } else {
-      index = IndexBlock();
-    }
+  if (!index_is_whole_) [[unlikely]] {
+    WINNOW_ASSIGN_OR_RETURN(index,
+                            FindLowestIndex(options, user_key, trailer, &index_pin, &top_entry));
   }
 
   BlockPosition position;
@@ -147,6 +188,7 @@ uint64_t SstableReader::ApproximateOffsetOf(std::string_view internal_key) const
   cursor.Seek(internal_key);
   if (cursor.Valid()) return cursor.handle().offset;
   if (cursor.status().ok()) return properties_.data_bytes;
+  if (index_in_cache_) return properties_.data_bytes / 2;  // cannot be read: anywhere
   // The partition cannot be read: as far into the data as it is into the top index.
   const uint32_t entry =
       index_.Find(options_.comparator, UserKey(internal_key), Trailer(internal_key));
@@ -163,6 +205,8 @@ void SstableReader::EraseCachedBlocks() const {
   for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
     options_.cache->Erase({table_id_, cursor.handle().offset});
   }
+  if (filter_in_cache_) options_.cache->Erase({table_id_, footer_.filter.offset});
+  if (index_in_cache_) options_.cache->Erase({table_id_, footer_.index.offset});
   if (!has_index_partitions()) return;
   for (uint32_t i = 0; i < index_.size(); i++) {
     options_.cache->Erase({table_id_, index_.handle(i).offset});

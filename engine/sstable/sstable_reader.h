@@ -18,6 +18,7 @@
 #include "engine/base/internal_key.h"
 #include "engine/cache/block_cache.h"
 #include "engine/sstable/block_file.h"
+#include "engine/sstable/filter_block.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/sstable_properties.h"
@@ -39,8 +40,12 @@ struct SstableReaderOptions {
   uint64_t expected_file_id = 0;
   // Answers from the filters of tables that were written with a policy of its name; may be null.
   const FilterPolicy* filter_policy = nullptr;
-  // Keep the filter in memory. False: the reader answers "may contain".
+  // False: the table is read as if it had no filter.
   bool load_filter = true;
+  // Filter and index are kept in memory if the cache, which is then not null, has room for them
+  // (TryAddCharge). Otherwise they are blocks of the cache, loaded when a look-up needs them; a
+  // filter that is too large for that (MostForOneFilter) is not used.
+  bool charge_cache = false;
 };
 
 struct SstableReadOptions {
@@ -55,6 +60,13 @@ struct SstableReadOptions {
   size_t readahead_bytes = 0;
   // Added to by the calling thread; may be null.
   ReadCounters* counters = nullptr;
+};
+
+// What a table's filter says of a key.
+enum class FilterAnswer : uint8_t {
+  kNo,        // no entry of it is in the table
+  kMaybe,     // one may be
+  kNotAsked,  // there is no filter that could be asked
 };
 
 // The answer of SstableReader::Get.
@@ -99,8 +111,8 @@ inline bool HasDamage(const std::vector<SstableProblem>& problems) {
 }
 
 // Immutable after Open; thread-safe. Index (its top level, for large tables) and filter are in
-// memory. Errors: DataLoss "PATH: at offset N: REASON" for wrong bytes; the file's own error where
-// reading fails.
+// memory, or in the cache (SstableReaderOptions::charge_cache). Errors: DataLoss "PATH: at offset
+// N: REASON" for wrong bytes; the file's own error where reading fails.
 class SstableReader {
  public:
   // Reads footer, properties, index and filter. `path` is for error messages. FailedPrecondition: a
@@ -115,20 +127,26 @@ class SstableReader {
   SstableReader(const SstableReader&) = delete;
   SstableReader& operator=(const SstableReader&) = delete;
 
-  // The filter; answers "may contain" if there is none, or if a policy made it. Query it with
-  // HashKey(filter_key().FilterKey(user_key), hash_seed()).
+  // The filter; answers "may contain" if there is none, if a policy made it, or if it is in the
+  // cache. Query it with HashKey(filter_key().FilterKey(user_key), hash_seed()).
   const filter::FilterReader& filter() const { return filter_; }
-  // True if MayContain can say no.
-  bool has_filter() const { return !filter_.always_true() || filter_policy_ != nullptr; }
-  // False only if the filter, whoever made it, shows that no entry of `user_key` is in the table.
-  // `filter_hash` is what filter() is queried with.
-  bool MayContain(uint64_t filter_hash, std::string_view user_key) const {
-    if (!filter_.MayContain(filter_hash)) return false;
-    if (filter_policy_ == nullptr) [[likely]]
-      return true;
-    return filter_policy_->KeyMayMatch(user_key, policy_filter_);
+  // True if AskFilter can say no.
+  bool has_filter() const {
+    return !filter_.always_true() || filter_policy_ != nullptr || filter_in_cache_;
   }
-  // True if MayContain queries a policy.
+  // What the filter, whoever made it, says of `user_key`. `filter_hash` is what filter() is queried
+  // with. Of `options`: a filter that is not in the cache is loaded if the cache is to be filled.
+  FilterAnswer AskFilter(const SstableReadOptions& options, uint64_t filter_hash,
+                         std::string_view user_key) const {
+    if (!filter_.MayContain(filter_hash)) return FilterAnswer::kNo;
+    if (!filter_.always_true()) [[likely]]
+      return FilterAnswer::kMaybe;
+    if (!has_filter()) return FilterAnswer::kNotAsked;
+    return AskPolicyOrCache(options, filter_hash, user_key);
+  }
+  // Of the filter, wherever it is; kNone if a policy made it.
+  filter::FilterKind filter_kind() const { return filter_kind_; }
+  // True if AskFilter queries a policy.
   bool has_policy_filter() const { return filter_policy_ != nullptr; }
   // kOk also where the table was written without a filter.
   const filter::FilterState& filter_state() const { return filter_state_; }
@@ -171,6 +189,13 @@ class SstableReader {
   const InternalKeyComparator& comparator() const { return options_.comparator; }
   // Memory held: filter, index, fixed part.
   size_t memory_bytes() const;
+  size_t filter_memory_bytes() const { return filter_memory_.size(); }
+  // Of memory_bytes(): what is charged to the cache, for filter and index.
+  size_t charged_bytes() const { return charge_ ? wanted_bytes_ : 0; }
+  // Of filter and index that are blocks of the cache: 0 if they are in memory.
+  size_t bytes_through_cache() const { return is_resident_ ? 0 : wanted_bytes_; }
+  // There is a filter, but it is not used: it is too large for the cache.
+  bool filter_is_too_large() const { return filter_is_too_large_; }
 
  private:
   friend class IndexCursor;
@@ -183,8 +208,27 @@ class SstableReader {
   // The steps of Open, in this order.
   absl::Status ReadFooter();
   absl::Status ReadProperties();
+  void TakeRoom();
   absl::Status ReadIndex();
   void ReadFilter();
+
+  bool filter_is_wanted() const;
+  filter::FilterState ReadResidentFilter();
+  filter::FilterState ReadFilterIntoCache();
+  FilterBlockSource filter_source() const {
+    return {&file_, footer_.filter, properties_.hash_seed, !properties_.filter_policy.empty()};
+  }
+  FilterAnswer AskPolicyOrCache(const SstableReadOptions& options, uint64_t filter_hash,
+                                std::string_view user_key) const;
+  // The cached filter's block, or none where it cannot be had.
+  BlockRef FilterFromCache(const SstableReadOptions& options) const;
+  // The index of one level, or else its top level: in memory, or in the block that `*pin` holds.
+  absl::StatusOr<IndexBlock> TopIndex(const SstableReadOptions& options, BlockRef* pin) const;
+  // The lowest level of the index that leads to the first entry at or after the key, and which
+  // partition that is.
+  absl::StatusOr<IndexBlock> FindLowestIndex(const SstableReadOptions& options,
+                                             std::string_view user_key, uint64_t trailer,
+                                             BlockRef* pin, uint32_t* top_entry) const;
 
   bool has_index_partitions() const { return footer_.index_levels == 2; }
   // Where partitions, or else the top index, start.
@@ -209,10 +253,18 @@ class SstableReader {
   Footer footer_;
   SstableProperties properties_;
   filter::ResidentMemory index_memory_;
-  IndexBlock index_;  // of data blocks, or of index partitions
+  IndexBlock index_;  // of data blocks, or of index partitions; empty if it is in the cache
   filter::ResidentMemory filter_memory_;
   filter::FilterReader filter_;
   filter::FilterState filter_state_;
+  filter::FilterKind filter_kind_ = filter::FilterKind::kNone;
+  CacheCharge charge_;
+  size_t wanted_bytes_ = 0;  // for filter and index to be in memory
+  bool is_resident_ = true;  // they are, or have no bytes
+  bool index_in_cache_ = false;
+  bool index_is_whole_ = false;  // index_ is of data blocks
+  bool filter_in_cache_ = false;
+  bool filter_is_too_large_ = false;
   bool filter_lacks_memory_ = false;  // why filter_state_ is not OK
   filter::FilterKeyExtractor filter_key_;
   const FilterPolicy* filter_policy_ = nullptr;  // the one that made policy_filter_, if it is known

@@ -28,6 +28,7 @@ class SstableVerifier {
   void CheckHeader();
   void CheckFrame();
   void CheckFilterBlock();
+  void CheckIndex();
   void CheckPartitions();
   // All data blocks of one lowest-level index block.
   void CheckDataBlocks(const IndexBlock& index);

@@ -31,6 +31,16 @@ std::string MemoryTable(const MemoryUsage& usage) {
     absl::StrAppend(&text, "filters and indexes take more than the block cache has to give: ",
                     "the sum is over its bound\n");
   }
+  if (usage.tables_through_cache > 0) {
+    absl::StrAppend(&text, "filters and indexes of ", FormatCount(usage.tables_through_cache),
+                    " of ", FormatCount(usage.tables),
+                    " tables are read through the block cache, for want of room: ",
+                    FormatCount(usage.bytes_through_cache), " bytes\n");
+  }
+  if (usage.filters_not_used > 0) {
+    absl::StrAppend(&text, "filters of ", FormatCount(usage.filters_not_used),
+                    " tables are not used: they are too large for the block cache\n");
+  }
   return text;
 }
 
@@ -40,7 +50,10 @@ std::string MemoryJson(const MemoryUsage& usage) {
       ",\"filters\":", usage.filters, ",\"indexes\":", usage.indexes,
       ",\"block_cache\":", usage.block_cache, ",\"block_cache_table\":", usage.block_cache_table,
       ",\"sum\":", usage.sum(), ",\"write_buffer_limit\":", usage.write_buffer_limit,
-      ",\"block_cache_capacity\":", usage.block_cache_capacity,
+      ",\"block_cache_capacity\":", usage.block_cache_capacity, ",\"tables\":", usage.tables,
+      ",\"tables_through_cache\":", usage.tables_through_cache,
+      ",\"bytes_through_cache\":", usage.bytes_through_cache,
+      ",\"filters_not_used\":", usage.filters_not_used,
       ",\"tables_exceed_cache\":", usage.tables_exceed_cache() ? "true" : "false", "}");
 }
 

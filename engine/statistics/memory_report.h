@@ -19,9 +19,15 @@ struct MemoryUsage {
   uint64_t write_buffer_limit = 0;  // 0: none for all families together
   uint64_t block_cache_capacity = 0;
   bool tables_are_charged = false;  // to the block cache
+  uint64_t tables = 0;
+  // Those whose filters and indexes are not in memory but, when they are needed, blocks of the
+  // cache; and the bytes that they are.
+  uint64_t tables_through_cache = 0;
+  uint64_t bytes_through_cache = 0;
+  uint64_t filters_not_used = 0;  // too large to be one block of the cache
 
   uint64_t sum() const { return memtables + filters + indexes + block_cache + block_cache_table; }
-  // Filters and indexes alone leave the cache no more than the least that it keeps for blocks.
+  // What is known of each table leaves the cache no more than the least that it keeps for blocks.
   bool tables_exceed_cache() const;
 };
 

@@ -208,6 +208,8 @@ std::string_view TickerName(Ticker ticker) {
       return "data.blocks.read";
     case Ticker::kIndexBlocksRead:
       return "index.blocks.read";
+    case Ticker::kFilterBlocksRead:
+      return "filter.blocks.read";
     case Ticker::kBytesRead:
       return "bytes.read";
     case Ticker::kBlockCacheHits:

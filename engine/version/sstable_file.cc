@@ -48,6 +48,8 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
   options.cache = store.cache;
   options.filter_policy = filter_policy;
   options.expected_file_id = file->metadata_.file_id;
+  // Of a cache that holds nothing no room can be had.
+  options.charge_cache = store.charge_readers && store.cache->capacity_bytes() > 0;
   auto reader = SstableReader::Open(options, *std::move(opened), path);
   if (!reader.ok()) {
     file->open_status_ = std::move(reader).status();
@@ -55,13 +57,14 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
   }
   file->reader_ = *std::move(reader);
   if (store.charge_readers) {
-    file->reader_charge_ = CacheCharge(store.cache, file->memory_bytes());
+    file->reader_charge_ =
+        CacheCharge(store.cache, file->memory_bytes() - file->reader_->charged_bytes());
   }
   // Beside the key range, which a look-up reads anyway.
   file->filter_key_identity_ = {file->reader_->hash_seed(), file->reader_->filter_key()};
   file->filter_kind_index_ = file->reader_->has_policy_filter()
                                  ? kPolicyFilterKindIndex
-                                 : static_cast<size_t>(file->reader_->filter().kind());
+                                 : static_cast<size_t>(file->reader_->filter_kind());
   return file;
 }
 

@@ -109,8 +109,16 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
           ? nullptr
           : &context.filter_counters
                  ->by_level_and_kind[static_cast<size_t>(level)][file->filter_kind_index()];
-  if (!reader.filter().MayContain(filter::HashKey(filter_key, reader.hash_seed()))) {
+  // Where a policy made the filter, filter keys are whole keys.
+  const FilterAnswer answer = reader.AskFilter(
+      context.read_options, filter::HashKey(filter_key, reader.hash_seed()), filter_key);
+  if (answer == FilterAnswer::kNo) {
     if (counters != nullptr) counters->rejected.Increment();
+    return;
+  }
+  if (answer == FilterAnswer::kNotAsked) {
+    if (counters != nullptr) counters->not_asked.Increment();
+    iterators->push_back(reader.NewIterator(context.read_options));
     return;
   }
   // Every entry of the range has the one filter key, so what stands at its start tells whether the

@@ -105,9 +105,9 @@ class Version {
     const SstableFile* file;
     uint64_t hash;  // of the key, as the file's filter takes it
     int level;
-    // The filter's answer, false if the file is not open. Each look-up queries a filter once: a
-    // user's policy may be behind it, and its answers are counted.
-    bool may_contain;
+    // Each look-up queries a filter once: a user's policy may be behind it, and its answers are
+    // counted.
+    FilterAnswer answer;
   };
   class CandidateWalk;
 

@@ -31,9 +31,11 @@ inline void PrefetchFilter(const SstableFile& file, uint64_t hash) {
   if (HasUsableFilter(file)) file.reader()->filter().Prefetch(hash);
 }
 
-// False also for a file that is not open: the search itself reports that.
-inline bool QueryFilter(const SstableFile& file, uint64_t hash, std::string_view user_key) {
-  return file.reader() != nullptr && file.reader()->MayContain(hash, user_key);
+// Of a file that is not open too: the search itself reports that.
+inline FilterAnswer QueryFilter(const SstableFile& file, const SstableReadOptions& options,
+                                uint64_t hash, std::string_view user_key) {
+  return file.reader() == nullptr ? FilterAnswer::kNo
+                                  : file.reader()->AskFilter(options, hash, user_key);
 }
 
 }  // namespace
@@ -87,8 +89,8 @@ absl::Status Version::ReadFile(const Candidate& candidate, const LookupKey& key,
                                const LookupContext& context, FilterCounters* counters,
                                PointResult* result) const {
   const SstableFile& file = *candidate.file;
-  // Only a file with a filter can have a false positive, or a true one.
-  const bool filtered = file.reader()->has_filter();
+  // Only a filter that was asked can have a false positive, or a true one.
+  const bool filtered = candidate.answer == FilterAnswer::kMaybe;
   if (filtered && context.false_positive_cache != nullptr &&
       context.false_positive_cache->Contains(file.number(), candidate.hash, key.user_key)) {
     // The filter was wrong before and is wrong again, but this time it costs no read.
@@ -124,14 +126,16 @@ absl::Status Version::GetFromFile(const Candidate& candidate, const LookupKey& k
           ? nullptr
           : &context.filter_counters->by_level_and_kind[static_cast<size_t>(candidate.level)]
                                                        [file.filter_kind_index()];
-  if (!candidate.may_contain) {
+  if (candidate.answer == FilterAnswer::kNo) {
     if (counters != nullptr) counters->rejected.Increment();
     result->found = false;
     return absl::OkStatus();
   }
   // In the statistics a file is in one of four cases: rejected, not queried, true or false
   // positive.
-  if (counters != nullptr && !file.reader()->has_filter()) counters->not_asked.Increment();
+  if (counters != nullptr && candidate.answer == FilterAnswer::kNotAsked) {
+    counters->not_asked.Increment();
+  }
   return ReadFile(candidate, key, context, counters, result);
 }
 
@@ -154,7 +158,8 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
       count++;
     }
     for (Candidate& candidate : std::span(candidates).first(count)) {
-      candidate.may_contain = QueryFilter(*candidate.file, candidate.hash, key.user_key);
+      candidate.answer =
+          QueryFilter(*candidate.file, context.read_options, candidate.hash, key.user_key);
       WINNOW_RETURN_IF_ERROR(GetFromFile(candidate, key, context, result));
       if (result->found) return absl::OkStatus();
     }
@@ -163,16 +168,19 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
 }
 
 // As Get, up to the point where a block would be read. A file without a filter can prove nothing,
-// nor can one that does not open.
+// nor can one whose filter would have to be loaded, or that does not open.
 bool Version::MayContain(const LookupKey& key, const LookupContext& context) const {
   CandidateWalk walk(*this, key.user_key);
   const SstableFile* file;
   int level;
+  SstableReadOptions without_reading = context.read_options;
+  without_reading.fill_cache = false;
   while (walk.Next(&file, &level)) {
     if (!HasUsableFilter(*file)) return true;
     const uint64_t hash = HashFor(*file, key);
-    if (!file->reader()->MayContain(hash, key.user_key)) continue;
-    if (context.false_positive_cache != nullptr &&
+    const FilterAnswer answer = file->reader()->AskFilter(without_reading, hash, key.user_key);
+    if (answer == FilterAnswer::kNo) continue;
+    if (answer == FilterAnswer::kMaybe && context.false_positive_cache != nullptr &&
         context.false_positive_cache->Contains(file->number(), hash, key.user_key)) {
       continue;
     }
@@ -195,8 +203,9 @@ void Version::MultiGetFrom(std::span<Candidate> candidates, std::span<BatchLooku
   for (const Candidate& candidate : candidates) PrefetchFilter(*candidate.file, candidate.hash);
   for (size_t i = 0; i < candidates.size(); i++) {
     Candidate& candidate = candidates[i];
-    candidate.may_contain = QueryFilter(*candidate.file, candidate.hash, lookups[i]->key.user_key);
-    if (candidate.may_contain) candidate.file->reader()->PrefetchIndex();
+    candidate.answer = QueryFilter(*candidate.file, context.read_options, candidate.hash,
+                                   lookups[i]->key.user_key);
+    if (candidate.answer != FilterAnswer::kNo) candidate.file->reader()->PrefetchIndex();
   }
   for (size_t i = 0; i < candidates.size(); i++) {
     BatchLookup& lookup = *lookups[i];
@@ -222,7 +231,7 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
         if (lookup.done) continue;
         const SstableFile* file = find(lookup.key.user_key);
         if (file == nullptr) continue;
-        candidates[count] = {file, HashFor(*file, lookup.key), level, false};
+        candidates[count] = {file, HashFor(*file, lookup.key), level, FilterAnswer::kNo};
         lookups[count++] = &lookup;
       }
       MultiGetFrom(std::span(candidates).first(count), std::span(lookups).first(count), context);
@@ -260,11 +269,18 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
     step.filter = reader.properties().filter_policy.empty()
                       ? reader.properties().filter_spec
                       : absl::StrCat("policy ", reader.properties().filter_policy);
-    if (reader.has_filter()) {
-      const bool maybe = reader.MayContain(HashFor(*file, key), key.user_key);
-      step.filter_answer =
-          maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
-      if (!maybe) continue;
+    const FilterAnswer answer =
+        reader.AskFilter(SstableReadOptions(), HashFor(*file, key), key.user_key);
+    if (answer == FilterAnswer::kNo) {
+      step.filter_answer = ExplainStep::FilterAnswer::kNo;
+      continue;
+    }
+    if (answer == FilterAnswer::kMaybe) {
+      step.filter_answer = ExplainStep::FilterAnswer::kMaybe;
+    } else if (reader.has_filter() || reader.filter_is_too_large()) {
+      step.filter_answer = ExplainStep::FilterAnswer::kUnusable;
+      step.detail = reader.has_filter() ? "the filter cannot be loaded into the block cache now"
+                                        : "the filter is too large for the block cache";
     } else if (reader.filter_state().code != filter::FilterStateCode::kOk) {
       step.filter_answer = ExplainStep::FilterAnswer::kUnusable;
       step.detail = reader.filter_state().reason;

@@ -121,16 +121,18 @@ struct Options : ColumnFamilyOptions {
   // Within the memory are, and "winnow.memory-usage" tells of each: the memtables of all column
   // families (a third: db_write_buffer_bytes), and, in the capacity of the block cache, cached
   // blocks with the filters and indexes of open tables, for which blocks give way
-  // (charge_filters_to_cache). Filters and indexes stay in memory: where they alone are more than
-  // seven eighths of that capacity, the bound is not kept, and the property says so.
+  // (charge_filters_to_cache). Those of more tables than there is room for are read through the
+  // cache, which costs time and not memory: the property says of how many. What else is known of a
+  // table, 1 to 2 KiB, stays in memory, and counts.
   //
   // Besides, for which 16 MiB and a tenth of the memory are usual: what compactions read ahead (a
   // 32nd: compaction_readahead_bytes) and jobs build of filter and index for the table that they
   // write; what a family is known by, some 10 KiB; counters of each thread; the pages of the newest
   // log, 4 MiB at most, which the system can write back; what the allocator keeps of what was
-  // freed. Not bounded: one large write, which takes three times its size; memtables that iterators
-  // hold after their flush; blocks that pinned values and iterators hold; opening read-only, which
-  // keeps in memory all that the logs hold.
+  // freed, for which an eighth of the memory, up to 4 MiB, is left out of the cache. Not bounded:
+  // one large write, which takes three times its size; memtables that iterators hold after their
+  // flush; blocks that pinned values and iterators hold; opening read-only, which keeps in memory
+  // all that the logs hold.
   static Options ForMemory(size_t memory_bytes, int threads);
 
   // Create the database if it is missing. Default true.
@@ -154,9 +156,14 @@ struct Options : ColumnFamilyOptions {
   // Default 32 MiB; ignored where block_cache is set. 0: nothing is cached.
   size_t block_cache_bytes = size_t{32} << 20;
 
-  // True: the memory of open tables' filters and indexes, which stays resident, is taken from the
-  // capacity of the block cache, down to an eighth of it, so that cached blocks give way to
-  // filters. Tables of each database that shares the cache, and asks for it, count. Default false.
+  // True: the memory of open tables, their filters and indexes included, is taken from the capacity
+  // of the block cache, so that cached blocks give way to filters, down to an eighth of it. Once
+  // three quarters are taken, filters and indexes of further tables do not stay in memory: they are
+  // blocks of the cache, loaded when a look-up needs them, and a filter of more than a sixteenth of
+  // the capacity is not used at all. "winnow.memory-usage" tells of how many tables this is so, the
+  // ticker kFilterBlocksRead what is loaded. Tables of each database that shares the cache, and
+  // asks for it, count. Without effect where the cache has no capacity. Default false: filters and
+  // indexes stay in memory, however many they are.
   bool charge_filters_to_cache = false;
 
   // Bytes that the memtables of all column families may take together, their filters and what is
@@ -169,13 +176,13 @@ struct Options : ColumnFamilyOptions {
   // least and 1 MiB at most. Default 16 MiB, range 64 KiB - 1 GiB.
   size_t compaction_readahead_bytes = size_t{16} << 20;
 
-  // Threads for flushes and compactions together. Default 2, range 1 - 64. One is always free for
-  // flushes if there are two or more.
+  // Threads for flushes and compactions together. Default 2, range 1 - 64. If there are two or
+  // more, one is always free for flushes, and flushes leave one to compactions.
   int background_threads = 2;
 
   // SSTables whose file is open at one time. The others' are opened when they are read, and those
-  // read longest ago closed; filters, indexes and cached blocks stay in memory, so that only reads
-  // from the disk notice. Never more than half of the files that the process may open
+  // read longest ago closed; filters, indexes and cached blocks stay where they are, so that only
+  // reads from the disk notice. Never more than half of the files that the process may open
   // (RLIMIT_NOFILE) when the database is opened, or with read_only seven eighths, which is what 0,
   // the default, stands for. Range 0 and 16 - 10 million. Where the process has no descriptor left
   // for a log or a new table, others give up theirs. With read_only beside a process that writes,

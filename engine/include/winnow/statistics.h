@@ -39,8 +39,10 @@ enum class Ticker : uint32_t {
 
   // What reads cost.
   kDataBlocksRead,    // [blocks] of data that reads loaded from files
-  kIndexBlocksRead,   // [blocks] of index partitions that reads loaded from files
-  kBytesRead,         // [bytes] of both, as stored
+  kIndexBlocksRead,   // [blocks] of indexes, or partitions of them, that reads loaded from files
+  kFilterBlocksRead,  // [blocks] of filters that reads loaded from files, for want of room to keep
+                      // them in memory (Options::charge_filters_to_cache)
+  kBytesRead,         // [bytes] of all three, as stored
   kBlockCacheHits,    // [blocks] that reads found in the block cache
   kBlockCacheMisses,  // [blocks] that reads looked for there in vain
   kBlockLoadWaits,    // [blocks] of those, that another thread was loading: waited for, not read

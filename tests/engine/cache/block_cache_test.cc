@@ -361,5 +361,20 @@ TEST(BlockCache, ChargedMemoryTakesTheRoomOfBlocksButForAnEighth) {
   EXPECT_GT(cache.usage_bytes(), (1u << 20) - 10'000);
 }
 
+TEST(BlockCache, WhatCouldDoWithoutIsChargedWhileAQuarterIsLeft) {
+  ShardedBlockCache cache(1 << 20, 0);
+  CacheCharge half = CacheCharge::Try(&cache, 1 << 19);
+  EXPECT_TRUE(half);
+  EXPECT_FALSE(CacheCharge::Try(&cache, (1 << 18) + 1));
+  CacheCharge quarter = CacheCharge::Try(&cache, 1 << 18);
+  EXPECT_TRUE(quarter);
+  EXPECT_FALSE(CacheCharge::Try(&cache, 1));
+  const CacheCharge must_be(&cache, 1 << 19);  // is charged whatever there is
+  half = CacheCharge();
+  EXPECT_TRUE(CacheCharge::Try(&cache, 0));
+  quarter = CacheCharge();
+  EXPECT_TRUE(CacheCharge::Try(&cache, 1 << 18)) << "what was given back can be had again";
+}
+
 }  // namespace
 }  // namespace winnow

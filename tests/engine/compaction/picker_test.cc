@@ -386,6 +386,25 @@ TEST(CompactionPicker, MergesNeighboursOfLevelZeroThatCannotGoDown) {
   EXPECT_EQ(picker.Pick(version, SmallLevels()), nullptr) << "two or three are not worth it yet";
 }
 
+// A thousand column families in 16 MiB flush a few KiB at a time: each four of these files once
+// rewrote the base level, compactions fell behind, and level 0 had twenty files of each family.
+TEST(CompactionPicker, SmallFilesOfLevelZeroAreMergedBeforeALargeBaseLevelIsRewritten) {
+  Tree tree;
+  for (int i = 0; i < 4; i++) tree.AddFile(0, 0, 100, kFileBytes / 16);
+  for (uint64_t i = 0; i < 3; i++) tree.AddFile(6, 30 * i, 30 * i + 20);
+  CompactionPicker picker;
+  const auto merged = picker.Pick(tree.version(), SmallLevels());
+  ASSERT_NE(merged, nullptr);
+  EXPECT_EQ(merged->output_level, 0);
+  EXPECT_EQ(merged->inputs[0].size(), 4u);
+  // Another file makes level 0 a multiplier's part of what it overlaps.
+  tree.AddFile(0, 0, 100, kFileBytes / 2);
+  const auto down = picker.Pick(tree.version(), SmallLevels());
+  ASSERT_NE(down, nullptr);
+  EXPECT_EQ(down->output_level, 6);
+  EXPECT_EQ(down->num_input_files(), 8u);
+}
+
 TEST(BottommostLevelChecker, KnowsWhichKeysADeeperLevelCanHold) {
   for (const uint64_t seed : Seeds(100)) {
     SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));

@@ -2,11 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_fixture.h"
+#include "winnow/event_listener.h"
 
 namespace winnow {
 namespace {
@@ -211,6 +216,99 @@ TEST(ManyFamilies, ABusyOneDoesNotStarveAnother) {
   }
   // However slow the machine is: neither falls far behind the other.
   EXPECT_LE(most, most_of_busy + 6);
+}
+
+// Holds back the jobs that begin a table until they are let through, by their order.
+class TableGate {
+ public:
+  explicit TableGate(RecordingFileSystem& file_system) {
+    file_system.set_error_hook([this](const FileOperation& operation) {
+      if (operation.kind == FileOperation::Kind::kCreate && operation.path.ends_with(".sst")) {
+        std::unique_lock<std::mutex> lock(mutex_);
+        const int turn = arrived_++;
+        changed_.notify_all();
+        changed_.wait(lock, [&] { return all_pass_ || passing_ == turn; });
+      }
+      return absl::OkStatus();
+    });
+  }
+  void AwaitArrivals(int count) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return arrived_ >= count; });
+  }
+  void LetThrough(int turn) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    passing_ = turn;
+    changed_.notify_all();
+  }
+  void LetAllThrough() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    all_pass_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int arrived_ = 0;
+  int passing_ = -1;
+  bool all_pass_ = false;
+};
+
+// The beginnings of jobs, in their order.
+class JobList final : public EventListener {
+ public:
+  void OnEvent(const Event& event) override {
+    if (event.kind == Event::Kind::kFlushBegin) jobs += "flush " + event.column_family + "; ";
+    if (event.kind == Event::Kind::kCompactionBegin)
+      jobs += "compact " + event.column_family + "; ";
+  }
+  std::string jobs;  // to be read when the database is closed
+};
+
+// Both threads flushed for as long as any memtable waited for it. Where a thousand families share
+// 16 MiB one always does: level 0 of each grew to its stop trigger.
+TEST(ManyFamilies, FlushesLeaveAThreadToCompactions) {
+  Options options = MemoryDb::Quiet();
+  options.background_threads = 2;
+  options.disable_auto_compactions = false;
+  options.level0_compaction_trigger = 2;
+  const auto list = std::make_shared<JobList>();
+  options.listeners.push_back(list);
+  MemoryDb db(options);
+  std::vector<ColumnFamily*> families;
+  for (const char* const name : {"a", "due", "c"}) {
+    families.push_back(*db->CreateColumnFamily(options, name));
+    ASSERT_TRUE(db->Put(WriteOptions(), families.back(), "key", "value").ok());
+  }
+  ASSERT_TRUE(db->Flush(families[1]).ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), families[1], "key", "value").ok());
+  TableGate gate(db.file_system());
+  std::vector<std::thread> callers;
+  const auto flush = [&](size_t family) {
+    callers.emplace_back([&, family] { EXPECT_TRUE(db->Flush(families[family]).ok()); });
+  };
+  flush(0);
+  gate.AwaitArrivals(1);
+  flush(1);
+  gate.AwaitArrivals(2);
+  const auto num_logs = [&] {
+    const std::vector<std::string> names = *db.file_system().List("/db");
+    return std::count_if(names.begin(), names.end(),
+                         [](const std::string& name) { return name.ends_with(".log"); });
+  };
+  db.Put("key", "value");  // or the log that the last flush began would serve the next as well
+  const auto before = num_logs();
+  flush(2);
+  while (num_logs() == before) std::this_thread::yield();
+  gate.LetThrough(1);
+  gate.AwaitArrivals(3);
+  gate.LetAllThrough();
+  for (std::thread& caller : callers) caller.join();
+  db.file_system().set_error_hook(nullptr);
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  db.CloseDb();
+  EXPECT_EQ(list->jobs, "flush due; flush a; flush due; compact due; flush c; ");
 }
 
 }  // namespace

@@ -465,7 +465,8 @@ TEST(DamagedTableFrame, AFilterOfAnotherHashSeedIsNotAsked) {
   EXPECT_FALSE((*table)->has_filter());
   EXPECT_EQ((*table)->filter_state().code, filter::FilterStateCode::kDamaged);
   for (const auto& [key, value] : model) {
-    EXPECT_TRUE((*table)->MayContain(filter::HashKey(UserKey(key), 99), UserKey(key)));
+    EXPECT_EQ((*table)->AskFilter({}, filter::HashKey(UserKey(key), 99), UserKey(key)),
+              FilterAnswer::kNotAsked);
   }
 }
 

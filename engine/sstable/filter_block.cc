@@ -1,0 +1,101 @@
+#include "engine/sstable/filter_block.h"
+
+#include <cstring>
+#include <new>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+
+namespace winnow {
+
+namespace {
+
+// Where the bytes of a filter begin in its cached block: on a cache line, as its kinds expect.
+constexpr size_t kContentsAt = (sizeof(filter::FilterReader) + 63) / 64 * 64;
+static_assert(alignof(CachedBlock) % 64 == 0 && sizeof(CachedBlock) % 64 == 0);
+// Blocks are freed without a destructor of what they hold.
+static_assert(std::is_trivially_destructible_v<filter::FilterReader> &&
+              std::is_trivially_copyable_v<filter::FilterReader>);
+
+filter::FilterState Unusable(filter::FilterStateCode code, std::string_view reason) {
+  filter::FilterState state;
+  state.code = code;
+  state.reason = std::string(reason);
+  return state;
+}
+
+}  // namespace
+
+filter::FilterState ReadFilterBlock(const FilterBlockSource& source, char* memory,
+                                    filter::FilterReader* reader, absl::Status* read_status) {
+  using filter::FilterStateCode;
+  *reader = filter::FilterReader();
+  const size_t stored_bytes = source.handle.size + kBlockTrailerBytes;
+  *read_status = source.file->ReadBytes(source.handle.offset, stored_bytes, memory);
+  if (!read_status->ok()) {
+    return Unusable(FilterStateCode::kDamaged, ToStd(read_status->message()));
+  }
+  Compression compression;
+  const absl::Status checked =
+      source.file->CheckTrailer(std::string_view(memory, stored_bytes), source.handle,
+                                BlockKind::kFilter, true, &compression);
+  if (!checked.ok()) return Unusable(FilterStateCode::kDamaged, ToStd(checked.message()));
+  // Filters are used in place; our writer never compresses them.
+  if (compression != Compression::kNone) {
+    return Unusable(FilterStateCode::kDamaged, "is compressed");
+  }
+  filter::FilterState state;
+  if (source.made_by_policy) return state;
+  *reader = filter::FilterReader::Open(std::string_view(memory, source.handle.size), &state);
+  // The filter block records its seed, and so do the properties. Queried with hashes of another
+  // seed it would deny keys that it holds, the one mistake that a filter must not make.
+  if (state.code == FilterStateCode::kOk && !reader->always_true() &&
+      reader->hash_seed() != source.hash_seed) {
+    state = Unusable(FilterStateCode::kDamaged, "made with another hash seed than the table names");
+  }
+  if (state.code != FilterStateCode::kOk) *reader = filter::FilterReader();
+  return state;
+}
+
+absl::StatusOr<BlockRef> LoadFilterForCache(const FilterBlockSource& source, BlockArena* arena,
+                                            ReadCounters* counters, filter::FilterState* state) {
+  const auto allocate = [&](size_t bytes) -> absl::StatusOr<BlockRef> {
+    BlockRef block = CachedBlock::Allocate(bytes, arena);
+    if (block) return block;
+    return absl::ResourceExhaustedError(
+        absl::StrCat(source.file->path(), ": no memory for a filter of ", bytes, " bytes"));
+  };
+  const size_t stored_bytes = source.handle.size + kBlockTrailerBytes;
+  WINNOW_ASSIGN_OR_RETURN(BlockRef block, allocate(kContentsAt + stored_bytes));
+  char* const memory = block.mutable_block()->mutable_data();
+  filter::FilterReader reader;
+  absl::Status read_status;
+  filter::FilterState found = ReadFilterBlock(source, memory + kContentsAt, &reader, &read_status);
+  if (counters != nullptr) {
+    counters->filter_blocks_read.Increment();
+    counters->bytes_read.Add(stored_bytes);
+  }
+  if (!read_status.ok() && !absl::IsDataLoss(read_status)) return read_status;
+  const bool usable = found.code == filter::FilterStateCode::kOk;
+  if (state != nullptr) *state = std::move(found);
+  if (usable) {
+    new (memory) filter::FilterReader(reader);
+    block.mutable_block()->Shrink(kContentsAt + source.handle.size);
+    return block;
+  }
+  WINNOW_ASSIGN_OR_RETURN(BlockRef unusable, allocate(kContentsAt));
+  new (unusable.mutable_block()->mutable_data()) filter::FilterReader();
+  return unusable;
+}
+
+CachedFilter FilterOf(const CachedBlock& block) {
+  CachedFilter filter;
+  std::memcpy(static_cast<void*>(&filter.reader), block.data(), sizeof(filter.reader));
+  filter.contents = block.contents().substr(kContentsAt);
+  return filter;
+}
+
+}  // namespace winnow
