@@ -1,10 +1,11 @@
-// The snapshots that have not been released.
+// The snapshots of a database.
 #ifndef WINNOW_ENGINE_COLUMN_FAMILY_SNAPSHOT_LIST_H_
 #define WINNOW_ENGINE_COLUMN_FAMILY_SNAPSHOT_LIST_H_
 
+#include <atomic>
+#include <deque>
 #include <map>
-#include <memory>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engine/base/internal_key.h"
@@ -18,19 +19,26 @@ class SnapshotList;
 
 class SnapshotImpl final : public Snapshot {
  public:
-  SnapshotImpl(SequenceNumber sequence, const SnapshotList* list)
-      : sequence_(sequence), list_(list) {}
+  explicit SnapshotImpl(const SnapshotList* list) : list_(list) {}
   ~SnapshotImpl() override = default;
-  uint64_t sequence() const override { return sequence_; }
-  // The list that it is in, as long as it has not been released.
+  uint64_t sequence() const override { return sequence_.load(std::memory_order_relaxed); }
+  // The list that owns it.
   const SnapshotList* list() const { return list_; }
 
  private:
-  const SequenceNumber sequence_;
+  friend class SnapshotList;
+
+  // Written while nobody should read it, and atomic for those who do: see SnapshotList.
+  std::atomic<SequenceNumber> sequence_{0};
   const SnapshotList* const list_;
+  SnapshotImpl* next_released_ = nullptr;  // the list's
 };
 
-// Thread-safe.
+// Thread-safe. LevelDB's programs read at snapshots that they have released, and get away with it.
+// So an object is not freed before the list is, but serves again for a later snapshot, the longest
+// released first: a read at a released one is a read at some number that once was visible, with
+// what flushes and compactions have left of that state. There are as many objects as there were
+// snapshots at one time.
 class SnapshotList {
  public:
   // `visible_sequence` is read under the list's lock: a flush that lists the snapshots afterwards
@@ -38,25 +46,31 @@ class SnapshotList {
   // memory, and no snapshot.
   const Snapshot* Add(const std::atomic<SequenceNumber>& visible_sequence) {
     MutexLock lock(&mutex_);
-    auto snapshot =
-        std::make_unique<SnapshotImpl>(visible_sequence.load(std::memory_order_acquire), this);
-    const Snapshot* handle = snapshot.get();
-    const auto added = snapshots_.emplace(handle, std::move(snapshot)).first;
+    if (first_released_ == nullptr) AppendReleased(&objects_.emplace_back(this));
+    SnapshotImpl* snapshot = first_released_;
+    const SequenceNumber sequence = visible_sequence.load(std::memory_order_acquire);
+    held_.insert(snapshot);
     const bool counted = UnlessOutOfMemory(
-        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { sequences_[handle->sequence()]++; });
-    if (counted) return handle;
-    snapshots_.erase(added);
-    return nullptr;
+        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { sequences_[sequence]++; });
+    if (!counted) {
+      held_.erase(snapshot);
+      return nullptr;
+    }
+    first_released_ = snapshot->next_released_;
+    snapshot->sequence_.store(sequence, std::memory_order_relaxed);
+    return snapshot;
   }
 
   // Null, a foreign pointer and one that has been removed before do nothing.
   void Remove(const Snapshot* snapshot) {
     MutexLock lock(&mutex_);
-    const auto found = snapshots_.find(snapshot);
-    if (found == snapshots_.end()) return;
-    const auto sequence = sequences_.find(found->second->sequence());
+    const auto found = held_.find(snapshot);
+    if (found == held_.end()) return;
+    const auto sequence = sequences_.find(snapshot->sequence());
     if (--sequence->second == 0) sequences_.erase(sequence);
-    snapshots_.erase(found);
+    held_.erase(found);
+    // It is one of `objects_`, which are not const.
+    AppendReleased(const_cast<SnapshotImpl*>(static_cast<const SnapshotImpl*>(snapshot)));
   }
 
   // False for a snapshot of another database. Reads nothing but the snapshot.
@@ -74,9 +88,18 @@ class SnapshotList {
   }
 
  private:
+  void AppendReleased(SnapshotImpl* snapshot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    snapshot->next_released_ = nullptr;
+    (first_released_ == nullptr ? first_released_ : last_released_->next_released_) = snapshot;
+    last_released_ = snapshot;
+  }
+
   mutable Mutex mutex_;
-  std::unordered_map<const Snapshot*, std::unique_ptr<SnapshotImpl>> snapshots_
-      ABSL_GUARDED_BY(mutex_);
+  std::deque<SnapshotImpl> objects_ ABSL_GUARDED_BY(mutex_);
+  // Linked, since a release may not ask for memory.
+  SnapshotImpl* first_released_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  SnapshotImpl* last_released_ ABSL_GUARDED_BY(mutex_) = nullptr;  // if there is a first
+  std::unordered_set<const Snapshot*> held_ ABSL_GUARDED_BY(mutex_);
   std::map<SequenceNumber, size_t> sequences_ ABSL_GUARDED_BY(mutex_);  // and how many have it
 };
 

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "engine/compat/c_callbacks.h"
+#include "engine/compat/compact_range_error.h"
 #include "filter/base/mutex.h"
 #include "winnow/c.h"
 #include "winnow/db.h"
@@ -22,6 +23,7 @@ struct winnow_t {
   KeptAlive options_kept;  // destroyed last
   std::unique_ptr<winnow::DB> db;
   winnow::ColumnFamily* default_family = nullptr;
+  winnow::CompactRangeError compact_range_error;
   winnow::Mutex mutex;
   KeptAlive families_kept ABSL_GUARDED_BY(mutex);  // of families created while open
 };

@@ -1,6 +1,7 @@
 #include "engine/compat/error_text.h"
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
 
 namespace winnow {
 
@@ -43,6 +44,29 @@ std::string LevelDbErrorText(const absl::Status& status) {
       break;
   }
   return with_prefix("IO error");
+}
+
+// The texts of the first two are LevelDB's to the letter. The comparator is known by its text
+// because FailedPrecondition has other reasons too.
+absl::Status LevelDbOpenError(const absl::Status& status, std::string_view name,
+                              bool create_if_missing) {
+  if (absl::IsNotFound(status) && !create_if_missing) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(ToAbsl(name), ": does not exist (create_if_missing is false)"));
+  }
+  if (absl::IsAlreadyExists(status)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(ToAbsl(name), ": exists (error_if_exists is true)"));
+  }
+  if (absl::IsFailedPrecondition(status) &&
+      ToStd(status.message()).find("written with comparator") != std::string_view::npos) {
+    return absl::InvalidArgumentError(status.message());
+  }
+  return absl::IsNotFound(status) ? absl::UnavailableError(status.message()) : status;
+}
+
+absl::Status LevelDbRepairError(const absl::Status& status) {
+  return absl::IsNotFound(status) ? absl::UnavailableError(status.message()) : status;
 }
 
 }  // namespace winnow

@@ -3,6 +3,7 @@
 #define WINNOW_ENGINE_COMPAT_ERROR_TEXT_H_
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 
@@ -16,6 +17,14 @@ LevelDbErrorKind LevelDbErrorKindOf(const absl::Status& status);
 
 // "Corruption: MESSAGE" and so on; the message is that of `status`, which is an error.
 std::string LevelDbErrorText(const absl::Status& status);
+
+// The error of opening database `name` as LevelDB has it. InvalidArgument, which programs look for:
+// there is none and none may be created, there is one and there may be none, another comparator.
+absl::Status LevelDbOpenError(const absl::Status& status, std::string_view name,
+                              bool create_if_missing);
+
+// The same for repairing one. Programs take NotFound for an absent key, and go on.
+absl::Status LevelDbRepairError(const absl::Status& status);
 
 }  // namespace winnow
 

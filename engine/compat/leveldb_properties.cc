@@ -43,11 +43,19 @@ std::optional<std::string> OwnProperty(DB& db, ColumnFamily* family, std::string
 }  // namespace
 
 // Used by the C and the C++ interface, so that both know the same names.
-std::optional<std::string> LevelDbProperty(DB& db, ColumnFamily* family, std::string_view name) {
+std::optional<std::string> LevelDbProperty(DB& db, ColumnFamily* family, std::string_view name,
+                                           const absl::Status& compact_range_error) {
+  if (name == "winnow.background-error" && !compact_range_error.ok()) {
+    return std::string(compact_range_error.message());
+  }
   // LevelDB's names are a closed set: "leveldb." before one of Winnow's properties is no property.
   if (!name.starts_with(kLevelDbPrefix)) return OwnProperty(db, family, name);
   name.remove_prefix(kLevelDbPrefix.size());
-  if (name == "stats") return StatsTable(db, *family);
+  if (name == "stats") {
+    // The table is made by names, and another database may have a family of this one.
+    if (!OwnProperty(db, family, "winnow.filter").has_value()) return std::nullopt;
+    return StatsTable(db, *family);
+  }
   if (name == "sstables") return OwnProperty(db, family, "winnow.sstables");
   if (name == "approximate-memory-usage") {
     return OwnProperty(db, family, "winnow.approximate-memory-usage");

@@ -14,7 +14,9 @@ namespace winnow {
 // "leveldb.approximate-memory-usage", or of a property of Winnow's own; nothing for other names.
 // leveldb.stats has LevelDB's heading and its first three columns; the others are not known for
 // each level and are "-". leveldb.sstables is the table of "winnow.sstables".
-std::optional<std::string> LevelDbProperty(DB& db, ColumnFamily* family, std::string_view name);
+// `compact_range_error` is shown by "winnow.background-error".
+std::optional<std::string> LevelDbProperty(DB& db, ColumnFamily* family, std::string_view name,
+                                           const absl::Status& compact_range_error);
 
 }  // namespace winnow
 

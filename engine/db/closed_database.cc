@@ -8,6 +8,7 @@
 #include "engine/db/database_directory.h"
 #include "engine/file_system/file_system_of.h"
 #include "engine/version/file_names.h"
+#include "engine/version/foreign_database.h"
 #include "engine/version/version_set.h"
 #include "winnow/db.h"
 
@@ -43,7 +44,10 @@ absl::Status DB::Destroy(const Options& options, const std::string& path) {
   if (!is_directory) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is a file, not a directory"));
   }
+  WINNOW_RETURN_IF_ERROR(RefuseForeignDatabase(file_system, path));
   WINNOW_ASSIGN_OR_RETURN(std::vector<std::string> names, file_system.List(path));
+  // What a destruction that was interrupted leaves last.
+  if (names.empty()) return file_system.RemoveDirectory(path);
   FileType type;
   uint64_t number;
   const bool any_ours = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
@@ -62,7 +66,9 @@ absl::Status DB::Destroy(const Options& options, const std::string& path) {
       if (!ParseFileName(name, &type, &number) || type == FileType::kLock) continue;
       WINNOW_RETURN_IF_ERROR(file_system.Remove(absl::StrCat(path, "/", name)));
     }
-    WINNOW_RETURN_IF_ERROR(file_system.Remove(LockFileName(path)));
+    // Not every file system of a program's own keeps its locks in files.
+    const absl::Status removed = file_system.Remove(LockFileName(path));
+    if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
   }
   WINNOW_ASSIGN_OR_RETURN(const auto left, file_system.List(path));
   return left.empty() ? file_system.RemoveDirectory(path) : absl::OkStatus();

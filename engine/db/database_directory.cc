@@ -9,6 +9,7 @@
 #include "engine/base/status.h"
 #include "engine/log/log_reader.h"
 #include "engine/version/file_names.h"
+#include "engine/version/foreign_database.h"
 #include "engine/write/log_set.h"
 
 namespace winnow {
@@ -58,6 +59,7 @@ absl::Status CheckIsDatabase(FileSystem& file_system, const std::string& path) {
     if (!is_directory) {
       return absl::InvalidArgumentError(absl::StrCat(path, " is a file, not a directory"));
     }
+    WINNOW_RETURN_IF_ERROR(RefuseForeignDatabase(file_system, path));
     WINNOW_ASSIGN_OR_RETURN(const bool has_current, file_system.Exists(CurrentFileName(path)));
     if (has_current) return absl::OkStatus();
   }

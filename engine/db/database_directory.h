@@ -10,7 +10,8 @@
 
 namespace winnow {
 
-// NotFound if the directory holds no database; InvalidArgument if the path is a file.
+// NotFound if the directory holds no database; InvalidArgument if the path is a file;
+// FailedPrecondition if it holds one of LevelDB or RocksDB.
 absl::Status CheckIsDatabase(FileSystem& file_system, const std::string& path);
 
 // DataLoss if there is no CURRENT but data: a directory that has lost it. Creating a database there

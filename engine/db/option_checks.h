@@ -14,6 +14,10 @@ namespace winnow {
 absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
                                          std::string_view family);
 
+// InvalidArgument if this field, whose name is its text form's, is outside its range. How it fits
+// others is not looked at but for the triggers of level 0, each of which bounds the next.
+absl::Status CheckField(const Options& options, std::string_view field);
+
 // SSTables whose file may be open at one time.
 size_t MaxOpenFilesOf(const Options& options);
 

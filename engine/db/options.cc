@@ -1,24 +1,17 @@
-// Ranges of every option, and their text forms.
+// Ranges of every option.
 //
-// Two layers, which look at different things. A text form is checked for being one when it is set:
-// options come one at a time and in any order, so that nothing can be said yet about how they fit
-// together. Ranges, and whether fields fit each other, are checked once, when the database is
-// opened; who fills the struct directly passes the same check. Everything behind Open relies on it
-// and checks nothing again.
+// One field's range is checked when it is set by its text; whether fields fit each other, and all
+// ranges again, when the database is opened: who fills the struct directly passes the same check.
+// Everything behind Open relies on it and checks nothing again.
 #include "winnow/options.h"
 
 #include <algorithm>
-#include <charconv>
-#include <functional>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 #include "engine/base/status.h"
 #include "engine/column_family/column_family_state.h"
 #include "engine/db/option_checks.h"
 #include "engine/file_system/descriptor_limit.h"
 #include "engine/file_system/file_system_of.h"
-#include "filter/base/nearest_name.h"
 #include "winnow/event_listener.h"
 #include "winnow/filter_policy.h"
 
@@ -31,11 +24,14 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kGiB = uint64_t{1} << 30;
 constexpr uint64_t kTiB = uint64_t{1} << 40;
 
+constexpr std::string_view kAllFields;
+
 // Collects the first violation.
 // Only the first: those after it often follow from it, and one at a time can be put right.
 class Checker {
  public:
-  explicit Checker(std::string_view family) : family_(family) {}
+  // `only`: the one field to look at, or kAllFields.
+  Checker(std::string_view family, std::string_view only) : family_(family), only_(only) {}
 
   // Written so that a floating-point number that is none, NaN, is outside every range.
   template <typename T>
@@ -47,6 +43,12 @@ class Checker {
   // whose fields are those of Options itself.
   void Fail(std::string_view field, std::string_view reason) {
     if (!status_.ok()) return;
+    if (!only_.empty()) {
+      if (field.substr(0, field.find(',')) != only_) return;
+      status_ =
+          absl::InvalidArgumentError(absl::StrCat("option ", ToAbsl(only_), ": ", ToAbsl(reason)));
+      return;
+    }
     const std::string where = family_.empty() || family_ == "default"
                                   ? ""
                                   : absl::StrCat("column family '", ToAbsl(family_), "': ");
@@ -57,185 +59,11 @@ class Checker {
 
  private:
   const std::string_view family_;
+  const std::string_view only_;
   absl::Status status_;
 };
 
-// --- Text forms ---
-
-absl::Status BadValue(std::string_view name, std::string_view value, std::string_view wanted) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("option ", ToAbsl(name), ": '", ToAbsl(value), "' is not ", ToAbsl(wanted)));
-}
-
-// Powers of 1024, the letter in either case, with or without "iB"; no sign, no fraction and no
-// space. A number that would overflow is refused rather than cut.
-bool ParseBytes(std::string_view text, uint64_t* bytes) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *bytes);
-  if (error != std::errc()) return false;
-  std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
-  if (suffix.ends_with("iB")) suffix.remove_suffix(2);
-  if (suffix.empty() || suffix == "B") return true;
-  if (suffix.size() != 1) return false;
-  const size_t power = std::string_view("KMGT").find(static_cast<char>(suffix[0] & ~0x20));
-  if (power == std::string_view::npos) return false;
-  const unsigned shift = 10 * (static_cast<unsigned>(power) + 1);
-  if (*bytes > (UINT64_MAX >> shift)) return false;
-  *bytes <<= shift;
-  return true;
-}
-
-// One row of the table: a name and what a text does to the options. A setter that fails has changed
-// nothing.
-struct TextOption {
-  std::string_view name;
-  std::function<absl::Status(Options*, std::string_view)> set;
-};
-
-// The owner is a parameter since a field may be one of Options or of the struct that it derives
-// from.
-template <typename Owner, typename T>
-TextOption BytesOption(std::string_view name, T Owner::*field) {
-  return {name, [=](Options* options, std::string_view value) -> absl::Status {
-            uint64_t bytes;
-            if (!ParseBytes(value, &bytes)) {
-              return BadValue(name, value, "a number of bytes such as 4096, 64K or 1G");
-            }
-            options->*field = static_cast<T>(bytes);
-            return absl::OkStatus();
-          }};
-}
-template <typename Owner>
-TextOption IntOption(std::string_view name, int Owner::*field) {
-  return {name, [=](Options* options, std::string_view value) -> absl::Status {
-            int number;
-            if (!absl::SimpleAtoi(ToAbsl(value), &number)) {
-              return BadValue(name, value, "a whole number");
-            }
-            options->*field = number;
-            return absl::OkStatus();
-          }};
-}
-template <typename Owner>
-TextOption RealOption(std::string_view name, double Owner::*field) {
-  return {name, [=](Options* options, std::string_view value) -> absl::Status {
-            double number;
-            if (!absl::SimpleAtod(ToAbsl(value), &number)) return BadValue(name, value, "a number");
-            options->*field = number;
-            return absl::OkStatus();
-          }};
-}
-// Two spellings of each and no more: anything else is more likely a slip than a wish.
-template <typename Owner>
-TextOption BoolOption(std::string_view name, bool Owner::*field) {
-  return {name, [=](Options* options, std::string_view value) -> absl::Status {
-            if (value == "true" || value == "1") {
-              options->*field = true;
-            } else if (value == "false" || value == "0") {
-              options->*field = false;
-            } else {
-              return BadValue(name, value, "true or false");
-            }
-            return absl::OkStatus();
-          }};
-}
-// Specs are parsed when the database is opened, together with the comparator that they must fit.
-template <typename Owner>
-TextOption StringOption(std::string_view name, std::string Owner::*field) {
-  return {name, [=](Options* options, std::string_view value) {
-            options->*field = std::string(value);
-            return absl::OkStatus();
-          }};
-}
-
-// All or nothing: the levels are replaced only once every part has been understood.
-absl::Status SetCompressionPerLevel(Options* options, std::string_view value) {
-  std::vector<Compression> levels;
-  for (const absl::string_view part : absl::StrSplit(ToAbsl(value), ':', absl::SkipEmpty())) {
-    WINNOW_ASSIGN_OR_RETURN(const Compression compression, ParseCompression(ToStd(part)));
-    levels.push_back(compression);
-  }
-  options->compression_per_level = std::move(levels);
-  return absl::OkStatus();
-}
-
-absl::Status SetCompression(Options* options, std::string_view value) {
-  WINNOW_ASSIGN_OR_RETURN(options->compression, ParseCompression(value));
-  return absl::OkStatus();
-}
-
-// Not a row like the others: the field is empty until it is set, and 0 is a setting.
-absl::Status SetInfoLogBytes(Options* options, std::string_view value) {
-  uint64_t bytes;
-  if (!ParseBytes(value, &bytes)) {
-    return BadValue("info_log_bytes", value, "a number of bytes such as 0, 64K or 1M");
-  }
-  options->info_log_bytes = bytes;
-  return absl::OkStatus();
-}
-
-absl::Status SetRecoveryMode(Options* options, std::string_view value) {
-  if (value == "strict") {
-    options->recovery_mode = RecoveryMode::kStrict;
-  } else if (value == "point_in_time") {
-    options->recovery_mode = RecoveryMode::kPointInTime;
-  } else if (value == "salvage") {
-    options->recovery_mode = RecoveryMode::kSalvage;
-  } else {
-    return BadValue("recovery_mode", value, "strict, point_in_time or salvage");
-  }
-  return absl::OkStatus();
-}
-
-// The one list of names: setting, listing and the search for the nearest name all go by it.
-// Pointers are not in it, nor the settings of families by name, since text can give neither. Never
-// destroyed: static objects may use it at any time.
-const std::vector<TextOption>& TextOptions() {
-  static const auto& options = *new std::vector<TextOption>{
-      StringOption("filter", &Options::filter),
-      StringOption("filter_key", &Options::filter_key),
-      {"compression", SetCompression},
-      {"compression_per_level", SetCompressionPerLevel},
-      IntOption("zstd_level", &Options::zstd_level),
-      BytesOption("write_buffer_bytes", &Options::write_buffer_bytes),
-      IntOption("max_write_buffers", &Options::max_write_buffers),
-      RealOption("memtable_filter_ratio", &Options::memtable_filter_ratio),
-      BytesOption("block_bytes", &Options::block_bytes),
-      IntOption("block_restart_interval", &Options::block_restart_interval),
-      BytesOption("target_file_bytes", &Options::target_file_bytes),
-      IntOption("level0_compaction_trigger", &Options::level0_compaction_trigger),
-      IntOption("level0_slowdown_trigger", &Options::level0_slowdown_trigger),
-      IntOption("level0_stop_trigger", &Options::level0_stop_trigger),
-      BytesOption("level_base_bytes", &Options::level_base_bytes),
-      RealOption("level_size_multiplier", &Options::level_size_multiplier),
-      BoolOption("disable_auto_compactions", &Options::disable_auto_compactions),
-      BoolOption("create_if_missing", &Options::create_if_missing),
-      BoolOption("error_if_exists", &Options::error_if_exists),
-      BoolOption("read_only", &Options::read_only),
-      BytesOption("block_cache_bytes", &Options::block_cache_bytes),
-      BoolOption("charge_filters_to_cache", &Options::charge_filters_to_cache),
-      BytesOption("db_write_buffer_bytes", &Options::db_write_buffer_bytes),
-      BytesOption("compaction_readahead_bytes", &Options::compaction_readahead_bytes),
-      IntOption("background_threads", &Options::background_threads),
-      IntOption("max_open_files", &Options::max_open_files),
-      {"recovery_mode", SetRecoveryMode},
-      BytesOption("max_log_bytes", &Options::max_log_bytes),
-      {"info_log_bytes", SetInfoLogBytes},
-      IntOption("info_log_files", &Options::info_log_files),
-      BoolOption("verify_compaction_checksums", &Options::verify_compaction_checksums),
-  };
-  return options;
-}
-
-}  // namespace
-
-// Also for families that are created later, which pass no open.
-absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
-                                         std::string_view family) {
-  Checker check(family);
-  if (options.comparator == nullptr) {
-    check.Fail("comparator", "must not be null");
-    return check.status();
-  }
+void CheckColumnFamilyFields(const ColumnFamilyOptions& options, Checker& check) {
   // Names of comparators and policies are recorded: they must be there, and short.
   const size_t name_bytes = options.comparator->Name().size();
   check.Range<uint64_t>("comparator's name, bytes", name_bytes, 1, 255);
@@ -265,8 +93,6 @@ absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
               1 << 20);
   check.Range<uint64_t>("level_base_bytes", options.level_base_bytes, 64 * kKiB, 16 * kTiB);
   check.Range("level_size_multiplier", options.level_size_multiplier, 2.0, 100.0);
-  WINNOW_RETURN_IF_ERROR(check.status());
-
   // The filter spec and key as they would take effect; what is empty is taken from the record.
   if (!options.filter.empty()) {
     if (auto spec = filter::ParseFilterSpec(options.filter); !spec.ok()) {
@@ -278,20 +104,9 @@ absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
       check.Fail("filter_key", ToStd(key.status().message()));
     }
   }
-  WINNOW_RETURN_IF_ERROR(check.status());
-  // What is left empty counts as its default here: with an existing family the recorded settings
-  // take its place, which were checked when they were recorded.
-  const bool can_filter = options.comparator->EqualKeysHaveEqualBytes();
-  const std::string_view filter = !options.filter.empty() ? std::string_view(options.filter)
-                                                          : (can_filter ? kDefaultFilter : "none");
-  const std::string_view filter_key =
-      !options.filter_key.empty() ? std::string_view(options.filter_key) : kDefaultFilterKey;
-  return CheckFilterFitsComparator(filter, filter_key, *options.comparator);
 }
 
-absl::Status ValidateOptions(const Options& options) {
-  WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(options, "default"));
-  Checker check("");
+void CheckDatabaseFields(const Options& options, Checker& check) {
   check.Range("background_threads", options.background_threads, 1, 64);
   // Zero is allowed besides the range, and means that the process's limit decides.
   if (options.max_open_files != 0) {
@@ -309,6 +124,34 @@ absl::Status ValidateOptions(const Options& options) {
     check.Range<uint64_t>("info_log_bytes", *options.info_log_bytes, 4 * kKiB, kGiB);
   }
   check.Range("info_log_files", options.info_log_files, 1, 1000);
+}
+
+}  // namespace
+
+// Also for families that are created later, which pass no open.
+absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
+                                         std::string_view family) {
+  Checker check(family, kAllFields);
+  if (options.comparator == nullptr) {
+    check.Fail("comparator", "must not be null");
+    return check.status();
+  }
+  CheckColumnFamilyFields(options, check);
+  WINNOW_RETURN_IF_ERROR(check.status());
+  // What is left empty counts as its default here: with an existing family the recorded settings
+  // take its place, which were checked when they were recorded.
+  const bool can_filter = options.comparator->EqualKeysHaveEqualBytes();
+  const std::string_view filter = !options.filter.empty() ? std::string_view(options.filter)
+                                                          : (can_filter ? kDefaultFilter : "none");
+  const std::string_view filter_key =
+      !options.filter_key.empty() ? std::string_view(options.filter_key) : kDefaultFilterKey;
+  return CheckFilterFitsComparator(filter, filter_key, *options.comparator);
+}
+
+absl::Status ValidateOptions(const Options& options) {
+  WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(options, "default"));
+  Checker check("", kAllFields);
+  CheckDatabaseFields(options, check);
   for (const auto& listener : options.listeners) {
     if (listener == nullptr) check.Fail("listeners", "none may be null");
   }
@@ -322,6 +165,13 @@ absl::Status ValidateOptions(const Options& options) {
     WINNOW_RETURN_IF_ERROR(check.status());
     WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(family, name));
   }
+  return check.status();
+}
+
+absl::Status CheckField(const Options& options, std::string_view field) {
+  Checker check("", field);
+  CheckColumnFamilyFields(options, check);
+  CheckDatabaseFields(options, check);
   return check.status();
 }
 
@@ -351,30 +201,6 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
   // More than the memtables can hold, or logs would make memtables be flushed that are not full.
   options.max_log_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, 4 * kMiB);
   return options;
-}
-
-std::vector<std::string_view> OptionNames() {
-  std::vector<std::string_view> names;
-  for (const TextOption& option : TextOptions()) names.push_back(option.name);
-  return names;
-}
-
-absl::Status SetOption(Options* options, std::string_view name, std::string_view value) {
-  for (const TextOption& option : TextOptions()) {
-    if (option.name == name) return option.set(options, value);
-  }
-  // The comparison takes time with the length, and what is this long is no slip of the finger.
-  constexpr size_t kLongestSlip = 64;
-  if (name.size() > kLongestSlip) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no option '",
-                                                   ToAbsl(name.substr(0, kLongestSlip)),
-                                                   "...', a name of ", name.size(), " bytes"));
-  }
-  std::vector<std::string_view> names;
-  for (const TextOption& option : TextOptions()) names.push_back(option.name);
-  return absl::InvalidArgumentError(absl::StrCat("there is no option '", ToAbsl(name),
-                                                 "'; the nearest is '",
-                                                 ToAbsl(NearestName(name, names)), "'"));
 }
 
 // Half of the descriptors: logs, manifests, tables being written and the rest of the program need

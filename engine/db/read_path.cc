@@ -84,7 +84,9 @@ absl::Status DBImpl::CheckSnapshot(const ReadOptions& options) const {
 
 // Acquire, inside: entries up to this number are seen in the memtables of any view taken before.
 SequenceNumber DBImpl::SequenceFor(const ReadOptions& options) const {
-  return options.snapshot != nullptr ? options.snapshot->sequence() : leader_.visible_sequence();
+  return options.snapshot != nullptr
+             ? static_cast<const SnapshotImpl*>(options.snapshot)->sequence()
+             : leader_.visible_sequence();
 }
 
 // The counters are the calling thread's own; a context must not move to another thread.

@@ -3,7 +3,9 @@
 
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "engine/file_system/file_system_of.h"
 #include "engine/recovery/repair.h"
+#include "engine/version/foreign_database.h"
 #include "winnow/db.h"
 #include "winnow/repair.h"
 
@@ -47,6 +49,7 @@ absl::Status ReplayLogs(Options options, const std::string& path, RepairedFiles*
 // Files before logs: replay needs a manifest to say which logs count, and families to put their
 // entries in.
 absl::StatusOr<RepairReport> Repair(const Options& options, const std::string& path) {
+  WINNOW_RETURN_IF_ERROR(RefuseForeignDatabase(*FileSystemOf(options), path));
   WINNOW_ASSIGN_OR_RETURN(RepairedFiles repaired, RepairFiles(options, path));
   WINNOW_RETURN_IF_ERROR(ReplayLogs(options, path, &repaired));
   return std::move(repaired.report);

@@ -223,8 +223,8 @@ absl::StatusOr<std::unique_ptr<FileLock>> MemoryFileSystem::Lock(const std::stri
   if (node->is_directory) return IsADirectory(path);
   // By identity, not by path: another spelling or another name is the same file.
   if (!locked_.insert(node->id).second) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": locked by process ", ::getpid(),
-                                                      "; a database can be open only once"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "lock ", path, ": held by process ", ::getpid(), "; a database can be open only once"));
   }
   return std::unique_ptr<FileLock>(std::make_unique<MemoryFileLock>(this, node->id));
 }

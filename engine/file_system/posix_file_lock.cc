@@ -36,14 +36,15 @@ class PosixFileLock final : public FileLock {
   const pid_t owner_;
 };
 
-// The lock is flock's; the process id in the file is for the message only, and may be missing while
-// the holder is writing it.
+// LevelDB's programs know a lock that is held by the word in front. The lock is flock's; the
+// process id in the file is for the message only, and may be missing while the holder is writing
+// it.
 absl::Status LockedError(const std::string& path, int descriptor) {
   char text[32];
   const absl::StatusOr<size_t> length = ReadFully(descriptor, path, 0, sizeof(text), text);
   std::string_view holder(text, length.value_or(0));
   holder = holder.substr(0, holder.find('\n'));
-  return absl::FailedPreconditionError(absl::StrCat(path, ": locked by process ",
+  return absl::FailedPreconditionError(absl::StrCat("lock ", path, ": held by process ",
                                                     holder.empty() ? "(unknown)" : ToAbsl(holder),
                                                     "; a database can be open only once"));
 }
@@ -61,7 +62,8 @@ absl::StatusOr<FileDescriptor> LockDirectoryOf(const std::string& path) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return FileDescriptor();
     return absl::FailedPreconditionError(absl::StrCat(
-        path, ": its directory is locked by a process that has it open, though its lock file was ",
+        "lock ", path,
+        ": its directory is locked by a process that has it open, though its lock file was ",
         "removed or replaced; a database can be open only once"));
   }
   return descriptor;

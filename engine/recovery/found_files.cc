@@ -54,7 +54,8 @@ absl::Status FoundFiles::List() {
     }
   }
   if (!tables_.empty() || !manifest_names_.empty() || !logs_.empty()) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat(path_, " holds no file of a Winnow database"));
+  return absl::NotFoundError(absl::StrCat(
+      path_, exists ? " holds no file of a Winnow database" : ": No such file or directory"));
 }
 
 // All of them, whatever CURRENT says: it may be older than they are.

@@ -233,5 +233,38 @@ TEST(WinnowCliImport, WrongUseIsNamed) {
   EXPECT_EQ(shell.Run("winnow export --db=db --to=rocksdb").exit_code, 2);
 }
 
+// What the engines themselves wrote, and every command before it. Once repair moved LevelDB's
+// manifest away, and destroy removed its log.
+TEST(WinnowCliImport, ADatabaseOfAnotherEngineIsRefusedByEveryCommandAndLeftAsItIs) {
+  const ScratchShell shell;
+  WriteLevelDb(shell.directory() + "/leveldb", RandomPairs(1000));
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* opened = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options, shell.directory() + "/rocksdb", &opened).ok());
+  ASSERT_TRUE(opened->Put(rocksdb::WriteOptions(), "k", "v").ok());
+  ASSERT_TRUE(opened->Flush(rocksdb::FlushOptions()).ok());
+  delete opened;
+  for (const std::string engine : {"leveldb", "rocksdb"}) {
+    // Also of what is left without CURRENT and manifest.
+    for (const char* removed : {"nothing", "CURRENT", "MANIFEST*"}) {
+      ASSERT_EQ(
+          shell.Run("rm -f " + engine + "/" + removed + "; rm -rf copy; cp -a " + engine + " copy")
+              .exit_code,
+          0);
+      for (const char* command : {"get k", "put k v", "delete k", "scan", "count", "stats",
+                                  "verify", "repair", "destroy --yes", "compact", "families", "sst",
+                                  "wal", "manifest", "checkpoint c", "backup b"}) {
+        const ShellResult result =
+            shell.Run(std::string("winnow ") + command + " --db=" + engine + " </dev/null");
+        EXPECT_EQ(result.exit_code, 3) << command << ": " << result.output;
+        EXPECT_NE(result.output.find("winnow import --from=" + engine), std::string::npos)
+            << command << " without " << removed << ": " << result.output;
+      }
+      EXPECT_EQ(shell.Run("diff -r " + engine + " copy").output, "") << removed;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace winnow

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
+#include "engine/version/foreign_database.h"
 #include "tools/winnow/output.h"
 #include "winnow/file_system.h"
 #include "winnow/filter/filter_key.h"
@@ -101,6 +102,8 @@ absl::StatusOr<std::string> DatabasePath(const Arguments& arguments) {
 absl::StatusOr<std::string> ExistingDatabasePath(const Arguments& arguments) {
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
   WINNOW_ASSIGN_OR_RETURN(const bool exists, HoldsDatabase(path));
+  // Also for commands that only look at files: another engine's are not damaged ones of Winnow's.
+  WINNOW_RETURN_IF_ERROR(RefuseForeignDatabase(*PosixFileSystem(), path));
   if (!exists) return NoDatabase(path);
   return path;
 }

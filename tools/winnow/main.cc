@@ -57,8 +57,12 @@ absl::Status CheckPositionals(const Command& command, const Arguments& arguments
   const Positionals& taken = command.positionals;
   if (count >= taken.min && count <= taken.max) return absl::OkStatus();
   const std::string_view expected = taken.text.empty() ? "no arguments" : taken.text;
-  return absl::InvalidArgumentError(absl::StrCat(count, count == 1 ? " argument" : " arguments",
-                                                 "; expected ", ToAbsl(expected)));
+  // Who puts the directory behind the command's name.
+  const bool lacks_database =
+      command.database != DatabaseUse::kNone && count > taken.max && !arguments.Has("db");
+  return absl::InvalidArgumentError(
+      absl::StrCat(count, count == 1 ? " argument" : " arguments", "; expected ", ToAbsl(expected),
+                   lacks_database ? "; name the database directory: --db=DIR" : ""));
 }
 
 // The exit code for an error, which is reported here.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/compat/compact_range_error.h"
+#include "engine/compat/error_text.h"
 #include "engine/compat/leveldb/conversions.h"
 #include "engine/compat/leveldb/write_batch_internal.h"
 #include "engine/compat/leveldb_properties.h"
@@ -10,6 +12,7 @@
 #include "leveldb/comparator.h"
 #include "leveldb/env.h"
 #include "leveldb/filter_policy.h"
+#include "leveldb/write_batch.h"
 #include "winnow/db.h"
 #include "winnow/repair.h"
 
@@ -82,22 +85,16 @@ OpenOptions::OpenOptions(const Options& given) {
   options.block_cache_bytes = 8 * kMiB;
 }
 
-// LevelDB's status for an error of opening. Locked and in use are IOError as they are.
-// LevelDB calls these three InvalidArgument, and programs look for that. The comparator is known by
-// its text because FailedPrecondition has other reasons too.
-Status OpenStatus(const absl::Status& status, const Options& options, const std::string& name) {
-  if (absl::IsNotFound(status) && !options.create_if_missing) {
-    return Status::InvalidArgument(name, "does not exist (create_if_missing is false)");
-  }
-  if (absl::IsAlreadyExists(status)) {
-    return Status::InvalidArgument(name, "exists (error_if_exists is true)");
-  }
-  const absl::string_view message = status.message();
-  if (absl::IsFailedPrecondition(status) &&
-      message.find("written with comparator") != absl::string_view::npos) {
-    return Status::InvalidArgument(Slice(message.data(), message.size()));
-  }
-  return ToStatus(status);
+// LevelDB makes the directory of a database, but no parents. Programs count on a mistyped path
+// being an error. (An Env of the program's own makes one directory at a time anyway.) IOError, as
+// LevelDB had it before 1.22: its NotFound since then passes for an absent key.
+Status CheckParent(const Options& options, const std::string& name) {
+  if (options.env != Env::Default() || !options.create_if_missing) return Status::OK();
+  const size_t end = name.find_last_not_of('/');
+  const size_t slash = end == std::string::npos ? end : name.rfind('/', end);
+  if (slash == std::string::npos || slash == 0) return Status::OK();
+  if (options.env->FileExists(name.substr(0, slash))) return Status::OK();
+  return Status::IOError(name, "No such file or directory");
 }
 
 // Holds the state that it shows until it is deleted, which must happen before the database is.
@@ -119,7 +116,8 @@ class IteratorOnWinnow final : public Iterator {
   const std::unique_ptr<winnow::Iterator> iterator_;
 };
 
-// A snapshot's handle is the store's own object: it needs nothing besides.
+// A snapshot's handle is the store's own object: it needs nothing besides. The store frees none as
+// long as it is open, so that one that has been released may still be read at, as in LevelDB.
 const winnow::Snapshot* Unwrap(const Snapshot* snapshot) {
   return reinterpret_cast<const winnow::Snapshot*>(snapshot);
 }
@@ -149,13 +147,16 @@ class DbOnWinnow final : public DB {
       : options_(std::move(options)), db_(std::move(db)), family_(db_->DefaultColumnFamily()) {}
 
   Status Put(const WriteOptions& options, const Slice& key, const Slice& value) override {
+    if (absl::Status kept = compact_range_error_.Get(); !kept.ok()) return ToStatus(kept);
     return ToStatus(db_->Put(Translate(options), family_, ToView(key), ToView(value)));
   }
   Status Delete(const WriteOptions& options, const Slice& key) override {
+    if (absl::Status kept = compact_range_error_.Get(); !kept.ok()) return ToStatus(kept);
     return ToStatus(db_->Delete(Translate(options), family_, ToView(key)));
   }
   // The batch has been Winnow's all along, so that nothing is copied here, and stays as it is.
   Status Write(const WriteOptions& options, WriteBatch* updates) override {
+    if (absl::Status kept = compact_range_error_.Get(); !kept.ok()) return ToStatus(kept);
     return ToStatus(db_->Write(Translate(options), WriteBatchInternal::Get(*updates)));
   }
   // An absent key is the status NotFound, and *value keeps what it had.
@@ -177,7 +178,8 @@ class DbOnWinnow final : public DB {
   // As LevelDB's, also in that *value is emptied where there is no such property.
   bool GetProperty(const Slice& property, std::string* value) override {
     value->clear();
-    std::optional<std::string> found = winnow::LevelDbProperty(*db_, family_, ToView(property));
+    std::optional<std::string> found =
+        winnow::LevelDbProperty(*db_, family_, ToView(property), compact_range_error_.Get());
     if (!found.has_value()) return false;
     *value = *std::move(found);
     return true;
@@ -191,8 +193,7 @@ class DbOnWinnow final : public DB {
     }
   }
   void CompactRange(const Slice* begin, const Slice* end) override {
-    // The interface has no way to tell: an error stops later writes, which tell it.
-    db_->CompactRange(family_, Bound(begin), Bound(end)).IgnoreError();
+    compact_range_error_.Keep(db_->CompactRange(family_, Bound(begin), Bound(end)));
   }
 
  private:
@@ -200,16 +201,34 @@ class DbOnWinnow final : public DB {
   const std::unique_ptr<OpenOptions> options_;  // outlives db_
   const std::unique_ptr<winnow::DB> db_;
   winnow::ColumnFamily* const family_;
+  winnow::CompactRangeError compact_range_error_;
 };
 
 }  // namespace
 
+// For subclasses that write batches only, as LevelDB's own do.
+Status DB::Put(const WriteOptions& options, const Slice& key, const Slice& value) {
+  WriteBatch batch;
+  batch.Put(key, value);
+  return Write(options, &batch);
+}
+
+Status DB::Delete(const WriteOptions& options, const Slice& key) {
+  WriteBatch batch;
+  batch.Delete(key);
+  return Write(options, &batch);
+}
+
 Status DB::Open(const Options& options, const std::string& name, DB** dbptr) {
   // Also where opening fails: programs delete the pointer without looking.
   *dbptr = nullptr;
+  Status status = CheckParent(options, name);
+  if (!status.ok()) return status;
   auto translated = std::make_unique<OpenOptions>(options);
   auto opened = winnow::DB::Open(translated->options, name);
-  if (!opened.ok()) return OpenStatus(opened.status(), options, name);
+  if (!opened.ok()) {
+    return ToStatus(winnow::LevelDbOpenError(opened.status(), name, options.create_if_missing));
+  }
   *dbptr = new DbOnWinnow(std::move(translated), *std::move(opened));
   return Status::OK();
 }
@@ -220,7 +239,8 @@ Status DestroyDB(const std::string& name, const Options& options) {
 }
 
 Status RepairDB(const std::string& name, const Options& options) {
-  return ToStatus(winnow::RepairDatabase(OpenOptions(options).options, name).status());
+  return ToStatus(winnow::LevelDbRepairError(
+      winnow::RepairDatabase(OpenOptions(options).options, name).status()));
 }
 
 }  // namespace leveldb

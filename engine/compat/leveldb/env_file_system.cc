@@ -9,6 +9,13 @@ namespace leveldb {
 
 namespace {
 
+// Without "IO error: ", which stands in front again once a program sees it.
+std::string TextBehindKind(const Status& status) {
+  const std::string text = status.ToString();
+  const size_t colon = text.find(": ");
+  return colon == std::string::npos ? text : text.substr(colon + 2);
+}
+
 class ReadableFile final : public winnow::RandomAccessFile {
  public:
   // The size is that of opening: LevelDB's files do not know theirs.
@@ -116,19 +123,18 @@ class EnvFileSystem final : public winnow::FileSystem {
     return FromStatus(env_->RenameFile(from, to));
   }
   absl::Status Remove(const std::string& path) override {
-    return FromStatus(env_->RemoveFile(path));
+    const Status status = env_->RemoveFile(path);
+    if (!status.ok() && !env_->FileExists(path)) return absl::NotFoundError(status.ToString());
+    return FromStatus(status);
   }
-  // An Env makes one directory at a time, and one that exists is an error for some.
+  // An Env makes one directory, not its parents: as in LevelDB that is all a database needs. One
+  // that exists is an error for some.
   absl::Status CreateDirectories(const std::string& path) override {
-    // Errors of parents are not looked at: those that exist are errors too, and one that is really
-    // missing makes the last call fail.
-    for (size_t slash = path.find('/', 1); slash != std::string::npos;
-         slash = path.find('/', slash + 1)) {
-      env_->CreateDir(path.substr(0, slash));
-    }
     const Status status = env_->CreateDir(path);
     if (status.ok() || *IsDirectory(path)) return absl::OkStatus();
-    return FromStatus(status);
+    // A parent that is missing is no database that is.
+    return status.IsNotFound() ? absl::UnavailableError(TextBehindKind(status))
+                               : FromStatus(status);
   }
   absl::Status RemoveDirectory(const std::string& path) override {
     return FromStatus(env_->RemoveDir(path));
@@ -163,8 +169,9 @@ class EnvFileSystem final : public winnow::FileSystem {
     leveldb::FileLock* lock = nullptr;
     const Status status = env_->LockFile(path, &lock);
     // LevelDB has one status for a lock that is held and for one that cannot be taken. Held is the
-    // likely reason, and the text has the other.
-    if (!status.ok()) return absl::FailedPreconditionError(status.ToString());
+    // likely reason, and the text has the other. Programs look how it begins.
+    if (status.IsIOError()) return absl::FailedPreconditionError(TextBehindKind(status));
+    if (!status.ok()) return FromStatus(status);
     return std::make_unique<HeldLock>(env_, lock);
   }
 

@@ -197,6 +197,8 @@ class PosixEnv final : public Env {
     result->clear();
     auto names = files_.List(directory);
     if (names.ok()) *result = *std::move(names);
+    // What readdir(3) gives, and LevelDB passes on.
+    if (names.ok()) result->insert(result->end(), {".", ".."});
     return EnvStatus(names.status());
   }
   Status RemoveFile(const std::string& name) override { return EnvStatus(files_.Remove(name)); }

@@ -27,7 +27,9 @@
    - Arguments that are pointers to handles must not be NULL but where it is said.
    - A winnow_t may be used by many threads at once. Every other handle is for one thread at a time,
      options may be read by many. Iterators, snapshots, pinned values and column families must be
-     given back before their database is closed. */
+     given back before their database is closed.
+   - A column family or a snapshot of another database is an error; without an errptr nothing
+     happens, and the result is that of an error. */
 #ifndef WINNOW_C_H_
 #define WINNOW_C_H_
 
@@ -55,7 +57,9 @@ typedef struct winnow_writeoptions_t winnow_writeoptions_t;
 
 /* ---- Database ---- */
 
-/* Opens or creates the database in directory `name`. NULL on failure. `options` and what it refers
+/* Opens or creates the database in directory `name`. NULL on failure: "Invalid argument: " where
+   there is none and create_if_missing is false, there is one and error_if_exists is true, or it has
+   another comparator; "IO error: lock " where somebody has it open. `options` and what it refers
    to by winnow_options_set_comparator, _filter_policy, _cache and _env may be given back while the
    database is open. */
 winnow_t* winnow_open(const winnow_options_t* options, const char* name, char** errptr);
@@ -103,12 +107,13 @@ void winnow_approximate_sizes(winnow_t* db, int num_ranges, const char* const* r
                               const size_t* range_limit_key_len, uint64_t* sizes);
 
 /* Compacts the keys from start_key to limit_key, both included, and waits; NULL: from the first, to
-   the last key. Errors show in later calls and in the property "winnow.background-error". */
+   the last key. An error shows in the property "winnow.background-error", and in winnow_put,
+   winnow_delete and winnow_write, which write nothing until a range was compacted without one. */
 void winnow_compact_range(winnow_t* db, const char* start_key, size_t start_key_len,
                           const char* limit_key, size_t limit_key_len);
 
 /* Removes the database in directory `name`, and nothing that is not Winnow's. A missing database is
-   no error; an open one is. */
+   no error; an open one is, and so is one of LevelDB or RocksDB, which no function here changes. */
 void winnow_destroy_db(const winnow_options_t* options, const char* name, char** errptr);
 
 /* Makes a damaged, closed database open again with everything that can still be read; what it
@@ -119,6 +124,10 @@ void winnow_repair_db(const winnow_options_t* options, const char* name, char** 
 
 /* Closes and frees, like winnow_close, and reports the first error that was not reported before. */
 void winnow_close_checked(winnow_t* db, char** errptr);
+
+/* Compacts, like winnow_compact_range, and reports an error, which then stops no writes. */
+void winnow_compact_range_checked(winnow_t* db, const char* start_key, size_t start_key_len,
+                                  const char* limit_key, size_t limit_key_len, char** errptr);
 
 /* The value of `key` without copying it: NULL if the key is absent or on an error. The handle keeps
    the value's block in memory until winnow_pinned_destroy, which must come before winnow_close. */
@@ -210,6 +219,9 @@ winnow_iterator_t* winnow_create_iterator_cf(winnow_t* db, const winnow_readopti
 char* winnow_property_value_cf(winnow_t* db, winnow_columnfamily_t* family, const char* propname);
 void winnow_compact_range_cf(winnow_t* db, winnow_columnfamily_t* family, const char* start_key,
                              size_t start_key_len, const char* limit_key, size_t limit_key_len);
+void winnow_compact_range_checked_cf(winnow_t* db, winnow_columnfamily_t* family,
+                                     const char* start_key, size_t start_key_len,
+                                     const char* limit_key, size_t limit_key_len, char** errptr);
 void winnow_approximate_sizes_cf(winnow_t* db, winnow_columnfamily_t* family, int num_ranges,
                                  const char* const* range_start_key,
                                  const size_t* range_start_key_len,
@@ -318,9 +330,10 @@ void winnow_options_set_compression(winnow_options_t* options, int compression);
 /* Beyond LevelDB */
 
 /* Sets any option by its name, as SetOption of winnow/options.h does: "filter", "filter_key",
-   "write_buffer_bytes", ... An unknown name or a value that does not parse is an error that names
-   the nearest right one; ranges are checked by winnow_open. A filter set so wins over a policy that
-   was set before. */
+   "write_buffer_bytes", ... An unknown name is an error that names the nearest right one; a value
+   that does not parse or is outside the range is an error too, and nothing is changed. How options
+   fit each other is checked by winnow_open. A filter set so wins over a policy that was set before.
+ */
 void winnow_options_set(winnow_options_t* options, const char* name, const char* value,
                         char** errptr);
 /* The name of option `index`, counted from 0; NULL behind the last one. */

@@ -85,7 +85,8 @@ class DB {
   // Opens or creates the database in directory `path` and recovers what the write-ahead log holds.
   // NotFound: missing and create_if_missing is false. AlreadyExists: error_if_exists.
   // FailedPrecondition: another process (named by its id) or this one has it open, another
-  // comparator, or a newer format version. InvalidArgument: options, or the path is a file.
+  // comparator, a newer format version, or a database of LevelDB or RocksDB, which every call here
+  // leaves as it is. InvalidArgument: options, or the path is a file.
   static absl::StatusOr<std::unique_ptr<DB>> Open(const Options& options, const std::string& path);
 
   // Names of the column families of a closed or open database, "default" first.
@@ -93,7 +94,8 @@ class DB {
                                                                      const std::string& path);
 
   // Removes the database and nothing else: files that are not Winnow's stay, and then the
-  // directory. A missing database is no error. FailedPrecondition while it is open.
+  // directory. A missing database is no error. FailedPrecondition while it is open, and for a
+  // database of another engine.
   static absl::Status Destroy(const Options& options, const std::string& path);
 
   virtual ~DB() = default;  // closes, and discards errors: see Close

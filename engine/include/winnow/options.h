@@ -221,7 +221,8 @@ std::vector<std::string_view> OptionNames();
 
 // Sets one field from text: SetOption(&options, "filter", "cuckoo:1%"). Sizes take suffixes K, M,
 // G, T (powers of 1024), booleans true/false/1/0. InvalidArgument: unknown name (the nearest one is
-// suggested) or text that does not parse. Ranges are checked at open.
+// suggested), text that does not parse, or a value outside the range; nothing is changed then. How
+// fields fit each other and the comparator is checked at open.
 absl::Status SetOption(Options* options, std::string_view name, std::string_view value);
 
 // Checks every field and combination; DB::Open calls it. InvalidArgument names the field.

@@ -54,8 +54,8 @@ struct RepairReport {
 // than the default must be in `options`.
 //
 // NotFound: no file of a database there. FailedPrecondition: it is open, another comparator, a
-// newer format. ResourceExhausted: no memory, descriptors or space; nothing was given up for that.
-// Running it again after a failure or a crash is safe.
+// newer format, a database of LevelDB or RocksDB. ResourceExhausted: no memory, descriptors or
+// space; nothing was given up for that. Running it again after a failure or a crash is safe.
 absl::StatusOr<RepairReport> RepairDatabase(const Options& options, const std::string& path);
 
 }  // namespace winnow

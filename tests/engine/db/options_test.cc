@@ -20,8 +20,8 @@ TEST(OptionsText, SizesTakeSuffixes) {
       {"1T", 1ull << 40}, {"1MiB", 1 << 20}, {"100B", 100},     {"0", 0},
   };
   for (const auto& [text, bytes] : sizes) {
-    EXPECT_TRUE(Set(&options, "max_log_bytes", text).ok()) << text;
-    EXPECT_EQ(options.max_log_bytes, bytes) << text;
+    EXPECT_TRUE(Set(&options, "block_cache_bytes", text).ok()) << text;
+    EXPECT_EQ(options.block_cache_bytes, bytes) << text;
   }
 }
 
@@ -40,7 +40,7 @@ TEST(OptionsText, EveryNamedOptionCanBeSet) {
   for (const std::string_view name : OptionNames()) {
     Options options;
     bool any = false;
-    for (const char* value : {"7", "true", "zstd", "strict"}) {
+    for (const char* value : {"7", "0", "1M", "true", "zstd", "strict", "none", "whole"}) {
       any = any || Set(&options, name, value).ok();
     }
     EXPECT_TRUE(any) << name;
@@ -100,8 +100,13 @@ TEST(OptionsText, TheLogsSizeIsABoundedNumberOfBytesOrNone) {
     EXPECT_TRUE(ValidateOptions(options).ok()) << text;
   }
   for (const char* text : {"1", "4095", "2G"}) {
-    EXPECT_TRUE(Set(&options, "info_log_bytes", text).ok()) << text;
-    EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(options))) << text;
+    EXPECT_TRUE(absl::IsInvalidArgument(Set(&options, "info_log_bytes", text))) << text;
+    EXPECT_TRUE(ValidateOptions(options).ok()) << text;
+  }
+  for (const uint64_t bytes : {uint64_t{1}, uint64_t{4095}, uint64_t{2} << 30}) {
+    Options given;
+    given.info_log_bytes = bytes;
+    EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(given))) << bytes;
   }
   EXPECT_FALSE(Set(&options, "info_log_bytes", "much").ok());
 }
@@ -113,8 +118,13 @@ TEST(OptionsText, MemoryForMemtablesAndReadaheadHasRanges) {
     EXPECT_TRUE(ValidateOptions(options).ok()) << text;
   }
   for (const char* text : {"1", "1023K", "17T"}) {
-    EXPECT_TRUE(Set(&options, "db_write_buffer_bytes", text).ok()) << text;
-    EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(options))) << text;
+    EXPECT_TRUE(absl::IsInvalidArgument(Set(&options, "db_write_buffer_bytes", text))) << text;
+    EXPECT_TRUE(ValidateOptions(options).ok()) << text;
+  }
+  for (const uint64_t bytes : {uint64_t{1}, uint64_t{1023} << 10, uint64_t{17} << 40}) {
+    Options given;
+    given.db_write_buffer_bytes = bytes;
+    EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(given))) << bytes;
   }
   options = Options();
   for (const char* text : {"64K", "1G"}) {
@@ -122,11 +132,56 @@ TEST(OptionsText, MemoryForMemtablesAndReadaheadHasRanges) {
     EXPECT_TRUE(ValidateOptions(options).ok()) << text;
   }
   for (const char* text : {"0", "63K", "2G"}) {
-    EXPECT_TRUE(Set(&options, "compaction_readahead_bytes", text).ok()) << text;
-    EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(options))) << text;
+    EXPECT_TRUE(absl::IsInvalidArgument(Set(&options, "compaction_readahead_bytes", text))) << text;
+    EXPECT_TRUE(ValidateOptions(options).ok()) << text;
+  }
+  for (const uint64_t bytes : {uint64_t{0}, uint64_t{63} << 10, uint64_t{2} << 30}) {
+    Options given;
+    given.compaction_readahead_bytes = bytes;
+    EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(given))) << bytes;
   }
   EXPECT_TRUE(Set(&options, "charge_filters_to_cache", "true").ok());
   EXPECT_TRUE(options.charge_filters_to_cache);
+}
+
+// Any text was taken for a filter, no compressions for a list of them, and any number for a real
+// one.
+TEST(OptionsText, WhatNoDatabaseCouldUseIsRefusedAndChangesNothing) {
+  Options options;
+  for (const auto& [name, value] : std::vector<std::pair<const char*, const char*>>{
+           {"filter", "any text"},
+           {"filter", "bloom:1000"},
+           {"filter_key", "suffix:4"},
+           {"compression_per_level", ""},
+           {"compression_per_level", "none::zstd"},
+           {"compression_per_level", "none:none:none:none:none:none:none:none"},
+           {"level_size_multiplier", "99999999999999999999999"},
+           {"level_size_multiplier", "1e999"},
+           {"memtable_filter_ratio", "nan"},
+           {"memtable_filter_ratio", "-0.1"},
+           {"write_buffer_bytes", "99999999999999999999999"},
+           {"write_buffer_bytes", "1K"},
+           {"max_open_files", "15"},
+           {"zstd_level", "23"},
+           {"level0_stop_trigger", "0"}}) {
+    const absl::Status status = Set(&options, name, value);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << name << "=" << value;
+    EXPECT_EQ(status.message().rfind(std::string("option ") + name, 0), 0u) << status;
+  }
+  EXPECT_EQ(options.filter, Options().filter);
+  EXPECT_EQ(options.level_size_multiplier, Options().level_size_multiplier);
+  EXPECT_TRUE(options.compression_per_level.empty());
+  EXPECT_TRUE(ValidateOptions(options).ok());
+}
+
+// They bound each other, and come in any order.
+TEST(OptionsText, TheTriggersOfLevelZeroFitEachOtherOnlyInTheEnd) {
+  Options options;
+  EXPECT_TRUE(Set(&options, "level0_stop_trigger", "6").ok());
+  EXPECT_FALSE(ValidateOptions(options).ok());
+  EXPECT_TRUE(Set(&options, "level0_slowdown_trigger", "5").ok());
+  EXPECT_TRUE(Set(&options, "level0_compaction_trigger", "2").ok());
+  EXPECT_TRUE(ValidateOptions(options).ok());
 }
 
 TEST(OptionsText, DefaultsAreValid) { EXPECT_TRUE(ValidateOptions(Options()).ok()); }

@@ -46,7 +46,7 @@ class FileLockTest : public testing::Test {
   std::string path_;
 };
 
-std::string OwnProcess() { return "locked by process " + std::to_string(::getpid()); }
+std::string OwnProcess() { return "held by process " + std::to_string(::getpid()); }
 
 TEST_F(FileLockTest, ASecondHolderInThisProcessIsToldThePid) {
   auto first = posix_.Lock(path_);

@@ -150,7 +150,7 @@ TEST_P(MemoryFileSystemTest, ASecondLockIsRefusedAndTheFirstReleases) {
   EXPECT_TRUE(memory_->Exists("/LOCK").value());
   const absl::Status second = memory_->Lock("/./LOCK").status();
   EXPECT_TRUE(absl::IsFailedPrecondition(second));
-  EXPECT_THAT(std::string(second.message()), HasSubstr("locked by process"));
+  EXPECT_THAT(std::string(second.message()), HasSubstr("held by process"));
   first->reset();
   EXPECT_TRUE(memory_->Lock("/LOCK").ok());
 }

@@ -10,6 +10,16 @@
 // - "leveldb.stats" has LevelDB's heading and its first three columns; "leveldb.sstables" is
 //   Winnow's table.
 // - Reads do not start compactions.
+// - A scan that meets a damaged block ends there with an error, whether or not paranoid_checks is
+//   set: LevelDB leaves the block out and goes on, and whoever does not ask for the iterator's
+//   status takes what is left for all there is.
+// - Databases of LevelDB and RocksDB are told by their files: Open, RepairDB and DestroyDB refuse
+//   them and change nothing.
+// - RepairDB of a directory without a database, or of an open one, is an IOError; LevelDB makes an
+//   empty database.
+// - An Open in a directory whose parent is missing is an IOError, not NotFound.
+// - After an error of CompactRange writes fail until another CompactRange succeeds, not for ever.
+// - NewMemEnv's locks exclude each other.
 #ifndef WINNOW_COMPAT_LEVELDB_DB_H_
 #define WINNOW_COMPAT_LEVELDB_DB_H_
 
@@ -31,7 +41,9 @@ __attribute__((unused)) static const int kMinorVersion = 23;
 
 class WriteBatch;
 
-// A frozen state: from GetSnapshot to ReleaseSnapshot.
+// A frozen state: from GetSnapshot to ReleaseSnapshot. As in LevelDB reading at one that has been
+// released is wrong and does no harm while the database is open: what has been compacted or
+// overwritten since may be missing.
 class Snapshot {
  protected:
   virtual ~Snapshot();
@@ -51,7 +63,8 @@ class DB {
  public:
   // Opens or creates the database in directory `name`; *dbptr is the caller's to delete, null on an
   // error. InvalidArgument: missing and create_if_missing is false, existing and error_if_exists is
-  // true, or another comparator. IOError: locked by another user. Corruption: damaged.
+  // true, or another comparator. IOError: locked by another user ("IO error: lock ..."), a database
+  // of another engine, no parent directory. Corruption: damaged.
   static Status Open(const Options& options, const std::string& name, DB** dbptr);
 
   DB() = default;
@@ -59,6 +72,7 @@ class DB {
   DB& operator=(const DB&) = delete;
   virtual ~DB();
 
+  // Put and Delete have definitions for subclasses to call: a batch, which they hand to Write.
   virtual Status Put(const WriteOptions& options, const Slice& key, const Slice& value) = 0;
   // An absent key is no error.
   virtual Status Delete(const WriteOptions& options, const Slice& key) = 0;
@@ -76,11 +90,13 @@ class DB {
   // sizes[i]: roughly the bytes of files that hold the keys of ranges[i]. What is in memory is not
   // counted.
   virtual void GetApproximateSizes(const Range* ranges, int n, uint64_t* sizes) = 0;
-  // Compacts the keys from *begin to *end, both included; null: from the first, to the last.
+  // Compacts the keys from *begin to *end, both included; null: from the first, to the last. An
+  // error shows in later writes and in the property "winnow.background-error".
   virtual void CompactRange(const Slice* begin, const Slice* end) = 0;
 };
 
-// Removes the database and nothing else in its directory; a missing one is no error.
+// Removes the database and nothing else in its directory, which goes too if nothing is left; a
+// missing one is no error.
 Status DestroyDB(const std::string& name, const Options& options);
 
 // Makes a damaged database open again with everything that can still be read.

@@ -38,7 +38,7 @@ class Env {
   // Keeps what is in a file that exists. By default NotSupported.
   virtual Status NewAppendableFile(const std::string& name, WritableFile** result);
   virtual bool FileExists(const std::string& name) = 0;
-  // Names, not paths, in no order.
+  // Names, not paths, in no order; "." and ".." may be among them, and Default()'s are.
   virtual Status GetChildren(const std::string& directory, std::vector<std::string>* result) = 0;
   // Each of these pairs has two names for one thing; the default of either calls the other, so that
   // implementations of either age work.

@@ -1,0 +1,180 @@
+// winnow/c.h: properties, compaction, filters, what is done to a database as a whole.
+#include "absl/strings/str_cat.h"
+#include "engine/compat/c_handles.h"
+#include "engine/compat/error_text.h"
+#include "engine/compat/leveldb_properties.h"
+#include "winnow/repair.h"
+
+using winnow::BytesOf;
+using winnow::CopyToC;
+using winnow::ReportToC;
+
+namespace winnow {
+
+namespace {
+
+// Null is no bound, whatever the length; an empty key is one.
+std::optional<std::string_view> Bound(const char* key, size_t length) {
+  if (key == nullptr) return std::nullopt;
+  return BytesOf(key, length);
+}
+
+// Null for "as it was", as the empty text is in C++.
+std::string_view TextOrEmpty(const char* text) {
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
+
+// Both sets of names: programs of LevelDB's C API ask for its own.
+char* PropertyValue(winnow_t* db, ColumnFamily* family, const char* name) {
+  const std::optional<std::string> value =
+      LevelDbProperty(*db->db, family, name, db->compact_range_error.Get());
+  return value.has_value() ? CopyToC(*value) : nullptr;
+}
+
+char* ExplainText(winnow_t* db, ColumnFamily* family, std::string_view key, bool json,
+                  char** errptr) {
+  const absl::StatusOr<KeyExplanation> explanation = db->db->Explain(family, key);
+  if (!ReportToC(explanation.status(), errptr)) return nullptr;
+  return CopyToC(json ? explanation->ToJson() : explanation->ToString());
+}
+
+void ApproximateSizes(winnow_t* db, ColumnFamily* family, int num_ranges, const char* const* starts,
+                      const size_t* start_lengths, const char* const* limits,
+                      const size_t* limit_lengths, uint64_t* sizes) {
+  // One by one: there is no errptr, so that a range that cannot be answered is 0 and costs the
+  // others nothing.
+  for (int i = 0; i < num_ranges; i++) {
+    const KeyRange range = {BytesOf(starts[i], start_lengths[i]),
+                            BytesOf(limits[i], limit_lengths[i])};
+    const auto bytes = db->db->GetApproximateSizes(family, {&range, 1});
+    sizes[i] = bytes.ok() ? bytes->front() : 0;
+  }
+}
+
+absl::Status CompactRange(winnow_t* db, ColumnFamily* family, const char* start,
+                          size_t start_length, const char* limit, size_t limit_length) {
+  return db->db->CompactRange(family, Bound(start, start_length), Bound(limit, limit_length));
+}
+
+}  // namespace
+
+}  // namespace winnow
+
+char* winnow_property_value(winnow_t* db, const char* propname) {
+  return winnow::PropertyValue(db, db->default_family, propname);
+}
+
+char* winnow_property_value_cf(winnow_t* db, winnow_columnfamily_t* family, const char* propname) {
+  return winnow::PropertyValue(db, family->family, propname);
+}
+
+void winnow_approximate_sizes(winnow_t* db, int num_ranges, const char* const* range_start_key,
+                              const size_t* range_start_key_len, const char* const* range_limit_key,
+                              const size_t* range_limit_key_len, uint64_t* sizes) {
+  winnow::ApproximateSizes(db, db->default_family, num_ranges, range_start_key, range_start_key_len,
+                           range_limit_key, range_limit_key_len, sizes);
+}
+
+void winnow_approximate_sizes_cf(winnow_t* db, winnow_columnfamily_t* family, int num_ranges,
+                                 const char* const* range_start_key,
+                                 const size_t* range_start_key_len,
+                                 const char* const* range_limit_key,
+                                 const size_t* range_limit_key_len, uint64_t* sizes) {
+  winnow::ApproximateSizes(db, family->family, num_ranges, range_start_key, range_start_key_len,
+                           range_limit_key, range_limit_key_len, sizes);
+}
+
+// Without an errptr, as LevelDB's: the error is kept, for later writes and a property.
+void winnow_compact_range(winnow_t* db, const char* start_key, size_t start_key_len,
+                          const char* limit_key, size_t limit_key_len) {
+  winnow_columnfamily_t family = {db->default_family};
+  winnow_compact_range_cf(db, &family, start_key, start_key_len, limit_key, limit_key_len);
+}
+
+void winnow_compact_range_cf(winnow_t* db, winnow_columnfamily_t* family, const char* start_key,
+                             size_t start_key_len, const char* limit_key, size_t limit_key_len) {
+  db->compact_range_error.Keep(
+      winnow::CompactRange(db, family->family, start_key, start_key_len, limit_key, limit_key_len));
+}
+
+void winnow_compact_range_checked(winnow_t* db, const char* start_key, size_t start_key_len,
+                                  const char* limit_key, size_t limit_key_len, char** errptr) {
+  winnow_columnfamily_t family = {db->default_family};
+  winnow_compact_range_checked_cf(db, &family, start_key, start_key_len, limit_key, limit_key_len,
+                                  errptr);
+}
+
+// A success ends what an earlier failure without an errptr had stopped.
+void winnow_compact_range_checked_cf(winnow_t* db, winnow_columnfamily_t* family,
+                                     const char* start_key, size_t start_key_len,
+                                     const char* limit_key, size_t limit_key_len, char** errptr) {
+  const absl::Status status =
+      winnow::CompactRange(db, family->family, start_key, start_key_len, limit_key, limit_key_len);
+  if (ReportToC(status, errptr)) db->compact_range_error.Keep(status);
+}
+
+void winnow_flush(winnow_t* db, char** errptr) {
+  ReportToC(db->db->Flush(db->default_family), errptr);
+}
+
+void winnow_flush_cf(winnow_t* db, winnow_columnfamily_t* family, char** errptr) {
+  ReportToC(db->db->Flush(family->family), errptr);
+}
+
+void winnow_wait_for_background_work(winnow_t* db, char** errptr) {
+  ReportToC(db->db->WaitForBackgroundWork(), errptr);
+}
+
+void winnow_set_filter(winnow_t* db, const char* filter, const char* filter_key, char** errptr) {
+  ReportToC(db->db->SetFilter(db->default_family, winnow::TextOrEmpty(filter),
+                              winnow::TextOrEmpty(filter_key)),
+            errptr);
+}
+
+void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
+                          const char* filter_key, char** errptr) {
+  ReportToC(db->db->SetFilter(family->family, winnow::TextOrEmpty(filter),
+                              winnow::TextOrEmpty(filter_key)),
+            errptr);
+}
+
+char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr) {
+  return winnow::ExplainText(db, db->default_family, BytesOf(key, keylen), /*json=*/false, errptr);
+}
+
+char* winnow_explain_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key, size_t keylen,
+                        char** errptr) {
+  return winnow::ExplainText(db, family->family, BytesOf(key, keylen), /*json=*/false, errptr);
+}
+
+char* winnow_explain_json(winnow_t* db, const char* key, size_t keylen, char** errptr) {
+  return winnow::ExplainText(db, db->default_family, BytesOf(key, keylen), /*json=*/true, errptr);
+}
+
+char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key,
+                             size_t keylen, char** errptr) {
+  return winnow::ExplainText(db, family->family, BytesOf(key, keylen), /*json=*/true, errptr);
+}
+
+char* winnow_verify(winnow_t* db) {
+  // Null is "all is well", so that what kept the check from being made must be text too.
+  const auto problems = db->db->Verify();
+  if (!problems.ok()) return CopyToC(absl::StrCat(problems.status().message(), "\n"));
+  std::string text;
+  for (const winnow::VerifyProblem& problem : *problems) {
+    absl::StrAppend(&text, problem.status.message(), "\n");
+  }
+  return text.empty() ? nullptr : CopyToC(text);
+}
+
+// Here and in the next function nothing outlives the call, and `kept` is local.
+void winnow_destroy_db(const winnow_options_t* options, const char* name, char** errptr) {
+  KeptAlive kept;
+  ReportToC(winnow::DB::Destroy(winnow::PrepareOptions(*options, &kept), name), errptr);
+}
+
+void winnow_repair_db(const winnow_options_t* options, const char* name, char** errptr) {
+  KeptAlive kept;
+  const auto report = winnow::RepairDatabase(winnow::PrepareOptions(*options, &kept), name);
+  ReportToC(winnow::LevelDbRepairError(report.status()), errptr);
+}
