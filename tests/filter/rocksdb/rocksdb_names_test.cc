@@ -175,6 +175,45 @@ TEST_F(NamesTest, WrongNamesGetAReason) {
       << "a spec has no prefix";
 }
 
+// RocksDB knows nothing of such names and goes on without a filter where it reads them in an
+// options file. They are errors with advice, and a line.
+TEST_F(NamesTest, NamesThatAreNearlyOursAreRefusedWithAdvice) {
+  static std::vector<std::string> lines;
+  lines.clear();
+  SetFilterPolicyWarningHandler([](const std::string& line) { lines.push_back(line); });
+  const std::pair<const char*, const char*> meant[] = {
+      {"winnow:cuckoo:1%", "did you mean 'winnow.cuckoo:1%'?"},
+      {"Winnow.bloom:10", "did you mean 'winnow.bloom:10'?"},
+      {"WINNOW.RIBBON:8", "did you mean 'winnow.ribbon:8'?"},
+      {"winnow_bloom", "did you mean 'winnow.bloom'?"},
+      {"winnowbloom:7", "did you mean 'winnow.bloom:7'?"},
+      {"cuckoo:1%", "did you mean 'winnow.cuckoo:1%'?"},
+      {"blocked_bloom", "did you mean 'winnow.blocked_bloom'?"},
+      {"ribbon:10:level_aware", "did you mean 'winnow.ribbon:10:level_aware'?"},
+      {"winnow", "such as 'winnow.blocked_bloom:10'"},
+      {"winnow.", "such as 'winnow.blocked_bloom:10'"},
+      {"winnow:", "such as 'winnow.blocked_bloom:10'"},
+      {"bloom:zehn", "such as 'winnow.blocked_bloom:10'"},
+  };
+  for (const auto& [name, advice] : meant) {
+    EXPECT_THAT(ErrorOf(name), AllOf(HasSubstr("Invalid argument"), HasSubstr(advice))) << name;
+    ASSERT_FALSE(lines.empty()) << name;
+    EXPECT_THAT(lines.back(), AllOf(HasSubstr(name), HasSubstr(advice)));
+  }
+  EXPECT_EQ(lines.size(), std::size(meant));
+  for (const std::string& kind : SpecKindNames()) {
+    EXPECT_THAT(ErrorOf(kind), HasSubstr("did you mean 'winnow." + kind + "'?"));
+  }
+  SetFilterPolicyWarningHandler(nullptr);
+}
+
+TEST_F(NamesTest, RocksDbsOwnNamesStayItsOwn) {
+  for (const char* name : {"bloomfilter:10:false", "ribbonfilter:10", "rocksdb.BloomFilter:7"}) {
+    PolicyPointer policy;
+    EXPECT_TRUE(Create(name, &policy).ok()) << name;
+  }
+}
+
 TEST_F(NamesTest, PolicySpecTextReadsBack) {
   for (const char* text : {"bloom", "bloom:7.25:level_aware:6.5", "cuckoo:1%:level_aware"}) {
     const auto spec = internal::ParsePolicySpec(text);
