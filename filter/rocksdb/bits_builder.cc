@@ -35,6 +35,10 @@ BitsBuilder::BitsBuilder(BitsBuilderSettings settings)
   BeginFilter();
 }
 
+BitsBuilder::~BitsBuilder() {
+  if (settings_.on_file_end && num_keys_given_ != 0) settings_.on_file_end(num_keys_given_);
+}
+
 void BitsBuilder::BeginFilter() {
   auto builder = FilterBuilder::Create(settings_.spec, settings_.hash_seed, settings_.limits,
                                        settings_.context);
@@ -101,6 +105,7 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
     return GiveAway(kUnbuiltFilter, buf);
   }
 
+  num_keys_given_ += builder_->num_added();
   const BuiltFilter built = builder_->Finish();
   CountBuiltFilter(built.fell_back);
   if (settings_.detect_corruption) {

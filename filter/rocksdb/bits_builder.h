@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -27,6 +28,9 @@ struct BitsBuilderSettings {
   bool detect_corruption = false;
   FilterBuildLimits limits;
   FilterBuildContext context;  // for "auto"
+  // May be empty. Called at the end of the file with the keys of all its filters, from the thread
+  // that destroys the builder.
+  std::function<void(uint64_t num_keys)> on_file_end;
 };
 
 // For one thread. Memory: 8 bytes for each key; Finish adds one shard and the filter, whose bytes
@@ -35,6 +39,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder final
     : public ROCKSDB_NAMESPACE::FilterBitsBuilder {
  public:
   explicit BitsBuilder(BitsBuilderSettings settings);
+  ~BitsBuilder() override;
 
   void AddKey(const ROCKSDB_NAMESPACE::Slice& key) override;
 #if WINNOW_ROCKSDB_HAS_ADD_KEY_AND_ALT
@@ -64,6 +69,7 @@ class __attribute__((visibility("hidden"))) BitsBuilder final
 
   const BitsBuilderSettings settings_;
   const double bits_per_key_;
+  uint64_t num_keys_given_ = 0;  // of all filters finished
   std::unique_ptr<FilterBuilder> builder_;
   uint64_t checksum_ = 0;  // exclusive or of the hashes kept; only with detect_corruption
   // The last prefix that AddKeyAndAlt was given: whole keys lie between equal ones.

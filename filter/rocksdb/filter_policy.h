@@ -6,7 +6,7 @@
 #include <rocksdb/filter_policy.h>
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,15 +46,14 @@ class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
  private:
   // For a level-aware policy: the bits per key of the file that is being built, or nothing while
   // the tree is not known.
-  std::optional<double> LevelAwareBits(
-      const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const;
+  std::optional<double> LevelAwareBits(const NewFile& file) const;
 
   const PolicySpec spec_;
   const uint64_t hash_seed_;
   const std::string name_;
   const std::string id_;
-  // FilterPolicy's methods are const; what they learn is guarded here.
-  mutable TreeObserver observer_;
+  // FilterPolicy's methods are const; what they learn is guarded here, and in what builders share.
+  const std::shared_ptr<TreeObserver> observer_;
   mutable Mutex spread_mutex_;
   mutable TreeShape spread_shape_ ABSL_GUARDED_BY(spread_mutex_);
   mutable std::vector<double> spread_
