@@ -8,17 +8,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string_view>
 
 #include "filter/rocksdb/filter_bits_interface.h"
 #include "winnow/filter/builder.h"
 #include "winnow/filter/spec.h"
 
 namespace winnow::filter::internal {
-
-// What Finish gives for a filter that could not be built at all: RocksDB keeps no empty partition,
-// and the reader answers "may contain". See FORMAT.md.
-inline constexpr std::string_view kUnbuiltFilter = "WNWNONE\n";
 
 struct BitsBuilderSettings {
   FilterSpec spec;  // with bits; valid
@@ -33,7 +28,7 @@ struct BitsBuilderSettings {
   std::function<void(uint64_t num_keys)> on_file_end;
 };
 
-// For one thread. Memory: 8 bytes for each key; Finish adds one shard and the filter, whose bytes
+// Gives filter contents as FORMAT.md specifies them. For one thread. Memory: 8 bytes for each key; Finish adds one shard and the filter, whose bytes
 // it copies once the hashes are gone. With detect_corruption they stay until MaybePostVerify.
 class __attribute__((visibility("hidden"))) BitsBuilder final
     : public ROCKSDB_NAMESPACE::FilterBitsBuilder {

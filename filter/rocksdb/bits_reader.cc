@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
-#include "filter/rocksdb/bits_builder.h"
 #include "filter/rocksdb/diagnostics.h"
+#include "filter/rocksdb/filter_contents.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter::internal {
@@ -14,9 +15,13 @@ namespace winnow::filter::internal {
 using ROCKSDB_NAMESPACE::Slice;
 
 BitsReader::BitsReader(const Slice& contents) {
-  const std::string_view block(contents.data(), contents.size());
   FilterState state;
-  if (block != kUnbuiltFilter) reader_ = FilterReader::Open(block, &state);
+  const std::string_view bytes(contents.data(), contents.size());
+  if (const std::optional<std::string_view> block = FilterBlockIn(bytes); !block) {
+    state = {FilterStateCode::kDamaged, "filter block has lost its trailer of zeros"};
+  } else if (bytes != kUnbuiltFilter) {
+    reader_ = FilterReader::Open(*block, &state);
+  }
   CountOpenedFilter(state);
 }
 

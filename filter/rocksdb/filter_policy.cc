@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "filter/rocksdb/bits_builder.h"
 #include "filter/rocksdb/bits_reader.h"
+#include "filter/rocksdb/filter_contents.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter::internal {
@@ -45,6 +46,9 @@ std::optional<NewFile> NewFileOf(const ROCKSDB_NAMESPACE::FilterBuildingContext&
                  .is_last_run = context.is_bottommost && context.level_at_creation > 0};
 }
 
+// Any amount will do: it reads all of RocksDB's filters.
+constexpr double kBuiltInBits = 10;
+
 }  // namespace
 
 WinnowFilterPolicy::WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed)
@@ -52,6 +56,7 @@ WinnowFilterPolicy::WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed)
       hash_seed_(hash_seed),
       name_(PolicyName(KindName(spec_.filter.kind))),
       id_(PolicyName(PolicySpecText(spec_))),
+      built_in_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(kBuiltInBits)),
       observer_(std::make_shared<TreeObserver>(spec_.size_ratio)) {}
 
 std::optional<double> WinnowFilterPolicy::LevelAwareBits(const NewFile& file) const {
@@ -93,6 +98,9 @@ ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
 
 ROCKSDB_NAMESPACE::FilterBitsReader* WinnowFilterPolicy::GetFilterBitsReader(
     const ROCKSDB_NAMESPACE::Slice& contents) const {
+  if (!IsWinnowFilter({contents.data(), contents.size()})) {
+    return built_in_->GetFilterBitsReader(contents);
+  }
   return new BitsReader(contents);
 }
 

@@ -23,10 +23,6 @@ namespace winnow::filter::internal {
 
 // All policies' names begin with this.
 inline constexpr std::string_view kPolicyNamePrefix = "winnow.";
-// RocksDB looks a file's filter up under this name. It never changes, so that each policy reads the
-// filters of every other.
-inline constexpr const char* kCompatibilityName = "winnow.Filter";
-
 // Thread-safe.
 class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
  public:
@@ -36,7 +32,9 @@ class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   const char* Name() const override { return name_.c_str(); }
   // The whole text, so that an OPTIONS file names the policy completely.
   std::string GetId() const override { return id_; }
-  const char* CompatibilityName() const override { return kCompatibilityName; }
+  // RocksDB looks a file's filter up under this name: that of its own kinds, so that their filters
+  // are found too, and each policy reads the filters of every other.
+  const char* CompatibilityName() const override { return built_in_->CompatibilityName(); }
 
   ROCKSDB_NAMESPACE::FilterBitsBuilder* GetBuilderWithContext(
       const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const override;
@@ -52,6 +50,7 @@ class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   const uint64_t hash_seed_;
   const std::string name_;
   const std::string id_;
+  const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> built_in_;
   // FilterPolicy's methods are const; what they learn is guarded here, and in what builders share.
   const std::shared_ptr<TreeObserver> observer_;
   mutable Mutex spread_mutex_;

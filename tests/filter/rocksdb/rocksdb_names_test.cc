@@ -50,7 +50,7 @@ TEST_F(NamesTest, EachKindIsCreatedFromItsName) {
     ASSERT_TRUE(status.ok()) << status.ToString();
     EXPECT_EQ(policy->Name(), "winnow." + kind);
     EXPECT_EQ(policy->GetId(), "winnow." + kind);
-    EXPECT_STREQ(policy->CompatibilityName(), "winnow.Filter") << "the same for all, for ever";
+    EXPECT_STREQ(policy->CompatibilityName(), "rocksdb.BuiltinBloomFilter") << "for ever";
   }
   std::vector<std::string> names;
   rocksdb::ObjectLibrary::Default()->GetFactoryNames(rocksdb::FilterPolicy::Type(), &names);

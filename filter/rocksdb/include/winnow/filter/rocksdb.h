@@ -17,7 +17,8 @@
 //                                    the last: fewer needless reads where upper levels hold keys
 //   blocked_bloom:10:level_aware:8   the same, if max_bytes_for_level_multiplier is 8, not 10
 //
-// All policies read the filters of all kinds, so that a database may change its kind at any time.
+// All policies read the filters of all kinds and RocksDB's own, so that a database may change its
+// filters at any time.
 
 #ifndef WINNOW_FILTER_ROCKSDB_H_
 #define WINNOW_FILTER_ROCKSDB_H_
@@ -50,7 +51,7 @@ struct FilterPolicyCounters {
   uint64_t filters_built = 0;
   // Not of the specified kind, since that could not be built: see BuiltFilter::fell_back.
   uint64_t filters_fallen_back = 0;
-  uint64_t filters_opened = 0;
+  uint64_t filters_opened = 0;  // RocksDB's own are not counted
   // Of those opened, the ones whose block is damaged or was written by a newer version. They answer
   // "may contain": reads stay right, and cost what they cost without a filter.
   uint64_t filters_not_understood = 0;
