@@ -8,11 +8,19 @@
 
 #include "filter/rocksdb/diagnostics.h"
 #include "filter/rocksdb/filter_contents.h"
+#include "filter/rocksdb/verified_filters.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter::internal {
 
 using ROCKSDB_NAMESPACE::Slice;
+
+namespace {
+
+// Of all policies: they read each other's filters.
+constinit VerifiedFilters verified_filters;
+
+}  // namespace
 
 BitsReader::BitsReader(const Slice& contents) {
   FilterState state;
@@ -20,7 +28,7 @@ BitsReader::BitsReader(const Slice& contents) {
   if (const std::optional<std::string_view> block = FilterBlockIn(bytes); !block) {
     state = {FilterStateCode::kDamaged, "filter block has lost its trailer of zeros"};
   } else if (bytes != kUnbuiltFilter) {
-    reader_ = FilterReader::Open(*block, &state);
+    reader_ = verified_filters.Open(*block, &state);
   }
   CountOpenedFilter(state);
 }

@@ -128,6 +128,7 @@ TEST_P(BitsTest, ApproximateNumEntriesKeepsTheSize) {
   EXPECT_EQ(builder.ApproximateNumEntries(128), 0u);
 }
 
+// At the first load: for those that were found sound before, see rocksdb_verified_filters_test.cc.
 TEST_P(BitsTest, DamagedFiltersAnswerMayContainAndAreCounted) {
   BitsBuilder builder(SettingsFor(GetParam()));
   for (uint64_t i = 0; i < 500; ++i) builder.AddKey(NumberedKey(2 * i));
