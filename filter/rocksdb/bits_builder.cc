@@ -21,6 +21,11 @@ using ROCKSDB_NAMESPACE::Status;
 // All that is not payload.
 constexpr size_t kFrameBytes = kBlockHeaderBytes + kUnitHeaderBytes + kZeroProbes.size();
 
+// Sizes of filters are fitted from here on: those of smaller ones go in steps of their own.
+constexpr size_t kLeastFittedBytes = 2048;
+// Kinds that are built in columns or slots take up to half a percent more than their bits.
+constexpr double kShareThatNoKindExceeds = 0.995;
+
 // Copies `block` with a trailer into memory that RocksDB will own.
 Slice GiveAway(std::string_view block, std::string_view trailer,
                std::unique_ptr<const char[]>* buf) {
@@ -36,8 +41,10 @@ Slice GiveUnbuilt(std::unique_ptr<const char[]>* buf) { return GiveAway(kUnbuilt
 
 }  // namespace
 
-BitsBuilder::BitsBuilder(BitsBuilderSettings settings)
-    : settings_(std::move(settings)), bits_per_key_(SpecBitsPerKey(settings_.spec)) {
+BitsBuilder::BitsBuilder(BitsBuilderSettings settings, std::unique_ptr<ConstructionCharge> charge)
+    : settings_(std::move(settings)),
+      bits_per_key_(SpecBitsPerKey(settings_.spec)),
+      charge_(std::move(charge)) {
   BeginFilter();
 }
 
@@ -59,6 +66,9 @@ void BitsBuilder::BeginFilter() {
 // one before, which then must not be in the checksum either.
 void BitsBuilder::AddHash(uint64_t hash) {
   if (builder_ == nullptr) return;
+  if (charge_ != nullptr && builder_->memory_bytes() + bytes_given_ > charge_->asked_bytes()) {
+    ChargeMemory(0);
+  }
   if (!settings_.detect_corruption) {
     builder_->Add(hash);
     return;
@@ -85,6 +95,13 @@ void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
 }
 #endif
 
+void BitsBuilder::ChargeMemory(uint64_t bytes_besides) {
+  if (charge_ == nullptr) return;
+  const uint64_t finished_bytes = finished_ == nullptr ? 0 : finished_->memory_bytes();
+  charge_->Set((builder_ == nullptr ? 0 : builder_->memory_bytes()) + finished_bytes +
+               bytes_given_ + bytes_besides);
+}
+
 size_t BitsBuilder::EstimateEntriesAdded() {
   return builder_ == nullptr ? 0 : builder_->num_added();
 }
@@ -95,6 +112,31 @@ bool BitsBuilder::HashesAreIntact() const {
   uint64_t checksum = 0;
   builder_->ForEachHash([&checksum](uint64_t hash) { checksum ^= hash; });
   return checksum == checksum_;
+}
+
+double BitsBuilder::FprOfSize(size_t num_entries, size_t bytes) const {
+  if (num_entries == 0) return 0;
+  if (bytes <= kFrameBytes) return 1;
+  const double bits =
+      static_cast<double>(bytes - kFrameBytes) * 8 / static_cast<double>(num_entries);
+  const BitsPerKeyRange range = AllowedBitsPerKey(settings_.spec);
+  return ExpectedFpr(settings_.spec, std::clamp(bits, range.min, range.max), num_entries);
+}
+
+BuiltFilter BitsBuilder::BuildFitted() {
+  const size_t num_keys = builder_->num_added();
+  const size_t wanted = builder_->EstimatedBlockBytes() + kZeroProbes.size();
+  if (settings_.fit == nullptr || wanted < kLeastFittedBytes) return builder_->Finish();
+  const auto fpr_of = [&](size_t bytes) { return FprOfSize(num_keys, bytes); };
+  const size_t fitted = settings_.fit->Fit(wanted, fpr_of);
+  if (fitted == wanted) return builder_->Finish();
+  // A little less, since what spills over the end of an allocation costs the next larger one.
+  const double payload_bytes =
+      static_cast<double>(fitted - kFrameBytes - kAlignment) * kShareThatNoKindExceeds;
+  builder_->set_bits_per_key(payload_bytes * 8 / static_cast<double>(num_keys));
+  BuiltFilter built = builder_->Finish();
+  settings_.fit->Count(fpr_of(wanted), built.expected_fpr);
+  return built;
 }
 
 Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
@@ -111,8 +153,11 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
     return GiveUnbuilt(buf);
   }
 
+  // The block, and then its copy for RocksDB, beside the hashes.
+  ChargeMemory(2 * builder_->EstimatedBlockBytes());
   num_keys_given_ += builder_->num_added();
-  const BuiltFilter built = builder_->Finish();
+  const BuiltFilter built = BuildFitted();
+  bytes_given_ += built.block.size();
   CountBuiltFilter(built.fell_back);
   if (settings_.detect_corruption) {
     finished_ = std::move(builder_);
@@ -121,6 +166,7 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
   }
   // Partitions share one builder: the next one begins with nothing.
   BeginFilter();
+  ChargeMemory(0);
   return built.block.empty() ? GiveUnbuilt(buf) : GiveAway(built.block, kZeroProbes, buf);
 }
 
@@ -156,12 +202,7 @@ size_t BitsBuilder::CalculateSpace(size_t num_entries) {
 }
 
 double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
-  if (num_entries == 0) return 0;
-  if (bytes <= kFrameBytes) return 1;
-  const double bits =
-      static_cast<double>(bytes - kFrameBytes) * 8 / static_cast<double>(num_entries);
-  const BitsPerKeyRange range = AllowedBitsPerKey(settings_.spec);
-  return ExpectedFpr(settings_.spec, std::clamp(bits, range.min, range.max), num_entries);
+  return FprOfSize(num_entries, bytes);
 }
 #endif
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "filter/rocksdb/bits_builder.h"
 #include "filter/rocksdb/bits_reader.h"
+#include "filter/rocksdb/construction_charge.h"
 #include "filter/rocksdb/filter_contents.h"
 #include "winnow/filter/sizing.h"
 
@@ -57,7 +58,8 @@ WinnowFilterPolicy::WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed)
       name_(PolicyName(KindName(spec_.filter.kind))),
       id_(PolicyName(PolicySpecText(spec_))),
       built_in_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(kBuiltInBits)),
-      observer_(std::make_shared<TreeObserver>(spec_.size_ratio)) {}
+      observer_(std::make_shared<TreeObserver>(spec_.size_ratio)),
+      fit_(std::make_shared<AllocationFit>()) {}
 
 std::optional<double> WinnowFilterPolicy::LevelAwareBits(const NewFile& file) const {
   const std::optional<TreeShape> shape = observer_->Observe(file);
@@ -83,6 +85,7 @@ ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
   settings.hash_seed = hash_seed_;
   settings.detect_corruption = context.table_options.detect_filter_construct_corruption;
   settings.context = BuildContextOf(context);
+  if (context.table_options.optimize_filters_for_memory) settings.fit = fit_;
   const std::optional<NewFile> file = spec_.level_aware ? NewFileOf(context) : std::nullopt;
   if (file) {
     if (const std::optional<double> bits = LevelAwareBits(*file)) {
@@ -93,7 +96,7 @@ ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
       observer->CountKeys(file, num_keys);
     };
   }
-  return new BitsBuilder(std::move(settings));
+  return new BitsBuilder(std::move(settings), ChargeThatIsAskedFor(context.table_options));
 }
 
 ROCKSDB_NAMESPACE::FilterBitsReader* WinnowFilterPolicy::GetFilterBitsReader(

@@ -14,6 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "filter/base/mutex.h"
+#include "filter/rocksdb/allocation_fit.h"
 #include "filter/rocksdb/filter_bits_interface.h"
 #include "filter/rocksdb/policy_spec.h"
 #include "filter/rocksdb/tree_observer.h"
@@ -53,6 +54,7 @@ class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> built_in_;
   // FilterPolicy's methods are const; what they learn is guarded here, and in what builders share.
   const std::shared_ptr<TreeObserver> observer_;
+  const std::shared_ptr<AllocationFit> fit_;
   mutable Mutex spread_mutex_;
   mutable TreeShape spread_shape_ ABSL_GUARDED_BY(spread_mutex_);
   mutable std::vector<double> spread_

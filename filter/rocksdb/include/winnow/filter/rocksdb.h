@@ -36,7 +36,9 @@
 namespace winnow::filter {
 
 // A policy that builds filters as `spec` says; "none" builds none but reads those that are there.
-// Thread-safe; several databases may share it. InvalidArgument says what is wrong with the text,
+// Of BlockBasedTableOptions it obeys detect_filter_construct_corruption,
+// optimize_filters_for_memory and, in cache_usage_options, kFilterConstruction. Thread-safe;
+// several databases may share it. InvalidArgument says what is wrong with the text,
 // FailedPrecondition that the RocksDB in this process is not of the version compiled for.
 absl::StatusOr<std::shared_ptr<const ROCKSDB_NAMESPACE::FilterPolicy>> NewFilterPolicy(
     std::string_view spec);
