@@ -40,6 +40,8 @@ std::optional<TreeShape> TreeObserver::Observe(const NewFile& file) {
     // A file that is not the last run has another below it.
     const int deepest = file.is_last_run ? file.level : file.level + 1;
     if (file.is_last_run || seen.last_level) {
+      // A new last level has no keys yet.
+      if (deepest > seen.last_level.value_or(deepest)) seen.last_run_keys = 0;
       seen.last_level = std::max(seen.last_level.value_or(deepest), deepest);
     }
   }
@@ -51,7 +53,8 @@ void TreeObserver::CountKeys(const NewFile& file, uint64_t num_keys) {
   const MutexLock lock(&mutex_);
   Seen& seen = SeenOf(file.tree);
   if (file.level == 0) seen.flushed_keys = num_keys;
-  if (file.is_last_run) seen.last_run_keys += num_keys;
+  // Files above the last level may be the last run of their keys; they pay for none.
+  if (file.is_last_run && file.level == seen.last_level) seen.last_run_keys += num_keys;
 }
 
 }  // namespace winnow::filter::internal

@@ -56,7 +56,7 @@ class TreeObserver {
     std::optional<int> base_level;
     std::optional<int> last_level;
     uint64_t flushed_keys = 0;   // in the newest file of level 0; 0: none was built
-    uint64_t last_run_keys = 0;  // in all files of the last run
+    uint64_t last_run_keys = 0;  // in all files of the last run that were built on last_level
     uint64_t last_use = 0;
   };
 

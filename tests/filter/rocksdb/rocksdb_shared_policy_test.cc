@@ -93,6 +93,22 @@ TEST(TreeObserverTest, TheRatioIsTheOneOfTheKeysThatWereBuilt) {
   EXPECT_EQ(observer.Observe(middle)->size_ratio, 10) << "the policy's own is the most";
 }
 
+TEST(TreeObserverTest, ALastLevelThatHasOnlyBegunPaysForLittle) {
+  TreeObserver observer(10);
+  const int database = 1;
+  const NewFile flushed = FileOf(&database, 0, false);
+  observer.Observe(flushed);
+  observer.CountKeys(flushed, 1'000);
+  observer.Observe(FileOf(&database, 1, false));
+  observer.Observe(FileOf(&database, 2, true));
+  observer.CountKeys(FileOf(&database, 2, true), 100'000);
+  EXPECT_EQ(observer.Observe(flushed)->size_ratio, 10);
+  observer.Observe(FileOf(&database, 3, true));
+  observer.CountKeys(FileOf(&database, 3, true), 4'000);
+  observer.CountKeys(FileOf(&database, 2, true), 100'000);
+  EXPECT_EQ(observer.Observe(flushed)->size_ratio, 1) << "what level 2 has is not the last level's";
+}
+
 TEST(TreeObserverTest, RemembersABoundedNumberOfTrees) {
   TreeObserver observer(10);
   std::vector<char> databases(3 * TreeObserver::kMaxTrees);
