@@ -73,6 +73,11 @@ BuiltFilter FilterBuilder::Finish() {
   if (spec_.kind == FilterKind::kNone) return built;
   FilterChoice choice = ChooseFilter(spec_, context_, num_added());
   spec_ = std::move(choice.spec);
+  if (bits_per_key_) {
+    const BitsPerKeyRange allowed = AllowedBitsPerKey(spec_);
+    spec_.bits_per_key = std::clamp(*bits_per_key_, allowed.min, allowed.max);
+    spec_.fpr = 0;
+  }
   built.reason = std::move(choice.reason);
   // The hashes are the least that is held; attempts raise it.
   built.peak_temporary_bytes = memory_bytes();

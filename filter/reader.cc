@@ -98,8 +98,21 @@ FilterReader FilterReader::Open(std::string_view block, FilterState* state) {
   if (state == nullptr) state = &ignored;
   std::vector<internal::Unit> units;
   *state = internal::ParseBlock(block, &units);
-  if (state->code != FilterStateCode::kOk) return FilterReader();
+  return OpenUnits(block, units, state);
+}
 
+FilterReader FilterReader::OpenUnchecked(std::string_view block, FilterState* state) {
+  FilterState ignored;
+  if (state == nullptr) state = &ignored;
+  std::vector<internal::Unit> units;
+  *state = internal::ParseBlock(block, &units, internal::CheckedBytes::kBlockHeader);
+  return OpenUnits(block, units, state);
+}
+
+// `units` are what ParseBlock made of `block`, and `*state` what it said of it.
+FilterReader FilterReader::OpenUnits(std::string_view block,
+                                     const std::vector<internal::Unit>& units, FilterState* state) {
+  if (state->code != FilterStateCode::kOk) return FilterReader();
   FilterReader reader;
   reader.block_ = block;
   size_t num_understood = 0;

@@ -96,7 +96,7 @@ FilterState CheckBlockHeader(std::string_view block) {
 }
 
 // Can a whole unit be read at `offset`, and is its checksum right?
-FilterState CheckUnitAt(std::string_view block, uint64_t offset) {
+FilterState CheckUnitAt(std::string_view block, uint64_t offset, CheckedBytes checked) {
   // The caller keeps offset <= block.size().
   const uint64_t left = block.size() - offset;
   const std::string where = absl::StrCat("filter unit at byte ", offset, ": ");
@@ -111,13 +111,15 @@ FilterState CheckUnitAt(std::string_view block, uint64_t offset) {
                                 left - kUnitHeaderBytes, " that are left"));
   }
   const uint64_t unit_bytes = kUnitHeaderBytes + PaddedPayloadBytes(payload_bytes);
-  const uint64_t stored = LoadField<uint64_t>(block, offset + kUnitChecksumAt);
-  const uint64_t computed =
-      Checksum(block.substr(offset + kUnitPayloadBytesAt, unit_bytes - kUnitPayloadBytesAt));
-  if (stored != computed) {
-    return Failure(FilterStateCode::kDamaged,
-                   absl::StrCat(where, "checksum 0x", absl::Hex(computed), ", expected 0x",
-                                absl::Hex(stored)));
+  if (checked == CheckedBytes::kAll) {
+    const uint64_t stored = LoadField<uint64_t>(block, offset + kUnitChecksumAt);
+    const uint64_t computed =
+        Checksum(block.substr(offset + kUnitPayloadBytesAt, unit_bytes - kUnitPayloadBytesAt));
+    if (stored != computed) {
+      return Failure(FilterStateCode::kDamaged,
+                     absl::StrCat(where, "checksum 0x", absl::Hex(computed), ", expected 0x",
+                                  absl::Hex(stored)));
+    }
   }
   if (LoadField<uint8_t>(block, offset + kUnitReservedAt) != 0) {
     return Failure(FilterStateCode::kDamaged, absl::StrCat(where, "reserved bytes in use"));
@@ -193,7 +195,7 @@ Unit NextUnit(std::string_view block, uint64_t* offset) {
   return unit;
 }
 
-FilterState ParseBlock(std::string_view block, std::vector<Unit>* units) {
+FilterState ParseBlock(std::string_view block, std::vector<Unit>* units, CheckedBytes checked) {
   // `offset` walks from unit to unit and never passes the end: CheckUnitAt accepts a unit only if
   // all of it lies in the block, and kMaxUnits bounds the walk.
   units->clear();
@@ -202,7 +204,7 @@ FilterState ParseBlock(std::string_view block, std::vector<Unit>* units) {
   const uint32_t num_units = UnitCount(block);
   uint64_t offset = kBlockHeaderBytes;
   for (uint32_t i = 0; i < num_units; ++i) {
-    state = CheckUnitAt(block, offset);
+    state = CheckUnitAt(block, offset, checked);
     if (state.code == FilterStateCode::kOk) {
       units->push_back(NextUnit(block, &offset));
       // One hash is made for all units of a block.

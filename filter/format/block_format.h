@@ -56,9 +56,13 @@ void WriteBlockHeader(uint32_t num_units, std::string* block);
 // Writes both headers and their checksums.
 void SealBlock(const UnitHeader& header, std::string* block);
 
+// What checksums ParseBlock computes: all, which reads every byte, or the block header's alone.
+enum class CheckedBytes { kAll, kBlockHeader };
+
 // Splits a block into units, checking lengths, padding and checksums, but not what is special to a
 // kind. On failure `*units` is empty.
-FilterState ParseBlock(std::string_view block, std::vector<Unit>* units);
+FilterState ParseBlock(std::string_view block, std::vector<Unit>* units,
+                       CheckedBytes checked = CheckedBytes::kAll);
 
 // Reads the unit at `offset` of a block that ParseBlock has accepted, and moves `*offset` to the
 // next. Allocates nothing.

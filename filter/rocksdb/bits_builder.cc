@@ -7,6 +7,7 @@
 
 #include "filter/format/block_format.h"
 #include "filter/rocksdb/diagnostics.h"
+#include "filter/rocksdb/filter_contents.h"
 #include "winnow/filter/hash.h"
 #include "winnow/filter/reader.h"
 #include "winnow/filter/sizing.h"
@@ -17,22 +18,38 @@ namespace {
 using ROCKSDB_NAMESPACE::Slice;
 using ROCKSDB_NAMESPACE::Status;
 
-constexpr size_t kHeaderBytes = kBlockHeaderBytes + kUnitHeaderBytes;
+// All that is not payload.
+constexpr size_t kFrameBytes = kBlockHeaderBytes + kUnitHeaderBytes + kZeroProbes.size();
 
-// Copies `bytes` into memory that RocksDB will own.
-Slice GiveAway(std::string_view bytes, std::unique_ptr<const char[]>* buf) {
-  auto copy = std::make_unique_for_overwrite<char[]>(bytes.size());
-  std::memcpy(copy.get(), bytes.data(), bytes.size());
-  const Slice slice(copy.get(), bytes.size());
+// Sizes of filters are fitted from here on: those of smaller ones go in steps of their own.
+constexpr size_t kLeastFittedBytes = 2048;
+// Kinds that are built in columns or slots take up to half a percent more than their bits.
+constexpr double kShareThatNoKindExceeds = 0.995;
+
+// Copies `block` with a trailer into memory that RocksDB will own.
+Slice GiveAway(std::string_view block, std::string_view trailer,
+               std::unique_ptr<const char[]>* buf) {
+  auto copy = std::make_unique_for_overwrite<char[]>(block.size() + trailer.size());
+  std::memcpy(copy.get(), block.data(), block.size());
+  std::memcpy(copy.get() + block.size(), trailer.data(), trailer.size());
+  const Slice slice(copy.get(), block.size() + trailer.size());
   *buf = std::move(copy);
   return slice;
 }
 
+Slice GiveUnbuilt(std::unique_ptr<const char[]>* buf) { return GiveAway(kUnbuiltFilter, "", buf); }
+
 }  // namespace
 
-BitsBuilder::BitsBuilder(BitsBuilderSettings settings)
-    : settings_(std::move(settings)), bits_per_key_(SpecBitsPerKey(settings_.spec)) {
+BitsBuilder::BitsBuilder(BitsBuilderSettings settings, std::unique_ptr<ConstructionCharge> charge)
+    : settings_(std::move(settings)),
+      bits_per_key_(SpecBitsPerKey(settings_.spec)),
+      charge_(std::move(charge)) {
   BeginFilter();
+}
+
+BitsBuilder::~BitsBuilder() {
+  if (settings_.on_file_end && num_keys_given_ != 0) settings_.on_file_end(num_keys_given_);
 }
 
 void BitsBuilder::BeginFilter() {
@@ -49,6 +66,9 @@ void BitsBuilder::BeginFilter() {
 // one before, which then must not be in the checksum either.
 void BitsBuilder::AddHash(uint64_t hash) {
   if (builder_ == nullptr) return;
+  if (charge_ != nullptr && builder_->memory_bytes() + bytes_given_ > charge_->asked_bytes()) {
+    ChargeMemory(0);
+  }
   if (!settings_.detect_corruption) {
     builder_->Add(hash);
     return;
@@ -75,6 +95,13 @@ void BitsBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
 }
 #endif
 
+void BitsBuilder::ChargeMemory(uint64_t bytes_besides) {
+  if (charge_ == nullptr) return;
+  const uint64_t finished_bytes = finished_ == nullptr ? 0 : finished_->memory_bytes();
+  charge_->Set((builder_ == nullptr ? 0 : builder_->memory_bytes()) + finished_bytes +
+               bytes_given_ + bytes_besides);
+}
+
 size_t BitsBuilder::EstimateEntriesAdded() {
   return builder_ == nullptr ? 0 : builder_->num_added();
 }
@@ -87,6 +114,31 @@ bool BitsBuilder::HashesAreIntact() const {
   return checksum == checksum_;
 }
 
+double BitsBuilder::FprOfSize(size_t num_entries, size_t bytes) const {
+  if (num_entries == 0) return 0;
+  if (bytes <= kFrameBytes) return 1;
+  const double bits =
+      static_cast<double>(bytes - kFrameBytes) * 8 / static_cast<double>(num_entries);
+  const BitsPerKeyRange range = AllowedBitsPerKey(settings_.spec);
+  return ExpectedFpr(settings_.spec, std::clamp(bits, range.min, range.max), num_entries);
+}
+
+BuiltFilter BitsBuilder::BuildFitted() {
+  const size_t num_keys = builder_->num_added();
+  const size_t wanted = builder_->EstimatedBlockBytes() + kZeroProbes.size();
+  if (settings_.fit == nullptr || wanted < kLeastFittedBytes) return builder_->Finish();
+  const auto fpr_of = [&](size_t bytes) { return FprOfSize(num_keys, bytes); };
+  const size_t fitted = settings_.fit->Fit(wanted, fpr_of);
+  if (fitted == wanted) return builder_->Finish();
+  // A little less, since what spills over the end of an allocation costs the next larger one.
+  const double payload_bytes =
+      static_cast<double>(fitted - kFrameBytes - kAlignment) * kShareThatNoKindExceeds;
+  builder_->set_bits_per_key(payload_bytes * 8 / static_cast<double>(num_keys));
+  BuiltFilter built = builder_->Finish();
+  settings_.fit->Count(fpr_of(wanted), built.expected_fpr);
+  return built;
+}
+
 Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
   Status ignored;
   if (status == nullptr) status = &ignored;
@@ -94,14 +146,18 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
   finished_.reset();
   // RocksDB writes whatever comes back: what stands for "no filter" must be bytes that every
   // reader, this one included, takes for "may contain".
-  if (builder_ == nullptr) return GiveAway(kUnbuiltFilter, buf);
+  if (builder_ == nullptr) return GiveUnbuilt(buf);
   if (settings_.detect_corruption && !HashesAreIntact()) {
     *status = Status::Corruption("Winnow filter", "hashes changed in memory before it was built");
     BeginFilter();
-    return GiveAway(kUnbuiltFilter, buf);
+    return GiveUnbuilt(buf);
   }
 
-  const BuiltFilter built = builder_->Finish();
+  // The block, and then its copy for RocksDB, beside the hashes.
+  ChargeMemory(2 * builder_->EstimatedBlockBytes());
+  num_keys_given_ += builder_->num_added();
+  const BuiltFilter built = BuildFitted();
+  bytes_given_ += built.block.size();
   CountBuiltFilter(built.fell_back);
   if (settings_.detect_corruption) {
     finished_ = std::move(builder_);
@@ -110,19 +166,19 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
   }
   // Partitions share one builder: the next one begins with nothing.
   BeginFilter();
-  return GiveAway(built.block.empty() ? kUnbuiltFilter : built.block, buf);
+  ChargeMemory(0);
+  return built.block.empty() ? GiveUnbuilt(buf) : GiveAway(built.block, kZeroProbes, buf);
 }
 
 Status BitsBuilder::MaybePostVerify(const Slice& filter_content) {
   if (finished_ == nullptr) return Status::OK();
   // The hashes are let go whatever comes of it.
   const std::unique_ptr<FilterBuilder> finished = std::move(finished_);
-  if (filter_content.compare(Slice(kUnbuiltFilter.data(), kUnbuiltFilter.size())) == 0) {
-    return Status::OK();
-  }
+  const std::string_view contents(filter_content.data(), filter_content.size());
+  if (contents == kUnbuiltFilter) return Status::OK();
   FilterState state;
-  const FilterReader reader =
-      FilterReader::Open({filter_content.data(), filter_content.size()}, &state);
+  // What has lost its trailer is no block at all.
+  const FilterReader reader = FilterReader::Open(FilterBlockIn(contents).value_or(""), &state);
   bool all_found = state.code == FilterStateCode::kOk;
   finished->ForEachHash([&](uint64_t hash) { all_found &= reader.MayContain(hash); });
   if (all_found) return Status::OK();
@@ -134,24 +190,19 @@ Status BitsBuilder::MaybePostVerify(const Slice& filter_content) {
 size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
   // The inverse of CalculateSpace: how many keys fit; rounded down, so that a partition is not too
   // large.
-  if (bytes <= kHeaderBytes) return 0;
-  const size_t payload_bytes = (bytes - kHeaderBytes) / kAlignment * kAlignment;
+  if (bytes <= kFrameBytes) return 0;
+  const size_t payload_bytes = (bytes - kFrameBytes) / kAlignment * kAlignment;
   return static_cast<size_t>(static_cast<double>(payload_bytes) * 8 / bits_per_key_);
 }
 
 #if WINNOW_ROCKSDB_HAS_CALCULATE_SPACE
 size_t BitsBuilder::CalculateSpace(size_t num_entries) {
   const double payload_bytes = static_cast<double>(num_entries) * bits_per_key_ / 8;
-  return kHeaderBytes + PaddedPayloadBytes(static_cast<uint64_t>(payload_bytes));
+  return kFrameBytes + PaddedPayloadBytes(static_cast<uint64_t>(payload_bytes));
 }
 
 double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
-  if (num_entries == 0) return 0;
-  if (bytes <= kHeaderBytes) return 1;
-  const double bits =
-      static_cast<double>(bytes - kHeaderBytes) * 8 / static_cast<double>(num_entries);
-  const BitsPerKeyRange range = AllowedBitsPerKey(settings_.spec);
-  return ExpectedFpr(settings_.spec, std::clamp(bits, range.min, range.max), num_entries);
+  return FprOfSize(num_entries, bytes);
 }
 #endif
 

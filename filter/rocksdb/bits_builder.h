@@ -5,19 +5,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
-#include <string_view>
 
+#include "filter/rocksdb/allocation_fit.h"
+#include "filter/rocksdb/construction_charge.h"
 #include "filter/rocksdb/filter_bits_interface.h"
 #include "winnow/filter/builder.h"
 #include "winnow/filter/spec.h"
 
 namespace winnow::filter::internal {
-
-// What Finish gives for a filter that could not be built at all: RocksDB keeps no empty partition,
-// and the reader answers "may contain". See FORMAT.md.
-inline constexpr std::string_view kUnbuiltFilter = "WNWNONE\n";
 
 struct BitsBuilderSettings {
   FilterSpec spec;  // with bits; valid
@@ -27,14 +25,24 @@ struct BitsBuilderSettings {
   bool detect_corruption = false;
   FilterBuildLimits limits;
   FilterBuildContext context;  // for "auto"
+  // Null: sizes are not fitted to what the allocator gives.
+  std::shared_ptr<AllocationFit> fit;
+  // May be empty. Called at the end of the file with the keys of all its filters, from the thread
+  // that destroys the builder.
+  std::function<void(uint64_t num_keys)> on_file_end;
 };
 
-// For one thread. Memory: 8 bytes for each key; Finish adds one shard and the filter, whose bytes
-// it copies once the hashes are gone. With detect_corruption they stay until MaybePostVerify.
+// Gives filter contents as FORMAT.md specifies them. For one thread. Memory: 8 bytes for each key;
+// Finish adds one shard and the filter, whose bytes it copies once the hashes are gone. With
+// detect_corruption they stay until MaybePostVerify.
 class __attribute__((visibility("hidden"))) BitsBuilder final
     : public ROCKSDB_NAMESPACE::FilterBitsBuilder {
  public:
-  explicit BitsBuilder(BitsBuilderSettings settings);
+  // `charge` may be null; otherwise what the builder holds is charged to it, and what it has given
+  // away as well until it is destroyed: RocksDB keeps partitions that long.
+  explicit BitsBuilder(BitsBuilderSettings settings,
+                       std::unique_ptr<ConstructionCharge> charge = nullptr);
+  ~BitsBuilder() override;
 
   void AddKey(const ROCKSDB_NAMESPACE::Slice& key) override;
 #if WINNOW_ROCKSDB_HAS_ADD_KEY_AND_ALT
@@ -61,9 +69,15 @@ class __attribute__((visibility("hidden"))) BitsBuilder final
   void AddHash(uint64_t hash);
   void BeginFilter();
   bool HashesAreIntact() const;
+  double FprOfSize(size_t num_entries, size_t bytes) const;
+  BuiltFilter BuildFitted();
+  void ChargeMemory(uint64_t bytes_besides);
 
   const BitsBuilderSettings settings_;
   const double bits_per_key_;
+  const std::unique_ptr<ConstructionCharge> charge_;
+  uint64_t num_keys_given_ = 0;  // of all filters finished, and their bytes
+  uint64_t bytes_given_ = 0;
   std::unique_ptr<FilterBuilder> builder_;
   uint64_t checksum_ = 0;  // exclusive or of the hashes kept; only with detect_corruption
   // The last prefix that AddKeyAndAlt was given: whole keys lie between equal ones.

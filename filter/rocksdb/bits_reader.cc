@@ -3,20 +3,33 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
-#include "filter/rocksdb/bits_builder.h"
 #include "filter/rocksdb/diagnostics.h"
+#include "filter/rocksdb/filter_contents.h"
+#include "filter/rocksdb/verified_filters.h"
 #include "winnow/filter/hash.h"
 
 namespace winnow::filter::internal {
 
 using ROCKSDB_NAMESPACE::Slice;
 
+namespace {
+
+// Of all policies: they read each other's filters.
+constinit VerifiedFilters verified_filters;
+
+}  // namespace
+
 BitsReader::BitsReader(const Slice& contents) {
-  const std::string_view block(contents.data(), contents.size());
   FilterState state;
-  if (block != kUnbuiltFilter) reader_ = FilterReader::Open(block, &state);
+  const std::string_view bytes(contents.data(), contents.size());
+  if (const std::optional<std::string_view> block = FilterBlockIn(bytes); !block) {
+    state = {FilterStateCode::kDamaged, "filter block has lost its trailer of zeros"};
+  } else if (bytes != kUnbuiltFilter) {
+    reader_ = verified_filters.Open(*block, &state);
+  }
   CountOpenedFilter(state);
 }
 

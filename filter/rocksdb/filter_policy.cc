@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "filter/rocksdb/bits_builder.h"
 #include "filter/rocksdb/bits_reader.h"
+#include "filter/rocksdb/construction_charge.h"
+#include "filter/rocksdb/filter_contents.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter::internal {
@@ -31,6 +33,23 @@ FilterBuildContext BuildContextOf(const ROCKSDB_NAMESPACE::FilterBuildingContext
   return build_context;
 }
 
+// What the spreading of bits needs to know of a new file; nothing where levels mean nothing to it.
+std::optional<NewFile> NewFileOf(const ROCKSDB_NAMESPACE::FilterBuildingContext& context) {
+  if (context.compaction_style != ROCKSDB_NAMESPACE::kCompactionStyleLevel ||
+      context.level_at_creation < 0) {
+    return std::nullopt;
+  }
+  // The log is the only thing of the database's that a policy is shown.
+  return NewFile{.tree = {context.info_log, context.column_family_name},
+                 .level = context.level_at_creation,
+                 // RocksDB calls a flush into an empty tree bottommost too: only a file below level
+                 // 0 shows how deep the tree is.
+                 .is_last_run = context.is_bottommost && context.level_at_creation > 0};
+}
+
+// Any amount will do: it reads all of RocksDB's filters.
+constexpr double kBuiltInBits = 10;
+
 }  // namespace
 
 WinnowFilterPolicy::WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed)
@@ -38,19 +57,12 @@ WinnowFilterPolicy::WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed)
       hash_seed_(hash_seed),
       name_(PolicyName(KindName(spec_.filter.kind))),
       id_(PolicyName(PolicySpecText(spec_))),
-      observer_(spec_.size_ratio) {}
+      built_in_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(kBuiltInBits)),
+      observer_(std::make_shared<TreeObserver>(spec_.size_ratio)),
+      fit_(std::make_shared<AllocationFit>()) {}
 
-std::optional<double> WinnowFilterPolicy::LevelAwareBits(
-    const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const {
-  if (context.compaction_style != ROCKSDB_NAMESPACE::kCompactionStyleLevel ||
-      context.level_at_creation < 0) {
-    return std::nullopt;
-  }
-  // RocksDB calls a flush into an empty tree bottommost too: only a file below level 0 shows how
-  // deep the tree is.
-  const NewFile file = {context.column_family_name, context.level_at_creation,
-                        context.is_bottommost && context.level_at_creation > 0};
-  const std::optional<TreeShape> shape = observer_.Observe(file);
+std::optional<double> WinnowFilterPolicy::LevelAwareBits(const NewFile& file) const {
+  const std::optional<TreeShape> shape = observer_->Observe(file);
   if (!shape) return std::nullopt;
 
   const MutexLock lock(&spread_mutex_);
@@ -73,17 +85,25 @@ ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
   settings.hash_seed = hash_seed_;
   settings.detect_corruption = context.table_options.detect_filter_construct_corruption;
   settings.context = BuildContextOf(context);
-  if (spec_.level_aware) {
-    if (const std::optional<double> bits = LevelAwareBits(context)) {
+  if (context.table_options.optimize_filters_for_memory) settings.fit = fit_;
+  const std::optional<NewFile> file = spec_.level_aware ? NewFileOf(context) : std::nullopt;
+  if (file) {
+    if (const std::optional<double> bits = LevelAwareBits(*file)) {
       settings.spec.fpr = 0;
       settings.spec.bits_per_key = *bits;
     }
+    settings.on_file_end = [observer = observer_, file = *file](uint64_t num_keys) {
+      observer->CountKeys(file, num_keys);
+    };
   }
-  return new BitsBuilder(std::move(settings));
+  return new BitsBuilder(std::move(settings), ChargeThatIsAskedFor(context.table_options));
 }
 
 ROCKSDB_NAMESPACE::FilterBitsReader* WinnowFilterPolicy::GetFilterBitsReader(
     const ROCKSDB_NAMESPACE::Slice& contents) const {
+  if (!IsWinnowFilter({contents.data(), contents.size()})) {
+    return built_in_->GetFilterBitsReader(contents);
+  }
   return new BitsReader(contents);
 }
 

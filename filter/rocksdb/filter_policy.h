@@ -6,7 +6,7 @@
 #include <rocksdb/filter_policy.h>
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "filter/base/mutex.h"
+#include "filter/rocksdb/allocation_fit.h"
 #include "filter/rocksdb/filter_bits_interface.h"
 #include "filter/rocksdb/policy_spec.h"
 #include "filter/rocksdb/tree_observer.h"
@@ -23,10 +24,6 @@ namespace winnow::filter::internal {
 
 // All policies' names begin with this.
 inline constexpr std::string_view kPolicyNamePrefix = "winnow.";
-// RocksDB looks a file's filter up under this name. It never changes, so that each policy reads the
-// filters of every other.
-inline constexpr const char* kCompatibilityName = "winnow.Filter";
-
 // Thread-safe.
 class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
  public:
@@ -36,7 +33,9 @@ class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
   const char* Name() const override { return name_.c_str(); }
   // The whole text, so that an OPTIONS file names the policy completely.
   std::string GetId() const override { return id_; }
-  const char* CompatibilityName() const override { return kCompatibilityName; }
+  // RocksDB looks a file's filter up under this name: that of its own kinds, so that their filters
+  // are found too, and each policy reads the filters of every other.
+  const char* CompatibilityName() const override { return built_in_->CompatibilityName(); }
 
   ROCKSDB_NAMESPACE::FilterBitsBuilder* GetBuilderWithContext(
       const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const override;
@@ -46,15 +45,16 @@ class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
  private:
   // For a level-aware policy: the bits per key of the file that is being built, or nothing while
   // the tree is not known.
-  std::optional<double> LevelAwareBits(
-      const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const;
+  std::optional<double> LevelAwareBits(const NewFile& file) const;
 
   const PolicySpec spec_;
   const uint64_t hash_seed_;
   const std::string name_;
   const std::string id_;
-  // FilterPolicy's methods are const; what they learn is guarded here.
-  mutable TreeObserver observer_;
+  const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> built_in_;
+  // FilterPolicy's methods are const; what they learn is guarded here, and in what builders share.
+  const std::shared_ptr<TreeObserver> observer_;
+  const std::shared_ptr<AllocationFit> fit_;
   mutable Mutex spread_mutex_;
   mutable TreeShape spread_shape_ ABSL_GUARDED_BY(spread_mutex_);
   mutable std::vector<double> spread_

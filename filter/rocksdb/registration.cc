@@ -8,6 +8,7 @@
 
 #include "filter/rocksdb/diagnostics.h"
 #include "filter/rocksdb/filter_policy.h"
+#include "filter/rocksdb/misspelt_name.h"
 #include "filter/rocksdb/policy_spec.h"
 #include "filter/rocksdb/version_check.h"
 #include "winnow/filter/rocksdb.h"
@@ -46,6 +47,16 @@ const FilterPolicy* MakeNamedPolicy(const std::string& name,
   return guard->get();
 }
 
+// What RocksDB calls with a name that is nearly one of ours. Without it such a name would be
+// unknown to RocksDB, which for many of its callers means no filter and no word.
+const FilterPolicy* RefuseName(const std::string& name,
+                               std::unique_ptr<const FilterPolicy>* /*guard*/,
+                               std::string* error_message) {
+  *error_message = internal::AdviceOnMisspeltName(name);
+  internal::WarnOfRefusedName(*error_message);
+  return nullptr;
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const FilterPolicy>> NewFilterPolicy(std::string_view spec) {
@@ -68,17 +79,28 @@ absl::Status RegisterFilterPolicies() {
 
 namespace internal {
 
+// RocksDB asks the patterns in the order in which they are added.
 int AddFilterPolicies(ObjectLibrary& library) {
+  using Pattern = ObjectLibrary::PatternEntry;
   int num_added = 0;
   for (const std::string& kind : SpecKindNames()) {
     const std::string name = std::string(kPolicyNamePrefix) + kind;
-    library.AddFactory<const FilterPolicy>(
-        ObjectLibrary::PatternEntry(name, /*optional=*/true).AddSeparator(":"), MakeNamedPolicy);
+    library.AddFactory<const FilterPolicy>(Pattern(name, /*optional=*/true).AddSeparator(":"),
+                                           MakeNamedPolicy);
+    // Without the prefix. RocksDB's own names are others: "bloomfilter", "ribbonfilter".
+    library.AddFactory<const FilterPolicy>(Pattern(kind, /*optional=*/true).AddSeparator(":"),
+                                           RefuseName);
     ++num_added;
   }
-  // Whatever else begins with "winnow." gets an error that names the nearest kind. Asked last.
-  library.AddFactory<const FilterPolicy>(
-      ObjectLibrary::PatternEntry("winnow", /*optional=*/false).AddSeparator("."), MakeNamedPolicy);
+  // Whatever else begins with "winnow." gets an error that names the nearest kind, and "winnow"
+  // with anything else after it, one that says what names look like.
+  library.AddFactory<const FilterPolicy>(Pattern("winnow", /*optional=*/false).AddSeparator("."),
+                                         MakeNamedPolicy);
+  library.AddFactory<const FilterPolicy>(Pattern("winnow", /*optional=*/true)
+                                             .AnotherName("Winnow")
+                                             .AnotherName("WINNOW")
+                                             .AddSeparator("", /*at_least_one=*/false),
+                                         RefuseName);
   return num_added;
 }
 

@@ -13,7 +13,8 @@
 
 namespace winnow::filter::internal {
 
-// Adds the names to `library` and returns how many. The version must have been checked.
+// Adds the names to `library` and returns how many; also what looks like one of them, which is
+// refused with advice. The version must have been checked.
 int AddFilterPolicies(ROCKSDB_NAMESPACE::ObjectLibrary& library);
 
 }  // namespace winnow::filter::internal

@@ -4,6 +4,9 @@
 #ifndef WINNOW_FILTER_ROCKSDB_TREE_OBSERVER_H_
 #define WINNOW_FILTER_ROCKSDB_TREE_OBSERVER_H_
 
+#include <compare>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,9 +17,17 @@
 
 namespace winnow::filter::internal {
 
+// A column family of one database: databases that share a policy have families of the same name.
+struct TreeId {
+  const void* database = nullptr;  // compared only
+  std::string column_family;
+
+  friend auto operator<=>(const TreeId&, const TreeId&) = default;
+};
+
 // The facts about a new file that matter here.
 struct NewFile {
-  std::string column_family;
+  TreeId tree;
   int level = 0;  // where it is built
   // No older run holds keys of its range.
   bool is_last_run = false;
@@ -25,21 +36,37 @@ struct NewFile {
 // Thread-safe.
 class TreeObserver {
  public:
+  // The trees that are remembered. Of more, those that no file was built for the longest are
+  // forgotten, and uniform until a file of the last run is built again.
+  static constexpr size_t kMaxTrees = 1000;
+
   explicit TreeObserver(double size_ratio) : size_ratio_(size_ratio) {}
 
   // Takes note of `file`, and returns the shape of its tree; nothing until a file was built for the
-  // last run, which is what shows where the tree ends.
+  // last run, which is what shows where the tree ends. The ratio of the shape's levels is the one
+  // that the keys which were really built bear out, at most that of the constructor: the last level
+  // pays for what the upper ones get, and has as many keys as it has.
   std::optional<TreeShape> Observe(const NewFile& file);
+
+  // Takes note that `file`, which was observed, has ended with so many keys.
+  void CountKeys(const NewFile& file, uint64_t num_keys);
 
  private:
   struct Seen {
     std::optional<int> base_level;
     std::optional<int> last_level;
+    uint64_t flushed_keys = 0;   // in the newest file of level 0; 0: none was built
+    uint64_t last_run_keys = 0;  // in all files of the last run that were built on last_level
+    uint64_t last_use = 0;
   };
+
+  Seen& SeenOf(const TreeId& tree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  double RatioOf(const Seen& seen) const;
 
   const double size_ratio_;
   Mutex mutex_;
-  std::map<std::string, Seen> seen_ ABSL_GUARDED_BY(mutex_);  // by column family
+  std::map<TreeId, Seen> seen_ ABSL_GUARDED_BY(mutex_);
+  uint64_t num_uses_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace winnow::filter::internal

@@ -44,3 +44,15 @@ set_target_properties(winnow_rocksdb_plugin PROPERTIES
   EXPORT_NAME rocksdb-plugin OUTPUT_NAME winnow_rocksdb LINK_DEPENDS ${exported_symbols})
 add_library(Winnow::rocksdb ALIAS winnow_rocksdb)
 add_library(Winnow::rocksdb-plugin ALIAS winnow_rocksdb_plugin)
+
+# libwinnow_rocksdb_preload.so, which loads the plug-in where a program runs on the shared RocksDB. It needs the C library alone.
+if(TARGET RocksDB::rocksdb-shared)
+  add_library(winnow_rocksdb_preload MODULE ${CMAKE_CURRENT_LIST_DIR}/preload/beside_rocksdb.cc)
+  target_compile_definitions(winnow_rocksdb_preload PRIVATE
+    WINNOW_ROCKSDB_SONAME="$<TARGET_SONAME_FILE_NAME:RocksDB::rocksdb-shared>"
+    WINNOW_PLUGIN_FILE="$<TARGET_FILE_NAME:winnow_rocksdb_plugin>")
+  target_compile_options(winnow_rocksdb_preload PRIVATE -fno-exceptions -fno-rtti)
+  target_link_libraries(winnow_rocksdb_preload PRIVATE winnow_build_flags ${CMAKE_DL_LIBS})
+  target_link_options(winnow_rocksdb_preload PRIVATE -Wl,--as-needed)
+  add_dependencies(winnow_rocksdb_preload winnow_rocksdb_plugin)
+endif()

@@ -126,6 +126,21 @@ TEST_P(BuilderTest, SizeIsWhatTheSpecSays) {
 }
 
 // Half of a Bloom filter's bits are set when its probes are right for its size.
+TEST_P(BuilderTest, AnAmountThatIsSetLaterReplacesTheSpecs) {
+  const std::vector<uint64_t> hashes = MemberHashes(3, 20'000);
+  uint64_t previous_bytes = 0;
+  for (const double bits : {8.0, 10.0, 12.0}) {
+    auto builder = *FilterBuilder::Create(*ParseFilterSpec(GetParam()), 1);
+    for (const uint64_t hash : hashes) builder->Add(hash);
+    builder->set_bits_per_key(bits);
+    const BuiltFilter built = builder->Finish();
+    EXPECT_EQ(CountFound(OpenSound(built.block), hashes), hashes.size());
+    EXPECT_GT(built.block.size(), previous_bytes);
+    EXPECT_NEAR(8.0 * static_cast<double>(built.block.size()) / 20'000, bits, 0.2 * bits);
+    previous_bytes = built.block.size();
+  }
+}
+
 TEST_P(BuilderTest, FillIsWhatTheoryExpects) {
   const BuiltFilter built = BuildFrom(GetParam(), MemberHashes(5, 100'000));
   const FilterInfo info = OpenSound(built.block).Describe();

@@ -74,6 +74,25 @@ TEST_P(ReaderTest, AnswersAreTheSameAtEveryAlignment) {
   }
 }
 
+TEST_P(ReaderTest, UncheckedBlocksAnswerAlike) {
+  FilterState state;
+  const FilterReader reader = FilterReader::OpenUnchecked(built_.block, &state);
+  EXPECT_EQ(state.code, FilterStateCode::kOk) << state.reason;
+  for (size_t i = 0; i < asked_.size(); ++i) {
+    ASSERT_EQ(reader.MayContain(asked_[i]) ? 1 : 0, answers_[i]);
+  }
+  // No payload byte is read, and every length is compared all the same.
+  std::string damaged = built_.block;
+  damaged.back() = static_cast<char>(damaged.back() ^ 1);
+  FilterReader::OpenUnchecked(damaged, &state);
+  EXPECT_EQ(state.code, FilterStateCode::kOk) << state.reason;
+  for (const size_t length : {size_t{0}, size_t{64}, size_t{127}, built_.block.size() - 64}) {
+    const std::string_view cut(built_.block.data(), length);
+    EXPECT_TRUE(FilterReader::OpenUnchecked(cut, &state).MayContain(AbsentHash(1, 0))) << length;
+    EXPECT_EQ(state.code, FilterStateCode::kDamaged) << length;
+  }
+}
+
 TEST_P(ReaderTest, CopiesOfAReaderAnswerAlike) {
   const FilterReader reader = OpenSound(built_.block);
   FilterReader copy;

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "tests/tools/winnow_cli_shell.h"
+#include "tools/peer/open_peer_database.h"
 
 namespace winnow {
 namespace {
@@ -84,9 +85,11 @@ TEST(WinnowCliImport, RocksDbThereAndBackWithItsColumnFamilies) {
   {
     rocksdb::Options options;
     options.create_if_missing = true;
-    rocksdb::DB* opened = nullptr;
-    ASSERT_TRUE(rocksdb::DB::Open(options, source, &opened).ok());
-    const std::unique_ptr<rocksdb::DB> db(opened);
+    std::unique_ptr<rocksdb::DB> db;
+    const auto open = [&](auto* opened) -> decltype(rocksdb::DB::Open(options, source, opened)) {
+      return rocksdb::DB::Open(options, source, opened);
+    };
+    ASSERT_TRUE(OpenPeerDatabase(&db, open).ok());
     rocksdb::ColumnFamilyHandle* people = nullptr;
     ASSERT_TRUE(db->CreateColumnFamily(options, "people", &people).ok());
     for (const auto& [key, value] : pairs) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "absl/status/status.h"
+#include "tools/peer/open_peer_database.h"
 #include "tools/winnow/peer_types.h"
 
 namespace winnow::cli {
@@ -21,7 +22,8 @@ using Handles = std::map<std::string, rocksdb::ColumnFamilyHandle*>;
 // Column families go back before their database.
 class OpenRocksDb {
  public:
-  OpenRocksDb(rocksdb::DB* db, Handles handles) : db_(db), handles_(std::move(handles)) {}
+  OpenRocksDb(std::unique_ptr<rocksdb::DB> db, Handles handles)
+      : db_(std::move(db)), handles_(std::move(handles)) {}
   ~OpenRocksDb() { Close().PermitUncheckedError(); }
   OpenRocksDb(const OpenRocksDb&) = delete;
   OpenRocksDb& operator=(const OpenRocksDb&) = delete;
@@ -48,8 +50,9 @@ class OpenRocksDb {
 
 class RocksDbReader final : public PeerReader {
  public:
-  RocksDbReader(rocksdb::DB* db, const Handles& handles, std::vector<std::string> families)
-      : opened_(db, handles), families_(std::move(families)) {}
+  RocksDbReader(std::unique_ptr<rocksdb::DB> db, const Handles& handles,
+                std::vector<std::string> families)
+      : opened_(std::move(db), handles), families_(std::move(families)) {}
   const std::vector<std::string>& families() const override { return families_; }
   std::unique_ptr<PeerCursor> NewCursor(const std::string& family) override {
     rocksdb::ReadOptions options;
@@ -85,7 +88,9 @@ class RocksDbReader final : public PeerReader {
 
 class RocksDbWriter final : public PeerWriter {
  public:
-  explicit RocksDbWriter(rocksdb::DB* db) : opened_(db, {{"default", db->DefaultColumnFamily()}}) {}
+  explicit RocksDbWriter(std::unique_ptr<rocksdb::DB> db) : opened_(std::move(db), {}) {
+    opened_.handles()["default"] = opened_.db().DefaultColumnFamily();
+  }
   absl::Status CreateFamily(const std::string& family) override {
     return ToStatus(opened_.db().CreateColumnFamily(rocksdb::ColumnFamilyOptions(), family,
                                                     &opened_.handles()[family]));
@@ -129,14 +134,19 @@ absl::StatusOr<std::unique_ptr<PeerReader>> Open(const std::string& path) {
   }
   rocksdb::DBOptions options;
   options.max_file_opening_threads = kOpeningThreads;
-  rocksdb::DB* db = nullptr;
-  std::vector<rocksdb::ColumnFamilyHandle*> opened;
-  status = rocksdb::DB::OpenForReadOnly(options, path, descriptors, &opened, &db);
+  std::unique_ptr<rocksdb::DB> db;
+  std::vector<rocksdb::ColumnFamilyHandle*> found;
+  status = OpenPeerDatabase(&db,
+                            [&](auto* opened) -> decltype(rocksdb::DB::OpenForReadOnly(
+                                                  options, path, descriptors, &found, opened)) {
+                              return rocksdb::DB::OpenForReadOnly(options, path, descriptors,
+                                                                  &found, opened);
+                            });
   if (!status.ok()) return ToStatus(status);
   Handles handles;
-  for (size_t i = 0; i < families.size(); i++) handles[families[i]] = opened[i];
+  for (size_t i = 0; i < families.size(); i++) handles[families[i]] = found[i];
   // Only these are the caller's to give back.
-  return std::make_unique<RocksDbReader>(db, handles, std::move(families));
+  return std::make_unique<RocksDbReader>(std::move(db), handles, std::move(families));
 }
 
 absl::StatusOr<std::unique_ptr<PeerWriter>> Create(const std::string& path) {
@@ -144,11 +154,14 @@ absl::StatusOr<std::unique_ptr<PeerWriter>> Create(const std::string& path) {
   options.create_if_missing = true;
   options.error_if_exists = true;
   options.max_file_opening_threads = kOpeningThreads;
-  rocksdb::DB* db = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(options, path, &db);
+  std::unique_ptr<rocksdb::DB> db;
+  const rocksdb::Status status = OpenPeerDatabase(
+      &db, [&](auto* opened) -> decltype(rocksdb::DB::Open(options, path, opened)) {
+        return rocksdb::DB::Open(options, path, opened);
+      });
   if (status.IsInvalidArgument()) return absl::AlreadyExistsError(status.ToString());
   if (!status.ok()) return ToStatus(status);
-  return std::make_unique<RocksDbWriter>(db);
+  return std::make_unique<RocksDbWriter>(std::move(db));
 }
 
 absl::Status Destroy(const std::string& path) {

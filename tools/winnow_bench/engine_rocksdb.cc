@@ -17,6 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "tools/peer/open_peer_database.h"
 #include "tools/winnow_bench/assertions.h"
 #include "tools/winnow_bench/engine_factory.h"
 #include "tools/winnow_bench/peer_session.h"
@@ -77,8 +78,8 @@ class RocksDbSession final : public PeerSession<RocksDbApi> {
 
 class RocksDbEngine final : public Engine {
  public:
-  RocksDbEngine(rocksdb::DB* db, std::shared_ptr<rocksdb::Statistics> statistics)
-      : statistics_(std::move(statistics)), db_(db) {}
+  RocksDbEngine(std::unique_ptr<rocksdb::DB> db, std::shared_ptr<rocksdb::Statistics> statistics)
+      : statistics_(std::move(statistics)), db_(std::move(db)) {}
 
   absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionSettings& settings) override {
     return std::make_unique<RocksDbSession>(db_.get(), settings);
@@ -252,10 +253,14 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
   if (!keyed.ok()) return keyed;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 
-  rocksdb::DB* db = nullptr;
-  const rocksdb::Status opened = rocksdb::DB::Open(options, settings.directory, &db);
-  if (!opened.ok()) return AsStatus<RocksDbApi>(opened);
-  return std::make_unique<RocksDbEngine>(db, options.statistics);
+  const std::string& directory = settings.directory;
+  std::unique_ptr<rocksdb::DB> db;
+  const rocksdb::Status status = OpenPeerDatabase(
+      &db, [&](auto* opened) -> decltype(rocksdb::DB::Open(options, directory, opened)) {
+        return rocksdb::DB::Open(options, directory, opened);
+      });
+  if (!status.ok()) return AsStatus<RocksDbApi>(status);
+  return std::make_unique<RocksDbEngine>(std::move(db), options.statistics);
 }
 
 absl::Status Destroy(const std::string& directory) {

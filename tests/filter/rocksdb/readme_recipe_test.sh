@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 fail() { printf '%s\n' "$*" >&2; cat "$work/log" >&2; exit 1; }
 
 sed -n '/^## Inside RocksDB/,/^## /p' "$readme" | sed -n '/^```sh/,/^```/p' | sed '/^```/d' |
-  sed -e "s|\$PWD/build/release/lib/libwinnow_rocksdb.so|$library|" -e "s|/tmp/winnow-rocksdb|$work/winnow-rocksdb|g" \
+  sed -e "s|\$PWD/build/release/lib/libwinnow_rocksdb_preload.so|$library|" -e "s|/tmp/winnow-rocksdb|$work/winnow-rocksdb|g" \
     >"$work/recipe.sh"
 for part in db_bench ldb LD_PRELOAD "$library" "$work/winnow-rocksdb"; do
   grep -qF "$part" "$work/recipe.sh" || { cp "$work/recipe.sh" "$work/log"; fail "no $part in it"; }

@@ -8,6 +8,7 @@
 
 #include "filter/rocksdb/bits_builder.h"
 #include "filter/rocksdb/bits_reader.h"
+#include "filter/rocksdb/filter_contents.h"
 #include "tests/filter/rocksdb/rocksdb_fixture.h"
 #include "winnow/filter/hash.h"
 #include "winnow/filter/reader.h"
@@ -127,6 +128,7 @@ TEST_P(BitsTest, ApproximateNumEntriesKeepsTheSize) {
   EXPECT_EQ(builder.ApproximateNumEntries(128), 0u);
 }
 
+// At the first load: for those that were found sound before, see rocksdb_verified_filters_test.cc.
 TEST_P(BitsTest, DamagedFiltersAnswerMayContainAndAreCounted) {
   BitsBuilder builder(SettingsFor(GetParam()));
   for (uint64_t i = 0; i < 500; ++i) builder.AddKey(NumberedKey(2 * i));
@@ -216,8 +218,8 @@ TEST(WarningsTest, EachCauseIsWarnedOfOnce) {
   builder.AddKey("key");
   const std::string block = FinishToString(&builder);
   SetFilterPolicyWarningHandler([](const std::string& line) { Warnings().push_back(line); });
-  std::string newer = block;
-  newer[16] = 2;  // the format version, and the header's checksum with it
+  std::string newer = block;  // with its trailer
+  newer[16] = 2;              // the format version, and the header's checksum with it
   const uint64_t checksum = XXH3_64bits(newer.data() + 16, 48);
   std::memcpy(newer.data() + 8, &checksum, sizeof(checksum));
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(BitsReader(newer).MayMatch("absent"));
@@ -239,10 +241,66 @@ TEST(AutoTest, ChoosesByTheLevelOfTheFile) {
     for (uint64_t i = 0; i < 100'000; ++i) builder->AddKey(NumberedKey(i));
     std::unique_ptr<const char[]> owner;
     const Slice block = builder->Finish(&owner);
-    return FilterReader::Open({block.data(), block.size()}, nullptr).kind();
+    return FilterReader::Open(*FilterBlockIn({block.data(), block.size()}), nullptr).kind();
   };
   EXPECT_EQ(kind_for(0, false), FilterKind::kBlockedBloom);
   EXPECT_NE(kind_for(6, true), FilterKind::kBlockedBloom);
+}
+
+// What RocksDB's own policies make of our filters: they reject nothing.
+TEST_P(BitsTest, RocksDbTakesItForAFilterOfZeroProbes) {
+  BitsBuilder builder(SettingsFor(GetParam()));
+  for (uint64_t i = 0; i < 500; ++i) builder.AddKey(NumberedKey(2 * i));
+  const std::string block = FinishToString(&builder);
+  const PolicyPointer policies[] = {PolicyPointer(rocksdb::NewBloomFilterPolicy(10)),
+                                    PolicyPointer(rocksdb::NewRibbonFilterPolicy(10))};
+  for (const PolicyPointer& policy : policies) {
+    EXPECT_STREQ(policy->CompatibilityName(), MakeTestPolicy("none")->CompatibilityName());
+    for (const std::string& contents : {block, std::string(kUnbuiltFilter)}) {
+      const std::unique_ptr<rocksdb::FilterBitsReader> reader(
+          policy->GetFilterBitsReader(contents));
+      for (uint64_t i = 0; i < 1000; ++i) ASSERT_TRUE(reader->MayMatch(NumberedKey(i)));
+    }
+  }
+}
+
+// What our policies make of RocksDB's: as much as it does itself.
+TEST(BuiltInFiltersTest, AreReadByEveryPolicy) {
+  const rocksdb::BlockBasedTableOptions table;
+  for (const PolicyPointer& theirs : {PolicyPointer(rocksdb::NewBloomFilterPolicy(10)),
+                                      PolicyPointer(rocksdb::NewRibbonFilterPolicy(10))}) {
+    const std::unique_ptr<rocksdb::FilterBitsBuilder> builder(
+        theirs->GetBuilderWithContext(rocksdb::FilterBuildingContext(table)));
+    for (uint64_t i = 0; i < 10'000; ++i) builder->AddKey(NumberedKey(2 * i));
+    std::unique_ptr<const char[]> owner;
+    const Slice contents = builder->Finish(&owner);
+    const FilterPolicyCounters before = GetFilterPolicyCounters();
+    const std::unique_ptr<rocksdb::FilterBitsReader> reader(
+        MakeTestPolicy("ribbon")->GetFilterBitsReader(contents));
+    uint64_t false_positives = 0;
+    for (uint64_t i = 0; i < 10'000; ++i) {
+      ASSERT_TRUE(reader->MayMatch(NumberedKey(2 * i)));
+      false_positives += reader->MayMatch(NumberedKey(2 * i + 1));
+    }
+    EXPECT_LT(false_positives, 300u);
+    EXPECT_EQ(GetFilterPolicyCounters().filters_opened, before.filters_opened) << "of ours";
+  }
+}
+
+// Whichever mark of ours is damaged, RocksDB's readers do not get to see it.
+TEST_P(BitsTest, DamagedFiltersAreNotReadAsRocksDbsOwn) {
+  BitsBuilder builder(SettingsFor(GetParam()));
+  for (uint64_t i = 0; i < 500; ++i) builder.AddKey(NumberedKey(2 * i));
+  const std::string block = FinishToString(&builder);
+  const PolicyPointer policy = MakeTestPolicy("none");
+  for (size_t from_end = 1; from_end <= kZeroProbes.size(); ++from_end) {
+    for (const int value : {1, 6, 0xff, 0xfe}) {
+      std::string damaged = block;
+      damaged[block.size() - from_end] = static_cast<char>(value);
+      const std::unique_ptr<rocksdb::FilterBitsReader> reader(policy->GetFilterBitsReader(damaged));
+      for (uint64_t i = 0; i < 500; ++i) ASSERT_TRUE(reader->MayMatch(NumberedKey(2 * i)));
+    }
+  }
 }
 
 // Another seed for each policy: nobody can prepare keys for a filter that he has not seen.
@@ -255,7 +313,7 @@ TEST(SeedTest, PoliciesDrawTheirOwn) {
     builder->AddKey("key");
     std::unique_ptr<const char[]> owner;
     const Slice block = builder->Finish(&owner);
-    return FilterReader::Open({block.data(), block.size()}, nullptr).hash_seed();
+    return FilterReader::Open(*FilterBlockIn({block.data(), block.size()}), nullptr).hash_seed();
   };
   EXPECT_NE(seed_of(), seed_of());
 }

@@ -55,6 +55,19 @@ TEST_P(ChangesTest, ReadsStayRightWithoutTheFiltersAndBack) {
   EXPECT_LT(AskAbsentKeys(db.get(), kKeys), 0.03) << "they are still there";
 }
 
+// A database that comes here loses nothing on the way: RocksDB's filters are used until a
+// compaction rewrites them.
+TEST_P(ChangesTest, RocksDbsOwnFiltersAreUsed) {
+  for (const auto& theirs : {RocksDbBloom(), PolicyPointer(rocksdb::NewRibbonFilterPolicy(10))}) {
+    Create(theirs);
+    auto db = Open(MakeTestPolicy(GetParam()));
+    ExpectAllFound(db.get(), kKeys);
+    EXPECT_LT(AskAbsentKeys(db.get(), kKeys), 0.03);
+    db.reset();
+    ASSERT_TRUE(rocksdb::DestroyDB(path(), rocksdb::Options()).ok());
+  }
+}
+
 TEST_P(ChangesTest, CompactionMovesADatabaseHereAndBack) {
   Create(RocksDbBloom());
   for (const bool to_winnow : {true, false}) {

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/peer/open_peer_database.h"
 #include "winnow/filter/rocksdb.h"
 #include "winnow/filter/spec.h"
 
@@ -100,10 +101,13 @@ inline rocksdb::BlockBasedTableOptions PartitionedTable(PolicyPointer policy,
 
 inline std::unique_ptr<rocksdb::DB> OpenOrFail(const rocksdb::Options& options,
                                                const std::string& path) {
-  rocksdb::DB* db = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(options, path, &db);
+  std::unique_ptr<rocksdb::DB> db;
+  const rocksdb::Status status = OpenPeerDatabase(
+      &db, [&](auto* opened) -> decltype(rocksdb::DB::Open(options, path, opened)) {
+        return rocksdb::DB::Open(options, path, opened);
+      });
   EXPECT_TRUE(status.ok()) << status.ToString();
-  return std::unique_ptr<rocksdb::DB>(db);
+  return db;
 }
 
 inline std::unique_ptr<rocksdb::DB> OpenOrFail(rocksdb::Options options,

@@ -73,30 +73,32 @@ TEST_P(SpreadTest, GivesLegalBitsAtTheLimits) {
 
 TEST(ObserverTest, KnowsNothingBeforeTheLastRunIsSeen) {
   TreeObserver observer(10);
-  EXPECT_EQ(observer.Observe({"cf", 0, false}), std::nullopt);
-  EXPECT_EQ(observer.Observe({"cf", 1, false}), std::nullopt);
-  EXPECT_EQ(observer.Observe({"cf", 2, true}), (TreeShape{1, 2, 10}));
-  EXPECT_EQ(observer.Observe({"cf", 0, false}), (TreeShape{1, 2, 10}));
+  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 0, false}), std::nullopt);
+  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 1, false}), std::nullopt);
+  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 2, true}), (TreeShape{1, 2, 10}));
+  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 0, false}), (TreeShape{1, 2, 10}));
 }
 
 TEST(ObserverTest, FollowsATreeThatGrowsDownOrUp) {
   TreeObserver down(10);
-  down.Observe({"cf", 1, true});
-  EXPECT_EQ(down.Observe({"cf", 1, false}), (TreeShape{1, 2, 10})) << "something lies below";
-  EXPECT_EQ(down.Observe({"cf", 3, true}), (TreeShape{1, 3, 10}));
-  EXPECT_EQ(down.Observe({"cf", 2, true}), (TreeShape{1, 3, 10})) << "last for its keys only";
+  down.Observe({{nullptr, "cf"}, 1, true});
+  EXPECT_EQ(down.Observe({{nullptr, "cf"}, 1, false}), (TreeShape{1, 2, 10}))
+      << "something lies below";
+  EXPECT_EQ(down.Observe({{nullptr, "cf"}, 3, true}), (TreeShape{1, 3, 10}));
+  EXPECT_EQ(down.Observe({{nullptr, "cf"}, 2, true}), (TreeShape{1, 3, 10}))
+      << "last for its keys only";
 
   TreeObserver up(8);
-  up.Observe({"cf", 6, true});
-  EXPECT_EQ(up.Observe({"cf", 5, false}), (TreeShape{5, 6, 8}));
-  EXPECT_EQ(up.Observe({"cf", 4, false}), (TreeShape{4, 6, 8}));
+  up.Observe({{nullptr, "cf"}, 6, true});
+  EXPECT_EQ(up.Observe({{nullptr, "cf"}, 5, false}), (TreeShape{5, 6, 8}));
+  EXPECT_EQ(up.Observe({{nullptr, "cf"}, 4, false}), (TreeShape{4, 6, 8}));
 }
 
 TEST(ObserverTest, ColumnFamiliesAreApart) {
   TreeObserver observer(10);
-  observer.Observe({"deep", 6, true});
-  EXPECT_EQ(observer.Observe({"flat", 1, true}), (TreeShape{1, 1, 10}));
-  EXPECT_EQ(observer.Observe({"deep", 5, false}), (TreeShape{5, 6, 10}));
+  observer.Observe({{nullptr, "deep"}, 6, true});
+  EXPECT_EQ(observer.Observe({{nullptr, "flat"}, 1, true}), (TreeShape{1, 1, 10}));
+  EXPECT_EQ(observer.Observe({{nullptr, "deep"}, 5, false}), (TreeShape{5, 6, 10}));
 }
 
 }  // namespace

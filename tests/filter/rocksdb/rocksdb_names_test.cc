@@ -50,7 +50,7 @@ TEST_F(NamesTest, EachKindIsCreatedFromItsName) {
     ASSERT_TRUE(status.ok()) << status.ToString();
     EXPECT_EQ(policy->Name(), "winnow." + kind);
     EXPECT_EQ(policy->GetId(), "winnow." + kind);
-    EXPECT_STREQ(policy->CompatibilityName(), "winnow.Filter") << "the same for all, for ever";
+    EXPECT_STREQ(policy->CompatibilityName(), "rocksdb.BuiltinBloomFilter") << "for ever";
   }
   std::vector<std::string> names;
   rocksdb::ObjectLibrary::Default()->GetFactoryNames(rocksdb::FilterPolicy::Type(), &names);
@@ -173,6 +173,45 @@ TEST_F(NamesTest, WrongNamesGetAReason) {
   EXPECT_EQ(NewFilterPolicy("").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(NewFilterPolicy("winnow.bloom:10").status().code(), absl::StatusCode::kInvalidArgument)
       << "a spec has no prefix";
+}
+
+// RocksDB knows nothing of such names and goes on without a filter where it reads them in an
+// options file. They are errors with advice, and a line.
+TEST_F(NamesTest, NamesThatAreNearlyOursAreRefusedWithAdvice) {
+  static std::vector<std::string> lines;
+  lines.clear();
+  SetFilterPolicyWarningHandler([](const std::string& line) { lines.push_back(line); });
+  const std::pair<const char*, const char*> meant[] = {
+      {"winnow:cuckoo:1%", "did you mean 'winnow.cuckoo:1%'?"},
+      {"Winnow.bloom:10", "did you mean 'winnow.bloom:10'?"},
+      {"WINNOW.RIBBON:8", "did you mean 'winnow.ribbon:8'?"},
+      {"winnow_bloom", "did you mean 'winnow.bloom'?"},
+      {"winnowbloom:7", "did you mean 'winnow.bloom:7'?"},
+      {"cuckoo:1%", "did you mean 'winnow.cuckoo:1%'?"},
+      {"blocked_bloom", "did you mean 'winnow.blocked_bloom'?"},
+      {"ribbon:10:level_aware", "did you mean 'winnow.ribbon:10:level_aware'?"},
+      {"winnow", "such as 'winnow.blocked_bloom:10'"},
+      {"winnow.", "such as 'winnow.blocked_bloom:10'"},
+      {"winnow:", "such as 'winnow.blocked_bloom:10'"},
+      {"bloom:zehn", "such as 'winnow.blocked_bloom:10'"},
+  };
+  for (const auto& [name, advice] : meant) {
+    EXPECT_THAT(ErrorOf(name), AllOf(HasSubstr("Invalid argument"), HasSubstr(advice))) << name;
+    ASSERT_FALSE(lines.empty()) << name;
+    EXPECT_THAT(lines.back(), AllOf(HasSubstr(name), HasSubstr(advice)));
+  }
+  EXPECT_EQ(lines.size(), std::size(meant));
+  for (const std::string& kind : SpecKindNames()) {
+    EXPECT_THAT(ErrorOf(kind), HasSubstr("did you mean 'winnow." + kind + "'?"));
+  }
+  SetFilterPolicyWarningHandler(nullptr);
+}
+
+TEST_F(NamesTest, RocksDbsOwnNamesStayItsOwn) {
+  for (const char* name : {"bloomfilter:10:false", "ribbonfilter:10", "rocksdb.BloomFilter:7"}) {
+    PolicyPointer policy;
+    EXPECT_TRUE(Create(name, &policy).ok()) << name;
+  }
 }
 
 TEST_F(NamesTest, PolicySpecTextReadsBack) {

@@ -89,8 +89,22 @@ for kind in $("$list_kinds"); do
 done
 
 # RocksDB goes on without a filter when it meets a wrong name in an options file, and says nothing.
-options_file "winnow.cucko:1%"
+for wrong in "winnow.cucko:1%" "winnow:cuckoo:1%" "Winnow.cuckoo:1%" "cuckoo:1%"; do
+  options_file "$wrong"
+  rm -rf "$work/db"
+  bench fillseq || true
+  [ "$(grep -c "did you mean '.*cuckoo" "$work/log")" = 1 ] ||
+    fail "no help with '$wrong': $(cat "$work/log")"
+done
+
+# As README.md warns: a tool that writes with the options of the database, but without the library,
+# leaves an options file without a filter.
+last_policy() { sed -n 's/^ *filter_policy=//p' "$(ls "$work"/db/OPTIONS-* | tail -n 1)"; }
+options_file "winnow.bloom:8"
 rm -rf "$work/db"
-bench fillseq || true
-[ "$(grep -c "did you mean 'cuckoo'" "$work/log")" = 1 ] ||
-  fail "no help with a wrong name: $(cat "$work/log")"
+bench fillseq
+[ "$(last_policy)" = winnow.bloom:8 ] || fail "the filter is '$(last_policy)' at first"
+LD_PRELOAD="$library" ldb --db="$work/db" --try_load_options put key value >"$work/log" 2>&1
+[ "$(last_policy)" = winnow.bloom:8 ] || fail "ldb with the library wrote '$(last_policy)'"
+ldb --db="$work/db" --try_load_options put key value >"$work/log" 2>&1
+[ "$(last_policy)" = nullptr ] || fail "ldb without the library wrote '$(last_policy)': README.md"

@@ -111,6 +111,10 @@ class FilterBuilder {
   // default only for the kinds that are intricate to build: all but the Bloom kinds.
   void set_verify(bool verify) { verify_ = verify; }
 
+  // An amount in place of the spec's, for whoever knows the number of keys before he decides; held
+  // to what the kind allows.
+  void set_bits_per_key(double bits_per_key) { bits_per_key_ = bits_per_key; }
+
   // Builds the block, once. Never fails: it tries other salts, then blocked_bloom, then no filter.
   BuiltFilter Finish();
 
@@ -125,7 +129,8 @@ class FilterBuilder {
   uint64_t hash_seed_;
   FilterBuildLimits limits_;
   FilterBuildContext context_;
-  std::optional<bool> verify_;  // not set: as the kind wants it
+  std::optional<bool> verify_;          // not set: as the kind wants it
+  std::optional<double> bits_per_key_;  // not set: as the spec says
   internal::HashList hashes_;
   uint64_t previous_ = 0;  // meaningful once there is a hash: every value is a legal one
 };

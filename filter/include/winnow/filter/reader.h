@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "winnow/filter/filter_state.h"
 #include "winnow/filter/internal/block_probe.h"
@@ -22,7 +23,8 @@ namespace winnow::filter {
 
 namespace internal {
 struct KindOperations;
-}
+struct Unit;
+}  // namespace internal
 
 // What a filter block says about itself; for tools and statistics.
 struct FilterInfo {
@@ -53,6 +55,10 @@ class FilterReader {
   // Reads the block's headers and checks every byte of it against its checksums. On any problem
   // the reader answers "may contain" wherever it cannot be sure; `*state` (may be null) says why.
   static FilterReader Open(std::string_view block, FilterState* state);
+  // The same for a block that Open has accepted before and that was read anew: compares no checksum
+  // but the first header's, and so takes no time that grows with the block. What was damaged since
+  // may go unnoticed, and hide keys.
+  static FilterReader OpenUnchecked(std::string_view block, FilterState* state);
 
   // False only if the key of this hash was not added.
   bool MayContain(uint64_t key_hash) const { return may_contain_(unit_, key_hash); }
@@ -88,6 +94,9 @@ class FilterReader {
   FilterInfo Describe() const;
 
  private:
+  static FilterReader OpenUnits(std::string_view block, const std::vector<internal::Unit>& units,
+                                FilterState* state);
+
   enum class Mode : uint8_t { kAlwaysTrue, kAlwaysFalse, kBlockedBloom, kOneUnit, kManyUnits };
 
   void HashAndQuery(const std::string_view* keys, size_t count, uint8_t* may_contain) const;

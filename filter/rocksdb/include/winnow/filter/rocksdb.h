@@ -11,12 +11,14 @@
 //
 // The text is a filter spec (winnow/filter/spec.h), and may end in the word level_aware:
 //
-//   blocked_bloom:10:level_aware     the same bits as blocked_bloom:10 for the whole database, but
-//                                    more of them a key in the small upper levels and fewer in the
-//                                    last, which makes the fewest needless reads
+//   blocked_bloom:10:level_aware     about the same bits as blocked_bloom:10 for the whole
+//   database,
+//                                    but more of them a key in the small upper levels and fewer in
+//                                    the last: fewer needless reads where upper levels hold keys
 //   blocked_bloom:10:level_aware:8   the same, if max_bytes_for_level_multiplier is 8, not 10
 //
-// All policies read the filters of all kinds, so that a database may change its kind at any time.
+// All policies read the filters of all kinds and RocksDB's own, so that a database may change its
+// filters at any time.
 
 #ifndef WINNOW_FILTER_ROCKSDB_H_
 #define WINNOW_FILTER_ROCKSDB_H_
@@ -34,7 +36,9 @@
 namespace winnow::filter {
 
 // A policy that builds filters as `spec` says; "none" builds none but reads those that are there.
-// Thread-safe; several databases may share it. InvalidArgument says what is wrong with the text,
+// Of BlockBasedTableOptions it obeys detect_filter_construct_corruption,
+// optimize_filters_for_memory and, in cache_usage_options, kFilterConstruction. Thread-safe;
+// several databases may share it. InvalidArgument says what is wrong with the text,
 // FailedPrecondition that the RocksDB in this process is not of the version compiled for.
 absl::StatusOr<std::shared_ptr<const ROCKSDB_NAMESPACE::FilterPolicy>> NewFilterPolicy(
     std::string_view spec);
@@ -49,7 +53,7 @@ struct FilterPolicyCounters {
   uint64_t filters_built = 0;
   // Not of the specified kind, since that could not be built: see BuiltFilter::fell_back.
   uint64_t filters_fallen_back = 0;
-  uint64_t filters_opened = 0;
+  uint64_t filters_opened = 0;  // RocksDB's own are not counted
   // Of those opened, the ones whose block is damaged or was written by a newer version. They answer
   // "may contain": reads stay right, and cost what they cost without a filter.
   uint64_t filters_not_understood = 0;

@@ -1,0 +1,46 @@
+#include "filter/rocksdb/allocation_fit.h"
+
+#include <malloc.h>
+
+#include <memory>
+
+namespace winnow::filter::internal {
+namespace {
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+constexpr double kBalanceUnit = 4294967296.0;
+// What RocksDB appends to each block when it reads it into memory: compression type and checksum.
+constexpr size_t kBlockTrailerBytes = 5;
+
+}  // namespace
+
+size_t AllocatedBytes(size_t bytes) {
+  const std::unique_ptr<char[]> memory(new char[bytes]);
+  return malloc_usable_size(memory.get());
+}
+
+size_t AllocationFit::Fit(size_t bytes, const std::function<double(size_t)>& fpr_of) const {
+  size_t chosen = bytes;
+  // Rates do not fall as evenly as sizes grow: the smallest size that the balance can bear, of few.
+  const double credit = -static_cast<double>(balance_.load(kRelaxed)) / kBalanceUnit;
+  if (credit > 0) {
+    const double wanted_fpr = fpr_of(bytes);
+    for (const size_t sixteenths : {12, 13, 14, 15}) {
+      const size_t smaller = bytes / 16 * sixteenths;
+      if (fpr_of(smaller) > wanted_fpr + credit) continue;
+      chosen = smaller;
+      break;
+    }
+  }
+  const size_t requested = chosen + kBlockTrailerBytes;
+  const size_t allocated = allocated_bytes_(requested);
+  // An allocator that gives much more does not mean it to be used.
+  if (allocated <= requested || allocated - allocated / 4 > requested) return chosen;
+  return allocated - kBlockTrailerBytes;
+}
+
+void AllocationFit::Count(double wanted_fpr, double built_fpr) {
+  balance_.fetch_add(static_cast<int64_t>((built_fpr - wanted_fpr) * kBalanceUnit), kRelaxed);
+}
+
+}  // namespace winnow::filter::internal
