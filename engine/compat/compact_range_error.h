@@ -5,7 +5,8 @@
 #include <atomic>
 
 #include "absl/status/status.h"
-#include "engine/base/status.h"
+#include "absl/strings/str_cat.h"
+#include "engine/base/out_of_memory.h"
 #include "filter/base/mutex.h"
 
 namespace winnow {
@@ -18,7 +19,14 @@ class CompactRangeError {
   void Keep(const absl::Status& status) {
     if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status)) return;
     MutexLock lock(&mutex_);
-    status_ = status.ok() ? status : WithContext(status, "an earlier compaction of a range failed");
+    status_ = status;
+    // Not WithContext, which the shared library keeps to itself.
+    UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      if (status.ok()) return;
+      status_ =
+          absl::Status(status.code(),
+                       absl::StrCat("an earlier compaction of a range failed: ", status.message()));
+    });
     // Relaxed: writes that run beside the compaction may miss it, and those that come after it on
     // the same thread, or are told of it by another, do not.
     is_ok_.store(status.ok(), std::memory_order_relaxed);

@@ -61,7 +61,9 @@ class CApiTest : public testing::Test {
     for (const std::string& name : names) {
       if (!name.ends_with(".sst")) continue;
       std::string bytes = *winnow::ReadFile(files, "/db/" + name, 1 << 20);
-      bytes[4] = static_cast<char>(bytes[4] ^ 1);
+      const size_t in_first_block =
+          48 + std::string_view("default").size() + 4;  // behind the header
+      bytes[in_first_block] = static_cast<char>(bytes[in_first_block] ^ 1);
       ASSERT_TRUE(winnow::WriteFileAtomically(files, "/db/" + name, bytes).ok());
     }
   }

@@ -250,8 +250,9 @@ TEST_P(SpoiledReads, WhileOpeningAreNoticed) {
     db = OpenOrFail(options, "/db");
     EXPECT_EQ(ReadAll(*db), expected) << "read " << which;
   }
-  // Not more: what a log's reader takes for damage it reads once more.
-  EXPECT_GT(refused, 0u);
+  // Not more: what a log's reader takes for damage it reads once more. CURRENT is read twice in a
+  // row, so that what stood there before is what should.
+  EXPECT_TRUE(refused > 0 || GetParam() == Effect::kStaleBlock);
 }
 
 INSTANTIATE_TEST_SUITE_P(Effects, SpoiledReads,
