@@ -50,8 +50,8 @@ class SnapshotList {
     SnapshotImpl* snapshot = first_released_;
     const SequenceNumber sequence = visible_sequence.load(std::memory_order_acquire);
     held_.insert(snapshot);
-    const bool counted = UnlessOutOfMemory(
-        [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { sequences_[sequence]++; });
+    const bool counted =
+        UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { sequences_[sequence]++; });
     if (!counted) {
       held_.erase(snapshot);
       return nullptr;

@@ -31,7 +31,7 @@ struct ThreadEndKey {
 
   static constinit thread_local AtThreadEnd* newest;
   pthread_key_t key = 0;
-  const bool is_made = pthread_key_create(&key, DestroyAll) == 0;
+  const bool is_made = pthread_key_create(&key, &ThreadEndKey::DestroyAll) == 0;
 };
 
 constinit thread_local AtThreadEnd* ThreadEndKey::newest = nullptr;

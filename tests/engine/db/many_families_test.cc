@@ -248,6 +248,7 @@ class TableGate {
   }
 
  private:
+  // Guards what follows.
   std::mutex mutex_;
   std::condition_variable changed_;
   int arrived_ = 0;

@@ -21,6 +21,8 @@ VIRTUAL = re.compile(r"\b(virtual|override|final)\b")
 # Where nothing outside tests/ uses a function and it stays all the same: "path: name" and the reason.
 ALLOWED = {
     "filter/rocksdb/register_on_load.cc: RegisterOnLoad": "the loader calls it: a constructor",
+    "filter/rocksdb/preload/beside_rocksdb.cc: LoadBesideRocksDb":
+        "the loader calls it: a constructor",
     "filter/rocksdb/registration.h: winnow_register_filter_policies":
         "RocksDB's build calls it: filter/rocksdb/winnow.mk names it",
     "engine/cache/cached_block.h: cached": "how a test sees whether the cache took a block",
