@@ -129,8 +129,21 @@ void FamilyRepair::CountMissing(const ColumnFamilyState& family, const std::vect
 
 absl::StatusOr<SoundSstable> FamilyRepair::Use(const FoundSstable& table,
                                                const ColumnFamilyState& family) {
-  used_.insert(table.name);
-  WINNOW_ASSIGN_OR_RETURN(SoundSstable sound, sstables_->KeepOrRewrite(table, family));
+  std::vector<const FoundSstable*> copies = {&table};
+  for (const FoundSstable* other : tables_) {
+    const bool is_copy = table.frame.file_id != 0 && other->frame.file_id == table.frame.file_id;
+    if (is_copy && other != &table) copies.push_back(other);
+  }
+  const size_t put_aside_before = sstables_->put_aside().size();
+  WINNOW_ASSIGN_OR_RETURN(SoundSstable sound, sstables_->KeepOrRewrite(copies, family));
+  // Either one was kept under its name, or all that count have been put aside for what was read of
+  // them.
+  for (const FoundSstable* copy : copies) {
+    if (sound.reader != nullptr && copy->number == sound.file.number) used_.insert(copy->name);
+  }
+  for (size_t i = put_aside_before; i < sstables_->put_aside().size(); i++) {
+    used_.insert(sstables_->put_aside()[i]);
+  }
   if (sound.reader != nullptr) {
     largest_sequence_ = std::max(largest_sequence_, sound.file.largest_sequence);
   }

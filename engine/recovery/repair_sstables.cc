@@ -96,19 +96,22 @@ absl::StatusOr<bool> RepairSstables::IsSound(const FoundSstable& table,
   return reader.ok() && problems.empty();
 }
 
-absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(const FoundSstable& table,
-                                                           const ColumnFamilyState& family) {
-  const std::string path = PathOf(table.name);
-  std::vector<SstableProblem> problems;
-  absl::StatusOr<std::unique_ptr<SstableReader>> reader = Examine(table, family, &problems);
-  if (MustEndRepair(reader.status())) return reader.status();
-  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(path, problems));
-  if (reader.ok() && problems.empty()) return Keep(table, *std::move(reader));
-  if (!reader.ok()) Note(std::string(reader.status().message()));
-  for (const SstableProblem& problem : problems)
-    Note(std::string(problem.ToStatus(path).message()));
-  PutAside(table.name);
-  return Rewrite(table, family);
+absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(
+    const std::vector<const FoundSstable*>& copies, const ColumnFamilyState& family) {
+  for (const FoundSstable* table : copies) {
+    const std::string path = PathOf(table->name);
+    std::vector<SstableProblem> problems;
+    absl::StatusOr<std::unique_ptr<SstableReader>> reader = Examine(*table, family, &problems);
+    if (MustEndRepair(reader.status())) return reader.status();
+    WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(path, problems));
+    if (reader.ok() && problems.empty()) return Keep(*table, *std::move(reader));
+    if (!reader.ok()) Note(std::string(reader.status().message()));
+    for (const SstableProblem& problem : problems) {
+      Note(std::string(problem.ToStatus(path).message()));
+    }
+  }
+  for (const FoundSstable* table : copies) PutAside(table->name);
+  return Rewrite(copies, family);
 }
 
 absl::StatusOr<SoundSstable> RepairSstables::Keep(const FoundSstable& table,
@@ -123,7 +126,41 @@ absl::StatusOr<SoundSstable> RepairSstables::Keep(const FoundSstable& table,
   return Describe(number, std::move(reader));
 }
 
-absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const FoundSstable& table,
+// What one copy has lost another may have.
+absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const std::vector<const FoundSstable*>& copies,
+                                                     const ColumnFamilyState& family) {
+  int level = kNumLevels - 1;
+  std::string of_all;
+  std::string paths;
+  std::vector<SoundSstable> parts;
+  for (const FoundSstable* copy : copies) {
+    absl::StrAppend(&paths, paths.empty() ? "" : ", ", PathOf(copy->name));
+    if (const auto& properties = copy->frame.properties; properties.has_value()) {
+      level = static_cast<int>(properties->level_at_creation);
+      of_all = absl::StrCat(" of ", properties->num_entries);
+    }
+    WINNOW_ASSIGN_OR_RETURN(SoundSstable part, Salvage(*copy, family));
+    if (part.reader != nullptr) parts.push_back(std::move(part));
+  }
+  if (parts.empty()) {
+    report_->tables_lost++;
+    report_->notes.push_back(absl::StrCat(paths, ": nothing can be read"));
+    return SoundSstable();
+  }
+  SoundSstable whole = std::move(parts.front());
+  if (parts.size() > 1) {
+    parts.front() = std::move(whole);
+    WINNOW_ASSIGN_OR_RETURN(whole, Unite(parts, level, family));
+  }
+  report_->tables_rewritten++;
+  report_->entries_rescued += whole.file.num_entries;
+  report_->notes.push_back(absl::StrCat(paths, ": ", whole.file.num_entries, of_all,
+                                        " entries could be read and are now in ",
+                                        SstableFileName(store_.directory, whole.file.number)));
+  return whole;
+}
+
+absl::StatusOr<SoundSstable> RepairSstables::Salvage(const FoundSstable& table,
                                                      const ColumnFamilyState& family) {
   const std::string damaged_path = PathOf(table.name);
   WINNOW_ASSIGN_OR_RETURN(auto damaged, store_.file_system->OpenRandomAccess(damaged_path));
@@ -153,16 +190,33 @@ absl::StatusOr<SoundSstable> RepairSstables::Rewrite(const FoundSstable& table,
   // A table without entries has no bounds for a manifest.
   if (rescued == 0) {
     store_.file_system->Remove(path).IgnoreError();
-    report_->tables_lost++;
-    report_->notes.push_back(absl::StrCat(damaged_path, ": nothing can be read"));
     return SoundSstable();
   }
-  report_->tables_rewritten++;
-  report_->entries_rescued += rescued;
-  const std::string of_all =
-      properties.has_value() ? absl::StrCat(" of ", properties->num_entries) : std::string();
-  report_->notes.push_back(absl::StrCat(damaged_path, ": ", rescued, of_all,
-                                        " entries could be read and are now in ", path));
+  WINNOW_ASSIGN_OR_RETURN(auto reader, Open(SstableName(number), 0, family));
+  return Describe(number, std::move(reader));
+}
+
+// Entries of equal internal keys are the same entry, from different copies.
+absl::StatusOr<SoundSstable> RepairSstables::Unite(const std::vector<SoundSstable>& parts,
+                                                   int level, const ColumnFamilyState& family) {
+  std::vector<std::unique_ptr<InternalIterator>> children;
+  for (const SoundSstable& part : parts) children.push_back(part.reader->NewIterator({}));
+  const auto input = NewMergingIterator(family.comparator(), std::move(children));
+  const uint64_t number = NewFileNumber();
+  const std::string path = SstableFileName(store_.directory, number);
+  WINNOW_ASSIGN_OR_RETURN(auto file, store_.file_system->Create(path, {}));
+  SstableBuilder builder(family.BuilderOptions(level), std::move(file), path);
+  std::string last_key;
+  for (input->SeekToFirst(); input->Valid(); input->Next()) {
+    if (input->key() == last_key) continue;
+    last_key.assign(input->key());
+    WINNOW_RETURN_IF_ERROR(builder.Add(input->key(), input->value()));
+  }
+  WINNOW_RETURN_IF_ERROR(input->status());
+  WINNOW_RETURN_IF_ERROR(builder.Finish().status());
+  for (const SoundSstable& part : parts) {
+    store_.file_system->Remove(SstableFileName(store_.directory, part.file.number)).IgnoreError();
+  }
   WINNOW_ASSIGN_OR_RETURN(auto reader, Open(SstableName(number), 0, family));
   return Describe(number, std::move(reader));
 }

@@ -26,9 +26,9 @@ class RepairSstables {
   RepairSstables(SstableStore store, uint64_t next_file_number, RepairReport* report)
       : store_(std::move(store)), next_file_number_(next_file_number), report_(report) {}
 
-  // The table itself if it is sound; a new one with what could be read of it; or neither (no
-  // reader), if nothing could.
-  absl::StatusOr<SoundSstable> KeepOrRewrite(const FoundSstable& table,
+  // The first of these copies of one table that is sound; a new table with what could be read of
+  // them; or neither (no reader), if nothing could.
+  absl::StatusOr<SoundSstable> KeepOrRewrite(const std::vector<const FoundSstable*>& copies,
                                              const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
@@ -64,7 +64,15 @@ class RepairSstables {
                                                          std::vector<SstableProblem>* problems);
   absl::StatusOr<SoundSstable> Keep(const FoundSstable& table,
                                     std::unique_ptr<SstableReader> reader);
-  absl::StatusOr<SoundSstable> Rewrite(const FoundSstable& table, const ColumnFamilyState& family)
+  absl::StatusOr<SoundSstable> Rewrite(const std::vector<const FoundSstable*>& copies,
+                                       const ColumnFamilyState& family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // A new table with what can be read of one; no reader if nothing can.
+  absl::StatusOr<SoundSstable> Salvage(const FoundSstable& table, const ColumnFamilyState& family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // A new table with every entry of these, which are parts of one, and takes their place.
+  absl::StatusOr<SoundSstable> Unite(const std::vector<SoundSstable>& parts, int level,
+                                     const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // What a manifest knows of a table, read from the table.
   absl::StatusOr<SoundSstable> Describe(uint64_t number, std::unique_ptr<SstableReader> reader);

@@ -88,6 +88,27 @@ TEST(RepairIdentity, AnOlderManifestPutBackLosesNoTable) {
   }
 }
 
+// A block that one copy has lost is sound in the other.
+TEST(RepairIdentity, CopiesOfATableThatAreDamagedInDifferentPlacesAreRepairedTogether) {
+  const GrownDatabase grown = Grow();
+  for (const std::string& name : NamesOf(grown.files, ".sst")) {
+    const std::string& bytes = grown.files.at(name);
+    Files files = grown.files;
+    files[name][bytes.size() / 4] ^= 1;
+    files["009999.sst"] = bytes;
+    files["009999.sst"][bytes.size() / 2] ^= 1;
+    for (const bool with_manifest : {true, false}) {
+      SCOPED_TRACE(absl::StrCat(name, with_manifest ? "" : ", no manifest"));
+      if (!with_manifest) {
+        for (const std::string& manifest : NamesOf(files, "MANIFEST-")) files.erase(manifest);
+      }
+      const Repaired repaired = RepairAndOpen(files);
+      ExpectContents(repaired, grown.contents);
+      EXPECT_EQ(repaired.report.tables_lost, 0u);
+    }
+  }
+}
+
 TEST(RepairIdentity, AManifestCutAnywhereLosesNoTable) {
   const GrownDatabase grown = Grow();
   const std::string manifest = NamesOf(grown.files, "MANIFEST-").front();
