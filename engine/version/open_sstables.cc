@@ -14,6 +14,8 @@ namespace {
 
 // As many as RocksDB takes: they wait for the disk more than they compute.
 constexpr size_t kMaxThreads = 16;
+// Each thread has an arena of the C library's, which keeps a part of what it has lent out.
+constexpr size_t kMaxThreadsInLittleMemory = 3;
 // Fewer tables than this are opened before a thread for them is running.
 constexpr size_t kTablesPerThread = 32;
 
@@ -36,7 +38,8 @@ absl::Status OpenSstables(const SstableStore& store, std::span<SstableToOpen> ta
       return absl::OkStatus();
     });
   };
-  const size_t wanted = std::min(tables.size() / kTablesPerThread, kMaxThreads - 1);
+  const size_t most = store.charge_readers ? kMaxThreadsInLittleMemory : kMaxThreads;
+  const size_t wanted = std::min(tables.size() / kTablesPerThread, most - 1);
   std::vector<std::thread> threads(wanted);
   std::vector<absl::Status> statuses(wanted);
   for (size_t i = 0; i < wanted; i++) {
