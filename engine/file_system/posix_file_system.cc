@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -135,19 +136,20 @@ class PosixFileSystemImplementation final : public FileSystem {
   }
 
   absl::StatusOr<std::vector<std::string>> List(const std::string& directory) override {
-    DIR* stream = ::opendir(directory.c_str());
+    struct CloseDirectory {
+      void operator()(DIR* stream) const { ::closedir(stream); }
+    };
+    const std::unique_ptr<DIR, CloseDirectory> stream(::opendir(directory.c_str()));
     if (stream == nullptr) return PosixError(directory, "list", errno);
     std::vector<std::string> names;
     errno = 0;
     // Null is the end or an error; errno, cleared before each call, tells which.
-    while (const dirent* entry = ::readdir(stream)) {
+    while (const dirent* entry = ::readdir(stream.get())) {
       const std::string_view name = entry->d_name;
       if (name != "." && name != "..") names.emplace_back(name);
       errno = 0;
     }
-    const int error = errno;
-    ::closedir(stream);
-    if (error != 0) return PosixError(directory, "list", error);
+    if (errno != 0) return PosixError(directory, "list", errno);
     return names;
   }
 

@@ -40,9 +40,10 @@ Arena::~Arena() {
   }
 }
 
-// The allocation comes first: if it throws, nothing has changed.
+// All that may throw comes first: then nothing has changed.
 Arena::Chunk* Arena::NewChunk(size_t bytes) {
   const size_t alignment = AlignmentFor(bytes);
+  if (chunks_.size() == chunks_.capacity()) chunks_.reserve(2 * chunks_.size() + 1);
   auto chunk = std::make_unique<Chunk>();
   chunk->data = static_cast<char*>(::operator new(bytes, std::align_val_t(alignment)));
   chunk->bytes = bytes;
