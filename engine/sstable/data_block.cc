@@ -179,7 +179,8 @@ BlockPosition DataBlock::SeekBytewise(std::string_view user_key, uint64_t traile
     // Greater, without looking at a byte of it. Its first `shared` bytes are those of the sought
     // key, since shared < matched: that is what BlockCursor::Seek relies on.
     if (entry.shared < matched) {
-      position.shared = entry.shared;
+      position.shared = position.common = entry.shared;
+      position.has_entry = true;
       return position;
     }
     if (entry.shared == matched) {
@@ -194,6 +195,8 @@ BlockPosition DataBlock::SeekBytewise(std::string_view user_key, uint64_t traile
                                : common < entry.unshared;
       if (greater || (equal && entry.trailer <= trailer)) {
         position.shared = entry.shared;
+        position.common = static_cast<uint32_t>(matched + common);
+        position.has_entry = true;
         position.user_key_equal = equal;
         return position;
       }
@@ -204,6 +207,7 @@ BlockPosition DataBlock::SeekBytewise(std::string_view user_key, uint64_t traile
     position.value += entry.value_length;
     position.entry = entry.next;
     position.index++;
+    position.common_before = static_cast<uint32_t>(matched);
   }
   return position;
 }

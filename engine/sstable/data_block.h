@@ -55,6 +55,11 @@ struct BlockPosition {
   uint32_t index = 0;  // of the entry in the block
   // The entry's key starts with this many bytes of the key that was sought; its delta follows.
   uint32_t shared = 0;
+  // How many bytes the user key that was sought has in common with that of the entry, and of the
+  // entry before; 0 where there is none in the block, or the order is not that of the bytes.
+  uint32_t common = 0;
+  uint32_t common_before = 0;
+  bool has_entry = false;        // false: all entries of the block are smaller
   bool user_key_equal = false;   // the entry has the user key that was sought
   bool user_key_before = false;  // a smaller entry of the block has it: a newer version
 };

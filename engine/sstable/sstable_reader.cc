@@ -137,6 +137,11 @@ absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_v
   }
 
   if (!filter_key_.is_whole_key()) {
+    const std::optional<bool> known = HasFilterKeyBeside(position, user_key);
+    if (known.has_value()) {
+      result->filter_key_present = *known;
+      return absl::OkStatus();
+    }
     WINNOW_ASSIGN_OR_RETURN(result->filter_key_present,
                             NeighbourHasFilterKey(options, user_key, trailer));
     return absl::OkStatus();
@@ -155,8 +160,20 @@ absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_v
 }
 
 // Keys of one filter key lie together, as the filter key is a prefix of the user key: if any
-// exists, one is next to where `user_key` would stand. Runs only for false positives and newer
-// versions, so that its cost is that of one more read.
+// exists, one is next to where `user_key` would stand, and has all of the filter key in common with
+// it. A key that is its own filter key needs another look: what it is a prefix of may have a longer
+// one.
+std::optional<bool> SstableReader::HasFilterKeyBeside(const BlockPosition& position,
+                                                      std::string_view user_key) const {
+  const size_t wanted = filter_key_.FilterKey(user_key).size();
+  if (position.entry == nullptr || wanted == user_key.size()) return std::nullopt;
+  if (std::max(position.common, position.common_before) >= wanted) return true;
+  // Is there an entry on either side, or does another block have it?
+  const bool has_both = position.index > 0 && position.has_entry;
+  return has_both ? std::optional<bool>(false) : std::nullopt;
+}
+
+// The same by a search, for the first and the last entry of a block: it costs one more read.
 absl::StatusOr<bool> SstableReader::NeighbourHasFilterKey(const SstableReadOptions& options,
                                                           std::string_view user_key,
                                                           uint64_t trailer) const {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@
 #include "winnow/filter_policy.h"
 
 namespace winnow {
+
+struct BlockPosition;
 
 class SstableIterator;
 
@@ -243,7 +246,10 @@ class SstableReader {
   absl::StatusOr<BlockRef> LoadMissingBlock(const BlockHandle& handle, BlockKind kind,
                                             const SstableReadOptions& options) const;
   // Does an entry next to where `user_key` would stand have its filter key? For filter keys that
-  // are not whole keys: entries with one filter key are neighbours.
+  // are not whole keys: entries with one filter key are neighbours. Nothing: the block where the
+  // search ended does not tell.
+  std::optional<bool> HasFilterKeyBeside(const BlockPosition& position,
+                                         std::string_view user_key) const;
   absl::StatusOr<bool> NeighbourHasFilterKey(const SstableReadOptions& options,
                                              std::string_view user_key, uint64_t trailer) const;
 
