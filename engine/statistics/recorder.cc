@@ -220,7 +220,15 @@ ThreadCounters& Recorder::FindLocal() noexcept {
   return *counters;
 }
 
+void ThreadCounters::ForgetFamily(uint32_t family_id) {
+  MutexLock lock(&mutex_);
+  if (family_id < families_.size()) families_[family_id] = FamilyCounters();
+}
+
+// Of the threads that run only this one's: others read theirs without a lock. Those who drop
+// families are often those who have used them.
 void Recorder::ForgetFamily(uint32_t family_id) {
+  Local().ForgetFamily(family_id);
   MutexLock lock(&core_->mutex);
   std::erase_if(core_->ended, [&](const auto& row) { return row.first.family_id == family_id; });
 }

@@ -89,6 +89,7 @@ class ThreadCounters {
  private:
   friend class Recorder;
   FilterCounterTable& MakeFilters(uint32_t family_id, FilterCall call);
+  void ForgetFamily(uint32_t family_id) ABSL_LOCKS_EXCLUDED(mutex_);
   void AddFiltersTo(std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals>* totals) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -119,7 +120,7 @@ class Recorder {
 
   using Totals = RecorderTotals;
   Totals Sum() const;
-  // The family has been dropped: what ended threads have counted for it is forgotten.
+  // The family has been dropped: what ended threads and this one have counted for it is forgotten.
   void ForgetFamily(uint32_t family_id);
 
   struct Core;  // outlives the recorder while threads still refer to it
