@@ -379,8 +379,8 @@ class Load {
 
 CellReport RunLoad(const Cell& cell, const std::string& directory) {
   signal(SIGXFSZ, SIG_IGN);  // as a program must that would rather see EFBIG
-  // Fixed: left to itself, the C library comes to keep tens of megabytes in each thread's arena, out
-  // of malloc_trim's reach.
+  // Fixed: left to itself, the C library comes to keep tens of megabytes in each thread's arena,
+  // out of malloc_trim's reach.
   mallopt(M_MMAP_THRESHOLD, 128 << 10);
   mallopt(M_TRIM_THRESHOLD, 128 << 10);
   // Processes are counted by user, and not for the superuser.
