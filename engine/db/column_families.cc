@@ -93,8 +93,6 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
     record.filter_policy = options.filter_policy;
     record.version = std::make_shared<const Version>(InternalKeyComparator(options.comparator),
                                                      std::array<Version::Files, kNumLevels>());
-    WINNOW_RETURN_IF_ERROR(
-        CheckFilterFitsComparator(*change.filter, *change.filter_key, *options.comparator));
     // All memory is taken before the family is durable.
     auto family = std::make_unique<ColumnFamilyState>(record, options, versions_.hash_seed(),
                                                       families_.write_buffers());

@@ -332,7 +332,7 @@ class DbIterator final : public Iterator {
 };
 
 // NewIterator never returns null, so that a caller has one place to look for errors.
-class ErrorIterator final : public Iterator {
+class ErrorIterator : public Iterator {
  public:
   explicit ErrorIterator(absl::Status status) : status_(std::move(status)) {}
   bool Valid() const override { return false; }
@@ -350,22 +350,11 @@ class ErrorIterator final : public Iterator {
   const absl::Status status_;
 };
 
-// One for all, where there is no memory for one of its own: it has no state, and deleting it does
-// nothing.
-class OutOfMemoryIterator final : public Iterator {
+// One for all, where there is no memory for one of its own: deleting it does nothing.
+class OutOfMemoryIterator final : public ErrorIterator {
  public:
+  OutOfMemoryIterator() : ErrorIterator(OutOfMemory()) {}
   static void operator delete(OutOfMemoryIterator* /*iterator*/, std::destroying_delete_t) {}
-
-  bool Valid() const override { return false; }
-  void SeekToFirst() override {}
-  void SeekToLast() override {}
-  void Seek(std::string_view) override {}
-  void SeekForPrev(std::string_view) override {}
-  void Next() override {}
-  void Prev() override {}
-  std::string_view key() const override { return {}; }
-  std::string_view value() const override { return {}; }
-  absl::Status status() const override { return OutOfMemory(); }
 };
 
 }  // namespace

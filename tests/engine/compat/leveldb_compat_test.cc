@@ -102,6 +102,14 @@ TEST_F(LevelDbCompatTest, AnotherComparatorIsAnInvalidArgument) {
   EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
 }
 
+struct BatchRecorder : WriteBatch::Handler {
+  void Put(const Slice& key, const Slice& value) override {
+    text += "P" + key.ToString() + value.ToString();
+  }
+  void Delete(const Slice& key) override { text += "D" + key.ToString(); }
+  std::string text;
+};
+
 TEST_F(LevelDbCompatTest, BatchesSnapshotsAndIterators) {
   Open();
   WriteBatch batch;
@@ -112,13 +120,7 @@ TEST_F(LevelDbCompatTest, BatchesSnapshotsAndIterators) {
   more.Put("c", "3");
   batch.Append(more);
   batch.Append(batch);
-  struct Recorder : WriteBatch::Handler {
-    void Put(const Slice& key, const Slice& value) override {
-      text += "P" + key.ToString() + value.ToString();
-    }
-    void Delete(const Slice& key) override { text += "D" + key.ToString(); }
-    std::string text;
-  } recorder;
+  BatchRecorder recorder;
   EXPECT_TRUE(batch.Iterate(&recorder).ok());
   EXPECT_EQ(recorder.text, "Pa1Pb2DaPa1Pb2DaPc3Pa1Pb2DaPa1Pb2DaPc3");
   EXPECT_GT(batch.ApproximateSize(), more.ApproximateSize());
@@ -440,13 +442,7 @@ class CountsBatches : public DB {
     return DB::Delete(options, key);
   }
   Status Write(const WriteOptions&, WriteBatch* updates) override {
-    struct Recorder : WriteBatch::Handler {
-      void Put(const Slice& key, const Slice& value) override {
-        text += "P" + key.ToString() + value.ToString();
-      }
-      void Delete(const Slice& key) override { text += "D" + key.ToString(); }
-      std::string text;
-    } recorder;
+    BatchRecorder recorder;
     const Status status = updates->Iterate(&recorder);
     written += recorder.text;
     return status;

@@ -17,6 +17,7 @@
 #include "engine/events/event_queue.h"
 #include "tests/support/allocation_hook.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/scratch_directory.h"
 #include "tests/support/verify_messages.h"
 #include "winnow/backup.h"
 #include "winnow/repair.h"
@@ -49,21 +50,7 @@ class AllocationFailure : public testing::Test {
     return std::string(value_bytes_, static_cast<char>('a' + i % 26));
   }
 
-  void SetUp() override {
-    // In memory if there is such a file system: no sync is waited for.
-    const std::filesystem::path memory = "/dev/shm";
-    const std::filesystem::path parent =
-        std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
-    std::string pattern = (parent / "winnow-allocation-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override {
-    db_.reset();
-    std::filesystem::remove_all(directory_);
-  }
-
-  std::string path() const { return absl::StrCat(directory_, "/db", run_); }
+  std::string path() const { return absl::StrCat(directory_.path(), "/db", run_); }
 
   // Ten values in tables, some of them overwritten in the log.
   void Fill() {
@@ -153,7 +140,7 @@ class AllocationFailure : public testing::Test {
 
   const AllocationsOfThisThread succeed_{false};
   size_t value_bytes_ = 40000;
-  std::string directory_;
+  const ScratchDirectory directory_{"allocation"};
   int run_ = 0;
   std::unique_ptr<DB> db_;
   Contents expected_;
@@ -315,7 +302,8 @@ class AllocationFailure : public testing::Test {
 TEST_F(AllocationFailure, OfALineOfTheInfoLogLeavesOutTheLine) {
   EventQueue events({});
   ASSERT_TRUE(
-      events.Start(std::make_unique<InfoLog>(PosixFileSystem(), directory_, 1 << 20, 1)).ok());
+      events.Start(std::make_unique<InfoLog>(PosixFileSystem(), directory_.path(), 1 << 20, 1))
+          .ok());
   Event long_one;
   long_one.message = std::string(100'000, 'm');
   Event short_one;
@@ -328,7 +316,7 @@ TEST_F(AllocationFailure, OfALineOfTheInfoLogLeavesOutTheLine) {
   EXPECT_GT(failed, 0u);
   events.Add(std::move(short_one));
   events.Stop();
-  const auto log = ReadFile(*PosixFileSystem(), absl::StrCat(directory_, "/LOG"), 1 << 20);
+  const auto log = ReadFile(*PosixFileSystem(), absl::StrCat(directory_.path(), "/LOG"), 1 << 20);
   ASSERT_TRUE(log.ok()) << log.status();
   EXPECT_NE(log->find("database opened: the next"), std::string::npos) << *log;
   EXPECT_LT(log->size(), 1000u);

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/allocation_hook.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/scratch_directory.h"
 #include "tests/support/verify_messages.h"
 
 namespace winnow {
@@ -32,24 +33,11 @@ struct Expected {
 
 class MemoryOutage : public testing::Test {
  protected:
-  void SetUp() override {
-    const std::filesystem::path memory = "/dev/shm";  // where no sync is waited for
-    const std::filesystem::path parent =
-        std::filesystem::is_directory(memory) ? memory : std::filesystem::temp_directory_path();
-    std::string pattern = (parent / "winnow-outage-XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    directory_ = pattern;
-  }
-  void TearDown() override {
-    db_.reset();
-    std::filesystem::remove_all(directory_);
-  }
-
   void Open() {
     Options options = MemoryDb::Busy();
     options.create_if_missing = true;
     options.background_threads = 2;
-    db_ = OpenOrFail(options, directory_ + "/db");
+    db_ = OpenOrFail(options, directory_.path() + "/db");
   }
 
   // One call, whose requests for memory may fail. What it throws, nobody could catch.
@@ -166,7 +154,7 @@ class MemoryOutage : public testing::Test {
   }
 
   const AllocationsOfThisThread succeed_{false};
-  std::string directory_;
+  const ScratchDirectory directory_{"outage"};
   std::unique_ptr<DB> db_;
   std::vector<std::map<std::string, Expected>> expected_{kThreads};
   std::atomic<int> refused_{0};

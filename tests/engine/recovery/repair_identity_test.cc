@@ -231,18 +231,26 @@ TEST(RepairIdentity, AHeaderSaysWhichFamilyATableWithoutEndBelongsTo) {
       << Notes(repaired.report);
 }
 
-// An opening in mode salvage renames what an old manifest does not know.
-TEST(RepairIdentity, TakesBackWhatSalvageMadeOrphans) {
-  const GrownDatabase grown = Grow();
+std::unique_ptr<RecordingFileSystem> RestoreUnderOlderManifest(const GrownDatabase& grown) {
   Files files = grown.files;
   for (const std::string& name : NamesOf(files, "MANIFEST-")) files.erase(name);
   for (const auto& [name, bytes] : grown.late) {
     if (name == "CURRENT" || absl::StartsWith(name, "MANIFEST-")) files[name] = bytes;
   }
-  const auto disk = Restore(files);
-  Options options = DamageOptions(disk.get());
+  return Restore(files);
+}
+
+std::unique_ptr<DB> OpenSalvaging(RecordingFileSystem* disk) {
+  Options options = DamageOptions(disk);
   options.recovery_mode = RecoveryMode::kSalvage;
-  auto salvaged = OpenOrFail(options, kDirectory);
+  return OpenOrFail(options, kDirectory);
+}
+
+// An opening in mode salvage renames what an old manifest does not know.
+TEST(RepairIdentity, TakesBackWhatSalvageMadeOrphans) {
+  const GrownDatabase grown = Grow();
+  const auto disk = RestoreUnderOlderManifest(grown);
+  auto salvaged = OpenSalvaging(disk.get());
   ASSERT_NE(salvaged, nullptr);
   ASSERT_TRUE(salvaged->Close().ok());
   salvaged.reset();
@@ -264,15 +272,8 @@ TEST(RepairIdentity, TakesBackWhatSalvageMadeOrphans) {
 // Their entries once were newer, by number, than what was written after the salvage.
 TEST(RepairIdentity, WhatIsWrittenAfterASalvageIsNewerThanItsOrphans) {
   const GrownDatabase grown = Grow();
-  Files files = grown.files;
-  for (const std::string& name : NamesOf(files, "MANIFEST-")) files.erase(name);
-  for (const auto& [name, bytes] : grown.late) {
-    if (name == "CURRENT" || absl::StartsWith(name, "MANIFEST-")) files[name] = bytes;
-  }
-  const auto disk = Restore(files);
-  Options options = DamageOptions(disk.get());
-  options.recovery_mode = RecoveryMode::kSalvage;
-  auto salvaged = OpenOrFail(options, kDirectory);
+  const auto disk = RestoreUnderOlderManifest(grown);
+  auto salvaged = OpenSalvaging(disk.get());
   ASSERT_NE(salvaged, nullptr);
   for (const auto& [key, value] : grown.contents) {
     ASSERT_TRUE(salvaged->Put(WriteOptions(), key, "after the salvage").ok());
