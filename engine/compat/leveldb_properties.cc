@@ -56,7 +56,7 @@ std::optional<std::string> LevelDbProperty(DB& db, ColumnFamily* family, std::st
     if (!OwnProperty(db, family, "winnow.filter").has_value()) return std::nullopt;
     return StatsTable(db, *family);
   }
-  if (name == "sstables") return OwnProperty(db, family, "winnow.sstables");
+  if (name == "sstables") return OwnProperty(db, family, "winnow.sstables-by-level");
   if (name == "approximate-memory-usage") {
     return OwnProperty(db, family, "winnow.approximate-memory-usage");
   }

@@ -184,6 +184,7 @@ std::vector<std::string_view> DB::PropertyNames() {
           "winnow.levels-json",
           "winnow.sstables",
           "winnow.sstables-json",
+          "winnow.sstables-by-level",
           "winnow.memory-usage",
           "winnow.memory-usage-json",
           "winnow.num-files-at-level<N>",
@@ -259,6 +260,7 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
     if (name == "winnow.memory-usage-json") return MemoryJson(GetMemoryUsage());
     if (name == "winnow.sstables") return SstablesTable(*own->views.Shared()->version);
     if (name == "winnow.sstables-json") return SstablesJson(*own->views.Shared()->version);
+    if (name == "winnow.sstables-by-level") return SstablesByLevel(*own->views.Shared()->version);
     // Written while opening and never changed, hence read without a lock.
     if (name == "winnow.recovery") {
       std::string notes;

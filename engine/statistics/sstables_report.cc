@@ -34,6 +34,19 @@ void ForEachFile(const Version& version,
   }
 }
 
+// Bytes that are no printable ASCII as \xNN.
+void AppendPrintable(std::string_view key, std::string* text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (const char c : key) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte >= 0x20 && byte < 0x7f) {
+      text->push_back(c);
+    } else {
+      text->append({'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]});
+    }
+  }
+}
+
 }  // namespace
 
 // Keys are any bytes: as JSON strings, in the table too, they stay on their line and can be told
@@ -71,6 +84,23 @@ std::string SstablesJson(const Version& version) {
                     "}");
   });
   return absl::StrCat("[", rows, "]");
+}
+
+// Whoever reads this counts lines and splits at the quotes: LevelDB escapes only what cannot be
+// printed, so that a quote inside a key stays as it is.
+std::string SstablesByLevel(const Version& version) {
+  std::string text;
+  for (int level = 0; level < kNumLevels; level++) {
+    absl::StrAppend(&text, "--- level ", level, " ---\n");
+    for (const auto& file : version.files(level)) {
+      absl::StrAppend(&text, " ", file->metadata().number, ":", file->metadata().file_bytes, "['");
+      AppendPrintable(file->smallest_user_key(), &text);
+      text.append("' .. '");
+      AppendPrintable(file->largest_user_key(), &text);
+      text.append("']\n");
+    }
+  }
+  return text;
 }
 
 }  // namespace winnow

@@ -12,6 +12,10 @@ namespace winnow {
 std::string SstablesTable(const Version& version);
 std::string SstablesJson(const Version& version);
 
+// As LevelDB shows them: a heading for each level, empty ones too, and for each of its files a line
+// with number, bytes, first and last key: " 17:4096['a' .. 'd']".
+std::string SstablesByLevel(const Version& version);
+
 }  // namespace winnow
 
 #endif  // WINNOW_ENGINE_STATISTICS_SSTABLES_REPORT_H_

@@ -194,7 +194,8 @@ class DB {
   // "winnow.memtable-memory", "winnow.block-cache-usage", "winnow.last-sequence",
   // "winnow.num-open-files" (SSTables of the database whose file is open).
   // Text: "winnow.background-error" (empty if none), "winnow.recovery" (what opening found in the
-  // logs: replayed, cut off, missing), "winnow.filter", "winnow.filter-key".
+  // logs: replayed, cut off, missing), "winnow.filter", "winnow.filter-key",
+  // "winnow.sstables-by-level" (the form of LevelDB's "leveldb.sstables").
   virtual absl::StatusOr<std::string> GetProperty(ColumnFamily* family, std::string_view name) = 0;
   static std::vector<std::string_view> PropertyNames();
   // For each range, roughly how many bytes of SSTables its keys take on disk, as compressed. What

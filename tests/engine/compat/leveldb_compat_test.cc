@@ -166,7 +166,12 @@ TEST_F(LevelDbCompatTest, PropertiesSizesAndCompaction) {
   EXPECT_FALSE(db_->GetProperty("leveldb.nothing", &text));
   ASSERT_TRUE(db_->GetProperty("leveldb.stats", &text));
   EXPECT_NE(text.find("Level  Files Size(MB)"), std::string::npos);
-  EXPECT_TRUE(db_->GetProperty("leveldb.sstables", &text));
+  ASSERT_TRUE(db_->GetProperty("leveldb.sstables", &text));
+  EXPECT_TRUE(text.starts_with("--- level 0 ---\n")) << text;
+  EXPECT_NE(text.find("--- level 6 ---\n"), std::string::npos) << text;
+  // One line for each file: " NUMBER:BYTES['FIRST' .. 'LAST']".
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 7 + files) << text;
+  EXPECT_NE(text.find("['key1000' .. 'key"), std::string::npos) << text;
   ASSERT_TRUE(db_->GetProperty("leveldb.approximate-memory-usage", &text));
   EXPECT_GT(std::stoull(text), 0U);
 

@@ -7,8 +7,8 @@
 //   are left out.
 // - Without a filter policy tables still get a filter (options.h), which changes no answer.
 // - RepairDB puts what it replaces into the directory lost/ inside the database's.
-// - "leveldb.stats" has LevelDB's heading and its first three columns; "leveldb.sstables" is
-//   Winnow's table.
+// - "leveldb.stats" has LevelDB's heading and its first three columns; in "leveldb.sstables"
+//   keys stand without sequence number and type.
 // - Reads do not start compactions.
 // - A scan that meets a damaged block ends there with an error, whether or not paranoid_checks is
 //   set: LevelDB leaves the block out and goes on, and whoever does not ask for the iterator's
