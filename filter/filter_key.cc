@@ -1,5 +1,7 @@
 #include "winnow/filter/filter_key.h"
 
+#include <algorithm>
+
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -12,13 +14,14 @@ constexpr std::string_view kWholeText = "whole";
 constexpr std::string_view kPrefixText = "prefix:";
 constexpr std::string_view kDelimiterText = "delimiter:";
 constexpr uint32_t kMaxCount = 65535;
+constexpr char kJoin = '+';
 
 absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
 
 absl::Status BadText(std::string_view text, std::string_view what) {
   return absl::InvalidArgumentError(
       absl::StrCat("filter key '", absl::CHexEscape(ToAbsl(text)), "': ", ToAbsl(what),
-                   "; write whole, prefix:8, delimiter:/ or delimiter:/:2"));
+                   "; write whole, prefix:8, delimiter:/, delimiter:/:2 or whole+prefix:8"));
 }
 
 // Digits only, no sign or space and no leading zero, so that one number has one text.
@@ -31,6 +34,19 @@ std::optional<uint32_t> ParseCount(std::string_view digits) {
   }
   if (count > kMaxCount) return std::nullopt;
   return count;
+}
+
+// Takes a count, which goes up to the next part, off the front of `*text`.
+std::optional<uint32_t> TakeCount(std::string_view* text) {
+  const std::string_view digits = text->substr(0, text->find(kJoin));
+  text->remove_prefix(digits.size());
+  return ParseCount(digits);
+}
+
+bool TakePrefix(std::string_view prefix, std::string_view* text) {
+  if (text->substr(0, prefix.size()) != prefix) return false;
+  text->remove_prefix(prefix.size());
+  return true;
 }
 
 // Takes one delimiter off the front of `*text`: a character, or \x and two hexadecimal digits.
@@ -70,51 +86,94 @@ bool IsSuccessor(std::string_view prefix, std::string_view bound) {
          static_cast<unsigned char>(bound[last]) == static_cast<unsigned char>(prefix[last]) + 1;
 }
 
+// Do all keys of [lower, upper) have the part of `lower` that is its first `length` bytes? No
+// string lies between the keys that begin with it and their successor, so that the range holds only
+// such keys if its bound is one of them, or that.
+bool IsInsidePart(std::string_view lower, size_t length, std::string_view upper) {
+  const std::string_view part = lower.substr(0, length);
+  return upper.substr(0, length) == part || IsSuccessor(part, upper);
+}
+
+// The key that follows `lower` is `lower` with a zero byte: then the range holds `lower` alone.
+bool HoldsOneKey(std::string_view lower, std::string_view upper) {
+  return upper.size() == lower.size() + 1 && upper.back() == '\0' &&
+         upper.substr(0, lower.size()) == lower;
+}
+
 }  // namespace
 
 absl::StatusOr<FilterKeyExtractor> FilterKeyExtractor::Parse(std::string_view text) {
   FilterKeyExtractor extractor;
-  if (text == kWholeText) return extractor;
-  if (text.substr(0, kPrefixText.size()) == kPrefixText) {
-    const std::optional<uint32_t> length = ParseCount(text.substr(kPrefixText.size()));
-    if (!length) return BadText(text, "the prefix length must be a number from 1 to 65535");
-    extractor.part_ = Part::kPrefix;
-    extractor.count_ = *length;
-    return extractor;
+  extractor.num_parts_ = 0;
+  std::string_view rest = text;
+  while (true) {
+    const absl::StatusOr<Part> part = TakePart(text, &rest);
+    if (!part.ok()) return part.status();
+    if (absl::Status added = extractor.AddPart(text, *part); !added.ok()) return added;
+    if (rest.empty()) break;
+    if (rest.front() != kJoin)
+      return BadText(text, "after a part, only '+' and another may follow");
+    rest.remove_prefix(1);
   }
-  if (text.substr(0, kDelimiterText.size()) == kDelimiterText) {
-    return ParseDelimiter(text, text.substr(kDelimiterText.size()));
-  }
-  return BadText(text, "unknown form");
-}
-
-absl::StatusOr<FilterKeyExtractor> FilterKeyExtractor::ParseDelimiter(std::string_view text,
-                                                                      std::string_view arguments) {
-  const std::optional<char> delimiter = TakeDelimiter(&arguments);
-  if (!delimiter) {
-    return BadText(text, "the delimiter must be one character or \\x and two hexadecimal digits");
-  }
-  FilterKeyExtractor extractor;
-  extractor.part_ = Part::kDelimiter;
-  extractor.delimiter_ = *delimiter;
-  extractor.count_ = 1;
-  if (arguments.empty()) return extractor;
-  const std::optional<uint32_t> count =
-      arguments.front() == ':' ? ParseCount(arguments.substr(1)) : std::nullopt;
-  if (!count) {
-    return BadText(text, "after the delimiter, only ':' and a count from 1 to 65535 may follow");
-  }
-  extractor.count_ = *count;
+  // One text for parts whose order means nothing.
+  std::sort(extractor.parts_.begin() + 1, extractor.parts_.begin() + extractor.num_parts_);
   return extractor;
 }
 
-std::string FilterKeyExtractor::ToString() const {
-  switch (part_) {
-    case Part::kWholeKey:
+absl::Status FilterKeyExtractor::AddPart(std::string_view text, const Part& part) {
+  const auto end = parts_.begin() + num_parts_;
+  if (std::find(parts_.begin(), end, part) != end) return BadText(text, "a part comes twice");
+  if (part.is_whole_key() && num_parts_ > 0) {
+    return BadText(text, "of several parts, whole must be the first");
+  }
+  if (num_parts_ == kMaxParts) {
+    return BadText(text, absl::StrCat("more than ", kMaxParts, " parts"));
+  }
+  parts_[num_parts_++] = part;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FilterKeyExtractor::Part> FilterKeyExtractor::TakePart(std::string_view text,
+                                                                      std::string_view* rest) {
+  Part part;
+  if (TakePrefix(kWholeText, rest)) return part;
+  if (TakePrefix(kPrefixText, rest)) {
+    const std::optional<uint32_t> length = TakeCount(rest);
+    if (!length) return BadText(text, "the prefix length must be a number from 1 to 65535");
+    part.kind_ = Part::Kind::kPrefix;
+    part.count_ = *length;
+    return part;
+  }
+  if (TakePrefix(kDelimiterText, rest)) return TakeDelimiterPart(text, rest);
+  return BadText(text, "unknown form");
+}
+
+absl::StatusOr<FilterKeyExtractor::Part> FilterKeyExtractor::TakeDelimiterPart(
+    std::string_view text, std::string_view* rest) {
+  const std::optional<char> delimiter = TakeDelimiter(rest);
+  if (!delimiter) {
+    return BadText(text, "the delimiter must be one character or \\x and two hexadecimal digits");
+  }
+  Part part;
+  part.kind_ = Part::Kind::kDelimiter;
+  part.delimiter_ = *delimiter;
+  part.count_ = 1;
+  if (rest->empty() || rest->front() == kJoin) return part;
+  const std::optional<uint32_t> count = TakePrefix(":", rest) ? TakeCount(rest) : std::nullopt;
+  if (!count) {
+    return BadText(text, "after the delimiter, only ':' and a count from 1 to 65535 may follow");
+  }
+  part.count_ = *count;
+  return part;
+}
+
+std::string FilterKeyExtractor::Part::ToString() const {
+  switch (kind_) {
+    case Kind::kWholeKey:
       return std::string(kWholeText);
-    case Part::kPrefix:
+    case Kind::kPrefix:
       return absl::StrCat(ToAbsl(kPrefixText), count_);
-    case Part::kDelimiter:
+    case Kind::kDelimiter:
       break;
   }
   std::string text = absl::StrCat(ToAbsl(kDelimiterText), DelimiterText(delimiter_));
@@ -122,11 +181,20 @@ std::string FilterKeyExtractor::ToString() const {
   return text;
 }
 
-// The length of the part, a prefix of the key; nothing if the key has none, being too short or with
-// too few delimiters. FilterKey then falls back to the whole key, so that each key has a filter
-// key, and always the same one: that is what lets a look-up ask with the filter key alone.
-std::optional<size_t> FilterKeyExtractor::PartLength(std::string_view key) const {
-  if (part_ == Part::kPrefix) {
+std::string FilterKeyExtractor::ToString() const {
+  std::string text = parts_[0].ToString();
+  for (size_t i = 1; i < num_parts_; ++i) {
+    absl::StrAppend(&text, std::string(1, kJoin), parts_[i].ToString());
+  }
+  return text;
+}
+
+// The part is a prefix of the key. FilterKey falls back to the whole key where there is none, so
+// that each key has a filter key, and always the same one: that is what lets a look-up ask with the
+// filter key alone.
+std::optional<size_t> FilterKeyExtractor::Part::Length(std::string_view key) const {
+  if (kind_ == Kind::kWholeKey) return key.size();
+  if (kind_ == Kind::kPrefix) {
     return key.size() >= count_ ? std::optional<size_t>(count_) : std::nullopt;
   }
   size_t begin = 0;
@@ -138,35 +206,55 @@ std::optional<size_t> FilterKeyExtractor::PartLength(std::string_view key) const
   return begin;
 }
 
-std::string_view FilterKeyExtractor::ExtractPart(std::string_view key) const {
-  return key.substr(0, PartLength(key).value_or(key.size()));
+std::optional<uint64_t> FilterKeyExtractor::PartHash(size_t index, std::string_view key,
+                                                     uint64_t seed) const {
+  const Part& part = parts_[index];
+  if (index > 0 && !part.Length(key)) return std::nullopt;
+  return HashOf(index, part.FilterKey(key), seed);
 }
 
-bool FilterKeyExtractor::RangeFilterKey(std::string_view lower,
-                                        std::optional<std::string_view> upper_exclusive,
-                                        std::string_view* filter_key) const {
-  // A range may be refuted if all keys it can hold share one filter key: then "not in the filter"
-  // means that the range is empty. Whatever is not certain is false, which only costs a read.
-  if (!upper_exclusive || *upper_exclusive <= lower) return false;
-  const std::string_view upper = *upper_exclusive;
-  // The key that follows `lower` is `lower` with a zero byte: then the range holds `lower` alone.
-  const bool holds_one_key = upper.size() == lower.size() + 1 && upper.back() == '\0' &&
-                             upper.substr(0, lower.size()) == lower;
-  if (holds_one_key) {
-    *filter_key = FilterKey(lower);
-    return true;
+// Keys of one part are neighbours, so that looking at the key before finds every repetition: it has
+// the part if it has all its bytes. A key that is its own filter key for want of one was not there
+// before; a whole key is greater than the key before. Two parts may end at the same byte: one entry
+// then serves both.
+size_t FilterKeyExtractor::NewPartHashes(std::string_view key, size_t shared, uint64_t seed,
+                                         Hashes* hashes) const {
+  size_t count = 0;
+  for (size_t i = 0; i < num_parts_; ++i) {
+    const Part& part = parts_[i];
+    const std::optional<size_t> length = part.Length(key);
+    const bool is_prefix = length && !part.is_whole_key();
+    const bool is_new = is_prefix ? *length > shared : i == 0;
+    if (!is_new) continue;
+    const uint64_t hash = HashOf(i, key.substr(0, length.value_or(key.size())), seed);
+    const auto end = hashes->begin() + count;
+    if (std::find(hashes->begin(), end, hash) == end) (*hashes)[count++] = hash;
   }
-  if (is_whole_key()) return false;
-  const std::optional<size_t> length = PartLength(lower);
-  // `lower` has no part, so that its filter key is the whole key; a longer key of the range may
-  // have one.
-  if (!length) return false;
-  // All keys that begin with `part` share it as their filter key. No string lies between them and
-  // their successor, so the range holds only such keys if its bound is one of them, or that.
-  const std::string_view part = lower.substr(0, *length);
-  if (upper.substr(0, part.size()) != part && !IsSuccessor(part, upper)) return false;
-  *filter_key = part;
-  return true;
+  return count;
+}
+
+// A range may be refuted if all keys it can hold share one filter key: then "not in the filter"
+// means that the range is empty. Whatever is not certain is nothing, which only costs a read. A
+// `lower` without a part has none to ask for: a longer key of the range may have one.
+std::optional<FilterKeyExtractor::Question> FilterKeyExtractor::QuestionOfRange(
+    std::string_view lower, std::optional<std::string_view> upper_exclusive, uint64_t seed) const {
+  if (!upper_exclusive || *upper_exclusive <= lower) return std::nullopt;
+  if (HoldsOneKey(lower, *upper_exclusive)) {
+    return Question{lookup_part(), FilterKey(lower), LookupHash(lower, seed)};
+  }
+  std::optional<size_t> longest;
+  size_t asked = 0;
+  for (size_t i = 0; i < num_parts_; ++i) {
+    if (parts_[i].is_whole_key()) continue;
+    const std::optional<size_t> length = parts_[i].Length(lower);
+    if (!length || (longest && *longest >= *length)) continue;
+    if (!IsInsidePart(lower, *length, *upper_exclusive)) continue;
+    longest = length;
+    asked = i;
+  }
+  if (!longest) return std::nullopt;
+  const std::string_view filter_key = lower.substr(0, *longest);
+  return Question{parts_[asked], filter_key, HashOf(asked, filter_key, seed)};
 }
 
 }  // namespace winnow::filter

@@ -29,12 +29,13 @@ struct ReadView {
   LookupKey MakeLookupKey(std::string_view user_key, SequenceNumber snapshot) const {
     return {user_key,
             snapshot,
-            filter::HashKey(extractor.FilterKey(user_key), hash_seed),
-            {hash_seed, extractor}};
+            extractor.LookupHash(user_key, hash_seed),
+            {hash_seed, extractor.lookup_part()}};
   }
   // The hash that memtable filters are asked with.
   uint64_t WholeKeyHash(const LookupKey& key) const {
-    return extractor.is_whole_key() ? key.filter_hash : filter::HashKey(key.user_key, hash_seed);
+    return extractor.lookup_part().is_whole_key() ? key.filter_hash
+                                                  : filter::HashKey(key.user_key, hash_seed);
   }
 };
 

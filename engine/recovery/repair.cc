@@ -152,8 +152,10 @@ class DatabaseRepair {
       family.family_id = id;
       if (id != 0) family.name = properties.column_family_name;
       family.comparator = properties.comparator_name;
-      const bool has_spec =
-          properties.filter_policy.empty() && filter::ParseFilterSpec(properties.filter_spec).ok();
+      // A newer version may have written what this one cannot read.
+      const bool has_spec = properties.filter_policy.empty() &&
+                            filter::ParseFilterSpec(properties.filter_spec).ok() &&
+                            filter::FilterKeyExtractor::Parse(properties.filter_key).ok();
       const bool can_filter = OptionsForFamily(*family.name).comparator->EqualKeysHaveEqualBytes();
       // The youngest table's settings are nearest to those that the manifest had.
       family.filter = has_spec     ? properties.filter_spec

@@ -13,7 +13,6 @@
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/policy_filter.h"
 #include "winnow/filter/builder.h"
-#include "winnow/filter/hash.h"
 
 namespace winnow {
 
@@ -90,8 +89,6 @@ struct SstableBuilder::State {
   IndexBuilder index;
   std::unique_ptr<filter::FilterBuilder> filter;       // null: no filter
   std::unique_ptr<PolicyFilterBuilder> policy_filter;  // null: no policy
-  std::string last_filter_key;                         // meaningful if has_last_filter_key
-  bool has_last_filter_key = false;
   SstableProperties properties;
   std::string contents_buffer;
   std::string compressed_buffer;
@@ -170,21 +167,18 @@ absl::Status SstableBuilder::State::CheckEntry(std::string_view internal_key,
       absl::StrCat(path, ": keys out of order after entry ", properties.num_entries));
 }
 
-// Each distinct filter key once. Versions of a user key are neighbours, and so are user keys of one
-// filter key (a prefix), so that comparing with the one before finds all repetitions. A filter's
-// size is derived from the number of keys it was given: repetitions would make it larger than its
-// rate needs.
+// Each distinct filter key of each part once. Versions of a user key are neighbours, and so are
+// user keys of one filter key (a prefix), so that comparing with the one before finds all
+// repetitions. A filter's size is derived from the number of hashes it was given: repetitions would
+// make it larger than its rate needs.
 void SstableBuilder::State::AddToFilter(std::string_view user_key, bool same_user_key) {
   if (same_user_key) return;
   if (policy_filter != nullptr) policy_filter->Add(user_key);
   if (filter == nullptr) return;
-  const std::string_view filter_key = options.filter_key.FilterKey(user_key);
-  if (!options.filter_key.is_whole_key()) {
-    if (has_last_filter_key && filter_key == last_filter_key) return;
-    last_filter_key.assign(filter_key);
-    has_last_filter_key = true;
-  }
-  filter->Add(filter::HashKey(filter_key, options.hash_seed));
+  filter::FilterKeyExtractor::Hashes hashes;
+  const size_t count =
+      options.filter_key.NewHashes(user_key, shared_with_last, options.hash_seed, &hashes);
+  for (size_t i = 0; i < count; i++) filter->Add(hashes[i]);
 }
 
 // These counts are what the manifest records, what a compaction checks its inputs against, and what

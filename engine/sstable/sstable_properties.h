@@ -31,7 +31,7 @@ struct SstableProperties {
   // The name of the FilterPolicy that made the filter block; empty: Winnow made it.
   std::string filter_policy;
   uint64_t hash_seed = 0;
-  uint64_t num_filter_keys = 0;  // distinct
+  uint64_t num_filter_keys = 0;  // distinct, of each part that filter_key names
   uint64_t filter_bytes = 0;
   double expected_fpr = 1;
   bool filter_fell_back = false;  // another kind than requested was built

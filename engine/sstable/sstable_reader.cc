@@ -136,7 +136,7 @@ absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_v
     }
   }
 
-  if (!filter_key_.is_whole_key()) {
+  if (!filter_key_.lookup_part().is_whole_key()) {
     const std::optional<bool> known = HasFilterKeyBeside(position, user_key);
     if (known.has_value()) {
       result->filter_key_present = *known;

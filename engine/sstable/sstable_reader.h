@@ -75,8 +75,8 @@ enum class FilterAnswer : uint8_t {
 // The answer of SstableReader::Get.
 struct PointResult {
   bool found = false;
-  // Does the file hold any entry whose filter key is that of the key looked up? If not, a filter
-  // that said "may contain" was wrong. True whenever found.
+  // Does the file hold any entry whose filter key, for look-ups, is that of the key looked up? If
+  // not, a filter that said "may contain" was wrong. True whenever found.
   bool filter_key_present = false;
   // The rest is set only if found.
   EntryType type = EntryType::kPut;
@@ -131,7 +131,7 @@ class SstableReader {
   SstableReader& operator=(const SstableReader&) = delete;
 
   // The filter; answers "may contain" if there is none, if a policy made it, or if it is in the
-  // cache. Query it with HashKey(filter_key().FilterKey(user_key), hash_seed()).
+  // cache. Query it with filter_key().LookupHash(user_key, hash_seed()).
   const filter::FilterReader& filter() const { return filter_; }
   // True if AskFilter can say no.
   bool has_filter() const {
@@ -245,8 +245,8 @@ class SstableReader {
                                      const SstableReadOptions& options) const;
   absl::StatusOr<BlockRef> LoadMissingBlock(const BlockHandle& handle, BlockKind kind,
                                             const SstableReadOptions& options) const;
-  // Does an entry next to where `user_key` would stand have its filter key? For filter keys that
-  // are not whole keys: entries with one filter key are neighbours. Nothing: the block where the
+  // Does an entry next to where `user_key` would stand have its filter key? Where look-ups do not
+  // ask for whole keys: entries with one filter key are neighbours. Nothing: the block where the
   // search ended does not tell.
   std::optional<bool> HasFilterKeyBeside(const BlockPosition& position,
                                          std::string_view user_key) const;

@@ -6,7 +6,6 @@
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/sstable/block_cursor.h"
-#include "winnow/filter/hash.h"
 #include "winnow/filter/resident_memory.h"
 
 namespace winnow {
@@ -178,8 +177,8 @@ void SstableVerifier::CheckDataBlock(const BlockHandle& handle, std::string_view
   last_separator_ = std::string(separator);
 }
 
-// The filter is queried with every key of the file: a filter that denies one would hide it from
-// every reader. No sample could show that.
+// The filter is queried with every part of every key of the file: a filter that denies one would
+// hide it from every reader. No sample could show that.
 void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key,
                                  std::string_view value) {
   const InternalKeyComparator& comparator = table_.comparator();
@@ -200,12 +199,17 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
     report("is not greater than the separator of the block before");
   }
   if (static_cast<uint8_t>(Type(key)) > kMaxKnownEntryType) report("unknown entry type");
-  if (table_.has_filter() &&
-      table_.AskFilter(
-          SstableReadOptions(),
-          filter::HashKey(table_.filter_key_.FilterKey(UserKey(key)), table_.hash_seed()),
-          UserKey(key)) == FilterAnswer::kNo) {
-    report("the filter denies it");
+  if (table_.has_filter()) {
+    const filter::FilterKeyExtractor& filter_key = table_.filter_key_;
+    for (size_t part = 0; part < filter_key.num_parts(); part++) {
+      const auto hash = filter_key.PartHash(part, UserKey(key), table_.hash_seed());
+      if (!hash.has_value() ||
+          table_.AskFilter(SstableReadOptions(), *hash, UserKey(key)) != FilterAnswer::kNo) {
+        continue;
+      }
+      report(part == 0 ? "the filter denies it"
+                       : "the filter denies its " + filter_key.part(part).ToString());
+    }
   }
   seen_.num_entries++;
   seen_.num_puts += Type(key) == EntryType::kPut ? 1 : 0;

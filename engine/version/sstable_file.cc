@@ -5,7 +5,6 @@
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
-#include "winnow/filter/hash.h"
 
 namespace winnow {
 
@@ -61,7 +60,8 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
         CacheCharge(store.cache, file->memory_bytes() - file->reader_->charged_bytes());
   }
   // Beside the key range, which a look-up reads anyway.
-  file->filter_key_identity_ = {file->reader_->hash_seed(), file->reader_->filter_key()};
+  file->filter_key_identity_ = {file->reader_->hash_seed(),
+                                file->reader_->filter_key().lookup_part()};
   file->filter_kind_index_ = file->reader_->has_policy_filter()
                                  ? kPolicyFilterKindIndex
                                  : static_cast<size_t>(file->reader_->filter_kind());
@@ -92,7 +92,7 @@ size_t SstableFile::memory_bytes() const {
 
 // For look-ups whose key was hashed for another identity; costs one hash.
 uint64_t SstableFile::FilterHash(std::string_view user_key) const {
-  return filter::HashKey(reader_->filter_key().FilterKey(user_key), reader_->hash_seed());
+  return reader_->filter_key().LookupHash(user_key, reader_->hash_seed());
 }
 
 }  // namespace winnow

@@ -32,11 +32,11 @@ struct SstableStore {
 // the other values are those of filter::FilterKind.
 inline constexpr size_t kPolicyFilterKindIndex = 7;
 
-// What a key's hash depends on: a look-up may query the filter of a file of equal identity with the
-// hash that it has.
+// What a key's hash for look-ups depends on: a look-up may query the filter of a file of equal
+// identity with the hash that it has, whatever other parts of keys that filter knows.
 struct FilterKeyIdentity {
   uint64_t hash_seed = 0;
-  filter::FilterKeyExtractor extractor;
+  filter::FilterKeyExtractor::Part part;
 
   friend bool operator==(const FilterKeyIdentity&, const FilterKeyIdentity&) = default;
 };
@@ -68,7 +68,7 @@ class SstableFile {
   // Of the reader, with its filter and index, and of what is known of the file.
   size_t memory_bytes() const;
 
-  // The hash of a key under this file's filter key and seed.
+  // The hash of a key, for a look-up, under this file's filter key and seed.
   uint64_t FilterHash(std::string_view user_key) const;
 
   // Called once the edit that drops the file is durable.

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/version/level_iterator.h"
-#include "winnow/filter/hash.h"
 
 namespace winnow {
 
@@ -98,9 +97,11 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
     return;
   }
   const SstableReader& reader = *file->reader();
-  std::string_view filter_key;
-  if (!comparator_.is_bytewise() || !reader.has_filter() || !range.lower.has_value() ||
-      !reader.filter_key().RangeFilterKey(*range.lower, range.upper, &filter_key)) {
+  const bool may_ask = comparator_.is_bytewise() && reader.has_filter() && range.lower.has_value();
+  const auto question =
+      may_ask ? reader.filter_key().QuestionOfRange(*range.lower, range.upper, reader.hash_seed())
+              : std::nullopt;
+  if (!question.has_value()) {
     iterators->push_back(reader.NewIterator(context.read_options));
     return;
   }
@@ -110,8 +111,8 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
           : &context.filter_counters
                  ->by_level_and_kind[static_cast<size_t>(level)][file->filter_kind_index()];
   // Where a policy made the filter, filter keys are whole keys.
-  const FilterAnswer answer = reader.AskFilter(
-      context.read_options, filter::HashKey(filter_key, reader.hash_seed()), filter_key);
+  const FilterAnswer answer =
+      reader.AskFilter(context.read_options, question->hash, question->filter_key);
   if (answer == FilterAnswer::kNo) {
     if (counters != nullptr) counters->rejected.Increment();
     return;
@@ -130,7 +131,7 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
     return;
   }
   if (counters != nullptr && iterator->status().ok()) {
-    const bool present = reader.filter_key().FilterKey(UserKey(iterator->key())) == filter_key;
+    const bool present = question->part.FilterKey(UserKey(iterator->key())) == question->filter_key;
     (present ? counters->true_positive : counters->false_positive).Increment();
   }
   iterators->push_back(std::move(iterator));

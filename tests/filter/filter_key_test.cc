@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -68,6 +71,20 @@ TEST(FilterKeyTest, CanonicalTextsReadBack) {
       {"delimiter:\\x5c", "delimiter:\\x5c"},
       {"delimiter: ", "delimiter:\\x20"},
       {"delimiter:\\xFf", "delimiter:\\xff"},
+      {"whole+prefix:8", "whole+prefix:8"},
+      {"whole+prefix:8+prefix:4", "whole+prefix:4+prefix:8"},
+      {"whole+delimiter:/:2+delimiter:/+prefix:3", "whole+prefix:3+delimiter:/+delimiter:/:2"},
+      {"prefix:8+prefix:4", "prefix:8+prefix:4"},
+      {"prefix:4+prefix:8", "prefix:4+prefix:8"},
+      // A '+' as the delimiter, and as what joins.
+      {"delimiter:+", "delimiter:+"},
+      {"delimiter:+:2", "delimiter:+:2"},
+      {"delimiter:\\x2B", "delimiter:+"},
+      {"whole+delimiter:+", "whole+delimiter:+"},
+      {"delimiter:++prefix:4", "delimiter:++prefix:4"},
+      {"delimiter:+:3+prefix:4", "delimiter:+:3+prefix:4"},
+      {"whole+delimiter::", "whole+delimiter::"},
+      {"delimiter:::2+delimiter::", "delimiter:::2+delimiter::"},
   };
   for (const auto& [text, canonical] : texts) {
     const FilterKeyExtractor extractor = Parsed(text);
@@ -122,7 +139,24 @@ TEST(FilterKeyTest, BadTextsAreRefused) {
                            "delimiter:\\x2",
                            "delimiter:\\xzz",
                            "delimiter:\\n",
-                           "row"}) {
+                           "row",
+                           "+",
+                           "whole+",
+                           "+whole",
+                           "whole++prefix:8",
+                           "whole,prefix:8",
+                           "whole + prefix:8",
+                           "wholeprefix:8",
+                           "whole+whole",
+                           "prefix:8+whole",
+                           "whole+prefix:0",
+                           "whole+prefix:8+",
+                           "whole+prefix:8+prefix:8",
+                           "whole+delimiter:/+delimiter:/:1",
+                           "whole+row",
+                           "delimiter:++",
+                           "delimiter:++whole",
+                           "prefix:1+prefix:2+prefix:3+prefix:4+prefix:5"}) {
     const auto extractor = FilterKeyExtractor::Parse(text);
     ASSERT_FALSE(extractor.ok()) << text;
     EXPECT_EQ(extractor.status().code(), absl::StatusCode::kInvalidArgument);
@@ -147,6 +181,8 @@ std::vector<std::string> AllStrings(const std::string& alphabet, size_t most) {
 
 class RangeTest : public testing::TestWithParam<const char*> {};
 
+constexpr uint64_t kQuestionSeed = 7;
+
 // Sound: whatever key may lie in a range that was granted, its filter key is the granted one.
 TEST_P(RangeTest, EveryKeyOfAGrantedRangeHasItsFilterKey) {
   const FilterKeyExtractor extractor = Parsed(GetParam());
@@ -155,12 +191,12 @@ TEST_P(RangeTest, EveryKeyOfAGrantedRangeHasItsFilterKey) {
     const std::vector<std::string> keys = AllStrings(alphabet, 4);
     for (size_t lower = 0; lower < keys.size(); ++lower) {
       for (size_t upper = 0; upper < keys.size(); ++upper) {
-        std::string_view filter_key;
-        if (!extractor.RangeFilterKey(keys[lower], keys[upper], &filter_key)) continue;
+        const auto question = extractor.QuestionOfRange(keys[lower], keys[upper], kQuestionSeed);
+        if (!question) continue;
         ++granted;
         ASSERT_LT(lower, upper) << "an empty range was granted";
         for (size_t key = lower; key < upper; ++key) {
-          ASSERT_EQ(extractor.FilterKey(keys[key]), filter_key)
+          ASSERT_EQ(question->part.FilterKey(keys[key]), question->filter_key)
               << testing::PrintToString(keys[lower]) << " to "
               << testing::PrintToString(keys[upper]);
         }
@@ -172,35 +208,131 @@ TEST_P(RangeTest, EveryKeyOfAGrantedRangeHasItsFilterKey) {
 
 INSTANTIATE_TEST_SUITE_P(Extractors, RangeTest,
                          testing::Values("whole", "prefix:1", "prefix:2", "prefix:3", "delimiter:/",
-                                         "delimiter:/:2", "delimiter:\\xff", "delimiter:\\x00:2"));
+                                         "delimiter:/:2", "delimiter:\\xff", "delimiter:\\x00:2",
+                                         "whole+prefix:2", "whole+delimiter:/", "prefix:3+prefix:1",
+                                         "whole+prefix:2+delimiter:/+delimiter:/:2",
+                                         "delimiter:\\xff+prefix:1"));
+
+// A set in the place of a filter: exact, so that what it answers wrongly was asked or given
+// wrongly.
+class ExactFilter {
+ public:
+  explicit ExactFilter(const FilterKeyExtractor& extractor) : extractor_(extractor) {}
+
+  // In ascending order.
+  void Add(std::string_view key) {
+    size_t shared = 0;
+    while (shared < std::min(key.size(), last_.size()) && key[shared] == last_[shared]) ++shared;
+    FilterKeyExtractor::Hashes hashes;
+    const size_t count = extractor_.NewHashes(key, shared, kQuestionSeed, &hashes);
+    for (size_t i = 0; i < count; ++i) {
+      EXPECT_TRUE(hashes_.insert(hashes[i]).second) << "given twice: " << key;
+    }
+    last_ = key;
+  }
+  bool Has(uint64_t hash) const { return hashes_.contains(hash); }
+  size_t size() const { return hashes_.size(); }
+
+ private:
+  const FilterKeyExtractor extractor_;
+  std::set<uint64_t> hashes_;
+  std::string last_;
+};
+
+// What may not be refuted is not, by whatever question; and each entry is given once.
+TEST_P(RangeTest, KeysThatAreThereAreFoundByEveryQuestion) {
+  const FilterKeyExtractor extractor = Parsed(GetParam());
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 20; ++round) {
+    const std::vector<std::string> all =
+        AllStrings(round % 2 == 0 ? std::string("./0", 3) : std::string("\0/\xff", 3), 4);
+    ExactFilter filter(extractor);
+    std::set<std::string> present;
+    for (const std::string& key : all) {
+      if (random() % 8 != 0 && !(round == 0 && key.empty())) continue;
+      present.insert(key);
+      filter.Add(key);
+    }
+    for (const std::string& key : all) {
+      const bool may_contain = filter.Has(extractor.LookupHash(key, kQuestionSeed));
+      if (present.contains(key)) {
+        ASSERT_TRUE(may_contain) << key;
+        for (size_t part = 0; part < extractor.num_parts(); ++part) {
+          const auto hash = extractor.PartHash(part, key, kQuestionSeed);
+          ASSERT_TRUE(!hash || filter.Has(*hash)) << key;
+        }
+      } else if (extractor.lookup_part().is_whole_key()) {
+        // Also where the key is the prefix of another.
+        ASSERT_FALSE(may_contain) << key;
+      }
+    }
+    for (int scan = 0; scan < 2000; ++scan) {
+      const std::string& lower = all[random() % all.size()];
+      const std::string upper =
+          scan % 2 == 0 ? all[random() % all.size()] : lower + std::string(1, '\0');
+      const auto question = extractor.QuestionOfRange(lower, upper, kQuestionSeed);
+      if (!question || filter.Has(question->hash)) continue;
+      const auto first = present.lower_bound(lower);
+      ASSERT_TRUE(first == present.end() || *first >= upper) << *first << " from " << lower;
+    }
+  }
+}
+
+TEST(FilterKeyTest, SeveralPartsAreSeveralEntries) {
+  const FilterKeyExtractor both = Parsed("whole+prefix:3");
+  EXPECT_FALSE(both.is_whole_key());
+  EXPECT_EQ(both.FilterKey("abcdef"), "abcdef");
+  ExactFilter filter(both);
+  for (const char* key : {"ab", "abc", "abcd", "abce", "abd", "b"}) filter.Add(key);
+  EXPECT_EQ(filter.size(), 6u + 2u) << "six keys, and the prefixes abc and abd";
+  EXPECT_FALSE(both.PartHash(1, "ab", kQuestionSeed).has_value());
+  EXPECT_NE(both.PartHash(1, "abc", kQuestionSeed), both.LookupHash("abc", kQuestionSeed));
+  EXPECT_EQ(both.PartHash(1, "abc", kQuestionSeed), both.PartHash(1, "abcd", kQuestionSeed));
+
+  const FilterKeyExtractor first_is_short = Parsed("prefix:1+prefix:3");
+  EXPECT_EQ(first_is_short.FilterKey("abcdef"), "a");
+}
+
+std::string Granted(const FilterKeyExtractor& extractor, std::string_view lower,
+                    std::optional<std::string_view> upper) {
+  const auto question = extractor.QuestionOfRange(lower, upper, kQuestionSeed);
+  if (!question) return "(nothing)";
+  return question->part.ToString() + " " + std::string(question->filter_key);
+}
 
 // Useful: the ranges that applications scan are granted.
 TEST(GrantedRangeTest, ScansOfOnePrefixAreGranted) {
-  std::string_view filter_key;
   const FilterKeyExtractor prefix = Parsed("prefix:3");
-  EXPECT_TRUE(prefix.RangeFilterKey("abc", "abd", &filter_key));
-  EXPECT_EQ(filter_key, "abc");
-  EXPECT_TRUE(prefix.RangeFilterKey("abcdef", "abczzz", &filter_key));
-  EXPECT_EQ(filter_key, "abc");
-  EXPECT_TRUE(prefix.RangeFilterKey("ab\xff", "ac", &filter_key));
-  EXPECT_TRUE(prefix.RangeFilterKey("a\xff\xff", "b", &filter_key));
-  EXPECT_TRUE(prefix.RangeFilterKey("\xff\xff\xff", "\xff\xff\xff\xff", &filter_key));
-  EXPECT_FALSE(prefix.RangeFilterKey("abc", "abe", &filter_key));
-  EXPECT_FALSE(prefix.RangeFilterKey("abc", std::nullopt, &filter_key));
-  EXPECT_FALSE(prefix.RangeFilterKey("ab", "abc", &filter_key)) << "ab and ab\\0 differ";
-  EXPECT_FALSE(prefix.RangeFilterKey("abc", "abc", &filter_key));
+  EXPECT_EQ(Granted(prefix, "abc", "abd"), "prefix:3 abc");
+  EXPECT_EQ(Granted(prefix, "abcdef", "abczzz"), "prefix:3 abc");
+  EXPECT_EQ(Granted(prefix, "ab\xff", "ac"), "prefix:3 ab\xff");
+  EXPECT_EQ(Granted(prefix, "a\xff\xff", "b"), "prefix:3 a\xff\xff");
+  EXPECT_EQ(Granted(prefix, "\xff\xff\xff", "\xff\xff\xff\xff"), "prefix:3 \xff\xff\xff");
+  EXPECT_EQ(Granted(prefix, "abc", "abe"), "(nothing)");
+  EXPECT_EQ(Granted(prefix, "abc", std::nullopt), "(nothing)");
+  EXPECT_EQ(Granted(prefix, "ab", "abc"), "(nothing)") << "ab and ab\\0 differ";
+  EXPECT_EQ(Granted(prefix, "abc", "abc"), "(nothing)");
 
   const FilterKeyExtractor delimiter = Parsed("delimiter:/");
-  EXPECT_TRUE(delimiter.RangeFilterKey("user42/", "user420", &filter_key));
-  EXPECT_EQ(filter_key, "user42/");
-  EXPECT_TRUE(delimiter.RangeFilterKey("user42/a", "user42/b", &filter_key));
-  EXPECT_FALSE(delimiter.RangeFilterKey("user42", "user42/", &filter_key));
+  EXPECT_EQ(Granted(delimiter, "user42/", "user420"), "delimiter:/ user42/");
+  EXPECT_EQ(Granted(delimiter, "user42/a", "user42/b"), "delimiter:/ user42/");
+  EXPECT_EQ(Granted(delimiter, "user42", "user42/"), "(nothing)");
 
   const FilterKeyExtractor whole;
-  EXPECT_TRUE(whole.RangeFilterKey("key", std::string_view("key\0", 4), &filter_key));
-  EXPECT_EQ(filter_key, "key");
-  EXPECT_FALSE(whole.RangeFilterKey("key", "kez", &filter_key));
-  EXPECT_TRUE(whole.RangeFilterKey("", std::string_view("\0", 1), &filter_key));
+  EXPECT_EQ(Granted(whole, "key", std::string_view("key\0", 4)), "whole key");
+  EXPECT_EQ(Granted(whole, "key", "kez"), "(nothing)");
+  EXPECT_EQ(Granted(whole, "", std::string_view("\0", 1)), "whole ");
+}
+
+TEST(GrantedRangeTest, OfSeveralPartsTheLongestIsAsked) {
+  const FilterKeyExtractor parts = Parsed("whole+prefix:2+prefix:4+delimiter:/");
+  EXPECT_EQ(Granted(parts, "abcdef", "abcdeg"), "prefix:4 abcd");
+  EXPECT_EQ(Granted(parts, "abcd", "abce"), "prefix:4 abcd");
+  EXPECT_EQ(Granted(parts, "abcd", "abcz"), "prefix:2 ab");
+  EXPECT_EQ(Granted(parts, "abcdef/", "abcdef/x"), "delimiter:/ abcdef/");
+  EXPECT_EQ(Granted(parts, "a/", "a0"), "prefix:2 a/");
+  EXPECT_EQ(Granted(parts, "abcd", std::string_view("abcd\0", 5)), "whole abcd");
+  EXPECT_EQ(Granted(parts, "ab", "b"), "(nothing)");
 }
 
 }  // namespace

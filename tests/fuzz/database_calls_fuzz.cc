@@ -70,8 +70,9 @@ std::string AnyValue(Bytes& bytes) {
 
 constexpr const char* kFilters[] = {"blocked_bloom:10", "bloom:10", "cuckoo:1%", "binary_fuse:8",
                                     "ribbon:8",         "none",     "auto"};
-constexpr const char* kFilterKeys[] = {"whole", "prefix:4", "prefix:1",
-                                       "delimiter::", "delimiter:::2"};
+constexpr const char* kFilterKeys[] = {
+    "whole",         "prefix:4",       "prefix:1",          "delimiter::",
+    "delimiter:::2", "whole+prefix:4", "prefix:4+prefix:1", "whole+prefix:1+delimiter::"};
 
 class Session {
  public:

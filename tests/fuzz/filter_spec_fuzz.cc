@@ -19,6 +19,8 @@ std::vector<std::string> winnow::fuzz::Seeds() {
           "prefix:8",
           "delimiter:0x2f",
           "whole",
+          "whole+prefix:8",
+          "delimiter:+:2+prefix:4+delimiter:\\x00",
           "bloom:1e-3%",
           ":",
           "",
@@ -42,5 +44,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const auto extractor = winnow::filter::FilterKeyExtractor::Parse(text);
   Require(extractor.ok() || !extractor.status().message().empty(), "a refusal has a reason");
+  if (extractor.ok()) {
+    const auto again = winnow::filter::FilterKeyExtractor::Parse(extractor->ToString());
+    Require(again.ok() && *again == *extractor, "a filter key's text is read back");
+  }
   return 0;
 }

@@ -7,7 +7,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   std::string all;
   for (const std::string_view name : OptionNames()) all += std::string(name) + "=1\n";
   return {all, "filter=cuckoo:1%\nwrite_buffer_bytes=64M\nblock_cache_bytes=1.5G\n",
-          "compression_per_level=none,lz4,zstd\nfilter_key=prefix:8\nread_only=true\n"};
+          "compression_per_level=none,lz4,zstd\nfilter_key=whole+prefix:8\nread_only=true\n"};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -153,6 +153,7 @@ DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::strin
     ColumnFamilyOptions options = DamageOptions(memory.get());
     options.filter = filter;
     if (options.filter == "bloom:10") options.filter_key = "prefix:4";
+    if (options.filter == "cuckoo:12") options.filter_key = "whole+prefix:4";
     options.compression = options.filter == "none" ? Compression::kNone : Compression::kLz4;
     const std::string name = options.filter.substr(0, options.filter.find(':'));
     EXPECT_TRUE(db->CreateColumnFamily(options, name).ok());

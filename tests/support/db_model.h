@@ -103,7 +103,8 @@ inline void ChooseFamilyOptions(std::mt19937_64& random, ColumnFamilyOptions* op
                            "binary_fuse:1%", "ribbon:1%", "auto");
     if (&comparator == BytewiseComparator()) {
       options->filter_key =
-          pick("whole", "prefix:4", "prefix:1", "delimiter::", "delimiter:::2", "prefix:30");
+          pick("whole", "prefix:4", "prefix:1", "delimiter::", "delimiter:::2", "prefix:30",
+               "whole+prefix:4", "whole+prefix:1+delimiter::+delimiter:::2", "prefix:4+prefix:1");
     }
   }
   options->compression =

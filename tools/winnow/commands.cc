@@ -26,8 +26,9 @@ const std::vector<FlagSpec> kFilterFlags = {
      "blocked_bloom:10, cuckoo:0.1%, none (default: as before; blocked_bloom:10\n"
      "for a new family)"},
     {"filter-key", "PART",
-     "part of the key that filters know: whole, prefix:N, delimiter:C[:K]\n"
-     "(default: as before; whole for a new family)"}};
+     "part of the key that filters know: whole, prefix:N, delimiter:C[:K],\n"
+     "or several, as whole+prefix:8: look-ups ask for the first, scans for\n"
+     "prefixes (default: as before; whole for a new family)"}};
 
 const std::vector<FlagSpec> kOutputFlags = {{"json", "", "print JSON for machines"},
                                             {"help", "", "print this text"}};

@@ -246,7 +246,9 @@ RocksDB's is opened read-only. The total is reported on standard error.)",
       .flags = {{"from", "ENGINE", "leveldb or rocksdb"},
                 {"db", "DIR", "the new database's directory"},
                 {"filter", "SPEC", "filter of every column family (default: blocked_bloom:10)"},
-                {"filter-key", "PART", "part of the key that filters know (default: whole)"},
+                {"filter-key", "PART",
+                 "part of the key that filters know, as prefix:8 or whole+prefix:8\n"
+                 "(default: whole)"},
                 {"set", "NAME=VALUE", "an option of the store; repeatable", /*repeatable=*/true}},
       .run = RunImport,
   };

@@ -27,7 +27,7 @@ struct EngineSettings {
   // RocksDB: filters and indexes in the block cache, and cut into partitions.
   bool cache_index_and_filter_blocks = false;
   bool partition_index_and_filters = false;
-  std::string filter_key;  // "whole", "prefix:N"
+  std::string filter_key;  // "whole", "prefix:N", "whole+prefix:N"
   std::string compression;
   bool disable_auto_compactions = false;
   bool statistics = false;

@@ -208,16 +208,19 @@ absl::StatusOr<std::shared_ptr<const rocksdb::FilterPolicy>> MakeFilter(std::str
 absl::Status SetFilterKey(std::string_view filter_key, rocksdb::Options* options,
                           rocksdb::BlockBasedTableOptions* table) {
   if (filter_key == "whole") return absl::OkStatus();
+  constexpr std::string_view kWholeAnd = "whole+";
   constexpr std::string_view kPrefix = "prefix:";
+  const bool has_whole_keys = filter_key.starts_with(kWholeAnd);
+  if (has_whole_keys) filter_key.remove_prefix(kWholeAnd.size());
   const std::string_view amount = filter_key.substr(std::min(filter_key.size(), kPrefix.size()));
   uint64_t bytes = 0;
   if (!filter_key.starts_with(kPrefix) ||
       !absl::SimpleAtoi(absl::string_view(amount.data(), amount.size()), &bytes) || bytes == 0) {
     return absl::InvalidArgumentError(
-        "rocksdb runs with --filter_key=whole or --filter_key=prefix:N");
+        "rocksdb runs with --filter_key=whole, prefix:N or whole+prefix:N");
   }
   options->prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(bytes));
-  table->whole_key_filtering = false;
+  table->whole_key_filtering = has_whole_keys;
   return absl::OkStatus();
 }
 

@@ -27,7 +27,7 @@ struct ExplainStep {
 };
 
 struct KeyExplanation {
-  std::string filter_key;  // the part of the key that filters are queried for
+  std::string filter_key;  // the part of the key that look-ups query filters for
   uint64_t key_hash = 0;   // its hash under the database's seed
   bool found = false;
   std::vector<ExplainStep> steps;

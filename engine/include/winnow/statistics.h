@@ -118,7 +118,7 @@ struct LevelStatistics {
   uint64_t num_entries = 0;        // versions of keys, deletions included
   uint64_t filter_bytes = 0;       // of filter blocks
   uint64_t index_bytes = 0;        // of index blocks
-  double filter_bits_per_key = 0;  // for each distinct filter key of a file
+  double filter_bits_per_key = 0;  // for each distinct filter key, of each part, of a file
 };
 
 struct Statistics {

@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/version/file_names.h"
+#include "tests/support/claimed_filter_key.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/verify_messages.h"
+#include "winnow/repair.h"
 
 namespace winnow {
 namespace {
@@ -93,6 +95,44 @@ TEST_P(DamagedFilter, LosesNoKeyIsCountedAndIsFoundByVerify) {
 INSTANTIATE_TEST_SUITE_P(Kinds, DamagedFilter,
                          testing::Values("blocked_bloom:10", "bloom:10", "cuckoo:1%",
                                          "cuckoo:1%:semi_sorted"));
+
+// The table of a newer version, whose filter knows parts of keys that this one has no word for.
+TEST(FilterOfANewerVersion, LosesNoKeyIsCountedAndIsReplacedByRepair) {
+  Options options = MemoryDb::Quiet();
+  options.filter_key = "whole+prefix:6";
+  MemoryDb db(options);
+  for (int i = 0; i < kNumKeys; i += 2) db.Put(KeyAt(i), "v");
+  db.CompactAll();
+  const std::string path = OnlyTable(db.file_system());
+  const std::string written = *ReadFile(db.file_system(), path, 1 << 26);
+  db.CloseDb();
+  Rewrite(db.file_system(), path,
+          WithClaimedFilterKey(written, "whole+prefix:6", "whole+suffix:6"));
+  db.Reopen();
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 1u);
+  for (int i = 0; i < kNumKeys; i++) ASSERT_EQ(db.Get(KeyAt(i)), i % 2 == 0 ? "v" : "(absent)");
+  for (const FilterStatistics& row : db->GetStatistics().filters) EXPECT_EQ(row.checked, 0u);
+  const auto explained = db->Explain(KeyAt(0));
+  ASSERT_TRUE(explained.ok());
+  EXPECT_EQ(explained->steps.back().filter_answer, ExplainStep::FilterAnswer::kUnusable);
+  EXPECT_NE(explained->steps.back().detail.find("whole+suffix:6"), std::string::npos);
+  db.CloseDb();
+
+  // The table is all that repair has to go by, and it cannot know what the text meant.
+  db.options().filter_key.clear();
+  const auto names = db.file_system().List(MemoryDb::kPath);
+  for (const std::string& name : *names) {
+    if (!name.starts_with("MANIFEST")) continue;
+    ASSERT_TRUE(db.file_system().Remove(absl::StrCat(MemoryDb::kPath, "/", name)).ok());
+  }
+  const auto report = RepairDatabase(db.options(), MemoryDb::kPath);
+  ASSERT_TRUE(report.ok()) << report.status();
+  db.Reopen();
+  EXPECT_EQ(*db->GetProperty("winnow.filter-key"), "whole");
+  for (int i = 0; i < kNumKeys; i++) ASSERT_EQ(db.Get(KeyAt(i)), i % 2 == 0 ? "v" : "(absent)");
+  EXPECT_TRUE(VerifyMessages(*db).empty());
+  EXPECT_GT(db->GetStatistics().filters.at(0).rejected, 900u);
+}
 
 }  // namespace
 }  // namespace winnow

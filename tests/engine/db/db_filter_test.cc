@@ -25,7 +25,9 @@ const std::vector<std::string>& FilterSpecs() {
 }
 const std::vector<std::string>& FilterKeys() {
   static const auto& keys = *new std::vector<std::string>{
-      "whole", "prefix:1", "prefix:4", "prefix:40", "delimiter::", "delimiter:::2"};
+      "whole",        "prefix:1",       "prefix:4",          "prefix:40",
+      "delimiter::",  "whole+prefix:4", "prefix:4+prefix:2", "whole+prefix:1+delimiter:::2",
+      "delimiter:::2"};
   return keys;
 }
 

@@ -197,9 +197,9 @@ absl::Status FindFamily(Subject& subject, std::mt19937_64& random) {
 
 absl::Status SetFilter(Subject& subject, std::mt19937_64& random) {
   constexpr std::string_view kFilters[] = {"bloom:10", "cuckoo:12", "none", ""};
-  constexpr std::string_view kFilterKeys[] = {"whole", "prefix:4", ""};
+  constexpr std::string_view kFilterKeys[] = {"whole", "prefix:4", "whole+prefix:4", ""};
   return subject.db().SetFilter(subject.AnyFamily(random), kFilters[random() % 4],
-                                kFilterKeys[random() % 3]);
+                                kFilterKeys[random() % 4]);
 }
 
 absl::Status Flush(Subject& subject, std::mt19937_64& random) {

@@ -45,7 +45,7 @@ class CachedFilter : public testing::Test {
     table_ = *std::move(opened);
   }
   FilterAnswer Ask(std::string_view key, const SstableReadOptions& options = {}) {
-    const auto hash = filter::HashKey(table_->filter_key().FilterKey(key), table_->hash_seed());
+    const auto hash = table_->filter_key().LookupHash(key, table_->hash_seed());
     return table_->AskFilter(options, hash, key);
   }
   void EmptyCache() {

@@ -181,8 +181,10 @@ inline void ExpectTableEqualsModel(const SstableReader& table, const SstableMode
       }
     }
     if (table.has_filter()) {
-      ASSERT_TRUE(table.filter().MayContain(
-          filter::HashKey(table.filter_key().FilterKey(user_key), table.hash_seed())));
+      for (size_t part = 0; part < table.filter_key().num_parts(); part++) {
+        const auto hash = table.filter_key().PartHash(part, user_key, table.hash_seed());
+        ASSERT_TRUE(!hash.has_value() || table.filter().MayContain(*hash));
+      }
     }
   }
 }

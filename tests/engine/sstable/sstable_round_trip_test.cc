@@ -216,7 +216,8 @@ TEST(SstableRoundTrip, EveryFilterKindAndFilterKey) {
   std::mt19937_64 random(11);
   const SstableModel model = RandomModel(random, 300, 6, 10);
   for (const std::string_view spec : {"bloom:10", "blocked_bloom:10", "cuckoo:0.1%", "bloom:1"}) {
-    for (const std::string_view filter_key : {"whole", "prefix:2", "delimiter:a"}) {
+    for (const std::string_view filter_key : {"whole", "prefix:2", "delimiter:a", "whole+prefix:2",
+                                              "prefix:3+delimiter:a+delimiter:a:2"}) {
       SCOPED_TRACE(std::string(spec) + " " + std::string(filter_key));
       SstableBuilderOptions options;
       options.filter_spec = Spec(spec);
@@ -314,10 +315,13 @@ TEST(SstableRoundTrip, FilterKeyPresentTellsTrueFromFalsePositives) {
       // Only versions newer than the snapshot.
       for (const std::string_view key : {"aa1", "aa3", "cc1", "cc3", "x"}) {
         EXPECT_TRUE(present("whole", key, 5)) << key;
+        EXPECT_TRUE(present("whole+prefix:2", key, 5)) << key;
       }
       for (const std::string_view key : {"", "aa0", "aa2", "aa4", "bb", "cc2", "w", "y"}) {
-        EXPECT_FALSE(present("whole", key, 5)) << key;
-        EXPECT_FALSE(present("whole", key, 100)) << key;
+        for (const std::string_view filter_key : {"whole", "whole+prefix:2"}) {
+          EXPECT_FALSE(present(filter_key, key, 5)) << key;
+          EXPECT_FALSE(present(filter_key, key, 100)) << key;
+        }
       }
       for (const std::string_view key : {"aa0", "aa2", "aa4", "cc0", "cc2", "cc4"}) {
         EXPECT_TRUE(present("prefix:2", key, 100)) << key;
@@ -342,8 +346,8 @@ TEST(SstableRoundTrip, FilterKeyPresentIsThatOfAnyEntryInTheTable) {
     SstableBuilderOptions options;
     options.block_bytes = round % 2 == 0 ? 60 : 4096;
     options.restart_interval = 1 + round % 5;
-    options.filter_key =
-        Extractor(std::array<const char*, 3>{"prefix:1", "prefix:2", "delimiter:b"}[round % 3]);
+    options.filter_key = Extractor(std::array<const char*, 4>{
+        "prefix:1", "prefix:2+prefix:1", "delimiter:b", "delimiter:b+prefix:3"}[round / 2 % 4]);
     auto table = OpenSstable(BuildTable(model, options).bytes);
     ASSERT_TRUE(table.ok()) << table.status();
     std::set<std::string> filter_keys;

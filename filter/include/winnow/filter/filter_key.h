@@ -1,20 +1,30 @@
-// Which part of a key a filter knows. FilterKeyExtractor is the only place that answers this, for
+// Which parts of a key a filter knows. FilterKeyExtractor is the only place that answers this, for
 // flush, compaction, memtable, Get, MultiGet and iterators alike: two places that each "know" it
 // are how stores lose keys.
 //
 //   absl::StatusOr<FilterKeyExtractor> extractor = FilterKeyExtractor::Parse("delimiter:/");
 //   extractor->FilterKey("user42/profile");     // "user42/"
 //   extractor->FilterKey("no-delimiter");       // "no-delimiter": total, short keys count whole
+//
+// A filter of several parts answers for each of them, and has an entry for each:
+//
+//   auto both = FilterKeyExtractor::Parse("whole+delimiter:/");
+//   both->FilterKey("user42/profile");                         // "user42/profile", for a look-up
+//   both->QuestionOfRange("user42/", "user420", seed)->filter_key;    // "user42/", for a scan
 
 #ifndef WINNOW_FILTER_FILTER_KEY_H_
 #define WINNOW_FILTER_FILTER_KEY_H_
 
+#include <array>
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "winnow/filter/hash.h"
 
 namespace winnow::filter {
 
@@ -22,49 +32,105 @@ namespace winnow::filter {
 // the whole key. Returned views point into the key that was given.
 class FilterKeyExtractor {
  public:
+  // Parts that one filter may know.
+  static constexpr size_t kMaxParts = 4;
+
+  // The whole key, or how much of its beginning.
+  class Part {
+   public:
+    bool is_whole_key() const { return kind_ == Kind::kWholeKey; }
+    // The part of `key`. Total: a key shorter than N bytes, or with fewer than K delimiters, is its
+    // own.
+    std::string_view FilterKey(std::string_view key) const {
+      return is_whole_key() ? key : key.substr(0, Length(key).value_or(key.size()));
+    }
+    // How long the part is; nothing if `key` is too short or has too few delimiters.
+    std::optional<size_t> Length(std::string_view key) const;
+    std::string ToString() const;
+
+    friend auto operator<=>(const Part&, const Part&) = default;
+
+   private:
+    friend class FilterKeyExtractor;
+    enum class Kind : uint8_t { kWholeKey, kPrefix, kDelimiter };
+
+    Kind kind_ = Kind::kWholeKey;
+    char delimiter_ = '\0';
+    uint32_t count_ = 0;  // prefix length in bytes, or which delimiter ends the part
+  };
+
   FilterKeyExtractor() = default;
 
-  // Reads the text form:
-  //   "whole"           the whole key
+  // Reads the text form: one part, or up to kMaxParts joined by '+'.
+  //   "whole"           the whole key; first, if it is one of several
   //   "prefix:N"        the first N bytes, N from 1 to 65535
   //   "delimiter:C"     up to and including the first byte C; C is a character or \xNN
   //   "delimiter:C:K"   up to and including the K-th byte C, K from 1 to 65535
-  // Returns InvalidArgument, naming the part and the range, for anything else.
+  // Look-ups of one key ask for the first part; the order of the others means nothing. Behind
+  // "delimiter:" a '+' is the delimiter: "delimiter:++prefix:4" has two parts. Returns
+  // InvalidArgument, naming the part and the range, for anything else.
   static absl::StatusOr<FilterKeyExtractor> Parse(std::string_view text);
 
   // The canonical text: equal texts mean the same extraction, and different texts different ones.
   std::string ToString() const;
 
-  bool is_whole_key() const { return part_ == Part::kWholeKey; }
+  size_t num_parts() const { return num_parts_; }
+  const Part& part(size_t index) const { return parts_[index]; }
+  // What look-ups of one key ask for.
+  const Part& lookup_part() const { return parts_[0]; }
+  // True if there is no other part.
+  bool is_whole_key() const { return num_parts_ == 1 && lookup_part().is_whole_key(); }
 
-  // The filter key of `key`, a prefix of it. Total: a key shorter than N bytes, or with fewer than
-  // K delimiters, is its own filter key.
-  std::string_view FilterKey(std::string_view key) const {
-    return is_whole_key() ? key : ExtractPart(key);
+  // The filter key of `key` for a look-up of it, a prefix of it; and its hash.
+  std::string_view FilterKey(std::string_view key) const { return lookup_part().FilterKey(key); }
+  uint64_t LookupHash(std::string_view key, uint64_t seed) const {
+    return HashKey(FilterKey(key), seed);
   }
 
-  // May a scan of [lower, upper_exclusive) use a filter? True, with `*filter_key` set (it points
-  // into `lower`), only if every possible key of that range, in bytewise order, has that one
-  // filter key. False for ranges without an upper bound and for empty ranges. Only for stores
-  // that order keys bytewise.
-  bool RangeFilterKey(std::string_view lower, std::optional<std::string_view> upper_exclusive,
-                      std::string_view* filter_key) const;
+  // The hash of what part `index` of `key` is in a filter. Nothing if the filter need not know it:
+  // no scan asks for a part that the key does not reach.
+  std::optional<uint64_t> PartHash(size_t index, std::string_view key, uint64_t seed) const;
+
+  // What a filter has to be given for `key`, when keys come in ascending bytewise order and each
+  // once: `hashes` up to the number that is returned. `shared` is how many bytes `key` has in
+  // common with the key before, 0 for the first: what that one gave already is left out.
+  using Hashes = std::array<uint64_t, kMaxParts>;
+  size_t NewHashes(std::string_view key, size_t shared, uint64_t seed, Hashes* hashes) const {
+    if (!is_whole_key()) return NewPartHashes(key, shared, seed, hashes);
+    (*hashes)[0] = HashKey(key, seed);
+    return 1;
+  }
+
+  // What a scan may ask a filter. `filter_key` points into the lower bound, and is what
+  // part.FilterKey makes of every key of the range.
+  struct Question {
+    Part part;
+    std::string_view filter_key;
+    uint64_t hash = 0;  // to ask with
+  };
+  // May a scan of [lower, upper_exclusive) use a filter? Only if every possible key of that range,
+  // in bytewise order, has one filter key; of several, the longest. Nothing for ranges without an
+  // upper bound and for empty ranges. Only for stores that order keys bytewise.
+  std::optional<Question> QuestionOfRange(std::string_view lower,
+                                          std::optional<std::string_view> upper_exclusive,
+                                          uint64_t seed) const;
 
   friend bool operator==(const FilterKeyExtractor&, const FilterKeyExtractor&) = default;
 
  private:
-  enum class Part : uint8_t { kWholeKey, kPrefix, kDelimiter };
+  static absl::StatusOr<Part> TakePart(std::string_view text, std::string_view* rest);
+  static absl::StatusOr<Part> TakeDelimiterPart(std::string_view text, std::string_view* rest);
+  absl::Status AddPart(std::string_view text, const Part& part);
 
-  static absl::StatusOr<FilterKeyExtractor> ParseDelimiter(std::string_view text,
-                                                           std::string_view arguments);
+  // Of the filter key of a part. Other parts than the first have another seed: whether "user42/" is
+  // there as a whole key and whether as a prefix are two questions.
+  static uint64_t HashOf(size_t index, std::string_view filter_key, uint64_t seed) {
+    return HashKey(filter_key, index == 0 ? seed : ~seed);
+  }
+  size_t NewPartHashes(std::string_view key, size_t shared, uint64_t seed, Hashes* hashes) const;
 
-  // The length of the filter key if `key` reaches the prefix length or the K-th delimiter.
-  std::optional<size_t> PartLength(std::string_view key) const;
-  std::string_view ExtractPart(std::string_view key) const;
-
-  Part part_ = Part::kWholeKey;
-  char delimiter_ = '\0';
-  uint32_t count_ = 0;  // prefix length in bytes, or which delimiter ends the filter key
+  std::array<Part, kMaxParts> parts_;  // those behind the first in ascending order
+  size_t num_parts_ = 1;
 };
 
 }  // namespace winnow::filter
