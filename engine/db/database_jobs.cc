@@ -1,7 +1,9 @@
 // A flush in the order that its safety needs:
 //
-//  1. Older logs are synced. Its table will survive a power failure; were an older log then cut, a
-//     later write would be there and an earlier one, of this or another family, would not.
+//  1. Older logs are synced, if they hold writes that stay in memory. Its table will survive a
+//  power
+//     failure; were an older log then cut, a later write would be there and an earlier one, of
+//     another family, would not. A database of one family has its writes in the table instead.
 //  2. Tables are written and synced, and so is the directory.
 //  3. The edit with the tables and the family's next log number is durable in the manifest.
 //  4. Readers get the view with the tables and without the memtables.
@@ -133,11 +135,13 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
     // Taken under the mutex: the filter settings may change while the tables are written.
     SstableBuilderOptions builder = family->BuilderOptions(0);
     WINNOW_RETURN_IF_ERROR(parts_.versions->Settle());
+    // A log that is begun from here on is not older, and nothing of these memtables is in it.
+    const uint64_t current_log = parts_.logs->current_number();
+    const bool older_are_needed = OldestLogWithout(*family, num_memtables) < current_log;
     {
       DatabaseUnlock unlock(parts_.mutex);
-      // Entries of other families or of older writes must not be lost where these survive.
       const absl::Status names_synced = parts_.logs->SyncNames();
-      logs_synced = names_synced.ok() ? parts_.logs->SyncOlder() : names_synced;
+      logs_synced = names_synced.ok() && older_are_needed ? parts_.logs->SyncOlder() : names_synced;
       if (!names_synced.ok() && absl::IsResourceExhausted(names_synced)) {
         logs_synced = absl::OkStatus();
       }
@@ -168,6 +172,16 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
       {status, result.files.size(), 0, result.bytes_written, result.num_filters_fell_back, begin});
 }
 
+uint64_t DatabaseJobs::OldestLogWithout(const ColumnFamilyState& flushed,
+                                        size_t num_memtables) const {
+  uint64_t oldest = flushed.OldestLogInMemory(num_memtables);
+  for (const auto& [id, other] : parts_.families->all()) {
+    if (other.get() == &flushed || other->is_dropped()) continue;
+    oldest = std::min(oldest, other->OldestLogInMemory());
+  }
+  return oldest;
+}
+
 absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_memtables,
                                         const SstableOutputResult& result) {
   VersionSet& versions = *parts_.versions;
@@ -185,12 +199,7 @@ absl::Status DatabaseJobs::InstallFlush(ColumnFamilyState* family, size_t num_me
   const uint64_t current_log = parts_.logs->current_number();
   change.log_number = std::min(family->OldestLogInMemory(num_memtables), current_log);
   // Other families that hold nothing in memory need nothing either; their own numbers stay behind.
-  uint64_t oldest_log = *change.log_number;
-  for (const auto& [id, other] : parts_.families->all()) {
-    if (other.get() == family || other->is_dropped()) continue;
-    oldest_log = std::min(oldest_log, other->OldestLogInMemory());
-  }
-  edit.oldest_log = oldest_log;
+  edit.oldest_log = std::min(OldestLogWithout(*family, num_memtables), current_log);
   // With the logs gone the manifest alone remembers how far numbers were given out.
   versions.RaiseLastSequence(parts_.leader->visible_sequence());
   family->PrepareRelease(num_memtables);

@@ -76,6 +76,10 @@ class DatabaseJobs final : public BackgroundJobs {
   absl::Status WriteFlush(const ColumnFamilyState& family,
                           const std::vector<std::shared_ptr<Memtable>>& memtables,
                           SstableBuilderOptions builder, SstableOutputResult* result);
+  // The oldest log that holds entries which are in memory alone once the family's first immutable
+  // memtables have been flushed; Memtable::kNoLog: none does.
+  uint64_t OldestLogWithout(const ColumnFamilyState& flushed, size_t num_memtables) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status InstallFlush(ColumnFamilyState* family, size_t num_memtables,
                             const SstableOutputResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

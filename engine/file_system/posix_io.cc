@@ -59,6 +59,21 @@ absl::StatusOr<FileDescriptor> AboveStandardStreams(FileDescriptor opened,
   return moved;
 }
 
+// A short write is no error: the rest is tried again, and a full disk then says so.
+template <typename Write>
+absl::Status WriteAll(const std::string& path, std::string_view data, Write write) {
+  while (!data.empty()) {
+    const ssize_t written = write(data.data(), std::min(data.size(), kMaxTransferBytes));
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return PosixError(path, "write", errno);
+    }
+    // What an interrupted or short call has written stays written: only the rest is left to do.
+    data.remove_prefix(static_cast<size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status PosixError(std::string_view path, std::string_view action, int error_number) {
@@ -101,21 +116,19 @@ absl::StatusOr<FileDescriptor> OpenDescriptor(const std::string& path, int flags
   }
 }
 
-// A short write is no error: the rest is tried again, and a full disk then says so.
 absl::Status WriteFully(int descriptor, const std::string& path, std::string_view data) {
-  while (!data.empty()) {
-    const ssize_t written =
-        ::write(descriptor, data.data(), std::min(data.size(), kMaxTransferBytes));
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return PosixError(path, "write", errno);
-    }
-    // What an interrupted or short call has written stays written: only the rest is left to do.
-    data.remove_prefix(static_cast<size_t>(written));
-  }
-  return absl::OkStatus();
+  return WriteAll(path, data, [descriptor](const char* from, size_t length) {
+    return ::write(descriptor, from, length);
+  });
 }
 
+absl::Status WriteFullyAt(int descriptor, const std::string& path, uint64_t offset,
+                          std::string_view data) {
+  return WriteAll(path, data, [&](const char* from, size_t length) {
+    const auto at = offset + static_cast<uint64_t>(from - data.data());
+    return ::pwrite(descriptor, from, length, static_cast<off_t>(at));
+  });
+}
 // pread: several threads read one descriptor, which has no position of its own here.
 absl::StatusOr<size_t> ReadFully(int descriptor, const std::string& path, uint64_t offset,
                                  size_t length, char* buffer) {

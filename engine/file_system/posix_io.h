@@ -42,6 +42,9 @@ absl::StatusOr<FileDescriptor> OpenDescriptor(const std::string& path, int flags
 
 // Writes all of `data` at the descriptor's position.
 absl::Status WriteFully(int descriptor, const std::string& path, std::string_view data);
+// The same at `offset`; the position stays.
+absl::Status WriteFullyAt(int descriptor, const std::string& path, uint64_t offset,
+                          std::string_view data);
 
 // Reads until `length` bytes or the end of the file; returns the number of bytes read.
 absl::StatusOr<size_t> ReadFully(int descriptor, const std::string& path, uint64_t offset,

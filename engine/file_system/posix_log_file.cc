@@ -22,6 +22,9 @@ constexpr uint64_t kLargestReservationBytes = uint64_t{4} << 20;
 // Pages made ready at once: one system call instead of four page faults. Each page costs the kernel
 // some microseconds, and more of them at once would show in the slowest of a thousand writes.
 constexpr uint64_t kPopulateBytes = uint64_t{16} << 10;
+// From a page on an append is written and not copied: to make a page of the mapping ready takes
+// four microseconds, to write one takes three, of many at once hardly more than one.
+constexpr size_t kLargeAppendBytes = size_t{4} << 10;
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
@@ -149,11 +152,27 @@ absl::Status PosixLogFile::PopulatePages(size_t needed) {
   return absl::OkStatus();
 }
 
+// Past the window there is then none, until a small append asks for one. No space is reserved here:
+// a full disk is an error of the call. What a failed call has written lies behind size_, where
+// Close cuts it off, and where a reader finds a record that was torn.
+absl::Status PosixLogFile::WriteLarge(std::string_view data) {
+  absl::Status status = WriteFullyAt(descriptor_.get(), path_, size_, data);
+  if (!status.ok()) {
+    only_append_failed_ = true;
+    return Fail(std::move(status));
+  }
+  size_ += data.size();
+  ready_end_ = size_;
+  if (size_ > window_end_) Unmap();
+  return absl::OkStatus();
+}
+
 // Taken about once in 16 KiB. An append may be larger than any reservation: MoveWindow takes its
 // size into account.
 absl::Status PosixLogFile::AppendSlowly(std::string_view data) {
   WINNOW_RETURN_IF_ERROR(CheckWritable());
   if (data.empty()) return absl::OkStatus();
+  if (data.size() >= kLargeAppendBytes) return WriteLarge(data);
   if (size_ + data.size() > window_end_) {
     if (absl::Status status = MoveWindow(descriptor_.get(), data.size()); !status.ok()) {
       // No byte of this append was copied, and those before it are whole: they may still be synced.

@@ -1,9 +1,13 @@
-// WritableFile for write-ahead logs: an append is one memcpy into a shared mapping.
+// WritableFile for write-ahead logs: an append is one memcpy into a shared mapping, or, if it is
+// large, one system call.
 //
 // A write(2) of a hundred bytes costs most of a microsecond, which would be the largest part of an
 // unsynced Put. Bytes copied into a MAP_SHARED mapping are in the page cache just as well, so they
 // survive the process being killed. Space is reserved with fallocate(2) before it is mapped: a full
 // disk is an error from the append that needs more space, never a SIGBUS.
+//
+// For an append of a page or more write(2) is the faster way: a page that is mapped for writing
+// costs the kernel more than one that is copied. Both ways lead into the same page cache.
 //
 // While such a file is open (and after a crash) it is longer than what was appended; the rest is
 // zeros. Close cuts it to its size.
@@ -51,6 +55,7 @@ class PosixLogFile final : public WritableFile {
 
   absl::Status CheckWritable() const;
   absl::Status AppendSlowly(std::string_view data);
+  absl::Status WriteLarge(std::string_view data);
   // Makes [size_, size_ + needed) part of the window.
   absl::Status MoveWindow(int descriptor, size_t needed);
   // Makes the pages up to size_ + needed, and some more, present and writable.

@@ -182,25 +182,44 @@ absl::Status LogSet::CheckInPlace() {
 // Called once the manifest needs those logs no more. The number is kept, and only grows, so that a
 // pause delays a removal without forgetting it.
 void LogSet::RemoveBefore(uint64_t number) {
-  MutexLock lock(&mutex_);
-  remove_before_ = std::max(remove_before_, number);
-  if (removal_pauses_ == 0) RemoveUnneeded();
+  MutexLock removal(&removal_mutex_);
+  {
+    MutexLock lock(&mutex_);
+    remove_before_ = std::max(remove_before_, number);
+  }
+  RemoveUnneeded();
 }
 
+// Under the lock, for which a leader that begins a log waits, the logs are only taken out: to cut,
+// close and unlink a file takes the longer the more of it is in the page cache. A pause that begins
+// meanwhile comes too late for these, and whoever asked for it does not need them.
+//
 // A log that goes before it was synced is closed as it is: nothing in it is needed any more, so
 // that later logs need not wait for it.
 void LogSet::RemoveUnneeded() {
-  while (!older_.empty() && older_.front().number < remove_before_) older_.pop_front();
-  if (older_.empty()) older_unsynced_.store(false, std::memory_order_release);
-  while (!files_.empty() && files_.begin()->first < remove_before_) {
-    // A log that cannot be removed now is removed by the next open, and one that there is no memory
-    // to name by the next call.
-    const bool named = UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      file_system_->Remove(LogFileName(directory_, files_.begin()->first)).IgnoreError();
-    });
-    if (!named) return;
-    files_.erase(files_.begin());
+  std::list<Older> unsynced;
+  std::map<uint64_t, uint64_t> files;
+  {
+    MutexLock lock(&mutex_);
+    if (removal_pauses_ > 0) return;
+    while (!older_.empty() && older_.front().number < remove_before_) {
+      unsynced.splice(unsynced.end(), older_, older_.begin());
+    }
+    if (older_.empty()) older_unsynced_.store(false, std::memory_order_release);
+    while (!files_.empty() && files_.begin()->first < remove_before_) {
+      files.insert(files_.extract(files_.begin()));
+    }
   }
+  unsynced.clear();
+  // A log that cannot be removed now is removed by the next open, and one that there is no memory
+  // to name by the next call.
+  while (!files.empty() && UnlessOutOfMemory([&] {
+    file_system_->Remove(LogFileName(directory_, files.begin()->first)).IgnoreError();
+  })) {
+    files.erase(files.begin());
+  }
+  MutexLock lock(&mutex_);
+  files_.merge(files);
 }
 
 void LogSet::PauseRemoval() {
@@ -209,9 +228,12 @@ void LogSet::PauseRemoval() {
 }
 
 void LogSet::ResumeRemoval() {
-  MutexLock lock(&mutex_);
-  removal_pauses_--;
-  if (removal_pauses_ == 0) RemoveUnneeded();
+  MutexLock removal(&removal_mutex_);
+  {
+    MutexLock lock(&mutex_);
+    removal_pauses_--;
+  }
+  RemoveUnneeded();
 }
 
 std::map<uint64_t, uint64_t> LogSet::Sizes() const {

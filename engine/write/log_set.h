@@ -77,11 +77,12 @@ class LogSet {
   // The same as Sync without the newest log.
   absl::Status SyncOlder() ABSL_LOCKS_EXCLUDED(sync_mutex_, mutex_);
 
-  // Closes and removes logs with smaller numbers.
-  void RemoveBefore(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Between the two RemoveBefore removes nothing: for whoever copies logs.
+  // Closes and removes logs with smaller numbers, which takes long where they are large; nobody who
+  // writes waits for it.
+  void RemoveBefore(uint64_t number) ABSL_LOCKS_EXCLUDED(removal_mutex_, mutex_);
+  // Between the two no log that is needed now is removed: for whoever copies logs.
   void PauseRemoval() ABSL_LOCKS_EXCLUDED(mutex_);
-  void ResumeRemoval() ABSL_LOCKS_EXCLUDED(mutex_);
+  void ResumeRemoval() ABSL_LOCKS_EXCLUDED(removal_mutex_, mutex_);
   // Number and bytes of all logs, the newest included.
   std::map<uint64_t, uint64_t> Sizes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -111,7 +112,7 @@ class LogSet {
   absl::StatusOr<std::shared_ptr<LogWriter>> CreateLog(uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
 
-  void RemoveUnneeded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RemoveUnneeded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(removal_mutex_) ABSL_LOCKS_EXCLUDED(mutex_);
 
   FileSystem* const file_system_;
   const std::string directory_;
@@ -133,6 +134,8 @@ class LogSet {
   // waits for it.
   Mutex sync_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   absl::Status name_error_ ABSL_GUARDED_BY(sync_mutex_);
+  // Held while files are removed, so that they go in their order, the oldest first.
+  Mutex removal_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
   mutable Mutex mutex_;
   std::list<Older> older_ ABSL_GUARDED_BY(mutex_);              // not synced yet, ascending
   std::map<uint64_t, uint64_t> files_ ABSL_GUARDED_BY(mutex_);  // number -> bytes, older ones

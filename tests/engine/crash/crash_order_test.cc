@@ -2,6 +2,7 @@
 // stopping the background thread where it matters.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -105,6 +106,41 @@ TEST(CrashOrder, ASyncedWriteInANewLogSurvivesWithAllThatWasWrittenBefore) {
               std::string(900, 'v'))
         << i << " of " << written;
   }
+}
+
+// What a flush puts into tables need not be made durable in logs first; what it leaves in memory
+// must.
+TEST(CrashOrder, AFlushSyncsOlderLogsOnlyForWritesThatItLeavesInMemory) {
+  const auto memory = std::make_unique<RecordingFileSystem>();
+  std::atomic<int> log_syncs = 0;
+  memory->set_error_hook([&](const FileOperation& operation) {
+    if (operation.kind == Kind::kSync && operation.path.ends_with(".log")) log_syncs++;
+    return absl::OkStatus();
+  });
+  const auto db = OpenOrFail(SmallOptions(memory.get()), kDatabase);
+  ColumnFamily* const first = db->DefaultColumnFamily();
+  ColumnFamily* const second = *db->CreateColumnFamily(SmallOptions(memory.get()), "second");
+  const auto after_power_failure = [&] {
+    return memory->StateAfterCrash(memory->num_operations(), CrashChoice::KeepNothingUnsynced());
+  };
+  ASSERT_TRUE(db->Put(WriteOptions(), first, "key", "1").ok());
+  ASSERT_TRUE(db->Flush(first).ok());
+  EXPECT_EQ(log_syncs, 0);
+  {
+    const auto disk = after_power_failure();
+    const auto recovered = OpenOrFail(SmallOptions(disk.get()), kDatabase);
+    EXPECT_EQ(ValueOf(*recovered, recovered->DefaultColumnFamily(), "key"), "1");
+  }
+
+  ASSERT_TRUE(db->Put(WriteOptions(), second, "earlier", "2").ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), first, "key", "3").ok());
+  ASSERT_TRUE(db->Flush(first).ok());
+  EXPECT_GT(log_syncs, 0);
+  const auto disk = after_power_failure();
+  const auto recovered = OpenOrFail(SmallOptions(disk.get()), kDatabase);
+  EXPECT_EQ(ValueOf(*recovered, recovered->DefaultColumnFamily(), "key"), "3");
+  EXPECT_EQ(ValueOf(*recovered, *recovered->FindColumnFamily("second"), "earlier"), "2");
+  memory->set_error_hook(nullptr);
 }
 
 // A log that another column family still needs holds a value whose deletion has been compacted away

@@ -176,6 +176,8 @@ TEST_F(BackgroundFailures, AnUnsyncedWriteDoesNotWaitForTheSyncOfOlderLogs) {
   RecordingFileSystem recording;
   recording.set_recording(false);
   const auto db = OpenOrFail(SmallOptions(&recording), "/db");
+  ColumnFamily* const second = *db->CreateColumnFamily(SmallOptions(&recording), "second");
+  ASSERT_TRUE(db->Put(WriteOptions(), second, "needs", "the log").ok());
   ASSERT_TRUE(db->Put(WriteOptions(), "a", std::string(70 << 10, 'v')).ok());
   // The sync ends once the writes are done, or never, as far as they can tell.
   std::promise<void> syncing;
@@ -196,6 +198,37 @@ TEST_F(BackgroundFailures, AnUnsyncedWriteDoesNotWaitForTheSyncOfOlderLogs) {
   EXPECT_TRUE(db->Put(WriteOptions(), "b", std::string(70 << 10, 'v')).ok());
   EXPECT_TRUE(db->Put(WriteOptions(), "c", "v").ok());
   EXPECT_TRUE(db->GetProperty("winnow.background-error").ok());
+  written.set_value();
+  flush.join();
+  EXPECT_FALSE(writes_waited.load());
+  recording.set_error_hook(nullptr);
+}
+
+// To unlink a log of 64 MiB, all of it in the page cache, takes ten milliseconds and more.
+TEST_F(BackgroundFailures, AWriteDoesNotWaitForTheRemovalOfALog) {
+  RecordingFileSystem recording;
+  recording.set_recording(false);
+  const auto db = OpenOrFail(SmallOptions(&recording), "/db");
+  ASSERT_TRUE(db->Put(WriteOptions(), "a", "v").ok());
+  std::promise<void> removing;
+  std::promise<void> written;
+  std::shared_future<void> may_end = written.get_future().share();
+  std::atomic<bool> first{true};
+  std::atomic<bool> writes_waited{false};
+  recording.set_error_hook([&](const FileOperation& operation) {
+    if (operation.kind != Kind::kRemove || !operation.path.ends_with(".log")) {
+      return absl::OkStatus();
+    }
+    if (!first.exchange(false)) return absl::OkStatus();
+    removing.set_value();
+    writes_waited = may_end.wait_for(std::chrono::seconds(20)) == std::future_status::timeout;
+    return absl::OkStatus();
+  });
+  std::thread flush([&] { EXPECT_TRUE(db->Flush().ok()); });
+  removing.get_future().wait();
+  // The first fills the memtable, the second begins another log.
+  EXPECT_TRUE(db->Put(WriteOptions(), "b", std::string(70 << 10, 'v')).ok());
+  EXPECT_TRUE(db->Put(WriteOptions(), "c", "v").ok());
   written.set_value();
   flush.join();
   EXPECT_FALSE(writes_waited.load());

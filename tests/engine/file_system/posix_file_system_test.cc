@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <string>
 #include <vector>
@@ -134,6 +135,7 @@ TEST_F(PosixFileSystemTest, LogBytesSurviveAKilledProcess) {
     for (int i = 0; i < 1000; i++) {
       if (!file->Append("record " + std::to_string(i) + "\n").ok()) ::_exit(1);
     }
+    if (!file->Append(std::string(10000, 'l') + "arge\n").ok()) ::_exit(1);
     if (::write(acknowledged[1], "k", 1) != 1) ::_exit(1);
     for (;;) ::pause();
   }
@@ -147,7 +149,8 @@ TEST_F(PosixFileSystemTest, LogBytesSurviveAKilledProcess) {
   ::close(acknowledged[1]);
   const std::string content = Content("log");
   EXPECT_THAT(content, HasSubstr("record 0\n"));
-  EXPECT_THAT(content, HasSubstr("record 999\n"));
+  EXPECT_THAT(content, HasSubstr("record 999\nllll"));
+  EXPECT_THAT(content, HasSubstr("large\n"));
 }
 
 TEST_F(PosixFileSystemTest, AFullDeviceIsResourceExhaustedForEver) {
@@ -163,30 +166,38 @@ TEST_F(PosixFileSystemTest, AFullDeviceIsResourceExhaustedForEver) {
   }
 }
 
-// The limit on file sizes stands in for a full disk: both are met when space is reserved.
-TEST_F(PosixFileSystemTest, ALogThatCannotGrowFailsWithoutAHalfAppend) {
+// The limit on file sizes stands in for a full disk: both are met when space is reserved, or when a
+// large record has been written in part.
+void FillLog(FileSystem& file_system, const std::string& path, size_t record_bytes) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit = {1 << 20, 1 << 20};
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(2);
-    auto file = posix_.Create(Path("log"), WithMode(Mode::kLog)).value();
-    const std::string record(1000, 'r');
+    auto file = file_system.Create(path, WithMode(Mode::kLog)).value();
+    const std::string record(record_bytes, 'r');
     absl::Status status;
     while (status.ok()) status = file->Append(record);
     if (!absl::IsResourceExhausted(status) || file->size() % record.size() != 0) ::_exit(3);
-    if (file->Append("x") != status || file->Close() != status) ::_exit(4);
+    // What was appended before may still be made durable.
+    if (file->Append("x") != status || !file->Sync().ok() || file->Close() != status) ::_exit(4);
     ::_exit(0);
   }
   int status;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  const std::string content = Content("log");
-  EXPECT_GT(content.size(), 100000u);
-  EXPECT_EQ(content, std::string(content.size(), 'r'));
-  EXPECT_EQ(content.size() % 1000, 0u);
+}
+
+TEST_F(PosixFileSystemTest, ALogThatCannotGrowFailsWithoutAHalfAppend) {
+  for (const size_t record_bytes : {size_t{1000}, size_t{5000}, size_t{300000}}) {
+    FillLog(posix_, Path("log"), record_bytes);
+    const std::string content = Content("log");
+    EXPECT_GT(content.size(), 100000u);
+    EXPECT_TRUE(content == std::string(content.size(), 'r'));
+    EXPECT_EQ(content.size() % record_bytes, 0u);
+  }
 }
 
 // Runs on a small file system of its own, which needs the right to mount one.
@@ -223,12 +234,41 @@ TEST_F(PosixFileSystemTest, ALogMayEndAnywhereAroundAReservation) {
   for (size_t first = kFirstReservation - 3; first <= kFirstReservation + 1; first++) {
     for (size_t second = 0; second < 5; second++) {
       auto file = posix_.Create(Path("log"), WithMode(Mode::kLog)).value();
-      ASSERT_TRUE(file->Append(std::string(first, 'a')).ok());
+      // In pieces that are copied to the mapping.
+      for (size_t left = first; left > 0; left -= std::min<size_t>(left, 4000)) {
+        ASSERT_TRUE(file->Append(std::string(std::min<size_t>(left, 4000), 'a')).ok());
+      }
       ASSERT_TRUE(file->Append(std::string(second, 'b')).ok());
       ASSERT_TRUE(file->Append("c").ok());
       ASSERT_TRUE(file->Close().ok());
       ASSERT_TRUE(Content("log") == std::string(first, 'a') + std::string(second, 'b') + "c");
     }
+  }
+}
+
+// Small appends go through a mapping, large ones through a system call: both must see where the
+// other ended, within the mapping, at its end and past it, in the middle of a page or not.
+TEST_F(PosixFileSystemTest, SmallAndLargeAppendsOfALogStandInTheirOrder) {
+  constexpr size_t kFirstReservation = 256 << 10;
+  for (const size_t large : {size_t{4096}, size_t{5000}, size_t{100000}, kFirstReservation - 4096,
+                             kFirstReservation, kFirstReservation + 1}) {
+    auto file = posix_.Create(Path("log"), WithMode(Mode::kLog)).value();
+    std::string expected;
+    for (int i = 0; i < 12; i++) {
+      for (const size_t bytes : {size_t{1}, large, size_t{100}, size_t{4095}}) {
+        const std::string record(bytes, static_cast<char>('a' + expected.size() % 26));
+        ASSERT_TRUE(file->Append(record).ok());
+        expected += record;
+        ASSERT_EQ(file->size(), expected.size());
+      }
+    }
+    ASSERT_TRUE(file->Sync().ok());
+    const std::string content = Content("log");
+    ASSERT_GE(content.size(), expected.size());
+    EXPECT_TRUE(content.starts_with(expected));
+    EXPECT_EQ(content.find_first_not_of('\0', expected.size()), std::string::npos);
+    ASSERT_TRUE(file->Close().ok());
+    EXPECT_TRUE(Content("log") == expected) << large;
   }
 }
 
