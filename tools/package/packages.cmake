@@ -1,5 +1,6 @@
 # `cpack -G DEB` in a build folder: a Debian package for each component.
 #   runtime      libwinnow          libwinnow.so
+#   bindings     libwinnow-c        libwinnow-c.so, libleveldb-winnow.so
 #   development  libwinnow-dev      headers, static libraries, CMake and pkg-config files
 #   tools        winnow-tools       winnow, winnow_bench
 #   rocksdb      winnow-rocksdb     filters for RocksDB, where they are built
@@ -14,7 +15,7 @@ set(CPACK_STRIP_FILES ON)
 
 get_cmake_property(components COMPONENTS)
 set(CPACK_COMPONENTS_ALL "")
-foreach(component runtime development tools rocksdb)
+foreach(component runtime bindings development tools rocksdb)
   if(component IN_LIST components)
     list(APPEND CPACK_COMPONENTS_ALL ${component})
   endif()
@@ -29,12 +30,17 @@ set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libwinnow)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "The shared library, with C++ and C interfaces.")
 
+set(CPACK_DEBIAN_BINDINGS_PACKAGE_NAME libwinnow-c)
+set(CPACK_DEBIAN_BINDINGS_PACKAGE_SECTION libs)
+set(CPACK_COMPONENT_BINDINGS_DESCRIPTION
+    "The C interface, and LevelDB's, as libraries that other languages load.")
+
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libwinnow-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
     "Headers (LevelDB's among them), static libraries, CMake and pkg-config files.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libwinnow (= ${PROJECT_VERSION}), libabsl-dev, libxxhash-dev, libzstd-dev, liblz4-dev, libsnappy-dev, pkg-config")
+    "libwinnow (= ${PROJECT_VERSION}), libwinnow-c (= ${PROJECT_VERSION}), libabsl-dev, libxxhash-dev, libzstd-dev, liblz4-dev, libsnappy-dev, pkg-config")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME winnow-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION database)
