@@ -1,8 +1,8 @@
 // Makes Abseil's archives fit into a shared library where, as Debian's, they were compiled for
-// programs: -fPIE. Three of their objects then hold what only a program can have, and the linker
-// refuses them: thread-local variables at fixed offsets, and stderr at a fixed distance. Of these
-// the definitions here take the place. The linker checks all of it: what it accepts is right, and
-// where another Abseil needs more, CMakeLists.txt links its shared libraries instead.
+// programs: -fPIE. Two of their objects, sysinfo.cc.o and cordz_functions.cc.o, then hold
+// thread-local variables at fixed offsets, which only a program can have, and the linker refuses
+// them. The definitions here take their place. The linker checks all of it: where another Abseil
+// needs more, CMakeLists.txt links its shared libraries instead.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,13 +13,6 @@
 #include "absl/base/config.h"
 #include "absl/base/internal/sysinfo.h"
 #include "absl/strings/internal/cordz_functions.h"
-
-// glibc's stderr is a variable that holds this address from the start, for as long as nobody
-// assigns to it. A copy in the library is within reach of Abseil's code.
-extern "C" {
-extern char _IO_2_1_stderr_;                                   // NOLINT: glibc's name
-char* winnow_copy_of_stderr asm("stderr") = &_IO_2_1_stderr_;  // NOLINT: found by its second name
-}
 
 namespace absl {
 ABSL_NAMESPACE_BEGIN

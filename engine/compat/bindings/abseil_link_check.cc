@@ -6,15 +6,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
-#include "absl/strings/str_format.h"
-#include "absl/synchronization/mutex.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 
 absl::StatusOr<std::string> UseEachPart(double number) {
-  static absl::Mutex mutex(absl::kConstInit);
-  const absl::MutexLock lock(&mutex);
-  absl::Status status = absl::InternalError(absl::StrFormat("%g", number));
+  absl::Status status = absl::InternalError(absl::StrCat(number));
   status.SetPayload("time", absl::Cord(absl::FormatTime(absl::Now())));
   if (number > 0) return status;
   return status.ToString();
