@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# exported_symbols_test.sh LIBRARY LIST [--write]: compares the names that a shared library shows,
-# functions without their arguments, with a checked-in list; --write replaces the list. The names to
-# show are chosen in tools/package/libwinnow.version.
+# exported_symbols_test.sh LIBRARY LIST SONAME: compares the names that a shared library shows,
+# functions without their arguments, with a checked-in list, and its SONAME. With --write for SONAME
+# it replaces the list. The names to show are chosen in tools/package/LIBRARY.version.
 set -euo pipefail
-readonly library="$1" list="$2"
+readonly library="$1" list="$2" soname="$3"
 
 exported() {
   nm --dynamic --defined-only --demangle "$library" |
@@ -11,12 +11,12 @@ exported() {
     grep -v '^WINNOW_[0-9.]*$' | LC_ALL=C sort -u
 }
 
-if [ "${3-}" = --write ]; then
+if [ "$soname" = --write ]; then
   exported >"$list"
   exit 0
 fi
-[ "$(objdump -p "$library" | awk '$1 == "SONAME" {print $2}')" = libwinnow.so.0 ] || {
-  echo "$library: its SONAME is not libwinnow.so.0" >&2
+[ "$(objdump -p "$library" | awk '$1 == "SONAME" {print $2}')" = "$soname" ] || {
+  echo "$library: its SONAME is not $soname" >&2
   exit 1
 }
 diff "$list" <(exported) || {

@@ -10,7 +10,7 @@ fail() { printf 'packages_test: %s\n' "$*" >&2; exit 1; }
 
 (cd "$work" && "$cpack" --config "$build/CPackConfig.cmake" -G DEB -B "$work/packages") \
   >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "cpack failed"; }
-names=(libwinnow libwinnow-dev winnow-tools)
+names=(libwinnow libwinnow-c libwinnow-dev winnow-tools)
 if grep -q '^WINNOW_ROCKSDB:BOOL=ON' "$build/CMakeCache.txt" &&
   [ -e "$(find "$build/lib" -name 'libwinnow_rocksdb*.so' -print -quit)" ]; then
   names+=(winnow-rocksdb)
@@ -25,12 +25,19 @@ dpkg-deb --field "$work"/packages/libwinnow_*.deb Depends | grep libzstd >/dev/n
   fail "libwinnow does not name the libraries that it needs"
 [ -z "$(dpkg-deb --contents "$work"/packages/libwinnow_*.deb | grep -v 'libwinnow.so' |
   grep -vE '/$|/shlibs|LICENSE')" ] || fail "libwinnow holds more than the library"
+[ -z "$(dpkg-deb --contents "$work"/packages/libwinnow-c_*.deb |
+  grep -vE 'libwinnow-c.so|libleveldb-winnow.so|/winnow/leveldb/libleveldb.so|/$|/shlibs|LICENSE')" ] ||
+  fail "libwinnow-c holds more than the libraries for bindings"
+if dpkg-deb --field "$work"/packages/libwinnow-c_*.deb Depends | grep -E 'libabsl|libwinnow' >/dev/null &&
+  grep -q '^WINNOW_ABSEIL_IN_ONE_FILE:INTERNAL=TRUE' "$build/CMakeCache.txt"; then
+  fail "libwinnow-c needs more than the codecs"
+fi
 
 library="$(dirname "$(find "$work/root" -name libwinnow.so.0)")"
 export LD_LIBRARY_PATH="$library"
 "$work/root/usr/bin/winnow" put key "stored value" --db="$work/db"
 [ "$("$work/root/usr/bin/winnow" get key --db="$work/db")" = "stored value" ] || fail "winnow get"
 "$compiler" -I"$work/root/usr/include" "$here/outside_c_program/outside_c_program.c" \
-  -o "$work/c_program" -L"$library" -lwinnow
+  -o "$work/c_program" -L"$library" -lwinnow-c
 [ "$("$work/c_program" "$work/c_db")" = "stored value" ] || fail "a C program on the packages"
-ldd "$work/c_program" | grep "$library/libwinnow.so.0" >/dev/null || fail "not linked to libwinnow.so.0"
+ldd "$work/c_program" | grep "$library/libwinnow-c.so.0" >/dev/null || fail "not linked to libwinnow-c"

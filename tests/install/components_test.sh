@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# components_test.sh CMAKE CXX BUILD: find_package(Winnow COMPONENTS ...) looks up what the components
+# need and nothing else, and says what is missing.
+set -euo pipefail
+# shellcheck source=tests/install/installation.sh
+source "$(dirname "$0")/installation.sh"
+readonly build="$3"
+
+# refused COMPONENT REASON: configuring with a component that is required ends with this.
+refused() {
+  if configure_outside outside_components "$work/prefix" -DCOMPONENT="$1" >"$work/log" 2>&1
+  then
+    fail "component $1 was found"
+  fi
+  # CMake breaks long lines.
+  tr -s ' \n' ' ' <"$work/log" | grep -qF "$2" || fail "$1: $(cat "$work/log")"
+}
+
+install_into "$work/prefix" "$build"
+installed=OFF
+[ ! -f "$work/prefix/include/winnow/filter/rocksdb.h" ] || installed=ON
+quietly configure_outside outside_components "$work/prefix" -DROCKSDB_INSTALLED="$installed"
+refused engines "there is no component engines; there are: filter shared engine"
+
+# What is packaged apart may be left out: libraries, the filter policy.
+rm -rf "$work/prefix"
+install_into "$work/prefix" "$build" development
+refused rocksdb "component rocksdb is not installed in $work/prefix"
+refused shared "component shared is not installed in $work/prefix"
+refused c "component c is not installed in $work/prefix"
+quietly configure_outside outside_components "$work/prefix" -DCOMPONENT="filter;engine"
