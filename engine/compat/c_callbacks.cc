@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "engine/compat/c_handles.h"
@@ -13,10 +14,10 @@ namespace winnow {
 // has been given back and the last database that uses the order is closed, in either order. The
 // name is asked for once and copied, so that the callback may return what does not last.
 CallbackComparator::CallbackComparator(void* state, void (*destructor)(void*),
-                                       CompareFunction compare, const char* (*name)(void*))
+                                       CompareFunction compare, std::string name)
     : state_(std::make_shared<CallbackState>(state, destructor)),
       compare_(compare),
-      name_(name(state)) {}
+      name_(std::move(name)) {}
 
 // A copy, since the promise belongs to one set of options: the same handle may serve a database
 // that was opened without it.
@@ -34,8 +35,8 @@ int CallbackComparator::Compare(std::string_view a, std::string_view b) const {
 
 CallbackFilterPolicy::CallbackFilterPolicy(void* state, void (*destructor)(void*),
                                            CreateFunction create, MatchFunction match,
-                                           const char* (*name)(void*))
-    : state_(state, destructor), create_(create), match_(match), name_(name(state)) {}
+                                           std::string name)
+    : state_(state, destructor), create_(create), match_(match), name_(std::move(name)) {}
 
 void CallbackFilterPolicy::CreateFilter(std::span<const std::string_view> keys,
                                         std::string* filter) const {
@@ -67,13 +68,20 @@ bool CallbackFilterPolicy::KeyMayMatch(std::string_view key, std::string_view fi
 
 using winnow::CallbackComparator;
 using winnow::CallbackFilterPolicy;
+using winnow::NullIfOutOfMemory;
 
+// Here and below the handle is made first and what owns the state last: where there is no memory
+// the state stays the caller's.
 winnow_comparator_t* winnow_comparator_create(void* state, void (*destructor)(void*),
                                               int (*compare)(void*, const char*, size_t,
                                                              const char*, size_t),
                                               const char* (*name)(void*)) {
-  return new winnow_comparator_t{
-      std::make_shared<CallbackComparator>(state, destructor, compare, name)};
+  return NullIfOutOfMemory([&] {
+    auto handle = std::make_unique<winnow_comparator_t>();
+    handle->comparator =
+        std::make_shared<CallbackComparator>(state, destructor, compare, std::string(name(state)));
+    return handle.release();
+  });
 }
 
 void winnow_comparator_destroy(winnow_comparator_t* comparator) { delete comparator; }
@@ -88,9 +96,12 @@ winnow_filterpolicy_t* winnow_filterpolicy_create(
     char* (*create_filter)(void*, const char* const*, const size_t*, int, size_t*),
     uint8_t (*key_may_match)(void*, const char*, size_t, const char*, size_t),
     const char* (*name)(void*)) {
-  return new winnow_filterpolicy_t{std::make_shared<const CallbackFilterPolicy>(
-                                       state, destructor, create_filter, key_may_match, name),
-                                   ""};
+  return NullIfOutOfMemory([&] {
+    auto handle = std::make_unique<winnow_filterpolicy_t>();
+    handle->callbacks = std::make_shared<const CallbackFilterPolicy>(
+        state, destructor, create_filter, key_may_match, std::string(name(state)));
+    return handle.release();
+  });
 }
 
 void winnow_filterpolicy_destroy(winnow_filterpolicy_t* policy) { delete policy; }
@@ -99,6 +110,9 @@ void winnow_filterpolicy_destroy(winnow_filterpolicy_t* policy) { delete policy;
 // LevelDB's function cannot fail, so that numbers out of range are moved.
 winnow_filterpolicy_t* winnow_filterpolicy_create_bloom(int bits_per_key) {
   constexpr int kMaxBitsPerKey = 64;
-  return new winnow_filterpolicy_t{
-      nullptr, "blocked_bloom:" + std::to_string(std::clamp(bits_per_key, 1, kMaxBitsPerKey))};
+  return NullIfOutOfMemory([&] {
+    auto handle = std::make_unique<winnow_filterpolicy_t>();
+    handle->spec = "blocked_bloom:" + std::to_string(std::clamp(bits_per_key, 1, kMaxBitsPerKey));
+    return handle.release();
+  });
 }

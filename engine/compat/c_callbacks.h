@@ -32,8 +32,9 @@ class CallbackComparator final : public Comparator {
  public:
   using CompareFunction = int (*)(void*, const char*, size_t, const char*, size_t);
 
+  // What throws std::bad_alloc has not called `destructor`; so has CallbackFilterPolicy's.
   CallbackComparator(void* state, void (*destructor)(void*), CompareFunction compare,
-                     const char* (*name)(void*));
+                     std::string name);
   // The same order, with the promise that equal keys have equal bytes.
   static std::shared_ptr<const CallbackComparator> WithPromise(
       const std::shared_ptr<const CallbackComparator>& comparator);
@@ -58,7 +59,7 @@ class CallbackFilterPolicy final : public FilterPolicy {
   using MatchFunction = uint8_t (*)(void*, const char*, size_t, const char*, size_t);
 
   CallbackFilterPolicy(void* state, void (*destructor)(void*), CreateFunction create,
-                       MatchFunction match, const char* (*name)(void*));
+                       MatchFunction match, std::string name);
 
   std::string_view Name() const override { return name_; }
   void CreateFilter(std::span<const std::string_view> keys, std::string* filter) const override;

@@ -1,38 +1,18 @@
 // winnow/c.h: opening and closing, reading and writing.
-#include <cstdlib>
-#include <cstring>
+#include <memory>
+#include <vector>
 
 #include "engine/base/status.h"
 #include "engine/compat/c_handles.h"
 #include "engine/compat/error_text.h"
+#include "engine/db/db_iterator.h"
 
 using winnow::BytesOf;
 using winnow::CopyToC;
+using winnow::ReportFrom;
 using winnow::ReportToC;
 
 namespace winnow {
-
-// malloc, because the caller may be written in any language and gives the result back with
-// winnow_free. The zero byte behind it makes text of it, and keeps an empty value from being a
-// request for no memory, whose result may be null, which means "absent".
-char* CopyToC(std::string_view bytes) {
-  char* copy = static_cast<char*>(std::malloc(bytes.size() + 1));
-  if (copy == nullptr) return nullptr;
-  if (!bytes.empty()) std::memcpy(copy, bytes.data(), bytes.size());
-  copy[bytes.size()] = '\0';
-  return copy;
-}
-
-// LevelDB's contract: success leaves *errptr alone, so that one variable can serve many calls
-// before it is looked at; failure frees what is there, and so it must be null or malloc'ed from the
-// start.
-bool ReportToC(const absl::Status& status, char** errptr) {
-  if (status.ok()) return true;
-  if (errptr == nullptr) return false;
-  std::free(*errptr);
-  *errptr = CopyToC(LevelDbErrorText(status));
-  return false;
-}
 
 namespace {
 
@@ -49,7 +29,7 @@ char* GetCopy(winnow_t* db, const winnow_readoptions_t* options, ColumnFamily* f
   }
   char* copy = CopyToC(value.view());
   if (copy == nullptr) {
-    ReportToC(absl::ResourceExhaustedError("no memory for the value"), errptr);
+    ReportToC(OutOfMemory(), errptr);
     return nullptr;
   }
   *vallen = value.view().size();
@@ -60,8 +40,11 @@ char* GetCopy(winnow_t* db, const winnow_readoptions_t* options, ColumnFamily* f
 // must be given back before the database is closed.
 winnow_pinned_t* GetPinned(winnow_t* db, const winnow_readoptions_t* options, ColumnFamily* family,
                            std::string_view key, char** errptr) {
-  auto pinned = std::make_unique<winnow_pinned_t>();
-  const absl::Status status = db->db->Get(options->options, family, key, &pinned->value);
+  std::unique_ptr<winnow_pinned_t> pinned;
+  const absl::Status status = CatchOutOfMemory([&] {
+    pinned = std::make_unique<winnow_pinned_t>();
+    return db->db->Get(options->options, family, key, &pinned->value);
+  });
   if (status.ok()) return pinned.release();
   if (!absl::IsNotFound(status)) ReportToC(status, errptr);
   return nullptr;
@@ -71,21 +54,31 @@ void MultiGet(winnow_t* db, const winnow_readoptions_t* options, ColumnFamily* f
               size_t num_keys, const char* const* keys, const size_t* key_lens, char** values,
               size_t* value_lens, char** errs) {
   std::vector<std::string_view> views;
-  views.reserve(num_keys);
-  for (size_t i = 0; i < num_keys; i++) views.push_back(BytesOf(keys[i], key_lens[i]));
-  std::vector<PinnedValue> found(num_keys);
-  std::vector<absl::Status> statuses(num_keys);
-  db->db->MultiGet(options->options, family, views, found, statuses);
+  std::vector<PinnedValue> found;
+  std::vector<absl::Status> statuses;
+  const bool had_memory = UnlessOutOfMemory([&] {
+    views.reserve(num_keys);
+    found.resize(num_keys);
+    statuses.resize(num_keys);
+  });
+  if (had_memory) {
+    for (size_t i = 0; i < num_keys; i++) views.push_back(BytesOf(keys[i], key_lens[i]));
+    db->db->MultiGet(options->options, family, views, found, statuses);
+  }
   for (size_t i = 0; i < num_keys; i++) {
     // The caller's arrays are not initialised: whatever stands in errs[i] is not freed.
     values[i] = nullptr;
     value_lens[i] = 0;
     errs[i] = nullptr;
-    if (statuses[i].ok()) {
+    absl::Status status = had_memory ? statuses[i] : OutOfMemory();
+    if (status.ok()) {
       values[i] = CopyToC(found[i].view());
+      if (values[i] == nullptr) status = OutOfMemory();
+    }
+    if (status.ok()) {
       value_lens[i] = found[i].view().size();
-    } else if (!absl::IsNotFound(statuses[i])) {
-      ReportToC(statuses[i], &errs[i]);
+    } else if (!absl::IsNotFound(status)) {
+      ReportToC(status, &errs[i]);
     }
   }
 }
@@ -95,6 +88,25 @@ uint8_t ExistsIn(winnow_t* db, const winnow_readoptions_t* options, ColumnFamily
                  std::string_view key, char** errptr) {
   const absl::StatusOr<bool> exists = db->db->Exists(options->options, family, key);
   return ReportToC(exists.status(), errptr) && *exists ? 1 : 0;
+}
+
+// Made when the program starts, since it is wanted when there is no memory, and never freed.
+winnow_iterator_t* OutOfMemoryHandle() {
+  static auto* const handle = new winnow_iterator_t{NewOutOfMemoryIterator()};
+  return handle;
+}
+
+[[maybe_unused]] const winnow_iterator_t* const made_at_start = OutOfMemoryHandle();
+
+// Never null, as in LevelDB: an iterator that could not be made has no entries and an error.
+winnow_iterator_t* NewIteratorHandle(winnow_t* db, const winnow_readoptions_t* options,
+                                     ColumnFamily* family) {
+  if (options->lower_bound_is_missing || options->upper_bound_is_missing) {
+    return OutOfMemoryHandle();
+  }
+  winnow_iterator_t* const handle = NullIfOutOfMemory(
+      [&] { return new winnow_iterator_t{db->db->NewIterator(options->options, family)}; });
+  return handle != nullptr ? handle : OutOfMemoryHandle();
 }
 
 // What LevelDB's function could not report is reported here.
@@ -113,17 +125,21 @@ void WriteWith(winnow_t* db, char** errptr, Update update) {
 // The handle takes shares of what the options refer to (callbacks, file system), so that the caller
 // may give all of it back at once. They are the first member and go last, after the database.
 winnow_t* winnow_open(const winnow_options_t* options, const char* name, char** errptr) {
-  auto handle = std::make_unique<winnow_t>();
-  const winnow::Options prepared = winnow::PrepareOptions(*options, &handle->options_kept);
-  auto opened = winnow::DB::Open(prepared, name);
-  if (!opened.ok()) {
-    ReportToC(winnow::LevelDbOpenError(opened.status(), name, prepared.create_if_missing), errptr);
-    return nullptr;
-  }
-  handle->db = *std::move(opened);
-  // For the functions without a family, so that they need not ask for it.
-  handle->default_family = handle->db->DefaultColumnFamily();
-  return handle.release();
+  std::unique_ptr<winnow_t> handle;
+  const bool is_open = ReportFrom(errptr, [&]() -> absl::Status {
+    handle = std::make_unique<winnow_t>();
+    WINNOW_ASSIGN_OR_RETURN(const winnow::Options prepared,
+                            winnow::PrepareOptions(*options, &handle->options_kept));
+    auto opened = winnow::DB::Open(prepared, name);
+    if (!opened.ok()) {
+      return winnow::LevelDbOpenError(opened.status(), name, prepared.create_if_missing);
+    }
+    handle->db = *std::move(opened);
+    // For the functions without a family, so that they need not ask for it.
+    handle->default_family = handle->db->DefaultColumnFamily();
+    return absl::OkStatus();
+  });
+  return is_open ? handle.release() : nullptr;
 }
 
 // LevelDB's close returns nothing, and a late error of the disk is lost with it.
@@ -167,8 +183,11 @@ void winnow_delete_cf(winnow_t* db, const winnow_writeoptions_t* options,
 // The batch stays the caller's, and may be written again.
 void winnow_write(winnow_t* db, const winnow_writeoptions_t* options, winnow_writebatch_t* batch,
                   char** errptr) {
-  winnow::WriteWith(db, errptr,
-                    [&](winnow::DB& open) { return open.Write(options->options, batch->batch); });
+  winnow::WriteWith(db, errptr, [&](winnow::DB& open) {
+    // A part of the batch would be neither the whole nor nothing.
+    if (batch->is_incomplete) return winnow::OutOfMemory();
+    return open.Write(options->options, batch->batch);
+  });
 }
 
 char* winnow_get(winnow_t* db, const winnow_readoptions_t* options, const char* key, size_t keylen,
@@ -236,14 +255,17 @@ uint8_t winnow_exists_cf(winnow_t* db, const winnow_readoptions_t* options,
   return winnow::ExistsIn(db, options, family->family, BytesOf(key, keylen), errptr);
 }
 
-// Never null, as in LevelDB: an iterator that could not be made has no entries and an error.
 winnow_iterator_t* winnow_create_iterator(winnow_t* db, const winnow_readoptions_t* options) {
-  return new winnow_iterator_t{db->db->NewIterator(options->options, db->default_family)};
+  return winnow::NewIteratorHandle(db, options, db->default_family);
 }
 
 winnow_iterator_t* winnow_create_iterator_cf(winnow_t* db, const winnow_readoptions_t* options,
                                              winnow_columnfamily_t* family) {
-  return new winnow_iterator_t{db->db->NewIterator(options->options, family->family)};
+  return winnow::NewIteratorHandle(db, options, family->family);
+}
+
+void winnow_iter_destroy(winnow_iterator_t* iterator) {
+  if (iterator != winnow::OutOfMemoryHandle()) delete iterator;
 }
 
 // A snapshot's handle is the store's own object: it needs nothing besides.
@@ -258,9 +280,6 @@ void winnow_release_snapshot(winnow_t* db, const winnow_snapshot_t* snapshot) {
 }
 
 // --- The rest ---
-
-// The library's free for the library's malloc: a caller may be linked with another allocator.
-void winnow_free(void* ptr) { std::free(ptr); }
 
 int winnow_major_version(void) { return WINNOW_MAJOR_VERSION; }
 

@@ -3,13 +3,15 @@
 #define WINNOW_ENGINE_COMPAT_C_HANDLES_H_
 
 #include <cstddef>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "engine/compat/c_callbacks.h"
+#include "engine/compat/c_results.h"
 #include "engine/compat/compact_range_error.h"
 #include "filter/base/mutex.h"
 #include "winnow/c.h"
@@ -25,7 +27,7 @@ struct winnow_t {
   winnow::ColumnFamily* default_family = nullptr;
   winnow::CompactRangeError compact_range_error;
   winnow::Mutex mutex;
-  KeptAlive families_kept ABSL_GUARDED_BY(mutex);  // of families created while open
+  std::list<KeptAlive> families_kept ABSL_GUARDED_BY(mutex);  // of families created while open
 };
 struct winnow_cache_t {
   std::shared_ptr<winnow::BlockCache> cache;
@@ -53,15 +55,20 @@ struct winnow_options_t {
   std::shared_ptr<winnow::FileSystem> file_system;
   bool keys_promised_equal = false;  // by a Bloom policy, as LevelDB demands of its users
   KeptAlive families_kept;           // of options.column_families
+  bool is_incomplete = false;        // a setter had no memory for what it was given
 };
 struct winnow_pinned_t {
   winnow::PinnedValue value;
 };
 struct winnow_readoptions_t {
   winnow::ReadOptions options;
+  // There was no memory for the bound: without it an iterator would show too much.
+  bool lower_bound_is_missing = false;
+  bool upper_bound_is_missing = false;
 };
 struct winnow_writebatch_t {
   winnow::WriteBatch batch;
+  bool is_incomplete = false;  // there was no memory for an update
 };
 struct winnow_writeoptions_t {
   winnow::WriteOptions options;
@@ -73,14 +80,8 @@ inline std::string_view BytesOf(const char* data, size_t size) {
   return size == 0 ? std::string_view() : std::string_view(data, size);
 }
 
-// A malloc'ed copy with a zero byte behind it; null if there is no memory.
-char* CopyToC(std::string_view bytes);
-
-// Replaces *errptr by the text of an error; OK changes nothing. True if `status` is OK.
-bool ReportToC(const absl::Status& status, char** errptr);
-
 // The options with what the handle's callbacks add; `*kept` must live as long as they are used.
-Options PrepareOptions(const winnow_options_t& handle, KeptAlive* kept);
+absl::StatusOr<Options> PrepareOptions(const winnow_options_t& handle, KeptAlive* kept);
 
 }  // namespace winnow
 

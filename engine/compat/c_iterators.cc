@@ -2,8 +2,8 @@
 #include "engine/compat/c_handles.h"
 
 using winnow::BytesOf;
-
-void winnow_iter_destroy(winnow_iterator_t* iterator) { delete iterator; }
+using winnow::NullIfOutOfMemory;
+using winnow::UnlessOutOfMemory;
 
 uint8_t winnow_iter_valid(const winnow_iterator_t* iterator) {
   return iterator->iterator->Valid() ? 1 : 0;
@@ -78,37 +78,56 @@ class CallbackHandler final : public winnow::WriteBatch::Handler {
 
 }  // namespace
 
-winnow_writebatch_t* winnow_writebatch_create(void) { return new winnow_writebatch_t; }
+winnow_writebatch_t* winnow_writebatch_create(void) {
+  return NullIfOutOfMemory([] { return new winnow_writebatch_t; });
+}
 
 // A batch that names no family belongs to no database: it may be written to several, more than
 // once, and outlive them.
 void winnow_writebatch_destroy(winnow_writebatch_t* batch) { delete batch; }
 
-void winnow_writebatch_clear(winnow_writebatch_t* batch) { batch->batch.Clear(); }
+void winnow_writebatch_clear(winnow_writebatch_t* batch) {
+  batch->batch.Clear();
+  batch->is_incomplete = false;
+}
 
-// Copied into the batch; keys and values that are too long are refused by the write, which has an
-// errptr.
+namespace {
+
+template <typename Update>
+void Add(winnow_writebatch_t* batch, Update update) {
+  if (!UnlessOutOfMemory([&] { update(batch->batch); })) batch->is_incomplete = true;
+}
+
+}  // namespace
+
+// Copied into the batch; keys and values that are too long, or for which there was no memory, are
+// refused by the write, which has an errptr.
 void winnow_writebatch_put(winnow_writebatch_t* batch, const char* key, size_t klen,
                            const char* val, size_t vlen) {
-  batch->batch.Put(BytesOf(key, klen), BytesOf(val, vlen));
+  Add(batch,
+      [&](winnow::WriteBatch& updates) { updates.Put(BytesOf(key, klen), BytesOf(val, vlen)); });
 }
 
 void winnow_writebatch_put_cf(winnow_writebatch_t* batch, const winnow_columnfamily_t* family,
                               const char* key, size_t klen, const char* val, size_t vlen) {
-  batch->batch.Put(family->family, BytesOf(key, klen), BytesOf(val, vlen));
+  Add(batch, [&](winnow::WriteBatch& updates) {
+    updates.Put(family->family, BytesOf(key, klen), BytesOf(val, vlen));
+  });
 }
 
 void winnow_writebatch_delete(winnow_writebatch_t* batch, const char* key, size_t klen) {
-  batch->batch.Delete(BytesOf(key, klen));
+  Add(batch, [&](winnow::WriteBatch& updates) { updates.Delete(BytesOf(key, klen)); });
 }
 
 void winnow_writebatch_delete_cf(winnow_writebatch_t* batch, const winnow_columnfamily_t* family,
                                  const char* key, size_t klen) {
-  batch->batch.Delete(family->family, BytesOf(key, klen));
+  Add(batch,
+      [&](winnow::WriteBatch& updates) { updates.Delete(family->family, BytesOf(key, klen)); });
 }
 
 void winnow_writebatch_append(winnow_writebatch_t* destination, const winnow_writebatch_t* source) {
-  destination->batch.Append(source->batch);
+  Add(destination, [&](winnow::WriteBatch& updates) { updates.Append(source->batch); });
+  destination->is_incomplete |= source->is_incomplete;
 }
 
 uint32_t winnow_writebatch_count(const winnow_writebatch_t* batch) {

@@ -1,5 +1,6 @@
 // winnow/c.h: properties, compaction, filters, what is done to a database as a whole.
 #include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
 #include "engine/compat/c_handles.h"
 #include "engine/compat/error_text.h"
 #include "engine/compat/leveldb_properties.h"
@@ -7,6 +8,8 @@
 
 using winnow::BytesOf;
 using winnow::CopyToC;
+using winnow::NullIfOutOfMemory;
+using winnow::ReportFrom;
 using winnow::ReportToC;
 
 namespace winnow {
@@ -26,16 +29,22 @@ std::string_view TextOrEmpty(const char* text) {
 
 // Both sets of names: programs of LevelDB's C API ask for its own.
 char* PropertyValue(winnow_t* db, ColumnFamily* family, const char* name) {
-  const std::optional<std::string> value =
-      LevelDbProperty(*db->db, family, name, db->compact_range_error.Get());
-  return value.has_value() ? CopyToC(*value) : nullptr;
+  return NullIfOutOfMemory([&]() -> char* {
+    const std::optional<std::string> value =
+        LevelDbProperty(*db->db, family, name, db->compact_range_error.Get());
+    return value.has_value() ? CopyToC(*value) : nullptr;
+  });
 }
 
 char* ExplainText(winnow_t* db, ColumnFamily* family, std::string_view key, bool json,
                   char** errptr) {
-  const absl::StatusOr<KeyExplanation> explanation = db->db->Explain(family, key);
-  if (!ReportToC(explanation.status(), errptr)) return nullptr;
-  return CopyToC(json ? explanation->ToJson() : explanation->ToString());
+  char* text = nullptr;
+  ReportFrom(errptr, [&]() -> absl::Status {
+    WINNOW_ASSIGN_OR_RETURN(const KeyExplanation explanation, db->db->Explain(family, key));
+    text = CopyToC(json ? explanation.ToJson() : explanation.ToString());
+    return text != nullptr ? absl::OkStatus() : OutOfMemory();
+  });
+  return text;
 }
 
 void ApproximateSizes(winnow_t* db, ColumnFamily* family, int num_ranges, const char* const* starts,
@@ -158,23 +167,38 @@ char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const 
 
 char* winnow_verify(winnow_t* db) {
   // Null is "all is well", so that what kept the check from being made must be text too.
-  const auto problems = db->db->Verify();
-  if (!problems.ok()) return CopyToC(absl::StrCat(problems.status().message(), "\n"));
   std::string text;
-  for (const winnow::VerifyProblem& problem : *problems) {
-    absl::StrAppend(&text, problem.status.message(), "\n");
-  }
-  return text.empty() ? nullptr : CopyToC(text);
+  char* copy = nullptr;
+  const bool had_memory = winnow::UnlessOutOfMemory([&] {
+    const auto problems = db->db->Verify();
+    if (!problems.ok()) {
+      text = absl::StrCat(problems.status().message(), "\n");
+    } else {
+      for (const winnow::VerifyProblem& problem : *problems) {
+        absl::StrAppend(&text, problem.status.message(), "\n");
+      }
+    }
+  });
+  if (had_memory && text.empty()) return nullptr;
+  if (had_memory) copy = CopyToC(text);
+  return copy != nullptr ? copy : winnow::OutOfMemoryText();
 }
 
 // Here and in the next function nothing outlives the call, and `kept` is local.
 void winnow_destroy_db(const winnow_options_t* options, const char* name, char** errptr) {
-  KeptAlive kept;
-  ReportToC(winnow::DB::Destroy(winnow::PrepareOptions(*options, &kept), name), errptr);
+  ReportFrom(errptr, [&]() -> absl::Status {
+    KeptAlive kept;
+    WINNOW_ASSIGN_OR_RETURN(const winnow::Options prepared,
+                            winnow::PrepareOptions(*options, &kept));
+    return winnow::DB::Destroy(prepared, name);
+  });
 }
 
 void winnow_repair_db(const winnow_options_t* options, const char* name, char** errptr) {
-  KeptAlive kept;
-  const auto report = winnow::RepairDatabase(winnow::PrepareOptions(*options, &kept), name);
-  ReportToC(winnow::LevelDbRepairError(report.status()), errptr);
+  ReportFrom(errptr, [&]() -> absl::Status {
+    KeptAlive kept;
+    WINNOW_ASSIGN_OR_RETURN(const winnow::Options prepared,
+                            winnow::PrepareOptions(*options, &kept));
+    return winnow::LevelDbRepairError(winnow::RepairDatabase(prepared, name).status());
+  });
 }

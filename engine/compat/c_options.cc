@@ -7,8 +7,12 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
 #include "engine/compat/c_handles.h"
 #include "winnow/memory_file_system.h"
+
+using winnow::NullIfOutOfMemory;
+using winnow::UnlessOutOfMemory;
 
 namespace winnow {
 
@@ -33,7 +37,8 @@ constexpr int kMaxOpenFiles = 10'000'000;
 // may be called in any order: whether the comparator gets the promise of equal bytes depends on the
 // filter policy too. What is pointed to is shared with `kept`, so that destroying a handle while a
 // database uses it takes nothing away.
-Options PrepareOptions(const winnow_options_t& handle, KeptAlive* kept) {
+absl::StatusOr<Options> PrepareOptions(const winnow_options_t& handle, KeptAlive* kept) {
+  if (handle.is_incomplete) return OutOfMemory();
   Options options = handle.options;
   if (handle.comparator != nullptr) {
     const auto comparator = handle.keys_promised_equal
@@ -57,17 +62,23 @@ Options PrepareOptions(const winnow_options_t& handle, KeptAlive* kept) {
 }  // namespace winnow
 
 winnow_options_t* winnow_options_create(void) {
-  auto* options = new winnow_options_t;
-  // LevelDB's default, which is not Winnow's.
-  options->options.create_if_missing = false;
-  return options;
+  return NullIfOutOfMemory([] {
+    auto* options = new winnow_options_t;
+    // LevelDB's default, which is not Winnow's.
+    options->options.create_if_missing = false;
+    return options;
+  });
 }
 
 winnow_options_t* winnow_options_create_for_memory(size_t memory_bytes, int threads) {
-  auto* options = new winnow_options_t;
-  options->options = winnow::Options::ForMemory(memory_bytes, threads);
-  options->options.create_if_missing = false;
-  return options;
+  winnow_options_t* const options = winnow_options_create();
+  const bool had_memory = options != nullptr && UnlessOutOfMemory([&] {
+                            options->options = winnow::Options::ForMemory(memory_bytes, threads);
+                            options->options.create_if_missing = false;
+                          });
+  if (had_memory) return options;
+  winnow_options_destroy(options);
+  return nullptr;
 }
 
 void winnow_options_destroy(winnow_options_t* options) { delete options; }
@@ -82,7 +93,9 @@ void winnow_options_set_filter_policy(winnow_options_t* options, winnow_filterpo
   // promise.
   options->filter_policy = policy == nullptr ? nullptr : policy->callbacks;
   options->keys_promised_equal = policy != nullptr && policy->callbacks == nullptr;
-  options->options.filter = policy == nullptr ? "" : policy->spec;
+  const bool had_memory =
+      UnlessOutOfMemory([&] { options->options.filter = policy == nullptr ? "" : policy->spec; });
+  if (!had_memory) options->is_incomplete = true;
 }
 
 void winnow_options_set_create_if_missing(winnow_options_t* options, uint8_t value) {
@@ -144,31 +157,39 @@ void winnow_options_set_compression(winnow_options_t* options, int compression) 
 void winnow_options_set(winnow_options_t* options, const char* name, const char* value,
                         char** errptr) {
   const std::string_view option(name);
+  const bool is_set = winnow::ReportFrom(
+      errptr, [&] { return winnow::SetOption(&options->options, option, value); });
   // The last call decides, also between the two ways to choose a filter.
-  if (winnow::ReportToC(winnow::SetOption(&options->options, option, value), errptr) &&
-      option == "filter") {
-    options->filter_policy = nullptr;
-  }
+  if (is_set && option == "filter") options->filter_policy = nullptr;
 }
 
 const char* winnow_option_name(size_t index) {
-  // Never destroyed: the names are handed out.
-  static const auto& names = *new std::vector<std::string>([] {
-    std::vector<std::string> copies;
-    for (const std::string_view name : winnow::OptionNames()) copies.emplace_back(name);
-    return copies;
-  }());
-  return index < names.size() ? names[index].c_str() : nullptr;
+  return NullIfOutOfMemory([&] {
+    // Never destroyed: the names are handed out.
+    static const auto& names = *new std::vector<std::string>([] {
+      std::vector<std::string> copies;
+      for (const std::string_view name : winnow::OptionNames()) copies.emplace_back(name);
+      return copies;
+    }());
+    return index < names.size() ? names[index].c_str() : nullptr;
+  });
 }
 
 // The family's options as they are now: what is set on its handle later does not count.
 void winnow_options_set_column_family(winnow_options_t* options, const char* name,
                                       const winnow_options_t* family_options) {
-  options->options.column_families[name] =
-      winnow::PrepareOptions(*family_options, &options->families_kept);
+  const absl::Status copied = winnow::CatchOutOfMemory([&]() -> absl::Status {
+    WINNOW_ASSIGN_OR_RETURN(winnow::Options prepared,
+                            winnow::PrepareOptions(*family_options, &options->families_kept));
+    options->options.column_families[name] = std::move(prepared);
+    return absl::OkStatus();
+  });
+  if (!copied.ok()) options->is_incomplete = true;
 }
 
-winnow_readoptions_t* winnow_readoptions_create(void) { return new winnow_readoptions_t; }
+winnow_readoptions_t* winnow_readoptions_create(void) {
+  return NullIfOutOfMemory([] { return new winnow_readoptions_t; });
+}
 
 void winnow_readoptions_destroy(winnow_readoptions_t* options) { delete options; }
 
@@ -186,20 +207,30 @@ void winnow_readoptions_set_snapshot(winnow_readoptions_t* options,
   options->options.snapshot = reinterpret_cast<const winnow::Snapshot*>(snapshot);
 }
 
+namespace {
+
+// False if there was no memory for the bound.
+bool SetBound(std::optional<std::string>* bound, const char* key, size_t keylen) {
+  bound->reset();
+  return key == nullptr || UnlessOutOfMemory([&] { bound->emplace(key, keylen); });
+}
+
+}  // namespace
+
 // Copied, unlike a snapshot; null removes the bound.
 void winnow_readoptions_set_lower_bound(winnow_readoptions_t* options, const char* key,
                                         size_t keylen) {
-  options->options.lower_bound.reset();
-  if (key != nullptr) options->options.lower_bound.emplace(key, keylen);
+  options->lower_bound_is_missing = !SetBound(&options->options.lower_bound, key, keylen);
 }
 
 void winnow_readoptions_set_upper_bound(winnow_readoptions_t* options, const char* key,
                                         size_t keylen) {
-  options->options.upper_bound.reset();
-  if (key != nullptr) options->options.upper_bound.emplace(key, keylen);
+  options->upper_bound_is_missing = !SetBound(&options->options.upper_bound, key, keylen);
 }
 
-winnow_writeoptions_t* winnow_writeoptions_create(void) { return new winnow_writeoptions_t; }
+winnow_writeoptions_t* winnow_writeoptions_create(void) {
+  return NullIfOutOfMemory([] { return new winnow_writeoptions_t; });
+}
 
 void winnow_writeoptions_destroy(winnow_writeoptions_t* options) { delete options; }
 
@@ -212,16 +243,18 @@ void winnow_writeoptions_set_disable_wal(winnow_writeoptions_t* options, uint8_t
 }
 
 winnow_cache_t* winnow_cache_create_lru(size_t capacity) {
-  return new winnow_cache_t{winnow::NewBlockCache(capacity)};
+  return NullIfOutOfMemory([&] { return new winnow_cache_t{winnow::NewBlockCache(capacity)}; });
 }
 
 // Databases that use the cache have shares of it.
 void winnow_cache_destroy(winnow_cache_t* cache) { delete cache; }
 
-winnow_env_t* winnow_create_default_env(void) { return new winnow_env_t; }
+winnow_env_t* winnow_create_default_env(void) {
+  return NullIfOutOfMemory([] { return new winnow_env_t; });
+}
 
 winnow_env_t* winnow_create_memory_env(void) {
-  return new winnow_env_t{winnow::NewMemoryFileSystem()};
+  return NullIfOutOfMemory([] { return new winnow_env_t{winnow::NewMemoryFileSystem()}; });
 }
 
 void winnow_env_destroy(winnow_env_t* env) { delete env; }
@@ -230,10 +263,12 @@ void winnow_env_destroy(winnow_env_t* env) { delete env; }
 // memory has no such place.
 char* winnow_env_get_test_directory(winnow_env_t* env) {
   if (env->file_system != nullptr) return nullptr;
-  const char* chosen = std::getenv("TEST_TMPDIR");
-  const std::string path = chosen != nullptr && *chosen != '\0'
-                               ? std::string(chosen)
-                               : absl::StrCat("/tmp/winnowtest-", geteuid());
-  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return nullptr;
-  return winnow::CopyToC(path);
+  return NullIfOutOfMemory([]() -> char* {
+    const char* chosen = std::getenv("TEST_TMPDIR");
+    const std::string path = chosen != nullptr && *chosen != '\0'
+                                 ? std::string(chosen)
+                                 : absl::StrCat("/tmp/winnowtest-", geteuid());
+    if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return nullptr;
+    return winnow::CopyToC(path);
+  });
 }

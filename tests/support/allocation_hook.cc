@@ -5,6 +5,13 @@
 #include <new>
 #include <utility>
 
+// The linker sends the program's calls of malloc to __wrap_malloc, and that of __real_malloc to the
+// C library or a sanitizer.
+extern "C" {
+void* __real_malloc(size_t bytes);
+void* __wrap_malloc(size_t bytes);
+}
+
 namespace winnow {
 namespace {
 
@@ -53,7 +60,7 @@ void* Allocate(size_t bytes, size_t alignment, bool is_nothrow) {
   }
   if (MustFail(bytes, is_nothrow)) return nullptr;
   if (bytes == 0) bytes = 1;
-  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes);
+  if (alignment <= alignof(std::max_align_t)) return __real_malloc(bytes);
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
@@ -99,6 +106,7 @@ uint64_t StopCountingAllocations(uint64_t* failed) {
 
 }  // namespace winnow
 
+void* __wrap_malloc(size_t bytes) { return winnow::Allocate(bytes, 1, true); }
 void* operator new(size_t bytes) { return winnow::AllocateOrThrow(bytes, 1); }
 void* operator new[](size_t bytes) { return winnow::AllocateOrThrow(bytes, 1); }
 void* operator new(size_t bytes, const std::nothrow_t& /*tag*/) noexcept {

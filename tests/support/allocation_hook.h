@@ -1,5 +1,6 @@
-// Replaces operator new and delete of the program that links it: watches how much is asked for at
-// once, and fails chosen requests as a machine without memory does.
+// Replaces operator new and delete of the program that links it, and malloc where its own objects
+// call it (not those of shared libraries): watches how much is asked for at once, and fails chosen
+// requests as a machine without memory does.
 #ifndef WINNOW_TESTS_SUPPORT_ALLOCATION_HOOK_H_
 #define WINNOW_TESTS_SUPPORT_ALLOCATION_HOOK_H_
 
@@ -13,7 +14,7 @@ size_t LargestAllocation();
 void ResetLargestAllocation();
 
 // Which requests count, from now on: those of at least `min_bytes` that are made with
-// std::nothrow, or those made without, or both.
+// std::nothrow or malloc, or those made without, or both.
 struct AllocationsToCount {
   size_t min_bytes = 1;
   bool nothrow = true;

@@ -23,6 +23,13 @@
      freed and replaced by a new one; on success nothing is changed. The text starts with the kind
      of error: "NotFound: ", "Corruption: ", "Invalid argument: ", "Not implemented: " or
      "IO error: ". `errptr` itself may be NULL: errors are then discarded.
+   - Out of memory is an error like others, "IO error: out of memory"; a function without errptr
+     that returns a pointer then returns NULL, if nothing else is said. What a function without a
+     result could not copy (an update, an option, a bound) is an error of the calls that are given
+     the batch or the options, until the batch is cleared, the bound set again; options stay
+     unusable. Where there is no memory for an error's text either, the text is one that was not
+     malloc'ed, which winnow_free knows, as does every function that replaces it: free() must not be
+     given it.
    - Truth values are uint8_t: 0 is false, the rest true.
    - Arguments that are pointers to handles must not be NULL but where it is said.
    - A winnow_t may be used by many threads at once. Every other handle is for one thread at a time,
@@ -85,10 +92,11 @@ char* winnow_get(winnow_t* db, const winnow_readoptions_t* options, const char* 
                  size_t* vallen, char** errptr);
 
 /* An iterator over the database as it is now (or at the options' snapshot); at first on no entry.
-   Never NULL: an error shows in winnow_iter_get_error. */
+   Never NULL: an error shows in winnow_iter_get_error, out of memory too. */
 winnow_iterator_t* winnow_create_iterator(winnow_t* db, const winnow_readoptions_t* options);
 
-/* The present state, for reads through winnow_readoptions_set_snapshot. */
+/* The present state, for reads through winnow_readoptions_set_snapshot. NULL, which there means the
+   newest state, if there is no memory. */
 const winnow_snapshot_t* winnow_create_snapshot(winnow_t* db);
 
 /* Gives a snapshot back. NULL does nothing. */
@@ -167,7 +175,7 @@ char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr
 char* winnow_explain_json(winnow_t* db, const char* key, size_t keylen, char** errptr);
 
 /* Reads and checks every block of every SSTable. NULL if all is well, else malloc'ed text with one
-   problem a line, each with file, offset and reason. */
+   problem a line, each with file, offset and reason, or with what kept it from checking. */
 char* winnow_verify(winnow_t* db);
 
 /* ---- Column families (beyond LevelDB) ----
@@ -336,7 +344,7 @@ void winnow_options_set_compression(winnow_options_t* options, int compression);
  */
 void winnow_options_set(winnow_options_t* options, const char* name, const char* value,
                         char** errptr);
-/* The name of option `index`, counted from 0; NULL behind the last one. */
+/* The name of option `index`, counted from 0; NULL behind the last one, or out of memory. */
 const char* winnow_option_name(size_t index);
 /* All sizes from two numbers: bytes of memory that the database may use, and threads that it may
    keep busy. What the memory includes stands at Options::ForMemory in winnow/options.h. */
@@ -350,7 +358,7 @@ void winnow_options_set_column_family(winnow_options_t* options, const char* nam
 /* An order of keys. `compare` gives a number below, equal to or above 0; `name` is stored in the
    database, which cannot be opened under another one. Both are called by many threads at once and
    must not call into the database. `destructor` is called with `state` once the handle has been
-   given back and no open database uses it any more. */
+   given back and no open database uses it any more; not at all if the result is NULL. */
 winnow_comparator_t* winnow_comparator_create(void* state, void (*destructor)(void* state),
                                               int (*compare)(void* state, const char* a,
                                                              size_t alen, const char* b,
@@ -431,7 +439,8 @@ winnow_env_t* winnow_create_memory_env(void);
 
 /* ---- The rest ---- */
 
-/* free(): for every result that the caller owns. NULL does nothing. */
+/* For every result that the caller owns: free(), but for a text that no memory was there for. NULL
+   does nothing. */
 void winnow_free(void* ptr);
 /* The version of the library. */
 int winnow_major_version(void);
