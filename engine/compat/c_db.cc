@@ -130,6 +130,9 @@ winnow_t* winnow_open(const winnow_options_t* options, const char* name, char** 
     handle = std::make_unique<winnow_t>();
     WINNOW_ASSIGN_OR_RETURN(const winnow::Options prepared,
                             winnow::PrepareOptions(*options, &handle->options_kept));
+    if (options->file_system == nullptr && prepared.create_if_missing) {
+      WINNOW_RETURN_IF_ERROR(winnow::LevelDbCheckParent(name));
+    }
     auto opened = winnow::DB::Open(prepared, name);
     if (!opened.ok()) {
       return winnow::LevelDbOpenError(opened.status(), name, prepared.create_if_missing);

@@ -1,5 +1,7 @@
 #include "engine/compat/error_text.h"
 
+#include <unistd.h>
+
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
 
@@ -63,6 +65,15 @@ absl::Status LevelDbOpenError(const absl::Status& status, std::string_view name,
     return absl::InvalidArgumentError(status.message());
   }
   return absl::IsNotFound(status) ? absl::UnavailableError(status.message()) : status;
+}
+
+// IOError, as LevelDB had it before 1.22: its NotFound since then passes for an absent key.
+absl::Status LevelDbCheckParent(const std::string& name) {
+  const size_t end = name.find_last_not_of('/');
+  const size_t slash = end == std::string::npos ? end : name.rfind('/', end);
+  if (slash == std::string::npos || slash == 0) return absl::OkStatus();
+  if (::access(name.substr(0, slash).c_str(), F_OK) == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(name, ": No such file or directory"));
 }
 
 absl::Status LevelDbRepairError(const absl::Status& status) {

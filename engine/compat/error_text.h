@@ -26,6 +26,10 @@ absl::Status LevelDbOpenError(const absl::Status& status, std::string_view name,
 // The same for repairing one. Programs take NotFound for an absent key, and go on.
 absl::Status LevelDbRepairError(const absl::Status& status);
 
+// LevelDB makes the directory of a database, but no parents of it in the operating system's file
+// system: programs count on a mistyped path being an error.
+absl::Status LevelDbCheckParent(const std::string& name);
+
 }  // namespace winnow
 
 #endif  // WINNOW_ENGINE_COMPAT_ERROR_TEXT_H_

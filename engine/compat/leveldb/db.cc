@@ -85,16 +85,10 @@ OpenOptions::OpenOptions(const Options& given) {
   options.block_cache_bytes = 8 * kMiB;
 }
 
-// LevelDB makes the directory of a database, but no parents. Programs count on a mistyped path
-// being an error. (An Env of the program's own makes one directory at a time anyway.) IOError, as
-// LevelDB had it before 1.22: its NotFound since then passes for an absent key.
+// An Env of the program's own makes one directory at a time anyway.
 Status CheckParent(const Options& options, const std::string& name) {
   if (options.env != Env::Default() || !options.create_if_missing) return Status::OK();
-  const size_t end = name.find_last_not_of('/');
-  const size_t slash = end == std::string::npos ? end : name.rfind('/', end);
-  if (slash == std::string::npos || slash == 0) return Status::OK();
-  if (options.env->FileExists(name.substr(0, slash))) return Status::OK();
-  return Status::IOError(name, "No such file or directory");
+  return ToStatus(winnow::LevelDbCheckParent(name));
 }
 
 // Holds the state that it shows until it is deleted, which must happen before the database is.

@@ -66,7 +66,8 @@ typedef struct winnow_writeoptions_t winnow_writeoptions_t;
 
 /* Opens or creates the database in directory `name`. NULL on failure: "Invalid argument: " where
    there is none and create_if_missing is false, there is one and error_if_exists is true, or it has
-   another comparator; "IO error: lock " where somebody has it open. `options` and what it refers
+   another comparator; "IO error: lock " where somebody has it open; "IO error: " where its parent
+   directory is missing. `options` and what it refers
    to by winnow_options_set_comparator, _filter_policy, _cache and _env may be given back while the
    database is open. */
 winnow_t* winnow_open(const winnow_options_t* options, const char* name, char** errptr);

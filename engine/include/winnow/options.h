@@ -138,7 +138,7 @@ struct Options : ColumnFamilyOptions {
   // all that the logs hold.
   static Options ForMemory(size_t memory_bytes, int threads);
 
-  // Create the database if it is missing. Default true.
+  // Create the database if it is missing, with missing parents of its directory. Default true.
   bool create_if_missing = true;
   // Refuse to open a database that exists. Default false.
   bool error_if_exists = false;

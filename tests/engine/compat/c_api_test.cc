@@ -3,10 +3,12 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "engine/compat/c_handles.h"
+#include "tests/support/scratch_directory.h"
 #include "winnow/c.h"
 
 namespace {
@@ -138,6 +140,19 @@ TEST_F(CApiTest, OpeningTellsWhyItFailed) {
   EXPECT_EQ(TakeError(),
             "Invalid argument: /elsewhere: does not exist (create_if_missing is false)");
   EXPECT_EQ(winnow_open(options_, "/elsewhere", nullptr), nullptr);
+}
+
+// As LevelDB's: a mistyped path is an error. Winnow's own DB::Open makes the directories.
+TEST_F(CApiTest, OpeningMakesNoMissingParents) {
+  const winnow::ScratchDirectory scratch("c_api_parents");
+  const std::string path = scratch.path() + "/missing/db";
+  winnow_options_set_env(options_, nullptr);
+  EXPECT_EQ(winnow_open(options_, path.c_str(), &err_), nullptr);
+  EXPECT_EQ(TakeError(), "IO error: " + path + ": No such file or directory");
+  EXPECT_FALSE(std::filesystem::exists(scratch.path() + "/missing"));
+  EXPECT_TRUE(winnow::DB::Open(winnow::Options(), path).ok());
+  winnow_close(winnow_open(options_, path.c_str(), &err_));
+  EXPECT_EQ(TakeError(), "");
 }
 
 TEST_F(CApiTest, EveryOptionIsSetByItsName) {
