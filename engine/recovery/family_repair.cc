@@ -21,37 +21,16 @@ bool Overlaps(const InternalKeyComparator& comparator, const FoundSstable& table
 
 }  // namespace
 
-// What is listed has its place from the beginning: of copies and of what is damaged no second use
-// is made.
 absl::Status FamilyRepair::Run(const ColumnFamilyState& family, FamilyEdit* edit) {
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<Listed> listed, FindListed(family, *edit));
-  for (const Listed& entry : listed) {
-    if (entry.table != nullptr) used_.insert(entry.table->name);
-  }
+  const std::vector<Listed> listed = FindListed(*edit);
   const std::vector<const FoundSstable*> unlisted = Unlisted(family, *edit, listed);
   CountMissing(family, listed, unlisted);
   return unlisted.empty() ? KeepLevels(family, listed, edit)
                           : MergeAll(family, listed, unlisted, edit);
 }
 
-// Of several copies a sound one counts, if possible that of the right name.
-absl::Status FamilyRepair::ChooseCopy(const ColumnFamilyState& family,
-                                      const std::vector<const FoundSstable*>& copies,
-                                      Listed* entry) {
-  for (const FoundSstable* copy : copies) {
-    if (entry->table == nullptr || copy->number == entry->added.file.number) entry->table = copy;
-  }
-  if (copies.size() < 2) return absl::OkStatus();
-  WINNOW_ASSIGN_OR_RETURN(bool is_sound, sstables_->IsSound(*entry->table, family));
-  for (size_t i = 0; i < copies.size() && !is_sound; i++) {
-    WINNOW_ASSIGN_OR_RETURN(is_sound, sstables_->IsSound(*copies[i], family));
-    if (is_sound) entry->table = copies[i];
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::vector<FamilyRepair::Listed>> FamilyRepair::FindListed(
-    const ColumnFamilyState& family, const FamilyEdit& edit) {
+// Of several copies that of the right name comes first; Use takes another if that is not sound.
+std::vector<FamilyRepair::Listed> FamilyRepair::FindListed(const FamilyEdit& edit) const {
   std::unordered_map<uint64_t, std::vector<const FoundSstable*>> by_identity;
   for (const FoundSstable* table : tables_) by_identity[table->frame.file_id].push_back(table);
   std::vector<Listed> result;
@@ -60,7 +39,9 @@ absl::StatusOr<std::vector<FamilyRepair::Listed>> FamilyRepair::FindListed(
     entry.added = added;
     const auto copies = by_identity.find(added.file.file_id);
     if (copies == by_identity.end()) continue;
-    WINNOW_RETURN_IF_ERROR(ChooseCopy(family, copies->second, &entry));
+    for (const FoundSstable* copy : copies->second) {
+      if (entry.table == nullptr || copy->number == added.file.number) entry.table = copy;
+    }
   }
   return result;
 }
@@ -138,9 +119,7 @@ absl::StatusOr<SoundSstable> FamilyRepair::Use(const FoundSstable& table,
   WINNOW_ASSIGN_OR_RETURN(SoundSstable sound, sstables_->KeepOrRewrite(copies, family));
   // Either one was kept under its name, or all that count have been put aside for what was read of
   // them.
-  for (const FoundSstable* copy : copies) {
-    if (sound.reader != nullptr && copy->number == sound.file.number) used_.insert(copy->name);
-  }
+  if (sound.kept != nullptr) used_.insert(sound.kept->name);
   for (size_t i = put_aside_before; i < sstables_->put_aside().size(); i++) {
     used_.insert(sstables_->put_aside()[i]);
   }
@@ -159,17 +138,17 @@ absl::Status FamilyRepair::KeepLevels(const ColumnFamilyState& family,
   for (const Listed& entry : listed) {
     if (entry.table == nullptr) continue;
     WINNOW_ASSIGN_OR_RETURN(const SoundSstable sound, Use(*entry.table, family));
-    if (sound.reader == nullptr || sound.file.file_id != entry.added.file.file_id) changed_ = true;
+    if (sound.kept == nullptr) changed_ = true;
     if (sound.reader == nullptr) continue;
     FamilyEdit::AddedFile& added = edit->added.emplace_back(entry.added);
-    if (sound.file.file_id != entry.added.file.file_id) {
+    if (sound.kept == nullptr) {
       added.file = sound.file;
     } else if (sound.file.number != entry.added.file.number) {
       changed_ = true;
       added.file.number = sound.file.number;
       const std::string& directory = sstables_->store().directory;
       report_->notes.push_back(absl::StrCat(
-          directory, "/", entry.table->name, ": is SSTable ", entry.added.file.number,
+          directory, "/", sound.kept->name, ": is SSTable ", entry.added.file.number,
           " of the manifest, and used as ", SstableFileName(directory, sound.file.number)));
     }
   }

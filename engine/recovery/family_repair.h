@@ -48,10 +48,7 @@ class FamilyRepair {
     const FoundSstable* table = nullptr;  // null: it is missing
   };
 
-  absl::StatusOr<std::vector<Listed>> FindListed(const ColumnFamilyState& family,
-                                                 const FamilyEdit& edit);
-  absl::Status ChooseCopy(const ColumnFamilyState& family,
-                          const std::vector<const FoundSstable*>& copies, Listed* entry);
+  std::vector<Listed> FindListed(const FamilyEdit& edit) const;
   bool NeededLogIsMissing(const FamilyEdit& edit) const;
   // Tables of the family that the manifest does not name, if they are to be taken.
   std::vector<const FoundSstable*> Unlisted(const ColumnFamilyState& family, const FamilyEdit& edit,

@@ -87,15 +87,6 @@ absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Examine(
   }
 }
 
-absl::StatusOr<bool> RepairSstables::IsSound(const FoundSstable& table,
-                                             const ColumnFamilyState& family) {
-  std::vector<SstableProblem> problems;
-  const absl::StatusOr<std::unique_ptr<SstableReader>> reader = Examine(table, family, &problems);
-  if (MustEndRepair(reader.status())) return reader.status();
-  WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(PathOf(table.name), problems));
-  return reader.ok() && problems.empty();
-}
-
 absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(
     const std::vector<const FoundSstable*>& copies, const ColumnFamilyState& family) {
   for (const FoundSstable* table : copies) {
@@ -104,7 +95,11 @@ absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(
     absl::StatusOr<std::unique_ptr<SstableReader>> reader = Examine(*table, family, &problems);
     if (MustEndRepair(reader.status())) return reader.status();
     WINNOW_RETURN_IF_ERROR(WhyNotLookedAt(path, problems));
-    if (reader.ok() && problems.empty()) return Keep(*table, *std::move(reader));
+    if (reader.ok() && problems.empty()) {
+      WINNOW_ASSIGN_OR_RETURN(SoundSstable sound, Keep(*table, *std::move(reader)));
+      sound.kept = table;
+      return sound;
+    }
     if (!reader.ok()) Note(std::string(reader.status().message()));
     for (const SstableProblem& problem : problems) {
       Note(std::string(problem.ToStatus(path).message()));

@@ -18,6 +18,7 @@ namespace winnow {
 struct SoundSstable {
   FileMetadata file;
   std::unique_ptr<SstableReader> reader;
+  const FoundSstable* kept = nullptr;  // null if it was written anew
 };
 
 // Opens, checks and writes tables; keeps the report and the list of files to put aside.
@@ -31,9 +32,6 @@ class RepairSstables {
   absl::StatusOr<SoundSstable> KeepOrRewrite(const std::vector<const FoundSstable*>& copies,
                                              const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-
-  // False if there is anything wrong with it.
-  absl::StatusOr<bool> IsSound(const FoundSstable& table, const ColumnFamilyState& family);
 
   // One sorted run, without overlaps and with one entry a key, out of all the tables.
   absl::StatusOr<std::vector<FileMetadata>> Merge(const std::vector<SoundSstable>& tables,

@@ -109,6 +109,23 @@ TEST(RepairIdentity, CopiesOfATableThatAreDamagedInDifferentPlacesAreRepairedTog
   }
 }
 
+// Whichever of them has the name that the manifest knows.
+TEST(RepairIdentity, ASoundCopyTakesThePlaceOfADamagedTable) {
+  const GrownDatabase grown = Grow();
+  for (const std::string& name : NamesOf(grown.files, ".sst")) {
+    SCOPED_TRACE(name);
+    Files files = grown.files;
+    files["009999.sst"] = grown.files.at(name);
+    files[name][files[name].size() / 4] ^= 1;
+    const Repaired repaired = RepairAndOpen(files);
+    ExpectContents(repaired, grown.contents);
+    EXPECT_EQ(repaired.report.tables_lost, 0u);
+    EXPECT_EQ(repaired.report.tables_rewritten, 0u) << Notes(repaired.report);
+    EXPECT_NE(Notes(repaired.report).find("009999.sst: is SSTable"), std::string::npos)
+        << Notes(repaired.report);
+  }
+}
+
 TEST(RepairIdentity, AManifestCutAnywhereLosesNoTable) {
   const GrownDatabase grown = Grow();
   const std::string manifest = NamesOf(grown.files, "MANIFEST-").front();
