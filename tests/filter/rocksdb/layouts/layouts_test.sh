@@ -1,56 +1,46 @@
 #!/usr/bin/env bash
-# Compiles the adapter for each layout of RocksDB's builder class, with the installed RocksDB's
-# headers and the version of another in front of them; checks the order of the virtual functions,
-# that the internal header is taken where there is one, and what other versions are told. Also that
-# what RocksDB's plugin build is given is complete.
+# Compiles the adapter for each layout of RocksDB's builder class and each form of what it calls, with
+# the headers of stand_in/; checks the order of the virtual functions, that the internal header is
+# taken where there is one, and what other versions are told. Also that what RocksDB's plugin build
+# is given is complete.
 set -euo pipefail
 readonly source="$1" compiler="$2"
 shift 2
-# The rest are the include options of the installed RocksDB and of Abseil.
+# The rest are the include options of Abseil.
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 
-# stand_in MAJOR MINOR: a version header of that RocksDB, in $work/MAJOR.MINOR.
-stand_in() {
-  mkdir -p "$work/$1.$2/rocksdb"
-  cat >"$work/$1.$2/rocksdb/version.h" <<TEXT
-#pragma once
-#include <string>
-#include "rocksdb/rocksdb_namespace.h"
-#define ROCKSDB_MAJOR $1
-#define ROCKSDB_MINOR $2
-namespace ROCKSDB_NAMESPACE {
-std::string GetRocksVersionAsString(bool with_patch = true);
-}
-TEXT
-}
-
-# compile VERSION FILE OPTION…: compiles a file as if RocksDB were of that version.
+# compile MAJOR MINOR FILE OPTION…: compiles a file as if RocksDB were of that version.
 compile() {
-  local version="$1" file="$2"
-  shift 2
-  "$compiler" -std=c++20 -Wall -Werror -I"$work/$version" "$@" -I"$source" \
-    -I"$source/filter/include" -I"$source/filter/rocksdb/include" "$file"
+  local major="$1" minor="$2" file="$3"
+  shift 3
+  "$compiler" -std=c++20 -Wall -Werror -DSTAND_IN_MAJOR="$major" -DSTAND_IN_MINOR="$minor" \
+    "$@" -I"$source" -I"$source/filter/include" -I"$source/filter/rocksdb/include" "$file"
 }
+headers="-I$here/../stand_in/include"
 
 for version in "7 0" "9 5" "9 6" "10 8" "10 9" "11 9"; do
-  # Word splitting is meant: two numbers.
+  # Word splitting is meant, here and below: two numbers.
   # shellcheck disable=SC2086
-  stand_in $version
-  version="${version/ /.}"
-  compile "$version" "$here/virtual_order.cc" -o "$work/virtual_order" "$@"
+  compile $version "$here/virtual_order.cc" -o "$work/virtual_order" "$headers" "$@"
   "$work/virtual_order" || fail "RocksDB $version: wrong layout"
-  compile "$version" "$source/filter/rocksdb/bits_builder.cc" -fsyntax-only "$@" ||
-    fail "RocksDB $version: bits_builder.cc does not compile"
 done
+
+# What calls RocksDB compiles with the interfaces of each, which differ in more than the layout.
+for version in "7 0" "7 8" "8 0" "9 6" "10 9" "11 9"; do
+  # shellcheck disable=SC2086
+  compile $version "$here/../stand_in/every_caller.cc" -fsyntax-only "$headers" "$@" ||
+    fail "RocksDB $version: the adapter does not compile"
+done
+callers="$(cd "$source/filter/rocksdb" && grep -lE 'ROCKSDB_NAMESPACE::|<rocksdb/' ./*.cc | sort)"
+named="$(sed -n 's|^#include "filter/rocksdb/\(.*\)"|./\1|p' "$here/../stand_in/every_caller.cc" | sort)"
+[ "$callers" = "$named" ] || fail "every_caller.cc does not name the sources that call RocksDB"
 
 for version in "6 29" "12 0"; do
   # shellcheck disable=SC2086
-  stand_in $version
-  version="${version/ /.}"
-  if compile "$version" "$here/virtual_order.cc" -fsyntax-only "$@" 2>"$work/error"; then
+  if compile $version "$here/virtual_order.cc" -fsyntax-only "$headers" "$@" 2>"$work/error"; then
     fail "RocksDB $version was accepted"
   fi
   grep -q "know the FilterBitsBuilder of RocksDB 7.0 to 11.x" "$work/error" ||
@@ -60,7 +50,8 @@ done
 # Inside RocksDB's tree its own header comes first.
 mkdir -p "$work/tree/table/block_based"
 echo '#error the internal header was taken' >"$work/tree/table/block_based/filter_policy_internal.h"
-if compile 7.0 "$here/virtual_order.cc" -fsyntax-only -I"$work/tree" "$@" 2>"$work/error"; then
+if compile 7 0 "$here/virtual_order.cc" -fsyntax-only -I"$work/tree" "$headers" "$@" \
+  2>"$work/error"; then
   fail "the internal header was not taken"
 fi
 grep -q "the internal header was taken" "$work/error" || fail "$(cat "$work/error")"

@@ -1,0 +1,2 @@
+#pragma once
+#define ROCKSDB_NAMESPACE rocksdb
