@@ -1,6 +1,6 @@
 // Since 8.0 it has class Cache; until 7.10 there is no such header.
 #pragma once
-#include "rocksdb/cache.h"
+#include "cache.h"
 
 #if STAND_IN_VERSION >= 800
 namespace ROCKSDB_NAMESPACE {

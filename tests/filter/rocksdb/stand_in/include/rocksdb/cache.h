@@ -4,8 +4,8 @@
 #pragma once
 #include <cstdint>
 
-#include "rocksdb/status.h"
-#include "rocksdb/version.h"
+#include "status.h"
+#include "version.h"
 
 namespace ROCKSDB_NAMESPACE {
 

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "rocksdb/status.h"
+#include "status.h"
 
 namespace ROCKSDB_NAMESPACE {
 class FilterBitsBuilder;

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <string>
 
-#include "rocksdb/rocksdb_namespace.h"
+#include "rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE {
 class Slice {

@@ -1,5 +1,5 @@
 #pragma once
-#include "rocksdb/slice.h"
+#include "slice.h"
 
 namespace ROCKSDB_NAMESPACE {
 class Status {

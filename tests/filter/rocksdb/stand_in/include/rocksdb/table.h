@@ -2,7 +2,7 @@
 #include <map>
 #include <memory>
 
-#include "rocksdb/cache.h"
+#include "cache.h"
 
 namespace ROCKSDB_NAMESPACE {
 #if STAND_IN_VERSION >= 703

@@ -4,8 +4,12 @@
 #pragma once
 #include <string>
 
-#include "rocksdb/rocksdb_namespace.h"
+#include "rocksdb_namespace.h"
 
+#ifndef STAND_IN_MAJOR  // the newest that is known
+#define STAND_IN_MAJOR 11
+#define STAND_IN_MINOR 9
+#endif
 #define ROCKSDB_MAJOR STAND_IN_MAJOR
 #define ROCKSDB_MINOR STAND_IN_MINOR
 #define STAND_IN_VERSION (STAND_IN_MAJOR * 100 + STAND_IN_MINOR)

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "rocksdb/rocksdb_namespace.h"
+#include "../rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE {
 
