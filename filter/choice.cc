@@ -12,7 +12,7 @@ namespace {
 // With fewer keys than this the whole filter is a few cache lines, whatever its kind.
 constexpr uint64_t kFewKeys = 1000;
 // A kind may take so much more space than the smallest if it is quicker to query.
-constexpr double kWorthItsSpeed = 1.07;
+constexpr double kWorthItsSpeed = 1.08;
 
 // A file of a level that has others below it is merged into them before long: what a smaller filter
 // saves until then does not make up for the time it takes to build. Not known counts as long-lived.

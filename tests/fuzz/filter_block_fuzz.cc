@@ -2,10 +2,12 @@
 // what lies behind the checksums is reached too.
 
 #include <cstring>
+#include <string>
 #include <string_view>
 
 #include "tests/fuzz/fuzz_target.h"
 #include "winnow/filter/builder.h"
+#include "winnow/filter/hash.h"
 #include "winnow/filter/reader.h"
 #include "xxhash.h"
 
@@ -84,6 +86,12 @@ std::vector<std::string> winnow::fuzz::Seeds() {
       }
       seeds.push_back(builder->Finish().block);
     }
+  }
+  // Further layers: one, and two.
+  for (const int keys : {900, 45'000}) {
+    auto builder = *filter::FilterBuilder::Create(*filter::ParseFilterSpec("ribbon:2.5"), 7);
+    for (int key = 0; key < keys; key++) builder->Add(filter::HashKey(std::to_string(key), 7));
+    seeds.push_back(builder->Finish().block);
   }
   // Two units: the second one's bytes behind the first's, the count raised.
   std::string two = seeds[1];

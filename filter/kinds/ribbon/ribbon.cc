@@ -27,21 +27,37 @@ namespace {
 // nevertheless, another salt is tried.
 
 constexpr double kMaxBumpedShare = 0.1;
+// Of a few hundred keys chance may bump more than a tenth.
+constexpr double kAnyBumped = 100;
+constexpr double kRoomForBumpedShare = 1.1 * kExpectedBumpedShare;
 constexpr uint64_t kKeysOfShard = 98'304;
 // More would fragment the memory that they are split into.
 constexpr uint64_t kMaxShardsForCache = 1024;
 constexpr uint64_t kKeysOfSortedShard = 1'000'000;
 
-// The share of the first layer's hashes that are looked for in the next.
-// A threshold counts groups of slots from the start of its bucket.
-double BumpedShare(const RibbonShape& shape, const uint8_t* payload) {
-  if (!shape.has_layers()) return 0;
-  uint64_t groups = 0;
-  for (uint64_t i = 0; i < shape.num_shards * shape.ShardThresholdBytes(); ++i) {
-    groups += (payload[i] & 15) + (payload[i] >> 4);
+// The share of a layer's hashes that are looked for in the next: of all shards of the first, if
+// there are more than one.
+double BumpedShareOf(const uint8_t* thresholds, uint64_t num_shards, uint64_t num_blocks) {
+  uint64_t bumped = 0;
+  const uint64_t starts = RibbonShape::NumStarts(num_blocks);
+  for (uint64_t shard = 0; shard < num_shards; ++shard) {
+    for (uint64_t bucket = 0; bucket < RibbonShape::NumBuckets(num_blocks); ++bucket) {
+      // In the last bucket there are fewer starts than slots.
+      const uint64_t begin = std::min(starts, bucket * kBucketSlots);
+      bumped += std::min(starts - begin, kGroupBegins[ThresholdOf(thresholds, bucket)]);
+    }
+    thresholds += RibbonShape::ThresholdBytes(num_blocks);
   }
-  return static_cast<double>(groups * kGroupSlots) /
-         static_cast<double>(RibbonShape::NumSlots(shape.num_blocks) * shape.num_shards);
+  return static_cast<double>(bumped) / static_cast<double>(starts * num_shards);
+}
+
+BumpedShares BumpedSharesOf(const RibbonShape& shape, const uint8_t* payload) {
+  BumpedShares shares;
+  if (shape.has_layers()) shares.first = BumpedShareOf(payload, shape.num_shards, shape.num_blocks);
+  if (shape.num_second_blocks != 0) {
+    shares.second = BumpedShareOf(payload + shape.SecondThresholdsAt(), 1, shape.num_second_blocks);
+  }
+  return shares;
 }
 
 // The layers of one filter while they are built.
@@ -51,8 +67,8 @@ class FilterLayers {
       : attempt_(request.attempt),
         salt_(salt),
         num_hashes_(shards.num_hashes()),
-        shape_(PlanRibbon(num_hashes_, shards.size(), {request.bits_per_key, request.fpr},
-                          request.attempt)) {}
+        budget_({request.bits_per_key, request.fpr}),
+        shape_(PlanRibbon(num_hashes_, shards.size(), budget_, request.attempt)) {}
 
   // Builds all layers into `block`, which is left unsealed; false if that failed.
   bool Build(const ShardedHashes& shards, std::string* block) {
@@ -65,12 +81,21 @@ class FilterLayers {
                             &builder);
     }
     std::vector<uint64_t> bumped;
+    bumped.reserve(static_cast<size_t>(static_cast<double>(num_hashes_) * kRoomForBumpedShare));
     for (uint64_t shard = 0; shard < shards.size(); ++shard) {
       Load(shards[shard], &builder);
-      BuildShard(shard, PayloadOf(block), &builder, &bumped);
+      num_duplicates_ +=
+          builder.InsertOrBump(PayloadOf(block) + shard * shape_.ShardThresholdBytes(), &bumped);
+      CountMemory(builder, bumped.capacity());
       // So many mean that the hashes are not random, or many times the same.
-      if (static_cast<double>(bumped.size()) > kMaxBumpedShare * static_cast<double>(num_hashes_))
+      if (static_cast<double>(bumped.size()) >
+          kMaxBumpedShare * static_cast<double>(num_hashes_) + kAnyBumped) {
         return false;
+      }
+      // Of one shard, all bumped keys are known before a column is written.
+      if (shards.size() == 1) PlanAgain(bumped.size(), block);
+      builder.Solve(shape_.columns, shape_.num_narrow_blocks,
+                    PayloadOf(block) + shape_.BlocksAt() + shard * shape_.ShardBytes());
     }
     return BuildFurtherLayers(&builder, &bumped, block);
   }
@@ -88,37 +113,37 @@ class FilterLayers {
     });
   }
 
-  void BuildShard(uint64_t shard, uint8_t* payload, RibbonLayer* builder,
-                  std::vector<uint64_t>* bumped) {
-    num_duplicates_ +=
-        builder->InsertOrBump(payload + shard * shape_.ShardThresholdBytes(), bumped);
-    builder->Solve(shape_.columns, shape_.num_narrow_blocks,
-                   payload + shape_.BlocksAt() + shard * shape_.ShardBytes());
-    CountMemory(*builder, bumped->capacity());
+  // Chooses the columns by what the further layers truly take. Thresholds, which are written
+  // already, stay where they are.
+  void PlanAgain(uint64_t num_bumped, std::string* block) {
+    SizeFurtherLayers(num_bumped, attempt_, &shape_);
+    ChooseColumns(num_hashes_, budget_, &shape_);
+    ResizeUnsealedBlock(shape_.PayloadBytes(), block);
   }
 
   bool BuildFurtherLayers(RibbonLayer* builder, std::vector<uint64_t>* bumped, std::string* block) {
     // Now that the bumped keys are known, the further layers get their true sizes. Each bump
     // remixes the hash: keys that crowded in one layer begin at unrelated slots of the next.
-    shape_.num_second_blocks = bumped->size() < kMinKeysOfSecondLayer
-                                   ? 0
-                                   : BumpingLayerBlocks(static_cast<double>(bumped->size()));
-    // The third layer's size shows when the second is built.
+    SizeFurtherLayers(bumped->size(), attempt_, &shape_);
     ResizeUnsealedBlock(shape_.PayloadBytes(), block);
     std::vector<uint64_t> twice_bumped;
     if (shape_.num_second_blocks != 0) {
       Load(*bumped, shape_.num_second_blocks, builder);
       uint8_t* const payload = PayloadOf(block);
-      builder->InsertOrBump(payload + shape_.SecondThresholdsAt(), &twice_bumped);
-      builder->Solve(shape_.columns, 0, payload + shape_.SecondBlocksAt());
+      num_duplicates_ +=
+          builder->InsertOrBump(payload + shape_.SecondThresholdsAt(), &twice_bumped);
+      builder->Solve(shape_.columns, shape_.NarrowOf(shape_.num_second_blocks),
+                     payload + shape_.SecondBlocksAt());
       CountMemory(*builder, bumped->capacity() + twice_bumped.capacity());
       bumped = &twice_bumped;
     }
+    // If there is a second layer, the third's size shows only now.
     shape_.num_third_blocks = LastLayerBlocks(bumped->size(), attempt_);
     if (!FitsRibbonDetail(shape_)) return false;
     ResizeUnsealedBlock(shape_.PayloadBytes(), block);
     Load(*bumped, shape_.num_third_blocks, builder);
-    return BuildLastLayer(0, PayloadOf(block) + shape_.ThirdBlocksAt(), builder);
+    return BuildLastLayer(shape_.NarrowOf(shape_.num_third_blocks),
+                          PayloadOf(block) + shape_.ThirdBlocksAt(), builder);
   }
 
   static void Load(const std::vector<uint64_t>& hashes, uint64_t num_blocks, RibbonLayer* builder) {
@@ -142,6 +167,7 @@ class FilterLayers {
   const int attempt_;
   const uint64_t salt_;
   const uint64_t num_hashes_;
+  const RibbonBudget budget_;
   RibbonShape shape_;
   uint64_t num_duplicates_ = 0;
   uint64_t temporary_bytes_ = 0;
@@ -179,7 +205,7 @@ bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result
   header.detail = RibbonDetailOf(shape);
   header.payload_bytes = shape.PayloadBytes();
   result->num_keys = header.num_keys;
-  result->expected_fpr = RibbonFpr(shape, BumpedShare(shape, PayloadOf(&result->block)));
+  result->expected_fpr = RibbonFpr(shape, BumpedSharesOf(shape, PayloadOf(&result->block)));
   SealBlock(header, &result->block);
   return true;
 }
@@ -214,7 +240,8 @@ bool IsConsistent(const UnitHeader& header) {
   const RibbonShape shape = ShapeOf(header);
   // Narrow blocks may have no column at all, and so no byte, but their buckets have thresholds:
   // past this comparison no product below can wrap.
-  if (header.slots_per_shard > header.payload_bytes * kBucketSlots * 2 / header.num_shards) {
+  if (header.slots_per_shard >
+      header.payload_bytes * kBucketSlots * kBucketsOfThresholdByte / header.num_shards) {
     return false;
   }
   if (!shape.has_layers() && (shape.num_shards != 1 || shape.num_second_blocks != 0)) return false;
@@ -232,7 +259,7 @@ UnitDescription Describe(const Unit& unit) {
   UnitDescription description;
   description.fingerprint_bits = shape.columns;
   description.fill = static_cast<double>(unit.header.num_keys) / static_cast<double>(num_slots);
-  description.expected_fpr = RibbonFpr(shape, BumpedShare(shape, payload));
+  description.expected_fpr = RibbonFpr(shape, BumpedSharesOf(shape, payload));
   return description;
 }
 
@@ -240,7 +267,8 @@ double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
   if (num_keys == 0) return 0;
   const uint64_t num_shards = std::max<uint64_t>(1, num_keys / kKeysOfShard);
   const RibbonShape shape = PlanRibbon(num_keys, num_shards, {bits_per_key, 0}, 0);
-  return RibbonFpr(shape, shape.has_layers() ? kExpectedBumpedShare : 0);
+  if (!shape.has_layers()) return RibbonFpr(shape, {});
+  return RibbonFpr(shape, {.first = kExpectedBumpedShare, .second = kExpectedBumpedShare});
 }
 
 double BitsForFpr(double fpr) {

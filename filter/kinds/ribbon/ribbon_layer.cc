@@ -11,22 +11,13 @@ namespace winnow::filter::internal {
 // finds a free slot, becomes 0 = 0 (it was the sum of others: redundant) or 0 = 1 (in conflict with
 // them), or leaves the lane.
 //
-// Keys come bucket by bucket from left to right, and within a bucket by groups of 16 slots from
-// right to left. The first groups of a bucket are those that meet what hangs over from the bucket
-// before. If a key of group g is in conflict, groups 0 to g of its bucket are bumped together:
-// later groups are in, and one number, g + 1, says what a query has to know.
+// Keys come bucket by bucket from left to right, and within a bucket by groups of slots from right
+// to left. The first groups of a bucket are those that meet what hangs over from the bucket before.
+// If a key of group g is in conflict, groups 0 to g of its bucket are bumped together: later groups
+// are in, and one number, g + 1, says what a query has to know.
 
 constinit const RibbonFactors kRibbonFactors = {.coefficients = 0xd6e8feb86659fd93,
                                                 .fingerprint = 0x9fb21c651e98df25};
-namespace {
-
-// Insertion is a chain of steps that wait for each other's load, of unforeseeable length: that of
-// one lane is worked on while others wait.
-constexpr uint64_t kLanes = 3;
-// A lane's end costs some bumped keys.
-constexpr uint64_t kMinBucketsOfLane = 32;
-
-}  // namespace
 
 RibbonLayer::RibbonLayer(uint64_t max_keys, uint64_t max_blocks) {
   coefficients_.reserve(RibbonShape::NumSlots(max_blocks));
@@ -72,13 +63,14 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline RibbonLayer::Equation RibbonLayer::EquationO
 
 // From the last group of a bucket to the first: the first ones meet what hangs over from the bucket
 // before, and are the ones to go. False if the lane has no more keys.
-bool RibbonLayer::StartGroup(Lane* lane) {
+bool RibbonLayer::StartGroup(const BumpTarget& bump_target, Lane* lane) {
   // Only now, as the group has come through: a bumped one counts its duplicates by itself.
   num_duplicates_ += lane->num_redundant;
   lane->num_redundant = 0;
   lane->num_filled = 0;
   while (lane->group > 0) {
     --lane->group;
+    if (lane->group == 0 && lane->bucket == lane->bucket_after_seam) return Bump(bump_target, lane);
     const uint64_t* const keys = lane->keys.data();
     lane->first_key = keys + lane->group_begins[lane->group];
     lane->next_key = keys + lane->group_begins[lane->group + 1];
@@ -87,15 +79,15 @@ bool RibbonLayer::StartGroup(Lane* lane) {
     return true;
   }
   ++lane->bucket;
-  return StartBucket(lane);
+  return StartBucket(bump_target, lane);
 }
 
-bool RibbonLayer::StartBucket(Lane* lane) {
+bool RibbonLayer::StartBucket(const BumpTarget& bump_target, Lane* lane) {
   for (; lane->bucket < lane->end_bucket; ++lane->bucket) {
     if (begins_[lane->bucket] == begins_[lane->bucket + 1]) continue;
     SortBucket(lane);
     lane->group = kGroupsOfBucket;
-    return StartGroup(lane);
+    return StartGroup(bump_target, lane);
   }
   return false;
 }
@@ -104,7 +96,7 @@ void RibbonLayer::SortBucket(Lane* lane) const {
   // A counting sort, the counts two places further as in Load.
   const uint64_t* const keys = keys_.data() + begins_[lane->bucket];
   const uint64_t size = begins_[lane->bucket + 1] - begins_[lane->bucket];
-  const auto group_of = [this](uint64_t hash) { return SlotOf(hash) % kBucketSlots / kGroupSlots; };
+  const auto group_of = [this](uint64_t hash) { return GroupOf(SlotOf(hash)); };
   std::array<uint32_t, kGroupsOfBucket + 2> positions{};
   for (uint64_t i = 0; i < size; ++i) ++positions[group_of(keys[i]) + 2];
   for (size_t i = 2; i < positions.size(); ++i) positions[i] += positions[i - 1];
@@ -115,7 +107,7 @@ void RibbonLayer::SortBucket(Lane* lane) const {
 }
 
 // Bumps the present group and those before it. False if the lane has no more keys.
-bool RibbonLayer::Bump(const BumpTarget& target, Lane* lane) {
+bool RibbonLayer::Bump(const BumpTarget& bump_target, Lane* lane) {
   // Equations are never changed once they have their slots: emptying these undoes the group.
   for (uint64_t i = 0; i < lane->num_filled; ++i) {
     coefficients_[lane->filled[i]] = 0;
@@ -124,18 +116,17 @@ bool RibbonLayer::Bump(const BumpTarget& target, Lane* lane) {
   lane->num_redundant = 0;
   // Thresholds are zeros until here, and each bucket is bumped at most once.
   const uint64_t threshold = lane->group + 1;
-  uint8_t& two_thresholds = target.thresholds[lane->bucket / 2];
-  two_thresholds = static_cast<uint8_t>(two_thresholds | threshold << (lane->bucket % 2 * 4));
+  SetThreshold(bump_target.thresholds, lane->bucket, threshold);
   const auto begin = lane->keys.begin();
   const auto end = begin + lane->group_begins[threshold];
   std::sort(begin, end);
   const auto unique_end = std::unique(begin, end);
   for (auto hash = begin; hash != unique_end; ++hash) {
-    target.bumped->push_back(Remix(*hash, kNextLayerSalt));
+    bump_target.bumped->push_back(Remix(*hash, kNextLayerSalt));
   }
   num_duplicates_ += static_cast<uint64_t>(end - unique_end);
   lane->group = 0;
-  return StartGroup(lane);
+  return StartGroup(bump_target, lane);
 }
 
 // Works on the lane's equation, and goes on to its next one when it is done. False if the lane has
@@ -154,7 +145,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool RibbonLayer::Advance(const BumpTarget& 
     *equation = EquationOf(*--lane->next_key);
     return true;
   }
-  const bool goes_on = progress == Progress::kConflict ? Bump(bump_target, lane) : StartGroup(lane);
+  const bool goes_on =
+      progress == Progress::kConflict ? Bump(bump_target, lane) : StartGroup(bump_target, lane);
   *equation = lane->equation;
   return goes_on;
 }
@@ -186,27 +178,53 @@ size_t RibbonLayer::AdvanceInTurns(const BumpTarget& bump_target, std::vector<La
 }
 
 uint64_t RibbonLayer::InsertOrBump(uint8_t* thresholds, std::vector<uint64_t>* bumped) {
-  static_assert(kLanes == 3);
+  static_assert(kMaxLanes == 3);
+  // Insertion is a chain of steps that wait for each other's load, of unforeseeable length: that of
+  // one lane is worked on while others wait.
+  //
   // Lanes are ranges of buckets. No equation of a lane may begin at or behind its end_slot, so that
   // lanes touch disjoint slots and can advance in any order; the same keys are bumped on every
   // machine.
+  //
+  // Behind each lane but the last, one bucket is left over, the seam. What hangs over from the lane
+  // goes there; its own keys come when all lanes are done, and may then reach into the next one,
+  // where the first group's room was kept for them.
   const BumpTarget bump_target = {thresholds, bumped};
-  const uint64_t num_lanes = std::clamp<uint64_t>(num_buckets() / kMinBucketsOfLane, 1, kLanes);
+  const uint64_t num_lanes = NumLanes(coefficients_.size() / kRibbonBlockSlots);
   std::vector<Lane> lanes(num_lanes);
+  std::vector<Lane> seams(num_lanes - 1);
+  const auto set_range = [this](uint64_t begin, uint64_t end, uint64_t reach, Lane* lane) {
+    lane->bucket = begin;
+    lane->end_bucket = end;
+    lane->end_slot = std::min<uint64_t>(end * kBucketSlots + reach, coefficients_.size());
+  };
   for (uint64_t i = 0; i < num_lanes; ++i) {
-    lanes[i].bucket = num_buckets() * i / num_lanes;
-    lanes[i].end_bucket = num_buckets() * (i + 1) / num_lanes;
-    lanes[i].end_slot =
-        std::min<uint64_t>(lanes[i].end_bucket * kBucketSlots, coefficients_.size());
+    const uint64_t begin = num_buckets() * i / num_lanes;
+    const uint64_t end = num_buckets() * (i + 1) / num_lanes;
+    if (i + 1 == num_lanes) {
+      set_range(begin, end, 0, &lanes[i]);
+    } else {
+      set_range(begin, end - 1, kBucketSlots, &lanes[i]);
+      set_range(end - 1, end, kBucketSlots, &seams[i]);
+      lanes[i + 1].bucket_after_seam = end;
+    }
   }
-  std::erase_if(lanes, [this](Lane& lane) { return !StartBucket(&lane); });
-  while (!lanes.empty()) {
-    const size_t ended = lanes.size() == 3   ? AdvanceInTurns<3>(bump_target, &lanes)
-                         : lanes.size() == 2 ? AdvanceInTurns<2>(bump_target, &lanes)
-                                             : AdvanceInTurns<1>(bump_target, &lanes);
-    lanes.erase(lanes.begin() + static_cast<std::ptrdiff_t>(ended));
+  InsertLanes(bump_target, &lanes);
+  for (Lane& seam : seams) {
+    lanes.assign(1, seam);
+    InsertLanes(bump_target, &lanes);
   }
   return num_duplicates_;
+}
+
+void RibbonLayer::InsertLanes(const BumpTarget& bump_target, std::vector<Lane>* lanes) {
+  std::erase_if(*lanes, [&](Lane& lane) { return !StartBucket(bump_target, &lane); });
+  while (!lanes->empty()) {
+    const size_t ended = lanes->size() == 3   ? AdvanceInTurns<3>(bump_target, lanes)
+                         : lanes->size() == 2 ? AdvanceInTurns<2>(bump_target, lanes)
+                                              : AdvanceInTurns<1>(bump_target, lanes);
+    lanes->erase(lanes->begin() + static_cast<std::ptrdiff_t>(ended));
+  }
 }
 
 bool RibbonLayer::InsertEach(uint64_t* num_duplicates) {

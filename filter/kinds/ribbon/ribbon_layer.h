@@ -17,7 +17,6 @@
 
 namespace winnow::filter::internal {
 
-inline constexpr uint64_t kGroupsOfBucket = kBucketSlots / kGroupSlots;
 // Remixes the hash of a key that was bumped: what crowded in one layer is then spread in the next.
 inline constexpr uint64_t kNextLayerSalt = 0xa0761d6478bd642f;
 
@@ -90,6 +89,7 @@ class RibbonLayer {
     const uint64_t* next_key = nullptr;  // behind it
     uint64_t group = 0;
     uint64_t bucket = 0;
+    uint64_t bucket_after_seam = ~uint64_t{0};  // of which the first group is bumped in any case
     uint64_t end_bucket = 0;
     uint64_t end_slot = 0;
     uint64_t num_redundant = 0;  // of the group
@@ -110,11 +110,12 @@ class RibbonLayer {
   void Clear(uint64_t num_blocks, uint64_t num_shards);
   Progress Step(uint64_t end_slot, Equation* equation);
   Equation EquationOf(uint64_t hash) const;
-  bool StartGroup(Lane* lane);
-  bool StartBucket(Lane* lane);
+  bool StartGroup(const BumpTarget& bump_target, Lane* lane);
+  bool StartBucket(const BumpTarget& bump_target, Lane* lane);
   void SortBucket(Lane* lane) const;
-  bool Bump(const BumpTarget& target, Lane* lane);
+  bool Bump(const BumpTarget& bump_target, Lane* lane);
   bool Advance(const BumpTarget& bump_target, Lane* lane, Equation* equation);
+  void InsertLanes(const BumpTarget& bump_target, std::vector<Lane>* lanes);
   template <size_t kCount>
   size_t AdvanceInTurns(const BumpTarget& bump_target, std::vector<Lane>* lanes);
 

@@ -34,6 +34,9 @@ enum Prepared : size_t {
   kNumNarrowBlocks,
   // Where its first shard's blocks would begin in the payload, were none of them narrow.
   kBlocksAt,
+  // Of the second layer and of the third.
+  kSecondNarrowBlocks,
+  kThirdNarrowBlocks,
   // Of a narrow and of a wide block: a set of as many lanes as it has columns.
   kNarrowLanes,
   kWideLanes,
@@ -43,36 +46,40 @@ RibbonShape ShapeOf(const UnitView& unit) {
   return MakeRibbonShape(unit.num_shards, unit.slots_per_shard, unit.detail, unit.parameter);
 }
 
-// Where a key's equation is in the layer that has it.
+// Where a key's equation is in a shard of the layer that has it.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline RibbonProbe ProbeAt(uint64_t hash, uint64_t slot,
                                                         const uint8_t* block, int columns) {
   return {block, slot % kRibbonBlockSlots, RibbonCoefficients(hash), RibbonFingerprint(hash),
           columns};
 }
 
-// The shape is worked out anew for each, as so few come here; only the first layer's numbers are
-// prepared.
+RibbonProbe ProbeFurther(const RibbonShape& shape, uint64_t num_narrow_blocks, uint64_t hash,
+                         uint64_t slot, const uint8_t* blocks) {
+  const uint64_t block = slot / kRibbonBlockSlots;
+  return ProbeAt(hash, slot, blocks + shape.BlockOffset(block, num_narrow_blocks),
+                 shape.columns - (block < num_narrow_blocks ? 1 : 0));
+}
+
+// Most of the shape is worked out anew for each, as so few come here.
 RibbonProbe ProbeFurtherLayers(const UnitView& unit, uint64_t hash) {
   const RibbonShape shape = ShapeOf(unit);
+  const uint64_t second_narrow_blocks = unit.prepared[kSecondNarrowBlocks];
+  const uint8_t* const second_blocks = unit.payload + shape.SecondBlocksAt();
   uint64_t next = Remix(hash, kNextLayerSalt);
   if (shape.num_second_blocks != 0) {
     const uint64_t slot = RibbonStartSlot(next, 1, RibbonShape::NumStarts(shape.num_second_blocks));
     if (!IsBumped(unit.payload + shape.SecondThresholdsAt(), slot)) {
-      return ProbeAt(
-          next, slot,
-          unit.payload + shape.SecondBlocksAt() + slot / kRibbonBlockSlots * shape.WideBlockBytes(),
-          shape.columns);
+      return ProbeFurther(shape, second_narrow_blocks, next, slot, second_blocks);
     }
     next = Remix(next, kNextLayerSalt);
   }
   const uint64_t slot = RibbonStartSlot(next, 1, RibbonShape::NumStarts(shape.num_third_blocks));
-  return ProbeAt(
-      next, slot,
-      unit.payload + shape.ThirdBlocksAt() + slot / kRibbonBlockSlots * shape.WideBlockBytes(),
-      shape.columns);
+  return ProbeFurther(
+      shape, unit.prepared[kThirdNarrowBlocks], next, slot,
+      second_blocks + shape.BlockOffset(shape.num_second_blocks, second_narrow_blocks));
 }
 
-// For keys that were bumped from the first layer, one in a hundred.
+// For keys that were bumped from the first layer, one in twenty-five.
 ABSL_ATTRIBUTE_NOINLINE bool QueryFurtherLayers(const UnitView& unit, uint64_t hash) {
   return RibbonMatches(ProbeFurtherLayers(unit, hash));
 }
@@ -113,7 +120,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline FirstPlace FindFirst(const UnitView& unit, u
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void PrefetchPlace(const UnitView& unit,
                                                        const FirstPlace& place) {
-  if (HasRibbonLayers(unit.detail)) FetchLine(place.thresholds + place.slot / kBucketSlots / 2);
+  if (HasRibbonLayers(unit.detail))
+    FetchLine(place.thresholds + place.slot / (kBucketSlots * kBucketsOfThresholdByte));
   // A load of a few lanes costs the cache lines of all of them.
   const uint64_t block_bytes = unit.parameter * sizeof(uint64_t);
   const uint64_t bytes =
@@ -257,6 +265,12 @@ void PrepareRibbon(UnitView* unit) {
   unit->prepared[kNumNarrowBlocks] = shape.num_narrow_blocks;
   // May wrap below zero: see FindFirst.
   unit->prepared[kBlocksAt] = shape.BlocksAt() - shape.num_narrow_blocks * sizeof(uint64_t);
+  if (shape.num_second_blocks != 0) {
+    unit->prepared[kSecondNarrowBlocks] = shape.NarrowOf(shape.num_second_blocks);
+  }
+  if (shape.has_layers()) {
+    unit->prepared[kThirdNarrowBlocks] = shape.NarrowOf(shape.num_third_blocks);
+  }
   unit->prepared[kNarrowLanes] = (uint64_t{1} << (shape.columns - 1)) - 1;
   unit->prepared[kWideLanes] = (uint64_t{1} << shape.columns) - 1;
 }

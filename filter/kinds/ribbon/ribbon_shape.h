@@ -5,6 +5,7 @@
 #define WINNOW_FILTER_KINDS_RIBBON_RIBBON_SHAPE_H_
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "filter/simd/ribbon_columns.h"
@@ -12,20 +13,24 @@
 namespace winnow::filter::internal {
 
 inline constexpr uint64_t kBucketSlots = 128;
-inline constexpr uint64_t kGroupSlots = 16;
+inline constexpr uint64_t kBucketsOfThresholdByte = 4;
+// A bucket's slots are in three groups: where each begins, and where the last one ends.
+inline constexpr std::array<uint64_t, 4> kGroupBegins = {0, 24, 56, kBucketSlots};
+inline constexpr uint64_t kGroupsOfBucket = kGroupBegins.size() - 1;
 
 // A filter has one layer, or a first one in shards and, for the keys that were bumped from it, a
 // third one, with a second one between if they are many. Keys are bumped from all layers but the
-// last: a bucket is 128 slots, its threshold says in 4 bits how many of its groups of 16 slots,
-// from the first, are those of bumped keys.
+// last: the threshold of a bucket says in 2 bits how many of its groups, from the first, are those
+// of bumped keys.
 //
 // Payload: thresholds of the first layer, shard by shard; its blocks, shard by shard; thresholds of
 // the second layer; its blocks; blocks of the third. Zeros follow thresholds up to a multiple of 8
 // bytes.
 struct RibbonShape {
   uint64_t num_shards = 1;
-  uint64_t num_blocks = 0;         // of a shard of the first layer
-  uint64_t num_narrow_blocks = 0;  // the first ones of each shard, with one column less
+  uint64_t num_blocks = 0;  // of a shard of the first layer
+  // The first ones of each shard, with one column less. Further layers have as large a share.
+  uint64_t num_narrow_blocks = 0;
   uint64_t num_second_blocks = 0;
   uint64_t num_third_blocks = 0;  // 0: there is one layer only
   int columns = 0;
@@ -42,23 +47,33 @@ struct RibbonShape {
   static uint64_t NumBuckets(uint64_t blocks) {
     return (NumSlots(blocks) + kBucketSlots - 1) / kBucketSlots;
   }
-  static uint64_t ThresholdBytes(uint64_t blocks) { return (NumBuckets(blocks) + 1) / 2; }
+  static uint64_t ThresholdBytes(uint64_t blocks) {
+    return (NumBuckets(blocks) + kBucketsOfThresholdByte - 1) / kBucketsOfThresholdByte;
+  }
 
   uint64_t ShardThresholdBytes() const { return has_layers() ? ThresholdBytes(num_blocks) : 0; }
   uint64_t BlocksAt() const { return RoundUp(num_shards * ShardThresholdBytes()); }
-  // Where block `block` of a shard begins, from the shard's first.
-  uint64_t BlockOffset(uint64_t block) const {
-    return (block * static_cast<uint64_t>(columns) - std::min(block, num_narrow_blocks)) *
-           sizeof(uint64_t);
+  // Of a further layer of so many blocks: rounded down, so that no layer's rate is above the
+  // first's.
+  uint64_t NarrowOf(uint64_t blocks) const {
+    return std::min(blocks, num_narrow_blocks * NumStarts(blocks) / NumStarts(num_blocks));
   }
-  uint64_t ShardBytes() const { return BlockOffset(num_blocks); }
-  uint64_t WideBlockBytes() const { return static_cast<uint64_t>(columns) * sizeof(uint64_t); }
+  // Where block `block` of a layer begins whose first `narrow` blocks are narrow.
+  uint64_t BlockOffset(uint64_t block, uint64_t narrow) const {
+    return (block * static_cast<uint64_t>(columns) - std::min(block, narrow)) * sizeof(uint64_t);
+  }
+  uint64_t ShardBytes() const { return BlockOffset(num_blocks, num_narrow_blocks); }
   uint64_t SecondThresholdsAt() const { return BlocksAt() + num_shards * ShardBytes(); }
   uint64_t SecondBlocksAt() const {
     return SecondThresholdsAt() + RoundUp(ThresholdBytes(num_second_blocks));
   }
-  uint64_t ThirdBlocksAt() const { return SecondBlocksAt() + num_second_blocks * WideBlockBytes(); }
-  uint64_t PayloadBytes() const { return ThirdBlocksAt() + num_third_blocks * WideBlockBytes(); }
+  uint64_t ThirdBlocksAt() const { return SecondBlocksAt() + FurtherBytes(num_second_blocks); }
+  uint64_t PayloadBytes() const { return ThirdBlocksAt() + FurtherBytes(num_third_blocks); }
+
+ private:
+  uint64_t FurtherBytes(uint64_t blocks) const {
+    return blocks == 0 ? 0 : BlockOffset(blocks, NarrowOf(blocks));
+  }
 };
 
 // A header's detail: the number of blocks that are narrow, of those of the second layer, and of
@@ -75,12 +90,34 @@ uint64_t RibbonDetailOf(const RibbonShape& shape);
 RibbonShape MakeRibbonShape(uint64_t num_shards, uint64_t slots_per_shard, uint64_t detail,
                             int columns);
 
-// In 4 bits for each bucket.
+inline uint64_t GroupOf(uint64_t slot) {
+  const uint64_t in_bucket = slot % kBucketSlots;
+  return (in_bucket >= kGroupBegins[1] ? 1 : 0) + (in_bucket >= kGroupBegins[2] ? 1 : 0);
+}
+
 inline uint64_t ThresholdOf(const uint8_t* thresholds, uint64_t bucket) {
-  return (thresholds[bucket / 2] >> (bucket % 2 * 4)) & 15;
+  return (thresholds[bucket / kBucketsOfThresholdByte] >> (bucket % kBucketsOfThresholdByte * 2)) &
+         3;
+}
+// Of a bucket that had none.
+inline void SetThreshold(uint8_t* thresholds, uint64_t bucket, uint64_t threshold) {
+  uint8_t& four = thresholds[bucket / kBucketsOfThresholdByte];
+  four = static_cast<uint8_t>(four | threshold << (bucket % kBucketsOfThresholdByte * 2));
 }
 inline bool IsBumped(const uint8_t* thresholds, uint64_t slot) {
-  return slot % kBucketSlots / kGroupSlots < ThresholdOf(thresholds, slot / kBucketSlots);
+  // kGroupBegins in the bytes of a number: a shift, where an array would be one more load.
+  constexpr uint64_t kEnds = kGroupBegins[1] << 8 | kGroupBegins[2] << 16 | kGroupBegins[3] << 24;
+  const uint64_t threshold = ThresholdOf(thresholds, slot / kBucketSlots);
+  return slot % kBucketSlots < ((kEnds >> (threshold * 8)) & 0xff);
+}
+
+// A layer is filled in lanes, ranges of buckets that are worked on in turns. Where two of them
+// meet, some more keys are bumped.
+inline constexpr uint64_t kMaxLanes = 3;
+inline constexpr uint64_t kMinBucketsOfLane = 8;
+inline uint64_t NumLanes(uint64_t num_blocks) {
+  return std::clamp<uint64_t>(RibbonShape::NumBuckets(num_blocks) / kMinBucketsOfLane, 1,
+                              kMaxLanes);
 }
 
 // What is wanted of a filter: bits per key, or if it is not 0, a rate.
@@ -89,15 +126,13 @@ struct RibbonBudget {
   double fpr;
 };
 
-// Up to so many keys one layer is the smallest.
-inline constexpr uint64_t kMaxKeysOfOneLayer = 2500;
 // Fewer bumped keys than this do not need a second layer.
-inline constexpr uint64_t kMinKeysOfSecondLayer = 4096;
-// Keys for each slot of a layer from which keys may be bumped. A fuller one takes less space, but
-// longer to build: insertion meets more equations on its way.
-inline constexpr double kBumpingLayerLoad = 0.98;
+inline constexpr uint64_t kMinKeysOfSecondLayer = 1500;
+// Keys for each slot of a layer from which keys may be bumped. With more keys than slots one slot
+// in a thousand stays free, where 98 keys for 100 slots leave two in a hundred.
+inline constexpr double kBumpingLayerLoad = 1.04;
 // What share of the keys does not fit then, found by experiment.
-inline constexpr double kExpectedBumpedShare = 0.007;
+inline constexpr double kExpectedBumpedShare = 0.041;
 
 // The blocks of a layer from which keys may be bumped, and of one from which they may not.
 uint64_t BumpingLayerBlocks(double num_keys);
@@ -106,9 +141,16 @@ uint64_t LastLayerBlocks(uint64_t num_keys, int attempt);
 // All layers and the number of columns. The further layers' sizes are expected ones.
 RibbonShape PlanRibbon(uint64_t num_keys, uint64_t num_shards, const RibbonBudget& budget,
                        int attempt);
+// Sizes the further layers for so many keys. With a second one the third's size is an expected one.
+void SizeFurtherLayers(uint64_t num_bumped, int attempt, RibbonShape* shape);
+void ChooseColumns(uint64_t num_keys, const RibbonBudget& budget, RibbonShape* shape);
 
-// The rate of a filter in which `bumped_share` of all hashes are looked for in a further layer.
-double RibbonFpr(const RibbonShape& shape, double bumped_share);
+// Of all hashes, the shares that are looked for in another layer than the first, and in the third.
+struct BumpedShares {
+  double first = 0;
+  double second = 0;  // of those that come to the second layer
+};
+double RibbonFpr(const RibbonShape& shape, const BumpedShares& bumped);
 
 }  // namespace winnow::filter::internal
 

@@ -30,7 +30,7 @@ struct UnitView {
   uint64_t slots_per_shard = 0;
   uint64_t detail = 0;
   // Numbers that each query of this kind needs, computed once.
-  std::array<uint64_t, 7> prepared{};
+  std::array<uint64_t, 9> prepared{};
 };
 
 }  // namespace winnow::filter::internal
