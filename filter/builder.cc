@@ -62,8 +62,10 @@ FilterBuilder::~FilterBuilder() = default;
 uint64_t FilterBuilder::EstimatedBlockBytes() const {
   if (spec_.kind == FilterKind::kNone) return 0;
   // By the amount of bits alone: what small filters add for chance is within an estimate's error.
-  const double payload_bits = static_cast<double>(num_added()) *
-                              SpecBitsPerKey(ChooseFilter(spec_, context_, num_added()).spec);
+  const double bits_per_key = bits_per_key_
+                                  ? *bits_per_key_
+                                  : SpecBitsPerKey(ChooseFilter(spec_, context_, num_added()).spec);
+  const double payload_bits = static_cast<double>(num_added()) * bits_per_key;
   return internal::kBlockHeaderBytes + internal::kUnitHeaderBytes +
          internal::PaddedPayloadBytes(static_cast<uint64_t>(payload_bits / 8));
 }
@@ -71,13 +73,16 @@ uint64_t FilterBuilder::EstimatedBlockBytes() const {
 BuiltFilter FilterBuilder::Finish() {
   BuiltFilter built;
   if (spec_.kind == FilterKind::kNone) return built;
-  FilterChoice choice = ChooseFilter(spec_, context_, num_added());
-  spec_ = std::move(choice.spec);
-  if (bits_per_key_) {
+  const auto hold_to_range = [this] {
     const BitsPerKeyRange allowed = AllowedBitsPerKey(spec_);
     spec_.bits_per_key = std::clamp(*bits_per_key_, allowed.min, allowed.max);
     spec_.fpr = 0;
-  }
+  };
+  // Of "auto" and of the kind that it becomes, which may allow less.
+  if (bits_per_key_) hold_to_range();
+  FilterChoice choice = ChooseFilter(spec_, context_, num_added());
+  spec_ = std::move(choice.spec);
+  if (bits_per_key_) hold_to_range();
   built.reason = std::move(choice.reason);
   // The hashes are the least that is held; attempts raise it.
   built.peak_temporary_bytes = memory_bytes();

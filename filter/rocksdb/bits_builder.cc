@@ -43,14 +43,13 @@ Slice GiveUnbuilt(std::unique_ptr<const char[]>* buf) { return GiveAway(kUnbuilt
 
 BitsBuilder::BitsBuilder(BitsBuilderSettings settings, std::unique_ptr<ConstructionCharge> charge)
     : settings_(std::move(settings)),
-      bits_per_key_(SpecBitsPerKey(settings_.spec)),
+      bits_per_key_(settings_.level_aware == nullptr ? SpecBitsPerKey(settings_.spec)
+                                                     : settings_.level_aware->ExpectedBitsPerKey()),
       charge_(std::move(charge)) {
   BeginFilter();
 }
 
-BitsBuilder::~BitsBuilder() {
-  if (settings_.on_file_end && num_keys_given_ != 0) settings_.on_file_end(num_keys_given_);
-}
+BitsBuilder::~BitsBuilder() = default;
 
 void BitsBuilder::BeginFilter() {
   auto builder = FilterBuilder::Create(settings_.spec, settings_.hash_seed, settings_.limits,
@@ -139,6 +138,16 @@ BuiltFilter BitsBuilder::BuildFitted() {
   return built;
 }
 
+BuiltFilter BitsBuilder::Build() {
+  if (settings_.level_aware == nullptr) return BuildFitted();
+  if (const std::optional<double> bits = settings_.level_aware->BitsPerKey(builder_->num_added())) {
+    builder_->set_bits_per_key(*bits);
+  }
+  BuiltFilter built = BuildFitted();
+  settings_.level_aware->Built(built.block);
+  return built;
+}
+
 Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
   Status ignored;
   if (status == nullptr) status = &ignored;
@@ -155,8 +164,7 @@ Slice BitsBuilder::Finish(std::unique_ptr<const char[]>* buf, Status* status) {
 
   // The block, and then its copy for RocksDB, beside the hashes.
   ChargeMemory(2 * builder_->EstimatedBlockBytes());
-  num_keys_given_ += builder_->num_added();
-  const BuiltFilter built = BuildFitted();
+  const BuiltFilter built = Build();
   bytes_given_ += built.block.size();
   CountBuiltFilter(built.fell_back);
   if (settings_.detect_corruption) {

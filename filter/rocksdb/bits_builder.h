@@ -5,13 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 
 #include "filter/rocksdb/allocation_fit.h"
 #include "filter/rocksdb/construction_charge.h"
 #include "filter/rocksdb/filter_bits_interface.h"
+#include "filter/rocksdb/level_aware.h"
 #include "winnow/filter/builder.h"
 #include "winnow/filter/spec.h"
 
@@ -27,9 +27,8 @@ struct BitsBuilderSettings {
   FilterBuildContext context;  // for "auto"
   // Null: sizes are not fitted to what the allocator gives.
   std::shared_ptr<AllocationFit> fit;
-  // May be empty. Called at the end of the file with the keys of all its filters, from the thread
-  // that destroys the builder.
-  std::function<void(uint64_t num_keys)> on_file_end;
+  // Null: the amount is that of `spec`.
+  std::shared_ptr<LevelAwareFile> level_aware;
 };
 
 // Gives filter contents as FORMAT.md specifies them. For one thread. Memory: 8 bytes for each key;
@@ -70,14 +69,14 @@ class __attribute__((visibility("hidden"))) BitsBuilder final
   void BeginFilter();
   bool HashesAreIntact() const;
   double FprOfSize(size_t num_entries, size_t bytes) const;
+  BuiltFilter Build();
   BuiltFilter BuildFitted();
   void ChargeMemory(uint64_t bytes_besides);
 
   const BitsBuilderSettings settings_;
   const double bits_per_key_;
   const std::unique_ptr<ConstructionCharge> charge_;
-  uint64_t num_keys_given_ = 0;  // of all filters finished, and their bytes
-  uint64_t bytes_given_ = 0;
+  uint64_t bytes_given_ = 0;  // of all filters finished
   std::unique_ptr<FilterBuilder> builder_;
   uint64_t checksum_ = 0;  // exclusive or of the hashes kept; only with detect_corruption
   // The last prefix that AddKeyAndAlt was given: whole keys lie between equal ones.

@@ -22,13 +22,15 @@ constinit VerifiedFilters verified_filters;
 
 }  // namespace
 
-BitsReader::BitsReader(const Slice& contents) {
+BitsReader::BitsReader(const Slice& contents, LevelAware* level_aware) {
   FilterState state;
   const std::string_view bytes(contents.data(), contents.size());
   if (const std::optional<std::string_view> block = FilterBlockIn(bytes); !block) {
     state = {FilterStateCode::kDamaged, "filter block has lost its trailer of zeros"};
   } else if (bytes != kUnbuiltFilter) {
     reader_ = verified_filters.Open(*block, &state);
+    const bool is_sound = state.code == FilterStateCode::kOk;
+    if (level_aware != nullptr && is_sound) counted_ = level_aware->Opened(*block);
   }
   CountOpenedFilter(state);
 }

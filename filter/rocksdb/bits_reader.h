@@ -3,7 +3,10 @@
 #ifndef WINNOW_FILTER_ROCKSDB_BITS_READER_H_
 #define WINNOW_FILTER_ROCKSDB_BITS_READER_H_
 
+#include <memory>
+
 #include "filter/rocksdb/filter_bits_interface.h"
+#include "filter/rocksdb/level_aware.h"
 #include "winnow/filter/reader.h"
 
 namespace winnow::filter::internal {
@@ -13,8 +16,8 @@ class __attribute__((visibility("hidden"))) BitsReader final
     : public ROCKSDB_NAMESPACE::FilterBitsReader {
  public:
   // `contents` must outlive the reader. What is not understood is counted, warned of once, and
-  // answered with "may contain".
-  explicit BitsReader(const ROCKSDB_NAMESPACE::Slice& contents);
+  // answered with "may contain". `level_aware` may be null.
+  explicit BitsReader(const ROCKSDB_NAMESPACE::Slice& contents, LevelAware* level_aware = nullptr);
 
   bool MayMatch(const ROCKSDB_NAMESPACE::Slice& entry) override;
   // Hashes a group of keys and prefetches all their memory before it waits for any: RocksDB's
@@ -23,6 +26,7 @@ class __attribute__((visibility("hidden"))) BitsReader final
 
  private:
   FilterReader reader_;
+  std::unique_ptr<OpenedFilter> counted_;  // for a level-aware policy
 };
 
 }  // namespace winnow::filter::internal

@@ -2,8 +2,7 @@
 
 #include <rocksdb/table.h>
 
-#include <algorithm>
-#include <cstddef>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,7 +10,6 @@
 #include "filter/rocksdb/bits_reader.h"
 #include "filter/rocksdb/construction_charge.h"
 #include "filter/rocksdb/filter_contents.h"
-#include "winnow/filter/sizing.h"
 
 namespace winnow::filter::internal {
 namespace {
@@ -58,23 +56,9 @@ WinnowFilterPolicy::WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed)
       name_(PolicyName(KindName(spec_.filter.kind))),
       id_(PolicyName(PolicySpecText(spec_))),
       built_in_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(kBuiltInBits)),
-      observer_(std::make_shared<TreeObserver>(spec_.size_ratio)),
+      level_aware_(spec_.level_aware ? std::make_shared<LevelAware>(spec_.filter, spec_.size_ratio)
+                                     : nullptr),
       fit_(std::make_shared<AllocationFit>()) {}
-
-std::optional<double> WinnowFilterPolicy::LevelAwareBits(const NewFile& file) const {
-  const std::optional<TreeShape> shape = observer_->Observe(file);
-  if (!shape) return std::nullopt;
-
-  const MutexLock lock(&spread_mutex_);
-  // Some microseconds a level, and the shape changes rarely: kept until it does.
-  if (spread_.empty() || *shape != spread_shape_) {
-    spread_shape_ = *shape;
-    spread_ = SpreadBits(spec_.filter, SpecBitsPerKey(spec_.filter), *shape);
-  }
-  // The last run of its keys is the last level to them, wherever it lies.
-  const int level = file.is_last_run ? shape->last_level : file.level;
-  return spread_[static_cast<size_t>(std::min(level, shape->last_level))];
-}
 
 ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
     const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const {
@@ -86,15 +70,9 @@ ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
   settings.detect_corruption = context.table_options.detect_filter_construct_corruption;
   settings.context = BuildContextOf(context);
   if (context.table_options.optimize_filters_for_memory) settings.fit = fit_;
-  const std::optional<NewFile> file = spec_.level_aware ? NewFileOf(context) : std::nullopt;
-  if (file) {
-    if (const std::optional<double> bits = LevelAwareBits(*file)) {
-      settings.spec.fpr = 0;
-      settings.spec.bits_per_key = *bits;
-    }
-    settings.on_file_end = [observer = observer_, file = *file](uint64_t num_keys) {
-      observer->CountKeys(file, num_keys);
-    };
+  if (level_aware_ != nullptr) {
+    const std::optional<NewFile> file = NewFileOf(context);
+    if (file) settings.level_aware = level_aware_->Begin(*file, settings.context);
   }
   return new BitsBuilder(std::move(settings), ChargeThatIsAskedFor(context.table_options));
 }
@@ -104,7 +82,7 @@ ROCKSDB_NAMESPACE::FilterBitsReader* WinnowFilterPolicy::GetFilterBitsReader(
   if (!IsWinnowFilter({contents.data(), contents.size()})) {
     return built_in_->GetFilterBitsReader(contents);
   }
-  return new BitsReader(contents);
+  return new BitsReader(contents, level_aware_.get());
 }
 
 }  // namespace winnow::filter::internal

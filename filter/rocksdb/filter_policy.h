@@ -7,18 +7,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "filter/base/mutex.h"
 #include "filter/rocksdb/allocation_fit.h"
 #include "filter/rocksdb/filter_bits_interface.h"
+#include "filter/rocksdb/level_aware.h"
 #include "filter/rocksdb/policy_spec.h"
-#include "filter/rocksdb/tree_observer.h"
-#include "winnow/filter/level_allocation.h"
 
 namespace winnow::filter::internal {
 
@@ -43,22 +38,15 @@ class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
       const ROCKSDB_NAMESPACE::Slice& contents) const override;
 
  private:
-  // For a level-aware policy: the bits per key of the file that is being built, or nothing while
-  // the tree is not known.
-  std::optional<double> LevelAwareBits(const NewFile& file) const;
-
   const PolicySpec spec_;
   const uint64_t hash_seed_;
   const std::string name_;
   const std::string id_;
   const std::unique_ptr<const ROCKSDB_NAMESPACE::FilterPolicy> built_in_;
-  // FilterPolicy's methods are const; what they learn is guarded here, and in what builders share.
-  const std::shared_ptr<TreeObserver> observer_;
+  // FilterPolicy's methods are const; what they learn is guarded in these, which builders and
+  // readers share.
+  const std::shared_ptr<LevelAware> level_aware_;  // null: uniform
   const std::shared_ptr<AllocationFit> fit_;
-  mutable Mutex spread_mutex_;
-  mutable TreeShape spread_shape_ ABSL_GUARDED_BY(spread_mutex_);
-  mutable std::vector<double> spread_
-      ABSL_GUARDED_BY(spread_mutex_);  // for spread_shape_, by level
 };
 
 }  // namespace winnow::filter::internal

@@ -45,6 +45,7 @@ absl::StatusOr<PolicySpec> ParsePolicySpec(std::string_view text) {
   absl::StatusOr<FilterSpec> filter = ParseFilterSpec(filter_text);
   if (!filter.ok()) return filter.status();
   spec.filter = *std::move(filter);
+  spec.level_aware = spec.filter.kind == FilterKind::kAuto;
   if (word == std::string_view::npos) return spec;
 
   spec.level_aware = true;
@@ -58,10 +59,11 @@ absl::StatusOr<PolicySpec> ParsePolicySpec(std::string_view text) {
 
 std::string PolicySpecText(const PolicySpec& spec) {
   std::string text = filter::ToString(spec.filter);
-  if (spec.level_aware) absl::StrAppend(&text, ToAbsl(kLevelAware));
-  if (spec.level_aware && spec.size_ratio != kDefaultSizeRatio) {
-    absl::StrAppend(&text, ":", spec.size_ratio);
-  }
+  const bool has_ratio = spec.size_ratio != kDefaultSizeRatio;
+  const bool goes_without_saying = spec.filter.kind == FilterKind::kAuto && !has_ratio;
+  if (!spec.level_aware || goes_without_saying) return text;
+  absl::StrAppend(&text, ToAbsl(kLevelAware));
+  if (has_ratio) absl::StrAppend(&text, ":", spec.size_ratio);
   return text;
 }
 

@@ -1,4 +1,5 @@
-// The text that names a policy: a filter spec, perhaps followed by the word level_aware.
+// The text that names a policy: a filter spec, perhaps followed by the word level_aware, which
+// "auto" does not need to be told.
 
 #ifndef WINNOW_FILTER_ROCKSDB_POLICY_SPEC_H_
 #define WINNOW_FILTER_ROCKSDB_POLICY_SPEC_H_

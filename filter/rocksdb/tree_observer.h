@@ -33,6 +33,14 @@ struct NewFile {
   bool is_last_run = false;
 };
 
+// What is known of a tree.
+struct ObservedTree {
+  uint64_t number = 0;  // another for each tree, from 1
+  // Nothing until a file was built for the last run, which is what shows where the tree ends.
+  std::optional<TreeShape> shape;
+  uint64_t flushed_keys = 0;  // in the newest file of level 0; 0: none was built
+};
+
 // Thread-safe.
 class TreeObserver {
  public:
@@ -40,32 +48,30 @@ class TreeObserver {
   // forgotten, and uniform until a file of the last run is built again.
   static constexpr size_t kMaxTrees = 1000;
 
+  // `size_ratio` is the shapes'.
   explicit TreeObserver(double size_ratio) : size_ratio_(size_ratio) {}
 
-  // Takes note of `file`, and returns the shape of its tree; nothing until a file was built for the
-  // last run, which is what shows where the tree ends. The ratio of the shape's levels is the one
-  // that the keys which were really built bear out, at most that of the constructor: the last level
-  // pays for what the upper ones get, and has as many keys as it has.
-  std::optional<TreeShape> Observe(const NewFile& file);
+  // Takes note of `file`, and returns what is known of its tree.
+  ObservedTree Observe(const NewFile& file);
 
   // Takes note that `file`, which was observed, has ended with so many keys.
   void CountKeys(const NewFile& file, uint64_t num_keys);
 
  private:
   struct Seen {
+    uint64_t number = 0;
     std::optional<int> base_level;
     std::optional<int> last_level;
-    uint64_t flushed_keys = 0;   // in the newest file of level 0; 0: none was built
-    uint64_t last_run_keys = 0;  // in all files of the last run that were built on last_level
+    uint64_t flushed_keys = 0;
     uint64_t last_use = 0;
   };
 
   Seen& SeenOf(const TreeId& tree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  double RatioOf(const Seen& seen) const;
 
   const double size_ratio_;
   Mutex mutex_;
   std::map<TreeId, Seen> seen_ ABSL_GUARDED_BY(mutex_);
+  uint64_t num_trees_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t num_uses_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -15,6 +15,10 @@
 
 namespace winnow::filter::internal {
 
+// A number for a filter block, the same at each load of it. 0: its headers do not tell it from
+// others.
+uint64_t FilterIdentity(std::string_view block);
+
 // Thread-safe, without locks. 32 KiB.
 class VerifiedFilters {
  public:

@@ -71,34 +71,47 @@ TEST_P(SpreadTest, GivesLegalBitsAtTheLimits) {
   }
 }
 
+TEST_P(SpreadTest, GivesLevelsOfAnySizesNoMoreThanTheirTotal) {
+  const FilterSpec spec = *ParseFilterSpec(GetParam());
+  const std::vector<LevelKeys> levels = {{1000, 30'000}, {50'000, 50'000}, {20'000, 20'000}};
+  const std::vector<double> bits = SpreadBits(spec, 12.0 * 100'000, levels);
+  ASSERT_EQ(bits.size(), 3u);
+  double total = 0;
+  for (size_t i = 0; i < 3; ++i) total += bits[i] * levels[i].total_keys;
+  EXPECT_LE(total, 12.0 * 100'000);
+  EXPECT_GE(total, 11.5 * 100'000);
+  EXPECT_GT(bits[0], bits[2]) << "the smallest run";
+  EXPECT_GE(bits[2], bits[1]) << "the largest";
+}
+
 TEST(ObserverTest, KnowsNothingBeforeTheLastRunIsSeen) {
   TreeObserver observer(10);
-  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 0, false}), std::nullopt);
-  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 1, false}), std::nullopt);
-  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 2, true}), (TreeShape{1, 2, 10}));
-  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 0, false}), (TreeShape{1, 2, 10}));
+  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 0, false}).shape, std::nullopt);
+  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 1, false}).shape, std::nullopt);
+  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 2, true}).shape, (TreeShape{1, 2, 10}));
+  EXPECT_EQ(observer.Observe({{nullptr, "cf"}, 0, false}).shape, (TreeShape{1, 2, 10}));
 }
 
 TEST(ObserverTest, FollowsATreeThatGrowsDownOrUp) {
   TreeObserver down(10);
   down.Observe({{nullptr, "cf"}, 1, true});
-  EXPECT_EQ(down.Observe({{nullptr, "cf"}, 1, false}), (TreeShape{1, 2, 10}))
+  EXPECT_EQ(down.Observe({{nullptr, "cf"}, 1, false}).shape, (TreeShape{1, 2, 10}))
       << "something lies below";
-  EXPECT_EQ(down.Observe({{nullptr, "cf"}, 3, true}), (TreeShape{1, 3, 10}));
-  EXPECT_EQ(down.Observe({{nullptr, "cf"}, 2, true}), (TreeShape{1, 3, 10}))
+  EXPECT_EQ(down.Observe({{nullptr, "cf"}, 3, true}).shape, (TreeShape{1, 3, 10}));
+  EXPECT_EQ(down.Observe({{nullptr, "cf"}, 2, true}).shape, (TreeShape{1, 3, 10}))
       << "last for its keys only";
 
   TreeObserver up(8);
   up.Observe({{nullptr, "cf"}, 6, true});
-  EXPECT_EQ(up.Observe({{nullptr, "cf"}, 5, false}), (TreeShape{5, 6, 8}));
-  EXPECT_EQ(up.Observe({{nullptr, "cf"}, 4, false}), (TreeShape{4, 6, 8}));
+  EXPECT_EQ(up.Observe({{nullptr, "cf"}, 5, false}).shape, (TreeShape{5, 6, 8}));
+  EXPECT_EQ(up.Observe({{nullptr, "cf"}, 4, false}).shape, (TreeShape{4, 6, 8}));
 }
 
 TEST(ObserverTest, ColumnFamiliesAreApart) {
   TreeObserver observer(10);
   observer.Observe({{nullptr, "deep"}, 6, true});
-  EXPECT_EQ(observer.Observe({{nullptr, "flat"}, 1, true}), (TreeShape{1, 1, 10}));
-  EXPECT_EQ(observer.Observe({{nullptr, "deep"}, 5, false}), (TreeShape{5, 6, 10}));
+  EXPECT_EQ(observer.Observe({{nullptr, "flat"}, 1, true}).shape, (TreeShape{1, 1, 10}));
+  EXPECT_EQ(observer.Observe({{nullptr, "deep"}, 5, false}).shape, (TreeShape{5, 6, 10}));
 }
 
 }  // namespace

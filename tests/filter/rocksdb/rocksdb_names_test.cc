@@ -222,6 +222,9 @@ TEST_F(NamesTest, PolicySpecTextReadsBack) {
   }
   EXPECT_EQ(internal::PolicySpecText(*internal::ParsePolicySpec("bloom:8.0:level_aware:10")),
             "bloom:8:level_aware");
+  EXPECT_EQ(internal::PolicySpecText(*internal::ParsePolicySpec("auto:8:level_aware")), "auto:8");
+  EXPECT_TRUE(internal::ParsePolicySpec("auto:8")->level_aware);
+  EXPECT_FALSE(internal::ParsePolicySpec("ribbon:8")->level_aware);
 }
 
 TEST(VersionCheckTest, OnlyTheVersionCompiledForIsAccepted) {

@@ -67,46 +67,27 @@ TEST(TreeObserverTest, DatabasesWithFamiliesOfOneNameAreTold) {
   TreeObserver observer(10);
   const int one = 1;
   const int other = 2;
-  ASSERT_TRUE(observer.Observe(FileOf(&one, 6, true)));
+  ASSERT_TRUE(observer.Observe(FileOf(&one, 6, true)).shape);
   observer.Observe(FileOf(&one, 3, false));
-  EXPECT_FALSE(observer.Observe(FileOf(&other, 0, false))) << "its tree is not known";
-  const auto shape = observer.Observe(FileOf(&other, 2, true));
+  EXPECT_FALSE(observer.Observe(FileOf(&other, 0, false)).shape) << "its tree is not known";
+  const auto shape = observer.Observe(FileOf(&other, 2, true)).shape;
   ASSERT_TRUE(shape);
   EXPECT_EQ(shape->base_level, 2);
   EXPECT_EQ(shape->last_level, 2);
 }
 
-TEST(TreeObserverTest, TheRatioIsTheOneOfTheKeysThatWereBuilt) {
+TEST(TreeObserverTest, KnowsTheNewestFlushAndCallsEachTreeByAnotherNumber) {
   TreeObserver observer(10);
-  const int database = 1;
-  const NewFile flushed = FileOf(&database, 0, false);
-  const NewFile middle = FileOf(&database, 5, false);
-  const NewFile last = FileOf(&database, 6, true);
-  observer.Observe(flushed);
+  const int one = 1;
+  const int other = 2;
+  const NewFile flushed = FileOf(&one, 0, false);
+  EXPECT_EQ(observer.Observe(flushed).flushed_keys, 0u);
   observer.CountKeys(flushed, 1'000);
-  observer.Observe(middle);
-  observer.Observe(last);
-  EXPECT_EQ(observer.Observe(middle)->size_ratio, 1) << "the last level has no key yet";
-  observer.CountKeys(last, 12'000);
-  EXPECT_NEAR(observer.Observe(middle)->size_ratio, 3, 1e-9) << "4,000 keys and then 12,000";
-  observer.CountKeys(last, 1'000'000);
-  EXPECT_EQ(observer.Observe(middle)->size_ratio, 10) << "the policy's own is the most";
-}
-
-TEST(TreeObserverTest, ALastLevelThatHasOnlyBegunPaysForLittle) {
-  TreeObserver observer(10);
-  const int database = 1;
-  const NewFile flushed = FileOf(&database, 0, false);
-  observer.Observe(flushed);
-  observer.CountKeys(flushed, 1'000);
-  observer.Observe(FileOf(&database, 1, false));
-  observer.Observe(FileOf(&database, 2, true));
-  observer.CountKeys(FileOf(&database, 2, true), 100'000);
-  EXPECT_EQ(observer.Observe(flushed)->size_ratio, 10);
-  observer.Observe(FileOf(&database, 3, true));
-  observer.CountKeys(FileOf(&database, 3, true), 4'000);
-  observer.CountKeys(FileOf(&database, 2, true), 100'000);
-  EXPECT_EQ(observer.Observe(flushed)->size_ratio, 1) << "what level 2 has is not the last level's";
+  observer.CountKeys(FileOf(&one, 1, true), 9'000);
+  EXPECT_EQ(observer.Observe(FileOf(&one, 1, true)).flushed_keys, 1'000u);
+  EXPECT_EQ(observer.Observe(FileOf(&other, 0, false)).flushed_keys, 0u);
+  EXPECT_EQ(observer.Observe(flushed).number, observer.Observe(flushed).number);
+  EXPECT_NE(observer.Observe(flushed).number, observer.Observe(FileOf(&other, 0, false)).number);
 }
 
 TEST(TreeObserverTest, RemembersABoundedNumberOfTrees) {
@@ -115,9 +96,9 @@ TEST(TreeObserverTest, RemembersABoundedNumberOfTrees) {
   observer.Observe(FileOf(&databases[0], 6, true));
   for (const char& database : databases) {
     observer.Observe(FileOf(&database, 6, true));
-    EXPECT_TRUE(observer.Observe(FileOf(&databases[0], 0, false))) << "in use";
+    EXPECT_TRUE(observer.Observe(FileOf(&databases[0], 0, false)).shape) << "in use";
   }
-  EXPECT_FALSE(observer.Observe(FileOf(&databases[1], 0, false))) << "forgotten";
+  EXPECT_FALSE(observer.Observe(FileOf(&databases[1], 0, false)).shape) << "forgotten";
 }
 
 }  // namespace

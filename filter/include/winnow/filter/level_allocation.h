@@ -40,8 +40,20 @@ inline constexpr int kLevelZeroRuns = 4;
 // 1e-6 to 0.5; where all of them are at an end of that, the sum differs from the uniform one.
 //
 // `spec` must be of a kind with bits: not kNone; its amount plays no part. `uniform_bits` must lie
-// in AllowedBitsPerKey(spec). Cannot fail. Thread-safe; some microseconds a level.
+// in AllowedBitsPerKey(spec). Cannot fail. Thread-safe; up to some milliseconds.
 std::vector<double> SpreadBits(const FilterSpec& spec, double uniform_bits, const TreeShape& shape);
+
+// One level of a tree that is known: what a look-up of an absent key meets in it, and what it
+// takes.
+struct LevelKeys {
+  double run_keys = 0;    // of one sorted run; more than 0
+  double total_keys = 0;  // of all its runs
+};
+
+// Bits per key for each of `levels`, in their order, which together take `total_bits`: the same
+// rule and the same limits for levels of any sizes. `levels` must not be empty.
+std::vector<double> SpreadBits(const FilterSpec& spec, double total_bits,
+                               const std::vector<LevelKeys>& levels);
 
 }  // namespace winnow::filter
 

@@ -11,10 +11,10 @@
 //
 // The text is a filter spec (winnow/filter/spec.h), and may end in the word level_aware:
 //
-//   blocked_bloom:10:level_aware     about the same bits as blocked_bloom:10 for the whole
-//   database,
-//                                    but more of them a key in the small upper levels and fewer in
-//                                    the last: fewer needless reads where upper levels hold keys
+//   blocked_bloom:10:level_aware     the bits of blocked_bloom:10 for the whole database, but more
+//                                    of them a key in the small upper levels and fewer in the
+//                                    last: fewer needless reads where upper levels hold keys.
+//                                    "auto" is level-aware without the word
 //   blocked_bloom:10:level_aware:8   the same, if max_bytes_for_level_multiplier is 8, not 10
 //
 // All policies read the filters of all kinds and RocksDB's own, so that a database may change its
