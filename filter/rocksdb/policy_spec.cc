@@ -13,18 +13,22 @@ constexpr std::string_view kLevelAware = ":level_aware";
 constexpr double kMinSizeRatio = 2;
 constexpr double kMaxSizeRatio = 100;
 
-absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size()}; }
+// A rate is asked of each filter; memory may be spread.
+bool IsLevelAwareUnasked(const FilterSpec& filter) {
+  return filter.kind == FilterKind::kAuto && filter.fpr == 0;
+}
 
 absl::Status BadSpec(std::string_view text, std::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("filter policy 'winnow.", absl::CHexEscape(ToAbsl(text)), "': ", ToAbsl(what)));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "filter policy 'winnow.", absl::CHexEscape(absl::string_view(text.data(), text.size())),
+      "': ", absl::string_view(what.data(), what.size())));
 }
 
 // `after` is what follows the word level_aware.
 absl::Status ReadSizeRatio(std::string_view text, std::string_view after, PolicySpec* spec) {
   if (after.empty()) return absl::OkStatus();
   // Written so that NaN, which SimpleAtod reads, is refused.
-  if (after.front() == ':' && absl::SimpleAtod(ToAbsl(after.substr(1)), &spec->size_ratio) &&
+  if (after.front() == ':' && absl::SimpleAtod(std::string(after.substr(1)), &spec->size_ratio) &&
       spec->size_ratio >= kMinSizeRatio && spec->size_ratio <= kMaxSizeRatio) {
     return absl::OkStatus();
   }
@@ -45,7 +49,7 @@ absl::StatusOr<PolicySpec> ParsePolicySpec(std::string_view text) {
   absl::StatusOr<FilterSpec> filter = ParseFilterSpec(filter_text);
   if (!filter.ok()) return filter.status();
   spec.filter = *std::move(filter);
-  spec.level_aware = spec.filter.kind == FilterKind::kAuto;
+  spec.level_aware = IsLevelAwareUnasked(spec.filter);
   if (word == std::string_view::npos) return spec;
 
   spec.level_aware = true;
@@ -60,9 +64,9 @@ absl::StatusOr<PolicySpec> ParsePolicySpec(std::string_view text) {
 std::string PolicySpecText(const PolicySpec& spec) {
   std::string text = filter::ToString(spec.filter);
   const bool has_ratio = spec.size_ratio != kDefaultSizeRatio;
-  const bool goes_without_saying = spec.filter.kind == FilterKind::kAuto && !has_ratio;
+  const bool goes_without_saying = IsLevelAwareUnasked(spec.filter) && !has_ratio;
   if (!spec.level_aware || goes_without_saying) return text;
-  absl::StrAppend(&text, ToAbsl(kLevelAware));
+  text.append(kLevelAware);
   if (has_ratio) absl::StrAppend(&text, ":", spec.size_ratio);
   return text;
 }

@@ -224,6 +224,10 @@ TEST_F(NamesTest, PolicySpecTextReadsBack) {
             "bloom:8:level_aware");
   EXPECT_EQ(internal::PolicySpecText(*internal::ParsePolicySpec("auto:8:level_aware")), "auto:8");
   EXPECT_TRUE(internal::ParsePolicySpec("auto:8")->level_aware);
+  EXPECT_TRUE(internal::ParsePolicySpec("auto")->level_aware);
+  EXPECT_FALSE(internal::ParsePolicySpec("auto:1%")->level_aware);
+  EXPECT_EQ(internal::PolicySpecText(*internal::ParsePolicySpec("auto:1%:level_aware")),
+            "auto:1%:level_aware");
   EXPECT_FALSE(internal::ParsePolicySpec("ribbon:8")->level_aware);
 }
 

@@ -14,7 +14,8 @@
 //   blocked_bloom:10:level_aware     the bits of blocked_bloom:10 for the whole database, but more
 //                                    of them a key in the small upper levels and fewer in the
 //                                    last: fewer needless reads where upper levels hold keys.
-//                                    "auto" is level-aware without the word
+//                                    "auto" and "auto:10" are so without the word; "auto:1%",
+//                                    which asks for a rate of each filter, is not
 //   blocked_bloom:10:level_aware:8   the same, if max_bytes_for_level_multiplier is 8, not 10
 //
 // All policies read the filters of all kinds and RocksDB's own, so that a database may change its
