@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/cache/block_arena.h"
+#include "filter/base/huge_pages.h"
 #include "filter/base/per_thread.h"
 
 namespace winnow {
@@ -23,6 +24,8 @@ constexpr size_t kMaxSpareBytes = size_t{64} << 10;
 // Blocks of about one size get exactly one size, so that one fits in another's place.
 constexpr size_t kSizeStep = 256;
 constexpr size_t kMinRoundedBytes = 2048;
+// What the system maps at least. Where its pages are larger a block takes more than it is charged.
+constexpr size_t kPageBytes = 4096;
 
 // The memory of the block that this thread freed last. A full cache that takes a block in puts one
 // out, so that nearly every allocation finds the place of the one before it: the general allocator
@@ -71,30 +74,50 @@ void FreeBlock(void* memory, size_t bytes) {
 }  // namespace
 
 BlockRef CachedBlock::Allocate(size_t contents_bytes, BlockArena* arena) {
+  return Allocate(contents_bytes, arena, /*long_lived=*/false);
+}
+
+BlockRef CachedBlock::AllocateLongLived(size_t contents_bytes, BlockArena* arena) {
+  return Allocate(contents_bytes, arena, /*long_lived=*/true);
+}
+
+// The block records where its memory came from: a block too large for the arena, or that comes when
+// there is no memory for another slab, is the allocator's.
+BlockRef CachedBlock::Allocate(size_t contents_bytes, BlockArena* arena, bool long_lived) {
   size_t charge = sizeof(CachedBlock) + contents_bytes + kReadablePadding;
   // The sum wrapped around: a length from a damaged file.
   if (charge < contents_bytes) return BlockRef();
   void* memory = arena == nullptr ? nullptr : arena->Allocate(&charge);
-  if (memory == nullptr) {
-    // Too large for the arena, or no memory for another slab: the block records where it came
-    // from.
-    arena = nullptr;
+  Source source = Source::kArena;
+  if (memory == nullptr && long_lived && charge >= kMinInPages) {
+    source = Source::kPages;
+    charge = (charge + kPageBytes - 1) / kPageBytes * kPageBytes;
+    memory = filter::internal::MapPages(charge);
+  } else if (memory == nullptr) {
+    source = Source::kAllocator;
     memory = AllocateBlock(&charge);
   }
   if (memory == nullptr) return BlockRef();
-  auto* const block = new (memory) CachedBlock(contents_bytes, charge, arena);
+  auto* const block = new (memory) CachedBlock(contents_bytes, charge, source, arena);
   std::memset(block->mutable_data() + contents_bytes, 0, kReadablePadding);
   return BlockRef(block, &block->references_, /*cached=*/false);
 }
 
 void CachedBlock::Free(CachedBlock* block) {
   BlockArena* const arena = block->arena_;
+  const Source source = block->source_;
   const size_t bytes = block->charge_;
   block->~CachedBlock();
-  if (arena != nullptr) {
-    arena->Free(reinterpret_cast<char*>(block));
-  } else {
-    FreeBlock(block, bytes);
+  switch (source) {
+    case Source::kAllocator:
+      FreeBlock(block, bytes);
+      break;
+    case Source::kArena:
+      arena->Free(reinterpret_cast<char*>(block));
+      break;
+    case Source::kPages:
+      filter::internal::UnmapPages(reinterpret_cast<char*>(block), bytes);
+      break;
   }
 }
 

@@ -19,11 +19,15 @@ class BlockRef;
 class alignas(64) CachedBlock {
  public:
   static constexpr size_t kReadablePadding = 16;
+  static constexpr size_t kMinInPages = size_t{8} << 10;
 
   // A block with room for `contents_bytes`, not yet in any cache; contents are uninitialised except
   // for the padding. From `arena`, which must outlive it, unless that is null or the block too
   // large for it. Empty handle when memory is exhausted.
   static BlockRef Allocate(size_t contents_bytes, BlockArena* arena = nullptr);
+  // The same for what stays long and has many sizes, as filters have: from kMinInPages on in pages
+  // of its own, so that it leaves no holes in the heap that nothing fits into.
+  static BlockRef AllocateLongLived(size_t contents_bytes, BlockArena* arena);
 
   CachedBlock(const CachedBlock&) = delete;
   CachedBlock& operator=(const CachedBlock&) = delete;
@@ -41,14 +45,18 @@ class alignas(64) CachedBlock {
   friend class BlockRef;
   friend class ShardedBlockCache;
 
-  CachedBlock(size_t size, size_t charge, BlockArena* arena)
-      : size_(size), charge_(charge), arena_(arena) {}
+  enum class Source : uint8_t { kAllocator, kArena, kPages };
+
+  CachedBlock(size_t size, size_t charge, Source source, BlockArena* arena)
+      : size_(size), charge_(charge), arena_(arena), source_(source) {}
+  static BlockRef Allocate(size_t contents_bytes, BlockArena* arena, bool long_lived);
   static void Free(CachedBlock* block);
 
   std::atomic<uint64_t> references_{1};  // handles of a block that is in no cache
   size_t size_;
   size_t charge_;
-  BlockArena* arena_;  // null: from the global allocator
+  BlockArena* arena_;  // for Source::kArena
+  Source source_;
 };
 
 // Owns one reference to a block: while it lives the bytes stay where they are. Move-only. Must not

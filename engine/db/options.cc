@@ -180,18 +180,19 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
   Options options;
   const uint64_t memory = std::max<uint64_t>(memory_bytes, 16 * kMiB);
   options.background_threads = std::clamp(threads, 1, 64);
-  // A third for memtables, of one busy family in three buffers; a 32nd for what compactions read
-  // ahead; an eighth, up to 4 MiB, for what the allocator loses between cached blocks of many
-  // sizes, as filters and indexes are. The block cache has the rest.
+  // Five sixteenths for memtables, of one busy family in three buffers; a 32nd for what compactions
+  // read ahead; as much as for memtables, up to 5 MiB, for what many families and tables take
+  // besides, and for what the allocator loses between small things of many sizes. The block cache
+  // has the rest.
   options.max_write_buffers = 3;
-  const uint64_t buffers = memory / 3;
+  const uint64_t buffers = memory / 16 * 5;
   options.db_write_buffer_bytes = buffers;
   options.compaction_readahead_bytes = std::clamp<uint64_t>(
       memory / 32 / static_cast<uint64_t>(options.background_threads), 64 * kKiB, 16 * kMiB);
   options.write_buffer_bytes = std::clamp<uint64_t>(
       buffers / static_cast<uint64_t>(options.max_write_buffers), 64 * kKiB, uint64_t{512} << 20);
   options.charge_filters_to_cache = true;
-  const uint64_t lost = std::min<uint64_t>(memory / 8, 4 * kMiB);
+  const uint64_t lost = std::min<uint64_t>(buffers, 5 * kMiB);
   options.block_cache_bytes = memory - buffers - memory / 32 - lost;
   // Four buffers: about what level 0 holds when its compaction is due, so that merging it into the
   // first level below rewrites no more than it brings.

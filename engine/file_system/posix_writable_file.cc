@@ -8,10 +8,7 @@ namespace winnow {
 
 PosixWritableFile::PosixWritableFile(FileDescriptor descriptor, std::string path,
                                      size_t buffer_bytes)
-    : path_(std::move(path)),
-      descriptor_(std::move(descriptor)),
-      buffer_bytes_(buffer_bytes),
-      buffer_(buffer_bytes == 0 ? nullptr : std::make_unique<char[]>(buffer_bytes)) {}
+    : path_(std::move(path)), descriptor_(std::move(descriptor)), buffer_(buffer_bytes) {}
 
 PosixWritableFile::~PosixWritableFile() { Close().IgnoreError(); }
 
@@ -27,7 +24,7 @@ absl::Status PosixWritableFile::CheckWritable() const {
 // The first error is final: how much of the buffer reached the file is not known, and writing it
 // again would append a part of it twice.
 absl::Status PosixWritableFile::WriteThrough(std::string_view data) {
-  first_error_ = WriteFully(descriptor_.get(), path_, std::string_view(buffer_.get(), buffered_));
+  first_error_ = WriteFully(descriptor_.get(), path_, std::string_view(buffer_.data(), buffered_));
   if (first_error_.ok()) {
     buffered_ = 0;
     first_error_ = WriteFully(descriptor_.get(), path_, data);
@@ -40,15 +37,15 @@ absl::Status PosixWritableFile::WriteThrough(std::string_view data) {
 absl::Status PosixWritableFile::Append(std::string_view data) {
   WINNOW_RETURN_IF_ERROR(CheckWritable());
   if (data.empty()) return absl::OkStatus();
-  if (data.size() <= buffer_bytes_ - buffered_) {
-    std::memcpy(buffer_.get() + buffered_, data.data(), data.size());
+  if (data.size() <= buffer_.size() - buffered_) {
+    std::memcpy(buffer_.data() + buffered_, data.data(), data.size());
     buffered_ += data.size();
     // Larger than the buffer: copying it there first would be work for nothing.
-  } else if (data.size() >= buffer_bytes_) {
+  } else if (data.size() >= buffer_.size()) {
     WINNOW_RETURN_IF_ERROR(WriteThrough(data));
   } else {
     WINNOW_RETURN_IF_ERROR(WriteThrough({}));
-    std::memcpy(buffer_.get(), data.data(), data.size());
+    std::memcpy(buffer_.data(), data.data(), data.size());
     buffered_ = data.size();
   }
   // Counts what was taken, buffered or not; a failed append does not count.

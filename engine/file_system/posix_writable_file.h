@@ -2,9 +2,9 @@
 #ifndef WINNOW_ENGINE_FILE_SYSTEM_POSIX_WRITABLE_FILE_H_
 #define WINNOW_ENGINE_FILE_SYSTEM_POSIX_WRITABLE_FILE_H_
 
-#include <memory>
 #include <string>
 
+#include "engine/base/page_buffer.h"
 #include "engine/file_system/posix_io.h"
 #include "winnow/file_system.h"
 
@@ -29,8 +29,7 @@ class PosixWritableFile final : public WritableFile {
 
   const std::string path_;
   FileDescriptor descriptor_;
-  const size_t buffer_bytes_;
-  const std::unique_ptr<char[]> buffer_;
+  const PageBuffer buffer_;  // without memory for it every append is written through
   size_t buffered_ = 0;
   uint64_t size_ = 0;
   absl::Status first_error_;

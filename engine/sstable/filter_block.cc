@@ -63,7 +63,7 @@ filter::FilterState ReadFilterBlock(const FilterBlockSource& source, char* memor
 absl::StatusOr<BlockRef> LoadFilterForCache(const FilterBlockSource& source, BlockArena* arena,
                                             ReadCounters* counters, filter::FilterState* state) {
   const auto allocate = [&](size_t bytes) -> absl::StatusOr<BlockRef> {
-    BlockRef block = CachedBlock::Allocate(bytes, arena);
+    BlockRef block = CachedBlock::AllocateLongLived(bytes, arena);
     if (block) return block;
     return absl::ResourceExhaustedError(
         absl::StrCat(source.file->path(), ": no memory for a filter of ", bytes, " bytes"));

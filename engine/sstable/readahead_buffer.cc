@@ -7,6 +7,22 @@
 
 namespace winnow {
 
+bool ReadaheadBuffer::Reserve(size_t bytes) {
+  // Freed before the larger one is allocated, not after: nothing in it is kept.
+  length_ = 0;
+  if (in_pages_) {
+    pages_ = PageBuffer();
+    pages_ = PageBuffer(bytes + CachedBlock::kReadablePadding);
+    buffer_ = pages_.data();
+  } else {
+    heap_.reset();
+    heap_.reset(new (std::nothrow) char[bytes + CachedBlock::kReadablePadding]);
+    buffer_ = heap_.get();
+  }
+  capacity_ = buffer_ == nullptr ? 0 : bytes;
+  return buffer_ != nullptr;
+}
+
 absl::StatusOr<std::string_view> ReadaheadBuffer::Get(const BlockHandle& handle, BlockKind kind,
                                                       size_t bytes, Direction direction) {
   if (!handle.FitsBelow(end_) || handle.size > kMaxBlockContentsBytes) {
@@ -27,25 +43,19 @@ absl::StatusOr<std::string_view> ReadaheadBuffer::Get(const BlockHandle& handle,
       }
     }
     const size_t length = static_cast<size_t>(last - first);
-    // Freed before the larger one is allocated, not after: nothing in it is kept.
-    if (length > capacity_) {
-      buffer_.reset(new (std::nothrow) char[length + CachedBlock::kReadablePadding]);
-      capacity_ = buffer_ == nullptr ? 0 : length;
-      length_ = 0;
-      if (buffer_ == nullptr) {
-        return absl::ResourceExhaustedError(
-            absl::StrCat(file_.path(), ": no memory for ", length, " bytes"));
-      }
+    if (length > capacity_ && !Reserve(length)) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(file_.path(), ": no memory for ", length, " bytes"));
     }
     // A read that fails leaves an empty buffer, not the old piece under a new name.
     length_ = 0;
-    WINNOW_RETURN_IF_ERROR(file_.ReadBytes(first, length, buffer_.get()));
+    WINNOW_RETURN_IF_ERROR(file_.ReadBytes(first, length, buffer_));
     // Decoders may read, but never interpret, bytes beyond the block.
-    std::fill_n(buffer_.get() + length, CachedBlock::kReadablePadding, '\0');
+    std::fill_n(buffer_ + length, CachedBlock::kReadablePadding, '\0');
     start_ = first;
     length_ = length;
   }
-  return std::string_view(buffer_.get() + (handle.offset - start_), wanted);
+  return std::string_view(buffer_ + (handle.offset - start_), wanted);
 }
 
 }  // namespace winnow

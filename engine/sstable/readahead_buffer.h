@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "engine/base/page_buffer.h"
 #include "engine/sstable/block_file.h"
 #include "engine/sstable/format.h"
 
@@ -17,8 +18,11 @@ class ReadaheadBuffer {
  public:
   enum class Direction : uint8_t { kForward, kBackward };
 
-  // Reads nothing at or beyond `end`. The file must outlive the buffer.
-  ReadaheadBuffer(const BlockFile& file, uint64_t end) : file_(file), end_(end) {}
+  // Reads nothing at or beyond `end`. The file must outlive the buffer. `in_pages`: in memory
+  // straight from the system, for readers of whole files (PageBuffer); from the heap it is had
+  // sooner.
+  ReadaheadBuffer(const BlockFile& file, uint64_t end, bool in_pages)
+      : file_(file), end_(end), in_pages_(in_pages) {}
 
   bool Contains(const BlockHandle& handle) const {
     return handle.offset >= start_ && handle.end() <= start_ + length_;
@@ -31,9 +35,15 @@ class ReadaheadBuffer {
                                        Direction direction);
 
  private:
+  // False if there is no memory; the buffer is empty then.
+  bool Reserve(size_t bytes);
+
   const BlockFile& file_;
   const uint64_t end_;
-  std::unique_ptr<char[]> buffer_;
+  const bool in_pages_;
+  PageBuffer pages_;
+  std::unique_ptr<char[]> heap_;
+  char* buffer_ = nullptr;  // of one of the two
   size_t capacity_ = 0;
   uint64_t start_ = 0;  // file offset of the buffer's first byte
   size_t length_ = 0;

@@ -13,13 +13,17 @@ void AdviseHugePages(void* memory, size_t bytes) {
 #endif
 }
 
+char* MapPages(size_t bytes) {
+  void* const region =
+      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return region == MAP_FAILED ? nullptr : static_cast<char*>(region);
+}
+
 char* MapHugePages(size_t bytes) {
   // mmap aligns to small pages only: maps a huge page more than is wanted and gives the ends back.
   const size_t reserved = bytes + kHugePageBytes;
-  void* const region =
-      ::mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (region == MAP_FAILED) return nullptr;
-  char* const begin = static_cast<char*>(region);
+  char* const begin = MapPages(reserved);
+  if (begin == nullptr) return nullptr;
   const size_t misaligned = reinterpret_cast<uintptr_t>(begin) % kHugePageBytes;
   const size_t head = misaligned == 0 ? 0 : kHugePageBytes - misaligned;
   if (head > 0) ::munmap(begin, head);

@@ -22,7 +22,9 @@ void AdviseHugePages(void* memory, size_t bytes);
 
 // `bytes`, whole huge pages, of zeros at a multiple of one. Null if there is no memory.
 char* MapHugePages(size_t bytes);
-// What MapHugePages gave.
+// `bytes` of zeros on small pages. Null if there is no memory.
+char* MapPages(size_t bytes);
+// What either gave.
 void UnmapPages(char* begin, size_t bytes);
 // Gives the memory of whole huge pages back, but keeps the addresses: zeros again when touched.
 void DropPages(char* begin, size_t bytes);

@@ -51,13 +51,18 @@ ResidentMemory::ResidentMemory(size_t bytes) {
     source_ = Source::kHugePageArena;
     data_ = internal::HugePageArena::OfProcess().Allocate(bytes);
   } else {
-    source_ = Source::kAllocator;
-    data_ = static_cast<char*>(::operator new(bytes, kLineBytes, std::nothrow));
+    // In pages of its own where that wastes little: filters come and go with tables, the newer ones
+    // larger than the older, and would leave holes in a heap that nothing fits into.
+    source_ = bytes < kMinInArena ? Source::kAllocator : Source::kSmallPages;
+    data_ = source_ == Source::kSmallPages
+                ? internal::MapPages(bytes)
+                : static_cast<char*>(::operator new(bytes, kLineBytes, std::nothrow));
     if (data_ == nullptr) ReturnToAllocator(bytes);
   }
   if (data_ == nullptr) return;
   // Fresh mappings are zeros already, and are not touched before they are used.
-  if (source_ != Source::kOwnMapping) std::memset(data_, 0, bytes);
+  if (source_ == Source::kAllocator || source_ == Source::kHugePageArena)
+    std::memset(data_, 0, bytes);
   size_ = bytes;
 }
 
@@ -66,6 +71,9 @@ ResidentMemory::~ResidentMemory() {
   switch (source_) {
     case Source::kAllocator:
       ::operator delete(data_, kLineBytes);
+      break;
+    case Source::kSmallPages:
+      internal::UnmapPages(data_, size_);
       ReturnToAllocator(size_);
       break;
     case Source::kHugePageArena:

@@ -122,8 +122,8 @@ struct Options : ColumnFamilyOptions {
   // and threads of the machine it may keep busy (at least 1).
   //
   // Within the memory are, and "winnow.memory-usage" tells of each: the memtables of all column
-  // families (a third: db_write_buffer_bytes), and, in the capacity of the block cache, cached
-  // blocks with the filters and indexes of open tables, for which blocks give way
+  // families (five sixteenths: db_write_buffer_bytes), and, in the capacity of the block cache,
+  // cached blocks with the filters and indexes of open tables, for which blocks give way
   // (charge_filters_to_cache). Those of more tables than there is room for are read through the
   // cache, which costs time and not memory: the property says of how many. What else is known of a
   // table, 1 to 2 KiB, stays in memory, and counts.
@@ -132,10 +132,10 @@ struct Options : ColumnFamilyOptions {
   // 32nd: compaction_readahead_bytes) and jobs build of filter and index for the table that they
   // write; what a family is known by, some 10 KiB; counters of each thread; the pages of the newest
   // log, 4 MiB at most, which the system can write back; what the allocator keeps of what was
-  // freed, for which an eighth of the memory, up to 4 MiB, is left out of the cache. Not bounded:
-  // one large write, which takes three times its size; memtables that iterators hold after their
-  // flush; blocks that pinned values and iterators hold; opening read-only, which keeps in memory
-  // all that the logs hold.
+  // freed, for which five sixteenths of the memory, up to 5 MiB, are left out of the cache. Not
+  // bounded: one large write, which takes three times its size; memtables that iterators hold after
+  // their flush; blocks that pinned values and iterators hold; opening read-only, which keeps in
+  // memory all that the logs hold.
   static Options ForMemory(size_t memory_bytes, int threads);
 
   // Create the database if it is missing, with missing parents of its directory. Default true.

@@ -46,7 +46,7 @@ class ResidentMemory {
   size_t size() const { return size_; }
 
  private:
-  enum class Source : uint8_t { kAllocator, kHugePageArena, kOwnMapping };
+  enum class Source : uint8_t { kAllocator, kSmallPages, kHugePageArena, kOwnMapping };
 
   char* data_ = nullptr;
   size_t size_ = 0;
