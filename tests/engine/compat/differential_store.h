@@ -26,7 +26,7 @@ struct Settings {
 
 enum class Step { kFirst, kLast, kSeek, kNext, kPrev };
 
-constexpr int kNoSnapshot = -1;
+inline constexpr int kNoSnapshot = -1;
 using Bound = std::optional<std::string>;
 
 // A store with its snapshots and iterators, which are named by their place.
