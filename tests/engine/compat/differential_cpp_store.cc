@@ -81,8 +81,8 @@ class CppStore final : public Store {
                       : "end";
   }
   void Compact(const Bound& begin, const Bound& end) override {
-    const leveldb::Slice first = begin.value_or("");
-    const leveldb::Slice last = end.value_or("");
+    const leveldb::Slice first = begin ? leveldb::Slice(*begin) : leveldb::Slice();
+    const leveldb::Slice last = end ? leveldb::Slice(*end) : leveldb::Slice();
     db_->CompactRange(begin ? &first : nullptr, end ? &last : nullptr);
   }
   bool HasProperty(const std::string& name) override {

@@ -477,6 +477,7 @@ TEST_F(CApiAllocation, OfAFamilysHandleLosesNoFamily) {
       EXPECT_EQ(ReadAll(), expected_);
     });
   });
+  winnow_options_destroy(family_options);
 }
 
 TEST_F(CApiAllocation, OfRepairAndDestructionIsAnError) {
