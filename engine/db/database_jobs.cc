@@ -70,7 +70,11 @@ void DatabaseJobs::ReleaseReplaced() {
 
 absl::Status DatabaseJobs::CheckFiles() {
   WINNOW_RETURN_IF_ERROR(parts_.lock_file->Check(*parts_.versions->store().file_system));
-  return parts_.logs->CheckInPlace();
+  WINNOW_RETURN_IF_ERROR(parts_.logs->CheckInPlace());
+  // Unlike a log's, what the manifest said is still known.
+  DatabaseLock lock(parts_.mutex);
+  const absl::Status replaced = parts_.versions->ReplaceLostManifest();
+  return absl::IsResourceExhausted(replaced) ? absl::OkStatus() : replaced;
 }
 
 bool DatabaseJobs::HasWork() const {

@@ -244,7 +244,10 @@ absl::Status DBImpl::CloseFiles() {
   // up has none: the manifest must not say that all have.
   if (logs_closed.ok() && errors.fatal().ok() && leader_.log_error().ok()) {
     status.Update(CatchOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-      absl::Status ended = versions_.LogAndApply(VersionEdit());
+      absl::Status ended;
+      // Where LOCK is gone the manifest may be another process's.
+      if (lock_file_.Check(*file_system_).ok()) ended = versions_.ReplaceLostManifest();
+      ended.Update(versions_.LogAndApply(VersionEdit()));
       ended.Update(versions_.Close());
       return ended;
     }));

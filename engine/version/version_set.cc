@@ -195,6 +195,13 @@ absl::Status VersionSet::WriteNewManifest(const std::string& snapshot, uint64_t 
   if (manifest_ != nullptr) manifest_->Close().IgnoreError();
   manifest_ = std::move(writer);
   manifest_snapshot_bytes_ = manifest_->size();
+  manifest_file_ = FileInPlace();  // without memory the new one is not watched
+  current_file_ = FileInPlace();
+  UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(manifest_turn_) {
+    manifest_file_ = FileInPlace(*store_.file_system, path, FileInPlace::Size::kOnlyGrows);
+    current_file_ = FileInPlace(*store_.file_system, CurrentFileName(store_.directory),
+                                FileInPlace::Size::kOnlyGrows);
+  });
   if (previous != 0) {
     // If this fails the next open removes it.
     store_.file_system->Remove(ManifestFileName(store_.directory, previous)).IgnoreError();
@@ -408,6 +415,24 @@ absl::Status VersionSet::LogAndCreateFamily(VersionEdit edit, const FamilyRecord
   stored.filter_policy = created.filter_policy;
   stored.version = created.version;
   return absl::OkStatus();
+}
+
+absl::Status VersionSet::ReplaceLostManifest() {
+  {
+    WaitForTurn();
+    TurnHolder turn(this);
+    if (manifest_ == nullptr) return absl::OkStatus();
+    bool in_place;
+    {
+      DatabaseUnlock unlock(mutex_);
+      in_place = manifest_file_.Check(*store_.file_system).ok() &&
+                 current_file_.Check(*store_.file_system).ok();
+    }
+    if (in_place) return absl::OkStatus();
+    // As after an edit that may be in the manifest or not: another manifest decides.
+    manifest_end_unknown_ = true;
+  }
+  return Settle();
 }
 
 absl::Status VersionSet::Close() {

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "engine/base/database_mutex.h"
+#include "engine/file_system/file_in_place.h"
 #include "engine/log/log_reader.h"
 #include "engine/log/log_writer.h"
 #include "engine/version/open_sstables.h"
@@ -112,6 +113,11 @@ class VersionSet {
   // must not fill what is left of the disk. OK at once if there is nothing to decide.
   absl::Status Settle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
+  // If somebody else has removed, replaced or cut the manifest or CURRENT: begins another manifest,
+  // which says what that one did. To be called only by who knows that the directory is still its
+  // own: another process would have files of these names as well.
+  absl::Status ReplaceLostManifest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
   // Ends the manifest with a clean-close marker. Called only once all logs have theirs, so that the
   // next opening can tell a log that was cut later.
   absl::Status Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -209,6 +215,8 @@ class VersionSet {
 
   std::unique_ptr<LogWriter> manifest_ ABSL_GUARDED_BY(manifest_turn_);
   uint64_t manifest_snapshot_bytes_ ABSL_GUARDED_BY(manifest_turn_) = 0;
+  FileInPlace manifest_file_ ABSL_GUARDED_BY(manifest_turn_);
+  FileInPlace current_file_ ABSL_GUARDED_BY(manifest_turn_);
   // Final: see LogAndApply.
   absl::Status manifest_error_ ABSL_GUARDED_BY(database_mutex);
   // The disk was full: nothing more may be appended, the next edit begins another manifest.

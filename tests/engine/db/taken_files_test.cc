@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -77,6 +78,56 @@ TEST(TakenFiles, CloseSaysThatTheLogIsGone) {
     EXPECT_TRUE(absl::IsDataLoss(closed)) << closed;
     EXPECT_TRUE(absl::StrContains(closed.message(), TextOf(way))) << closed;
   }
+}
+
+std::string Manifest(FileSystem& file_system, const std::string& directory) {
+  const std::vector<std::string> names = *file_system.List(directory);
+  for (const std::string& name : names) {
+    if (name.starts_with("MANIFEST-")) return absl::StrCat(directory, "/", name);
+  }
+  return "";
+}
+
+TEST(TakenFiles, AManifestThatIsGoneAtTheCloseIsWrittenAnew) {
+  for (const Taken way : kWays) {
+    for (const bool current : {false, true}) {
+      MemoryDb db;
+      db.Put("flushed", "1");
+      ASSERT_TRUE(db->Flush().ok());
+      db.Put("logged", "2");
+      Take(db.file_system(),
+           current ? absl::StrCat(db.kPath, "/CURRENT") : Manifest(db.file_system(), db.kPath),
+           way);
+      // The tables of this one may be named where nobody reads.
+      db.Put("flushed later", "3");
+      ASSERT_TRUE(db->Flush().ok());
+      db.Reopen();
+      EXPECT_EQ(db.Get("flushed"), "1");
+      EXPECT_EQ(db.Get("logged"), "2");
+      EXPECT_EQ(db.Get("flushed later"), "3");
+    }
+  }
+}
+
+// For a process that is killed later.
+TEST(TakenFiles, TheThreadsWriteAManifestThatIsGoneAnew) {
+  FileSystem& posix = *PosixFileSystem();
+  std::string directory = testing::TempDir() + "/taken_XXXXXX";
+  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  const Options options = MemoryDb::Quiet();
+  auto db = OpenOrFail(options, directory);
+  ASSERT_TRUE(db->Put(WriteOptions(), "key", "value").ok());
+  const std::string taken = Manifest(posix, directory);
+  ASSERT_TRUE(posix.Remove(taken).ok());
+  while (Manifest(posix, directory).empty()) std::this_thread::yield();
+  EXPECT_EQ(*db->GetProperty("winnow.background-error"), "");
+  ASSERT_TRUE(db->Put(WriteOptions(), "later", "2").ok());
+  EXPECT_TRUE(db->Close().ok());
+  db = OpenOrFail(options, directory);
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), "later", &value).ok());
+  EXPECT_TRUE(db->Close().ok());
+  EXPECT_TRUE(DB::Destroy(options, directory).ok());
 }
 
 // Logs become shorter when they are closed, and go when nothing needs them.
