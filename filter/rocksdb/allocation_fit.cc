@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace winnow::filter::internal {
@@ -22,12 +23,11 @@ size_t AllocatedBytes(size_t bytes) {
 size_t AllocationFit::Fit(size_t bytes, const std::function<double(size_t)>& fpr_of) const {
   size_t chosen = bytes;
   // Rates do not fall as evenly as sizes grow: the smallest size that the balance can bear, of few.
-  const double credit = -static_cast<double>(balance_.load(kRelaxed)) / kBalanceUnit;
-  if (credit > 0) {
+  if (Credit() > 0) {
     const double wanted_fpr = fpr_of(bytes);
     for (const size_t sixteenths : {12, 13, 14, 15}) {
       const size_t smaller = bytes / 16 * sixteenths;
-      if (fpr_of(smaller) > wanted_fpr + credit) continue;
+      if (!CanBear(wanted_fpr, fpr_of(smaller))) continue;
       chosen = smaller;
       break;
     }
@@ -37,6 +37,14 @@ size_t AllocationFit::Fit(size_t bytes, const std::function<double(size_t)>& fpr
   // An allocator that gives much more does not mean it to be used.
   if (allocated <= requested || allocated - allocated / 4 > requested) return chosen;
   return allocated - kBlockTrailerBytes;
+}
+
+double AllocationFit::Credit() const {
+  return -static_cast<double>(balance_.load(kRelaxed)) / kBalanceUnit;
+}
+
+bool AllocationFit::CanBear(double wanted_fpr, double fpr) const {
+  return fpr <= wanted_fpr + std::max(Credit(), 0.0);
 }
 
 void AllocationFit::Count(double wanted_fpr, double built_fpr) {

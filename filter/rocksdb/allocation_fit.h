@@ -26,10 +26,15 @@ class AllocationFit {
   // gives the rate of a filter of some size.
   size_t Fit(size_t bytes, const std::function<double(size_t)>& fpr_of) const;
 
+  // Whether the mean rate stays if a filter of `fpr` is built in place of one of `wanted_fpr`.
+  bool CanBear(double wanted_fpr, double fpr) const;
+
   // Takes note of the rate that was built in place of another.
   void Count(double wanted_fpr, double built_fpr);
 
  private:
+  double Credit() const;
+
   size_t (*const allocated_bytes_)(size_t);
   // The sum of built less wanted rates, in units of 2^-32. A hint that guards no other memory.
   std::atomic<int64_t> balance_{0};

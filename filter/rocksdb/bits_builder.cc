@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -25,6 +26,8 @@ constexpr size_t kFrameBytes = kBlockHeaderBytes + kUnitHeaderBytes + kZeroProbe
 constexpr size_t kLeastFittedBytes = 2048;
 // Kinds that are built in columns or slots take up to half a percent more than their bits.
 constexpr double kShareThatNoKindExceeds = 0.995;
+// Of the rate that a spec asks for; formulas are no more exact.
+constexpr double kToleratedExcess = 1.01;
 
 // Copies `block` with a trailer into memory that RocksDB will own.
 Slice GiveAway(std::string_view block, std::string_view trailer,
@@ -35,6 +38,27 @@ Slice GiveAway(std::string_view block, std::string_view trailer,
   const Slice slice(copy.get(), block.size() + trailer.size());
   *buf = std::move(copy);
   return slice;
+}
+
+double FprOfBits(const FilterSpec& spec, size_t num_keys, double bits_per_key) {
+  const BitsPerKeyRange range = AllowedBitsPerKey(spec);
+  return ExpectedFpr(spec, std::clamp(bits_per_key, range.min, range.max), num_keys);
+}
+
+// Of a block of `bytes` with the trailer.
+double FprOfSize(const FilterSpec& spec, size_t num_keys, size_t bytes) {
+  if (num_keys == 0) return 0;
+  if (bytes <= kFrameBytes) return 1;
+  return FprOfBits(spec, num_keys,
+                   static_cast<double>(bytes - kFrameBytes) * 8 / static_cast<double>(num_keys));
+}
+
+// The size with which so many keys reach `fpr`, from `bytes` up, which is what they would take in a
+// large filter: few keys take more.
+size_t BytesThatReach(double fpr, size_t bytes, const std::function<double(size_t)>& fpr_of) {
+  size_t reaching = bytes;
+  while (reaching < 2 * bytes && fpr_of(reaching) > fpr * kToleratedExcess) reaching += bytes / 64;
+  return reaching;
 }
 
 Slice GiveUnbuilt(std::unique_ptr<const char[]>* buf) { return GiveAway(kUnbuiltFilter, "", buf); }
@@ -113,37 +137,35 @@ bool BitsBuilder::HashesAreIntact() const {
   return checksum == checksum_;
 }
 
-double BitsBuilder::FprOfSize(size_t num_entries, size_t bytes) const {
-  if (num_entries == 0) return 0;
-  if (bytes <= kFrameBytes) return 1;
-  const double bits =
-      static_cast<double>(bytes - kFrameBytes) * 8 / static_cast<double>(num_entries);
-  const BitsPerKeyRange range = AllowedBitsPerKey(settings_.spec);
-  return ExpectedFpr(settings_.spec, std::clamp(bits, range.min, range.max), num_entries);
-}
-
-BuiltFilter BitsBuilder::BuildFitted() {
+BuiltFilter BitsBuilder::BuildFitted(bool is_spread) {
   const size_t num_keys = builder_->num_added();
-  const size_t wanted = builder_->EstimatedBlockBytes() + kZeroProbes.size();
+  size_t wanted = builder_->EstimatedBlockBytes() + kZeroProbes.size();
   if (settings_.fit == nullptr || wanted < kLeastFittedBytes) return builder_->Finish();
-  const auto fpr_of = [&](size_t bytes) { return FprOfSize(num_keys, bytes); };
+  const FilterSpec spec = ChooseFilter(settings_.spec, settings_.context, num_keys).spec;
+  const auto fpr_of = [&](size_t bytes) { return FprOfSize(spec, num_keys, bytes); };
+  if (spec.fpr != 0 && !is_spread) wanted = BytesThatReach(spec.fpr, wanted, fpr_of);
   const size_t fitted = settings_.fit->Fit(wanted, fpr_of);
   if (fitted == wanted) return builder_->Finish();
   // A little less, since what spills over the end of an allocation costs the next larger one.
   const double payload_bytes =
       static_cast<double>(fitted - kFrameBytes - kAlignment) * kShareThatNoKindExceeds;
-  builder_->set_bits_per_key(payload_bytes * 8 / static_cast<double>(num_keys));
+  const double bits_per_key = payload_bytes * 8 / static_cast<double>(num_keys);
+  // That little can be the step to the next higher rate.
+  const double wanted_fpr = fpr_of(wanted);
+  if (!settings_.fit->CanBear(wanted_fpr, FprOfBits(spec, num_keys, bits_per_key))) {
+    return builder_->Finish();
+  }
+  builder_->set_bits_per_key(bits_per_key);
   BuiltFilter built = builder_->Finish();
-  settings_.fit->Count(fpr_of(wanted), built.expected_fpr);
+  settings_.fit->Count(wanted_fpr, built.expected_fpr);
   return built;
 }
 
 BuiltFilter BitsBuilder::Build() {
-  if (settings_.level_aware == nullptr) return BuildFitted();
-  if (const std::optional<double> bits = settings_.level_aware->BitsPerKey(builder_->num_added())) {
-    builder_->set_bits_per_key(*bits);
-  }
-  BuiltFilter built = BuildFitted();
+  if (settings_.level_aware == nullptr) return BuildFitted(/*is_spread=*/false);
+  const std::optional<double> bits = settings_.level_aware->BitsPerKey(builder_->num_added());
+  if (bits) builder_->set_bits_per_key(*bits);
+  BuiltFilter built = BuildFitted(/*is_spread=*/bits.has_value());
   settings_.level_aware->Built(built.block);
   return built;
 }
@@ -210,7 +232,7 @@ size_t BitsBuilder::CalculateSpace(size_t num_entries) {
 }
 
 double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
-  return FprOfSize(num_entries, bytes);
+  return FprOfSize(settings_.spec, num_entries, bytes);
 }
 #endif
 

@@ -68,9 +68,9 @@ class __attribute__((visibility("hidden"))) BitsBuilder final
   void AddHash(uint64_t hash);
   void BeginFilter();
   bool HashesAreIntact() const;
-  double FprOfSize(size_t num_entries, size_t bytes) const;
   BuiltFilter Build();
-  BuiltFilter BuildFitted();
+  // `is_spread`: level_aware has decided on the bits.
+  BuiltFilter BuildFitted(bool is_spread);
   void ChargeMemory(uint64_t bytes_besides);
 
   const BitsBuilderSettings settings_;

@@ -5,6 +5,7 @@
 
 #include "filter/rocksdb/allocation_fit.h"
 #include "filter/rocksdb/bits_builder.h"
+#include "filter/rocksdb/bits_reader.h"
 #include "filter/rocksdb/construction_charge.h"
 #include "filter/rocksdb/filter_bits_interface.h"
 #include "tests/filter/rocksdb/rocksdb_fixture.h"
@@ -141,6 +142,47 @@ TEST_P(FittedFilterTest, LosesLessMemoryAndNoKey) {
     }
   }
   EXPECT_LT(lost[1], lost[0]) << "bytes of allocations without a filter in them";
+}
+
+// Sizes as in malloc of the C library: little is gained, and none of it may cost a rate.
+size_t SixteenBytesAStep(size_t bytes) { return (bytes + 8 + 15) / 16 * 16 - 8; }
+
+// The rate of absent keys that a dozen filters of one policy let pass.
+double RateOfFilters(const std::string& spec, uint64_t first_count,
+                     std::shared_ptr<AllocationFit> fit) {
+  BitsBuilderSettings settings;
+  settings.spec = *ParseFilterSpec(spec);
+  settings.hash_seed = 0x5eed;
+  settings.fit = std::move(fit);
+  BitsBuilder builder(settings);
+  uint64_t num_passed = 0;
+  constexpr uint64_t kFilters = 12;
+  constexpr uint64_t kAbsent = 4000;
+  for (uint64_t filter = 0; filter < kFilters; ++filter) {
+    const uint64_t count = first_count + first_count * filter / kFilters;
+    for (uint64_t i = 0; i < count; ++i) builder.AddKey(NumberedKey(i));
+    std::unique_ptr<const char[]> owner;
+    BitsReader reader(builder.Finish(&owner));
+    for (uint64_t i = 0; i < kAbsent; ++i) {
+      num_passed += reader.MayMatch(NumberedKey(10'000'000 + filter * kAbsent + i));
+    }
+  }
+  return static_cast<double>(num_passed) / (kFilters * kAbsent);
+}
+
+// Few keys take more bits for a rate than many do, and some kinds' rates go in steps of two.
+TEST_P(FittedFilterTest, KeepsTheRateThatIsAskedFor) {
+  for (const std::string amount : {":1%", ":10"}) {
+    const std::string spec = GetParam() + amount;
+    for (const uint64_t count : {2'500, 10'000}) {
+      const double wanted = RateOfFilters(spec, count, nullptr);
+      for (auto* const allocated_bytes : {&SixteenBytesAStep, &FourSizesADoubling}) {
+        const double fitted =
+            RateOfFilters(spec, count, std::make_shared<AllocationFit>(allocated_bytes));
+        EXPECT_LE(fitted, 1.2 * wanted) << spec << " of " << count << " keys and more";
+      }
+    }
+  }
 }
 
 }  // namespace
