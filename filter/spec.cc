@@ -31,11 +31,22 @@ absl::Status BadSpec(std::string_view text, const std::string& what) {
       absl::StrCat("filter spec '", absl::CHexEscape(ToAbsl(text)), "': ", what));
 }
 
-// The start of a name that is too long to be a slip is enough to compare.
-std::string NearestKindName(std::string_view name) {
+// "; did you mean 'cuckoo'?" for a slip in a kind's name or a part of one ("fuse"); a full stop for
+// a word that no kind resembles: the nearest of all would then be as likely 'none', and switch
+// filters off. The start of a name that is too long to be a slip is enough to compare.
+std::string KindSuggestion(std::string_view name) {
   const std::string lower = absl::AsciiStrToLower(ToAbsl(name.substr(0, 64)));
   const std::vector<std::string> kinds = SpecKindNames();
-  return std::string(NearestName(lower, std::vector<std::string_view>(kinds.begin(), kinds.end())));
+  std::string_view nearest =
+      NearestName(lower, std::vector<std::string_view>(kinds.begin(), kinds.end()),
+                  /*max_distance=*/lower.size() / 2);
+  if (nearest.empty() && lower.size() > 2) {
+    const auto longer = std::find_if(kinds.begin(), kinds.end(), [&](const std::string& kind) {
+      return kind.find(lower) != std::string::npos;
+    });
+    if (longer != kinds.end()) nearest = *longer;
+  }
+  return nearest.empty() ? "." : absl::StrCat("; did you mean '", ToAbsl(nearest), "'?");
 }
 
 // Decimal digits with at most one point, times 10^`exponent`; no sign, exponent, space or "inf".
@@ -200,9 +211,9 @@ absl::StatusOr<FilterSpec> ParseFilterSpec(std::string_view text) {
   } else if (parts[0] != KindName(FilterKind::kNone)) {
     const internal::KindOperations* operations = internal::FindKind(std::string_view(parts[0]));
     if (operations == nullptr) {
-      return BadSpec(text, absl::StrCat("unknown kind '", absl::CHexEscape(parts[0]),
-                                        "'; did you mean '", NearestKindName(parts[0]),
-                                        "'? The kinds are ", absl::StrJoin(SpecKindNames(), ", ")));
+      return BadSpec(text, absl::StrCat("unknown kind '", absl::CHexEscape(parts[0]), "'",
+                                        KindSuggestion(parts[0]), " The kinds are ",
+                                        absl::StrJoin(SpecKindNames(), ", ")));
     }
     spec.kind = operations->kind;
   } else if (parts.size() > 1) {
