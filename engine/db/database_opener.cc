@@ -13,7 +13,9 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "engine/base/status.h"
 #include "engine/db/database_directory.h"
@@ -21,9 +23,26 @@
 #include "engine/recovery/log_replay.h"
 #include "engine/recovery/orphaned_sequences.h"
 #include "engine/recovery/set_aside.h"
+#include "engine/sstable/sstable_frame.h"
 #include "engine/version/file_names.h"
 
 namespace winnow {
+
+namespace {
+
+// Whether what the file holds is one of these tables, whatever its name. In doubt it is.
+bool IsOneOf(FileSystem& file_system, const std::string& path,
+             std::span<const KnownSstable> tables) {
+  if (tables.empty()) return false;
+  const auto file = file_system.OpenRandomAccess(path);
+  if (!file.ok()) return !absl::IsNotFound(file.status());
+  const absl::StatusOr<SstableFrame> frame = FindSstableFrame(**file, path, tables);
+  if (!frame.ok()) return true;
+  return std::any_of(tables.begin(), tables.end(),
+                     [&](const KnownSstable& table) { return table.file_id == frame->file_id; });
+}
+
+}  // namespace
 
 absl::Status DatabaseOpener::Open() {
   bool exists = false;
@@ -188,7 +207,10 @@ void DatabaseOpener::RemoveOrphans() {
   const auto names = parts_.file_system->List(parts_.path);
   if (!names.ok()) return;
   const std::set<uint64_t> live = parts_.versions->LiveSstables();
-  const bool keep = KeepsOrphans();
+  const bool keep_all = KeepsOrphans();
+  bool has_kept = false;
+  // Where names were mixed up, the file of a table that the manifest names may have another name.
+  const std::vector<KnownSstable> unopened = parts_.versions->UnopenedSstables();
   for (const std::string& name : *names) {
     FileType type;
     uint64_t number;
@@ -199,7 +221,11 @@ void DatabaseOpener::RemoveOrphans() {
         (type == FileType::kLog && number < parts_.versions->OldestNeededLog());
     if (!orphan) continue;
     const std::string path = absl::StrCat(parts_.path, "/", name);
-    if (keep && (type == FileType::kSstable || type == FileType::kManifest)) {
+    const bool keep = type == FileType::kSstable
+                          ? keep_all || IsOneOf(*parts_.file_system, path, unopened)
+                          : keep_all && type == FileType::kManifest;
+    if (keep) {
+      has_kept = true;
       const std::string orphan_path = absl::StrCat(path, ToAbsl(kOrphanSuffix));
       if (parts_.file_system->Rename(path, orphan_path).ok()) {
         notes_.push_back(absl::StrCat(path, ": not in use, kept as ", orphan_path));
@@ -209,7 +235,7 @@ void DatabaseOpener::RemoveOrphans() {
       parts_.file_system->Remove(path).IgnoreError();
     }
   }
-  if (keep) parts_.file_system->SyncDirectory(parts_.path).IgnoreError();
+  if (has_kept) parts_.file_system->SyncDirectory(parts_.path).IgnoreError();
 }
 
 }  // namespace winnow

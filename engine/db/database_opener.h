@@ -58,7 +58,7 @@ class DatabaseOpener {
   const ColumnFamilyOptions& OptionsForFamily(std::string_view name) const;
   absl::Status ReplayLogs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   absl::Status StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
-  // Tables and manifests that are not in use are renamed, and not removed.
+  // All tables and manifests that are not in use are renamed, and not removed.
   bool KeepsOrphans() const;
   void RemoveOrphans() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 

@@ -239,15 +239,18 @@ absl::Status DBImpl::CloseFiles() {
   const BackgroundErrors& errors = scheduler_.errors();
   // The allocated number and not the visible one: those of failed writes may be in the log as well.
   versions_.RaiseLastSequence(leader_.allocated_sequence());
-  // The last edit records which file numbers were ever used: the next open then knows which logs
-  // must end with a marker. After a failed sync no marker proves anything, and a log that was given
-  // up has none: the manifest must not say that all have.
+  // The last edit records which file numbers were ever used, and the newest log: the next open then
+  // knows which logs must end with a marker, and up to which one they must be there. After a failed
+  // sync no marker proves anything, and a log that was given up has none: the manifest must not say
+  // that all have.
   if (logs_closed.ok() && errors.fatal().ok() && leader_.log_error().ok()) {
     status.Update(CatchOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
       absl::Status ended;
       // Where LOCK is gone the manifest may be another process's.
       if (lock_file_.Check(*file_system_).ok()) ended = versions_.ReplaceLostManifest();
-      ended.Update(versions_.LogAndApply(VersionEdit()));
+      VersionEdit last;
+      if (logs_.current_number() != 0) last.newest_log = logs_.current_number();
+      ended.Update(versions_.LogAndApply(std::move(last)));
       ended.Update(versions_.Close());
       return ended;
     }));

@@ -104,6 +104,21 @@ absl::Status LogReplay::CheckRecordedLogsExist() {
     }
     AddLoss(absl::StrCat(path, ": is missing, with writes of column family '", family.name, "'"));
   }
+  return CheckNewestLogExists();
+}
+
+// A later log tells of one before it that is missing; nothing but the manifest tells of the last.
+absl::Status LogReplay::CheckNewestLogExists() {
+  const uint64_t newest = versions_->newest_log_at_close();
+  const bool is_needed = newest != 0 && newest >= versions_->OldestNeededLog();
+  if (!is_needed || paths_.contains(newest)) return absl::OkStatus();
+  const std::string path = LogFileName(path_, newest);
+  constexpr std::string_view kMissing =
+      "is missing, but it was the newest log when the database was closed";
+  if (options_.recovery_mode != RecoveryMode::kSalvage) {
+    return WithWayOut(CorruptionError(path, kMissing));
+  }
+  AddLoss(absl::StrCat(path, ": ", ToAbsl(kMissing)));
   return absl::OkStatus();
 }
 

@@ -47,6 +47,7 @@ class LogReplay {
   // earlier try has left holds no writes, and had another identity.
   uint64_t DatabaseOfLogs() const;
   absl::Status CheckRecordedLogsExist() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status CheckNewestLogExists() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Sets *stop where nothing after this log may be replayed.
   absl::Status ReplayLog(uint64_t number, bool* stop)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);

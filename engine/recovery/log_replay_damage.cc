@@ -82,10 +82,16 @@ absl::Status LogReplay::CheckContinues(uint64_t number, std::string_view payload
                                             Counted(start.previous_records, "record"), ", ", found,
                                             " are left, and log ", number, " follows it"));
   }
+  if (options_.recovery_mode == RecoveryMode::kSalvage) {
+    AddLoss(absl::StrCat(LogFileName(path_, start.previous_log), ": had ",
+                         Counted(start.previous_records, "record"), ", of which ", found,
+                         " were found"));
+    return absl::OkStatus();
+  }
   // A hole. The older log does not show it, as it just ends early; only the later one tells of it.
   // A power failure took unsynced records from the end of the older log. What follows them was not
   // synced either and goes with them, so that the loss is a suffix.
-  *hole = options_.recovery_mode == RecoveryMode::kPointInTime;
+  *hole = true;
   return absl::OkStatus();
 }
 

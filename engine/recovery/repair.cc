@@ -83,6 +83,8 @@ class DatabaseRepair {
       WINNOW_ASSIGN_OR_RETURN(const auto family, MakeFamily(edit, state.hash_seed.value_or(0)));
       WINNOW_RETURN_IF_ERROR(families.Run(*family, &edit));
     }
+    // What an older manifest says of the logs was true then.
+    if (report_.manifest_rebuilt) state.newest_log.reset();
     state.last_sequence = std::max(state.last_sequence.value_or(0), families.largest_sequence());
     repaired_.merged_families = families.merged();
     SetAsideUnused(state, families, manifest);

@@ -34,6 +34,7 @@ enum Tag : uint32_t {
   kAddedFile = 12,
   kDeletedFile = 13,
   kOldestLog = 14,  // of the whole database
+  kNewestLog = 15,  // when the database was closed
   kFirstIgnorable = 1000,
 };
 
@@ -126,6 +127,9 @@ bool DecodeDatabaseField(uint32_t tag, std::string_view bytes, VersionEdit* edit
   } else if (tag == kOldestLog) {
     if (number >= kFileNumberLimit) return false;
     edit->oldest_log = number;
+  } else if (tag == kNewestLog) {
+    if (number >= kFileNumberLimit) return false;
+    edit->newest_log = number;
   } else {
     if (number > UINT32_MAX) return false;
     edit->families.emplace_back().family_id = static_cast<uint32_t>(number);
@@ -179,6 +183,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
   if (last_sequence) PutNumber(out, kLastSequence, *last_sequence);
   if (largest_family_id) PutNumber(out, kLargestFamilyId, *largest_family_id);
   if (oldest_log) PutNumber(out, kOldestLog, *oldest_log);
+  if (newest_log) PutNumber(out, kNewestLog, *newest_log);
   for (const FamilyEdit& family : families) {
     PutNumber(out, kFamily, family.family_id);
     if (family.name) PutField(out, kFamilyName, *family.name);
@@ -210,12 +215,12 @@ absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
       return absl::InvalidArgumentError("version edit ends in the middle of a field");
     }
     if (tag >= kFirstIgnorable) continue;
-    if (tag == 0 || tag > kOldestLog) {
+    if (tag == 0 || tag > kNewestLog) {
       return absl::FailedPreconditionError(
           absl::StrCat("version edit has field ", tag, ", which a newer version of Winnow wrote"));
     }
     bool decoded;
-    if (tag <= kFamily || tag == kOldestLog) {
+    if (tag <= kFamily || tag >= kOldestLog) {
       decoded = DecodeDatabaseField(tag, field, &edit);
     } else if (edit.families.empty()) {
       return absl::InvalidArgumentError(
@@ -248,6 +253,7 @@ std::string VersionEdit::DebugString() const {
   if (last_sequence) absl::StrAppend(&out, "last_sequence: ", *last_sequence, "\n");
   if (largest_family_id) absl::StrAppend(&out, "largest_family_id: ", *largest_family_id, "\n");
   if (oldest_log) absl::StrAppend(&out, "oldest_log: ", *oldest_log, "\n");
+  if (newest_log) absl::StrAppend(&out, "newest_log: ", *newest_log, "\n");
   for (const FamilyEdit& family : families) {
     absl::StrAppend(&out, "family: ", family.family_id, "\n");
     if (family.name) absl::StrAppend(&out, "  name: ", absl::CHexEscape(*family.name), "\n");

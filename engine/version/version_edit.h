@@ -61,6 +61,8 @@ struct VersionEdit {
   std::optional<uint32_t> largest_family_id;
   // Of logs with smaller numbers no family needs anything.
   std::optional<uint64_t> oldest_log;
+  // The last edit before the database is closed: the log that was the newest then.
+  std::optional<uint64_t> newest_log;
   std::vector<FamilyEdit> families;
 
   // FORMAT.md, "Version edit".

@@ -74,6 +74,7 @@ void VersionSet::ApplyScalars(VersionEdit edit) {
     MarkFileNumberUsed(*edit.next_file_number - 1);
   }
   if (edit.oldest_log) oldest_log_ = std::max(oldest_log_, *edit.oldest_log);
+  if (edit.newest_log) newest_log_ = *edit.newest_log;
   if (edit.last_sequence) last_sequence_ = std::max(last_sequence_, *edit.last_sequence);
   if (edit.largest_family_id) {
     largest_family_id_ = std::max(largest_family_id_.load(), *edit.largest_family_id);
@@ -145,6 +146,20 @@ std::set<uint64_t> VersionSet::LiveSstables() const {
     }
   }
   return numbers;
+}
+
+std::vector<KnownSstable> VersionSet::UnopenedSstables() const {
+  std::vector<KnownSstable> unopened;
+  for (const auto& [id, family] : families_) {
+    if (family.version == nullptr) continue;
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& file : family.version->files(level)) {
+        const FileMetadata& table = file->metadata();
+        if (file->reader() == nullptr) unopened.push_back({table.file_id, table.file_bytes, false});
+      }
+    }
+  }
+  return unopened;
 }
 
 // Everything but the files.

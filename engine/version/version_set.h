@@ -17,6 +17,7 @@
 #include "engine/file_system/file_in_place.h"
 #include "engine/log/log_reader.h"
 #include "engine/log/log_writer.h"
+#include "engine/sstable/sstable_frame.h"
 #include "engine/version/open_sstables.h"
 #include "engine/version/version.h"
 #include "engine/version/version_edit.h"
@@ -138,8 +139,14 @@ class VersionSet {
   // The whole present state as one edit, as a manifest begins with.
   VersionEdit Snapshot() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
+  // The newest log when the database was closed; 0 if the manifest that Recover read does not say.
+  uint64_t newest_log_at_close() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return newest_log_;
+  }
   // Logs with smaller numbers are not needed any more.
   uint64_t OldestNeededLog() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Tables of present versions whose files could not be opened.
+  std::vector<KnownSstable> UnopenedSstables() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Numbers of all tables in present versions.
   std::set<uint64_t> LiveSstables() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
@@ -228,6 +235,7 @@ class VersionSet {
   Families families_ ABSL_GUARDED_BY(database_mutex);
   SequenceNumber last_sequence_ ABSL_GUARDED_BY(database_mutex) = 0;
   uint64_t oldest_log_ ABSL_GUARDED_BY(database_mutex) = 0;
+  uint64_t newest_log_ ABSL_GUARDED_BY(database_mutex) = 0;
   std::atomic<uint64_t> next_file_number_{1};
   std::atomic<uint32_t> largest_family_id_{0};
   uint64_t hash_seed_ = 0;

@@ -162,6 +162,7 @@ absl::StatusOr<VersionSet::ReadableState> VersionSet::ReadState(const std::strin
     return readable.damage.ok() ? status : readable.damage;
   }
   readable.state = DescribeFamilies();
+  if (newest_log_ != 0) readable.state.newest_log = newest_log_;
   for (FamilyEdit& change : readable.state.families) {
     for (const auto& [file_number, added] : files[change.family_id]) {
       change.added.push_back(added);

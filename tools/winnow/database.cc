@@ -165,7 +165,7 @@ absl::StatusOr<bool> HoldsDatabase(const std::string& path) {
     FileType type = FileType::kLock;
     uint64_t number = 0;
     if (ParseFileName(name, &type, &number) &&
-        (type == FileType::kCurrent || type == FileType::kManifest)) {
+        (type == FileType::kCurrent || type == FileType::kManifest || type == FileType::kSstable)) {
       return true;
     }
   }

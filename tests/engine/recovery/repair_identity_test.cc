@@ -180,6 +180,32 @@ TEST(RepairIdentity, TablesAreKnownByTheirIdentitiesWhateverTheirNames) {
 }
 
 // Once the whole table was lost, though every block of it was sound.
+// An opening removes what the manifest does not name: not what it names, under another name.
+TEST(RepairIdentity, AnOpeningBeforeTheRepairRemovesNoTableUnderAnotherName) {
+  const GrownDatabase grown = Grow();
+  const GrownDatabase other = Grow();
+  for (const std::string& name : NamesOf(grown.files, ".sst")) {
+    SCOPED_TRACE(name);
+    Files files = grown.files;
+    files["009999.sst"] = grown.files.at(name);
+    files[name] = other.files.at(NamesOf(other.files, ".sst").front());
+    // What a crash leaves is removed all the same.
+    files["009998.sst"] = "half a table";
+    const auto disk = Restore(files);
+    disk->set_recording(false);
+    ASSERT_NE(OpenOrFail(DamageOptions(disk.get()), kDirectory), nullptr);
+    EXPECT_FALSE(*disk->Exists("/db/009998.sst"));
+    EXPECT_FALSE(*disk->Exists("/db/009998.sst.orphan"));
+    const auto report = RepairDatabase(DamageOptions(disk.get()), kDirectory);
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->tables_lost, 0u);
+    Repaired repaired;
+    repaired.report = *report;
+    repaired.db = OpenOrFail(DamageOptions(disk.get()), kDirectory);
+    ExpectContents(repaired, grown.contents);
+  }
+}
+
 TEST(RepairIdentity, BytesBehindOrBeforeATableOrMissingAtItsEndCostNoBlock) {
   Options packed = DamageOptions(nullptr);
   packed.compression = Compression::kLz4;

@@ -204,6 +204,68 @@ TEST(Repair, WhatLiesBehindDamageOfAClosedLogComesBack) {
   EXPECT_EQ(lost, 1u);
 }
 
+// Nothing lies behind the newest log that could tell of it: once all passed for sound.
+TEST(Repair, TheNewestLogOfAClosedDatabaseIsMissed) {
+  const auto memory = std::make_unique<RecordingFileSystem>();
+  FaultFileSystem faults(memory.get(), 1);
+  // No flush ends, so that no edit of one names the second log.
+  faults.Add(FaultRule::Error(InjectedFullDisk()).On({FileOperation::Kind::kAppend}, "*.sst"));
+  Options options = DamageOptions(&faults);
+  auto db = OpenOrFail(options, kDirectory);
+  const std::string value(1000, 'v');
+  for (int i = 0; i < 100; i++) {
+    ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat("key", i), value).ok());
+  }
+  db->Close().IgnoreError();  // the flushes that failed
+  db.reset();
+  const Files files = FilesOn(*memory);
+  std::vector<std::string> logs;
+  for (const auto& [name, bytes] : files) {
+    if (absl::EndsWith(name, ".log")) logs.push_back(name);
+  }
+  ASSERT_EQ(logs.size(), 2u);
+  Files without = files;
+  without.erase(logs.back());
+  for (const RecoveryMode mode : {RecoveryMode::kStrict, RecoveryMode::kPointInTime}) {
+    const auto disk = Restore(without);
+    options.file_system = disk.get();
+    options.recovery_mode = mode;
+    const absl::Status refused = DB::Open(options, kDirectory).status();
+    EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
+    EXPECT_TRUE(absl::StrContains(refused.message(), logs.back())) << refused;
+    EXPECT_TRUE(absl::StrContains(refused.message(), "winnow repair")) << refused;
+  }
+  const Repaired repaired = RepairAndOpen(without);
+  EXPECT_TRUE(absl::StrContains(Notes(repaired.report), logs.back())) << Notes(repaired.report);
+  EXPECT_EQ(Notes(RepairAndOpen(files).report), "");
+}
+
+// The log behind it says how much it held. Once "nothing to repair: 0 lost".
+TEST(Repair, ALogMissingBetweenOthersIsNamed) {
+  const auto memory = std::make_unique<RecordingFileSystem>();
+  FaultFileSystem faults(memory.get(), 1);
+  faults.Add(FaultRule::Error(InjectedFullDisk()).On({FileOperation::Kind::kAppend}, "*.sst"));
+  Options options = DamageOptions(&faults);
+  options.max_write_buffers = 4;
+  auto db = OpenOrFail(options, kDirectory);
+  const std::string value(1000, 'v');
+  for (int i = 0; i < 160; i++) {
+    ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat("key", i), value).ok());
+  }
+  db->Close().IgnoreError();  // the flushes that failed
+  db.reset();
+  Files files = FilesOn(*memory);
+  std::vector<std::string> logs;
+  for (const auto& [name, bytes] : files) {
+    if (absl::EndsWith(name, ".log")) logs.push_back(name);
+  }
+  ASSERT_EQ(logs.size(), 3u);
+  files.erase(logs[1]);
+  const Repaired repaired = RepairAndOpen(files);
+  EXPECT_TRUE(absl::StrContains(Notes(repaired.report), absl::StrCat(logs[1], ": had ")))
+      << Notes(repaired.report);
+}
+
 TEST(Repair, RepairingTwiceChangesNothingMore) {
   const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
   Files files = database.files;

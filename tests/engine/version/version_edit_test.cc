@@ -41,6 +41,7 @@ VersionEdit RandomEdit(std::mt19937_64& random) {
   if (maybe()) edit.last_sequence = random() & kMaxSequenceNumber;
   if (maybe()) edit.largest_family_id = static_cast<uint32_t>(random());
   if (maybe()) edit.oldest_log = random() % kFileNumberLimit;
+  if (maybe()) edit.newest_log = random() % kFileNumberLimit;
   for (uint64_t left = random() % 3; left > 0; left--) {
     FamilyEdit& family = edit.families.emplace_back();
     family.family_id = static_cast<uint32_t>(random());
@@ -114,7 +115,7 @@ TEST(VersionEdit, FieldsOfNewerVersionsAreSkippedOnlyIfTheyMayBe) {
   const auto skipped = VersionEdit::Decode(Encoded(edit) + Field(1000, "whatever"));
   ASSERT_TRUE(skipped.ok());
   EXPECT_EQ(skipped->DebugString(), edit.DebugString());
-  const auto refused = VersionEdit::Decode(Encoded(edit) + Field(15, "whatever"));
+  const auto refused = VersionEdit::Decode(Encoded(edit) + Field(16, "whatever"));
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status().ToString();
   EXPECT_FALSE(VersionEdit::Decode(Field(0, "")).ok());
 }
