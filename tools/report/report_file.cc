@@ -6,9 +6,9 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 
@@ -39,16 +39,23 @@ absl::Status WriteInto(const std::string& path, std::string_view bytes) {
   return status;
 }
 
+// A symbolic link stays one: the file behind it is replaced, or made where there is none.
+std::string BehindLinks(const std::string& path) {
+  std::filesystem::path behind = path;
+  std::error_code error;
+  for (int links = 0; links < 40 && std::filesystem::is_symlink(behind, error); links++) {
+    behind = behind.parent_path() / std::filesystem::read_symlink(behind, error);
+  }
+  return behind.string();
+}
+
 }  // namespace
 
 absl::Status WriteWholeFile(const std::string& path, std::string_view bytes) {
   struct stat target;
   const bool exists = stat(path.c_str(), &target) == 0;
   if (exists && !S_ISREG(target.st_mode)) return WriteInto(path, bytes);
-  // A symbolic link stays one: the file behind it is replaced.
-  const std::unique_ptr<char, decltype(&std::free)> resolved(
-      exists ? realpath(path.c_str(), nullptr) : nullptr, &std::free);
-  const std::string final_path = resolved != nullptr ? resolved.get() : path;
+  const std::string final_path = BehindLinks(path);
   const std::string temporary = final_path + ".part";
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0) return FileError(temporary, "create");

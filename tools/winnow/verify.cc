@@ -31,13 +31,17 @@ class Verifier {
 
   // An error means that the check could not be finished; what was found until then is kept.
   absl::Status Run(const Arguments& arguments) {
+    // What is wrong with the command line is no damage to the database.
+    WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments, Access::kRead));
+    WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
     WINNOW_RETURN_IF_ERROR(CheckCurrent());
     WINNOW_RETURN_IF_ERROR(CheckLogs(FileType::kManifest));
     WINNOW_RETURN_IF_ERROR(CheckLogs(FileType::kLog));
     const size_t num_log_problems = problems_.size();
     absl::StatusOr<OpenedDatabase> opened = OpenDatabase(arguments, Access::kRead);
     if (!opened.ok()) {
-      if (!IsDamage(opened.status())) return opened.status();
+      const bool has_no_family = absl::IsNotFound(opened.status()) && arguments.Has("family");
+      if (has_no_family || !IsDamage(opened.status())) return opened.status();
       problems_.push_back({directory_, std::nullopt,
                            WithContext(opened.status(), "the database cannot be opened")});
       WINNOW_RETURN_IF_ERROR(CheckTables());
