@@ -43,8 +43,10 @@ struct RepairReport {
 // given up come back only where others are missing.
 //
 // A write-ahead log under another's name is replayed as the one that it says it is, if that is
-// missing. What earlier openings have set aside (*.log.damaged, *.log.unread) is not replayed: it
-// would win over what has been written since. `winnow replay` does that if it is wanted.
+// missing. A log that is gone is named in the notes if a later log, or the manifest of a database
+// that was closed, tells of it. What earlier openings have set aside (*.log.damaged, *.log.unread)
+// is not replayed: it would win over what has been written since. `winnow replay` does that if it
+// is wanted.
 //
 // RecoveryMode::kSalvage is no repair: it opens with what the manifest names. SSTables that it does
 // not name are renamed to NNNNNN.sst.orphan, so that after an old manifest was put back deleted
