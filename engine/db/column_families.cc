@@ -111,6 +111,7 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
 // Dropped families stay in the set, for those who still have a handle; a new one may have the name.
 absl::StatusOr<ColumnFamily*> DBImpl::FindColumnFamily(std::string_view name) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<ColumnFamily*> {
+    if (!process_.IsThisOne()) return Unusable();
     DatabaseLock lock(&mutex_);
     for (const auto& [id, family] : families_.all()) {
       if (family->name() == name && !family->is_dropped()) return family.get();
@@ -120,8 +121,9 @@ absl::StatusOr<ColumnFamily*> DBImpl::FindColumnFamily(std::string_view name) {
 }
 
 std::vector<ColumnFamily*> DBImpl::ColumnFamilies() {
-  DatabaseLock lock(&mutex_);
   std::vector<ColumnFamily*> families;
+  if (!process_.IsThisOne()) return families;
+  DatabaseLock lock(&mutex_);
   for (const auto& [id, family] : families_.all()) {
     if (!family->is_dropped()) families.push_back(family.get());
   }

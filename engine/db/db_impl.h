@@ -14,12 +14,14 @@
 
 #include <atomic>
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
 #include "engine/background/background_scheduler.h"
 #include "engine/backup/checkpoint.h"
 #include "engine/base/database_mutex.h"
+#include "engine/base/owning_process.h"
 #include "engine/column_family/column_family_set.h"
 #include "engine/column_family/snapshot_list.h"
 #include "engine/db/database_jobs.h"
@@ -41,6 +43,13 @@ class DBImpl final : public DB {
  public:
   DBImpl(const Options& options, std::string path);
   ~DBImpl() override;
+
+  // Instead of the destructor, which is run in the process that opened the database. In a child of
+  // it the threads to wait for do not exist, and what the members would flush, cut or remove
+  // belongs to the parent: there they are left as they are, but for the descriptor of the lock.
+  static void operator delete(DBImpl* db, std::destroying_delete_t);
+  // For an object whose construction failed.
+  static void operator delete(void* memory) { ::operator delete(memory); }
 
   // Brings a new object to life (open.cc); called once, before anything else.
   absl::Status OpenDatabase();
@@ -106,6 +115,10 @@ class DBImpl final : public DB {
   absl::Status StartEvents();
   absl::Status CloseFiles() ABSL_LOCKS_EXCLUDED(write_leadership, database_mutex);
 
+  // False once the database is closed, and in a child made by fork(2).
+  bool IsUsable() const { return !closed_.load(std::memory_order_relaxed) && process_.IsThisOne(); }
+  absl::Status Unusable() const;  // the error of calls when it is not
+
   // --- write_path.cc ---
   absl::Status CheckWritable() const;
   absl::Status CheckWrite(const WriteOptions& options, const WriteBatch& batch) const;
@@ -169,6 +182,7 @@ class DBImpl final : public DB {
   FalsePositiveCache false_positive_cache_;
   SnapshotList snapshots_;
   std::atomic<bool> closed_{false};
+  const OwningProcess process_;
   // Written while opening, immutable then.
   std::vector<std::string> recovery_notes_;
   std::vector<std::string> recovery_losses_;  // those of them that tell of damage

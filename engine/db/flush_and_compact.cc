@@ -63,6 +63,7 @@ absl::Status DBImpl::CompactRange(ColumnFamily* family, std::optional<std::strin
 
 // Damage that a compaction met is returned as well; what is sound is waited for.
 absl::Status DBImpl::WaitForBackgroundWork() {
+  if (!process_.IsThisOne()) return CatchOutOfMemory([this] { return Unusable(); });
   absl::Status status;
   {
     DatabaseLock lock(&mutex_);

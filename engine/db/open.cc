@@ -43,6 +43,23 @@ DBImpl::DBImpl(const Options& options, std::string path)
 // Who wants the error calls Close; a database that goes out of scope has nobody to tell.
 DBImpl::~DBImpl() { Close().IgnoreError(); }
 
+void DBImpl::operator delete(DBImpl* db, std::destroying_delete_t) {
+  if (!db->process_.IsThisOne()) {
+    // Or the database would stay locked for as long as the child lives when the parent is killed.
+    db->lock_.reset();
+    return;
+  }
+  db->~DBImpl();
+  ::operator delete(static_cast<void*>(db));
+}
+
+absl::Status DBImpl::Unusable() const {
+  return absl::FailedPreconditionError(
+      process_.IsThisOne()
+          ? "the database is closed"
+          : "the database belongs to the process that opened it, and this is a child made by fork");
+}
+
 WriteLeaderParts DBImpl::LeaderParts() {
   WriteLeaderParts parts;
   parts.options = &options_;
@@ -175,6 +192,7 @@ absl::Status DBImpl::StartEvents() {
 // So the last thing that another process could see of this one is gone before it may open the
 // database.
 absl::Status DBImpl::Close() {
+  if (!process_.IsThisOne()) return CatchOutOfMemory([this] { return Unusable(); });
   if (closed_.exchange(true)) return absl::OkStatus();
   // A listener may be in the middle of a call; those that it begins from now on are refused.
   events_.Drain();

@@ -81,6 +81,7 @@ LevelStatistics LevelRow(const std::string& family, const Version& version, int 
 }  // namespace
 
 Statistics DBImpl::GetStatistics() {
+  if (!process_.IsThisOne()) return {};
   const Recorder::Totals totals = recorder_.Sum();
   Statistics statistics;
   statistics.tickers = totals.tickers;

@@ -64,9 +64,8 @@ absl::Status DBImpl::CheckRead(const ReadOptions& options, const ColumnFamily* f
 }
 
 absl::Status DBImpl::CheckRead(const ColumnFamily* family, std::string_view key) const {
-  if (closed_.load(std::memory_order_relaxed)) [[unlikely]] {
-    return absl::FailedPreconditionError("the database is closed");
-  }
+  if (!IsUsable()) [[unlikely]]
+    return Unusable();
   if (key.size() > kMaxKeyBytes) [[unlikely]] {
     return absl::InvalidArgumentError(
         absl::StrCat("key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes));
@@ -336,11 +335,16 @@ std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, Colum
 // The list reads the number itself, under its lock: see SnapshotList::Add.
 const Snapshot* DBImpl::GetSnapshot() {
   const Snapshot* snapshot = nullptr;
+  if (!process_.IsThisOne()) [[unlikely]]
+    return nullptr;
   UnlessOutOfMemory([&] { snapshot = snapshots_.Add(leader_.visible_sequence_source()); });
   return snapshot;
 }
 
-void DBImpl::ReleaseSnapshot(const Snapshot* snapshot) { snapshots_.Remove(snapshot); }
+void DBImpl::ReleaseSnapshot(const Snapshot* snapshot) {
+  if (process_.IsThisOne()) [[likely]]
+    snapshots_.Remove(snapshot);
+}
 
 // Goes the way of Get step by step, with a note of each. A separate walk, so that Get pays nothing
 // for it.

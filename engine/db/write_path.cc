@@ -86,9 +86,8 @@ absl::Status DBImpl::Delete(const WriteOptions& options, ColumnFamily* family,
 }
 
 absl::Status DBImpl::CheckWritable() const {
-  if (closed_.load(std::memory_order_relaxed)) [[unlikely]] {
-    return absl::FailedPreconditionError("the database is closed");
-  }
+  if (!IsUsable()) [[unlikely]]
+    return Unusable();
   if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
   return absl::OkStatus();
 }

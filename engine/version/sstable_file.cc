@@ -75,6 +75,8 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
 // Blocks leave the cache first: they could never be hit again, but would be counted as memory.
 SstableFile::~SstableFile() {
   if (!obsolete_.load(std::memory_order_relaxed)) return;
+  // A forked child may destroy its last iterator while the parent reads on.
+  if (!process_.IsThisOne()) return;
   UnlessOutOfMemory([this] {
     if (reader_ != nullptr) reader_->EraseCachedBlocks();
   });

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "engine/base/capabilities.h"
+#include "engine/base/owning_process.h"
 #include "engine/sstable/open_file_cache.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/version/version_edit.h"
@@ -94,6 +95,7 @@ class SstableFile {
   FilterKeyIdentity filter_key_identity_;
   size_t filter_kind_index_ = 0;
   std::atomic<bool> obsolete_{false};
+  const OwningProcess process_;
 };
 
 }  // namespace winnow

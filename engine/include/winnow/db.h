@@ -17,6 +17,9 @@
 //                       removed by the process that writes; open again
 //   Unavailable         the file system failed; ResourceExhausted: disk full, no descriptors,
 //                       no memory
+// An open database belongs to the process that opened it. In a child made by fork(2) every call is
+// refused with FailedPrecondition (or gives nothing), and iterators, pinned values and the DB may
+// only be destroyed, which leaves the files as they are and keeps the DB's copied memory.
 // No function throws for want of memory, but for those that return containers without a status
 // (ColumnFamilies, GetStatistics, PropertyNames).
 #ifndef WINNOW_DB_H_
@@ -83,6 +86,7 @@ struct KeyRange {
 class DB {
  public:
   // Opens or creates the database in directory `path` and recovers what the write-ahead log holds.
+  // With a relative path the working directory must stay what it is until the database is closed.
   // NotFound: missing and create_if_missing is false. AlreadyExists: error_if_exists.
   // FailedPrecondition: another process (named by its id) or this one has it open, another
   // comparator, a newer format version, or a database of LevelDB or RocksDB, which every call here
