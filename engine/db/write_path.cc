@@ -41,48 +41,63 @@ absl::Status CheckBatch(const WriteBatch& batch) {
 // The thread's own, for single updates: no allocation when warm.
 struct ReusedBatch {
   WriteBatch batch;
+  bool in_use = false;
+};
+
+// A batch for the time of one call: the thread's, but inside another Put or Delete of the thread (a
+// comparator, or a file system, that writes to a database of its own) a batch of the call's.
+class SingleUpdate {
+ public:
+  SingleUpdate() : reused_(PerThread<ReusedBatch>::Get()), is_nested_(reused_.in_use) {
+    reused_.in_use = true;
+    if (!is_nested_) reused_.batch.Clear();
+  }
+  ~SingleUpdate() {
+    if (is_nested_) return;
+    reused_.in_use = false;
+    // The thread may live for long, and never write anything as large again.
+    // Swapped: assigning a short string would keep the capacity.
+    if (reused_.batch.size_bytes() > kMaxKeptBatchBytes) [[unlikely]] {
+      WriteBatch fresh;
+      std::swap(reused_.batch, fresh);
+    }
+  }
+  SingleUpdate(const SingleUpdate&) = delete;
+  SingleUpdate& operator=(const SingleUpdate&) = delete;
+
+  WriteBatch& batch() { return is_nested_ ? own_ : reused_.batch; }
+
+ private:
+  ReusedBatch& reused_;
+  const bool is_nested_;
+  WriteBatch own_;
 };
 
 }  // namespace
 
 absl::Status DBImpl::Put(const WriteOptions& options, ColumnFamily* family, std::string_view key,
                          std::string_view value) {
-  WriteBatch* reused = nullptr;
-  const absl::Status put_together = CatchOutOfMemory([&] {
-    reused = &PerThread<ReusedBatch>::Get().batch;
+  return CatchOutOfMemory([&] {
+    SingleUpdate update;
     // Checked again by the leader, since a drop may come first; here for the better message, and
     // because a null family has no id.
     WINNOW_RETURN_IF_ERROR(CheckFamily(family));
     if (key.size() > kMaxKeyBytes) return KeyTooLarge(key.size());
     if (value.size() > kMaxValueBytes) return ValueTooLarge(value.size());
-    reused->Clear();
-    reused->Put(family, key, value);
-    return absl::OkStatus();
+    update.batch().Put(family, key, value);
+    return Write(options, update.batch());
   });
-  WINNOW_RETURN_IF_ERROR(put_together);
-  const absl::Status status = Write(options, *reused);
-  // The thread may live for long, and never write anything as large again.
-  // Swapped: assigning a short string would keep the capacity.
-  if (reused->size_bytes() > kMaxKeptBatchBytes) [[unlikely]] {
-    WriteBatch fresh;
-    std::swap(*reused, fresh);
-  }
-  return status;
 }
 
 absl::Status DBImpl::Delete(const WriteOptions& options, ColumnFamily* family,
                             std::string_view key) {
-  WriteBatch* reused = nullptr;
-  const absl::Status put_together = CatchOutOfMemory([&] {
-    reused = &PerThread<ReusedBatch>::Get().batch;
+  return CatchOutOfMemory([&] {
+    SingleUpdate update;
     WINNOW_RETURN_IF_ERROR(CheckFamily(family));
     if (key.size() > kMaxKeyBytes) return KeyTooLarge(key.size());
-    reused->Clear();
-    reused->Delete(family, key);
-    return absl::OkStatus();
+    update.batch().Delete(family, key);
+    return Write(options, update.batch());
   });
-  WINNOW_RETURN_IF_ERROR(put_together);
-  return Write(options, *reused);
 }
 
 absl::Status DBImpl::CheckWritable() const {

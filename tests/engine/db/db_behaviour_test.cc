@@ -74,6 +74,40 @@ TEST(DbWrites, LaterUpdatesOfABatchWinAndABatchCanBeUsedAgain) {
   EXPECT_EQ(*db->GetProperty("winnow.last-sequence"), "12");
 }
 
+// Writes to another database whenever it compares.
+class NotingComparator final : public Comparator {
+ public:
+  std::string_view Name() const override { return "test.noting"; }
+  bool EqualKeysHaveEqualBytes() const override { return true; }
+  int Compare(std::string_view a, std::string_view b) const override {
+    if (notes != nullptr) {
+      EXPECT_TRUE(notes->Put(WriteOptions(), absl::StrCat("note", num_notes++), "").ok());
+      EXPECT_TRUE(notes->Delete(WriteOptions(), "no note").ok());
+    }
+    return a.compare(b);
+  }
+
+  DB* notes = nullptr;
+  mutable int num_notes = 0;
+};
+
+TEST(DbWrites, AWriteFromInsideAnotherOfTheThreadHarmsNeither) {
+  MemoryDb notes;
+  NotingComparator comparator;
+  Options options = MemoryDb::Quiet();
+  options.comparator = &comparator;
+  MemoryDb db(options);
+  comparator.notes = notes.get();
+  for (int i = 0; i < 100; i++) db.Put(absl::StrCat("key", i), absl::StrCat("value", i));
+  db.Delete("key7");
+  comparator.notes = nullptr;
+  for (int i = 0; i < 100; i++) {
+    EXPECT_EQ(db.Get(absl::StrCat("key", i)), i == 7 ? "(absent)" : absl::StrCat("value", i));
+  }
+  ASSERT_GT(comparator.num_notes, 100);
+  EXPECT_EQ(notes.Get(absl::StrCat("note", comparator.num_notes - 1)), "");
+}
+
 TEST(DbReads, MultiGetWithSpansOfDifferentSizesIsAnErrorForEachKey) {
   MemoryDb db;
   std::vector<std::string_view> keys{"a", "b"};
