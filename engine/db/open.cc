@@ -211,8 +211,8 @@ absl::Status DBImpl::Close() {
 
 // The steps, and why in this order:
 //
-//  1. Memtables that no log holds are flushed, while there are threads to do it. Logged ones are
-//     not: the next open replays them.
+//  1. Writes without log are refused, and memtables that no log holds are flushed, while there are
+//     threads to do it. Logged ones are not: the next open replays them.
 //  2. The threads stop, so that nothing appends to the manifest by itself any more.
 //  3. The write queue is led: writes that joined before are done, and later ones are refused.
 //  4. Every log gets its clean-close marker, older ones first.
@@ -227,7 +227,7 @@ absl::Status DBImpl::CloseFiles() {
     DatabaseLock lock(&mutex_);
     leader_.EndDelays();
   }
-  if (leader_.has_unlogged_writes()) {
+  if (leader_.EndUnloggedWrites()) {
     status = CatchOutOfMemory([this] {
       std::vector<ColumnFamilyState*> families;
       {

@@ -36,6 +36,11 @@ void WriteLeader::Stop() {
   RequestWork();  // so that the next group is looked at before it is committed
 }
 
+bool WriteLeader::EndUnloggedWrites() {
+  unlogged_writes_ended_.store(true);
+  return has_unlogged_writes_.load();
+}
+
 absl::Status WriteLeader::CheckRunning() const {
   return stopped_ ? absl::FailedPreconditionError("the database is closed") : absl::OkStatus();
 }
@@ -70,7 +75,11 @@ absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
   // The members of a group agree in this: the queue sees to it. The flag is for Close and
   // Checkpoint, which must flush what no log holds.
   if (group->disable_wal) {
-    has_unlogged_writes_.store(true, std::memory_order_relaxed);
+    has_unlogged_writes_.store(true);
+    if (unlogged_writes_ended_.load()) {
+      return CatchOutOfMemory(
+          [] { return absl::FailedPreconditionError("the database is closed"); });
+    }
   } else {
     WINNOW_RETURN_IF_ERROR(AppendToLog(*group, num_updates));
   }

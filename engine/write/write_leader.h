@@ -81,6 +81,10 @@ class WriteLeader {
   void EndDelays() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Writes without log since opening, which memtables alone hold.
   bool has_unlogged_writes() const { return has_unlogged_writes_.load(std::memory_order_relaxed); }
+  // The database closes: writes without log are refused from now on, but for those of a group that
+  // is being committed. True if there have been any: flushing all memtables then makes all of them
+  // durable that were not refused.
+  bool EndUnloggedWrites();
 
   // Retires the family's active memtable, for a flush, and begins another log if the present one
   // holds anything.
@@ -160,7 +164,10 @@ class WriteLeader {
 
   const WriteLeaderParts parts_;
   std::atomic<bool> leader_work_pending_{false};
+  // Each is stored by one side before it looks at the other, all sequentially consistent: a group
+  // that is not refused is seen by EndUnloggedWrites.
   std::atomic<bool> has_unlogged_writes_{false};
+  std::atomic<bool> unlogged_writes_ended_{false};
   SequenceNumber allocated_sequence_ ABSL_GUARDED_BY(write_leadership) = 0;
   std::atomic<SequenceNumber> visible_sequence_{0};
   bool stopped_ ABSL_GUARDED_BY(write_leadership) = false;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -300,6 +301,50 @@ TEST_F(DbOpen, WritesWithoutLogSurviveACloseAndSyncedWritesAnything) {
   std::string value;
   EXPECT_TRUE(db->Get(ReadOptions(), "without log", &value).ok());
   EXPECT_TRUE(db->Get(ReadOptions(), "synced", &value).ok());
+}
+
+// Holds whoever compares "held" until it is let go.
+class HoldingComparator final : public Comparator {
+ public:
+  std::string_view Name() const override { return "test.holding"; }
+  bool EqualKeysHaveEqualBytes() const override { return true; }
+  int Compare(std::string_view a, std::string_view b) const override {
+    if (a == "held" || b == "held") {
+      reached.store(true);
+      reached.notify_all();
+      let_go.wait(false);
+    }
+    return a.compare(b);
+  }
+
+  mutable std::atomic<bool> reached{false};
+  std::atomic<bool> let_go{false};
+};
+
+// The second write waits behind the first one, which holds the queue until Close has begun.
+TEST_F(DbOpen, AWriteWithoutLogBesideACloseIsRefusedOrSurvives) {
+  HoldingComparator comparator;
+  options_.comparator = &comparator;
+  auto db = Open();
+  ASSERT_TRUE(db->Put(WriteOptions(), "first", "").ok());
+  std::thread holder([&] { db->Put(WriteOptions(), "held", "").IgnoreError(); });
+  comparator.reached.wait(false);
+  WriteOptions no_log;
+  no_log.disable_wal = true;
+  absl::Status written;
+  std::thread writer([&] { written = db->Put(no_log, "without log", ""); });
+  // Time for the write to join and for Close to look at what was written. Too little of it only
+  // makes the test weaker.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  absl::Status closed;
+  std::thread closer([&] { closed = db->Close(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  comparator.let_go.store(true);
+  comparator.let_go.notify_all();
+  for (std::thread* thread : {&holder, &writer, &closer}) thread->join();
+  EXPECT_TRUE(closed.ok()) << closed;
+  db = Open();
+  EXPECT_EQ(*db->Exists(ReadOptions(), "without log"), written.ok()) << written;
 }
 
 TEST_F(DbOpen, ForMemoryGivesOptionsThatOpenAndStayWithinTheMemory) {
