@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "engine/base/checksum.h"
 #include "engine/base/out_of_memory.h"
@@ -36,6 +37,12 @@ NamedFiles FilesNamedBy(const FamilyEdit& change) {
     named[added.file.number].is_added = true;
   }
   return named;
+}
+
+void AppendAddedFiles(const VersionEdit& edit, std::vector<uint64_t>* numbers) {
+  for (const FamilyEdit& change : edit.families) {
+    for (const FamilyEdit::AddedFile& added : change.added) numbers->push_back(added.file.number);
+  }
 }
 
 }  // namespace
@@ -365,16 +372,20 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
     }
   }
   if (!written.ok()) {
-    // If the tables could not be opened nothing was written and the manifest is still sound.
+    // If the tables could not be opened nothing was written and the manifest is still sound. Their
+    // job is tried again with new files: these would pile up.
+    if (!built.ok()) {
+      UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+        std::vector<uint64_t> added_files;
+        AppendAddedFiles(edit, &added_files);
+        RemoveUnlessLive(added_files);
+      });
+    }
     // With a full disk the edit may or may not be in the manifest. Both states are sound, since all
     // files of both are kept until another manifest has decided.
     if (built.ok() && absl::IsResourceExhausted(written)) {
       manifest_end_unknown_ = true;
-      for (const FamilyEdit& change : edit.families) {
-        for (const FamilyEdit::AddedFile& added : change.added) {
-          undecided_files_.push_back(added.file.number);
-        }
-      }
+      AppendAddedFiles(edit, &undecided_files_);
     } else if (built.ok()) {
       manifest_error_ = written;
     }
@@ -393,14 +404,17 @@ absl::Status VersionSet::Settle() {
   return manifest_end_unknown_ ? LogAndApply(VersionEdit()) : absl::OkStatus();
 }
 
-// Called once the present manifest is known from its beginning to its end. A table that moved to
-// another level when its edit failed is still in use.
+// Called once the present manifest is known from its beginning to its end.
 void VersionSet::RemoveUndecidedFiles() {
   if (undecided_files_.empty()) return;
-  const std::vector<uint64_t> undecided = std::exchange(undecided_files_, {});
+  RemoveUnlessLive(std::exchange(undecided_files_, {}));
+}
+
+// A table that moved to another level when its edit failed is still in use.
+void VersionSet::RemoveUnlessLive(const std::vector<uint64_t>& numbers) {
   const std::set<uint64_t> live = LiveSstables();
   DatabaseUnlock unlock(mutex_);
-  for (const uint64_t number : undecided) {
+  for (const uint64_t number : numbers) {
     // What cannot be removed is removed by the next open.
     if (!live.contains(number)) {
       store_.file_system->Remove(SstableFileName(store_.directory, number)).IgnoreError();

@@ -206,6 +206,8 @@ class VersionSet {
                                               const BaseVersions& bases) const;
   absl::StatusOr<BuiltVersion> BuildVersion(const FamilyEdit& change,
                                             const BaseVersion& base) const;
+  void RemoveUnlessLive(const std::vector<uint64_t>& numbers)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void RemoveUndecidedFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void Install(VersionEdit edit, BuiltVersions built) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status WriteNewManifest(const std::string& snapshot, uint64_t number)

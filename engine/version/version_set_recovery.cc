@@ -22,7 +22,7 @@ absl::Status VersionSet::ReadManifest(ListedFiles* files) {
   auto opened = LogReader::Open(*store_.file_system, path, number, LogRecoveryMode::kStrict);
   if (absl::IsNotFound(opened.status())) {
     return CorruptionError(CurrentFileName(store_.directory),
-                           absl::StrCat("names ", path, ", which does not exist"));
+                           absl::StrCat("names ", path, ", which is missing"));
   }
   if (!opened.ok()) return opened.status();
   WINNOW_RETURN_IF_ERROR(ReadEdits(opened->get(), path, files));
@@ -126,7 +126,7 @@ absl::Status VersionSet::BuildFirstVersion(FamilyRecord* family,
     if (absl::IsNotFound(file->open_status()) || absl::IsAborted(file->open_status())) {
       return CorruptionError(ManifestFileName(store_.directory, manifest_number()),
                              absl::StrCat("names ", SstableFileName(store_.directory, number),
-                                          ", which does not exist"));
+                                          ", which is missing"));
     }
     levels[static_cast<size_t>(added.level)].push_back(std::move(file));
   }

@@ -261,5 +261,29 @@ TEST_F(BackgroundFailures, AnUnsyncedWriteSyncsNothingItself) {
   recording.set_error_hook(nullptr);
 }
 
+// Each attempt writes tables of new numbers. They stayed until the database was opened again.
+TEST_F(BackgroundFailures, TablesThatCannotBeOpenedDoNotPileUp) {
+  auto db = OpenOrFail(SmallOptions(&faults_), "/db");
+  for (int i = 0; i < 2; i++) {
+    ASSERT_TRUE(db->Put(WriteOptions(), "a", "1").ok());
+    ASSERT_TRUE(db->Put(WriteOptions(), "z", "1").ok());
+    ASSERT_TRUE(db->Flush().ok());
+  }
+  ASSERT_EQ(NumFiles(".sst"), 2u);
+  faults_.Add(FaultRule::Error(InjectedDescriptorLimit()).On({Kind::kOpenForReading}, "*.sst"));
+  for (int i = 0; i < 5; i++) {
+    EXPECT_FALSE(db->CompactRange(std::nullopt, std::nullopt).ok());
+  }
+  ASSERT_TRUE(db->Put(WriteOptions(), "k", "2").ok());
+  EXPECT_FALSE(db->Flush().ok());
+  db.reset();  // no attempt is under way any more
+  EXPECT_EQ(NumFiles(".sst"), 2u);
+  faults_.Clear();
+  db = OpenOrFail(SmallOptions(&faults_), "/db");
+  std::string found;
+  EXPECT_TRUE(db->Get(ReadOptions(), "a", &found).ok());
+  EXPECT_TRUE(db->Get(ReadOptions(), "k", &found).ok());
+}
+
 }  // namespace
 }  // namespace winnow

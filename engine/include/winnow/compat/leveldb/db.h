@@ -13,6 +13,10 @@
 // - A scan that meets a damaged block ends there with an error, whether or not paranoid_checks is
 //   set: LevelDB leaves the block out and goes on, and whoever does not ask for the iterator's
 //   status takes what is left for all there is.
+// - Open fails where a log or CURRENT is missing beside other files, or a log is damaged though the
+//   database had been closed, whether or not paranoid_checks is set: LevelDB opens without what was
+//   there. RepairDB keeps what can be read.
+// - An error of closing a log whose entries are in tables already is not reported.
 // - Databases of LevelDB and RocksDB are told by their files: Open, RepairDB and DestroyDB refuse
 //   them and change nothing.
 // - RepairDB of a directory without a database, or of an open one, is an IOError; LevelDB makes an

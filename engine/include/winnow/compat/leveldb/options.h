@@ -25,8 +25,8 @@ struct Options {
   const Comparator* comparator;  // BytewiseComparator()
   bool create_if_missing = false;
   bool error_if_exists = false;
-  // True: a damaged write-ahead log keeps the database from opening. False: what was written before
-  // the damage is kept.
+  // True: a damaged write-ahead log keeps the database from opening. False: it does so only where
+  // the database had been closed; otherwise what was written before the damage is kept.
   bool paranoid_checks = false;
   // Where files live: Env::Default(), or one of the program's own, of which the functions for files
   // and locks are used. Winnow runs its own background threads.
