@@ -21,6 +21,7 @@
 //   them and change nothing.
 // - RepairDB of a directory without a database, or of an open one, is an IOError; LevelDB makes an
 //   empty database.
+// - Keys have at most 1 MiB and values 1 GiB; longer ones are InvalidArgument, in Get too.
 // - An Open in a directory whose parent is missing is an IOError, not NotFound.
 // - After an error of CompactRange writes fail until another CompactRange succeeds, not for ever.
 // - NewMemEnv's locks exclude each other.
