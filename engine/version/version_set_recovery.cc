@@ -124,9 +124,9 @@ absl::Status VersionSet::BuildFirstVersion(FamilyRecord* family,
     std::shared_ptr<SstableFile> file = std::move(tables[next++].file);
     // Aborted: a writer removed it right after it was opened.
     if (absl::IsNotFound(file->open_status()) || absl::IsAborted(file->open_status())) {
-      return CorruptionError(ManifestFileName(store_.directory, manifest_number()),
-                             absl::StrCat("names ", SstableFileName(store_.directory, number),
-                                          ", which is missing"));
+      return CorruptionError(
+          ManifestFileName(store_.directory, manifest_number()),
+          absl::StrCat("names ", SstableFileName(store_.directory, number), ", which is missing"));
     }
     levels[static_cast<size_t>(added.level)].push_back(std::move(file));
   }
