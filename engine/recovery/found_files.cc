@@ -67,8 +67,7 @@ absl::Status FoundFiles::ReadManifests(DatabaseMutex* mutex) {
       current.ok() ? NameOnly(ManifestFileName(path_, *current)) : std::string();
   const auto is_current = [&](const std::string& name) { return name == current_name; };
   if (current.ok() && std::none_of(manifest_names_.begin(), manifest_names_.end(), is_current)) {
-    notes_.push_back(
-        absl::StrCat(path_, "/CURRENT: names ", current_name, ", which is missing"));
+    notes_.push_back(absl::StrCat(path_, "/CURRENT: names ", current_name, ", which is missing"));
   }
   for (const std::string& name : manifest_names_) {
     WINNOW_RETURN_IF_ERROR(ReadManifest(mutex, name, is_current(name)));

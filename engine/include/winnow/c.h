@@ -35,8 +35,8 @@
    - A winnow_t may be used by many threads at once. Every other handle is for one thread at a time,
      options may be read by many. Iterators, snapshots, pinned values and column families must be
      given back before their database is closed.
-   - An open database belongs to the process that opened it. In a child made by fork every call is an
-     error, and handles may be given back, which leaves the database's files as they are.
+   - An open database belongs to the process that opened it. In a child made by fork all calls
+     are errors; handles may be given back, which leaves the database's files as they are.
    - A column family or a snapshot of another database is an error; without an errptr nothing
      happens, and the result is that of an error. */
 #ifndef WINNOW_C_H_
