@@ -39,7 +39,7 @@ std::string KindSuggestion(std::string_view name) {
   const std::vector<std::string> kinds = SpecKindNames();
   std::string_view nearest =
       NearestName(lower, std::vector<std::string_view>(kinds.begin(), kinds.end()),
-                  /*max_distance=*/lower.size() / 2);
+                  /*max_distance=*/lower.size() * 2 / 3);
   if (nearest.empty() && lower.size() > 2) {
     const auto longer = std::find_if(kinds.begin(), kinds.end(), [&](const std::string& kind) {
       return kind.find(lower) != std::string::npos;

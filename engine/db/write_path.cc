@@ -1,4 +1,5 @@
 // Put, Delete, Write: checks, and a place in the write queue.
+#include <optional>
 #include <utility>
 
 #include "engine/base/out_of_memory.h"
@@ -50,7 +51,11 @@ class SingleUpdate {
  public:
   SingleUpdate() : reused_(PerThread<ReusedBatch>::Get()), is_nested_(reused_.in_use) {
     reused_.in_use = true;
-    if (!is_nested_) reused_.batch.Clear();
+    if (is_nested_) {
+      own_.emplace();
+    } else {
+      reused_.batch.Clear();
+    }
   }
   ~SingleUpdate() {
     if (is_nested_) return;
@@ -65,12 +70,12 @@ class SingleUpdate {
   SingleUpdate(const SingleUpdate&) = delete;
   SingleUpdate& operator=(const SingleUpdate&) = delete;
 
-  WriteBatch& batch() { return is_nested_ ? own_ : reused_.batch; }
+  WriteBatch& batch() { return own_ ? *own_ : reused_.batch; }
 
  private:
   ReusedBatch& reused_;
   const bool is_nested_;
-  WriteBatch own_;
+  std::optional<WriteBatch> own_;
 };
 
 }  // namespace

@@ -124,28 +124,27 @@ uint64_t VersionSet::OldestNeededLog() const {
   return std::max(oldest, oldest_log_);
 }
 
-std::set<uint64_t> VersionSet::LiveSstables() const {
-  std::set<uint64_t> numbers;
+void VersionSet::ForEachSstable(absl::FunctionRef<void(const SstableFile&)> visit) const {
   for (const auto& [id, family] : families_) {
     if (family.version == nullptr) continue;
     for (int level = 0; level < kNumLevels; level++) {
-      for (const auto& file : family.version->files(level)) numbers.insert(file->number());
+      for (const auto& file : family.version->files(level)) visit(*file);
     }
   }
+}
+
+std::set<uint64_t> VersionSet::LiveSstables() const {
+  std::set<uint64_t> numbers;
+  ForEachSstable([&](const SstableFile& file) { numbers.insert(file.number()); });
   return numbers;
 }
 
 std::vector<KnownSstable> VersionSet::UnopenedSstables() const {
   std::vector<KnownSstable> unopened;
-  for (const auto& [id, family] : families_) {
-    if (family.version == nullptr) continue;
-    for (int level = 0; level < kNumLevels; level++) {
-      for (const auto& file : family.version->files(level)) {
-        const FileMetadata& table = file->metadata();
-        if (file->reader() == nullptr) unopened.push_back({table.file_id, table.file_bytes, false});
-      }
-    }
-  }
+  ForEachSstable([&](const SstableFile& file) {
+    const FileMetadata& table = file.metadata();
+    if (file.reader() == nullptr) unopened.push_back({table.file_id, table.file_bytes, false});
+  });
   return unopened;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/base/database_mutex.h"
 #include "engine/file_system/file_in_place.h"
@@ -206,6 +207,9 @@ class VersionSet {
                                               const BaseVersions& bases) const;
   absl::StatusOr<BuiltVersion> BuildVersion(const FamilyEdit& change,
                                             const BaseVersion& base) const;
+  // In the present versions of all families.
+  void ForEachSstable(absl::FunctionRef<void(const SstableFile&)> visit) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void RemoveUnlessLive(const std::vector<uint64_t>& numbers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void RemoveUndecidedFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

@@ -12,23 +12,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tests/support/child_process.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/scratch_directory.h"
 
 namespace winnow {
 namespace {
-
-// The child's exit code, or minus the signal that ended it: SIGALRM for one that waits.
-int InChild(const std::function<int()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(30);
-    ::_exit(body());
-  }
-  int status = 0;
-  EXPECT_EQ(::waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
 
 void PutMany(DB& db, const std::string& prefix) {
   for (int i = 0; i < 200; i++) {

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/scratch_directory.h"
 
 namespace winnow {
 namespace {
@@ -112,8 +113,8 @@ TEST(TakenFiles, AManifestThatIsGoneAtTheCloseIsWrittenAnew) {
 // For a process that is killed later.
 TEST(TakenFiles, TheThreadsWriteAManifestThatIsGoneAnew) {
   FileSystem& posix = *PosixFileSystem();
-  std::string directory = testing::TempDir() + "/taken_XXXXXX";
-  ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+  const ScratchDirectory scratch("taken");
+  const std::string& directory = scratch.path();
   const Options options = MemoryDb::Quiet();
   auto db = OpenOrFail(options, directory);
   ASSERT_TRUE(db->Put(WriteOptions(), "key", "value").ok());
@@ -148,8 +149,8 @@ TEST(TakenFiles, WhatTheDatabaseDoesItselfIsNoTheft) {
 TEST(TakenFiles, TheThreadsNoticeALockOrALogThatIsGone) {
   FileSystem& posix = *PosixFileSystem();
   for (const bool log : {false, true}) {
-    std::string directory = testing::TempDir() + "/taken_XXXXXX";
-    ASSERT_NE(::mkdtemp(directory.data()), nullptr);
+    const ScratchDirectory scratch("taken");
+    const std::string& directory = scratch.path();
     Options options = MemoryDb::Quiet();
     auto db = OpenOrFail(options, directory);
     ASSERT_TRUE(db->Put(WriteOptions(), "before", "1").ok());

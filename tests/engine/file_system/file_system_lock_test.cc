@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/child_process.h"
 #include "winnow/file_system.h"
 
 namespace winnow {
@@ -28,17 +29,6 @@ class FileLockTest : public testing::Test {
       posix_.Remove(directory_ + "/" + name).IgnoreError();
     }
     posix_.RemoveDirectory(directory_).IgnoreError();
-  }
-
-  // Runs `body` in a forked child; returns its exit code.
-  template <typename Body>
-  static int InChild(Body body) {
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(body());
-    int status = 0;
-    EXPECT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status));
-    return WEXITSTATUS(status);
   }
 
   FileSystem& posix_ = *PosixFileSystem();

@@ -52,14 +52,6 @@ GrownDatabase Grow(const Options& given = DamageOptions(nullptr)) {
   return grown;
 }
 
-std::vector<std::string> NamesOf(const Files& files, const std::string& part) {
-  std::vector<std::string> names;
-  for (const auto& [name, bytes] : files) {
-    if (absl::StrContains(name, part)) names.push_back(name);
-  }
-  return names;
-}
-
 void ExpectContents(const Repaired& repaired, const std::map<std::string, std::string>& contents) {
   ASSERT_NE(repaired.db, nullptr);
   std::map<std::string, std::string> found;
@@ -179,7 +171,6 @@ TEST(RepairIdentity, TablesAreKnownByTheirIdentitiesWhateverTheirNames) {
   EXPECT_EQ(repaired.report.tables_lost + repaired.report.tables_rewritten, 0u);
 }
 
-// Once the whole table was lost, though every block of it was sound.
 // An opening removes what the manifest does not name: not what it names, under another name.
 TEST(RepairIdentity, AnOpeningBeforeTheRepairRemovesNoTableUnderAnotherName) {
   const GrownDatabase grown = Grow();
@@ -206,6 +197,7 @@ TEST(RepairIdentity, AnOpeningBeforeTheRepairRemovesNoTableUnderAnotherName) {
   }
 }
 
+// Once the whole table was lost, though every block of it was sound.
 TEST(RepairIdentity, BytesBehindOrBeforeATableOrMissingAtItsEndCostNoBlock) {
   Options packed = DamageOptions(nullptr);
   packed.compression = Compression::kLz4;

@@ -204,31 +204,33 @@ TEST(Repair, WhatLiesBehindDamageOfAClosedLogComesBack) {
   EXPECT_EQ(lost, 1u);
 }
 
-// Nothing lies behind the newest log that could tell of it: once all passed for sound.
-TEST(Repair, TheNewestLogOfAClosedDatabaseIsMissed) {
+// No flush ends, so that no edit names the second log or a later one.
+Files FilesOfAClosedDatabaseInLogs(int num_puts) {
   const auto memory = std::make_unique<RecordingFileSystem>();
   FaultFileSystem faults(memory.get(), 1);
-  // No flush ends, so that no edit of one names the second log.
   faults.Add(FaultRule::Error(InjectedFullDisk()).On({FileOperation::Kind::kAppend}, "*.sst"));
   Options options = DamageOptions(&faults);
+  options.max_write_buffers = 4;
   auto db = OpenOrFail(options, kDirectory);
   const std::string value(1000, 'v');
-  for (int i = 0; i < 100; i++) {
-    ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat("key", i), value).ok());
+  for (int i = 0; i < num_puts; i++) {
+    EXPECT_TRUE(db->Put(WriteOptions(), absl::StrCat("key", i), value).ok());
   }
   db->Close().IgnoreError();  // the flushes that failed
   db.reset();
-  const Files files = FilesOn(*memory);
-  std::vector<std::string> logs;
-  for (const auto& [name, bytes] : files) {
-    if (absl::EndsWith(name, ".log")) logs.push_back(name);
-  }
+  return FilesOn(*memory);
+}
+
+// Nothing lies behind the newest log that could tell of it: once all passed for sound.
+TEST(Repair, TheNewestLogOfAClosedDatabaseIsMissed) {
+  const Files files = FilesOfAClosedDatabaseInLogs(/*num_puts=*/100);
+  const std::vector<std::string> logs = NamesOf(files, ".log");
   ASSERT_EQ(logs.size(), 2u);
   Files without = files;
   without.erase(logs.back());
   for (const RecoveryMode mode : {RecoveryMode::kStrict, RecoveryMode::kPointInTime}) {
     const auto disk = Restore(without);
-    options.file_system = disk.get();
+    Options options = DamageOptions(disk.get());
     options.recovery_mode = mode;
     const absl::Status refused = DB::Open(options, kDirectory).status();
     EXPECT_TRUE(absl::IsDataLoss(refused)) << refused;
@@ -242,23 +244,8 @@ TEST(Repair, TheNewestLogOfAClosedDatabaseIsMissed) {
 
 // The log behind it says how much it held. Once "nothing to repair: 0 lost".
 TEST(Repair, ALogMissingBetweenOthersIsNamed) {
-  const auto memory = std::make_unique<RecordingFileSystem>();
-  FaultFileSystem faults(memory.get(), 1);
-  faults.Add(FaultRule::Error(InjectedFullDisk()).On({FileOperation::Kind::kAppend}, "*.sst"));
-  Options options = DamageOptions(&faults);
-  options.max_write_buffers = 4;
-  auto db = OpenOrFail(options, kDirectory);
-  const std::string value(1000, 'v');
-  for (int i = 0; i < 160; i++) {
-    ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat("key", i), value).ok());
-  }
-  db->Close().IgnoreError();  // the flushes that failed
-  db.reset();
-  Files files = FilesOn(*memory);
-  std::vector<std::string> logs;
-  for (const auto& [name, bytes] : files) {
-    if (absl::EndsWith(name, ".log")) logs.push_back(name);
-  }
+  Files files = FilesOfAClosedDatabaseInLogs(/*num_puts=*/160);
+  const std::vector<std::string> logs = NamesOf(files, ".log");
   ASSERT_EQ(logs.size(), 3u);
   files.erase(logs[1]);
   const Repaired repaired = RepairAndOpen(files);

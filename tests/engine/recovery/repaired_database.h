@@ -6,7 +6,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "tests/support/damage_database.h"
 #include "tests/support/db_fixture.h"
@@ -16,6 +18,15 @@
 namespace winnow {
 
 inline constexpr char kDirectory[] = "/db";
+
+// Of the files whose names contain `part`.
+inline std::vector<std::string> NamesOf(const Files& files, const std::string& part) {
+  std::vector<std::string> names;
+  for (const auto& [name, bytes] : files) {
+    if (absl::StrContains(name, part)) names.push_back(name);
+  }
+  return names;
+}
 
 struct Repaired {
   std::unique_ptr<RecordingFileSystem> disk;
