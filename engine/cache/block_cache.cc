@@ -78,6 +78,11 @@ BlockRef ShardedBlockCache::Lookup(const BlockKey& key) {
   return ShardOf(hash).Lookup(key, hash);
 }
 
+void ShardedBlockCache::Prefetch(const BlockKey& key) const {
+  const uint64_t hash = HashBlockKey(key);
+  ShardOf(hash).Prefetch(hash);
+}
+
 absl::StatusOr<BlockRef> ShardedBlockCache::Load(const BlockKey& key,
                                                  absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
                                                  Priority priority, ReadCounters* counters) {

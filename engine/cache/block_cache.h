@@ -54,6 +54,9 @@ class ShardedBlockCache final {
   // The block, or an empty handle. No lock, no allocation; marks the block as used.
   BlockRef Lookup(const BlockKey& key);
 
+  // Prefetches what Lookup reads first.
+  void Prefetch(const BlockKey& key) const;
+
   // For callers that have just missed with Lookup: the block, from `load`. Of the threads that miss
   // the same block at the same time one calls its `load` and the others wait for its result; an
   // error reaches all of them, is not cached, and the next caller loads again. A loaded block is

@@ -369,11 +369,6 @@ size_t ShardedBlockCache::Shard::pinned_bytes() {
 absl::StatusOr<BlockRef> ShardedBlockCache::Shard::Load(
     const BlockKey& key, uint64_t hash, absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
     Priority priority, ReadCounters* counters) {
-  const auto share = [](const BlockRef& block) {
-    block.references_->fetch_add(1, std::memory_order_relaxed);  // `block` holds one already
-    return BlockRef(block.block_, block.references_, block.cached_);
-  };
-
   std::shared_ptr<PendingLoad> pending;
   {
     MutexLock lock(&loads_mutex_);
@@ -386,7 +381,7 @@ absl::StatusOr<BlockRef> ShardedBlockCache::Shard::Load(
         load_done_.Wait(&loads_mutex_);
       }
       if (!pending->status.ok()) return pending->status;
-      return share(pending->block);
+      return pending->block.Share();
     }
     // The load that this thread missed may have ended between its lookup and the lock.
     if (BlockRef block = Lookup(key, hash)) return block;
@@ -407,7 +402,7 @@ absl::StatusOr<BlockRef> ShardedBlockCache::Shard::Load(
   loads_.erase(key);
   load_done_.SignalAll();
   if (!pending->status.ok()) return pending->status;
-  return share(pending->block);
+  return pending->block.Share();
 }
 
 }  // namespace winnow

@@ -34,6 +34,10 @@ class alignas(64) ShardedBlockCache::Shard {
 
   // `hash` is HashBlockKey(key) in each of these.
   BlockRef Lookup(const BlockKey& key, uint64_t hash);
+  // For writing: a lookup takes a reference.
+  void Prefetch(uint64_t hash) const {
+    if (num_slots_ != 0) __builtin_prefetch(&slots_[HomeOf(hash)], /*rw=*/1);
+  }
   BlockRef Insert(const BlockKey& key, uint64_t hash, BlockRef block, Priority priority);
   absl::StatusOr<BlockRef> Load(const BlockKey& key, uint64_t hash,
                                 absl::FunctionRef<absl::StatusOr<BlockRef>()> load,

@@ -79,6 +79,12 @@ class BlockRef {
   }
   ~BlockRef() { Release(); }
 
+  // Another reference to the same block.
+  BlockRef Share() const {
+    references_->fetch_add(1, std::memory_order_relaxed);  // this one keeps the count above 0
+    return BlockRef(block_, references_, cached_);
+  }
+
   explicit operator bool() const { return block_ != nullptr; }
   const CachedBlock* get() const { return block_; }
   const CachedBlock* operator->() const { return block_; }

@@ -77,16 +77,20 @@ absl::StatusOr<IndexBlock> SstableReader::TopIndex(const SstableReadOptions& opt
   return IndexBlock((*pin)->data());
 }
 
-absl::StatusOr<IndexBlock> SstableReader::FindLowestIndex(const SstableReadOptions& options,
-                                                          std::string_view user_key,
-                                                          uint64_t trailer, BlockRef* pin,
-                                                          uint32_t* top_entry) const {
-  if (!has_index_partitions()) return TopIndex(options, pin);
-  *top_entry = index_.Find(options_.comparator, user_key, trailer);
-  if (*top_entry == index_.size()) return IndexBlock();
-  WINNOW_ASSIGN_OR_RETURN(
-      *pin, LoadBlock(index_.handle(*top_entry), BlockKind::kIndexPartition, options));
-  return IndexBlock((*pin)->data());
+absl::Status SstableReader::FindLowestIndex(const SstableReadOptions& options,
+                                            PointLookup* lookup) const {
+  lookup->index_ = &lookup->loaded_index_;
+  lookup->loaded_index_ = IndexBlock();
+  if (!has_index_partitions()) {
+    WINNOW_ASSIGN_OR_RETURN(lookup->loaded_index_, TopIndex(options, &lookup->index_pin_));
+    return absl::OkStatus();
+  }
+  lookup->top_entry_ = index_.Find(options_.comparator, lookup->user_key_, lookup->trailer_);
+  if (lookup->top_entry_ == index_.size()) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(lookup->index_pin_, LoadBlock(index_.handle(lookup->top_entry_),
+                                                        BlockKind::kIndexPartition, options));
+  lookup->loaded_index_ = IndexBlock(lookup->index_pin_->data());
+  return absl::OkStatus();
 }
 
 // A look-up:
@@ -103,24 +107,59 @@ absl::StatusOr<IndexBlock> SstableReader::FindLowestIndex(const SstableReadOptio
 // all the same: a version newer than the snapshot has the same filter key.
 absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_view user_key,
                                 SequenceNumber snapshot, PointResult* result) const {
+  PointLookup lookup;
+  WINNOW_RETURN_IF_ERROR(FindBlock(options, user_key, snapshot, &lookup));
+  WINNOW_RETURN_IF_ERROR(LoadBlock(options, nullptr, &lookup));
+  return SearchBlock(options, &lookup, result);
+}
+
+absl::Status SstableReader::FindBlock(const SstableReadOptions& options, std::string_view user_key,
+                                      SequenceNumber snapshot, PointLookup* lookup) const {
+  lookup->user_key_ = user_key;
+  lookup->trailer_ = PackTrailer(snapshot, kEntryTypeForSeek);
+  lookup->top_entry_ = 0;
+  lookup->block_.Release();  // of an earlier look-up that ended in an error
+  lookup->index_ = &index_;
+  if (!index_is_whole_) [[unlikely]] {
+    WINNOW_RETURN_IF_ERROR(FindLowestIndex(options, lookup));
+  }
+  lookup->entry_ = lookup->index_->Find(options_.comparator, user_key, lookup->trailer_);
+  lookup->has_block_ = lookup->entry_ < lookup->index_->size();
+  if (lookup->has_block_) [[likely]] {
+    lookup->handle_ = lookup->index_->handle(lookup->entry_);
+  }
+  return absl::OkStatus();
+}
+
+void SstableReader::PrefetchBlockSlot(const PointLookup& lookup) const {
+  if (options_.cache == nullptr || !lookup.has_block_) return;
+  options_.cache->Prefetch({table_id_, lookup.handle_.offset});
+}
+
+absl::Status SstableReader::LoadBlock(const SstableReadOptions& options,
+                                      const PointLookup* neighbour, PointLookup* lookup) const {
+  if (!lookup->has_block_) return absl::OkStatus();
+  if (neighbour != nullptr && neighbour->block_ &&
+      neighbour->handle_.offset == lookup->handle_.offset) {
+    lookup->block_ = neighbour->block_.Share();
+    return absl::OkStatus();
+  }
+  WINNOW_ASSIGN_OR_RETURN(lookup->block_, LoadBlock(lookup->handle_, BlockKind::kData, options));
+  DataBlock::PrefetchKeys(lookup->block_->data());
+  return absl::OkStatus();
+}
+
+absl::Status SstableReader::SearchBlock(const SstableReadOptions& options, PointLookup* lookup,
+                                        PointResult* result) const {
   result->found = false;
   result->filter_key_present = false;
-  const uint64_t trailer = PackTrailer(snapshot, kEntryTypeForSeek);
-
-  IndexBlock index = index_;
-  BlockRef index_pin;
-  uint32_t top_entry = 0;
-  if (!index_is_whole_) [[unlikely]] {
-    WINNOW_ASSIGN_OR_RETURN(index,
-                            FindLowestIndex(options, user_key, trailer, &index_pin, &top_entry));
-  }
+  const std::string_view user_key = lookup->user_key_;
+  const uint64_t trailer = lookup->trailer_;
+  const BlockRef index_pin = std::move(lookup->index_pin_);
+  BlockRef ref = std::move(lookup->block_);
 
   BlockPosition position;
-  const uint32_t entry = index.Find(options_.comparator, user_key, trailer);
-  if (entry < index.size()) [[likely]] {
-    WINNOW_ASSIGN_OR_RETURN(BlockRef ref,
-                            LoadBlock(index.handle(entry), BlockKind::kData, options));
-    DataBlock::PrefetchKeys(ref->data());
+  if (ref) [[likely]] {
     const DataBlock block(ref->data());
     position = block.Seek(options_.comparator, user_key, trailer);
     if (position.user_key_equal) {
@@ -152,8 +191,10 @@ absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_v
   // first entry, the block before may end with the user key: separators tell, without a read.
   result->filter_key_present = position.user_key_before;
   if (position.entry != nullptr && position.index == 0) {
+    const uint32_t entry = lookup->entry_;
+    const uint32_t top_entry = lookup->top_entry_;
     result->filter_key_present =
-        entry > 0 ? index.StraddlesWith(entry - 1, user_key)
+        entry > 0 ? lookup->index_->StraddlesWith(entry - 1, user_key)
                   : top_entry > 0 && index_.StraddlesWith(top_entry - 1, user_key);
   }
   return absl::OkStatus();

@@ -72,7 +72,7 @@ enum class FilterAnswer : uint8_t {
   kNotAsked,  // there is no filter that could be asked
 };
 
-// The answer of SstableReader::Get.
+// The answer of a point look-up.
 struct PointResult {
   bool found = false;
   // Does the file hold any entry whose filter key, for look-ups, is that of the key looked up? If
@@ -83,6 +83,29 @@ struct PointResult {
   SequenceNumber sequence = 0;
   std::string_view value;  // lives as long as `pin`
   BlockRef pin;
+};
+
+// A point look-up on its way through one table: see SstableReader::FindBlock. It stays where it is,
+// and can be used again once it is done.
+class PointLookup {
+ public:
+  PointLookup() = default;
+  PointLookup(const PointLookup&) = delete;
+  PointLookup& operator=(const PointLookup&) = delete;
+
+ private:
+  friend class SstableReader;
+
+  std::string_view user_key_;
+  uint64_t trailer_ = 0;
+  const IndexBlock* index_ = nullptr;  // the level that points to data blocks
+  IndexBlock loaded_index_;            // in index_pin_, where that level is not in memory
+  BlockRef index_pin_;
+  uint32_t top_entry_ = 0;  // of index_ in the top level
+  uint32_t entry_ = 0;      // in index_
+  BlockHandle handle_;      // of the one block that can hold the key
+  bool has_block_ = false;  // false: all keys of the table are smaller
+  BlockRef block_;
 };
 
 // A block as the file holds it, for tools.
@@ -162,8 +185,21 @@ class SstableReader {
   absl::Status Get(const SstableReadOptions& options, std::string_view user_key,
                    SequenceNumber snapshot, PointResult* result) const;
 
-  // Prefetches what Get will read first of the index.
+  // The steps of Get, for callers with many keys. Each step has the next one's memory fetched,
+  // which is worth it if the caller goes over all keys before the next step: the waits for one
+  // key's memory then pass while the others are worked on. After an error a look-up goes no
+  // further. `user_key` lives as long as the look-up.
   void PrefetchIndex() const;
+  absl::Status FindBlock(const SstableReadOptions& options, std::string_view user_key,
+                         SequenceNumber snapshot, PointLookup* lookup) const;
+  void PrefetchBlockSlot(const PointLookup& lookup) const;
+  // `neighbour` may be null, or a look-up in this table that has its block: if that is this one's
+  // block too, it is not looked up again.
+  absl::Status LoadBlock(const SstableReadOptions& options, const PointLookup* neighbour,
+                         PointLookup* lookup) const;
+  // Of a look-up that has its block, if there is one that can hold the key.
+  absl::Status SearchBlock(const SstableReadOptions& options, PointLookup* lookup,
+                           PointResult* result) const;
 
   // Over the whole table; the reader must outlive it. See table_iterator.h for the concrete type.
   std::unique_ptr<SstableIterator> NewIterator(const SstableReadOptions& options) const;
@@ -229,9 +265,7 @@ class SstableReader {
   absl::StatusOr<IndexBlock> TopIndex(const SstableReadOptions& options, BlockRef* pin) const;
   // The lowest level of the index that leads to the first entry at or after the key, and which
   // partition that is.
-  absl::StatusOr<IndexBlock> FindLowestIndex(const SstableReadOptions& options,
-                                             std::string_view user_key, uint64_t trailer,
-                                             BlockRef* pin, uint32_t* top_entry) const;
+  absl::Status FindLowestIndex(const SstableReadOptions& options, PointLookup* lookup) const;
 
   bool has_index_partitions() const { return footer_.index_levels == 2; }
   // Where partitions, or else the top index, start.

@@ -16,11 +16,6 @@ FalsePositiveCache::PackedKey FalsePositiveCache::Pack(std::string_view key) {
   return packed;
 }
 
-// The file takes part, since one absent key may be a false positive in several levels.
-size_t FalsePositiveCache::SlotOf(uint64_t file_number, uint64_t key_hash) const {
-  return static_cast<size_t>((key_hash ^ (file_number * 0x9e3779b97f4a7c15ULL)) >> 7) & mask_;
-}
-
 // The reader's half of the sequence lock. It reads the version, the fields, and the version again;
 // equal and even versions mean that no write fell between, so the fields belong together. Version 0
 // is a slot that was never written.

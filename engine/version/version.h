@@ -112,14 +112,26 @@ class Version {
   class CandidateWalk;
 
   bool InRange(const SstableFile& file, std::string_view user_key, uint64_t prefix) const;
+  // Null: not counted.
+  static FilterCounters* CountersOf(const Candidate& candidate, const LookupContext& context);
+  // The filter, which has been queried, says no, which is then counted.
+  static bool IsRejected(const Candidate& candidate, const LookupContext& context);
+  // Of a file that is not rejected. False: the filter is known to be wrong about the key, which is
+  // then counted.
+  static bool MustRead(const Candidate& candidate, const LookupKey& key,
+                       const LookupContext& context);
+  // What the read that followed says of the filter's answer.
+  static void CountRead(const Candidate& candidate, const LookupKey& key,
+                        const LookupContext& context, const PointResult& result);
   // Looks the key up in one file, whose filter has been queried, and counts what came of it.
-  absl::Status GetFromFile(const Candidate& candidate, const LookupKey& key,
-                           const LookupContext& context, PointResult* result) const;
-  absl::Status ReadFile(const Candidate& candidate, const LookupKey& key,
-                        const LookupContext& context, FilterCounters* counters,
-                        PointResult* result) const;
-  void MultiGetFrom(std::span<Candidate> candidates, std::span<BatchLookup*> lookups,
-                    const LookupContext& context) const;
+  static absl::Status GetFromFile(const Candidate& candidate, const LookupKey& key,
+                                  const LookupContext& context, PointResult* result);
+  static absl::Status ReadFile(const Candidate& candidate, const LookupKey& key,
+                               const LookupContext& context, PointResult* result);
+  struct BatchRead;
+  struct BatchSteps;
+  static void MultiGetFrom(std::span<BatchRead> reads, const LookupContext& context,
+                           BatchSteps* steps);
   void AddFileIterator(const std::shared_ptr<SstableFile>& file, int level,
                        const IteratorRange& range, const LookupContext& context,
                        std::vector<std::unique_ptr<InternalIterator>>* iterators) const;

@@ -1,5 +1,6 @@
 // The read path below the memtables: which files can hold a key, and what their filters say.
 #include <algorithm>
+#include <optional>
 
 #include "engine/base/status.h"
 #include "engine/version/version.h"
@@ -14,6 +15,11 @@ namespace {
 // costs about one cache miss for each candidate. Fetching all lines before testing the first
 // overlaps those misses.
 constexpr size_t kPrefetchedCandidates = 16;
+
+// Keys of a batch that go through the steps together. Enough to keep all of the processor's miss
+// buffers busy (10 to 16 lines), few enough that what was fetched in one step is still in the
+// first-level cache in the next.
+constexpr size_t kBatchKeys = 32;
 
 bool HasUsableFilter(const SstableFile& file) {
   return file.reader() != nullptr && file.reader()->has_filter();
@@ -85,58 +91,75 @@ bool Version::InRange(const SstableFile& file, std::string_view user_key, uint64
          comparator_.CompareUserKeys(user_key, file.largest_user_key()) <= 0;
 }
 
-absl::Status Version::ReadFile(const Candidate& candidate, const LookupKey& key,
-                               const LookupContext& context, FilterCounters* counters,
-                               PointResult* result) const {
-  const SstableFile& file = *candidate.file;
+inline FilterCounters* Version::CountersOf(const Candidate& candidate,
+                                           const LookupContext& context) {
+  if (context.filter_counters == nullptr) return nullptr;
+  return &context.filter_counters->by_level_and_kind[static_cast<size_t>(candidate.level)]
+                                                    [candidate.file->filter_kind_index()];
+}
+
+// In the statistics a file is in one of four cases: rejected, not queried, true or false positive.
+inline bool Version::IsRejected(const Candidate& candidate, const LookupContext& context) {
+  if (candidate.answer != FilterAnswer::kNo) return false;
+  FilterCounters* const counters = CountersOf(candidate, context);
+  if (counters != nullptr) counters->rejected.Increment();
+  return true;
+}
+
+inline bool Version::MustRead(const Candidate& candidate, const LookupKey& key,
+                              const LookupContext& context) {
+  FilterCounters* const counters = CountersOf(candidate, context);
+  if (candidate.answer == FilterAnswer::kNotAsked) {
+    if (counters != nullptr) counters->not_asked.Increment();
+    return true;
+  }
+  if (context.false_positive_cache == nullptr ||
+      !context.false_positive_cache->Contains(candidate.file->number(), candidate.hash,
+                                              key.user_key)) {
+    return true;
+  }
+  // The filter was wrong before and is wrong again, but this time it costs no read.
+  if (context.false_positive_cache_hits != nullptr) context.false_positive_cache_hits->Increment();
+  if (counters != nullptr) counters->false_positive.Increment();
+  return false;
+}
+
+inline void Version::CountRead(const Candidate& candidate, const LookupKey& key,
+                               const LookupContext& context, const PointResult& result) {
   // Only a filter that was asked can have a false positive, or a true one.
-  const bool filtered = candidate.answer == FilterAnswer::kMaybe;
-  if (filtered && context.false_positive_cache != nullptr &&
-      context.false_positive_cache->Contains(file.number(), candidate.hash, key.user_key)) {
-    // The filter was wrong before and is wrong again, but this time it costs no read.
-    if (context.false_positive_cache_hits != nullptr)
-      context.false_positive_cache_hits->Increment();
-    if (counters != nullptr) counters->false_positive.Increment();
-    result->found = false;
-    return absl::OkStatus();
-  }
-  WINNOW_RETURN_IF_ERROR(
-      file.reader()->Get(context.read_options, key.user_key, key.snapshot, result));
-  if (!filtered) return absl::OkStatus();
-  if (result->filter_key_present) {
+  if (candidate.answer != FilterAnswer::kMaybe) return;
+  FilterCounters* const counters = CountersOf(candidate, context);
+  if (result.filter_key_present) {
     if (counters != nullptr) counters->true_positive.Increment();
-  } else {
-    if (counters != nullptr) counters->false_positive.Increment();
-    if (context.false_positive_cache != nullptr) {
-      // Whatever the snapshot: filter_key_present is about all versions, so the pair stays refuted
-      // for as long as the file lives.
-      context.false_positive_cache->Add(file.number(), candidate.hash, key.user_key);
-    }
+    return;
   }
-  return absl::OkStatus();
+  if (counters != nullptr) counters->false_positive.Increment();
+  if (context.false_positive_cache != nullptr) {
+    // Whatever the snapshot: filter_key_present is about all versions, so the pair stays refuted
+    // for as long as the file lives.
+    context.false_positive_cache->Add(candidate.file->number(), candidate.hash, key.user_key);
+  }
 }
 
 absl::Status Version::GetFromFile(const Candidate& candidate, const LookupKey& key,
-                                  const LookupContext& context, PointResult* result) const {
+                                  const LookupContext& context, PointResult* result) {
   const SstableFile& file = *candidate.file;
   if (file.reader() == nullptr) [[unlikely]]
     return file.open_status();
-  FilterCounters* counters =
-      context.filter_counters == nullptr
-          ? nullptr
-          : &context.filter_counters->by_level_and_kind[static_cast<size_t>(candidate.level)]
-                                                       [file.filter_kind_index()];
-  if (candidate.answer == FilterAnswer::kNo) {
-    if (counters != nullptr) counters->rejected.Increment();
-    result->found = false;
-    return absl::OkStatus();
-  }
-  // In the statistics a file is in one of four cases: rejected, not queried, true or false
-  // positive.
-  if (counters != nullptr && candidate.answer == FilterAnswer::kNotAsked) {
-    counters->not_asked.Increment();
-  }
-  return ReadFile(candidate, key, context, counters, result);
+  result->found = false;
+  if (IsRejected(candidate, context)) return absl::OkStatus();
+  return ReadFile(candidate, key, context, result);
+}
+
+// Out of line: rejections, the case that filters are for, need none of its stack.
+[[gnu::noinline]] absl::Status Version::ReadFile(const Candidate& candidate, const LookupKey& key,
+                                                 const LookupContext& context,
+                                                 PointResult* result) {
+  if (!MustRead(candidate, key, context)) return absl::OkStatus();
+  WINNOW_RETURN_IF_ERROR(
+      candidate.file->reader()->Get(context.read_options, key.user_key, key.snapshot, result));
+  CountRead(candidate, key, context, *result);
+  return absl::OkStatus();
 }
 
 // In two steps for each batch of candidates: (1) find them, hash for them and fetch their filter
@@ -189,40 +212,104 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
   return false;
 }
 
-// Three passes over the keys that one file or level is to be searched for:
+// One key of a batch and the file that it is looked for in.
+struct Version::BatchRead {
+  Candidate candidate;
+  BatchLookup* lookup;
+  PointLookup* steps;  // where the filter did not say no
+
+  const SstableReader& reader() const { return *candidate.file->reader(); }
+  // False ends the read.
+  bool Check(absl::Status step) {
+    if (step.ok()) [[likely]]
+      return true;
+    lookup->status = std::move(step);
+    lookup->done = true;
+    return false;
+  }
+};
+
+// Made when the first filter says maybe: absent keys, which need none, do not pay for them.
+struct Version::BatchSteps {
+  std::optional<std::array<PointLookup, kBatchKeys>> lookups;
+};
+
+// Passes over the keys that one file or level is to be searched for:
 //
 // 1. fetch each key's filter line,
-// 2. query the filters, and fetch the index of those that say maybe,
-// 3. search.
+// 2. query the filters; where they say maybe fetch the index, and the line that knows of false
+//    positives,
+// 3. find the block in the index, and fetch its slot in the cache,
+// 4. take the block from the cache, and fetch its keys,
+// 5. search it.
 //
 // Each pass runs over all keys before the next begins, so that the cache misses of one pass are
 // under way together; a key at a time would wait for each in turn. Keys that an earlier level
 // answered are no longer among them.
-void Version::MultiGetFrom(std::span<Candidate> candidates, std::span<BatchLookup*> lookups,
-                           const LookupContext& context) const {
-  for (const Candidate& candidate : candidates) PrefetchFilter(*candidate.file, candidate.hash);
-  for (size_t i = 0; i < candidates.size(); i++) {
-    Candidate& candidate = candidates[i];
+//
+// Keys are in order, so that those of one block follow each other: it is looked up, and if it has
+// to be read from the file, once for all of them.
+void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& context,
+                           BatchSteps* steps) {
+  for (const BatchRead& read : reads) PrefetchFilter(*read.candidate.file, read.candidate.hash);
+  std::array<BatchRead*, kBatchKeys> left;
+  size_t count = 0;
+  for (BatchRead& read : reads) {
+    Candidate& candidate = read.candidate;
+    if (candidate.file->reader() == nullptr) [[unlikely]] {
+      read.Check(candidate.file->open_status());
+      continue;
+    }
     candidate.answer = QueryFilter(*candidate.file, context.read_options, candidate.hash,
-                                   lookups[i]->key.user_key);
-    if (candidate.answer != FilterAnswer::kNo) candidate.file->reader()->PrefetchIndex();
+                                   read.lookup->key.user_key);
+    if (IsRejected(candidate, context)) continue;
+    if (candidate.answer == FilterAnswer::kMaybe && context.false_positive_cache != nullptr) {
+      context.false_positive_cache->Prefetch(candidate.file->number(), candidate.hash);
+    }
+    read.reader().PrefetchIndex();
+    if (!steps->lookups.has_value()) steps->lookups.emplace();
+    read.steps = &(*steps->lookups)[count];
+    left[count++] = &read;
   }
-  for (size_t i = 0; i < candidates.size(); i++) {
-    BatchLookup& lookup = *lookups[i];
-    lookup.status = GetFromFile(candidates[i], lookup.key, context, &lookup.result);
-    lookup.done = !lookup.status.ok() || lookup.result.found;
-  }
+  const auto pass = [&](auto&& step) {
+    size_t still_left = 0;
+    for (BatchRead* const read : std::span(left).first(count)) {
+      if (step(*read)) left[still_left++] = read;
+    }
+    count = still_left;
+  };
+  pass([&](BatchRead& read) {
+    const LookupKey& key = read.lookup->key;
+    if (!MustRead(read.candidate, key, context)) return false;
+    const SstableReader& reader = read.reader();
+    if (!read.Check(reader.FindBlock(context.read_options, key.user_key, key.snapshot, read.steps)))
+      return false;
+    reader.PrefetchBlockSlot(*read.steps);
+    return true;
+  });
+  const BatchRead* before = nullptr;
+  pass([&](BatchRead& read) {
+    const bool same_file = before != nullptr && before->candidate.file == read.candidate.file;
+    const PointLookup* const neighbour = same_file ? before->steps : nullptr;
+    before = &read;
+    return read.Check(read.reader().LoadBlock(context.read_options, neighbour, read.steps));
+  });
+  pass([&](BatchRead& read) {
+    BatchLookup& lookup = *read.lookup;
+    if (!read.Check(read.reader().SearchBlock(context.read_options, read.steps, &lookup.result)))
+      return false;
+    CountRead(read.candidate, lookup.key, context, lookup.result);
+    lookup.done = lookup.result.found;
+    return true;
+  });
 }
 
 void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& context) const {
-  // Enough keys to keep all of the processor's miss buffers busy (10 to 16 lines), few enough that
-  // what was fetched in one pass is still in the first-level cache in the next.
-  constexpr size_t kChunk = 32;
-  std::array<Candidate, kChunk> candidates;
-  std::array<BatchLookup*, kChunk> lookups;
-  for (size_t start = 0; start < batch.size(); start += kChunk) {
+  std::array<BatchRead, kBatchKeys> reads;
+  BatchSteps steps;
+  for (size_t start = 0; start < batch.size(); start += kBatchKeys) {
     const std::span<BatchLookup> chunk =
-        batch.subspan(start, std::min(kChunk, batch.size() - start));
+        batch.subspan(start, std::min(kBatchKeys, batch.size() - start));
     // For level 0 file by file, for the others level by level: the order in which Get would go, for
     // all keys together. Keys of a chunk that are done drop out.
     const auto ask = [&](int level, auto&& find) {
@@ -231,10 +318,11 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
         if (lookup.done) continue;
         const SstableFile* file = find(lookup.key.user_key);
         if (file == nullptr) continue;
-        candidates[count] = {file, HashFor(*file, lookup.key), level, FilterAnswer::kNo};
-        lookups[count++] = &lookup;
+        BatchRead& read = reads[count++];
+        read.candidate = {file, HashFor(*file, lookup.key), level, FilterAnswer::kNo};
+        read.lookup = &lookup;
       }
-      MultiGetFrom(std::span(candidates).first(count), std::span(lookups).first(count), context);
+      MultiGetFrom(std::span(reads).first(count), context, &steps);
     };
     for (const auto& file : levels_[0]) {
       ask(0, [&](std::string_view user_key) {
