@@ -131,6 +131,14 @@ uint64_t DataBlockBytes(std::string_view keys) {
   return at == limit ? size : 0;
 }
 
+[[gnu::noinline]] DataBlock::Lengths DataBlock::LongLengthsAt(const char* at) const {
+  Lengths lengths;
+  at = DecodeVarint32(at, end(), &lengths.shared);
+  at = DecodeVarint32(at, end(), &lengths.unshared);
+  lengths.trailer = DecodeVarint32(at, end(), &lengths.value_length);
+  return lengths;
+}
+
 // The last restart whose key is_before says is smaller than what is sought; 0 if there is none.
 template <typename IsBefore>
 uint32_t DataBlock::LastRestartBefore(const IsBefore& is_before) const {
@@ -163,52 +171,64 @@ BlockPosition DataBlock::SeekBytewise(std::string_view user_key, uint64_t traile
   // is what the last of them has in common with it. The walk starts at a restart, for which nothing
   // is known (matched = 0), and may run into the next one, where it is reset: a restart shares 0
   // bytes, which would otherwise read as "differs at the first byte".
+  // All in locals that nobody has the address of: the walk is the most of a look-up's instructions.
   BlockPosition position;
-  position.entry = RestartEntry(restart);
-  position.value = RestartValue(restart);
-  position.index = restart * restart_interval_;
-  const char* const limit = end();
-  uint32_t next_restart = position.index;
+  const char* at = RestartEntry(restart);
+  const char* value = RestartValue(restart);
+  uint32_t index = restart * restart_interval_;
+  uint32_t next_restart = index;
   size_t matched = 0;
-  while (position.entry < limit) {
-    const BlockEntry entry = EntryAt(position.entry);
-    if (position.index == next_restart) {
+  size_t common_before = 0;
+  bool user_key_before = false;
+  const char* const key = user_key.data();
+  const char* const limit = end();
+  const uint32_t trailer_width = trailer_width_;
+  while (at < limit) {
+    const Lengths lengths = LengthsAt(at);
+    const char* const delta = lengths.trailer + trailer_width;
+    if (index == next_restart) {
       matched = 0;  // stored whole: says nothing about the entry before
       next_restart += restart_interval_;
     }
     // Greater, without looking at a byte of it. Its first `shared` bytes are those of the sought
     // key, since shared < matched: that is what BlockCursor::Seek relies on.
-    if (entry.shared < matched) {
-      position.shared = position.common = entry.shared;
+    if (lengths.shared < matched) {
       position.has_entry = true;
-      return position;
+      position.shared = position.common = lengths.shared;
+      break;
     }
-    if (entry.shared == matched) {
+    // Where the first byte of the delta decides, which is mostly so, nothing else is looked at.
+    if (lengths.shared == matched && (lengths.unshared == 0 || matched == user_key.size() ||
+                                      !IsSmallerByte(delta[0], key[matched]))) {
       const size_t left = user_key.size() - matched;
-      const size_t comparable = std::min<size_t>(left, entry.unshared);
-      const size_t common = CommonLength(entry.delta, user_key.data() + matched, comparable);
-      const bool equal = common == left && common == entry.unshared;
+      const size_t comparable = std::min<size_t>(left, lengths.unshared);
+      const size_t common = CommonLength(delta, key + matched, comparable);
+      const bool equal = common == left && common == lengths.unshared;
       // In the part that both have, the first differing byte decides; if one is a prefix of the
       // other, the longer one is greater.
-      const bool greater = common < comparable
-                               ? IsSmallerByte(user_key[matched + common], entry.delta[common])
-                               : common < entry.unshared;
-      if (greater || (equal && entry.trailer <= trailer)) {
-        position.shared = entry.shared;
-        position.common = static_cast<uint32_t>(matched + common);
+      const bool greater = common < comparable ? IsSmallerByte(key[matched + common], delta[common])
+                                               : common < lengths.unshared;
+      if (greater || (equal && TrailerOf(lengths) <= trailer)) {
         position.has_entry = true;
         position.user_key_equal = equal;
-        return position;
+        position.shared = lengths.shared;
+        position.common = static_cast<uint32_t>(matched + common);
+        break;
       }
       // Equal user key but a newer version than sought: it lies before the position.
-      position.user_key_before |= equal;
+      user_key_before |= equal;
       matched += common;
     }
-    position.value += entry.value_length;
-    position.entry = entry.next;
-    position.index++;
-    position.common_before = static_cast<uint32_t>(matched);
+    value += lengths.value_length;
+    at = delta + lengths.unshared;
+    index++;
+    common_before = matched;
   }
+  position.entry = at;
+  position.value = value;
+  position.index = index;
+  position.common_before = static_cast<uint32_t>(common_before);
+  position.user_key_before = user_key_before;
   return position;
 }
 

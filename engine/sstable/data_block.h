@@ -105,22 +105,10 @@ class DataBlock {
 
   // `at` is an entry: begin(), RestartEntry() or BlockEntry::next, before end().
   BlockEntry EntryAt(const char* at) const {
-    BlockEntry entry;
-    const uint32_t lengths = DecodeFixed32(at);
-    if ((lengths & 0x808080) == 0) [[likely]] {
-      entry.shared = lengths & 0x7f;
-      entry.unshared = (lengths >> 8) & 0x7f;
-      entry.value_length = (lengths >> 16) & 0x7f;
-      at += 3;
-    } else {
-      at = DecodeVarint32(at, end(), &entry.shared);
-      at = DecodeVarint32(at, end(), &entry.unshared);
-      at = DecodeVarint32(at, end(), &entry.value_length);
-    }
-    entry.trailer = base_trailer_ + (DecodeFixed64(at) & trailer_mask_);
-    entry.delta = at + trailer_width_;
-    entry.next = entry.delta + entry.unshared;
-    return entry;
+    const Lengths lengths = LengthsAt(at);
+    const char* const delta = lengths.trailer + trailer_width_;
+    return {lengths.shared, lengths.unshared,        lengths.value_length, TrailerOf(lengths),
+            delta,          delta + lengths.unshared};
   }
 
   // The first entry >= (user_key, trailer) in internal order.
@@ -131,6 +119,33 @@ class DataBlock {
   }
 
  private:
+  // What an entry begins with, and where its trailer follows.
+  struct Lengths {
+    uint32_t shared;
+    uint32_t unshared;
+    uint32_t value_length;
+    const char* trailer;
+  };
+  Lengths LengthsAt(const char* at) const {
+    const uint32_t lengths = DecodeFixed32(at);
+    uint32_t shared = lengths & 0x7f;
+    uint32_t unshared = (lengths >> 8) & 0x7f;
+    uint32_t value_length = (lengths >> 16) & 0x7f;
+    const char* trailer = at + 3;
+    // Copied out field by field: the struct would put those of ordinary entries into memory too.
+    if ((lengths & 0x808080) != 0) [[unlikely]] {
+      const Lengths long_lengths = LongLengthsAt(at);
+      shared = long_lengths.shared;
+      unshared = long_lengths.unshared;
+      value_length = long_lengths.value_length;
+      trailer = long_lengths.trailer;
+    }
+    return {shared, unshared, value_length, trailer};
+  }
+  uint64_t TrailerOf(const Lengths& lengths) const {
+    return base_trailer_ + (DecodeFixed64(lengths.trailer) & trailer_mask_);
+  }
+  Lengths LongLengthsAt(const char* at) const;
   const char* RestartAt(uint32_t restart) const {
     return data_ + DataBlockLayout::kHeaderBytes + size_t{restart} * DataBlockLayout::kRestartBytes;
   }

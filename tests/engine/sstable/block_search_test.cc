@@ -1,0 +1,168 @@
+// Searches in index and data blocks end where a plain search over the keys ends, whatever the keys
+// look like.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/internal_key.h"
+#include "engine/cache/cached_block.h"
+#include "engine/sstable/data_block.h"
+#include "engine/sstable/data_block_builder.h"
+#include "engine/sstable/index_block.h"
+
+namespace winnow {
+namespace {
+
+const InternalKeyComparator kOrder{BytewiseComparator()};
+
+std::string BigEndian(uint64_t number) {
+  std::string key(8, '\0');
+  for (size_t i = 0; i < 8; i++) key[i] = static_cast<char>(number >> (56 - 8 * i));
+  return key;
+}
+
+using Keys = std::set<std::string>;
+
+struct Shape {
+  const char* name;
+  std::string (*key)(uint64_t i, std::mt19937_64& random);
+};
+
+const Shape kShapes[] = {
+    {"Even", [](uint64_t i, std::mt19937_64&) { return BigEndian(i * 1000) + "0000"; }},
+    {"Random", [](uint64_t, std::mt19937_64& random) { return BigEndian(random()); }},
+    {"Decimal", [](uint64_t i, std::mt19937_64&) { return absl::StrFormat("user:%08d", i * 37); }},
+    {"Skewed",
+     [](uint64_t, std::mt19937_64& random) { return BigEndian(random() >> (random() % 64)); }},
+    {"OneFarAway",
+     [](uint64_t i, std::mt19937_64&) { return BigEndian(i == 0 ? ~uint64_t{0} : i); }},
+    {"FewHeads",
+     [](uint64_t i, std::mt19937_64& random) {
+       return absl::StrCat("a", random() % 8, "-common-bytes-", i);
+     }},
+    {"ShortAndLong",
+     [](uint64_t i, std::mt19937_64& random) {
+       std::string key = "p";
+       for (uint64_t n = random() % 12; n > 0; n--) key += "\x00\x01\xff"[random() % 3];
+       return i % 50 == 0 ? key + std::string(200, 'x') : key;
+     }},
+};
+
+class BlockSearch : public testing::TestWithParam<Shape> {
+ protected:
+  static Keys MakeKeys(uint64_t count, std::mt19937_64& random) {
+    Keys keys;
+    for (uint64_t i = 0; i < count; i++) keys.insert(GetParam().key(i, random));
+    return keys;
+  }
+  // The keys, what lies beside them, and what lies outside.
+  static std::vector<std::string> Sought(const Keys& keys) {
+    std::vector<std::string> sought = {"", std::string(20, '\xff')};
+    for (const std::string& key : keys) {
+      sought.push_back(key);
+      sought.push_back(key + '\0');
+      sought.push_back(key.substr(0, key.size() - 1));
+      if (!key.empty()) sought.back() += static_cast<char>(key.back() - 1);
+      sought.push_back(key.substr(0, key.size() / 2));
+    }
+    return sought;
+  }
+};
+
+TEST_P(BlockSearch, IndexFindsTheFirstSeparatorNotBelowTheKey) {
+  std::mt19937_64 random(1);
+  for (const uint64_t count : {1, 2, 63, 64, 100, 3000}) {
+    SCOPED_TRACE(count);
+    const Keys keys = MakeKeys(count, random);
+    IndexBuilder builder;
+    std::vector<std::string> separators;
+    for (const std::string& key : keys) {
+      separators.push_back(MakeInternalKey(key, separators.size() % 3, EntryType::kPut));
+      builder.Add(separators.back(), 100 * separators.size());
+    }
+    const std::string contents = builder.Encode(0, builder.size(), 0, /*share_prefix=*/true);
+    ASSERT_EQ(IndexBlockError(contents, 100 * keys.size()), nullptr);
+    const IndexBlock index(contents.data());
+    for (const std::string& key : Sought(keys)) {
+      for (const uint64_t trailer :
+           {uint64_t{0}, PackTrailer(1, kEntryTypeForSeek), ~uint64_t{0}}) {
+        std::string internal = key;
+        PutFixed64(&internal, trailer);
+        const auto expected = std::lower_bound(separators.begin(), separators.end(), internal,
+                                               [](const std::string& a, const std::string& b) {
+                                                 return kOrder.Compare(a, b) < 0;
+                                               }) -
+                              separators.begin();
+        ASSERT_EQ(index.Find(kOrder, key, trailer), expected);
+      }
+    }
+  }
+}
+
+// Two versions of every third key.
+TEST_P(BlockSearch, DataBlockFindsTheFirstEntryNotBelowTheKey) {
+  std::mt19937_64 random(2);
+  for (const uint32_t interval : {1, 2, 16, 1000}) {
+    SCOPED_TRACE(interval);
+    DataBlockBuilder builder(interval);
+    const Keys keys = MakeKeys(200, random);
+    std::vector<std::string> entries;
+    std::string last;
+    for (const std::string& key : keys) {
+      for (int version = entries.size() % 3 == 0 ? 2 : 1; version > 0; version--) {
+        const size_t shared = static_cast<size_t>(
+            std::mismatch(key.begin(),
+                          key.begin() + static_cast<ptrdiff_t>(std::min(key.size(), last.size())),
+                          last.begin())
+                .first -
+            key.begin());
+        const uint64_t trailer = PackTrailer(static_cast<uint64_t>(10 * version), EntryType::kPut);
+        builder.Add(key, shared, trailer, absl::StrCat("value ", entries.size()));
+        last = key;
+        entries.push_back(key);
+        PutFixed64(&entries.back(), trailer);
+      }
+    }
+    std::string contents;
+    builder.Finish(&contents);
+    ASSERT_EQ(DataBlockError(contents), nullptr);
+    contents.append(CachedBlock::kReadablePadding, '\0');
+    const DataBlock block(contents.data());
+    for (const std::string& key : Sought(keys)) {
+      for (const uint64_t sequence : {5, 15, 30}) {
+        const uint64_t trailer = PackTrailer(sequence, kEntryTypeForSeek);
+        std::string internal = key;
+        PutFixed64(&internal, trailer);
+        const size_t expected =
+            static_cast<size_t>(std::lower_bound(entries.begin(), entries.end(), internal,
+                                                 [](const std::string& a, const std::string& b) {
+                                                   return kOrder.Compare(a, b) < 0;
+                                                 }) -
+                                entries.begin());
+        const BlockPosition position = block.Seek(kOrder, key, trailer);
+        ASSERT_EQ(position.has_entry, expected < entries.size());
+        ASSERT_EQ(position.index, expected);
+        const bool before = expected > 0 && UserKey(entries[expected - 1]) == key;
+        ASSERT_EQ(position.user_key_before, before);
+        if (!position.has_entry) continue;
+        ASSERT_EQ(position.user_key_equal, UserKey(entries[expected]) == key);
+        const BlockEntry entry = block.EntryAt(position.entry);
+        ASSERT_EQ(entry.trailer, Trailer(entries[expected]));
+        ASSERT_EQ(std::string_view(position.value, entry.value_length),
+                  absl::StrCat("value ", expected));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Keys, BlockSearch, testing::ValuesIn(kShapes),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace winnow
