@@ -1,5 +1,6 @@
 // Opening a table: footer, properties, index, filter.
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "engine/base/status.h"
@@ -127,6 +128,11 @@ absl::Status SstableReader::ReadIndex() {
   std::memcpy(index_memory_.data(), contents.data(), contents.size());
   index_ = IndexBlock(index_memory_.data());
   index_is_whole_ = !has_index_partitions();
+  // What an index takes of a cache is settled before it is read, without hints.
+  const bool has_cache = options_.cache != nullptr && options_.cache->capacity_bytes() > 0;
+  if (index_is_whole_ && has_cache && !options_.charge_cache) {
+    block_hints_.reset(new (std::nothrow) BlockHints(index_.size()));
+  }
   return absl::OkStatus();
 }
 

@@ -26,18 +26,24 @@ absl::StatusOr<BlockRef> SstableReader::LoadMissingBlock(const BlockHandle& hand
   return options_.cache->Load({table_id_, handle.offset}, load, priority, options.counters);
 }
 
+BlockRef SstableReader::LookUpBlock(const BlockHandle& handle, BlockKind kind,
+                                    const SstableReadOptions& options) const {
+  if (options_.cache == nullptr) return BlockRef();
+  BlockRef block = options_.cache->Lookup({table_id_, handle.offset});
+  if (options.counters == nullptr) return block;
+  if (block) [[likely]] {
+    options.counters->block_cache_hits.Increment();
+  } else if (kind == BlockKind::kData) {
+    options.counters->block_cache_misses.Increment();
+  }
+  return block;
+}
+
 absl::StatusOr<BlockRef> SstableReader::LoadBlock(const BlockHandle& handle, BlockKind kind,
                                                   const SstableReadOptions& options) const {
-  if (options_.cache != nullptr) {
-    BlockRef block = options_.cache->Lookup({table_id_, handle.offset});
-    if (block) [[likely]] {
-      if (options.counters != nullptr) options.counters->block_cache_hits.Increment();
-      return block;
-    }
-    if (options.counters != nullptr && kind == BlockKind::kData) {
-      options.counters->block_cache_misses.Increment();
-    }
-  }
+  BlockRef block = LookUpBlock(handle, kind, options);
+  if (block) [[likely]]
+    return block;
   return LoadMissingBlock(handle, kind, options);
 }
 
@@ -126,6 +132,7 @@ absl::Status SstableReader::FindBlock(const SstableReadOptions& options, std::st
   lookup->entry_ = lookup->index_->Find(options_.comparator, user_key, lookup->trailer_);
   lookup->has_block_ = lookup->entry_ < lookup->index_->size();
   if (lookup->has_block_) [[likely]] {
+    if (block_hints_ != nullptr) block_hints_->Prefetch(lookup->entry_);
     lookup->handle_ = lookup->index_->handle(lookup->entry_);
   }
   return absl::OkStatus();
@@ -144,7 +151,19 @@ absl::Status SstableReader::LoadBlock(const SstableReadOptions& options,
     lookup->block_ = neighbour->block_.Share();
     return absl::OkStatus();
   }
-  WINNOW_ASSIGN_OR_RETURN(lookup->block_, LoadBlock(lookup->handle_, BlockKind::kData, options));
+  lookup->block_ = LookUpBlock(lookup->handle_, BlockKind::kData, options);
+  if (lookup->block_) [[likely]] {
+    // Where the hint was right, the keys are on their way already.
+    if (block_hints_ == nullptr || block_hints_->Note(lookup->entry_, lookup->block_->data())) {
+      DataBlock::PrefetchKeys(lookup->block_->data());
+    }
+    return absl::OkStatus();
+  }
+  // Noted once it is found in the cache: of the blocks that pass through a cache that is small
+  // beside the data, most are not.
+  if (block_hints_ != nullptr) block_hints_->Forget(lookup->entry_);
+  WINNOW_ASSIGN_OR_RETURN(lookup->block_,
+                          LoadMissingBlock(lookup->handle_, BlockKind::kData, options));
   DataBlock::PrefetchKeys(lookup->block_->data());
   return absl::OkStatus();
 }
@@ -273,12 +292,14 @@ void SstableReader::EraseCachedBlocks() const {
 
 size_t SstableReader::memory_bytes() const {
   size_t strings = file_.path().capacity();
+  const size_t hints =
+      block_hints_ == nullptr ? 0 : sizeof(BlockHints) + block_hints_->memory_bytes();
   for (const std::string* text :
        {&properties_.smallest_user_key, &properties_.largest_user_key, &properties_.filter_spec,
         &properties_.filter_key, &properties_.comparator_name, &properties_.column_family_name}) {
     strings += text->capacity();
   }
-  return sizeof(*this) + strings + index_memory_.size() + filter_memory_.size();
+  return sizeof(*this) + strings + hints + index_memory_.size() + filter_memory_.size();
 }
 
 }  // namespace winnow

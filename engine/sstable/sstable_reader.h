@@ -19,6 +19,7 @@
 #include "engine/base/internal_key.h"
 #include "engine/cache/block_cache.h"
 #include "engine/sstable/block_file.h"
+#include "engine/sstable/block_hints.h"
 #include "engine/sstable/filter_block.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
@@ -277,6 +278,9 @@ class SstableReader {
   }
   absl::StatusOr<BlockRef> LoadBlock(const BlockHandle& handle, BlockKind kind,
                                      const SstableReadOptions& options) const;
+  // From the cache, or none.
+  BlockRef LookUpBlock(const BlockHandle& handle, BlockKind kind,
+                       const SstableReadOptions& options) const;
   absl::StatusOr<BlockRef> LoadMissingBlock(const BlockHandle& handle, BlockKind kind,
                                             const SstableReadOptions& options) const;
   // Does an entry next to where `user_key` would stand have its filter key? Where look-ups do not
@@ -294,6 +298,7 @@ class SstableReader {
   SstableProperties properties_;
   filter::ResidentMemory index_memory_;
   IndexBlock index_;  // of data blocks, or of index partitions; empty if it is in the cache
+  std::unique_ptr<BlockHints> block_hints_;  // may be null
   filter::ResidentMemory filter_memory_;
   filter::FilterReader filter_;
   filter::FilterState filter_state_;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "engine/base/internal_key.h"
 #include "engine/cache/cached_block.h"
+#include "engine/sstable/block_hints.h"
 #include "engine/sstable/data_block.h"
 #include "engine/sstable/data_block_builder.h"
 #include "engine/sstable/index_block.h"
@@ -163,6 +164,25 @@ TEST_P(BlockSearch, DataBlockFindsTheFirstEntryNotBelowTheKey) {
 
 INSTANTIATE_TEST_SUITE_P(Keys, BlockSearch, testing::ValuesIn(kShapes),
                          [](const auto& test) { return test.param.name; });
+
+TEST(BlockHints, TellWhetherABlockHasMoved) {
+  BlockHints hints(10);
+  EXPECT_GE(hints.memory_bytes(), 40u);
+  hints.Prefetch(3);  // nothing is known of it yet
+  const BlockRef block = CachedBlock::Allocate(100);
+  const BlockRef other = CachedBlock::Allocate(100);
+  EXPECT_TRUE(hints.Note(3, block->data()));
+  EXPECT_FALSE(hints.Note(3, block->data()));
+  EXPECT_TRUE(hints.Note(3, other->data()));
+  EXPECT_TRUE(hints.Note(4, other->data()));
+  hints.Prefetch(3);
+  hints.Forget(3);
+  EXPECT_TRUE(hints.Note(3, other->data()));
+  hints.Forget(10);
+  EXPECT_TRUE(hints.Note(10, other->data())) << "not a block of the table: nothing is kept";
+  EXPECT_TRUE(hints.Note(10, other->data()));
+  hints.Prefetch(10);
+}
 
 }  // namespace
 }  // namespace winnow
