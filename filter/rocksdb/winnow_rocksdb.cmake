@@ -1,6 +1,7 @@
 # The RocksDB FilterPolicy in Winnow's own build, if RocksDB is there. ThreadSanitizer sees no locks in a library that was built without it.
+include(${CMAKE_CURRENT_LIST_DIR}/find_rocksdb.cmake)
 if(WINNOW_ROCKSDB AND NOT WINNOW_SANITIZE MATCHES "thread")
-  find_package(RocksDB CONFIG QUIET)
+  find_rocksdb()
 endif()
 if(TARGET RocksDB::rocksdb-shared)
   set(rocksdb_library RocksDB::rocksdb-shared)
@@ -28,6 +29,10 @@ if(NOT WINNOW_SANITIZE)
   set_target_properties(winnow_rocksdb PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 set_target_properties(winnow_rocksdb PROPERTIES EXPORT_NAME rocksdb)
+add_library(Winnow::rocksdb ALIAS winnow_rocksdb)
+if(NOT TARGET RocksDB::rocksdb-shared)
+  return()  # nothing could be plugged into a program that has a RocksDB of its own inside
+endif()
 
 add_library(winnow_rocksdb_plugin SHARED ${register_on_load})
 set(exported_symbols ${CMAKE_CURRENT_LIST_DIR}/exported_symbols.map)
@@ -42,17 +47,14 @@ target_link_options(winnow_rocksdb_plugin PRIVATE
   -Wl,--version-script=${exported_symbols} -Wl,-z,nodelete)
 set_target_properties(winnow_rocksdb_plugin PROPERTIES
   EXPORT_NAME rocksdb-plugin OUTPUT_NAME winnow_rocksdb LINK_DEPENDS ${exported_symbols})
-add_library(Winnow::rocksdb ALIAS winnow_rocksdb)
 add_library(Winnow::rocksdb-plugin ALIAS winnow_rocksdb_plugin)
 
 # libwinnow_rocksdb_preload.so, which loads the plug-in where a program runs on the shared RocksDB. It needs the C library alone.
-if(TARGET RocksDB::rocksdb-shared)
-  add_library(winnow_rocksdb_preload MODULE ${CMAKE_CURRENT_LIST_DIR}/preload/beside_rocksdb.cc)
-  target_compile_definitions(winnow_rocksdb_preload PRIVATE
-    WINNOW_ROCKSDB_SONAME="$<TARGET_SONAME_FILE_NAME:RocksDB::rocksdb-shared>"
-    WINNOW_PLUGIN_FILE="$<TARGET_FILE_NAME:winnow_rocksdb_plugin>")
-  target_compile_options(winnow_rocksdb_preload PRIVATE -fno-exceptions -fno-rtti)
-  target_link_libraries(winnow_rocksdb_preload PRIVATE winnow_build_flags ${CMAKE_DL_LIBS})
-  target_link_options(winnow_rocksdb_preload PRIVATE -Wl,--as-needed)
-  add_dependencies(winnow_rocksdb_preload winnow_rocksdb_plugin)
-endif()
+add_library(winnow_rocksdb_preload MODULE ${CMAKE_CURRENT_LIST_DIR}/preload/beside_rocksdb.cc)
+target_compile_definitions(winnow_rocksdb_preload PRIVATE
+  WINNOW_ROCKSDB_SONAME="$<TARGET_SONAME_FILE_NAME:RocksDB::rocksdb-shared>"
+  WINNOW_PLUGIN_FILE="$<TARGET_FILE_NAME:winnow_rocksdb_plugin>")
+target_compile_options(winnow_rocksdb_preload PRIVATE -fno-exceptions -fno-rtti)
+target_link_libraries(winnow_rocksdb_preload PRIVATE winnow_build_flags ${CMAKE_DL_LIBS})
+target_link_options(winnow_rocksdb_preload PRIVATE -Wl,--as-needed)
+add_dependencies(winnow_rocksdb_preload winnow_rocksdb_plugin)
