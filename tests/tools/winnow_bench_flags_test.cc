@@ -79,6 +79,12 @@ TEST(FlagsTest, BadValuesAreRefusedAndNamed) {
       {{"--prefix_size=8", "--key_size=8"}, "--prefix_size"},
       {{"--prefix_size=1", "--num=1000"}, "prefixes do not fit"},
       {{"--benchmarks=,"}, "at least one"},
+      {{"--key_shape=uid"}, "unknown key shape \"uid\"; did you mean uuid?"},
+      {{"--key_shape=uuid", "--key_size=40"}, "leave out --key_size"},
+      {{"--key_shape=url", "--prefix_size=4"}, "--prefix_size"},
+      {{"--key_shape=url", "--num=2000M"}, "lower --num"},
+      {{"--key_shape=shared_prefix", "--key_size=8", "--num=1000"}, "raise --key_size"},
+      {{"--key_shape=shared_prefix", "--key_size=5"}, "raise --key_size"},
   };
   for (const BadLine& line : lines) {
     const absl::Status status = Parse(line.arguments).status();

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,60 @@ TEST(KeySpaceTest, AnAbsentKeyLiesBetweenTwoPresentOnes) {
       }
     }
   }
+}
+
+std::string KeyOf(KeyShape shape, uint64_t number) {
+  std::string key;
+  WriteShapedKey(shape, 16, number, &key);
+  return key;
+}
+
+// Keys are the same for ever: databases of earlier runs are read again with --use_existing_db.
+TEST(KeyShapeTest, KeysAreTheseBytes) {
+  EXPECT_EQ(KeyOf(KeyShape::kSharedPrefix, 12345), "user:00000012345");
+  EXPECT_EQ(KeyOf(KeyShape::kUrl, 0), "https://www.bababa.com/archive/0000-quick-quick-quick.html");
+  EXPECT_EQ(KeyOf(KeyShape::kUrl, 10'000'000),
+            "https://www.bagule.org/blog/0640-block-key-level.html");
+  EXPECT_EQ(KeyOf(KeyShape::kUuid, 0), "e220a839-7b1d-44bf-b3cd-cdaf48218226");
+  EXPECT_EQ(KeyOf(KeyShape::kComposite, 5'007'321),
+            std::string("\0\0\0\x05\0\0\0\0\0\0\0\x07\0\x06\x0a\x28\x94\x1a\x87\0", 20));
+}
+
+TEST(KeyShapeTest, OrderOfNumbersIsOrderOfKeysAndTheirLengthIsTold) {
+  for (const KeyShapeName& named : KeyShapes()) {
+    if (named.shape == KeyShape::kDbBench) continue;
+    const size_t longest = LongestKeyBytes(named.shape);
+    std::set<std::string> keys;
+    std::string before;
+    // Neighbours, and steps that cross every boundary inside a key.
+    for (uint64_t number = 0; number < 300'000'000; number += number < 20'000 ? 1 : 9'973) {
+      const std::string key = KeyOf(named.shape, number);
+      ASSERT_TRUE(longest == 0 ? key.size() == 16 : key.size() <= longest) << key;
+      ASSERT_TRUE(keys.insert(key).second) << key << " twice";
+      if (named.shape != KeyShape::kUuid) {
+        ASSERT_LT(before, key) << named.name << " " << number;
+      }
+      before = key;
+    }
+  }
+}
+
+TEST(KeyShapeTest, TheLastNumberStillHasAKeyOfItsOwn) {
+  for (const KeyShape shape : {KeyShape::kSharedPrefix, KeyShape::kUrl, KeyShape::kComposite}) {
+    const uint64_t last = static_cast<uint64_t>(NumbersOf(shape, 16)) - 1;
+    EXPECT_LT(KeyOf(shape, last - 1), KeyOf(shape, last));
+    EXPECT_LT(KeyOf(shape, 0), KeyOf(shape, last)) << "it has not begun anew";
+  }
+}
+
+TEST(KeyShapeTest, UuidsAreRandomOnesOfVersionFour) {
+  const std::regex form("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}");
+  int ascents = 0;
+  for (uint64_t number = 0; number < 1000; number++) {
+    EXPECT_TRUE(std::regex_match(KeyOf(KeyShape::kUuid, number), form));
+    ascents += KeyOf(KeyShape::kUuid, number) < KeyOf(KeyShape::kUuid, number + 1);
+  }
+  EXPECT_NEAR(ascents, 500, 60) << "their order tells nothing of the numbers";
 }
 
 TEST(KeySpaceTest, KeysPerPrefixKeysShareAPrefix) {

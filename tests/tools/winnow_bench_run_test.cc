@@ -15,6 +15,7 @@
 
 #include "nlohmann/json.hpp"
 #include "tools/winnow_bench/engine.h"
+#include "tools/winnow_bench/key_shape.h"
 #include "tools/winnow_bench/workload.h"
 
 namespace winnow::bench {
@@ -175,6 +176,23 @@ TEST_P(EveryEngineTest, HistogramsGivePercentiles) {
   }
 }
 
+// Look-ups, absent keys and a scan in order are what they were with db_bench's keys.
+TEST_P(EveryEngineTest, KeysOfEveryShapeAreFoundAndAbsentOnesAreNot) {
+  for (const KeyShapeName& shape : KeyShapes()) {
+    const Outcome outcome =
+        Run("--engine=" + GetParam() + " --key_shape=" + std::string(shape.name) +
+            " --num=1000 --batch_size=3 --benchmarks=fillrandom,flush,readrandom,readmissing," +
+            "multireadrandom,seekrandom,readseq,ycsbe");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    auto lines = ResultLines(outcome.output);
+    EXPECT_EQ(lines["readrandom"][7], "1000") << outcome.output;
+    EXPECT_EQ(lines["readmissing"][7], "0") << outcome.output;
+    EXPECT_EQ(lines["multireadrandom"][7], "1024") << outcome.output;
+    EXPECT_EQ(lines["seekrandom"][7], "1000") << outcome.output;
+    EXPECT_EQ(lines["readseq"][5], "1000") << outcome.output;
+  }
+}
+
 std::vector<std::string> EngineNames() {
   std::vector<std::string> names;
   for (std::string_view engine : CompiledEngines()) names.emplace_back(engine);
@@ -214,6 +232,7 @@ TEST_F(RunTest, TheJsonFileHasItsSchema) {
   EXPECT_EQ(json["tool"], "winnow_bench");
   ExpectFields(json["machine"], {"cpu", "num_cpus", "memory_bytes", "kernel", "os", "compiler"});
   EXPECT_EQ(json["config"]["num"], 2000);
+  EXPECT_EQ(json["config"]["key_shape"], "db_bench");
   const size_t engines = CompiledEngines().size();
   EXPECT_EQ(json["results"].size(), 4 * 2 * engines);
   for (const nlohmann::json& result : json["results"]) {
@@ -353,6 +372,9 @@ TEST_F(RunTest, HelpTeaches) {
   const Outcome outcome = Run("--help");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.output, HasSubstr("winnow_bench --engine=winnow,rocksdb,leveldb"));
+  for (const KeyShapeName& shape : KeyShapes()) {
+    EXPECT_THAT(outcome.output, HasSubstr("\n  " + std::string(shape.name) + " "));
+  }
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ struct BenchConfig {
   int64_t num = 1'000'000;
   int64_t reads = -1;    // negative: num
   int64_t deletes = -1;  // negative: num
+  std::string key_shape = "db_bench";
   int64_t key_size = 16;
   int64_t value_size = 100;
   double compression_ratio = 0.5;

@@ -3,6 +3,7 @@
 #include "absl/strings/str_format.h"
 #include "tools/winnow_bench/engine.h"
 #include "tools/winnow_bench/flags.h"
+#include "tools/winnow_bench/key_shape.h"
 #include "tools/winnow_bench/workload.h"
 
 namespace winnow::bench {
@@ -40,11 +41,14 @@ void AddDataFlags(BenchConfig* config, std::vector<Flag>* flags) {
       {{group, "num", &config->num, "keys in the database", 1, kLargestCount},
        {group, "reads", &config->reads, "reads of each thread; -1: num", -1, kLargestCount},
        {group, "deletes", &config->deletes, "deletions; -1: num", -1, kLargestCount},
-       {group, "key_size", &config->key_size, "bytes of a key", 2, 1 << 20},
+       {group, "key_shape", &config->key_shape, "one of the key shapes above"},
+       {group, "key_size", &config->key_size, "bytes of a key, where its shape has no own length",
+        2, 1 << 20},
        {group, "value_size", &config->value_size, "bytes of a value", 0, 1 << 30},
        {group, "compression_ratio", &config->compression_ratio,
         "values compress to this share of their size", 0.001, 1},
-       {group, "prefix_size", &config->prefix_size, "bytes of a key's group prefix; 0: none", 0, 8},
+       {group, "prefix_size", &config->prefix_size,
+        "bytes of a key's group prefix (key shape db_bench); 0: none", 0, 8},
        {group, "keys_per_prefix", &config->keys_per_prefix, "keys that share a prefix", 1,
         kLargestCount},
        {group, "batch_size", &config->batch_size, "entries of one write of a fill", 1, 1e6},
@@ -143,6 +147,11 @@ std::string HelpText() {
   for (const Workload& workload : Workloads()) {
     absl::StrAppendFormat(&text, "  %-20s %s\n", std::string(workload.name),
                           std::string(workload.description));
+  }
+  text.append("\nKey shapes\n");
+  for (const KeyShapeName& shape : KeyShapes()) {
+    absl::StrAppendFormat(&text, "  %-20s %s\n", std::string(shape.name),
+                          std::string(shape.description));
   }
   text.append("\nEngines in this build\n");
   for (std::string_view engine : CompiledEngines()) {

@@ -10,6 +10,7 @@
 #include "tools/flags/nearest_name.h"
 #include "tools/winnow_bench/contender.h"
 #include "tools/winnow_bench/engine.h"
+#include "tools/winnow_bench/key_shape.h"
 #include "tools/winnow_bench/key_space.h"
 #include "tools/winnow_bench/workload.h"
 
@@ -82,6 +83,12 @@ absl::Status CheckName(std::string_view kind, std::string_view name,
       absl::StrCat("unknown ", Absl(kind), " \"", Absl(name), "\"", cli::DidYouMean(name, known)));
 }
 
+absl::Status CheckKeyShape(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const KeyShapeName& shape : KeyShapes()) known.push_back(shape.name);
+  return CheckName("key shape", name, known);
+}
+
 // Combinations that no engine can run, and names that nothing has.
 absl::Status CheckConfig(const BenchConfig& config) {
   const std::vector<std::string_view> engines = CompiledEngines();
@@ -90,6 +97,7 @@ absl::Status CheckConfig(const BenchConfig& config) {
       return known;
     }
   }
+  if (absl::Status known = CheckKeyShape(config.key_shape); !known.ok()) return known;
   const std::vector<std::string_view> workloads = WorkloadNames();
   for (const std::string& name : SplitNames(config.benchmarks)) {
     if (absl::Status known = CheckName("benchmark", name, workloads); !known.ok()) return known;

@@ -13,42 +13,66 @@ constexpr size_t kLargestNumberBytes = 8;
 constexpr size_t kCompressiblePieceBytes = 100;
 constexpr size_t kValueBufferBytes = size_t{1} << 20;
 
-void WriteBigEndian(uint64_t number, size_t bytes, char* out) {
-  for (size_t i = bytes; i-- > 0; number >>= 8) out[i] = static_cast<char>(number & 0xff);
-}
+// Twice the keys for absent ones, twice again for the keys that ycsbd and ycsbe insert.
+double NumbersFor(const BenchConfig& config) { return 4.0 * static_cast<double>(config.num); }
 
-// Numbers that `bytes` bytes can tell apart, as far as 64 bits go.
-double NumbersIn(size_t bytes) { return std::exp2(8.0 * static_cast<double>(bytes)); }
-
-}  // namespace
-
-KeySpace::KeySpace(const BenchConfig& config)
-    : key_bytes_(static_cast<size_t>(config.key_size)),
-      prefix_bytes_(static_cast<size_t>(config.prefix_size)),
-      number_bytes_(std::min(key_bytes_ - prefix_bytes_, kLargestNumberBytes)),
-      numbers_per_prefix_(2 * static_cast<uint64_t>(config.keys_per_prefix)) {}
-
-absl::Status KeySpace::Check(const BenchConfig& config) {
-  if (config.prefix_size >= config.key_size) {
-    return absl::InvalidArgumentError("--prefix_size must be smaller than --key_size");
-  }
-  const size_t number_bytes =
-      std::min(static_cast<size_t>(config.key_size - config.prefix_size), kLargestNumberBytes);
-  // Twice for absent keys, twice again for the keys that ycsbd and ycsbe insert.
-  const double numbers = 4.0 * static_cast<double>(config.num);
-  if (numbers > NumbersIn(number_bytes)) {
-    return absl::InvalidArgumentError(absl::StrCat("--num=", config.num, " keys do not fit in ",
-                                                   number_bytes, " bytes; raise --key_size"));
-  }
-  const double prefixes = numbers / 2 / static_cast<double>(config.keys_per_prefix) + 1;
-  if (config.prefix_size > 0 && prefixes > NumbersIn(static_cast<size_t>(config.prefix_size))) {
+absl::Status CheckPrefixes(const BenchConfig& config) {
+  const double prefixes = NumbersFor(config) / 2 / static_cast<double>(config.keys_per_prefix) + 1;
+  if (config.prefix_size > 0 &&
+      prefixes > NumbersOf(KeyShape::kDbBench, static_cast<size_t>(config.prefix_size))) {
     return absl::InvalidArgumentError(
         "the prefixes do not fit; raise --prefix_size or --keys_per_prefix");
   }
   return absl::OkStatus();
 }
 
+}  // namespace
+
+KeySpace::KeySpace(const BenchConfig& config)
+    : shape_(FindKeyShape(config.key_shape)->shape),
+      num_keys_(config.num_keys()),
+      key_bytes_(static_cast<size_t>(config.key_size)),
+      prefix_bytes_(static_cast<size_t>(config.prefix_size)),
+      number_bytes_(std::min(key_bytes_ - prefix_bytes_, kLargestNumberBytes)),
+      numbers_per_prefix_(2 * static_cast<uint64_t>(config.keys_per_prefix)) {}
+
+absl::Status KeySpace::Check(const BenchConfig& config) {
+  const KeyShape shape = FindKeyShape(config.key_shape)->shape;
+  if (LongestKeyBytes(shape) > 0 && config.key_size != BenchConfig().key_size) {
+    return absl::InvalidArgumentError(absl::StrCat("keys of --key_shape=", config.key_shape,
+                                                   " have their own length; leave out --key_size"));
+  }
+  if (shape != KeyShape::kDbBench && config.prefix_size > 0) {
+    return absl::InvalidArgumentError("--prefix_size is for --key_shape=db_bench only");
+  }
+  if (config.prefix_size >= config.key_size) {
+    return absl::InvalidArgumentError("--prefix_size must be smaller than --key_size");
+  }
+  const size_t bytes = static_cast<size_t>(config.key_size - config.prefix_size);
+  if (NumbersFor(config) > NumbersOf(shape, bytes)) {
+    return absl::InvalidArgumentError(
+        LongestKeyBytes(shape) > 0 ? absl::StrCat("--key_shape=", config.key_shape, " has no ",
+                                                  config.num, " keys; lower --num")
+                                   : absl::StrCat("--num=", config.num, " keys do not fit in ",
+                                                  bytes, " bytes; raise --key_size"));
+  }
+  return CheckPrefixes(config);
+}
+
+double KeySpace::MeanKeyBytes() const {
+  const uint64_t samples = std::min<uint64_t>(num_keys_, 1000);
+  const uint64_t step = num_keys_ / samples;
+  std::string key;
+  size_t bytes = 0;
+  for (uint64_t i = 0; i < samples; i++) {
+    Present(i * step, &key);
+    bytes += key.size();
+  }
+  return static_cast<double>(bytes) / static_cast<double>(samples);
+}
+
 void KeySpace::Write(uint64_t number, std::string* key) const {
+  if (shape_ != KeyShape::kDbBench) return WriteShapedKey(shape_, key_bytes_, number, key);
   key->resize(key_bytes_, '0');
   if (prefix_bytes_ > 0) WriteBigEndian(number / numbers_per_prefix_, prefix_bytes_, key->data());
   WriteBigEndian(number, number_bytes_, key->data() + prefix_bytes_);

@@ -8,25 +8,33 @@
 
 #include "absl/status/status.h"
 #include "tools/winnow_bench/config.h"
+#include "tools/winnow_bench/key_shape.h"
 
 namespace winnow::bench {
 
-// The bytes of keys. Key number i, present in the database for i < num, is written from the even
-// number 2i; the absent key beside it from 2i + 1. Order of numbers is order of bytes.
+// The bytes of keys, in the shape that --key_shape names. Key number i, present in the database for
+// i < num, is written from the even number 2i; the absent key beside it from 2i + 1. Order of
+// numbers is order of bytes, but for the shape uuid.
 class KeySpace {
  public:
   explicit KeySpace(const BenchConfig& config);
 
-  // InvalidArgument if the keys of `config` do not fit in key_size bytes.
+  // InvalidArgument if the shape of `config`, a known one, cannot take its other flags or has fewer
+  // keys than the run needs. The constructor wants a config that has passed.
   static absl::Status Check(const BenchConfig& config);
 
-  // Both write key_size bytes over `*key`.
+  // Both write the key over `*key`.
   void Present(uint64_t index, std::string* key) const { Write(2 * index, key); }
   void Absent(uint64_t index, std::string* key) const { Write(2 * index + 1, key); }
+
+  // Of a present key, on average.
+  double MeanKeyBytes() const;
 
  private:
   void Write(uint64_t number, std::string* key) const;
 
+  KeyShape shape_;
+  uint64_t num_keys_;
   size_t key_bytes_;
   size_t prefix_bytes_;
   size_t number_bytes_;

@@ -13,6 +13,7 @@
 #include "tools/report/amount_text.h"
 #include "tools/report/text_table.h"
 #include "tools/winnow_bench/flags.h"
+#include "tools/winnow_bench/key_space.h"
 #include "tools/winnow_bench/round.h"
 #include "tools/winnow_bench/summary.h"
 
@@ -131,8 +132,13 @@ std::string CompressionLabel(std::string name) {
 void PrintHeader(const BenchConfig& config) {
   const double compressed_value = static_cast<double>(config.value_size) * config.compression_ratio;
   const double entries = static_cast<double>(config.num);
-  const double key_bytes = static_cast<double>(config.key_size);
-  std::printf("Keys:       %" PRId64 " bytes each\n", config.key_size);
+  const double key_bytes = KeySpace(config).MeanKeyBytes();
+  if (config.key_shape == BenchConfig().key_shape) {
+    std::printf("Keys:       %" PRId64 " bytes each\n", config.key_size);
+  } else {
+    std::printf("Keys:       %.0f bytes each on average (%s)\n", key_bytes,
+                config.key_shape.c_str());
+  }
   std::printf("Values:     %" PRId64 " bytes each (%.0f bytes after compression)\n",
               config.value_size, compressed_value);
   std::printf("Entries:    %" PRId64 "\n", config.num);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
 #include "tools/winnow_bench/flags.h"
+#include "tools/winnow_bench/key_space.h"
 
 namespace winnow::bench {
 namespace {
@@ -44,10 +45,14 @@ absl::StatusOr<SavedRun> ReadSavedRun(const std::string& path) {
 }  // namespace
 
 std::string RunTitle(const BenchConfig& config) {
-  std::string title = absl::StrFormat(
-      "%d keys of %d bytes, values of %d bytes, %d thread%s, block cache of %.1f MiB", config.num,
-      config.key_size, config.value_size, config.threads, config.threads == 1 ? "" : "s",
-      static_cast<double>(config.cache_size) / kMebibyte);
+  std::string title =
+      absl::StrFormat("%d keys of %.0f bytes", config.num, KeySpace(config).MeanKeyBytes());
+  if (config.key_shape != BenchConfig().key_shape) {
+    absl::StrAppend(&title, " (", config.key_shape, ")");
+  }
+  absl::StrAppendFormat(&title, ", values of %d bytes, %d thread%s, block cache of %.1f MiB",
+                        config.value_size, config.threads, config.threads == 1 ? "" : "s",
+                        static_cast<double>(config.cache_size) / kMebibyte);
   if (config.cache_index_and_filter_blocks) title.append(", filters in the block cache");
   if (config.partition_index_and_filters) title.append(", partitioned");
   return title;

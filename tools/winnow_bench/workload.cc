@@ -104,13 +104,15 @@ void MultiReadRandom(Worker& worker) {
   std::vector<std::string> keys(batch);
   std::vector<std::string_view> views(batch);
   for (uint64_t i = 0; worker.Continues(i, reads, Worker::Limit::kUnlessTimed); i += batch) {
+    uint64_t key_bytes = 0;
     for (uint64_t k = 0; k < batch; k++) {
       MakeKey(worker, wanted, &keys[k]);
       views[k] = keys[k];
+      key_bytes += keys[k].size();
     }
     const uint64_t found = worker.session().MultiGet(views, worker.bytes());
     worker.CountLookups(batch, found);
-    *worker.bytes() += found * keys[0].size();
+    *worker.bytes() += found * key_bytes / batch;
     worker.Finished(batch);
   }
 }
