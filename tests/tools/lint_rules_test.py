@@ -101,7 +101,9 @@ class LintRules(unittest.TestCase):
         self.assertEqual(self.places(include_rules, {
             "engine/db/open.cc": "#include <rocksdb/db.h>\n",
             "tools/winnow_bench/engine_rocksdb.cc": "#include <rocksdb/db.h>\n",
-        }), ["engine/db/open.cc:1"])
+            "engine/db/put.cc": "#include <wiredtiger.h>\n",
+            "tools/winnow_bench/engine_lmdb.cc": "#include <lmdb.h>\n",
+        }), ["engine/db/open.cc:1", "engine/db/put.cc:1"])
 
     def test_public_header_includes_public_headers_only(self):
         self.assertEqual(self.places(include_rules, {

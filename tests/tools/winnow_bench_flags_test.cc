@@ -57,6 +57,18 @@ TEST(FlagsTest, AnUnknownNameIsRefusedWithTheNearestOne) {
               HasSubstr("unknown engine \"sqlite\""));
 }
 
+TEST(FlagsTest, APeerThatIsNotInTheBuildIsNamedWithItsPackage) {
+  EXPECT_EQ(
+      EngineIsCompiled("wiredtiger", {}).message(),
+      "this winnow_bench was built without WiredTiger; install libwiredtiger-dev and build it "
+      "again");
+  EXPECT_THAT(std::string(EngineIsCompiled("rocksdb_tuned", {"winnow"}).message()),
+              HasSubstr("without RocksDB"));
+  EXPECT_TRUE(EngineIsCompiled("lmdb", {"winnow", "lmdb"}).ok());
+  EXPECT_THAT(std::string(EngineIsCompiled("winow", {"winnow"}).message()),
+              HasSubstr("did you mean winnow?"));
+}
+
 struct BadLine {
   std::vector<std::string> arguments;
   std::string_view message;
@@ -79,6 +91,7 @@ TEST(FlagsTest, BadValuesAreRefusedAndNamed) {
       {{"--prefix_size=8", "--key_size=8"}, "--prefix_size"},
       {{"--prefix_size=1", "--num=1000"}, "prefixes do not fit"},
       {{"--benchmarks=,"}, "at least one"},
+      {{"--rocksdb_tuned"}, "which --engine does not name"},
       {{"--key_shape=uid"}, "unknown key shape \"uid\"; did you mean uuid?"},
       {{"--key_shape=uuid", "--key_size=40"}, "leave out --key_size"},
       {{"--key_shape=url", "--prefix_size=4"}, "--prefix_size"},
@@ -116,6 +129,9 @@ TEST(FlagsTest, EachEngineGetsTheFilterThatIsMeantForIt) {
   EXPECT_EQ(FilterFor(config, "winnow"), "cuckoo:1%");
   EXPECT_EQ(FilterFor(config, "rocksdb"), "rocksdb.ribbon:10");
   EXPECT_EQ(FilterFor(config, "leveldb"), "cuckoo:1%");
+  EXPECT_EQ(FilterFor(config, "rocksdb_tuned"), "rocksdb.ribbon:10");
+  EXPECT_EQ(FilterFor(config, "lmdb"), "none");
+  EXPECT_EQ(FilterFor(config, "wiredtiger"), "none");
 }
 
 TEST(FlagsTest, RocksDbTakesWinnowsFiltersWhenAFilterIsNamed) {
@@ -134,6 +150,16 @@ TEST(ContenderTest, NamesAnEngineAndItsFilter) {
   EXPECT_EQ(FilterOf("rocksdb@cuckoo:1%"), "cuckoo:1%");
   EXPECT_EQ(FolderOf("rocksdb@cuckoo:1%"), "rocksdb@cuckoo_1percent");
   EXPECT_EQ(FolderOf("winnow"), "winnow");
+}
+
+TEST(ContenderTest, EachRocksDbIsFollowedByItsTunedTwin) {
+  EXPECT_EQ(AddTunedContenders("winnow,rocksdb,leveldb"), "winnow,rocksdb,rocksdb_tuned,leveldb");
+  EXPECT_EQ(AddTunedContenders("rocksdb@none,rocksdb"),
+            "rocksdb@none,rocksdb_tuned@none,rocksdb,rocksdb_tuned");
+  EXPECT_EQ(AddTunedContenders("rocksdb_tuned,rocksdb"), "rocksdb_tuned,rocksdb");
+  EXPECT_EQ(AddTunedContenders("winnow"), "winnow");
+  EXPECT_EQ(EngineOf("rocksdb_tuned@cuckoo:1%"), "rocksdb_tuned");
+  EXPECT_EQ(StoreOf("rocksdb_tuned@cuckoo:1%"), "rocksdb");
 }
 
 TEST(ContenderTest, AStarStandsForEachKindThatTakesTheAmount) {

@@ -16,6 +16,7 @@
 #include "nlohmann/json.hpp"
 #include "tools/winnow_bench/engine.h"
 #include "tools/winnow_bench/key_shape.h"
+#include "tools/winnow_bench/process.h"
 #include "tools/winnow_bench/workload.h"
 
 namespace winnow::bench {
@@ -67,6 +68,11 @@ class RunTest : public ::testing::Test {
 
   std::string directory_;
 };
+
+bool IsCompiled(std::string_view engine) {
+  const std::vector<std::string_view> engines = CompiledEngines();
+  return std::find(engines.begin(), engines.end(), engine) != engines.end();
+}
 
 // The result lines of `output` by benchmark; people's scripts match this form.
 std::map<std::string, std::smatch> ResultLines(const std::string& output) {
@@ -193,6 +199,19 @@ TEST_P(EveryEngineTest, KeysOfEveryShapeAreFoundAndAbsentOnesAreNot) {
   }
 }
 
+TEST_P(EveryEngineTest, ResultsSayWhatWritesSurvive) {
+  const Outcome outcome = Run("--engine=" + GetParam() + " --num=2000 --json=" + directory_ +
+                              "/r --benchmarks=fillrandom,readrandom,fillsync");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json results = ReadJson("r")["results"];
+  const std::string where = GetParam() == "lmdb" ? "copy on write" : "log";
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_EQ(results[0]["durability"], where + ", unsynced");
+  EXPECT_TRUE(results[1]["durability"].is_null()) << "it wrote nothing";
+  EXPECT_EQ(results[2]["durability"], where + ", synced");
+  EXPECT_THAT(outcome.output, HasSubstr("Writes: " + where + ", unsynced\n"));
+}
+
 std::vector<std::string> EngineNames() {
   std::vector<std::string> names;
   for (std::string_view engine : CompiledEngines()) names.emplace_back(engine);
@@ -236,10 +255,11 @@ TEST_F(RunTest, TheJsonFileHasItsSchema) {
   const size_t engines = CompiledEngines().size();
   EXPECT_EQ(json["results"].size(), 4 * 2 * engines);
   for (const nlohmann::json& result : json["results"]) {
-    ExpectFields(result, {"engine", "filter", "benchmark", "round", "threads", "ops", "ops_per_sec",
-                          "micros_per_op", "p50_us", "p99_us", "p999_us", "bytes_read",
-                          "bytes_written", "read_ops", "data_blocks_read", "found",
-                          "write_amplification", "space_bytes", "peak_rss_bytes"});
+    ExpectFields(
+        result, {"engine",  "filter",      "benchmark",           "round",       "threads",
+                 "ops",     "ops_per_sec", "micros_per_op",       "p50_us",      "p99_us",
+                 "p999_us", "bytes_read",  "bytes_written",       "read_ops",    "data_blocks_read",
+                 "found",   "durability",  "write_amplification", "space_bytes", "peak_rss_bytes"});
     ExpectFields(result["filter"],
                  {"spec", "checked", "rejected", "true_positive", "false_positive", "fpr",
                   "promised_fpr", "bytes", "bits_per_key"});
@@ -264,10 +284,7 @@ TEST_F(RunTest, SeveralEnginesEndInOneTableOfMedians) {
 }
 
 TEST_F(RunTest, OneEngineRunsWithSeveralFiltersAndMakesAPage) {
-  const std::vector<std::string_view> engines = CompiledEngines();
-  if (std::find(engines.begin(), engines.end(), "rocksdb") == engines.end()) {
-    GTEST_SKIP() << "no RocksDB in this build";
-  }
+  if (!IsCompiled("rocksdb")) GTEST_SKIP() << "no RocksDB in this build";
   const std::string flags = "--engine=rocksdb@rocksdb.bloom:10,rocksdb@cuckoo:1% --num=20000 " +
                             std::string("--statistics --benchmarks=fillrandom,compact,readmissing");
   const std::string page = directory_ + "/r.html";
@@ -314,11 +331,53 @@ TEST_F(RunTest, AWrongCommandLineExitsWithTwo) {
 }
 
 TEST_F(RunTest, AFailingEngineOrFileExitsWithOne) {
-  const std::string engine = "--engine=" + std::string(CompiledEngines().back());
+  const std::string engine = "--engine=winnow";
   EXPECT_EQ(Run(engine + " --num=1000 --json=/nonexistent/r.json").exit_code, 1);
   const Outcome outcome = Run(engine + " --num=1000 --filter=sieve:10");
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.output, HasSubstr("sieve"));
+}
+
+// The engine is refused where it would have to be measured without what it was asked for.
+TEST_F(RunTest, WhatABTreeDoesNotHaveIsAClearError) {
+  for (std::string_view engine : {"lmdb", "wiredtiger"}) {
+    if (!IsCompiled(engine)) continue;
+    const std::string flags = "--num=100 --benchmarks=fillseq --engine=" + std::string(engine);
+    const Outcome filtered = Run(flags + "@bloom:10");
+    EXPECT_EQ(filtered.exit_code, 1);
+    EXPECT_THAT(filtered.output, HasSubstr("leave out \"@bloom:10\""));
+    EXPECT_EQ(Run(flags + " --filter=cuckoo:12").exit_code, 0) << "the filter is for others";
+    const Outcome unlogged = Run(flags + " --disable_wal");
+    EXPECT_EQ(unlogged.exit_code, engine == "lmdb" ? 0 : 1) << "LMDB has no log to leave out";
+  }
+}
+
+TEST_F(RunTest, RocksDbRunsAsItComesAndTunedInOneComparison) {
+  if (!IsCompiled("rocksdb")) GTEST_SKIP() << "no RocksDB in this build";
+  // In a cache that holds everything, and outside of one, where it maps its tables.
+  for (const char* cache : {" --cache_size=64M", " --cache_size=64K"}) {
+    const Outcome outcome =
+        Run("--engine=rocksdb --rocksdb_tuned --num=3000 --compression_type=none" +
+            std::string(" --benchmarks=fillrandom,readrandom,flush,readrandom,compact,readrandom") +
+            ",readmissing,seekrandom --json=" + directory_ + "/r" + cache);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    const nlohmann::json json = ReadJson("r");
+    EXPECT_EQ(json["config"]["engine"], "rocksdb,rocksdb_tuned");
+    ASSERT_EQ(json["results"].size(), 16u);
+    for (size_t i = 0; i < 8; i++) {
+      EXPECT_EQ(json["results"][i]["engine"], "rocksdb");
+      EXPECT_EQ(json["results"][i + 8]["engine"], "rocksdb_tuned");
+      EXPECT_EQ(json["results"][i]["found"], json["results"][i + 8]["found"]);
+      EXPECT_EQ(json["results"][i + 8]["filter"]["spec"], "rocksdb.bloom:10");
+    }
+  }
+}
+
+// A B-tree's file is sparse, or filled in place: what it takes on the disk counts.
+TEST_F(RunTest, ASparseFileTakesTheSpaceThatItsBytesTake) {
+  std::ofstream(directory_ + "/sparse") << "a few bytes";
+  std::filesystem::resize_file(directory_ + "/sparse", uint64_t{1} << 30);
+  EXPECT_LT(DirectoryBytes(directory_), uint64_t{1} << 20);
 }
 
 // Which flag reached RocksDB and LevelDB alone.

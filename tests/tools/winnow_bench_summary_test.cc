@@ -77,6 +77,7 @@ TEST(ResultTest, EveryFieldSurvivesThePipe) {
   result.p99_micros = 1.5;
   result.p999_micros = 2.5;
   result.found = 9;
+  result.durability = "log, unsynced";
   result.bytes_read = 1;
   result.bytes_written = 2;
   result.read_calls = 3;

@@ -45,6 +45,7 @@ struct BenchConfig {
   std::string filter_key = "whole";
   bool cache_index_and_filter_blocks = false;
   bool partition_index_and_filters = false;
+  bool rocksdb_tuned = false;
   std::string compression_type = "snappy";
   bool sync = false;
   bool disable_wal = false;

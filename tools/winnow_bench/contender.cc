@@ -1,5 +1,7 @@
 #include "tools/winnow_bench/contender.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_join.h"
@@ -8,9 +10,20 @@
 #include "winnow/filter/spec.h"
 
 namespace winnow::bench {
+namespace {
+
+constexpr std::string_view kRocksDb = "rocksdb";
+constexpr std::string_view kTunedRocksDb = "rocksdb_tuned";
+
+}  // namespace
 
 std::string_view EngineOf(std::string_view contender) {
   return contender.substr(0, contender.find('@'));
+}
+
+std::string_view StoreOf(std::string_view contender) {
+  const std::string_view engine = EngineOf(contender);
+  return engine == kTunedRocksDb ? kRocksDb : engine;
 }
 
 std::optional<std::string_view> FilterOf(std::string_view contender) {
@@ -34,6 +47,20 @@ std::string ExpandContenders(std::string_view list) {
     }
   }
   return absl::StrJoin(expanded, ",");
+}
+
+std::string AddTunedContenders(std::string_view list) {
+  const std::vector<std::string> contenders = SplitNames(list);
+  std::vector<std::string> all;
+  for (const std::string& contender : contenders) {
+    all.push_back(contender);
+    if (EngineOf(contender) != kRocksDb) continue;
+    std::string tuned = std::string(kTunedRocksDb) + contender.substr(kRocksDb.size());
+    if (std::find(contenders.begin(), contenders.end(), tuned) == contenders.end()) {
+      all.push_back(std::move(tuned));
+    }
+  }
+  return absl::StrJoin(all, ",");
 }
 
 std::string FolderOf(std::string_view contender) {

@@ -1,5 +1,7 @@
 #include "tools/winnow_bench/engine.h"
 
+#include <array>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tools/winnow_bench/contender.h"
@@ -12,13 +14,27 @@ std::vector<const EngineFactory*> Factories() {
   return {
       &kWinnowFactory,
 #ifdef WINNOW_BENCH_ROCKSDB
-      &kRocksDbFactory,
+      &kRocksDbFactory,    &kRocksDbTunedFactory,
 #endif
 #ifdef WINNOW_BENCH_LEVELDB
       &kLevelDbFactory,
 #endif
+#ifdef WINNOW_BENCH_LMDB
+      &kLmdbFactory,
+#endif
+#ifdef WINNOW_BENCH_WIREDTIGER
+      &kWiredTigerFactory,
+#endif
   };
 }
+
+constexpr std::array<KnownPeer, 5> kPeers = {{
+    {"rocksdb", "RocksDB", "librocksdb-dev"},
+    {"rocksdb_tuned", "RocksDB", "librocksdb-dev"},
+    {"leveldb", "LevelDB", "libleveldb-dev"},
+    {"lmdb", "LMDB", "liblmdb-dev"},
+    {"wiredtiger", "WiredTiger", "libwiredtiger-dev"},
+}};
 
 absl::StatusOr<const EngineFactory*> FindFactory(std::string_view name) {
   for (const EngineFactory* factory : Factories()) {
@@ -34,6 +50,23 @@ std::vector<std::string_view> CompiledEngines() {
   std::vector<std::string_view> names;
   for (const EngineFactory* factory : Factories()) names.push_back(factory->name);
   return names;
+}
+
+const KnownPeer* FindPeer(std::string_view name) {
+  for (const KnownPeer& peer : kPeers) {
+    if (peer.name == name) return &peer;
+  }
+  return nullptr;
+}
+
+std::string Durability(std::string_view name, const SessionSettings& settings) {
+  const absl::StatusOr<const EngineFactory*> factory = FindFactory(name);
+  if (!factory.ok()) return "";
+  const char* const synced = settings.sync ? "synced" : "unsynced";
+  if ((*factory)->write_path == WritePath::kCopyOnWrite) {
+    return absl::StrCat("copy on write, ", synced);
+  }
+  return settings.disable_wal ? "no log" : absl::StrCat("log, ", synced);
 }
 
 std::string EngineTitle(std::string_view name) {

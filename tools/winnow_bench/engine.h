@@ -27,6 +27,8 @@ struct EngineSettings {
   // RocksDB: filters and indexes in the block cache, and cut into partitions.
   bool cache_index_and_filter_blocks = false;
   bool partition_index_and_filters = false;
+  // Keys and values of the whole run, uncompressed: more than the caches hold, or less?
+  uint64_t data_bytes = 0;
   std::string filter_key;  // "whole", "prefix:N", "whole+prefix:N"
   std::string compression;
   bool disable_auto_compactions = false;
@@ -118,11 +120,24 @@ class Engine {
 
 // Names for --engine, in the order of --help.
 std::vector<std::string_view> CompiledEngines();
+
+// An engine that is in the build where its package was found.
+struct KnownPeer {
+  std::string_view name;
+  std::string_view product;
+  std::string_view package;  // Debian's
+};
+// Null if no peer has this name.
+const KnownPeer* FindPeer(std::string_view name);
+
 // Engines are named as --engine does, a "@<filter>" behind the name being of no account here.
 //
 // Name and version, and whether it was compiled with assertions, which makes it slower than the
 // build its users run.
 std::string EngineTitle(std::string_view name);
+// Whether a write survives, once it has returned: in a log, or by copying pages; synced, so that it
+// outlives a power failure, or not, so that it outlives the process.
+std::string Durability(std::string_view name, const SessionSettings& settings);
 // Removes the database in `directory`, if there is one, and nothing else.
 absl::Status DestroyDatabase(std::string_view name, const std::string& directory);
 // Creates the database if it is missing.

@@ -12,8 +12,15 @@
 
 namespace winnow::bench {
 
+// Where a write is safe before its tree is on disk.
+enum class WritePath {
+  kLog,
+  kCopyOnWrite,  // no log: changed pages are copied, and a new root makes them count
+};
+
 struct EngineFactory {
   std::string_view name;
+  WritePath write_path;
   std::string (*title)();
   absl::Status (*destroy)(const std::string& directory);
   absl::StatusOr<std::unique_ptr<Engine>> (*open)(const EngineSettings& settings);
@@ -22,7 +29,10 @@ struct EngineFactory {
 // A peer's is defined where its package was found.
 extern const EngineFactory kWinnowFactory;
 extern const EngineFactory kRocksDbFactory;
+extern const EngineFactory kRocksDbTunedFactory;
 extern const EngineFactory kLevelDbFactory;
+extern const EngineFactory kLmdbFactory;
+extern const EngineFactory kWiredTigerFactory;
 
 }  // namespace winnow::bench
 

@@ -167,6 +167,6 @@ absl::Status Destroy(const std::string& directory) {
 
 }  // namespace
 
-const EngineFactory kLevelDbFactory = {"leveldb", Title, Destroy, Open};
+const EngineFactory kLevelDbFactory = {"leveldb", WritePath::kLog, Title, Destroy, Open};
 
 }  // namespace winnow::bench

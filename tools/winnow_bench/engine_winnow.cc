@@ -216,6 +216,6 @@ absl::Status Destroy(const std::string& directory) {
 
 }  // namespace
 
-const EngineFactory kWinnowFactory = {"winnow", Title, Destroy, Open};
+const EngineFactory kWinnowFactory = {"winnow", WritePath::kLog, Title, Destroy, Open};
 
 }  // namespace winnow::bench

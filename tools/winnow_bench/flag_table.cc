@@ -19,6 +19,8 @@ void AddRunFlags(BenchConfig* config, std::vector<Flag>* flags) {
                  {group, "engine", &config->engine,
                   "comma list; each runs every benchmark; rocksdb@cuckoo:1% is rocksdb with that "
                   "filter, rocksdb@*:10 with each kind"},
+                 {group, "rocksdb_tuned", &config->rocksdb_tuned,
+                  "beside each rocksdb also rocksdb_tuned: tuned for points"},
                  {group, "rounds", &config->rounds,
                   "repeat everything, engines interleaved (A B A B)", 1, 1000},
                  {group, "warmup", &config->warmup,
@@ -75,8 +77,8 @@ void AddEngineFlags(BenchConfig* config, std::vector<Flag>* flags) {
        {group, "partition_index_and_filters", &config->partition_index_and_filters,
         "rocksdb: filters in partitions of 4 KiB"},
        {group, "compression_type", &config->compression_type, "none, snappy, lz4 or zstd"},
-       {group, "block_size", &config->block_size, "uncompressed bytes of a data block", 256,
-        16 << 20},
+       {group, "block_size", &config->block_size,
+        "uncompressed bytes of a data block (lmdb and wiredtiger: 4 and 32 KiB)", 256, 16 << 20},
        {group, "open_files", &config->open_files,
         "SSTables kept open (winnow: at least 16); -1: all", -1, 1e9},
        {group, "max_background_jobs", &config->max_background_jobs,
@@ -112,6 +114,10 @@ values, memory and filter size, and prints db_bench's result lines, then medians
   winnow_bench --engine=winnow,rocksdb,leveldb --rounds=3 --compression_type=none --json=r.json
       The same on three engines, three interleaved rounds, one table of medians at the end.
 
+  winnow_bench --engine=winnow,rocksdb,lmdb,wiredtiger --rocksdb_tuned --compression_type=none \
+      --key_shape=url --benchmarks=fillrandom,readrandom,readmissing,seekrandom --seek_nexts=10
+      B-trees too, RocksDB also tuned for points, and keys that share their first bytes.
+
   winnow_bench --engine=winnow,rocksdb --filter=cuckoo:12,rocksdb.ribbon:10 \
       --use_existing_db --benchmarks=readmissing --reads=2000000 --histogram
       Other filters, the databases of an earlier run, latency percentiles.
@@ -119,10 +125,15 @@ values, memory and filter size, and prints db_bench's result lines, then medians
   winnow_bench --engine=rocksdb@rocksdb.bloom:10,rocksdb@*:10 --rounds=3 --report=r.html
       RocksDB with its own Bloom filter and with each of Winnow's kinds at 10 bits per key.
 
-Keys have even numbers (0, 2, 4, ...), big-endian, padded with '0' to key_size. A random fill visits
-each key exactly once (db_bench draws with replacement and leaves 63 % of them), so readrandom asks
-for keys that are there. readmissing asks for the odd numbers between them: absent keys inside the
-key range of every file, so that filters answer and not file boundaries.
+Keys are made from even numbers (0, 2, 4, ...), in the shape that --key_shape names. A random fill
+visits each key exactly once (db_bench draws with replacement and leaves 63 % of them), so that
+readrandom asks for keys that are there. readmissing asks for the odd numbers between them: absent
+keys of the same shape inside the key range of every file, so that filters answer and not file
+boundaries.
+
+The table says of each benchmark that writes what its writes survive: "log, unsynced" and "copy on
+write, unsynced" the end of the process, "synced" a power failure, "no log" neither. Every engine
+runs every benchmark; what one does not have (filters, compactions) stands below the table.
 
 Several threads share a fill; reads count for each thread. Each engine and round runs in a process
 of its own, so that memory figures are its own.

@@ -89,14 +89,23 @@ absl::Status CheckKeyShape(std::string_view name) {
   return CheckName("key shape", name, known);
 }
 
+// The flag has nothing to do where no plain rocksdb is in the list.
+absl::Status CheckTuned(const BenchConfig& config) {
+  if (!config.rocksdb_tuned) return absl::OkStatus();
+  for (const std::string& name : SplitNames(config.engine)) {
+    if (StoreOf(name) == "rocksdb") return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "--rocksdb_tuned is about rocksdb, which --engine does not name");
+}
+
 // Combinations that no engine can run, and names that nothing has.
 absl::Status CheckConfig(const BenchConfig& config) {
-  const std::vector<std::string_view> engines = CompiledEngines();
   for (const std::string& name : SplitNames(config.engine)) {
-    if (absl::Status known = CheckName("engine", EngineOf(name), engines); !known.ok()) {
-      return known;
-    }
+    absl::Status compiled = EngineIsCompiled(EngineOf(name), CompiledEngines());
+    if (!compiled.ok()) return compiled;
   }
+  if (absl::Status tuned = CheckTuned(config); !tuned.ok()) return tuned;
   if (absl::Status known = CheckKeyShape(config.key_shape); !known.ok()) return known;
   const std::vector<std::string_view> workloads = WorkloadNames();
   for (const std::string& name : SplitNames(config.benchmarks)) {
@@ -125,6 +134,17 @@ std::string Flag::ValueText() const {
   return *std::get<std::string*>(target);
 }
 
+absl::Status EngineIsCompiled(std::string_view name,
+                              const std::vector<std::string_view>& compiled) {
+  if (std::find(compiled.begin(), compiled.end(), name) != compiled.end()) return absl::OkStatus();
+  if (const KnownPeer* peer = FindPeer(name); peer != nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("this winnow_bench was built without ",
+                                                   Absl(peer->product), "; install ",
+                                                   Absl(peer->package), " and build it again"));
+  }
+  return CheckName("engine", name, compiled);
+}
+
 absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string> words) {
   BenchConfig config;
   const std::vector<Flag> flags = FlagsOf(&config);
@@ -141,13 +161,15 @@ absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string> words) {
   }
   if (config.help || !config.from_json.empty()) return config;
   config.engine = ExpandContenders(config.engine);
+  if (config.rocksdb_tuned) config.engine = AddTunedContenders(config.engine);
   if (absl::Status checked = CheckConfig(config); !checked.ok()) return checked;
   return config;
 }
 
 std::string FilterFor(const BenchConfig& config, std::string_view contender) {
   if (const auto filter = FilterOf(contender)) return std::string(*filter);
-  const std::string_view engine = EngineOf(contender);
+  const std::string_view engine = StoreOf(contender);
+  if (engine == "lmdb" || engine == "wiredtiger") return "none";  // B-trees ask no filter
   std::string plain;
   const std::string prefix = absl::StrCat(Absl(engine), ".");
   const std::vector<std::string_view> known = {"winnow.", "rocksdb.", "leveldb."};

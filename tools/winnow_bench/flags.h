@@ -36,6 +36,10 @@ std::vector<Flag> FlagsOf(BenchConfig* config);
 // known one), a value that does not parse or is out of range, or a combination that cannot be run.
 absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string> words);
 
+// InvalidArgument if `name` is none of `compiled`, the engines of a build: what to install for a
+// peer, the nearest name for anything else.
+absl::Status EngineIsCompiled(std::string_view name, const std::vector<std::string_view>& compiled);
+
 // What --help prints.
 std::string HelpText();
 

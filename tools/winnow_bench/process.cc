@@ -1,9 +1,11 @@
 #include "tools/winnow_bench/process.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -43,6 +45,7 @@ InputOutput ReadInputOutput() {
   io.bytes_read = NumberOf("/proc/self/io", "rchar:");
   io.bytes_written = NumberOf("/proc/self/io", "wchar:");
   io.read_calls = NumberOf("/proc/self/io", "syscr:");
+  io.bytes_for_disk = NumberOf("/proc/self/io", "write_bytes:");
   return io;
 }
 
@@ -61,10 +64,12 @@ uint64_t DirectoryBytes(const std::string& path) {
   std::error_code error;
   for (std::filesystem::recursive_directory_iterator it(path, error), end; !error && it != end;
        it.increment(error)) {
-    std::error_code vanished;
-    if (!it->is_regular_file(vanished) || vanished) continue;
-    const uint64_t size = it->file_size(vanished);
-    if (!vanished) bytes += size;
+    constexpr uint64_t kStatBlockBytes = 512;
+    struct stat status {};
+    if (lstat(it->path().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    // A file may have more blocks than bytes: space that was reserved for it.
+    bytes += std::min(static_cast<uint64_t>(status.st_size),
+                      static_cast<uint64_t>(status.st_blocks) * kStatBlockBytes);
   }
   return bytes;
 }

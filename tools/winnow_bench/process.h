@@ -12,6 +12,8 @@ struct InputOutput {
   uint64_t bytes_read = 0;
   uint64_t bytes_written = 0;
   uint64_t read_calls = 0;
+  // In whole pages, when they become dirty, also those of mapped files; none of files in memory.
+  uint64_t bytes_for_disk = 0;
 };
 
 // All zero where the system does not say (/proc/self/io).
@@ -21,7 +23,8 @@ InputOutput ReadInputOutput();
 uint64_t PeakMemoryBytes();
 void ResetPeakMemory();
 
-// Bytes of the files in `path` and below; files that vanish meanwhile do not count.
+// Bytes of the files in `path` and below, without the holes of sparse ones; files that vanish
+// meanwhile do not count.
 uint64_t DirectoryBytes(const std::string& path);
 
 struct Machine {

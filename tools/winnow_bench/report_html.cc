@@ -42,6 +42,7 @@ std::string TableRow(const Summary& summary) {
       Number(summary.Median(&BenchmarkResult::micros_per_op)),
       absl::StrFormat("%.4g&ndash;%.4g", low, high),
       absl::StrFormat("%.0f", summary.Median(&BenchmarkResult::ops_per_sec)),
+      summary.rounds.back()->durability.value_or(""),
       shape.filter_bytes ? absl::StrCat(*shape.filter_bytes) : "",
       Number(shape.bits_per_key),
       Number(Percent(summary.MedianOf([](const BenchmarkResult& r) { return r.MeasuredFpr(); })),
@@ -59,7 +60,8 @@ std::string TableRow(const Summary& summary) {
 std::string Table(const std::vector<Summary>& summaries) {
   std::string html =
       "<table><tr><th>benchmark</th><th>engine</th><th>filter</th><th>micros/op</th>"
-      "<th>lowest&ndash;highest</th><th>ops/sec</th><th>filter bytes</th><th>bits/key</th>"
+      "<th>lowest&ndash;highest</th><th>ops/sec</th><th>writes are</th><th>filter "
+      "bytes</th><th>bits/key</th>"
       "<th>measured FPR</th><th>data blocks read per 1,000</th></tr>\n";
   for (const Summary& summary : summaries) absl::StrAppend(&html, TableRow(summary));
   return html + "</table>\n";

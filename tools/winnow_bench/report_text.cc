@@ -54,8 +54,8 @@ std::string FoundCell(const Summary& summary) {
   return found.has_value() ? WithSeparators(*found) : "";
 }
 
-// An engine whose title carries a remark (compiled with assertions) is marked, and the remark
-// stands below the table.
+// An engine whose title carries a remark (compiled with assertions, without filters) is marked, and
+// the remark stands below the table.
 bool HasRemark(std::string_view engine) {
   return EngineTitle(engine).find('(') != std::string::npos;
 }
@@ -88,6 +88,7 @@ std::vector<std::string> SummaryRow(const Summary& summary, const std::string& r
       MicrosCell(summary.MedianOf([](const BenchmarkResult& r) { return r.p99_micros; })),
       MicrosCell(summary.MedianOf([](const BenchmarkResult& r) { return r.p999_micros; })),
       FoundCell(summary),
+      last.durability.value_or(""),
       CountCell(summary,
                 [](const BenchmarkResult& r) { return IfAsked(r, r.counters.filter_checked); }),
       CountCell(summary,
@@ -113,10 +114,10 @@ void AddSummaryColumns(const std::string& first_engine, report::TextTable* table
   for (const std::string& title :
        {std::string("micros/op"), std::string("lowest-highest"), std::string("ops/sec"),
         first_engine + " is", std::string("p50 us"), std::string("p99 us"), std::string("p99.9 us"),
-        std::string("found"), std::string("filter asked"), std::string("said no"),
-        std::string("false yes"), std::string("FPR"), std::string("promised"),
-        std::string("blocks read"), std::string("write amp"), std::string("disk MiB"),
-        std::string("RSS MiB")}) {
+        std::string("found"), std::string("writes are"), std::string("filter asked"),
+        std::string("said no"), std::string("false yes"), std::string("FPR"),
+        std::string("promised"), std::string("blocks read"), std::string("write amp"),
+        std::string("disk MiB"), std::string("RSS MiB")}) {
     table->AddColumn(title, Align::kRight);
   }
 }
@@ -161,6 +162,7 @@ void PrintSection(const BenchConfig& config, std::string_view engine, int round)
   std::printf("Engine: %s\n", EngineTitle(engine).c_str());
   std::printf("Filter: %s; filter key: %s\n", FilterFor(config, engine).c_str(),
               config.filter_key.c_str());
+  std::printf("Writes: %s\n", Durability(engine, SessionSettingsOf(config, false)).c_str());
   std::printf("DB path: [%s]\n", EngineDirectory(config, engine).c_str());
   if (config.rounds > 1) std::printf("Round:  %d of %" PRId64 "\n", round, config.rounds);
 }

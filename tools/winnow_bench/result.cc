@@ -65,6 +65,7 @@ nlohmann::json ToJson(const BenchmarkResult& result) {
       {"read_ops", result.read_calls},
       {"data_blocks_read", OrNull(result.counters.data_blocks_read)},
       {"found", OrNull(result.found)},
+      {"durability", OrNull(result.durability)},
       {"write_amplification", OrNull(result.write_amplification)},
       {"space_bytes", result.space_bytes},
       {"peak_rss_bytes", result.peak_rss_bytes},
@@ -88,6 +89,7 @@ BenchmarkResult ResultFromJson(const nlohmann::json& json) {
   Read(json, "read_ops", &result.read_calls);
   Read(json, "data_blocks_read", &result.counters.data_blocks_read);
   Read(json, "found", &result.found);
+  Read(json, "durability", &result.durability);
   Read(json, "write_amplification", &result.write_amplification);
   Read(json, "space_bytes", &result.space_bytes);
   Read(json, "peak_rss_bytes", &result.peak_rss_bytes);

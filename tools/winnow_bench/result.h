@@ -26,6 +26,7 @@ struct BenchmarkResult {
   std::optional<double> p99_micros;
   std::optional<double> p999_micros;
   std::optional<uint64_t> found;
+  std::optional<std::string> durability;  // of what the benchmark wrote, as Durability() names it
 
   // Of the whole process while the benchmark ran, background work included; bytes read and read
   // calls as the operating system counts them, so without reads of mapped files.

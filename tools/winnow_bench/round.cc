@@ -124,10 +124,17 @@ class Round {
     settings.filter_key = config_.filter_key;
     settings.cache_index_and_filter_blocks = config_.cache_index_and_filter_blocks;
     settings.partition_index_and_filters = config_.partition_index_and_filters;
+    settings.data_bytes = DataBytes();
     settings.compression = config_.compression_type;
     settings.disable_auto_compactions = config_.disable_auto_compactions;
     settings.statistics = config_.statistics;
     return settings;
+  }
+
+  uint64_t DataBytes() const {
+    const double entry_bytes =
+        KeySpace(config_).MeanKeyBytes() + static_cast<double>(config_.value_size);
+    return static_cast<uint64_t>(entry_bytes * static_cast<double>(config_.num));
   }
 
   void PrintReport(const Workload& workload) {
@@ -167,6 +174,10 @@ class Round {
       result.p999_micros = measured->latency->PercentileMicros(0.999);
     }
     if (workload.counts_found) result.found = measured->found;
+    if (measured->user_bytes_written > 0) {
+      result.durability =
+          Durability(engine_name_, SessionSettingsOf(config_, workload.forces_sync));
+    }
     result.bytes_read = after.bytes_read - before.bytes_read;
     result.read_calls = after.read_calls - before.read_calls;
     result.peak_rss_bytes = PeakMemoryBytes();
@@ -180,8 +191,11 @@ class Round {
     if (user_bytes_written_ > 0) {
       const uint64_t written =
           counters_after.bytes_written.value_or(after.bytes_written - bytes_written_at_open_);
-      result.write_amplification =
-          static_cast<double>(written) / static_cast<double>(user_bytes_written_);
+      // Nothing: a mapped file in memory.
+      if (written > 0) {
+        result.write_amplification =
+            static_cast<double>(written) / static_cast<double>(user_bytes_written_);
+      }
     }
     PrintMeasurement(workload, *measured);
     return result;

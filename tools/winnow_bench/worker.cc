@@ -9,6 +9,14 @@ constexpr uint64_t kCallsBetweenClockReads = 32;
 
 }  // namespace
 
+SessionSettings SessionSettingsOf(const BenchConfig& config, bool force_sync) {
+  SessionSettings settings;
+  settings.sync = config.sync || force_sync;
+  settings.disable_wal = config.disable_wal && !force_sync;
+  settings.verify_checksums = config.verify_checksum;
+  return settings;
+}
+
 Worker::Worker(const BenchConfig& config, Engine& engine, const std::atomic<bool>& stop,
                Place place)
     : config_(config),
@@ -23,11 +31,8 @@ Worker::Worker(const BenchConfig& config, Engine& engine, const std::atomic<bool
 }
 
 absl::Status Worker::Prepare(bool force_sync) {
-  SessionSettings settings;
-  settings.sync = config_.sync || force_sync;
-  settings.disable_wal = config_.disable_wal && !force_sync;
-  settings.verify_checksums = config_.verify_checksum;
-  absl::StatusOr<std::unique_ptr<Session>> session = engine_.NewSession(settings);
+  absl::StatusOr<std::unique_ptr<Session>> session =
+      engine_.NewSession(SessionSettingsOf(config_, force_sync));
   if (!session.ok()) return session.status();
   session_ = *std::move(session);
   return absl::OkStatus();

@@ -17,6 +17,9 @@
 
 namespace winnow::bench {
 
+// How a benchmark's threads write. `force_sync`: as if --sync, and with a log.
+SessionSettings SessionSettingsOf(const BenchConfig& config, bool force_sync);
+
 class Worker {
  public:
   using Clock = std::chrono::steady_clock;

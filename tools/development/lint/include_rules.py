@@ -17,7 +17,7 @@ ROOM = re.compile(r"^filter_room\(([\w/]+)([^)]*)\)", re.MULTILINE)
 ROCKSDB_ROOM = {"top", "format", "base"}
 # What the engine may use of filter/ besides the public headers.
 GROUND_FLOOR = "filter/base/"
-PEER = re.compile(r"^(rocksdb|leveldb)/")
+PEER = re.compile(r"^((rocksdb|leveldb)/|(lmdb|wiredtiger)\.h$)")
 PEER_FOLDERS = ("filter/rocksdb/", "engine/compat/leveldb/", "engine/include/winnow/compat/",
                 "tools/winnow/", "tools/winnow_bench/", "tests/engine/compat/",
                 "tests/filter/rocksdb/", "tests/install/", "tests/tools/", "bench/")
@@ -103,7 +103,7 @@ def problem(path, target, folders, rooms):
     component = included_component(target)
     where = str(path)
     if PEER.match(target) and not where.startswith(PEER_FOLDERS):
-        return f"{target}: RocksDB and LevelDB are known only to {', '.join(PEER_FOLDERS)}"
+        return f"{target}: other engines are known only to {', '.join(PEER_FOLDERS)}"
     if component is None:
         return None
     testing = TESTING.match(target)
