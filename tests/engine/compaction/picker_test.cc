@@ -26,7 +26,8 @@ std::string KeyOf(uint64_t i) { return absl::StrFormat("%04d", i); }
 class Tree {
  public:
   // A file that can be opened, with one entry or two.
-  void AddTable(int level, uint64_t first, uint64_t last, uint64_t value_bytes) {
+  void AddTable(int level, uint64_t first, uint64_t last, uint64_t value_bytes,
+                uint64_t num_deletions = 0) {
     FileMetadata metadata;
     metadata.number = next_number_++;
     const std::string path = SstableFileName("/db", metadata.number);
@@ -42,6 +43,7 @@ class Tree {
     metadata.file_id = table->file_id;
     metadata.file_bytes = table->file_bytes;
     metadata.num_entries = last > first ? 2 : 1;
+    metadata.num_deletions = num_deletions;
     metadata.smallest = table->smallest;
     metadata.largest = table->largest;
     levels_[static_cast<size_t>(level)].push_back(
@@ -291,6 +293,20 @@ TEST(CompactionPicker, LargeFilesOfASequentialLoadMoveAndSmallOnesAreMerged) {
   small.AddTable(6, 5, 6, 10);
   small.AddTable(6, 100, 101, 50 << 10);
   EXPECT_EQ(pick(small), "level 0 is full: level 0 [3 4 5] level 6 [7 8] -> level 6");
+}
+
+TEST(CompactionPicker, DeletionsThatNothingBelowNeedsAreRewrittenAndNeverMoved) {
+  const auto pick = [](const Tree& tree) {
+    return CompactionPicker().Pick(tree.version(), SmallLevels())->DebugString();
+  };
+  Tree last;
+  for (uint64_t i = 4; i > 0; i--) last.AddTable(0, 10 * i, 10 * i + 5, 50 << 10, 1);
+  EXPECT_EQ(pick(last), "level 0 is full: level 0 [1 2 3 4] -> level 6");
+  Tree above;  // what lies below may hold what is deleted
+  for (uint64_t i = 4; i > 0; i--) above.AddTable(0, 10 * i, 10 * i + 5, 50 << 10, 1);
+  above.AddFile(5, 500, 600);
+  above.AddFile(6, 0, 100);
+  EXPECT_EQ(pick(above), "level 0 is full: level 0 [4] -> level 5 (move)");
 }
 
 TEST(CompactionPicker, ARangeTakesEveryFileThatHoldsAVersionOfItsKeys) {
