@@ -13,6 +13,8 @@ constexpr uint64_t kFillSyncDivisor = 1000;
 // Entries of a scan between two looks at the clock.
 constexpr uint64_t kWalkEntries = 256;
 
+constexpr std::chrono::microseconds kLook{1};
+
 enum class Order { kSequential, kRandom };
 
 // Writes this thread's share of the first `count` keys of the order, each once.
@@ -153,6 +155,18 @@ void SeekRandom(Worker& worker) {
   }
 }
 
+// Calls nothing. What the slowest of them took is what the machine made a thread wait (for a
+// processor, mostly), and the least that the slowest call of any engine can be expected to take.
+void LookAtClock(Worker& worker) {
+  const uint64_t looks = worker.config().num_reads();
+  for (uint64_t i = 0; worker.Continues(i, looks, Worker::Limit::kUnlessTimed); i++) {
+    const Worker::Clock::time_point end = Worker::Clock::now() + kLook;
+    while (Worker::Clock::now() < end) {
+    }
+    worker.Finished(1);
+  }
+}
+
 void OverwriteUntilStopped(Worker& worker) {
   std::string key;
   while (worker.Continues(0, 1, Worker::Limit::kHard)) {
@@ -176,7 +190,7 @@ void PrintLevels(Worker& worker) { std::printf("%s\n", worker.engine().LevelsTex
 
 using Kind = WorkloadKind;
 
-constexpr std::array<Workload, 24> kWorkloads = {{
+constexpr std::array<Workload, 25> kWorkloads = {{
     {"fillseq", Kind::kFill, "write all keys in order", FillSequential},
     {"fillrandom", Kind::kFill, "write each key once, in random order", WriteRandom},
     {"fillsync", Kind::kFill, "write num/1000 random keys, each synced", FillSync, false, true},
@@ -202,6 +216,8 @@ constexpr std::array<Workload, 24> kWorkloads = {{
     {"ycsbd", Kind::kMixed, "YCSB D: 95 % reads of the latest, 5 % inserts", RunYcsbD, true},
     {"ycsbe", Kind::kMixed, "YCSB E: 95 % scans of 1 to 100 entries, 5 % inserts", RunYcsbE, true},
     {"ycsbf", Kind::kMixed, "YCSB F: 50 % reads, 50 % read-modify-writes", RunYcsbF, true},
+    {"clock", Kind::kMixed, "look at the clock for 1 us: what the machine alone makes threads wait",
+     LookAtClock},
     {"compact", Kind::kMaintenance, "compact the whole key range", Compact},
     {"flush", Kind::kMaintenance, "write the memtable to a table file", Flush},
     {"waitforcompaction", Kind::kMaintenance, "wait until background work is done",
