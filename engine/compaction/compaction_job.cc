@@ -1,12 +1,13 @@
 #include "engine/compaction/compaction_job.h"
 
 #include <algorithm>
-#include <optional>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/start_thread.h"
+#include "engine/compaction/compaction_parts.h"
 #include "engine/version/level_iterator.h"
 #include "engine/version/merging_iterator.h"
 
@@ -19,12 +20,11 @@ namespace {
 constexpr size_t kLeastReadaheadBytes = size_t{16} << 10;
 constexpr size_t kMostReadaheadBytes = size_t{1} << 20;
 // A part smaller than this is not worth a thread.
-constexpr uint64_t kMinPartBytes = uint64_t{16} << 20;
+constexpr uint64_t kLeastPartBytes = uint64_t{16} << 20;
 
-// One part of the key range: [begin, end), unset meaning unbounded.
-struct Part {
-  std::optional<std::string> begin;
-  std::optional<std::string> end;
+// One part of the key range, and what came of it.
+struct PartJob {
+  CompactionPart range;
   absl::Status status;
   SstableOutputResult output;
   uint64_t bytes_read = 0;
@@ -64,44 +64,8 @@ std::unique_ptr<InternalIterator> NewInputIterator(const Compaction& compaction,
   return NewMergingIterator(comparator, std::move(children));
 }
 
-// Cuts the range at the first keys of input files, so that parts have about equal bytes.
-// Part boundaries are user keys, so that all versions of a key are in one part: which entries
-// survive is decided from neighbours, and no file boundary may part them. Files of all levels are
-// laid one after the other by their first keys; a part ends where its share of the bytes is
-// reached. That ignores overlap, and is as even as the files are.
-std::vector<Part> SplitIntoParts(const Compaction& compaction, int max_parts) {
-  const uint64_t total = compaction.input_bytes();
-  const auto wanted = static_cast<uint64_t>(
-      std::min<uint64_t>(static_cast<uint64_t>(std::max(max_parts, 1)), total / kMinPartBytes));
-  std::vector<Part> parts(1);
-  if (wanted < 2) return parts;
-  const InternalKeyComparator& comparator = compaction.version->comparator();
-  std::vector<std::pair<std::string_view, uint64_t>> starts;  // first key and bytes of each file
-  for (const auto& files : compaction.inputs) {
-    for (const auto& file : files) {
-      starts.emplace_back(file->smallest_user_key(), file->metadata().file_bytes);
-    }
-  }
-  std::sort(starts.begin(), starts.end(), [&](const auto& a, const auto& b) {
-    return comparator.CompareUserKeys(a.first, b.first) < 0;
-  });
-  uint64_t bytes = 0;
-  for (const auto& [key, file_bytes] : starts) {
-    // Two files that start with one key would make an empty part.
-    const bool after_begin =
-        !parts.back().begin.has_value() || comparator.CompareUserKeys(key, *parts.back().begin) > 0;
-    if (parts.size() < wanted && bytes >= total * parts.size() / wanted && bytes > 0 &&
-        after_begin) {
-      parts.back().end = std::string(key);
-      parts.emplace_back().begin = std::string(key);
-    }
-    bytes += file_bytes;
-  }
-  return parts;
-}
-
 absl::Status CompactPart(const Compaction& compaction, const CompactionJobOptions& options,
-                         size_t readahead_bytes, Part* part) {
+                         size_t readahead_bytes, PartJob* part) {
   ReadCounters counters;
   SstableReadOptions read_options;
   read_options.verify_checksums = options.verify_checksums;
@@ -111,14 +75,14 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   read_options.counters = &counters;
   const InternalKeyComparator& comparator = compaction.version->comparator();
   const auto input = NewInputIterator(compaction, read_options);
-  if (part->begin.has_value()) {
-    input->Seek(MakeInternalKey(*part->begin, kMaxSequenceNumber, kEntryTypeForSeek));
+  if (part->range.begin.has_value()) {
+    input->Seek(MakeInternalKey(*part->range.begin, kMaxSequenceNumber, kEntryTypeForSeek));
   } else {
     input->SeekToFirst();
   }
   CompactionIterator entries(input.get(), comparator, options.snapshots,
                              BottommostLevelChecker(compaction),
-                             part->end.has_value() ? &*part->end : nullptr);
+                             part->range.end.has_value() ? &*part->range.end : nullptr);
   entries.Start();
   const absl::Status status = WriteSstables(options.output, comparator, &entries, &part->output);
   part->bytes_read = counters.bytes_read.value();
@@ -128,7 +92,7 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
 }
 
 void RunPart(const Compaction& compaction, const CompactionJobOptions& options,
-             size_t readahead_bytes, Part* part) {
+             size_t readahead_bytes, PartJob* part) {
   part->status =
       CatchOutOfMemory([&] { return CompactPart(compaction, options, readahead_bytes, part); });
 }
@@ -137,7 +101,10 @@ void RunPart(const Compaction& compaction, const CompactionJobOptions& options,
 
 absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOptions& options,
                            CompactionJobResult* result) {
-  std::vector<Part> parts = SplitIntoParts(compaction, options.max_threads);
+  std::vector<PartJob> parts;
+  for (CompactionPart& range : SplitIntoParts(compaction, options.max_threads, kLeastPartBytes)) {
+    parts.emplace_back().range = std::move(range);
+  }
   const size_t readahead_bytes = ReadaheadOfOne(compaction, options.readahead_bytes, parts.size());
   // The parts share nothing but the options: each has its own iterators, table output and result.
   std::vector<std::thread> threads(parts.size());
@@ -157,7 +124,7 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
   }
 
   absl::Status status;
-  for (Part& part : parts) {
+  for (PartJob& part : parts) {
     // Results are added up even if a part failed: the list of files is what RemoveOutputs needs.
     status.Update(part.status);
     result->bytes_read += part.bytes_read;

@@ -110,8 +110,8 @@ class DatabaseJobs final : public BackgroundJobs {
   // compactions and none could be had: to look for one is to look at every family.
   bool level0_is_due_ ABSL_GUARDED_BY(database_mutex) = false;
   int compactions_running_ ABSL_GUARDED_BY(database_mutex) = 0;
-  // Those of them that the scheduler's threads run.
-  int automatic_compactions_running_ ABSL_GUARDED_BY(database_mutex) = 0;
+  // That the scheduler's compactions may use, of background_threads.
+  int automatic_compaction_threads_ ABSL_GUARDED_BY(database_mutex) = 0;
 };
 
 }  // namespace winnow

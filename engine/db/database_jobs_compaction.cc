@@ -27,17 +27,21 @@ bool DatabaseJobs::RunCompactionIfDue() {
   return ran;
 }
 
-// One thread stays free for flushes, where there are two. Automatic compactions use one thread
-// each; several run side by side.
+// One thread stays free for flushes, where there are two. Several compactions run side by side,
+// with one thread each but out of level 0: one of those at a time is all that a family can have,
+// and its writes wait for that in the end, so it takes all threads that are idle.
 bool DatabaseJobs::PickAndCompact() {
   const int most = std::max(parts_.options->background_threads - 1, 1);
-  if (automatic_compactions_running_ >= most) return false;
+  const int idle = most - automatic_compaction_threads_;
+  if (idle <= 0) return false;
   ColumnFamilyState* family = nullptr;
   const std::unique_ptr<Compaction> compaction = PickCompaction(&family);
   if (compaction == nullptr) return false;
-  automatic_compactions_running_++;
-  const absl::Status status = Compact(family, *compaction, /*max_threads=*/1);
-  automatic_compactions_running_--;
+  const bool leaves_level0 = !compaction->inputs[0].empty() && compaction->output_level > 0;
+  const int threads = leaves_level0 && !compaction->is_trivial_move ? idle : 1;
+  automatic_compaction_threads_ += threads;
+  const absl::Status status = Compact(family, *compaction, threads);
+  automatic_compaction_threads_ -= threads;
   if (status.ok()) {
     parts_.scheduler->errors().JobSucceeded(JobKind::kCompaction);
     // Trying again would meet the same bytes. Setting the files apart lets everything else go on.

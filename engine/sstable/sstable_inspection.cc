@@ -1,4 +1,6 @@
-// What tools show of a table: its blocks, its problems, its filter's measured rate.
+// What a table holds, at a glance: its blocks, its problems, its filter's measured rate, where its
+// bytes lie.
+#include <algorithm>
 #include <utility>
 
 #include "engine/base/status.h"
@@ -87,6 +89,27 @@ absl::Status SstableReader::ForEachBlock(
   footer_info.contents_bytes = kFooterBytes;
   visit(footer_info);
   return absl::OkStatus();
+}
+
+// Of the top index alone: partitions are about equally large, and would have to be read.
+std::vector<SstableAnchor> SstableReader::Anchors(size_t most) const {
+  SstableReadOptions options;
+  options.fill_cache = false;
+  BlockRef index_pin;
+  const absl::StatusOr<IndexBlock> index = TopIndex(options, &index_pin);
+  std::vector<SstableAnchor> anchors;
+  if (!index.ok() || index->size() == 0 || most == 0) return anchors;
+  const uint64_t size = index->size();
+  const uint64_t count = std::min<uint64_t>(size, most);
+  const uint64_t bytes = properties_.data_bytes / size;
+  uint64_t first = 0;  // entry that no anchor stands for yet
+  for (uint64_t i = 1; i <= count; i++) {
+    const uint64_t end = size * i / count;
+    const std::string separator = index->separator(static_cast<uint32_t>(end - 1));
+    anchors.push_back({std::string(UserKey(separator)), bytes * (end - first)});
+    first = end;
+  }
+  return anchors;
 }
 
 absl::Status SstableProblem::ToStatus(std::string_view path) const {

@@ -122,6 +122,12 @@ struct SstableBlockInfo {
   std::string last_key;
 };
 
+// A place in a table: how many bytes of it lie between the anchor before and this key, included.
+struct SstableAnchor {
+  std::string user_key;
+  uint64_t bytes = 0;
+};
+
 // One problem that SstableReader::Verify found.
 struct SstableProblem {
   uint64_t offset = 0;
@@ -207,6 +213,10 @@ class SstableReader {
 
   // Where in the file the data of keys >= `internal_key` begins, roughly; 0 to data_bytes.
   uint64_t ApproximateOffsetOf(std::string_view internal_key) const;
+
+  // Up to `most` anchors, in order, about evenly far from each other; the last one is at or behind
+  // the last key. None if the index is not in memory and cannot be read.
+  std::vector<SstableAnchor> Anchors(size_t most) const;
 
   // Reads the whole file and checks every byte: checksums, structure, key order, index separators,
   // each key against the filter, counts against the properties. Empty if all is well.

@@ -180,7 +180,8 @@ struct Options : ColumnFamilyOptions {
   size_t compaction_readahead_bytes = size_t{16} << 20;
 
   // Threads for flushes and compactions together. Default 2, range 1 - 64. If there are two or
-  // more, one is always free for flushes, and flushes leave one to compactions.
+  // more, one is always free for flushes, and flushes leave one to compactions. A compaction out of
+  // level 0 divides its keys among all that are idle.
   int background_threads = 2;
 
   // SSTables whose file is open at one time. The others' are opened when they are read, and those
