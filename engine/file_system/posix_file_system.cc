@@ -44,6 +44,11 @@ class PosixRandomAccessFile final : public RandomAccessFile {
     ::posix_fadvise(descriptor_.get(), 0, 0, advice);
   }
 
+  void Prefetch(uint64_t offset, size_t length) const override {
+    ::posix_fadvise(descriptor_.get(), static_cast<off_t>(offset), static_cast<off_t>(length),
+                    POSIX_FADV_WILLNEED);
+  }
+
  private:
   const std::string path_;
   const FileDescriptor descriptor_;

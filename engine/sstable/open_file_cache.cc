@@ -88,6 +88,13 @@ class OpenFileCache::File final : public RandomAccessFile {
 
   uint64_t size() const override { return size_; }
 
+  // Not worth opening the file for.
+  void Prefetch(uint64_t offset, size_t length) const override {
+    HazardGuard guard(HazardSlot::kOpenFile);
+    const RandomAccessFile* file = guard.is_free() ? guard.Announce(present_) : nullptr;
+    if (file != nullptr) file->Prefetch(offset, length);
+  }
+
  private:
   friend class OpenFileCache;
 

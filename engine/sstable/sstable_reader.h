@@ -201,9 +201,13 @@ class SstableReader {
                          SequenceNumber snapshot, PointLookup* lookup) const;
   void PrefetchBlockSlot(const PointLookup& lookup) const;
   // `neighbour` may be null, or a look-up in this table that has its block: if that is this one's
-  // block too, it is not looked up again.
+  // block too, it is not looked up again. `*waited`, if not null, is set where the block was read
+  // and did not come from memory.
   absl::Status LoadBlock(const SstableReadOptions& options, const PointLookup* neighbour,
-                         PointLookup* lookup) const;
+                         PointLookup* lookup, bool* waited = nullptr) const;
+  // For look-ups whose blocks will be loaded after that of one that waited: has the operating
+  // system fetch the block, if it is not in the cache, and does not wait for it.
+  void PrefetchFromFile(const PointLookup& lookup) const;
   // Of a look-up that has its block, if there is one that can hold the key.
   absl::Status SearchBlock(const SstableReadOptions& options, PointLookup* lookup,
                            PointResult* result) const;

@@ -247,6 +247,9 @@ struct Version::BatchSteps {
 // under way together; a key at a time would wait for each in turn. Keys that an earlier level
 // answered are no longer among them.
 //
+// Where one of the blocks had to come from the disk, the others probably must too: the system is
+// asked for all of them at once, and the disk works on them side by side.
+//
 // Keys are in order, so that those of one block follow each other: it is looked up, and if it has
 // to be read from the file, once for all of them.
 void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& context,
@@ -288,11 +291,23 @@ void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& cont
     return true;
   });
   const BatchRead* before = nullptr;
+  size_t position = 0;
+  bool fetches = false;
   pass([&](BatchRead& read) {
+    position++;
     const bool same_file = before != nullptr && before->candidate.file == read.candidate.file;
     const PointLookup* const neighbour = same_file ? before->steps : nullptr;
     before = &read;
-    return read.Check(read.reader().LoadBlock(context.read_options, neighbour, read.steps));
+    bool waited = false;
+    const absl::Status loaded =
+        read.reader().LoadBlock(context.read_options, neighbour, read.steps, &waited);
+    if (waited && !fetches) [[unlikely]] {
+      fetches = true;
+      for (const BatchRead* other : std::span(left).first(count).subspan(position)) {
+        other->reader().PrefetchFromFile(*other->steps);
+      }
+    }
+    return read.Check(loaded);
   });
   pass([&](BatchRead& read) {
     BatchLookup& lookup = *read.lookup;

@@ -36,6 +36,10 @@ class RandomAccessFile {
   // Tells the operating system what comes next; only a hint.
   enum class AccessPattern { kNormal, kRandom, kSequential };
   virtual void Hint(AccessPattern pattern) {}
+
+  // These bytes will be read soon: the operating system may fetch them meanwhile. Does not wait for
+  // them; only a hint.
+  virtual void Prefetch(uint64_t offset, size_t length) const {}
 };
 
 // A file being written from its start, by one thread at a time.
