@@ -1,8 +1,6 @@
 // Random logs of operations, each replayed under several option sets, which must answer alike.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <set>
 #include <string>
 #include <vector>
@@ -12,11 +10,18 @@
 #include "tests/engine/metamorphic/short_histories.h"
 #include "tests/engine/metamorphic/shrink.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/scratch_directory.h"
 
 namespace winnow::metamorphic {
 namespace {
 
-std::string Directory() { return absl::StrCat(testing::TempDir(), "/metamorphic_test_", getpid()); }
+class Metamorphic : public testing::Test {
+ protected:
+  std::string Directory() const { return scratch_.path(); }
+
+ private:
+  const ScratchDirectory scratch_{"metamorphic"};
+};
 
 std::vector<std::string> Texts(const std::vector<Operation>& log) {
   std::vector<std::string> texts;
@@ -24,7 +29,7 @@ std::vector<std::string> Texts(const std::vector<Operation>& log) {
   return texts;
 }
 
-TEST(Metamorphic, OptionSetsDoNotChangeAnswers) {
+TEST_F(Metamorphic, OptionSetsDoNotChangeAnswers) {
   for (const uint64_t seed : Seeds(12)) {
     const std::vector<Operation> log = GenerateLog(seed, 800);
     const std::vector<OptionSet> option_sets = {OptionSet(seed * 10), OptionSet(seed * 10 + 1),
@@ -39,13 +44,13 @@ TEST(Metamorphic, OptionSetsDoNotChangeAnswers) {
   }
 }
 
-TEST(Metamorphic, ALogHoldsEveryKindAndItsReplayFindsData) {
+TEST_F(Metamorphic, ALogHoldsEveryKindAndItsReplayFindsData) {
   const std::vector<Operation> log = GenerateLog(1, 3000);
   std::set<Operation::Kind> kinds;
   for (const Operation& operation : log) kinds.insert(operation.kind);
   EXPECT_EQ(kinds.size(), static_cast<size_t>(Operation::Kind::kCount));
 
-  const std::vector<std::string> lines = Replay(log, OptionSet(2), Directory());
+  const std::vector<std::string> lines = Replay(log, OptionSet(2), Directory() + "/db");
   size_t found = 0;
   size_t absent = 0;
   size_t snapshots_read = 0;
@@ -60,14 +65,15 @@ TEST(Metamorphic, ALogHoldsEveryKindAndItsReplayFindsData) {
   EXPECT_GT(snapshots_read, 50u);
 }
 
-TEST(Metamorphic, TheSameSeedMakesTheSameLogAndTheSameAnswers) {
+TEST_F(Metamorphic, TheSameSeedMakesTheSameLogAndTheSameAnswers) {
   EXPECT_EQ(Texts(GenerateLog(7, 300)), Texts(GenerateLog(7, 300)));
   EXPECT_NE(Texts(GenerateLog(7, 300)), Texts(GenerateLog(8, 300)));
   const std::vector<Operation> log = GenerateLog(7, 300);
-  EXPECT_EQ(Replay(log, OptionSet(3), Directory()), Replay(log, OptionSet(3), Directory()));
+  EXPECT_EQ(Replay(log, OptionSet(3), Directory() + "/first"),
+            Replay(log, OptionSet(3), Directory() + "/second"));
 }
 
-TEST(Metamorphic, AWrongReplayIsFoundAndShrunkToWhatMatters) {
+TEST_F(Metamorphic, AWrongReplayIsFoundAndShrunkToWhatMatters) {
   const std::vector<Operation> log = GenerateLog(3, 1500);
   const std::vector<OptionSet> option_sets = {OptionSet(4), OptionSet(5)};
   const auto fails_at = [&](const std::vector<Operation>& candidate) -> std::optional<size_t> {
