@@ -7,15 +7,21 @@
 
 namespace winnow {
 
+void ReadaheadBuffer::Release() {
+  pages_ = PageBuffer();
+  heap_.reset();
+  buffer_ = nullptr;
+  capacity_ = 0;
+  length_ = 0;
+}
+
 bool ReadaheadBuffer::Reserve(size_t bytes) {
   // Freed before the larger one is allocated, not after: nothing in it is kept.
-  length_ = 0;
+  Release();
   if (in_pages_) {
-    pages_ = PageBuffer();
     pages_ = PageBuffer(bytes + CachedBlock::kReadablePadding);
     buffer_ = pages_.data();
   } else {
-    heap_.reset();
     heap_.reset(new (std::nothrow) char[bytes + CachedBlock::kReadablePadding]);
     buffer_ = heap_.get();
   }

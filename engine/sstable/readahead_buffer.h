@@ -34,6 +34,9 @@ class ReadaheadBuffer {
   absl::StatusOr<std::string_view> Get(const BlockHandle& handle, BlockKind kind, size_t bytes,
                                        Direction direction);
 
+  // Gives the memory back; the next Get takes as much as it needs.
+  void Release();
+
  private:
   // False if there is no memory; the buffer is empty then.
   bool Reserve(size_t bytes);

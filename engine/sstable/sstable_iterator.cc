@@ -119,11 +119,14 @@ absl::Status SstableIterator::LoadThroughCache(const BlockHandle& handle, Direct
 }
 
 // Invariant on return: cursor_ is invalid. On true it is reset to the block under index_ and can be
-// positioned; on false the iterator is at its end, or status_ says why it is not.
+// positioned; on false the iterator is at its end, or status_ says why it is not. At its end it
+// holds no block and no buffer: of a merge over very many tables, most are there.
 bool SstableIterator::LoadBlock(Direction direction) {
   cursor_.Clear();
   if (!index_.Valid()) {
     status_ = index_.status();
+    block_ = BlockRef();
+    readahead_.Release();
     return false;
   }
   const BlockHandle handle = index_.handle();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "tests/support/db_fixture.h"
 
 namespace winnow {
@@ -39,6 +40,32 @@ TEST_F(MemoryReturns, AfterLargeWrites) {
   }
   db.CompactAll();
   EXPECT_LT(HeapBytes(), before + (4 << 20));
+}
+
+// An iterator over 20,000 tables of level 0 once held what it had read of each until it was
+// destroyed: 1.4 GiB for tables of 64 KiB.
+TEST_F(MemoryReturns, WhileAnIteratorLeavesTablesBehind) {
+  Options options = MemoryDb::Quiet();
+  options.compression = Compression::kNone;
+  options.block_cache_bytes = 0;
+  MemoryDb db(options);
+  constexpr int kTables = 64;
+  const std::string value(4000, 'v');
+  for (int key = 0; key < kTables * 50; key++) {
+    db.Put(absl::StrFormat("%06d", key), value);
+    if (key % 50 == 49) db.Flush();
+  }
+  const auto iterator = db->NewIterator(ReadOptions());
+  iterator->SeekToFirst();
+  const size_t before = HeapBytes();
+  int walked = 0;
+  for (; walked < kTables * 50 - 1; walked++) iterator->Next();
+  ASSERT_TRUE(iterator->Valid()) << iterator->status();
+  EXPECT_LT(HeapBytes(), before + (1 << 20));
+  // Each direction takes up what it needs again.
+  for (; iterator->Valid(); walked--) iterator->Prev();
+  EXPECT_EQ(walked, -1);
+  EXPECT_LT(HeapBytes(), before + (1 << 20));
 }
 
 // A family that was dropped once kept a memtable with its filter.
