@@ -12,10 +12,6 @@ namespace winnow::soak {
 // `slack`. The first third is for warming up. Fewer than six samples say nothing.
 bool GrowsWithoutBound(const std::vector<uint64_t>& samples, uint64_t slack);
 
-// Of this process, and of a directory's files; 0 where that cannot be told.
-uint64_t ResidentBytes();
-uint64_t OpenDescriptors();
-
 }  // namespace winnow::soak
 
 #endif  // WINNOW_TESTS_ENGINE_SOAK_GROWTH_H_

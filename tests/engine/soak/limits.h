@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/engine/soak/usage.h"
+
 namespace winnow::soak {
 
 // What the operating system grants while the load runs, as `ulimit` does.
@@ -25,19 +27,13 @@ struct Cell {
   bool leaks = false;  // keeps what it should give back: a planted mistake
 };
 
-struct Usage {
-  uint64_t resident_bytes = 0;
-  uint64_t descriptors = 0;
-  uint64_t disk_bytes = 0;
-};
-
 struct CellReport {
   Usage before;  // of the open and empty database
   Usage during;  // at its most, or after the load
   Usage after;   // once everything has been deleted, dropped and compacted
   uint64_t calls = 0;
   uint64_t refused = 0;
-  std::chrono::milliseconds longest{0};
+  uint64_t longest_milliseconds = 0;
   std::string longest_call;
   std::vector<std::string> problems;
 };

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,7 +19,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "tests/engine/soak/growth.h"
 #include "winnow/db.h"
 
 namespace winnow::soak {
@@ -37,13 +35,6 @@ constexpr rlim_t kFileBytesLeft = 2 * kMiB;
 constexpr std::chrono::seconds kLongestHealing{60};
 // Keys of a thread: few enough to be overwritten and deleted, for as long as files are wanted.
 constexpr uint64_t kKeys = 200;
-
-// A sanitizer keeps what was freed for a while, and its shadow takes terabytes of address space.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 uint64_t FieldOfStatm(int field) {
   std::FILE* file = std::fopen("/proc/self/statm", "r");
@@ -112,7 +103,7 @@ class Load {
 
   CellReport Run() {
     if (!Open()) return std::move(report_);
-    report_.before = Measure();
+    report_.before = MeasureUsage(directory_ + "/db");
     {
       const LoweredLimit lowered(cell_.limit);
       CreateFamilies();
@@ -128,7 +119,7 @@ class Load {
       if (threads.empty()) WorkAndCatch(0);
       for (std::thread& thread : threads) thread.join();
     }
-    report_.during = Measure();
+    report_.during = MeasureUsage(directory_ + "/db");
     if (Heal()) {
       CheckAll();
       EndTheReason();
@@ -168,12 +159,13 @@ class Load {
   bool Call(const char* name, const std::function<absl::Status()>& call) {
     const auto begin = std::chrono::steady_clock::now();
     const absl::Status status = call();
-    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
-        std::chrono::steady_clock::now() - begin);
+    const auto took = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                                std::chrono::steady_clock::now() - begin)
+                                                .count());
     const std::lock_guard<std::mutex> lock(mutex_);
     report_.calls++;
-    if (took > report_.longest || report_.longest_call.empty()) {
-      report_.longest = took;
+    if (took > report_.longest_milliseconds || report_.longest_call.empty()) {
+      report_.longest_milliseconds = took;
       report_.longest_call = name;
     }
     if (status.ok() || absl::IsNotFound(status)) return true;
@@ -322,46 +314,13 @@ class Load {
     }
     Call("WaitForBackgroundWork", [&] { return db_->WaitForBackgroundWork(); });
     written_.clear();
-    // Large files are removed by whichever thread was the last to need them, and not at once.
-    const auto give_up = std::chrono::steady_clock::now() + kLongestHealing;
-    std::vector<std::string> kept;
-    do {
-      std::this_thread::sleep_for(std::chrono::milliseconds(kept.empty() ? 0 : 100));
-      report_.after = Measure();
-      kept.clear();
-      if (!kSanitized) Judge("memory", &Usage::resident_bytes, 32 * kMiB, &kept);
-      Judge("descriptors", &Usage::descriptors, 16, &kept);
-      Judge("disk space", &Usage::disk_bytes, 8 * kMiB, &kept);
-    } while (!kept.empty() && !was.leaks && std::chrono::steady_clock::now() < give_up);
-    for (std::string& what : kept) Problem(std::move(what));
+    report_.after =
+        MeasureOnceReturned(report_.before, report_.during, directory_ + "/db",
+                            was.leaks ? std::chrono::seconds(0) : std::chrono::seconds(60));
+    for (std::string& what : WhatStays(report_.before, report_.during, report_.after)) {
+      Problem(std::move(what));
+    }
     Call("Close", [&] { return db_->Close(); });
-  }
-
-  // A third of what was taken may stay: pieces of memory that lie between others, the handles of
-  // dropped families, a log that is reserved ahead.
-  void Judge(const char* what, uint64_t Usage::*field, uint64_t slack,
-             std::vector<std::string>* kept) const {
-    const uint64_t before = report_.before.*field;
-    const uint64_t taken = std::max(report_.during.*field, before) - before;
-    if (report_.after.*field > before + taken / 3 + slack) {
-      kept->push_back(absl::StrCat(what, " does not come back: ", before, ", ",
-                                   report_.during.*field, " under load, ", report_.after.*field,
-                                   " afterwards"));
-    }
-  }
-
-  // Without what malloc keeps for later, which is not the store's.
-  Usage Measure() const {
-    malloc_trim(0);
-    Usage usage;
-    usage.resident_bytes = ResidentBytes();
-    usage.descriptors = OpenDescriptors();
-    std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_ + "/db", error)) {
-      const uintmax_t size = entry.file_size(error);  // a file may go at any time
-      if (!error) usage.disk_bytes += size;
-    }
-    return usage;
   }
 
   Cell cell_;

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/engine/soak/growth.h"
+#include "tests/engine/soak/usage.h"
 #include "tests/engine/soak/worker.h"
 #include "tests/support/fault_file_system.h"
 #include "tests/support/verify_messages.h"
@@ -59,16 +60,6 @@ class ErrorCounter final : public EventListener {
   std::atomic<uint64_t> errors{0};
   std::atomic<uint64_t> corruptions{0};
 };
-
-uint64_t BytesIn(const std::string& directory) {
-  uint64_t bytes = 0;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const uintmax_t size = entry.file_size(error);  // a file may go at any time
-    if (!error) bytes += size;
-  }
-  return bytes;
-}
 
 class Soak {
  public:

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -15,60 +14,62 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/engine/soak/limits.h"
+#include "tests/engine/soak/many_files.h"
+#include "tests/engine/soak/memory_bound.h"
 #include "tests/engine/soak/soak.h"
+#include "tests/engine/soak/soak_flags.h"
+#include "tests/engine/soak/soak_tables.h"
 
 namespace winnow::soak {
 namespace {
 
-constexpr double kMiB = 1 << 20;
-
-bool ParseNumber(std::string_view argument, std::string_view prefix, uint64_t* number) {
-  if (!argument.starts_with(prefix)) return false;
-  argument.remove_prefix(prefix.size());
-  const auto parsed = std::from_chars(argument.data(), argument.data() + argument.size(), *number);
-  return parsed.ec == std::errc() && parsed.ptr == argument.data() + argument.size();
-}
-
 constexpr uint64_t kMostValueBytes = uint64_t{1} << 30;
 constexpr std::chrono::minutes kPatience{30};  // for one load at a limit
+// For one of very many keys or files, on whatever disk.
+constexpr std::chrono::minutes kLongPatience{120};
 
 std::string DirectoryFor(const char* what) {
   return (std::filesystem::temp_directory_path() / absl::StrCat("winnow-", what, "-", getpid()))
       .string();
 }
 
-void PrintProblems(const std::vector<std::string>& problems) {
-  for (const std::string& problem : problems) absl::PrintF("  %s\n", problem);
+bool RunMemoryCells(const std::vector<MemoryCell>& cells) {
+  bool ok = true;
+  if (!cells.empty()) PrintMemoryTitles();
+  for (const MemoryCell& cell : cells) {
+    const MemoryReport report = RunMemoryCell(cell, DirectoryFor("memory"), kLongPatience);
+    PrintMemoryRow(cell, report);
+    ok = ok && report.problems.empty();
+  }
+  return ok;
+}
+
+bool RunFilesCells(const std::vector<FilesCell>& cells) {
+  bool ok = true;
+  if (!cells.empty()) PrintFilesTitles();
+  for (const FilesCell& cell : cells) {
+    const FilesReport report = RunFilesCell(cell, DirectoryFor("files"), kLongPatience);
+    PrintFilesRow(cell, report);
+    ok = ok && report.problems.empty();
+  }
+  return ok;
 }
 
 // The ends of each dimension first, then any combination until the time is over.
 bool RunLimits(uint64_t seed, std::chrono::steady_clock::time_point end) {
-  absl::PrintF("\n%8s %7s %10s %6s %-11s %9s %8s  %-26s %-15s %-17s %s\n", "families", "threads",
-               "value", "files", "limit", "calls", "refused", "RSS MiB", "descriptors", "disk MiB",
-               "longest call");
+  bool ok = RunMemoryCells(SmallMemoryCells());
+  ok = RunFilesCells({{.files = 1'000, .families = 10, .descriptors = 128}}) && ok;
+  PrintLimitsTitles();
   std::mt19937_64 random(seed);
   std::vector<Cell> cells = CornerCells(kMostValueBytes);
   int num_cells = 0;
-  bool ok = true;
   for (; num_cells < static_cast<int>(cells.size()) || std::chrono::steady_clock::now() < end;
        num_cells++) {
     const Cell cell = num_cells < static_cast<int>(cells.size())
                           ? cells[static_cast<size_t>(num_cells)]
                           : RandomCell(random, kMostValueBytes);
     const CellReport report = RunCell(cell, DirectoryFor("limits"), kPatience);
-    const auto mib = [](uint64_t bytes) { return static_cast<double>(bytes) / kMiB; };
-    absl::PrintF(
-        "%8d %7d %10d %6d %-11s %9d %8d  %7.1f %8.1f %8.1f  %4d %4d %4d  %7.1f %8.1f  "
-        "%d ms (%s)\n",
-        cell.families, cell.threads, cell.value_bytes, cell.files, LimitName(cell.limit),
-        report.calls, report.refused, mib(report.before.resident_bytes),
-        mib(report.during.resident_bytes), mib(report.after.resident_bytes),
-        report.before.descriptors, report.during.descriptors, report.after.descriptors,
-        mib(report.during.disk_bytes), mib(report.after.disk_bytes), report.longest.count(),
-        report.longest_call);
-    if (!report.problems.empty()) absl::PrintF("  problems of: %s\n", Describe(cell));
-    PrintProblems(report.problems);
-    std::fflush(stdout);
+    PrintLimitsRow(cell, report);
     ok = ok && report.problems.empty();
   }
   absl::PrintF("\n%d loads at the limits: %s\n", num_cells, ok ? "no problems" : "PROBLEMS");
@@ -82,19 +83,10 @@ bool RunMixed(Settings settings, std::chrono::milliseconds time) {
   settings.directory = DirectoryFor("soak");
   absl::PrintF("seed %d, %d intervals of %d s in %s\n\n", settings.seed, settings.num_intervals,
                settings.interval.count() / 1000, settings.directory);
-  absl::PrintF("%8s  %-18s %7s %9s %8s %9s %8s %10s %8s %5s %8s %7s  %s\n", "interval", "fault",
-               "fired", "reads", "failed", "writes", "refused", "longest ms", "RSS MiB", "fds",
-               "disk MiB", "errors", "reopened");
+  PrintIntervalTitles();
   int interval = 0;
-  const Report report = RunSoak(settings, [&](const Sample& sample) {
-    absl::PrintF("%8d  %-18s %7d %9d %8d %9d %8d %10d %8.1f %5d %8.1f %7d  %s\n", ++interval,
-                 sample.fault, sample.faults_fired, sample.reads, sample.failed_reads,
-                 sample.writes, sample.failed_writes, sample.longest.count(),
-                 static_cast<double>(sample.resident_bytes) / kMiB, sample.descriptors,
-                 static_cast<double>(sample.disk_bytes) / kMiB, sample.background_errors,
-                 sample.reopened ? "yes" : "");
-    std::fflush(stdout);
-  });
+  const Report report =
+      RunSoak(settings, [&](const Sample& sample) { PrintIntervalRow(++interval, sample); });
   uint64_t reads = 0;
   for (const Sample& sample : report.samples) reads += sample.reads;
   absl::PrintF("\n%d intervals, %d reads compared with the model: %d problems\n",
@@ -108,30 +100,29 @@ bool RunMixed(Settings settings, std::chrono::milliseconds time) {
 }
 
 int Main(int argc, char** argv) {
-  Settings settings;
-  uint64_t minutes = 5;
-  bool limits_alone = false;
-  for (int i = 1; i < argc; i++) {
-    const std::string_view argument = argv[i];
-    if (argument == "--planted") {
-      settings.wrong_model = true;
-    } else if (argument == "--limits") {
-      limits_alone = true;
-    } else if (!ParseNumber(argument, "--minutes=", &minutes) &&
-               !ParseNumber(argument, "--seed=", &settings.seed)) {
-      absl::FPrintF(stderr, "soak: cannot read '%s'\n", std::string(argument));
-      return 2;
-    }
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  const absl::StatusOr<Flags> flags = ParseFlags(words);
+  if (!flags.ok()) {
+    absl::FPrintF(stderr, "soak: %s\n", flags.status().message());
+    return 2;
+  }
+  bool ok = true;
+  if (!flags->memory_cells.empty() || !flags->files_cells.empty()) {
+    ok = RunMemoryCells(flags->memory_cells);
+    ok = RunFilesCells(flags->files_cells) && ok;
+    return ok ? 0 : 1;
   }
   // Limits first, while this process is small: each of them begins as a copy of it.
-  const std::chrono::milliseconds time = std::chrono::minutes(minutes);
-  const auto limits_time = limits_alone ? time : time / 3;
-  bool ok = true;
-  if (!settings.wrong_model) {
-    ok = RunLimits(settings.seed, std::chrono::steady_clock::now() + limits_time);
+  const std::chrono::milliseconds time = std::chrono::minutes(flags->minutes);
+  const auto limits_time = flags->limits_alone ? time : time / 3;
+  if (!flags->planted) {
+    ok = RunLimits(flags->seed, std::chrono::steady_clock::now() + limits_time);
     absl::PrintF("\n");
   }
-  if (!limits_alone) ok = RunMixed(settings, time - limits_time) && ok;
+  Settings settings;
+  settings.seed = flags->seed;
+  settings.wrong_model = flags->planted;
+  if (!flags->limits_alone) ok = RunMixed(settings, time - limits_time) && ok;
   return ok ? 0 : 1;
 }
 

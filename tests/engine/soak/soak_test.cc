@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/engine/soak/growth.h"
 #include "tests/engine/soak/soak.h"
+#include "tests/engine/soak/usage.h"
 
 namespace winnow::soak {
 namespace {
