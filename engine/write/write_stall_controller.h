@@ -20,17 +20,16 @@ struct WritePressure {
   int num_memtables = 1;  // the active one included
   int max_write_buffers = 1;
   bool active_is_full = false;
-  int level0_files = 0;  // that a compaction can merge, now or later
+  int level0_files = 0;  // that a compaction will merge, now or later
   int level0_slowdown_trigger = 0;
   int level0_stop_trigger = 0;
-  bool auto_compactions = true;  // without them, level 0 is the user's own affair
 
   // A write must wait for a flush.
   bool MemtablesAreFull() const { return num_memtables >= max_write_buffers && active_is_full; }
   // A write must wait for a compaction of level 0.
-  bool LevelZeroIsFull() const { return auto_compactions && level0_files >= level0_stop_trigger; }
+  bool LevelZeroIsFull() const { return level0_files >= level0_stop_trigger; }
   bool MustStop() const { return MemtablesAreFull() || LevelZeroIsFull(); }
-  bool MustSlowDown() const { return auto_compactions && level0_files >= level0_slowdown_trigger; }
+  bool MustSlowDown() const { return level0_files >= level0_slowdown_trigger; }
   // The next write may have to do either: whoever leads it must look.
   bool IsNearLimit() const {
     return level0_files >= level0_slowdown_trigger || num_memtables >= max_write_buffers;

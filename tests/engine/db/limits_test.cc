@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 
 #include "absl/strings/match.h"
@@ -179,6 +180,37 @@ TEST(Limits, SmallTablesInOrderAreMergedAFewTimesEach) {
             10 * statistics.Get(Ticker::kFlushBytesWritten));
   db.CompactAll();
   EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level6"), "1");
+}
+
+class ComparisonCounter final : public Comparator {
+ public:
+  std::string_view Name() const override { return "test.counting"; }
+  int Compare(std::string_view a, std::string_view b) const override {
+    count_.fetch_add(1, std::memory_order_relaxed);
+    return a.compare(b);
+  }
+  size_t TakeCount() const { return count_.exchange(0); }
+
+ private:
+  mutable std::atomic<size_t> count_{0};
+};
+
+// Each write once looked for a compaction that would make level 0 smaller, although none was to
+// come: with 20,000 tables there, for milliseconds.
+TEST(Limits, WithoutAutomaticCompactionsWritesDoNotLookThroughLevelZero) {
+  constexpr int kTables = 100;
+  const ComparisonCounter comparator;
+  Options options = MemoryDb::Quiet();
+  options.comparator = &comparator;
+  MemoryDb db(options);
+  for (int i = 0; i < kTables; i++) {
+    db.Put(absl::StrFormat("%06d", i), "value");
+    db.Flush();
+  }
+  comparator.TakeCount();
+  for (int i = 0; i < kTables; i++) db.Put(absl::StrFormat("key%06d", i), "value");
+  EXPECT_LT(comparator.TakeCount(), 100u * kTables) << "what a memtable of few keys takes";
+  EXPECT_EQ(*db->GetProperty("winnow.num-files-at-level0"), absl::StrCat(kTables));
 }
 
 // Adds `count` tables of one key each, "tiny0000000" and on, to the last level of a closed
