@@ -197,8 +197,9 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
   // Four buffers: about what level 0 holds when its compaction is due, so that merging it into the
   // first level below rewrites no more than it brings.
   options.level_base_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, kMiB);
+  // Small ones would cost more than they help: each table takes 1.5 KiB besides filter and index.
   options.target_file_bytes =
-      std::clamp<uint64_t>(options.write_buffer_bytes, kMiB, uint64_t{64} << 20);
+      std::clamp<uint64_t>(options.write_buffer_bytes, 4 * kMiB, uint64_t{64} << 20);
   // More than the memtables can hold, or logs would make memtables be flushed that are not full.
   options.max_log_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, 4 * kMiB);
   return options;
