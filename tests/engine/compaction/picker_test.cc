@@ -364,7 +364,8 @@ TEST(CompactionPicker, WorksAroundFilesInQuarantine) {
       ExpectOutputFits(*picked);
       const Version::Files& level0 = version->files(0);  // the newest first
       const Version::Files& inputs = picked->inputs[0];
-      picked_partly += !inputs.empty() && inputs.size() < level0.size() ? 1 : 0;
+      const bool goes_down = !inputs.empty() && picked->output_level > 0;
+      picked_partly += goes_down && inputs.size() < level0.size() ? 1 : 0;
       for (size_t newer = 0; newer < level0.size() && picked->output_level > 0; newer++) {
         if (!Contains(inputs, level0[newer].get())) continue;
         for (size_t older = newer + 1; older < level0.size(); older++) {
@@ -380,6 +381,20 @@ TEST(CompactionPicker, WorksAroundFilesInQuarantine) {
     }
   }
   EXPECT_GT(picked_partly, 0u);
+}
+
+TEST(CompactionPicker, WhatIsSoundGoesDownBesideAFileInQuarantine) {
+  Tree tree;
+  tree.AddFile(0, 500, 600);
+  for (int i = 0; i < 4; i++) tree.AddFile(0, 0, 100);
+  tree.AddFile(6, 0, 20);
+  const auto version = tree.version();
+  version->files(0)[0]->quarantined = true;
+  CompactionPicker picker;
+  const auto picked = picker.Pick(version, SmallLevels());
+  ASSERT_NE(picked, nullptr);
+  EXPECT_EQ(picked->output_level, 6);
+  EXPECT_EQ(picked->inputs[0].size(), 4u);
 }
 
 TEST(CompactionPicker, MergesNeighboursOfLevelZeroThatCannotGoDown) {

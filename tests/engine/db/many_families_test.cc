@@ -6,7 +6,9 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -25,6 +27,12 @@ uint64_t BytesOf(RecordingFileSystem& file_system, std::string_view part) {
     }
   }
   return bytes;
+}
+
+auto NumFiles(FileSystem& file_system, std::string_view suffix) {
+  const std::vector<std::string> names = *file_system.List("/db");
+  return std::count_if(names.begin(), names.end(),
+                       [&](const std::string& name) { return name.ends_with(suffix); });
 }
 
 std::vector<ColumnFamily*> CreateFamilies(MemoryDb& db, int count) {
@@ -94,10 +102,7 @@ TEST(ManyFamilies, LogsThatIdleOnesOnceNeededAreRemoved) {
     db.Put("key", std::to_string(i));
     db.Flush();
   }
-  size_t logs = 0;
-  const std::vector<std::string> names = *db.file_system().List("/db");
-  for (const std::string& name : names) logs += name.ends_with(".log");
-  EXPECT_EQ(logs, 1u);
+  EXPECT_EQ(NumFiles(db.file_system(), ".log"), 1);
   db.Reopen();
   EXPECT_EQ(db.Get("key"), "4");
   std::string value;
@@ -190,34 +195,6 @@ TEST(ManyFamilies, ASnapshotOfAnotherDatabaseIsRefused) {
   EXPECT_TRUE(absl::IsNotFound(other->Get(options, "key", &value)));
 }
 
-// Families were once served in the order of their ids, and a busy one kept the others waiting.
-TEST(ManyFamilies, ABusyOneDoesNotStarveAnother) {
-  Options options = MemoryDb::Busy();
-  options.background_threads = 2;
-  MemoryDb db(options);
-  ColumnFamilyOptions family_options(options);
-  const auto quiet = db->CreateColumnFamily(family_options, "quiet");
-  ASSERT_TRUE(quiet.ok());
-  const std::string value(1000, 'v');
-  int most = 0;
-  int most_of_busy = 0;
-  for (int i = 0; i < 8'000; i++) {
-    db.Put(absl::StrCat(i * 7919 % 10'000), value);
-    if (i % 4 == 0) {
-      const absl::Status put =
-          db->Put(WriteOptions(), *quiet, absl::StrCat(i * 7919 % 10'000), value);
-      ASSERT_TRUE(put.ok()) << put;
-    }
-    if (i % 50 == 0) {
-      most = std::max(most, std::stoi(*db->GetProperty(*quiet, "winnow.num-files-at-level0")));
-      most_of_busy =
-          std::max(most_of_busy, std::stoi(*db->GetProperty("winnow.num-files-at-level0")));
-    }
-  }
-  // However slow the machine is: neither falls far behind the other.
-  EXPECT_LE(most, most_of_busy + 6);
-}
-
 // Holds back the jobs that begin a table until they are let through, by their order.
 class TableGate {
  public:
@@ -267,6 +244,54 @@ class JobList final : public EventListener {
   std::string jobs;  // to be read when the database is closed
 };
 
+// Families were once served in the order of their ids, and a busy one kept the others waiting.
+TEST(ManyFamilies, TheOneThatWaitsLongestIsFlushedFirst) {
+  Options options = MemoryDb::Quiet();
+  options.background_threads = 1;
+  const auto list = std::make_shared<JobList>();
+  options.listeners.push_back(list);
+  MemoryDb db(options);
+  const std::vector<ColumnFamily*> families = CreateFamilies(db, 2);
+  TableGate gate(db.file_system());
+  std::vector<std::thread> callers;
+  const auto num_logs = [&] { return NumFiles(db.file_system(), ".log"); };
+  const auto flush = [&](ColumnFamily* family) {
+    ASSERT_TRUE(db->Put(WriteOptions(), family, "key", "value").ok());
+    const auto before = num_logs();
+    callers.emplace_back([&db, family] { EXPECT_TRUE(db->Flush(family).ok()); });
+    while (num_logs() == before) std::this_thread::yield();  // it has been asked for
+  };
+  flush(db->DefaultColumnFamily());
+  gate.AwaitArrivals(1);
+  flush(families[1]);
+  flush(families[0]);
+  gate.LetAllThrough();
+  for (std::thread& caller : callers) caller.join();
+  db.file_system().set_error_hook(nullptr);
+  db.CloseDb();
+  EXPECT_EQ(list->jobs, "flush default; flush family1; flush family0; ");
+}
+
+TEST(ManyFamilies, TheOneThatNeedsItMostIsCompactedFirst) {
+  MemoryDb db;
+  for (const auto& [name, num_files] : {std::pair("less", 2), std::pair("more", 4)}) {
+    ColumnFamily* const family = *db->CreateColumnFamily(db.options(), name);
+    for (int i = 0; i < num_files; i++) {
+      ASSERT_TRUE(db->Put(WriteOptions(), family, "key", "value").ok());
+      ASSERT_TRUE(db->Flush(family).ok());
+    }
+  }
+  const auto list = std::make_shared<JobList>();
+  db.options().listeners.push_back(list);
+  db.options().background_threads = 1;
+  db.options().disable_auto_compactions = false;
+  db.options().level0_compaction_trigger = 2;
+  db.Reopen();
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  db.CloseDb();
+  EXPECT_EQ(list->jobs, "compact more; compact less; ");
+}
+
 // Both threads flushed for as long as any memtable waited for it. Where a thousand families share
 // 16 MiB one always does: level 0 of each grew to its stop trigger.
 TEST(ManyFamilies, FlushesLeaveAThreadToCompactions) {
@@ -293,11 +318,7 @@ TEST(ManyFamilies, FlushesLeaveAThreadToCompactions) {
   gate.AwaitArrivals(1);
   flush(1);
   gate.AwaitArrivals(2);
-  const auto num_logs = [&] {
-    const std::vector<std::string> names = *db.file_system().List("/db");
-    return std::count_if(names.begin(), names.end(),
-                         [](const std::string& name) { return name.ends_with(".log"); });
-  };
+  const auto num_logs = [&] { return NumFiles(db.file_system(), ".log"); };
   db.Put("key", "value");  // or the log that the last flush began would serve the next as well
   const auto before = num_logs();
   flush(2);
