@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/base/database_closed.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/database_jobs.h"
@@ -220,9 +221,7 @@ absl::Status DatabaseJobs::CompactRange(ColumnFamilyState* family,
     parts_.scheduler->WaitForProgress();
   }
   // Once the scheduler stops, Close waits for what runs and for nothing that would begin now.
-  if (parts_.scheduler->is_stopping()) {
-    return absl::FailedPreconditionError("the database is closed");
-  }
+  if (parts_.scheduler->is_stopping()) return DatabaseClosedError();
   family->manual_compaction_waiting = true;
   // Everything that is being compacted already must be done first: a range compaction takes all
   // versions of its keys.
@@ -231,9 +230,7 @@ absl::Status DatabaseJobs::CompactRange(ColumnFamilyState* family,
     parts_.scheduler->WaitForProgress();
   }
   absl::Status status = errors.fatal();
-  if (parts_.scheduler->is_stopping()) {
-    status.Update(absl::FailedPreconditionError("the database is closed"));
-  }
+  if (parts_.scheduler->is_stopping()) status.Update(DatabaseClosedError());
   if (status.ok()) {
     std::unique_ptr<Compaction> compaction;
     status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {

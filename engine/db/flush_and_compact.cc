@@ -1,4 +1,5 @@
 // Flush, CompactRange, WaitForBackgroundWork: background work that somebody waits for.
+#include "engine/base/database_closed.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
@@ -29,7 +30,7 @@ absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
     scheduler_.WaitForProgress();
   }
   if (!errors.fatal().ok() || family->immutables.empty()) return errors.fatal();
-  if (scheduler_.is_stopping()) return absl::FailedPreconditionError("the database is closed");
+  if (scheduler_.is_stopping()) return DatabaseClosedError();
   return family->is_dropped() ? absl::OkStatus() : errors.retried(JobKind::kFlush);
 }
 

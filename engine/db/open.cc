@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/base/database_closed.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/cache/block_cache.h"
@@ -54,10 +55,9 @@ void DBImpl::operator delete(DBImpl* db, std::destroying_delete_t) {
 }
 
 absl::Status DBImpl::Unusable() const {
+  if (process_.IsThisOne()) return DatabaseClosedError();
   return absl::FailedPreconditionError(
-      process_.IsThisOne()
-          ? "the database is closed"
-          : "the database belongs to the process that opened it, and this is a child made by fork");
+      "the database belongs to the process that opened it, and this is a child made by fork");
 }
 
 WriteLeaderParts DBImpl::LeaderParts() {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/base/checksum.h"
+#include "engine/base/database_closed.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/version/current_file.h"
@@ -246,7 +247,7 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
   WaitForTurn();
   TurnHolder turn(this);
   WINNOW_RETURN_IF_ERROR(manifest_error_);
-  if (manifest_ == nullptr) return absl::FailedPreconditionError("the database is closed");
+  if (manifest_ == nullptr) return DatabaseClosedError();
   // Families that were dropped while this edit waited: the manifest must not speak of them again.
   std::erase_if(edit.families,
                 [&](const FamilyEdit& change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {

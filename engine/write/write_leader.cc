@@ -5,6 +5,7 @@
 #include "engine/write/write_leader.h"
 
 #include "engine/base/coding.h"
+#include "engine/base/database_closed.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/write/batch_format.h"
@@ -42,7 +43,7 @@ bool WriteLeader::EndUnloggedWrites() {
 }
 
 absl::Status WriteLeader::CheckRunning() const {
-  return stopped_ ? absl::FailedPreconditionError("the database is closed") : absl::OkStatus();
+  return stopped_ ? DatabaseClosedError() : absl::OkStatus();
 }
 
 // Out of memory is no exception from that: what comes before the log may end here, and what comes
@@ -76,10 +77,7 @@ absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
   // Checkpoint, which must flush what no log holds.
   if (group->disable_wal) {
     has_unlogged_writes_.store(true);
-    if (unlogged_writes_ended_.load()) {
-      return CatchOutOfMemory(
-          [] { return absl::FailedPreconditionError("the database is closed"); });
-    }
+    if (unlogged_writes_ended_.load()) return CatchOutOfMemory(DatabaseClosedError);
   } else {
     WINNOW_RETURN_IF_ERROR(AppendToLog(*group, num_updates));
   }
