@@ -225,15 +225,14 @@ size_t BitsBuilder::ApproximateNumEntries(size_t bytes) {
   return static_cast<size_t>(static_cast<double>(payload_bytes) * 8 / bits_per_key_);
 }
 
-#if WINNOW_ROCKSDB_HAS_CALCULATE_SPACE
 size_t BitsBuilder::CalculateSpace(size_t num_entries) {
   const double payload_bytes = static_cast<double>(num_entries) * bits_per_key_ / 8;
   return kFrameBytes + PaddedPayloadBytes(static_cast<uint64_t>(payload_bytes));
 }
 
 double BitsBuilder::EstimatedFpRate(size_t num_entries, size_t bytes) {
-  return FprOfSize(settings_.spec, num_entries, bytes);
+  const FilterSpec spec = ChooseFilter(settings_.spec, settings_.context, num_entries).spec;
+  return FprOfSize(spec, num_entries, bytes);
 }
-#endif
 
 }  // namespace winnow::filter::internal

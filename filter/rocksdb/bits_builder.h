@@ -57,10 +57,8 @@ class __attribute__((visibility("hidden"))) BitsBuilder final
       const ROCKSDB_NAMESPACE::Slice& filter_content) override;
 
   size_t ApproximateNumEntries(size_t bytes) override;
-#if WINNOW_ROCKSDB_HAS_CALCULATE_SPACE
-  size_t CalculateSpace(size_t num_entries) override;
-  double EstimatedFpRate(size_t num_entries, size_t bytes) override;
-#endif
+  size_t CalculateSpace(size_t num_entries) WINNOW_ROCKSDB_CALCULATES_SPACE;
+  double EstimatedFpRate(size_t num_entries, size_t bytes) WINNOW_ROCKSDB_CALCULATES_SPACE;
 
  private:
   friend class BitsBuilderPeer;  // lets a test damage what is kept between adding and finishing

@@ -29,6 +29,12 @@ filter/rocksdb/filter_bits_interface.h, add its layout there if it differs, and 
 
 #define WINNOW_ROCKSDB_HAS_ADD_KEY_AND_ALT (WINNOW_ROCKSDB_VERSION >= 906)
 #define WINNOW_ROCKSDB_HAS_CALCULATE_SPACE (WINNOW_ROCKSDB_VERSION >= 1009)
+// Behind the two: they are there with every version, so that every version tests them.
+#if WINNOW_ROCKSDB_HAS_CALCULATE_SPACE
+#define WINNOW_ROCKSDB_CALCULATES_SPACE override
+#else
+#define WINNOW_ROCKSDB_CALCULATES_SPACE
+#endif
 
 #if __has_include("table/block_based/filter_policy_internal.h")
 #include "table/block_based/filter_policy_internal.h"

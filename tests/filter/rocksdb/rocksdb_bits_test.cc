@@ -3,6 +3,7 @@
 #include <rocksdb/table.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -10,6 +11,7 @@
 #include "filter/rocksdb/bits_reader.h"
 #include "filter/rocksdb/filter_contents.h"
 #include "tests/filter/rocksdb/rocksdb_fixture.h"
+#include "winnow/filter/choice.h"
 #include "winnow/filter/hash.h"
 #include "winnow/filter/reader.h"
 #include "winnow/filter/sizing.h"
@@ -126,6 +128,33 @@ TEST_P(BitsTest, ApproximateNumEntriesKeepsTheSize) {
   BitsBuilder builder(SettingsFor(GetParam()));
   EXPECT_EQ(builder.ApproximateNumEntries(0), 0u);
   EXPECT_EQ(builder.ApproximateNumEntries(128), 0u);
+}
+
+// The rate of blocked_bloom was given for "auto", whatever it builds.
+TEST(BitsEstimateTest, OfAutoIsThatOfTheKindThatItBuilds) {
+  for (const char* const spec : {"auto:10", "auto:0.5%"}) {
+    for (const uint64_t count : {1'000, 100'000}) {
+      const BitsBuilderSettings settings = SettingsFor(spec);
+      BitsBuilderSettings chosen = settings;
+      chosen.spec = ChooseFilter(settings.spec, settings.context, count).spec;
+      ASSERT_NE(chosen.spec.kind, FilterKind::kAuto);
+      ASSERT_NE(chosen.spec.kind, FilterKind::kBlockedBloom);
+      BitsBuilder builder(settings);
+      for (uint64_t i = 0; i < count; ++i) builder.AddKey(NumberedKey(2 * i));
+      const std::string block = FinishToString(&builder);
+      const double estimated = builder.EstimatedFpRate(count, block.size());
+      EXPECT_EQ(estimated, BitsBuilder(chosen).EstimatedFpRate(count, block.size())) << spec;
+      BitsReader reader(block);
+      int false_positives = 0;
+      for (uint64_t i = 0; i < 100'000; ++i) {
+        false_positives += reader.MayMatch(NumberedKey(2 * i + 1)) ? 1 : 0;
+      }
+      // Six standard deviations, and what few keys take more.
+      const double expected = estimated * 100'000;
+      EXPECT_NEAR(false_positives, expected, 6 * std::sqrt(expected) + expected / 4)
+          << spec << " of " << count << " keys";
+    }
+  }
 }
 
 // At the first load: for those that were found sound before, see rocksdb_verified_filters_test.cc.
