@@ -3,14 +3,12 @@
 #include <algorithm>
 
 #include "engine/compaction/small_files.h"
+#include "engine/compaction/trivial_move.h"
 
 namespace winnow {
 
 namespace {
 
-// A move must not leave a file that overlaps too much of the next level, or compacting it later
-// becomes expensive.
-constexpr uint64_t kMaxMoveOverlapFiles = 10;
 constexpr size_t kMinFilesWithinLevelZero = 4;
 
 uint64_t TotalBytes(const Version::Files& files) {
@@ -31,49 +29,6 @@ bool AnyCompacted(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(dat
     if (file->being_compacted) return true;
   }
   return false;
-}
-
-Compression CompressionOf(const ColumnFamilyOptions& options, int level) {
-  if (options.compression_per_level.empty()) return options.compression;
-  const size_t index =
-      std::min(static_cast<size_t>(level), options.compression_per_level.size() - 1);
-  return options.compression_per_level[index];
-}
-
-// Whether writing the file anew would leave out its deletions, and they are a tenth of it or more,
-// as Pebble asks for.
-bool HasManyDeletionsWithNothingBelow(const SstableFile& file, const Compaction& compaction) {
-  const FileMetadata& metadata = file.metadata();
-  if (metadata.num_deletions < metadata.num_entries / 10 + 1) return false;
-  const std::string_view low = file.smallest_user_key();
-  const std::string_view high = file.largest_user_key();
-  for (int level = compaction.output_level; level < kNumLevels; level++) {
-    if (!compaction.version->Overlapping(level, &low, &high).empty()) return false;
-  }
-  return true;
-}
-
-// A trivial move changes the manifest and no file. Only for one file that overlaps nothing in the
-// output level, and not
-//
-// 1. where the file cannot be opened: moving damage down helps nobody;
-// 2. where the levels have different compression, which a rewrite is to apply;
-// 3. where the file overlaps so much of the level after that its next compaction would be large;
-// 4. where a rewrite is what drops the file's deletions: once it lies in the last level, nothing
-//    would, and every scan would walk them.
-bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, int from_level) {
-  const auto& files = compaction.inputs[static_cast<size_t>(from_level)];
-  if (files.size() != 1 || compaction.num_input_files() != 1) return false;
-  if (files[0]->reader() == nullptr) return false;
-  if (HasManyDeletionsWithNothingBelow(*files[0], compaction)) return false;
-  if (CompressionOf(options, from_level) != CompressionOf(options, compaction.output_level)) {
-    return false;
-  }
-  if (compaction.output_level + 1 >= kNumLevels) return true;
-  const std::string_view low = files[0]->smallest_user_key();
-  const std::string_view high = files[0]->largest_user_key();
-  const auto below = compaction.version->Overlapping(compaction.output_level + 1, &low, &high);
-  return TotalBytes(below) <= kMaxMoveOverlapFiles * options.target_file_bytes;
 }
 
 bool Overlap(const SstableFile& a, const SstableFile& b, const InternalKeyComparator& comparator) {
