@@ -1,13 +1,17 @@
 // Copies of a live database: whole, of one moment, and also there after a power failure.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/engine/backup/copies_fixture.h"
 #include "tests/support/verify_messages.h"
+#include "winnow/backup.h"
 
 namespace winnow {
 namespace {
@@ -43,6 +47,52 @@ TEST(Checkpoint, WritesWithoutLogAreInIt) {
   ASSERT_TRUE(db->Checkpoint("/copy").ok());
   std::string value;
   EXPECT_TRUE(OpenOrFail(db.options(), "/copy")->Get(ReadOptions(), "key", &value).ok());
+}
+
+// What no log holds is flushed for a copy, whoever goes on writing meanwhile.
+TEST(Checkpoint, WritesWithoutLogAreInItBesideThreadsThatWriteMore) {
+  MemoryDb db;
+  constexpr size_t kThreads = 4;
+  constexpr int kMostWrites = 3'000;
+  std::array<std::atomic<int>, kThreads> acknowledged{};
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < kThreads; t++) {
+    threads.emplace_back([&, t] {
+      WriteOptions unlogged;
+      unlogged.disable_wal = true;
+      for (int i = 0; i < kMostWrites && !stop; i++) {
+        const WriteOptions options = i % 7 == 0 ? WriteOptions() : unlogged;
+        EXPECT_TRUE(db->Put(options, absl::StrCat(t, "/", i), "value").ok());
+        acknowledged[t] = i + 1;
+      }
+    });
+  }
+  const auto copy_and_compare = [&](int round) {
+    while (acknowledged[0] < 100 * (round + 1)) std::this_thread::yield();
+    std::array<int, kThreads> before;
+    for (size_t t = 0; t < kThreads; t++) before[t] = acknowledged[t];
+    const std::string path = absl::StrCat("/copy", round);
+    if (round % 2 == 0) {
+      ASSERT_TRUE(db->Checkpoint(path).ok());
+    } else {
+      ASSERT_TRUE(db->BackupTo("/backups").ok());
+      ASSERT_TRUE(RestoreBackup(db.options(), "/backups", /*id=*/0, path).ok());
+    }
+    const auto copy = OpenOrFail(db.options(), path);
+    std::string value;
+    for (size_t t = 0; t < kThreads; t++) {
+      for (int i = 0; i < before[t]; i++) {
+        ASSERT_TRUE(copy->Get(ReadOptions(), absl::StrCat(t, "/", i), &value).ok())
+            << path << ": thread " << t << ", write " << i << " of " << before[t];
+      }
+    }
+  };
+  for (int round = 0; round < 4 && !testing::Test::HasFatalFailure(); round++) {
+    copy_and_compare(round);
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Checkpoint, APowerFailureLeavesAllOrNothing) {
