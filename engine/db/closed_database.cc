@@ -6,6 +6,7 @@
 #include "engine/base/database_mutex.h"
 #include "engine/base/status.h"
 #include "engine/db/database_directory.h"
+#include "engine/file_system/directory_for_file.h"
 #include "engine/file_system/file_system_of.h"
 #include "engine/version/file_names.h"
 #include "engine/version/foreign_database.h"
@@ -64,7 +65,9 @@ absl::Status DB::Destroy(const Options& options, const std::string& path) {
                           [](const std::string& name) { return name == "CURRENT"; });
     for (const std::string& name : names) {
       if (!ParseFileName(name, &type, &number) || type == FileType::kLock) continue;
-      WINNOW_RETURN_IF_ERROR(file_system.Remove(absl::StrCat(path, "/", name)));
+      const std::string file = absl::StrCat(path, "/", name);
+      if (IsDirectoryForFile(file_system, file)) continue;
+      WINNOW_RETURN_IF_ERROR(file_system.Remove(file));
     }
     // Not every file system of a program's own keeps its locks in files.
     const absl::Status removed = file_system.Remove(LockFileName(path));

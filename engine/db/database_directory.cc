@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/file_system/directory_for_file.h"
 #include "engine/log/log_reader.h"
 #include "engine/version/file_names.h"
 #include "engine/version/foreign_database.h"
@@ -66,6 +69,15 @@ absl::Status CheckIsDatabase(FileSystem& file_system, const std::string& path) {
   return absl::NotFoundError(absl::StrCat(path, " holds no Winnow database"));
 }
 
+// By its text alone: where a symbolic link in it leads may change, as it may for every call.
+absl::StatusOr<std::string> LastingPath(const Options& options, const std::string& path) {
+  if (options.file_system != nullptr || path.starts_with('/')) return path;
+  std::error_code error;
+  const std::filesystem::path working_directory = std::filesystem::current_path(error);
+  if (!error) return (working_directory / path).string();
+  return absl::UnavailableError(absl::StrCat(path, ": working directory: ", error.message()));
+}
+
 // A table is proof enough; a log must be looked into. Tables are reported first, as the surer sign.
 absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
@@ -76,6 +88,7 @@ absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::strin
     FileType type;
     uint64_t number;
     if (!ParseFileName(name, &type, &number)) continue;
+    if (IsDirectoryForFile(file_system, absl::StrCat(path, "/", name))) continue;
     if (type == FileType::kSstable) {
       return CorruptionError(
           CurrentFileName(path),

@@ -6,13 +6,19 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "winnow/file_system.h"
+#include "winnow/options.h"
 
 namespace winnow {
 
 // NotFound if the directory holds no database; InvalidArgument if the path is a file;
 // FailedPrecondition if it holds one of LevelDB or RocksDB.
 absl::Status CheckIsDatabase(FileSystem& file_system, const std::string& path);
+
+// The path by which an open database names its files: absolute, so that the process may change its
+// working directory. As it is on a program's own file system, which may have no such directory.
+absl::StatusOr<std::string> LastingPath(const Options& options, const std::string& path);
 
 // DataLoss if there is no CURRENT but data: a directory that has lost it. Creating a database there
 // would bury the data. What a crash leaves while a database is being created holds none.

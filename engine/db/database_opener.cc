@@ -19,6 +19,7 @@
 
 #include "engine/base/status.h"
 #include "engine/db/database_directory.h"
+#include "engine/file_system/directory_for_file.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/recovery/log_replay.h"
 #include "engine/recovery/orphaned_sequences.h"
@@ -221,6 +222,7 @@ void DatabaseOpener::RemoveOrphans() {
         (type == FileType::kLog && number < parts_.versions->OldestNeededLog());
     if (!orphan) continue;
     const std::string path = absl::StrCat(parts_.path, "/", name);
+    if (IsDirectoryForFile(*parts_.file_system, path)) continue;
     const bool keep = type == FileType::kSstable
                           ? keep_all || IsOneOf(*parts_.file_system, path, unopened)
                           : keep_all && type == FileType::kManifest;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/base/status.h"
+#include "engine/file_system/directory_for_file.h"
 #include "engine/log/log_reader.h"
 #include "engine/recovery/set_aside.h"
 #include "engine/version/current_file.h"
@@ -41,11 +42,13 @@ absl::Status FoundFiles::List() {
     const bool is_ours = ParseFileName(used_name, &type, &number);
     // What a repair writes must not meet a file that is there, whether a manifest knows it or not.
     next_file_number_ = std::max(next_file_number_, number + 1);
-    if (is_ours && type == FileType::kManifest) {
+    if (!is_ours) continue;
+    if (IsDirectoryForFile(file_system_, absl::StrCat(path_, "/", name))) continue;
+    if (type == FileType::kManifest) {
       manifest_names_.push_back(name);
-    } else if (is_ours && type == FileType::kLog && !was_orphaned) {
+    } else if (type == FileType::kLog && !was_orphaned) {
       logs_.insert(number);
-    } else if (is_ours && type == FileType::kSstable) {
+    } else if (type == FileType::kSstable) {
       const bool is_in_use = NameOnly(SstableFileName(path_, number)) == name;
       FoundSstable& table = tables_.emplace_back();
       table.name = name;

@@ -5,6 +5,7 @@
 
 #include "engine/base/status.h"
 #include "engine/compaction/flush_job.h"
+#include "engine/file_system/directory_for_file.h"
 #include "engine/recovery/set_aside.h"
 #include "engine/version/file_names.h"
 #include "engine/write/batch_format.h"
@@ -83,6 +84,10 @@ absl::Status LogReplay::FindLogs() {
     versions_->MarkFileNumberUsed(number);
     if (type != FileType::kLog) continue;
     const std::string path = absl::StrCat(path_, "/", name);
+    if (IsDirectoryForFile(*file_system_, path)) {
+      notes_.push_back(absl::StrCat(path, ": is a directory and no log; it is left alone"));
+      continue;
+    }
     WINNOW_ASSIGN_OR_RETURN(logs_[number], file_system_->FileSize(path));
     paths_[number] = path;
   }
@@ -90,6 +95,8 @@ absl::Status LogReplay::FindLogs() {
 }
 
 absl::Status LogReplay::CheckRecordedLogsExist() {
+  const uint64_t newest = versions_->newest_log_at_close();
+  bool newest_is_named = false;
   for (const auto& [id, family] : versions_->families()) {
     // A log is durable before the manifest names it. 0: the database is being created.
     // No crash explains a log that is missing, so that kPointInTime has no last write to end at and
@@ -103,8 +110,9 @@ absl::Status LogReplay::CheckRecordedLogsExist() {
           path, absl::StrCat("is missing, but column family '", family.name, "' needs it")));
     }
     AddLoss(absl::StrCat(path, ": is missing, with writes of column family '", family.name, "'"));
+    newest_is_named |= family.log_number == newest;
   }
-  return CheckNewestLogExists();
+  return newest_is_named ? absl::OkStatus() : CheckNewestLogExists();
 }
 
 // A later log tells of one before it that is missing; nothing but the manifest tells of the last.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "engine/base/database_mutex.h"
 #include "engine/base/status.h"
+#include "engine/file_system/directory_for_file.h"
 #include "engine/recovery/set_aside.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
@@ -62,9 +63,10 @@ absl::StatusOr<std::vector<std::string>> ListFiles(const std::string& directory,
   for (const std::string& name : names) {
     FileType file_type = FileType::kLock;
     uint64_t number = 0;
-    if (ParseFileName(name, &file_type, &number) && file_type == type) {
-      numbered.emplace_back(number, absl::StrCat(directory, "/", name));
-    }
+    if (!ParseFileName(name, &file_type, &number) || file_type != type) continue;
+    std::string path = absl::StrCat(directory, "/", name);
+    if (IsDirectoryForFile(*PosixFileSystem(), path)) continue;
+    numbered.emplace_back(number, std::move(path));
   }
   std::sort(numbered.begin(), numbered.end());
   std::vector<std::string> paths;

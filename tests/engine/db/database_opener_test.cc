@@ -6,10 +6,13 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "engine/version/file_names.h"
 #include "tests/support/db_fixture.h"
 #include "winnow/memory_file_system.h"
+#include "winnow/repair.h"
 
 namespace winnow {
 namespace {
@@ -57,6 +60,41 @@ TEST_F(DatabaseOpenerTest, CreatesADatabaseThatCanBeWrittenAtOnce) {
   EXPECT_EQ(parts.families.default_family()->active_for_insert()->log_number(), Memtable::kNoLog)
       << "nothing has been written that a log must keep";
   EXPECT_EQ(parts.leader.visible_sequence(), 0u);
+}
+
+// Whoever makes one finds it again, and the database as well. It stopped every opening.
+TEST_F(DatabaseOpenerTest, DirectoriesOfFilesNamesAreLeftAlone) {
+  Options options;
+  options.file_system = file_system_.get();
+  ASSERT_TRUE(OpenOrFail(options, "/db")->Put(WriteOptions(), "key", "value").ok());
+  const std::vector<std::string> directories = {LogFileName("/db", 90), SstableFileName("/db", 91),
+                                                ManifestFileName("/db", 92)};
+  for (const std::string& directory : directories) {
+    ASSERT_TRUE(file_system_->CreateDirectories(directory).ok());
+  }
+  {
+    Parts parts(Options(), file_system_.get());
+    ASSERT_TRUE(parts.opener.Open().ok());
+    ASSERT_EQ(parts.opener.notes().size(), 1u) << "of logs, which are looked for";
+    EXPECT_TRUE(absl::StrContains(parts.opener.notes()[0], directories[0]));
+    EXPECT_TRUE(parts.opener.losses().empty());
+    EXPECT_GT(parts.versions.NewFileNumber(), 92u);
+  }
+  options.recovery_mode = RecoveryMode::kSalvage;
+  ASSERT_TRUE(OpenOrFail(options, "/db")->Close().ok());
+  const auto repaired = RepairDatabase(options, "/db");
+  ASSERT_TRUE(repaired.ok()) << repaired.status();
+  std::string value;
+  EXPECT_TRUE(OpenOrFail(options, "/db")->Get(ReadOptions(), "key", &value).ok());
+  ASSERT_TRUE(file_system_->Remove(CurrentFileName("/db")).ok());
+  EXPECT_TRUE(RepairDatabase(options, "/db").ok());
+  EXPECT_TRUE(OpenOrFail(options, "/db")->Get(ReadOptions(), "key", &value).ok());
+  for (const std::string& directory : directories) EXPECT_TRUE(Exists(directory)) << directory;
+  ASSERT_TRUE(DB::Destroy(options, "/db").ok());
+  EXPECT_FALSE(Exists(CurrentFileName("/db")));
+  for (const std::string& directory : directories) EXPECT_TRUE(Exists(directory)) << directory;
+  // A new database in the same place.
+  EXPECT_TRUE(OpenOrFail(options, "/db")->Put(WriteOptions(), "key", "value").ok());
 }
 
 TEST_F(DatabaseOpenerTest, ReplaysLogsIntoSstablesAndRemovesOrphans) {

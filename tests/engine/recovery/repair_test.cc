@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -240,6 +242,21 @@ TEST(Repair, TheNewestLogOfAClosedDatabaseIsMissed) {
   const Repaired repaired = RepairAndOpen(without);
   EXPECT_TRUE(absl::StrContains(Notes(repaired.report), logs.back())) << Notes(repaired.report);
   EXPECT_EQ(Notes(RepairAndOpen(files).report), "");
+}
+
+// By the family that needs it, and not once more as the newest.
+TEST(Repair, AMissingLogIsNamedOnce) {
+  Files files = FilesOfAClosedDatabaseInLogs(/*num_puts=*/10);
+  const std::vector<std::string> logs = NamesOf(files, ".log");
+  ASSERT_EQ(logs.size(), 1u);
+  files.erase(logs[0]);
+  const Repaired repaired = RepairAndOpen(files);
+  const std::vector<std::string>& notes = repaired.report.notes;
+  EXPECT_EQ(
+      std::count_if(notes.begin(), notes.end(),
+                    [&](const std::string& note) { return absl::StrContains(note, logs[0]); }),
+      1)
+      << Notes(repaired.report);
 }
 
 // The log behind it says how much it held. Once "nothing to repair: 0 lost".
