@@ -95,16 +95,17 @@ absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, const std::
   return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<DB>> {
     WINNOW_RETURN_IF_ERROR(ValidateOptions(options));
     if (path.empty()) return absl::InvalidArgumentError("the database path is empty");
+    WINNOW_ASSIGN_OR_RETURN(const std::string lasting_path, LastingPath(options, path));
     std::unique_ptr<DBImpl> db;
     const auto open = [&] {
       // A fresh object for each try: a failed open leaves its parts half filled.
       return CatchOutOfMemory([&] {
-        db = std::make_unique<DBImpl>(options, path);
+        db = std::make_unique<DBImpl>(options, lasting_path);
         return db->OpenDatabase();
       });
     };
     const absl::Status status =
-        options.read_only ? ReadBesideWriter(*FileSystemOf(options), path, open) : open();
+        options.read_only ? ReadBesideWriter(*FileSystemOf(options), lasting_path, open) : open();
     if (!status.ok()) return status;
     return std::unique_ptr<DB>(std::move(db));
   });

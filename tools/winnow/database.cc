@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "engine/base/status.h"
+#include "engine/file_system/forwarding_file_system.h"
 #include "engine/version/file_names.h"
 #include "engine/version/foreign_database.h"
 #include "tools/winnow/output.h"
@@ -108,8 +109,15 @@ absl::StatusOr<std::string> ExistingDatabasePath(const Arguments& arguments) {
   return path;
 }
 
+// Not the system's own, where a database makes its path absolute.
+FileSystem* FileSystemAsTyped() {
+  static auto& file_system = *new ForwardingFileSystem(PosixFileSystem());
+  return &file_system;
+}
+
 absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments, Access access) {
   Options options;
+  options.file_system = FileSystemAsTyped();
   for (const std::string& assignment : arguments.All("set")) {
     const size_t equals = assignment.find('=');
     if (equals == std::string::npos) {

@@ -10,6 +10,7 @@
 #include "tools/flags/arguments.h"
 #include "tools/winnow/text_encoding.h"
 #include "winnow/db.h"
+#include "winnow/file_system.h"
 
 namespace winnow::cli {
 
@@ -28,6 +29,10 @@ struct OpenedDatabase {
 absl::StatusOr<std::string> DatabasePath(const Arguments& arguments);
 // The same; NotFound if it holds no database.
 absl::StatusOr<std::string> ExistingDatabasePath(const Arguments& arguments);
+
+// The system's files, which errors name as the user has named the database: this program does not
+// change its working directory.
+FileSystem* FileSystemAsTyped();
 
 // Options as --set, --filter and --filter-key say, for a command that needs this access.
 // InvalidArgument names the flag, also where --set contradicts what the command does.

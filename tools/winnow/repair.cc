@@ -14,7 +14,9 @@ namespace {
 
 absl::StatusOr<ExitCode> RunRepair(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
-  WINNOW_ASSIGN_OR_RETURN(const RepairReport report, RepairDatabase(Options(), path));
+  Options options;
+  options.file_system = FileSystemAsTyped();
+  WINNOW_ASSIGN_OR_RETURN(const RepairReport report, RepairDatabase(options, path));
   if (arguments.Has("json")) {
     output.Write(ToLine(Json{{"manifest_rebuilt", report.manifest_rebuilt},
                              {"tables_kept", report.tables_kept},

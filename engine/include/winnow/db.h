@@ -86,7 +86,7 @@ struct KeyRange {
 class DB {
  public:
   // Opens or creates the database in directory `path` and recovers what the write-ahead log holds.
-  // With a relative path the working directory must stay what it is until the database is closed.
+  // A relative path counts from the working directory of the moment, which may change afterwards.
   // NotFound: missing and create_if_missing is false. AlreadyExists: error_if_exists.
   // FailedPrecondition: another process (named by its id) or this one has it open, another
   // comparator, a newer format version, or a database of LevelDB or RocksDB, which every call here
