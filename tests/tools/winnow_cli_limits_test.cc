@@ -89,5 +89,21 @@ TEST_F(WinnowCliLimits, ALineThatDoesNotFitInMemoryIsAnError) {
   }
 }
 
+// A sparse file, behind the header of a filter.
+TEST_F(WinnowCliLimits, AFilterThatDoesNotFitInMemoryIsNamed) {
+  if (kSanitized) GTEST_SKIP() << "needs address space";
+  shell_.Run("winnow filter build --filter=binary_fuse:1% --out=block lines.tsv");
+  shell_.Run("winnow filter build --filter=bloom:1% --capacity=1000 --out=saved lines.tsv");
+  for (const std::string file : {"block", "saved"}) {
+    shell_.Run("truncate -s 10G " + file);
+    for (const std::string verb : {"query", "info"}) {
+      const ShellResult result =
+          shell_.Run("(ulimit -v 200000; winnow filter " + verb + " " + file + " </dev/null)");
+      EXPECT_EQ(result.exit_code, 3);
+      EXPECT_EQ(result.output, "winnow: filter " + verb + ": " + file + ": out of memory\n");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace winnow

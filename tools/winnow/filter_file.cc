@@ -160,20 +160,9 @@ absl::StatusOr<std::string> ReadBytes(const InputFile& input) {
   return bytes;
 }
 
-}  // namespace
-
-absl::StatusOr<BlockFilter> BlockFilter::Open(std::string bytes) {
-  auto owned = std::make_unique<const std::string>(std::move(bytes));
-  filter::FilterState state;
-  const filter::FilterReader reader = filter::FilterReader::Open(*owned, &state);
-  if (state.code == filter::FilterStateCode::kDamaged) return absl::DataLossError(state.reason);
-  if (state.code != filter::FilterStateCode::kOk) return absl::UnimplementedError(state.reason);
-  return BlockFilter(std::move(owned), reader);
-}
-
-absl::StatusOr<FilterFile> ReadFilterFile(const std::string& path) {
+absl::StatusOr<FilterFile> ReadFilter(const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const InputFile input, InputFile::Open(path));
-  WINNOW_ASSIGN_OR_RETURN(std::string bytes, CatchOutOfMemory([&] { return ReadBytes(input); }));
+  WINNOW_ASSIGN_OR_RETURN(std::string bytes, ReadBytes(input));
   const uint64_t num_bytes = bytes.size();
   std::string_view format = "guava";
   absl::StatusOr<AnyFilter> filter = absl::UnknownError("");
@@ -188,6 +177,23 @@ absl::StatusOr<FilterFile> ReadFilterFile(const std::string& path) {
   }
   if (!filter.ok()) return WithContext(filter.status(), path);
   return FilterFile{*std::move(filter), format, num_bytes};
+}
+
+}  // namespace
+
+absl::StatusOr<BlockFilter> BlockFilter::Open(std::string bytes) {
+  auto owned = std::make_unique<const std::string>(std::move(bytes));
+  filter::FilterState state;
+  const filter::FilterReader reader = filter::FilterReader::Open(*owned, &state);
+  if (state.code == filter::FilterStateCode::kDamaged) return absl::DataLossError(state.reason);
+  if (state.code != filter::FilterStateCode::kOk) return absl::UnimplementedError(state.reason);
+  return BlockFilter(std::move(owned), reader);
+}
+
+// A file with a genuine header may still be larger than memory.
+absl::StatusOr<FilterFile> ReadFilterFile(const std::string& path) {
+  absl::StatusOr<FilterFile> file = CatchOutOfMemory([&] { return ReadFilter(path); });
+  return file.status() == OutOfMemory() ? WithContext(file.status(), path) : std::move(file);
 }
 
 Json DescribeFilter(const FilterFile& file) {
