@@ -1,9 +1,13 @@
 #include "engine/compat/error_text.h"
 
+#include <fcntl.h>
 #include <unistd.h>
+
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "winnow/comparator.h"
 
 namespace winnow {
 
@@ -48,21 +52,54 @@ std::string LevelDbErrorText(const absl::Status& status) {
   return with_prefix("IO error");
 }
 
-// The texts of the first two are LevelDB's to the letter. The comparator is known by its text
-// because FailedPrecondition has other reasons too.
-absl::Status LevelDbOpenError(const absl::Status& status, std::string_view name,
+namespace {
+
+// LevelDB locks a database before it looks whether there is one.
+bool IsUnwritableDirectory(const std::string& name) {
+  return ::access(name.c_str(), F_OK) == 0 &&
+         ::faccessat(AT_FDCWD, name.c_str(), W_OK | X_OK, AT_EACCESS) != 0;
+}
+
+// The store's own order has LevelDB's name here: programs know no other.
+std::string_view LevelDbComparatorName(std::string_view name) {
+  return name == BytewiseComparator()->Name() ? "leveldb.BytewiseComparator" : name;
+}
+
+// The store's error of another comparator as LevelDB words it, nothing if `message` is another one.
+// The text tells it apart, because FailedPrecondition has other reasons too.
+std::optional<absl::Status> OtherComparatorError(std::string_view message) {
+  constexpr std::string_view kWritten = " was written with comparator '";
+  constexpr std::string_view kGiven = "', but the options give '";
+  const size_t written = message.find(kWritten);
+  const size_t given = message.rfind(kGiven);
+  if (written == std::string_view::npos || given == std::string_view::npos) return std::nullopt;
+  const size_t written_name = written + kWritten.size();
+  const size_t given_name = given + kGiven.size();
+  const auto name = [message](size_t begin, size_t end) {
+    return ToAbsl(LevelDbComparatorName(message.substr(begin, end - begin)));
+  };
+  return absl::InvalidArgumentError(
+      absl::StrCat(name(written_name, given),
+                   " does not match existing comparator : ", name(given_name, message.size() - 1)));
+}
+
+}  // namespace
+
+// The texts are LevelDB's to the letter.
+absl::Status LevelDbOpenError(const absl::Status& status, const std::string& name,
                               bool create_if_missing) {
   if (absl::IsNotFound(status) && !create_if_missing) {
+    if (IsUnwritableDirectory(name)) {
+      return absl::PermissionDeniedError(absl::StrCat(name, "/LOCK: Permission denied"));
+    }
     return absl::InvalidArgumentError(
-        absl::StrCat(ToAbsl(name), ": does not exist (create_if_missing is false)"));
+        absl::StrCat(name, ": does not exist (create_if_missing is false)"));
   }
   if (absl::IsAlreadyExists(status)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(ToAbsl(name), ": exists (error_if_exists is true)"));
+    return absl::InvalidArgumentError(absl::StrCat(name, ": exists (error_if_exists is true)"));
   }
-  if (absl::IsFailedPrecondition(status) &&
-      ToStd(status.message()).find("written with comparator") != std::string_view::npos) {
-    return absl::InvalidArgumentError(status.message());
+  if (absl::IsFailedPrecondition(status)) {
+    if (const auto other = OtherComparatorError(ToStd(status.message()))) return *other;
   }
   return absl::IsNotFound(status) ? absl::UnavailableError(status.message()) : status;
 }

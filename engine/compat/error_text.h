@@ -20,7 +20,8 @@ std::string LevelDbErrorText(const absl::Status& status);
 
 // The error of opening database `name` as LevelDB has it. InvalidArgument, which programs look for:
 // there is none and none may be created, there is one and there may be none, another comparator.
-absl::Status LevelDbOpenError(const absl::Status& status, std::string_view name,
+// IOError where there is none in a directory that may not be written to.
+absl::Status LevelDbOpenError(const absl::Status& status, const std::string& name,
                               bool create_if_missing);
 
 // The same for repairing one. Programs take NotFound for an absent key, and go on.

@@ -1,7 +1,11 @@
 // LevelDB's C++ interface on Winnow: its statuses, its ownership, its properties.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -43,8 +47,36 @@ TEST_F(LevelDbCompatTest, AnotherComparatorIsAnInvalidArgument) {
   EXPECT_EQ(it->key().ToString(), "b");
   it.reset();
   options_.comparator = BytewiseComparator();
-  const Status status = TryOpen();
-  EXPECT_TRUE(status.IsInvalidArgument()) << status.ToString();
+  Status status = TryOpen();
+  // To the letter: the tests of php-leveldb look for it.
+  EXPECT_EQ(status.ToString(),
+            "Invalid argument: test.backwards does not match existing comparator : "
+            "leveldb.BytewiseComparator");
+  ASSERT_TRUE(DestroyDB(path_, options_).ok());
+  Open();
+  options_.comparator = &backwards;
+  status = TryOpen();
+  EXPECT_EQ(status.ToString(),
+            "Invalid argument: leveldb.BytewiseComparator does not match existing comparator : "
+            "test.backwards");
+}
+
+// As plyvel's tests expect it where they do not run as root.
+TEST_F(LevelDbCompatTest, NoDatabaseInADirectoryThatMayNotBeWrittenToIsAnIOError) {
+  options_.create_if_missing = false;
+  std::filesystem::create_directory(path_);
+  ASSERT_EQ(chmod(path_.c_str(), 0555), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // Root may do everything, so the child must not be root.
+    if (geteuid() == 0 && seteuid(65534) != 0) _exit(2);
+    _exit(TryOpen().IsIOError() ? 0 : 1);
+  }
+  int status;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 struct BatchRecorder : WriteBatch::Handler {

@@ -16,12 +16,15 @@
 // - Open fails where a log or CURRENT is missing beside other files, or a log is damaged though the
 //   database had been closed, whether or not paranoid_checks is set: LevelDB opens without what was
 //   there. RepairDB keeps what can be read.
+// - What Open replays from the log stays in memory and in the log, as with LevelDB's reuse_logs: every
+//   Open may call the comparator. LevelDB writes it to a table first.
 // - An error of closing a log whose entries are in tables already is not reported.
 // - Databases of LevelDB and RocksDB are told by their files: Open, RepairDB and DestroyDB refuse
 //   them and change nothing.
 // - RepairDB of a directory without a database, or of an open one, is an IOError; LevelDB makes an
 //   empty database.
 // - Keys have at most 1 MiB and values 1 GiB; longer ones are InvalidArgument, in Get too.
+// - A comparator's name has at most 255 bytes; Open with a longer one is InvalidArgument.
 // - An Open in a directory whose parent is missing is an IOError, not NotFound.
 // - After an error of CompactRange writes fail until another CompactRange succeeds, not for ever.
 // - NewMemEnv's locks exclude each other.
