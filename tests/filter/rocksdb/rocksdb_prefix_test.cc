@@ -3,6 +3,7 @@
 
 #include <rocksdb/env.h>
 #include <rocksdb/iterator.h>
+#include <rocksdb/statistics.h>
 
 #include <map>
 
@@ -194,6 +195,20 @@ TEST_P(PrefixTest, AnExtractorMayChangeWithDataEverywhere) {
   }
 }
 
+// RocksDB 7 counts these where it counts look-ups that a prefix filter has rejected; later releases
+// have tickers of their own for them, which are known by name where headers of 7 do not have them.
+uint64_t SeeksRejected(const rocksdb::Statistics& statistics) {
+  uint64_t rejected = 0;
+  for (const auto& [ticker, name] : rocksdb::TickersNameMap) {
+    if (name == "rocksdb.bloom.filter.prefix.useful" ||
+        name == "rocksdb.last.level.seek.filtered" ||
+        name == "rocksdb.non.last.level.seek.filtered") {
+      rejected += statistics.getTickerCount(ticker);
+    }
+  }
+  return rejected;
+}
+
 // Prefix filters do their work, too: seeks to absent groups between present ones are rejected.
 TEST_P(PrefixTest, AbsentPrefixesAreRejected) {
   for (const bool partitioned : {false, true}) {
@@ -207,8 +222,7 @@ TEST_P(PrefixTest, AbsentPrefixesAreRejected) {
         std::snprintf(target, sizeof(target), "g%02d_", group);
         iterator->Seek(target);
       }
-      EXPECT_GE(statistics->getTickerCount(rocksdb::BLOOM_FILTER_PREFIX_USEFUL), 25u)
-          << partitioned << whole_keys;
+      EXPECT_GE(SeeksRejected(*statistics), 25u) << partitioned << whole_keys;
     }
   }
 }
