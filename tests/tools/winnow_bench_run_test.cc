@@ -179,6 +179,7 @@ TEST_P(EveryEngineTest, HistogramsGivePercentiles) {
   for (const nlohmann::json& result : json["results"]) {
     EXPECT_LE(result["p50_us"], result["p99_us"]);
     EXPECT_LE(result["p99_us"], result["p999_us"]);
+    EXPECT_LE(result["p999_us"], result["max_us"]);
   }
 }
 
@@ -256,10 +257,13 @@ TEST_F(RunTest, TheJsonFileHasItsSchema) {
   EXPECT_EQ(json["results"].size(), 4 * 2 * engines);
   for (const nlohmann::json& result : json["results"]) {
     ExpectFields(
-        result, {"engine",  "filter",      "benchmark",           "round",       "threads",
-                 "ops",     "ops_per_sec", "micros_per_op",       "p50_us",      "p99_us",
-                 "p999_us", "bytes_read",  "bytes_written",       "read_ops",    "data_blocks_read",
-                 "found",   "durability",  "write_amplification", "space_bytes", "peak_rss_bytes"});
+        result,
+        {"engine",      "filter",           "benchmark",     "round",      "threads",
+         "ops",         "ops_per_sec",      "micros_per_op", "p50_us",     "p99_us",
+         "p999_us",     "max_us",           "open_us",       "bytes_read", "bytes_written",
+         "read_ops",    "data_blocks_read", "found",         "durability", "write_amplification",
+         "space_bytes", "peak_rss_bytes"});
+    EXPECT_EQ(result["open_us"].is_null(), result["benchmark"] != "fillrandom") << "once a round";
     ExpectFields(result["filter"],
                  {"spec", "checked", "rejected", "true_positive", "false_positive", "fpr",
                   "promised_fpr", "bytes", "bits_per_key"});

@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tools/winnow_bench/contender.h"
 #include "tools/winnow_bench/engine_factory.h"
@@ -11,7 +10,7 @@ namespace winnow::bench {
 namespace {
 
 std::vector<const EngineFactory*> Factories() {
-  return {
+  std::vector<const EngineFactory*> factories = {
       &kWinnowFactory,
 #ifdef WINNOW_BENCH_ROCKSDB
       &kRocksDbFactory,    &kRocksDbTunedFactory,
@@ -26,6 +25,8 @@ std::vector<const EngineFactory*> Factories() {
       &kWiredTigerFactory,
 #endif
   };
+  if (HasLevelDbFace()) factories.push_back(&kWinnowLevelDbFactory);
+  return factories;
 }
 
 constexpr std::array<KnownPeer, 5> kPeers = {{
@@ -84,27 +85,6 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenEngine(std::string_view name,
   const absl::StatusOr<const EngineFactory*> factory = FindFactory(name);
   if (!factory.ok()) return factory.status();
   return (*factory)->open(settings);
-}
-
-absl::StatusOr<double> PeerBloomBits(std::string_view engine, std::string_view spec) {
-  if (spec == "none") return 0;
-  const size_t colon = spec.find(':');
-  std::string_view kind = spec.substr(0, colon);
-  const std::string_view amount =
-      colon == std::string_view::npos ? std::string_view("10") : spec.substr(colon + 1);
-  if (kind.size() > engine.size() && kind.starts_with(engine) && kind[engine.size()] == '.') {
-    kind.remove_prefix(engine.size() + 1);
-  }
-  double bits = 0;
-  if ((kind == "bloom" || kind == "blocked_bloom") &&
-      absl::SimpleAtod(absl::string_view(amount.data(), amount.size()), &bits) && bits >= 1 &&
-      bits <= 100) {
-    return bits;
-  }
-  const absl::string_view peer(engine.data(), engine.size());
-  return absl::InvalidArgumentError(absl::StrCat(
-      peer, " has no filter \"", absl::string_view(spec.data(), spec.size()),
-      "\"; give it its own beside Winnow's, such as --filter=cuckoo:12,", peer, ".bloom:12"));
 }
 
 }  // namespace winnow::bench

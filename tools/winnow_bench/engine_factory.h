@@ -28,6 +28,9 @@ struct EngineFactory {
 
 // A peer's is defined where its package was found.
 extern const EngineFactory kWinnowFactory;
+extern const EngineFactory kWinnowLevelDbFactory;
+// Is its module there?
+bool HasLevelDbFace();
 extern const EngineFactory kRocksDbFactory;
 extern const EngineFactory kRocksDbTunedFactory;
 extern const EngineFactory kLevelDbFactory;

@@ -38,7 +38,7 @@ double LatencyHistogram::PercentileMicros(double fraction) const {
     return std::clamp(nanos, static_cast<double>(min_nanos_), static_cast<double>(max_nanos_)) /
            1000;
   }
-  return static_cast<double>(max_nanos_) / 1000;
+  return MaxMicros();
 }
 
 std::string LatencyHistogram::ToString() const {
@@ -49,7 +49,7 @@ std::string LatencyHistogram::ToString() const {
   std::string text = absl::StrFormat("Count: %d Average: %.4f  StdDev: %.2f\n", count_, mean / 1000,
                                      std::sqrt(variance) / 1000);
   absl::StrAppendFormat(&text, "Min: %.3f  Median: %.4f  Max: %.3f\n", smallest / 1000,
-                        PercentileMicros(0.5), static_cast<double>(max_nanos_) / 1000);
+                        PercentileMicros(0.5), MaxMicros());
   absl::StrAppendFormat(&text,
                         "Percentiles: P50: %.2f P75: %.2f P99: %.2f P99.9: %.2f P99.99: %.2f\n",
                         PercentileMicros(0.5), PercentileMicros(0.75), PercentileMicros(0.99),

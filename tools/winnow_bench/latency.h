@@ -25,6 +25,7 @@ class LatencyHistogram {
   uint64_t count() const { return count_; }
   // The time that `fraction` of the operations did not exceed, interpolated inside its bucket.
   double PercentileMicros(double fraction) const;
+  double MaxMicros() const { return static_cast<double>(max_nanos_) / 1000; }
   // db_bench's text: count, average, percentiles, and a line for each bucket that is not empty.
   std::string ToString() const;
 

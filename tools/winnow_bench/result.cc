@@ -60,6 +60,8 @@ nlohmann::json ToJson(const BenchmarkResult& result) {
       {"p50_us", OrNull(result.p50_micros)},
       {"p99_us", OrNull(result.p99_micros)},
       {"p999_us", OrNull(result.p999_micros)},
+      {"max_us", OrNull(result.max_micros)},
+      {"open_us", OrNull(result.open_micros)},
       {"bytes_read", result.bytes_read},
       {"bytes_written", result.bytes_written},
       {"read_ops", result.read_calls},
@@ -84,6 +86,8 @@ BenchmarkResult ResultFromJson(const nlohmann::json& json) {
   Read(json, "p50_us", &result.p50_micros);
   Read(json, "p99_us", &result.p99_micros);
   Read(json, "p999_us", &result.p999_micros);
+  Read(json, "max_us", &result.max_micros);
+  Read(json, "open_us", &result.open_micros);
   Read(json, "bytes_read", &result.bytes_read);
   Read(json, "bytes_written", &result.bytes_written);
   Read(json, "read_ops", &result.read_calls);

@@ -25,6 +25,9 @@ struct BenchmarkResult {
   std::optional<double> p50_micros;
   std::optional<double> p99_micros;
   std::optional<double> p999_micros;
+  std::optional<double> max_micros;
+  // Of the first benchmark after the database was opened: how long that took.
+  std::optional<double> open_micros;
   std::optional<uint64_t> found;
   std::optional<std::string> durability;  // of what the benchmark wrote, as Durability() names it
 

@@ -2,11 +2,14 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tools/winnow_bench/contender.h"
@@ -104,8 +107,10 @@ class Round {
           absl::StrCat("there is no database in ", directory_, " for ", std::string(workload.name),
                        "; let --benchmarks begin with fillrandom"));
     }
+    const auto start = Worker::Clock::now();
     absl::StatusOr<std::unique_ptr<Engine>> engine = OpenEngine(engine_name_, Settings());
     if (!engine.ok()) return engine.status();
+    open_micros_ = std::chrono::duration<double, std::micro>(Worker::Clock::now() - start).count();
     engine_ = *std::move(engine);
     bytes_written_at_open_ = ReadInputOutput().bytes_written;
     user_bytes_written_ = 0;
@@ -172,7 +177,9 @@ class Round {
       result.p50_micros = measured->latency->PercentileMicros(0.5);
       result.p99_micros = measured->latency->PercentileMicros(0.99);
       result.p999_micros = measured->latency->PercentileMicros(0.999);
+      result.max_micros = measured->latency->MaxMicros();
     }
+    result.open_micros = std::exchange(open_micros_, std::nullopt);
     if (workload.counts_found) result.found = measured->found;
     if (measured->user_bytes_written > 0) {
       result.durability =
@@ -205,7 +212,8 @@ class Round {
   const std::string engine_name_;
   const int round_;
   const std::string directory_;
-  std::unique_ptr<Engine> engine_;  // null until the first benchmark
+  std::unique_ptr<Engine> engine_;     // null until the first benchmark
+  std::optional<double> open_micros_;  // until a result tells it
   uint64_t bytes_written_at_open_ = 0;
   uint64_t user_bytes_written_ = 0;  // since then
 };
