@@ -1,13 +1,14 @@
 """Documentation names files that exist, and the tables of public headers are complete.
 
-Looked at: README.md, engine/README.md, filter/README.md, .github/CONTRIBUTING.md and every FORMAT.md.
+Looked at: README.md, those of engine, filter and bench/engine, .github/CONTRIBUTING.md and every FORMAT.md.
 """
 import pathlib
 import re
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-NAMED = ("README.md", "engine/README.md", "filter/README.md", ".github/CONTRIBUTING.md")
+NAMED = ("README.md", "engine/README.md", "filter/README.md", "bench/engine/README.md",
+         ".github/CONTRIBUTING.md")
 # Where a path may start, besides the document's own folder.
 STARTS = ("", "engine/include", "engine/include/winnow", "engine/include/winnow/compat",
           "filter/include", "filter/rocksdb/include")

@@ -15,6 +15,8 @@ readonly build_packages=(
 readonly lint_packages=(clang clang-format universal-ctags)
 readonly tidy_packages=(clang-tidy)
 readonly fuzz_packages=(clang libclang-rt-dev llvm)
+# callgrind, which counts the instructions of the engine's calls.
+readonly instruction_packages=(valgrind)
 # Where there is a JDK, filters are exchanged with the Java library whose format we write.
 readonly java_packages=(libguava-java)
 

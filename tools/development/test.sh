@@ -73,7 +73,7 @@ test_main() {
     test_stages_of_ci
     return
   fi
-  local packages=("${build_packages[@]}")
+  local packages=("${build_packages[@]}" "${instruction_packages[@]}")
   command -v javac >/dev/null && packages+=("${java_packages[@]}")
   need_packages "${packages[@]}"
   configure "$preset"

@@ -1,0 +1,162 @@
+"""`tools/dev perf`, once everything is built: see perf.sh for its usage.
+
+--check   only looks at the arguments, and prints what they need built; --list-rows prints the rows.
+"""
+
+import json
+import pathlib
+import signal
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))  # text_table
+
+import flags  # noqa: E402
+import instructions  # noqa: E402
+import measure  # noqa: E402
+import plots  # noqa: E402
+import rows  # noqa: E402
+import scale  # noqa: E402
+import tables  # noqa: E402
+
+RESULTS = pathlib.Path("build/perf")
+PROGRAM = "build/release/bin/winnow_bench"
+COUNTS_PROGRAM = "build/release/bin/instruction_counts"
+QUICK_NUM = 20_000
+DEFAULT_SIZES = "1000000,3000000,10000000"
+QUICK_SIZES = "10000,30000"
+
+
+def list_rows():
+    for row in rows.ROWS:
+        print(f"  {row.name:<24} {row.title}")
+    print("\n  with --large, of ten times --num keys, or by name:\n")
+    for row in rows.LARGE_ROWS:
+        print(f"  {row.name:<24} {row.title}")
+
+
+def needed_targets(command, found):
+    if command == "instructions":
+        return "instruction_counts"
+    return "" if "from_json" in found else "winnow_bench"
+
+
+def write_file(path, text):
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def engines_for(found, program):
+    """The engines to measure, Winnow first; titles; and a line for each peer that is not there."""
+    titles = measure.engines_of(program)
+    asked = found.get("engine", ",".join(rows.PEERS)).split(",")
+    left_out = [f"{peer} is not in this build (install {rows.PACKAGES[peer]})"
+                for peer in asked if peer not in titles]
+    present = [peer for peer in rows.PEERS if peer in asked and peer in titles]
+    return ["winnow", *present], titles, left_out
+
+
+def command_line(found, num, rounds):
+    """What measures the same again."""
+    chosen = [f"--{name}={found[name]}" for name in ("rows", "engine") if name in found]
+    large = ["--large"] if "large" in found else []
+    return " ".join(["tools/dev perf", f"--num={num}", f"--rounds={rounds}", *large, *chosen])
+
+
+def show_rows(report, found):
+    """Prints the table, and writes the files that were asked for."""
+    plot = plots.dot_plot("Time an operation takes", report)
+    if "plot" in found:
+        write_file(found["plot"], plot)
+    if "markdown" in found:
+        write_file(found["markdown"], tables.markdown(report, found.get("plot")))
+    before, after = tables.html_remarks(report,
+                                        tables.goal_remarks() + tables.remarks(report))
+    write_file(found.get("report", RESULTS / "perf.html"),
+               tables.page("tools/dev perf",
+                           before + tables.html_table(*tables.cells(report)) + plot + after))
+    tables.print_text(report)
+
+
+def run_rows(found):
+    program = found.get("program", PROGRAM)
+    is_quick = "quick" in found
+    engines, titles, left_out = engines_for(found, program)
+    num = QUICK_NUM if is_quick else int(found.get("num", rows.GOALS_ARE_FOR))
+    rounds = int(found.get("rounds", 1 if is_quick else 5))
+    asked = flags.chosen_rows(found)
+    chosen = [row for row in asked if row.subject in titles]
+    left_out += [f"{row.title}: {row.subject} is not in this build" for row in asked
+                 if row not in chosen]
+    if not chosen:
+        raise measure.RunFailed(left_out[-1])
+    with measure.databases_folder(found.get("db")) as folder:
+        bench = measure.Bench(program, folder)
+        measured = measure.RowMeasurement(bench, chosen, engines, num, rounds)
+        measure.need_disk(folder, measured.disk_bytes())
+        interrupted = False
+        try:
+            measured.run()
+        except KeyboardInterrupt:
+            interrupted = True  # what there is, is shown
+    report = tables.make_report(measured, bench, titles)
+    report.update(command=command_line(found, num, rounds), left_out=left_out)
+    write_file(found.get("json", RESULTS / "perf.json"), json.dumps(report, indent=1) + "\n")
+    show_rows(report, found)
+    return 130 if interrupted else 1 if report["failures"] else 0
+
+
+def run_scale(found):
+    program = found.get("program", PROGRAM)
+    is_quick = "quick" in found
+    engines, titles, left_out = engines_for(found, program)
+    sizes = sorted({int(keys) for keys in
+                    found.get("keys", QUICK_SIZES if is_quick else DEFAULT_SIZES).split(",")})
+    rounds = int(found.get("rounds", 1 if is_quick else 3))
+    with measure.databases_folder(found.get("db")) as folder:
+        measure.need_disk(folder, scale.disk_bytes(max(sizes)))
+        report = scale.run(measure.Bench(program, folder), engines, sizes, rounds, titles)
+    report["left_out"] = left_out
+    write_file(found.get("json", RESULTS / "scale.json"), json.dumps(report, indent=1) + "\n")
+    write_file(found.get("report", RESULTS / "scale.html"), scale.html_page(report))
+    scale.print_text(report)
+    return 1 if report["failures"] else 0
+
+
+def main(words):
+    if words == ["--list-rows"]:
+        list_rows()
+        return 0
+    is_check = words[:1] == ["--check"]
+    try:
+        command, found = flags.parse(words[1:] if is_check else words)
+    except flags.UsageError as error:
+        print(f"tools/dev: {error}\nSee: tools/dev perf --help", file=sys.stderr)
+        return 2
+    if is_check:
+        print(needed_targets(command, found))
+        return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # databases are removed then too
+    try:
+        if command == "instructions":
+            return instructions.main(found.get("program", COUNTS_PROGRAM), "write" in found)
+        if command == "scale":
+            return run_scale(found)
+        if "from_json" in found:
+            kept = pathlib.Path(found["from_json"]).read_text(encoding="utf-8")
+            show_rows(json.loads(kept), found)
+            return 0
+        return run_rows(found)
+    except KeyboardInterrupt:
+        return 130
+    except json.JSONDecodeError:
+        print(f"tools/dev: {found['from_json']} is not what tools/dev perf has written",
+              file=sys.stderr)
+        return 1
+    except (measure.RunFailed, OSError) as error:
+        print(f"tools/dev: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

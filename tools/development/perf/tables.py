@@ -1,0 +1,177 @@
+"""The measured rows as text, as Markdown and as HTML; `report` is what perf.json holds."""
+
+import html
+import statistics
+
+from text_table import print_table
+
+import rows
+
+ASSERTIONS = "assertions on"
+
+
+def make_report(measured, bench, titles):
+    """Everything that was measured, as JSON."""
+    used = {engine for values in measured.values.values() for engine in values}
+    return {
+        "tool": "perf", "num": measured.num, "rounds": measured.rounds, "machine": bench.machine,
+        "engines": {name: title for name, title in titles.items() if name in used},
+        "durability": measured.durability,
+        "failures": [f"{engine}, {place}: {why}"
+                     for (engine, place), why in measured.failures.items()],
+        "rows": [row_of(row, measured.values[row.name]) for row in measured.chosen],
+    }
+
+
+def row_of(row, values):
+    medians = {engine: statistics.median(rounds) for engine, rounds in values.items()}
+    goal = rows.goal_of(row, medians)
+    own = medians.get(row.subject)
+    return {
+        "name": row.name, "title": row.title, "unit": row.unit, "subject": row.subject,
+        "values": values, "medians": medians,
+        # How many times faster (or less) than each peer.
+        "ratios": {engine: median / own for engine, median in medians.items()
+                   if engine != row.subject and own},
+        "goal": goal, "of_goal": own / goal if own and goal else None,
+    }
+
+
+def number(value):
+    if value is None:
+        return ""
+    return f"{value:,.{3 if value < 1 else 2 if value < 100 else 0}f}"
+
+
+def spread(row):
+    """From the lowest to the highest round, as a share of the median."""
+    values = row["values"].get(row["subject"], [])
+    if len(values) < 2:
+        return ""
+    return f"{(max(values) - min(values)) / statistics.median(values):.0%}"
+
+
+def peers_in(report):
+    return [name for name in rows.PEERS if name in report["engines"]]
+
+
+def mark(report, engine):
+    return engine + ("*" if ASSERTIONS in report["engines"].get(engine, "") else "")
+
+
+def peer_cell(row, engine):
+    if engine not in row["medians"]:
+        return ""
+    ratio = row["ratios"].get(engine)
+    return number(row["medians"][engine]) + (f" ({ratio:.2f}x)" if ratio else "")
+
+
+def cells(report):
+    """Titles, and the cells of each row."""
+    peers = peers_in(report)
+    titles = ["row", "", "winnow", "spread", *(mark(report, peer) for peer in peers), "goal",
+              "of goal"]
+    lines = []
+    for row in report["rows"]:
+        of_goal = "" if row["of_goal"] is None else f"{row['of_goal']:.2f}x"
+        lines.append([row["title"], row["unit"], number(row["medians"].get(row["subject"])),
+                      spread(row), *(peer_cell(row, peer) for peer in peers), number(row["goal"]),
+                      of_goal])
+    return titles, lines
+
+
+def machine_text(report):
+    machine = report["machine"]
+    if not machine:
+        return "unknown machine"
+    return (f"{machine['cpu']}, {machine['num_cpus']} processors, "
+            f"{machine['memory_bytes'] / 2**30:.0f} GiB, {machine['os']}, {machine['compiler']}")
+
+
+def size_text(report):
+    rounds = report["rounds"]
+    return (f"{report['num']:,} keys of {rows.KEY_BYTES} bytes, medians of {rounds} interleaved "
+            f"round{'' if rounds == 1 else 's'}")
+
+
+def remarks(report):
+    """What stands below a table, a line each."""
+    lines = ["us: microseconds an operation (a key, a write, a seek); ms: milliseconds; x: bytes "
+             "written to files for each byte given. Less is better."]
+    by_durability = {}
+    for engine, text in sorted(report["durability"].items()):
+        by_durability.setdefault(text, []).append(engine)
+    for text, engines in by_durability.items():
+        survives = "a power failure" if text.endswith(", synced") else "the end of the process"
+        lines.append(f"Writes of {', '.join(engines)}: {text}; they survive {survives}.")
+    return lines + contenders(report)
+
+
+def contenders(report):
+    """What was run, what was not, and what failed."""
+    lines = []
+    for engine, title in report["engines"].items():
+        star = "* " if ASSERTIONS in title else ""
+        lines.append(f"{star}{title}" if title.startswith(engine) else f"{star}{engine}: {title}")
+    lines += [f"Left out: {what}." for what in report.get("left_out", [])]
+    lines += [f"FAILED: {failure}" for failure in report["failures"]]
+    return lines
+
+
+def print_text(report):
+    print(f"\n{size_text(report)}\n{machine_text(report)}\n")
+    titles, lines = cells(report)
+    print_table(titles, lines, num_left=2)
+    print()
+    print("\n".join(goal_remarks() + remarks(report)))
+
+
+def goal_remarks():
+    return ["(1.50x): the peer takes as many times what Winnow takes. of goal: Winnow's share of the "
+            "goal, met at 1.00x and below.",
+            f"Goals that are figures are for {rows.GOALS_ARE_FOR:,} keys."]
+
+
+def markdown(report, plot):
+    """A section of a README: a table and a plot, with their command and machine."""
+    peers = peers_in(report)
+    titles = ["", "unit", "Winnow", *(mark(report, peer).replace("*", "\\*") for peer in peers)]
+    lines = [f"`{report['command']}`, {size_text(report)}, on {machine_text(report)}. "
+             "In brackets, how many times what Winnow takes.", "",
+             "| " + " | ".join(titles) + " |",
+             "|---|---|" + "---:|" * (len(titles) - 2)]
+    for row in report["rows"]:
+        own = number(row["medians"].get(row["subject"]))
+        if row["medians"] and min(row["medians"], key=row["medians"].get) == row["subject"]:
+            own = f"**{own}**"
+        line = [row["title"], row["unit"], own, *(peer_cell(row, peer) for peer in peers)]
+        lines.append("| " + " | ".join(line) + " |")
+    if plot:
+        lines += ["", f"![Each row, and each engine's time in it]({plot})"]
+    lines += [""] + ["* " + line.replace("*", "\\*") for line in remarks(report)]
+    return "\n".join(lines) + "\n"
+
+
+def html_table(titles, lines):
+    def line_of(tag, line):
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in line) + "</tr>\n"
+    body = "".join(line_of("td", line) for line in lines)
+    return f"<table>{line_of('th', titles)}{body}</table>\n"
+
+
+STYLE = ("body{font:14px sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222;"
+         "background:#fff}table{border-collapse:collapse;margin:1em 0}td,th{padding:2px 9px;"
+         "border-bottom:1px solid #ddd;text-align:right;white-space:nowrap}td:first-child,"
+         "th:first-child{text-align:left}svg{display:block;margin:1.5em 0}")
+
+
+def page(title, body):
+    """An HTML page that loads nothing from elsewhere."""
+    escaped = html.escape(title)
+    return (f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escaped}</title>'
+            f"<style>{STYLE}</style></head><body>\n<h1>{escaped}</h1>\n{body}</body></html>\n")
+
+
+def html_remarks(report, lines):
+    return (f"<p>{html.escape(size_text(report))}; {html.escape(machine_text(report))}.</p>\n",
+            "".join(f"<p>{html.escape(line)}</p>\n" for line in lines))
