@@ -213,6 +213,12 @@ TEST_P(EveryEngineTest, ResultsSayWhatWritesSurvive) {
   EXPECT_THAT(outcome.output, HasSubstr("Writes: " + where + ", unsynced\n"));
 }
 
+// tools/dev perf reads the engines' names from --help.
+TEST_P(EveryEngineTest, ItsTitleBeginsWithItsName) {
+  EXPECT_TRUE(EngineTitle(GetParam()).starts_with(GetParam() + " ")) << EngineTitle(GetParam());
+  EXPECT_THAT(Run("--help").output, HasSubstr("\n  " + EngineTitle(GetParam()) + "\n"));
+}
+
 std::vector<std::string> EngineNames() {
   std::vector<std::string> names;
   for (std::string_view engine : CompiledEngines()) names.emplace_back(engine);

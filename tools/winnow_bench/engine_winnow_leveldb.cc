@@ -31,7 +31,8 @@ absl::StatusOr<const EngineFactory*> Face() {
 }
 
 std::string Title() {
-  return absl::StrCat("winnow ", WINNOW_BENCH_WINNOW_VERSION, " (through LevelDB's C++ interface)");
+  return absl::StrCat("winnow_leveldb ", WINNOW_BENCH_WINNOW_VERSION,
+                      " (Winnow through LevelDB's C++ interface)");
 }
 
 absl::Status Destroy(const std::string& directory) {
