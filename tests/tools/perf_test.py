@@ -218,5 +218,5 @@ class InstructionsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    WINNOW_BENCH = sys.argv.pop(1)
+    WINNOW_BENCH = pathlib.Path(sys.argv.pop(1)).resolve()
     unittest.main()

@@ -14,7 +14,7 @@ import tempfile
 from text_table import print_table
 
 KEPT = pathlib.Path(__file__).resolve().parents[3] / "bench/engine/instruction_counts.json"
-# Two runs differ by a ten-thousandth: by the false positives of filters with another seed.
+# Two runs differ by a thousandth: by the false positives of filters with another seed.
 TOLERANCE = 0.02
 NOT_COMPARABLE = 77  # ctest's SKIP_RETURN_CODE
 SAME = ("compiler", "libc", "avx2")
