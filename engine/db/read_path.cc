@@ -22,19 +22,19 @@ namespace {
 
 // Looks through the memtables, newest first; null if none knows the key. The first hit is the
 // answer, value or deletion: everything further on is older.
-const SkipList::Node* FindInMemtables(const ReadView& view, const LookupKey& key) {
+const BTree::Entry* FindInMemtables(const ReadView& view, const LookupKey& key) {
   // Spares hashing the whole key where the tables' filters hash only a part of it.
   const bool nothing = view.immutables.empty() && view.active->empty();
   if (nothing) return nullptr;
   // Of the whole key, whatever the tables' filters are made of: see Memtable.
   const uint64_t hash = view.WholeKeyHash(key);
-  const auto find = [&](const Memtable& memtable) -> const SkipList::Node* {
+  const auto find = [&](const Memtable& memtable) -> const BTree::Entry* {
     if (memtable.empty() || !memtable.MayContain(hash)) return nullptr;
     return memtable.Find(key.user_key, key.snapshot);
   };
-  if (const SkipList::Node* node = find(*view.active)) return node;
+  if (const BTree::Entry* node = find(*view.active)) return node;
   for (const auto& memtable : view.immutables) {
-    if (const SkipList::Node* node = find(*memtable)) return node;
+    if (const BTree::Entry* node = find(*memtable)) return node;
   }
   return nullptr;
 }
@@ -50,7 +50,7 @@ absl::Status UnknownType() {
 // long as the memtable, which the caller's view holds; a result's bytes live as long as its pin,
 // with or without the view.
 struct DBImpl::Found {
-  const SkipList::Node* node = nullptr;
+  const BTree::Entry* node = nullptr;
   PointResult result;
   bool value = false;  // a value is there, neither absent nor deleted
 };
@@ -215,7 +215,7 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
     return view->comparator.CompareUserKeys(keys[a], keys[b]) < 0;
   });
   std::vector<BatchLookup> batch(keys.size());
-  std::vector<const SkipList::Node*> nodes(keys.size(), nullptr);
+  std::vector<const BTree::Entry*> nodes(keys.size(), nullptr);
   // What the memtables know is done before the tables are looked at, which skip what is done.
   for (size_t i = 0; i < order.size(); i++) {
     batch[i].status = CheckRead(family, keys[order[i]]);
@@ -267,7 +267,7 @@ bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::str
     ColumnFamilyState* own = Own(family);
     const ViewGuard view(own->views);
     const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(options));
-    if (const SkipList::Node* node = FindInMemtables(*view, lookup)) {
+    if (const BTree::Entry* node = FindInMemtables(*view, lookup)) {
       may_exist = Type(node->internal_key()) != EntryType::kDelete;
       return;
     }
@@ -368,7 +368,7 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
             maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
         if (!maybe) return false;
       }
-      const SkipList::Node* node = memtable.Find(key, lookup.snapshot);
+      const BTree::Entry* node = memtable.Find(key, lookup.snapshot);
       step.answer = node == nullptr ? ExplainStep::Answer::kAbsent
                     : Type(node->internal_key()) == EntryType::kDelete
                         ? ExplainStep::Answer::kDeleted

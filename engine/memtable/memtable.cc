@@ -16,57 +16,57 @@ size_t FilterBytesFor(size_t expected_bytes, const MemtableSizes& sizes) {
 }
 
 // Sees entries that are inserted while it moves, in their places; those with sequence numbers above
-// the reader's snapshot are skipped by whoever reads through it. Nodes are never removed, so that a
-// node stays valid, and its successor is looked up only when Next is called.
+// the reader's snapshot are skipped by whoever reads through it. Entries are never removed, so that
+// an entry stays valid, and its successor is looked up only when Next is called.
 class MemtableIterator final : public InternalIterator {
  public:
-  MemtableIterator(const SkipList& list, const InternalKeyComparator& comparator)
-      : list_(list), comparator_(comparator) {}
+  MemtableIterator(const BTree& tree, const InternalKeyComparator& comparator)
+      : tree_(tree), comparator_(comparator) {}
 
-  bool Valid() const override { return node_ != nullptr; }
-  void SeekToFirst() override { node_ = list_.First(); }
-  void SeekToLast() override { node_ = list_.Last(); }
+  bool Valid() const override { return entry_ != nullptr; }
+  void SeekToFirst() override { entry_ = tree_.First(); }
+  void SeekToLast() override { entry_ = tree_.Last(); }
   void Seek(std::string_view internal_key) override {
-    node_ = list_.FindGreaterOrEqual(UserKey(internal_key), Trailer(internal_key));
+    entry_ = tree_.FindGreaterOrEqual(UserKey(internal_key), Trailer(internal_key));
   }
   void SeekForPrev(std::string_view internal_key) override {
     Seek(internal_key);
-    if (node_ == nullptr) {
+    if (entry_ == nullptr) {
       SeekToLast();
-    } else if (comparator_.Compare(node_->internal_key(), internal_key) > 0) {
+    } else if (comparator_.Compare(entry_->internal_key(), internal_key) > 0) {
       Prev();
     }
   }
-  // What the caller does with one node hides the time that the next takes to arrive.
+  // What the caller does with one entry hides the time that the next takes to arrive.
   void Next() override {
-    node_ = SkipList::Next(node_);
-    if (node_ != nullptr) SkipList::PrefetchNext(node_);
+    entry_ = BTree::Next(entry_);
+    if (entry_ != nullptr) BTree::PrefetchNext(entry_);
   }
   void Prev() override {
-    const std::string_view key = node_->internal_key();
+    const std::string_view key = entry_->internal_key();
     // The list is linked forwards only: a step back is a search from the top.
-    node_ = list_.FindLess(UserKey(key), Trailer(key));
+    entry_ = tree_.FindLess(UserKey(key), Trailer(key));
   }
-  std::string_view key() const override { return node_->internal_key(); }
-  std::string_view value() const override { return node_->value(); }
+  std::string_view key() const override { return entry_->internal_key(); }
+  std::string_view value() const override { return entry_->value(); }
   absl::Status status() const override { return absl::OkStatus(); }
 
  private:
-  const SkipList& list_;
+  const BTree& tree_;
   const InternalKeyComparator& comparator_;
-  const SkipList::Node* node_ = nullptr;
+  const BTree::Entry* entry_ = nullptr;
 };
 
 }  // namespace
 
-// list_ keeps a pointer to arena_, which is declared before it and so destroyed after it.
+// tree_ keeps a pointer to arena_, which is declared before it and so destroyed after it.
 Memtable::Memtable(const InternalKeyComparator& comparator, const MemtableSizes& sizes,
                    std::shared_ptr<WriteBufferBudget> budget)
     : comparator_(comparator),
       sizes_(sizes),
       budget_(budget != nullptr ? std::move(budget) : std::make_shared<WriteBufferBudget>()),
       arena_(sizes.buffer_bytes, budget_.get()),
-      list_(comparator_, &arena_) {
+      tree_(comparator_, &arena_) {
   budget_->Begin();
 }
 
@@ -109,24 +109,25 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
     filter->Prefetch(whole_key_hash);
     filter->Add(whole_key_hash);
   }
-  list_.Insert(user_key, PackTrailer(sequence, type), value);
+  tree_.Insert(user_key, PackTrailer(sequence, type), value);
   if (type == EntryType::kDelete) num_deletions_.fetch_add(1, std::memory_order_relaxed);
   // Release: whoever sees the count non-zero may look.
   num_entries_.fetch_add(1, std::memory_order_release);
 }
 
 // Versions of one key stand newest first, and a seek trailer sorts before every entry of its
-// sequence number: the first node at or after it is the newest version that the snapshot includes,
+// sequence number: the first entry at or after it is the newest version that the snapshot includes,
 // if it has the key at all.
-const SkipList::Node* Memtable::Find(std::string_view user_key, SequenceNumber snapshot) const {
-  const SkipList::Node* node =
-      list_.FindGreaterOrEqual(user_key, PackTrailer(snapshot, kEntryTypeForSeek));
-  if (node == nullptr) return nullptr;
-  return comparator_.CompareUserKeys(UserKey(node->internal_key()), user_key) == 0 ? node : nullptr;
+const BTree::Entry* Memtable::Find(std::string_view user_key, SequenceNumber snapshot) const {
+  const BTree::Entry* entry =
+      tree_.FindGreaterOrEqual(user_key, PackTrailer(snapshot, kEntryTypeForSeek));
+  if (entry == nullptr) return nullptr;
+  return comparator_.CompareUserKeys(UserKey(entry->internal_key()), user_key) == 0 ? entry
+                                                                                    : nullptr;
 }
 
 std::unique_ptr<InternalIterator> Memtable::NewIterator() const {
-  return std::make_unique<MemtableIterator>(list_, comparator_);
+  return std::make_unique<MemtableIterator>(tree_, comparator_);
 }
 
 size_t Memtable::memory_bytes() const {

@@ -11,7 +11,7 @@
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
 #include "engine/memtable/arena.h"
-#include "engine/memtable/skip_list.h"
+#include "engine/memtable/b_tree.h"
 #include "engine/memtable/write_buffer_budget.h"
 #include "winnow/filter/concurrent_bloom.h"
 
@@ -63,9 +63,9 @@ class Memtable {
   // False: there is none, or no entry yet.
   bool has_filter() const { return filter_.load(std::memory_order_acquire) != nullptr; }
 
-  // The newest entry for the key with sequence <= snapshot; null if none. The node lives as long
+  // The newest entry for the key with sequence <= snapshot; null if none. It lives as long
   // as the memtable.
-  const SkipList::Node* Find(std::string_view user_key, SequenceNumber snapshot) const;
+  const BTree::Entry* Find(std::string_view user_key, SequenceNumber snapshot) const;
 
   // The iterator must not outlive the memtable.
   std::unique_ptr<InternalIterator> NewIterator() const;
@@ -90,7 +90,7 @@ class Memtable {
       WriteBufferBudget::Stage::kActive;
   std::atomic<uint64_t> log_number_{kNoLog};
   Arena arena_;
-  SkipList list_;
+  BTree tree_;
   std::atomic<filter::ConcurrentBlockedBloom*> filter_{nullptr};
   std::atomic<uint64_t> num_entries_{0};
   std::atomic<uint64_t> num_deletions_{0};
