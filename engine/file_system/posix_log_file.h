@@ -74,6 +74,7 @@ class PosixLogFile final : public WritableFile {
   uint64_t ready_end_ = 0;
   uint64_t size_ = 0;
   uint64_t next_reservation_bytes_;
+  uint64_t next_ready_bytes_;
   absl::Status first_error_;
   bool only_append_failed_ = false;  // the bytes before it may still be synced
 };
