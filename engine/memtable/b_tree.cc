@@ -84,9 +84,14 @@ uint32_t BTree::LastLess(const Page& page, uint32_t count, const Target& target)
   }
   uint32_t last = less;
   while (last + 1 < count && prefix(last + 1) == wanted) last++;
+  const auto is_less = [&](uint32_t slot) {
+    return IsLess(page.entry[slot].load(std::memory_order_acquire), target);
+  };
+  // What comes in order goes to the end.
+  if (last > less + 1 && is_less(last)) return last;
   while (less < last) {
     const uint32_t middle = less + (last - less + 1) / 2;
-    if (IsLess(page.entry[middle].load(std::memory_order_acquire), target)) {
+    if (is_less(middle)) {
       less = middle;
     } else {
       last = middle - 1;
