@@ -176,12 +176,12 @@ IndexBlock::IndexBlock(const char* contents)
   ends_ = contents + at.ends;
   trailers_ = (flags & kHasTrailers) != 0 ? contents + at.trailers : nullptr;
   suffix_ends_ = contents + at.suffix_ends;
-  prefix_ = {contents + at.prefix, at.suffixes - at.prefix};
+  prefix_ = SharedPrefix({contents + at.prefix, at.suffixes - at.prefix});
   suffixes_ = contents + at.suffixes;
 }
 
 std::string IndexBlock::separator(uint32_t entry) const {
-  std::string key(prefix_);
+  std::string key(prefix_.bytes());
   key.append(suffix(entry));
   PutFixed64(&key, TrailerAt(entry));
   return key;
@@ -191,8 +191,9 @@ std::string IndexBlock::separator(uint32_t entry) const {
 // of the block before.
 bool IndexBlock::StraddlesWith(uint32_t entry, std::string_view user_key) const {
   // Only a separator that is a whole internal key has a trailer: see SstableBuilder.
-  if (TrailerAt(entry) == 0 || !user_key.starts_with(prefix_)) return false;
-  return user_key.substr(prefix_.size()) == suffix(entry);
+  const std::string_view prefix = prefix_.bytes();
+  if (TrailerAt(entry) == 0 || !user_key.starts_with(prefix)) return false;
+  return user_key.substr(prefix.size()) == suffix(entry);
 }
 
 template <typename IsSmaller>
@@ -225,14 +226,8 @@ uint32_t IndexBlock::Find(const InternalKeyComparator& comparator, std::string_v
       return order != 0 ? order < 0 : TrailerAt(entry) > trailer;
     });
   }
-  // A key that is a proper prefix of the shared prefix is smaller than all separators.
-  if (const size_t length = std::min(prefix_.size(), user_key.size()); length > 0) {
-    const int order = std::memcmp(user_key.data(), prefix_.data(), length);
-    if (order != 0) return order < 0 ? 0 : num_entries_;
-  }
-  if (user_key.size() < prefix_.size()) return 0;
-  const std::string_view rest = user_key.substr(prefix_.size());
-  const uint64_t head = KeyPrefix64(rest);
+  if (const int order = prefix_.Compare(user_key); order != 0) return order < 0 ? 0 : num_entries_;
+  const uint64_t head = prefix_.HeadOf(user_key);
 
   // Branch-free: the comparison becomes a conditional move, since its outcome is a coin toss.
   const char* base = heads_;
@@ -246,7 +241,14 @@ uint32_t IndexBlock::Find(const InternalKeyComparator& comparator, std::string_v
   if (left == 1 && HeadAt(first) < head) first++;
 
   if (first == num_entries_ || HeadAt(first) != head) return first;
-  // HeadAt is sorted, so that "equal" holds for a run from `first` on.
+  return FindAmongEqualHeads(first, user_key, trailer);
+}
+
+// Heads are sorted, so that "equal" holds for a run from `first` on.
+uint32_t IndexBlock::FindAmongEqualHeads(uint32_t first, std::string_view user_key,
+                                         uint64_t trailer) const {
+  const uint64_t head = HeadAt(first);
+  const std::string_view rest = user_key.substr(prefix_.bytes().size());
   const uint32_t last =
       LowerBound(first, num_entries_, [&](uint32_t entry) { return HeadAt(entry) == head; });
   return LowerBound(first, last, [&](uint32_t entry) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "engine/base/internal_key.h"
+#include "engine/base/shared_prefix.h"
 #include "engine/sstable/format.h"
 
 namespace winnow {
@@ -63,8 +64,13 @@ class IndexBlock {
   // can hold the first key from there on. size() if there is none.
   uint32_t Find(const InternalKeyComparator& comparator, std::string_view user_key,
                 uint64_t trailer) const;
-  // Prefetches the lines that Find reads first.
-  void Prefetch() const { __builtin_prefetch(heads_ + 8 * size_t{num_entries_ / 2}); }
+
+  // What Find compares first, under the bytewise order: the prefix that all separators share, and
+  // the eight bytes behind it.
+  const SharedPrefix& shared_prefix() const { return prefix_; }
+  uint64_t HeadAt(uint32_t entry) const { return DecodeFixed64(heads_ + 8 * size_t{entry}); }
+  // Find, from the first entry on whose head is that of `user_key`, which has the prefix.
+  uint32_t FindAmongEqualHeads(uint32_t first, std::string_view user_key, uint64_t trailer) const;
 
   BlockHandle handle(uint32_t entry) const {
     const uint64_t start = entry == 0 ? 0 : EndOf(entry - 1);
@@ -81,7 +87,6 @@ class IndexBlock {
   bool StraddlesWith(uint32_t entry, std::string_view user_key) const;
 
  private:
-  uint64_t HeadAt(uint32_t entry) const { return DecodeFixed64(heads_ + 8 * size_t{entry}); }
   uint64_t EndOf(uint32_t entry) const {
     return wide_ ? DecodeFixed64(ends_ + 8 * size_t{entry})
                  : DecodeFixed32(ends_ + 4 * size_t{entry});
@@ -103,7 +108,7 @@ class IndexBlock {
   const char* ends_ = nullptr;
   const char* trailers_ = nullptr;  // null: all zero
   const char* suffix_ends_ = nullptr;
-  std::string_view prefix_;
+  SharedPrefix prefix_;
   const char* suffixes_ = nullptr;
 };
 

@@ -56,8 +56,6 @@ absl::StatusOr<BlockRef> SstableReader::LoadBlock(const BlockHandle& handle, Blo
   return LoadMissingBlock(handle, kind, options);
 }
 
-void SstableReader::PrefetchIndex() const { index_.Prefetch(); }
-
 BlockRef SstableReader::FilterFromCache(const SstableReadOptions& options) const {
   const BlockKey key{table_id_, footer_.filter.offset};
   BlockRef block = options_.cache->Lookup(key);
@@ -123,27 +121,37 @@ absl::Status SstableReader::FindLowestIndex(const SstableReadOptions& options,
 absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_view user_key,
                                 SequenceNumber snapshot, PointResult* result) const {
   PointLookup lookup;
-  WINNOW_RETURN_IF_ERROR(FindBlock(options, user_key, snapshot, &lookup));
+  StartLookup(user_key, snapshot, &lookup);
+  WINNOW_RETURN_IF_ERROR(FindBlock(options, &lookup));
   WINNOW_RETURN_IF_ERROR(LoadBlock(options, nullptr, &lookup));
   return SearchBlock(options, &lookup, result);
 }
 
-absl::Status SstableReader::FindBlock(const SstableReadOptions& options, std::string_view user_key,
-                                      SequenceNumber snapshot, PointLookup* lookup) const {
+void SstableReader::StartLookup(std::string_view user_key, SequenceNumber snapshot,
+                                PointLookup* lookup) const {
   lookup->user_key_ = user_key;
   lookup->trailer_ = PackTrailer(snapshot, kEntryTypeForSeek);
   lookup->top_entry_ = 0;
   lookup->block_.Release();  // of an earlier look-up that ended in an error
   lookup->index_ = &index_;
-  if (!index_is_whole_) [[unlikely]] {
-    WINNOW_RETURN_IF_ERROR(FindLowestIndex(options, lookup));
+  if (directory_ != nullptr) lookup->place_ = directory_->FindLine(user_key);
+}
+
+absl::Status SstableReader::FindBlock(const SstableReadOptions& options,
+                                      PointLookup* lookup) const {
+  if (directory_ != nullptr) [[likely]] {
+    lookup->entry_ = directory_->FindInLine(lookup->place_, lookup->user_key_, lookup->trailer_);
+    lookup->has_block_ = lookup->entry_ < index_.size();
+    if (!lookup->has_block_) return absl::OkStatus();
+    directory_->PrefetchBlock(lookup->entry_);
+    lookup->handle_.offset = directory_->OffsetOf(lookup->entry_);
+    return absl::OkStatus();
   }
-  lookup->entry_ = lookup->index_->Find(options_.comparator, user_key, lookup->trailer_);
-  lookup->has_block_ = lookup->entry_ < lookup->index_->size();
-  if (lookup->has_block_) [[likely]] {
-    if (block_hints_ != nullptr) block_hints_->Prefetch(lookup->entry_);
-    lookup->handle_ = lookup->index_->handle(lookup->entry_);
-  }
+  if (!index_is_whole_) WINNOW_RETURN_IF_ERROR(FindLowestIndex(options, lookup));
+  const IndexBlock& index = *lookup->index_;
+  lookup->entry_ = index.Find(options_.comparator, lookup->user_key_, lookup->trailer_);
+  lookup->has_block_ = lookup->entry_ < index.size();
+  if (lookup->has_block_) lookup->handle_ = index.handle(lookup->entry_);
   return absl::OkStatus();
 }
 
@@ -164,14 +172,15 @@ absl::Status SstableReader::LoadBlock(const SstableReadOptions& options,
   lookup->block_ = LookUpBlock(lookup->handle_, BlockKind::kData, options);
   if (lookup->block_) [[likely]] {
     // Where the hint was right, the keys are on their way already.
-    if (block_hints_ == nullptr || block_hints_->Note(lookup->entry_, lookup->block_->data())) {
+    if (directory_ == nullptr || directory_->Note(lookup->entry_, lookup->block_->data())) {
       DataBlock::PrefetchKeys(lookup->block_->data());
     }
     return absl::OkStatus();
   }
   // Noted once it is found in the cache: of the blocks that pass through a cache that is small
   // beside the data, most are not.
-  if (block_hints_ != nullptr) block_hints_->Forget(lookup->entry_);
+  if (directory_ != nullptr) directory_->Forget(lookup->entry_);
+  lookup->handle_ = lookup->index_->handle(lookup->entry_);
   const SteadyTime begin = waited == nullptr ? SteadyTime() : SteadyNow();
   WINNOW_ASSIGN_OR_RETURN(lookup->block_,
                           LoadMissingBlock(lookup->handle_, BlockKind::kData, options));
@@ -185,7 +194,8 @@ void SstableReader::PrefetchFromFile(const PointLookup& lookup) const {
   if (options_.cache != nullptr && options_.cache->Lookup({table_id_, lookup.handle_.offset})) {
     return;
   }
-  file_.file().Prefetch(lookup.handle_.offset, lookup.handle_.size + kBlockTrailerBytes);
+  const BlockHandle handle = lookup.index_->handle(lookup.entry_);
+  file_.file().Prefetch(handle.offset, handle.size + kBlockTrailerBytes);
 }
 
 absl::Status SstableReader::SearchBlock(const SstableReadOptions& options, PointLookup* lookup,
@@ -312,14 +322,13 @@ void SstableReader::EraseCachedBlocks() const {
 
 size_t SstableReader::memory_bytes() const {
   size_t strings = file_.path().capacity();
-  const size_t hints =
-      block_hints_ == nullptr ? 0 : sizeof(BlockHints) + block_hints_->memory_bytes();
+  const size_t directory = directory_ == nullptr ? 0 : directory_->memory_bytes();
   for (const std::string* text :
        {&properties_.smallest_user_key, &properties_.largest_user_key, &properties_.filter_spec,
         &properties_.filter_key, &properties_.comparator_name, &properties_.column_family_name}) {
     strings += text->capacity();
   }
-  return sizeof(*this) + strings + hints + index_memory_.size() + filter_memory_.size();
+  return sizeof(*this) + strings + directory + index_memory_.size() + filter_memory_.size();
 }
 
 }  // namespace winnow

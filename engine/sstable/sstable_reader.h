@@ -18,8 +18,8 @@
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
 #include "engine/cache/block_cache.h"
+#include "engine/sstable/block_directory.h"
 #include "engine/sstable/block_file.h"
-#include "engine/sstable/block_hints.h"
 #include "engine/sstable/filter_block.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
@@ -86,13 +86,16 @@ struct PointResult {
   BlockRef pin;
 };
 
-// A point look-up on its way through one table: see SstableReader::FindBlock. It stays where it is,
-// and can be used again once it is done.
+// A point look-up on its way through one table: see SstableReader::StartLookup. It stays where it
+// is, and can be used again once it is done.
 class PointLookup {
  public:
   PointLookup() = default;
   PointLookup(const PointLookup&) = delete;
   PointLookup& operator=(const PointLookup&) = delete;
+
+  // Where in the file the block is that was found; 0 if there is none.
+  uint64_t block_offset() const { return has_block_ ? handle_.offset : 0; }
 
  private:
   friend class SstableReader;
@@ -104,7 +107,10 @@ class PointLookup {
   BlockRef index_pin_;
   uint32_t top_entry_ = 0;  // of index_ in the top level
   uint32_t entry_ = 0;      // in index_
-  BlockHandle handle_;      // of the one block that can hold the key
+  BlockDirectory::Place place_;
+  // Of the one block that can hold the key; with a directory the size is only known once the block
+  // has to be read.
+  BlockHandle handle_;
   bool has_block_ = false;  // false: all keys of the table are smaller
   BlockRef block_;
 };
@@ -196,9 +202,8 @@ class SstableReader {
   // which is worth it if the caller goes over all keys before the next step: the waits for one
   // key's memory then pass while the others are worked on. After an error a look-up goes no
   // further. `user_key` lives as long as the look-up.
-  void PrefetchIndex() const;
-  absl::Status FindBlock(const SstableReadOptions& options, std::string_view user_key,
-                         SequenceNumber snapshot, PointLookup* lookup) const;
+  void StartLookup(std::string_view user_key, SequenceNumber snapshot, PointLookup* lookup) const;
+  absl::Status FindBlock(const SstableReadOptions& options, PointLookup* lookup) const;
   void PrefetchBlockSlot(const PointLookup& lookup) const;
   // `neighbour` may be null, or a look-up in this table that has its block: if that is this one's
   // block too, it is not looked up again. `*waited`, if not null, is set where the block was read
@@ -312,7 +317,7 @@ class SstableReader {
   SstableProperties properties_;
   filter::ResidentMemory index_memory_;
   IndexBlock index_;  // of data blocks, or of index partitions; empty if it is in the cache
-  std::unique_ptr<BlockHints> block_hints_;  // may be null
+  std::unique_ptr<BlockDirectory> directory_;  // of index_; may be null
   filter::ResidentMemory filter_memory_;
   filter::FilterReader filter_;
   filter::FilterState filter_state_;

@@ -18,7 +18,7 @@ LevelIndex::LevelIndex(const std::vector<std::shared_ptr<SstableFile>>& files,
   const size_t shorter = std::min(first.size(), last.size());
   size_t shared = 0;
   while (shared < shorter && first[shared] == last[shared]) shared++;
-  shared_prefix_ = first.substr(0, shared);
+  shared_prefix_ = SharedPrefix(first.substr(0, shared));
   for (const SstableFile* file : files_) {
     largest_.push_back(KeyPrefix64(file->largest_user_key().substr(shared)));
     smallest_.push_back(KeyPrefix64(file->smallest_user_key().substr(shared)));

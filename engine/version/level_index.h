@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/base/internal_key.h"
+#include "engine/base/shared_prefix.h"
 #include "engine/version/sstable_file.h"
 
 namespace winnow {
@@ -27,9 +27,8 @@ class LevelIndex {
   const SstableFile* Find(std::string_view user_key) const {
     if (files_.empty()) return nullptr;
     if (!bytewise_) return FindByComparing(user_key);
-    if (!user_key.starts_with(shared_prefix_)) return nullptr;
-    const std::string_view rest = user_key.substr(shared_prefix_.size());
-    const uint64_t prefix = KeyPrefix64(rest);
+    if (shared_prefix_.Compare(user_key) != 0) return nullptr;
+    const uint64_t prefix = shared_prefix_.HeadOf(user_key);
     // Branch-free lower bound over largest_.
     size_t first = 0;
     for (size_t length = files_.size(); length > 1;) {
@@ -55,7 +54,7 @@ class LevelIndex {
 
   InternalKeyComparator comparator_{BytewiseComparator()};
   bool bytewise_ = true;
-  std::string shared_prefix_;
+  SharedPrefix shared_prefix_;     // of a file's smallest key
   std::vector<uint64_t> largest_;  // eight bytes after the shared prefix
   std::vector<uint64_t> smallest_;
   std::vector<const SstableFile*> files_;

@@ -64,7 +64,13 @@ class Version {
   // queried before its index and blocks; all filter lines are fetched before the first is tested.
   absl::Status Get(const LookupKey& key, const LookupContext& context, PointResult* result) const;
 
-  // The same for many keys, level by level, so that memory accesses of different keys overlap.
+  // Keys of a batch that go through the steps of a look-up together. Enough to keep all of the
+  // processor's miss buffers busy (10 to 16 lines), few enough that what was fetched in one step is
+  // still in the first-level cache in the next.
+  static constexpr size_t kKeysAtOnce = 32;
+  // The same for many keys, level by level, so that memory accesses of different keys overlap. Of a
+  // block that several of kKeysAtOnce keys are in there is one read: larger batches are best in key
+  // order.
   void MultiGet(std::span<BatchLookup> batch, const LookupContext& context) const;
 
   // False if the filters and key ranges prove that no file holds the key. No I/O.
@@ -123,11 +129,9 @@ class Version {
   // What the read that followed says of the filter's answer.
   static void CountRead(const Candidate& candidate, const LookupKey& key,
                         const LookupContext& context, const PointResult& result);
-  // Looks the key up in one file, whose filter has been queried, and counts what came of it.
+  // Looks the key up in one file, whose filter does not reject it, and counts what came of it.
   static absl::Status GetFromFile(const Candidate& candidate, const LookupKey& key,
                                   const LookupContext& context, PointResult* result);
-  static absl::Status ReadFile(const Candidate& candidate, const LookupKey& key,
-                               const LookupContext& context, PointResult* result);
   struct BatchRead;
   struct BatchSteps;
   static void MultiGetFrom(std::span<BatchRead> reads, const LookupContext& context,

@@ -16,11 +16,6 @@ namespace {
 // overlaps those misses.
 constexpr size_t kPrefetchedCandidates = 16;
 
-// Keys of a batch that go through the steps together. Enough to keep all of the processor's miss
-// buffers busy (10 to 16 lines), few enough that what was fetched in one step is still in the
-// first-level cache in the next.
-constexpr size_t kBatchKeys = 32;
-
 bool HasUsableFilter(const SstableFile& file) {
   return file.reader() != nullptr && file.reader()->has_filter();
 }
@@ -40,7 +35,7 @@ inline void PrefetchFilter(const SstableFile& file, uint64_t hash) {
 // Of a file that is not open too: the search itself reports that.
 inline FilterAnswer QueryFilter(const SstableFile& file, const SstableReadOptions& options,
                                 uint64_t hash, std::string_view user_key) {
-  return file.reader() == nullptr ? FilterAnswer::kNo
+  return file.reader() == nullptr ? FilterAnswer::kNotAsked
                                   : file.reader()->AskFilter(options, hash, user_key);
 }
 
@@ -141,20 +136,15 @@ inline void Version::CountRead(const Candidate& candidate, const LookupKey& key,
   }
 }
 
-absl::Status Version::GetFromFile(const Candidate& candidate, const LookupKey& key,
-                                  const LookupContext& context, PointResult* result) {
+// Out of line: rejections, the case that filters are for, need none of its stack.
+[[gnu::noinline]] absl::Status Version::GetFromFile(const Candidate& candidate,
+                                                    const LookupKey& key,
+                                                    const LookupContext& context,
+                                                    PointResult* result) {
   const SstableFile& file = *candidate.file;
+  result->found = false;
   if (file.reader() == nullptr) [[unlikely]]
     return file.open_status();
-  result->found = false;
-  if (IsRejected(candidate, context)) return absl::OkStatus();
-  return ReadFile(candidate, key, context, result);
-}
-
-// Out of line: rejections, the case that filters are for, need none of its stack.
-[[gnu::noinline]] absl::Status Version::ReadFile(const Candidate& candidate, const LookupKey& key,
-                                                 const LookupContext& context,
-                                                 PointResult* result) {
   if (!MustRead(candidate, key, context)) return absl::OkStatus();
   WINNOW_RETURN_IF_ERROR(
       candidate.file->reader()->Get(context.read_options, key.user_key, key.snapshot, result));
@@ -183,6 +173,7 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
     for (Candidate& candidate : std::span(candidates).first(count)) {
       candidate.answer =
           QueryFilter(*candidate.file, context.read_options, candidate.hash, key.user_key);
+      if (IsRejected(candidate, context)) continue;
       WINNOW_RETURN_IF_ERROR(GetFromFile(candidate, key, context, result));
       if (result->found) return absl::OkStatus();
     }
@@ -217,6 +208,7 @@ struct Version::BatchRead {
   Candidate candidate;
   BatchLookup* lookup;
   PointLookup* steps;  // where the filter did not say no
+  uint64_t block;      // equal in reads of one block
 
   const SstableReader& reader() const { return *candidate.file->reader(); }
   // False ends the read.
@@ -231,16 +223,16 @@ struct Version::BatchRead {
 
 // Made when the first filter says maybe: absent keys, which need none, do not pay for them.
 struct Version::BatchSteps {
-  std::optional<std::array<PointLookup, kBatchKeys>> lookups;
+  std::optional<std::array<PointLookup, kKeysAtOnce>> lookups;
 };
 
 // Passes over the keys that one file or level is to be searched for:
 //
-// 1. fetch each key's filter line,
-// 2. query the filters; where they say maybe fetch the index, and the line that knows of false
-//    positives,
+// 1. (the caller's) fetch each key's filter line,
+// 2. query the filters; where they say maybe fetch the line of the index, and the one that knows of
+//    false positives,
 // 3. find the block in the index, and fetch its slot in the cache,
-// 4. take the block from the cache, and fetch its keys,
+// 4. in the order of the blocks, take the block from the cache, and fetch its keys,
 // 5. search it.
 //
 // Each pass runs over all keys before the next begins, so that the cache misses of one pass are
@@ -250,12 +242,12 @@ struct Version::BatchSteps {
 // Where one of the blocks had to come from the disk, the others probably must too: the system is
 // asked for all of them at once, and the disk works on them side by side.
 //
-// Keys are in order, so that those of one block follow each other: it is looked up, and if it has
-// to be read from the file, once for all of them.
+// Only what filters let through is put in order, and by numbers: absent keys are not sorted at all.
+// Reads of one block then follow each other: it is looked up, and if it has to be read from the
+// file, once for all of them.
 void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& context,
                            BatchSteps* steps) {
-  for (const BatchRead& read : reads) PrefetchFilter(*read.candidate.file, read.candidate.hash);
-  std::array<BatchRead*, kBatchKeys> left;
+  std::array<BatchRead*, kKeysAtOnce> left;
   size_t count = 0;
   for (BatchRead& read : reads) {
     Candidate& candidate = read.candidate;
@@ -269,9 +261,9 @@ void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& cont
     if (candidate.answer == FilterAnswer::kMaybe && context.false_positive_cache != nullptr) {
       context.false_positive_cache->Prefetch(candidate.file->number(), candidate.hash);
     }
-    read.reader().PrefetchIndex();
     if (!steps->lookups.has_value()) steps->lookups.emplace();
     read.steps = &(*steps->lookups)[count];
+    read.reader().StartLookup(read.lookup->key.user_key, read.lookup->key.snapshot, read.steps);
     left[count++] = &read;
   }
   const auto pass = [&](auto&& step) {
@@ -285,11 +277,15 @@ void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& cont
     const LookupKey& key = read.lookup->key;
     if (!MustRead(read.candidate, key, context)) return false;
     const SstableReader& reader = read.reader();
-    if (!read.Check(reader.FindBlock(context.read_options, key.user_key, key.snapshot, read.steps)))
-      return false;
+    if (!read.Check(reader.FindBlock(context.read_options, read.steps))) return false;
     reader.PrefetchBlockSlot(*read.steps);
+    // In the order of files and blocks, as long as neither number outgrows its bits; in some order
+    // otherwise.
+    read.block = (read.candidate.file->number() << 40) + read.steps->block_offset();
     return true;
   });
+  std::sort(left.begin(), left.begin() + static_cast<ptrdiff_t>(count),
+            [](const BatchRead* a, const BatchRead* b) { return a->block < b->block; });
   const BatchRead* before = nullptr;
   size_t position = 0;
   bool fetches = false;
@@ -320,11 +316,11 @@ void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& cont
 }
 
 void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& context) const {
-  std::array<BatchRead, kBatchKeys> reads;
+  std::array<BatchRead, kKeysAtOnce> reads;
   BatchSteps steps;
-  for (size_t start = 0; start < batch.size(); start += kBatchKeys) {
+  for (size_t start = 0; start < batch.size(); start += kKeysAtOnce) {
     const std::span<BatchLookup> chunk =
-        batch.subspan(start, std::min(kBatchKeys, batch.size() - start));
+        batch.subspan(start, std::min(kKeysAtOnce, batch.size() - start));
     // For level 0 file by file, for the others level by level: the order in which Get would go, for
     // all keys together. Keys of a chunk that are done drop out.
     const auto ask = [&](int level, auto&& find) {
@@ -335,6 +331,7 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
         if (file == nullptr) continue;
         BatchRead& read = reads[count++];
         read.candidate = {file, HashFor(*file, lookup.key), level, FilterAnswer::kNo};
+        PrefetchFilter(*file, read.candidate.hash);
         read.lookup = &lookup;
       }
       MultiGetFrom(std::span(reads).first(count), context, &steps);

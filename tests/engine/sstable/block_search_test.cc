@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -12,7 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "engine/base/internal_key.h"
 #include "engine/cache/cached_block.h"
-#include "engine/sstable/block_hints.h"
+#include "engine/sstable/block_directory.h"
 #include "engine/sstable/data_block.h"
 #include "engine/sstable/data_block_builder.h"
 #include "engine/sstable/index_block.h"
@@ -78,7 +79,7 @@ class BlockSearch : public testing::TestWithParam<Shape> {
 
 TEST_P(BlockSearch, IndexFindsTheFirstSeparatorNotBelowTheKey) {
   std::mt19937_64 random(1);
-  for (const uint64_t count : {1, 2, 63, 64, 100, 3000}) {
+  for (const uint64_t count : {1, 2, 4, 5, 32, 33, 63, 64, 100, 256, 257, 3000}) {
     SCOPED_TRACE(count);
     const Keys keys = MakeKeys(count, random);
     IndexBuilder builder;
@@ -90,7 +91,13 @@ TEST_P(BlockSearch, IndexFindsTheFirstSeparatorNotBelowTheKey) {
     const std::string contents = builder.Encode(0, builder.size(), 0, /*share_prefix=*/true);
     ASSERT_EQ(IndexBlockError(contents, 100 * keys.size()), nullptr);
     const IndexBlock index(contents.data());
+    const std::unique_ptr<BlockDirectory> directory = BlockDirectory::Make(index);
+    ASSERT_NE(directory, nullptr);
+    for (uint32_t entry = 0; entry < index.size(); entry++) {
+      ASSERT_EQ(directory->OffsetOf(entry), index.handle(entry).offset);
+    }
     for (const std::string& key : Sought(keys)) {
+      const BlockDirectory::Place place = directory->FindLine(key);
       for (const uint64_t trailer :
            {uint64_t{0}, PackTrailer(1, kEntryTypeForSeek), ~uint64_t{0}}) {
         std::string internal = key;
@@ -101,6 +108,7 @@ TEST_P(BlockSearch, IndexFindsTheFirstSeparatorNotBelowTheKey) {
                                                }) -
                               separators.begin();
         ASSERT_EQ(index.Find(kOrder, key, trailer), expected);
+        ASSERT_EQ(directory->FindInLine(place, key, trailer), expected);
       }
     }
   }
@@ -165,23 +173,34 @@ TEST_P(BlockSearch, DataBlockFindsTheFirstEntryNotBelowTheKey) {
 INSTANTIATE_TEST_SUITE_P(Keys, BlockSearch, testing::ValuesIn(kShapes),
                          [](const auto& test) { return test.param.name; });
 
-TEST(BlockHints, TellWhetherABlockHasMoved) {
-  BlockHints hints(10);
-  EXPECT_GE(hints.memory_bytes(), 40u);
-  hints.Prefetch(3);  // nothing is known of it yet
+TEST(BlockDirectory, TellsWhetherABlockHasMoved) {
+  IndexBuilder builder;
+  for (uint64_t i = 0; i < 10; i++) {
+    builder.Add(MakeInternalKey(BigEndian(i), 0, EntryType::kPut), 100 * (i + 1));
+  }
+  const std::string contents = builder.Encode(0, builder.size(), 0, /*share_prefix=*/true);
+  const std::unique_ptr<BlockDirectory> directory =
+      BlockDirectory::Make(IndexBlock(contents.data()));
+  ASSERT_NE(directory, nullptr);
+  directory->PrefetchBlock(3);  // nothing is known of it yet
   const BlockRef block = CachedBlock::Allocate(100);
   const BlockRef other = CachedBlock::Allocate(100);
-  EXPECT_TRUE(hints.Note(3, block->data()));
-  EXPECT_FALSE(hints.Note(3, block->data()));
-  EXPECT_TRUE(hints.Note(3, other->data()));
-  EXPECT_TRUE(hints.Note(4, other->data()));
-  hints.Prefetch(3);
-  hints.Forget(3);
-  EXPECT_TRUE(hints.Note(3, other->data()));
-  hints.Forget(10);
-  EXPECT_TRUE(hints.Note(10, other->data())) << "not a block of the table: nothing is kept";
-  EXPECT_TRUE(hints.Note(10, other->data()));
-  hints.Prefetch(10);
+  EXPECT_TRUE(directory->Note(3, block->data()));
+  EXPECT_FALSE(directory->Note(3, block->data()));
+  EXPECT_TRUE(directory->Note(3, other->data()));
+  EXPECT_TRUE(directory->Note(4, other->data()));
+  directory->PrefetchBlock(3);
+  directory->Forget(3);
+  EXPECT_TRUE(directory->Note(3, other->data()));
+}
+
+TEST(BlockDirectory, IsNotMadeOfWhatItCannotStandFor) {
+  IndexBuilder builder;
+  const std::string empty = builder.Encode(0, 0, 0, /*share_prefix=*/true);
+  EXPECT_EQ(BlockDirectory::Make(IndexBlock(empty.data())), nullptr);
+  builder.Add(MakeInternalKey("a", 0, EntryType::kPut), uint64_t{5} << 30);
+  const std::string huge = builder.Encode(0, 1, 0, /*share_prefix=*/true);
+  EXPECT_EQ(BlockDirectory::Make(IndexBlock(huge.data())), nullptr);
 }
 
 }  // namespace

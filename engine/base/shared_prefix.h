@@ -1,0 +1,62 @@
+// The bytes that all keys of a sorted set begin with, and the eight bytes behind them, which tell
+// the keys apart where the first eight of each ("user:000") would not.
+#ifndef WINNOW_ENGINE_BASE_SHARED_PREFIX_H_
+#define WINNOW_ENGINE_BASE_SHARED_PREFIX_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "engine/base/internal_key.h"
+
+namespace winnow {
+
+// For the bytewise order. Borrows the prefix.
+class SharedPrefix {
+ public:
+  SharedPrefix() = default;
+  explicit SharedPrefix(std::string_view prefix)
+      : prefix_(prefix),
+        head_(KeyPrefix64(prefix)),
+        mask_(prefix.size() >= kHeadBytes ? ~uint64_t{0} : ~(~uint64_t{0} >> (8 * prefix.size()))) {
+  }
+
+  std::string_view bytes() const { return prefix_; }
+
+  // 0: `key` begins with the prefix. Otherwise it is smaller (-1) or greater (1) than all keys that
+  // do.
+  int Compare(std::string_view key) const {
+    // One load instead of a call, where keys and prefix are as long as they mostly are.
+    if (key.size() < kHeadBytes) [[unlikely]]
+      return CompareBeyond(key);
+    const uint64_t begin = KeyPrefix64(key) & mask_;
+    if (begin != head_) return begin < head_ ? -1 : 1;
+    return prefix_.size() <= kHeadBytes ? 0 : CompareBeyond(key);
+  }
+
+  // Of a key that begins with the prefix: the eight bytes behind it, as KeyPrefix64 has them.
+  uint64_t HeadOf(std::string_view key) const {
+    if (key.size() < prefix_.size() + kHeadBytes) [[unlikely]]
+      return KeyPrefix64(key.substr(prefix_.size()));
+    return __builtin_bswap64(DecodeFixed64(key.data() + prefix_.size()));
+  }
+
+ private:
+  static constexpr size_t kHeadBytes = sizeof(uint64_t);
+
+  int CompareBeyond(std::string_view key) const {
+    const size_t length = std::min(prefix_.size(), key.size());
+    const int order = length == 0 ? 0 : std::memcmp(key.data(), prefix_.data(), length);
+    if (order != 0) return order < 0 ? -1 : 1;
+    return key.size() < prefix_.size() ? -1 : 0;
+  }
+
+  std::string_view prefix_;
+  uint64_t head_ = 0;  // of the prefix itself
+  uint64_t mask_ = 0;  // the bytes of head_ that are the prefix's
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_BASE_SHARED_PREFIX_H_
