@@ -1,7 +1,7 @@
 // Why an object can be freed without asking its readers, and why no reader has to write to anything
 // shared. A reader announces the object it has loaded and then checks that it is still the present
-// one; whoever replaces an object stores the new one first and scans the announcements later. All
-// four accesses are sequentially consistent, so that they have one order in which either
+// one; whoever replaces an object stores the new one first and scans the announcements later. Where
+// all four accesses are sequentially consistent they have one order in which either
 //
 //  - the announcement comes before the scan of that slot, which finds it and spares the object, or
 //  - the scan comes first. Then the replacement, which precedes the scan, also precedes the check
@@ -11,7 +11,20 @@
 // later load of a different address. That a new object may get the address of a freed one is
 // harmless: the check asks whether what is announced is the present object, and an address answers
 // that.
+//
+// Such a store costs the reader a fence, at each look-up: everything behind it waits until all
+// before it is done. Objects are replaced far less often than read, so that where the system can do
+// it (Linux, membarrier(2)) the scan pays for both: between replacement and scan it has every
+// thread of the process pass a full fence. A reader whose announcement comes before the fence is
+// seen by the scan; one whose announcement comes later checks later still, and sees the
+// replacement. (The arrangement of liburcu and of folly's AsymmetricThreadFence.)
 #include "engine/base/hazard_slot.h"
+
+#if defined(__linux__)
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <utility>
@@ -62,24 +75,42 @@ struct HazardRegistry {
   }
 };
 
+struct HazardSlot::Owner {
+  Owner() { of_this_thread_ = HazardRegistry::Get().Take(); }
+  ~Owner() { HazardRegistry::Get().GiveBack(std::exchange(of_this_thread_, nullptr)); }
+};
+
+HazardSlot& HazardSlot::TakeForThisThread() {
+  PerThread<Owner>::Get();
+  return *of_this_thread_;
+}
+
 namespace {
 
-constinit thread_local HazardSlot* slot_of_thread = nullptr;
-
-struct ThreadSlot {
-  ThreadSlot() { slot_of_thread = HazardRegistry::Get().Take(); }
-  ~ThreadSlot() { HazardRegistry::Get().GiveBack(std::exchange(slot_of_thread, nullptr)); }
-};
+#if defined(__linux__)
+bool Membarrier(int command) {
+  return syscall(SYS_membarrier, command, /*flags=*/0, /*cpu_id=*/0) == 0;
+}
+// To ask for the fence is allowed to those who said before that they would.
+bool MayFenceAllThreads() { return Membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED); }
+// A forked child may have to say so again.
+bool FenceAllThreads() {
+  return Membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
+         (MayFenceAllThreads() && Membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
+}
+#else
+bool MayFenceAllThreads() { return false; }
+bool FenceAllThreads() { return false; }
+#endif
 
 }  // namespace
 
-HazardSlot& HazardSlot::ForThisThread() {
-  if (slot_of_thread == nullptr) [[unlikely]]
-    PerThread<ThreadSlot>::Get();
-  return *slot_of_thread;
-}
+// False while statics are still being initialised, which is the careful way.
+const bool HazardSlot::scans_fence_ = MayFenceAllThreads();
 
 bool HazardSlot::AnyAnnounces(const void* object) {
+  // Without a fence (the system has begun to refuse it) nobody knows, and nothing is freed.
+  if (scans_fence_ && !FenceAllThreads()) return true;
   HazardRegistry& registry = HazardRegistry::Get();
   MutexLock lock(&registry.mutex);
   return std::any_of(registry.all.begin(), registry.all.end(), [&](const HazardSlot* slot) {

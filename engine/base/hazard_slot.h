@@ -1,5 +1,6 @@
 // How a thread says what it reads, so that nobody frees it meanwhile (hazard pointers, Michael,
-// TPDS 2004): an announcement costs one exclusive store to a line that no other thread writes.
+// TPDS 2004): an announcement costs a store to a line that no other thread writes, and where the
+// system has no membarrier(2), a fence.
 #ifndef WINNOW_ENGINE_BASE_HAZARD_SLOT_H_
 #define WINNOW_ENGINE_BASE_HAZARD_SLOT_H_
 
@@ -15,15 +16,25 @@ class HazardSlot {
   // A thread announces one object of each kind at a time.
   enum Kind : size_t { kReadView, kOpenFile };
 
-  // True if some thread announces the object.
+  // True if some thread announces the object, or if that cannot be known now.
   static bool AnyAnnounces(const void* object);
 
  private:
   friend class HazardGuard;
   friend struct HazardRegistry;
+  struct Owner;
   // The calling thread's slot. Slots of ended threads are given to new ones.
-  static HazardSlot& ForThisThread();
+  static HazardSlot& ForThisThread() {
+    if (of_this_thread_ != nullptr) [[likely]]
+      return *of_this_thread_;
+    return TakeForThisThread();
+  }
+  static HazardSlot& TakeForThisThread();
 
+  // Whoever scans makes all threads of the process pass a fence, so that readers need none.
+  static const bool scans_fence_;
+
+  static inline constinit thread_local HazardSlot* of_this_thread_ = nullptr;
   alignas(64) std::array<std::atomic<const void*>, 2> announced_{};
 };
 
@@ -49,8 +60,15 @@ class HazardGuard {
   const T* Announce(const std::atomic<const T*>& current) {
     const T* object = current.load(std::memory_order_acquire);
     for (;;) {
-      announced_.store(object, std::memory_order_seq_cst);
-      const T* now = current.load(std::memory_order_seq_cst);
+      const T* now;
+      if (HazardSlot::scans_fence_) [[likely]] {
+        announced_.store(object, std::memory_order_release);
+        std::atomic_signal_fence(std::memory_order_seq_cst);  // the compiler keeps the order too
+        now = current.load(std::memory_order_acquire);
+      } else {
+        announced_.store(object, std::memory_order_seq_cst);
+        now = current.load(std::memory_order_seq_cst);
+      }
       if (now == object) return object;
       object = now;
     }
