@@ -140,6 +140,9 @@ class DBImpl final : public DB {
   absl::Status CheckRead(const ReadOptions& options, const ColumnFamily* family,
                          std::string_view key) const;
   absl::Status CheckRead(const ColumnFamily* family, std::string_view key) const;
+  // True: CheckRead would find nothing wrong.
+  bool IsSurelyReadable(const ReadOptions& options, const ColumnFamily* family,
+                        std::string_view key) const;
   absl::Status CheckSnapshot(const ReadOptions& options) const;
 
   // --- flush_and_compact.cc ---

@@ -39,6 +39,11 @@ const BTree::Entry* FindInMemtables(const ReadView& view, const LookupKey& key) 
   return nullptr;
 }
 
+absl::Status KeyTooLong(std::string_view key) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes));
+}
+
 // Not taken for a value and not for a deletion: either would be a wrong answer without an error.
 absl::Status UnknownType() {
   return absl::DataLossError("entry of unknown type: a newer version of Winnow wrote it");
@@ -66,11 +71,15 @@ absl::Status DBImpl::CheckRead(const ReadOptions& options, const ColumnFamily* f
 absl::Status DBImpl::CheckRead(const ColumnFamily* family, std::string_view key) const {
   if (!IsUsable()) [[unlikely]]
     return Unusable();
-  if (key.size() > kMaxKeyBytes) [[unlikely]] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes));
-  }
+  if (key.size() > kMaxKeyBytes) [[unlikely]]
+    return KeyTooLong(key);
   return CheckFamily(family);
+}
+
+inline bool DBImpl::IsSurelyReadable(const ReadOptions& options, const ColumnFamily* family,
+                                     std::string_view key) const {
+  return IsUsable() && key.size() <= kMaxKeyBytes && family == default_family_ &&
+         options.snapshot == nullptr;
 }
 
 // Only after the check for a closed database, whose snapshots are gone.
@@ -128,7 +137,9 @@ absl::Status DBImpl::Find(const ReadOptions& options, ColumnFamilyState* family,
 template <typename Take>
 absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                              Take take) {
-  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, key));
+  // Most calls are of the default family and without a snapshot, which takes no call to know.
+  if (!IsSurelyReadable(options, family, key)) [[unlikely]]
+    WINNOW_RETURN_IF_ERROR(CheckRead(options, family, key));
   ColumnFamilyState* own = Own(family);
   ThreadCounters& counters = recorder_.Local();
   SampledTimer timer(counters, LatencyHistogram::kGet);
@@ -172,7 +183,7 @@ absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::
   });
 }
 
-// One moment for all keys, in stages: check and sort, memtables, tables, results. Each stage does
+// One moment for all keys, in stages: order, memtables, tables, results. Each stage does
 // all keys before the next begins, so that Version::MultiGet gets as many as there are and their
 // cache misses overlap. A key's error is its own; the others are answered.
 void DBImpl::MultiGet(const ReadOptions& options, ColumnFamily* family,
@@ -207,21 +218,27 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
   const SequenceNumber snapshot = SequenceFor(options);
   const LookupContext context = MakeContext(options, own->id(), FilterCall::kMultiGet, counters);
 
-  // In key order, so that neighbours find their blocks warm. The batch is in key order, the
-  // caller's spans are not: `order` leads back.
+  // What is looked up together is put in order by blocks (Version::MultiGet). A larger batch is put
+  // in key order before, so that the keys of a block are looked up together: `order` leads back to
+  // the caller's spans.
   std::vector<size_t> order(keys.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return view->comparator.CompareUserKeys(keys[a], keys[b]) < 0;
-  });
+  if (keys.size() > Version::kKeysAtOnce) {
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return view->comparator.CompareUserKeys(keys[a], keys[b]) < 0;
+    });
+  }
   std::vector<BatchLookup> batch(keys.size());
   std::vector<const BTree::Entry*> nodes(keys.size(), nullptr);
   // What the memtables know is done before the tables are looked at, which skip what is done.
   for (size_t i = 0; i < order.size(); i++) {
-    batch[i].status = CheckRead(family, keys[order[i]]);
-    batch[i].done = !batch[i].status.ok();
-    if (batch[i].done) continue;
-    batch[i].key = view->MakeLookupKey(keys[order[i]], snapshot);
+    const std::string_view key = keys[order[i]];
+    if (key.size() > kMaxKeyBytes) [[unlikely]] {
+      batch[i].status = KeyTooLong(key);
+      batch[i].done = true;
+      continue;
+    }
+    batch[i].key = view->MakeLookupKey(key, snapshot);
     nodes[i] = FindInMemtables(*view, batch[i].key);
     batch[i].done = nodes[i] != nullptr;
   }
