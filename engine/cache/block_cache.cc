@@ -83,6 +83,11 @@ void ShardedBlockCache::Prefetch(const BlockKey& key) const {
   ShardOf(hash).Prefetch(hash);
 }
 
+bool ShardedBlockCache::Admits(const BlockKey& key) {
+  const uint64_t hash = HashBlockKey(key);
+  return ShardOf(hash).Admits(hash);
+}
+
 absl::StatusOr<BlockRef> ShardedBlockCache::Load(const BlockKey& key,
                                                  absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
                                                  Priority priority, ReadCounters* counters) {

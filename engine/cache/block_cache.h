@@ -6,7 +6,8 @@
 // 2023), with a CLOCK sweep over the slots in place of its two queues: new blocks are on probation
 // in a tenth of the shard, a second use promotes them, and fingerprints of blocks that lately left
 // probation let them return promoted. One pass over a large file therefore passes through the
-// probation tenth only.
+// probation tenth only. Once hardly a block is used on probation, blocks are refused at the door
+// (Admits): random reads over far more than fits neither sweep the cache nor pay for it.
 #ifndef WINNOW_ENGINE_CACHE_BLOCK_CACHE_H_
 #define WINNOW_ENGINE_CACHE_BLOCK_CACHE_H_
 
@@ -56,6 +57,11 @@ class ShardedBlockCache final {
 
   // Prefetches what Lookup reads first.
   void Prefetch(const BlockKey& key) const;
+
+  // For callers that have just missed with Lookup: is the block worth its place? If not, they read
+  // it for themselves and leave the cache as it is. Yes while there is room, and for blocks that
+  // were missed before of late.
+  bool Admits(const BlockKey& key);
 
   // For callers that have just missed with Lookup: the block, from `load`. Of the threads that miss
   // the same block at the same time one calls its `load` and the others wait for its result; an

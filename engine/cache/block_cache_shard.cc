@@ -42,6 +42,11 @@ constexpr size_t kBytesPerSlot = 2048;
 constexpr size_t kMinSlots = 256;
 constexpr size_t MaxOccupied(size_t num_slots) { return num_slots - num_slots / 4; }
 
+// Probation pays while more than one in kUsedOutweighs + 1 of the blocks that leave it were used.
+constexpr uint32_t kUsedOutweighs = 7;
+// Of the blocks that are not admitted one in so many is all the same, to see whether it pays again.
+constexpr uint32_t kAdmittedSample = 16;
+
 uint64_t References(uint64_t word) { return word & kReferenceMask; }
 uint64_t Displacements(uint64_t word) { return word >> kDisplacementShift; }
 
@@ -131,6 +136,38 @@ BlockRef ShardedBlockCache::Shard::Lookup(const BlockKey& key, uint64_t hash) {
     if (Displacements(slot.word.load(std::memory_order_relaxed)) == 0) break;
   }
   return BlockRef();
+}
+
+// Relaxed loads and stores, by which threads may lose each other's notes: it is an estimate.
+void ShardedBlockCache::Shard::NoteProbation(bool was_used) {
+  const uint32_t worth = probation_worth_.load(std::memory_order_relaxed);
+  const uint32_t now = was_used ? std::min(worth + kUsedOutweighs, kMaxProbationWorth)
+                                : worth - std::min<uint32_t>(worth, 1);
+  if (now != worth) probation_worth_.store(now, std::memory_order_relaxed);
+}
+
+// All but a sixteenth is taken: a full shard has room for less than a block.
+bool ShardedBlockCache::Shard::HasRoom() const {
+  const size_t capacity = capacity_bytes_.load(std::memory_order_relaxed);
+  const size_t slots = MaxOccupied(num_slots_);
+  return usage_bytes() < capacity - capacity / 16 &&
+         num_occupied_.load(std::memory_order_relaxed) < slots - slots / 16;
+}
+
+// Reads spread over far more data than there is room for gain nothing from a cache, and pay for
+// each block that goes in and out. That shows in probation, which blocks then leave unused: once
+// nearly all of them do, a block is admitted the second time that it is missed within the memory of
+// the ghosts, where the first time leaves it.
+bool ShardedBlockCache::Shard::Admits(uint64_t hash) {
+  if (num_slots_ == 0) return false;
+  if (probation_worth_.load(std::memory_order_relaxed) > 0 || HasRoom()) return true;
+  static constinit thread_local uint32_t num_refused = 0;
+  std::atomic<uint32_t>& ghost = GhostOf(hash);
+  const uint32_t fingerprint = static_cast<uint32_t>(hash) | 1;
+  if (ghost.load(std::memory_order_relaxed) == fingerprint) return true;
+  if (++num_refused % kAdmittedSample == 0) return true;
+  ghost.store(fingerprint, std::memory_order_relaxed);
+  return false;
 }
 
 BlockRef ShardedBlockCache::Shard::Insert(const BlockKey& key, uint64_t hash, BlockRef block,
@@ -274,6 +311,7 @@ size_t ShardedBlockCache::Shard::SweepSlot(size_t index, bool any_class, size_t*
       const size_t charge = slot.block.load(std::memory_order_relaxed)->charge();
       probation_bytes_.fetch_sub(charge, std::memory_order_relaxed);
       slot.word.fetch_sub(kReference, std::memory_order_release);
+      NoteProbation(/*was_used=*/true);
     }
     return 0;
   }
@@ -306,7 +344,10 @@ size_t ShardedBlockCache::Shard::EvictSlot(size_t index, uint64_t word, bool rem
 
   // The ghost table is a plain array without chains: a newer ghost overwrites an older one of the
   // same place, which gives it the finite memory that S3-FIFO's ghost queue has.
-  if (remember) GhostOf(hash).store(static_cast<uint32_t>(hash) | 1, std::memory_order_relaxed);
+  if (remember) {
+    GhostOf(hash).store(static_cast<uint32_t>(hash) | 1, std::memory_order_relaxed);
+    NoteProbation(/*was_used=*/false);
+  }
   if ((word & kProtected) == 0) probation_bytes_.fetch_sub(charge, std::memory_order_relaxed);
   usage_bytes_.fetch_sub(charge, std::memory_order_relaxed);
   num_occupied_.fetch_sub(1, std::memory_order_relaxed);

@@ -38,6 +38,7 @@ class alignas(64) ShardedBlockCache::Shard {
   void Prefetch(uint64_t hash) const {
     if (num_slots_ != 0) __builtin_prefetch(&slots_[HomeOf(hash)], /*rw=*/1);
   }
+  bool Admits(uint64_t hash);
   BlockRef Insert(const BlockKey& key, uint64_t hash, BlockRef block, Priority priority);
   absl::StatusOr<BlockRef> Load(const BlockKey& key, uint64_t hash,
                                 absl::FunctionRef<absl::StatusOr<BlockRef>()> load,
@@ -78,6 +79,9 @@ class alignas(64) ShardedBlockCache::Shard {
   // The slot's block if it is visible and has this key.
   BlockRef AcquireIfMatches(Slot& slot, const BlockKey& key);
   bool MakeRoom(size_t bytes);
+  bool HasRoom() const;
+  // A block has left probation: was it used there?
+  void NoteProbation(bool was_used);
   // Evicts at least `wanted` bytes if so many can be had; returns what it has.
   size_t Evict(size_t wanted);
   // Frees the slot's block if `word` is still its state; returns the bytes freed, 0 if it lost.
@@ -86,6 +90,8 @@ class alignas(64) ShardedBlockCache::Shard {
   size_t SweepSlot(size_t index, bool any_class, size_t* num_unused);
   void RemoveDisplacements(size_t home, size_t end);
   std::atomic<uint32_t>& GhostOf(uint64_t hash) const;
+
+  static constexpr uint32_t kMaxProbationWorth = 256;
 
   std::atomic<size_t> capacity_bytes_;
   size_t num_slots_ = 0;
@@ -100,6 +106,7 @@ class alignas(64) ShardedBlockCache::Shard {
   std::atomic<size_t> probation_bytes_{0};
   std::atomic<size_t> num_occupied_{0};
   std::atomic<size_t> hand_{0};
+  std::atomic<uint32_t> probation_worth_{kMaxProbationWorth};  // see Admits
 
   Mutex loads_mutex_;
   CondVar load_done_;  // signalled when any load of the shard has ended

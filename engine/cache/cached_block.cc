@@ -1,5 +1,6 @@
 #include "engine/cache/cached_block.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -27,48 +28,78 @@ constexpr size_t kMinRoundedBytes = 2048;
 // What the system maps at least. Where its pages are larger a block takes more than it is charged.
 constexpr size_t kPageBytes = 4096;
 
-// The memory of the block that this thread freed last. A full cache that takes a block in puts one
-// out, so that nearly every allocation finds the place of the one before it: the general allocator
-// took 7 % of a look-up that reads its block from the file.
-// A thread's spare is its own: it is taken and put back without a lock, and freed when the thread
-// ends.
-struct Spare {
-  void* memory = nullptr;
-  size_t bytes = 0;
-
-  ~Spare() { Drop(); }
-  void Drop() {
-    ::operator delete(std::exchange(memory, nullptr), kBlockAlignment);
-    bytes = 0;
+// The memory of the blocks that this thread freed last, to be used again last in, first out, while
+// it is in the processor's cache: blocks that a cache does not admit are read into the place of
+// those before them, and a full cache that takes a block in puts one out. The general allocator
+// took 7 % of a look-up that reads its block from the file. As many as a batch of look-ups holds.
+// A thread's spares are its own: they are taken and put back without a lock, and freed when the
+// thread ends.
+class Spares {
+ public:
+  ~Spares() {
+    while (count_ > 0) DropOldest();
   }
+
   // Memory of at least `*wanted_bytes`, at most an eighth more, which is then `*wanted_bytes`.
   void* Take(size_t* wanted_bytes) {
-    if (bytes < *wanted_bytes || bytes - *wanted_bytes > *wanted_bytes / 8) return nullptr;
-    *wanted_bytes = std::exchange(bytes, 0);
-    return std::exchange(memory, nullptr);
+    for (size_t i = count_; i-- > 0;) {
+      const Piece piece = pieces_[i];
+      if (piece.bytes < *wanted_bytes || piece.bytes - *wanted_bytes > *wanted_bytes / 8) continue;
+      std::copy(pieces_ + i + 1, pieces_ + count_, pieces_ + i);
+      count_--;
+      total_bytes_ -= piece.bytes;
+      *wanted_bytes = piece.bytes;
+      return piece.memory;
+    }
+    return nullptr;
   }
+
+  void Put(void* memory, size_t bytes) {
+    while (count_ == kMaxPieces || (count_ > 0 && total_bytes_ + bytes > kMaxTotalBytes)) {
+      DropOldest();
+    }
+    pieces_[count_++] = {memory, bytes};
+    total_bytes_ += bytes;
+  }
+
+ private:
+  static constexpr size_t kMaxPieces = 32;
+  static constexpr size_t kMaxTotalBytes = size_t{160} << 10;
+  struct Piece {
+    void* memory;
+    size_t bytes;
+  };
+
+  void DropOldest() {
+    ::operator delete(pieces_[0].memory, kBlockAlignment);
+    total_bytes_ -= pieces_[0].bytes;
+    std::copy(pieces_ + 1, pieces_ + count_, pieces_);
+    count_--;
+  }
+
+  Piece pieces_[kMaxPieces] = {};  // oldest first
+  size_t count_ = 0;
+  size_t total_bytes_ = 0;
 };
 
 void* AllocateBlock(size_t* bytes) {
   if (*bytes >= kMinRoundedBytes && *bytes <= kMaxSpareBytes) {
     *bytes = (*bytes + kSizeStep - 1) / kSizeStep * kSizeStep;
   }
-  if (Spare* const spare = PerThread<Spare>::GetOrNull()) {
-    if (void* const memory = spare->Take(bytes)) return memory;
+  if (Spares* const spares = PerThread<Spares>::GetOrNull()) {
+    if (void* const memory = spares->Take(bytes)) return memory;
   }
   return ::operator new(*bytes, kBlockAlignment, std::nothrow);
 }
 
 void FreeBlock(void* memory, size_t bytes) {
-  Spare* const spare =
-      kKeepSpares && bytes <= kMaxSpareBytes ? PerThread<Spare>::GetOrNull() : nullptr;
-  if (spare == nullptr) {
+  Spares* const spares =
+      kKeepSpares && bytes <= kMaxSpareBytes ? PerThread<Spares>::GetOrNull() : nullptr;
+  if (spares == nullptr) {
     ::operator delete(memory, kBlockAlignment);
-    return;
+  } else {
+    spares->Put(memory, bytes);
   }
-  spare->Drop();
-  spare->memory = memory;
-  spare->bytes = bytes;
 }
 
 }  // namespace

@@ -81,11 +81,13 @@ absl::StatusOr<BlockRef> SstableIterator::LoadMissingBlock(const BlockHandle& ha
   if (sequential_loads_ < kLoadsBeforeReadahead) {
     return table_.LoadMissingBlock(handle, BlockKind::kData, options_);
   }
-  if (!table_.FillsCache(options_)) return CopyFromReadahead(handle, direction, nullptr);
+  const BlockKey key{table_.table_id_, handle.offset};
+  if (!table_.FillsCache(options_) || !table_.options_.cache->Admits(key)) {
+    return CopyFromReadahead(handle, direction, nullptr);
+  }
   ShardedBlockCache& cache = *table_.options_.cache;
   return cache.Load(
-      {table_.table_id_, handle.offset},
-      [&] { return CopyFromReadahead(handle, direction, cache.arena()); },
+      key, [&] { return CopyFromReadahead(handle, direction, cache.arena()); },
       ShardedBlockCache::Priority::kProbation, options_.counters);
 }
 

@@ -27,12 +27,16 @@ absl::StatusOr<BlockRef> SstableReader::LoadMissingBlock(const BlockHandle& hand
   read_options.verify_checksum = options.verify_checksums;
   read_options.counters = options.counters;
   read_options.data_end = properties_.data_bytes;
-  if (!FillsCache(options)) return file_.Read(handle, kind, read_options);
+  const BlockKey key{table_id_, handle.offset};
+  // An index partition serves hundreds of data blocks.
+  const bool fills_cache =
+      FillsCache(options) && (kind != BlockKind::kData || options_.cache->Admits(key));
+  if (!fills_cache) return file_.Read(handle, kind, read_options);
   read_options.arena = options_.cache->arena();
   const auto load = [&] { return file_.Read(handle, kind, read_options); };
   const auto priority = kind == BlockKind::kData ? ShardedBlockCache::Priority::kProbation
                                                  : ShardedBlockCache::Priority::kProtected;
-  return options_.cache->Load({table_id_, handle.offset}, load, priority, options.counters);
+  return options_.cache->Load(key, load, priority, options.counters);
 }
 
 BlockRef SstableReader::LookUpBlock(const BlockHandle& handle, BlockKind kind,
