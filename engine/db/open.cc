@@ -33,7 +33,7 @@ DBImpl::DBImpl(const Options& options, std::string path)
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
       versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_), &open_files_,
-                 options_.charge_filters_to_cache},
+                 options_.charge_filters_to_cache, options_.mmap_reads},
                 &mutex_),
       logs_(file_system_, path_),
       families_(options_.db_write_buffer_bytes),

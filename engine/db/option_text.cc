@@ -176,6 +176,7 @@ const std::vector<TextOption>& TextOptions() {
       BytesOption("compaction_readahead_bytes", &Options::compaction_readahead_bytes),
       IntOption("background_threads", &Options::background_threads),
       IntOption("max_open_files", &Options::max_open_files),
+      BoolOption("mmap_reads", &Options::mmap_reads),
       {"recovery_mode", SetRecoveryMode},
       BytesOption("max_log_bytes", &Options::max_log_bytes),
       {"info_log_bytes", SetInfoLogBytes},

@@ -37,6 +37,7 @@ struct SstableMemory {
   uint64_t num_tables_through_cache = 0;
   uint64_t bytes_through_cache = 0;
   uint64_t num_filters_too_large = 0;
+  uint64_t mapped_bytes = 0;
 };
 SstableMemory MemoryOf(const Version& version) {
   SstableMemory memory;
@@ -50,6 +51,7 @@ SstableMemory MemoryOf(const Version& version) {
       memory.num_tables++;
       memory.num_tables_through_cache += reader.bytes_through_cache() > 0 ? 1 : 0;
       memory.bytes_through_cache += reader.bytes_through_cache();
+      memory.mapped_bytes += reader.mapped_bytes();
       memory.num_filters_too_large += reader.filter_is_too_large() ? 1 : 0;
     }
   }
@@ -166,6 +168,7 @@ MemoryUsage DBImpl::GetMemoryUsage() {
     usage.tables_through_cache += memory.num_tables_through_cache;
     usage.bytes_through_cache += memory.bytes_through_cache;
     usage.filters_not_used += memory.num_filters_too_large;
+    usage.mapped += memory.mapped_bytes;
   }
   usage.block_cache = cache.blocks_memory_bytes();
   usage.block_cache_table = cache.slots_bytes();

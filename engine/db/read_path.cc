@@ -177,7 +177,7 @@ absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::
       if (found.node != nullptr) {
         PinnedValueAccess::Copy(value, found.node->value());
       } else {
-        PinnedValueAccess::Pin(value, found.result.value, std::move(found.result.pin));
+        PinnedValueAccess::PinResult(value, &found.result);
       }
     });
   });
@@ -267,7 +267,10 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
         return absl::OkStatus();
       });
     } else {
-      PinnedValueAccess::Pin(&value, lookup.result.value, std::move(lookup.result.pin));
+      status = CatchOutOfMemory([&] {
+        PinnedValueAccess::PinResult(&value, &lookup.result);
+        return absl::OkStatus();
+      });
     }
     if (status.ok()) counters.Add(Ticker::kMultiGetKeysFound);
   }

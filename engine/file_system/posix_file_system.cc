@@ -12,6 +12,7 @@
 
 #include "engine/base/status.h"
 #include "engine/file_system/posix_file_lock.h"
+#include "engine/file_system/posix_file_mapping.h"
 #include "engine/file_system/posix_io.h"
 #include "engine/file_system/posix_log_file.h"
 #include "engine/file_system/posix_writable_file.h"
@@ -47,6 +48,10 @@ class PosixRandomAccessFile final : public RandomAccessFile {
   void Prefetch(uint64_t offset, size_t length) const override {
     ::posix_fadvise(descriptor_.get(), static_cast<off_t>(offset), static_cast<off_t>(length),
                     POSIX_FADV_WILLNEED);
+  }
+
+  std::unique_ptr<FileMapping> Map() const override {
+    return MapPosixFile(descriptor_.get(), size_);
   }
 
  private:

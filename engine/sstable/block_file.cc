@@ -1,6 +1,8 @@
 #include "engine/sstable/block_file.h"
-#include "engine/base/checksum.h"
 
+#include <cstring>
+
+#include "engine/base/checksum.h"
 #include "engine/base/coding.h"
 #include "engine/base/status.h"
 #include "engine/sstable/block_compression.h"
@@ -109,6 +111,7 @@ absl::StatusOr<BlockRef> BlockFile::Read(const BlockHandle& handle, BlockKind ki
   if (!handle.FitsBelow(size()) || handle.size > kMaxBlockContentsBytes) {
     return Corruption(handle, kind, "handle out of bounds");
   }
+  if (!options.mapped.empty()) return CopyMapped(handle, kind, options);
   // Contents and trailer are read with one call into the block itself, and the trailer is cut off
   // after it has been checked: a block that is stored plain is never copied.
   const size_t stored_bytes = handle.size + kBlockTrailerBytes;
@@ -130,6 +133,24 @@ absl::StatusOr<BlockRef> BlockFile::Read(const BlockHandle& handle, BlockKind ki
                             Decompress(block.contents(), compression, handle, kind, options.arena));
   }
   WINNOW_RETURN_IF_ERROR(CheckStructure(block.contents(), handle, kind, options));
+  return block;
+}
+
+// Compressed blocks are decompressed straight from the mapping; others, which have no place there
+// that their readers know of, are copied.
+absl::StatusOr<BlockRef> BlockFile::CopyMapped(const BlockHandle& handle, BlockKind kind,
+                                               const ReadOptions& options) const {
+  const std::string_view stored =
+      options.mapped.substr(handle.offset, handle.size + kBlockTrailerBytes);
+  std::string_view contents;
+  WINNOW_ASSIGN_OR_RETURN(BlockRef block, Unwrap(stored, handle, kind, options, &contents));
+  if (block) return block;
+  block = CachedBlock::Allocate(contents.size(), options.arena);
+  if (!block) {
+    return absl::ResourceExhaustedError(absl::StrCat(path_, ": no memory for ", contents.size(),
+                                                     " bytes at offset ", handle.offset));
+  }
+  std::memcpy(block.mutable_block()->mutable_data(), contents.data(), contents.size());
   return block;
 }
 

@@ -38,6 +38,7 @@ class BlockFile {
     ReadCounters* counters = nullptr;  // may be null
     uint64_t data_end = 0;             // index blocks: their blocks must lie below
     BlockArena* arena = nullptr;       // where the result is allocated; may be null
+    std::string_view mapped;           // the whole file in memory; empty: it is read
   };
 
   // Reads, checks and decompresses a block into memory of its own. The structure of data and index
@@ -62,6 +63,8 @@ class BlockFile {
  private:
   absl::Status CheckStructure(std::string_view contents, const BlockHandle& handle, BlockKind kind,
                               const ReadOptions& options) const;
+  absl::StatusOr<BlockRef> CopyMapped(const BlockHandle& handle, BlockKind kind,
+                                      const ReadOptions& options) const;
   absl::StatusOr<BlockRef> Decompress(std::string_view stored_contents, Compression compression,
                                       const BlockHandle& handle, BlockKind kind,
                                       BlockArena* arena) const;

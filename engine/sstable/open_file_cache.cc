@@ -95,6 +95,12 @@ class OpenFileCache::File final : public RandomAccessFile {
     if (file != nullptr) file->Prefetch(offset, length);
   }
 
+  // A mapping needs no descriptor: the file is closed in its turn all the same.
+  std::unique_ptr<FileMapping> Map() const override {
+    const absl::StatusOr<Opened> opened = cache_->Reopen(*this);
+    return opened.ok() ? (*opened)->Map() : nullptr;
+  }
+
  private:
   friend class OpenFileCache;
 

@@ -20,8 +20,9 @@ namespace winnow {
 // threads read, but for the mark that the file was read, which it sets once for each turn of the
 // clock.
 //
-// Not by mapping the tables, which would need no descriptors: a table that is cut short, or a disk
-// that fails, would then end the process (SIGBUS) instead of the read.
+// Tables are not mapped for it, though mappings need no descriptors: a table that is cut short, or
+// a disk that fails, would then end the process (SIGBUS) instead of the read. Who maps them all the
+// same (Options::mmap_reads) needs their descriptors for compactions only.
 class OpenFileCache {
  public:
   // Who else may remove files that are in use here.

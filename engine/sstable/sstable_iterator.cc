@@ -91,7 +91,44 @@ absl::StatusOr<BlockRef> SstableIterator::LoadMissingBlock(const BlockHandle& ha
       ShardedBlockCache::Priority::kProbation, options_.counters);
 }
 
+// Blocks lie without gaps, so that the next one starts where the last one ended (or ends where it
+// began, backwards).
+bool SstableIterator::NoteLoad(const BlockHandle& handle, Direction direction) {
+  const bool is_sequential = direction == Direction::kForward ? handle.offset == last_load_end_
+                                                              : handle.end() == last_load_offset_;
+  sequential_loads_ = is_sequential ? sequential_loads_ + 1 : 0;
+  if (!is_sequential) automatic_readahead_bytes_ = 0;
+  last_load_offset_ = handle.offset;
+  last_load_end_ = handle.end();
+  return is_sequential;
+}
+
+// A mapping is read a page at a time where the disk is waited for; once a scan is under way the
+// system is told of pieces as large as would be read ahead without one.
+absl::StatusOr<bool> SstableIterator::LoadMapped(const BlockHandle& handle, Direction direction) {
+  WINNOW_ASSIGN_OR_RETURN(const char* const contents, table_.FindMapped(handle, options_));
+  if (contents == nullptr) return false;
+  if (!NoteLoad(handle, direction)) needed_from_ = needed_until_ = 0;
+  const bool is_needed = handle.offset >= needed_from_ && handle.end() <= needed_until_;
+  if (sequential_loads_ >= kLoadsBeforeReadahead && !is_needed) {
+    automatic_readahead_bytes_ =
+        std::clamp(automatic_readahead_bytes_ * 2, kFirstReadaheadBytes, kLargestReadaheadBytes);
+    const uint64_t bytes = automatic_readahead_bytes_;
+    const bool is_forward = direction == Direction::kForward;
+    needed_from_ = is_forward ? handle.offset : handle.end() - std::min(handle.end(), bytes);
+    needed_until_ = is_forward ? handle.offset + bytes : handle.end();
+    table_.mapped_->WillNeed(needed_from_, needed_until_ - needed_from_);
+  }
+  block_.Release();
+  cursor_.Reset(contents);
+  return true;
+}
+
 absl::Status SstableIterator::LoadThroughCache(const BlockHandle& handle, Direction direction) {
+  if (table_.mapped_ != nullptr) {
+    WINNOW_ASSIGN_OR_RETURN(const bool is_loaded, LoadMapped(handle, direction));
+    if (is_loaded) return absl::OkStatus();
+  }
   ShardedBlockCache* const cache = table_.options_.cache;
   BlockRef block;
   if (cache != nullptr) block = cache->Lookup({table_.table_id_, handle.offset});
@@ -105,14 +142,7 @@ absl::Status SstableIterator::LoadThroughCache(const BlockHandle& handle, Direct
     if (options_.counters != nullptr && cache != nullptr) {
       options_.counters->block_cache_misses.Increment();
     }
-    // Blocks lie without gaps, so that the next one starts where the last one ended (or ends where
-    // it began, backwards).
-    const bool is_sequential = direction == Direction::kForward ? handle.offset == last_load_end_
-                                                                : handle.end() == last_load_offset_;
-    sequential_loads_ = is_sequential ? sequential_loads_ + 1 : 0;
-    if (!is_sequential) automatic_readahead_bytes_ = 0;
-    last_load_offset_ = handle.offset;
-    last_load_end_ = handle.end();
+    NoteLoad(handle, direction);
     WINNOW_ASSIGN_OR_RETURN(block, LoadMissingBlock(handle, direction));
   }
   block_ = std::move(block);

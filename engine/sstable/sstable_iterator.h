@@ -46,11 +46,15 @@ class SstableIterator final : public InternalIterator {
 
   // Load the data block under index_, if there is one, into cursor_, which stays invalid.
   bool LoadBlock(Direction direction);
+  // False: the block is not one that is read in a mapped file.
+  absl::StatusOr<bool> LoadMapped(const BlockHandle& handle, Direction direction);
   absl::Status LoadThroughCache(const BlockHandle& handle, Direction direction);
   absl::Status LoadFromReadahead(const BlockHandle& handle, Direction direction);
   absl::StatusOr<BlockRef> LoadMissingBlock(const BlockHandle& handle, Direction direction);
   absl::StatusOr<BlockRef> CopyFromReadahead(const BlockHandle& handle, Direction direction,
                                              BlockArena* arena);
+  // True if the block lies next to the one that was loaded last, in the direction of the walk.
+  bool NoteLoad(const BlockHandle& handle, Direction direction);
   void EnterNextBlock();
   void EnterPreviousBlock();
 
@@ -65,6 +69,9 @@ class SstableIterator final : public InternalIterator {
   uint64_t last_load_offset_ = 0;
   uint64_t last_load_end_ = 0;
   size_t automatic_readahead_bytes_ = 0;
+  // Of a mapped file: what the system was told that will be read.
+  uint64_t needed_from_ = 0;
+  uint64_t needed_until_ = 0;
   absl::Status status_;
 };
 

@@ -25,6 +25,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
       new SstableReader(options, std::move(file), std::move(path)));  // private constructor
   WINNOW_RETURN_IF_ERROR(reader->ReadFooter());
   WINNOW_RETURN_IF_ERROR(reader->ReadProperties());
+  if (options.map_file) reader->MapFile();
   reader->TakeRoom();
   WINNOW_RETURN_IF_ERROR(reader->ReadIndex());
   reader->ReadFilter();
@@ -78,6 +79,15 @@ absl::Status SstableReader::ReadProperties() {
                         : properties_.data_bytes <= data_limit;
   if (fits) return absl::OkStatus();
   return file_.Corruption(handle, BlockKind::kProperties, "data blocks do not fill their part");
+}
+
+// The file that was opened may have been cut since, and a mapping that ends before it does would be
+// read beyond its end.
+void SstableReader::MapFile() {
+  std::unique_ptr<FileMapping> mapping = file_.file().Map();
+  if (mapping == nullptr || mapping->bytes().size() != file_.size()) return;
+  mapped_.reset(
+      MappedBlocks::New(std::move(mapping), properties_.data_bytes, properties_.num_data_blocks));
 }
 
 // A policy that nobody has is not damage: every key may be there.

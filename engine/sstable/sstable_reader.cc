@@ -27,6 +27,7 @@ absl::StatusOr<BlockRef> SstableReader::LoadMissingBlock(const BlockHandle& hand
   read_options.verify_checksum = options.verify_checksums;
   read_options.counters = options.counters;
   read_options.data_end = properties_.data_bytes;
+  if (mapped_ != nullptr) read_options.mapped = mapped_->bytes();
   const BlockKey key{table_id_, handle.offset};
   // An index partition serves hundreds of data blocks.
   const bool fills_cache =
@@ -58,6 +59,28 @@ absl::StatusOr<BlockRef> SstableReader::LoadBlock(const BlockHandle& handle, Blo
   if (block) [[likely]]
     return block;
   return LoadMissingBlock(handle, kind, options);
+}
+
+// The first read of a block, or a block that is compressed, which the cache may have. What type the
+// block is of stands behind it: where damage makes it another one, the checks that loading it makes
+// will tell.
+absl::StatusOr<const char*> SstableReader::CheckMapped(const BlockHandle& handle,
+                                                       const SstableReadOptions& options) const {
+  const std::string_view file = mapped_->bytes();
+  if (!handle.FitsBelow(file.size()) || handle.size > kMaxBlockContentsBytes) {
+    return file_.Corruption(handle, BlockKind::kData, "handle out of bounds");
+  }
+  const std::string_view stored = file.substr(handle.offset, handle.size + kBlockTrailerBytes);
+  if (stored[handle.size] != static_cast<char>(Compression::kNone)) return nullptr;
+  BlockFile::ReadOptions read_options;
+  read_options.verify_checksum = options.verify_checksums;
+  read_options.counters = options.counters;
+  std::string_view contents;
+  WINNOW_ASSIGN_OR_RETURN(const BlockRef decompressed,
+                          file_.Unwrap(stored, handle, BlockKind::kData, read_options, &contents));
+  if (decompressed) return nullptr;  // somebody writes to the file
+  if (options.verify_checksums) mapped_->NoteSound(handle);
+  return contents.data();
 }
 
 BlockRef SstableReader::FilterFromCache(const SstableReadOptions& options) const {
@@ -137,6 +160,7 @@ void SstableReader::StartLookup(std::string_view user_key, SequenceNumber snapsh
   lookup->trailer_ = PackTrailer(snapshot, kEntryTypeForSeek);
   lookup->top_entry_ = 0;
   lookup->block_.Release();  // of an earlier look-up that ended in an error
+  lookup->mapped_ = nullptr;
   lookup->index_ = &index_;
   if (directory_ != nullptr) lookup->place_ = directory_->FindLine(user_key);
 }
@@ -147,20 +171,27 @@ absl::Status SstableReader::FindBlock(const SstableReadOptions& options,
     lookup->entry_ = directory_->FindInLine(lookup->place_, lookup->user_key_, lookup->trailer_);
     lookup->has_block_ = lookup->entry_ < index_.size();
     if (!lookup->has_block_) return absl::OkStatus();
-    directory_->PrefetchBlock(lookup->entry_);
-    lookup->handle_.offset = directory_->OffsetOf(lookup->entry_);
+    if (mapped_ == nullptr) [[likely]] {
+      directory_->PrefetchBlock(lookup->entry_);
+      lookup->handle_.offset = directory_->OffsetOf(lookup->entry_);
+      return absl::OkStatus();
+    }
+    lookup->handle_ = index_.handle(lookup->entry_);
+    if (reads_in_place()) mapped_->Prefetch(lookup->handle_);
     return absl::OkStatus();
   }
   if (!index_is_whole_) WINNOW_RETURN_IF_ERROR(FindLowestIndex(options, lookup));
   const IndexBlock& index = *lookup->index_;
   lookup->entry_ = index.Find(options_.comparator, lookup->user_key_, lookup->trailer_);
   lookup->has_block_ = lookup->entry_ < index.size();
-  if (lookup->has_block_) lookup->handle_ = index.handle(lookup->entry_);
+  if (!lookup->has_block_) return absl::OkStatus();
+  lookup->handle_ = index.handle(lookup->entry_);
+  if (reads_in_place()) mapped_->Prefetch(lookup->handle_);
   return absl::OkStatus();
 }
 
 void SstableReader::PrefetchBlockSlot(const PointLookup& lookup) const {
-  if (options_.cache == nullptr || !lookup.has_block_) return;
+  if (options_.cache == nullptr || !lookup.has_block_ || reads_in_place()) return;
   options_.cache->Prefetch({table_id_, lookup.handle_.offset});
 }
 
@@ -172,6 +203,10 @@ absl::Status SstableReader::LoadBlock(const SstableReadOptions& options,
       neighbour->handle_.offset == lookup->handle_.offset) {
     lookup->block_ = neighbour->block_.Share();
     return absl::OkStatus();
+  }
+  if (mapped_ != nullptr) {
+    WINNOW_ASSIGN_OR_RETURN(lookup->mapped_, FindMapped(lookup->handle_, options));
+    if (lookup->mapped_ != nullptr) return absl::OkStatus();
   }
   lookup->block_ = LookUpBlock(lookup->handle_, BlockKind::kData, options);
   if (lookup->block_) [[likely]] {
@@ -212,8 +247,9 @@ absl::Status SstableReader::SearchBlock(const SstableReadOptions& options, Point
   BlockRef ref = std::move(lookup->block_);
 
   BlockPosition position;
-  if (ref) [[likely]] {
-    const DataBlock block(ref->data());
+  const char* const contents = ref ? ref->data() : lookup->mapped_;
+  if (contents != nullptr) [[likely]] {
+    const DataBlock block(contents);
     position = block.Seek(options_.comparator, user_key, trailer);
     if (position.user_key_equal) {
       const BlockEntry found = block.EntryAt(position.entry);
@@ -222,7 +258,8 @@ absl::Status SstableReader::SearchBlock(const SstableReadOptions& options, Point
       result->type = static_cast<EntryType>(found.trailer & 0xff);
       result->sequence = found.trailer >> 8;
       result->value = std::string_view(position.value, found.value_length);
-      // The value is not copied: the pin keeps its block where it is.
+      // The value is not copied: the pin, or the mapping, keeps its block where it is.
+      result->mapped = ref ? nullptr : mapped_.get();
       result->pin = std::move(ref);
       return absl::OkStatus();
     }
@@ -332,7 +369,9 @@ size_t SstableReader::memory_bytes() const {
         &properties_.filter_key, &properties_.comparator_name, &properties_.column_family_name}) {
     strings += text->capacity();
   }
-  return sizeof(*this) + strings + directory + index_memory_.size() + filter_memory_.size();
+  const size_t mapped = mapped_ == nullptr ? 0 : mapped_->memory_bytes();
+  return sizeof(*this) + strings + directory + mapped + index_memory_.size() +
+         filter_memory_.size();
 }
 
 }  // namespace winnow

@@ -23,6 +23,7 @@
 #include "engine/sstable/filter_block.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
+#include "engine/sstable/mapped_blocks.h"
 #include "engine/sstable/sstable_properties.h"
 #include "winnow/file_system.h"
 #include "winnow/filter/filter_key.h"
@@ -50,6 +51,8 @@ struct SstableReaderOptions {
   // (TryAddCharge). Otherwise they are blocks of the cache, loaded when a look-up needs them; a
   // filter that is too large for that (MostForOneFilter) is not used.
   bool charge_cache = false;
+  // Data blocks that are stored plain are read where they lie, if the file can be mapped.
+  bool map_file = false;
 };
 
 struct SstableReadOptions {
@@ -82,8 +85,9 @@ struct PointResult {
   // The rest is set only if found.
   EntryType type = EntryType::kPut;
   SequenceNumber sequence = 0;
-  std::string_view value;  // lives as long as `pin`
+  std::string_view value;  // lives as long as `pin`, or in `mapped`
   BlockRef pin;
+  MappedBlocks* mapped = nullptr;  // not null: the value lies in it, and it in the table's reader
 };
 
 // A point look-up on its way through one table: see SstableReader::StartLookup. It stays where it
@@ -113,6 +117,7 @@ class PointLookup {
   BlockHandle handle_;
   bool has_block_ = false;  // false: all keys of the table are smaller
   BlockRef block_;
+  const char* mapped_ = nullptr;  // the block, where the file is mapped; block_ is empty then
 };
 
 // A block as the file holds it, for tools.
@@ -248,6 +253,8 @@ class SstableReader {
   const InternalKeyComparator& comparator() const { return options_.comparator; }
   // Memory held: filter, index, fixed part.
   size_t memory_bytes() const;
+  // Of the file, if it is mapped; else 0.
+  size_t mapped_bytes() const { return mapped_ == nullptr ? 0 : mapped_->bytes().size(); }
   size_t filter_memory_bytes() const { return filter_memory_.size(); }
   // Of memory_bytes(): what is charged to the cache, for filter and index.
   size_t charged_bytes() const { return charge_ ? wanted_bytes_ : 0; }
@@ -270,6 +277,7 @@ class SstableReader {
   void TakeRoom();
   absl::Status ReadIndex();
   void ReadFilter();
+  void MapFile();
 
   bool filter_is_wanted() const;
   filter::FilterState ReadResidentFilter();
@@ -287,6 +295,10 @@ class SstableReader {
   // partition that is.
   absl::Status FindLowestIndex(const SstableReadOptions& options, PointLookup* lookup) const;
 
+  // Hardly a data block of the table is in the cache.
+  bool reads_in_place() const {
+    return mapped_ != nullptr && properties_.compression == Compression::kNone;
+  }
   bool has_index_partitions() const { return footer_.index_levels == 2; }
   // Where partitions, or else the top index, start.
   uint64_t index_start() const {
@@ -297,6 +309,16 @@ class SstableReader {
   }
   absl::StatusOr<BlockRef> LoadBlock(const BlockHandle& handle, BlockKind kind,
                                      const SstableReadOptions& options) const;
+  // Of a data block in a mapped file: its contents there. Null: it has to be loaded.
+  absl::StatusOr<const char*> FindMapped(const BlockHandle& handle,
+                                         const SstableReadOptions& options) const {
+    const char* const contents = mapped_->Find(handle);
+    if (contents != nullptr) [[likely]]
+      return contents;
+    return CheckMapped(handle, options);
+  }
+  absl::StatusOr<const char*> CheckMapped(const BlockHandle& handle,
+                                          const SstableReadOptions& options) const;
   // From the cache, or none.
   BlockRef LookUpBlock(const BlockHandle& handle, BlockKind kind,
                        const SstableReadOptions& options) const;
@@ -318,6 +340,7 @@ class SstableReader {
   filter::ResidentMemory index_memory_;
   IndexBlock index_;  // of data blocks, or of index partitions; empty if it is in the cache
   std::unique_ptr<BlockDirectory> directory_;  // of index_; may be null
+  MappedBlocks::Held mapped_;                // null: the file is not mapped
   filter::ResidentMemory filter_memory_;
   filter::FilterReader filter_;
   filter::FilterState filter_state_;

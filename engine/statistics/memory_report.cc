@@ -37,6 +37,10 @@ std::string MemoryTable(const MemoryUsage& usage) {
                     " tables are read through the block cache, for want of room: ",
                     FormatCount(usage.bytes_through_cache), " bytes\n");
   }
+  if (usage.mapped > 0) {
+    absl::StrAppend(&text, "besides, SSTables are mapped into memory: ", FormatCount(usage.mapped),
+                    " bytes, as far as the system's page cache has them\n");
+  }
   if (usage.filters_not_used > 0) {
     absl::StrAppend(&text, "filters of ", FormatCount(usage.filters_not_used),
                     " tables are not used: they are too large for the block cache\n");
@@ -53,7 +57,7 @@ std::string MemoryJson(const MemoryUsage& usage) {
       ",\"block_cache_capacity\":", usage.block_cache_capacity, ",\"tables\":", usage.tables,
       ",\"tables_through_cache\":", usage.tables_through_cache,
       ",\"bytes_through_cache\":", usage.bytes_through_cache,
-      ",\"filters_not_used\":", usage.filters_not_used,
+      ",\"filters_not_used\":", usage.filters_not_used, ",\"mapped\":", usage.mapped,
       ",\"tables_exceed_cache\":", usage.tables_exceed_cache() ? "true" : "false", "}");
 }
 

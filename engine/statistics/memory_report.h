@@ -25,6 +25,7 @@ struct MemoryUsage {
   uint64_t tables_through_cache = 0;
   uint64_t bytes_through_cache = 0;
   uint64_t filters_not_used = 0;  // too large to be one block of the cache
+  uint64_t mapped = 0;            // of SSTables' files; what of it is in memory is the page cache's
 
   uint64_t sum() const { return memtables + filters + indexes + block_cache + block_cache_table; }
   // What is known of each table leaves the cache no more than the least that it keeps for blocks.

@@ -47,6 +47,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
   options.cache = store.cache;
   options.filter_policy = filter_policy;
   options.expected_file_id = file->metadata_.file_id;
+  options.map_file = store.map_files;
   // Of a cache that holds nothing no room can be had.
   options.charge_cache = store.charge_readers && store.cache->capacity_bytes() > 0;
   auto reader = SstableReader::Open(options, *std::move(opened), path);

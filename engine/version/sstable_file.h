@@ -24,6 +24,7 @@ struct SstableStore {
   ShardedBlockCache* cache = nullptr;
   OpenFileCache* open_files = nullptr;  // null: every table keeps its file open
   bool charge_readers = false;          // to the cache, which is then not null
+  bool map_files = false;               // data blocks are read where they lie, if that can be had
 
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(const std::string& path,
                                                              uint64_t file_id) const;

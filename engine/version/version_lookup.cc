@@ -311,6 +311,7 @@ void Version::MultiGetFrom(std::span<BatchRead> reads, const LookupContext& cont
       return false;
     CountRead(read.candidate, lookup.key, context, lookup.result);
     lookup.done = lookup.result.found;
+    if (lookup.done) __builtin_prefetch(lookup.result.value.data());
     return true;
   });
 }

@@ -22,6 +22,7 @@ struct EngineSettings {
   uint64_t write_buffer_bytes = 0;
   uint64_t block_bytes = 0;
   int open_files = -1;
+  bool mmap_reads = false;
   int background_threads = 2;
   std::string filter;  // winnow's spec text, or "<engine>.<kind>:<bits>"
   // RocksDB: filters and indexes in the block cache, and cut into partitions.

@@ -263,6 +263,7 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenWith(Tuning tuning, const EngineSett
   options.write_buffer_size = settings.write_buffer_bytes;
   options.max_background_jobs = settings.background_threads;
   options.max_open_files = settings.open_files;
+  options.allow_mmap_reads = settings.mmap_reads;
   options.disable_auto_compactions = settings.disable_auto_compactions;
   if (settings.statistics) options.statistics = rocksdb::CreateDBStatistics();
 

@@ -81,6 +81,8 @@ void AddEngineFlags(BenchConfig* config, std::vector<Flag>* flags) {
         "uncompressed bytes of a data block (lmdb and wiredtiger: 4 and 32 KiB)", 256, 16 << 20},
        {group, "open_files", &config->open_files,
         "SSTables kept open (winnow: at least 16); -1: all", -1, 1e9},
+       {group, "mmap_reads", &config->mmap_reads,
+        "winnow, rocksdb: map SSTables into memory (leveldb and lmdb always do)"},
        {group, "max_background_jobs", &config->max_background_jobs,
         "threads for flushes and compactions (leveldb always has one)", 1, 64},
        {group, "sync", &config->sync, "each write survives a power failure"},

@@ -124,6 +124,7 @@ class Round {
     settings.write_buffer_bytes = static_cast<uint64_t>(config_.write_buffer_size);
     settings.block_bytes = static_cast<uint64_t>(config_.block_size);
     settings.open_files = static_cast<int>(config_.open_files);
+    settings.mmap_reads = config_.mmap_reads;
     settings.background_threads = static_cast<int>(config_.max_background_jobs);
     settings.filter = FilterFor(config_, engine_name_);
     settings.filter_key = config_.filter_key;

@@ -20,6 +20,18 @@
 
 namespace winnow {
 
+// A file's bytes in memory, which are those of the system's cache of it. They stay there until this
+// is destroyed, though the file be closed or removed. Thread-safe. What is read may end the process
+// (SIGBUS) where the disk fails or somebody has cut the file.
+class FileMapping {
+ public:
+  virtual ~FileMapping() = default;
+  // All of the file.
+  virtual std::string_view bytes() const = 0;
+  // Tells the operating system what will be read soon; only a hint.
+  virtual void WillNeed(uint64_t offset, size_t length) const {}
+};
+
 // An immutable file, read at any offset. Thread-safe.
 class RandomAccessFile {
  public:
@@ -40,6 +52,10 @@ class RandomAccessFile {
   // These bytes will be read soon: the operating system may fetch them meanwhile. Does not wait for
   // them; only a hint.
   virtual void Prefetch(uint64_t offset, size_t length) const {}
+
+  // The file mapped into memory, for Options::mmap_reads. Null where that cannot be had (always,
+  // unless overridden): Read is used then.
+  virtual std::unique_ptr<FileMapping> Map() const { return nullptr; }
 };
 
 // A file being written from its start, by one thread at a time.

@@ -142,6 +142,10 @@ TEST(OptionsText, MemoryForMemtablesAndReadaheadHasRanges) {
   }
   EXPECT_TRUE(Set(&options, "charge_filters_to_cache", "true").ok());
   EXPECT_TRUE(options.charge_filters_to_cache);
+  EXPECT_FALSE(options.mmap_reads);
+  EXPECT_TRUE(Set(&options, "mmap_reads", "1").ok());
+  EXPECT_TRUE(options.mmap_reads);
+  EXPECT_FALSE(Set(&options, "mmap_reads", "2").ok());
 }
 
 // Any text was taken for a filter, no compressions for a list of them, and any number for a real

@@ -290,6 +290,29 @@ TEST_F(PosixFileSystemTest, ReadsAreShortOnlyAtTheEnd) {
   }
 }
 
+TEST_F(PosixFileSystemTest, AMappingOutlivesItsFileAndItsName) {
+  const std::string bytes(10'000, 'm');
+  Write("mapped", bytes);
+  auto file = posix_.OpenRandomAccess(Path("mapped")).value();
+  const std::unique_ptr<FileMapping> mapping = file->Map();
+  ASSERT_NE(mapping, nullptr);
+  file.reset();
+  ASSERT_TRUE(posix_.Remove(Path("mapped")).ok());
+  EXPECT_EQ(mapping->bytes(), bytes);
+  mapping->WillNeed(5000, 100'000);
+  mapping->WillNeed(50'000, 1);
+}
+
+// What was mapped beyond its end would end the process when it is read.
+TEST_F(PosixFileSystemTest, AnEmptyFileAndOneThatWasCutAreNotMapped) {
+  for (const size_t size : {0, 10'000}) {
+    Write("mapped", std::string(size, 'm'));
+    const auto file = posix_.OpenRandomAccess(Path("mapped")).value();
+    ASSERT_EQ(::truncate(Path("mapped").c_str(), 0), 0);
+    EXPECT_EQ(file->Map(), nullptr);
+  }
+}
+
 TEST_F(PosixFileSystemTest, WhatIsMissingIsNotFound) {
   const std::string missing = Path("missing");
   EXPECT_TRUE(absl::IsNotFound(posix_.OpenRandomAccess(missing).status()));

@@ -75,6 +75,7 @@ Options OptionSet::ForOpening(uint64_t operation_number) const {
   options.charge_filters_to_cache = random() % 2 == 0;
   options.db_write_buffer_bytes = random() % 2 == 0 ? 0 : size_t{1} << 20;
   options.compaction_readahead_bytes = random() % 2 == 0 ? size_t{64} << 10 : size_t{16} << 20;
+  options.mmap_reads = random() % 2 == 0;
   return options;
 }
 
