@@ -76,6 +76,8 @@ TEST(ResultTest, EveryFieldSurvivesThePipe) {
   result.p50_micros = 0.5;
   result.p99_micros = 1.5;
   result.p999_micros = 2.5;
+  result.max_micros = 3.5;
+  result.open_micros = 4.5;
   result.found = 9;
   result.durability = "log, unsynced";
   result.bytes_read = 1;
