@@ -141,8 +141,7 @@ absl::Status SstableReader::ReadIndex() {
   // What an index takes of a cache is settled before it is read, without a directory. Where there
   // is no cache, reading the block takes so long that the search does not matter.
   const bool has_cache = options_.cache != nullptr && options_.cache->capacity_bytes() > 0;
-  if (index_is_whole_ && has_cache && !options_.charge_cache &&
-      options_.comparator.is_bytewise()) {
+  if (index_is_whole_ && has_cache && !options_.charge_cache && options_.comparator.is_bytewise()) {
     directory_ = BlockDirectory::Make(index_);
   }
   return absl::OkStatus();

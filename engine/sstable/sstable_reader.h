@@ -340,7 +340,7 @@ class SstableReader {
   filter::ResidentMemory index_memory_;
   IndexBlock index_;  // of data blocks, or of index partitions; empty if it is in the cache
   std::unique_ptr<BlockDirectory> directory_;  // of index_; may be null
-  MappedBlocks::Held mapped_;                // null: the file is not mapped
+  MappedBlocks::Held mapped_;                  // null: the file is not mapped
   filter::ResidentMemory filter_memory_;
   filter::FilterReader filter_;
   filter::FilterState filter_state_;

@@ -1,12 +1,12 @@
 // A compaction out of level 0 is one that a family's writes wait for: it uses every idle thread.
 #include <gtest/gtest.h>
 
-#include <mutex>
 #include <random>
 #include <set>
 #include <thread>
 
 #include "engine/file_system/forwarding_file_system.h"
+#include "filter/base/mutex.h"
 #include "tests/support/db_fixture.h"
 #include "winnow/memory_file_system.h"
 
@@ -21,23 +21,23 @@ class TableWriters final : public ForwardingFileSystem {
   absl::StatusOr<std::unique_ptr<WritableFile>> Create(
       const std::string& path, const WritableFileOptions& options) override {
     if (path.ends_with(".sst")) {
-      const std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(&mutex_);
       threads_.insert(std::this_thread::get_id());
     }
     return ForwardingFileSystem::Create(path, options);
   }
   size_t num_threads() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     return threads_.size();
   }
   void Forget() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     threads_.clear();
   }
 
  private:
-  std::mutex mutex_;
-  std::set<std::thread::id> threads_;
+  Mutex mutex_;
+  std::set<std::thread::id> threads_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Four tables of level 0, each over the whole range, of 12 MiB each.
