@@ -1,9 +1,14 @@
+// What a look-up of a key meets, step by step, and how that is shown.
+//
 // Both forms of an explanation show the same steps in the order in which they were taken. The names
 // below are output that scripts may read: they are kept apart from those of the enumerators.
 #include "winnow/explain.h"
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/number_text.h"
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
 #include "engine/statistics/text_table.h"
 
 namespace winnow {
@@ -83,6 +88,49 @@ std::string KeyExplanation::ToJson() const {
   return absl::StrCat("{\"filter_key\":", JsonString(filter_key), ",\"hash\":\"",
                       AllHexDigits(key_hash), "\"", ",\"found\":", found ? "true" : "false",
                       ",\"steps\":[", rows, "]}");
+}
+
+// Goes the way of Get step by step, with a note of each. A separate walk, so that Get pays nothing
+// for it.
+absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string_view key) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<KeyExplanation> {
+    WINNOW_RETURN_IF_ERROR(CheckRead(family, key));
+    const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
+    const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(ReadOptions()));
+    KeyExplanation explanation;
+    explanation.filter_key = std::string(view->extractor.FilterKey(key));
+    explanation.key_hash = lookup.filter_hash;
+
+    const uint64_t whole_hash = view->WholeKeyHash(lookup);
+    const auto explain = [&](const Memtable& memtable, ExplainStep::Source source) {
+      ExplainStep& step = explanation.steps.emplace_back();
+      step.source = source;
+      step.filter = memtable.has_filter() ? "memtable filter" : "none";
+      if (memtable.has_filter()) {
+        const bool maybe = memtable.MayContain(whole_hash);
+        step.filter_answer =
+            maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
+        if (!maybe) return false;
+      }
+      const BTree::Entry* node = memtable.Find(key, lookup.snapshot);
+      step.answer = node == nullptr ? ExplainStep::Answer::kAbsent
+                    : Type(node->internal_key()) == EntryType::kDelete
+                        ? ExplainStep::Answer::kDeleted
+                        : ExplainStep::Answer::kValue;
+      step.false_positive =
+          node == nullptr && step.filter_answer == ExplainStep::FilterAnswer::kMaybe;
+      if (node != nullptr) step.sequence = Sequence(node->internal_key());
+      return node != nullptr;
+    };
+    bool known = explain(*view->active, ExplainStep::Source::kMemtable);
+    for (size_t i = 0; i < view->immutables.size() && !known; i++) {
+      known = explain(*view->immutables[i], ExplainStep::Source::kImmutableMemtable);
+    }
+    if (!known) view->version->Explain(lookup, &explanation.steps);
+    explanation.found = !explanation.steps.empty() &&
+                        explanation.steps.back().answer == ExplainStep::Answer::kValue;
+    return explanation;
+  });
 }
 
 }  // namespace winnow

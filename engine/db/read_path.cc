@@ -366,47 +366,4 @@ void DBImpl::ReleaseSnapshot(const Snapshot* snapshot) {
     snapshots_.Remove(snapshot);
 }
 
-// Goes the way of Get step by step, with a note of each. A separate walk, so that Get pays nothing
-// for it.
-absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string_view key) {
-  return CatchOutOfMemory([&]() -> absl::StatusOr<KeyExplanation> {
-    WINNOW_RETURN_IF_ERROR(CheckRead(family, key));
-    const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
-    const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(ReadOptions()));
-    KeyExplanation explanation;
-    explanation.filter_key = std::string(view->extractor.FilterKey(key));
-    explanation.key_hash = lookup.filter_hash;
-
-    const uint64_t whole_hash = view->WholeKeyHash(lookup);
-    const auto explain = [&](const Memtable& memtable, ExplainStep::Source source) {
-      ExplainStep& step = explanation.steps.emplace_back();
-      step.source = source;
-      step.filter = memtable.has_filter() ? "memtable filter" : "none";
-      if (memtable.has_filter()) {
-        const bool maybe = memtable.MayContain(whole_hash);
-        step.filter_answer =
-            maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
-        if (!maybe) return false;
-      }
-      const BTree::Entry* node = memtable.Find(key, lookup.snapshot);
-      step.answer = node == nullptr ? ExplainStep::Answer::kAbsent
-                    : Type(node->internal_key()) == EntryType::kDelete
-                        ? ExplainStep::Answer::kDeleted
-                        : ExplainStep::Answer::kValue;
-      step.false_positive =
-          node == nullptr && step.filter_answer == ExplainStep::FilterAnswer::kMaybe;
-      if (node != nullptr) step.sequence = Sequence(node->internal_key());
-      return node != nullptr;
-    };
-    bool known = explain(*view->active, ExplainStep::Source::kMemtable);
-    for (size_t i = 0; i < view->immutables.size() && !known; i++) {
-      known = explain(*view->immutables[i], ExplainStep::Source::kImmutableMemtable);
-    }
-    if (!known) view->version->Explain(lookup, &explanation.steps);
-    explanation.found = !explanation.steps.empty() &&
-                        explanation.steps.back().answer == ExplainStep::Answer::kValue;
-    return explanation;
-  });
-}
-
 }  // namespace winnow
