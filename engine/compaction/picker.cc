@@ -140,9 +140,11 @@ std::unique_ptr<Compaction> FindFromLevelZero(const std::shared_ptr<const Versio
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   auto down = FindIntoBaseLevel(version, options, base_level);
   if (down != nullptr) {
+    // Small neighbours, which go along as well, are there to be merged.
+    const UserKeyRange range = RangeOf(down->inputs[0], version->comparator());
     const double from = static_cast<double>(TotalBytes(down->inputs[0]));
-    const auto below =
-        static_cast<double>(TotalBytes(down->inputs[static_cast<size_t>(base_level)]));
+    const auto below = static_cast<double>(
+        TotalBytes(version->Overlapping(base_level, &range.smallest, &range.largest)));
     if (below <= from * options.level_size_multiplier) return down;
   }
   auto within = CompactionPicker::PickWithinLevelZero(version, options);

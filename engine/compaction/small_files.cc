@@ -8,6 +8,10 @@ namespace {
 
 // What one compaction takes along, so that a pile is merged in pieces.
 constexpr size_t kMostJoined = 256;
+// A neighbour may be so many times as large as what it joins. The more, the fewer files stay (the
+// logarithm to a base of one more) and the more often each entry is rewritten (a third more than if
+// it were 1).
+constexpr uint64_t kMostTimes = 3;
 
 UserKeyRange RangeOfInputs(const Compaction& compaction) {
   Version::Files all;
@@ -36,7 +40,7 @@ void JoinSmallNeighbours(const ColumnFamilyOptions& options, Compaction* compact
   const auto joins = [&](const SstableFile& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     const uint64_t file_bytes = file.metadata().file_bytes;
     if (!IsIdle(file) || file.reader() == nullptr || !IsSmall(file, options)) return false;
-    if (files_left == 0 || file_bytes > bytes_left || file_bytes > bytes) return false;
+    if (files_left == 0 || file_bytes > bytes_left || file_bytes / kMostTimes > bytes) return false;
     bytes += file_bytes;
     bytes_left -= file_bytes;
     files_left--;

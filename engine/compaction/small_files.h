@@ -14,9 +14,10 @@ inline bool IsSmall(const SstableFile& file, const ColumnFamilyOptions& options)
 }
 
 // Adds small files of the output level, on both sides of the inputs' range, to the inputs, as far
-// as each is no larger than all inputs before it: so each entry is rewritten a logarithmic number
-// of times, and a logarithmic number of small files stays. For compactions of level 0, beside which
-// no other writes to their output level: between the neighbours nothing may be added meanwhile.
+// as each is at most a few times as large as all inputs before it: so each entry is rewritten a
+// logarithmic number of times, and a logarithmic number of small files stays. For compactions of
+// level 0, beside which no other writes to their output level: between the neighbours nothing may
+// be added meanwhile.
 void JoinSmallNeighbours(const ColumnFamilyOptions& options, Compaction* compaction)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 

@@ -200,6 +200,8 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
   // Small ones would cost more than they help: each table takes 1.5 KiB besides filter and index.
   options.target_file_bytes =
       std::clamp<uint64_t>(options.write_buffer_bytes, 4 * kMiB, uint64_t{64} << 20);
+  // For the same reason: of a thousand families each has some files in level 0.
+  if (memory < 64 * kMiB) options.level0_compaction_trigger = 2;
   // More than the memtables can hold, or logs would make memtables be flushed that are not full.
   options.max_log_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, 4 * kMiB);
   return options;

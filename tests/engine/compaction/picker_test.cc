@@ -278,21 +278,25 @@ TEST(CompactionPicker, SmallNeighboursJoinAndGetInNobodysWay) {
 
 TEST(CompactionPicker, LargeFilesOfASequentialLoadMoveAndSmallOnesAreMerged) {
   ColumnFamilyOptions options = SmallLevels();
+  options.target_file_bytes = 512 << 10;
   const auto pick = [&](const Tree& tree) {
     return CompactionPicker().Pick(tree.version(), options)->DebugString();
   };
   Tree large;
-  for (uint64_t i = 5; i > 0; i--) large.AddTable(0, 10 * i, 10 * i + 5, 50 << 10);
+  for (uint64_t i = 5; i > 0; i--) large.AddTable(0, 10 * i, 10 * i + 5, 90 << 10);
   EXPECT_EQ(pick(large), "level 0 is full: level 0 [5] -> level 6 (move)");
   Tree small;
-  for (uint64_t i = 5; i > 0; i--) small.AddTable(0, 10 * i, 10 * i + 5, i == 4 ? 50 << 10 : 10);
+  for (uint64_t i = 5; i > 0; i--) small.AddTable(0, 10 * i, 10 * i + 5, i == 4 ? 90 << 10 : 10);
   EXPECT_EQ(pick(small), "level 0 is full: level 0 [3 4 5] -> level 6");
-  // Of the files before theirs in the last level, as many as are no larger than all before.
-  small.AddTable(6, 1, 2, 7 << 10);
-  small.AddTable(6, 3, 4, 2 << 10);
+  // Of the files before theirs in the last level, as many as are no larger than three times all
+  // that have joined before.
+  small.AddTable(6, 1, 2, 10);
+  small.AddTable(6, 3, 4, 40 << 10);
   small.AddTable(6, 5, 6, 10);
-  small.AddTable(6, 100, 101, 50 << 10);
-  EXPECT_EQ(pick(small), "level 0 is full: level 0 [3 4 5] level 6 [7 8] -> level 6");
+  small.AddTable(6, 100, 101, 90 << 10);
+  EXPECT_EQ(pick(small), "level 0 is full: level 0 [3 4 5] level 6 [8] -> level 6");
+  small.AddTable(0, 7, 8, 20 << 10);
+  EXPECT_EQ(pick(small), "level 0 is full: level 0 [3 4 5 10] level 6 [6 7 8] -> level 6");
 }
 
 TEST(CompactionPicker, DeletionsThatNothingBelowNeedsAreRewrittenAndNeverMoved) {
