@@ -1,11 +1,10 @@
 // bench_engine runs each of its benchmarks, for an instant, and says what it does not know.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <string>
+
+#include "tests/support/shell_command.h"
 
 namespace winnow::bench {
 namespace {
@@ -13,26 +12,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string output;
-};
-
-Outcome RunProgram(const std::string& flags) {
-  Outcome outcome;
-  FILE* pipe = popen((std::string(BENCH_ENGINE_PROGRAM) + " " + flags + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) return outcome;
-  char buffer[4096];
-  while (const size_t count = fread(buffer, 1, sizeof(buffer), pipe)) {
-    outcome.output.append(buffer, count);
-  }
-  const int status = pclose(pipe);
-  if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
-  return outcome;
+ShellResult RunProgram(const std::string& flags) {
+  return RunShellCommand(std::string(BENCH_ENGINE_PROGRAM) + " " + flags + " 2>&1");
 }
 
 TEST(BenchEngineOutputTest, EveryBenchmarkRuns) {
-  const Outcome outcome = RunProgram("--quick --benchmark_min_time=0.0001");
+  const ShellResult outcome = RunProgram("--quick --benchmark_min_time=0.0001");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, Not(HasSubstr("ERROR")));
   for (const char* name :
@@ -45,7 +30,7 @@ TEST(BenchEngineOutputTest, EveryBenchmarkRuns) {
 
 TEST(BenchEngineOutputTest, WrongFlagsAndWhatCannotBePrintedAreErrors) {
   EXPECT_EQ(RunProgram("--quik").exit_code, 2);
-  const Outcome help = RunProgram("--help");
+  const ShellResult help = RunProgram("--help");
   EXPECT_EQ(help.exit_code, 0);
   EXPECT_THAT(help.output, HasSubstr("--quick"));
   EXPECT_THAT(help.output, HasSubstr("--benchmark_min_time"));

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/support/shell_command.h"
+
 namespace winnow::bench {
 namespace {
 
@@ -25,14 +27,10 @@ TEST(BenchFilterOutputTest, WhatCannotBePrintedIsAnError) {
 }
 
 TEST(BenchFilterOutputTest, HelpNamesOurFlagsAndTheirs) {
-  FILE* pipe = popen((std::string(BENCH_FILTER_PROGRAM) + " --help").c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
-  std::string text;
-  char buffer[4096];
-  while (const size_t count = fread(buffer, 1, sizeof(buffer), pipe)) text.append(buffer, count);
-  EXPECT_EQ(pclose(pipe), 0);
-  EXPECT_THAT(text, HasSubstr("--filters=LIST"));
-  EXPECT_THAT(text, HasSubstr("--benchmark_min_time"));
+  const ShellResult help = RunShellCommand(std::string(BENCH_FILTER_PROGRAM) + " --help");
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.output, HasSubstr("--filters=LIST"));
+  EXPECT_THAT(help.output, HasSubstr("--benchmark_min_time"));
 }
 
 }  // namespace

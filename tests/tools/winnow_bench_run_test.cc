@@ -1,7 +1,6 @@
 // Runs the program as people do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "nlohmann/json.hpp"
+#include "tests/support/shell_command.h"
 #include "tools/winnow_bench/engine.h"
 #include "tools/winnow_bench/key_shape.h"
 #include "tools/winnow_bench/process.h"
@@ -24,10 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Outcome {
-  int exit_code = -1;
-  std::string output;  // stdout, then stderr
-};
+using Outcome = ShellResult;  // stdout, then stderr
 
 class RunTest : public ::testing::Test {
  protected:
@@ -41,15 +38,7 @@ class RunTest : public ::testing::Test {
     const std::string errors = directory_ + "/stderr";
     const std::string command = std::string(WINNOW_BENCH_PROGRAM) + " --db=" + directory_ + "/db " +
                                 flags + " 2>" + errors + " </dev/null";
-    Outcome outcome;
-    FILE* pipe = popen(command.c_str(), "r");
-    if (pipe == nullptr) return outcome;
-    char buffer[4096];
-    while (const size_t count = fread(buffer, 1, sizeof(buffer), pipe)) {
-      outcome.output.append(buffer, count);
-    }
-    const int status = pclose(pipe);
-    if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
+    Outcome outcome = RunShellCommand(command);
     std::ifstream file(errors);
     outcome.output.append(std::istreambuf_iterator<char>(file), {});
     return outcome;

@@ -1,10 +1,7 @@
 #include "tests/tools/winnow_cli_shell.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -38,20 +35,7 @@ ShellResult ScratchShell::RunScript(const std::string& script) const {
       std::filesystem::path(WINNOW_PROGRAM).parent_path().string();
   const std::string whole = "exec </dev/null\ncd '" + directory_ + "' || exit 125\nPATH='" +
                             program_directory + "':\"$PATH\"\n" + script + "\n";
-  ShellResult result;
-  FILE* pipe = popen(whole.c_str(), "r");
-  if (pipe == nullptr) {
-    ADD_FAILURE() << "cannot run a shell";
-    return result;
-  }
-  std::array<char, 4096> buffer;
-  size_t count = 0;
-  while ((count = fread(buffer.data(), 1, buffer.size(), pipe)) > 0) {
-    result.output.append(buffer.data(), count);
-  }
-  const int status = pclose(pipe);
-  if (WIFEXITED(status)) result.exit_code = WEXITSTATUS(status);
-  return result;
+  return RunShellCommand(whole);
 }
 
 }  // namespace winnow

@@ -4,12 +4,9 @@
 
 #include <string>
 
-namespace winnow {
+#include "tests/support/shell_command.h"
 
-struct ShellResult {
-  std::string output;  // what standard output, and where it was joined, standard error held
-  int exit_code = -1;  // -1: killed by a signal
-};
+namespace winnow {
 
 // A directory that is removed, with all in it, at the end of the scope.
 class ScratchShell {
