@@ -109,11 +109,8 @@ std::unique_ptr<Compaction> FindSequential(const std::shared_ptr<const Version>&
 
 // Level 0, or what of it can go, into the base level. Null: it must wait.
 std::unique_ptr<Compaction> FindIntoBaseLevel(const std::shared_ptr<const Version>& version,
-                                              const ColumnFamilyOptions& options, int base_level)
+                                              int base_level)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-  // One such compaction at a time: files of level 0 may overlap each other in any way.
-  if (AnyCompacted(version->files(0))) return nullptr;
-  if (auto sequential = FindSequential(version, options, base_level)) return sequential;
   auto compaction = std::make_unique<Compaction>();
   compaction->version = version;
   compaction->output_level = base_level;
@@ -128,7 +125,6 @@ std::unique_ptr<Compaction> FindIntoBaseLevel(const std::shared_ptr<const Versio
   // Any file of the base level that is an input or in the output range of another compaction makes
   // this one wait: outputs of the two could overlap.
   if (!AllIdle(below)) return nullptr;
-  JoinSmallNeighbours(options, compaction.get());
   return compaction;
 }
 
@@ -138,17 +134,21 @@ std::unique_ptr<Compaction> FindIntoBaseLevel(const std::shared_ptr<const Versio
 std::unique_ptr<Compaction> FindFromLevelZero(const std::shared_ptr<const Version>& version,
                                               const ColumnFamilyOptions& options, int base_level)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-  auto down = FindIntoBaseLevel(version, options, base_level);
-  if (down != nullptr) {
-    // Small neighbours, which go along as well, are there to be merged.
-    const UserKeyRange range = RangeOf(down->inputs[0], version->comparator());
-    const double from = static_cast<double>(TotalBytes(down->inputs[0]));
-    const auto below = static_cast<double>(
-        TotalBytes(version->Overlapping(base_level, &range.smallest, &range.largest)));
-    if (below <= from * options.level_size_multiplier) return down;
+  std::unique_ptr<Compaction> down;
+  // One such compaction at a time: files of level 0 may overlap each other in any way.
+  if (!AnyCompacted(version->files(0))) {
+    if (auto sequential = FindSequential(version, options, base_level)) return sequential;
+    down = FindIntoBaseLevel(version, base_level);
   }
-  auto within = CompactionPicker::PickWithinLevelZero(version, options);
-  return within != nullptr ? std::move(within) : std::move(down);
+  const auto bytes_of = [&down](int level) {
+    return static_cast<double>(TotalBytes(down->inputs[static_cast<size_t>(level)]));
+  };
+  if (down == nullptr || bytes_of(base_level) > bytes_of(0) * options.level_size_multiplier) {
+    if (auto within = CompactionPicker::PickWithinLevelZero(version, options)) return within;
+  }
+  // Only now: neighbours are there to be merged, and do not count against going down.
+  if (down != nullptr) JoinSmallNeighbours(options, down.get());
+  return down;
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 #include <new>
 #include <string_view>
 
+#include "engine/file_system/posix_io.h"
+
 namespace winnow {
 namespace {
 
@@ -27,8 +29,7 @@ class PosixFileMapping final : public FileMapping {
   // From the start of a page, as madvise(2) wants it. The result is ignored: what was not read
   // ahead is read when it is needed.
   void WillNeed(uint64_t offset, size_t length) const override {
-    constexpr uint64_t kPageBytes = 4096;
-    const uint64_t start = std::min<uint64_t>(offset, size_) / kPageBytes * kPageBytes;
+    const uint64_t start = RoundDownToPage(std::min<uint64_t>(offset, size_));
     const uint64_t end = std::min<uint64_t>(offset + length, size_);
     if (start < end) ::madvise(data_ + start, end - start, MADV_WILLNEED);
   }

@@ -74,7 +74,15 @@ absl::Status WriteAll(const std::string& path, std::string_view data, Write writ
   return absl::OkStatus();
 }
 
+uint64_t PageBytes() {
+  static const uint64_t bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
 }  // namespace
+
+uint64_t RoundUpToPage(uint64_t value) { return (value + PageBytes() - 1) & ~(PageBytes() - 1); }
+uint64_t RoundDownToPage(uint64_t value) { return value & ~(PageBytes() - 1); }
 
 absl::Status PosixError(std::string_view path, std::string_view action, int error_number) {
   // Callers count on the error: that a sync has failed must be known, if not why.

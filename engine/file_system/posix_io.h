@@ -37,6 +37,10 @@ class FileDescriptor {
   int descriptor_ = -1;
 };
 
+// In pages, whose size is the system's: what maps files has to begin and end at one.
+uint64_t RoundUpToPage(uint64_t value);
+uint64_t RoundDownToPage(uint64_t value);
+
 // open(2) with O_CLOEXEC; new files get mode 0644 less the umask.
 absl::StatusOr<FileDescriptor> OpenDescriptor(const std::string& path, int flags);
 

@@ -36,14 +36,6 @@ constexpr size_t kLargeAppendBytes = size_t{4} << 10;
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
-uint64_t PageBytes() {
-  static const uint64_t bytes = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
-uint64_t RoundUpToPage(uint64_t value) { return (value + PageBytes() - 1) & ~(PageBytes() - 1); }
-uint64_t RoundDownToPage(uint64_t value) { return value & ~(PageBytes() - 1); }
-
 // Best effort: what is not written stays as it was reserved, and reads as zeros as well.
 void WriteZeros(int descriptor, uint64_t begin, uint64_t end) {
   std::array<iovec, kLargestReadyBytes / kZeros.size() + 1> pieces;

@@ -6,6 +6,7 @@
 #include "engine/sstable/sstable_builder.h"
 #include "engine/version/file_names.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/sstable_metadata.h"
 #include "winnow/memory_file_system.h"
 
 namespace winnow {
@@ -26,13 +27,8 @@ class CompactionJob : public testing::Test {
     EXPECT_TRUE(builder.Add(MakeInternalKey("key", 3, EntryType::kPut), "value").ok());
     const auto summary = builder.Finish();
     EXPECT_TRUE(summary.ok());
-    FileMetadata metadata;
-    metadata.number = kInputNumber;
-    metadata.file_id = summary->file_id;
-    metadata.file_bytes = summary->file_bytes;
+    FileMetadata metadata = MetadataOf(kInputNumber, *summary);
     metadata.num_entries = stated_entries;
-    metadata.smallest = summary->smallest;
-    metadata.largest = summary->largest;
     const InternalKeyComparator comparator(BytewiseComparator());
     std::array<Version::Files, kNumLevels> levels;
     levels[1] = {SstableFile::Open(store, metadata, comparator)};

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "engine/sstable/sstable_builder.h"
 #include "engine/version/file_names.h"
+#include "tests/support/sstable_metadata.h"
 #include "winnow/memory_file_system.h"
 
 namespace winnow {
@@ -22,9 +23,8 @@ class CompactionParts : public testing::Test {
 
   // A table of the keys first, first + step, ... below `last`, each with a value of so many bytes.
   void AddTable(int level, uint64_t first, uint64_t last, uint64_t step, size_t value_bytes = 8) {
-    FileMetadata metadata;
-    metadata.number = next_number_++;
-    const std::string path = SstableFileName("/db", metadata.number);
+    const uint64_t number = next_number_++;
+    const std::string path = SstableFileName("/db", number);
     SstableBuilderOptions options;
     options.block_bytes = 256;
     options.compression = Compression::kNone;
@@ -35,12 +35,8 @@ class CompactionParts : public testing::Test {
     }
     const auto table = builder.Finish();
     ASSERT_TRUE(table.ok()) << table.status();
-    metadata.file_id = table->file_id;
-    metadata.file_bytes = table->file_bytes;
-    metadata.smallest = table->smallest;
-    metadata.largest = table->largest;
-    inputs_[static_cast<size_t>(level)].push_back(
-        SstableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_));
+    inputs_[static_cast<size_t>(level)].push_back(SstableFile::Open(
+        {file_system_.get(), "/db", nullptr}, MetadataOf(number, *table), comparator_));
   }
 
   Compaction AsCompaction() const {

@@ -14,6 +14,7 @@
 #include "engine/sstable/sstable_builder.h"
 #include "engine/version/file_names.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/sstable_metadata.h"
 #include "winnow/memory_file_system.h"
 
 namespace winnow {
@@ -28,9 +29,8 @@ class Tree {
   // A file that can be opened, with one entry or two.
   void AddTable(int level, uint64_t first, uint64_t last, uint64_t value_bytes,
                 uint64_t num_deletions = 0) {
-    FileMetadata metadata;
-    metadata.number = next_number_++;
-    const std::string path = SstableFileName("/db", metadata.number);
+    const uint64_t number = next_number_++;
+    const std::string path = SstableFileName("/db", number);
     ASSERT_TRUE(file_system_->CreateDirectories("/db").ok());
     SstableBuilder builder({}, *file_system_->Create(path, {}), path);
     ASSERT_TRUE(builder.Add(MakeInternalKey(KeyOf(first), 5, EntryType::kPut), "").ok());
@@ -40,12 +40,8 @@ class Tree {
     }
     const auto table = builder.Finish();
     ASSERT_TRUE(table.ok()) << table.status();
-    metadata.file_id = table->file_id;
-    metadata.file_bytes = table->file_bytes;
-    metadata.num_entries = last > first ? 2 : 1;
+    FileMetadata metadata = MetadataOf(number, *table);
     metadata.num_deletions = num_deletions;
-    metadata.smallest = table->smallest;
-    metadata.largest = table->largest;
     levels_[static_cast<size_t>(level)].push_back(
         SstableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_));
     ASSERT_TRUE(levels_[static_cast<size_t>(level)].back()->open_status().ok());

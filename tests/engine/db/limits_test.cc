@@ -20,6 +20,7 @@
 #include "engine/version/manifest_file.h"
 #include "engine/version/version_set.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/sstable_metadata.h"
 #include "tests/support/verify_messages.h"
 #include "winnow/repair.h"
 
@@ -229,23 +230,16 @@ void AddTinyTables(FileSystem& file_system, const std::string& directory, uint64
   options.filter_spec = *filter::ParseFilterSpec(kDefaultFilter);
   options.column_family_name = "default";
   for (uint64_t i = 0; i < count; i++) {
-    FileMetadata metadata;
-    metadata.number = (*state->next_file_number)++;
-    metadata.smallest_sequence = metadata.largest_sequence = ++*state->last_sequence;
-    metadata.num_entries = 1;
-    const std::string path = SstableFileName(directory, metadata.number);
+    const uint64_t table_number = (*state->next_file_number)++;
+    const std::string path = SstableFileName(directory, table_number);
     SstableBuilder builder(options, *file_system.Create(path, {}), path);
     const std::string key = absl::StrFormat("tiny%07d", i);
     const absl::Status added = builder.Add(
-        MakeInternalKey(key, metadata.largest_sequence, EntryType::kPut), absl::StrCat(i));
+        MakeInternalKey(key, ++*state->last_sequence, EntryType::kPut), absl::StrCat(i));
     ASSERT_TRUE(added.ok()) << added;
     const auto table = builder.Finish();
     ASSERT_TRUE(table.ok()) << table.status();
-    metadata.file_id = table->file_id;
-    metadata.file_bytes = table->file_bytes;
-    metadata.smallest = table->smallest;
-    metadata.largest = table->largest;
-    state->families[0].added.push_back({kNumLevels - 1, metadata});
+    state->families[0].added.push_back({kNumLevels - 1, MetadataOf(table_number, *table)});
   }
   const uint64_t manifest_number = (*state->next_file_number)++;
   const absl::Status written = WriteManifest(file_system, directory, manifest_number, *state);

@@ -11,6 +11,7 @@
 #include "engine/version/file_names.h"
 #include "filter/base/mutex.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/sstable_metadata.h"
 #include "winnow/memory_file_system.h"
 
 namespace winnow {
@@ -68,20 +69,14 @@ class VersionSetTest : public testing::Test {
 
   // Writes an SSTable that holds one key.
   FileMetadata MakeTable(Opened& opened, const std::string& key) {
-    FileMetadata file;
-    file.number = opened.versions.NewFileNumber();
-    const std::string path = SstableFileName("/db", file.number);
+    const uint64_t number = opened.versions.NewFileNumber();
+    const std::string path = SstableFileName("/db", number);
     SstableBuilder builder(SstableBuilderOptions(), *file_system_->Create(path, {}), path);
     const std::string internal_key = MakeInternalKey(key, 1, EntryType::kPut);
     EXPECT_TRUE(builder.Add(internal_key, "v").ok());
     const auto summary = builder.Finish();
     EXPECT_TRUE(summary.ok()) << summary.status().ToString();
-    file.file_id = summary->file_id;
-    file.file_bytes = summary->file_bytes;
-    file.num_entries = 1;
-    file.smallest = summary->smallest;
-    file.largest = summary->largest;
-    return file;
+    return MetadataOf(number, *summary);
   }
 
   const std::unique_ptr<FileSystem> file_system_ = NewMemoryFileSystem();
