@@ -146,6 +146,20 @@ class PerfTest(unittest.TestCase):
         code, output = self.run_perf("--from_json=kept.json")
         self.assertEqual((code, output.count("\n")), (1, 1), output)
 
+    def test_a_long_measurement_goes_in_parts(self):
+        for row in ("readmissing", "readrandom"):
+            code, output = self.run_perf(self.stand_in(), f"--rows={row}", "--num=1000",
+                                         "--rounds=2", "--in_parts")
+            self.assertEqual(code, 0, output)
+        report = json.loads((self.folder / "build/perf/perf.json").read_text())
+        self.assertEqual([row["name"] for row in report["rows"]], ["readrandom", "readmissing"])
+        self.assertTrue(report["command"].endswith("--rows=readrandom,readmissing"))
+        self.assertIn("readmissing, cached", output)
+        code, output = self.run_perf(self.stand_in(), "--rows=seek", "--num=1000", "--rounds=3",
+                                     "--in_parts")
+        self.assertEqual(code, 1, output)
+        self.assertIn("--rounds=2: parts of one measurement have the same", output)
+
     def test_curves_have_a_point_for_each_size(self):
         code, output = self.run_perf("scale", self.stand_in(), "--keys=1000,2000", "--rounds=2",
                                      "--engine=leveldb")

@@ -21,6 +21,7 @@ quiet machine, and about two hours for all rows of five million keys.
   --engine=NAME,…  only these peers beside Winnow
   --db=DIR         where the databases are made and removed (default: a new folder in build/)
   --json=FILE      all rounds of every row (default: build/perf/perf.json)
+  --in_parts       rows that --json has already stay in it: a long measurement in several sittings
   --report=FILE    a page with table and plot (default: build/perf/perf.html)
   --markdown=FILE  the table with its command and machine, for a README
   --plot=FILE      the plot as SVG

@@ -56,11 +56,30 @@ def engines_for(found, program):
     return ["winnow", *present], titles, left_out
 
 
-def command_line(found, num, rounds):
+def command_line(found, report):
     """What measures the same again."""
-    chosen = [f"--{name}={found[name]}" for name in ("rows", "engine") if name in found]
-    large = ["--large"] if "large" in found else []
-    return " ".join(["tools/dev perf", f"--num={num}", f"--rounds={rounds}", *large, *chosen])
+    measured = {row["name"] for row in report["rows"]}
+    words = ["tools/dev perf", f"--num={report['num']}", f"--rounds={report['rounds']}"]
+    small, large = ({row.name for row in some} for some in (rows.ROWS, rows.LARGE_ROWS))
+    if measured == small | large:
+        words.append("--large")
+    elif measured != small:
+        words.append("--rows=" + ",".join(row["name"] for row in report["rows"]))
+    if "engine" in found:
+        words.append("--engine=" + found["engine"])
+    return " ".join(words)
+
+
+def report_before(found, path, num, rounds):
+    """What --in_parts has measured until now; None at the first part."""
+    if "in_parts" not in found or not path.exists():
+        return None
+    report = json.loads(path.read_text(encoding="utf-8"))
+    if (report["num"], report["rounds"]) != (num, rounds):
+        raise measure.RunFailed(
+            f"{path} has rows of --num={report['num']} --rounds={report['rounds']}: parts of one "
+            "measurement have the same")
+    return report
 
 
 def show_rows(report, found):
@@ -90,6 +109,8 @@ def run_rows(found):
                  if row not in chosen]
     if not chosen:
         raise measure.RunFailed(left_out[-1])
+    kept = pathlib.Path(found.get("json", RESULTS / "perf.json"))
+    before = report_before(found, kept, num, rounds)
     with measure.databases_folder(found.get("db")) as folder:
         bench = measure.Bench(program, folder)
         measured = measure.RowMeasurement(bench, chosen, engines, num, rounds)
@@ -100,8 +121,11 @@ def run_rows(found):
         except KeyboardInterrupt:
             interrupted = True  # what there is, is shown
     report = tables.make_report(measured, bench, titles)
-    report.update(command=command_line(found, num, rounds), left_out=left_out)
-    write_file(found.get("json", RESULTS / "perf.json"), json.dumps(report, indent=1) + "\n")
+    report["left_out"] = left_out
+    if before:
+        report = tables.joined(before, report)
+    report["command"] = command_line(found, report)
+    write_file(kept, json.dumps(report, indent=1) + "\n")
     show_rows(report, found)
     return 130 if interrupted else 1 if report["failures"] else 0
 
@@ -150,8 +174,8 @@ def main(words):
     except KeyboardInterrupt:
         return 130
     except json.JSONDecodeError:
-        print(f"tools/dev: {found['from_json']} is not what tools/dev perf has written",
-              file=sys.stderr)
+        name = found.get("from_json", found.get("json", RESULTS / "perf.json"))
+        print(f"tools/dev: {name} is not what tools/dev perf has written", file=sys.stderr)
         return 1
     except (measure.RunFailed, OSError) as error:
         print(f"tools/dev: {error}", file=sys.stderr)

@@ -9,11 +9,11 @@ COUNT = re.compile(r"[1-9][0-9]{0,11}")
 COUNTS = re.compile(r"[1-9][0-9]{0,11}(,[1-9][0-9]{0,11})*")
 MEASURING = ("quick", "rounds", "engine", "db", "json", "report")
 KNOWN = {
-    "": (*MEASURING, "num", "rows", "large", "from_json", "markdown", "plot"),
+    "": (*MEASURING, "num", "rows", "large", "in_parts", "from_json", "markdown", "plot"),
     "scale": (*MEASURING, "keys"),
     "instructions": ("write",),
 }
-SWITCHES = ("quick", "large", "write")
+SWITCHES = ("quick", "large", "in_parts", "write")
 # What the shell hands over; not for people.
 PROGRAMS = ("program",)
 
@@ -73,7 +73,7 @@ def check(command, found):
                 raise UsageError(f"unknown {what} '{word}'{suggestion(word, known)}")
     if "from_json" in found:
         extra = sorted(set(found) & {"quick", "num", "rounds", "engine", "db", "rows", "large",
-                                     "json"})
+                                     "in_parts", "json"})
         if extra:
             raise UsageError(f"--from_json measures nothing: leave out --{extra[0]}")
 

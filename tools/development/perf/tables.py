@@ -37,6 +37,18 @@ def row_of(row, values):
     }
 
 
+def joined(before, report):
+    """Two parts of one measurement: rows of the second take the place of those of the first."""
+    by_name = {row["name"]: row for row in before["rows"]}
+    by_name |= {row["name"]: row for row in report["rows"]}
+    order = [row.name for row in rows.ROWS + rows.LARGE_ROWS]
+    union = {name: before[name] | report[name] for name in ("engines", "durability")}
+    both = {name: list(dict.fromkeys(before[name] + report[name]))
+            for name in ("failures", "left_out")}
+    return {**before, **report, **union, **both,
+            "rows": sorted(by_name.values(), key=lambda row: order.index(row["name"]))}
+
+
 def number(value):
     if value is None:
         return ""
