@@ -35,7 +35,11 @@ Arena::Arena(size_t expected_bytes, WriteBufferBudget* budget)
 Arena::~Arena() {
   MutexLock lock(&mutex_);
   for (Chunk* chunk : chunks_) {
-    ::operator delete(chunk->data, std::align_val_t(AlignmentFor(chunk->bytes)));
+    if (chunk->slab != nullptr) {
+      budget_->chunks().GiveBack({chunk->data, chunk->slab}, chunk->bytes);
+    } else {
+      ::operator delete(chunk->data, std::align_val_t(AlignmentFor(chunk->bytes)));
+    }
     delete chunk;
   }
 }
@@ -45,7 +49,13 @@ Arena::Chunk* Arena::NewChunk(size_t bytes) {
   const size_t alignment = AlignmentFor(bytes);
   if (chunks_.size() == chunks_.capacity()) chunks_.reserve(2 * chunks_.size() + 1);
   auto chunk = std::make_unique<Chunk>();
-  chunk->data = static_cast<char*>(::operator new(bytes, std::align_val_t(alignment)));
+  if (budget_ != nullptr && ChunkPool::Has(bytes)) {
+    const ChunkPool::Chunk pooled = budget_->chunks().Take(bytes);
+    chunk->data = pooled.data;
+    chunk->slab = pooled.slab;
+  } else {
+    chunk->data = static_cast<char*>(::operator new(bytes, std::align_val_t(alignment)));
+  }
   chunk->bytes = bytes;
   if (bytes >= kHugePageBytes) madvise(chunk->data, bytes, MADV_HUGEPAGE);  // only a hint
   chunks_.push_back(chunk.release());

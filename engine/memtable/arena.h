@@ -36,6 +36,7 @@ class Arena {
  private:
   struct Chunk {
     char* data = nullptr;
+    ChunkPool::Slab* slab = nullptr;  // which it is a part of; null: it has memory of its own
     size_t bytes = 0;
     std::atomic<size_t> used{0};
   };
