@@ -252,6 +252,7 @@ std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const V
     // Below level 0 one file goes down, and the level after it is the output.
     if (compaction->output_level != static_cast<int>(level) + 1) continue;
     if (compaction->inputs[level].empty()) break;
+    if (next_key_.empty()) next_key_.resize(kNumLevels);
     next_key_[level] = compaction->inputs[level][0]->largest_user_key();
   }
   return compaction;
@@ -309,7 +310,8 @@ std::unique_ptr<Compaction> CompactionPicker::FindInLevel(
     int level) const {
   const Version::Files& files = version->files(level);
   const InternalKeyComparator& comparator = version->comparator();
-  const std::string& next_key = next_key_[static_cast<size_t>(level)];
+  const std::string_view next_key =
+      next_key_.empty() ? std::string_view() : next_key_[static_cast<size_t>(level)];
   size_t start = 0;
   while (start < files.size() && !next_key.empty() &&
          comparator.CompareUserKeys(files[start]->largest_user_key(), next_key) <= 0) {

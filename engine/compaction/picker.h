@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/compaction/compaction.h"
 #include "winnow/options.h"
@@ -68,7 +69,8 @@ class CompactionPicker {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Where the last compaction of each level ended: work goes round the key space.
-  std::array<std::string, kNumLevels> next_key_;
+  // No levels before the first of these: small families, of which there may be many, have none.
+  std::vector<std::string> next_key_;
 };
 
 }  // namespace winnow

@@ -70,10 +70,10 @@ LevelStatistics LevelRow(const std::string& family, const Version& version, int 
     row.num_entries += file->metadata().num_entries;
     // Size and entries are known from the manifest, the rest only from the file itself.
     if (file->reader() == nullptr) continue;
-    const SstableProperties& properties = file->reader()->properties();
-    row.filter_bytes += properties.filter_bytes;
-    row.index_bytes += properties.index_bytes;
-    filter_keys += properties.num_filter_keys;
+    const SstableFigures& figures = file->reader()->figures();
+    row.filter_bytes += figures.filter_bytes;
+    row.index_bytes += figures.index_bytes;
+    filter_keys += figures.num_filter_keys;
   }
   // By filter keys, not entries: several entries may share one, and a file may have no filter.
   row.filter_bits_per_key = filter_keys == 0 ? 0 : Ratio(row.filter_bytes * 8, filter_keys);

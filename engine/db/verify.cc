@@ -60,7 +60,7 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
           add({path, problem.offset, problem.ToStatus(path)});
         }
         // A table can be whole in itself and yet not the one that the manifest means.
-        const uint64_t num_entries = file->reader()->properties().num_entries;
+        const uint64_t num_entries = file->reader()->figures().num_entries;
         if (num_entries != file->metadata().num_entries) {
           add({path, std::nullopt,
                CorruptionError(path,

@@ -25,8 +25,6 @@ absl::Status WhyNotLookedAt(const std::string& path, const std::vector<SstablePr
   return absl::OkStatus();
 }
 
-std::string SstableName(uint64_t number) { return SstableFileName(".", number).substr(2); }
-
 }  // namespace
 
 // The check of a table and the walk that rescues it meet the same damage.
@@ -52,7 +50,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Open(
 
 absl::StatusOr<SoundSstable> RepairSstables::Describe(uint64_t number,
                                                       std::unique_ptr<SstableReader> reader) {
-  const SstableProperties& properties = reader->properties();
+  WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, reader->ReadProperties());
   SoundSstable table;
   table.file.number = number;
   table.file.file_id = reader->file_id();

@@ -23,7 +23,7 @@ void CountRead(BlockKind kind, size_t bytes, ReadCounters* counters) {
 
 absl::Status BlockFile::Corruption(const BlockHandle& handle, BlockKind kind,
                                    std::string_view reason) const {
-  return CorruptionError(path_, handle.offset,
+  return CorruptionError(path(), handle.offset,
                          ToStd(absl::StrCat(ToAbsl(BlockKindName(kind)), ": ", ToAbsl(reason))));
 }
 
@@ -32,7 +32,7 @@ absl::Status BlockFile::Corruption(const BlockHandle& handle, BlockKind kind,
 absl::Status BlockFile::ReadBytes(uint64_t offset, size_t length, char* buffer) const {
   WINNOW_ASSIGN_OR_RETURN(const size_t read, file_->Read(offset, length, buffer));
   if (read != length) {
-    return CorruptionError(path_, offset,
+    return CorruptionError(path(), offset,
                            absl::StrCat("file ends after ", read, " of ", length, " bytes"));
   }
   return absl::OkStatus();
@@ -92,7 +92,7 @@ absl::StatusOr<BlockRef> BlockFile::Decompress(std::string_view stored_contents,
   }
   BlockRef block = CachedBlock::Allocate(length, arena);
   if (!block) {
-    return absl::ResourceExhaustedError(absl::StrCat(path_, ": no memory for a block of ", length,
+    return absl::ResourceExhaustedError(absl::StrCat(path(), ": no memory for a block of ", length,
                                                      " bytes at offset ", handle.offset));
   }
   if (!DecompressBlock(compression, stored_contents, block.mutable_block()->mutable_data(),
@@ -118,7 +118,7 @@ absl::StatusOr<BlockRef> BlockFile::Read(const BlockHandle& handle, BlockKind ki
   BlockRef block = CachedBlock::Allocate(stored_bytes, options.arena);
   if (!block) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(path_, ": no memory for ", stored_bytes, " bytes at offset ", handle.offset));
+        absl::StrCat(path(), ": no memory for ", stored_bytes, " bytes at offset ", handle.offset));
   }
   WINNOW_RETURN_IF_ERROR(
       ReadBytes(handle.offset, stored_bytes, block.mutable_block()->mutable_data()));
@@ -147,7 +147,7 @@ absl::StatusOr<BlockRef> BlockFile::CopyMapped(const BlockHandle& handle, BlockK
   if (block) return block;
   block = CachedBlock::Allocate(contents.size(), options.arena);
   if (!block) {
-    return absl::ResourceExhaustedError(absl::StrCat(path_, ": no memory for ", contents.size(),
+    return absl::ResourceExhaustedError(absl::StrCat(path(), ": no memory for ", contents.size(),
                                                      " bytes at offset ", handle.offset));
   }
   std::memcpy(block.mutable_block()->mutable_data(), contents.data(), contents.size());

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "engine/base/counter.h"
 #include "engine/cache/cached_block.h"
+#include "engine/file_system/shared_path.h"
 #include "engine/sstable/format.h"
 #include "winnow/compression.h"
 #include "winnow/file_system.h"
@@ -20,14 +21,14 @@ namespace winnow {
 // Thread-safe once its identity is set.
 class BlockFile {
  public:
-  BlockFile(std::unique_ptr<RandomAccessFile> file, std::string path)
+  BlockFile(std::unique_ptr<RandomAccessFile> file, SharedPath path)
       : file_(std::move(file)), path_(std::move(path)) {}
 
   // From the footer: what the blocks' checksums were made with.
   void set_file_id(uint64_t file_id) { file_id_ = file_id; }
   uint64_t file_id() const { return file_id_; }
   uint64_t size() const { return file_->size(); }
-  const std::string& path() const { return path_; }
+  std::string path() const { return path_.ToString(); }
   RandomAccessFile& file() const { return *file_; }
 
   // Reads exactly `length` bytes. DataLoss if the file ends before.
@@ -70,7 +71,7 @@ class BlockFile {
                                       BlockArena* arena) const;
 
   std::unique_ptr<RandomAccessFile> file_;
-  std::string path_;
+  SharedPath path_;
   uint64_t file_id_ = 0;
 };
 

@@ -55,20 +55,15 @@ absl::Status CheckIdentity(const RandomAccessFile& file, const std::string& path
 // A table's file, open or closed.
 class OpenFileCache::File final : public RandomAccessFile {
  public:
-  File(OpenFileCache* cache, FileSystem* file_system, std::string path, uint64_t file_id,
+  File(OpenFileCache* cache, FileSystem* file_system, const SharedPath& path, uint64_t file_id,
        uint64_t size)
-      : cache_(cache),
-        file_system_(file_system),
-        path_(std::move(path)),
-        file_id_(file_id),
-        size_(size) {}
+      : cache_(cache), file_system_(file_system), path_(path), file_id_(file_id), size_(size) {}
 
   // No thread reads it any more, so that nothing has to be looked for.
   ~File() override {
     Opened closed;
     MutexLock lock(&cache_->mutex_);
-    const auto open = cache_->open_.find(this);
-    if (open != cache_->open_.end()) closed = cache_->Remove(open);
+    if (place_ != kNowhere) closed = cache_->Remove(place_);
   }
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
@@ -104,13 +99,17 @@ class OpenFileCache::File final : public RandomAccessFile {
  private:
   friend class OpenFileCache;
 
+  static constexpr size_t kNowhere = SIZE_MAX;
+
   OpenFileCache* const cache_;
   FileSystem* const file_system_;
-  const std::string path_;
+  const SharedPath path_;
   const uint64_t file_id_;
   const uint64_t size_;
   mutable std::atomic<const RandomAccessFile*> present_{nullptr};  // null: closed
   mutable std::atomic<bool> was_read_{false};                      // since the hand passed
+  // In the cache's open_, and changed with it; nowhere: closed.
+  mutable std::atomic<size_t> place_{kNowhere};
 };
 
 // A file that is about to be open, for a scope: the limit holds while several are opened.
@@ -138,31 +137,35 @@ size_t OpenFileCache::num_open() const {
 
 void OpenFileCache::Add(const File& file, Opened opened) {
   const RandomAccessFile* present = opened.get();
-  open_.emplace(&file, std::move(opened));
+  open_.push_back({&file, std::move(opened)});
+  file.place_ = open_.size() - 1;
   file.was_read_.store(true, std::memory_order_relaxed);
   file.present_.store(present, std::memory_order_seq_cst);
 }
 
-OpenFileCache::Opened OpenFileCache::Remove(OpenFiles::iterator file) {
+OpenFileCache::Opened OpenFileCache::Remove(size_t place) {
+  const File& file = *open_[place].file;
   // Before it is looked for among what threads announce: see hazard_slot.h.
-  file->first->present_.store(nullptr, std::memory_order_seq_cst);
-  Opened opened = std::move(file->second);
-  open_.erase(file);
+  file.present_.store(nullptr, std::memory_order_seq_cst);
+  file.place_ = File::kNowhere;
+  Opened opened = std::move(open_[place].opened);
+  if (place + 1 < open_.size()) {
+    open_[place] = std::move(open_.back());
+    open_[place].file->place_ = place;
+  }
+  open_.pop_back();
   return opened;
 }
 
 // Ends: the second time that the hand comes to a file it finds no mark. Where readers set them as
 // fast as it goes round, the file where it stops is as good as any.
-OpenFileCache::OpenFiles::iterator OpenFileCache::Coldest() {
-  auto at = open_.upper_bound(hand_);
-  for (size_t left = 3 * open_.size();; left--, ++at) {
-    if (at == open_.end()) at = open_.begin();
-    std::atomic<bool>& was_read = at->first->was_read_;
-    if (left == 0 || !was_read.load(std::memory_order_relaxed)) break;
+size_t OpenFileCache::Coldest() {
+  for (size_t left = 3 * open_.size();; left--, hand_++) {
+    if (hand_ >= open_.size()) hand_ = 0;
+    std::atomic<bool>& was_read = open_[hand_].file->was_read_;
+    if (left == 0 || !was_read.load(std::memory_order_relaxed)) return hand_;
     was_read.store(false, std::memory_order_relaxed);
   }
-  hand_ = at->first;
-  return at;
 }
 
 bool OpenFileCache::MakeRoom(size_t least) {
@@ -202,10 +205,10 @@ absl::StatusOr<OpenFileCache::Opened> OpenFileCache::OpenWithinLimit(FileSystem*
 }
 
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFileCache::Open(FileSystem* file_system,
-                                                                      const std::string& path,
+                                                                      const SharedPath& path,
                                                                       uint64_t file_id) {
   const Opening opening(this);
-  WINNOW_ASSIGN_OR_RETURN(Opened opened, OpenWithinLimit(file_system, path));
+  WINNOW_ASSIGN_OR_RETURN(Opened opened, OpenWithinLimit(file_system, path.ToString()));
   auto file = std::make_unique<File>(this, file_system, path, file_id, opened->size());
   MutexLock lock(&mutex_);
   Add(*file, std::move(opened));
@@ -215,16 +218,16 @@ absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFileCache::Open(FileSystem
 absl::StatusOr<OpenFileCache::Opened> OpenFileCache::Reopen(const File& file) {
   {
     MutexLock lock(&mutex_);
-    const auto open = open_.find(&file);
-    if (open != open_.end()) return open->second;  // another thread was faster
+    if (file.place_ != File::kNowhere) return open_[file.place_].opened;  // another was faster
   }
   const Opening opening(this);
-  absl::StatusOr<Opened> opened = OpenWithinLimit(file.file_system_, file.path_);
-  if (absl::IsNotFound(opened.status())) return GoneError(file.path_, owner_);
+  const std::string path = file.path_.ToString();
+  absl::StatusOr<Opened> opened = OpenWithinLimit(file.file_system_, path);
+  if (absl::IsNotFound(opened.status())) return GoneError(path, owner_);
   if (!opened.ok()) return opened.status();
-  WINNOW_RETURN_IF_ERROR(CheckIdentity(**opened, file.path_, file.size_, file.file_id_));
+  WINNOW_RETURN_IF_ERROR(CheckIdentity(**opened, path, file.size_, file.file_id_));
   MutexLock lock(&mutex_);
-  if (!open_.contains(&file)) Add(file, *opened);
+  if (file.place_ == File::kNowhere) Add(file, *opened);
   return *opened;
 }
 

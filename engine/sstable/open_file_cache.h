@@ -4,12 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "engine/file_system/shared_path.h"
 #include "filter/base/mutex.h"
 #include "winnow/file_system.h"
 
@@ -40,7 +41,7 @@ class OpenFileCache {
   // has another size, or is not the table `file_id` (0: any), and with the file system's error if
   // it cannot be opened now.
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(FileSystem* file_system,
-                                                         const std::string& path, uint64_t file_id)
+                                                         const SharedPath& path, uint64_t file_id)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Closes some of the coldest files, but not the last few, for one of another kind that the
@@ -54,7 +55,10 @@ class OpenFileCache {
   class File;
   class Opening;
   using Opened = std::shared_ptr<const RandomAccessFile>;
-  using OpenFiles = std::map<const File*, Opened>;
+  struct OpenFile {
+    const File* file;
+    Opened opened;
+  };
 
   absl::StatusOr<Opened> OpenWithinLimit(FileSystem* file_system, const std::string& path)
       ABSL_LOCKS_EXCLUDED(mutex_);
@@ -65,14 +69,17 @@ class OpenFileCache {
   bool MakeRoom(size_t least) ABSL_LOCKS_EXCLUDED(mutex_);
   void Add(const File& file, Opened opened) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Threads may still be reading from what it returns.
-  Opened Remove(OpenFiles::iterator file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  OpenFiles::iterator Coldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Opened Remove(size_t place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Its place; there is one.
+  size_t Coldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t limit_;
   const Owner owner_;
   mutable Mutex mutex_;
-  OpenFiles open_ ABSL_GUARDED_BY(mutex_);              // the clock's face
-  const File* hand_ ABSL_GUARDED_BY(mutex_) = nullptr;  // where it stopped last
+  // The clock's face, and where its hand goes on. A file knows its place; the last one takes the
+  // place of one that is closed.
+  std::deque<OpenFile> open_ ABSL_GUARDED_BY(mutex_);
+  size_t hand_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t being_opened_ ABSL_GUARDED_BY(mutex_) = 0;
   // Taken from open_ while threads read from them: one for each thread at most.
   std::vector<Opened> removed_ ABSL_GUARDED_BY(mutex_);

@@ -101,7 +101,7 @@ std::vector<SstableAnchor> SstableReader::Anchors(size_t most) const {
   if (!index.ok() || index->size() == 0 || most == 0) return anchors;
   const uint64_t size = index->size();
   const uint64_t count = std::min<uint64_t>(size, most);
-  const uint64_t bytes = properties_.data_bytes / size;
+  const uint64_t bytes = figures_.data_bytes / size;
   uint64_t first = 0;  // entry that no anchor stands for yet
   for (uint64_t i = 1; i <= count; i++) {
     const uint64_t end = size * i / count;

@@ -21,7 +21,7 @@ SstableIterator::SstableIterator(const SstableReader& table, const SstableReadOp
     : table_(table),
       options_(options),
       index_(table, options),
-      readahead_(table.file_, table.properties_.data_bytes, options.readahead_bytes > 0) {}
+      readahead_(table.file_, table.figures_.data_bytes, options.readahead_bytes > 0) {}
 
 SstableIterator::~SstableIterator() = default;
 

@@ -11,20 +11,22 @@ namespace winnow {
 // A new identity in the cache for each open: the same file, opened twice, is cached twice, and a
 // file that was replaced can never be served from its predecessor's blocks.
 SstableReader::SstableReader(const SstableReaderOptions& options,
-                             std::unique_ptr<RandomAccessFile> file, std::string path)
+                             std::unique_ptr<RandomAccessFile> file, SharedPath path)
     : options_(options), file_(std::move(file), std::move(path)), table_id_(NewTableId()) {}
 
 SstableReader::~SstableReader() = default;
 
+const filter::FilterState SstableReader::kFilterIsUsable;
+
 absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
-    const SstableReaderOptions& options, std::unique_ptr<RandomAccessFile> file, std::string path) {
+    const SstableReaderOptions& options, std::unique_ptr<RandomAccessFile> file, SharedPath path) {
   // Point look-ups read single blocks, and iterators read ahead by themselves; the system's own
   // readahead would fetch much that nobody reads.
   file->Hint(RandomAccessFile::AccessPattern::kRandom);
   std::unique_ptr<SstableReader> reader(
       new SstableReader(options, std::move(file), std::move(path)));  // private constructor
   WINNOW_RETURN_IF_ERROR(reader->ReadFooter());
-  WINNOW_RETURN_IF_ERROR(reader->ReadProperties());
+  WINNOW_RETURN_IF_ERROR(reader->TakeProperties());
   if (options.map_file) reader->MapFile();
   reader->TakeRoom();
   WINNOW_RETURN_IF_ERROR(reader->ReadIndex());
@@ -53,20 +55,24 @@ absl::Status SstableReader::ReadFooter() {
   return absl::OkStatus();
 }
 
-// The comparator's name must be the one that the table was sorted by: under another order searches
-// would end in wrong places without any sign of it.
-absl::Status SstableReader::ReadProperties() {
+absl::StatusOr<SstableProperties> SstableReader::ReadProperties() const {
   const BlockHandle& handle = footer_.properties;
   WINNOW_ASSIGN_OR_RETURN(const BlockRef block, file_.Read(handle, BlockKind::kProperties, {}));
   absl::StatusOr<SstableProperties> properties = SstableProperties::Decode(block.contents());
-  if (!properties.ok()) {
-    return file_.Corruption(handle, BlockKind::kProperties, ToStd(properties.status().message()));
-  }
-  properties_ = *std::move(properties);
+  if (properties.ok()) return properties;
+  return file_.Corruption(handle, BlockKind::kProperties, ToStd(properties.status().message()));
+}
+
+// The comparator's name must be the one that the table was sorted by: under another order searches
+// would end in wrong places without any sign of it.
+absl::Status SstableReader::TakeProperties() {
+  WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, ReadProperties());
+  figures_ = properties;
+  filter_description_ = FilterDescription::Of(properties);
   const std::string_view comparator_name = options_.comparator.user()->Name();
-  if (properties_.comparator_name != comparator_name) {
+  if (properties.comparator_name != comparator_name) {
     return absl::FailedPreconditionError(
-        absl::StrCat(file_.path(), ": written with comparator \"", properties_.comparator_name,
+        absl::StrCat(file_.path(), ": written with comparator \"", properties.comparator_name,
                      "\", opened with \"", ToAbsl(comparator_name), "\""));
   }
   // Data blocks fill the file from the header to the filter or, without one, to the index. With
@@ -75,10 +81,11 @@ absl::Status SstableReader::ReadProperties() {
   const uint64_t data_limit =
       footer_.filter.exists() ? footer_.filter.offset : footer_.index.offset;
   const bool fits = footer_.filter.exists() || !has_index_partitions()
-                        ? properties_.data_bytes == data_limit
-                        : properties_.data_bytes <= data_limit;
+                        ? figures_.data_bytes == data_limit
+                        : figures_.data_bytes <= data_limit;
   if (fits) return absl::OkStatus();
-  return file_.Corruption(handle, BlockKind::kProperties, "data blocks do not fill their part");
+  return file_.Corruption(footer_.properties, BlockKind::kProperties,
+                          "data blocks do not fill their part");
 }
 
 // The file that was opened may have been cut since, and a mapping that ends before it does would be
@@ -87,15 +94,15 @@ void SstableReader::MapFile() {
   std::unique_ptr<FileMapping> mapping = file_.file().Map();
   if (mapping == nullptr || mapping->bytes().size() != file_.size()) return;
   mapped_.reset(
-      MappedBlocks::New(std::move(mapping), properties_.data_bytes, properties_.num_data_blocks));
+      MappedBlocks::New(std::move(mapping), figures_.data_bytes, figures_.num_data_blocks));
 }
 
 // A policy that nobody has is not damage: every key may be there.
 bool SstableReader::filter_is_wanted() const {
   if (!footer_.filter.exists() || !options_.load_filter) return false;
-  return properties_.filter_policy.empty() ||
-         (options_.filter_policy != nullptr &&
-          options_.filter_policy->Name() == properties_.filter_policy);
+  const std::string& policy = filter_description_->policy;
+  return policy.empty() ||
+         (options_.filter_policy != nullptr && options_.filter_policy->Name() == policy);
 }
 
 // The top level of a partitioned index is small, and stays in memory whatever the cache has room
@@ -112,7 +119,7 @@ void SstableReader::TakeRoom() {
 absl::Status SstableReader::ReadIndex() {
   const BlockHandle& handle = footer_.index;
   BlockFile::ReadOptions read_options;
-  read_options.data_end = has_index_partitions() ? handle.offset : properties_.data_bytes;
+  read_options.data_end = has_index_partitions() ? handle.offset : figures_.data_bytes;
   if (index_in_cache_) read_options.arena = options_.cache->arena();
   WINNOW_ASSIGN_OR_RETURN(BlockRef block, file_.Read(handle, BlockKind::kIndex, read_options));
   const std::string_view contents = block.contents();
@@ -150,23 +157,21 @@ absl::Status SstableReader::ReadIndex() {
 // A filter is an optimisation. Whatever is wrong with it, the table is opened without it, answers
 // are the same, and the reason is kept for tools and statistics.
 void SstableReader::ReadFilter() {
-  absl::StatusOr<filter::FilterKeyExtractor> filter_key =
-      filter::FilterKeyExtractor::Parse(properties_.filter_key);
-  // Parsed even where there is no filter: scans and statistics use it.
-  if (filter_key.ok()) filter_key_ = *filter_key;
-  if (!filter_key.ok()) {
-    filter_state_.code = filter::FilterStateCode::kUnknownVersion;
-    filter_state_.reason = std::string(filter_key.status().message());
+  filter::FilterState state;
+  if (!filter_description_->key_error.empty()) {
+    state.code = filter::FilterStateCode::kUnknownVersion;
+    state.reason = filter_description_->key_error;
   } else if (filter_is_wanted()) {
-    filter_state_ = is_resident_ ? ReadResidentFilter() : ReadFilterIntoCache();
+    state = is_resident_ ? ReadResidentFilter() : ReadFilterIntoCache();
   }
-  if (filter_state_.code != filter::FilterStateCode::kOk) {
-    filter_state_.reason = absl::StrCat(file_.path(), ": at offset ", footer_.filter.offset,
-                                        ": filter block: ", filter_state_.reason);
+  if (state.code != filter::FilterStateCode::kOk) {
+    state.reason = absl::StrCat(file_.path(), ": at offset ", footer_.filter.offset,
+                                ": filter block: ", state.reason);
+    filter_refusal_ = std::make_unique<const filter::FilterState>(std::move(state));
     filter_memory_ = filter::ResidentMemory();
     policy_filter_ = std::string_view();
     filter_kind_ = filter::FilterKind::kNone;
-  } else if (!properties_.filter_policy.empty() &&
+  } else if (!filter_description_->policy.empty() &&
              (filter_memory_.size() > 0 || filter_in_cache_)) {
     filter_policy_ = options_.filter_policy;
   }
@@ -183,7 +188,7 @@ filter::FilterState SstableReader::ReadResidentFilter() {
   const filter::FilterState state =
       ReadFilterBlock(filter_source(), filter_memory_.data(), &filter_, &read_status);
   filter_kind_ = filter_.kind();
-  if (!properties_.filter_policy.empty()) {
+  if (!filter_description_->policy.empty()) {
     policy_filter_ = std::string_view(filter_memory_.data(), footer_.filter.size);
   }
   return state;
@@ -205,7 +210,7 @@ filter::FilterState SstableReader::ReadFilterIntoCache() {
   const CachedFilter filter = FilterOf(**block);
   if (filter.contents.empty()) return state;
   filter_kind_ = filter.reader.kind();
-  filter_in_cache_ = !filter.reader.always_true() || !properties_.filter_policy.empty();
+  filter_in_cache_ = !filter.reader.always_true() || !filter_description_->policy.empty();
   options_.cache->Insert({table_id_, footer_.filter.offset}, *std::move(block),
                          ShardedBlockCache::Priority::kProbation);
   return {};

@@ -30,10 +30,10 @@ std::string Fixed64(uint64_t value) {
   return bytes;
 }
 
-template <typename T>
+template <typename Struct, typename T>
 // Eight bytes for every number, whatever the member's type; a value that the type cannot hold is
 // refused rather than truncated.
-Field Number(std::string_view name, T SstableProperties::*member, bool required = false) {
+Field Number(std::string_view name, T Struct::*member, bool required = false) {
   return {
       name, required,
       [member](const SstableProperties& p) { return Fixed64(static_cast<uint64_t>(p.*member)); },
@@ -48,7 +48,7 @@ Field Number(std::string_view name, T SstableProperties::*member, bool required 
 }
 
 // Rates only: not a number, or outside [0, 1], is refused.
-Field Real(std::string_view name, double SstableProperties::*member) {
+Field Real(std::string_view name, double SstableFigures::*member) {
   return {
       name, false,
       [member](const SstableProperties& p) { return Fixed64(std::bit_cast<uint64_t>(p.*member)); },

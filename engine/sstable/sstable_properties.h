@@ -11,15 +11,25 @@
 
 namespace winnow {
 
-struct SstableProperties {
+// The part that stays in memory while a table is open: what reads and statistics need. A process
+// may have thousands of tables open, and what the rest says others know too, or few want to know.
+struct SstableFigures {
   uint64_t num_entries = 0;
+  uint64_t num_data_blocks = 0;
+  uint64_t data_bytes = 0;   // where the data blocks end: theirs as stored, and the header
+  uint64_t index_bytes = 0;  // top index and partitions as stored
+  uint64_t hash_seed = 0;
+  uint64_t num_filter_keys = 0;  // distinct, of each part that filter_key names
+  uint64_t filter_bytes = 0;
+  double expected_fpr = 1;
+  Compression compression = Compression::kNone;
+};
+
+struct SstableProperties : SstableFigures {
   uint64_t num_puts = 0;
   uint64_t num_deletions = 0;
   uint64_t raw_key_bytes = 0;  // internal keys, before prefix compression
   uint64_t raw_value_bytes = 0;
-  uint64_t num_data_blocks = 0;
-  uint64_t data_bytes = 0;        // where the data blocks end: theirs as stored, and the header
-  uint64_t index_bytes = 0;       // top index and partitions as stored
   uint64_t index_partitions = 0;  // 0: the index has one level
   std::string smallest_user_key;
   std::string largest_user_key;
@@ -30,14 +40,9 @@ struct SstableProperties {
   std::string filter_key;   // FilterKeyExtractor::ToString()
   // The name of the FilterPolicy that made the filter block; empty: Winnow made it.
   std::string filter_policy;
-  uint64_t hash_seed = 0;
-  uint64_t num_filter_keys = 0;  // distinct, of each part that filter_key names
-  uint64_t filter_bytes = 0;
-  double expected_fpr = 1;
   bool filter_fell_back = false;  // another kind than requested was built
 
   std::string comparator_name;
-  Compression compression = Compression::kNone;
   uint32_t column_family_id = 0;
   std::string column_family_name;
   uint64_t creation_time_seconds = 0;  // since 1970

@@ -26,7 +26,7 @@ absl::StatusOr<BlockRef> SstableReader::LoadMissingBlock(const BlockHandle& hand
   BlockFile::ReadOptions read_options;
   read_options.verify_checksum = options.verify_checksums;
   read_options.counters = options.counters;
-  read_options.data_end = properties_.data_bytes;
+  read_options.data_end = figures_.data_bytes;
   if (mapped_ != nullptr) read_options.mapped = mapped_->bytes();
   const BlockKey key{table_id_, handle.offset};
   // An index partition serves hundreds of data blocks.
@@ -265,7 +265,7 @@ absl::Status SstableReader::SearchBlock(const SstableReadOptions& options, Point
     }
   }
 
-  if (!filter_key_.lookup_part().is_whole_key()) {
+  if (!filter_key().lookup_part().is_whole_key()) {
     const std::optional<bool> known = HasFilterKeyBeside(position, user_key);
     if (known.has_value()) {
       result->filter_key_present = *known;
@@ -296,7 +296,7 @@ absl::Status SstableReader::SearchBlock(const SstableReadOptions& options, Point
 // one.
 std::optional<bool> SstableReader::HasFilterKeyBeside(const BlockPosition& position,
                                                       std::string_view user_key) const {
-  const size_t wanted = filter_key_.FilterKey(user_key).size();
+  const size_t wanted = filter_key().FilterKey(user_key).size();
   if (position.entry == nullptr || wanted == user_key.size()) return std::nullopt;
   if (std::max(position.common, position.common_before) >= wanted) return true;
   // Is there an entry on either side, or does another block have it?
@@ -308,9 +308,9 @@ std::optional<bool> SstableReader::HasFilterKeyBeside(const BlockPosition& posit
 absl::StatusOr<bool> SstableReader::NeighbourHasFilterKey(const SstableReadOptions& options,
                                                           std::string_view user_key,
                                                           uint64_t trailer) const {
-  const std::string_view wanted = filter_key_.FilterKey(user_key);
+  const std::string_view wanted = filter_key().FilterKey(user_key);
   const auto has_filter_key = [&](const SstableIterator& iterator) {
-    return iterator.Valid() && filter_key_.FilterKey(UserKey(iterator.key())) == wanted;
+    return iterator.Valid() && filter_key().FilterKey(UserKey(iterator.key())) == wanted;
   };
   SstableIterator iterator(*this, options);
   iterator.Seek(MakeInternalKey(user_key, trailer >> 8, static_cast<EntryType>(trailer & 0xff)));
@@ -335,12 +335,12 @@ uint64_t SstableReader::ApproximateOffsetOf(std::string_view internal_key) const
   IndexCursor cursor(*this, SstableReadOptions{});
   cursor.Seek(internal_key);
   if (cursor.Valid()) return cursor.handle().offset;
-  if (cursor.status().ok()) return properties_.data_bytes;
-  if (index_in_cache_) return properties_.data_bytes / 2;  // cannot be read: anywhere
+  if (cursor.status().ok()) return figures_.data_bytes;
+  if (index_in_cache_) return figures_.data_bytes / 2;  // cannot be read: anywhere
   // The partition cannot be read: as far into the data as it is into the top index.
   const uint32_t entry =
       index_.Find(options_.comparator, UserKey(internal_key), Trailer(internal_key));
-  return properties_.data_bytes / index_.size() * entry;
+  return figures_.data_bytes / index_.size() * entry;
 }
 
 // The index is walked without filling the cache. A partition that cannot be read leaves its blocks
@@ -362,16 +362,9 @@ void SstableReader::EraseCachedBlocks() const {
 }
 
 size_t SstableReader::memory_bytes() const {
-  size_t strings = file_.path().capacity();
   const size_t directory = directory_ == nullptr ? 0 : directory_->memory_bytes();
-  for (const std::string* text :
-       {&properties_.smallest_user_key, &properties_.largest_user_key, &properties_.filter_spec,
-        &properties_.filter_key, &properties_.comparator_name, &properties_.column_family_name}) {
-    strings += text->capacity();
-  }
   const size_t mapped = mapped_ == nullptr ? 0 : mapped_->memory_bytes();
-  return sizeof(*this) + strings + directory + mapped + index_memory_.size() +
-         filter_memory_.size();
+  return sizeof(*this) + directory + mapped + index_memory_.size() + filter_memory_.size();
 }
 
 }  // namespace winnow

@@ -21,6 +21,7 @@
 #include "engine/sstable/block_directory.h"
 #include "engine/sstable/block_file.h"
 #include "engine/sstable/filter_block.h"
+#include "engine/sstable/filter_description.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/mapped_blocks.h"
@@ -165,7 +166,7 @@ class SstableReader {
   // no error: see filter_state().
   static absl::StatusOr<std::unique_ptr<SstableReader>> Open(const SstableReaderOptions& options,
                                                              std::unique_ptr<RandomAccessFile> file,
-                                                             std::string path);
+                                                             SharedPath path);
   ~SstableReader();
 
   SstableReader(const SstableReader&) = delete;
@@ -193,10 +194,13 @@ class SstableReader {
   // True if AskFilter queries a policy.
   bool has_policy_filter() const { return filter_policy_ != nullptr; }
   // kOk also where the table was written without a filter.
-  const filter::FilterState& filter_state() const { return filter_state_; }
-  // How the table's filter keys were made, as the file records it.
-  const filter::FilterKeyExtractor& filter_key() const { return filter_key_; }
-  uint64_t hash_seed() const { return properties_.hash_seed; }
+  const filter::FilterState& filter_state() const {
+    return filter_refusal_ == nullptr ? kFilterIsUsable : *filter_refusal_;
+  }
+  // How the table's filter was made, as the file records it.
+  const FilterDescription& filter_description() const { return *filter_description_; }
+  const filter::FilterKeyExtractor& filter_key() const { return filter_description_->key; }
+  uint64_t hash_seed() const { return figures_.hash_seed; }
 
   // Finds the newest entry of `user_key` with a sequence number <= `snapshot`. Does not query the
   // filter. OK with !result->found if there is none. `*result` may hold an earlier answer.
@@ -246,10 +250,12 @@ class SstableReader {
   // Takes the table's blocks out of the cache: for a file that is being deleted.
   void EraseCachedBlocks() const;
 
-  const SstableProperties& properties() const { return properties_; }
+  const SstableFigures& figures() const { return figures_; }
+  // All that the file says about itself, read anew. Errors as those of Open.
+  absl::StatusOr<SstableProperties> ReadProperties() const;
   uint64_t file_id() const { return file_.file_id(); }
   uint64_t file_bytes() const { return file_.size(); }
-  const std::string& path() const { return file_.path(); }
+  std::string path() const { return file_.path(); }
   const InternalKeyComparator& comparator() const { return options_.comparator; }
   // Memory held: filter, index, fixed part.
   size_t memory_bytes() const;
@@ -269,11 +275,11 @@ class SstableReader {
   friend class SstableVerifier;
 
   SstableReader(const SstableReaderOptions& options, std::unique_ptr<RandomAccessFile> file,
-                std::string path);
+                SharedPath path);
 
   // The steps of Open, in this order.
   absl::Status ReadFooter();
-  absl::Status ReadProperties();
+  absl::Status TakeProperties();
   void TakeRoom();
   absl::Status ReadIndex();
   void ReadFilter();
@@ -283,7 +289,7 @@ class SstableReader {
   filter::FilterState ReadResidentFilter();
   filter::FilterState ReadFilterIntoCache();
   FilterBlockSource filter_source() const {
-    return {&file_, footer_.filter, properties_.hash_seed, !properties_.filter_policy.empty()};
+    return {&file_, footer_.filter, figures_.hash_seed, !filter_description_->policy.empty()};
   }
   FilterAnswer AskPolicyOrCache(const SstableReadOptions& options, uint64_t filter_hash,
                                 std::string_view user_key) const;
@@ -297,12 +303,12 @@ class SstableReader {
 
   // Hardly a data block of the table is in the cache.
   bool reads_in_place() const {
-    return mapped_ != nullptr && properties_.compression == Compression::kNone;
+    return mapped_ != nullptr && figures_.compression == Compression::kNone;
   }
   bool has_index_partitions() const { return footer_.index_levels == 2; }
   // Where partitions, or else the top index, start.
   uint64_t index_start() const {
-    return footer_.filter.exists() ? footer_.filter.end() : properties_.data_bytes;
+    return footer_.filter.exists() ? footer_.filter.end() : figures_.data_bytes;
   }
   bool FillsCache(const SstableReadOptions& options) const {
     return options_.cache != nullptr && options.fill_cache && options.verify_checksums;
@@ -332,18 +338,21 @@ class SstableReader {
   absl::StatusOr<bool> NeighbourHasFilterKey(const SstableReadOptions& options,
                                              std::string_view user_key, uint64_t trailer) const;
 
+  static const filter::FilterState kFilterIsUsable;
+
   SstableReaderOptions options_;
   BlockFile file_;
   const uint64_t table_id_;  // in the block cache
   Footer footer_;
-  SstableProperties properties_;
+  SstableFigures figures_;
+  std::shared_ptr<const FilterDescription> filter_description_;
   filter::ResidentMemory index_memory_;
   IndexBlock index_;  // of data blocks, or of index partitions; empty if it is in the cache
   std::unique_ptr<BlockDirectory> directory_;  // of index_; may be null
   MappedBlocks::Held mapped_;                  // null: the file is not mapped
   filter::ResidentMemory filter_memory_;
   filter::FilterReader filter_;
-  filter::FilterState filter_state_;
+  std::unique_ptr<const filter::FilterState> filter_refusal_;  // null: nothing is wrong with it
   filter::FilterKind filter_kind_ = filter::FilterKind::kNone;
   CacheCharge charge_;
   size_t wanted_bytes_ = 0;  // for filter and index to be in memory
@@ -352,8 +361,7 @@ class SstableReader {
   bool index_is_whole_ = false;  // index_ is of data blocks
   bool filter_in_cache_ = false;
   bool filter_is_too_large_ = false;
-  bool filter_lacks_memory_ = false;  // why filter_state_ is not OK
-  filter::FilterKeyExtractor filter_key_;
+  bool filter_lacks_memory_ = false;             // why it was refused
   const FilterPolicy* filter_policy_ = nullptr;  // the one that made policy_filter_, if it is known
   std::string_view policy_filter_;               // in filter_memory_
 };

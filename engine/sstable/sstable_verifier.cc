@@ -33,6 +33,7 @@ std::vector<SstableProblem> SstableVerifier::Run() {
 // read again from the file, past the cache. Every check goes on after a problem, so that one run
 // lists all of them, and counts that a skipped block makes meaningless are not compared.
 absl::Status SstableVerifier::CheckAll() {
+  stored_ = table_.ReadProperties();
   CheckHeader();
   CheckFrame();
   CheckFilterBlock();
@@ -57,8 +58,8 @@ void SstableVerifier::CheckHeader() {
   const absl::StatusOr<TableHeader> header = TableHeader::Decode(bytes, table_.path());
   if (!header.ok()) return Report(0, header.status());
   if (header->header_bytes() != footer.header_bytes || header->file_id != footer.file_id ||
-      header->database_id != table_.properties_.hash_seed ||
-      header->column_family_id != table_.properties_.column_family_id) {
+      header->database_id != table_.hash_seed() ||
+      (stored_.ok() && header->column_family_id != stored_->column_family_id)) {
     Report(0, "header: says another table than footer and properties do");
   }
 }
@@ -76,13 +77,12 @@ void SstableVerifier::CheckFrame() {
     Report(footer_at, footer.status());
   }
   const Footer& footer = table_.footer_;
+  if (!stored_.ok()) Report(footer.properties.offset, stored_.status());
   BlockFile::ReadOptions options;
   options.data_end = footer.index.offset;
-  for (const auto& [handle, kind] : {std::pair(footer.properties, BlockKind::kProperties),
-                                     std::pair(footer.index, BlockKind::kIndex)}) {
-    if (absl::Status status = file.Read(handle, kind, options).status(); !status.ok()) {
-      Report(handle.offset, status);
-    }
+  if (absl::Status status = file.Read(footer.index, BlockKind::kIndex, options).status();
+      !status.ok()) {
+    Report(footer.index.offset, status);
   }
 }
 
@@ -91,8 +91,8 @@ void SstableVerifier::CheckFrame() {
 void SstableVerifier::CheckFilterBlock() {
   const BlockHandle& handle = table_.footer_.filter;
   if (!handle.exists()) return;
-  if (table_.filter_state_.code != filter::FilterStateCode::kOk) {
-    Report(handle.offset, table_.filter_state_.reason, !table_.filter_lacks_memory_);
+  if (table_.filter_state().code != filter::FilterStateCode::kOk) {
+    Report(handle.offset, table_.filter_state().reason, !table_.filter_lacks_memory_);
     return;
   }
   const size_t stored_bytes = handle.size + kBlockTrailerBytes;
@@ -114,7 +114,7 @@ void SstableVerifier::CheckFilterBlock() {
 void SstableVerifier::CheckPartitions() {
   const IndexBlock& top = table_.index_;
   BlockFile::ReadOptions options;
-  options.data_end = table_.properties_.data_bytes;
+  options.data_end = table_.figures_.data_bytes;
   for (uint32_t i = 0; i < top.size(); i++) {
     const BlockHandle handle = top.handle(i);
     absl::StatusOr<BlockRef> block = table_.file_.Read(handle, BlockKind::kIndexPartition, options);
@@ -122,7 +122,7 @@ void SstableVerifier::CheckPartitions() {
       Report(handle.offset, block.status());
       skipped_a_block_ = true;
       last_separator_.reset();
-      if (i + 1 == top.size()) expected_data_offset_ = table_.properties_.data_bytes;
+      if (i + 1 == top.size()) expected_data_offset_ = table_.figures_.data_bytes;
       continue;
     }
     const IndexBlock partition((*block)->data());
@@ -188,7 +188,7 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
                               Sequence(key), ": ", ToAbsl(what))));
   };
   if (seen_.num_entries == 0) {
-    if (!skipped_a_block_ && UserKey(key) != table_.properties_.smallest_user_key) {
+    if (!skipped_a_block_ && stored_.ok() && UserKey(key) != stored_->smallest_user_key) {
       report("is not the smallest key that the properties name");
     }
     seen_.smallest_sequence = Sequence(key);
@@ -200,7 +200,7 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
   }
   if (static_cast<uint8_t>(Type(key)) > kMaxKnownEntryType) report("unknown entry type");
   if (table_.has_filter()) {
-    const filter::FilterKeyExtractor& filter_key = table_.filter_key_;
+    const filter::FilterKeyExtractor& filter_key = table_.filter_key();
     for (size_t part = 0; part < filter_key.num_parts(); part++) {
       const auto hash = filter_key.PartHash(part, UserKey(key), table_.hash_seed());
       if (!hash.has_value() ||
@@ -224,8 +224,8 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
 // Counted while walking, and compared with what the builder recorded: an index that leaves out a
 // block at its end, or a block that lost entries with its structure intact, shows here.
 void SstableVerifier::CheckCounts() {
-  if (skipped_a_block_) return;
-  const SstableProperties& stored = table_.properties_;
+  if (skipped_a_block_ || !stored_.ok()) return;
+  const SstableProperties& stored = *stored_;
   const uint64_t at = table_.footer_.properties.offset;
   const auto expect = [&](std::string_view name, uint64_t counted, uint64_t recorded) {
     if (counted == recorded) return;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/sstable_reader.h"
 
@@ -38,6 +39,8 @@ class SstableVerifier {
 
   const SstableReader& table_;
   std::vector<SstableProblem> problems_;
+  // As they are in the file now; an error: CheckFrame reports it.
+  absl::StatusOr<SstableProperties> stored_;
   SstableProperties seen_;             // counted from the entries
   bool skipped_a_block_ = false;       // counts mean nothing then
   uint64_t expected_data_offset_ = 0;  // first the end of the header

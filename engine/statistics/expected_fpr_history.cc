@@ -17,7 +17,7 @@ struct WeightedRate {
 
   void Add(const SstableFile& file) {
     const auto file_entries = static_cast<double>(file.metadata().num_entries);
-    weighted += file.reader()->properties().expected_fpr * file_entries;
+    weighted += file.reader()->figures().expected_fpr * file_entries;
     entries += file_entries;
   }
 };

@@ -76,23 +76,20 @@ HistogramSummary Histogram::Summarize(const std::array<uint64_t, kNumBuckets>& c
 
 namespace {
 
-// Tables have a place for every level and kind; a row is made only for what has been met.
+// A row is made only for what has been met.
 void AddTable(uint32_t family, FilterCall call, const FilterCounterTable& table,
               std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals>* totals) {
-  for (int level = 0; level < kNumLevels; level++) {
-    for (size_t kind = 0; kind < kNumFilterKinds; kind++) {
-      const FilterCounters& counters = table.by_level_and_kind[static_cast<size_t>(level)][kind];
-      const RecorderTotals::FilterTotals one = {
-          counters.not_asked.value(), counters.rejected.value(), counters.true_positive.value(),
-          counters.false_positive.value()};
-      if (one.not_asked + one.rejected + one.true_positive + one.false_positive == 0) continue;
-      RecorderTotals::FilterTotals& sum = (*totals)[{family, level, kind, call}];
-      sum.not_asked += one.not_asked;
-      sum.rejected += one.rejected;
-      sum.true_positive += one.true_positive;
-      sum.false_positive += one.false_positive;
-    }
-  }
+  table.ForEach([&](int level, size_t kind, const FilterCounters& counters) {
+    const RecorderTotals::FilterTotals one = {counters.not_asked.value(), counters.rejected.value(),
+                                              counters.true_positive.value(),
+                                              counters.false_positive.value()};
+    if (one.not_asked + one.rejected + one.true_positive + one.false_positive == 0) return;
+    RecorderTotals::FilterTotals& sum = (*totals)[{family, level, kind, call}];
+    sum.not_asked += one.not_asked;
+    sum.rejected += one.rejected;
+    sum.true_positive += one.true_positive;
+    sum.false_positive += one.false_positive;
+  });
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace winnow {
 
 namespace {
 
-// A file that could not be opened has no readable properties: its filter is "unreadable".
+// Of a file that could not be opened nothing is known: its filter is "unreadable".
 struct FilterOfFile {
   std::string spec = "unreadable";
   std::string key;
@@ -18,12 +18,11 @@ struct FilterOfFile {
 
 FilterOfFile FilterOf(const SstableFile& file) {
   if (file.reader() == nullptr) return {};
-  const SstableProperties& properties = file.reader()->properties();
+  const FilterDescription& filter = file.reader()->filter_description();
   // Under a policy the spec says "none", which would be taken for no filter at all.
-  const std::string spec = properties.filter_policy.empty()
-                               ? properties.filter_spec
-                               : absl::StrCat("policy ", properties.filter_policy);
-  return {spec, properties.filter_key, properties.filter_bytes};
+  const std::string spec =
+      filter.policy.empty() ? filter.spec : absl::StrCat("policy ", filter.policy);
+  return {spec, filter.key_text, file.reader()->figures().filter_bytes};
 }
 
 // The caller holds the version, and with it the files: nothing has to be locked while this runs.

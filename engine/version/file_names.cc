@@ -46,8 +46,9 @@ std::string LogFileName(std::string_view directory, uint64_t number) {
   return Join(directory, absl::StrCat(SixDigits(number), ".log"));
 }
 std::string SstableFileName(std::string_view directory, uint64_t number) {
-  return Join(directory, absl::StrCat(SixDigits(number), ".sst"));
+  return Join(directory, SstableName(number));
 }
+std::string SstableName(uint64_t number) { return absl::StrCat(SixDigits(number), ".sst"); }
 
 std::string InfoLogFileName(std::string_view directory, uint64_t age) {
   if (age < 2) return Join(directory, age == 0 ? "LOG" : std::string(kOldInfoLog));

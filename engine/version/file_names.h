@@ -23,6 +23,8 @@ std::string CurrentFileName(std::string_view directory);
 std::string ManifestFileName(std::string_view directory, uint64_t number);
 std::string LogFileName(std::string_view directory, uint64_t number);
 std::string SstableFileName(std::string_view directory, uint64_t number);
+// The same without the directory.
+std::string SstableName(uint64_t number);
 // `age` 0 is LOG, 1 LOG.old, 2 LOG.old.2, ...
 std::string InfoLogFileName(std::string_view directory, uint64_t age);
 

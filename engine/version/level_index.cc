@@ -10,6 +10,7 @@ namespace winnow {
 LevelIndex::LevelIndex(const std::vector<std::shared_ptr<SstableFile>>& files,
                        const InternalKeyComparator& comparator)
     : comparator_(comparator), bytewise_(comparator.is_bytewise()) {
+  files_.reserve(files.size());
   for (const auto& file : files) files_.push_back(file.get());
   if (files_.empty() || !bytewise_) return;
   // The level is sorted: what its first and last key share, all its keys share.
@@ -19,6 +20,8 @@ LevelIndex::LevelIndex(const std::vector<std::shared_ptr<SstableFile>>& files,
   size_t shared = 0;
   while (shared < shorter && first[shared] == last[shared]) shared++;
   shared_prefix_ = SharedPrefix(first.substr(0, shared));
+  largest_.reserve(files.size());
+  smallest_.reserve(files.size());
   for (const SstableFile* file : files_) {
     largest_.push_back(KeyPrefix64(file->largest_user_key().substr(shared)));
     smallest_.push_back(KeyPrefix64(file->smallest_user_key().substr(shared)));

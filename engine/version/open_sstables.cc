@@ -21,7 +21,8 @@ constexpr size_t kTablesPerThread = 32;
 
 }  // namespace
 
-absl::Status OpenSstables(const SstableStore& store, std::span<SstableToOpen> tables) {
+absl::Status OpenSstables(const std::shared_ptr<const SstableStore>& store,
+                          std::span<SstableToOpen> tables) {
   std::atomic<size_t> next{0};
   // Each table is taken by one thread; joining the threads is what shows them to the caller.
   const auto open_some = [&] {
@@ -38,7 +39,7 @@ absl::Status OpenSstables(const SstableStore& store, std::span<SstableToOpen> ta
       return absl::OkStatus();
     });
   };
-  const size_t most = store.charge_readers ? kMaxThreadsInLittleMemory : kMaxThreads;
+  const size_t most = store->charge_readers ? kMaxThreadsInLittleMemory : kMaxThreads;
   const size_t wanted = std::min(tables.size() / kTablesPerThread, most - 1);
   std::vector<std::thread> threads(wanted);
   std::vector<absl::Status> statuses(wanted);

@@ -21,7 +21,8 @@ struct SstableToOpen {
 // Many at once, on several threads, since opening one is mostly waiting for its index and filter to
 // be read; on the caller's alone where no other can be started. ResourceExhausted: no memory, or no
 // descriptor for one of them.
-absl::Status OpenSstables(const SstableStore& store, std::span<SstableToOpen> tables);
+absl::Status OpenSstables(const std::shared_ptr<const SstableStore>& store,
+                          std::span<SstableToOpen> tables);
 
 }  // namespace winnow
 

@@ -8,14 +8,15 @@
 
 namespace winnow {
 
-absl::StatusOr<std::unique_ptr<RandomAccessFile>> SstableStore::OpenFile(const std::string& path,
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> SstableStore::OpenFile(const SharedPath& path,
                                                                          uint64_t file_id) const {
-  return open_files == nullptr ? file_system->OpenRandomAccess(path)
+  return open_files == nullptr ? file_system->OpenRandomAccess(path.ToString())
                                : open_files->Open(file_system, path, file_id);
 }
 
-SstableFile::SstableFile(const SstableStore& store, FileMetadata metadata)
-    : store_(store),
+SstableFile::SstableFile(OnlyByOpen /*tag*/, std::shared_ptr<const SstableStore> store,
+                         FileMetadata metadata)
+    : store_(std::move(store)),
       metadata_(std::move(metadata)),
       smallest_user_key_(UserKey(metadata_.smallest)),
       largest_user_key_(UserKey(metadata_.largest)),
@@ -24,12 +25,14 @@ SstableFile::SstableFile(const SstableStore& store, FileMetadata metadata)
 
 // Errors are kept in the file, not returned: a database with one bad table opens, and reads that do
 // not need that table go on.
-std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMetadata metadata,
+std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const SstableStore>& store,
+                                               FileMetadata metadata,
                                                const InternalKeyComparator& comparator,
                                                const FilterPolicy* filter_policy) {
-  std::shared_ptr<SstableFile> file(new SstableFile(store, std::move(metadata)));
-  const std::string path = SstableFileName(store.directory, file->number());
-  auto opened = store.OpenFile(path, file->metadata_.file_id);
+  auto file = std::make_shared<SstableFile>(OnlyByOpen(), store, std::move(metadata));
+  const SharedPath path(std::shared_ptr<const std::string>(store, &store->directory),
+                        SstableName(file->number()));
+  auto opened = store->OpenFile(path, file->metadata_.file_id);
   if (!opened.ok()) {
     file->open_status_ = opened.status();
     return file;
@@ -38,27 +41,27 @@ std::shared_ptr<SstableFile> SstableFile::Open(const SstableStore& store, FileMe
   // better than a checksum would.
   if ((*opened)->size() != file->metadata_.file_bytes) {
     file->open_status_ = CorruptionError(
-        path, absl::StrCat("file has ", (*opened)->size(), " bytes, the manifest says ",
-                           file->metadata_.file_bytes));
+        path.ToString(), absl::StrCat("file has ", (*opened)->size(), " bytes, the manifest says ",
+                                      file->metadata_.file_bytes));
     return file;
   }
   SstableReaderOptions options;
   options.comparator = comparator;
-  options.cache = store.cache;
+  options.cache = store->cache;
   options.filter_policy = filter_policy;
   options.expected_file_id = file->metadata_.file_id;
-  options.map_file = store.map_files;
+  options.map_file = store->map_files;
   // Of a cache that holds nothing no room can be had.
-  options.charge_cache = store.charge_readers && store.cache->capacity_bytes() > 0;
+  options.charge_cache = store->charge_readers && store->cache->capacity_bytes() > 0;
   auto reader = SstableReader::Open(options, *std::move(opened), path);
   if (!reader.ok()) {
     file->open_status_ = std::move(reader).status();
     return file;
   }
   file->reader_ = *std::move(reader);
-  if (store.charge_readers) {
+  if (store->charge_readers) {
     file->reader_charge_ =
-        CacheCharge(store.cache, file->memory_bytes() - file->reader_->charged_bytes());
+        CacheCharge(store->cache, file->memory_bytes() - file->reader_->charged_bytes());
   }
   // Beside the key range, which a look-up reads anyway.
   file->filter_key_identity_ = {file->reader_->hash_seed(),
@@ -84,7 +87,7 @@ SstableFile::~SstableFile() {
   reader_.reset();
   // A file that cannot be removed now is an orphan that the next open removes.
   UnlessOutOfMemory([this] {
-    store_.file_system->Remove(SstableFileName(store_.directory, metadata_.number)).IgnoreError();
+    store_->file_system->Remove(SstableFileName(store_->directory, metadata_.number)).IgnoreError();
   });
 }
 

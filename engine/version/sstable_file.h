@@ -26,7 +26,7 @@ struct SstableStore {
   bool charge_readers = false;          // to the cache, which is then not null
   bool map_files = false;               // data blocks are read where they lie, if that can be had
 
-  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(const std::string& path,
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(const SharedPath& path,
                                                              uint64_t file_id) const;
 };
 
@@ -45,10 +45,14 @@ struct FilterKeyIdentity {
 
 // Shared by all versions that contain the file. Immutable but for the flags below.
 class SstableFile {
+  struct OnlyByOpen {};
+
  public:
+  SstableFile(OnlyByOpen tag, std::shared_ptr<const SstableStore> store, FileMetadata metadata);
   // Opens the reader. A file that cannot be opened is kept, with the reason: reads that need it
   // fail, all others go on. `filter_policy` may be null.
-  static std::shared_ptr<SstableFile> Open(const SstableStore& store, FileMetadata metadata,
+  static std::shared_ptr<SstableFile> Open(const std::shared_ptr<const SstableStore>& store,
+                                           FileMetadata metadata,
                                            const InternalKeyComparator& comparator,
                                            const FilterPolicy* filter_policy = nullptr);
   // Removes the file from disk if it was marked obsolete.
@@ -82,9 +86,7 @@ class SstableFile {
   bool quarantined ABSL_GUARDED_BY(database_mutex) = false;
 
  private:
-  SstableFile(const SstableStore& store, FileMetadata metadata);
-
-  const SstableStore store_;
+  const std::shared_ptr<const SstableStore> store_;
   const FileMetadata metadata_;
   std::unique_ptr<SstableReader> reader_;
   CacheCharge reader_charge_;

@@ -8,13 +8,15 @@
 
 namespace winnow {
 
-// levels_with_files_ spares every look-up the empty levels of a small database.
+// sorted_levels_ spares every look-up the empty levels of a small database.
 Version::Version(const InternalKeyComparator& comparator, std::array<Files, kNumLevels> levels)
     : comparator_(comparator), levels_(std::move(levels)) {
+  const auto has_files = [](const Files& files) { return !files.empty(); };
+  sorted_levels_.reserve(
+      static_cast<size_t>(std::count_if(levels_.begin() + 1, levels_.end(), has_files)));
   for (int level = 1; level < kNumLevels; level++) {
     if (files(level).empty()) continue;
-    index_[static_cast<size_t>(level)] = LevelIndex(files(level), comparator_);
-    levels_with_files_.push_back(level);
+    sorted_levels_.push_back({level, LevelIndex(files(level), comparator_)});
   }
 }
 
@@ -105,11 +107,9 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
     iterators->push_back(reader.NewIterator(context.read_options));
     return;
   }
-  FilterCounters* counters =
-      context.filter_counters == nullptr
-          ? nullptr
-          : &context.filter_counters
-                 ->by_level_and_kind[static_cast<size_t>(level)][file->filter_kind_index()];
+  FilterCounters* counters = context.filter_counters == nullptr
+                                 ? nullptr
+                                 : context.filter_counters->At(level, file->filter_kind_index());
   // Where a policy made the filter, filter keys are whole keys.
   const FilterAnswer answer =
       reader.AskFilter(context.read_options, question->hash, question->filter_key);
@@ -148,8 +148,7 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
   for (const auto& file : files(0)) {
     if (overlaps(*file)) AddFileIterator(file, 0, range, context, iterators);
   }
-  for (const int level : levels_with_files_) {
-    const LevelIndex& index = index_[static_cast<size_t>(level)];
+  for (const auto& [level, index] : sorted_levels_) {
     const size_t begin = low == nullptr ? 0 : index.LowerBound(*low);
     const size_t end = high == nullptr ? num_files(level) : index.NumBefore(*high);
     if (begin >= end) continue;

@@ -15,18 +15,13 @@
 #include "engine/base/counter.h"
 #include "engine/base/internal_iterator.h"
 #include "engine/version/false_positive_cache.h"
+#include "engine/version/filter_counter_table.h"
 #include "engine/version/level_index.h"
 #include "engine/version/sstable_file.h"
 #include "winnow/explain.h"
 #include "winnow/options.h"
 
 namespace winnow {
-
-// Counters of one thread for one column family and kind of call.
-inline constexpr size_t kNumFilterKinds = 8;
-struct FilterCounterTable {
-  std::array<std::array<FilterCounters, kNumFilterKinds>, kNumLevels> by_level_and_kind;
-};
 
 // A key being looked up: hashed once, for every filter that it will meet.
 struct LookupKey {
@@ -39,7 +34,7 @@ struct LookupKey {
 // What a look-up may use and must count. The pointers outlive the call.
 struct LookupContext {
   SstableReadOptions read_options;
-  FilterCounterTable* filter_counters = nullptr;
+  FilterCounterTable* filter_counters = nullptr;       // null: nothing is counted
   FalsePositiveCache* false_positive_cache = nullptr;  // null: false positives are not cached
   SingleWriterCounter* false_positive_cache_hits = nullptr;
 };
@@ -142,8 +137,12 @@ class Version {
 
   const InternalKeyComparator comparator_;
   const std::array<Files, kNumLevels> levels_;
-  std::array<LevelIndex, kNumLevels> index_;  // levels 1 and deeper
-  std::vector<int> levels_with_files_;        // 1 and deeper
+  // Levels 1 and deeper that have files: most trees have one or two.
+  struct SortedLevel {
+    int level;
+    LevelIndex index;
+  };
+  std::vector<SortedLevel> sorted_levels_;
 };
 
 }  // namespace winnow

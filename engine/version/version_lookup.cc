@@ -48,7 +48,11 @@ inline FilterAnswer QueryFilter(const SstableFile& file, const SstableReadOption
 class Version::CandidateWalk {
  public:
   CandidateWalk(const Version& version, std::string_view user_key)
-      : version_(version), user_key_(user_key), prefix_(KeyPrefix64(user_key)) {}
+      : version_(version),
+        user_key_(user_key),
+        prefix_(KeyPrefix64(user_key)),
+        next_level_(version.sorted_levels_.data()),
+        levels_end_(next_level_ + version.sorted_levels_.size()) {}
 
   bool Next(const SstableFile** file, int* level) {
     const Files& level0 = version_.levels_[0];
@@ -59,9 +63,10 @@ class Version::CandidateWalk {
       *level = 0;
       return true;
     }
-    while (level_index_ < version_.levels_with_files_.size()) {
-      *level = version_.levels_with_files_[level_index_++];
-      *file = version_.index_[static_cast<size_t>(*level)].Find(user_key_);
+    while (next_level_ != levels_end_) {
+      const SortedLevel& sorted = *next_level_++;
+      *level = sorted.level;
+      *file = sorted.index.Find(user_key_);
       if (*file != nullptr) return true;
     }
     return false;
@@ -72,7 +77,8 @@ class Version::CandidateWalk {
   const std::string_view user_key_;
   const uint64_t prefix_;
   size_t level0_index_ = 0;
-  size_t level_index_ = 0;
+  const SortedLevel* next_level_;
+  const SortedLevel* const levels_end_;
 };
 
 // Eight bytes of each bound decide most cases; they are in the file's object, the keys are not.
@@ -89,8 +95,7 @@ bool Version::InRange(const SstableFile& file, std::string_view user_key, uint64
 inline FilterCounters* Version::CountersOf(const Candidate& candidate,
                                            const LookupContext& context) {
   if (context.filter_counters == nullptr) return nullptr;
-  return &context.filter_counters->by_level_and_kind[static_cast<size_t>(candidate.level)]
-                                                    [candidate.file->filter_kind_index()];
+  return context.filter_counters->At(candidate.level, candidate.file->filter_kind_index());
 }
 
 // In the statistics a file is in one of four cases: rejected, not queried, true or false positive.
@@ -342,10 +347,8 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
         return InRange(*file, user_key, KeyPrefix64(user_key)) ? file.get() : nullptr;
       });
     }
-    for (const int level : levels_with_files_) {
-      ask(level, [&](std::string_view user_key) {
-        return index_[static_cast<size_t>(level)].Find(user_key);
-      });
+    for (const SortedLevel& sorted : sorted_levels_) {
+      ask(sorted.level, [&](std::string_view user_key) { return sorted.index.Find(user_key); });
     }
   }
 }
@@ -367,9 +370,8 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
     }
     const SstableReader& reader = *file->reader();
     step.file_name = reader.path();
-    step.filter = reader.properties().filter_policy.empty()
-                      ? reader.properties().filter_spec
-                      : absl::StrCat("policy ", reader.properties().filter_policy);
+    const FilterDescription& filter = reader.filter_description();
+    step.filter = filter.policy.empty() ? filter.spec : absl::StrCat("policy ", filter.policy);
     const FilterAnswer answer =
         reader.AskFilter(SstableReadOptions(), HashFor(*file, key), key.user_key);
     if (answer == FilterAnswer::kNo) {

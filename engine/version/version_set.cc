@@ -53,7 +53,9 @@ void VersionSet::WaitForTurn() {
 }
 
 VersionSet::VersionSet(SstableStore store, DatabaseMutex* mutex)
-    : store_(std::move(store)), mutex_(mutex) {}
+    : shared_store_(std::make_shared<const SstableStore>(std::move(store))),
+      store_(*shared_store_),
+      mutex_(mutex) {}
 
 // Takes memory for a family that is not there yet, and for nothing else.
 void VersionSet::ApplyScalars(VersionEdit edit) {

@@ -220,7 +220,9 @@ class VersionSet {
                          uint64_t new_manifest_number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(manifest_turn_);
 
-  const SstableStore store_;
+  const std::shared_ptr<const SstableStore>
+      shared_store_;  // with the tables, which may live longer
+  const SstableStore& store_;
   DatabaseMutex* const mutex_;
   DatabaseCondVar turn_ended_;
   bool turn_taken_ ABSL_GUARDED_BY(database_mutex) = false;

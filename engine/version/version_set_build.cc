@@ -80,7 +80,7 @@ absl::StatusOr<VersionSet::BuiltVersion> VersionSet::BuildVersion(const FamilyEd
     // A file that moves to another level keeps its reader.
     std::shared_ptr<SstableFile> file = named_files[added.file.number].file;
     if (file == nullptr) {
-      file = SstableFile::Open(store_, added.file, before.comparator(), base.filter_policy);
+      file = SstableFile::Open(shared_store_, added.file, before.comparator(), base.filter_policy);
     }
     if (!file->open_status().ok()) return file->open_status();
     levels[static_cast<size_t>(added.level)].push_back(std::move(file));

@@ -103,7 +103,7 @@ absl::Status VersionSet::Recover(const ComparatorFor& comparator_for,
       tables.push_back({added.file, family.comparator, family.filter_policy, nullptr});
     }
   }
-  WINNOW_RETURN_IF_ERROR(OpenSstables(store_, tables));
+  WINNOW_RETURN_IF_ERROR(OpenSstables(shared_store_, tables));
   std::span<SstableToOpen> left(tables);
   for (auto& [id, family] : families_) {
     if (family.comparator == nullptr) continue;

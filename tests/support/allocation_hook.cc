@@ -1,5 +1,7 @@
 #include "tests/support/allocation_hook.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -17,6 +19,7 @@ namespace {
 
 // Plain numbers that need no construction: requests are made before main and after it.
 std::atomic<size_t> largest{0};
+std::atomic<size_t> allocated{0};
 std::atomic<bool> counting{false};
 std::atomic<size_t> min_bytes{0};
 std::atomic<bool> count_nothrow{false};
@@ -64,10 +67,21 @@ void* Allocate(size_t bytes, size_t alignment, bool is_nothrow) {
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 
-void* AllocateOrThrow(size_t bytes, size_t alignment) {
-  void* memory = Allocate(bytes, alignment, false);
+void* Give(size_t bytes, size_t alignment, bool is_nothrow) {
+  void* const memory = Allocate(bytes, alignment, is_nothrow);
+  if (memory != nullptr) allocated.fetch_add(malloc_usable_size(memory), std::memory_order_relaxed);
+  return memory;
+}
+
+void* GiveOrThrow(size_t bytes, size_t alignment) {
+  void* const memory = Give(bytes, alignment, false);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
+}
+
+void TakeBack(void* memory) {
+  if (memory != nullptr) allocated.fetch_sub(malloc_usable_size(memory), std::memory_order_relaxed);
+  std::free(memory);
 }
 
 }  // namespace
@@ -75,6 +89,8 @@ void* AllocateOrThrow(size_t bytes, size_t alignment) {
 size_t LargestAllocation() { return largest.load(); }
 
 void ResetLargestAllocation() { largest = 0; }
+
+size_t AllocatedBytes() { return allocated.load(); }
 
 void CountAllocations(const AllocationsToCount& which, uint64_t fails, bool for_ever) {
   min_bytes = which.min_bytes;
@@ -107,39 +123,47 @@ uint64_t StopCountingAllocations(uint64_t* failed) {
 }  // namespace winnow
 
 void* __wrap_malloc(size_t bytes) { return winnow::Allocate(bytes, 1, true); }
-void* operator new(size_t bytes) { return winnow::AllocateOrThrow(bytes, 1); }
-void* operator new[](size_t bytes) { return winnow::AllocateOrThrow(bytes, 1); }
+void* operator new(size_t bytes) { return winnow::GiveOrThrow(bytes, 1); }
+void* operator new[](size_t bytes) { return winnow::GiveOrThrow(bytes, 1); }
 void* operator new(size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
-  return winnow::Allocate(bytes, 1, true);
+  return winnow::Give(bytes, 1, true);
 }
 void* operator new[](size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
-  return winnow::Allocate(bytes, 1, true);
+  return winnow::Give(bytes, 1, true);
 }
 void* operator new(size_t bytes, std::align_val_t alignment) {
-  return winnow::AllocateOrThrow(bytes, static_cast<size_t>(alignment));
+  return winnow::GiveOrThrow(bytes, static_cast<size_t>(alignment));
 }
 void* operator new[](size_t bytes, std::align_val_t alignment) {
-  return winnow::AllocateOrThrow(bytes, static_cast<size_t>(alignment));
+  return winnow::GiveOrThrow(bytes, static_cast<size_t>(alignment));
 }
 void* operator new(size_t bytes, std::align_val_t alignment,
                    const std::nothrow_t& /*tag*/) noexcept {
-  return winnow::Allocate(bytes, static_cast<size_t>(alignment), true);
+  return winnow::Give(bytes, static_cast<size_t>(alignment), true);
 }
 void* operator new[](size_t bytes, std::align_val_t alignment,
                      const std::nothrow_t& /*tag*/) noexcept {
-  return winnow::Allocate(bytes, static_cast<size_t>(alignment), true);
+  return winnow::Give(bytes, static_cast<size_t>(alignment), true);
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t /*bytes*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t /*bytes*/) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t /*alignment*/) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { winnow::TakeBack(memory); }
+void operator delete[](void* memory) noexcept { winnow::TakeBack(memory); }
+void operator delete(void* memory, size_t /*bytes*/) noexcept { winnow::TakeBack(memory); }
+void operator delete[](void* memory, size_t /*bytes*/) noexcept { winnow::TakeBack(memory); }
+void operator delete(void* memory, std::align_val_t /*alignment*/) noexcept {
+  winnow::TakeBack(memory);
+}
+void operator delete[](void* memory, std::align_val_t /*alignment*/) noexcept {
+  winnow::TakeBack(memory);
+}
 void operator delete(void* memory, size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept {
-  std::free(memory);
+  winnow::TakeBack(memory);
 }
 void operator delete[](void* memory, size_t /*bytes*/, std::align_val_t /*alignment*/) noexcept {
-  std::free(memory);
+  winnow::TakeBack(memory);
 }
-void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { std::free(memory); }
-void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept {
+  winnow::TakeBack(memory);
+}
+void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept {
+  winnow::TakeBack(memory);
+}

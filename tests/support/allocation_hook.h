@@ -13,6 +13,9 @@ namespace winnow {
 size_t LargestAllocation();
 void ResetLargestAllocation();
 
+// Bytes that operator new has given and operator delete not taken back, by all threads.
+size_t AllocatedBytes();
+
 // Which requests count, from now on: those of at least `min_bytes` that are made with
 // std::nothrow or malloc, or those made without, or both.
 struct AllocationsToCount {

@@ -20,23 +20,23 @@ namespace {
 constexpr uint64_t kFprProbes = 1000000;
 constexpr uint64_t kFprProbeSeed = 1;
 
-Json FilterAsJson(const SstableReader& table) {
+Json FilterAsJson(const SstableReader& table, const SstableProperties& properties) {
   const filter::FilterState& state = table.filter_state();
   if (state.code != filter::FilterStateCode::kOk) {
     return Json{{"state", "unusable"}, {"reason", state.reason}};
   }
-  if (const std::string& policy = table.properties().filter_policy; !policy.empty()) {
+  if (const std::string& policy = properties.filter_policy; !policy.empty()) {
     return Json{{"state", "made by a filter policy that this program does not have"},
                 {"policy", policy},
-                {"bytes", table.properties().filter_bytes}};
+                {"bytes", properties.filter_bytes}};
   }
   if (!table.has_filter()) return Json{{"state", "none"}};
   const filter::FilterInfo info = table.filter().Describe();
   return Json{{"state", "ok"},
               {"kind", filter::KindName(info.kind)},
-              {"spec", table.properties().filter_spec},
-              {"fell_back", table.properties().filter_fell_back},
-              {"filter_key", table.properties().filter_key},
+              {"spec", properties.filter_spec},
+              {"fell_back", properties.filter_fell_back},
+              {"filter_key", properties.filter_key},
               {"hash_seed", absl::StrFormat("%016x", info.hash_seed)},
               {"bytes", info.num_bytes},
               {"keys", info.num_keys},
@@ -124,12 +124,13 @@ class SstPrinter {
         output_(output) {}
 
   absl::Status Print(const SstableReader& table) {
-    Json properties = PropertiesAsJson(table.properties(), hex_);
-    Json filter = FilterAsJson(table);
+    WINNOW_ASSIGN_OR_RETURN(const SstableProperties stored, table.ReadProperties());
+    Json properties = PropertiesAsJson(stored, hex_);
+    Json filter = FilterAsJson(table, stored);
     if (json_) {
       Json json = {{"file", table.path()},
                    {"file_id", absl::StrFormat("%016x", table.file_id())},
-                   {"database_id", absl::StrFormat("%016x", table.properties().hash_seed)},
+                   {"database_id", absl::StrFormat("%016x", stored.hash_seed)},
                    {"file_bytes", table.file_bytes()},
                    {"properties", std::move(properties)},
                    {"filter", std::move(filter)}};
@@ -137,8 +138,7 @@ class SstPrinter {
       output_.Write(ToLine(json));
     } else {
       output_.Line(absl::StrFormat("%s: %d bytes, identity %016x, database %016x", table.path(),
-                                   table.file_bytes(), table.file_id(),
-                                   table.properties().hash_seed));
+                                   table.file_bytes(), table.file_id(), stored.hash_seed));
       output_.Line("Properties:");
       output_.Write(AsTable(properties));
       output_.Line("Filter:");

@@ -148,7 +148,7 @@ class Verifier {
         continue;
       }
       num_tables_++;
-      num_entries_ += (*table)->properties().num_entries;
+      num_entries_ += (*table)->figures().num_entries;
       for (const SstableProblem& problem : (*table)->Verify()) {
         problems_.push_back({path, problem.offset, problem.ToStatus(path)});
       }

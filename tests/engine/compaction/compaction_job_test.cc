@@ -31,7 +31,8 @@ class CompactionJob : public testing::Test {
     metadata.num_entries = stated_entries;
     const InternalKeyComparator comparator(BytewiseComparator());
     std::array<Version::Files, kNumLevels> levels;
-    levels[1] = {SstableFile::Open(store, metadata, comparator)};
+    levels[1] = {
+        SstableFile::Open(std::make_shared<const SstableStore>(store), metadata, comparator)};
 
     Compaction compaction;
     compaction.version = std::make_shared<const Version>(comparator, levels);

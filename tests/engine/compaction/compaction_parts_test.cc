@@ -36,7 +36,8 @@ class CompactionParts : public testing::Test {
     const auto table = builder.Finish();
     ASSERT_TRUE(table.ok()) << table.status();
     inputs_[static_cast<size_t>(level)].push_back(SstableFile::Open(
-        {file_system_.get(), "/db", nullptr}, MetadataOf(number, *table), comparator_));
+        std::make_shared<const SstableStore>(SstableStore{file_system_.get(), "/db", nullptr}),
+        MetadataOf(number, *table), comparator_));
   }
 
   Compaction AsCompaction() const {
@@ -110,8 +111,9 @@ TEST_F(CompactionParts, AFileThatCannotBeOpenedCountsAtItsEnd) {
   missing.file_bytes = inputs_[1][0]->metadata().file_bytes;
   missing.smallest = MakeInternalKey(RowKey(2000), 5, EntryType::kPut);
   missing.largest = MakeInternalKey(RowKey(3000), 5, EntryType::kPut);
-  inputs_[1].push_back(
-      SstableFile::Open({file_system_.get(), "/db", nullptr}, missing, comparator_));
+  inputs_[1].push_back(SstableFile::Open(
+      std::make_shared<const SstableStore>(SstableStore{file_system_.get(), "/db", nullptr}),
+      missing, comparator_));
   const auto parts = SplitIntoParts(AsCompaction(), 2, 1);
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_GE(KeysOf(parts, kKeys)[0], 500u);

@@ -42,8 +42,9 @@ class Tree {
     ASSERT_TRUE(table.ok()) << table.status();
     FileMetadata metadata = MetadataOf(number, *table);
     metadata.num_deletions = num_deletions;
-    levels_[static_cast<size_t>(level)].push_back(
-        SstableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_));
+    levels_[static_cast<size_t>(level)].push_back(SstableFile::Open(
+        std::make_shared<const SstableStore>(SstableStore{file_system_.get(), "/db", nullptr}),
+        metadata, comparator_));
     ASSERT_TRUE(levels_[static_cast<size_t>(level)].back()->open_status().ok());
   }
   void AddFile(int level, uint64_t first, uint64_t last, uint64_t bytes = kFileBytes) {
@@ -53,8 +54,9 @@ class Tree {
     metadata.num_entries = 10;
     metadata.smallest = MakeInternalKey(KeyOf(first), 5, EntryType::kPut);
     metadata.largest = MakeInternalKey(KeyOf(last), 5, EntryType::kPut);
-    const auto file =
-        SstableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_);
+    const auto file = SstableFile::Open(
+        std::make_shared<const SstableStore>(SstableStore{file_system_.get(), "/db", nullptr}),
+        metadata, comparator_);
     levels_[static_cast<size_t>(level)].push_back(file);
   }
   std::shared_ptr<const Version> version() const {

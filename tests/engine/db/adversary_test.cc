@@ -125,7 +125,7 @@ uint64_t SeedOf(MemoryDb& db) {
     const std::string path = absl::StrCat(MemoryDb::kPath, "/", name);
     const auto table = SstableReader::Open({}, *db.file_system().OpenRandomAccess(path), path);
     EXPECT_TRUE(table.ok()) << table.status();
-    seeds.insert((*table)->properties().hash_seed);
+    seeds.insert((*table)->hash_seed());
   }
   EXPECT_EQ(seeds.size(), 1u);
   return seeds.empty() ? 0 : *seeds.begin();

@@ -231,7 +231,7 @@ TEST(MemoryBound, HoldsForManyTimesAsManyFiltersAndIndexes) {
     const size_t tables = Accounted(*db, "filters") + Accounted(*db, "indexes");
     EXPECT_LE(tables + Accounted(*db, "block_cache"), options.block_cache_bytes);
     EXPECT_GT(tables, options.block_cache_bytes / 2) << "and room is made use of";
-    EXPECT_GT(Accounted(*db, "bytes_through_cache"), size_t{64} << 10);
+    EXPECT_GT(Accounted(*db, "bytes_through_cache"), size_t{48} << 10);
     EXPECT_NE(db->GetProperty("winnow.memory-usage")->find("through the block cache"),
               std::string::npos);
   }

@@ -85,7 +85,7 @@ void AddBlocks(const std::string& name, const std::string& bytes, RecordingFileS
                                       .offset = info.offset,
                                       .file_bytes = bytes.size(),
                                       .file_id = reader->file_id(),
-                                      .family_id = reader->properties().column_family_id});
+                                      .family_id = reader->ReadProperties()->column_family_id});
                     last_keys.push_back(info.last_key);
                   })
                   .ok());

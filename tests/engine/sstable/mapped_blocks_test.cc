@@ -128,7 +128,7 @@ TEST(MappedBlocks, ABlockIsCheckedOnceAndReadWhereItLies) {
   EXPECT_EQ(counters.data_blocks_read.value(), 1u);
   EXPECT_EQ(counters.block_cache_hits.value() + counters.block_cache_misses.value(), 0u);
   ASSERT_NO_FATAL_FAILURE(ExpectScansEqual(*table, model, options));
-  EXPECT_EQ(counters.data_blocks_read.value(), table->properties().num_data_blocks);
+  EXPECT_EQ(counters.data_blocks_read.value(), table->figures().num_data_blocks);
   EXPECT_EQ(file.num_reads, reads);
   EXPECT_EQ(cache.usage_bytes(), used);
 }
@@ -159,7 +159,7 @@ TEST(MappedBlocks, DamageIsNamedWithFileAndOffset) {
   for (const Compression compression : {Compression::kNone, Compression::kLz4}) {
     FileInMemory file{BuildTable(PlainModel(1000), BuilderOptions(compression, 4096)).bytes};
     const auto table = OpenMapped(&file);
-    file.bytes[table->properties().data_bytes / 2] ^= 1;
+    file.bytes[table->figures().data_bytes / 2] ^= 1;
     int num_damaged = 0;
     for (int i = 0; i < 2000; i++) {
       PointResult result;

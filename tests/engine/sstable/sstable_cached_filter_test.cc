@@ -106,7 +106,7 @@ TEST_F(CachedFilter, TheIndexIsLoadedAsIfItWereInMemory) {
         ASSERT_NO_FATAL_FAILURE(ExpectGet(*table_, model, UserKey(key), snapshot));
         ASSERT_NO_FATAL_FAILURE(ExpectGet(*table_, model, UserKey(key), snapshot, past_the_cache));
       }
-      EXPECT_LE(table_->ApproximateOffsetOf(key), table_->properties().data_bytes);
+      EXPECT_LE(table_->ApproximateOffsetOf(key), table_->figures().data_bytes);
     }
     table_->EraseCachedBlocks();
     ASSERT_NO_FATAL_FAILURE(ExpectScansEqual(*table_, model, past_the_cache));

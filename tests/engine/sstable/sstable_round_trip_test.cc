@@ -29,7 +29,7 @@ void ExpectRoundTrip(const SstableModel& model, const SstableBuilderOptions& opt
   auto table = OpenSstable(built.bytes, reader_options);
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(built.summary.file_bytes, built.bytes.size());
-  EXPECT_EQ((*table)->properties().num_entries, model.size());
+  EXPECT_EQ((*table)->figures().num_entries, model.size());
   if (!model.empty()) {
     EXPECT_EQ(built.summary.smallest, model.begin()->first);
     EXPECT_EQ(built.summary.largest, model.rbegin()->first);
@@ -446,10 +446,10 @@ TEST(SstableRoundTrip, ApproximateOffsetsAscendToTheEndOfTheData) {
       EXPECT_GE(offset, last);
       last = offset;
     }
-    EXPECT_LT(last, (*table)->properties().data_bytes);
+    EXPECT_LT(last, (*table)->figures().data_bytes);
     EXPECT_EQ(
         (*table)->ApproximateOffsetOf(MakeInternalKey(std::string(30, '\xff'), 1, EntryType::kPut)),
-        (*table)->properties().data_bytes);
+        (*table)->figures().data_bytes);
   }
 }
 

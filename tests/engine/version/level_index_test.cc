@@ -27,8 +27,9 @@ class Level {
       metadata.number = i + 1;
       metadata.smallest = MakeInternalKey(boundaries[i], 9, EntryType::kPut);
       metadata.largest = MakeInternalKey(boundaries[i + 1], 3, EntryType::kPut);
-      files_.push_back(
-          SstableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_));
+      files_.push_back(SstableFile::Open(
+          std::make_shared<const SstableStore>(SstableStore{file_system_.get(), "/db", nullptr}),
+          metadata, comparator_));
     }
     index_ = LevelIndex(files_, comparator_);
   }

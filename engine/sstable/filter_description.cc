@@ -1,0 +1,67 @@
+#include "engine/sstable/filter_description.h"
+
+#include <cstddef>
+#include <map>
+#include <tuple>
+
+#include "absl/status/statusor.h"
+#include "filter/base/mutex.h"
+
+namespace winnow {
+
+namespace {
+
+using Texts = std::tuple<std::string, std::string, std::string>;
+
+std::shared_ptr<const FilterDescription> Describe(const SstableProperties& properties) {
+  auto description = std::make_shared<FilterDescription>();
+  description->spec = properties.filter_spec;
+  description->key_text = properties.filter_key;
+  description->policy = properties.filter_policy;
+  const absl::StatusOr<filter::FilterKeyExtractor> key =
+      filter::FilterKeyExtractor::Parse(properties.filter_key);
+  if (key.ok()) {
+    description->key = *key;
+  } else {
+    description->key_error = std::string(key.status().message());
+  }
+  return description;
+}
+
+// Does not keep what it knows alive. What no table has any more is forgotten each time that twice
+// as many have been met as were left the last time: that costs little, and few are kept in vain.
+class KnownDescriptions {
+ public:
+  std::shared_ptr<const FilterDescription> Find(const SstableProperties& properties)
+      ABSL_LOCKS_EXCLUDED(mutex_) {
+    Texts texts(properties.filter_spec, properties.filter_key, properties.filter_policy);
+    MutexLock lock(&mutex_);
+    if (const auto known = known_.find(texts); known != known_.end()) {
+      if (auto description = known->second.lock(); description != nullptr) return description;
+    }
+    if (known_.size() >= forget_at_) {
+      std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+      forget_at_ = 2 * known_.size() + kFewest;
+    }
+    std::shared_ptr<const FilterDescription> description = Describe(properties);
+    known_.insert_or_assign(std::move(texts), description);
+    return description;
+  }
+
+ private:
+  static constexpr size_t kFewest = 16;
+
+  Mutex mutex_;
+  std::map<Texts, std::weak_ptr<const FilterDescription>> known_ ABSL_GUARDED_BY(mutex_);
+  size_t forget_at_ ABSL_GUARDED_BY(mutex_) = kFewest;
+};
+
+}  // namespace
+
+std::shared_ptr<const FilterDescription> FilterDescription::Of(
+    const SstableProperties& properties) {
+  static auto& known = *new KnownDescriptions;  // never destroyed: tables may be opened until exit
+  return known.Find(properties);
+}
+
+}  // namespace winnow

@@ -1,0 +1,36 @@
+#include "engine/version/filter_counter_table.h"
+
+#include <new>
+
+namespace winnow {
+
+// Release, for the reader that finds the table: its counters have been made.
+FilterCounters* FilterCounterTable::AtOther(size_t row, size_t kind) {
+  std::atomic<uint8_t>& first = first_kinds_[row];
+  if (first.load(std::memory_order_relaxed) == kNone) {
+    first.store(static_cast<uint8_t>(kind), std::memory_order_relaxed);
+    return &first_[row];
+  }
+  Others* others = others_.load(std::memory_order_relaxed);
+  if (others == nullptr) {
+    others = new (std::nothrow) Others();
+    if (others == nullptr) return nullptr;
+    others_.store(others, std::memory_order_release);
+  }
+  return &(*others)[row][kind];
+}
+
+void FilterCounterTable::ForEach(
+    absl::FunctionRef<void(int level, size_t kind, const FilterCounters& counters)> visit) const {
+  const Others* const others = others_.load(std::memory_order_acquire);
+  for (int level = 0; level < kNumLevels; level++) {
+    const auto row = static_cast<size_t>(level);
+    const uint8_t first = first_kinds_[row].load(std::memory_order_relaxed);
+    if (first != kNone) visit(level, first, first_[row]);
+    for (size_t kind = 0; others != nullptr && kind < kNumFilterKinds; kind++) {
+      visit(level, kind, (*others)[row][kind]);
+    }
+  }
+}
+
+}  // namespace winnow

@@ -1,0 +1,57 @@
+// What the filters of one column family answered to one thread, by level and kind.
+#ifndef WINNOW_ENGINE_VERSION_FILTER_COUNTER_TABLE_H_
+#define WINNOW_ENGINE_VERSION_FILTER_COUNTER_TABLE_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/functional/function_ref.h"
+#include "engine/base/counter.h"
+#include "winnow/options.h"
+
+namespace winnow {
+
+inline constexpr size_t kNumFilterKinds = 8;
+
+// A level of a tree mostly has filters of one kind: the kind that is counted first on a level has
+// its counters here, all others are in a table that is made when there are any. So a table takes
+// 240 bytes, of which there is one for each thread and family.
+class FilterCounterTable {
+ public:
+  FilterCounterTable() {
+    for (std::atomic<uint8_t>& kind : first_kinds_) kind.store(kNone, std::memory_order_relaxed);
+  }
+  ~FilterCounterTable() { delete others_.load(std::memory_order_relaxed); }
+  FilterCounterTable(const FilterCounterTable&) = delete;
+  FilterCounterTable& operator=(const FilterCounterTable&) = delete;
+
+  // For the owning thread. Null: there is no memory for them, and nothing is counted.
+  FilterCounters* At(int level, size_t kind) {
+    const auto row = static_cast<size_t>(level);
+    if (first_kinds_[row].load(std::memory_order_relaxed) == kind) [[likely]]
+      return &first_[row];
+    return AtOther(row, kind);
+  }
+
+  // All that have counted anything, and perhaps others. Any thread may call it.
+  void ForEach(
+      absl::FunctionRef<void(int level, size_t kind, const FilterCounters& counters)> visit) const;
+
+ private:
+  static constexpr uint8_t kNone = 0xff;
+  using Others = std::array<std::array<FilterCounters, kNumFilterKinds>, kNumLevels>;
+
+  FilterCounters* AtOther(size_t row, size_t kind);
+
+  // A level's counters are zero before it has a kind: a reader that sees the kind needs no order.
+  std::array<std::atomic<uint8_t>, kNumLevels> first_kinds_;
+  std::atomic<Others*> others_{nullptr};  // owned
+  std::array<FilterCounters, kNumLevels> first_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_VERSION_FILTER_COUNTER_TABLE_H_
