@@ -252,8 +252,7 @@ std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const V
     // Below level 0 one file goes down, and the level after it is the output.
     if (compaction->output_level != static_cast<int>(level) + 1) continue;
     if (compaction->inputs[level].empty()) break;
-    if (next_key_.empty()) next_key_.resize(kNumLevels);
-    next_key_[level] = compaction->inputs[level][0]->largest_user_key();
+    orders_[static_cast<int>(level)].Picked(*compaction->inputs[level][0]);
   }
   return compaction;
 }
@@ -301,39 +300,28 @@ std::unique_ptr<Compaction> CompactionPicker::PickWithinLevelZero(
   return compaction;
 }
 
-// Round robin over the key space, as in LevelDB: the file after the one that went down last. Every
-// file gets its turn, so that tombstones at one end of the keys reach the last level, and a hot
-// range at the other end cannot starve them. Within a level below 0 user keys never part into two
-// files, so that one file can go alone.
+// Within a level below 0 user keys never part into two files, so that one file can go alone.
 std::unique_ptr<Compaction> CompactionPicker::FindInLevel(
     const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options,
     int level) const {
-  const Version::Files& files = version->files(level);
-  const InternalKeyComparator& comparator = version->comparator();
-  const std::string_view next_key =
-      next_key_.empty() ? std::string_view() : next_key_[static_cast<size_t>(level)];
-  size_t start = 0;
-  while (start < files.size() && !next_key.empty() &&
-         comparator.CompareUserKeys(files[start]->largest_user_key(), next_key) <= 0) {
-    start++;
-  }
-  for (size_t i = 0; i < files.size(); i++) {
-    const auto& file = files[(start + i) % files.size()];
-    if (!IsIdle(*file)) continue;
-    const std::string_view low = file->smallest_user_key();
-    const std::string_view high = file->largest_user_key();
-    Version::Files below = version->Overlapping(level + 1, &low, &high);
-    if (!AllIdle(below)) continue;
-    auto compaction = std::make_unique<Compaction>();
-    compaction->version = version;
-    compaction->output_level = level + 1;
-    compaction->reason = "level is over its target";
-    compaction->inputs[static_cast<size_t>(level)] = {file};
-    compaction->inputs[static_cast<size_t>(level) + 1] = std::move(below);
-    compaction->is_trivial_move = CanMove(*compaction, options, level);
-    return compaction;
-  }
-  return nullptr;
+  std::unique_ptr<Compaction> compaction;
+  const auto take = [&](const std::shared_ptr<SstableFile>& file)
+                        ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+                          const std::string_view low = file->smallest_user_key();
+                          const std::string_view high = file->largest_user_key();
+                          Version::Files below = version->Overlapping(level + 1, &low, &high);
+                          if (!AllIdle(below)) return false;
+                          compaction = std::make_unique<Compaction>();
+                          compaction->version = version;
+                          compaction->output_level = level + 1;
+                          compaction->reason = "level is over its target";
+                          compaction->inputs[static_cast<size_t>(level)] = {file};
+                          compaction->inputs[static_cast<size_t>(level) + 1] = std::move(below);
+                          compaction->is_trivial_move = CanMove(*compaction, options, level);
+                          return true;
+                        };
+  orders_[level].Offer(version, level, take);
+  return compaction;
 }
 
 std::unique_ptr<Compaction> CompactionPicker::PickRange(

@@ -3,13 +3,13 @@
 #define WINNOW_ENGINE_COMPACTION_PICKER_H_
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "engine/compaction/compaction.h"
+#include "engine/compaction/level_order.h"
 #include "winnow/options.h"
 
 namespace winnow {
@@ -68,9 +68,9 @@ class CompactionPicker {
                                           const ColumnFamilyOptions& options, int level) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-  // Where the last compaction of each level ended: work goes round the key space.
-  // No levels before the first of these: small families, of which there may be many, have none.
-  std::vector<std::string> next_key_;
+  // Of the levels below level 0 that were ever due. Where a level stands changes with what is
+  // picked alone; what is kept of a version does when it is only asked.
+  mutable std::map<int, LevelOrder> orders_;
 };
 
 }  // namespace winnow

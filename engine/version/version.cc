@@ -54,18 +54,15 @@ int Version::deepest_level() const {
 }
 
 // On level 0 the range grows to a fixed point: files there overlap, and if one is taken, every file
-// that overlaps it must be taken too, or an older version could be left above a newer one. Deeper
-// levels need no growth, their files are disjoint. Bounds are compared as user keys: two versions
-// of one key in two files count as overlap.
-Version::Files Version::Overlapping(int level, const std::string_view* smallest,
-                                    const std::string_view* largest) const {
+// that overlaps it must be taken too, or an older version could be left above a newer one.
+Version::Files Version::OverlappingInLevelZero(const std::string_view* smallest,
+                                               const std::string_view* largest) const {
   std::string low = smallest == nullptr ? std::string() : std::string(*smallest);
   std::string high = largest == nullptr ? std::string() : std::string(*largest);
-  const bool grows = level == 0;
   for (;;) {
     Files overlapping;
     bool grew = false;
-    for (const auto& file : files(level)) {
+    for (const auto& file : files(0)) {
       if (smallest != nullptr && comparator_.CompareUserKeys(file->largest_user_key(), low) < 0) {
         continue;
       }
@@ -73,7 +70,6 @@ Version::Files Version::Overlapping(int level, const std::string_view* smallest,
         continue;
       }
       overlapping.push_back(file);
-      if (!grows) continue;
       if (smallest != nullptr && comparator_.CompareUserKeys(file->smallest_user_key(), low) < 0) {
         low = file->smallest_user_key();
         grew = true;
@@ -85,6 +81,27 @@ Version::Files Version::Overlapping(int level, const std::string_view* smallest,
     }
     if (!grew) return overlapping;
   }
+}
+
+// Bounds are compared as user keys: two versions of one key in two files count as overlap. Files of
+// deeper levels are sorted and disjoint: those wanted are neighbours.
+Version::Files Version::Overlapping(int level, const std::string_view* smallest,
+                                    const std::string_view* largest) const {
+  if (level == 0) return OverlappingInLevelZero(smallest, largest);
+  const Files& sorted = files(level);
+  auto begin = sorted.begin();
+  if (smallest != nullptr) {
+    begin = std::partition_point(begin, sorted.end(), [&](const auto& file) {
+      return comparator_.CompareUserKeys(file->largest_user_key(), *smallest) < 0;
+    });
+  }
+  auto end = sorted.end();
+  if (largest != nullptr) {
+    end = std::partition_point(begin, end, [&](const auto& file) {
+      return comparator_.CompareUserKeys(file->smallest_user_key(), *largest) <= 0;
+    });
+  }
+  return Files(begin, end);
 }
 
 // A filter can leave a file out of a scan where all keys of the range have one filter key (a

@@ -112,6 +112,8 @@ class Version {
   };
   class CandidateWalk;
 
+  Files OverlappingInLevelZero(const std::string_view* smallest,
+                               const std::string_view* largest) const;
   bool InRange(const SstableFile& file, std::string_view user_key, uint64_t prefix) const;
   // Null: not counted.
   static FilterCounters* CountersOf(const Candidate& candidate, const LookupContext& context);
