@@ -14,33 +14,56 @@ namespace {
 constexpr uint64_t kMaxNextLevelOverlapFiles = 10;
 constexpr uint64_t kEntriesBetweenCancelChecks = 1024;
 
-// Sums the bytes of next-level files that the table being written overlaps.
-// A file of the next level counts once keys have passed its end while a table was open. That counts
-// a file late, when its last key has gone by, so that an output overlaps at most one file more.
-class NextLevelOverlap {
- public:
-  NextLevelOverlap(const Version::Files& files, const InternalKeyComparator& comparator,
-                   uint64_t limit_bytes)
-      : files_(files), comparator_(comparator), limit_bytes_(limit_bytes) {}
+// A table that ends where a file of the next level ends is compacted again without the neighbour
+// that its last keys would have reached into; RocksDB aligns its outputs for the same reason. Where
+// such ends are many the table can wait for a later one.
+constexpr uint64_t kLeastPercentAtBorder = 30;
+constexpr uint64_t kPercentForEachBorder = 5;
+constexpr uint64_t kMostPercentAtBorder = 70;
 
-  // True if the table should end before this key (keys come in order).
-  bool IsTooMuchAt(std::string_view user_key) {
+// Where tables end, by the files of the next level. A file counts once keys have passed its end
+// while a table was open. That counts a file late, when its last key has gone by, so that an output
+// overlaps at most one file more.
+class TableEnds {
+ public:
+  TableEnds(const Version::Files& next_level, const InternalKeyComparator& comparator,
+            uint64_t target_bytes)
+      : files_(next_level),
+        comparator_(comparator),
+        target_bytes_(target_bytes),
+        limit_bytes_(target_bytes > UINT64_MAX / kMaxNextLevelOverlapFiles
+                         ? UINT64_MAX
+                         : target_bytes * kMaxNextLevelOverlapFiles) {}
+
+  // A table of so many bytes or more should end before this user key (keys come in order).
+  uint64_t LeastBytesBefore(std::string_view user_key) {
+    bool at_border = false;
     while (index_ < files_.size() &&
            comparator_.CompareUserKeys(user_key, files_[index_]->largest_user_key()) > 0) {
-      if (in_table_) overlap_bytes_ += files_[index_]->metadata().file_bytes;
+      if (in_table_) {
+        overlap_bytes_ += files_[index_]->metadata().file_bytes;
+        num_borders_++;
+        at_border = true;
+      }
       index_++;
     }
     in_table_ = true;
-    return overlap_bytes_ > limit_bytes_;
+    if (overlap_bytes_ > limit_bytes_) return 0;
+    if (!at_border) return target_bytes_;
+    const uint64_t percent = std::min(
+        kLeastPercentAtBorder + (num_borders_ - 1) * kPercentForEachBorder, kMostPercentAtBorder);
+    return target_bytes_ / 100 * percent;
   }
-  void StartTable() { overlap_bytes_ = 0; }
+  void StartTable() { overlap_bytes_ = num_borders_ = 0; }
 
  private:
   const Version::Files& files_;
   const InternalKeyComparator& comparator_;
+  const uint64_t target_bytes_;
   const uint64_t limit_bytes_;
   size_t index_ = 0;
   uint64_t overlap_bytes_ = 0;
+  uint64_t num_borders_ = 0;  // passed while the table was open
   bool in_table_ = false;
 };
 
@@ -102,18 +125,16 @@ class OpenSstable {
 
 // A table ends where the next entry starts a new user key and
 //
-// 1. the table has reached its target size, or
-// 2. it overlaps too much of the next level.
+// 1. the table has reached its target size,
+// 2. it is large enough and a file of the next level ends, or
+// 3. it overlaps too much of the next level.
 //
 // So a table may be larger than its target by all versions of one user key, and never splits them.
 absl::Status WriteSstables(const SstableOutputOptions& options,
                            const InternalKeyComparator& comparator, CompactionIterator* entries,
                            SstableOutputResult* result) {
   OpenSstable table(options, result);
-  NextLevelOverlap overlap(options.next_level, comparator,
-                           options.target_file_bytes > UINT64_MAX / kMaxNextLevelOverlapFiles
-                               ? UINT64_MAX
-                               : options.target_file_bytes * kMaxNextLevelOverlapFiles);
+  TableEnds ends(options.next_level, comparator, options.target_file_bytes);
   uint64_t until_cancel_check = 0;
   for (; entries->Valid(); entries->Next()) {
     if (until_cancel_check-- == 0) {
@@ -128,11 +149,11 @@ absl::Status WriteSstables(const SstableOutputOptions& options,
     }
     const std::string_view user_key = UserKey(entries->key());
     if (entries->at_new_user_key()) {
-      // Called for every user key, even where the size alone decides: it keeps the count.
-      const bool cut = overlap.IsTooMuchAt(user_key);
-      if (table.is_open() && (cut || table.bytes() >= options.target_file_bytes)) {
+      // Called for every user key, even where no table is open: it keeps the count.
+      const uint64_t least_bytes = ends.LeastBytesBefore(user_key);
+      if (table.is_open() && table.bytes() >= least_bytes) {
         WINNOW_RETURN_IF_ERROR(table.Finish());
-        overlap.StartTable();
+        ends.StartTable();
       }
     }
     if (!table.is_open()) WINNOW_RETURN_IF_ERROR(table.Start());

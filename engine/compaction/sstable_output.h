@@ -24,8 +24,8 @@ struct SstableOutputOptions {
   std::function<uint64_t()> new_file_number;
   // Any of them ends the job with Cancelled; may be null.
   std::array<const std::atomic<bool>*, 2> cancelled = {};
-  // Files of the level below the output (sorted): a table is cut early rather than overlapping so
-  // many of them that compacting it again becomes expensive.
+  // Files of the level below the output (sorted): a table ends early where one of them does, and
+  // rather than overlapping so many of them that compacting it again becomes expensive.
   Version::Files next_level;
 };
 

@@ -88,7 +88,8 @@ struct ColumnFamilyOptions {
   // Keys between two restart points of a block. Default 16, range 1 - 1024.
   int block_restart_interval = 16;
 
-  // Size at which a compaction starts its next SSTable. Default 64 MiB, range 64 KiB - 64 GiB.
+  // Size at which a compaction starts its next SSTable, or before it, from three tenths of it on,
+  // where an SSTable of the next level ends. Default 64 MiB, range 64 KiB - 64 GiB.
   size_t target_file_bytes = size_t{64} << 20;
   // Level-0 files that start a compaction. Default 4, range 1 - 256.
   int level0_compaction_trigger = 4;
