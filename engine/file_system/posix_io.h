@@ -54,6 +54,12 @@ absl::Status WriteFullyAt(int descriptor, const std::string& path, uint64_t offs
 absl::StatusOr<size_t> ReadFully(int descriptor, const std::string& path, uint64_t offset,
                                  size_t length, char* buffer);
 
+// Lets the system begin to write a part of a file, in whole pages, to the disk, so that the sync
+// that follows finds little left to wait for. OK where a file system or platform cannot; an error
+// says that bytes may be lost.
+absl::Status StartWriteBack(int descriptor, const std::string& path, uint64_t offset,
+                            uint64_t length);
+
 // Makes a file's bytes and size survive a power failure: the only place that does.
 absl::Status SyncFileDescriptor(int descriptor, const std::string& path);
 // The same for a directory's entries.

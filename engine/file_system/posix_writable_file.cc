@@ -6,9 +6,20 @@
 
 namespace winnow {
 
+namespace {
+
+// As large as the disk takes in one go, and as RocksDB recommends for bytes_per_sync: smaller
+// pieces cost system calls, larger ones leave more to the sync.
+constexpr uint64_t kWriteBackBytes = uint64_t{1} << 20;
+
+}  // namespace
+
 PosixWritableFile::PosixWritableFile(FileDescriptor descriptor, std::string path,
                                      size_t buffer_bytes)
-    : path_(std::move(path)), descriptor_(std::move(descriptor)), buffer_(buffer_bytes) {}
+    : path_(std::move(path)),
+      descriptor_(std::move(descriptor)),
+      buffer_(buffer_bytes),
+      writes_back_(buffer_bytes > 0) {}
 
 PosixWritableFile::~PosixWritableFile() { Close().IgnoreError(); }
 
@@ -32,6 +43,18 @@ absl::Status PosixWritableFile::WriteThrough(std::string_view data) {
   return first_error_;
 }
 
+// A table is synced once it is whole: without this the disk has nothing to do until then, and after
+// it everything at once, for which others' syncs and reads wait as well. Whole pages only: the last
+// one will be written to again.
+absl::Status PosixWritableFile::WriteBack() {
+  const uint64_t written = RoundDownToPage(size_ - buffered_);
+  if (!writes_back_ || written < write_back_offset_ + kWriteBackBytes) return absl::OkStatus();
+  first_error_ =
+      StartWriteBack(descriptor_.get(), path_, write_back_offset_, written - write_back_offset_);
+  write_back_offset_ = written;
+  return first_error_;
+}
+
 // Three cases: it fits behind what is buffered; it is as large as the buffer and goes straight to
 // the file, after what is buffered; or the buffer is emptied and starts again with it.
 absl::Status PosixWritableFile::Append(std::string_view data) {
@@ -50,7 +73,7 @@ absl::Status PosixWritableFile::Append(std::string_view data) {
   }
   // Counts what was taken, buffered or not; a failed append does not count.
   size_ += data.size();
-  return absl::OkStatus();
+  return WriteBack();
 }
 
 absl::Status PosixWritableFile::Flush() {

@@ -12,7 +12,9 @@ namespace winnow {
 
 class PosixWritableFile final : public WritableFile {
  public:
-  // Collects up to `buffer_bytes` between system calls; 0 writes every append through at once.
+  // Collects up to `buffer_bytes` between system calls. 0, for logs, writes every append through at
+  // once, and lets the disk begin with nothing: most logs are removed before they are written to
+  // it.
   PosixWritableFile(FileDescriptor descriptor, std::string path, size_t buffer_bytes);
   ~PosixWritableFile() override;
 
@@ -26,11 +28,15 @@ class PosixWritableFile final : public WritableFile {
   absl::Status CheckWritable() const;
   // Writes the buffer, then `data`, to the operating system.
   absl::Status WriteThrough(std::string_view data);
+  // Lets the disk begin with what it has been given, a piece at a time.
+  absl::Status WriteBack();
 
   const std::string path_;
   FileDescriptor descriptor_;
   const PageBuffer buffer_;  // without memory for it every append is written through
   size_t buffered_ = 0;
+  const bool writes_back_;
+  uint64_t write_back_offset_ = 0;  // the disk was told of what lies before it
   uint64_t size_ = 0;
   absl::Status first_error_;
 };
