@@ -56,6 +56,11 @@ absl::StatusOr<std::string_view> ReadaheadBuffer::Get(const BlockHandle& handle,
     // A read that fails leaves an empty buffer, not the old piece under a new name.
     length_ = 0;
     WINNOW_RETURN_IF_ERROR(file_.ReadBytes(first, length, buffer_));
+    // The next piece comes from the disk while this one is used. Where a file is walked backwards,
+    // or in small pieces that grow, nobody has said that it will be.
+    if (in_pages_ && direction == Direction::kForward && last < end_) {
+      file_.file().Prefetch(last, std::min<uint64_t>(end_ - last, length));
+    }
     // Decoders may read, but never interpret, bytes beyond the block.
     std::fill_n(buffer_ + length, CachedBlock::kReadablePadding, '\0');
     start_ = first;

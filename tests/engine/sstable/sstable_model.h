@@ -30,6 +30,7 @@ class StringFile final : public RandomAccessFile {
 
   absl::StatusOr<size_t> Read(uint64_t offset, size_t length, char* buffer) const override {
     num_reads++;
+    reads.emplace_back(offset, offset + length);
     if (fail_at != 0 && num_reads >= fail_at && (fail_forever || num_reads == fail_at)) {
       return absl::UnavailableError("injected read error");
     }
@@ -39,8 +40,13 @@ class StringFile final : public RandomAccessFile {
     return available;
   }
   uint64_t size() const override { return bytes_.size(); }
+  void Prefetch(uint64_t offset, size_t length) const override {
+    prefetches.emplace_back(offset, offset + length);
+  }
 
   mutable uint64_t num_reads = 0;
+  mutable std::vector<std::pair<uint64_t, uint64_t>> reads;  // from and to
+  mutable std::vector<std::pair<uint64_t, uint64_t>> prefetches;
   uint64_t fail_at = 0;
   bool fail_forever = false;
 
