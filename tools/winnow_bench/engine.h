@@ -21,6 +21,7 @@ struct EngineSettings {
   uint64_t cache_bytes = 0;
   uint64_t write_buffer_bytes = 0;
   uint64_t block_bytes = 0;
+  size_t table_file_bytes = size_t{64} << 20;
   int open_files = -1;
   bool mmap_reads = false;
   int background_threads = 2;

@@ -20,7 +20,6 @@
 namespace winnow::bench {
 namespace {
 
-constexpr size_t kTableFileBytes = size_t{64} << 20;
 // Enough for every table; LevelDB maps up to 1,000 of them and reads those without copying.
 constexpr int kUnlimitedOpenFiles = 50'000;
 
@@ -65,7 +64,7 @@ class LevelDbEngine final : public Engine {
         settings.compression == "none" ? leveldb::kNoCompression : leveldb::kSnappyCompression;
     options.write_buffer_size = settings.write_buffer_bytes;
     options.block_size = settings.block_bytes;
-    options.max_file_size = kTableFileBytes;
+    options.max_file_size = settings.table_file_bytes;
     options.max_open_files = settings.open_files < 0 ? kUnlimitedOpenFiles : settings.open_files;
     cache_.reset(leveldb::NewLRUCache(settings.cache_bytes));
     options.block_cache = cache_.get();

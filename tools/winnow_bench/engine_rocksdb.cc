@@ -263,6 +263,8 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenWith(Tuning tuning, const EngineSett
   options.write_buffer_size = settings.write_buffer_bytes;
   options.max_background_jobs = settings.background_threads;
   options.max_open_files = settings.open_files;
+  options.target_file_size_base = settings.table_file_bytes;
+  options.max_bytes_for_level_base = 4 * settings.table_file_bytes;
   options.allow_mmap_reads = settings.mmap_reads;
   options.disable_auto_compactions = settings.disable_auto_compactions;
   if (settings.statistics) options.statistics = rocksdb::CreateDBStatistics();

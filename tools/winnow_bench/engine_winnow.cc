@@ -195,6 +195,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
   options.write_buffer_bytes = settings.write_buffer_bytes;
   options.block_cache_bytes = settings.cache_bytes;
   options.block_bytes = settings.block_bytes;
+  options.target_file_bytes = settings.table_file_bytes;
+  options.level_base_bytes = 4 * settings.table_file_bytes;
   // The store's range begins at 16; without a number it keeps as many open as it can.
   options.max_open_files =
       settings.open_files < 0 ? 0 : std::clamp(settings.open_files, 16, 10'000'000);

@@ -123,6 +123,7 @@ class Round {
     settings.cache_bytes = static_cast<uint64_t>(config_.cache_size);
     settings.write_buffer_bytes = static_cast<uint64_t>(config_.write_buffer_size);
     settings.block_bytes = static_cast<uint64_t>(config_.block_size);
+    settings.table_file_bytes = static_cast<size_t>(config_.target_file_size);
     settings.open_files = static_cast<int>(config_.open_files);
     settings.mmap_reads = config_.mmap_reads;
     settings.background_threads = static_cast<int>(config_.max_background_jobs);
