@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kShortestWait{20};
 // As long as writes may go to a log that somebody else has removed before they are refused.
-constexpr std::chrono::seconds kCheckInterval{1};
+constexpr std::chrono::seconds kUpkeepInterval{1};
 
 }  // namespace
 
@@ -33,7 +33,7 @@ absl::Status BackgroundScheduler::Start(int num_threads, BackgroundJobs* jobs) {
   threads_.reserve(static_cast<size_t>(num_threads));
   {
     DatabaseLock lock(mutex_);
-    next_check_ = SteadyNow() + kCheckInterval;
+    next_upkeep_ = SteadyNow() + kUpkeepInterval;
   }
   for (int i = 0; i < num_threads; i++) {
     std::thread thread;
@@ -63,7 +63,7 @@ void BackgroundScheduler::Stop() {
 void BackgroundScheduler::RunThread(BackgroundJobs* jobs) {
   DatabaseLock lock(mutex_);
   while (!stopping_) {
-    if (CheckFilesIfDue(jobs)) continue;
+    if (UpkeepIfDue(jobs)) continue;
     // Looked at again before every job: after a fatal error nothing may be written any more, since
     // what is on disk is not known until the database is reopened.
     bool ran = false;
@@ -84,16 +84,16 @@ void BackgroundScheduler::RunThread(BackgroundJobs* jobs) {
   }
 }
 
-bool BackgroundScheduler::CheckFilesIfDue(BackgroundJobs* jobs) {
-  if (checking_files_ || !errors_.fatal().ok() || SteadyNow() < next_check_) return false;
-  checking_files_ = true;
+bool BackgroundScheduler::UpkeepIfDue(BackgroundJobs* jobs) {
+  if (upkeep_runs_ || !errors_.fatal().ok() || SteadyNow() < next_upkeep_) return false;
+  upkeep_runs_ = true;
   absl::Status status;
   {
     DatabaseUnlock unlock(mutex_);
-    status = CatchOutOfMemory([&] { return jobs->CheckFiles(); });
+    status = CatchOutOfMemory([&] { return jobs->DoUpkeep(); });
   }
-  checking_files_ = false;
-  next_check_ = SteadyNow() + kCheckInterval;
+  upkeep_runs_ = false;
+  next_upkeep_ = SteadyNow() + kUpkeepInterval;
   // Without the means to look, nothing is known that was not known before.
   if (!status.ok() && !absl::IsResourceExhausted(status)) {
     errors_.SetFatal(status, "keeping the database's files in place");
@@ -108,7 +108,7 @@ void BackgroundScheduler::WaitForWork() {
     work_available_.Wait(mutex_);  // for the end
     return;
   }
-  const SteadyTime next = std::min(errors_.next_try().value_or(next_check_), next_check_);
+  const SteadyTime next = std::min(errors_.next_try().value_or(next_upkeep_), next_upkeep_);
   // Not shorter: what failed may not be due any more, and then the time of its retry is past.
   const auto delay = std::max<SteadyTime::duration>(next - SteadyNow(), kShortestWait);
   work_available_.WaitFor(mutex_, std::chrono::ceil<std::chrono::microseconds>(delay));

@@ -23,8 +23,8 @@ class BackgroundJobs {
   // After each job, without the mutex: frees what the job has replaced.
   virtual void ReleaseReplaced() ABSL_LOCKS_EXCLUDED(database_mutex) = 0;
   // Every second in which a thread has time for it, by one at a time: are the files that the
-  // database stands on still there? An error is fatal.
-  virtual absl::Status CheckFiles() ABSL_LOCKS_EXCLUDED(database_mutex) = 0;
+  // database stands on still there? An error is fatal. What is done now and then is done here too.
+  virtual absl::Status DoUpkeep() ABSL_LOCKS_EXCLUDED(database_mutex) = 0;
 };
 
 // Threads wait for work (`SignalWork`); writers, and callers of Flush and the like, wait for what
@@ -63,7 +63,7 @@ class BackgroundScheduler {
   void RunThread(BackgroundJobs* jobs) ABSL_LOCKS_EXCLUDED(database_mutex);
   void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // True if it was time to look, and the mutex was given back meanwhile.
-  bool CheckFilesIfDue(BackgroundJobs* jobs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  bool UpkeepIfDue(BackgroundJobs* jobs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   DatabaseMutex* const mutex_;
   DatabaseCondVar work_available_;
@@ -71,8 +71,8 @@ class BackgroundScheduler {
   BackgroundErrors errors_;
   std::atomic<bool> cancelled_{false};
   bool stopping_ ABSL_GUARDED_BY(database_mutex) = false;
-  bool checking_files_ ABSL_GUARDED_BY(database_mutex) = false;
-  SteadyTime next_check_ ABSL_GUARDED_BY(database_mutex);
+  bool upkeep_runs_ ABSL_GUARDED_BY(database_mutex) = false;
+  SteadyTime next_upkeep_ ABSL_GUARDED_BY(database_mutex);
   std::vector<std::thread> threads_;  // touched by Start and Stop alone
 };
 

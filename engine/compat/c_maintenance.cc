@@ -4,6 +4,7 @@
 #include "engine/compat/c_handles.h"
 #include "engine/compat/error_text.h"
 #include "engine/compat/leveldb_properties.h"
+#include "engine/statistics/statistics_report.h"
 #include "winnow/repair.h"
 
 using winnow::BytesOf;
@@ -71,6 +72,17 @@ absl::Status CompactRange(winnow_t* db, ColumnFamily* family, const char* start,
 
 char* winnow_property_value(winnow_t* db, const char* propname) {
   return winnow::PropertyValue(db, db->default_family, propname);
+}
+
+char* winnow_saved_statistics(const winnow_options_t* options, const char* name, char** errptr) {
+  char* text = nullptr;
+  ReportFrom(errptr, [&]() -> absl::Status {
+    WINNOW_ASSIGN_OR_RETURN(const winnow::SavedStatistics saved,
+                            winnow::DB::ReadStatistics(options->options, name));
+    text = CopyToC(winnow::SavedStatisticsJson(saved));
+    return text != nullptr ? absl::OkStatus() : winnow::OutOfMemory();
+  });
+  return text;
 }
 
 char* winnow_property_value_cf(winnow_t* db, winnow_columnfamily_t* family, const char* propname) {

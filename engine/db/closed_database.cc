@@ -52,8 +52,9 @@ absl::Status DB::Destroy(const Options& options, const std::string& path) {
   FileType type;
   uint64_t number;
   const bool any_ours = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    // Other stores have a LOG as well.
-    return ParseFileName(name, &type, &number) && type != FileType::kInfoLog;
+    // Other stores have a LOG as well, and statistics are no data.
+    return ParseFileName(name, &type, &number) && type != FileType::kInfoLog &&
+           type != FileType::kStatistics;
   });
   if (!any_ours) return absl::OkStatus();  // nothing of ours: touch nothing
   {

@@ -68,7 +68,8 @@ void DatabaseJobs::ReleaseReplaced() {
   if (any) parts_.scheduler->SignalProgress();
 }
 
-absl::Status DatabaseJobs::CheckFiles() {
+absl::Status DatabaseJobs::DoUpkeep() {
+  parts_.save_statistics();
   WINNOW_RETURN_IF_ERROR(parts_.lock_file->Check(*parts_.versions->store().file_system));
   WINNOW_RETURN_IF_ERROR(parts_.logs->CheckInPlace());
   // Unlike a log's, what the manifest said is still known.

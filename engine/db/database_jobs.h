@@ -2,6 +2,7 @@
 #ifndef WINNOW_ENGINE_DB_DATABASE_JOBS_H_
 #define WINNOW_ENGINE_DB_DATABASE_JOBS_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -35,6 +36,7 @@ struct DatabaseJobParts {
   BackgroundScheduler* scheduler = nullptr;
   EventQueue* events = nullptr;
   Recorder* recorder = nullptr;
+  std::function<void()> save_statistics;  // if it is time
 };
 
 // Invariants:
@@ -51,8 +53,8 @@ class DatabaseJobs final : public BackgroundJobs {
   bool RunMostUrgent() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Frees replaced views, with the memtables and files that only they held.
   void ReleaseReplaced() override ABSL_LOCKS_EXCLUDED(database_mutex);
-  // The lock file and the newest log.
-  absl::Status CheckFiles() override ABSL_LOCKS_EXCLUDED(database_mutex);
+  // Looks at the lock file and the newest log; saves statistics.
+  absl::Status DoUpkeep() override ABSL_LOCKS_EXCLUDED(database_mutex);
 
   // Compacts all of a range on the calling thread, once what runs on the family has ended. Level 0
   // is kept small meanwhile, so that writes go on.

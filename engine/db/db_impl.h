@@ -30,6 +30,7 @@
 #include "engine/sstable/yielding_file_system.h"
 #include "engine/statistics/memory_report.h"
 #include "engine/statistics/recorder.h"
+#include "engine/statistics/saved_statistics.h"
 #include "engine/version/false_positive_cache.h"
 #include "engine/version/version_set.h"
 #include "engine/write/log_set.h"
@@ -168,6 +169,16 @@ class DBImpl final : public DB {
   // Returns the error of an edit that `what` describes; one that will not pass is fatal.
   absl::Status ChangeFailed(const absl::Status& status, std::string_view what)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  struct FamilyNow {
+    std::string name;
+    std::shared_ptr<const Version> version;
+    ExpectedFprHistory expected_fpr;
+  };
+  std::map<uint32_t, FamilyNow> FamiliesNow() ABSL_LOCKS_EXCLUDED(database_mutex);
+  // Without the levels.
+  Statistics CountedSinceOpening(const std::map<uint32_t, FamilyNow>& families);
+  // By one thread at a time.
+  void SaveStatistics(bool is_closed) ABSL_LOCKS_EXCLUDED(database_mutex);
   std::string NumberProperty(ColumnFamilyState* family, std::string_view name, bool* known);
   MemoryUsage GetMemoryUsage();
 
@@ -182,6 +193,7 @@ class DBImpl final : public DB {
   std::unique_ptr<FileLock> lock_;
   FileInPlace lock_file_;
   Recorder recorder_;
+  StatisticsSaver statistics_saver_;
   FalsePositiveCache false_positive_cache_;
   SnapshotList snapshots_;
   std::atomic<bool> closed_{false};

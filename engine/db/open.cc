@@ -87,6 +87,9 @@ DatabaseJobParts DBImpl::JobParts() {
   parts.scheduler = &scheduler_;
   parts.events = &events_;
   parts.recorder = &recorder_;
+  parts.save_statistics = [this] {
+    if (statistics_saver_.IsDue(SteadyNow())) SaveStatistics(/*is_closed=*/false);
+  };
   return parts;
 }
 
@@ -148,7 +151,12 @@ absl::Status DBImpl::OpenFiles() {
   recovery_notes_ = opener.notes();
   recovery_losses_ = opener.losses();
   default_family_ = families_.default_family();
-  return status;
+  if (!status.ok()) return status;
+  const absl::Status counted = statistics_saver_.Open(file_system_, path_, options_.read_only);
+  if (!counted.ok()) {
+    recovery_notes_.push_back(absl::StrCat("statistics begin anew: ", counted.message()));
+  }
+  return absl::OkStatus();
 }
 
 // After recovery: a directory that is no database, or not this process's, gets no LOG. Events that
@@ -198,6 +206,9 @@ absl::Status DBImpl::Close() {
   // A listener may be in the middle of a call; those that it begins from now on are refused.
   events_.Drain();
   const absl::Status status = options_.read_only ? absl::OkStatus() : CloseFiles();
+  // While the lock is held: later the file would be the next process's.
+  if (!options_.read_only && lock_file_.Check(*file_system_).ok())
+    SaveStatistics(/*is_closed=*/true);
   // Obsolete tables go while the lock is held: nothing is removed once another process may have
   // opened the database.
   UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });

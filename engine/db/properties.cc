@@ -5,11 +5,14 @@
 // are not of exactly one moment.
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "absl/strings/numbers.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
+#include "engine/file_system/file_system_of.h"
 #include "engine/statistics/memory_report.h"
 #include "engine/statistics/sstables_report.h"
 #include "engine/statistics/statistics_report.h"
@@ -82,25 +85,21 @@ LevelStatistics LevelRow(const std::string& family, const Version& version, int 
 
 }  // namespace
 
-Statistics DBImpl::GetStatistics() {
-  if (!process_.IsThisOne()) return {};
+std::map<uint32_t, DBImpl::FamilyNow> DBImpl::FamiliesNow() {
+  std::map<uint32_t, FamilyNow> families;
+  DatabaseLock lock(&mutex_);
+  for (const auto& [id, family] : families_.all()) {
+    if (family->is_dropped()) continue;
+    families[id] = {std::string(family->name()), family->version(), family->expected_fpr_history};
+  }
+  return families;
+}
+
+Statistics DBImpl::CountedSinceOpening(const std::map<uint32_t, FamilyNow>& families) {
   const Recorder::Totals totals = recorder_.Sum();
   Statistics statistics;
   statistics.tickers = totals.tickers;
   statistics.histograms = totals.histograms;
-  struct FamilyNow {
-    std::string name;
-    std::shared_ptr<const Version> version;
-    ExpectedFprHistory expected_fpr;
-  };
-  std::map<uint32_t, FamilyNow> families;
-  {
-    DatabaseLock lock(&mutex_);
-    for (const auto& [id, family] : families_.all()) {
-      if (family->is_dropped()) continue;
-      families[id] = {std::string(family->name()), family->version(), family->expected_fpr_history};
-    }
-  }
   // Counters outlive families; those of one that has been dropped have no name to stand under.
   for (const auto& [key, counts] : totals.filters) {
     const auto family = families.find(key.family_id);
@@ -122,6 +121,27 @@ Statistics DBImpl::GetStatistics() {
     // Beside the measured rate: a filter that keeps less than it promises shows here.
     row.promised_fpr = family->second.expected_fpr.Of(*family->second.version, key.level, key.kind);
   }
+  statistics.in_all = statistics_saver_.InAll(statistics);
+  // Names are what rows of earlier openings have: a family that is created anew goes on with them.
+  std::set<std::string_view> names;
+  for (const auto& [id, family] : families) names.insert(family.name);
+  std::erase_if(statistics.in_all.filters,
+                [&](const FilterStatistics& row) { return !names.contains(row.column_family); });
+  return statistics;
+}
+
+// Without harm if it fails, or if there is no memory for it: it is tried again.
+void DBImpl::SaveStatistics(bool is_closed) {
+  UnlessOutOfMemory([&] {
+    const Statistics statistics = CountedSinceOpening(FamiliesNow());
+    statistics_saver_.Save(statistics, statistics.in_all, is_closed, SteadyNow()).IgnoreError();
+  });
+}
+
+Statistics DBImpl::GetStatistics() {
+  if (!process_.IsThisOne()) return {};
+  const std::map<uint32_t, FamilyNow> families = FamiliesNow();
+  Statistics statistics = CountedSinceOpening(families);
   uint64_t total_bytes = 0;
   uint64_t largest_level_bytes = 0;
   for (const auto& [id, family] : families) {
@@ -132,19 +152,15 @@ Statistics DBImpl::GetStatistics() {
       largest_level_bytes = std::max(largest_level_bytes, statistics.levels.back().file_bytes);
     }
   }
-  // Since the database was opened: bytes written to files by logs, flushes and compactions, for
-  // each byte that users wrote.
-  statistics.write_amplification =
-      Ratio(statistics.Get(Ticker::kLogBytesWritten) + statistics.Get(Ticker::kFlushBytesWritten) +
-                statistics.Get(Ticker::kCompactionBytesWritten),
-            statistics.Get(Ticker::kUserBytesWritten));
   // The largest level stands for the data without what is out of date: it is nearly all of it. Over
   // several families of like size this overstates.
   statistics.space_amplification = Ratio(total_bytes, largest_level_bytes);
-  statistics.read_amplification =
-      Ratio(statistics.Get(Ticker::kDataBlocksRead),
-            statistics.Get(Ticker::kGets) + statistics.Get(Ticker::kMultiGetKeys));
   return statistics;
+}
+
+absl::StatusOr<SavedStatistics> DB::ReadStatistics(const Options& options,
+                                                   const std::string& path) {
+  return CatchOutOfMemory([&] { return ReadSavedStatistics(*FileSystemOf(options), path); });
 }
 
 MemoryUsage DBImpl::GetMemoryUsage() {
@@ -256,8 +272,11 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
     ColumnFamilyState* own = Own(family);
     if (name == "winnow.stats") return StatsTable(GetStatistics());
     if (name == "winnow.stats-json") return StatsJson(GetStatistics());
-    if (name == "winnow.filter-stats") return FilterStatsTable(GetStatistics());
-    if (name == "winnow.filter-stats-json") return FilterStatsJson(GetStatistics());
+    if (name == "winnow.filter-stats" || name == "winnow.filter-stats-json") {
+      const Statistics statistics = GetStatistics();
+      return name == "winnow.filter-stats" ? FilterStatsTable(statistics, statistics.in_all)
+                                           : FilterStatsJson(statistics, statistics.in_all);
+    }
     if (name == "winnow.levels") return LevelsTable(GetStatistics());
     if (name == "winnow.levels-json") return LevelsJson(GetStatistics());
     if (name == "winnow.memory-usage") return MemoryTable(GetMemoryUsage());

@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "engine/base/number_text.h"
 #include "engine/base/status.h"
 #include "engine/statistics/text_table.h"
@@ -14,6 +15,12 @@ namespace winnow {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+// Not 0: nothing measured is not the same as a rate of zero.
+double Ratio(uint64_t numerator, uint64_t denominator) {
+  return denominator == 0 ? kUnknown
+                          : static_cast<double>(numerator) / static_cast<double>(denominator);
+}
 
 // Joins JSON rows to an array.
 std::string JsonArray(const std::vector<std::string>& rows) {
@@ -53,14 +60,48 @@ double FilterStatistics::MeasuredFpr() const {
   return misses == 0 ? kUnknown : static_cast<double>(false_positive) / static_cast<double>(misses);
 }
 
-std::string StatsTable(const Statistics& statistics) {
+double CountedStatistics::WriteAmplification() const {
+  return Ratio(Get(Ticker::kLogBytesWritten) + Get(Ticker::kFlushBytesWritten) +
+                   Get(Ticker::kCompactionBytesWritten),
+               Get(Ticker::kUserBytesWritten));
+}
+
+double CountedStatistics::ReadAmplification() const {
+  return Ratio(Get(Ticker::kDataBlocksRead), Get(Ticker::kGets) + Get(Ticker::kMultiGetKeys));
+}
+
+std::string UtcText(uint64_t unix_seconds) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S UTC",
+                          absl::FromUnixSeconds(static_cast<int64_t>(unix_seconds)),
+                          absl::UTCTimeZone());
+}
+
+std::string CountersTable(const CountedStatistics& since_opening,
+                          const LifetimeStatistics& in_all) {
   // All counters, also those at 0, in the order of their declaration: two outputs can be compared
   // line by line.
-  TextTable counts({"counter", "since opening"}, 1);
-  for (size_t i = 0; i < statistics.tickers.size(); i++) {
-    counts.AddRow(
-        {std::string(TickerName(static_cast<Ticker>(i))), FormatCount(statistics.tickers[i])});
+  TextTable counts({"counter", "since opening", "in all"}, 1);
+  for (size_t i = 0; i < in_all.tickers.size(); i++) {
+    counts.AddRow({std::string(TickerName(static_cast<Ticker>(i))),
+                   FormatCount(since_opening.tickers[i]), FormatCount(in_all.tickers[i])});
   }
+  TextTable ratios({"amplification", "since opening", "in all", "meaning"}, 1);
+  // "-" for what nothing has been divided by yet.
+  ratios.AddRow({"write", FormatRatio(since_opening.WriteAmplification()),
+                 FormatRatio(in_all.WriteAmplification()),
+                 "bytes written to logs and SSTables per byte from users"});
+  ratios.AddRow({"read", FormatRatio(since_opening.ReadAmplification()),
+                 FormatRatio(in_all.ReadAmplification()), "data blocks read per look-up"});
+  std::string text = absl::StrCat(counts.ToString(), "\n", ratios.ToString());
+  if (in_all.openings > 0) {
+    absl::StrAppend(&text, "\nin all: ", FormatCount(in_all.openings),
+                    in_all.openings == 1 ? " opening" : " openings", " since ",
+                    UtcText(in_all.since_unix_seconds), "\n");
+  }
+  return text;
+}
+
+std::string StatsTable(const Statistics& statistics) {
   TextTable latencies({"latency (us)", "samples", "mean", "p50", "p99", "p99.9", "max"}, 1);
   for (size_t i = 0; i < statistics.histograms.size(); i++) {
     const HistogramSummary& h = statistics.histograms[i];
@@ -69,42 +110,35 @@ std::string StatsTable(const Statistics& statistics) {
                       FormatCount(h.samples), micros(h.mean_micros), micros(h.p50_micros),
                       micros(h.p99_micros), micros(h.p999_micros), micros(h.max_micros)});
   }
-  TextTable ratios({"amplification", "value", "meaning"}, 1);
-  // "-" for what nothing has been divided by yet.
-  ratios.AddRow({"write", FormatRatio(statistics.write_amplification),
-                 "bytes written to logs and SSTables per byte from users"});
-  ratios.AddRow({"space", FormatRatio(statistics.space_amplification),
-                 "bytes of all SSTables per byte of the largest level"});
-  ratios.AddRow(
-      {"read", FormatRatio(statistics.read_amplification), "data blocks read per look-up"});
-  return absl::StrCat(counts.ToString(), "\n", latencies.ToString(), "\n", ratios.ToString());
+  TextTable space({"amplification", "now", "meaning"}, 1);
+  space.AddRow({"space", FormatRatio(statistics.space_amplification),
+                "bytes of all SSTables per byte of the largest level"});
+  return absl::StrCat(CountersTable(statistics, statistics.in_all), "\n", latencies.ToString(),
+                      "\n", space.ToString());
 }
 
-// The keys are an interface, as are the names below: dashboards read them. NaN, which JSON has not,
-// becomes null.
-std::string StatsJson(const Statistics& statistics) {
+namespace {
+
+// Without the brackets. The keys are an interface, as are the names below: dashboards read them.
+// NaN, which JSON has not, becomes null.
+std::string CountersMembers(const CountedStatistics& counted) {
   std::string tickers;
-  for (size_t i = 0; i < statistics.tickers.size(); i++) {
+  for (size_t i = 0; i < counted.tickers.size(); i++) {
     absl::StrAppend(&tickers, i == 0 ? "" : ",", JsonString(TickerName(static_cast<Ticker>(i))),
-                    ":", statistics.tickers[i]);
+                    ":", counted.tickers[i]);
   }
-  std::string histograms;
-  for (size_t i = 0; i < statistics.histograms.size(); i++) {
-    const HistogramSummary& h = statistics.histograms[i];
-    absl::StrAppend(
-        &histograms, i == 0 ? "" : ",",
-        JsonString(LatencyHistogramName(static_cast<LatencyHistogram>(i))),
-        ":{\"samples\":", h.samples, ",\"mean_us\":", JsonNumber(h.mean_micros),
-        ",\"p50_us\":", JsonNumber(h.p50_micros), ",\"p99_us\":", JsonNumber(h.p99_micros),
-        ",\"p999_us\":", JsonNumber(h.p999_micros), ",\"max_us\":", JsonNumber(h.max_micros), "}");
-  }
-  return absl::StrCat("{\"tickers\":{", tickers, "},\"latencies\":{", histograms,
-                      "},\"write_amplification\":", JsonNumber(statistics.write_amplification),
-                      ",\"space_amplification\":", JsonNumber(statistics.space_amplification),
-                      ",\"read_amplification\":", JsonNumber(statistics.read_amplification), "}");
+  return absl::StrCat("\"tickers\":{", tickers,
+                      "},\"write_amplification\":", JsonNumber(counted.WriteAmplification()),
+                      ",\"read_amplification\":", JsonNumber(counted.ReadAmplification()));
 }
 
-std::string FilterStatsTable(const Statistics& statistics) {
+std::string LifetimeJson(const LifetimeStatistics& in_all) {
+  return absl::StrCat("{\"openings\":", in_all.openings,
+                      ",\"since_unix_seconds\":", in_all.since_unix_seconds, ",",
+                      CountersMembers(in_all), "}");
+}
+
+std::string FilterTable(const std::vector<FilterStatistics>& rows) {
   TextTable table({"family", "call", "level", "kind", "eligible", "checked", "rejected",
                    "true positive", "false positive", "measured FPR", "promised FPR"},
                   4);
@@ -116,16 +150,16 @@ std::string FilterStatsTable(const Statistics& statistics) {
                   FormatCount(row.true_positive), FormatCount(row.false_positive),
                   FormatPercent(row.MeasuredFpr()), FormatPercent(row.promised_fpr)});
   };
-  for (const FilterStatistics& row : statistics.filters) add(row, false);
+  for (const FilterStatistics& row : rows) add(row, false);
   // The sum of one row would repeat it; without any it says that nothing was counted.
-  if (statistics.filters.size() != 1) add(TotalOf(statistics.filters), true);
+  if (rows.size() != 1) add(TotalOf(rows), true);
   return table.ToString();
 }
 
 // Without a total, which a reader of rows would count twice.
-std::string FilterStatsJson(const Statistics& statistics) {
+std::string FilterRowsJson(const std::vector<FilterStatistics>& filters) {
   std::vector<std::string> rows;
-  for (const FilterStatistics& row : statistics.filters) {
+  for (const FilterStatistics& row : filters) {
     rows.push_back(absl::StrCat(
         "{\"family\":", JsonString(row.column_family),
         ",\"call\":", JsonString(FilterCallName(row.call)), ",\"level\":", row.level,
@@ -136,6 +170,45 @@ std::string FilterStatsJson(const Statistics& statistics) {
         ",\"promised_fpr\":", JsonNumber(row.promised_fpr), "}"));
   }
   return JsonArray(rows);
+}
+
+}  // namespace
+
+std::string StatsJson(const Statistics& statistics) {
+  std::string histograms;
+  for (size_t i = 0; i < statistics.histograms.size(); i++) {
+    const HistogramSummary& h = statistics.histograms[i];
+    absl::StrAppend(
+        &histograms, i == 0 ? "" : ",",
+        JsonString(LatencyHistogramName(static_cast<LatencyHistogram>(i))),
+        ":{\"samples\":", h.samples, ",\"mean_us\":", JsonNumber(h.mean_micros),
+        ",\"p50_us\":", JsonNumber(h.p50_micros), ",\"p99_us\":", JsonNumber(h.p99_micros),
+        ",\"p999_us\":", JsonNumber(h.p999_micros), ",\"max_us\":", JsonNumber(h.max_micros), "}");
+  }
+  return absl::StrCat("{", CountersMembers(statistics), ",\"latencies\":{", histograms,
+                      "},\"space_amplification\":", JsonNumber(statistics.space_amplification),
+                      ",\"in_all\":", LifetimeJson(statistics.in_all), "}");
+}
+
+std::string FilterStatsTable(const CountedStatistics& since_opening,
+                             const LifetimeStatistics& in_all) {
+  return absl::StrCat("Filters, since opening\n\n", FilterTable(since_opening.filters),
+                      "\nFilters, in all\n\n", FilterTable(in_all.filters));
+}
+
+std::string FilterStatsJson(const CountedStatistics& since_opening,
+                            const LifetimeStatistics& in_all) {
+  return absl::StrCat("{\"since_opening\":", FilterRowsJson(since_opening.filters),
+                      ",\"in_all\":", FilterRowsJson(in_all.filters), "}");
+}
+
+std::string SavedStatisticsJson(const SavedStatistics& saved) {
+  return absl::StrCat("{\"opened_unix_seconds\":", saved.opened_unix_seconds,
+                      ",\"saved_unix_seconds\":", saved.saved_unix_seconds,
+                      ",\"is_closed\":", saved.is_closed ? "true" : "false", ",\"since_opening\":{",
+                      CountersMembers(saved.since_opening),
+                      "},\"in_all\":", LifetimeJson(saved.in_all),
+                      ",\"filters\":", FilterStatsJson(saved.since_opening, saved.in_all), "}");
 }
 
 // Levels without files have no rows (LevelStatistics), so that the tables are as deep as the trees.

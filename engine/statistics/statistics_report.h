@@ -8,10 +8,23 @@
 
 namespace winnow {
 
+// "2026-11-23 17:05:00 UTC".
+std::string UtcText(uint64_t unix_seconds);
+
+// Counters and amplification, since the opening and in all; `StatsTable` has latencies besides.
+std::string CountersTable(const CountedStatistics& since_opening, const LifetimeStatistics& in_all);
 std::string StatsTable(const Statistics& statistics);
 std::string StatsJson(const Statistics& statistics);
-std::string FilterStatsTable(const Statistics& statistics);
-std::string FilterStatsJson(const Statistics& statistics);
+// A table since the opening, and one in all.
+std::string FilterStatsTable(const CountedStatistics& since_opening,
+                             const LifetimeStatistics& in_all);
+// {"since_opening":[...],"in_all":[...]}
+std::string FilterStatsJson(const CountedStatistics& since_opening,
+                            const LifetimeStatistics& in_all);
+// {"opened_unix_seconds":...,"saved_unix_seconds":...,"is_closed":...,"since_opening":{"tickers":...},
+//  "in_all":{"openings":...,"since_unix_seconds":...,"tickers":...},
+//  "filters":{"since_opening":[...],"in_all":[...]}}
+std::string SavedStatisticsJson(const SavedStatistics& saved);
 std::string LevelsTable(const Statistics& statistics);
 std::string LevelsJson(const Statistics& statistics);
 

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view kManifestPrefix = "MANIFEST-";
 constexpr std::string_view kOldInfoLog = "LOG.old";
+constexpr std::string_view kStatistics = "STATISTICS";
+constexpr std::string_view kOldStatistics = "STATISTICS.old";
 
 std::string Join(std::string_view directory, const std::string& name) {
   return absl::StrCat(ToAbsl(directory), "/", name);
@@ -55,6 +57,13 @@ std::string InfoLogFileName(std::string_view directory, uint64_t age) {
   return Join(directory, absl::StrCat(ToAbsl(kOldInfoLog), ".", age));
 }
 
+std::string StatisticsFileName(std::string_view directory) {
+  return Join(directory, std::string(kStatistics));
+}
+std::string OldStatisticsFileName(std::string_view directory) {
+  return Join(directory, std::string(kOldStatistics));
+}
+
 // Exact: what is none of the store's names is left alone by opening, checkpoints and DB::Destroy.
 bool ParseFileName(std::string_view name, FileType* type, uint64_t* number) {
   *number = 0;
@@ -64,10 +73,13 @@ bool ParseFileName(std::string_view name, FileType* type, uint64_t* number) {
     *type = FileType::kCurrent;
   } else if (name == "LOG" || name == kOldInfoLog || IsOlderInfoLog(name)) {
     *type = FileType::kInfoLog;
+  } else if (name == kStatistics || name == kOldStatistics) {
+    *type = FileType::kStatistics;
   } else if (name.ends_with(".tmp") &&
              // Only those temporary names that the store writes: opening removes temporary files,
              // and the user's own notes.tmp must not be among them.
-             (name == "CURRENT.tmp" || ParseNumbered(name, ".sst.tmp", number))) {
+             (name == "CURRENT.tmp" || name == "STATISTICS.tmp" ||
+              ParseNumbered(name, ".sst.tmp", number))) {
     *type = FileType::kTemporary;
   } else if (name.starts_with(kManifestPrefix) &&
              ParseNumber(name.substr(kManifestPrefix.size()), number)) {

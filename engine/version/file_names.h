@@ -6,6 +6,7 @@
 //   000012.log        a write-ahead log
 //   000013.sst        an SSTable
 //   LOG, LOG.old, ... what happened, for people; LOG.old.2 is older than LOG.old
+//   STATISTICS        what has been counted; STATISTICS.old is the one before
 //   *.tmp             being written; removed when the database is opened
 #ifndef WINNOW_ENGINE_VERSION_FILE_NAMES_H_
 #define WINNOW_ENGINE_VERSION_FILE_NAMES_H_
@@ -16,7 +17,7 @@
 
 namespace winnow {
 
-enum class FileType { kLock, kCurrent, kManifest, kLog, kSstable, kInfoLog, kTemporary };
+enum class FileType { kLock, kCurrent, kManifest, kLog, kSstable, kInfoLog, kStatistics, kTemporary };
 
 std::string LockFileName(std::string_view directory);
 std::string CurrentFileName(std::string_view directory);
@@ -27,6 +28,8 @@ std::string SstableFileName(std::string_view directory, uint64_t number);
 std::string SstableName(uint64_t number);
 // `age` 0 is LOG, 1 LOG.old, 2 LOG.old.2, ...
 std::string InfoLogFileName(std::string_view directory, uint64_t age);
+std::string StatisticsFileName(std::string_view directory);
+std::string OldStatisticsFileName(std::string_view directory);
 
 // Numbers are below this, in names and in manifests: a foreign or adversarial one cannot make the
 // count of files begin again at 0.

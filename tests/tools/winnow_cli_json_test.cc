@@ -95,6 +95,9 @@ TEST_F(WinnowCliJson, StatsAndPropertiesAreNested) {
   const json stats = One("winnow stats --db=db --json");
   EXPECT_EQ(Members(stats), (std::set<std::string>{"levels", "filters", "counters"}));
   for (const auto& [name, table] : stats.items()) EXPECT_TRUE(table.is_structured()) << name;
+  // What the commands before have counted, and not what this one would.
+  EXPECT_GT(stats["counters"]["in_all"]["tickers"]["writes"], 0);
+  EXPECT_EQ(stats["counters"]["is_closed"], true);
   EXPECT_GE(One("winnow property --json")["properties"].size(), 10u);
   EXPECT_EQ(One("winnow property --db=db --json filter-key"),
             json({{"property", "winnow.filter-key"}, {"value", "whole"}}));

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "engine/statistics/statistics_report.h"
 #include "tools/flags/nearest_name.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
@@ -14,36 +15,55 @@ namespace {
 
 constexpr std::string_view kPropertyPrefix = "winnow.";
 
-// The tables that make up `winnow stats`, and their members in JSON.
-struct StatsTable {
-  std::string_view property;
-  std::string_view json_member;
-};
-constexpr StatsTable kStatsTables[] = {
-    {"winnow.levels", "levels"}, {"winnow.filter-stats", "filters"}, {"winnow.stats", "counters"}};
+// When the counters were saved, and by whom.
+std::string SavedText(const SavedStatistics& saved) {
+  return absl::StrCat("Opened ", UtcText(saved.opened_unix_seconds), ", counters saved ",
+                      UtcText(saved.saved_unix_seconds),
+                      saved.is_closed ? " as it was closed."
+                                      : " by a process that has it open, or has not closed it.");
+}
 
+Json ParsedJson(const std::string& text) {
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+// What this command itself would count says nothing. The counters are those that the process has
+// saved which has the database open, or had it last.
 absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
+  WINNOW_ASSIGN_OR_RETURN(const OpenedDatabase opened, OpenDatabase(arguments, Access::kRead));
+  WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments, Access::kRead));
+  WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+  absl::StatusOr<SavedStatistics> read = DB::ReadStatistics(options, path);
+  const std::string missing = read.ok() ? ""
+                              : absl::IsNotFound(read.status())
+                                  ? "Nothing has been counted yet: counters are saved when a "
+                                    "process that writes closes the "
+                                    "database, and every minute while it is open."
+                                  : absl::StrCat("Counters begin anew: ", read.status().message());
+  const SavedStatistics saved = read.ok() ? *std::move(read) : SavedStatistics();
   if (arguments.Has("json")) {
+    WINNOW_ASSIGN_OR_RETURN(const std::string levels,
+                            opened.db->GetProperty(opened.family, "winnow.levels-json"));
     Json all = Json::object();
-    for (const StatsTable& table : kStatsTables) {
-      WINNOW_ASSIGN_OR_RETURN(
-          const std::string text,
-          opened.db->GetProperty(opened.family, std::string(table.property) + "-json"));
-      all[std::string(table.json_member)] = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    }
+    all["levels"] = ParsedJson(levels);
+    all["counters"] = ParsedJson(SavedStatisticsJson(saved));
+    all["filters"] = std::move(all["counters"]["filters"]);
+    all["counters"].erase("filters");
     output.Write(ToLine(all));
     return ExitCode::kOk;
   }
-  for (const StatsTable& table : kStatsTables) {
-    WINNOW_ASSIGN_OR_RETURN(const std::string text,
-                            opened.db->GetProperty(opened.family, table.property));
-    if (!text.empty()) output.Text(text);
-    output.Line("");
+  WINNOW_ASSIGN_OR_RETURN(const std::string levels,
+                          opened.db->GetProperty(opened.family, "winnow.levels"));
+  if (!levels.empty()) output.Text(levels);
+  output.Line("");
+  if (!missing.empty()) {
+    output.Line(missing);
+    return ExitCode::kOk;
   }
-  output.Line(
-      "Counters begin at zero when a database is opened, here by this command; levels and\n"
-      "filter sizes are those of the files on disk.");
+  output.Text(FilterStatsTable(saved.since_opening, saved.in_all));
+  output.Line("");
+  output.Text(CountersTable(saved.since_opening, saved.in_all));
+  output.Line(SavedText(saved));
   return ExitCode::kOk;
 }
 
@@ -89,9 +109,13 @@ Command StatsCommand() {
       .name = "stats",
       .summary = "print the tables of levels, filters and counters",
       .details = R"(
-The counters are those of this opening: a program that uses the database prints its own
-with DB::GetProperty("winnow.stats"). Levels and filter sizes are the files'.)",
-      .json = R"({"levels":...,"filters":...,"counters":...})",
+Levels and filter sizes are the files'. The counters are those of the process that has the
+database open, which saves them every minute, or had it last: since it opened the database,
+and in all, with every opening before. A program prints its own, as they are now, with
+DB::GetProperty("winnow.stats").)",
+      .json = R"({"levels":...,"filters":{"since_opening":...,"in_all":...},
+"counters":{"opened_unix_seconds":...,"saved_unix_seconds":...,"is_closed":...,
+"since_opening":...,"in_all":...}})",
       .examples = R"(
   winnow stats --db=/tmp/fruit
   winnow stats --db=/tmp/fruit --json | python3 -m json.tool)",

@@ -111,6 +111,10 @@ void winnow_release_snapshot(winnow_t* db, const winnow_snapshot_t* snapshot);
    "leveldb.approximate-memory-usage". */
 char* winnow_property_value(winnow_t* db, const char* propname);
 
+/* DB::ReadStatistics (winnow/db.h) as malloc'ed JSON: what the process has counted that has the
+   database open, or had it last. */
+char* winnow_saved_statistics(const winnow_options_t* options, const char* name, char** errptr);
+
 /* For each range [start, limit), the bytes of files that hold its keys, roughly, in sizes[i]; what
    is still in memory is not counted. 0 where a file cannot be read. */
 void winnow_approximate_sizes(winnow_t* db, int num_ranges, const char* const* range_start_key,

@@ -102,6 +102,12 @@ class DB {
   // database of another engine.
   static absl::Status Destroy(const Options& options, const std::string& path);
 
+  // What has been counted there, without opening the database: the process that has it open saves
+  // its statistics every minute, and when it closes. NotFound: none are there; DataLoss: the file
+  // is damaged, and will be replaced. Of the options only the file system counts.
+  static absl::StatusOr<SavedStatistics> ReadStatistics(const Options& options,
+                                                        const std::string& path);
+
   virtual ~DB() = default;  // closes, and discards errors: see Close
 
   // Stops background work, syncs and ends the log, releases the lock. Returns the first error that

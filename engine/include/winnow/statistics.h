@@ -1,5 +1,5 @@
-// What a database has done since it was opened. Counting costs a few instructions, without locked
-// operations or shared cache lines, and is always on.
+// What a database has done, since it was opened and in all. Counting costs a few instructions,
+// without locked operations or shared cache lines, and is always on.
 #ifndef WINNOW_STATISTICS_H_
 #define WINNOW_STATISTICS_H_
 
@@ -11,8 +11,9 @@
 
 namespace winnow {
 
-// What is counted since the database was opened, over all its column families; none is ever reset.
-// The unit stands in brackets. "Reads" are Get, MultiGet, Exists and iterators, never compactions.
+// What is counted, over all column families of a database. None is ever reset: each is kept since
+// the database was opened and, with what earlier openings have counted, since it was created. The
+// unit stands in brackets. "Reads" are Get, MultiGet, Exists and iterators, never compactions.
 enum class Ticker : uint32_t {
   // Calls of users.
   kGets,               // [calls] of Get and Exists, whatever they return
@@ -121,22 +122,47 @@ struct LevelStatistics {
   double filter_bits_per_key = 0;  // for each distinct filter key, of each part, of a file
 };
 
-struct Statistics {
+// What was counted in some time.
+struct CountedStatistics {
   std::array<uint64_t, static_cast<size_t>(Ticker::kCount)> tickers{};
-  std::array<HistogramSummary, static_cast<size_t>(LatencyHistogram::kCount)> histograms{};
   std::vector<FilterStatistics> filters;
-  std::vector<LevelStatistics> levels;
 
+  uint64_t Get(Ticker ticker) const { return tickers[static_cast<size_t>(ticker)]; }
   // Bytes written to logs and SSTables for each byte that users wrote (NaN before the first).
-  double write_amplification = 0;
+  double WriteAmplification() const;
+  // Data blocks read, those of iterators included, for each key that Get, Exists and MultiGet
+  // looked up (NaN before the first).
+  double ReadAmplification() const;
+};
+
+// Since the database was created, over all the times that it was open for writing. Kept in its file
+// STATISTICS, which is renewed without a sync: a crash loses what was counted since it was last
+// saved, at most a minute, and a power failure somewhat more. If it is missing or damaged, or the
+// database was copied or repaired, counting begins again. What a database counts that is open
+// read-only is not kept.
+struct LifetimeStatistics : CountedStatistics {
+  uint64_t openings = 0;            // for writing, this one included; 0: nothing is kept
+  uint64_t since_unix_seconds = 0;  // when the first of them began
+};
+
+// By GetStatistics: what was counted since the database was opened, and more.
+struct Statistics : CountedStatistics {
+  std::array<HistogramSummary, static_cast<size_t>(LatencyHistogram::kCount)> histograms{};
+  std::vector<LevelStatistics> levels;
   // Bytes of all files for each byte of live SSTable data after a whole compaction, estimated from
   // entries that are shadowed: total bytes / bytes of the largest level.
   double space_amplification = 0;
-  // Data blocks read, those of iterators included, for each key that Get, Exists and MultiGet
-  // looked up (NaN before the first).
-  double read_amplification = 0;
+  // With what earlier openings have counted; of column families that are still there.
+  LifetimeStatistics in_all;
+};
 
-  uint64_t Get(Ticker ticker) const { return tickers[static_cast<size_t>(ticker)]; }
+// What the process that has a database open, or had it last, has saved: DB::ReadStatistics.
+struct SavedStatistics {
+  uint64_t saved_unix_seconds = 0;
+  uint64_t opened_unix_seconds = 0;
+  bool is_closed = false;  // saved as the database was closed; else it is open, or was not closed
+  CountedStatistics since_opening;
+  LifetimeStatistics in_all;
 };
 
 }  // namespace winnow

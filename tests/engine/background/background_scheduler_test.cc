@@ -23,7 +23,7 @@ class CountedJobs final : public BackgroundJobs {
     return true;
   }
   void ReleaseReplaced() override { num_released_.fetch_add(1); }
-  absl::Status CheckFiles() override { return files_gone_.load() ? FilesGone() : absl::OkStatus(); }
+  absl::Status DoUpkeep() override { return files_gone_.load() ? FilesGone() : absl::OkStatus(); }
 
   static absl::Status FilesGone() { return absl::DataLossError("LOCK: was removed"); }
   void set_files_gone() { files_gone_.store(true); }

@@ -208,6 +208,8 @@ TEST_F(CApiTest, PropertiesExplanationsAndSizes) {
                            "leveldb.num-files-at-level-1", "leveldb.winnow.stats"}) {
     EXPECT_EQ(winnow_property_value(db_, name), nullptr) << name;
   }
+  EXPECT_EQ(winnow_saved_statistics(options_, "/nowhere", &err_), nullptr);
+  EXPECT_NE(TakeError(), "");
   char* text = winnow_explain(db_, "key1000", 7, &err_);
   EXPECT_NE(std::string(text).find("value"), std::string::npos);
   winnow_free(text);

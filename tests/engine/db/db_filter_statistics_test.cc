@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/support/db_fixture.h"
@@ -241,6 +242,78 @@ TEST(DbFilterStatistics, ScansInsideAnAbsentPrefixReadNothingAndAreCounted) {
   EXPECT_GE(sum.rejected, sum.checked - 10);
   EXPECT_EQ(sum.true_positive, 0u);
   EXPECT_LE(db->GetStatistics().Get(Ticker::kDataBlocksRead) - read_before, 2 * sum.false_positive);
+}
+
+// The one who asks is seldom the one who looked up.
+TEST(DbFilterStatistics, OutliveTheProcessAndAreReadBesideIt) {
+  MemoryDb db(WithSpec("blocked_bloom:6"));
+  FillLevelZero(&db, 100, 1);
+  for (int opening = 1; opening <= 3; opening++) {
+    for (uint64_t i = 0; i < 100; i++) ASSERT_EQ(db.Get(NumberKey(2 * i + 1)), "(absent)");
+    const Statistics now = db->GetStatistics();
+    EXPECT_EQ(now.Get(Ticker::kGets), 100u);
+    EXPECT_EQ(now.in_all.Get(Ticker::kGets), 100u * static_cast<uint64_t>(opening));
+    EXPECT_EQ(now.in_all.openings, static_cast<uint64_t>(opening));
+    ASSERT_EQ(now.in_all.filters.size(), 1u);
+    EXPECT_EQ(now.in_all.filters[0].checked, 100u * static_cast<uint64_t>(opening));
+    EXPECT_GT(now.in_all.filters[0].promised_fpr, 0);
+    db.Reopen();
+  }
+  const auto saved = DB::ReadStatistics(db.options(), MemoryDb::kPath);
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  EXPECT_TRUE(saved->is_closed);
+  EXPECT_EQ(saved->since_opening.Get(Ticker::kGets), 100u);
+  EXPECT_EQ(saved->in_all.Get(Ticker::kGets), 300u);
+  // A reader shows them, and leaves them as they are.
+  Options reader = db.options();
+  reader.read_only = true;
+  db.CloseDb();
+  {
+    const std::unique_ptr<DB> beside = OpenOrFail(reader, MemoryDb::kPath);
+    std::string value;
+    EXPECT_TRUE(absl::IsNotFound(beside->Get(ReadOptions(), NumberKey(1), &value)));
+    EXPECT_EQ(beside->GetStatistics().in_all.Get(Ticker::kGets), 301u);
+  }
+  EXPECT_EQ(DB::ReadStatistics(db.options(), MemoryDb::kPath)->in_all.Get(Ticker::kGets), 300u);
+}
+
+TEST(DbFilterStatistics, OfFamiliesThatWereDroppedAreNotKept) {
+  MemoryDb db(WithSpec("blocked_bloom:6"));
+  auto family = db->CreateColumnFamily(ColumnFamilyOptions(), "gone");
+  ASSERT_TRUE(family.ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), *family, "a", "v").ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), *family, "c", "v").ok());
+  ASSERT_TRUE(db->Flush(*family).ok());
+  std::string value;
+  EXPECT_TRUE(absl::IsNotFound(db->Get(ReadOptions(), *family, "b", &value)));
+  db.Reopen();
+  EXPECT_EQ(db->GetStatistics().in_all.filters.size(), 1u);
+  ASSERT_TRUE(db->DropColumnFamily(*db->FindColumnFamily("gone")).ok());
+  EXPECT_EQ(db->GetStatistics().in_all.filters.size(), 0u);
+}
+
+// They are no data: nothing that happens to their file harms the database.
+TEST(DbFilterStatistics, AreCountedAnewWhereTheirFileIsDamagedOrCannotBeWritten) {
+  MemoryDb db(WithSpec("blocked_bloom:6"));
+  db.Put("key", "v");
+  db.Reopen();
+  const std::string path = absl::StrCat(MemoryDb::kPath, "/STATISTICS");
+  auto file = db.file_system().Create(path, WritableFileOptions());
+  ASSERT_TRUE(file.ok() && (*file)->Append("winnstat, but no more").ok() && (*file)->Close().ok());
+  db.CloseDb();
+  file = db.file_system().Create(path, WritableFileOptions());
+  ASSERT_TRUE(file.ok() && (*file)->Append("winnstat, but no more").ok() && (*file)->Close().ok());
+  db.Reopen();
+  EXPECT_EQ(db.Get("key"), "v");
+  EXPECT_EQ(db->GetStatistics().in_all.Get(Ticker::kGets), 1u);
+  EXPECT_TRUE(absl::StrContains(*db->GetProperty("winnow.recovery"), "statistics begin anew: "));
+  db.file_system().set_error_hook([](const FileOperation& operation) -> absl::Status {
+    return absl::StrContains(operation.path, "STATISTICS")
+               ? absl::ResourceExhaustedError("no space left on device")
+               : absl::OkStatus();
+  });
+  EXPECT_TRUE(db->Close().ok());
+  db.file_system().set_error_hook(nullptr);
 }
 
 }  // namespace

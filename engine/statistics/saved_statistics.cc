@@ -1,0 +1,257 @@
+#include "engine/statistics/saved_statistics.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/checksum.h"
+#include "engine/base/coding.h"
+#include "engine/base/status.h"
+#include "engine/statistics/statistics_report.h"
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr std::string_view kMagic = "winnstat";
+constexpr uint32_t kFormatVersion = 1;
+constexpr size_t kHeaderBytes = 8 + 4 + 8;
+// More than a hundred thousand column families need. A file that is larger is no such file.
+constexpr uint64_t kMaxFileBytes = 256 << 20;
+
+uint64_t UnixSeconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(
+      std::max<int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now).count()));
+}
+
+// By name, and only those that are not 0, so that a counter may be added or left out between two
+// versions.
+void PutCounted(const CountedStatistics& counted, std::string* out) {
+  uint64_t num_tickers = 0;
+  for (const uint64_t value : counted.tickers) num_tickers += value != 0 ? 1 : 0;
+  PutVarint64(out, num_tickers);
+  for (size_t i = 0; i < counted.tickers.size(); i++) {
+    if (counted.tickers[i] == 0) continue;
+    PutLengthPrefixed(out, TickerName(static_cast<Ticker>(i)));
+    PutVarint64(out, counted.tickers[i]);
+  }
+  PutVarint64(out, counted.filters.size());
+  for (const FilterStatistics& row : counted.filters) {
+    PutLengthPrefixed(out, row.column_family);
+    PutVarint64(out, static_cast<uint64_t>(row.level));
+    PutLengthPrefixed(out, row.kind);
+    PutLengthPrefixed(out, FilterCallName(row.call));
+    PutVarint64(out, row.eligible - row.checked);
+    PutVarint64(out, row.rejected);
+    PutVarint64(out, row.true_positive);
+    PutVarint64(out, row.false_positive);
+    PutFixed64(out, std::bit_cast<uint64_t>(row.promised_fpr));
+  }
+}
+
+bool GetTickers(std::string_view* in, CountedStatistics* counted) {
+  uint64_t num_tickers;
+  if (!GetVarint64(in, &num_tickers)) return false;
+  for (uint64_t i = 0; i < num_tickers; i++) {
+    std::string_view name;
+    uint64_t value;
+    if (!GetLengthPrefixed(in, &name) || !GetVarint64(in, &value)) return false;
+    for (size_t ticker = 0; ticker < counted->tickers.size(); ticker++) {
+      if (TickerName(static_cast<Ticker>(ticker)) == name) counted->tickers[ticker] = value;
+    }
+  }
+  return true;
+}
+
+bool GetFilterRow(std::string_view* in, FilterStatistics* row, bool* is_known) {
+  std::string_view family;
+  std::string_view kind;
+  std::string_view call;
+  uint64_t level;
+  uint64_t not_asked;
+  uint64_t promised;
+  if (!GetLengthPrefixed(in, &family) || !GetVarint64(in, &level) ||
+      !GetLengthPrefixed(in, &kind) || !GetLengthPrefixed(in, &call) ||
+      !GetVarint64(in, &not_asked) || !GetVarint64(in, &row->rejected) ||
+      !GetVarint64(in, &row->true_positive) || !GetVarint64(in, &row->false_positive) ||
+      !GetFixed64(in, &promised)) {
+    return false;
+  }
+  row->column_family = std::string(family);
+  row->kind = std::string(kind);
+  row->checked = row->rejected + row->true_positive + row->false_positive;
+  row->eligible = row->checked + not_asked;
+  row->promised_fpr = std::bit_cast<double>(promised);
+  *is_known = false;
+  for (uint32_t i = 0; i < static_cast<uint32_t>(FilterCall::kCount); i++) {
+    if (FilterCallName(static_cast<FilterCall>(i)) != call) continue;
+    row->call = static_cast<FilterCall>(i);
+    *is_known = level < 64;
+  }
+  row->level = static_cast<int>(level < 64 ? level : 0);
+  return true;
+}
+
+bool GetCounted(std::string_view* in, CountedStatistics* counted) {
+  uint64_t num_rows;
+  if (!GetTickers(in, counted) || !GetVarint64(in, &num_rows)) return false;
+  for (uint64_t i = 0; i < num_rows; i++) {
+    FilterStatistics row;
+    bool is_known;
+    if (!GetFilterRow(in, &row, &is_known)) return false;
+    if (is_known) counted->filters.push_back(std::move(row));
+  }
+  return true;
+}
+
+absl::StatusOr<SavedStatistics> ReadOne(FileSystem& file_system, const std::string& path) {
+  WINNOW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file_system, path, kMaxFileBytes));
+  absl::StatusOr<SavedStatistics> saved = DecodeStatistics(bytes);
+  if (!saved.ok()) return absl::DataLossError(absl::StrCat(path, ": ", saved.status().message()));
+  return saved;
+}
+
+absl::Status WriteUnsynced(FileSystem& file_system, const std::string& path,
+                           std::string_view bytes) {
+  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
+                          file_system.Create(path, WritableFileOptions{}));
+  WINNOW_RETURN_IF_ERROR(file->Append(bytes));
+  return file->Close();
+}
+
+}  // namespace
+
+std::string EncodeStatistics(const SavedStatistics& saved) {
+  std::string body;
+  PutVarint64(&body, saved.saved_unix_seconds);
+  PutVarint64(&body, saved.opened_unix_seconds);
+  PutVarint64(&body, saved.is_closed ? 1 : 0);
+  PutVarint64(&body, saved.in_all.openings);
+  PutVarint64(&body, saved.in_all.since_unix_seconds);
+  PutCounted(saved.since_opening, &body);
+  PutCounted(saved.in_all, &body);
+  std::string bytes(kMagic);
+  PutFixed32(&bytes, kFormatVersion);
+  PutFixed64(&bytes, Checksum(body, kFormatVersion));
+  return bytes + body;
+}
+
+absl::StatusOr<SavedStatistics> DecodeStatistics(std::string_view bytes) {
+  if (bytes.size() < kHeaderBytes || !bytes.starts_with(kMagic)) {
+    return absl::DataLossError("not a file of statistics");
+  }
+  const uint32_t version = DecodeFixed32(bytes.data() + 8);
+  if (version != kFormatVersion) {
+    return absl::DataLossError(
+        absl::StrCat("statistics of format version ", version, ", not ", kFormatVersion));
+  }
+  std::string_view body = bytes.substr(kHeaderBytes);
+  if (!ChecksumsMatch(DecodeFixed64(bytes.data() + 12), Checksum(body, version))) {
+    return absl::DataLossError("wrong checksum of the statistics");
+  }
+  SavedStatistics saved;
+  uint64_t is_closed;
+  if (!GetVarint64(&body, &saved.saved_unix_seconds) ||
+      !GetVarint64(&body, &saved.opened_unix_seconds) || !GetVarint64(&body, &is_closed) ||
+      !GetVarint64(&body, &saved.in_all.openings) ||
+      !GetVarint64(&body, &saved.in_all.since_unix_seconds) ||
+      !GetCounted(&body, &saved.since_opening) || !GetCounted(&body, &saved.in_all) ||
+      !body.empty()) {
+    return absl::DataLossError("malformed statistics");
+  }
+  saved.is_closed = is_closed != 0;
+  return saved;
+}
+
+// Without a sync a power failure may leave the newest file empty, or the rename undone. The one
+// before was written a minute earlier or more, and has reached the disk by then.
+absl::StatusOr<SavedStatistics> ReadSavedStatistics(FileSystem& file_system,
+                                                    const std::string& directory) {
+  absl::StatusOr<SavedStatistics> newest = ReadOne(file_system, StatisticsFileName(directory));
+  if (newest.ok()) return newest;
+  absl::StatusOr<SavedStatistics> before = ReadOne(file_system, OldStatisticsFileName(directory));
+  if (before.ok() || absl::IsNotFound(newest.status())) return before;
+  return newest;
+}
+
+void AddStatistics(const CountedStatistics& more, CountedStatistics* sum) {
+  for (size_t i = 0; i < sum->tickers.size(); i++) sum->tickers[i] += more.tickers[i];
+  const auto key = [](const FilterStatistics& row) {
+    return std::tuple(std::string_view(row.column_family), row.level, std::string_view(row.kind),
+                      row.call);
+  };
+  // The names that keys refer to stay where they are: the rows' own vectors do not change.
+  const std::vector<FilterStatistics> earlier = std::move(sum->filters);
+  std::map<decltype(key(more.filters[0])), FilterStatistics> rows;
+  for (const FilterStatistics& row : earlier) rows[key(row)] = row;
+  for (const FilterStatistics& row : more.filters) {
+    const auto [found, is_new] = rows.try_emplace(key(row), row);
+    if (is_new) continue;
+    FilterStatistics& total = found->second;
+    total.eligible += row.eligible;
+    total.checked += row.checked;
+    total.rejected += row.rejected;
+    total.true_positive += row.true_positive;
+    total.false_positive += row.false_positive;
+    if (row.promised_fpr == row.promised_fpr) total.promised_fpr = row.promised_fpr;  // not NaN
+  }
+  sum->filters.clear();
+  for (auto& [unused, row] : rows) sum->filters.push_back(std::move(row));
+}
+
+absl::Status StatisticsSaver::Open(FileSystem* file_system, const std::string& directory,
+                                   bool read_only) {
+  file_system_ = file_system;
+  directory_ = directory;
+  opened_unix_seconds_ = UnixSeconds();
+  next_save_ = SteadyNow() + kInterval;
+  absl::StatusOr<SavedStatistics> saved = ReadSavedStatistics(*file_system, directory);
+  if (saved.ok()) earlier_ = std::move(saved->in_all);
+  if (!read_only) {
+    if (earlier_.openings == 0) earlier_.since_unix_seconds = opened_unix_seconds_;
+    earlier_.openings++;
+  }
+  return absl::IsNotFound(saved.status()) ? absl::OkStatus() : saved.status();
+}
+
+LifetimeStatistics StatisticsSaver::InAll(const CountedStatistics& since_opening) const {
+  LifetimeStatistics in_all = earlier_;
+  AddStatistics(since_opening, &in_all);
+  return in_all;
+}
+
+absl::Status StatisticsSaver::Save(const CountedStatistics& since_opening,
+                                   const LifetimeStatistics& in_all, bool is_closed,
+                                   SteadyTime now) {
+  next_save_ = now + kInterval;
+  if (!is_closed && since_opening.tickers == saved_tickers_) return absl::OkStatus();
+  SavedStatistics saved;
+  saved.saved_unix_seconds = UnixSeconds();
+  saved.opened_unix_seconds = opened_unix_seconds_;
+  saved.is_closed = is_closed;
+  saved.since_opening = since_opening;
+  saved.in_all = in_all;
+  const std::string path = StatisticsFileName(directory_);
+  const std::string temporary = path + ".tmp";
+  absl::Status status = WriteUnsynced(*file_system_, temporary, EncodeStatistics(saved));
+  if (status.ok()) {
+    // Not there the first time. A crash between the two renames leaves the old name, which is read.
+    file_system_->Rename(path, OldStatisticsFileName(directory_)).IgnoreError();
+    status = file_system_->Rename(temporary, path);
+  }
+  if (status.ok()) {
+    saved_tickers_ = since_opening.tickers;
+  } else {
+    file_system_->Remove(temporary).IgnoreError();
+  }
+  return status;
+}
+
+}  // namespace winnow

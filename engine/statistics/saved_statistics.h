@@ -1,0 +1,60 @@
+// The file STATISTICS: what a database has counted, kept across openings (FORMAT.md).
+#ifndef WINNOW_ENGINE_STATISTICS_SAVED_STATISTICS_H_
+#define WINNOW_ENGINE_STATISTICS_SAVED_STATISTICS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "engine/base/steady_clock.h"
+#include "winnow/file_system.h"
+#include "winnow/statistics.h"
+
+namespace winnow {
+
+std::string EncodeStatistics(const SavedStatistics& saved);
+// DataLoss if the bytes are not what EncodeStatistics has made. Counters that this version does not
+// know are left out.
+absl::StatusOr<SavedStatistics> DecodeStatistics(std::string_view bytes);
+
+// The file in a database's directory or, if a power failure has damaged it, the one before.
+// NotFound if there is neither.
+absl::StatusOr<SavedStatistics> ReadSavedStatistics(FileSystem& file_system,
+                                                    const std::string& directory);
+
+// Adds the counts of `more`; rows of the same family, level, kind and call become one, with the
+// promise of `more` where it is known.
+void AddStatistics(const CountedStatistics& more, CountedStatistics* sum);
+
+// Keeps one open database's file. The functions that save are called by one thread at a time, and
+// no error of theirs harms the database: what could not be saved is saved the next time.
+class StatisticsSaver {
+ public:
+  static constexpr std::chrono::seconds kInterval{60};
+
+  // Reads what earlier openings have left and counts this one. The status is not OK if something
+  // was there that could not be read: counting begins again.
+  absl::Status Open(FileSystem* file_system, const std::string& directory, bool read_only);
+
+  // What earlier openings have counted, and `since_opening`.
+  LifetimeStatistics InAll(const CountedStatistics& since_opening) const;
+
+  bool IsDue(SteadyTime now) const { return now >= next_save_; }
+  // `in_all` has been made by InAll. Writes nothing if nothing was counted since it last did,
+  // unless the database closes.
+  absl::Status Save(const CountedStatistics& since_opening, const LifetimeStatistics& in_all,
+                    bool is_closed, SteadyTime now);
+
+ private:
+  FileSystem* file_system_ = nullptr;
+  std::string directory_;
+  uint64_t opened_unix_seconds_ = 0;
+  LifetimeStatistics earlier_;  // `openings` with this one; immutable once open
+  SteadyTime next_save_;
+  decltype(CountedStatistics::tickers) saved_tickers_{};
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_STATISTICS_SAVED_STATISTICS_H_

@@ -1,0 +1,154 @@
+// The file STATISTICS: what is kept across openings, and what is lost without harm.
+#include "engine/statistics/saved_statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "absl/status/status.h"
+#include "engine/version/file_names.h"
+#include "winnow/memory_file_system.h"
+
+namespace winnow {
+namespace {
+
+CountedStatistics Counted(uint64_t gets, uint64_t rejected, std::string family = "default") {
+  CountedStatistics counted;
+  counted.tickers[static_cast<size_t>(Ticker::kGets)] = gets;
+  FilterStatistics& row = counted.filters.emplace_back();
+  row.column_family = std::move(family);
+  row.level = 6;
+  row.kind = "ribbon";
+  row.call = FilterCall::kMultiGet;
+  row.rejected = rejected;
+  row.true_positive = 2;
+  row.false_positive = 1;
+  row.checked = rejected + 3;
+  row.eligible = row.checked + 4;
+  row.promised_fpr = 0.01;
+  return counted;
+}
+
+SavedStatistics Saved() {
+  SavedStatistics saved;
+  saved.saved_unix_seconds = 1767225700;
+  saved.opened_unix_seconds = 1767225600;
+  saved.is_closed = true;
+  saved.since_opening = Counted(5, 100);
+  static_cast<CountedStatistics&>(saved.in_all) = Counted(12, 300);
+  saved.in_all.openings = 3;
+  saved.in_all.since_unix_seconds = 1700000000;
+  return saved;
+}
+
+TEST(SavedStatistics, ComeBackAsTheyWere) {
+  const absl::StatusOr<SavedStatistics> read = DecodeStatistics(EncodeStatistics(Saved()));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->saved_unix_seconds, 1767225700u);
+  EXPECT_EQ(read->opened_unix_seconds, 1767225600u);
+  EXPECT_TRUE(read->is_closed);
+  EXPECT_EQ(read->in_all.openings, 3u);
+  EXPECT_EQ(read->in_all.since_unix_seconds, 1700000000u);
+  EXPECT_EQ(read->since_opening.tickers, Saved().since_opening.tickers);
+  EXPECT_EQ(read->in_all.Get(Ticker::kGets), 12u);
+  ASSERT_EQ(read->in_all.filters.size(), 1u);
+  const FilterStatistics& row = read->in_all.filters[0];
+  EXPECT_EQ(row.column_family, "default");
+  EXPECT_EQ(row.level, 6);
+  EXPECT_EQ(row.kind, "ribbon");
+  EXPECT_EQ(row.call, FilterCall::kMultiGet);
+  EXPECT_EQ(row.rejected, 300u);
+  EXPECT_EQ(row.checked, 303u);
+  EXPECT_EQ(row.eligible, 307u);
+  EXPECT_EQ(row.promised_fpr, 0.01);
+}
+
+TEST(SavedStatistics, AnyByteThatIsChangedOrMissingIsDataLoss) {
+  const std::string whole = EncodeStatistics(Saved());
+  for (size_t i = 0; i < whole.size(); i++) {
+    EXPECT_TRUE(absl::IsDataLoss(DecodeStatistics(whole.substr(0, i)).status())) << i;
+    std::string changed = whole;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    EXPECT_TRUE(absl::IsDataLoss(DecodeStatistics(changed).status())) << i;
+  }
+  EXPECT_TRUE(absl::IsDataLoss(DecodeStatistics(whole + "x").status()));
+}
+
+TEST(SavedStatistics, SumsKeepRowsOfDifferentFamiliesApart) {
+  CountedStatistics sum = Counted(5, 100);
+  AddStatistics(Counted(7, 20), &sum);
+  AddStatistics(Counted(1, 9, "other"), &sum);
+  EXPECT_EQ(sum.Get(Ticker::kGets), 13u);
+  ASSERT_EQ(sum.filters.size(), 2u);
+  EXPECT_EQ(sum.filters[0].rejected, 120u);
+  EXPECT_EQ(sum.filters[0].eligible, 134u);
+  EXPECT_EQ(sum.filters[1].column_family, "other");
+  EXPECT_EQ(sum.filters[1].rejected, 9u);
+}
+
+class StatisticsSaverTest : public testing::Test {
+ protected:
+  StatisticsSaverTest() : files_(NewMemoryFileSystem()) {
+    EXPECT_TRUE(files_->CreateDirectories("/db").ok());
+  }
+
+  // An opening that counts as many Gets.
+  absl::Status OpenAndCount(uint64_t gets) {
+    StatisticsSaver saver;
+    const absl::Status opened = saver.Open(files_.get(), "/db", /*read_only=*/false);
+    const CountedStatistics counted = Counted(gets, gets);
+    EXPECT_TRUE(saver.Save(counted, saver.InAll(counted), true, SteadyNow()).ok());
+    return opened;
+  }
+
+  void Overwrite(const std::string& path, std::string_view bytes) {
+    auto file = files_->Create(path, WritableFileOptions());
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE((*file)->Append(bytes).ok());
+    ASSERT_TRUE((*file)->Close().ok());
+  }
+
+  const std::unique_ptr<FileSystem> files_;
+};
+
+TEST_F(StatisticsSaverTest, EachOpeningAddsToTheOnesBefore) {
+  EXPECT_TRUE(absl::IsNotFound(ReadSavedStatistics(*files_, "/db").status()));
+  for (const uint64_t gets : {3, 4, 5}) ASSERT_TRUE(OpenAndCount(gets).ok());
+  const auto saved = ReadSavedStatistics(*files_, "/db");
+  ASSERT_TRUE(saved.ok());
+  EXPECT_EQ(saved->since_opening.Get(Ticker::kGets), 5u);
+  EXPECT_EQ(saved->in_all.Get(Ticker::kGets), 12u);
+  EXPECT_EQ(saved->in_all.filters.at(0).rejected, 12u);
+  EXPECT_EQ(saved->in_all.openings, 3u);
+}
+
+TEST_F(StatisticsSaverTest, TheFileBeforeStandsInForADamagedOne) {
+  ASSERT_TRUE(OpenAndCount(3).ok());
+  ASSERT_TRUE(OpenAndCount(4).ok());
+  Overwrite(StatisticsFileName("/db"), "");
+  EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.Get(Ticker::kGets), 3u);
+  Overwrite(OldStatisticsFileName("/db"), "no statistics");
+  EXPECT_TRUE(absl::IsDataLoss(ReadSavedStatistics(*files_, "/db").status()));
+  EXPECT_TRUE(absl::IsDataLoss(OpenAndCount(10))) << "said, and counted anew";
+  EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.Get(Ticker::kGets), 10u);
+  EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->in_all.openings, 1u);
+}
+
+TEST_F(StatisticsSaverTest, IsDueEveryMinuteAndWritesNothingWhereNothingWasCounted) {
+  StatisticsSaver saver;
+  ASSERT_TRUE(saver.Open(files_.get(), "/db", false).ok());
+  const SteadyTime start = SteadyNow();
+  EXPECT_FALSE(saver.IsDue(start));
+  const SteadyTime later = start + StatisticsSaver::kInterval;
+  EXPECT_TRUE(saver.IsDue(later));
+  const CountedStatistics nothing;
+  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), false, later).ok());
+  EXPECT_TRUE(absl::IsNotFound(ReadSavedStatistics(*files_, "/db").status()));
+  EXPECT_FALSE(saver.IsDue(later));
+  const CountedStatistics some = Counted(1, 1);
+  ASSERT_TRUE(saver.Save(some, saver.InAll(some), false, later).ok());
+  EXPECT_FALSE(ReadSavedStatistics(*files_, "/db")->is_closed);
+}
+
+}  // namespace
+}  // namespace winnow
