@@ -91,6 +91,10 @@ absl::StatusOr<FileIdentity> FileSystem::Identify(const std::string& path) {
   return absl::UnimplementedError(absl::StrCat(path, ": this file system knows no identities"));
 }
 
+absl::Status FileSystem::SyncFile(const std::string& path) {
+  return absl::UnimplementedError(path + ": this file system syncs no files of others");
+}
+
 absl::Status FileSystem::Link(const std::string& from, const std::string& to) {
   return absl::UnimplementedError(to + ": this file system has no links to " + from);
 }

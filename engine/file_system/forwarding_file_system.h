@@ -50,6 +50,7 @@ class ForwardingFileSystem : public FileSystem {
   absl::StatusOr<FileIdentity> Identify(const std::string& path) override {
     return target_->Identify(path);
   }
+  absl::Status SyncFile(const std::string& path) override { return target_->SyncFile(path); }
   absl::Status SyncDirectory(const std::string& directory) override {
     return target_->SyncDirectory(directory);
   }

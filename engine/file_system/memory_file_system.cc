@@ -206,6 +206,13 @@ absl::StatusOr<FileIdentity> MemoryFileSystem::Identify(const std::string& path)
 }
 
 // Memory survives nothing, so that there is nothing to do but to refuse what POSIX would refuse.
+absl::Status MemoryFileSystem::SyncFile(const std::string& path) {
+  MutexLock lock(&mutex_);
+  const std::shared_ptr<MemoryNode> node = FindNode(root_, path);
+  if (node == nullptr) return NotFound(path);
+  return node->is_directory ? IsADirectory(path) : absl::OkStatus();
+}
+
 absl::Status MemoryFileSystem::SyncDirectory(const std::string& directory) {
   MutexLock lock(&mutex_);
   const std::shared_ptr<MemoryNode> node = FindNode(root_, directory);

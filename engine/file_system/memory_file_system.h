@@ -36,6 +36,7 @@ class MemoryFileSystem final : public FileSystem {
   absl::StatusOr<bool> IsDirectory(const std::string& path) override;
   absl::StatusOr<uint64_t> FileSize(const std::string& path) override;
   absl::StatusOr<FileIdentity> Identify(const std::string& path) override;
+  absl::Status SyncFile(const std::string& path) override;
   absl::Status SyncDirectory(const std::string& directory) override;
   absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path) override;
 

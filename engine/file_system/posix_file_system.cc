@@ -193,6 +193,12 @@ class PosixFileSystemImplementation final : public FileSystem {
                         static_cast<uint64_t>(information.st_size)};
   }
 
+  absl::Status SyncFile(const std::string& path) override {
+    // A descriptor that only reads will do: what is synced is the file and not the descriptor.
+    WINNOW_ASSIGN_OR_RETURN(const FileDescriptor descriptor, OpenDescriptor(path, O_RDONLY));
+    return SyncFileDescriptor(descriptor.get(), path);
+  }
+
   absl::Status SyncDirectory(const std::string& directory) override {
     WINNOW_ASSIGN_OR_RETURN(const FileDescriptor descriptor,
                             // Opened each time: directories are synced when files come and go,

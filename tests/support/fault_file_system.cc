@@ -306,6 +306,11 @@ absl::StatusOr<FileIdentity> FaultFileSystem::Identify(const std::string& path) 
   return target_.Identify(path);
 }
 
+absl::Status FaultFileSystem::SyncFile(const std::string& path) {
+  WINNOW_RETURN_IF_ERROR(Allow(Kind::kSync, path));
+  return target_.SyncFile(path);
+}
+
 absl::Status FaultFileSystem::SyncDirectory(const std::string& directory) {
   WINNOW_RETURN_IF_ERROR(Allow(Kind::kSyncDirectory, directory));
   return target_.SyncDirectory(directory);

@@ -223,6 +223,17 @@ absl::StatusOr<FileIdentity> RecordingFileSystem::Identify(const std::string& pa
   return memory_.Identify(path);
 }
 
+absl::Status RecordingFileSystem::SyncFile(const std::string& path) {
+  RecordedOperation recorded;
+  recorded.operation = {Kind::kSync, path, {}, {}, 0, 0};
+  WINNOW_RETURN_IF_ERROR(Allow(recorded.operation));
+  MutexLock lock(&mutex_);
+  WINNOW_RETURN_IF_ERROR(memory_.SyncFile(path));
+  recorded.node = IdOf(path);
+  Record(std::move(recorded));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<FileLock>> RecordingFileSystem::Lock(const std::string& path) {
   WINNOW_RETURN_IF_ERROR(Allow({Kind::kLock, path, {}, {}, 0, 0}));
   MutexLock lock(&mutex_);

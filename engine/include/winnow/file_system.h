@@ -139,6 +139,9 @@ class FileSystem {
   // An open database looks every second whether its lock and its log are still where it put them.
   // Unimplemented where the system cannot tell (always, unless overridden): nobody looks then.
   virtual absl::StatusOr<FileIdentity> Identify(const std::string& path);
+  // Makes the present bytes of a file survive a power failure, whoever has written them.
+  // Unimplemented where the system cannot do that (always, unless overridden): copy the file then.
+  virtual absl::Status SyncFile(const std::string& path);
   // Makes creations, renames and removals inside the directory survive a power failure.
   // ResourceExhausted: nothing was synced, for want of a descriptor; it may be tried again.
   virtual absl::Status SyncDirectory(const std::string& directory) = 0;
