@@ -133,6 +133,26 @@ absl::StatusOr<BlockRef> BlockFile::Read(const BlockHandle& handle, BlockKind ki
                             Decompress(block.contents(), compression, handle, kind, options.arena));
   }
   WINNOW_RETURN_IF_ERROR(CheckStructure(block.contents(), handle, kind, options));
+  OffsetTrailers(kind, &block);
+  return block;
+}
+
+// All trailers of a block count from its base: with that, one number gives each of its keys another
+// sequence number, and whoever reads the block from the cache finds it done.
+void BlockFile::OffsetTrailers(BlockKind kind, BlockRef* block) const {
+  if (trailer_offset_ == 0 || kind != BlockKind::kData) return;
+  char* const base = block->mutable_block()->mutable_data() + DataBlockLayout::kBaseTrailerAt;
+  EncodeFixed64(base, DecodeFixed64(base) + trailer_offset_);
+}
+
+absl::StatusOr<BlockRef> BlockFile::Copy(std::string_view contents, const BlockHandle& handle,
+                                         BlockArena* arena) const {
+  BlockRef block = CachedBlock::Allocate(contents.size(), arena);
+  if (!block) {
+    return absl::ResourceExhaustedError(absl::StrCat(path_, ": no memory for ", contents.size(),
+                                                     " bytes at offset ", handle.offset));
+  }
+  std::memcpy(block.mutable_block()->mutable_data(), contents.data(), contents.size());
   return block;
 }
 
@@ -145,13 +165,7 @@ absl::StatusOr<BlockRef> BlockFile::CopyMapped(const BlockHandle& handle, BlockK
   std::string_view contents;
   WINNOW_ASSIGN_OR_RETURN(BlockRef block, Unwrap(stored, handle, kind, options, &contents));
   if (block) return block;
-  block = CachedBlock::Allocate(contents.size(), options.arena);
-  if (!block) {
-    return absl::ResourceExhaustedError(absl::StrCat(path(), ": no memory for ", contents.size(),
-                                                     " bytes at offset ", handle.offset));
-  }
-  std::memcpy(block.mutable_block()->mutable_data(), contents.data(), contents.size());
-  return block;
+  return Copy(contents, handle, options.arena);
 }
 
 absl::StatusOr<BlockRef> BlockFile::Unwrap(std::string_view stored, const BlockHandle& handle,
@@ -167,6 +181,12 @@ absl::StatusOr<BlockRef> BlockFile::Unwrap(std::string_view stored, const BlockH
     *contents = block.contents();
   }
   WINNOW_RETURN_IF_ERROR(CheckStructure(*contents, handle, kind, options));
+  if (trailer_offset_ == 0 || kind != BlockKind::kData) return block;
+  if (!block) {
+    WINNOW_ASSIGN_OR_RETURN(block, Copy(*contents, handle, options.arena));
+  }
+  OffsetTrailers(kind, &block);
+  *contents = block.contents();
   return block;
 }
 

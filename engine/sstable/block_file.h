@@ -27,6 +27,10 @@ class BlockFile {
   // From the footer: what the blocks' checksums were made with.
   void set_file_id(uint64_t file_id) { file_id_ = file_id; }
   uint64_t file_id() const { return file_id_; }
+  // Added to the trailers of all keys in data blocks, in memory alone. To be set before any is
+  // read.
+  void set_trailer_offset(uint64_t offset) { trailer_offset_ = offset; }
+  uint64_t trailer_offset() const { return trailer_offset_; }
   uint64_t size() const { return file_->size(); }
   std::string path() const { return path_.ToString(); }
   RandomAccessFile& file() const { return *file_; }
@@ -48,8 +52,8 @@ class BlockFile {
                                 const ReadOptions& options) const;
 
   // The same for a block whose stored bytes, trailer included, the caller has read. Contents that
-  // were not compressed are not copied: `*contents` then points into `stored`, and the handle is
-  // empty.
+  // need no change, being neither compressed nor with trailers to be offset, are not copied:
+  // `*contents` then points into `stored`, and the handle is empty.
   absl::StatusOr<BlockRef> Unwrap(std::string_view stored, const BlockHandle& handle,
                                   BlockKind kind, const ReadOptions& options,
                                   std::string_view* contents) const;
@@ -64,6 +68,9 @@ class BlockFile {
  private:
   absl::Status CheckStructure(std::string_view contents, const BlockHandle& handle, BlockKind kind,
                               const ReadOptions& options) const;
+  absl::StatusOr<BlockRef> Copy(std::string_view contents, const BlockHandle& handle,
+                                BlockArena* arena) const;
+  void OffsetTrailers(BlockKind kind, BlockRef* block) const;
   absl::StatusOr<BlockRef> CopyMapped(const BlockHandle& handle, BlockKind kind,
                                       const ReadOptions& options) const;
   absl::StatusOr<BlockRef> Decompress(std::string_view stored_contents, Compression compression,
@@ -73,6 +80,7 @@ class BlockFile {
   std::unique_ptr<RandomAccessFile> file_;
   SharedPath path_;
   uint64_t file_id_ = 0;
+  uint64_t trailer_offset_ = 0;
 };
 
 }  // namespace winnow

@@ -333,6 +333,7 @@ void SstableBuilder::State::FillProperties() {
   properties.column_family_name = options.column_family_name;
   properties.creation_time_seconds = options.creation_time_seconds;
   properties.level_at_creation = options.level;
+  properties.is_external = options.is_external;
   if (properties.num_entries > 0) {
     properties.smallest_user_key = std::string(UserKey(first_key));
     properties.largest_user_key = std::string(UserKey(last_key));

@@ -46,6 +46,7 @@ struct SstableBuilderOptions {
   uint32_t level = 0;
   uint32_t num_levels = 0;             // of the tree; 0: not known
   uint64_t creation_time_seconds = 0;  // since 1970
+  bool is_external = false;            // SstableProperties::is_external
 
   // The file's identity; 0: a random one. Given only where equal inputs must make equal bytes.
   uint64_t file_id = 0;

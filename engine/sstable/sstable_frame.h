@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "engine/base/internal_key.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/sstable_properties.h"
 #include "winnow/file_system.h"
@@ -24,6 +25,8 @@ struct SstableFrame {
   std::optional<Footer> footer;
   std::optional<SstableProperties> properties;
   std::optional<TableHeader> header;  // if it is sound, and this table's
+  // Not the file's own: what a manifest gives an ingested table (SstableReaderOptions).
+  SequenceNumber global_sequence = 0;
   std::string problem;  // what is wrong; empty: footer and properties are sound and in their place
 
   // Whose it is; nobody knows if neither properties nor header are left.

@@ -12,7 +12,9 @@ namespace winnow {
 // file that was replaced can never be served from its predecessor's blocks.
 SstableReader::SstableReader(const SstableReaderOptions& options,
                              std::unique_ptr<RandomAccessFile> file, SharedPath path)
-    : options_(options), file_(std::move(file), std::move(path)), table_id_(NewTableId()) {}
+    : options_(options), file_(std::move(file), std::move(path)), table_id_(NewTableId()) {
+  file_.set_trailer_offset(options.global_sequence << 8);
+}
 
 SstableReader::~SstableReader() = default;
 
@@ -27,7 +29,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
       new SstableReader(options, std::move(file), std::move(path)));  // private constructor
   WINNOW_RETURN_IF_ERROR(reader->ReadFooter());
   WINNOW_RETURN_IF_ERROR(reader->TakeProperties());
-  if (options.map_file) reader->MapFile();
+  if (options.map_file && options.global_sequence == 0) reader->MapFile();
   reader->TakeRoom();
   WINNOW_RETURN_IF_ERROR(reader->ReadIndex());
   reader->ReadFilter();

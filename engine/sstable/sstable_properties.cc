@@ -60,6 +60,17 @@ Field Real(std::string_view name, double SstableFigures::*member) {
       [member](const SstableProperties& p) { return absl::StrCat(p.*member); }};
 }
 
+// 1; false is left out.
+Field Flag(std::string_view name, bool SstableProperties::*member) {
+  return {name, false,
+          [member](const SstableProperties& p) { return p.*member ? Fixed64(1) : std::string(); },
+          [member](SstableProperties* p, std::string_view value) {
+            p->*member = value == Fixed64(1);
+            return p->*member;
+          },
+          [member](const SstableProperties& p) { return std::string(p.*member ? "1" : ""); }};
+}
+
 // Shown escaped: keys and names may hold any bytes.
 Field Text(std::string_view name, std::string SstableProperties::*member, bool required = false) {
   return {name, required, [member](const SstableProperties& p) { return p.*member; },
@@ -106,6 +117,7 @@ const std::vector<Field>& Fields() {
       Text("column_family_name", &P::column_family_name),
       Number("creation_time_seconds", &P::creation_time_seconds),
       Number("level_at_creation", &P::level_at_creation),
+      WithoutEmpty(Flag("external", &P::is_external)),
   };
   return *fields;
 }

@@ -47,6 +47,9 @@ struct SstableProperties : SstableFigures {
   std::string column_family_name;
   uint64_t creation_time_seconds = 0;  // since 1970
   uint32_t level_at_creation = 0;
+  // SstWriter wrote it, for a database to ingest: its entries have sequence number 0, and each user
+  // key one of them.
+  bool is_external = false;
 
   // The bytes of the properties block.
   std::string Encode() const;

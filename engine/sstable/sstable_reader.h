@@ -44,6 +44,8 @@ struct SstableReaderOptions {
   ShardedBlockCache* cache = nullptr;
   // SstableSummary::file_id as the manifest recorded it; 0 accepts any.
   uint64_t expected_file_id = 0;
+  // What the manifest gives an ingested table: added to the sequence number of each entry.
+  SequenceNumber global_sequence = 0;
   // Answers from the filters of tables that were written with a policy of its name; may be null.
   const FilterPolicy* filter_policy = nullptr;
   // False: the table is read as if it had no filter.
@@ -52,7 +54,8 @@ struct SstableReaderOptions {
   // (TryAddCharge). Otherwise they are blocks of the cache, loaded when a look-up needs them; a
   // filter that is too large for that (MostForOneFilter) is not used.
   bool charge_cache = false;
-  // Data blocks that are stored plain are read where they lie, if the file can be mapped.
+  // Data blocks that are stored plain are read where they lie, if the file can be mapped and they
+  // are read as they are, without a global sequence number.
   bool map_file = false;
 };
 

@@ -28,6 +28,8 @@ SstableSalvage::SstableSalvage(std::unique_ptr<RandomAccessFile> file, const std
       unmoved_(ShiftedFile(*file_, 0, file_->size()), path) {
   moved_.set_file_id(frame_.file_id);
   unmoved_.set_file_id(frame_.file_id);
+  moved_.set_trailer_offset(frame_.global_sequence << 8);
+  unmoved_.set_trailer_offset(frame_.global_sequence << 8);
   if (!frame_.problem.empty()) problems_.push_back({0, frame_.problem});
 }
 

@@ -239,8 +239,9 @@ void SstableVerifier::CheckCounts() {
   expect("num_deletions", seen_.num_deletions, stored.num_deletions);
   expect("raw_key_bytes", seen_.raw_key_bytes, stored.raw_key_bytes);
   expect("raw_value_bytes", seen_.raw_value_bytes, stored.raw_value_bytes);
-  expect("smallest_sequence", seen_.smallest_sequence, stored.smallest_sequence);
-  expect("largest_sequence", seen_.largest_sequence, stored.largest_sequence);
+  const SequenceNumber global = seen_.num_entries == 0 ? 0 : table_.options_.global_sequence;
+  expect("smallest_sequence", seen_.smallest_sequence, stored.smallest_sequence + global);
+  expect("largest_sequence", seen_.largest_sequence, stored.largest_sequence + global);
   if (seen_.num_entries > 0 && UserKey(last_key_) != stored.largest_user_key) {
     Report(at, "properties block: largest_user_key is not the last key");
   }

@@ -50,6 +50,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   options.cache = store->cache;
   options.filter_policy = filter_policy;
   options.expected_file_id = file->metadata_.file_id;
+  options.global_sequence = file->metadata_.global_sequence;
   options.map_file = store->map_files;
   // Of a cache that holds nothing no room can be had.
   options.charge_cache = store->charge_readers && store->cache->capacity_bytes() > 0;

@@ -82,6 +82,7 @@ class SstableFile {
 
   // Whether a compaction has the file among its inputs.
   bool being_compacted ABSL_GUARDED_BY(database_mutex) = false;
+  int compacted_into ABSL_GUARDED_BY(database_mutex) = 0;  // the level, if it is
   // A compaction met damage in it: it stays as it is.
   bool quarantined ABSL_GUARDED_BY(database_mutex) = false;
 

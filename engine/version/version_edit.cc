@@ -35,6 +35,7 @@ enum Tag : uint32_t {
   kDeletedFile = 13,
   kOldestLog = 14,  // of the whole database
   kNewestLog = 15,  // when the database was closed
+  kIngestedFile = 16,
   kFirstIgnorable = 1000,
 };
 
@@ -57,9 +58,12 @@ void PutNumber(std::string* out, Tag tag, uint64_t number) {
 
 // level, number, identity, size, entries, deletions, smallest and largest sequence, smallest and
 // largest key. Numbers that are usually small are varints, the identity, which is random, is fixed.
+// An ingested file has its global sequence number in front, and another tag: a reader that passed
+// over the number would show its entries as the oldest.
 void PutAddedFile(std::string* out, const FamilyEdit::AddedFile& added) {
   const FileMetadata& file = added.file;
   std::string bytes;
+  if (file.global_sequence != 0) PutVarint64(&bytes, file.global_sequence);
   PutVarint32(&bytes, static_cast<uint32_t>(added.level));
   PutVarint64(&bytes, file.number);
   PutFixed64(&bytes, file.file_id);
@@ -70,7 +74,7 @@ void PutAddedFile(std::string* out, const FamilyEdit::AddedFile& added) {
   PutVarint64(&bytes, file.largest_sequence);
   PutLengthPrefixed(&bytes, file.smallest);
   PutLengthPrefixed(&bytes, file.largest);
-  PutField(out, kAddedFile, bytes);
+  PutField(out, file.global_sequence != 0 ? kIngestedFile : kAddedFile, bytes);
 }
 
 bool GetLevel(std::string_view* bytes, int* level) {
@@ -101,6 +105,12 @@ bool GetAddedFile(std::string_view bytes, FamilyEdit::AddedFile* added) {
   file.smallest = smallest;
   file.largest = largest;
   return true;  // bytes after the last known field belong to newer minor versions
+}
+
+bool GetIngestedFile(std::string_view bytes, FamilyEdit::AddedFile* added) {
+  FileMetadata& file = added->file;
+  return GetVarint64(&bytes, &file.global_sequence) && file.global_sequence != 0 &&
+         file.global_sequence <= kMaxSequenceNumber && GetAddedFile(bytes, added);
 }
 
 bool GetNumber(std::string_view bytes, uint64_t* number) { return GetVarint64(&bytes, number); }
@@ -163,6 +173,8 @@ bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family)
       return true;
     case kAddedFile:
       return GetAddedFile(bytes, &family->added.emplace_back());
+    case kIngestedFile:
+      return GetIngestedFile(bytes, &family->added.emplace_back());
     default: {  // kDeletedFile
       FamilyEdit::DeletedFile& file = family->deleted.emplace_back();
       return GetLevel(&bytes, &file.level) && GetFileNumber(&bytes, &file.number);
@@ -215,12 +227,12 @@ absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
       return absl::InvalidArgumentError("version edit ends in the middle of a field");
     }
     if (tag >= kFirstIgnorable) continue;
-    if (tag == 0 || tag > kNewestLog) {
+    if (tag == 0 || tag > kIngestedFile) {
       return absl::FailedPreconditionError(
           absl::StrCat("version edit has field ", tag, ", which a newer version of Winnow wrote"));
     }
     bool decoded;
-    if (tag <= kFamily || tag >= kOldestLog) {
+    if (tag <= kFamily || tag == kOldestLog || tag == kNewestLog) {
       decoded = DecodeDatabaseField(tag, field, &edit);
     } else if (edit.families.empty()) {
       return absl::InvalidArgumentError(
@@ -243,7 +255,8 @@ std::string FileMetadata::DebugString() const {
   };
   return absl::StrCat(SixDigits(number), " id=", AllHexDigits(file_id), " bytes=", file_bytes,
                       " entries=", num_entries, " deletions=", num_deletions, " ", key(smallest),
-                      " .. ", key(largest));
+                      " .. ", key(largest),
+                      global_sequence == 0 ? "" : absl::StrCat(" ingested@", global_sequence));
 }
 
 std::string VersionEdit::DebugString() const {

@@ -24,6 +24,9 @@ struct FileMetadata {
   std::string largest;
   SequenceNumber smallest_sequence = 0;
   SequenceNumber largest_sequence = 0;
+  // Of a table that was ingested: the sequence number of all its entries, which have none in the
+  // file. 0: entries have their own.
+  SequenceNumber global_sequence = 0;
 
   std::string DebugString() const;
 };

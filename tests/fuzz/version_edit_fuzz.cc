@@ -23,6 +23,9 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   file.smallest = std::string("a\0\0\0\0\0\0\0\1", 9);
   file.largest = std::string("b\0\0\0\0\0\0\0\1", 9);
   family.added.push_back({2, file});
+  file.number = 7;
+  file.global_sequence = 98;
+  family.added.push_back({3, file});
   family.deleted.push_back({1, 4});
   edit.families = {family};
   std::vector<std::string> seeds(2);

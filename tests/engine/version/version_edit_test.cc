@@ -30,6 +30,7 @@ FileMetadata RandomFile(std::mt19937_64& random) {
   file.largest_sequence = kMaxSequenceNumber - random() % 100;
   file.smallest = MakeInternalKey(std::string(random() % 30, '\0'), 7, EntryType::kDelete);
   file.largest = MakeInternalKey(std::string(random() % 30, '\xff'), 5, EntryType::kPut);
+  if (random() % 3 == 0) file.global_sequence = 1 + (random() % kMaxSequenceNumber);
   return file;
 }
 
@@ -115,7 +116,7 @@ TEST(VersionEdit, FieldsOfNewerVersionsAreSkippedOnlyIfTheyMayBe) {
   const auto skipped = VersionEdit::Decode(Encoded(edit) + Field(1000, "whatever"));
   ASSERT_TRUE(skipped.ok());
   EXPECT_EQ(skipped->DebugString(), edit.DebugString());
-  const auto refused = VersionEdit::Decode(Encoded(edit) + Field(16, "whatever"));
+  const auto refused = VersionEdit::Decode(Encoded(edit) + Field(17, "whatever"));
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status().ToString();
   EXPECT_FALSE(VersionEdit::Decode(Field(0, "")).ok());
 }
@@ -138,6 +139,31 @@ TEST(VersionEdit, RefusesKeysTooShortToBeInternalKeys) {
   file.largest = "short";
   edit.families.emplace_back().added.push_back({0, file});
   EXPECT_TRUE(absl::IsInvalidArgument(VersionEdit::Decode(Encoded(edit)).status()));
+}
+
+TEST(VersionEdit, RefusesGlobalSequencesThatAreNone) {
+  for (const uint64_t sequence :
+       {uint64_t{0}, uint64_t{1}, kMaxSequenceNumber, kMaxSequenceNumber + 1, UINT64_MAX}) {
+    std::mt19937_64 random(1);
+    VersionEdit plain;
+    FileMetadata file = RandomFile(random);
+    file.global_sequence = 0;
+    plain.families.emplace_back().added.push_back({1, file});
+    // The field of the file alone, as field 16 has it behind the number.
+    const std::string whole = Encoded(plain);
+    std::string_view bytes = whole;
+    uint32_t tag;
+    std::string_view content;
+    ASSERT_TRUE(GetVarint32(&bytes, &tag) && GetLengthPrefixed(&bytes, &content));
+    ASSERT_TRUE(GetVarint32(&bytes, &tag) && GetLengthPrefixed(&bytes, &content));
+    std::string ingested;
+    PutVarint64(&ingested, sequence);
+    ingested += content;
+    const auto decoded = VersionEdit::Decode(Field(5, std::string(1, '\0')) + Field(16, ingested));
+    EXPECT_EQ(decoded.ok(), sequence >= 1 && sequence <= kMaxSequenceNumber) << sequence;
+    if (!decoded.ok()) continue;
+    EXPECT_EQ(decoded->families[0].added[0].file.global_sequence, sequence);
+  }
 }
 
 TEST(VersionEdit, RefusesNumbersOutOfRangeAndFieldsWithoutAFamily) {
