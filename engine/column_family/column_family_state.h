@@ -122,6 +122,9 @@ class ColumnFamilyState final : public ColumnFamily {
   // Automatic compactions make room for it, and keep out of its way while it runs.
   bool manual_compaction_waiting ABSL_GUARDED_BY(database_mutex) = false;
   bool manual_compaction_running ABSL_GUARDED_BY(database_mutex) = false;
+  // A level has been chosen for tables that are not in the version yet: no compaction begins, which
+  // might choose to write across them.
+  bool ingest_running ABSL_GUARDED_BY(database_mutex) = false;
   ExpectedFprHistory expected_fpr_history ABSL_GUARDED_BY(database_mutex);
   std::atomic<bool> dropped{false};
   ViewHolder views;  // thread-safe

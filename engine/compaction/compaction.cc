@@ -46,7 +46,10 @@ size_t Compaction::num_input_files() const {
 // disjoint: the picker leaves marked files, and everything that would overlap them, alone.
 void Compaction::MarkInputs(bool being_compacted) const {
   for (const auto& files : inputs) {
-    for (const auto& file : files) file->being_compacted = being_compacted;
+    for (const auto& file : files) {
+      file->being_compacted = being_compacted;
+      file->compacted_into = output_level;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include "engine/compaction/compaction_job.h"
 
 #include <algorithm>
+#include <functional>
 #include <thread>
 #include <utility>
 
@@ -80,8 +81,9 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   } else {
     input->SeekToFirst();
   }
-  CompactionIterator entries(input.get(), comparator, options.snapshots,
-                             BottommostLevelChecker(compaction),
+  std::function<bool(std::string_view)> is_oldest;
+  if (!options.keep_for_older) is_oldest = BottommostLevelChecker(compaction);
+  CompactionIterator entries(input.get(), comparator, options.snapshots, std::move(is_oldest),
                              part->range.end.has_value() ? &*part->range.end : nullptr);
   entries.Start();
   const absl::Status status = WriteSstables(options.output, comparator, &entries, &part->output);

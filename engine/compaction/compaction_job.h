@@ -14,6 +14,8 @@ struct CompactionJobOptions {
   SstableOutputOptions output;
   std::vector<SequenceNumber> snapshots;  // ascending
   bool verify_checksums = true;
+  // Older entries may come, for which deletions and sequence numbers stay.
+  bool keep_for_older = false;
   // Read ahead of all inputs together.
   size_t readahead_bytes = size_t{16} << 20;
   // The key range may be cut into this many parts that run on threads of their own.

@@ -165,10 +165,10 @@ std::unique_ptr<Compaction> FindFromLevelZero(const std::shared_ptr<const Versio
 // level, and levels appear above it as it grows.
 LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptions& options) {
   LevelTargets targets;
-  int deepest = kNumLevels - 1;
+  const int deepest = LastCompactedLevel(options);
   uint64_t largest_bytes = 0;
   int first_with_files = kNumLevels;
-  for (int level = 1; level < kNumLevels; level++) {
+  for (int level = 1; level <= deepest; level++) {
     if (version.num_files(level) == 0) continue;
     first_with_files = std::min(first_with_files, level);
     largest_bytes = std::max(largest_bytes, version.level_bytes(level));
@@ -203,7 +203,8 @@ LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& opt
   for (const auto& file : version.files(0)) idle_level0_files += IsIdle(*file) ? 1 : 0;
   scores.score[0] = static_cast<double>(idle_level0_files) /
                     static_cast<double>(options.level0_compaction_trigger);
-  for (int level = targets.base_level; level < kNumLevels - 1; level++) {
+  const int last = LastCompactedLevel(options);
+  for (int level = targets.base_level; level < last; level++) {
     uint64_t idle_bytes = 0;
     for (const auto& file : version.files(level)) {
       if (IsIdle(*file)) idle_bytes += file->metadata().file_bytes;
@@ -213,7 +214,7 @@ LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& opt
         static_cast<double>(idle_bytes) / static_cast<double>(target);
   }
   double highest = 1;
-  for (int level = 0; level < kNumLevels - 1; level++) {
+  for (int level = 0; level < last; level++) {
     // At equal scores the deeper level is the more urgent: it makes room for what comes from above.
     if (scores.score[static_cast<size_t>(level)] >= highest) {
       highest = scores.score[static_cast<size_t>(level)];
@@ -337,8 +338,9 @@ std::unique_ptr<Compaction> CompactionPicker::PickRange(
   std::optional<std::string> high(end);
   // All files that overlap the range join, which may widen it, until nothing outside overlaps: then
   // the inputs hold every version of their keys and can go straight to the deepest level.
+  const int last = LastCompactedLevel(options);
   for (size_t count = 0;;) {
-    for (int level = 0; level < kNumLevels; level++) {
+    for (int level = 0; level <= last; level++) {
       const std::string_view low_view = low.has_value() ? *low : std::string_view();
       const std::string_view high_view = high.has_value() ? *high : std::string_view();
       auto& inputs = compaction->inputs[static_cast<size_t>(level)];
@@ -361,7 +363,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickRange(
     count = now;
   }
   if (compaction->num_input_files() == 0) return nullptr;
-  const int deepest = version->deepest_level();
+  const int deepest = std::min(version->deepest_level(), last);
   compaction->output_level =
       deepest >= 1 ? deepest : ComputeLevelTargets(*version, options).base_level;
   return compaction;

@@ -14,6 +14,12 @@
 
 namespace winnow {
 
+// The deepest level that compactions write to: the last, or the one above it where that is for what
+// is ingested behind everything else.
+inline int LastCompactedLevel(const ColumnFamilyOptions& options) {
+  return options.allow_ingest_behind ? kNumLevels - 2 : kNumLevels - 1;
+}
+
 // How large each level may be. The deepest level with data sets the scale: the level above it may
 // hold `multiplier` times less, and so on up to the base level, the first below level 0 that is
 // used at all. So the deepest level holds about 90 % of the data whatever the database's size, and

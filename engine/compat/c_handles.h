@@ -66,6 +66,13 @@ struct winnow_readoptions_t {
   bool lower_bound_is_missing = false;
   bool upper_bound_is_missing = false;
 };
+struct winnow_sstwriter_t {
+  KeptAlive options_kept;  // destroyed last
+  std::unique_ptr<winnow::SstWriter> writer;
+};
+struct winnow_ingestoptions_t {
+  winnow::IngestOptions options;
+};
 struct winnow_writebatch_t {
   winnow::WriteBatch batch;
   bool is_incomplete = false;  // there was no memory for an update

@@ -79,7 +79,7 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** fam
 // beside it, level 0 alone is kept small. While it waits for the family, not even that, or it might
 // never get it.
 std::unique_ptr<Compaction> DatabaseJobs::PickIn(ColumnFamilyState* family) {
-  if (family->manual_compaction_waiting) return nullptr;
+  if (family->manual_compaction_waiting || family->ingest_running) return nullptr;
   if (family->manual_compaction_running) {
     return CompactionPicker::PickWithinLevelZero(family->version(), family->options());
   }
@@ -115,6 +115,7 @@ absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
   // Listed after the inputs were picked: of each key in them a later snapshot sees the newest
   // version alone, which stays unless it is a deletion with nothing left to hide.
   job.snapshots = parts_.snapshots->Sequences();
+  job.keep_for_older = family.options().allow_ingest_behind;
   job.verify_checksums = parts_.options->verify_compaction_checksums;
   job.readahead_bytes = parts_.options->compaction_readahead_bytes;
   job.max_threads = max_threads;
@@ -225,7 +226,7 @@ absl::Status DatabaseJobs::CompactRange(ColumnFamilyState* family,
   family->manual_compaction_waiting = true;
   // Everything that is being compacted already must be done first: a range compaction takes all
   // versions of its keys.
-  while (family->compactions_running > 0 && errors.fatal().ok() &&
+  while ((family->compactions_running > 0 || family->ingest_running) && errors.fatal().ok() &&
          !parts_.scheduler->is_stopping()) {
     parts_.scheduler->WaitForProgress();
   }

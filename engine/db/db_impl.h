@@ -96,6 +96,12 @@ class DBImpl final : public DB {
                             std::optional<std::string_view> end) override;
   absl::Status WaitForBackgroundWork() override;
 
+  // ingest.cc
+  absl::StatusOr<IngestInfo> Ingest(const std::vector<IngestFile>& files,
+                                    const IngestOptions& options) override;
+  absl::StatusOr<std::unique_ptr<SstWriter>> NewSstWriter(ColumnFamily* family,
+                                                          const std::string& path) override;
+
   // db_checkpoint.cc
   absl::Status Checkpoint(const std::string& directory) override;
   absl::StatusOr<BackupInfo> BackupTo(const std::string& backup_directory) override;
@@ -148,6 +154,25 @@ class DBImpl final : public DB {
 
   // --- flush_and_compact.cc ---
   absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(database_mutex);
+  // Until the family has no immutable memtables, which must be wanted to be flushed.
+  absl::Status AwaitFlush(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // --- ingest.cc ---
+  struct IngestJob;
+  absl::Status OpenIngested(const std::vector<IngestFile>& files, const IngestOptions& options,
+                            IngestJob* job);
+  absl::Status PlaceIngested(const IngestOptions& options, IngestJob* job);
+  absl::Status CommitIngest(const IngestOptions& options, IngestJob* job)
+      ABSL_LOCKS_EXCLUDED(write_leadership, database_mutex);
+  absl::Status FlushForIngest(IngestJob* job)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status SyncLogsForIngest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status ChooseLevels(const IngestOptions& options, IngestJob* job, VersionEdit* edit)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status InstallIngested(VersionEdit edit, IngestJob* job)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  void RemovePlaced(const IngestJob& job);
+  void ReportIngest(const IngestJob& job, const absl::Status& status, SteadyTime begin);
 
   // --- db_checkpoint.cc ---
   // On OK the removal of logs is paused, and the copy counted.
@@ -207,7 +232,7 @@ class DBImpl final : public DB {
   LogSet logs_;
   ColumnFamilySet families_;
   ColumnFamilyState* default_family_ = nullptr;             // immutable once open
-  int copies_running_ ABSL_GUARDED_BY(database_mutex) = 0;  // checkpoints and backups
+  int copies_running_ ABSL_GUARDED_BY(database_mutex) = 0;  // checkpoints, backups, ingestions
   WriteQueue write_queue_;
   BackgroundScheduler scheduler_;
   WriteLeader leader_;

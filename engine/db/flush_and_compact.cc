@@ -19,6 +19,10 @@ absl::Status DBImpl::FlushMemtables(ColumnFamilyState* family) {
     if (!family->immutables.empty()) family->flush_wanted = true;
   }
   DatabaseLock lock(&mutex_);
+  return AwaitFlush(family);
+}
+
+absl::Status DBImpl::AwaitFlush(ColumnFamilyState* family) {
   BackgroundErrors& errors = scheduler_.errors();
   // Taken before the work is asked for: any failure from here on ends the wait, since the next try
   // may be long in coming, and the caller can ask again.

@@ -167,6 +167,7 @@ const std::vector<TextOption>& TextOptions() {
       BytesOption("level_base_bytes", &Options::level_base_bytes),
       RealOption("level_size_multiplier", &Options::level_size_multiplier),
       BoolOption("disable_auto_compactions", &Options::disable_auto_compactions),
+      BoolOption("allow_ingest_behind", &Options::allow_ingest_behind),
       BoolOption("create_if_missing", &Options::create_if_missing),
       BoolOption("error_if_exists", &Options::error_if_exists),
       BoolOption("read_only", &Options::read_only),

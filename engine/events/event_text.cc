@@ -29,6 +29,15 @@ std::string CompactionText(const Event& event) {
   return absl::StrCat(what, Outcome(event), ", ", Counted(event.bytes_read, "byte"), " read");
 }
 
+std::string IngestOutcome(const Event& event) {
+  const double seconds = std::chrono::duration<double>(event.duration).count();
+  if (!event.status.ok()) {
+    return absl::StrCat("fails after ", FixedPoint(seconds, 3), " s: ", event.status.ToString());
+  }
+  return absl::StrCat("ends after ", FixedPoint(seconds, 3),
+                      " s: ", Counted(event.bytes_written, "byte"), ", ", event.message);
+}
+
 // The detail may have several lines (what recovery reports has); the log indents them.
 std::string Followed(std::string_view text, const std::string& detail) {
   return detail.empty() ? std::string(text) : absl::StrCat(ToAbsl(text), ": ", detail);
@@ -53,6 +62,8 @@ std::string_view EventKindName(Event::Kind kind) {
       return "compaction-begin";
     case Event::Kind::kCompactionEnd:
       return "compaction-end";
+    case Event::Kind::kIngestEnd:
+      return "ingest-end";
     case Event::Kind::kWriteStallBegin:
       return "write-stall-begin";
     case Event::Kind::kWriteStallEnd:
@@ -87,6 +98,8 @@ std::string Event::ToString() const {
     case Kind::kCompactionBegin:
     case Kind::kCompactionEnd:
       return CompactionText(*this);
+    case Kind::kIngestEnd:
+      return absl::StrCat("ingestion of ", Counted(num_inputs, "file"), " ", IngestOutcome(*this));
     case Kind::kWriteStallBegin:
       return absl::StrCat("write stall begins, because of ", column_family, ": ", message);
     case Kind::kWriteStallEnd:

@@ -112,7 +112,9 @@ absl::StatusOr<SoundSstable> FamilyRepair::Use(const FoundSstable& table,
                                                const ColumnFamilyState& family) {
   std::vector<const FoundSstable*> copies = {&table};
   for (const FoundSstable* other : tables_) {
-    const bool is_copy = table.frame.file_id != 0 && other->frame.file_id == table.frame.file_id;
+    // One that was ingested once more is another table.
+    const bool is_copy = table.frame.file_id != 0 && other->frame.file_id == table.frame.file_id &&
+                         other->frame.global_sequence == table.frame.global_sequence;
     if (is_copy && other != &table) copies.push_back(other);
   }
   const size_t put_aside_before = sstables_->put_aside().size();
@@ -155,6 +157,16 @@ absl::Status FamilyRepair::KeepLevels(const ColumnFamilyState& family,
   return absl::OkStatus();
 }
 
+void FamilyRepair::NoteLostSequence(const FoundSstable& table) {
+  const std::optional<SstableProperties>& properties = table.frame.properties;
+  if (!properties.has_value() || !properties->is_external || table.frame.global_sequence != 0) {
+    return;
+  }
+  report_->notes.push_back(
+      absl::StrCat(sstables_->store().directory, "/", table.name,
+                   ": was ingested, and no manifest says when: its entries count as the oldest"));
+}
+
 // The levels of an old manifest are no order: what was on a deeper level since may be listed above
 // what was written later.
 absl::Status FamilyRepair::MergeAll(const ColumnFamilyState& family,
@@ -168,6 +180,7 @@ absl::Status FamilyRepair::MergeAll(const ColumnFamilyState& family,
     if (entry.table != nullptr) all.push_back(entry.table);
   }
   std::vector<SoundSstable> sound;
+  for (const FoundSstable* table : unlisted) NoteLostSequence(*table);
   for (const FoundSstable* table : all) {
     WINNOW_ASSIGN_OR_RETURN(SoundSstable kept, Use(*table, family));
     // Its numbers count even if it is empty: whatever is written now must be newer.

@@ -60,6 +60,7 @@ class FamilyRepair {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void CountMissing(const ColumnFamilyState& family, const std::vector<Listed>& listed,
                     const std::vector<const FoundSstable*>& unlisted);
+  void NoteLostSequence(const FoundSstable& unlisted);
   absl::StatusOr<SoundSstable> Use(const FoundSstable& table, const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 

@@ -118,6 +118,21 @@ std::vector<KnownSstable> FoundFiles::KnownSstables(uint64_t number) const {
   return same_number;
 }
 
+// A table that was ingested twice has two names, and a number of its own under each.
+SequenceNumber FoundFiles::GlobalSequenceOf(const FoundSstable& table) const {
+  SequenceNumber newest = 0;
+  for (const FoundManifest& manifest : manifests_) {
+    for (const FamilyEdit& family : manifest.state.families) {
+      for (const FamilyEdit::AddedFile& added : family.added) {
+        if (added.file.file_id != table.frame.file_id) continue;
+        if (added.file.number == table.number) return added.file.global_sequence;
+        newest = std::max(newest, added.file.global_sequence);
+      }
+    }
+  }
+  return newest;
+}
+
 absl::Status FoundFiles::ReadFrame(FoundSstable* table) const {
   const std::string path = absl::StrCat(path_, "/", table->name);
   WINNOW_ASSIGN_OR_RETURN(const auto file, file_system_.OpenRandomAccess(path));
@@ -126,6 +141,7 @@ absl::Status FoundFiles::ReadFrame(FoundSstable* table) const {
     WINNOW_ASSIGN_OR_RETURN(table->frame,
                             FindSstableFrame(*file, path, KnownSstables(table->number)));
   }
+  table->frame.global_sequence = GlobalSequenceOf(*table);
   if (table->frame.file_id != 0) return absl::OkStatus();
   return CorruptionError(path, "nobody knows the identity that its blocks were written with");
 }
@@ -169,13 +185,15 @@ void FoundFiles::LeaveOutLogsExceptOf(uint64_t database) {
   }
 }
 
-// One more for each table: those without entries belong to a database too.
+// One more for each table: those without entries belong to a database too. Tables that were
+// ingested may have been written for any.
 uint64_t FoundFiles::CommonestSeed() const {
   std::map<uint64_t, uint64_t> entries;
   for (const FoundSstable& table : tables_) {
     const std::optional<uint64_t> seed = table.frame.database_id();
     if (!seed.has_value()) continue;
     const std::optional<SstableProperties>& properties = table.frame.properties;
+    if (properties.has_value() && properties->is_external) continue;
     entries[*seed] += properties.has_value() ? properties->num_entries + 1 : 1;
   }
   const auto most =

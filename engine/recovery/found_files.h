@@ -77,6 +77,8 @@ class FoundFiles {
   bool IsOfThisDatabase(const VersionEdit& state) const;
   // Those that manifests name, the ones of this number first.
   std::vector<KnownSstable> KnownSstables(uint64_t number) const;
+  // What the manifests say of a table that was ingested.
+  SequenceNumber GlobalSequenceOf(const FoundSstable& table) const;
   absl::Status ReadFrame(FoundSstable* table) const;
 
   FileSystem& file_system_;

@@ -23,6 +23,10 @@ namespace winnow {
 
 namespace {
 
+bool IsExternal(const FoundSstable& table) {
+  return table.frame.properties.has_value() && table.frame.properties->is_external;
+}
+
 class DatabaseRepair {
  public:
   DatabaseRepair(const Options& options, std::string path)
@@ -220,8 +224,11 @@ class DatabaseRepair {
       const bool is_foreign = database.has_value() && database != state.hash_seed;
       report_.tables_set_aside++;
       report_.notes.push_back(absl::StrCat(
-          path, is_foreign ? ": belongs to another database"
-                           : ": not in use: the manifest had given it up, or it is a copy"));
+          path, is_foreign && IsExternal(table)
+                    ? ": was written for databases to ingest, and no manifest says that this one "
+                      "did: `winnow ingest` brings it in"
+                : is_foreign ? ": belongs to another database"
+                             : ": not in use: the manifest had given it up, or it is a copy"));
     }
     for (const std::string& name : found_.manifest_names()) {
       if (manifest == nullptr || name != manifest->name) replaced_manifests_.push_back(name);

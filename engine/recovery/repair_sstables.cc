@@ -38,18 +38,21 @@ std::string RepairSstables::PathOf(const std::string& name) const {
 }
 
 absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Open(
-    const std::string& name, uint64_t file_id, const ColumnFamilyState& family) {
+    const std::string& name, uint64_t file_id, const ColumnFamilyState& family,
+    SequenceNumber global_sequence) {
   const std::string path = PathOf(name);
   WINNOW_ASSIGN_OR_RETURN(auto file, store_.OpenFile(path, file_id));
   SstableReaderOptions options;
   options.comparator = family.comparator();
   options.expected_file_id = file_id;
+  options.global_sequence = global_sequence;
   options.filter_policy = family.options().filter_policy;
   return SstableReader::Open(options, std::move(file), path);
 }
 
 absl::StatusOr<SoundSstable> RepairSstables::Describe(uint64_t number,
-                                                      std::unique_ptr<SstableReader> reader) {
+                                                      std::unique_ptr<SstableReader> reader,
+                                                      SequenceNumber global_sequence) {
   WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, reader->ReadProperties());
   SoundSstable table;
   table.file.number = number;
@@ -57,8 +60,9 @@ absl::StatusOr<SoundSstable> RepairSstables::Describe(uint64_t number,
   table.file.file_bytes = reader->file_bytes();
   table.file.num_entries = properties.num_entries;
   table.file.num_deletions = properties.num_deletions;
-  table.file.smallest_sequence = properties.smallest_sequence;
-  table.file.largest_sequence = properties.largest_sequence;
+  table.file.smallest_sequence = properties.smallest_sequence + global_sequence;
+  table.file.largest_sequence = properties.largest_sequence + global_sequence;
+  table.file.global_sequence = global_sequence;
   // Read from the entries: properties have the bounds as user keys, a manifest as internal ones.
   const auto iterator = reader->NewIterator({});
   iterator->SeekToFirst();
@@ -78,7 +82,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Examine(
   for (int look = 1;; look++) {
     problems->clear();
     absl::StatusOr<std::unique_ptr<SstableReader>> reader =
-        Open(table.name, table.frame.file_id, family);
+        Open(table.name, table.frame.file_id, family, table.frame.global_sequence);
     if (reader.ok()) *problems = (*reader)->Verify();
     const bool is_sound = reader.ok() && problems->empty();
     if (is_sound || look == 2 || absl::IsNotFound(reader.status())) return reader;
@@ -110,13 +114,14 @@ absl::StatusOr<SoundSstable> RepairSstables::KeepOrRewrite(
 absl::StatusOr<SoundSstable> RepairSstables::Keep(const FoundSstable& table,
                                                   std::unique_ptr<SstableReader> reader) {
   report_->tables_kept++;
-  if (table.number != 0) return Describe(table.number, std::move(reader));
+  const SequenceNumber global_sequence = table.frame.global_sequence;
+  if (table.number != 0) return Describe(table.number, std::move(reader), global_sequence);
   // A second name, under which a manifest can name it; nothing does before the repair's own.
   const uint64_t number = NewFileNumber();
   WINNOW_RETURN_IF_ERROR(LinkOrCopy(*store_.file_system, PathOf(table.name),
                                     SstableFileName(store_.directory, number)));
   PutAside(table.name);
-  return Describe(number, std::move(reader));
+  return Describe(number, std::move(reader), global_sequence);
 }
 
 // What one copy has lost another may have.

@@ -55,7 +55,8 @@ class RepairSstables {
   std::string PathOf(const std::string& name) const;
   void Note(const std::string& text);
   absl::StatusOr<std::unique_ptr<SstableReader>> Open(const std::string& name, uint64_t file_id,
-                                                      const ColumnFamilyState& family);
+                                                      const ColumnFamilyState& family,
+                                                      SequenceNumber global_sequence = 0);
   // Opens and verifies a table, once more if something is wrong: an error that passes is no damage.
   absl::StatusOr<std::unique_ptr<SstableReader>> Examine(const FoundSstable& table,
                                                          const ColumnFamilyState& family,
@@ -73,7 +74,8 @@ class RepairSstables {
                                      const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // What a manifest knows of a table, read from the table.
-  absl::StatusOr<SoundSstable> Describe(uint64_t number, std::unique_ptr<SstableReader> reader);
+  absl::StatusOr<SoundSstable> Describe(uint64_t number, std::unique_ptr<SstableReader> reader,
+                                        SequenceNumber global_sequence = 0);
 
   const SstableStore store_;
   uint64_t next_file_number_;

@@ -273,6 +273,12 @@ std::string_view TickerName(Ticker ticker) {
       return "compaction.bytes.read";
     case Ticker::kCompactionBytesWritten:
       return "compaction.bytes.written";
+    case Ticker::kIngestions:
+      return "ingestions";
+    case Ticker::kFilesIngested:
+      return "files.ingested";
+    case Ticker::kBytesIngested:
+      return "bytes.ingested";
     case Ticker::kWriteStallMicros:
       return "write.stall.micros";
     case Ticker::kWriteStalls:

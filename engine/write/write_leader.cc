@@ -32,6 +32,13 @@ void WriteLeader::StartAt(SequenceNumber last) {
   visible_sequence_.store(last);
 }
 
+absl::StatusOr<SequenceNumber> WriteLeader::AllocateSequence() {
+  if (allocated_sequence_ >= kMaxSequenceNumber) {
+    return absl::ResourceExhaustedError("sequence numbers are used up");
+  }
+  return ++allocated_sequence_;
+}
+
 void WriteLeader::Stop() {
   stopped_ = true;
   RequestWork();  // so that the next group is looked at before it is committed

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "engine/background/background_scheduler.h"
 #include "engine/base/database_mutex.h"
 #include "engine/column_family/column_family_set.h"
@@ -61,6 +62,13 @@ class WriteLeader {
   const std::atomic<SequenceNumber>& visible_sequence_source() const { return visible_sequence_; }
   SequenceNumber allocated_sequence() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
     return allocated_sequence_;
+  }
+  // A sequence number for entries that come in without the log: the next one, which no write gets
+  // any more. ResourceExhausted: there is none. Visible after Publish, before which whoever is to
+  // see the entries must be able to find them.
+  absl::StatusOr<SequenceNumber> AllocateSequence() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  void Publish(SequenceNumber sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    visible_sequence_.store(sequence, std::memory_order_release);
   }
   // While opening: what recovery found is visible.
   void StartAt(SequenceNumber last) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);

@@ -20,8 +20,9 @@ Options CrashOptions(FileSystem* file_system) {
 
 std::string DescribeSteps(std::span<const CrashStep> steps) {
   static constexpr std::array<const char*, kNumCrashSteps> kNames = {
-      "put",      "synced put",    "synced delete", "batch",      "flush",  "compact",
-      "snapshot", "create family", "drop family",   "checkpoint", "reopen", "set filter"};
+      "put",     "synced put", "synced delete", "batch",       "flush",
+      "compact", "snapshot",   "create family", "drop family", "checkpoint",
+      "reopen",  "set filter", "ingest"};
   std::string text;
   for (const CrashStep step : steps) {
     absl::StrAppend(&text, text.empty() ? "" : ", ", kNames[static_cast<size_t>(step)]);
@@ -112,6 +113,39 @@ void CrashWorkload::WriteSome(int count) {
     }
     Write(/*sync=*/random_() % 5 == 0, updates);
   }
+}
+
+// Counts as a synced write: it is there whole once the call has returned, and everything before it.
+void CrashWorkload::IngestTables(bool move, std::string_view value) {
+  num_writes_++;
+  if (db_ == nullptr) return;
+  std::vector<Update> updates;
+  std::vector<IngestFile> files;
+  absl::Status status;
+  for (ColumnFamily* const family : {db_->DefaultColumnFamily(), second_}) {
+    if (family == nullptr) continue;
+    files.push_back({absl::StrCat("/data/table-", num_tables_++, ".sst"), family});
+    auto writer = db_->NewSstWriter(family, files.back().path);
+    status.Update(writer.status());
+    if (!writer.ok()) break;
+    updates.push_back({family->id(), keys_[1], std::string(value)});
+    status.Update((*writer)->Put(keys_[1], value));
+    updates.push_back({family->id(), keys_[2], std::nullopt});
+    status.Update((*writer)->Delete(keys_[2]));
+    status.Update((*writer)->Finish().status());
+  }
+  Note(status);
+  if (!status.ok()) return;
+  History::Write write = {
+      updates, true, {memory_->num_operations(), CallTime::kNever}, writes_when_opened_};
+  IngestOptions options;
+  options.move = move;
+  status = db_->Ingest(files, options).status();
+  if (status.ok()) write.time.acknowledged = memory_->num_operations();
+  write.was_refused = absl::IsFailedPrecondition(status);
+  write_failed_ |= !status.ok();
+  Note(status);
+  history_.AddWrite(std::move(write));
 }
 
 void CrashWorkload::CreateSecondFamily(std::string_view filter) {
@@ -246,6 +280,9 @@ void CrashWorkload::Do(CrashStep step) {
     case CrashStep::kSetFilter:
       SetFilter(random_() % 2 == 0 ? "bloom:12" : "none");
       break;
+    case CrashStep::kIngest:
+      IngestTables(random_() % 2 == 0, absl::StrCat("ingested ", num_writes_));
+      break;
   }
   CheckSnapshots();
 }
@@ -325,6 +362,7 @@ void CrashWorkload::Run() {
   SetFilter("bloom:12");
   FlushWhileWriting();
   WriteSome(6);
+  IngestTables(/*move=*/true, "ingested by a move");
   Flush(second_);
   WriteSome(6);
   CompactEverything();
@@ -333,7 +371,9 @@ void CrashWorkload::Run() {
   DropSecondFamily();
   WriteSome(4);
   CreateSecondFamily("blocked_bloom:10");
-  WriteSome(12);
+  WriteSome(6);
+  IngestTables(/*move=*/false, "ingested by a copy");
+  WriteSome(6);
   Close();
   Open();
   WriteSome(10);

@@ -32,8 +32,9 @@ enum class CrashStep {
   kCheckpoint,
   kReopen,
   kSetFilter,
+  kIngest,  // of tables for both column families if there are two
 };
-inline constexpr size_t kNumCrashSteps = 12;
+inline constexpr size_t kNumCrashSteps = 13;
 
 // "put, flush, reopen"
 std::string DescribeSteps(std::span<const CrashStep> steps);
@@ -85,6 +86,7 @@ class CrashWorkload {
   void WriteSome(int count);
   void Write(bool sync, const std::vector<Update>& updates);
   void Do(CrashStep step);
+  void IngestTables(bool move, std::string_view value);
   void CreateSecondFamily(std::string_view filter);
   void DropSecondFamily();
   void TakeSnapshot();
@@ -117,6 +119,7 @@ class CrashWorkload {
   size_t created_at_ = CallTime::kNever;
   size_t steps_began_at_ = 0;
   int num_writes_ = 0;
+  int num_tables_ = 0;
   size_t writes_when_opened_ = 0;
   bool write_failed_ = false;
 };

@@ -61,6 +61,8 @@ typedef struct winnow_options_t winnow_options_t;
 typedef struct winnow_pinned_t winnow_pinned_t;
 typedef struct winnow_readoptions_t winnow_readoptions_t;
 typedef struct winnow_snapshot_t winnow_snapshot_t;
+typedef struct winnow_sstwriter_t winnow_sstwriter_t;
+typedef struct winnow_ingestoptions_t winnow_ingestoptions_t;
 typedef struct winnow_writebatch_t winnow_writebatch_t;
 typedef struct winnow_writeoptions_t winnow_writeoptions_t;
 
@@ -249,6 +251,46 @@ char* winnow_explain_cf(winnow_t* db, winnow_columnfamily_t* family, const char*
                         char** errptr);
 char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key,
                              size_t keylen, char** errptr);
+
+/* ---- Bulk loading (beyond LevelDB; winnow/ingest.h) ---- */
+
+/* Begins an SSTable for databases to ingest, in the file `path`, which must not exist, with the
+   column family settings of `options`, in their env. NULL on failure. */
+winnow_sstwriter_t* winnow_sstwriter_create(const winnow_options_t* options, const char* path,
+                                            char** errptr);
+/* The same as the database's family would write it. */
+winnow_sstwriter_t* winnow_sstwriter_create_cf(winnow_t* db, winnow_columnfamily_t* family,
+                                               const char* path, char** errptr);
+/* Keys come in strictly ascending order, whether put or deleted; one that does not is an error and
+   is left out. */
+void winnow_sstwriter_put(winnow_sstwriter_t* writer, const char* key, size_t keylen,
+                          const char* val, size_t vallen, char** errptr);
+void winnow_sstwriter_delete(winnow_sstwriter_t* writer, const char* key, size_t keylen,
+                             char** errptr);
+/* Writes the rest and makes the file durable; nothing may be added afterwards. */
+void winnow_sstwriter_finish(winnow_sstwriter_t* writer, char** errptr);
+/* Roughly what the file would have if it were finished now. */
+uint64_t winnow_sstwriter_file_bytes(const winnow_sstwriter_t* writer);
+/* Gives a writer back; a file that was not finished is removed. */
+void winnow_sstwriter_destroy(winnow_sstwriter_t* writer);
+
+winnow_ingestoptions_t* winnow_ingestoptions_create(void);
+void winnow_ingestoptions_destroy(winnow_ingestoptions_t* options);
+/* The files become the database's and lose their names. Default false: they are copied. */
+void winnow_ingestoptions_set_move(winnow_ingestoptions_t* options, uint8_t value);
+/* What is ingested is older than everything in the database. Default false: newer. */
+void winnow_ingestoptions_set_behind(winnow_ingestoptions_t* options, uint8_t value);
+/* Each file is read and checked whole before. Default true. */
+void winnow_ingestoptions_set_verify(winnow_ingestoptions_t* options, uint8_t value);
+
+/* Brings `num_paths` files into the database, all of them or none. The result is the sequence
+   number of their entries; 0 on an error, and for what was ingested behind. */
+uint64_t winnow_ingest(winnow_t* db, const winnow_ingestoptions_t* options,
+                       const char* const* paths, size_t num_paths, char** errptr);
+/* The same for files of several families: families[i] is that of paths[i]. */
+uint64_t winnow_ingest_cf(winnow_t* db, const winnow_ingestoptions_t* options,
+                          winnow_columnfamily_t* const* families, const char* const* paths,
+                          size_t num_paths, char** errptr);
 
 /* ---- Iterators ---- */
 

@@ -38,6 +38,7 @@
 #include "absl/status/statusor.h"
 #include "winnow/backup.h"
 #include "winnow/explain.h"
+#include "winnow/ingest.h"
 #include "winnow/iterator.h"
 #include "winnow/options.h"
 #include "winnow/pinned_value.h"
@@ -182,6 +183,32 @@ class DB {
                                     std::optional<std::string_view> end) = 0;
   // Waits until no flush or compaction is running or due.
   virtual absl::Status WaitForBackgroundWork() = 0;
+
+  // --- Bulk loading (winnow/ingest.h) ---
+  // Brings in tables that SstWriter wrote, all of them or none: after an error or a power failure
+  // too, and for readers, who see nothing of them before all is durable.
+  //
+  // All entries get one sequence number, newer than every write and every snapshot before; writes
+  // that were made before, and not synced, become durable with them. Each file goes to the deepest
+  // level where neither it nor any level above has keys of its range, to level 0 if the first has
+  // some; memtables with keys of its range are flushed first, and writes wait for that and for the
+  // manifest. A file's filter is asked as it was built, whatever the family's settings and seed.
+  //
+  // With `behind` the entries are the oldest, for every snapshot too, and go to the last level.
+  //
+  // InvalidArgument: a file that SstWriter did not write, without entries, files of one family
+  // whose ranges overlap, a move out of the directory of a database. FailedPrecondition: another
+  // comparator, a newer format; `behind` in a family without allow_ingest_behind, or where the last
+  // level has keys of a file's range. DataLoss: a damaged or unsorted file. NotFound. After every
+  // error but those of the manifest, which end all writing, the files are where they were and the
+  // database is as it was.
+  virtual absl::StatusOr<IngestInfo> Ingest(const std::vector<IngestFile>& files,
+                                            const IngestOptions& options) = 0;
+  // A writer of a table as this family would write it at its last level: with its comparator, its
+  // present filter and the database's hash seed, which saves look-ups one hash a file. `path` is
+  // anywhere in the database's file system. It may outlive the database.
+  virtual absl::StatusOr<std::unique_ptr<SstWriter>> NewSstWriter(ColumnFamily* family,
+                                                                  const std::string& path) = 0;
 
   // --- Copies ---
   // Makes `directory`, which must be missing or empty, a database that holds what this one holds

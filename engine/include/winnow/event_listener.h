@@ -28,6 +28,7 @@ struct Event {
     kFlushEnd,         // the same, and status, num_outputs (files), bytes_written, duration
     kCompactionBegin,  // column_family, num_inputs (files), input_level, output_level
     kCompactionEnd,    // the same, and status, num_outputs, bytes_read, bytes_written, duration
+    kIngestEnd,        // status, num_inputs (files), bytes_written, duration; message: their levels
     kWriteStallBegin,  // column_family, message: writes are delayed or wait from now on
     kWriteStallEnd,    // column_family, duration; reported with the first write that is not stalled
     kBackgroundError,  // message (what failed), status, will_retry

@@ -103,6 +103,11 @@ struct ColumnFamilyOptions {
   double level_size_multiplier = 10;
   // True: files are compacted only by CompactRange. Default false.
   bool disable_auto_compactions = false;
+  // True: IngestOptions::behind is allowed. The last level is for what is ingested so; compactions
+  // do not write to it, and keep deletions although nothing older is left for them to hide.
+  // Deletions that were compacted while this was false hide nothing of what is ingested behind
+  // them. Default false.
+  bool allow_ingest_behind = false;
 };
 
 // What to do with damage in the middle of a write-ahead log. A torn last record is always normal,
@@ -204,10 +209,11 @@ struct Options : ColumnFamilyOptions {
   // neither as its hits nor as its misses. Default false, for what an error then costs: where the
   // disk fails, or somebody cuts a table while it is open, the system ends the process (SIGBUS)
   // instead of failing the read, and bytes that somebody changes after their check are read
-  // unchecked. Compactions and Verify read as without it. Of address space the tables' bytes are
-  // taken; the property memory-usage shows them beside its sum. Up to 16,384 tables of a process
-  // are mapped (Linux grants it 65,530 mappings, vm.max_map_count); others, and those of file
-  // systems that map nothing, are read as without it.
+  // unchecked. Compactions and Verify read as without it, and so are tables that were ingested,
+  // until they are compacted. Of address space the tables' bytes are taken; the property
+  // memory-usage shows them beside its sum. Up to 16,384 tables of a process are mapped (Linux
+  // grants it 65,530 mappings, vm.max_map_count); others, and those of file systems that map
+  // nothing, are read as without it.
   bool mmap_reads = false;
 
   // What to do with a damaged write-ahead log. Default point_in_time.

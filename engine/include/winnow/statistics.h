@@ -35,6 +35,9 @@ enum class Ticker : uint32_t {
   kCompactions,             // [compactions] ended, failed ones and moves of whole files included
   kCompactionBytesRead,     // [bytes] of blocks that compactions read, as stored
   kCompactionBytesWritten,  // [bytes] of SSTables that compactions wrote
+  kIngestions,              // [calls] of Ingest that succeeded
+  kFilesIngested,           // [files] that came in with them
+  kBytesIngested,           // [bytes] of those
   kWriteStallMicros,        // [microseconds] that groups of writers waited or were delayed in all
   kWriteStalls,             // [groups] of writers that waited or were delayed
 

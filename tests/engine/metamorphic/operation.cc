@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, static_cast<size_t>(Operation::Kind::kCount)> kKindNames = {
     "put",     "delete", "batch",      "get",    "multiget", "may-exist", "exists",
     "iterate", "take",   "release",    "flush",  "compact",  "reopen",    "set-filter",
-    "create",  "drop",   "checkpoint", "backup", "verify",
+    "create",  "drop",   "checkpoint", "backup", "ingest",   "verify",
 };
 
 constexpr std::array<std::string_view, 6> kMoveNames = {"first",         "last", "seek",
@@ -27,7 +27,7 @@ struct Weight {
 // What is left to a thousand are large batches, which fill memtables.
 constexpr Weight kWeights[] = {
     {Operation::Kind::kPut, 270},         {Operation::Kind::kDelete, 100},
-    {Operation::Kind::kBatch, 80},        {Operation::Kind::kGet, 130},
+    {Operation::Kind::kBatch, 70},        {Operation::Kind::kGet, 130},
     {Operation::Kind::kMultiGet, 60},     {Operation::Kind::kMayExist, 40},
     {Operation::Kind::kExists, 40},       {Operation::Kind::kIterate, 150},
     {Operation::Kind::kTakeSnapshot, 30}, {Operation::Kind::kReleaseSnapshot, 25},
@@ -35,7 +35,7 @@ constexpr Weight kWeights[] = {
     {Operation::Kind::kReopen, 5},        {Operation::Kind::kSetFilter, 12},
     {Operation::Kind::kCreateFamily, 10}, {Operation::Kind::kDropFamily, 4},
     {Operation::Kind::kCheckpoint, 2},    {Operation::Kind::kBackup, 2},
-    {Operation::Kind::kVerify, 4},
+    {Operation::Kind::kVerify, 4},        {Operation::Kind::kIngest, 10},
 };
 
 class LogGenerator {
@@ -71,6 +71,9 @@ class LogGenerator {
         break;
       case Operation::Kind::kBatch:
         AddUpdates(operation, keys_.Below(12));
+        break;
+      case Operation::Kind::kIngest:
+        AddUpdates(operation, 1 + keys_.Below(60));
         break;
       case Operation::Kind::kGet:
       case Operation::Kind::kMayExist:

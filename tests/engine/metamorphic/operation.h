@@ -50,6 +50,7 @@ struct Operation {
     kDropFamily,
     kCheckpoint,
     kBackup,  // and the restoration of it
+    kIngest,
     kVerify,
     kCount,
   };
@@ -60,7 +61,7 @@ struct Operation {
   int family = 0;
   int snapshot = kNoSlot;         // kNoSlot: the newest state
   int iterator = kNoSlot;         // kIterate: kNoSlot: closed at once
-  std::vector<Update> updates;    // kPut, kDelete: one; kBatch: any number
+  std::vector<Update> updates;    // kPut, kDelete: one; kBatch, kIngest: any number
   std::vector<std::string> keys;  // kGet, kMultiGet, kMayExist, kExists
   // kIterate: bounds, also those of a prefix. kCompact: the ends of the range.
   std::optional<std::string> lower;

@@ -58,6 +58,7 @@ ColumnFamilyOptions OptionSet::ForFamily(uint64_t operation_number) const {
   options.disable_auto_compactions = random() % 6 == 0;
   if (random() % 3 == 0) options.filter.clear();  // as recorded
   if (random() % 3 == 0) options.filter_key.clear();
+  options.allow_ingest_behind = random() % 4 == 0;
   return options;
 }
 
@@ -101,6 +102,16 @@ OptionSet::Filter OptionSet::ForSetFilter(uint64_t operation_number) const {
   ColumnFamilyOptions options;
   ChooseFamilyOptions(random, &options);
   return {options.filter, options.filter_key};
+}
+
+OptionSet::Ingestion OptionSet::ForIngest(uint64_t operation_number) const {
+  std::mt19937_64 random = RandomFor(operation_number);
+  Ingestion ingestion;
+  ingestion.as_batch = random() % 3 == 0;
+  ingestion.by_database = random() % 2 == 0;
+  ingestion.options.move = random() % 2 == 0;
+  ingestion.options.verify = random() % 2 == 0;
+  return ingestion;
 }
 
 bool OptionSet::OpensCheckpointReadOnly(uint64_t operation_number) const {

@@ -6,6 +6,7 @@
 #include <random>
 #include <string>
 
+#include "winnow/ingest.h"
 #include "winnow/options.h"
 
 namespace winnow::metamorphic {
@@ -28,6 +29,14 @@ class OptionSet {
     std::string filter_key;
   };
   Filter ForSetFilter(uint64_t operation_number) const;
+  // Of entries that are to be ingested: whether they are written as a batch instead, which must
+  // come to the same, and else how.
+  struct Ingestion {
+    bool as_batch = false;
+    bool by_database = false;  // the tables are written by DB::NewSstWriter
+    IngestOptions options;
+  };
+  Ingestion ForIngest(uint64_t operation_number) const;
   bool OpensCheckpointReadOnly(uint64_t operation_number) const;
 
   // One line for a report: what the database is first opened with.

@@ -3,6 +3,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -79,6 +80,8 @@ class Replayer {
         return WriteOne(operation);
       case Operation::Kind::kBatch:
         return WriteAll(operation);
+      case Operation::Kind::kIngest:
+        return IngestAll(operation);
       case Operation::Kind::kTakeSnapshot:
         return TakeSnapshot(operation);
       case Operation::Kind::kReleaseSnapshot:
@@ -158,6 +161,50 @@ class Replayer {
       }
     }
     return DoneOr(db_->Write(options_.ForWriting(operation.number), batch));
+  }
+
+  // Of several updates of a key the last one counts, and a table has each key once.
+  std::string IngestAll(const Operation& operation) {
+    std::map<std::pair<int, std::string>, std::optional<std::string>> last;
+    for (const Update& update : operation.updates) {
+      const bool counts = families_[Index(update.family)] != nullptr && !Loses(update);
+      if (counts) last[{update.family, update.key}] = update.value;
+    }
+    const OptionSet::Ingestion how = options_.ForIngest(operation.number);
+    if (how.as_batch) {
+      Operation batch = operation;
+      batch.updates.clear();
+      for (const auto& [key, value] : last) batch.updates.push_back({key.first, key.second, value});
+      return WriteAll(batch);
+    }
+    std::vector<IngestFile> files;
+    std::unique_ptr<SstWriter> writer;
+    absl::Status status;
+    for (const auto& [key, value] : last) {
+      ColumnFamily* const family = families_[Index(key.first)];
+      if (writer == nullptr || files.back().family != family) {
+        if (writer != nullptr) status.Update(writer->Finish().status());
+        files.push_back({absl::StrCat(path_, "-table-", key.first), family});
+        auto created = NewTable(how, operation, files.back());
+        if (!created.ok()) return ErrorLine(created.status());
+        writer = *std::move(created);
+      }
+      status.Update(value.has_value() ? writer->Put(key.second, *value)
+                                      : writer->Delete(key.second));
+    }
+    if (writer != nullptr) status.Update(writer->Finish().status());
+    if (!status.ok()) return ErrorLine(status);
+    return DoneOr(db_->Ingest(files, how.options).status());
+  }
+
+  absl::StatusOr<std::unique_ptr<SstWriter>> NewTable(const OptionSet::Ingestion& how,
+                                                      const Operation& operation,
+                                                      const IngestFile& file) {
+    FileSystem* const file_system = memory_ != nullptr ? memory_.get() : PosixFileSystem();
+    file_system->Remove(file.path).IgnoreError();  // of a copy before
+    return how.by_database
+               ? db_->NewSstWriter(file.family, file.path)
+               : SstWriter::Create(options_.ForFamily(operation.number), file.path, file_system);
   }
 
   ReadOptions ReadAs(const Operation& operation) const {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -216,6 +217,30 @@ absl::Status CompactRange(Subject& subject, std::mt19937_64& random) {
   return subject.db().CompactRange(subject.AnyFamily(random), begin, end);
 }
 
+// Of one file or two, for whichever families, with keys that others write.
+absl::Status Ingest(Subject& subject, std::mt19937_64& random) {
+  std::vector<IngestFile> files;
+  for (uint64_t left = 1 + random() % 2; left > 0; left--) {
+    std::set<std::string> keys;
+    for (uint64_t more = 1 + random() % 20; more > 0; more--) keys.insert(AnyKey(random));
+    ColumnFamily* const family = subject.AnyFamily(random);
+    files.push_back({"/table-" + subject.NewName(), family});
+    auto writer = subject.db().NewSstWriter(family, files.back().path);
+    if (!writer.ok()) return writer.status();
+    for (const std::string& key : keys) {
+      const absl::Status added =
+          random() % 4 == 0 ? (*writer)->Delete(key) : (*writer)->Put(key, std::string(100, 'i'));
+      if (!added.ok()) return added;
+    }
+    if (absl::Status finished = (*writer)->Finish().status(); !finished.ok()) return finished;
+  }
+  IngestOptions options;
+  options.move = random() % 2 == 0;
+  const absl::Status status = subject.db().Ingest(files, options).status();
+  // Two for one family whose ranges overlap.
+  return absl::IsInvalidArgument(status) && files.size() == 2 ? absl::OkStatus() : status;
+}
+
 absl::Status WaitForBackgroundWork(Subject& subject, std::mt19937_64& /*random*/) {
   return subject.db().WaitForBackgroundWork();
 }
@@ -293,6 +318,7 @@ const std::vector<std::pair<std::string, Call>>& Calls() {
                                                     {"set_filter", SetFilter},
                                                     {"flush", Flush},
                                                     {"compact_range", CompactRange},
+                                                    {"ingest", Ingest},
                                                     {"wait", WaitForBackgroundWork},
                                                     {"checkpoint", Checkpoint},
                                                     {"backup", BackupTo},

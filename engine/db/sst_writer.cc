@@ -1,0 +1,168 @@
+#include "engine/db/sst_writer.h"
+
+#include <ctime>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "engine/base/checksum.h"
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "engine/column_family/column_family_state.h"
+#include "engine/db/option_checks.h"
+#include "engine/file_system/durable_files.h"
+
+namespace winnow {
+
+namespace {
+
+class SstWriterImpl final : public SstWriter {
+ public:
+  SstWriterImpl(const SstableBuilderOptions& options, std::unique_ptr<WritableFile> file,
+                std::string path, FileSystem* file_system)
+      : comparator_(options.comparator),
+        path_(std::move(path)),
+        file_system_(*file_system),
+        builder_(std::make_unique<SstableBuilder>(options, std::move(file), path_)) {}
+
+  ~SstWriterImpl() override {
+    if (!is_finished_) Remove();
+  }
+
+  absl::Status Put(std::string_view key, std::string_view value) override {
+    return Add(key, EntryType::kPut, value);
+  }
+  absl::Status Delete(std::string_view key) override { return Add(key, EntryType::kDelete, ""); }
+
+  absl::StatusOr<SstFileInfo> Finish() override {
+    return CatchOutOfMemory([&]() -> absl::StatusOr<SstFileInfo> {
+      WINNOW_RETURN_IF_ERROR(CheckOpen());
+      if (builder_->num_entries() == 0) {
+        Remove();
+        return absl::InvalidArgumentError(
+            absl::StrCat(path_, ": a table without entries is of no use"));
+      }
+      WINNOW_ASSIGN_OR_RETURN(SstableSummary summary, builder_->Finish());
+      WINNOW_RETURN_IF_ERROR(file_system_.SyncDirectory(ParentDirectory(path_)));
+      SstFileInfo info;
+      info.path = path_;
+      info.file_bytes = summary.file_bytes;
+      info.num_entries = summary.properties.num_entries;
+      info.num_deletions = summary.properties.num_deletions;
+      info.smallest_key = std::move(summary.properties.smallest_user_key);
+      info.largest_key = std::move(summary.properties.largest_user_key);
+      info.filter_kind = std::move(summary.filter_kind);
+      file_bytes_ = info.file_bytes;
+      is_finished_ = true;
+      return info;
+    });
+  }
+
+  uint64_t file_bytes() const override {
+    return is_finished_ || builder_ == nullptr ? file_bytes_ : builder_->file_bytes_estimate();
+  }
+  uint64_t num_entries() const override {
+    return builder_ == nullptr ? 0 : builder_->num_entries();
+  }
+
+ private:
+  absl::Status CheckOpen() const {
+    if (!is_finished_ && builder_ != nullptr) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(path_, ": the table is finished"));
+  }
+
+  // Checked here and not left to the builder, whose callers' keys are in order: it would be of no
+  // more use, and would take a deletion behind a value of one key.
+  absl::Status CheckEntry(std::string_view key, std::string_view value) const {
+    WINNOW_RETURN_IF_ERROR(CheckOpen());
+    if (key.size() > kMaxKeyBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path_, ": key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes, " bytes"));
+    }
+    if (value.size() > kMaxValueBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(path_, ": value of ", value.size(),
+                                                     " bytes is over the limit of ", kMaxValueBytes,
+                                                     " bytes"));
+    }
+    if (builder_->num_entries() == 0 || comparator_.CompareUserKeys(last_key_, key) < 0) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, ": keys must come in ascending order, each once: '",
+                     absl::CHexEscape(ToAbsl(key.substr(0, 100))), "' after '",
+                     absl::CHexEscape(ToAbsl(std::string_view(last_key_).substr(0, 100))), "'"));
+  }
+
+  absl::Status Add(std::string_view key, EntryType type, std::string_view value) {
+    return CatchOutOfMemory([&]() -> absl::Status {
+      WINNOW_RETURN_IF_ERROR(CheckEntry(key, value));
+      internal_key_.clear();
+      AppendInternalKey(&internal_key_, key, 0, type);
+      WINNOW_RETURN_IF_ERROR(builder_->Add(internal_key_, value));
+      last_key_.assign(key);
+      return absl::OkStatus();
+    });
+  }
+
+  void Remove() {
+    if (builder_ == nullptr) return;
+    builder_.reset();
+    UnlessOutOfMemory([this] { file_system_.Remove(path_).IgnoreError(); });
+  }
+
+  const InternalKeyComparator comparator_;
+  const std::string path_;
+  FileSystem& file_system_;
+  std::unique_ptr<SstableBuilder> builder_;  // null: the file was given up
+  bool is_finished_ = false;
+  uint64_t file_bytes_ = 0;
+  std::string last_key_;
+  std::string internal_key_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(SstableBuilderOptions builder,
+                                                           const std::string& path,
+                                                           FileSystem* file_system) {
+  // Create would cut what is there.
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system->Exists(path));
+  if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
+  WINNOW_ASSIGN_OR_RETURN(auto file, file_system->Create(path, {}));
+  builder.is_external = true;
+  builder.level = 0;
+  builder.num_levels = 0;  // which level it will be on nobody knows
+  builder.creation_time_seconds = static_cast<uint64_t>(std::time(nullptr));
+  return std::unique_ptr<SstWriter>(
+      std::make_unique<SstWriterImpl>(builder, std::move(file), path, file_system));
+}
+
+absl::StatusOr<std::unique_ptr<SstWriter>> SstWriter::Create(const ColumnFamilyOptions& options,
+                                                             const std::string& path,
+                                                             FileSystem* file_system) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<SstWriter>> {
+    WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(options, ""));
+    const bool can_filter = options.comparator->EqualKeysHaveEqualBytes();
+    const std::string filter = !options.filter.empty()
+                                   ? options.filter
+                                   : std::string(can_filter ? kDefaultFilter : "none");
+    const std::string filter_key =
+        options.filter_key.empty() ? std::string(kDefaultFilterKey) : options.filter_key;
+    SstableBuilderOptions builder;
+    builder.comparator = InternalKeyComparator(options.comparator);
+    WINNOW_ASSIGN_OR_RETURN(builder.filter_spec, filter::ParseFilterSpec(filter));
+    WINNOW_ASSIGN_OR_RETURN(builder.filter_key, filter::FilterKeyExtractor::Parse(filter_key));
+    builder.filter_policy = options.filter_policy;
+    // No database's: its own, which no other table has.
+    builder.hash_seed = RandomIdentity();
+    builder.block_bytes = options.block_bytes;
+    builder.restart_interval = options.block_restart_interval;
+    builder.compression = options.compression_per_level.empty()
+                              ? options.compression
+                              : options.compression_per_level.back();
+    builder.zstd_level = options.zstd_level;
+    return CreateSstWriter(std::move(builder), path,
+                           file_system == nullptr ? PosixFileSystem() : file_system);
+  });
+}
+
+}  // namespace winnow

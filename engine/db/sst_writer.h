@@ -1,0 +1,22 @@
+// SSTables written for databases to ingest.
+#ifndef WINNOW_ENGINE_DB_SST_WRITER_H_
+#define WINNOW_ENGINE_DB_SST_WRITER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "engine/sstable/sstable_builder.h"
+#include "winnow/ingest.h"
+
+namespace winnow {
+
+// A writer of tables as `builder` says, but external ones. AlreadyExists: there is a file at
+// `path`.
+absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(SstableBuilderOptions builder,
+                                                           const std::string& path,
+                                                           FileSystem* file_system);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_DB_SST_WRITER_H_

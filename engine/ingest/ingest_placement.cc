@@ -1,0 +1,91 @@
+#include "engine/ingest/ingest_placement.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+
+namespace winnow {
+
+namespace {
+
+bool Overlap(const InternalKeyComparator& comparator, const UserKeyRange& a,
+             const UserKeyRange& b) {
+  return comparator.CompareUserKeys(a.smallest, b.largest) <= 0 &&
+         comparator.CompareUserKeys(b.smallest, a.largest) <= 0;
+}
+
+const SstableFile* FirstOverlap(const Version& version, int level, const UserKeyRange& range) {
+  for (const auto& file : version.files(level)) {
+    if (Overlap(version.comparator(), {file->smallest_user_key(), file->largest_user_key()},
+                range)) {
+      return file.get();
+    }
+  }
+  return nullptr;
+}
+
+// A compaction may write one file from its smallest to its largest key, over ranges that none of
+// its inputs has. What several write into one level is taken for one range: at worst the table goes
+// to another level than it might.
+bool CompactionMayCover(const Version& version, int output_level, const UserKeyRange& range)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  Version::Files inputs;
+  for (int level = 0; level <= output_level; level++) {
+    for (const auto& file : version.files(level)) {
+      if (file->being_compacted && file->compacted_into == output_level) inputs.push_back(file);
+    }
+  }
+  return !inputs.empty() &&
+         Overlap(version.comparator(), RangeOf(inputs, version.comparator()), range);
+}
+
+}  // namespace
+
+bool HasKeyIn(const Memtable& memtable, const UserKeyRange& range) {
+  if (memtable.empty()) return false;
+  const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+  iterator->Seek(MakeInternalKey(range.smallest, kMaxSequenceNumber, kEntryTypeForSeek));
+  return iterator->Valid() &&
+         memtable.comparator().CompareUserKeys(UserKey(iterator->key()), range.largest) <= 0;
+}
+
+// A level that a compaction writes to can be passed: what it moves has no key of the table's range,
+// or the level that it comes from would have ended the way.
+int LevelForNewer(const Version& version, const UserKeyRange& range, int deepest) {
+  int found = 0;
+  if (FirstOverlap(version, 0, range) != nullptr) return found;
+  for (int level = 1; level <= deepest; level++) {
+    if (FirstOverlap(version, level, range) != nullptr) break;
+    if (!CompactionMayCover(version, level, range)) found = level;
+  }
+  return found;
+}
+
+absl::Status CheckRoomBehind(const Version& version, const UserKeyRange& range) {
+  const int last = kNumLevels - 1;
+  if (const SstableFile* file = FirstOverlap(version, last, range); file != nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("nothing can be ingested behind SSTable ", file->number(),
+                     ", which has keys of its range ", "and is at the last level itself"));
+  }
+  if (CompactionMayCover(version, last, range)) {
+    return absl::FailedPreconditionError(
+        "a compaction is writing keys of its range to the last level, behind which nothing can be "
+        "ingested");
+  }
+  for (int level = 0; level < last; level++) {
+    for (const auto& file : version.files(level)) {
+      const bool overlaps = Overlap(version.comparator(),
+                                    {file->smallest_user_key(), file->largest_user_key()}, range);
+      if (overlaps && file->metadata().smallest_sequence == 0) {
+        return absl::FailedPreconditionError(
+            absl::StrCat("nothing can be ingested behind SSTable ", file->number(),
+                         ", which was compacted while allow_ingest_behind was not set"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace winnow
