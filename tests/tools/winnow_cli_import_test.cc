@@ -175,9 +175,9 @@ TEST(WinnowCliImport, AnInterruptedImportGoesOnWhereItStopped) {
   const ScratchShell shell;
   const Pairs pairs = RandomPairs(200000);
   WriteLevelDb(shell.directory() + "/source", pairs);
-  // A small write buffer, so that the killed import leaves a part in SSTables.
+  // Small SSTables, so that the killed import leaves some.
   const std::string import =
-      "winnow import --from=leveldb source --db=db --set=write_buffer_bytes=256K";
+      "winnow import --from=leveldb source --db=db --set=target_file_bytes=256K";
   const ShellResult killed = shell.Run(
       import + " >/dev/null 2>&1 & pid=$!;" +
       "while kill -0 $pid 2>/dev/null && [ $(ls db/*.sst 2>/dev/null | wc -l) -lt 4 ]; do :; done;"

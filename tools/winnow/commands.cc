@@ -67,15 +67,15 @@ constexpr absl::string_view kExitCodes =
 
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command>* const commands = new std::vector<Command>{
-      LoadCommand(),        ImportCommand(),     ExportCommand(),      GetCommand(),
-      MultiGetCommand(),    PutCommand(),        DeleteCommand(),      ScanCommand(),
-      CountCommand(),       ExplainCommand(),    StatsCommand(),       PropertyCommand(),
-      OptionsCommand(),     CompactCommand(),    FamiliesCommand(),    VerifyCommand(),
-      RepairCommand(),      ReplayCommand(),     CheckpointCommand(),  BackupCommand(),
-      RestoreCommand(),     DestroyCommand(),    SstCommand(),         WalCommand(),
-      ManifestCommand(),    FilterCommand(),     FilterPlanCommand(),  FilterBuildCommand(),
-      FilterQueryCommand(), FilterInfoCommand(), FilterMergeCommand(), FilterConvertCommand(),
-      FilterBenchCommand()};
+      LoadCommand(),        SstBuildCommand(),      IngestCommand(),      ImportCommand(),
+      ExportCommand(),      GetCommand(),           MultiGetCommand(),    PutCommand(),
+      DeleteCommand(),      ScanCommand(),          CountCommand(),       ExplainCommand(),
+      StatsCommand(),       PropertyCommand(),      OptionsCommand(),     CompactCommand(),
+      FamiliesCommand(),    VerifyCommand(),        RepairCommand(),      ReplayCommand(),
+      CheckpointCommand(),  BackupCommand(),        RestoreCommand(),     DestroyCommand(),
+      SstCommand(),         WalCommand(),           ManifestCommand(),    FilterCommand(),
+      FilterPlanCommand(),  FilterBuildCommand(),   FilterQueryCommand(), FilterInfoCommand(),
+      FilterMergeCommand(), FilterConvertCommand(), FilterBenchCommand()};
   return *commands;
 }
 
@@ -109,7 +109,8 @@ std::string ProgramHelp() {
       &help,
       "\n"
       "`winnow COMMAND --help` explains each. Flags may stand before or after arguments;\n"
-      "-- ends them. Only load, import, put and families create make a missing database.\n"
+      "-- ends them. Only load, ingest, import, put and families create make a missing\n"
+      "database.\n"
       "Commands that read take no lock and may run beside the program that writes.\n"
       "\n",
       kExitCodes);

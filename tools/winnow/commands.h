@@ -8,6 +8,8 @@ namespace winnow::cli {
 
 Command LoadCommand();        // load.cc
 Command ImportCommand();      // import.cc
+Command SstBuildCommand();    // ingest.cc
+Command IngestCommand();      // ingest.cc
 Command ExportCommand();      // export.cc
 Command GetCommand();         // get.cc
 Command MultiGetCommand();    // get.cc

@@ -13,12 +13,12 @@
 #include "tools/winnow/pair_digest.h"
 #include "tools/winnow/peer.h"
 #include "tools/winnow/progress.h"
+#include "tools/winnow/sorted_tables.h"
 #include "tools/winnow/unfinished_marker.h"
 
 namespace winnow::cli {
 namespace {
 
-constexpr size_t kImportBatchBytes = size_t{1} << 20;
 constexpr uint64_t kPairsBetweenUpdates = 8192;
 
 struct FamilyResult {
@@ -29,8 +29,14 @@ struct FamilyResult {
 
 class Importer {
  public:
-  Importer(PeerReader& source, DB& db, const ColumnFamilyOptions& new_family, uint64_t total_bytes)
-      : source_(source), db_(db), new_family_(new_family), progress_(total_bytes) {}
+  // `path` is the database's.
+  Importer(PeerReader& source, DB& db, std::string path, const ColumnFamilyOptions& new_family,
+           uint64_t total_bytes)
+      : source_(source),
+        db_(db),
+        path_(std::move(path)),
+        new_family_(new_family),
+        progress_(total_bytes) {}
 
   // Reads the family to its end, or to the first pair that cannot be read or written.
   absl::Status CopyFamily(const std::string& name) {
@@ -39,13 +45,14 @@ class Importer {
     WINNOW_ASSIGN_OR_RETURN(ColumnFamily* const family, FindOrCreate(name));
     WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> last_key, LastKey(family));
     const std::unique_ptr<PeerCursor> cursor = source_.NewCursor(name);
+    SortedTables tables(db_, family, path_, new_family_.target_file_bytes);
     absl::Status status;
     for (; status.ok() && cursor->Valid(); cursor->Next()) {
       result.source.Add(cursor->key(), cursor->value());
       if (last_key.has_value() && cursor->key() <= *last_key) {
         result.found_already++;
       } else {
-        status = Put(family, cursor->key(), cursor->value());
+        status = tables.Put(cursor->key(), cursor->value());
       }
       pairs_++;
       if (pairs_ % kPairsBetweenUpdates == 0) {
@@ -54,8 +61,8 @@ class Importer {
     }
     // What was read before an error is kept.
     status.Update(cursor->status());
-    status.Update(WriteBatchOut());
-    status.Update(db_.Flush(family));
+    status.Update(tables.Finish());
+    num_tables_ += tables.tables();
     finished_bytes_ += source_.FileBytes(name);
     return status;
   }
@@ -103,6 +110,7 @@ class Importer {
       output.Write(ToLine(Json{{"families", std::move(families)},
                                {"entries", pairs_},
                                {"resumed_entries", resumed},
+                               {"ingested_tables", num_tables_},
                                {"verified", status.ok()},
                                {"seconds", seconds},
                                {"entries_per_second", rate}}));
@@ -113,6 +121,7 @@ class Importer {
         report::HumanCount(results_.size(), "column family", "column families"),
         report::HumanBytes(static_cast<double>(bytes)), report::HumanSeconds(seconds),
         report::HumanCount(rate));
+    absl::StrAppend(&line, "; ingested as ", report::HumanCount(num_tables_, "table", "tables"));
     if (resumed > 0)
       absl::StrAppend(&line, "; ", report::HumanCount(resumed), " were there already");
     absl::StrAppend(&line, status.ok() ? "; read again and compared: the same" : "; not finished");
@@ -134,28 +143,14 @@ class Importer {
     return std::optional<std::string>(entry->key());
   }
 
-  absl::Status Put(const ColumnFamily* family, std::string_view key, std::string_view value) {
-    batch_.Put(family, key, value);
-    return batch_.size_bytes() < kImportBatchBytes ? absl::OkStatus() : WriteBatchOut();
-  }
-
-  // Without the log: what is lost with the process is read from the source again.
-  absl::Status WriteBatchOut() {
-    if (batch_.num_updates() == 0) return absl::OkStatus();
-    WriteOptions options;
-    options.disable_wal = true;
-    absl::Status status = db_.Write(options, batch_);
-    batch_.Clear();
-    return status;
-  }
-
   PeerReader& source_;
   DB& db_;
+  const std::string path_;
   const ColumnFamilyOptions new_family_;
   Progress progress_;
-  WriteBatch batch_;
   std::vector<FamilyResult> results_;
   uint64_t pairs_ = 0;
+  uint64_t num_tables_ = 0;
   uint64_t finished_bytes_ = 0;
 };
 
@@ -203,7 +198,7 @@ absl::StatusOr<ExitCode> RunImport(const Arguments& arguments, Output& output) {
   for (const std::string& family : (*source)->families()) {
     total_bytes += (*source)->FileBytes(family);
   }
-  Importer importer(**source, *db, options, total_bytes);
+  Importer importer(**source, *db, path, options, total_bytes);
   absl::Status status;
   for (const std::string& family : (*source)->families()) {
     status = importer.CopyFamily(family);
@@ -239,7 +234,7 @@ LevelDB has no way to open a database without recovering its log, which this doe
 RocksDB's is opened read-only. The total is reported on standard error.)",
       .json = R"(
 {"families":[{"name":NAME,"entries":N,"bytes":N,"checksum":HEX},...],"entries":N,
-    "resumed_entries":N,"verified":B,"seconds":S,"entries_per_second":R})",
+    "resumed_entries":N,"ingested_tables":N,"verified":B,"seconds":S,"entries_per_second":R})",
       .examples = R"(
   winnow import --from=leveldb /var/lib/app/leveldb --db=/var/lib/app/winnow
   winnow import --from=rocksdb old --db=new --filter=cuckoo:0.1% --set=compression=zstd)",

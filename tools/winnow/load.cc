@@ -15,6 +15,7 @@
 #include "tools/winnow/input_file.h"
 #include "tools/winnow/progress.h"
 #include "tools/winnow/record_reader.h"
+#include "tools/winnow/sorted_tables.h"
 
 namespace winnow::cli {
 namespace {
@@ -27,23 +28,14 @@ struct LoadSettings {
   RecordFormat format = RecordFormat::kTabSeparated;
   TextForm form = TextForm::kEscaped;
   bool skip_bad = false;
+  bool sorted = false;
 };
 
 absl::StatusOr<LoadSettings> ReadSettings(const Arguments& arguments) {
   LoadSettings settings;
-  const std::string format = arguments.Text("format").value_or("tsv");
-  if (format == "jsonl") {
-    settings.format = RecordFormat::kJsonLines;
-  } else if (format != "tsv") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--format=", format, ": the formats are tsv and jsonl"));
-  }
+  WINNOW_ASSIGN_OR_RETURN(settings.format, RecordFormatOf(arguments));
   WINNOW_ASSIGN_OR_RETURN(settings.form, FormOfFlags(arguments));
-  if (settings.format == RecordFormat::kJsonLines &&
-      (arguments.Has("raw") || arguments.Has("hex"))) {
-    return absl::InvalidArgumentError(
-        "--raw and --hex are for --format=tsv; in JSON use members key_hex and value_hex");
-  }
+  settings.sorted = arguments.Has("sorted");
   settings.skip_bad = arguments.Has("skip-bad");
   return settings;
 }
@@ -51,8 +43,14 @@ absl::StatusOr<LoadSettings> ReadSettings(const Arguments& arguments) {
 // Takes lines, writes batches, counts.
 class Loader {
  public:
-  Loader(DB& db, const ColumnFamily* family, const LoadSettings& settings, uint64_t total_bytes)
-      : db_(db), family_(family), settings_(settings), progress_(total_bytes) {}
+  // `tables`, which may be null, takes the entries in the place of batches.
+  Loader(const OpenedDatabase& opened, SortedTables* tables, const LoadSettings& settings,
+         uint64_t total_bytes)
+      : db_(*opened.db),
+        family_(opened.family),
+        tables_(tables),
+        settings_(settings),
+        progress_(total_bytes) {}
 
   absl::Status LoadFile(const InputFile& file) {
     LineReader lines(file.descriptor(), file.name());
@@ -64,6 +62,20 @@ class Loader {
     WINNOW_RETURN_IF_ERROR(lines.ForEach(load));
     finished_input_bytes_ += lines.bytes_read();
     return absl::OkStatus();
+  }
+
+  // Writes what is left.
+  absl::Status Finish() {
+    if (tables_ == nullptr) {
+      WINNOW_RETURN_IF_ERROR(WriteBatchOut());
+      // A bulk load ends in SSTables with their filters, not in a log that every later command
+      // replays.
+      return db_.Flush(family_);
+    }
+    const absl::Status finished = tables_->Finish();
+    entries_ = tables_->entries();
+    if (finished.ok()) bytes_ = bytes_given_;
+    return finished;
   }
 
   absl::Status WriteBatchOut() {
@@ -85,7 +97,8 @@ class Loader {
                                {"bytes", bytes_},
                                {"skipped_lines", skipped_},
                                {"seconds", seconds},
-                               {"entries_per_second", static_cast<double>(entries_) / seconds}}));
+                               {"entries_per_second", static_cast<double>(entries_) / seconds},
+                               {"ingested_tables", tables_ == nullptr ? 0 : tables_->tables()}}));
       return;
     }
     std::string line = absl::StrFormat(
@@ -93,6 +106,12 @@ class Loader {
         report::HumanBytes(static_cast<double>(bytes_)), report::HumanSeconds(seconds),
         report::HumanCount(PerSecond(entries_, seconds)),
         report::HumanBytes(static_cast<double>(bytes_) / seconds));
+    if (tables_ != nullptr) {
+      absl::StrAppend(&line, "; ingested as ",
+                      report::HumanCount(tables_->tables(), "table", "tables"));
+    } else if (settings_.sorted) {
+      absl::StrAppend(&line, "; written as without --sorted, since there were entries already");
+    }
     if (skipped_ > 0)
       absl::StrAppend(&line, "; ", report::HumanCount(skipped_, "bad line", "bad lines"),
                       " skipped");
@@ -106,6 +125,7 @@ class Loader {
         CatchOutOfMemory([&] { return ParseRecord(line, settings_.format, settings_.form); });
     if (absl::IsResourceExhausted(record.status())) return lines.InContext(record.status());
     if (!record.ok()) return BadLine(lines, record.status());
+    if (tables_ != nullptr) return AddToTables(*record, lines);
     WINNOW_RETURN_IF_ERROR(lines.InContext(CatchOutOfMemory([&] {
       batch_.Put(family_, record->key, record->value);
       return absl::OkStatus();
@@ -115,6 +135,17 @@ class Loader {
       return absl::OkStatus();
     }
     return WriteBatchOut();
+  }
+
+  absl::Status AddToTables(const Record& record, const LineReader& lines) {
+    const absl::Status put = tables_->Put(record.key, record.value);
+    if (absl::IsInvalidArgument(put)) {
+      return BadLine(lines, absl::DataLossError("with --sorted, keys must ascend, each once"));
+    }
+    entries_ = tables_->entries();
+    bytes_given_ += record.key.size() + record.value.size();
+    if (entries_ > 0) bytes_ = bytes_given_;
+    return lines.InContext(put);
   }
 
   absl::Status BadLine(const LineReader& lines, const absl::Status& reason) {
@@ -130,7 +161,8 @@ class Loader {
   }
 
   DB& db_;
-  const ColumnFamily* family_;
+  ColumnFamily* const family_;
+  SortedTables* const tables_;
   const LoadSettings settings_;
   Progress progress_;
   WriteBatch batch_;
@@ -138,6 +170,7 @@ class Loader {
   // What the database has acknowledged: whoever resumes after an error goes on from here.
   uint64_t entries_ = 0;
   uint64_t bytes_ = 0;
+  uint64_t bytes_given_ = 0;
   uint64_t skipped_ = 0;
   uint64_t finished_input_bytes_ = 0;
 };
@@ -147,16 +180,23 @@ absl::StatusOr<ExitCode> RunLoad(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> files, OpenInputs(arguments.positionals()));
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteOrCreate));
 
-  Loader loader(*opened.db, opened.family, settings, TotalBytes(files));
+  std::optional<SortedTables> tables;
+  if (settings.sorted) {
+    // Where there are entries, those of the input may lie among them, and go to level 0.
+    WINNOW_ASSIGN_OR_RETURN(const bool is_empty, IsEmpty(*opened.db, opened.family));
+    WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
+    WINNOW_ASSIGN_OR_RETURN(const Options options,
+                            DatabaseOptions(arguments, Access::kWriteOrCreate));
+    if (is_empty) tables.emplace(*opened.db, opened.family, path, options.target_file_bytes);
+  }
+  Loader loader(opened, tables.has_value() ? &*tables : nullptr, settings, TotalBytes(files));
   absl::Status loaded;
   for (const InputFile& file : files) {
     loaded = loader.LoadFile(file);
     if (!loaded.ok()) break;
   }
   // What stands before a bad line is kept.
-  loaded.Update(loader.WriteBatchOut());
-  // A bulk load ends in SSTables with their filters, not in a log that every later command replays.
-  loaded.Update(opened.db->Flush(opened.family));
+  loaded.Update(loader.Finish());
   loaded.Update(opened.db->Close());
   loader.Report(arguments.Has("json"), output);
   if (!loaded.ok()) return loaded;
@@ -176,14 +216,20 @@ Lines are KEY<TAB>VALUE with the escapes that `winnow scan` prints (\t \n \\ \xN
 with --format=jsonl objects with members key or key_hex and value or value_hex. Empty lines
 are skipped; of equal keys the last one wins. The database is created if it is missing.
 At a bad line loading stops with FILE:LINE and the reason; the lines before it are in the
-database. Keys hold up to 1 MiB, values up to 1 GiB. The total is reported on standard error.)",
-      .json = R"({"entries":N,"bytes":N,"skipped_lines":N,"seconds":S,"entries_per_second":R})",
+database. Keys hold up to 1 MiB, values up to 1 GiB. The total is reported on standard error.
+With --sorted, lines that come in the order of their keys' bytes, each key once, become tables
+that are ingested, without log and memtables, if the column family is empty.)",
+      .json = R"(
+{"entries":N,"bytes":N,"skipped_lines":N,"seconds":S,"entries_per_second":R,
+    "ingested_tables":N})",
       .examples = R"(
   printf 'apple\tred\nplum\tblue\n' | winnow load --db=/tmp/fruit
   winnow load --db=/tmp/fruit --filter=cuckoo:0.1% more.tsv
+  LC_ALL=C sort -u fruit.tsv | winnow load --db=/tmp/fruit --sorted
   zcat dump.jsonl.gz | winnow load --db=/tmp/fruit --format=jsonl --skip-bad)",
       .flags = {{"format", "FORMAT", "tsv (default) or jsonl"},
                 {"raw", "", "tsv without escapes: a backslash is a backslash"},
+                {"sorted", "", "the lines are in order: write tables and ingest them"},
                 {"skip-bad", "", "report bad lines, count them and go on"}},
       .run = RunLoad,
   };

@@ -27,6 +27,7 @@ Json FileAsJson(const FamilyEdit::AddedFile& added, bool hex) {
   if (IsInternalKey(file.largest)) AddBytes(&json, "largest_key", UserKey(file.largest), hex);
   json["smallest_sequence"] = file.smallest_sequence;
   json["largest_sequence"] = file.largest_sequence;
+  if (file.global_sequence != 0) json["global_sequence"] = file.global_sequence;
   return json;
 }
 

@@ -150,6 +150,20 @@ absl::Status LineReader::Refill() {
   return absl::OkStatus();
 }
 
+absl::StatusOr<RecordFormat> RecordFormatOf(const Arguments& arguments) {
+  const std::string format = arguments.Text("format").value_or("tsv");
+  if (format == "tsv") return RecordFormat::kTabSeparated;
+  if (format != "jsonl") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format=", format, ": the formats are tsv and jsonl"));
+  }
+  if (arguments.Has("raw") || arguments.Has("hex")) {
+    return absl::InvalidArgumentError(
+        "--raw and --hex are for --format=tsv; in JSON use members key_hex and value_hex");
+  }
+  return RecordFormat::kJsonLines;
+}
+
 absl::StatusOr<Record> ParseRecord(std::string_view line, RecordFormat format, TextForm form) {
   absl::StatusOr<Record> record =
       format == RecordFormat::kJsonLines ? ParseJson(line) : ParseTabSeparated(line, form);

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "tools/flags/arguments.h"
 #include "tools/winnow/text_encoding.h"
 
 namespace winnow::cli {
@@ -64,6 +65,9 @@ struct Record {
   std::string key;
   std::string value;
 };
+
+// What --format says. InvalidArgument: another one, or --raw or --hex with JSON.
+absl::StatusOr<RecordFormat> RecordFormatOf(const Arguments& arguments);
 
 // Takes one line apart. InvalidArgument says what is wrong with it: no tab, an unknown escape, no
 // JSON object, a missing member, a key or value over the store's limit.

@@ -71,6 +71,7 @@ Json PropertiesAsJson(const SstableProperties& properties, bool hex) {
   json["column_family_id"] = properties.column_family_id;
   json["level_at_creation"] = properties.level_at_creation;
   json["creation_time_seconds"] = properties.creation_time_seconds;
+  if (properties.is_external) json["external"] = true;
   return json;
 }
 

@@ -1,0 +1,148 @@
+// winnow sst-build, winnow ingest: SSTables that are written outside of a database and brought in.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "engine/base/status.h"
+#include "tools/report/amount_text.h"
+#include "tools/winnow/answer.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+#include "tools/winnow/input_file.h"
+#include "tools/winnow/progress.h"
+#include "tools/winnow/record_reader.h"
+
+namespace winnow::cli {
+namespace {
+
+absl::Status BuildFrom(const InputFile& file, RecordFormat format, TextForm form,
+                       SstWriter* writer) {
+  LineReader lines(file.descriptor(), file.name());
+  return lines.ForEach([&](std::string_view line) -> absl::Status {
+    if (line.empty()) return absl::OkStatus();
+    const absl::StatusOr<Record> record = ParseRecord(line, format, form);
+    if (!record.ok()) {
+      return lines.InContext(absl::IsInvalidArgument(record.status())
+                                 ? absl::DataLossError(record.status().message())
+                                 : record.status());
+    }
+    const absl::Status put = writer->Put(record->key, record->value);
+    // Of the input, and not of the command line.
+    return lines.InContext(
+        absl::IsInvalidArgument(put)
+            ? absl::DataLossError(
+                  "keys must ascend, each once: sort the lines by their keys' bytes")
+            : put);
+  });
+}
+
+absl::StatusOr<ExitCode> RunSstBuild(const Arguments& arguments, Output& output) {
+  const std::optional<std::string> path = arguments.Text("out");
+  if (!path.has_value() || path->empty()) {
+    return absl::InvalidArgumentError("name the table to write: --out=FILE");
+  }
+  WINNOW_ASSIGN_OR_RETURN(const RecordFormat format, RecordFormatOf(arguments));
+  WINNOW_ASSIGN_OR_RETURN(const TextForm form, FormOfFlags(arguments));
+  WINNOW_ASSIGN_OR_RETURN(const Options options,
+                          DatabaseOptions(arguments, Access::kWriteOrCreate));
+  WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> files, OpenInputs(arguments.positionals()));
+  const Progress clock(0);
+  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<SstWriter> writer,
+                          SstWriter::Create(options, *path, options.file_system));
+  for (const InputFile& file : files) {
+    WINNOW_RETURN_IF_ERROR(BuildFrom(file, format, form, writer.get()));
+  }
+  if (writer->num_entries() == 0) {
+    return absl::DataLossError("the input has no entries: no table was written");
+  }
+  WINNOW_ASSIGN_OR_RETURN(const SstFileInfo table, writer->Finish());
+  return PrintAnswer(
+      arguments,
+      Json{{"path", table.path},
+           {"entries", table.num_entries},
+           {"bytes", table.file_bytes},
+           {"filter_kind", table.filter_kind}},
+      absl::StrCat(table.path, ": ", report::HumanCount(table.num_entries, "entry", "entries"),
+                   ", ", report::HumanBytes(static_cast<double>(table.file_bytes)), ", filter ",
+                   table.filter_kind, "; ", report::HumanSeconds(clock.seconds())),
+      output);
+}
+
+absl::StatusOr<ExitCode> RunIngest(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteOrCreate));
+  std::vector<IngestFile> files;
+  for (const std::string& path : arguments.positionals()) files.push_back({path, opened.family});
+  IngestOptions options;
+  options.move = arguments.Has("move");
+  options.behind = arguments.Has("behind");
+  options.verify = !arguments.Has("no-verify");
+  WINNOW_ASSIGN_OR_RETURN(const IngestInfo info, opened.db->Ingest(files, options));
+  WINNOW_RETURN_IF_ERROR(opened.db->Close());
+  return PrintAnswer(arguments,
+                     Json{{"files", files.size()},
+                          {"entries", info.num_entries},
+                          {"bytes", info.bytes},
+                          {"sequence", info.sequence},
+                          {"levels", info.levels}},
+                     absl::StrCat(options.move ? "moved in: " : "copied in: ",
+                                  report::HumanCount(files.size(), "file", "files"), ", ",
+                                  report::HumanCount(info.num_entries, "entry", "entries"), ", ",
+                                  report::HumanBytes(static_cast<double>(info.bytes)),
+                                  ", to level ", absl::StrJoin(info.levels, ", ")),
+                     output);
+}
+
+}  // namespace
+
+Command SstBuildCommand() {
+  return {
+      .name = "sst-build",
+      .positionals = {"[FILE...]", 0, kAnyNumber},
+      .database = DatabaseUse::kNone,
+      .summary = "make a table for `winnow ingest` out of sorted text",
+      .details = R"(
+Reads what `winnow load` reads, KEY<TAB>VALUE lines or with --format=jsonl objects, sorted by
+the bytes of their keys, each key once, and writes one SSTable with its filter. No database is
+needed. At a bad line, or one that is out of order, nothing is written.)",
+      .json = R"({"path":TEXT,"entries":N,"bytes":N,"filter_kind":TEXT})",
+      .examples = R"(
+  LC_ALL=C sort fruit.tsv | winnow sst-build --out=fruit.sst
+  winnow sst-build --out=fruit.sst --filter=cuckoo:0.1% --set=compression=zstd sorted.tsv)",
+      .flags = {{"out", "FILE", "the table to write; it must not exist"},
+                {"format", "FORMAT", "tsv (default) or jsonl"},
+                {"raw", "", "tsv without escapes: a backslash is a backslash"},
+                {"hex", "", "keys and values as hexadecimal digits"},
+                {"filter", "SPEC", "the table's filter (default: blocked_bloom:10)"},
+                {"filter-key", "PART",
+                 "part of the key that the filter knows, as prefix:8 or whole+prefix:8\n"
+                 "(default: whole)"},
+                {"set", "NAME=VALUE", "an option of the store; repeatable", /*repeatable=*/true}},
+      .run = RunSstBuild,
+  };
+}
+
+Command IngestCommand() {
+  return {
+      .name = "ingest",
+      .positionals = {"FILE...", 1, kAnyNumber},
+      .database = DatabaseUse::kWrite,
+      .summary = "bring in tables that `winnow sst-build` made",
+      .details = R"(
+All of the files or none, without passing through the log. Their entries are newer than all
+that is in the database, with --behind older. Files whose key ranges overlap are refused:
+ingest them one after the other, the newest last. The database is created if it is missing.
+--behind needs --set=allow_ingest_behind=true here and wherever the database is opened.)",
+      .json = R"({"files":N,"entries":N,"bytes":N,"sequence":N,"levels":[N,...]})",
+      .examples = R"(
+  winnow ingest --db=/tmp/fruit fruit.sst
+  winnow ingest --db=/tmp/fruit --move part-*.sst)",
+      .flags = {{"move", "", "the files become the database's and lose their names"},
+                {"behind", "", "older than everything in the database, instead of newer"},
+                {"no-verify", "", "do not read the files whole before"}},
+      .run = RunIngest,
+  };
+}
+
+}  // namespace winnow::cli
