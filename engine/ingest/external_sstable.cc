@@ -45,7 +45,7 @@ absl::Status CheckIsExternal(const SstableProperties& properties, const std::str
 
 absl::StatusOr<ExternalSstable> OpenExternalSstable(const ExternalSstableSource& source) {
   WINNOW_ASSIGN_OR_RETURN(const auto reader, OpenReader(source, 0, source.path));
-  const SstableProperties& properties = reader->properties();
+  WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, reader->ReadProperties());
   WINNOW_RETURN_IF_ERROR(CheckIsExternal(properties, source.path));
   ExternalSstable table;
   table.path = source.path;

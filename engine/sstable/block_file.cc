@@ -149,7 +149,7 @@ absl::StatusOr<BlockRef> BlockFile::Copy(std::string_view contents, const BlockH
                                          BlockArena* arena) const {
   BlockRef block = CachedBlock::Allocate(contents.size(), arena);
   if (!block) {
-    return absl::ResourceExhaustedError(absl::StrCat(path_, ": no memory for ", contents.size(),
+    return absl::ResourceExhaustedError(absl::StrCat(path(), ": no memory for ", contents.size(),
                                                      " bytes at offset ", handle.offset));
   }
   std::memcpy(block.mutable_block()->mutable_data(), contents.data(), contents.size());

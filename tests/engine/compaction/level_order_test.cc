@@ -55,7 +55,9 @@ class Levels {
     metadata.smallest = MakeInternalKey(KeyOf(given.first), 5, EntryType::kPut);
     metadata.largest = MakeInternalKey(KeyOf(given.last), 5, EntryType::kPut);
     Version::Files& files = levels_[static_cast<size_t>(level)];
-    files.push_back(SstableFile::Open({file_system_.get(), "/db", nullptr}, metadata, comparator_));
+    files.push_back(SstableFile::Open(
+        std::make_shared<const SstableStore>(SstableStore{file_system_.get(), "/db", nullptr}),
+        metadata, comparator_));
     std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
       return a->smallest_user_key() < b->smallest_user_key();
     });

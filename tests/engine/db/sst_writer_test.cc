@@ -39,8 +39,8 @@ TEST_F(SstWriterTest, WritesATableThatSaysItIsExternal) {
   EXPECT_EQ(info->file_bytes, *file_system_->FileSize("/t.sst"));
   auto reader = SstableReader::Open({}, *file_system_->OpenRandomAccess("/t.sst"), "/t.sst");
   ASSERT_TRUE(reader.ok()) << reader.status();
-  EXPECT_TRUE((*reader)->properties().is_external);
-  EXPECT_EQ((*reader)->properties().largest_sequence, 0u);
+  EXPECT_TRUE((*reader)->ReadProperties()->is_external);
+  EXPECT_EQ((*reader)->ReadProperties()->largest_sequence, 0u);
   EXPECT_TRUE((*reader)->Verify().empty());
 }
 

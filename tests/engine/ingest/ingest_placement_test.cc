@@ -24,8 +24,9 @@ class IngestPlacementTest : public ::testing::Test {
     metadata.smallest = MakeInternalKey(first, sequence, EntryType::kPut);
     metadata.largest = MakeInternalKey(last, sequence, EntryType::kPut);
     metadata.smallest_sequence = metadata.largest_sequence = sequence;
-    levels_[static_cast<size_t>(level)].push_back(
-        SstableFile::Open({files_.get(), "/db", nullptr}, metadata, comparator_));
+    levels_[static_cast<size_t>(level)].push_back(SstableFile::Open(
+        std::make_shared<const SstableStore>(SstableStore{files_.get(), "/db", nullptr}), metadata,
+        comparator_));
     return levels_[static_cast<size_t>(level)].back();
   }
   void Compact(const std::vector<std::shared_ptr<SstableFile>>& inputs, int output_level) {
