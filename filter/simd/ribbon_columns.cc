@@ -47,12 +47,12 @@ struct BlockPlace {
   uint64_t begin;
 };
 
-BlockPlace PlaceOf(const RibbonSystem& system, uint64_t block) {
-  // `block` blocks of all columns would come before it, less a word for each narrow one among them.
-  const bool is_narrow = block < system.num_narrow_blocks;
-  const uint64_t words =
-      block * static_cast<uint64_t>(system.columns) - std::min(block, system.num_narrow_blocks);
-  return {system.columns - (is_narrow ? 1 : 0), words * sizeof(uint64_t)};
+BlockPlace PlaceOf(const RibbonLayerShape& shape, uint64_t block) {
+  const uint64_t narrow_before = std::min(block, shape.num_narrow_blocks);
+  const uint64_t words = narrow_before * static_cast<uint64_t>(shape.narrow_columns) +
+                         (block - narrow_before) * static_cast<uint64_t>(shape.columns);
+  return {block < shape.num_narrow_blocks ? shape.narrow_columns : shape.columns,
+          words * sizeof(uint64_t)};
 }
 
 // `solve_block` is one of the ways to do what SolveBlock does.
@@ -60,14 +60,14 @@ template <typename SolveBlockFunction>
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline void Solve(const RibbonSystem& system, uint8_t* blocks,
                                                SolveBlockFunction solve_block) {
   // Columns do not depend on each other: eight at a time, each time over all blocks. In narrow
-  // blocks the last column is computed as well, since the slots below it need the window, but not
+  // blocks the last columns are computed as well, since the slots below it need the window, but not
   // stored.
-  for (int first_column = 0; first_column < system.columns; first_column += kRibbonLanes) {
+  for (int first_column = 0; first_column < system.shape.columns; first_column += kRibbonLanes) {
     std::array<uint64_t, kRibbonLanes> solution{};
     for (uint64_t block = system.num_blocks; block-- > 0;) {
       solve_block(system.coefficients + block * kRibbonBlockSlots,
                   system.fingerprints + block * kRibbonBlockSlots, first_column, &solution);
-      const BlockPlace place = PlaceOf(system, block);
+      const BlockPlace place = PlaceOf(system.shape, block);
       const int lanes = std::min(kRibbonLanes, place.columns - first_column);
       if (lanes <= 0) continue;
       std::memcpy(blocks + place.begin + static_cast<size_t>(first_column) * sizeof(uint64_t),

@@ -33,14 +33,20 @@ struct RibbonProbe {
 inline bool RibbonMatches(const RibbonProbe& probe);
 bool RibbonMatchesPortable(const RibbonProbe& probe);
 
+// How many columns the blocks of a layer have.
+struct RibbonLayerShape {
+  uint64_t num_narrow_blocks;  // the first ones
+  int narrow_columns;
+  int columns;  // of the others, as many or more
+};
+
 // What back substitution needs of a layer whose system is in echelon form. A slot without equation
 // has coefficients and fingerprint 0.
 struct RibbonSystem {
   const uint64_t* coefficients;  // of the equation that begins at a slot: bit 0 is set
   const uint32_t* fingerprints;
   uint64_t num_blocks;
-  uint64_t num_narrow_blocks;  // the first ones, which have a column less than the others
-  int columns;                 // of the others
+  RibbonLayerShape shape;
 };
 
 // Writes the solution, block after block, to `blocks`.

@@ -37,7 +37,7 @@ TEST(ChoiceTest, TheLastLevelGetsTheSmallestKind) {
 
 // Eight bits of fingerprint in 8.64 bits: a ribbon would gain 7 %, not worth its slower queries.
 TEST(ChoiceTest, WholeFingerprintsAreLeftToBinaryFuse) {
-  EXPECT_EQ(ChooseFor("auto:8.7", {}, kManyKeys).spec.kind, FilterKind::kBinaryFuse);
+  EXPECT_EQ(ChooseFor("auto:8.65", {}, kManyKeys).spec.kind, FilterKind::kBinaryFuse);
   EXPECT_EQ(ChooseFor("auto:8.2", {}, kManyKeys).spec.kind, FilterKind::kRibbon);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tests/fuzz/fuzz_target.h"
 #include "winnow/filter/builder.h"
@@ -87,9 +88,10 @@ std::vector<std::string> winnow::fuzz::Seeds() {
       seeds.push_back(builder->Finish().block);
     }
   }
-  // Further layers: one, and two.
-  for (const int keys : {900, 45'000}) {
-    auto builder = *filter::FilterBuilder::Create(*filter::ParseFilterSpec("ribbon:2.5"), 7);
+  // Further layers: one, and two; each form of a ternary column, and none.
+  for (const auto& [spec, keys] : {std::pair("ribbon:2.4", 900), std::pair("ribbon:2.8", 900),
+                                   std::pair("ribbon:3", 45'000)}) {
+    auto builder = *filter::FilterBuilder::Create(*filter::ParseFilterSpec(spec), 7);
     for (int key = 0; key < keys; key++) builder->Add(filter::HashKey(std::to_string(key), 7));
     seeds.push_back(builder->Finish().block);
   }

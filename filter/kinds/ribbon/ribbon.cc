@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "filter/kinds/ribbon/ribbon_columns_choice.h"
 #include "filter/kinds/ribbon/ribbon_layer.h"
 #include "filter/kinds/ribbon/ribbon_query.h"
 #include "filter/kinds/ribbon/ribbon_shape.h"
@@ -14,7 +15,8 @@ namespace {
 
 // Each key is an equation over GF(2): the exclusive or of some of 64 neighbouring slots, those that
 // its coefficients name, is its fingerprint. Solving the equations gives the slots' contents; an
-// absent key's equation holds with a chance of one half in each column.
+// absent key's equation holds with a chance of one half in each column. For rates between two
+// powers of two there is one more column with numbers modulo 3, where it is one third.
 //
 //   slots      0 . . . . . . . . . . . . . . . . . . . .     one bit in each of `columns` columns
 //   key a        1 0 1 1 ... 1                               64 coefficients from slot 1 on
@@ -35,31 +37,6 @@ constexpr uint64_t kKeysOfShard = 98'304;
 constexpr uint64_t kMaxShardsForCache = 1024;
 constexpr uint64_t kKeysOfSortedShard = 1'000'000;
 
-// The share of a layer's hashes that are looked for in the next: of all shards of the first, if
-// there are more than one.
-double BumpedShareOf(const uint8_t* thresholds, uint64_t num_shards, uint64_t num_blocks) {
-  uint64_t bumped = 0;
-  const uint64_t starts = RibbonShape::NumStarts(num_blocks);
-  for (uint64_t shard = 0; shard < num_shards; ++shard) {
-    for (uint64_t bucket = 0; bucket < RibbonShape::NumBuckets(num_blocks); ++bucket) {
-      // In the last bucket there are fewer starts than slots.
-      const uint64_t begin = std::min(starts, bucket * kBucketSlots);
-      bumped += std::min(starts - begin, kGroupBegins[ThresholdOf(thresholds, bucket)]);
-    }
-    thresholds += RibbonShape::ThresholdBytes(num_blocks);
-  }
-  return static_cast<double>(bumped) / static_cast<double>(starts * num_shards);
-}
-
-BumpedShares BumpedSharesOf(const RibbonShape& shape, const uint8_t* payload) {
-  BumpedShares shares;
-  if (shape.has_layers()) shares.first = BumpedShareOf(payload, shape.num_shards, shape.num_blocks);
-  if (shape.num_second_blocks != 0) {
-    shares.second = BumpedShareOf(payload + shape.SecondThresholdsAt(), 1, shape.num_second_blocks);
-  }
-  return shares;
-}
-
 // The layers of one filter while they are built.
 class FilterLayers {
  public:
@@ -77,13 +54,13 @@ class FilterLayers {
     RibbonLayer builder(shards.LargestShard(), shape_.num_blocks);
     if (!shape_.has_layers()) {
       Load(shards[0], &builder);
-      return BuildLastLayer(shape_.num_narrow_blocks, PayloadOf(block) + shape_.BlocksAt(),
-                            &builder);
+      return BuildLastLayer(shape_.LayerShape(), PayloadOf(block) + shape_.BlocksAt(), &builder);
     }
     std::vector<uint64_t> bumped;
     bumped.reserve(static_cast<size_t>(static_cast<double>(num_hashes_) * kRoomForBumpedShare));
     for (uint64_t shard = 0; shard < shards.size(); ++shard) {
       Load(shards[shard], &builder);
+      builder.AddTernary(TernaryBlocksToBuild(shape_));
       num_duplicates_ +=
           builder.InsertOrBump(PayloadOf(block) + shard * shape_.ShardThresholdBytes(), &bumped);
       CountMemory(builder, bumped.capacity());
@@ -94,8 +71,10 @@ class FilterLayers {
       }
       // Of one shard, all bumped keys are known before a column is written.
       if (shards.size() == 1) PlanAgain(bumped.size(), block);
-      builder.Solve(shape_.columns, shape_.num_narrow_blocks,
-                    PayloadOf(block) + shape_.BlocksAt() + shard * shape_.ShardBytes());
+      uint8_t* const payload = PayloadOf(block);
+      builder.Solve(shape_.LayerShape(), payload + shape_.BlocksAt() + shard * shape_.ShardBytes());
+      builder.SolveTernary(shape_.NumTrits(),
+                           payload + shape_.TritsAt() + shard * shape_.ShardTritBytes());
     }
     return BuildFurtherLayers(&builder, &bumped, block);
   }
@@ -113,11 +92,11 @@ class FilterLayers {
     });
   }
 
-  // Chooses the columns by what the further layers truly take. Thresholds, which are written
-  // already, stay where they are.
+  // Chooses the narrow blocks by which keys were truly bumped and by what the further layers truly
+  // take. Thresholds, which are written already, stay where they are.
   void PlanAgain(uint64_t num_bumped, std::string* block) {
     SizeFurtherLayers(num_bumped, attempt_, &shape_);
-    ChooseColumns(num_hashes_, budget_, &shape_);
+    ChooseNarrowBlocks(num_hashes_, budget_, PayloadOf(block), &shape_);
     ResizeUnsealedBlock(shape_.PayloadBytes(), block);
   }
 
@@ -132,8 +111,7 @@ class FilterLayers {
       uint8_t* const payload = PayloadOf(block);
       num_duplicates_ +=
           builder->InsertOrBump(payload + shape_.SecondThresholdsAt(), &twice_bumped);
-      builder->Solve(shape_.columns, shape_.NarrowOf(shape_.num_second_blocks),
-                     payload + shape_.SecondBlocksAt());
+      builder->Solve(FurtherLayerShape(), payload + shape_.SecondBlocksAt());
       CountMemory(*builder, bumped->capacity() + twice_bumped.capacity());
       bumped = &twice_bumped;
     }
@@ -142,8 +120,7 @@ class FilterLayers {
     if (!FitsRibbonDetail(shape_)) return false;
     ResizeUnsealedBlock(shape_.PayloadBytes(), block);
     Load(*bumped, shape_.num_third_blocks, builder);
-    return BuildLastLayer(shape_.NarrowOf(shape_.num_third_blocks),
-                          PayloadOf(block) + shape_.ThirdBlocksAt(), builder);
+    return BuildLastLayer(FurtherLayerShape(), PayloadOf(block) + shape_.ThirdBlocksAt(), builder);
   }
 
   static void Load(const std::vector<uint64_t>& hashes, uint64_t num_blocks, RibbonLayer* builder) {
@@ -152,9 +129,11 @@ class FilterLayers {
     });
   }
 
-  bool BuildLastLayer(uint64_t num_narrow_blocks, uint8_t* blocks, RibbonLayer* builder) {
+  RibbonLayerShape FurtherLayerShape() const { return {0, shape_.columns, shape_.columns}; }
+
+  bool BuildLastLayer(const RibbonLayerShape& shape, uint8_t* blocks, RibbonLayer* builder) {
     if (!builder->InsertEach(&num_duplicates_)) return false;
-    builder->Solve(shape_.columns, num_narrow_blocks, blocks);
+    builder->Solve(shape, blocks);
     CountMemory(*builder, 0);
     return true;
   }
@@ -199,13 +178,13 @@ bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result
   result->temporary_bytes = std::max(result->temporary_bytes, layers.temporary_bytes());
   if (!succeeded) return false;
   const RibbonShape& shape = layers.shape();
-  header.parameter = static_cast<uint8_t>(shape.columns);
+  header.parameter = RibbonParameterOf(shape);
   header.num_keys = layers.num_keys();
   header.slots_per_shard = RibbonShape::NumSlots(shape.num_blocks);
   header.detail = RibbonDetailOf(shape);
   header.payload_bytes = shape.PayloadBytes();
   result->num_keys = header.num_keys;
-  result->expected_fpr = RibbonFpr(shape, BumpedSharesOf(shape, PayloadOf(&result->block)));
+  result->expected_fpr = RibbonFpr(shape, PayloadOf(&result->block));
   SealBlock(header, &result->block);
   return true;
 }
@@ -232,19 +211,22 @@ RibbonShape ShapeOf(const UnitHeader& header) {
 }
 
 bool IsConsistent(const UnitHeader& header) {
-  if (header.parameter < 1 || header.parameter > kMaxRibbonColumns || header.num_shards == 0 ||
-      header.num_keys == 0 || header.slots_per_shard == 0 ||
-      header.slots_per_shard % kRibbonBlockSlots != 0) {
+  const RibbonShape shape = ShapeOf(header);
+  if (shape.columns < 1 || shape.columns > kMaxRibbonColumns || shape.narrow_columns() < 0 ||
+      shape.form > kMaxNarrowForm || header.num_shards == 0 || header.num_keys == 0 ||
+      header.slots_per_shard == 0 || header.slots_per_shard % kRibbonBlockSlots != 0) {
     return false;
   }
-  const RibbonShape shape = ShapeOf(header);
   // Narrow blocks may have no column at all, and so no byte, but their buckets have thresholds:
   // past this comparison no product below can wrap.
   if (header.slots_per_shard >
       header.payload_bytes * kBucketSlots * kBucketsOfThresholdByte / header.num_shards) {
     return false;
   }
-  if (!shape.has_layers() && (shape.num_shards != 1 || shape.num_second_blocks != 0)) return false;
+  if (!shape.has_layers() &&
+      (shape.num_shards != 1 || shape.num_second_blocks != 0 || shape.has_trits())) {
+    return false;
+  }
   const uint64_t num_slots = RibbonShape::NumSlots(
       shape.num_blocks * shape.num_shards + shape.num_second_blocks + shape.num_third_blocks);
   return shape.num_narrow_blocks <= shape.num_blocks && header.num_keys <= num_slots &&
@@ -259,7 +241,7 @@ UnitDescription Describe(const Unit& unit) {
   UnitDescription description;
   description.fingerprint_bits = shape.columns;
   description.fill = static_cast<double>(unit.header.num_keys) / static_cast<double>(num_slots);
-  description.expected_fpr = RibbonFpr(shape, BumpedSharesOf(shape, payload));
+  description.expected_fpr = RibbonFpr(shape, payload);
   return description;
 }
 
@@ -267,8 +249,7 @@ double ExpectedFprAt(double bits_per_key, uint64_t num_keys) {
   if (num_keys == 0) return 0;
   const uint64_t num_shards = std::max<uint64_t>(1, num_keys / kKeysOfShard);
   const RibbonShape shape = PlanRibbon(num_keys, num_shards, {bits_per_key, 0}, 0);
-  if (!shape.has_layers()) return RibbonFpr(shape, {});
-  return RibbonFpr(shape, {.first = kExpectedBumpedShare, .second = kExpectedBumpedShare});
+  return ExpectedRibbonFpr(shape, ExpectedBumpedShare(num_keys, shape));
 }
 
 double BitsForFpr(double fpr) {

@@ -33,6 +33,13 @@ void RibbonLayer::Clear(uint64_t num_blocks, uint64_t num_shards) {
   coefficients_.assign(RibbonShape::NumSlots(num_blocks), 0);
   fingerprints_.assign(RibbonShape::NumSlots(num_blocks), 0);
   begins_.assign(RibbonShape::NumBuckets(num_blocks) + 2, 0);
+  num_ternary_starts_ = 0;
+}
+
+void RibbonLayer::AddTernary(uint64_t num_blocks) {
+  num_ternary_starts_ = RibbonShape::NumSlots(num_blocks);
+  // No equation names a later slot.
+  ternary_.Clear(std::min<uint64_t>(num_ternary_starts_ + kRibbonWidth, coefficients_.size()));
 }
 
 // One step of Gaussian elimination: the equation takes the slot where it begins, or has the one
@@ -106,6 +113,19 @@ void RibbonLayer::SortBucket(Lane* lane) const {
   std::copy(positions.begin(), positions.end() - 1, lane->group_begins.begin());
 }
 
+// Of the present group's keys, which have come through in the binary columns.
+bool RibbonLayer::InsertTernary(const Lane& lane) {
+  if (lane.bucket * kBucketSlots >= num_ternary_starts_) return true;
+  ternary_group_.clear();
+  for (uint64_t i = lane.group_begins[lane.group]; i < lane.group_begins[lane.group + 1]; ++i) {
+    const uint64_t hash = lane.keys[i];
+    const uint64_t slot = SlotOf(hash);
+    if (slot >= num_ternary_starts_) continue;
+    ternary_group_.push_back({slot, RibbonCoefficients(hash), RibbonTrit(hash)});
+  }
+  return ternary_.InsertGroup(ternary_group_, lane.end_slot);
+}
+
 // Bumps the present group and those before it. False if the lane has no more keys.
 bool RibbonLayer::Bump(const BumpTarget& bump_target, Lane* lane) {
   // Equations are never changed once they have their slots: emptying these undoes the group.
@@ -145,8 +165,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline bool RibbonLayer::Advance(const BumpTarget& 
     *equation = EquationOf(*--lane->next_key);
     return true;
   }
-  const bool goes_on =
-      progress == Progress::kConflict ? Bump(bump_target, lane) : StartGroup(bump_target, lane);
+  const bool is_in = progress != Progress::kConflict && InsertTernary(*lane);
+  const bool goes_on = is_in ? StartGroup(bump_target, lane) : Bump(bump_target, lane);
   *equation = lane->equation;
   return goes_on;
 }
@@ -240,16 +260,17 @@ bool RibbonLayer::InsertEach(uint64_t* num_duplicates) {
   return true;
 }
 
-void RibbonLayer::Solve(int columns, uint64_t num_narrow_blocks, uint8_t* blocks) const {
+void RibbonLayer::Solve(const RibbonLayerShape& shape, uint8_t* blocks) const {
   // Back substitution: simd/ribbon_columns.cc.
-  SolveRibbon({coefficients_.data(), fingerprints_.data(), coefficients_.size() / kRibbonBlockSlots,
-               num_narrow_blocks, columns},
-              blocks);
+  SolveRibbon(
+      {coefficients_.data(), fingerprints_.data(), coefficients_.size() / kRibbonBlockSlots, shape},
+      blocks);
 }
 
 uint64_t RibbonLayer::memory_bytes() const {
   return coefficients_.capacity() * sizeof(uint64_t) + fingerprints_.capacity() * sizeof(uint32_t) +
-         keys_.capacity() * sizeof(uint64_t) + begins_.capacity() * sizeof(uint32_t);
+         keys_.capacity() * sizeof(uint64_t) + begins_.capacity() * sizeof(uint32_t) +
+         ternary_.memory_bytes();
 }
 
 }  // namespace winnow::filter::internal

@@ -11,6 +11,7 @@
 #include "absl/base/attributes.h"
 #include "filter/base/build_memory.h"
 #include "filter/kinds/ribbon/ribbon_shape.h"
+#include "filter/kinds/ribbon/ternary_elimination.h"
 #include "filter/simd/ribbon_columns.h"
 #include "winnow/filter/internal/hash_list.h"
 #include "winnow/filter/internal/unit_view.h"
@@ -37,6 +38,12 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint32_t RibbonFingerprint(uint64_t hash) {
   return static_cast<uint32_t>(((hash ^ (hash >> 32)) * kRibbonFactors.fingerprint) >> 32);
 }
 
+// What the ternary column gives: of the other half of the fingerprint's product.
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint32_t RibbonTrit(uint64_t hash) {
+  const uint64_t low = ((hash ^ (hash >> 32)) * kRibbonFactors.fingerprint) & 0xffffffff;
+  return static_cast<uint32_t>((low * 3) >> 32);
+}
+
 // The slot where a key's equation begins, in its shard.
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint64_t RibbonStartSlot(uint64_t hash, uint64_t num_shards,
                                                              uint64_t num_starts) {
@@ -60,6 +67,10 @@ class RibbonLayer {
     for_each_key([&](uint64_t hash) { keys_[begins_[SlotOf(hash) / kBucketSlots + 1]++] = hash; });
   }
 
+  // Gives the keys that begin in the first `num_blocks` blocks an equation in the ternary column as
+  // well. After Load().
+  void AddTernary(uint64_t num_blocks);
+
   // Inserts all keys but those that do not fit, which are remixed and added to `bumped`. Returns
   // the number of duplicates.
   uint64_t InsertOrBump(uint8_t* thresholds, std::vector<uint64_t>* bumped);
@@ -67,8 +78,12 @@ class RibbonLayer {
   // For the last layer: false if some key does not fit.
   bool InsertEach(uint64_t* num_duplicates);
 
-  // Writes the solution in `columns` columns, one less in the first `num_narrow_blocks` blocks.
-  void Solve(int columns, uint64_t num_narrow_blocks, uint8_t* blocks) const;
+  // Writes the solution.
+  void Solve(const RibbonLayerShape& shape, uint8_t* blocks) const;
+  // The ternary column's, in so many slots.
+  void SolveTernary(uint64_t num_slots, uint8_t* trits) const {
+    if (num_slots != 0) ternary_.Solve(num_slots, trits);
+  }
 
   uint64_t memory_bytes() const;
 
@@ -113,6 +128,7 @@ class RibbonLayer {
   bool StartGroup(const BumpTarget& bump_target, Lane* lane);
   bool StartBucket(const BumpTarget& bump_target, Lane* lane);
   void SortBucket(Lane* lane) const;
+  bool InsertTernary(const Lane& lane);
   bool Bump(const BumpTarget& bump_target, Lane* lane);
   bool Advance(const BumpTarget& bump_target, Lane* lane, Equation* equation);
   void InsertLanes(const BumpTarget& bump_target, std::vector<Lane>* lanes);
@@ -122,6 +138,9 @@ class RibbonLayer {
   uint64_t num_shards_ = 1;
   uint64_t num_starts_ = 1;
   uint64_t num_duplicates_ = 0;
+  uint64_t num_ternary_starts_ = 0;
+  TernaryElimination ternary_;
+  std::vector<TernaryEquation> ternary_group_;
   BuildVector<uint64_t> coefficients_;
   BuildVector<uint32_t> fingerprints_;
   BuildVector<uint64_t> keys_;    // by bucket

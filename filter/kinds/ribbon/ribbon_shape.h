@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "filter/simd/ribbon_columns.h"
+#include "filter/simd/ribbon_trits.h"
 
 namespace winnow::filter::internal {
 
@@ -18,24 +19,39 @@ inline constexpr uint64_t kBucketsOfThresholdByte = 4;
 inline constexpr std::array<uint64_t, 4> kGroupBegins = {0, 24, 56, kBucketSlots};
 inline constexpr uint64_t kGroupsOfBucket = kGroupBegins.size() - 1;
 
+// What the narrow blocks have in place of one or two of the others' columns. A column halves the
+// rate for a bit a slot, a ternary one takes a third of it for 8/5. Rates between are met by a
+// mixture, whose mean rate is above the rate of its mean: of k and k + 1 columns it costs up to
+// 0.09 bits a key, of a ternary column and one or two binary ones up to 0.04.
+enum class NarrowForm : uint8_t {
+  kOneLess = 0,     // a column less: twice the rate of the others
+  kTritForOne = 1,  // a ternary one for a column: two thirds of it
+  kTritForTwo = 2,  // a ternary one for two columns: four thirds of it
+};
+inline constexpr NarrowForm kMaxNarrowForm = NarrowForm::kTritForTwo;
+
 // A filter has one layer, or a first one in shards and, for the keys that were bumped from it, a
 // third one, with a second one between if they are many. Keys are bumped from all layers but the
 // last: the threshold of a bucket says in 2 bits how many of its groups, from the first, are those
-// of bumped keys.
+// of bumped keys. Only the first layer has narrow blocks.
 //
-// Payload: thresholds of the first layer, shard by shard; its blocks, shard by shard; thresholds of
-// the second layer; its blocks; blocks of the third. Zeros follow thresholds up to a multiple of 8
-// bytes.
+// Payload: thresholds of the first layer, shard by shard; its blocks, shard by shard; its ternary
+// column, shard by shard; thresholds of the second layer; its blocks; blocks of the third. Zeros
+// follow thresholds and the ternary column up to a multiple of 8 bytes.
 struct RibbonShape {
   uint64_t num_shards = 1;
-  uint64_t num_blocks = 0;  // of a shard of the first layer
-  // The first ones of each shard, with one column less. Further layers have as large a share.
-  uint64_t num_narrow_blocks = 0;
+  uint64_t num_blocks = 0;         // of a shard of the first layer
+  uint64_t num_narrow_blocks = 0;  // the first ones of each shard
   uint64_t num_second_blocks = 0;
   uint64_t num_third_blocks = 0;  // 0: there is one layer only
-  int columns = 0;
+  int columns = 0;                // of the blocks that are not narrow
+  NarrowForm form = NarrowForm::kOneLess;
 
   bool has_layers() const { return num_third_blocks != 0; }
+  bool has_trits() const { return form != NarrowForm::kOneLess; }
+  int narrow_columns() const { return columns - (form == NarrowForm::kTritForTwo ? 2 : 1); }
+  // Of the first layer.
+  RibbonLayerShape LayerShape() const { return {num_narrow_blocks, narrow_columns(), columns}; }
 
   static uint64_t RoundUp(uint64_t bytes) {
     return (bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
@@ -53,26 +69,29 @@ struct RibbonShape {
 
   uint64_t ShardThresholdBytes() const { return has_layers() ? ThresholdBytes(num_blocks) : 0; }
   uint64_t BlocksAt() const { return RoundUp(num_shards * ShardThresholdBytes()); }
-  // Of a further layer of so many blocks: rounded down, so that no layer's rate is above the
-  // first's.
-  uint64_t NarrowOf(uint64_t blocks) const {
-    return std::min(blocks, num_narrow_blocks * NumStarts(blocks) / NumStarts(num_blocks));
+  uint64_t ShardBytes() const {
+    return (num_blocks * static_cast<uint64_t>(columns) -
+            num_narrow_blocks * static_cast<uint64_t>(columns - narrow_columns())) *
+           sizeof(uint64_t);
   }
-  // Where block `block` of a layer begins whose first `narrow` blocks are narrow.
-  uint64_t BlockOffset(uint64_t block, uint64_t narrow) const {
-    return (block * static_cast<uint64_t>(columns) - std::min(block, narrow)) * sizeof(uint64_t);
+  // The slots that a shard's ternary column has: equations that begin in the last narrow block may
+  // end in the next one.
+  uint64_t NumTrits() const {
+    return has_trits() ? NumSlots(std::min(num_blocks, num_narrow_blocks + 1)) : 0;
   }
-  uint64_t ShardBytes() const { return BlockOffset(num_blocks, num_narrow_blocks); }
-  uint64_t SecondThresholdsAt() const { return BlocksAt() + num_shards * ShardBytes(); }
+  uint64_t ShardTritBytes() const { return TritBytes(NumTrits()); }
+  uint64_t TritsAt() const { return BlocksAt() + num_shards * ShardBytes(); }
+  uint64_t SecondThresholdsAt() const {
+    return TritsAt() + (has_trits() ? RoundUp(num_shards * ShardTritBytes() + kTritPadding) : 0);
+  }
   uint64_t SecondBlocksAt() const {
     return SecondThresholdsAt() + RoundUp(ThresholdBytes(num_second_blocks));
   }
-  uint64_t ThirdBlocksAt() const { return SecondBlocksAt() + FurtherBytes(num_second_blocks); }
-  uint64_t PayloadBytes() const { return ThirdBlocksAt() + FurtherBytes(num_third_blocks); }
-
- private:
-  uint64_t FurtherBytes(uint64_t blocks) const {
-    return blocks == 0 ? 0 : BlockOffset(blocks, NarrowOf(blocks));
+  uint64_t ThirdBlocksAt() const { return SecondBlocksAt() + BytesOf(num_second_blocks); }
+  uint64_t PayloadBytes() const { return ThirdBlocksAt() + BytesOf(num_third_blocks); }
+  // Of blocks that are not narrow.
+  uint64_t BytesOf(uint64_t blocks) const {
+    return blocks * static_cast<uint64_t>(columns) * sizeof(uint64_t);
   }
 };
 
@@ -84,11 +103,16 @@ inline constexpr uint64_t kBlockCountMask = (uint64_t{1} << kBlockCountBits) - 1
 inline uint64_t NumNarrowBlocks(uint64_t detail) { return detail & kBlockCountMask; }
 inline bool HasRibbonLayers(uint64_t detail) { return detail >> (2 * kBlockCountBits) != 0; }
 
+// A header's parameter: the number of columns, and above it the form.
+inline constexpr int kFormShift = 6;
+inline bool HasRibbonTrits(uint8_t parameter) { return parameter >> kFormShift != 0; }
+
 bool FitsRibbonDetail(const RibbonShape& shape);
 uint64_t RibbonDetailOf(const RibbonShape& shape);
-// The shape of a filter, from the fields of its header.
+uint8_t RibbonParameterOf(const RibbonShape& shape);
+// The shape of a filter, from the fields of its header. No field is believed yet.
 RibbonShape MakeRibbonShape(uint64_t num_shards, uint64_t slots_per_shard, uint64_t detail,
-                            int columns);
+                            uint8_t parameter);
 
 inline uint64_t GroupOf(uint64_t slot) {
   const uint64_t in_bucket = slot % kBucketSlots;
@@ -138,19 +162,14 @@ inline constexpr double kExpectedBumpedShare = 0.041;
 uint64_t BumpingLayerBlocks(double num_keys);
 uint64_t LastLayerBlocks(uint64_t num_keys, int attempt);
 
-// All layers and the number of columns. The further layers' sizes are expected ones.
+// What share of the keys of a filter of these layers is bumped from the first one.
+double ExpectedBumpedShare(uint64_t num_keys, const RibbonShape& shape);
+
+// All layers and their columns. The further layers' sizes are expected ones.
 RibbonShape PlanRibbon(uint64_t num_keys, uint64_t num_shards, const RibbonBudget& budget,
                        int attempt);
 // Sizes the further layers for so many keys. With a second one the third's size is an expected one.
 void SizeFurtherLayers(uint64_t num_bumped, int attempt, RibbonShape* shape);
-void ChooseColumns(uint64_t num_keys, const RibbonBudget& budget, RibbonShape* shape);
-
-// Of all hashes, the shares that are looked for in another layer than the first, and in the third.
-struct BumpedShares {
-  double first = 0;
-  double second = 0;  // of those that come to the second layer
-};
-double RibbonFpr(const RibbonShape& shape, const BumpedShares& bumped);
 
 }  // namespace winnow::filter::internal
 

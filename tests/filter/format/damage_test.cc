@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "filter/format/block_format.h"
 #include "tests/filter/filter_fixture.h"
@@ -234,13 +235,17 @@ TEST(HostileBytesTest, LayeredRibbonsWithChangedHeadersAreSurvived) {
   constexpr uint32_t kSeed = 7;
   SCOPED_TRACE("seed " + std::to_string(kSeed));
   std::mt19937_64 random(kSeed);
-  const std::string sound = BuildFrom("ribbon:2.5", MemberHashes(9, 40'000)).block;
-  for (int i = 0; i < 2000; ++i) {
-    std::string changed = sound;
+  // Of bits alone, and with each form of a ternary column.
+  std::vector<std::string> sound;
+  for (const char* spec : {"ribbon:3", "ribbon:2.4", "ribbon:2.8"}) {
+    sound.push_back(BuildFrom(spec, MemberHashes(9, 40'000)).block);
+  }
+  for (int i = 0; i < 3000; ++i) {
+    std::string changed = sound[static_cast<size_t>(i) % sound.size()];
     for (uint64_t changes = 1 + random() % 2; changes > 0; --changes) {
       const uint64_t fields[] = {kNumShardsAt, kNumKeysAt, kSlotsPerShardAt, kDetailAt};
       Put(random() >> (random() % 64), fields[random() % 4], &changed);
-      if (random() % 2 == 0) changed[kParameterAt] = static_cast<char>(random() % 34);
+      if (random() % 2 == 0) changed[kParameterAt] = static_cast<char>(random());
     }
     RecomputeChecksums(&changed);
     OpenAndAsk(changed);

@@ -4,6 +4,7 @@
 
 #include "filter/simd/block_add.h"
 #include "filter/simd/ribbon_columns.h"
+#include "filter/simd/ribbon_trits.h"
 #include "tests/filter/filter_fixture.h"
 #include "winnow/filter/internal/block_probe.h"
 
@@ -194,9 +195,11 @@ TEST(RibbonSimdTest, SystemsAreSolvedAlike) {
     fingerprints[slot] = static_cast<uint32_t>(MemberHash(6, slot));
   }
   for (int columns = 1; columns <= kMaxRibbonColumns; ++columns) {
-    const RibbonSystem system = {coefficients.data(), fingerprints.data(), kRibbonBlocks, 3,
-                                 columns};
-    const size_t bytes = (kRibbonBlocks * static_cast<size_t>(columns) - 3) * 8;
+    const int narrow = std::max(columns - 2, 0);
+    const RibbonSystem system = {
+        coefficients.data(), fingerprints.data(), kRibbonBlocks, {3, narrow, columns}};
+    const auto bytes =
+        ((kRibbonBlocks - 3) * static_cast<size_t>(columns) + 3 * static_cast<size_t>(narrow)) * 8;
     std::vector<uint8_t> portable(bytes, 0);
     std::vector<uint8_t> other(bytes, 0);
     SolveRibbonPortable(system, portable.data());
@@ -208,6 +211,24 @@ TEST(RibbonSimdTest, SystemsAreSolvedAlike) {
       SolveRibbonAvx512(system, other.data());
       ASSERT_EQ(portable, other) << columns << " columns";
     }
+  }
+}
+
+// All bytes, those that are never written among them; and the bytes by the definition.
+TEST(RibbonTritsTest, SumsAreThoseOfTheDefinition) {
+  std::vector<uint8_t> trits(400 + kTritPadding);
+  for (size_t i = 0; i < trits.size(); ++i) trits[i] = static_cast<uint8_t>(Scramble(i));
+  for (uint64_t slot = 0; slot < 1900; ++slot) {
+    const uint64_t coefficients = Scramble(~slot) | 1;
+    uint32_t sum = 0;
+    const uint32_t power[] = {1, 3, 9, 27, 81};
+    for (uint64_t i = 0; i < 64; ++i) {
+      const uint64_t at = slot + i;
+      if (((coefficients >> i) & 1) != 0) sum += trits[at / 5] * power[at % 5] % 256 * 3 / 256;
+    }
+    ASSERT_EQ(SumOfTritsPortable(trits.data(), slot, coefficients), sum % 3) << slot;
+    if (!kHasAvx512Trits) continue;
+    ASSERT_EQ(SumOfTritsAvx512(trits.data(), slot, coefficients), sum % 3) << slot;
   }
 }
 

@@ -1,0 +1,57 @@
+// A ribbon layer's ternary column in memory: a number modulo 3 for each slot, five to a byte.
+//
+// The byte of slots 5 i to 5 i + 4 is N * 256 / 243, rounded up, where N is the number with these
+// five digits in base 3, the first slot's the highest. The digit of slot 5 i + j is then the
+// integer part of 3 / 256 times the lowest eight bits of the byte times 3^j.
+
+#ifndef WINNOW_FILTER_SIMD_RIBBON_TRITS_H_
+#define WINNOW_FILTER_SIMD_RIBBON_TRITS_H_
+
+#include <cstdint>
+
+namespace winnow::filter::internal {
+
+inline constexpr uint64_t kTritsOfByte = 5;
+// So many bytes behind the last one may be loaded as well.
+inline constexpr uint64_t kTritPadding = 8;
+
+inline uint64_t TritBytes(uint64_t num_slots) {
+  return (num_slots + kTritsOfByte - 1) / kTritsOfByte;
+}
+
+// 64 numbers modulo 3: bit i of `ones` is set if number i is 1, of `twos` if it is 2.
+struct TernaryRow {
+  uint64_t ones = 0;
+  uint64_t twos = 0;
+};
+
+// Without a carry from one to the next (Kawahara, Aoki and Takagi, 2008).
+inline TernaryRow AddTernary(const TernaryRow& a, const TernaryRow& b) {
+  const uint64_t t = (a.ones | b.twos) ^ (a.twos | b.ones);
+  return {(a.twos | b.twos) ^ t, (a.ones | b.ones) ^ t};
+}
+
+// What back substitution needs of a system over GF(3) in echelon form. A slot without equation has
+// row and sum 0.
+struct TernarySystem {
+  const TernaryRow* rows;  // of the equation that begins at a slot: its first number is 1
+  const uint8_t* sums;
+  uint64_t num_slots;
+};
+
+// Writes the solution in the first slots, TritBytes(num_written) bytes.
+void SolveTernary(const TernarySystem& system, uint64_t num_written, uint8_t* trits);
+
+// The sum, modulo 3, of those of the 64 slots from `slot` on that the coefficients name. The
+// variants give the same answer; the function without suffix chooses.
+uint32_t SumOfTrits(const uint8_t* trits, uint64_t slot, uint64_t coefficients);
+uint32_t SumOfTritsPortable(const uint8_t* trits, uint64_t slot, uint64_t coefficients);
+
+#if defined(__x86_64__)
+extern const bool kHasAvx512Trits;
+uint32_t SumOfTritsAvx512(const uint8_t* trits, uint64_t slot, uint64_t coefficients);
+#endif
+
+}  // namespace winnow::filter::internal
+
+#endif  // WINNOW_FILTER_SIMD_RIBBON_TRITS_H_
