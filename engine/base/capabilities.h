@@ -19,13 +19,19 @@ class ABSL_LOCKABLE Capability {};
 // Held by the thread that has locked the DatabaseMutex of the database (database_mutex.h).
 inline Capability database_mutex;
 
+// Held shared by those who insert into memtables, the leader and the members of each group that is
+// in the log and not yet visible (write/publish_queue.h); others may lead meanwhile. Held alone by
+// a leader who has waited until nobody inserts: only then may memtables be switched and the set of
+// column families change.
+inline Capability memtable_insertion ABSL_ACQUIRED_BEFORE(database_mutex);
+
 // Held by the thread that leads the write queue, alone (write/write_queue.h): it may append to the
-// log, assign sequence numbers and switch memtables. The members of its group hold it shared while
-// they insert into memtables, so that neither can be replaced under them.
+// log and assign sequence numbers.
 //
-// What is changed only with both held may be read with either: such members are guarded by
-// database_mutex, and one accessor, which says so, reads them for the leader.
-inline Capability write_leadership ABSL_ACQUIRED_BEFORE(database_mutex);
+// What is changed only with this and database_mutex held may be read with either: such members are
+// guarded by database_mutex, and one accessor, which says so, reads them for the leader. The same
+// goes for memtable_insertion.
+inline Capability write_leadership ABSL_ACQUIRED_BEFORE(memtable_insertion);
 
 }  // namespace winnow
 

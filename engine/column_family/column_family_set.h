@@ -13,7 +13,7 @@
 
 namespace winnow {
 
-// Families are added with write leadership and the mutex held, and never taken out: who has a
+// Families are added while nobody inserts and with the mutex held, and never taken out: who has a
 // handle may use it, and is told that the family has been dropped.
 class ColumnFamilySet {
  public:
@@ -35,18 +35,23 @@ class ColumnFamilySet {
   // The family "default"; immutable once the database is open.
   ColumnFamilyState* default_family() const { return default_family_; }
 
-  // For those who write, without the mutex, which is not needed: see above. Null if there is no
+  // For those who insert, without the mutex, which is not needed: see above. Null if there is no
   // such family or it has been dropped.
   ColumnFamilyState* FindForWrite(uint32_t id) const
-      ABSL_SHARED_LOCKS_REQUIRED(write_leadership) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      ABSL_SHARED_LOCKS_REQUIRED(memtable_insertion) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (id == 0) return default_family_;
     const auto family = families_.find(id);
     if (family == families_.end() || family->second->is_dropped()) return nullptr;
     return family->second.get();
   }
+  // The same for the leader, beside whom nobody else can come to hold memtable_insertion alone.
+  ColumnFamilyState* FindForLeader(uint32_t id) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return FindForWrite(id);
+  }
 
   ColumnFamilyState* Add(std::unique_ptr<ColumnFamilyState> family)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(memtable_insertion, database_mutex) {
     return Add(NewPlace(std::move(family)));
   }
 
@@ -59,7 +64,7 @@ class ColumnFamilySet {
     return one.extract(id);
   }
   ColumnFamilyState* Add(Place place)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(memtable_insertion, database_mutex) {
     ColumnFamilyState* const family = place.mapped().get();
     family->set_database_number(database_number_);
     families_.insert(std::move(place));

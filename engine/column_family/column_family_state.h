@@ -57,22 +57,22 @@ class ColumnFamilyState final : public ColumnFamily {
   // The memtable that writes go to, and its one successor at a time. Never null once the first
   // memtable has been started.
   const Memtable& active() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return *active_; }
-  // The same for those who insert: the leader and the members of its group. `active_` is replaced
-  // with write leadership and the mutex held, so that either is enough to read it.
+  // The same for those who insert. `active_` is replaced while nobody does and with the mutex held,
+  // so that either is enough to read it.
   Memtable* active_for_insert() const
-      ABSL_SHARED_LOCKS_REQUIRED(write_leadership) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+      ABSL_SHARED_LOCKS_REQUIRED(memtable_insertion) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return active_.get();
   }
 
   // Retires the active memtable, if there is one, to the immutable ones and starts another. Out of
   // memory: nothing has changed.
-  void SwitchMemtable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  void SwitchMemtable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(memtable_insertion, database_mutex);
   // Puts a fresh memtable in the place of the active one, whose entries are elsewhere or that has
   // none. Readers see it with the next view.
-  void ReplaceActiveMemtable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  void ReplaceActiveMemtable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(memtable_insertion, database_mutex);
   // Of a family that has been dropped: readers find nothing, and what it held goes with its last
   // reader.
-  void InstallNothing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  void InstallNothing() ABSL_EXCLUSIVE_LOCKS_REQUIRED(memtable_insertion, database_mutex);
   // The oldest `count` immutable memtables are not needed any more: their entries are in tables, or
   // the family has been dropped. Readers see it with the next view. Asks for no memory after
   // PrepareRelease of at least as many.

@@ -175,7 +175,7 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
       }
       // The last view of the family goes; iterators keep theirs, and with it the files.
       own->ReleaseImmutables(own->immutables.size());
-      UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex) {
+      UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(memtable_insertion, database_mutex) {
         own->InstallNothing();
       });
       scheduler_.SignalProgress();

@@ -52,12 +52,15 @@ class DatabaseOpener {
   // Whether there is a database already; creates the directory for a new one.
   absl::Status PrepareDirectory(bool* exists);
   absl::Status ReadOrCreateState(bool exists) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  absl::Status AddFamilies() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status AddFamilies()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   absl::Status AddFamily(const FamilyRecord& record, const ColumnFamilyOptions& options)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   const ColumnFamilyOptions& OptionsForFamily(std::string_view name) const;
-  absl::Status ReplayLogs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
-  absl::Status StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status ReplayLogs()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
+  absl::Status StartWriting()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   // All tables and manifests that are not in use are renamed, and not removed.
   bool KeepsOrphans() const;
   void RemoveOrphans() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

@@ -5,8 +5,9 @@
 //
 // Lock order (each may be taken while those before it are held):
 //   1. `write_leadership`: leading the write queue
-//   2. `database_mutex`
-//   3. SnapshotList, LogSet, ViewHolder, FalsePositiveCache, Recorder, EventQueue: leaves, never
+//   2. `memtable_insertion`: inserting, or alone: nobody inserts
+//   3. `database_mutex`
+//   4. SnapshotList, LogSet, ViewHolder, FalsePositiveCache, Recorder, EventQueue: leaves, never
 //   held across calls
 // No I/O happens under the mutex once the database is open: VersionSet::LogAndApply gives it back.
 #ifndef WINNOW_ENGINE_DB_DB_IMPL_H_
@@ -190,7 +191,8 @@ class DBImpl final : public DB {
   absl::Status CheckFamily(const ColumnFamily* family) const;
   // Not OK if the set of families, or the manifest, may not be changed now; heals a log that
   // failed.
-  absl::Status PrepareForChange() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status PrepareForChange()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   // Returns the error of an edit that `what` describes; one that will not pass is fatal.
   absl::Status ChangeFailed(const absl::Status& status, std::string_view what)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

@@ -94,7 +94,7 @@ absl::Status DBImpl::CheckSnapshot(const ReadOptions& options) const {
 SequenceNumber DBImpl::SequenceFor(const ReadOptions& options) const {
   return options.snapshot != nullptr
              ? static_cast<const SnapshotImpl*>(options.snapshot)->sequence()
-             : leader_.visible_sequence();
+             : write_queue_.publishing().visible_sequence();
 }
 
 // The counters are the calling thread's own; a context must not move to another thread.
@@ -357,7 +357,8 @@ const Snapshot* DBImpl::GetSnapshot() {
   const Snapshot* snapshot = nullptr;
   if (!process_.IsThisOne()) [[unlikely]]
     return nullptr;
-  UnlessOutOfMemory([&] { snapshot = snapshots_.Add(leader_.visible_sequence_source()); });
+  UnlessOutOfMemory(
+      [&] { snapshot = snapshots_.Add(write_queue_.publishing().visible_sequence_source()); });
   return snapshot;
 }
 

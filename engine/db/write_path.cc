@@ -143,7 +143,9 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
     request.status = leader_.InsertBatch(batch, request.first_sequence);
   } else if (state == WriteRequest::kLeads) {
     LeaderScope leader(&write_queue_, &request);
-    const absl::Status status = leader_.CommitGroup(leader.group());
+    absl::Status status = leader_.LogGroup(leader.group());
+    leader.HandOn();
+    if (status.ok()) status = leader_.InsertAndPublish(leader.group());
     // Update keeps what is there: a member that was refused alone keeps its own reason.
     if (!status.ok()) {
       for (WriteRequest* member : leader.group()->requests()) member->status.Update(status);

@@ -29,7 +29,8 @@ class LogReplay {
   // yet to the manifest). False: they stay in the memtables.
   void set_write_tables(bool write_tables) { write_tables_ = write_tables; }
 
-  absl::Status Run() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status Run()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
 
   SequenceNumber last_sequence() const { return last_sequence_; }
   // What was lost or skipped, a sentence each; empty after a clean recovery.
@@ -50,20 +51,20 @@ class LogReplay {
   absl::Status CheckNewestLogExists() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Sets *stop where nothing after this log may be replayed.
   absl::Status ReplayLog(uint64_t number, bool* stop)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   absl::Status CheckContinues(uint64_t number, std::string_view payload, bool* hole)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status ApplyBatches(uint64_t log_number, std::string_view payload)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   absl::Status CheckEnd(uint64_t number, const LogReader& reader, bool is_newest, bool* stop);
   absl::Status CheckDamage(uint64_t number, const LogReader& reader, bool* stop);
   // True if the manifest says that this log was closed: what is wrong with it is damage.
   bool WasClosed(uint64_t number) const;
   // Writes memtables that are full, and the largest where all together are too large.
   absl::Status WriteFullMemtables(ColumnFamilyState* last_grown)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   absl::Status WriteSstable(ColumnFamilyState* family)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   absl::Status WithWayOut(const absl::Status& status) const;
   void AddLoss(std::string note);
   // Keeps a copy, with this suffix, of a log that holds records which were not replayed.

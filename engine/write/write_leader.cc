@@ -1,7 +1,8 @@
-// One group's way: checked, numbered, logged, inserted, made visible, in this order. What fails
-// before the log has left no trace, and the database goes on. What fails from the log on has an
-// unknown outcome: the write may be there after reopening, whatever its caller was told, so that
-// its sequence numbers are used up and, where nothing can be repaired, no further write is taken.
+// One group's way: checked, numbered, logged; then, while the next group is on that way, inserted
+// and made visible. What fails before the log has left no trace, and the database goes on. What
+// fails from the log on has an unknown outcome: the write may be there after reopening, whatever
+// its caller was told, so that its sequence numbers are used up and, where nothing can be repaired,
+// no further write is taken.
 #include "engine/write/write_leader.h"
 
 #include "engine/base/coding.h"
@@ -29,7 +30,7 @@ WriteLeader::WriteLeader(const WriteLeaderParts& parts)
 
 void WriteLeader::StartAt(SequenceNumber last) {
   allocated_sequence_ = last;
-  visible_sequence_.store(last);
+  parts_.queue->publishing().StartAt(last);
 }
 
 absl::StatusOr<SequenceNumber> WriteLeader::AllocateSequence() {
@@ -55,7 +56,9 @@ absl::Status WriteLeader::CheckRunning() const {
 
 // Out of memory is no exception from that: what comes before the log may end here, and what comes
 // after it says what it has met, or takes no memory.
-absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
+absl::Status WriteLeader::LogGroup(WriteGroup* group) {
+  // First: a memtable that large groups fill while this one waits for them is then found full.
+  parts_.queue->publishing().MakeRoomFor(group->batch_bytes);
   const absl::Status begun =
       CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
         if (leader_work_pending_.load(std::memory_order_acquire)) [[unlikely]] {
@@ -88,20 +91,37 @@ absl::Status WriteLeader::CommitGroup(WriteGroup* group) {
   } else {
     WINNOW_RETURN_IF_ERROR(AppendToLog(*group, num_updates));
   }
-  const absl::Status inserted = InsertGroup(group);
-  // Whatever became of the insertion: the log has these numbers.
+  // Whatever becomes of the insertion: the log has these numbers.
   allocated_sequence_ += num_updates;
-  if (!inserted.ok()) {
-    // The log has the batches, the memtables a part of them, which no reader may ever see.
-    DatabaseLock lock(parts_.mutex);
-    parts_.scheduler->errors().SetFatal(inserted, "keeping a write in memory");
-    return OutcomeUnknown(inserted);
-  }
-  // Release: whoever reads this sequence sees all insertions up to it.
-  visible_sequence_.store(allocated_sequence_, std::memory_order_release);
-  if (LogsAreOverLimit() || WriteBuffersNeedCare()) [[unlikely]]
+  group->publication.last_sequence = allocated_sequence_;
+  parts_.queue->publishing().Enter(&group->publication);
+  if (LogsAreOverLimit()) [[unlikely]]
     RequestWork();
   return absl::OkStatus();
+}
+
+// The log has the batches; if one fails, the memtables have a part of them, which no reader may
+// ever see, and neither may they see what comes after it. The error is set before the group leaves:
+// who waits for all groups, to switch memtables, finds it.
+absl::Status WriteLeader::InsertAndPublish(WriteGroup* group) {
+  if (group->publication.last_sequence == 0) return absl::OkStatus();  // all were refused
+  {
+    PublishScope publish(&parts_.queue->publishing(), &group->publication);
+    const absl::Status inserted = InsertGroup(group);
+    if (!inserted.ok()) return InsertionFailed(inserted);
+    if (publish.Publish()) {
+      if (WriteBuffersNeedCare()) [[unlikely]]
+        RequestWork();
+      return absl::OkStatus();
+    }
+  }
+  return InsertionFailed(OutOfMemory());  // of a group before
+}
+
+absl::Status WriteLeader::InsertionFailed(const absl::Status& cause) {
+  DatabaseLock lock(parts_.mutex);
+  parts_.scheduler->errors().SetFatal(cause, "keeping a write in memory");
+  return OutcomeUnknown(cause);
 }
 
 // Batches that were not built through the public functions, or that name column families, are
@@ -116,7 +136,7 @@ void WriteLeader::CheckMembers(WriteGroup* group) {
     for (bool more = true; more && request->status.ok();) {
       request->status = reader.Next(&update, &more);
       if (request->status.ok() && more &&
-          parts_.families->FindForWrite(update.family_id) == nullptr) {
+          parts_.families->FindForLeader(update.family_id) == nullptr) {
         request->status = absl::FailedPreconditionError(absl::StrCat(
             "column family ", update.family_id, " does not exist or has been dropped"));
       }
@@ -212,7 +232,7 @@ absl::Status WriteLeader::InsertGroup(WriteGroup* group) {
 }
 
 absl::Status WriteLeader::InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence) {
-  return CatchOutOfMemory([&]() ABSL_SHARED_LOCKS_REQUIRED(write_leadership) {
+  return CatchOutOfMemory([&]() ABSL_SHARED_LOCKS_REQUIRED(memtable_insertion) {
     AddToMemtables(batch, first_sequence);
     return absl::OkStatus();
   });
@@ -224,14 +244,14 @@ void WriteLeader::AddToMemtables(const WriteBatch& batch, SequenceNumber first_s
   SequenceNumber sequence = first_sequence;
   // The batch was checked before it went to the log.
   for (bool more = true; reader.Next(&update, &more).ok() && more; sequence++) {
-    // Not null: see CheckMembers.
+    // Not null: see CheckMembers. Dropping a family waits for this to end.
     ColumnFamilyState* family = parts_.families->FindForWrite(update.family_id);
     Memtable* memtable = family->active_for_insert();
     memtable->NoteLog(parts_.logs->current_number());
     memtable->Add(sequence, update.type, update.key, update.value,
                   filter::HashKey(update.key, family->hash_seed()));
-    // A memtable that fills in the middle of a group takes the rest of it: the next leader
-    // switches.
+    // A memtable that fills in the middle of a group takes the rest of it, and of those beside it:
+    // the next leader switches.
     if (memtable->memory_bytes() >= family->options().write_buffer_bytes) [[unlikely]] {
       NoteFullMemtable(family);
     }

@@ -41,25 +41,28 @@ struct WriteLeaderParts {
 //     write whose append failed, for what of it is in the file is unknown.
 //  2. A write is visible once its group is in the log (synced, if a member asked for it) and all
 //  its
-//     entries are in the memtables. `visible_sequence` grows in whole groups.
-//  3. A memtable and the log that it names are switched together, before a group, never within one.
+//     entries, and those of all groups before it, are in the memtables. `visible_sequence` grows in
+//     whole groups.
+//  3. A memtable and the log that it names are switched together, while no group is under way.
 class WriteLeader {
  public:
   explicit WriteLeader(const WriteLeaderParts& parts);
 
-  // Commits what the group's members have asked for. Members whose batch is refused alone have
-  // their own status afterwards; an error returned is that of all others.
-  absl::Status CommitGroup(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
+  // The first half of a commit: checks, numbers and logs what the group's members have asked for.
+  // Members whose batch is refused alone have their own status afterwards; an error returned is
+  // that of all others, and ends the commit. OK: leadership is handed on, and InsertAndPublish must
+  // follow.
+  absl::Status LogGroup(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
       ABSL_LOCKS_EXCLUDED(database_mutex);
+  // The second half, beside other groups'. Returns when the group, and all before it, are visible.
+  absl::Status InsertAndPublish(WriteGroup* group)
+      ABSL_LOCKS_EXCLUDED(write_leadership, memtable_insertion, database_mutex);
   // A member's own part of its group. An error: out of memory, and a part may be in the memtables.
   absl::Status InsertBatch(const WriteBatch& batch, SequenceNumber first_sequence)
-      ABSL_SHARED_LOCKS_REQUIRED(write_leadership);
+      ABSL_SHARED_LOCKS_REQUIRED(memtable_insertion);
 
   // Every entry up to this number is in the memtables. Acquire: what it covers is seen.
-  SequenceNumber visible_sequence() const {
-    return visible_sequence_.load(std::memory_order_acquire);
-  }
-  const std::atomic<SequenceNumber>& visible_sequence_source() const { return visible_sequence_; }
+  SequenceNumber visible_sequence() const { return parts_.queue->publishing().visible_sequence(); }
   SequenceNumber allocated_sequence() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
     return allocated_sequence_;
   }
@@ -97,7 +100,7 @@ class WriteLeader {
   // Retires the family's active memtable, for a flush, and begins another log if the present one
   // holds anything.
   absl::Status SwitchMemtable(ColumnFamilyState* family)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
 
   // Not OK after an append to the log has failed: with that error.
   const absl::Status& log_error() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
@@ -106,7 +109,8 @@ class WriteLeader {
   // If an append to the log has failed: begins another log, waits until what the older ones hold is
   // flushed, and lets the manifest forget them. An error: not done yet, the write must be refused;
   // the next call goes on where this one stopped.
-  absl::Status ReplaceFailedLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  absl::Status ReplaceFailedLog()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
 
  private:
   // How far the replacement of a log that could not be appended to has come.
@@ -126,9 +130,11 @@ class WriteLeader {
   // Puts the record of the group's batches together, in the log's own buffer.
   absl::Status EncodeForLog(const WriteGroup& group, uint32_t num_updates)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
-  absl::Status InsertGroup(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  absl::Status InsertGroup(WriteGroup* group) ABSL_SHARED_LOCKS_REQUIRED(memtable_insertion);
   void AddToMemtables(const WriteBatch& batch, SequenceNumber first_sequence)
-      ABSL_SHARED_LOCKS_REQUIRED(write_leadership);
+      ABSL_SHARED_LOCKS_REQUIRED(memtable_insertion);
+  // The error of a write that is in the log and will not be visible: no further one is taken.
+  absl::Status InsertionFailed(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(database_mutex);
 
   // --- write_leader_memtables.cc ---
   // Makes room for a group: stalls, memtable switches, errors.
@@ -143,9 +149,13 @@ class WriteLeader {
   void SleepWhileSlow(SteadyTime until)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   void NoteFullMemtable(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(full_mutex_);
-  // Those that are full, and those that hold back old logs.
-  absl::Status SwitchMemtables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
-  absl::Status SwitchForOldLogs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  // Those that are full, those that take too much together, and those that hold back old logs.
+  bool MustSwitchMemtables() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
+      ABSL_LOCKS_EXCLUDED(full_mutex_);
+  absl::Status SwitchMemtables()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
+  absl::Status SwitchForOldLogs()
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   bool LogsAreOverLimit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
   // Begins log `number`; a full disk is an error of this write alone.
   absl::Status StartLog(uint64_t number)
@@ -153,20 +163,20 @@ class WriteLeader {
 
   // --- write_leader_budget.cc ---
   // True if memtables of all families together have come near their bound.
-  bool WriteBuffersNeedCare() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  bool WriteBuffersNeedCare() const;
   // Waits while they have reached it and flushes make room.
   absl::Status WaitForWriteBuffers(bool* waited)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   // Switches the largest ones if active memtables take too much of it.
   absl::Status SwitchForWriteBuffers()
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   const ColumnFamilyState* FamilyThatGivesMemoryBack() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // --- write_leader_log.cc ---
   absl::Status AbandonFailedLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   absl::Status StartLogAfterFailedOne()
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   bool AllIsFlushed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status ReleaseOlderLogs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
 
@@ -177,15 +187,14 @@ class WriteLeader {
   std::atomic<bool> has_unlogged_writes_{false};
   std::atomic<bool> unlogged_writes_ended_{false};
   SequenceNumber allocated_sequence_ ABSL_GUARDED_BY(write_leadership) = 0;
-  std::atomic<SequenceNumber> visible_sequence_{0};
   bool stopped_ ABSL_GUARDED_BY(write_leadership) = false;
   LogState log_state_ ABSL_GUARDED_BY(write_leadership) = LogState::kHealthy;
   absl::Status log_error_ ABSL_GUARDED_BY(write_leadership);
   WriteStallController stalls_ ABSL_GUARDED_BY(write_leadership);
   // Once so many bytes have been appended to logs, their sizes are looked at.
   uint64_t look_at_logs_at_ ABSL_GUARDED_BY(write_leadership) = 0;
-  // Once active memtables have so many bytes, some are switched.
-  size_t switch_buffers_above_ ABSL_GUARDED_BY(write_leadership);
+  // Once active memtables have so many bytes, some are switched. Written by leaders.
+  std::atomic<size_t> switch_buffers_above_;
   // Families whose memtables or level 0 make writes wait, or soon will.
   std::set<ColumnFamilyState*> near_limit_ ABSL_GUARDED_BY(database_mutex);
   bool delays_ended_ ABSL_GUARDED_BY(database_mutex) = false;

@@ -19,7 +19,8 @@ constexpr size_t kLooksPerBudget = 16;
 // group next to nothing.
 bool WriteLeader::WriteBuffersNeedCare() const {
   const WriteBufferBudget& budget = *parts_.families->write_buffers();
-  return budget.active_bytes() > switch_buffers_above_ || budget.MustWait();
+  return budget.active_bytes() > switch_buffers_above_.load(std::memory_order_relaxed) ||
+         budget.MustWait();
 }
 
 // Ends for what will not pass as well, as WaitWhileStopped does, and where no flush is ahead.
@@ -50,7 +51,9 @@ const ColumnFamilyState* WriteLeader::FamilyThatGivesMemoryBack() const {
 // each switch of a memtable begins a log, and those that come together share one.
 absl::Status WriteLeader::SwitchForWriteBuffers() {
   const WriteBufferBudget& budget = *parts_.families->write_buffers();
-  if (budget.active_bytes() <= switch_buffers_above_) return absl::OkStatus();
+  if (budget.active_bytes() <= switch_buffers_above_.load(std::memory_order_relaxed)) {
+    return absl::OkStatus();
+  }
   std::vector<std::pair<size_t, ColumnFamilyState*>> candidates;
   for (const auto& [id, family] : parts_.families->all()) {
     // Flushes that do not keep up are not helped by more memtables that wait for them.
@@ -67,7 +70,8 @@ absl::Status WriteLeader::SwitchForWriteBuffers() {
     WINNOW_RETURN_IF_ERROR(SwitchMemtable(family));
   }
   const size_t again = budget.active_bytes() + budget.limit_bytes() / kLooksPerBudget;
-  switch_buffers_above_ = std::max(budget.switch_above_bytes(), again);
+  switch_buffers_above_.store(std::max(budget.switch_above_bytes(), again),
+                              std::memory_order_relaxed);
   return absl::OkStatus();
 }
 

@@ -53,12 +53,20 @@ WritePressure PressureOn(const ColumnFamilyState& family)
 // since it may have come while this thread waited.
 absl::Status WriteLeader::PrepareForGroup(size_t group_bytes) {
   WINNOW_RETURN_IF_ERROR(CheckRunning());  // the work stays requested: it will be so for ever
-  DatabaseLock lock(parts_.mutex);
   // Cleared before looking: what comes up from here on sets it again, and is looked at next time.
   leader_work_pending_.store(false, std::memory_order_relaxed);
-  absl::Status status =
-      log_state_ == LogState::kHealthy ? StallIfNeeded(group_bytes) : ReplaceFailedLog();
-  if (status.ok()) status = SwitchMemtables();
+  absl::Status status;
+  if (log_state_ == LogState::kHealthy) {
+    DatabaseLock lock(parts_.mutex);
+    status = StallIfNeeded(group_bytes);
+  }
+  if (status.ok() && (log_state_ != LogState::kHealthy || MustSwitchMemtables())) {
+    NobodyInserts quiet(&parts_.queue->publishing());
+    DatabaseLock lock(parts_.mutex);
+    status = ReplaceFailedLog();
+    if (status.ok()) status = SwitchMemtables();
+  }
+  DatabaseLock lock(parts_.mutex);
   // Looked at again before the next write, which may find that the cause has passed.
   if (!status.ok() || stalls_.is_stalled() || !near_limit_.empty()) RequestWork();
   if (const absl::Status& fatal = parts_.scheduler->errors().fatal(); !fatal.ok()) {
@@ -172,6 +180,15 @@ void WriteLeader::NoteFullMemtable(ColumnFamilyState* family) {
     if (std::find(full_.begin(), full_.end(), family) == full_.end()) full_.push_back(family);
   });
   RequestWork();
+}
+
+bool WriteLeader::MustSwitchMemtables() {
+  {
+    MutexLock lock(&full_mutex_);
+    if (!full_.empty()) return true;
+  }
+  const size_t active_bytes = parts_.families->write_buffers()->active_bytes();
+  return active_bytes > switch_buffers_above_.load(std::memory_order_relaxed) || LogsAreOverLimit();
 }
 
 absl::Status WriteLeader::SwitchMemtables() {

@@ -7,17 +7,10 @@
 //  - A push reads and writes `newest_` at once with acquire and release. So who loads the newest
 //    request sees, through the chain of pushes, the fields of all older ones.
 //
-// Leadership is handed over by one of two pairs: the leader's release in Complete and the acquire
+// Leadership is handed over by one of two pairs: the leader's release in HandOn and the acquire
 // of the push that finds the stack empty, or the release of the next leader's state and the acquire
-// of its wait. Either way what one leader did to the log and the memtables happens before what the
-// next one does.
+// of its wait. Either way what one leader did to the log happens before what the next one does.
 #include "engine/write/write_queue.h"
-
-#include <chrono>
-#include <thread>
-#include <utility>
-
-#include "engine/base/steady_clock.h"
 
 namespace winnow {
 
@@ -26,51 +19,12 @@ namespace {
 constexpr size_t kMaxGroupBytes = size_t{1} << 20;
 // A small write does not wait for a large group.
 constexpr size_t kSmallWriteBytes = size_t{128} << 10;
-// Spinning for about a microsecond saves a system call when the leader is nearly done.
-constexpr int kSpins = 100;
-constexpr std::chrono::microseconds kYieldFor{100};
-// A yield that takes as long has let another thread run; after so many, others need the processor.
-constexpr std::chrono::microseconds kSlowYield{3};
-constexpr int kSlowYields = 3;
-
-inline void CpuRelax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 }  // namespace
 
-void WriteQueue::SetState(WriteRequest* request, WriteRequest::State state) {
-  // Release: what the leader wrote into the request is visible to its owner. The request may be
-  // gone as soon as the state is set: the notification only uses the address.
-  request->state.store(state, std::memory_order_release);
-  request->state.notify_one();
-}
-
-// Most waits are for one group of another thread, some microseconds; a sleep and the wake from it
-// cost fifty. So the processor is offered to others a while before this thread sleeps, until they
-// take it, which shows in how long it is away, or until the leader must be at something slow. (The
-// three steps are RocksDB's write thread's.) A sync is slow for certain.
+// A sync is slow for certain.
 WriteRequest::State WriteQueue::AwaitChange(WriteRequest* request, WriteRequest::State from) {
-  for (int spin = 0; spin < kSpins; spin++) {
-    const int state = request->state.load(std::memory_order_acquire);
-    if (state != from) return static_cast<WriteRequest::State>(state);
-    CpuRelax();
-  }
-  SteadyTime now = SteadyNow();
-  const SteadyTime end = now + (request->options.sync ? SteadyTime::duration(0) : kYieldFor);
-  for (int slow = 0; now < end && slow < kSlowYields;) {
-    std::this_thread::yield();
-    const int state = request->state.load(std::memory_order_acquire);
-    if (state != from) return static_cast<WriteRequest::State>(state);
-    const SteadyTime before = std::exchange(now, SteadyNow());
-    slow += now - before >= kSlowYield ? 1 : 0;
-  }
-  request->state.wait(from, std::memory_order_acquire);
-  return static_cast<WriteRequest::State>(request->state.load(std::memory_order_acquire));
+  return static_cast<WriteRequest::State>(request->state.AwaitChange(from, request->options.sync));
 }
 
 // Acquire on success, for a caller that comes to lead: the leader before it released the stack
@@ -129,7 +83,7 @@ void WriteQueue::FormGroup(WriteRequest* leader, WriteGroup* group) {
 void WriteQueue::StartInserts(WriteGroup* group) {
   group->still_inserting_.store(group->num_requests_, std::memory_order_relaxed);
   for (WriteRequest* request : group->requests().subspan(1)) {
-    SetState(request, WriteRequest::kInserts);
+    request->state.Set(WriteRequest::kInserts);
   }
 }
 
@@ -155,24 +109,23 @@ void WriteQueue::FinishInsert(WriteRequest* request) {
   AwaitChange(request, WriteRequest::kInserts);
 }
 
-void WriteQueue::Complete(WriteGroup* group) {
+// If nobody has joined, the stack becomes empty, and the next to push leads at once. From then on
+// nobody comes to the group by way of the stack.
+void WriteQueue::HandOn(WriteGroup* group) {
   WriteRequest* const last = group->requests().back();
-  WriteRequest* next = nullptr;
-  // If nobody has joined, the stack becomes empty, and the next to push leads at once, while this
-  // thread still wakes its own members. The two meet in nothing: the old group is not in the stack
-  // any more.
   WriteRequest* newest = last;
-  if (!newest_.compare_exchange_strong(newest, nullptr, std::memory_order_acq_rel)) {
-    // Others wait behind the group: cut it off and let the first of them lead.
-    LinkNewer(newest);
-    next = last->newer;
-    next->older = nullptr;
-  }
-  // The members before the next leader: once that one runs, `group` is still the old leader's.
+  if (newest_.compare_exchange_strong(newest, nullptr, std::memory_order_acq_rel)) return;
+  // Others wait behind the group: cut it off and let the first of them lead.
+  LinkNewer(newest);
+  WriteRequest* const next = last->newer;
+  next->older = nullptr;
+  next->state.Set(WriteRequest::kLeads);
+}
+
+void WriteQueue::Complete(WriteGroup* group) {
   for (WriteRequest* request : group->requests().subspan(1)) {
-    SetState(request, WriteRequest::kDone);
+    request->state.Set(WriteRequest::kDone);
   }
-  if (next != nullptr) SetState(next, WriteRequest::kLeads);
 }
 
 }  // namespace winnow

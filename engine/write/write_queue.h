@@ -10,6 +10,8 @@
 #include "absl/status/status.h"
 #include "engine/base/capabilities.h"
 #include "engine/base/internal_key.h"
+#include "engine/write/awaited_state.h"
+#include "engine/write/publish_queue.h"
 #include "winnow/options.h"
 #include "winnow/write_batch.h"
 
@@ -32,7 +34,7 @@ struct WriteRequest {
   absl::Status status;
 
   // Queue internals.
-  std::atomic<int> state{kWaiting};
+  AwaitedState state{kWaiting};
   WriteRequest* older = nullptr;
   WriteRequest* newer = nullptr;
   WriteGroup* group = nullptr;
@@ -47,6 +49,7 @@ class WriteGroup {
   bool wants_sync = false;
   bool disable_wal = false;
   size_t batch_bytes = 0;
+  Publication publication;
 
  private:
   friend class WriteQueue;
@@ -59,8 +62,9 @@ class WriteGroup {
   std::atomic<size_t> still_inserting_{0};
 };
 
-// A lock-free stack of waiting writers, newest first. Invariant: the oldest request that is not
-// done leads, and while it leads it alone holds the capability `write_leadership`.
+// A lock-free stack of waiting writers, newest first. Invariant: the oldest request in it leads,
+// and while it leads it alone holds the capability `write_leadership`. Its group leaves the stack,
+// and leadership goes to the next, as soon as the group is in the log.
 class WriteQueue {
  public:
   // Joins and waits. kLeads: the caller is leader and must lead a group (LeaderScope). kInserts:
@@ -69,8 +73,12 @@ class WriteQueue {
 
   // Lets the other members insert their batches while the leader inserts its own; WaitForInserts
   // returns when all have.
-  void StartInserts(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
-  void WaitForInserts(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  void StartInserts(WriteGroup* group) ABSL_SHARED_LOCKS_REQUIRED(memtable_insertion);
+  void WaitForInserts(WriteGroup* group) ABSL_SHARED_LOCKS_REQUIRED(memtable_insertion);
+
+  // The groups that have left the log.
+  PublishQueue& publishing() { return publishing_; }
+  const PublishQueue& publishing() const { return publishing_; }
 
  private:
   friend class LeaderScope;
@@ -78,19 +86,22 @@ class WriteQueue {
 
   // Leader: collects waiting requests that can go together. `group` must live until Complete.
   void FormGroup(WriteRequest* leader, WriteGroup* group);
-  // Leader: ends the group, whose requests all have their status, and hands leadership on.
-  void Complete(WriteGroup* group);
+  // Leader: the next may lead.
+  void HandOn(WriteGroup* group);
+  // Ends the group, whose requests all have their status.
+  static void Complete(WriteGroup* group);
   // Member after kInserts: reports that its batch is inserted, then waits until the group is done.
   void FinishInsert(WriteRequest* request);
-  static void SetState(WriteRequest* request, WriteRequest::State state);
   static WriteRequest::State AwaitChange(WriteRequest* request, WriteRequest::State from);
   // Sets the `newer` links from the newest request down to those that have them.
   static void LinkNewer(WriteRequest* newest);
 
   std::atomic<WriteRequest*> newest_{nullptr};
+  PublishQueue publishing_;
 };
 
-// A leader's time at the head of the queue, from forming its group to handing leadership on.
+// A leader's time with its group: at the head of the queue, until it hands leadership on, then
+// beside the groups after it.
 class ABSL_SCOPED_LOCKABLE LeaderScope {
  public:
   // `leader` got kLeads from Join.
@@ -100,26 +111,33 @@ class ABSL_SCOPED_LOCKABLE LeaderScope {
     queue_->FormGroup(leader, &group_);
   }
   ~LeaderScope() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (leads_) HandOn();
     queue_->Complete(&group_);
   }
   LeaderScope(const LeaderScope&) = delete;
   LeaderScope& operator=(const LeaderScope&) = delete;
 
   WriteGroup* group() { return &group_; }
+  // Once: the group is in the log, or nothing will become of it.
+  void HandOn() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    leads_ = false;
+    queue_->HandOn(&group_);
+  }
 
  private:
   WriteQueue* const queue_;
+  bool leads_ = true;
   WriteGroup group_;
 };
 
-// A member's time to insert its batch: it shares leadership with the leader, who waits for it.
+// A member's time to insert its batch, for which its leader waits.
 class ABSL_SCOPED_LOCKABLE InsertScope {
  public:
   // `member` got kInserts from Join.
   InsertScope(WriteQueue* queue, WriteRequest* member)
-      ABSL_SHARED_LOCK_FUNCTION(write_leadership) ABSL_NO_THREAD_SAFETY_ANALYSIS : queue_(queue),
-                                                                                   member_(member) {
-  }
+      ABSL_SHARED_LOCK_FUNCTION(memtable_insertion) ABSL_NO_THREAD_SAFETY_ANALYSIS
+      : queue_(queue),
+        member_(member) {}
   ~InsertScope() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     queue_->FinishInsert(member_);
   }
@@ -131,13 +149,17 @@ class ABSL_SCOPED_LOCKABLE InsertScope {
   WriteRequest* const member_;
 };
 
-// Waits its turn in the queue and leads it until destroyed, in a group with nobody: the holder may
-// do what only a leader may, such as switching memtables or changing the set of column families.
+// Waits its turn in the queue, and for all groups before it to be visible, and leads until
+// destroyed, in a group with nobody: no write is under way. The holder may do what only a leader
+// may, such as switching memtables or changing the set of column families.
 class ABSL_SCOPED_LOCKABLE ExclusiveWrites {
  public:
   explicit ExclusiveWrites(WriteQueue* queue)
-      ABSL_EXCLUSIVE_LOCK_FUNCTION(write_leadership) ABSL_NO_THREAD_SAFETY_ANALYSIS
-      : leader_(queue, Joined(queue, &request_)) {}
+      ABSL_EXCLUSIVE_LOCK_FUNCTION(write_leadership,
+                                   memtable_insertion) ABSL_NO_THREAD_SAFETY_ANALYSIS
+      : leader_(queue, Joined(queue, &request_)) {
+    queue->publishing().AwaitAll();
+  }
   ~ExclusiveWrites() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS = default;
   ExclusiveWrites(const ExclusiveWrites&) = delete;
   ExclusiveWrites& operator=(const ExclusiveWrites&) = delete;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "engine/version/file_names.h"
 #include "tests/support/db_fixture.h"
@@ -42,7 +43,9 @@ class WriteLeaderTest : public testing::Test {
     request.options = options;
     EXPECT_EQ(queue_.Join(&request), WriteRequest::kLeads);
     LeaderScope scope(&queue_, &request);
-    absl::Status status = leader_.CommitGroup(scope.group());
+    absl::Status status = leader_.LogGroup(scope.group());
+    scope.HandOn();
+    if (status.ok()) status = leader_.InsertAndPublish(scope.group());
     status.Update(request.status);
     return status;
   }
@@ -51,6 +54,8 @@ class WriteLeaderTest : public testing::Test {
     batch.Put(key, value);
     return Write(batch, options);
   }
+
+  Memtable* active() ABSL_NO_THREAD_SAFETY_ANALYSIS { return family_->active_for_insert(); }
 
   Options options_;
   const std::unique_ptr<FileSystem> file_system_ = NewMemoryFileSystem();
@@ -115,6 +120,43 @@ TEST_F(WriteLeaderTest, AFullMemtableIsSwitchedByTheNextLeaderWithItsLog) {
   EXPECT_NE(logs_.current_number(), first_log);
   EXPECT_EQ(family_->active().log_number(), logs_.current_number());
   EXPECT_EQ(family_->active().num_entries(), 1u);
+}
+
+// Three writes: one that is in the log and no further, one that fills the memtable, and one before
+// which that is switched.
+TEST_F(WriteLeaderTest, AMemtableIsSwitchedOnceAllThatIsLoggedForItIsInIt) {
+  const auto num_immutables = [this] {
+    DatabaseLock lock(&mutex_);
+    return family_->immutables.size();
+  };
+  ASSERT_TRUE(Put("a", "1").ok());
+  ASSERT_TRUE(Put("b", "1").ok());  // has looked at the logs, as the first to follow another does
+  WriteBatch batch;
+  batch.Put("slow", "1");
+  WriteRequest request;
+  request.batch = &batch;
+  ASSERT_EQ(queue_.Join(&request), WriteRequest::kLeads);
+  LeaderScope slow(&queue_, &request);
+  ASSERT_TRUE(leader_.LogGroup(slow.group()).ok());
+  slow.HandOn();
+
+  const std::string value(options_.write_buffer_bytes, 'v');
+  std::thread filling([&] { EXPECT_TRUE(Put("large", value).ok()); });
+  Memtable* const first = active();
+  while (first->num_entries() < 3) std::this_thread::yield();
+  std::thread switching([&] { EXPECT_TRUE(Put("next", "1").ok()); });
+  for (int i = 0; i < 2000; i++) {
+    ASSERT_EQ(num_immutables(), 0u) << "the slow one has not come to its memtable";
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(leader_.visible_sequence(), 12u);
+  EXPECT_TRUE(leader_.InsertAndPublish(slow.group()).ok());
+  filling.join();
+  switching.join();
+  EXPECT_EQ(leader_.visible_sequence(), 15u);
+  ASSERT_EQ(num_immutables(), 1u);
+  EXPECT_EQ(first->num_entries(), 4u);
+  EXPECT_EQ(active()->num_entries(), 1u);
 }
 
 TEST_F(WriteLeaderTest, AfterAFatalErrorWritesAreRefusedWithItsReason) {

@@ -36,8 +36,12 @@ class FakeStore {
       inserted_.fetch_add(1);
     } else if (state == WriteRequest::kLeads) {
       LeaderScope leader(&queue_, &request);
-      Commit(leader.group());
+      Number(leader.group());
+      leader.HandOn();
+      Insert(leader.group());
     }
+    EXPECT_GE(queue_.publishing().visible_sequence(), request.first_sequence)
+        << "served before it is visible";
     return request.first_sequence;
   }
   // A stretch that groups with nobody.
@@ -45,6 +49,8 @@ class FakeStore {
     ExclusiveWrites exclusive(&queue_);
     EXPECT_EQ(leaders_.fetch_add(1), 0);
     const SequenceNumber before = sequence_;
+    EXPECT_EQ(inserted_.load(), before) << "a write is under way in an exclusive stretch";
+    EXPECT_EQ(queue_.publishing().visible_sequence(), before);
     std::this_thread::yield();
     EXPECT_EQ(sequence_, before) << "a write ran inside an exclusive stretch";
     EXPECT_EQ(leaders_.fetch_sub(1), 1);
@@ -55,8 +61,9 @@ class FakeStore {
   size_t largest_group() const { return largest_group_; }
 
  private:
-  void Commit(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+  void Number(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
     EXPECT_EQ(leaders_.fetch_add(1), 0) << "two leaders at once";
+    queue_.publishing().MakeRoomFor(group->batch_bytes);
     size_t bytes = 0;
     for (const WriteRequest* member : group->requests()) {
       bytes += member->batch->size_bytes();
@@ -72,16 +79,23 @@ class FakeStore {
     }
     for (WriteRequest* member : group->requests()) member->first_sequence = ++sequence_;
     largest_group_ = std::max(largest_group_, group->requests().size());
-    const bool parallel = sequence_ % 2 == 0;
-    if (parallel) {
+    group->publication.last_sequence = sequence_;
+    queue_.publishing().Enter(&group->publication);
+    EXPECT_EQ(leaders_.fetch_sub(1), 1);
+  }
+  void Insert(WriteGroup* group) {
+    PublishScope publish(&queue_.publishing(), &group->publication);
+    const SequenceNumber last = group->publication.last_sequence;
+    if (last % 2 == 0) {
       queue_.StartInserts(group);
       inserted_.fetch_add(1);
       queue_.WaitForInserts(group);
-      EXPECT_GE(inserted_.load(), sequence_) << "the leader went on before all had inserted";
     } else {
       inserted_.fetch_add(group->requests().size());
     }
-    EXPECT_EQ(leaders_.fetch_sub(1), 1);
+    EXPECT_LT(queue_.publishing().visible_sequence(), last) << "visible before it was inserted";
+    EXPECT_TRUE(publish.Publish());
+    EXPECT_GE(inserted_.load(), last) << "visible before all up to it have inserted";
   }
 
   WriteQueue queue_;
