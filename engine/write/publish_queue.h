@@ -64,21 +64,24 @@ class PublishQueue {
   // Groups that can be under way at one time.
   static constexpr size_t kPlaces = 256;
   static constexpr size_t kMaxBytesUnderWay = size_t{1} << 20;
-  static constexpr size_t kCacheLineBytes = 64;
+  // Between what different threads write. (No alignment: it would become that of the database.)
+  using Padding = std::array<char, 64>;
 
   std::atomic<Publication*>& Place(uint64_t ticket) { return places_[ticket % kPlaces]; }
   bool PublishFrom(Publication* first);
 
   // The leader's: every ticket below `all_left_before_` has left.
-  alignas(kCacheLineBytes) uint64_t next_ticket_ ABSL_GUARDED_BY(write_leadership) = 0;
+  uint64_t next_ticket_ ABSL_GUARDED_BY(write_leadership) = 0;
   uint64_t all_left_before_ ABSL_GUARDED_BY(write_leadership) = 0;
   size_t bytes_since_ ABSL_GUARDED_BY(write_leadership) = 0;
 
-  alignas(kCacheLineBytes) std::atomic<SequenceNumber> visible_{0};
+  [[maybe_unused]] Padding padding_before_visible_;
+  std::atomic<SequenceNumber> visible_{0};
   bool halted_ = false;  // of whose turn it is
+  [[maybe_unused]] Padding padding_before_places_;
   // A ticket's place is null until it is its turn or its group has been inserted, whichever is
   // first, and null again afterwards.
-  alignas(kCacheLineBytes) std::array<std::atomic<Publication*>, kPlaces> places_{};
+  std::array<std::atomic<Publication*>, kPlaces> places_{};
 };
 
 // A leader's time between the log, where its group has entered the queue, and its end. What ends
