@@ -21,9 +21,10 @@
 namespace winnow {
 namespace {
 
-// Some thirty blocks for each system call; more shows no gain, and every open table under
-// construction has one.
-constexpr size_t kWriteBufferBytes = size_t{128} << 10;
+// Every table under construction has a buffer. Small ones, of which there may be many, fit into the
+// first size; larger writes than those of the largest size make the page cache hardly faster.
+constexpr PosixWritableFile::BufferSizes kBufferSizes{.first_bytes = size_t{128} << 10,
+                                                      .largest_bytes = size_t{512} << 10};
 
 // One descriptor for all threads; ReadFully takes the offset with each call.
 class PosixRandomAccessFile final : public RandomAccessFile {
@@ -93,7 +94,7 @@ class PosixFileSystemImplementation final : public FileSystem {
     }
     return std::unique_ptr<WritableFile>(std::make_unique<PosixWritableFile>(
         // No buffer for a log: every append is to be in the page cache when it returns.
-        std::move(descriptor), path, is_log ? 0 : kWriteBufferBytes));
+        std::move(descriptor), path, is_log ? PosixWritableFile::BufferSizes{} : kBufferSizes));
   }
 
   absl::Status Link(const std::string& from, const std::string& to) override {

@@ -12,10 +12,14 @@ namespace winnow {
 
 class PosixWritableFile final : public WritableFile {
  public:
-  // Collects up to `buffer_bytes` between system calls. 0, for logs, writes every append through at
-  // once, and lets the disk begin with nothing: most logs are removed before they are written to
-  // it.
-  PosixWritableFile(FileDescriptor descriptor, std::string path, size_t buffer_bytes);
+  // How much is collected between system calls: powers of two, or 0, for logs, which writes every
+  // append through at once, and lets the disk begin with nothing: most logs are removed before they
+  // are written to it. The buffer doubles as the file grows.
+  struct BufferSizes {
+    size_t first_bytes = 0;
+    size_t largest_bytes = 0;
+  };
+  PosixWritableFile(FileDescriptor descriptor, std::string path, BufferSizes buffer_sizes);
   ~PosixWritableFile() override;
 
   absl::Status Append(std::string_view data) override;
@@ -26,17 +30,22 @@ class PosixWritableFile final : public WritableFile {
 
  private:
   absl::Status CheckWritable() const;
-  // Writes the buffer, then `data`, to the operating system.
-  absl::Status WriteThrough(std::string_view data);
+  // Bytes that the file takes before the next write: to a multiple of the buffer's size.
+  size_t Room() const;
+  absl::Status WriteBuffer();
+  absl::Status WriteDirectly(std::string_view data);
+  void GrowBuffer();
   // Lets the disk begin with what it has been given, a piece at a time.
   absl::Status WriteBack();
 
   const std::string path_;
   FileDescriptor descriptor_;
-  const PageBuffer buffer_;  // without memory for it every append is written through
+  const size_t largest_buffer_bytes_;
+  PageBuffer buffer_;  // without memory for it every append is written through
   size_t buffered_ = 0;
   const bool writes_back_;
   uint64_t write_back_offset_ = 0;  // the disk was told of what lies before it
+  uint64_t written_ = 0;  // what the operating system has; what is buffered comes behind it
   uint64_t size_ = 0;
   absl::Status first_error_;
 };

@@ -25,7 +25,8 @@ namespace leveldb {
 namespace {
 
 // As large as LevelDB's own: programs that count on buffered appends find them.
-constexpr size_t kAppendBufferBytes = size_t{64} << 10;
+constexpr winnow::PosixWritableFile::BufferSizes kAppendBuffer{.first_bytes = size_t{64} << 10,
+                                                               .largest_bytes = size_t{64} << 10};
 
 // As LevelDB's own Env reports: a missing file, or an I/O error whatever else it was.
 Status EnvStatus(const absl::Status& status) {
@@ -185,7 +186,7 @@ class PosixEnv final : public Env {
     auto opened = winnow::OpenDescriptor(name, O_WRONLY | O_CREAT | O_APPEND);
     if (!opened.ok()) return EnvStatus(opened.status());
     *result = new PosixWritableFile(
-        std::make_unique<winnow::PosixWritableFile>(*std::move(opened), name, kAppendBufferBytes));
+        std::make_unique<winnow::PosixWritableFile>(*std::move(opened), name, kAppendBuffer));
     return Status();
   }
   // The interface has no error here; what cannot be looked at counts as missing.

@@ -62,9 +62,9 @@ TEST_F(PosixFileSystemTest, AppendsOfAllSizesArriveInBothModes) {
   for (const Mode mode : {Mode::kBuffered, Mode::kLog}) {
     auto file = posix_.Create(Path("file"), WithMode(mode)).value();
     std::string expected;
-    // Around the write buffer, the page, the first reservation and the largest one.
+    // Around the page, the write buffers of all sizes, the first reservation and the largest one.
     for (const size_t size : {0u, 1u, 100u, 4095u, 4096u, 4097u, 131071u, 131072u, 131073u, 262144u,
-                              1u << 20, (4u << 20) + 1, 9u << 20, 3u}) {
+                              524287u, 524288u, 524289u, 1u << 20, (4u << 20) + 1, 9u << 20, 3u}) {
       const std::string data(size, static_cast<char>('a' + expected.size() % 26));
       ASSERT_TRUE(file->Append(data).ok());
       expected += data;
@@ -105,6 +105,39 @@ TEST_F(PosixFileSystemTest, NothingIsAppendedToAClosedFile) {
     EXPECT_TRUE(absl::IsFailedPrecondition(file->Sync()));
     EXPECT_TRUE(absl::IsFailedPrecondition(file->Flush()));
   }
+}
+
+// The page cache makes large folios of whole, aligned pieces only. A table was written in pieces of
+// blocks, no two of one size, and reading a block of it from memory then took half as long again.
+TEST_F(PosixFileSystemTest, BufferedFilesAreWrittenInAlignedPieces) {
+  constexpr uint64_t kKiB = 1024;
+  auto file = posix_.Create(Path("file"), WithMode(Mode::kBuffered)).value();
+  const auto check = [&] {
+    const uint64_t written = posix_.FileSize(Path("file")).value();
+    EXPECT_LE(written, file->size());
+    EXPECT_LT(file->size() - written, 512 * kKiB);
+    EXPECT_EQ(written % (written < 512 * kKiB ? 128 * kKiB : 512 * kKiB), 0u) << written;
+  };
+  std::string expected;
+  const auto append = [&](size_t size) {
+    const std::string data(size, static_cast<char>('a' + expected.size() % 26));
+    ASSERT_TRUE(file->Append(data).ok());
+    expected += data;
+  };
+  while (expected.size() < 1500 * kKiB) {
+    append(4122);
+    // While the buffer doubles its pieces do, too.
+    if (expected.size() < 256 * kKiB || expected.size() > 768 * kKiB) check();
+  }
+  // What Flush hands over early makes the next piece shorter.
+  ASSERT_TRUE(file->Flush().ok());
+  EXPECT_EQ(posix_.FileSize(Path("file")).value(), expected.size());
+  append(512 * kKiB);
+  check();
+  append(3000 * kKiB + 1);
+  check();
+  ASSERT_TRUE(file->Close().ok());
+  EXPECT_TRUE(Content("file") == expected);
 }
 
 TEST_F(PosixFileSystemTest, BufferedBytesReachTheFileWithFlush) {
