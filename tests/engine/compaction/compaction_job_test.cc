@@ -72,7 +72,8 @@ TEST(TablesOfACompaction, EndWhereTablesOfTheNextLevelDo) {
   const auto key_of = [](uint64_t i) { return absl::StrFormat("%06d", i); };
   const auto file_system = NewMemoryFileSystem();
   ASSERT_TRUE(file_system->CreateDirectories("/db").ok());
-  const SstableStore store = {file_system.get(), "/db", nullptr};
+  const auto store =
+      std::make_shared<const SstableStore>(SstableStore{file_system.get(), "/db", nullptr});
   const InternalKeyComparator comparator(BytewiseComparator());
   const std::string path = SstableFileName("/db", 1);
   SstableBuilder builder(SstableBuilderOptions(), *file_system->Create(path, {}), path);
@@ -97,7 +98,7 @@ TEST(TablesOfACompaction, EndWhereTablesOfTheNextLevelDo) {
   compaction.inputs[1] = levels[1];
   compaction.output_level = 2;
   CompactionJobOptions options;
-  options.output.store = store;
+  options.output.store = *store;
   options.output.target_file_bytes = kTargetBytes;
   options.output.next_level = levels[3];
   uint64_t next_number = 10;
