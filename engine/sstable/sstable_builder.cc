@@ -215,7 +215,13 @@ void SstableBuilder::State::AddSeparator(const std::string_view* next) {
     if (next != nullptr) {
       options.comparator.user()->FindShortestSeparator(&separator, UserKey(*next));
     } else {
-      options.comparator.user()->FindShortSuccessor(&separator);
+      // Behind what all keys of the table share: "v" behind "user:0001" would share nothing with
+      // the other separators, and their heads would then be of bytes that are all equal.
+      const size_t shared =
+          options.comparator.is_bytewise() ? CommonPrefix(UserKey(first_key), last_user_key) : 0;
+      std::string rest = separator.substr(shared);
+      options.comparator.user()->FindShortSuccessor(&rest);
+      separator.replace(shared, std::string::npos, rest);
     }
     PutFixed64(&separator, 0);
     index.Add(separator, offset);

@@ -123,7 +123,7 @@ void DumpIndexBlock(AnnotatedDump& dump) {
   dump.Field(8, "head 0");
   dump.Field(4, "end of block 0");
   dump.Field(4, "end of suffix 0");
-  dump.Field(1, "prefix \"b\": the last separator shortened");
+  dump.Field(3, "prefix \"aps\": the last separator, shortened");
   dump.BlockTrailer();
 }
 

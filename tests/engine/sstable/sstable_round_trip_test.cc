@@ -5,6 +5,7 @@
 #include <array>
 #include <set>
 
+#include "absl/strings/str_format.h"
 #include "engine/file_system/testing/recording_file_system.h"
 #include "tests/engine/sstable/sstable_model.h"
 
@@ -91,6 +92,29 @@ TEST(SstableRoundTrip, PartitionedIndexAnswersAsOneLevelDoes) {
     options.filter_spec = Spec("bloom:10");
     ExpectRoundTrip(model, options);
     if (HasFatalFailure()) return;
+  }
+}
+
+// The last separator was once the shortest of all keys behind the table, "v", and the heads of the
+// others were then all "user:000".
+TEST(SstableRoundTrip, TheIndexStoresOnceWhatAllKeysShare) {
+  for (const int count : {1, 2, 3000}) {
+    SstableModel model;
+    for (int i = 0; i < count; i++) {
+      model[MakeInternalKey(absl::StrFormat("user:%011d", 2 * i), 1, EntryType::kPut)] = "value";
+    }
+    const BuiltTable table = BuildTable(model, SstableBuilderOptions{});
+    const std::string_view bytes(table.bytes);
+    const auto footer =
+        Footer::Decode(bytes.substr(bytes.size() - kFooterBytes), bytes.size(), "t.sst");
+    ASSERT_TRUE(footer.ok()) << footer.status();
+    const std::string_view contents = bytes.substr(footer->index.offset, footer->index.size);
+    ASSERT_EQ(IndexBlockError(contents, bytes.size()), nullptr);
+    const IndexBlock index(contents.data());
+    EXPECT_TRUE(index.shared_prefix().bytes().starts_with("user:0000000")) << count;
+    for (uint32_t entry = 1; entry < index.size(); entry++) {
+      ASSERT_LT(index.HeadAt(entry - 1), index.HeadAt(entry));
+    }
   }
 }
 
