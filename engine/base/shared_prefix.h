@@ -19,8 +19,9 @@ class SharedPrefix {
   explicit SharedPrefix(std::string_view prefix)
       : prefix_(prefix),
         head_(KeyPrefix64(prefix)),
-        mask_(prefix.size() >= kHeadBytes ? ~uint64_t{0} : ~(~uint64_t{0} >> (8 * prefix.size()))) {
-  }
+        mask_(prefix.size() >= kHeadBytes ? ~uint64_t{0} : ~(~uint64_t{0} >> (8 * prefix.size()))),
+        tail_(prefix.size() < kHeadBytes ? 0
+                                         : BytesAt(prefix.data() + prefix.size() - kHeadBytes)) {}
 
   std::string_view bytes() const { return prefix_; }
 
@@ -32,19 +33,29 @@ class SharedPrefix {
       return CompareBeyond(key);
     const uint64_t begin = KeyPrefix64(key) & mask_;
     if (begin != head_) return begin < head_ ? -1 : 1;
-    return prefix_.size() <= kHeadBytes ? 0 : CompareBeyond(key);
+    if (prefix_.size() <= kHeadBytes) return 0;
+    if (prefix_.size() > 2 * kHeadBytes || key.size() < prefix_.size()) return CompareBeyond(key);
+    // The last eight bytes of the prefix: what they overlap of the first eight is equal.
+    const uint64_t end = BytesAt(key.data() + prefix_.size() - kHeadBytes);
+    return end == tail_ ? 0 : end < tail_ ? -1 : 1;
   }
 
   // Of a key that begins with the prefix: the eight bytes behind it, as KeyPrefix64 has them.
   uint64_t HeadOf(std::string_view key) const {
-    if (key.size() < prefix_.size() + kHeadBytes) [[unlikely]]
+    const size_t left = key.size() - prefix_.size();
+    if (left >= kHeadBytes) return BytesAt(key.data() + prefix_.size());
+    if (key.size() < kHeadBytes) [[unlikely]]
       return KeyPrefix64(key.substr(prefix_.size()));
-    return __builtin_bswap64(DecodeFixed64(key.data() + prefix_.size()));
+    // The key's last eight bytes without those that are the prefix's.
+    return left == 0 ? 0
+                     : BytesAt(key.data() + key.size() - kHeadBytes) << (8 * (kHeadBytes - left));
   }
 
  private:
   static constexpr size_t kHeadBytes = sizeof(uint64_t);
 
+  // Eight bytes as a number that orders as they do.
+  static uint64_t BytesAt(const char* at) { return __builtin_bswap64(DecodeFixed64(at)); }
   int CompareBeyond(std::string_view key) const {
     const size_t length = std::min(prefix_.size(), key.size());
     const int order = length == 0 ? 0 : std::memcmp(key.data(), prefix_.data(), length);
@@ -55,6 +66,7 @@ class SharedPrefix {
   std::string_view prefix_;
   uint64_t head_ = 0;  // of the prefix itself
   uint64_t mask_ = 0;  // the bytes of head_ that are the prefix's
+  uint64_t tail_ = 0;  // the last eight bytes of the prefix, if it has as many
 };
 
 }  // namespace winnow

@@ -93,6 +93,21 @@ TEST(InternalKey, CompareBytesIsTheOrderOfUnsignedBytes) {
   }
 }
 
+// Eight bytes are compared at once, and once more where that is all.
+TEST(InternalKey, CompareBytesLooksBehindAPrefixOfAnyLength) {
+  std::mt19937_64 random(1);
+  for (size_t length = 0; length < 20; length++) {
+    const std::string prefix = std::string("user:\x80\0\xff-http://www.", 20).substr(0, length);
+    for (int i = 0; i < 10000; i++) {
+      const std::string a = prefix + RandomKey(random);
+      const std::string b = prefix + RandomKey(random);
+      const int expected = a == b ? 0 : (a < b ? -1 : 1);
+      ASSERT_EQ(Sign(CompareBytes(a, b)), expected) << length;
+      ASSERT_EQ(Sign(CompareBytes(b, a)), -expected) << length;
+    }
+  }
+}
+
 TEST(InternalKey, SeparatorsAndSuccessorsStayInTheirRange) {
   const uint64_t seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
