@@ -98,8 +98,8 @@ SequenceNumber DBImpl::SequenceFor(const ReadOptions& options) const {
 }
 
 // The counters are the calling thread's own; a context must not move to another thread.
-LookupContext DBImpl::MakeContext(const ReadOptions& options, uint32_t family_id, FilterCall call,
-                                  ThreadCounters& counters) {
+inline LookupContext DBImpl::MakeContext(const ReadOptions& options, uint32_t family_id,
+                                         FilterCall call, ThreadCounters& counters) {
   LookupContext context;
   context.read_options.verify_checksums = options.verify_checksums;
   context.read_options.fill_cache = options.fill_cache;
@@ -345,7 +345,8 @@ std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, Colum
   // Newest first. Order decides nothing between versions, which their sequence numbers do; it is
   // the order in which everything else here looks.
   std::vector<std::unique_ptr<InternalIterator>> children;
-  children.push_back(view->active->NewIterator());
+  // What an empty one will get comes too late for the snapshot, and a merge costs each step.
+  if (!view->active->empty()) children.push_back(view->active->NewIterator());
   for (const auto& memtable : view->immutables) children.push_back(memtable->NewIterator());
   view->version->AddIterators(range, context, &children);
   auto merged = NewMergingIterator(view->comparator, std::move(children));

@@ -5,7 +5,7 @@ namespace winnow {
 // With one level in memory the top index is the one that points to data blocks, and the cursor
 // copies the view.
 IndexCursor::IndexCursor(const SstableReader& table, const SstableReadOptions& options)
-    : table_(table), options_(options) {
+    : table_(table), options_(options), directory_(table.directory_.get()) {
   if (table.index_is_whole_) index_ = table.index_;
 }
 
@@ -54,6 +54,11 @@ void IndexCursor::SeekToLast() {
 void IndexCursor::Seek(std::string_view internal_key) {
   const std::string_view user_key = UserKey(internal_key);
   const uint64_t trailer = Trailer(internal_key);
+  if (directory_ != nullptr) [[likely]] {
+    entry_ = directory_->FindInLine(directory_->FindLine(user_key), user_key, trailer);
+    valid_ = entry_ < index_.size();
+    return;
+  }
   const InternalKeyComparator& comparator = table_.comparator();
   uint32_t top_entry = 0;
   if (table_.has_index_partitions()) {

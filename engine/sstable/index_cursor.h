@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "engine/cache/cached_block.h"
+#include "engine/sstable/block_directory.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/sstable_reader.h"
@@ -24,6 +25,20 @@ class IndexCursor {
   const absl::Status& status() const { return status_; }
   // Of the data block.
   BlockHandle handle() const { return index_.handle(entry_); }
+  // handle().offset, from where a seek has just been.
+  uint64_t offset() const {
+    return directory_ != nullptr ? directory_->OffsetOf(entry_) : handle().offset;
+  }
+  // For readers of the data block: see BlockDirectory.
+  void PrefetchBlock() const {
+    if (directory_ != nullptr) directory_->PrefetchBlock(entry_);
+  }
+  void NoteBlock(const char* contents) {
+    if (directory_ != nullptr) directory_->Note(entry_, contents);
+  }
+  void ForgetBlock() {
+    if (directory_ != nullptr) directory_->Forget(entry_);
+  }
   // Of the data block, as an internal key.
   std::string separator() const { return index_.separator(entry_); }
 
@@ -45,7 +60,8 @@ class IndexCursor {
 
   const SstableReader& table_;
   const SstableReadOptions options_;
-  IndexBlock index_;  // the level that points to data blocks
+  BlockDirectory* const directory_;  // the table's; may be null
+  IndexBlock index_;                 // the level that points to data blocks
   BlockRef partition_;
   uint32_t top_entry_ = 0;
   uint32_t entry_ = 0;

@@ -124,15 +124,20 @@ absl::StatusOr<bool> SstableIterator::LoadMapped(const BlockHandle& handle, Dire
   return true;
 }
 
-absl::Status SstableIterator::LoadThroughCache(const BlockHandle& handle, Direction direction) {
+// How long the block is, which is written elsewhere, is looked up only where it has to be read.
+absl::Status SstableIterator::LoadThroughCache(Direction direction) {
   if (table_.mapped_ != nullptr) {
-    WINNOW_ASSIGN_OR_RETURN(const bool is_loaded, LoadMapped(handle, direction));
+    WINNOW_ASSIGN_OR_RETURN(const bool is_loaded, LoadMapped(index_.handle(), direction));
     if (is_loaded) return absl::OkStatus();
   }
   ShardedBlockCache* const cache = table_.options_.cache;
   BlockRef block;
-  if (cache != nullptr) block = cache->Lookup({table_.table_id_, handle.offset});
-  if (block) {
+  if (cache != nullptr) {
+    index_.PrefetchBlock();
+    block = cache->Lookup({table_.table_id_, index_.offset()});
+  }
+  if (block) [[likely]] {
+    index_.NoteBlock(block->data());
     if (options_.counters != nullptr) options_.counters->block_cache_hits.Increment();
     // A hit says that the scan runs over blocks that are in memory: reading ahead would read what
     // is there.
@@ -142,6 +147,8 @@ absl::Status SstableIterator::LoadThroughCache(const BlockHandle& handle, Direct
     if (options_.counters != nullptr && cache != nullptr) {
       options_.counters->block_cache_misses.Increment();
     }
+    index_.ForgetBlock();
+    const BlockHandle handle = index_.handle();
     NoteLoad(handle, direction);
     WINNOW_ASSIGN_OR_RETURN(block, LoadMissingBlock(handle, direction));
   }
@@ -161,9 +168,8 @@ bool SstableIterator::LoadBlock(Direction direction) {
     readahead_.Release();
     return false;
   }
-  const BlockHandle handle = index_.handle();
-  status_ = options_.readahead_bytes > 0 ? LoadFromReadahead(handle, direction)
-                                         : LoadThroughCache(handle, direction);
+  status_ = options_.readahead_bytes > 0 ? LoadFromReadahead(index_.handle(), direction)
+                                         : LoadThroughCache(direction);
   return status_.ok();
 }
 

@@ -48,7 +48,7 @@ class SstableIterator final : public InternalIterator {
   bool LoadBlock(Direction direction);
   // False: the block is not one that is read in a mapped file.
   absl::StatusOr<bool> LoadMapped(const BlockHandle& handle, Direction direction);
-  absl::Status LoadThroughCache(const BlockHandle& handle, Direction direction);
+  absl::Status LoadThroughCache(Direction direction);
   absl::Status LoadFromReadahead(const BlockHandle& handle, Direction direction);
   absl::StatusOr<BlockRef> LoadMissingBlock(const BlockHandle& handle, Direction direction);
   absl::StatusOr<BlockRef> CopyFromReadahead(const BlockHandle& handle, Direction direction,
