@@ -34,8 +34,8 @@ class BlockDirectory {
 
   // How far a search is that has come to the line in which it ends.
   struct Place {
-    uint64_t head = 0;
-    uint32_t line = 0;
+    uint64_t head;
+    uint32_t line;
   };
   // Has the line fetched.
   Place FindLine(std::string_view user_key) const;

@@ -146,23 +146,26 @@ absl::Status SstableReader::FindLowestIndex(const SstableReadOptions& options,
 // If nothing is found, filter_key_present tells the caller whether the filter's "maybe" was right
 // all the same: a version newer than the snapshot has the same filter key.
 absl::Status SstableReader::Get(const SstableReadOptions& options, std::string_view user_key,
-                                SequenceNumber snapshot, PointResult* result) const {
+                                SequenceNumber snapshot, PointResult* result,
+                                const BlockDirectory::Place* place) const {
   PointLookup lookup;
-  StartLookup(user_key, snapshot, &lookup);
+  StartLookup(user_key, snapshot, &lookup, place);
   WINNOW_RETURN_IF_ERROR(FindBlock(options, &lookup));
   WINNOW_RETURN_IF_ERROR(LoadBlock(options, nullptr, &lookup));
   return SearchBlock(options, &lookup, result);
 }
 
 void SstableReader::StartLookup(std::string_view user_key, SequenceNumber snapshot,
-                                PointLookup* lookup) const {
+                                PointLookup* lookup, const BlockDirectory::Place* place) const {
   lookup->user_key_ = user_key;
   lookup->trailer_ = PackTrailer(snapshot, kEntryTypeForSeek);
   lookup->top_entry_ = 0;
   lookup->block_.Release();  // of an earlier look-up that ended in an error
   lookup->mapped_ = nullptr;
   lookup->index_ = &index_;
-  if (directory_ != nullptr) lookup->place_ = directory_->FindLine(user_key);
+  if (directory_ != nullptr) {
+    lookup->place_ = place != nullptr ? *place : directory_->FindLine(user_key);
+  }
 }
 
 absl::Status SstableReader::FindBlock(const SstableReadOptions& options,

@@ -115,7 +115,7 @@ class PointLookup {
   BlockRef index_pin_;
   uint32_t top_entry_ = 0;  // of index_ in the top level
   uint32_t entry_ = 0;      // in index_
-  BlockDirectory::Place place_;
+  BlockDirectory::Place place_{};
   // Of the one block that can hold the key; with a directory the size is only known once the block
   // has to be read.
   BlockHandle handle_;
@@ -206,15 +206,25 @@ class SstableReader {
   uint64_t hash_seed() const { return figures_.hash_seed; }
 
   // Finds the newest entry of `user_key` with a sequence number <= `snapshot`. Does not query the
-  // filter. OK with !result->found if there is none. `*result` may hold an earlier answer.
+  // filter. OK with !result->found if there is none. `*result` may hold an earlier answer. `place`
+  // is what FindIndexLine said of the key, or null.
   absl::Status Get(const SstableReadOptions& options, std::string_view user_key,
-                   SequenceNumber snapshot, PointResult* result) const;
+                   SequenceNumber snapshot, PointResult* result,
+                   const BlockDirectory::Place* place = nullptr) const;
+  // The beginning of Get, for callers that do something else before: has what Get reads first
+  // fetched. False: there is nothing to be had in advance.
+  bool FindIndexLine(std::string_view user_key, BlockDirectory::Place* place) const {
+    if (directory_ == nullptr) return false;
+    *place = directory_->FindLine(user_key);
+    return true;
+  }
 
   // The steps of Get, for callers with many keys. Each step has the next one's memory fetched,
   // which is worth it if the caller goes over all keys before the next step: the waits for one
   // key's memory then pass while the others are worked on. After an error a look-up goes no
   // further. `user_key` lives as long as the look-up.
-  void StartLookup(std::string_view user_key, SequenceNumber snapshot, PointLookup* lookup) const;
+  void StartLookup(std::string_view user_key, SequenceNumber snapshot, PointLookup* lookup,
+                   const BlockDirectory::Place* place = nullptr) const;
   absl::Status FindBlock(const SstableReadOptions& options, PointLookup* lookup) const;
   void PrefetchBlockSlot(const PointLookup& lookup) const;
   // `neighbour` may be null, or a look-up in this table that has its block: if that is this one's

@@ -10,15 +10,30 @@
 
 #include "absl/functional/function_ref.h"
 #include "engine/base/counter.h"
+#include "engine/sstable/sstable_reader.h"
 #include "winnow/options.h"
 
 namespace winnow {
 
 inline constexpr size_t kNumFilterKinds = 8;
 
+// What the filters of a level answered last. The next answer is mostly the same.
+class FilterHistory {
+ public:
+  void Note(FilterAnswer answer) {
+    recent_ = static_cast<uint8_t>(recent_ << 1 | (answer == FilterAnswer::kNo ? 0 : 1));
+  }
+  // Where answers come at random, half of them no, this holds for one key in sixteen.
+  bool ExpectsMaybe() const { return (recent_ & kLastFour) == kLastFour; }
+
+ private:
+  static constexpr uint8_t kLastFour = 0xf;
+  uint8_t recent_ = 0;  // a bit for each answer, the latest the lowest
+};
+
 // A level of a tree mostly has filters of one kind: the kind that is counted first on a level has
 // its counters here, all others are in a table that is made when there are any. So a table takes
-// 240 bytes, of which there is one for each thread and family.
+// 248 bytes, of which there is one for each thread and family.
 class FilterCounterTable {
  public:
   FilterCounterTable() {
@@ -36,6 +51,9 @@ class FilterCounterTable {
     return AtOther(row, kind);
   }
 
+  // For the owning thread alone.
+  FilterHistory& history(int level) { return histories_[static_cast<size_t>(level)]; }
+
   // All that have counted anything, and perhaps others. Any thread may call it.
   void ForEach(
       absl::FunctionRef<void(int level, size_t kind, const FilterCounters& counters)> visit) const;
@@ -50,6 +68,7 @@ class FilterCounterTable {
   std::array<std::atomic<uint8_t>, kNumLevels> first_kinds_;
   std::atomic<Others*> others_{nullptr};  // owned
   std::array<FilterCounters, kNumLevels> first_;
+  std::array<FilterHistory, kNumLevels> histories_;
 };
 
 }  // namespace winnow

@@ -109,12 +109,19 @@ class Version {
     // Each look-up queries a filter once: a user's policy may be behind it, and its answers are
     // counted.
     FilterAnswer answer;
+    bool has_place;               // false: nobody has looked
+    BlockDirectory::Place place;  // of the key in the file's index
   };
   class CandidateWalk;
 
   Files OverlappingInLevelZero(const std::string_view* smallest,
                                const std::string_view* largest) const;
   bool InRange(const SstableFile& file, std::string_view user_key, uint64_t prefix) const;
+  // Has fetched what is read first of the candidate.
+  static void FetchFilter(Candidate* candidate, const LookupKey& key, const LookupContext& context);
+  // Queries the filter, and reads the file if that does not say no.
+  static absl::Status GetFromCandidate(Candidate* candidate, const LookupKey& key,
+                                       const LookupContext& context, PointResult* result);
   // Null: not counted.
   static FilterCounters* CountersOf(const Candidate& candidate, const LookupContext& context);
   // The filter, which has been queried, says no, which is then counted.

@@ -23,7 +23,7 @@ bool HasUsableFilter(const SstableFile& file) {
 // The key was hashed once, for the filter key and seed that new files get. Files written under
 // other options record theirs, and the key is hashed again for them: a filter is queried with its
 // own hash or not at all. Without a reader there is nothing to query.
-uint64_t HashFor(const SstableFile& file, const LookupKey& key) {
+inline uint64_t HashFor(const SstableFile& file, const LookupKey& key) {
   if (file.filter_key_identity() == key.filter_key_identity) return key.filter_hash;
   return file.reader() == nullptr ? 0 : file.FilterHash(key.user_key);
 }
@@ -151,10 +151,35 @@ inline void Version::CountRead(const Candidate& candidate, const LookupKey& key,
   if (file.reader() == nullptr) [[unlikely]]
     return file.open_status();
   if (!MustRead(candidate, key, context)) return absl::OkStatus();
+  const BlockDirectory::Place* const place = candidate.has_place ? &candidate.place : nullptr;
   WINNOW_RETURN_IF_ERROR(
-      candidate.file->reader()->Get(context.read_options, key.user_key, key.snapshot, result));
+      file.reader()->Get(context.read_options, key.user_key, key.snapshot, result, place));
   CountRead(candidate, key, context, *result);
   return absl::OkStatus();
+}
+
+// Where the filter will hardly say no, the line of the index that is wanted then is fetched beside
+// that of the filter: two waits for memory become one.
+inline void Version::FetchFilter(Candidate* candidate, const LookupKey& key,
+                                 const LookupContext& context) {
+  const SstableFile& file = *candidate->file;
+  candidate->hash = HashFor(file, key);
+  PrefetchFilter(file, candidate->hash);
+  const bool expects_maybe = context.filter_counters != nullptr && file.reader() != nullptr &&
+                             context.filter_counters->history(candidate->level).ExpectsMaybe();
+  candidate->has_place =
+      expects_maybe && file.reader()->FindIndexLine(key.user_key, &candidate->place);
+}
+
+inline absl::Status Version::GetFromCandidate(Candidate* candidate, const LookupKey& key,
+                                              const LookupContext& context, PointResult* result) {
+  candidate->answer =
+      QueryFilter(*candidate->file, context.read_options, candidate->hash, key.user_key);
+  if (context.filter_counters != nullptr) {
+    context.filter_counters->history(candidate->level).Note(candidate->answer);
+  }
+  if (IsRejected(*candidate, context)) return absl::OkStatus();
+  return GetFromFile(*candidate, key, context, result);
 }
 
 // In two steps for each batch of candidates: (1) find them, hash for them and fetch their filter
@@ -163,6 +188,15 @@ inline void Version::CountRead(const Candidate& candidate, const LookupKey& key,
 absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
                           PointResult* result) const {
   result->found = false;
+  // After a full compaction all is in one level, and there is at most one candidate.
+  if (levels_[0].empty() && sorted_levels_.size() == 1) {
+    Candidate candidate;
+    candidate.level = sorted_levels_[0].level;
+    candidate.file = sorted_levels_[0].index.Find(key.user_key);
+    if (candidate.file == nullptr) return absl::OkStatus();
+    FetchFilter(&candidate, key, context);
+    return GetFromCandidate(&candidate, key, context, result);
+  }
   CandidateWalk walk(*this, key.user_key);
   std::array<Candidate, kPrefetchedCandidates> candidates;
   for (bool more = true; more;) {
@@ -171,15 +205,11 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
       Candidate& candidate = candidates[count];
       more = walk.Next(&candidate.file, &candidate.level);
       if (!more) break;
-      candidate.hash = HashFor(*candidate.file, key);
-      PrefetchFilter(*candidate.file, candidate.hash);
+      FetchFilter(&candidate, key, context);
       count++;
     }
     for (Candidate& candidate : std::span(candidates).first(count)) {
-      candidate.answer =
-          QueryFilter(*candidate.file, context.read_options, candidate.hash, key.user_key);
-      if (IsRejected(candidate, context)) continue;
-      WINNOW_RETURN_IF_ERROR(GetFromFile(candidate, key, context, result));
+      WINNOW_RETURN_IF_ERROR(GetFromCandidate(&candidate, key, context, result));
       if (result->found) return absl::OkStatus();
     }
   }
@@ -336,7 +366,7 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
         const SstableFile* file = find(lookup.key.user_key);
         if (file == nullptr) continue;
         BatchRead& read = reads[count++];
-        read.candidate = {file, HashFor(*file, lookup.key), level, FilterAnswer::kNo};
+        read.candidate = {file, HashFor(*file, lookup.key), level, FilterAnswer::kNo, false, {}};
         PrefetchFilter(*file, read.candidate.hash);
         read.lookup = &lookup;
       }

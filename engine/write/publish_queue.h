@@ -41,7 +41,7 @@ class PublishQueue {
   // Every entry up to this number is in the memtables. Acquire: what it covers is seen.
   SequenceNumber visible_sequence() const { return visible_.load(std::memory_order_acquire); }
   const std::atomic<SequenceNumber>& visible_sequence_source() const { return visible_; }
-  // While opening.
+  // While nobody inserts.
   void StartAt(SequenceNumber last) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
     visible_.store(last);
   }

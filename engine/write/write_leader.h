@@ -70,8 +70,9 @@ class WriteLeader {
   // any more. ResourceExhausted: there is none. Visible after Publish, before which whoever is to
   // see the entries must be able to find them.
   absl::StatusOr<SequenceNumber> AllocateSequence() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
-  void Publish(SequenceNumber sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
-    visible_sequence_.store(sequence, std::memory_order_release);
+  void Publish(SequenceNumber sequence)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion) {
+    parts_.queue->publishing().StartAt(sequence);
   }
   // While opening: what recovery found is visible.
   void StartAt(SequenceNumber last) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
