@@ -77,13 +77,6 @@ inline int CompareBytes(std::string_view a, std::string_view b) {
     const uint64_t a_prefix = KeyPrefix64(a);
     const uint64_t b_prefix = KeyPrefix64(b);
     if (a_prefix != b_prefix) return a_prefix < b_prefix ? -1 : 1;
-    // Keys of 16 bytes are frequent: the last eight decide, and what they overlap is equal.
-    if (shared <= 2 * sizeof(uint64_t)) {
-      const uint64_t a_end = KeyPrefix64(a.substr(shared - sizeof(uint64_t)));
-      const uint64_t b_end = KeyPrefix64(b.substr(shared - sizeof(uint64_t)));
-      if (a_end != b_end) return a_end < b_end ? -1 : 1;
-      return a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
-    }
   }
   const int order = shared == 0 ? 0 : std::memcmp(a.data(), b.data(), shared);
   if (order != 0) return order;
