@@ -166,12 +166,12 @@ class DBImpl final : public DB {
   absl::Status CommitIngest(const IngestOptions& options, IngestJob* job)
       ABSL_LOCKS_EXCLUDED(write_leadership, database_mutex);
   absl::Status FlushForIngest(IngestJob* job)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   absl::Status SyncLogsForIngest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   absl::Status ChooseLevels(const IngestOptions& options, IngestJob* job, VersionEdit* edit)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   absl::Status InstallIngested(VersionEdit edit, IngestJob* job)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   void RemovePlaced(const IngestJob& job);
   void ReportIngest(const IngestJob& job, const absl::Status& status, SteadyTime begin);
 
