@@ -257,4 +257,11 @@ uint32_t IndexBlock::FindAmongEqualHeads(uint32_t first, std::string_view user_k
   });
 }
 
+bool IndexBlock::HeadsAgree() const {
+  for (uint32_t i = 0; i < num_entries_; i++) {
+    if (HeadAt(i) != KeyPrefix64(suffix(i))) return false;
+  }
+  return true;
+}
+
 }  // namespace winnow

@@ -83,6 +83,8 @@ class IndexBlock {
 
   // The separator as an internal key.
   std::string separator(uint32_t entry) const;
+  // Does each head stand for its separator, as Find takes it to?
+  bool HeadsAgree() const;
   // Is the user key of the entry's separator `user_key`, and may that key go on in the next block?
   bool StraddlesWith(uint32_t entry, std::string_view user_key) const;
 

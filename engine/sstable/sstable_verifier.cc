@@ -152,6 +152,10 @@ void SstableVerifier::CheckDataBlocks(const IndexBlock& index) {
     Report(index.first_offset(), "index: data blocks do not follow each other");
   }
   expected_data_offset_ = index.end_offset();
+  // Or look-ups would go astray where separators lead right.
+  if (!index.HeadsAgree()) {
+    Report(index.first_offset(), "index: heads are not those of its separators");
+  }
   for (uint32_t i = 0; i < index.size(); i++) {
     CheckDataBlock(index.handle(i), index.separator(i));
   }

@@ -78,7 +78,7 @@ TEST_F(WinnowCliJson, ScanGoesBackThroughLoad) {
   const json loaded =
       One("winnow scan --db=db --json | winnow load --db=copy --format=jsonl --json");
   EXPECT_EQ(Members(loaded), (std::set<std::string>{"entries", "bytes", "skipped_lines", "seconds",
-                                                    "entries_per_second"}));
+                                                    "entries_per_second", "ingested_tables"}));
   EXPECT_EQ(loaded["entries"], 3);
   EXPECT_EQ(shell_.RunForOutput("winnow scan --db=db --hex").output,
             shell_.RunForOutput("winnow scan --db=copy --hex").output);

@@ -108,7 +108,7 @@ TEST_F(CompactionParts, AFileThatCannotBeOpenedCountsAtItsEnd) {
   AddTable(1, 0, 1000, 1);
   FileMetadata missing;
   missing.number = 99;
-  missing.file_bytes = inputs_[1][0]->metadata().file_bytes;
+  missing.file_bytes = inputs_[1][0]->metadata().file_bytes / 2;
   missing.smallest = MakeInternalKey(RowKey(2000), 5, EntryType::kPut);
   missing.largest = MakeInternalKey(RowKey(3000), 5, EntryType::kPut);
   inputs_[1].push_back(SstableFile::Open(
