@@ -28,7 +28,11 @@ const std::set<Kind> kOpens = {Kind::kCreate, Kind::kOpenForReading, Kind::kList
 // that a flush could not write is written again. Reads are tried again, or done without: a filter.
 // What background work does is tried again once there is space or a descriptor.
 bool MayFailSilently(const std::string& operation, const absl::Status& error) {
-  if (absl::IsResourceExhausted(error) && !absl::StrContains(operation, ".log")) return true;
+  // A log that cannot be created is tried again once the descriptor of a table has been given back.
+  if (absl::IsResourceExhausted(error) &&
+      (!absl::StrContains(operation, ".log") || absl::StartsWith(operation, "create"))) {
+    return true;
+  }
   return absl::StartsWith(operation, "remove") || absl::StartsWith(operation, "close") ||
          absl::StartsWith(operation, "read") || absl::StartsWith(operation, "open") ||
          absl::StartsWith(operation, "list") || absl::StartsWith(operation, "inspect") ||
