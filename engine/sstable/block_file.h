@@ -30,7 +30,6 @@ class BlockFile {
   // Added to the trailers of all keys in data blocks, in memory alone. To be set before any is
   // read.
   void set_trailer_offset(uint64_t offset) { trailer_offset_ = offset; }
-  uint64_t trailer_offset() const { return trailer_offset_; }
   uint64_t size() const { return file_->size(); }
   std::string path() const { return path_.ToString(); }
   RandomAccessFile& file() const { return *file_; }

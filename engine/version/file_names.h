@@ -17,7 +17,16 @@
 
 namespace winnow {
 
-enum class FileType { kLock, kCurrent, kManifest, kLog, kSstable, kInfoLog, kStatistics, kTemporary };
+enum class FileType {
+  kLock,
+  kCurrent,
+  kManifest,
+  kLog,
+  kSstable,
+  kInfoLog,
+  kStatistics,
+  kTemporary
+};
 
 std::string LockFileName(std::string_view directory);
 std::string CurrentFileName(std::string_view directory);
