@@ -254,6 +254,12 @@ absl::Status DBImpl::CloseFiles() {
     });
   }
   scheduler_.Stop();
+  {
+    // An ingestion that began before comes to lead, and could not if this thread led and waited for
+    // it. None begins any more.
+    DatabaseLock lock(&mutex_);
+    while (copies_running_ > 0) scheduler_.WaitForProgress();
+  }
   ExclusiveWrites writes(&write_queue_);  // writes in progress end first
   // Calls that passed their own check before closing began, and lead or compact only now, are
   // refused from here on; compactions on callers' threads, which were cancelled, must have ended.

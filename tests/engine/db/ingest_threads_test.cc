@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_fixture.h"
 
@@ -72,6 +74,36 @@ TEST(IngestThreads, SnapshotsSeeAllOfAnIngestionOrNothing) {
   EXPECT_TRUE(db->Verify()->empty());
   db.Reopen();
   EXPECT_EQ(db.Get("round"), std::to_string(kRounds));
+}
+
+// Close leads the write queue when it waits for the last calls, and an ingestion has to lead too.
+TEST(IngestThreads, CloseWaitsForOneThatHasBegun) {
+  MemoryDb db;
+  auto writer = db->NewSstWriter(db->DefaultColumnFamily(), "/table.sst");
+  ASSERT_TRUE(writer.ok() && (*writer)->Put("key", "value").ok() && (*writer)->Finish().ok());
+  std::atomic<bool> has_begun = false;
+  std::atomic<bool> closing = false;
+  db.file_system().set_error_hook([&](const FileOperation& operation) -> absl::Status {
+    const bool copies = absl::StartsWith(operation.path, "/db/0") &&
+                        absl::EndsWith(operation.path, ".sst") && !has_begun.exchange(true);
+    if (copies) {
+      has_begun.notify_all();
+      closing.wait(false);
+      // Time to come as far as it can; with less of it the test may see nothing.
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return absl::OkStatus();
+  });
+  absl::Status ingested;
+  std::thread thread([&] { ingested = db->Ingest({{"/table.sst"}}, {}).status(); });
+  has_begun.wait(false);
+  closing = true;
+  closing.notify_all();
+  EXPECT_TRUE(db->Close().ok());
+  thread.join();
+  db.file_system().set_error_hook(nullptr);
+  db.Reopen();
+  EXPECT_EQ(db.Get("key"), ingested.ok() ? "value" : "(absent)") << ingested;
 }
 
 }  // namespace
