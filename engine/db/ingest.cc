@@ -3,9 +3,8 @@
 //  1. Each file is opened and described; what cannot come in is refused before anything is done.
 //  2. Each gets a name in the directory, by a link or a copy, durably: an orphan until it is named
 //     by a manifest, which the next opening removes.
-//  3. Memtables with keys of a file's range are flushed, with writes going on; then write
-//  leadership
-//     is taken, and what has come meanwhile is flushed too. Nothing is written from here on.
+//  3. Memtables with keys of a file's range are flushed, with writes going on; then leadership of
+//     writes is taken, and what has come meanwhile is flushed too. Nothing is written from here on.
 //  4. The logs are synced: the files survive a power failure from step 6 on, and no write that came
 //     before them may be lost then.
 //  5. Levels are chosen, and a sequence number is given out. No compaction of these families begins

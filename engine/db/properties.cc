@@ -4,7 +4,6 @@
 // what it reads, and does its sums on a view or a version that it holds. Numbers of different kinds
 // are not of exactly one moment.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 
@@ -23,14 +22,6 @@ namespace winnow {
 namespace {
 
 constexpr std::string_view kFilesAtLevel = "winnow.num-files-at-level";
-// Not 0: nothing measured is not the same as a rate of zero.
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-
-double Ratio(uint64_t numerator, uint64_t denominator) {
-  return denominator == 0 ? kUnknown
-                          : static_cast<double>(numerator) / static_cast<double>(denominator);
-}
-
 // Filter and index bytes of a version.
 // In memory, as far as files could be opened; one that could not has no reader and takes none.
 struct SstableMemory {

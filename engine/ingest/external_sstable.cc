@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "engine/base/status.h"
-#include "engine/sstable/sstable_iterator.h"
 #include "engine/sstable/sstable_reader.h"
+#include "engine/version/sstable_description.h"
 
 namespace winnow {
 
@@ -50,17 +50,7 @@ absl::StatusOr<ExternalSstable> OpenExternalSstable(const ExternalSstableSource&
   ExternalSstable table;
   table.path = source.path;
   table.comparator = source.comparator;
-  table.file.file_id = reader->file_id();
-  table.file.file_bytes = reader->file_bytes();
-  table.file.num_entries = properties.num_entries;
-  table.file.num_deletions = properties.num_deletions;
-  // From the entries, of which the properties know the user keys alone.
-  const auto iterator = reader->NewIterator({});
-  iterator->SeekToFirst();
-  if (iterator->Valid()) table.file.smallest = iterator->key();
-  iterator->SeekToLast();
-  if (iterator->Valid()) table.file.largest = iterator->key();
-  WINNOW_RETURN_IF_ERROR(iterator->status());
+  WINNOW_ASSIGN_OR_RETURN(table.file, DescribeSstable(*reader, properties, 0));
   const bool is_ordered = !table.file.smallest.empty() && !table.file.largest.empty() &&
                           table.comparator.Compare(table.file.smallest, table.file.largest) <= 0;
   if (!is_ordered) return CorruptionError(source.path, "its keys are out of order");

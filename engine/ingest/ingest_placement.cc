@@ -16,13 +16,8 @@ bool Overlap(const InternalKeyComparator& comparator, const UserKeyRange& a,
 }
 
 const SstableFile* FirstOverlap(const Version& version, int level, const UserKeyRange& range) {
-  for (const auto& file : version.files(level)) {
-    if (Overlap(version.comparator(), {file->smallest_user_key(), file->largest_user_key()},
-                range)) {
-      return file.get();
-    }
-  }
-  return nullptr;
+  const Version::Files files = version.Overlapping(level, &range.smallest, &range.largest);
+  return files.empty() ? nullptr : files.front().get();
 }
 
 // A compaction may write one file from its smallest to its largest key, over ranges that none of

@@ -12,6 +12,7 @@
 #include "engine/sstable/sstable_salvage.h"
 #include "engine/version/file_names.h"
 #include "engine/version/merging_iterator.h"
+#include "engine/version/sstable_description.h"
 
 namespace winnow {
 
@@ -55,21 +56,8 @@ absl::StatusOr<SoundSstable> RepairSstables::Describe(uint64_t number,
                                                       SequenceNumber global_sequence) {
   WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, reader->ReadProperties());
   SoundSstable table;
+  WINNOW_ASSIGN_OR_RETURN(table.file, DescribeSstable(*reader, properties, global_sequence));
   table.file.number = number;
-  table.file.file_id = reader->file_id();
-  table.file.file_bytes = reader->file_bytes();
-  table.file.num_entries = properties.num_entries;
-  table.file.num_deletions = properties.num_deletions;
-  table.file.smallest_sequence = properties.smallest_sequence + global_sequence;
-  table.file.largest_sequence = properties.largest_sequence + global_sequence;
-  table.file.global_sequence = global_sequence;
-  // Read from the entries: properties have the bounds as user keys, a manifest as internal ones.
-  const auto iterator = reader->NewIterator({});
-  iterator->SeekToFirst();
-  if (iterator->Valid()) table.file.smallest = iterator->key();
-  iterator->SeekToLast();
-  if (iterator->Valid()) table.file.largest = iterator->key();
-  WINNOW_RETURN_IF_ERROR(iterator->status());
   table.reader = std::move(reader);
   return table;
 }

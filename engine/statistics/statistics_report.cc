@@ -16,12 +16,6 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-// Not 0: nothing measured is not the same as a rate of zero.
-double Ratio(uint64_t numerator, uint64_t denominator) {
-  return denominator == 0 ? kUnknown
-                          : static_cast<double>(numerator) / static_cast<double>(denominator);
-}
-
 // Joins JSON rows to an array.
 std::string JsonArray(const std::vector<std::string>& rows) {
   std::string out = "[";
@@ -58,6 +52,11 @@ FilterStatistics TotalOf(const std::vector<FilterStatistics>& rows) {
 double FilterStatistics::MeasuredFpr() const {
   const uint64_t misses = rejected + false_positive;
   return misses == 0 ? kUnknown : static_cast<double>(false_positive) / static_cast<double>(misses);
+}
+
+double Ratio(uint64_t numerator, uint64_t denominator) {
+  return denominator == 0 ? kUnknown
+                          : static_cast<double>(numerator) / static_cast<double>(denominator);
 }
 
 double CountedStatistics::WriteAmplification() const {

@@ -8,6 +8,9 @@
 
 namespace winnow {
 
+// NaN where nothing was counted: nothing measured is not the same as a rate of zero.
+double Ratio(uint64_t numerator, uint64_t denominator);
+
 // "2026-11-23 17:05:00 UTC".
 std::string UtcText(uint64_t unix_seconds);
 
