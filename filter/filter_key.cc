@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view kWholeText = "whole";
 constexpr std::string_view kPrefixText = "prefix:";
 constexpr std::string_view kDelimiterText = "delimiter:";
+constexpr std::string_view kComponentText = "component:";
 constexpr uint32_t kMaxCount = 65535;
 constexpr char kJoin = '+';
 
@@ -21,7 +22,8 @@ absl::string_view ToAbsl(std::string_view text) { return {text.data(), text.size
 absl::Status BadText(std::string_view text, std::string_view what) {
   return absl::InvalidArgumentError(
       absl::StrCat("filter key '", absl::CHexEscape(ToAbsl(text)), "': ", ToAbsl(what),
-                   "; write whole, prefix:8, delimiter:/, delimiter:/:2 or whole+prefix:8"));
+                   "; write whole, prefix:8, delimiter:/, delimiter:/:2, component:1 or "
+                   "whole+prefix:8"));
 }
 
 // Digits only, no sign or space and no leading zero, so that one number has one text.
@@ -74,6 +76,20 @@ std::string DelimiterText(char delimiter) {
   return absl::StrCat("\\x", absl::Hex(byte, absl::kZeroPad2));
 }
 
+// The length of the first `count` components of `key`; nothing if it has fewer. A 00 that is the last
+// byte ends none: the byte behind it might be FF.
+std::optional<size_t> ComponentsLength(std::string_view key, uint32_t count) {
+  constexpr char kEscaped = '\xff';
+  size_t begin = 0;
+  while (count > 0) {
+    const size_t zero = key.find('\0', begin);
+    if (zero == std::string_view::npos || zero + 1 == key.size()) return std::nullopt;
+    begin = zero + 2;
+    if (key[zero + 1] != kEscaped) --count;
+  }
+  return begin;
+}
+
 // Is `bound` the smallest string above all that begin with `prefix`? That is `prefix` without its
 // trailing 0xff bytes and with its last byte then one higher.
 bool IsSuccessor(std::string_view prefix, std::string_view bound) {
@@ -115,8 +131,6 @@ absl::StatusOr<FilterKeyExtractor> FilterKeyExtractor::Parse(std::string_view te
       return BadText(text, "after a part, only '+' and another may follow");
     rest.remove_prefix(1);
   }
-  // One text for parts whose order means nothing.
-  std::sort(extractor.parts_.begin() + 1, extractor.parts_.begin() + extractor.num_parts_);
   return extractor;
 }
 
@@ -129,7 +143,11 @@ absl::Status FilterKeyExtractor::AddPart(std::string_view text, const Part& part
   if (num_parts_ == kMaxParts) {
     return BadText(text, absl::StrCat("more than ", kMaxParts, " parts"));
   }
-  parts_[num_parts_++] = part;
+  // One text for parts whose order means nothing: those behind the first are kept sorted.
+  const auto place = num_parts_ == 0 ? end : std::upper_bound(parts_.begin() + 1, end, part);
+  std::copy_backward(place, end, end + 1);
+  *place = part;
+  ++num_parts_;
   return absl::OkStatus();
 }
 
@@ -142,6 +160,13 @@ absl::StatusOr<FilterKeyExtractor::Part> FilterKeyExtractor::TakePart(std::strin
     if (!length) return BadText(text, "the prefix length must be a number from 1 to 65535");
     part.kind_ = Part::Kind::kPrefix;
     part.count_ = *length;
+    return part;
+  }
+  if (TakePrefix(kComponentText, rest)) {
+    const std::optional<uint32_t> count = TakeCount(rest);
+    if (!count) return BadText(text, "the number of components must be from 1 to 65535");
+    part.kind_ = Part::Kind::kComponent;
+    part.count_ = *count;
     return part;
   }
   if (TakePrefix(kDelimiterText, rest)) return TakeDelimiterPart(text, rest);
@@ -173,6 +198,8 @@ std::string FilterKeyExtractor::Part::ToString() const {
       return std::string(kWholeText);
     case Kind::kPrefix:
       return absl::StrCat(ToAbsl(kPrefixText), count_);
+    case Kind::kComponent:
+      return absl::StrCat(ToAbsl(kComponentText), count_);
     case Kind::kDelimiter:
       break;
   }
@@ -197,6 +224,7 @@ std::optional<size_t> FilterKeyExtractor::Part::Length(std::string_view key) con
   if (kind_ == Kind::kPrefix) {
     return key.size() >= count_ ? std::optional<size_t>(count_) : std::nullopt;
   }
+  if (kind_ == Kind::kComponent) return ComponentsLength(key, count_);
   size_t begin = 0;
   for (uint32_t seen = 0; seen < count_; ++seen) {
     const size_t position = key.find(delimiter_, begin);

@@ -57,6 +57,25 @@ TEST(FilterKeyTest, DelimiterIncludesItself) {
             "a\xff");
 }
 
+TEST(FilterKeyTest, ComponentsEndWithAZeroByteThatIsNotEscaped) {
+  using namespace std::literals;
+  const FilterKeyExtractor row = Parsed("component:1");
+  EXPECT_EQ(row.FilterKey("row\0\1column\0\1 12345678"sv), "row\0\1"sv);
+  EXPECT_EQ(row.FilterKey("r\0\xffow\0\1column\0\1"sv), "r\0\xffow\0\1"sv);
+  EXPECT_EQ(row.FilterKey("\0\1"sv), "\0\1"sv) << "an empty component";
+  EXPECT_EQ(row.FilterKey("row\0\0marker"sv), "row\0\0"sv) << "any byte but FF ends it";
+  EXPECT_EQ(row.FilterKey("row\0\xff\0\xff"sv), "row\0\xff\0\xff"sv) << "no end";
+  EXPECT_EQ(row.FilterKey("row\0"sv), "row\0"sv) << "half an end";
+  EXPECT_EQ(row.FilterKey("row"sv), "row"sv);
+  EXPECT_FALSE(row.lookup_part().Length("row\0"sv).has_value());
+
+  const FilterKeyExtractor column = Parsed("component:2");
+  EXPECT_EQ(column.FilterKey("row\0\1column\0\1 12345678"sv), "row\0\1column\0\1"sv);
+  EXPECT_EQ(column.FilterKey("row\0\1\0\xff\0\1 12345678"sv), "row\0\1\0\xff\0\1"sv);
+  EXPECT_EQ(column.FilterKey("row\0\1column"sv), "row\0\1column"sv);
+  EXPECT_FALSE(column.lookup_part().Length("row\0\1column"sv).has_value());
+}
+
 TEST(FilterKeyTest, CanonicalTextsReadBack) {
   const std::vector<std::pair<std::string, std::string>> texts = {
       {"whole", "whole"},
@@ -75,6 +94,9 @@ TEST(FilterKeyTest, CanonicalTextsReadBack) {
       {"whole+prefix:8+prefix:4", "whole+prefix:4+prefix:8"},
       {"whole+delimiter:/:2+delimiter:/+prefix:3", "whole+prefix:3+delimiter:/+delimiter:/:2"},
       {"prefix:8+prefix:4", "prefix:8+prefix:4"},
+      {"component:65535", "component:65535"},
+      {"component:2+component:1", "component:2+component:1"},
+      {"whole+component:1+delimiter:/+prefix:3", "whole+prefix:3+delimiter:/+component:1"},
       {"prefix:4+prefix:8", "prefix:4+prefix:8"},
       // A '+' as the delimiter, and as what joins.
       {"delimiter:+", "delimiter:+"},
@@ -98,7 +120,8 @@ TEST(FilterKeyTest, DifferentExtractionsHaveDifferentTexts) {
   size_t count = 1;
   for (const int length : {1, 2, 10, 65535}) {
     texts.insert(Parsed("prefix:" + std::to_string(length)).ToString());
-    ++count;
+    texts.insert(Parsed("component:" + std::to_string(length)).ToString());
+    count += 2;
   }
   for (int byte = 0; byte < 256; ++byte) {
     char hex[8];
@@ -140,6 +163,13 @@ TEST(FilterKeyTest, BadTextsAreRefused) {
                            "delimiter:\\xzz",
                            "delimiter:\\n",
                            "row",
+                           "component",
+                           "component:",
+                           "component:0",
+                           "component:65536",
+                           "component:01",
+                           "component:1:2",
+                           "whole+component:1+component:1",
                            "+",
                            "whole+",
                            "+whole",
@@ -187,7 +217,8 @@ constexpr uint64_t kQuestionSeed = 7;
 TEST_P(RangeTest, EveryKeyOfAGrantedRangeHasItsFilterKey) {
   const FilterKeyExtractor extractor = Parsed(GetParam());
   size_t granted = 0;
-  for (const std::string& alphabet : {std::string("\0/\xff", 3), std::string("./0", 3)}) {
+  for (const std::string& alphabet :
+       {std::string("\0/\xff", 3), std::string("./0", 3), std::string("\0\1\xff", 3)}) {
     const std::vector<std::string> keys = AllStrings(alphabet, 4);
     for (size_t lower = 0; lower < keys.size(); ++lower) {
       for (size_t upper = 0; upper < keys.size(); ++upper) {
@@ -211,7 +242,9 @@ INSTANTIATE_TEST_SUITE_P(Extractors, RangeTest,
                                          "delimiter:/:2", "delimiter:\\xff", "delimiter:\\x00:2",
                                          "whole+prefix:2", "whole+delimiter:/", "prefix:3+prefix:1",
                                          "whole+prefix:2+delimiter:/+delimiter:/:2",
-                                         "delimiter:\\xff+prefix:1"));
+                                         "delimiter:\\xff+prefix:1", "component:1",
+                                         "component:2+component:1",
+                                         "whole+prefix:1+component:1+component:2"));
 
 // A set in the place of a filter: exact, so that what it answers wrongly was asked or given
 // wrongly.
@@ -244,8 +277,8 @@ TEST_P(RangeTest, KeysThatAreThereAreFoundByEveryQuestion) {
   const FilterKeyExtractor extractor = Parsed(GetParam());
   std::mt19937_64 random(11);
   for (int round = 0; round < 20; ++round) {
-    const std::vector<std::string> all =
-        AllStrings(round % 2 == 0 ? std::string("./0", 3) : std::string("\0/\xff", 3), 4);
+    static const std::string kAlphabets[] = {{"./0", 3}, {"\0/\xff", 3}, {"\0\1\xff", 3}};
+    const std::vector<std::string> all = AllStrings(kAlphabets[round % 3], 4);
     ExactFilter filter(extractor);
     std::set<std::string> present;
     for (const std::string& key : all) {
@@ -322,6 +355,17 @@ TEST(GrantedRangeTest, ScansOfOnePrefixAreGranted) {
   EXPECT_EQ(Granted(whole, "key", std::string_view("key\0", 4)), "whole key");
   EXPECT_EQ(Granted(whole, "key", "kez"), "(nothing)");
   EXPECT_EQ(Granted(whole, "", std::string_view("\0", 1)), "whole ");
+}
+
+TEST(GrantedRangeTest, ScansInsideOneRowOrColumnAreGranted) {
+  using namespace std::literals;
+  const FilterKeyExtractor parts = Parsed("component:1+component:2");
+  EXPECT_EQ(Granted(parts, "row\0\1"sv, "row\0\2"sv), "component:1 row\0\1"s);
+  EXPECT_EQ(Granted(parts, "row\0\1a"sv, "row\0\1b"sv), "component:1 row\0\1"s);
+  EXPECT_EQ(Granted(parts, "row\0\1a\0\1"sv, "row\0\1a\0\2"sv), "component:2 row\0\1a\0\1"s);
+  EXPECT_EQ(Granted(parts, "row\0\0"sv, "row\0\1"sv), "component:1 row\0\0"s);
+  EXPECT_EQ(Granted(parts, "row\0\0"sv, "row\0\2"sv), "(nothing)");
+  EXPECT_EQ(Granted(parts, "row"sv, "rox"sv), "(nothing)");
 }
 
 TEST(GrantedRangeTest, OfSeveralPartsTheLongestIsAsked) {

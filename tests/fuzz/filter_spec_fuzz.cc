@@ -20,6 +20,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
           "delimiter:0x2f",
           "whole",
           "whole+prefix:8",
+          "component:2+component:1",
           "delimiter:+:2+prefix:4+delimiter:\\x00",
           "bloom:1e-3%",
           ":",

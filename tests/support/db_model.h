@@ -66,7 +66,7 @@ class KeyMaker {
     using namespace std::string_view_literals;
     switch (Below(6)) {
       case 0:
-        return RandomBytes(Below(4), "\x00\x01:\x7f\x80\xff"sv);
+        return RandomBytes(Below(8), "\x00\x01:\x7f\x80\xff"sv);
       case 1: {
         const std::string user = std::to_string(Below(20));
         return "user:" + user + ":" + std::to_string(Below(30));
@@ -104,7 +104,8 @@ inline void ChooseFamilyOptions(std::mt19937_64& random, ColumnFamilyOptions* op
     if (&comparator == BytewiseComparator()) {
       options->filter_key =
           pick("whole", "prefix:4", "prefix:1", "delimiter::", "delimiter:::2", "prefix:30",
-               "whole+prefix:4", "whole+prefix:1+delimiter::+delimiter:::2", "prefix:4+prefix:1");
+               "component:1", "whole+prefix:4", "whole+prefix:1+delimiter::+delimiter:::2",
+               "prefix:4+prefix:1", "whole+component:1+component:2");
     }
   }
   options->compression =

@@ -27,8 +27,8 @@ const std::vector<FlagSpec> kFilterFlags = {
      "for a new family)"},
     {"filter-key", "PART",
      "part of the key that filters know: whole, prefix:N, delimiter:C[:K],\n"
-     "or several, as whole+prefix:8: look-ups ask for the first, scans for\n"
-     "prefixes (default: as before; whole for a new family)"}};
+     "component:K, or several, as whole+prefix:8: look-ups ask for the first,\n"
+     "scans for prefixes (default: as before; whole for a new family)"}};
 
 const std::vector<FlagSpec> kOutputFlags = {{"json", "", "print JSON for machines"},
                                             {"help", "", "print this text"}};

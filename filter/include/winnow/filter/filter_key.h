@@ -39,12 +39,12 @@ class FilterKeyExtractor {
   class Part {
    public:
     bool is_whole_key() const { return kind_ == Kind::kWholeKey; }
-    // The part of `key`. Total: a key shorter than N bytes, or with fewer than K delimiters, is its
-    // own.
+    // The part of `key`. Total: a key shorter than N bytes, or with fewer than K delimiters or
+    // components, is its own.
     std::string_view FilterKey(std::string_view key) const {
       return is_whole_key() ? key : key.substr(0, Length(key).value_or(key.size()));
     }
-    // How long the part is; nothing if `key` is too short or has too few delimiters.
+    // How long the part is; nothing if `key` is too short or has too few delimiters or components.
     std::optional<size_t> Length(std::string_view key) const;
     std::string ToString() const;
 
@@ -52,11 +52,11 @@ class FilterKeyExtractor {
 
    private:
     friend class FilterKeyExtractor;
-    enum class Kind : uint8_t { kWholeKey, kPrefix, kDelimiter };
+    enum class Kind : uint8_t { kWholeKey, kPrefix, kDelimiter, kComponent };
 
     Kind kind_ = Kind::kWholeKey;
     char delimiter_ = '\0';
-    uint32_t count_ = 0;  // prefix length in bytes, or which delimiter ends the part
+    uint32_t count_ = 0;  // prefix length in bytes, or which delimiter or component ends the part
   };
 
   FilterKeyExtractor() = default;
@@ -66,6 +66,11 @@ class FilterKeyExtractor {
   //   "prefix:N"        the first N bytes, N from 1 to 65535
   //   "delimiter:C"     up to and including the first byte C; C is a character or \xNN
   //   "delimiter:C:K"   up to and including the K-th byte C, K from 1 to 65535
+  //   "component:K"     up to and including the end of the K-th component, K from 1 to 65535
+  // Components are strings of any bytes, one behind another so that keys sort as the lists of them
+  // do: each ends with the bytes 00 01, and a 00 inside is written 00 FF (as tuples are by
+  // FoundationDB and Spanner). Any byte behind 00 but FF ends a component, so that what ends with
+  // 00 00 sorts before all that go on, and has a filter key of its own.
   // Look-ups of one key ask for the first part; the order of the others means nothing. Behind
   // "delimiter:" a '+' is the delimiter: "delimiter:++prefix:4" has two parts. Returns
   // InvalidArgument, naming the part and the range, for anything else.
