@@ -76,8 +76,8 @@ std::string DelimiterText(char delimiter) {
   return absl::StrCat("\\x", absl::Hex(byte, absl::kZeroPad2));
 }
 
-// The length of the first `count` components of `key`; nothing if it has fewer. A 00 that is the last
-// byte ends none: the byte behind it might be FF.
+// The length of the first `count` components of `key`; nothing if it has fewer. A 00 that is the
+// last byte ends none: the byte behind it might be FF.
 std::optional<size_t> ComponentsLength(std::string_view key, uint32_t count) {
   constexpr char kEscaped = '\xff';
   size_t begin = 0;
