@@ -6,13 +6,14 @@ namespace winnow {
 
 // Level 0 is ordered by age, so that its range is not that of its first and last file.
 UserKeyRange RangeOf(const Version::Files& files, const InternalKeyComparator& comparator) {
-  UserKeyRange range{files[0]->smallest_user_key(), files[0]->largest_user_key()};
+  UserKeyRange range = files[0]->range();
   for (const auto& file : files) {
     if (comparator.CompareUserKeys(file->smallest_user_key(), range.smallest) < 0) {
       range.smallest = file->smallest_user_key();
     }
-    if (comparator.CompareUserKeys(file->largest_user_key(), range.largest) > 0) {
+    if (EndsBehind(file->range(), range, comparator)) {
       range.largest = file->largest_user_key();
+      range.excludes_largest = file->range().excludes_largest;
     }
   }
   return range;
@@ -89,8 +90,7 @@ bool BottommostLevelChecker::operator()(std::string_view user_key) {
   if (within_level_zero_) return false;
   for (Level& level : deeper_) {
     const Version::Files& files = *level.files;
-    while (level.index < files.size() &&
-           comparator_.CompareUserKeys(user_key, files[level.index]->largest_user_key()) > 0) {
+    while (level.index < files.size() && files[level.index]->EndsBefore(user_key, comparator_)) {
       level.index++;
     }
     if (level.index < files.size() &&

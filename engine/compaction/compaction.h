@@ -18,11 +18,7 @@ inline bool IsIdle(const SstableFile& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(databa
   return !file.being_compacted && !file.quarantined;
 }
 
-// The user-key range that files, at least one, cover. The bytes are theirs.
-struct UserKeyRange {
-  std::string_view smallest;
-  std::string_view largest;
-};
+// What files, at least one, cover. The bytes are theirs.
 UserKeyRange RangeOf(const Version::Files& files, const InternalKeyComparator& comparator);
 
 struct Compaction {

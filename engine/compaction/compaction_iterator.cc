@@ -10,12 +10,14 @@ CompactionIterator::CompactionIterator(InternalIterator* input,
                                        const InternalKeyComparator& comparator,
                                        std::vector<SequenceNumber> snapshots,
                                        std::function<bool(std::string_view)> is_last_level_for,
-                                       const std::string* end_user_key)
+                                       const std::string* end_user_key,
+                                       const RangeTombstoneIndex* tombstones)
     : input_(input),
       comparator_(comparator),
       snapshots_(std::move(snapshots)),
       is_last_level_for_(std::move(is_last_level_for)),
-      end_user_key_(end_user_key) {}
+      end_user_key_(end_user_key),
+      tombstones_(tombstones) {}
 
 // By user key: a part ends between two user keys, never between versions of one.
 bool CompactionIterator::IsPastEnd(std::string_view user_key) const {
@@ -31,6 +33,26 @@ size_t CompactionIterator::Stripe(SequenceNumber sequence) const {
   if (snapshots_.empty()) return 0;
   return static_cast<size_t>(std::lower_bound(snapshots_.begin(), snapshots_.end(), sequence) -
                              snapshots_.begin());
+}
+
+void CompactionIterator::PassBounds(std::string_view user_key) {
+  while (num_bounds_ <= tombstones_->num_fragments() &&
+         comparator_.CompareUserKeys(tombstones_->bound(num_bounds_), user_key) <= 0) {
+    num_bounds_++;
+  }
+}
+
+bool CompactionIterator::IsRangeDeleted(SequenceNumber sequence, size_t stripe) const {
+  if (num_bounds_ == 0 || num_bounds_ > tombstones_->num_fragments()) return false;
+  const SequenceNumber newest_of_stripe =
+      stripe == snapshots_.size() ? kMaxSequenceNumber : snapshots_[stripe];
+  return tombstones_->NewestIn(num_bounds_ - 1, newest_of_stripe) > sequence;
+}
+
+bool CompactionIterator::IsCovered() const {
+  if (tombstones_ == nullptr || num_bounds_ == 0) return false;
+  return num_bounds_ <= tombstones_->num_fragments() &&
+         tombstones_->NewestIn(num_bounds_ - 1, kMaxSequenceNumber) != 0;
 }
 
 // Entries of one user key come newest first. An entry is shadowed if the entry just before it has
@@ -56,10 +78,16 @@ bool CompactionIterator::MustKeep(std::string_view internal_key) {
     current_user_key_.assign(user_key);
     has_current_user_key_ = true;
     user_key_is_new_ = true;
+    if (tombstones_ != nullptr) [[unlikely]]
+      PassBounds(user_key);
   }
   const bool shadowed = same_key && stripe == last_stripe_;
   last_stripe_ = stripe;
   if (shadowed) return false;
+  if (tombstones_ != nullptr && IsRangeDeleted(sequence, stripe)) [[unlikely]] {
+    num_range_deleted_++;
+    return false;
+  }
 
   key_ = internal_key;
   if (stripe != 0 || !is_last_level_for_) return true;
@@ -67,7 +95,7 @@ bool CompactionIterator::MustKeep(std::string_view internal_key) {
   if (type == EntryType::kDelete) {
     return !is_last_level_for_(user_key);
   }
-  if (type == EntryType::kPut && sequence != 0 && is_last_level_for_(user_key)) {
+  if (type == EntryType::kPut && sequence != 0 && !IsCovered() && is_last_level_for_(user_key)) {
     rewritten_key_.assign(internal_key);
     // The input's key is not ours to change.
     EncodeFixed64(rewritten_key_.data() + user_key.size(), PackTrailer(0, type));

@@ -9,6 +9,7 @@
 #include "engine/base/out_of_memory.h"
 #include "engine/base/start_thread.h"
 #include "engine/compaction/compaction_parts.h"
+#include "engine/compaction/range_tombstone_merge.h"
 #include "engine/version/level_iterator.h"
 #include "engine/version/merging_iterator.h"
 
@@ -31,6 +32,7 @@ struct PartJob {
   uint64_t bytes_read = 0;
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;
+  uint64_t entries_range_deleted = 0;
 };
 
 // What one input may read ahead, of `total`. Files of level 0 are inputs each; of a deeper level
@@ -82,14 +84,31 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
     input->SeekToFirst();
   }
   std::function<bool(std::string_view)> is_oldest;
-  if (!options.keep_for_older) is_oldest = BottommostLevelChecker(compaction);
+  RangeTombstoneMerge::IsLastLevelFor is_oldest_of;
+  if (!options.keep_for_older) {
+    is_oldest = BottommostLevelChecker(compaction);
+    is_oldest_of = [&compaction](std::string_view begin, std::string_view end) {
+      return IsBottommostFor(compaction, begin, end);
+    };
+  }
+  RangeTombstoneMerge tombstones(comparator);
+  for (const auto& files : compaction.inputs) {
+    for (const auto& file : files) {
+      if (file->range_tombstones() != nullptr) tombstones.Add(*file->reader());
+    }
+  }
   CompactionIterator entries(input.get(), comparator, options.snapshots, std::move(is_oldest),
-                             part->range.end.has_value() ? &*part->range.end : nullptr);
+                             part->range.end.has_value() ? &*part->range.end : nullptr,
+                             tombstones.index());
   entries.Start();
-  const absl::Status status = WriteSstables(options.output, comparator, &entries, &part->output);
+  const absl::Status status = WriteSstables(
+      options.output, comparator, &entries,
+      tombstones.Kept(options.snapshots, is_oldest_of, part->range.begin, part->range.end),
+      &part->output);
   part->bytes_read = counters.bytes_read.value();
   part->entries_seen = entries.num_seen();
   part->entries_dropped = entries.num_dropped();
+  part->entries_range_deleted = entries.num_range_deleted();
   return status;
 }
 
@@ -132,6 +151,7 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
     result->bytes_read += part.bytes_read;
     result->entries_seen += part.entries_seen;
     result->entries_dropped += part.entries_dropped;
+    result->entries_range_deleted += part.entries_range_deleted;
     result->output.bytes_written += part.output.bytes_written;
     result->output.entries_written += part.output.entries_written;
     result->output.num_filters_fell_back += part.output.num_filters_fell_back;

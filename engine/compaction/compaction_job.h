@@ -27,6 +27,7 @@ struct CompactionJobResult {
   uint64_t bytes_read = 0;
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;
+  uint64_t entries_range_deleted = 0;  // of those dropped
 };
 
 // Runs without the database's mutex. DataLoss also if the inputs gave another number of entries

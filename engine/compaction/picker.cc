@@ -31,11 +31,6 @@ bool AnyCompacted(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(dat
   return false;
 }
 
-bool Overlap(const SstableFile& a, const SstableFile& b, const InternalKeyComparator& comparator) {
-  return comparator.CompareUserKeys(a.smallest_user_key(), b.largest_user_key()) <= 0 &&
-         comparator.CompareUserKeys(b.smallest_user_key(), a.largest_user_key()) <= 0;
-}
-
 // The largest part of level 0 that may go down although some files, of level 0 or of the base
 // level, are in quarantine. Those of the base level cut the keys into gaps, in one of which the
 // output has to lie. In level 0 a file stays if it
@@ -57,13 +52,15 @@ Version::Files LevelZeroAroundDamage(const Version& version, int base_level)
   for (size_t i = files.size(); i-- > 0;) {  // the oldest first
     const auto& file = files[i];
     size_t gap = 0;
-    while (gap < obstacles.size() && comparator.CompareUserKeys(obstacles[gap]->largest_user_key(),
-                                                                file->smallest_user_key()) < 0) {
+    while (gap < obstacles.size() &&
+           obstacles[gap]->EndsBefore(file->smallest_user_key(), comparator)) {
       gap++;
     }
-    bool stays = file->quarantined ||
-                 (gap < obstacles.size() && Overlap(*file, *obstacles[gap], comparator));
-    for (const auto& older : staying) stays = stays || Overlap(*file, *older, comparator);
+    bool stays = file->quarantined || (gap < obstacles.size() &&
+                                       Overlap(file->range(), obstacles[gap]->range(), comparator));
+    for (const auto& older : staying) {
+      stays = stays || Overlap(file->range(), older->range(), comparator);
+    }
     (stays ? staying : gaps[gap]).push_back(file);
   }
   const auto largest = std::max_element(
@@ -87,14 +84,12 @@ std::unique_ptr<Compaction> FindSequential(const std::shared_ptr<const Version>&
   Version::Files& run = compaction->inputs[0];
   for (size_t i = files.size(); i-- > 0;) {
     const auto& file = files[i];
-    const std::string_view low = file->smallest_user_key();
-    const std::string_view high = file->largest_user_key();
-    if (!IsIdle(*file) || version->Overlapping(0, &low, &high).size() != 1) break;
+    if (!IsIdle(*file) || version->Overlapping(0, file->range()).size() != 1) break;
     const bool is_small = IsSmall(*file, options);
     if (!run.empty() && !is_small) break;
     run.insert(run.begin(), file);  // the newest first, as level 0 is
     const UserKeyRange range = RangeOf(run, version->comparator());
-    if (!version->Overlapping(base_level, &range.smallest, &range.largest).empty()) {
+    if (!version->Overlapping(base_level, range).empty()) {
       run.erase(run.begin());
       break;
     }
@@ -121,7 +116,7 @@ std::unique_ptr<Compaction> FindIntoBaseLevel(const std::shared_ptr<const Versio
   if (compaction->inputs[0].empty()) return nullptr;
   const UserKeyRange range = RangeOf(compaction->inputs[0], version->comparator());
   auto& below = compaction->inputs[static_cast<size_t>(base_level)];
-  below = version->Overlapping(base_level, &range.smallest, &range.largest);
+  below = version->Overlapping(base_level, range);
   // Any file of the base level that is an input or in the output range of another compaction makes
   // this one wait: outputs of the two could overlap.
   if (!AllIdle(below)) return nullptr;
@@ -308,9 +303,7 @@ std::unique_ptr<Compaction> CompactionPicker::FindInLevel(
   std::unique_ptr<Compaction> compaction;
   const auto take = [&](const std::shared_ptr<SstableFile>& file)
                         ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-                          const std::string_view low = file->smallest_user_key();
-                          const std::string_view high = file->largest_user_key();
-                          Version::Files below = version->Overlapping(level + 1, &low, &high);
+                          Version::Files below = version->Overlapping(level + 1, file->range());
                           if (!AllIdle(below)) return false;
                           compaction = std::make_unique<Compaction>();
                           compaction->version = version;
@@ -351,6 +344,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickRange(
       if (low.has_value() && comparator.CompareUserKeys(range.smallest, *low) < 0) {
         low = range.smallest;
       }
+      // An exclusive end that is taken for an inclusive one adds the neighbour that begins there.
       if (high.has_value() && comparator.CompareUserKeys(range.largest, *high) > 0) {
         high = range.largest;
       }

@@ -37,11 +37,13 @@ struct SstableOutputResult {
   uint64_t entries_written = 0;
 };
 
-// Writes entries from where `entries` stands until it ends. Versions of one user key never part: a
-// file boundary between them would let a later compaction move the newer one below the older. On an
-// error the files written so far are still listed in `*result`.
+// Writes entries from where `entries` stands until it ends, and range tombstones (in order, not
+// overlapping), each cut where a file ends. Versions of one user key never part: a file boundary
+// between them would let a later compaction move the newer one below the older. On an error the
+// files written so far are still listed in `*result`.
 absl::Status WriteSstables(const SstableOutputOptions& options,
                            const InternalKeyComparator& comparator, CompactionIterator* entries,
+                           const std::vector<RangeTombstoneFragment>& tombstones,
                            SstableOutputResult* result);
 
 // Removes files of a failed or abandoned job; errors leave orphans that the next open removes.

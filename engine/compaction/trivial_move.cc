@@ -20,14 +20,13 @@ Compression CompressionOf(const ColumnFamilyOptions& options, int level) {
 }
 
 // Whether writing the file anew would leave out its deletions, and they are a tenth of it or more,
-// as Pebble asks for.
+// as Pebble asks for, or are of ranges.
 bool HasManyDeletionsWithNothingBelow(const SstableFile& file, const Compaction& compaction) {
   const FileMetadata& metadata = file.metadata();
-  if (metadata.num_deletions < metadata.num_entries / 10 + 1) return false;
-  const std::string_view low = file.smallest_user_key();
-  const std::string_view high = file.largest_user_key();
+  const bool has_many = metadata.num_deletions >= metadata.num_entries / 10 + 1;
+  if (!has_many && metadata.num_range_deletions == 0) return false;
   for (int level = compaction.output_level; level < kNumLevels; level++) {
-    if (!compaction.version->Overlapping(level, &low, &high).empty()) return false;
+    if (!compaction.version->Overlapping(level, file.range()).empty()) return false;
   }
   return true;
 }
@@ -43,11 +42,9 @@ bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, i
     return false;
   }
   if (compaction.output_level + 1 >= kNumLevels) return true;
-  const std::string_view low = files[0]->smallest_user_key();
-  const std::string_view high = files[0]->largest_user_key();
   uint64_t bytes_below = 0;
   for (const auto& file :
-       compaction.version->Overlapping(compaction.output_level + 1, &low, &high)) {
+       compaction.version->Overlapping(compaction.output_level + 1, files[0]->range())) {
     bytes_below += file->metadata().file_bytes;
   }
   return bytes_below <= kMaxMoveOverlapFiles * options.target_file_bytes;

@@ -183,6 +183,21 @@ void winnow_delete_cf(winnow_t* db, const winnow_writeoptions_t* options,
   });
 }
 
+void winnow_delete_range(winnow_t* db, const winnow_writeoptions_t* options, const char* begin,
+                         size_t begin_len, const char* end, size_t end_len, char** errptr) {
+  winnow_columnfamily_t family = {db->default_family};
+  winnow_delete_range_cf(db, options, &family, begin, begin_len, end, end_len, errptr);
+}
+
+void winnow_delete_range_cf(winnow_t* db, const winnow_writeoptions_t* options,
+                            winnow_columnfamily_t* family, const char* begin, size_t begin_len,
+                            const char* end, size_t end_len, char** errptr) {
+  winnow::WriteWith(db, errptr, [&](winnow::DB& open) {
+    return open.DeleteRange(options->options, family->family, BytesOf(begin, begin_len),
+                            BytesOf(end, end_len));
+  });
+}
+
 // The batch stays the caller's, and may be written again.
 void winnow_write(winnow_t* db, const winnow_writeoptions_t* options, winnow_writebatch_t* batch,
                   char** errptr) {

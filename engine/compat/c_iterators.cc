@@ -52,14 +52,17 @@ using PutFunction = void (*)(void*, const char*, size_t, const char*, size_t);
 using DeleteFunction = void (*)(void*, const char*, size_t);
 using FamilyPutFunction = void (*)(void*, uint32_t, const char*, size_t, const char*, size_t);
 using FamilyDeleteFunction = void (*)(void*, uint32_t, const char*, size_t);
+using FamilyDeleteRangeFunction = void (*)(void*, uint32_t, const char*, size_t, const char*,
+                                           size_t);
 
-// One handler for both sets of callbacks, which the caller adapts; it refers to them and does not
+// One handler for all sets of callbacks, which the caller adapts; it refers to them and does not
 // outlive the call.
-template <typename OnPut, typename OnDelete>
+template <typename OnPut, typename OnDelete, typename OnDeleteRange>
 class CallbackHandler final : public winnow::WriteBatch::Handler {
  public:
-  CallbackHandler(const OnPut& on_put, const OnDelete& on_delete)
-      : put_(on_put), delete_(on_delete) {}
+  CallbackHandler(const OnPut& on_put, const OnDelete& on_delete,
+                  const OnDeleteRange& on_delete_range)
+      : put_(on_put), delete_(on_delete), delete_range_(on_delete_range) {}
 
   // C callbacks return nothing, and so cannot end the walk.
   absl::Status Put(uint32_t family_id, std::string_view key, std::string_view value) override {
@@ -70,11 +73,20 @@ class CallbackHandler final : public winnow::WriteBatch::Handler {
     delete_(family_id, key);
     return absl::OkStatus();
   }
+  absl::Status DeleteRange(uint32_t family_id, std::string_view begin,
+                           std::string_view end) override {
+    delete_range_(family_id, begin, end);
+    return absl::OkStatus();
+  }
 
  private:
   const OnPut& put_;
   const OnDelete& delete_;
+  const OnDeleteRange& delete_range_;
 };
+
+// Where callbacks know of no range deletions.
+constexpr auto kPassOverRange = [](uint32_t, std::string_view, std::string_view) {};
 
 }  // namespace
 
@@ -125,6 +137,21 @@ void winnow_writebatch_delete_cf(winnow_writebatch_t* batch, const winnow_column
       [&](winnow::WriteBatch& updates) { updates.Delete(family->family, BytesOf(key, klen)); });
 }
 
+void winnow_writebatch_delete_range(winnow_writebatch_t* batch, const char* begin, size_t begin_len,
+                                    const char* end, size_t end_len) {
+  Add(batch, [&](winnow::WriteBatch& updates) {
+    updates.DeleteRange(BytesOf(begin, begin_len), BytesOf(end, end_len));
+  });
+}
+
+void winnow_writebatch_delete_range_cf(winnow_writebatch_t* batch,
+                                       const winnow_columnfamily_t* family, const char* begin,
+                                       size_t begin_len, const char* end, size_t end_len) {
+  Add(batch, [&](winnow::WriteBatch& updates) {
+    updates.DeleteRange(family->family, BytesOf(begin, begin_len), BytesOf(end, end_len));
+  });
+}
+
 void winnow_writebatch_append(winnow_writebatch_t* destination, const winnow_writebatch_t* source) {
   Add(destination, [&](winnow::WriteBatch& updates) { updates.Append(source->batch); });
   destination->is_incomplete |= source->is_incomplete;
@@ -143,7 +170,7 @@ void winnow_writebatch_iterate(const winnow_writebatch_t* batch, void* state, Pu
   const auto on_delete = [=](uint32_t, std::string_view key) {
     deleted(state, key.data(), key.size());
   };
-  CallbackHandler handler(on_put, on_delete);
+  CallbackHandler handler(on_put, on_delete, kPassOverRange);
   // A batch made by these functions is well-formed.
   batch->batch.ForEach(handler).IgnoreError();
 }
@@ -156,6 +183,22 @@ void winnow_writebatch_iterate_cf(const winnow_writebatch_t* batch, void* state,
   const auto on_delete = [=](uint32_t family_id, std::string_view key) {
     deleted(state, family_id, key.data(), key.size());
   };
-  CallbackHandler handler(on_put, on_delete);
+  CallbackHandler handler(on_put, on_delete, kPassOverRange);
+  batch->batch.ForEach(handler).IgnoreError();
+}
+
+void winnow_writebatch_iterate_with_ranges_cf(const winnow_writebatch_t* batch, void* state,
+                                              FamilyPutFunction put, FamilyDeleteFunction deleted,
+                                              FamilyDeleteRangeFunction range_deleted) {
+  const auto on_put = [=](uint32_t family_id, std::string_view key, std::string_view value) {
+    put(state, family_id, key.data(), key.size(), value.data(), value.size());
+  };
+  const auto on_delete = [=](uint32_t family_id, std::string_view key) {
+    deleted(state, family_id, key.data(), key.size());
+  };
+  const auto on_range = [=](uint32_t family_id, std::string_view begin, std::string_view end) {
+    range_deleted(state, family_id, begin.data(), begin.size(), end.data(), end.size());
+  };
+  CallbackHandler handler(on_put, on_delete, on_range);
   batch->batch.ForEach(handler).IgnoreError();
 }

@@ -63,6 +63,8 @@ class DBImpl final : public DB {
                    std::string_view value) override;
   absl::Status Delete(const WriteOptions& options, ColumnFamily* family,
                       std::string_view key) override;
+  absl::Status DeleteRange(const WriteOptions& options, ColumnFamily* family,
+                           std::string_view begin, std::string_view end) override;
   absl::Status Write(const WriteOptions& options, const WriteBatch& batch) override;
 
   // read_path.cc

@@ -53,6 +53,8 @@ std::string AnswerName(ExplainStep::Answer answer) {
       return "deleted";
     case ExplainStep::Answer::kError:
       return "error";
+    case ExplainStep::Answer::kRangeDeleted:
+      return "range deleted";
   }
   return "";
 }
@@ -106,11 +108,19 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
       ExplainStep& step = explanation.steps.emplace_back();
       step.source = source;
       step.filter = memtable.has_filter() ? "memtable filter" : "none";
+      const SequenceNumber covering =
+          memtable.range_tombstones().NewestCovering(key, lookup.snapshot);
+      const auto take_tombstone = [&] {
+        if (covering <= step.sequence) return step.sequence != 0;
+        step.sequence = covering;
+        step.answer = ExplainStep::Answer::kRangeDeleted;
+        return true;
+      };
       if (memtable.has_filter()) {
         const bool maybe = memtable.MayContain(whole_hash);
         step.filter_answer =
             maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
-        if (!maybe) return false;
+        if (!maybe) return take_tombstone();
       }
       const BTree::Entry* node = memtable.Find(key, lookup.snapshot);
       step.answer = node == nullptr ? ExplainStep::Answer::kAbsent
@@ -120,7 +130,7 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
       step.false_positive =
           node == nullptr && step.filter_answer == ExplainStep::FilterAnswer::kMaybe;
       if (node != nullptr) step.sequence = Sequence(node->internal_key());
-      return node != nullptr;
+      return take_tombstone();
     };
     bool known = explain(*view->active, ExplainStep::Source::kMemtable);
     for (size_t i = 0; i < view->immutables.size() && !known; i++) {

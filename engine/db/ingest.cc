@@ -43,7 +43,7 @@ struct DBImpl::IngestJob {
     for (size_t i = 0; i < tables.size(); i++) {
       const FileMetadata& file = tables[i].file;
       if (families[i] == family &&
-          winnow::HasKeyIn(memtable, {UserKey(file.smallest), UserKey(file.largest)})) {
+          winnow::HasKeyIn(memtable, RangeBetween(file.smallest, file.largest))) {
         return true;
       }
     }
@@ -186,7 +186,7 @@ absl::Status DBImpl::ChooseLevels(const IngestOptions& options, IngestJob* job, 
     const ColumnFamilyState& family = *job->families[i];
     const Version& version = *versions_.families().at(family.id()).version;
     SetGlobalSequence(job->info.sequence, &file);
-    const UserKeyRange range{UserKey(file.smallest), UserKey(file.largest)};
+    const UserKeyRange range = RangeBetween(file.smallest, file.largest);
     int level = kNumLevels - 1;
     if (options.behind) {
       WINNOW_RETURN_IF_ERROR(WithContext(CheckRoomBehind(version, range), job->tables[i].path));

@@ -8,6 +8,7 @@
 // absent.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
@@ -20,23 +21,70 @@ namespace winnow {
 
 namespace {
 
-// Looks through the memtables, newest first; null if none knows the key. The first hit is the
-// answer, value or deletion: everything further on is older.
-const BTree::Entry* FindInMemtables(const ReadView& view, const LookupKey& key) {
+// What the memtables know of a key.
+struct MemtableAnswer {
+  const BTree::Entry* node = nullptr;  // the newest entry
+  bool range_deleted = false;          // by what is newer than all entries: there is no node then
+
+  bool known() const { return node != nullptr || range_deleted; }
+};
+
+// In a memtable with range deletions. One that covers the key counts whatever the filter says,
+// which knows of entries alone.
+[[gnu::noinline]] MemtableAnswer FindBesideRangeDeletions(const Memtable& memtable, uint64_t hash,
+                                                          const LookupKey& key) {
+  MemtableAnswer answer;
+  if (memtable.MayContain(hash)) answer.node = memtable.Find(key.user_key, key.snapshot);
+  const SequenceNumber covering =
+      memtable.range_tombstones().NewestCovering(key.user_key, key.snapshot);
+  if (covering != 0 &&
+      (answer.node == nullptr || Sequence(answer.node->internal_key()) < covering)) {
+    answer = {nullptr, true};
+  }
+  return answer;
+}
+
+// Looks through the memtables, newest first. The first hit is the answer, value or deletion of
+// either sort: everything further on is older.
+MemtableAnswer FindInMemtables(const ReadView& view, const LookupKey& key) {
   // Spares hashing the whole key where the tables' filters hash only a part of it.
   const bool nothing = view.immutables.empty() && view.active->empty();
-  if (nothing) return nullptr;
+  if (nothing) return {};
   // Of the whole key, whatever the tables' filters are made of: see Memtable.
   const uint64_t hash = view.WholeKeyHash(key);
-  const auto find = [&](const Memtable& memtable) -> const BTree::Entry* {
-    if (memtable.empty() || !memtable.MayContain(hash)) return nullptr;
-    return memtable.Find(key.user_key, key.snapshot);
+  const auto find = [&](const Memtable& memtable) -> MemtableAnswer {
+    if (memtable.has_range_deletions()) [[unlikely]]
+      return FindBesideRangeDeletions(memtable, hash, key);
+    if (memtable.empty() || !memtable.MayContain(hash)) return {};
+    return {memtable.Find(key.user_key, key.snapshot), false};
   };
-  if (const BTree::Entry* node = find(*view.active)) return node;
+  if (const MemtableAnswer answer = find(*view.active); answer.known()) return answer;
   for (const auto& memtable : view.immutables) {
-    if (const BTree::Entry* node = find(*memtable)) return node;
+    if (const MemtableAnswer answer = find(*memtable); answer.known()) return answer;
   }
-  return nullptr;
+  return {};
+}
+
+// A type that entries, or answers in their place, can have. Any other is taken neither for a value
+// nor for a deletion: either would be a wrong answer without an error.
+bool IsKnownType(EntryType type) {
+  return static_cast<uint8_t>(type) <= kMaxKnownEntryType || type == EntryType::kRangeDelete;
+}
+
+bool HasRangeTombstones(const ReadView& view) {
+  bool has_some = view.version->has_range_tombstones() || view.active->has_range_deletions();
+  for (const auto& memtable : view.immutables) {
+    has_some = has_some || memtable->has_range_deletions();
+  }
+  return has_some;
+}
+
+// Those that come later are too new for the iterator.
+void AddTombstonesOf(const Memtable& memtable, IteratorTombstones* tombstones) {
+  tombstones->BeginSource();
+  const std::shared_ptr<const MemtableTombstoneRuns> runs = memtable.range_tombstones().Shared();
+  if (runs == nullptr) return;
+  for (size_t i = 0; i < runs->num_runs(); i++) tombstones->AddRun({&runs->run(i)}, runs);
 }
 
 absl::Status KeyTooLong(std::string_view key) {
@@ -44,7 +92,6 @@ absl::Status KeyTooLong(std::string_view key) {
       absl::StrCat("key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes));
 }
 
-// Not taken for a value and not for a deletion: either would be a wrong answer without an error.
 absl::Status UnknownType() {
   return absl::DataLossError("entry of unknown type: a newer version of Winnow wrote it");
 }
@@ -117,18 +164,23 @@ absl::Status DBImpl::Find(const ReadOptions& options, ColumnFamilyState* family,
   // replaced in between belong to writes that ran at the same time as this call.
   const LookupKey lookup = view.MakeLookupKey(key, SequenceFor(options));
   EntryType type;
-  found->node = FindInMemtables(view, lookup);
+  const MemtableAnswer in_memory = FindInMemtables(view, lookup);
+  found->node = in_memory.node;
   if (found->node != nullptr) {
     counters.Add(Ticker::kMemtableHits);
     type = Type(found->node->internal_key());
+  } else if (in_memory.range_deleted) [[unlikely]] {
+    counters.Add(Ticker::kMemtableHits);
+    return absl::OkStatus();
   } else {
     const LookupContext context = MakeContext(options, family->id(), FilterCall::kGet, counters);
     WINNOW_RETURN_IF_ERROR(view.version->Get(lookup, context, &found->result));
     if (!found->result.found) return absl::OkStatus();
     type = found->result.type;
   }
-  if (static_cast<uint8_t>(type) > kMaxKnownEntryType) return UnknownType();
   found->value = type == EntryType::kPut;
+  if (!found->value && !IsKnownType(type)) [[unlikely]]
+    return UnknownType();
   return absl::OkStatus();
 }
 
@@ -239,8 +291,9 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
       continue;
     }
     batch[i].key = view->MakeLookupKey(key, snapshot);
-    nodes[i] = FindInMemtables(*view, batch[i].key);
-    batch[i].done = nodes[i] != nullptr;
+    const MemtableAnswer in_memory = FindInMemtables(*view, batch[i].key);
+    nodes[i] = in_memory.node;
+    batch[i].done = in_memory.known();
   }
   view->version->MultiGet(batch, context);
   // Values are reset whatever the outcome: one from an earlier call must not pass for this one's.
@@ -257,7 +310,7 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
     const bool known = nodes[i] != nullptr || lookup.result.found;
     const EntryType type =
         nodes[i] != nullptr ? Type(nodes[i]->internal_key()) : lookup.result.type;
-    if (!known || type == EntryType::kDelete) {
+    if (!known || (type != EntryType::kPut && IsKnownType(type))) {
       status = absl::NotFoundError("");
     } else if (type != EntryType::kPut) {
       status = UnknownType();
@@ -287,8 +340,9 @@ bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::str
     ColumnFamilyState* own = Own(family);
     const ViewGuard view(own->views);
     const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(options));
-    if (const BTree::Entry* node = FindInMemtables(*view, lookup)) {
-      may_exist = Type(node->internal_key()) != EntryType::kDelete;
+    if (const MemtableAnswer in_memory = FindInMemtables(*view, lookup); in_memory.known()) {
+      may_exist =
+          in_memory.node != nullptr && Type(in_memory.node->internal_key()) != EntryType::kDelete;
       return;
     }
     // Without counters: the filters' measured rates are of look-ups whose outcome is known, and
@@ -346,9 +400,23 @@ std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, Colum
   // the order in which everything else here looks.
   std::vector<std::unique_ptr<InternalIterator>> children;
   // What an empty one will get comes too late for the snapshot, and a merge costs each step.
-  if (!view->active->empty()) children.push_back(view->active->NewIterator());
-  for (const auto& memtable : view->immutables) children.push_back(memtable->NewIterator());
-  view->version->AddIterators(range, context, &children);
+  std::optional<IteratorTombstones> tombstones;
+  if (HasRangeTombstones(*view)) [[unlikely]] {
+    tombstones.emplace(view->comparator, iterator_options.snapshot, options.lower_bound,
+                       options.upper_bound);
+  }
+  const auto add_memtable = [&](const Memtable& memtable) {
+    std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+    if (tombstones.has_value()) {
+      AddTombstonesOf(memtable, &*tombstones);
+      iterator = tombstones->Hide(std::move(iterator));
+    }
+    children.push_back(std::move(iterator));
+  };
+  if (!view->active->empty()) add_memtable(*view->active);
+  for (const auto& memtable : view->immutables) add_memtable(*memtable);
+  view->version->AddIterators(range, context, tombstones.has_value() ? &*tombstones : nullptr,
+                              &children);
   auto merged = NewMergingIterator(view->comparator, std::move(children));
   return NewDbIterator(std::move(view), std::move(merged), std::move(iterator_options));
 }

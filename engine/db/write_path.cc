@@ -1,4 +1,5 @@
 // Put, Delete, Write: checks, and a place in the write queue.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -101,6 +102,21 @@ absl::Status DBImpl::Delete(const WriteOptions& options, ColumnFamily* family,
     WINNOW_RETURN_IF_ERROR(CheckFamily(family));
     if (key.size() > kMaxKeyBytes) return KeyTooLarge(key.size());
     update.batch().Delete(family, key);
+    return Write(options, update.batch());
+  });
+}
+
+absl::Status DBImpl::DeleteRange(const WriteOptions& options, ColumnFamily* family,
+                                 std::string_view begin, std::string_view end) {
+  return CatchOutOfMemory([&] {
+    SingleUpdate update;
+    WINNOW_RETURN_IF_ERROR(CheckFamily(family));
+    const size_t longer = std::max(begin.size(), end.size());
+    if (longer > kMaxKeyBytes) return KeyTooLarge(longer);
+    const int order = Own(family)->comparator().CompareUserKeys(begin, end);
+    if (order > 0) return InvertedRange();
+    if (order == 0) return CheckWrite(options, update.batch());
+    update.batch().DeleteRange(family, begin, end);
     return Write(options, update.batch());
   });
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -56,7 +57,8 @@ struct SstableBuilderOptions {
 struct SstableSummary {
   uint64_t file_id = 0;  // random, never 0; SstableReaderOptions::expected_file_id
   uint64_t file_bytes = 0;
-  std::string smallest;  // internal keys
+  // Internal keys, of entries and range tombstones; see IsExclusiveEnd.
+  std::string smallest;
   std::string largest;
   uint64_t filter_peak_temporary_bytes = 0;
   std::string filter_kind;  // of the filter that was built; "none" without one
@@ -82,6 +84,11 @@ class SstableBuilder {
   // has failed all later ones return the same error.
   absl::Status Add(std::string_view internal_key, std::string_view value);
 
+  // Adds range tombstones, at any time: those of [begin, end), which is not empty, with these
+  // numbers, one or more and descending. Fragments come in ascending order and do not overlap.
+  void AddRangeTombstones(std::string_view begin, std::string_view end,
+                          std::span<const SequenceNumber> sequences);
+
   // Writes what is left, syncs and closes the file. Nothing may be added afterwards. A table
   // without entries is allowed.
   absl::StatusOr<SstableSummary> Finish();
@@ -90,6 +97,7 @@ class SstableBuilder {
   void Abandon();
 
   uint64_t num_entries() const;
+  uint64_t num_range_deletions() const;
   // Bytes that Finish would write now, roughly: data so far with filter and index.
   uint64_t file_bytes_estimate() const;
   // Memory held for the filter and the index while building.

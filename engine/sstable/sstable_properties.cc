@@ -71,6 +71,20 @@ Field Flag(std::string_view name, bool SstableProperties::*member) {
           [member](const SstableProperties& p) { return std::string(p.*member ? "1" : ""); }};
 }
 
+// A number that is left out if it is 0.
+template <typename Struct, typename T>
+Field Count(std::string_view name, T Struct::*member) {
+  Field field = Number(name, member);
+  field.get = [member](const SstableProperties& p) {
+    return p.*member == 0 ? std::string() : Fixed64(static_cast<uint64_t>(p.*member));
+  };
+  field.show = [member](const SstableProperties& p) {
+    return p.*member == 0 ? std::string() : std::to_string(static_cast<uint64_t>(p.*member));
+  };
+  field.written_if_empty = false;
+  return field;
+}
+
 // Shown escaped: keys and names may hold any bytes.
 Field Text(std::string_view name, std::string SstableProperties::*member, bool required = false) {
   return {name, required, [member](const SstableProperties& p) { return p.*member; },
@@ -93,6 +107,8 @@ const std::vector<Field>& Fields() {
       Number("num_entries", &P::num_entries, /*required=*/true),
       Number("num_puts", &P::num_puts),
       Number("num_deletions", &P::num_deletions),
+      Count("num_range_deletions", &P::num_range_deletions),
+      Count("range_tombstone_bytes", &P::range_tombstone_bytes),
       Number("raw_key_bytes", &P::raw_key_bytes),
       Number("raw_value_bytes", &P::raw_value_bytes),
       Number("num_data_blocks", &P::num_data_blocks, /*required=*/true),

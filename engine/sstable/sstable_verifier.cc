@@ -6,6 +6,7 @@
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/sstable/block_cursor.h"
+#include "engine/sstable/range_tombstone_block.h"
 #include "winnow/filter/resident_memory.h"
 
 namespace winnow {
@@ -37,6 +38,7 @@ absl::Status SstableVerifier::CheckAll() {
   CheckHeader();
   CheckFrame();
   CheckFilterBlock();
+  CheckRangeTombstones();
   if (table_.has_index_partitions()) {
     CheckPartitions();
   } else {
@@ -107,6 +109,32 @@ void SstableVerifier::CheckFilterBlock() {
                                        BlockKind::kFilter, true, &compression);
   }
   if (!status.ok()) Report(handle.offset, status);
+}
+
+// Once more from the file, as the filter.
+void SstableVerifier::CheckRangeTombstones() {
+  const BlockHandle& handle = table_.footer_.range_tombstones;
+  if (!handle.exists()) return;
+  const absl::StatusOr<BlockRef> block = table_.file_.Read(handle, BlockKind::kRangeTombstones, {});
+  if (!block.ok()) {
+    skipped_a_block_ = true;
+    return Report(handle.offset, block.status());
+  }
+  std::vector<RangeTombstone> tombstones;
+  const char* const error =
+      ReadRangeTombstoneBlock(block->contents(), table_.comparator(), &tombstones);
+  if (error != nullptr) {
+    skipped_a_block_ = true;
+    return Report(handle.offset,
+                  table_.file_.Corruption(handle, BlockKind::kRangeTombstones, error));
+  }
+  seen_.num_range_deletions = tombstones.size();
+  seen_.range_tombstone_bytes = handle.size + kBlockTrailerBytes;
+  seen_.smallest_sequence = kMaxSequenceNumber;
+  for (const RangeTombstone& tombstone : tombstones) {
+    seen_.smallest_sequence = std::min(seen_.smallest_sequence, tombstone.sequence);
+    seen_.largest_sequence = std::max(seen_.largest_sequence, tombstone.sequence);
+  }
 }
 
 // A partition that cannot be read leaves a hole: where its data blocks began is not known, so that
@@ -195,7 +223,7 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
     if (!skipped_a_block_ && stored_.ok() && UserKey(key) != stored_->smallest_user_key) {
       report("is not the smallest key that the properties name");
     }
-    seen_.smallest_sequence = Sequence(key);
+    if (seen_.num_range_deletions == 0) seen_.smallest_sequence = Sequence(key);
   } else if (comparator.Compare(last_key_, key) >= 0) {
     report("out of order");
   }
@@ -241,6 +269,8 @@ void SstableVerifier::CheckCounts() {
   expect("num_entries", seen_.num_entries, stored.num_entries);
   expect("num_puts", seen_.num_puts, stored.num_puts);
   expect("num_deletions", seen_.num_deletions, stored.num_deletions);
+  expect("num_range_deletions", seen_.num_range_deletions, stored.num_range_deletions);
+  expect("range_tombstone_bytes", seen_.range_tombstone_bytes, stored.range_tombstone_bytes);
   expect("raw_key_bytes", seen_.raw_key_bytes, stored.raw_key_bytes);
   expect("raw_value_bytes", seen_.raw_value_bytes, stored.raw_value_bytes);
   const SequenceNumber global = seen_.num_entries == 0 ? 0 : table_.options_.global_sequence;

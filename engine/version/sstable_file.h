@@ -12,6 +12,7 @@
 #include "engine/base/owning_process.h"
 #include "engine/sstable/open_file_cache.h"
 #include "engine/sstable/sstable_reader.h"
+#include "engine/version/user_key_range.h"
 #include "engine/version/version_edit.h"
 #include "winnow/file_system.h"
 
@@ -64,8 +65,16 @@ class SstableFile {
   const SstableReader* reader() const { return reader_.get(); }
   const absl::Status& open_status() const { return open_status_; }
 
-  std::string_view smallest_user_key() const { return smallest_user_key_; }
-  std::string_view largest_user_key() const { return largest_user_key_; }
+  // What entries and range tombstones cover.
+  const UserKeyRange& range() const { return range_; }
+  std::string_view smallest_user_key() const { return range_.smallest; }
+  std::string_view largest_user_key() const { return range_.largest; }
+  // No key that the file covers is the key or greater.
+  bool EndsBefore(std::string_view user_key, const InternalKeyComparator& comparator) const {
+    return winnow::EndsBefore(range_, user_key, comparator);
+  }
+  // Null if it has none, or could not be opened.
+  const RangeTombstoneIndex* range_tombstones() const { return range_tombstones_; }
   uint64_t smallest_prefix() const { return smallest_prefix_; }
   uint64_t largest_prefix() const { return largest_prefix_; }
   const FilterKeyIdentity& filter_key_identity() const { return filter_key_identity_; }
@@ -92,8 +101,8 @@ class SstableFile {
   std::unique_ptr<SstableReader> reader_;
   CacheCharge reader_charge_;
   absl::Status open_status_;
-  const std::string_view smallest_user_key_;
-  const std::string_view largest_user_key_;
+  const UserKeyRange range_;
+  const RangeTombstoneIndex* range_tombstones_ = nullptr;
   const uint64_t smallest_prefix_;
   const uint64_t largest_prefix_;
   FilterKeyIdentity filter_key_identity_;

@@ -74,6 +74,7 @@ void PutAddedFile(std::string* out, const FamilyEdit::AddedFile& added) {
   PutVarint64(&bytes, file.largest_sequence);
   PutLengthPrefixed(&bytes, file.smallest);
   PutLengthPrefixed(&bytes, file.largest);
+  if (file.num_range_deletions != 0) PutVarint64(&bytes, file.num_range_deletions);
   PutField(out, file.global_sequence != 0 ? kIngestedFile : kAddedFile, bytes);
 }
 
@@ -104,6 +105,7 @@ bool GetAddedFile(std::string_view bytes, FamilyEdit::AddedFile* added) {
   }
   file.smallest = smallest;
   file.largest = largest;
+  if (!bytes.empty() && !GetVarint64(&bytes, &file.num_range_deletions)) return false;
   return true;  // bytes after the last known field belong to newer minor versions
 }
 
@@ -253,10 +255,12 @@ std::string FileMetadata::DebugString() const {
     return absl::StrCat("'", absl::CHexEscape(ToAbsl(UserKey(internal_key))), "'@",
                         Sequence(internal_key));
   };
-  return absl::StrCat(SixDigits(number), " id=", AllHexDigits(file_id), " bytes=", file_bytes,
-                      " entries=", num_entries, " deletions=", num_deletions, " ", key(smallest),
-                      " .. ", key(largest),
-                      global_sequence == 0 ? "" : absl::StrCat(" ingested@", global_sequence));
+  return absl::StrCat(
+      SixDigits(number), " id=", AllHexDigits(file_id), " bytes=", file_bytes,
+      " entries=", num_entries, " deletions=", num_deletions,
+      num_range_deletions == 0 ? "" : absl::StrCat(" range_deletions=", num_range_deletions), " ",
+      key(smallest), " .. ", IsExclusiveEnd(largest) ? "before " : "", key(largest),
+      global_sequence == 0 ? "" : absl::StrCat(" ingested@", global_sequence));
 }
 
 std::string VersionEdit::DebugString() const {

@@ -20,7 +20,8 @@ struct FileMetadata {
   uint64_t file_bytes = 0;
   uint64_t num_entries = 0;
   uint64_t num_deletions = 0;
-  std::string smallest;  // internal keys
+  uint64_t num_range_deletions = 0;  // which are not entries
+  std::string smallest;              // internal keys; see IsExclusiveEnd
   std::string largest;
   SequenceNumber smallest_sequence = 0;
   SequenceNumber largest_sequence = 0;

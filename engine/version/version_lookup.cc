@@ -39,6 +39,17 @@ inline FilterAnswer QueryFilter(const SstableFile& file, const SstableReadOption
                                   : file.reader()->AskFilter(options, hash, user_key);
 }
 
+ExplainStep::Answer ExplainAnswerOf(EntryType type) {
+  switch (type) {
+    case EntryType::kDelete:
+      return ExplainStep::Answer::kDeleted;
+    case EntryType::kRangeDelete:
+      return ExplainStep::Answer::kRangeDeleted;
+    default:
+      return ExplainStep::Answer::kValue;
+  }
+}
+
 }  // namespace
 
 // Walks the files whose range includes a key, newest first.
@@ -89,7 +100,7 @@ bool Version::InRange(const SstableFile& file, std::string_view user_key, uint64
     return false;
   }
   return comparator_.CompareUserKeys(user_key, file.smallest_user_key()) >= 0 &&
-         comparator_.CompareUserKeys(user_key, file.largest_user_key()) <= 0;
+         !file.EndsBefore(user_key, comparator_);
 }
 
 inline FilterCounters* Version::CountersOf(const Candidate& candidate,
@@ -182,6 +193,21 @@ inline absl::Status Version::GetFromCandidate(Candidate* candidate, const Lookup
   return GetFromFile(*candidate, key, context, result);
 }
 
+// Every version of the key in files behind this one is older than its tombstone, as it would be
+// older than an entry: the file's answer ends the look-up either way. Apart from the filter, whose
+// answers and counts are of entries alone.
+void Version::ApplyTombstones(const SstableFile& file, const LookupKey& key, PointResult* result) {
+  const SequenceNumber covering =
+      file.range_tombstones()->NewestCovering(key.user_key, key.snapshot);
+  if (covering == 0 || (result->found && result->sequence >= covering)) return;
+  result->found = true;
+  result->type = EntryType::kRangeDelete;
+  result->sequence = covering;
+  result->value = {};
+  result->pin.Release();
+  result->mapped = nullptr;
+}
+
 // In two steps for each batch of candidates: (1) find them, hash for them and fetch their filter
 // lines, (2) query and read them in order until one has the key. Filters behind a hit are never
 // queried, only fetched.
@@ -195,7 +221,11 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
     candidate.file = sorted_levels_[0].index.Find(key.user_key);
     if (candidate.file == nullptr) return absl::OkStatus();
     FetchFilter(&candidate, key, context);
-    return GetFromCandidate(&candidate, key, context, result);
+    absl::Status status = GetFromCandidate(&candidate, key, context, result);
+    if (candidate.file->range_tombstones() != nullptr && status.ok()) [[unlikely]] {
+      ApplyTombstones(*candidate.file, key, result);
+    }
+    return status;
   }
   CandidateWalk walk(*this, key.user_key);
   std::array<Candidate, kPrefetchedCandidates> candidates;
@@ -210,6 +240,9 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
     }
     for (Candidate& candidate : std::span(candidates).first(count)) {
       WINNOW_RETURN_IF_ERROR(GetFromCandidate(&candidate, key, context, result));
+      if (candidate.file->range_tombstones() != nullptr) [[unlikely]] {
+        ApplyTombstones(*candidate.file, key, result);
+      }
       if (result->found) return absl::OkStatus();
     }
   }
@@ -228,12 +261,16 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
     if (!HasUsableFilter(*file)) return true;
     const uint64_t hash = HashFor(*file, key);
     const FilterAnswer answer = file->reader()->AskFilter(without_reading, hash, key.user_key);
-    if (answer == FilterAnswer::kNo) continue;
-    if (answer == FilterAnswer::kMaybe && context.false_positive_cache != nullptr &&
-        context.false_positive_cache->Contains(file->number(), hash, key.user_key)) {
-      continue;
+    const bool is_refuted =
+        answer == FilterAnswer::kNo ||
+        (answer == FilterAnswer::kMaybe && context.false_positive_cache != nullptr &&
+         context.false_positive_cache->Contains(file->number(), hash, key.user_key));
+    if (!is_refuted) return true;
+    // What lies deeper is hidden, and what is newer has been asked.
+    if (file->range_tombstones() != nullptr &&
+        file->range_tombstones()->NewestCovering(key.user_key, key.snapshot) != 0) {
+      return false;
     }
-    return true;
   }
   return false;
 }
@@ -371,6 +408,17 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
         read.lookup = &lookup;
       }
       MultiGetFrom(std::span(reads).first(count), context, &steps);
+      if (!has_range_tombstones_) [[likely]]
+        return;
+      for (const BatchRead& read : std::span(reads).first(count)) {
+        BatchLookup& lookup = *read.lookup;
+        if (read.candidate.file->range_tombstones() == nullptr || !lookup.status.ok()) continue;
+        // An answer in it may be of an earlier call, or of an earlier file that did not have the
+        // key.
+        lookup.result.found = lookup.done;
+        ApplyTombstones(*read.candidate.file, lookup.key, &lookup.result);
+        lookup.done = lookup.result.found;
+      }
     };
     for (const auto& file : levels_[0]) {
       ask(0, [&](std::string_view user_key) {
@@ -406,6 +454,13 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
         reader.AskFilter(SstableReadOptions(), HashFor(*file, key), key.user_key);
     if (answer == FilterAnswer::kNo) {
       step.filter_answer = ExplainStep::FilterAnswer::kNo;
+      PointResult none;
+      if (file->range_tombstones() == nullptr) continue;
+      ApplyTombstones(*file, key, &none);
+      found = none.found;
+      if (!found) continue;
+      step.sequence = none.sequence;
+      step.answer = ExplainStep::Answer::kRangeDeleted;
       continue;
     }
     if (answer == FilterAnswer::kMaybe) {
@@ -426,13 +481,13 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
       step.detail = ToStd(status.message());
       continue;
     }
+    const bool filter_key_present = result.filter_key_present;
+    if (file->range_tombstones() != nullptr) ApplyTombstones(*file, key, &result);
     found = result.found;
     step.sequence = result.found ? result.sequence : 0;
-    step.answer = !result.found                       ? ExplainStep::Answer::kAbsent
-                  : result.type == EntryType::kDelete ? ExplainStep::Answer::kDeleted
-                                                      : ExplainStep::Answer::kValue;
+    step.answer = !result.found ? ExplainStep::Answer::kAbsent : ExplainAnswerOf(result.type);
     step.false_positive =
-        step.filter_answer == ExplainStep::FilterAnswer::kMaybe && !result.filter_key_present;
+        step.filter_answer == ExplainStep::FilterAnswer::kMaybe && !filter_key_present;
   }
 }
 

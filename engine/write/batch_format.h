@@ -8,6 +8,8 @@
 #include "absl/status/status.h"
 #include "engine/base/coding.h"
 #include "engine/base/internal_key.h"
+#include "engine/memtable/memtable.h"
+#include "winnow/filter/hash.h"
 #include "winnow/write_batch.h"
 
 namespace winnow {
@@ -19,7 +21,8 @@ inline constexpr uint64_t kNoDatabase = ~uint64_t{0};
 
 inline constexpr uint8_t kBatchFamilyFlag = 0x80;  // a column family id follows the type
 
-// One update inside a batch; the views point into the batch's bytes.
+// One update inside a batch; the views point into the batch's bytes. Of a range deletion they are
+// the two ends.
 struct BatchUpdate {
   EntryType type;
   uint32_t family_id;
@@ -45,12 +48,35 @@ class BatchReader {
   bool has_header_ = false;
 };
 
+inline absl::Status InvertedRange() {
+  return absl::InvalidArgumentError("range deletion: its end comes before its begin");
+}
+
+// A range deletion that deletes nothing.
+inline bool IsEmptyRange(const BatchUpdate& update, const InternalKeyComparator& comparator) {
+  return update.type == EntryType::kRangeDelete &&
+         comparator.CompareUserKeys(update.key, update.value) >= 0;
+}
+
+// Puts an update where readers will find it. A range that is empty leaves no trace.
+inline void InsertUpdate(const BatchUpdate& update, SequenceNumber sequence, uint64_t hash_seed,
+                         Memtable* memtable) {
+  if (update.type == EntryType::kRangeDelete) [[unlikely]] {
+    if (IsEmptyRange(update, memtable->comparator())) return;
+    memtable->AddRangeDeletion(sequence, update.key, update.value);
+    return;
+  }
+  memtable->Add(sequence, update.type, update.key, update.value,
+                filter::HashKey(update.key, hash_seed));
+}
+
 // What the store may ask of a batch beyond its public face.
 class WriteBatchAccess {
  public:
   static size_t largest_key_bytes(const WriteBatch& batch) { return batch.largest_key_bytes_; }
   static size_t largest_value_bytes(const WriteBatch& batch) { return batch.largest_value_bytes_; }
-  // True if all updates were added through the public functions, for the default column family.
+  // True if all updates were added through the public functions, for the default column family, and
+  // none deletes a range, whose ends only the family's comparator can check.
   static bool is_plain(const WriteBatch& batch) { return batch.is_plain_; }
   // True unless a family was given that is null or not of this database.
   static bool may_go_to(const WriteBatch& batch, uint64_t database_number) {

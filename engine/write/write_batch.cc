@@ -5,10 +5,26 @@
 
 #include <algorithm>
 
+#include "engine/base/status.h"
 #include "engine/write/batch_format.h"
 #include "winnow/db.h"
 
 namespace winnow {
+
+namespace {
+
+absl::Status Call(WriteBatch::Handler& handler, const BatchUpdate& update) {
+  switch (update.type) {
+    case EntryType::kPut:
+      return handler.Put(update.family_id, update.key, update.value);
+    case EntryType::kRangeDelete:
+      return handler.DeleteRange(update.family_id, update.key, update.value);
+    default:
+      return handler.Delete(update.family_id, update.key);
+  }
+}
+
+}  // namespace
 
 WriteBatch::WriteBatch() { Clear(); }
 
@@ -82,6 +98,24 @@ void WriteBatch::Delete(const ColumnFamily* family, std::string_view key) {
   AppendUpdate(static_cast<uint8_t>(EntryType::kDelete), IdOf(family), key, nullptr);
 }
 
+void WriteBatch::DeleteRange(std::string_view begin, std::string_view end) {
+  AppendRangeDeletion(0, begin, end);
+}
+void WriteBatch::DeleteRange(const ColumnFamily* family, std::string_view begin,
+                             std::string_view end) {
+  AppendRangeDeletion(IdOf(family), begin, end);
+}
+
+// Both ends are keys, with a key's limit.
+void WriteBatch::AppendRangeDeletion(uint32_t family_id, std::string_view begin,
+                                     std::string_view end) {
+  const size_t largest_value_bytes = largest_value_bytes_;
+  AppendUpdate(static_cast<uint8_t>(EntryType::kRangeDelete), family_id, begin, &end);
+  largest_value_bytes_ = largest_value_bytes;
+  largest_key_bytes_ = std::max(largest_key_bytes_, end.size());
+  is_plain_ = false;
+}
+
 void WriteBatch::Append(const WriteBatch& other) {
   if (other.encoded_.size() < kBatchHeaderBytes) return;
   if (encoded_.size() < kBatchHeaderBytes) Clear();
@@ -106,7 +140,9 @@ WriteBatch WriteBatch::FromEncoded(std::string_view encoded) {
   BatchUpdate update;
   for (bool more = true; reader.Next(&update, &more).ok() && more;) {
     batch.largest_key_bytes_ = std::max(batch.largest_key_bytes_, update.key.size());
-    batch.largest_value_bytes_ = std::max(batch.largest_value_bytes_, update.value.size());
+    size_t& largest = update.type == EntryType::kRangeDelete ? batch.largest_key_bytes_
+                                                             : batch.largest_value_bytes_;
+    largest = std::max(largest, update.value.size());
   }
   return batch;
 }
@@ -117,10 +153,7 @@ absl::Status WriteBatch::ForEach(Handler& handler) const {
     BatchUpdate update;
     bool more;
     if (absl::Status status = reader.Next(&update, &more); !status.ok() || !more) return status;
-    absl::Status status = update.type == EntryType::kPut
-                              ? handler.Put(update.family_id, update.key, update.value)
-                              : handler.Delete(update.family_id, update.key);
-    if (!status.ok()) return status;
+    WINNOW_RETURN_IF_ERROR(Call(handler, update));
   }
 }
 
@@ -149,13 +182,13 @@ absl::Status BatchReader::Next(BatchUpdate* update, bool* more) {
   update->family_id = 0;
   update->value = {};
   // Reserved types too: replaying what is not understood would change what it means.
-  if (type > kMaxKnownEntryType) {
+  update->type = static_cast<EntryType>(type);
+  if (type > kMaxKnownEntryType && update->type != EntryType::kRangeDelete) {
     return absl::DataLossError("write batch holds an update of unknown type");
   }
-  update->type = static_cast<EntryType>(type);
   if (((tag & kBatchFamilyFlag) != 0 && !GetVarint32(&rest_, &update->family_id)) ||
       !GetLengthPrefixed(&rest_, &update->key) ||
-      (update->type == EntryType::kPut && !GetLengthPrefixed(&rest_, &update->value))) {
+      (update->type != EntryType::kDelete && !GetLengthPrefixed(&rest_, &update->value))) {
     return absl::DataLossError("write batch ends in the middle of an update");
   }
   seen_++;

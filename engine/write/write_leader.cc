@@ -135,10 +135,14 @@ void WriteLeader::CheckMembers(WriteGroup* group) {
     BatchUpdate update;
     for (bool more = true; more && request->status.ok();) {
       request->status = reader.Next(&update, &more);
-      if (request->status.ok() && more &&
-          parts_.families->FindForLeader(update.family_id) == nullptr) {
+      if (!request->status.ok() || !more) continue;
+      const ColumnFamilyState* const family = parts_.families->FindForLeader(update.family_id);
+      if (family == nullptr) {
         request->status = absl::FailedPreconditionError(absl::StrCat(
             "column family ", update.family_id, " does not exist or has been dropped"));
+      } else if (update.type == EntryType::kRangeDelete &&
+                 family->comparator().CompareUserKeys(update.key, update.value) > 0) {
+        request->status = InvertedRange();
       }
     }
   }
@@ -247,9 +251,11 @@ void WriteLeader::AddToMemtables(const WriteBatch& batch, SequenceNumber first_s
     // Not null: see CheckMembers. Dropping a family waits for this to end.
     ColumnFamilyState* family = parts_.families->FindForWrite(update.family_id);
     Memtable* memtable = family->active_for_insert();
+    // Or the memtable would need a log, and nothing in it would ever make it be flushed.
+    if (IsEmptyRange(update, family->comparator())) [[unlikely]]
+      continue;
     memtable->NoteLog(parts_.logs->current_number());
-    memtable->Add(sequence, update.type, update.key, update.value,
-                  filter::HashKey(update.key, family->hash_seed()));
+    InsertUpdate(update, sequence, family->hash_seed(), memtable);
     // A memtable that fills in the middle of a group takes the rest of it, and of those beside it:
     // the next leader switches.
     if (memtable->memory_bytes() >= family->options().write_buffer_bytes) [[unlikely]] {

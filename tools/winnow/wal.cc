@@ -21,11 +21,13 @@ void PrintUpdate(const BatchUpdate& update, SequenceNumber sequence, const Argum
                  Output& output) {
   const bool hex = arguments.Has("hex");
   const bool has_value = update.type == EntryType::kPut;
+  const bool has_end = update.type == EntryType::kRangeDelete;
   const std::string_view type = EntryTypeName(update.type);
   if (arguments.Has("json")) {
     Json json = {{"sequence", sequence}, {"type", type}, {"family", update.family_id}};
     AddBytes(&json, "key", update.key, hex);
     if (has_value) AddBytes(&json, "value", update.value, hex);
+    if (has_end) AddBytes(&json, "end", update.value, hex);
     output.Write(ToLine(json));
     return;
   }
@@ -33,6 +35,7 @@ void PrintUpdate(const BatchUpdate& update, SequenceNumber sequence, const Argum
   std::string line = absl::StrFormat("  %10d  %-6s  family %d  %s", sequence, ToAbsl(type),
                                      update.family_id, ToText(update.key, form));
   if (has_value) absl::StrAppend(&line, "\t", ToText(update.value, form));
+  if (has_end) absl::StrAppend(&line, " to before ", ToText(update.value, form));
   output.Line(line);
 }
 
@@ -97,7 +100,7 @@ Command WalCommand() {
           "Without FILE every log in --db, oldest first. The last line of each says how the log "
           "ends.",
       .json = R"(
-one line per update: sequence, type, family, key, value; the first line of a log has type
+one line per update: sequence, type, family, key, value (of type delete_range: end); the first line of a log has type
 log_start, previous_log, previous_records; the last is {"end":KIND,"offset":N})",
       .examples = R"(
   winnow wal --db=/tmp/fruit

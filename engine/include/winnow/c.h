@@ -87,6 +87,12 @@ void winnow_put(winnow_t* db, const winnow_writeoptions_t* options, const char* 
 void winnow_delete(winnow_t* db, const winnow_writeoptions_t* options, const char* key,
                    size_t keylen, char** errptr);
 
+/* Beyond LevelDB: removes the keys from `begin` to before `end`, in the comparator's order, by one
+   record, however many there are. Equal ends remove nothing; an end before the begin is an error.
+ */
+void winnow_delete_range(winnow_t* db, const winnow_writeoptions_t* options, const char* begin,
+                         size_t begin_len, const char* end, size_t end_len, char** errptr);
+
 /* Applies the whole batch or nothing. The batch stays the caller's and stays as it is. */
 void winnow_write(winnow_t* db, const winnow_writeoptions_t* options, winnow_writebatch_t* batch,
                   char** errptr);
@@ -217,6 +223,9 @@ void winnow_put_cf(winnow_t* db, const winnow_writeoptions_t* options,
                    size_t vallen, char** errptr);
 void winnow_delete_cf(winnow_t* db, const winnow_writeoptions_t* options,
                       winnow_columnfamily_t* family, const char* key, size_t keylen, char** errptr);
+void winnow_delete_range_cf(winnow_t* db, const winnow_writeoptions_t* options,
+                            winnow_columnfamily_t* family, const char* begin, size_t begin_len,
+                            const char* end, size_t end_len, char** errptr);
 char* winnow_get_cf(winnow_t* db, const winnow_readoptions_t* options,
                     winnow_columnfamily_t* family, const char* key, size_t keylen, size_t* vallen,
                     char** errptr);
@@ -323,7 +332,8 @@ void winnow_writebatch_clear(winnow_writebatch_t* batch);
 void winnow_writebatch_put(winnow_writebatch_t* batch, const char* key, size_t klen,
                            const char* val, size_t vlen);
 void winnow_writebatch_delete(winnow_writebatch_t* batch, const char* key, size_t klen);
-/* Calls back for each update in order, of whichever family. */
+/* Calls back for each update in order, of whichever family; passes over range deletions, for which
+   there is winnow_writebatch_iterate_with_ranges_cf. */
 void winnow_writebatch_iterate(const winnow_writebatch_t* batch, void* state,
                                void (*put)(void* state, const char* k, size_t klen, const char* v,
                                            size_t vlen),
@@ -343,6 +353,20 @@ void winnow_writebatch_iterate_cf(const winnow_writebatch_t* batch, void* state,
                                               size_t klen, const char* v, size_t vlen),
                                   void (*deleted)(void* state, uint32_t family_id, const char* k,
                                                   size_t klen));
+/* As winnow_delete_range; the write refuses the whole batch where an end comes before its begin. */
+void winnow_writebatch_delete_range(winnow_writebatch_t* batch, const char* begin, size_t begin_len,
+                                    const char* end, size_t end_len);
+void winnow_writebatch_delete_range_cf(winnow_writebatch_t* batch,
+                                       const winnow_columnfamily_t* family, const char* begin,
+                                       size_t begin_len, const char* end, size_t end_len);
+/* The same as winnow_writebatch_iterate_cf, and range deletions. */
+void winnow_writebatch_iterate_with_ranges_cf(
+    const winnow_writebatch_t* batch, void* state,
+    void (*put)(void* state, uint32_t family_id, const char* k, size_t klen, const char* v,
+                size_t vlen),
+    void (*deleted)(void* state, uint32_t family_id, const char* k, size_t klen),
+    void (*range_deleted)(void* state, uint32_t family_id, const char* begin, size_t begin_len,
+                          const char* end, size_t end_len));
 /* The number of updates. */
 uint32_t winnow_writebatch_count(const winnow_writebatch_t* batch);
 

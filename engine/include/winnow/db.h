@@ -120,6 +120,11 @@ class DB {
                            std::string_view value) = 0;
   virtual absl::Status Delete(const WriteOptions& options, ColumnFamily* family,
                               std::string_view key) = 0;
+  // Deletes all keys from `begin` to before `end`, in the order of the family's comparator, by one
+  // record, however many there are: reading, iterating and compacting pass over them. Equal ends
+  // delete nothing. InvalidArgument: `end` comes before `begin`.
+  virtual absl::Status DeleteRange(const WriteOptions& options, ColumnFamily* family,
+                                   std::string_view begin, std::string_view end) = 0;
   // Applies the whole batch or nothing. After an I/O error the outcome is unknown until the
   // database has been reopened; it is then either whole or absent.
   virtual absl::Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
@@ -137,7 +142,8 @@ class DB {
                         std::span<const std::string_view> keys, std::span<PinnedValue> values,
                         std::span<absl::Status> statuses) = 0;
   // Queries memtables and filters only; no I/O. Never false for a key that is there; true for an
-  // absent key at the filters' false-positive rate, and for deleted keys.
+  // absent key at the filters' false-positive rate, and for deleted keys, unless a range deletion
+  // is what hides them.
   virtual bool MayExist(const ReadOptions& options, ColumnFamily* family, std::string_view key) = 0;
   // Exact; the value is not copied.
   virtual absl::StatusOr<bool> Exists(const ReadOptions& options, ColumnFamily* family,
@@ -256,6 +262,10 @@ class DB {
   }
   absl::Status Delete(const WriteOptions& options, std::string_view key) {
     return Delete(options, DefaultColumnFamily(), key);
+  }
+  absl::Status DeleteRange(const WriteOptions& options, std::string_view begin,
+                           std::string_view end) {
+    return DeleteRange(options, DefaultColumnFamily(), begin, end);
   }
   absl::Status Get(const ReadOptions& options, std::string_view key, std::string* value) {
     return Get(options, DefaultColumnFamily(), key, value);

@@ -12,7 +12,7 @@ namespace winnow {
 struct ExplainStep {
   enum class Source { kMemtable, kImmutableMemtable, kSstable };
   enum class FilterAnswer { kNoFilter, kUnusable, kNo, kMaybe };
-  enum class Answer { kNotAsked, kAbsent, kValue, kDeleted, kError };
+  enum class Answer { kNotAsked, kAbsent, kValue, kDeleted, kError, kRangeDeleted };
 
   Source source = Source::kSstable;
   int level = -1;            // SSTables only
@@ -20,10 +20,12 @@ struct ExplainStep {
   std::string file_name;     // SSTables only
   std::string filter;        // spec text of the file's filter
   FilterAnswer filter_answer = FilterAnswer::kNoFilter;
-  Answer answer = Answer::kNotAsked;  // what the memtable or block holds; kNotAsked after "no"
-  bool false_positive = false;        // filter said maybe, block said absent
-  uint64_t sequence = 0;              // of the version found
-  std::string detail;                 // an error, or why a filter was not usable
+  // What the memtable or block holds; kNotAsked after "no". kRangeDeleted: a range deletion there
+  // covers the key and is newer than all of its entries there, whatever the filter says of those.
+  Answer answer = Answer::kNotAsked;
+  bool false_positive = false;  // filter said maybe, block said absent
+  uint64_t sequence = 0;        // of the version, or range deletion, found
+  std::string detail;           // an error, or why a filter was not usable
 };
 
 struct KeyExplanation {
