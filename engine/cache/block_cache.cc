@@ -115,6 +115,11 @@ bool ShardedBlockCache::TryAddCharge(size_t bytes) {
   return true;
 }
 
+bool ShardedBlockCache::IsOvercharged() const {
+  MutexLock lock(&charge_mutex_);
+  return charged_bytes_ > capacity_bytes_ - LeastForBlocks(capacity_bytes_);
+}
+
 void ShardedBlockCache::SubtractCharge(size_t bytes) {
   MutexLock lock(&charge_mutex_);
   charged_bytes_ -= bytes;

@@ -92,6 +92,8 @@ class ShardedBlockCache final {
   bool TryAddCharge(size_t bytes) ABSL_LOCKS_EXCLUDED(charge_mutex_);
   // The rest stays for blocks, among them what was refused room of its own.
   static size_t MostForTables(size_t capacity_bytes) { return capacity_bytes / 4 * 3; }
+  // More is charged than blocks can make room for.
+  bool IsOvercharged() const ABSL_LOCKS_EXCLUDED(charge_mutex_);
   // A block larger than this would put out too many others each time that it is loaded.
   size_t MostForOneFilter() const { return capacity_bytes_ / 16; }
   // What is left to blocks however much is charged.

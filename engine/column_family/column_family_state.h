@@ -119,6 +119,8 @@ class ColumnFamilyState final : public ColumnFamily {
   // Set with at least one immutable memtable.
   bool flush_wanted ABSL_GUARDED_BY(database_mutex) = false;
   int compactions_running ABSL_GUARDED_BY(database_mutex) = 0;
+  // Tables of level 0 that compactions are to make fewer, as the write leader counts them.
+  size_t level0_tables_due ABSL_GUARDED_BY(database_mutex) = 0;
   // Automatic compactions make room for it, and keep out of its way while it runs.
   bool manual_compaction_waiting ABSL_GUARDED_BY(database_mutex) = false;
   bool manual_compaction_running ABSL_GUARDED_BY(database_mutex) = false;

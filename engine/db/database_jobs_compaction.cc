@@ -48,6 +48,7 @@ bool DatabaseJobs::PickAndCompact() {
     // Trying again would meet the same bytes. Setting the files apart lets everything else go on.
   } else if (absl::IsDataLoss(status)) {
     QuarantineInputs(*compaction, status);
+    parts_.leader->LookForStall(family);  // what is in quarantine is not waited for
   } else {
     parts_.scheduler->errors().JobFailed(JobKind::kCompaction, status);
   }

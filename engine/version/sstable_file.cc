@@ -93,8 +93,8 @@ SstableFile::~SstableFile() {
 }
 
 size_t SstableFile::memory_bytes() const {
-  return sizeof(*this) + metadata_.smallest.capacity() + metadata_.largest.capacity() +
-         (reader_ == nullptr ? 0 : reader_->memory_bytes());
+  const size_t known = sizeof(*this) + metadata_.smallest.capacity() + metadata_.largest.capacity();
+  return reader_ == nullptr ? known : known + kBytesElsewhere + reader_->memory_bytes();
 }
 
 // For look-ups whose key was hashed for another identity; costs one hash.

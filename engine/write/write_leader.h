@@ -174,6 +174,19 @@ class WriteLeader {
   const ColumnFamilyState* FamilyThatGivesMemoryBack() const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
+  // --- write_leader_tables.cc ---
+  // To be called whenever a family's level 0 has changed.
+  void CountLevelZeroTables(ColumnFamilyState* family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // True if open tables take more memory than the block cache has to give, and compactions of level
+  // 0 would do away with many.
+  bool TablesAreTooMany() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Waits while that is so and compactions make them fewer.
+  absl::Status WaitForFewerTables(bool* waited)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
+  const ColumnFamilyState* FamilyThatGetsFewerTables() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
   // --- write_leader_log.cc ---
   absl::Status AbandonFailedLog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
   absl::Status StartLogAfterFailedOne()
@@ -199,6 +212,8 @@ class WriteLeader {
   // Families whose memtables or level 0 make writes wait, or soon will.
   std::set<ColumnFamilyState*> near_limit_ ABSL_GUARDED_BY(database_mutex);
   bool delays_ended_ ABSL_GUARDED_BY(database_mutex) = false;
+  // Of all families.
+  size_t level0_tables_due_ ABSL_GUARDED_BY(database_mutex) = 0;
   // Families whose active memtable was found full by whoever inserted last.
   Mutex full_mutex_;
   std::vector<ColumnFamilyState*> full_ ABSL_GUARDED_BY(full_mutex_);

@@ -80,6 +80,7 @@ absl::Status WriteLeader::PrepareForGroup(size_t group_bytes) {
 
 // Families near a limit are few, whatever their number: leaders look at those alone.
 void WriteLeader::LookForStall(ColumnFamilyState* family) {
+  CountLevelZeroTables(family);
   // Called where nothing may fail any more. Without memory to look, writes go on without waiting.
   UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     if (!family->is_dropped() && PressureOn(*family).IsNearLimit()) {
@@ -98,6 +99,7 @@ absl::Status WriteLeader::StallIfNeeded(size_t group_bytes) {
   const SteadyTime start = SteadyNow();
   bool stalled = false;
   WINNOW_RETURN_IF_ERROR(WaitForWriteBuffers(&stalled));
+  WINNOW_RETURN_IF_ERROR(WaitForFewerTables(&stalled));
   const ColumnFamilyState* delaying = nullptr;
   // A copy: while a write waits, others come and go.
   const std::set<ColumnFamilyState*> near_limit = near_limit_;
