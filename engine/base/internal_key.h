@@ -22,9 +22,9 @@ namespace winnow {
 using SequenceNumber = uint64_t;
 inline constexpr SequenceNumber kMaxSequenceNumber = (uint64_t{1} << 56) - 1;
 
-// On-disk values: never renumber. Merge and range deletion are reserved for later.
+// On-disk values: never renumber. Range deletion is reserved for later.
 enum class EntryType : uint8_t { kDelete = 0, kPut = 1, kMerge = 2, kRangeDelete = 3 };
-inline constexpr uint8_t kMaxKnownEntryType = 1;
+inline constexpr uint8_t kMaxKnownEntryType = 2;
 // Sorts before every other type at the same sequence number: what a seek uses.
 inline constexpr EntryType kEntryTypeForSeek = EntryType{0xff};
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/missing_merge_operator.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 
@@ -18,6 +19,9 @@ ColumnFamilyState::ColumnFamilyState(const FamilyRecord& record, ColumnFamilyOpt
       options_(std::move(options)),
       comparator_(record.comparator),
       hash_seed_(hash_seed),
+      merge_operator_(options_.merge_operator != nullptr
+                          ? options_.merge_operator
+                          : MissingMergeOperator(record.merge_operator_name)),
       budget_(std::move(budget)),
       version_(record.version) {}
 
@@ -127,6 +131,7 @@ std::shared_ptr<ReadView> ColumnFamilyState::NewView(std::shared_ptr<const Versi
   view->version = std::move(version);
   view->extractor = filter_key_;
   view->hash_seed = hash_seed_;
+  view->merge_operator = merge_operator_.get();
   return view;
 }
 
@@ -147,6 +152,7 @@ SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   builder.restart_interval = options_.block_restart_interval;
   builder.compression = CompressionFor(level);
   builder.zstd_level = options_.zstd_level;
+  builder.merge_operator_name = std::string(merge_operator_->Name());
   builder.column_family_name = name_;
   builder.column_family_id = id_;
   builder.level = static_cast<uint32_t>(level);

@@ -33,6 +33,11 @@ class ColumnFamilyState final : public ColumnFamily {
   const ColumnFamilyOptions& options() const { return options_; }
   const InternalKeyComparator& comparator() const { return comparator_; }
   uint64_t hash_seed() const { return hash_seed_; }
+  // MissingMergeOperator if the options give none.
+  const MergeOperator& merge_operator() const { return *merge_operator_; }
+  const std::shared_ptr<const MergeOperator>& shared_merge_operator() const {
+    return merge_operator_;
+  }
   Compression CompressionFor(int level) const;
   // Given once, before anybody else has the family.
   void set_database_number(uint64_t number) { database_number_ = number; }
@@ -142,6 +147,7 @@ class ColumnFamilyState final : public ColumnFamily {
   const ColumnFamilyOptions options_;
   const InternalKeyComparator comparator_;
   const uint64_t hash_seed_;
+  const std::shared_ptr<const MergeOperator> merge_operator_;  // never null
   const std::shared_ptr<WriteBufferBudget> budget_;
   std::shared_ptr<Memtable> active_ ABSL_GUARDED_BY(database_mutex);
   std::vector<std::weak_ptr<Memtable>> released_ ABSL_GUARDED_BY(database_mutex);

@@ -12,6 +12,7 @@
 #include "filter/base/mutex.h"
 #include "winnow/filter/filter_key.h"
 #include "winnow/filter/hash.h"
+#include "winnow/merge_operator.h"
 
 namespace winnow {
 
@@ -25,6 +26,7 @@ struct ReadView {
   // How new SSTables make filter keys; what a look-up hashes for.
   filter::FilterKeyExtractor extractor;
   uint64_t hash_seed = 0;
+  const MergeOperator* merge_operator = nullptr;  // the family's; null only where nothing is read
 
   LookupKey MakeLookupKey(std::string_view user_key, SequenceNumber snapshot) const {
     return {user_key,

@@ -8,6 +8,7 @@ namespace winnow {
 
 CompactionIterator::CompactionIterator(InternalIterator* input,
                                        const InternalKeyComparator& comparator,
+                                       const MergeOperator* merge_operator,
                                        std::vector<SequenceNumber> snapshots,
                                        std::function<bool(std::string_view)> is_last_level_for,
                                        const std::string* end_user_key)
@@ -15,7 +16,8 @@ CompactionIterator::CompactionIterator(InternalIterator* input,
       comparator_(comparator),
       snapshots_(std::move(snapshots)),
       is_last_level_for_(std::move(is_last_level_for)),
-      end_user_key_(end_user_key) {}
+      end_user_key_(end_user_key),
+      chain_(merge_operator) {}
 
 // By user key: a part ends between two user keys, never between versions of one.
 bool CompactionIterator::IsPastEnd(std::string_view user_key) const {
@@ -33,22 +35,13 @@ size_t CompactionIterator::Stripe(SequenceNumber sequence) const {
                              snapshots_.begin());
 }
 
-// Entries of one user key come newest first. An entry is shadowed if the entry just before it has
-// its user key and its stripe: every reader that could see it sees that newer one. Comparing with
-// the entry before suffices, because stripes only go down within a key.
-//
-// 1. Tombstones shadow as puts do, even those that are then dropped themselves: last_stripe_ is set
-//    before the decision.
-// 2. Rule (b) needs both conditions. In a younger stripe, an older version that a snapshot keeps
-//    may follow in this very stream; and above the last level one may lie in a file that is no
-//    input.
-// 3. The oldest stripe's surviving put of the last level is the last version of its key, for
-//    everybody: its sequence number can become 0. Equal keys cannot arise: there is at most one
-//    such entry per key.
-bool CompactionIterator::MustKeep(std::string_view internal_key) {
+// Entries of one user key come newest first. An entry is hidden if the entry just before it has its
+// user key and its stripe: every reader that could see it sees that newer one, unless that is an
+// operand. Comparing with the entry before suffices, because stripes only go down within a key.
+// Tombstones hide as puts do, even those that are then dropped themselves.
+bool CompactionIterator::IsHidden(std::string_view internal_key) {
   const std::string_view user_key = UserKey(internal_key);
-  const SequenceNumber sequence = Sequence(internal_key);
-  const size_t stripe = Stripe(sequence);
+  const size_t stripe = Stripe(Sequence(internal_key));
   // Not the empty key at the very beginning: current_user_key_ is empty before the first entry too.
   const bool same_key =
       has_current_user_key_ && comparator_.CompareUserKeys(user_key, current_user_key_) == 0;
@@ -57,50 +50,127 @@ bool CompactionIterator::MustKeep(std::string_view internal_key) {
     has_current_user_key_ = true;
     user_key_is_new_ = true;
   }
-  const bool shadowed = same_key && stripe == last_stripe_;
+  const bool hidden = same_key && stripe == last_stripe_ && last_hides_;
   last_stripe_ = stripe;
-  if (shadowed) return false;
+  if (!hidden) last_hides_ = Type(internal_key) != EntryType::kMerge;
+  return hidden;
+}
 
+// Of an entry that is not hidden. Rule (b) needs both conditions: in a younger stripe, an older
+// version that a snapshot keeps may follow in this very stream; and above the last level one may
+// lie in a file that is no input.
+bool CompactionIterator::MustKeep(std::string_view internal_key) {
+  const bool may_go = Type(internal_key) == EntryType::kDelete && last_stripe_ == 0 &&
+                      is_last_level_for_ != nullptr;
+  return !may_go || !is_last_level_for_(UserKey(internal_key));
+}
+
+// The oldest stripe's surviving put of the last level is the last version of its key, for
+// everybody: its sequence number can become 0. Equal keys cannot arise: there is at most one such
+// entry per key.
+//
+// user_key_is_new_ outlives the entries that are dropped: the first entry shown of a user key need
+// not be the first one read.
+void CompactionIterator::Show(std::string_view internal_key) {
+  at_new_user_key_ = user_key_is_new_;
+  user_key_is_new_ = false;
+  valid_ = true;
   key_ = internal_key;
-  if (stripe != 0 || !is_last_level_for_) return true;
+  if (last_stripe_ != 0 || is_last_level_for_ == nullptr) return;
   const EntryType type = Type(internal_key);
-  if (type == EntryType::kDelete) {
-    return !is_last_level_for_(user_key);
-  }
-  if (type == EntryType::kPut && sequence != 0 && is_last_level_for_(user_key)) {
+  const std::string_view user_key = UserKey(internal_key);
+  // Not below operands that are kept beside it: they end where it stands.
+  const bool stands_alone = !in_chain_ || chain_.size() == 1;
+  if (type == EntryType::kPut && Sequence(internal_key) != 0 && stands_alone &&
+      is_last_level_for_(user_key)) {
     rewritten_key_.assign(internal_key);
     // The input's key is not ours to change.
     EncodeFixed64(rewritten_key_.data() + user_key.size(), PackTrailer(0, type));
     key_ = rewritten_key_;
   }
-  return true;
 }
 
 // An unknown entry type ends the walk with an error: an entry whose meaning is unknown can neither
-// be dropped nor be known to shadow others.
-//
-// user_key_is_new_ outlives the entries that are dropped: the first entry shown of a user key need
-// not be the first one read.
+// be dropped nor be known to hide others.
+bool CompactionIterator::IsKnown(std::string_view internal_key) {
+  if (static_cast<uint8_t>(Type(internal_key)) <= kMaxKnownEntryType) [[likely]]
+    return true;
+  status_ = absl::DataLossError(absl::StrCat("entry of unknown type ",
+                                             static_cast<int>(Type(internal_key)),
+                                             "; a newer version of Winnow may have written it"));
+  return false;
+}
+
 void CompactionIterator::FindNext() {
   valid_ = false;
   for (; input_->Valid(); input_->Next()) {
     const std::string_view internal_key = input_->key();
     if (IsPastEnd(UserKey(internal_key))) return;
     num_seen_++;
-    if (static_cast<uint8_t>(Type(internal_key)) > kMaxKnownEntryType) {
-      status_ = absl::DataLossError(
-          absl::StrCat("entry of unknown type ", static_cast<int>(Type(internal_key)),
-                       "; a newer version of Winnow may have written it"));
-      return;
-    }
-    if (MustKeep(internal_key)) {
-      at_new_user_key_ = user_key_is_new_;
-      user_key_is_new_ = false;
-      valid_ = true;
-      return;
+    if (!IsKnown(internal_key)) return;
+    if (!IsHidden(internal_key)) {
+      if (Type(internal_key) == EntryType::kMerge) {
+        ShowChain();
+        return;
+      }
+      if (MustKeep(internal_key)) {
+        Show(internal_key);
+        return;
+      }
     }
     num_dropped_++;
   }
+}
+
+// Reads on to the end of key, stripe or chain. Readers of one stripe see all of a chain or none of
+// it; what lies in an older stripe is a snapshot's, and stays.
+std::optional<CompactionIterator::ChainEnd> CompactionIterator::ReadChain() {
+  chain_.Start(current_user_key_);
+  chain_.Add(input_->key(), input_->value());
+  for (input_->Next(); input_->Valid(); input_->Next()) {
+    const std::string_view internal_key = input_->key();
+    if (comparator_.CompareUserKeys(UserKey(internal_key), current_user_key_) != 0) {
+      return ChainEnd::kKey;
+    }
+    if (Stripe(Sequence(internal_key)) != last_stripe_ || chain_.IsFull()) return ChainEnd::kOpen;
+    num_seen_++;
+    if (!IsKnown(internal_key)) return std::nullopt;
+    chain_.Add(internal_key, input_->value());
+    if (Type(internal_key) == EntryType::kMerge) continue;
+    last_hides_ = true;
+    input_->Next();
+    return ChainEnd::kBase;
+  }
+  if (!input_->status().ok()) return std::nullopt;
+  return ChainEnd::kKey;
+}
+
+// Where the operator makes no value, nothing is lost: readers are told of it, and another version
+// of the operator may know better.
+void CompactionIterator::ShowChain() {
+  const std::optional<ChainEnd> end = ReadChain();
+  if (!end.has_value()) return;
+  const size_t read = chain_.size();
+  const bool nothing_is_older = *end == ChainEnd::kKey && is_last_level_for_ != nullptr &&
+                                is_last_level_for_(current_user_key_);
+  if (*end != ChainEnd::kBase && !nothing_is_older) {
+    chain_.Combine();
+  } else if (!chain_.MergeWhole()) {
+    num_merge_failures_++;
+  }
+  num_dropped_ += read - chain_.size();
+  in_chain_ = true;
+  Show(chain_.key());
+}
+
+void CompactionIterator::NextOfChain() {
+  chain_.NextOutput();
+  if (chain_.has_output()) {
+    Show(chain_.key());
+    return;
+  }
+  in_chain_ = false;
+  FindNext();
 }
 
 // An input that has ended and one that has failed are both invalid; only its status tells them

@@ -3,12 +3,14 @@
 #define WINNOW_ENGINE_COMPACTION_COMPACTION_ITERATOR_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
+#include "engine/compaction/operand_chain.h"
 
 namespace winnow {
 
@@ -17,6 +19,9 @@ namespace winnow {
 // stripe see only its newest version of a key. An entry is therefore dropped if
 //   (a) a newer version of its key lies in the same stripe, or
 //   (b) it is a tombstone in the oldest stripe and no deeper level can hold its key.
+// Merge operands of one stripe, and the value or deletion that they come upon there, become one
+// value; without that one operand, where the operator can. Nothing else hides operands that are
+// newer than itself, and operands hide nothing. What the operator refuses stays as it is.
 // The newest stripe is that of readers without a snapshot. Dropping a tombstone in a younger stripe
 // would uncover older versions that snapshots keep. An entry of the oldest stripe on the last level
 // gets sequence number 0, which compresses better and is visible to the same readers.
@@ -25,9 +30,10 @@ class CompactionIterator {
   // `snapshots` ascending; taken once, so that a release in the middle changes nothing.
   // `is_last_level_for(user_key)`: no level below the output can hold the key; called with
   // ascending keys. Null: never so (flushes).
-  // `end_user_key`: the walk ends before that key. Null: with the input.
+  // `end_user_key`: the walk ends before that key. Null: with the input. The operator must outlive
+  // the iterator.
   CompactionIterator(InternalIterator* input, const InternalKeyComparator& comparator,
-                     std::vector<SequenceNumber> snapshots,
+                     const MergeOperator* merge_operator, std::vector<SequenceNumber> snapshots,
                      std::function<bool(std::string_view user_key)> is_last_level_for,
                      const std::string* end_user_key = nullptr);
 
@@ -35,11 +41,15 @@ class CompactionIterator {
   void Start() { FindNext(); }
   bool Valid() const { return valid_; }
   void Next() {
+    if (in_chain_) [[unlikely]] {
+      NextOfChain();
+      return;
+    }
     input_->Next();
     FindNext();
   }
   std::string_view key() const { return key_; }
-  std::string_view value() const { return input_->value(); }
+  std::string_view value() const { return in_chain_ ? chain_.value() : input_->value(); }
   // True if key() belongs to another user key than the entry shown before: a file may end here.
   bool at_new_user_key() const { return at_new_user_key_; }
   // An error of the input, or DataLoss for an entry of unknown type.
@@ -48,13 +58,27 @@ class CompactionIterator {
   // Entries read from the input, kept or dropped.
   uint64_t num_seen() const { return num_seen_; }
   uint64_t num_dropped() const { return num_dropped_; }
+  // Chains of operands of which the operator made no value.
+  uint64_t num_merge_failures() const { return num_merge_failures_; }
 
  private:
   void FindNext();
   bool IsPastEnd(std::string_view user_key) const;
   // Index of the stripe: the number of snapshots older than the sequence number.
   size_t Stripe(SequenceNumber sequence) const;
+  bool IsKnown(std::string_view internal_key);
+  // To be asked for each entry in turn.
+  bool IsHidden(std::string_view internal_key);
   bool MustKeep(std::string_view internal_key);
+  // Shows an entry that is to be kept.
+  void Show(std::string_view internal_key);
+  // From an operand on, which the input stands on: reads all that are merged with it, and shows the
+  // first that is to be kept. The input then stands behind them.
+  void ShowChain();
+  enum class ChainEnd { kOpen, kBase, kKey };
+  // How it ended; nothing after an error.
+  std::optional<ChainEnd> ReadChain();
+  void NextOfChain();
 
   InternalIterator* const input_;
   const InternalKeyComparator comparator_;
@@ -65,6 +89,10 @@ class CompactionIterator {
   std::string current_user_key_;
   bool has_current_user_key_ = false;
   size_t last_stripe_ = 0;
+  // The entry before was no operand, which hides nothing.
+  bool last_hides_ = false;
+  OperandChain chain_;
+  bool in_chain_ = false;  // key and value are the chain's
   bool user_key_is_new_ = false;
   bool at_new_user_key_ = false;
   bool valid_ = false;
@@ -72,6 +100,7 @@ class CompactionIterator {
   std::string rewritten_key_;
   uint64_t num_seen_ = 0;
   uint64_t num_dropped_ = 0;
+  uint64_t num_merge_failures_ = 0;
   absl::Status status_;
 };
 

@@ -83,10 +83,11 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   }
   std::function<bool(std::string_view)> is_oldest;
   if (!options.keep_for_older) is_oldest = BottommostLevelChecker(compaction);
-  CompactionIterator entries(input.get(), comparator, options.snapshots, std::move(is_oldest),
-                             part->range.end.has_value() ? &*part->range.end : nullptr);
+  CompactionIterator entries(input.get(), comparator, options.merge_operator, options.snapshots,
+                             std::move(is_oldest), part->range.end.has_value() ? &*part->range.end : nullptr);
   entries.Start();
   const absl::Status status = WriteSstables(options.output, comparator, &entries, &part->output);
+  part->output.num_merge_failures = entries.num_merge_failures();
   part->bytes_read = counters.bytes_read.value();
   part->entries_seen = entries.num_seen();
   part->entries_dropped = entries.num_dropped();
@@ -135,6 +136,7 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
     result->output.bytes_written += part.output.bytes_written;
     result->output.entries_written += part.output.entries_written;
     result->output.num_filters_fell_back += part.output.num_filters_fell_back;
+    result->output.num_merge_failures += part.output.num_merge_failures;
     std::move(part.output.files.begin(), part.output.files.end(),
               std::back_inserter(result->output.files));
   }

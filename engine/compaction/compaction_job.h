@@ -12,7 +12,8 @@ namespace winnow {
 
 struct CompactionJobOptions {
   SstableOutputOptions output;
-  std::vector<SequenceNumber> snapshots;  // ascending
+  std::vector<SequenceNumber> snapshots;          // ascending
+  const MergeOperator* merge_operator = nullptr;  // the family's
   bool verify_checksums = true;
   // Older entries may come, for which deletions and sequence numbers stay.
   bool keep_for_older = false;

@@ -23,9 +23,11 @@ absl::Status WriteEntries(std::span<const Memtable* const> memtables,
   const auto input = NewMergingIterator(comparator, std::move(children));
   input->SeekToFirst();
   // Level 0 is never the bottommost level: tombstones stay.
-  CompactionIterator entries(input.get(), comparator, options.snapshots, nullptr);
+  CompactionIterator entries(input.get(), comparator, options.merge_operator, options.snapshots,
+                             nullptr);
   entries.Start();
   absl::Status status = WriteSstables(options.output, comparator, &entries, result);
+  result->num_merge_failures += entries.num_merge_failures();
   if (status.ok() && entries.num_seen() != num_entries) {
     status = absl::InternalError(
         absl::StrCat("flush saw ", entries.num_seen(), " of ", num_entries, " entries"));

@@ -13,7 +13,8 @@ namespace winnow {
 
 struct FlushJobOptions {
   SstableOutputOptions output;
-  std::vector<SequenceNumber> snapshots;  // ascending
+  std::vector<SequenceNumber> snapshots;          // ascending
+  const MergeOperator* merge_operator = nullptr;  // the family's
 };
 
 // Writes what the memtables of one column family hold, less what no snapshot can see any more. They

@@ -35,6 +35,7 @@ struct SstableOutputResult {
   uint64_t bytes_written = 0;
   uint64_t num_filters_fell_back = 0;
   uint64_t entries_written = 0;
+  uint64_t num_merge_failures = 0;  // keys whose operands stay as they are
 };
 
 // Writes entries from where `entries` stands until it ends. Versions of one user key never part: a

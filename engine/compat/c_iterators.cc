@@ -70,6 +70,10 @@ class CallbackHandler final : public winnow::WriteBatch::Handler {
     delete_(family_id, key);
     return absl::OkStatus();
   }
+  // There is no callback for it.
+  absl::Status Merge(uint32_t, std::string_view, std::string_view) override {
+    return absl::OkStatus();
+  }
 
  private:
   const OnPut& put_;
@@ -145,6 +149,41 @@ void winnow_writebatch_iterate(const winnow_writebatch_t* batch, void* state, Pu
   };
   CallbackHandler handler(on_put, on_delete);
   // A batch made by these functions is well-formed.
+  batch->batch.ForEach(handler).IgnoreError();
+}
+
+namespace {
+
+using UpdateFunction = void (*)(void*, int, uint32_t, const char*, size_t, const char*, size_t);
+
+class UpdateHandler final : public winnow::WriteBatch::Handler {
+ public:
+  UpdateHandler(void* state, UpdateFunction update) : state_(state), update_(update) {}
+  absl::Status Put(uint32_t family_id, std::string_view key, std::string_view value) override {
+    return Show(winnow_update_put, family_id, key, value);
+  }
+  absl::Status Delete(uint32_t family_id, std::string_view key) override {
+    return Show(winnow_update_delete, family_id, key, {});
+  }
+  absl::Status Merge(uint32_t family_id, std::string_view key, std::string_view operand) override {
+    return Show(winnow_update_merge, family_id, key, operand);
+  }
+
+ private:
+  absl::Status Show(int kind, uint32_t family_id, std::string_view key, std::string_view value) {
+    update_(state_, kind, family_id, key.data(), key.size(), value.data(), value.size());
+    return absl::OkStatus();
+  }
+
+  void* const state_;
+  const UpdateFunction update_;
+};
+
+}  // namespace
+
+void winnow_writebatch_iterate_updates(const winnow_writebatch_t* batch, void* state,
+                                       UpdateFunction update) {
+  UpdateHandler handler(state, update);
   batch->batch.ForEach(handler).IgnoreError();
 }
 

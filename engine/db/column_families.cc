@@ -80,6 +80,9 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
     change.family_id = versions_.NewFamilyId();
     change.name = std::string(name);
     change.comparator = std::string(options.comparator->Name());
+    if (options.merge_operator != nullptr) {
+      change.merge_operator = std::string(options.merge_operator->Name());
+    }
     change.filter = !options.filter.empty() ? options.filter
                                             : std::string(can_filter ? kDefaultFilter : "none");
     change.filter_key =
@@ -90,6 +93,7 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
     record.id = change.family_id;
     record.name = std::string(name);
     record.comparator = options.comparator;
+    if (change.merge_operator) record.merge_operator_name = *change.merge_operator;
     record.filter_policy = options.filter_policy;
     record.version = std::make_shared<const Version>(InternalKeyComparator(options.comparator),
                                                      std::array<Version::Files, kNumLevels>());

@@ -121,6 +121,7 @@ absl::Status DatabaseJobs::WriteFlush(const ColumnFamilyState& family,
   // Listed after the memtables were retired: a snapshot that is taken from now on includes all of
   // their entries, and needs none that this flush drops.
   job.snapshots = parts_.snapshots->Sequences();
+  job.merge_operator = &family.merge_operator();
   return RunFlush(inputs, job, result);
 }
 
@@ -172,6 +173,7 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
   counters.Add(Ticker::kFlushes);
   counters.Add(Ticker::kFlushBytesWritten, result.bytes_written);
   counters.Add(Ticker::kFiltersFellBack, result.num_filters_fell_back);
+  counters.Add(Ticker::kMergeFailures, result.num_merge_failures);
   NotifyFlushEnd(
       parts_.events, family->name(), num_memtables,
       {status, result.files.size(), 0, result.bytes_written, result.num_filters_fell_back, begin});

@@ -116,6 +116,7 @@ absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
   // Listed after the inputs were picked: of each key in them a later snapshot sees the newest
   // version alone, which stays unless it is a deletion with nothing left to hide.
   job.snapshots = parts_.snapshots->Sequences();
+  job.merge_operator = &family.merge_operator();
   job.keep_for_older = family.options().allow_ingest_behind;
   job.verify_checksums = parts_.options->verify_compaction_checksums;
   job.readahead_bytes = parts_.options->compaction_readahead_bytes;
@@ -163,6 +164,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   counters.Add(Ticker::kCompactionBytesRead, result.bytes_read);
   counters.Add(Ticker::kCompactionBytesWritten, result.output.bytes_written);
   counters.Add(Ticker::kFiltersFellBack, result.output.num_filters_fell_back);
+  counters.Add(Ticker::kMergeFailures, result.output.num_merge_failures);
   NotifyCompactionEnd(
       parts_.events, family->name(), compaction,
       {status,

@@ -26,6 +26,7 @@
 #include "engine/recovery/set_aside.h"
 #include "engine/sstable/sstable_frame.h"
 #include "engine/version/file_names.h"
+#include "winnow/merge_operator.h"
 
 namespace winnow {
 
@@ -127,6 +128,35 @@ absl::Status DatabaseOpener::AddFamilies() {
   return absl::OkStatus();
 }
 
+// A family that the options do not name has the fields of "default", of which this one is not meant
+// for it unless it is recorded.
+absl::Status DatabaseOpener::ChooseMergeOperator(const FamilyRecord& record,
+                                                 ColumnFamilyOptions* options) {
+  const std::string& recorded = record.merge_operator_name;
+  const bool is_named = record.id == 0 || parts_.options->column_families.contains(record.name);
+  const std::string given =
+      options->merge_operator == nullptr ? "" : std::string(options->merge_operator->Name());
+  if (!given.empty() && given == recorded) return absl::OkStatus();
+  if (given.empty() || !is_named) {
+    options->merge_operator = nullptr;
+    if (recorded.empty()) return absl::OkStatus();
+    if (auto built_in = ParseMergeOperator(recorded); built_in.ok()) {
+      options->merge_operator = *std::move(built_in);
+      return absl::OkStatus();
+    }
+    // What needs no merging can be read.
+    if (parts_.options->read_only) return absl::OkStatus();
+  } else if (recorded.empty()) {
+    // Durable with the next manifest, and so before the first operand.
+    parts_.versions->SetMergeOperator(record.id, given);
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("column family '", record.name, "' of ", parts_.path,
+                   " was written with merge operator '", recorded, "', but the options give ",
+                   given.empty() ? "none" : absl::StrCat("'", given, "'")));
+}
+
 absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
                                        const ColumnFamilyOptions& options) {
   if (record.comparator == nullptr) {
@@ -135,7 +165,10 @@ absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
                      " was written with comparator '", record.comparator_name,
                      "', but the options give '", ToAbsl(options.comparator->Name()), "'"));
   }
-  auto family = std::make_unique<ColumnFamilyState>(record, options, parts_.versions->hash_seed(),
+  ColumnFamilyOptions own_options = options;
+  WINNOW_RETURN_IF_ERROR(ChooseMergeOperator(record, &own_options));
+  auto family = std::make_unique<ColumnFamilyState>(record, std::move(own_options),
+                                                    parts_.versions->hash_seed(),
                                                     parts_.families->write_buffers());
   // What the options leave open stays as recorded.
   const std::string filter = options.filter.empty() ? record.filter : options.filter;

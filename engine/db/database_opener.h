@@ -56,6 +56,9 @@ class DatabaseOpener {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   absl::Status AddFamily(const FamilyRecord& record, const ColumnFamilyOptions& options)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
+  // Puts the operator that merges for the family into its options; notes one to be recorded.
+  absl::Status ChooseMergeOperator(const FamilyRecord& record, ColumnFamilyOptions* options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   const ColumnFamilyOptions& OptionsForFamily(std::string_view name) const;
   absl::Status ReplayLogs()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);

@@ -63,6 +63,8 @@ class DBImpl final : public DB {
                    std::string_view value) override;
   absl::Status Delete(const WriteOptions& options, ColumnFamily* family,
                       std::string_view key) override;
+  absl::Status Merge(const WriteOptions& options, ColumnFamily* family, std::string_view key,
+                     std::string_view operand) override;
   absl::Status Write(const WriteOptions& options, const WriteBatch& batch) override;
 
   // read_path.cc
@@ -139,9 +141,13 @@ class DBImpl final : public DB {
                    std::span<const std::string_view> keys, std::span<PinnedValue> values,
                    std::span<absl::Status> statuses);
   std::unique_ptr<Iterator> MakeIterator(const ReadOptions& options, ColumnFamily* family);
-  template <typename Take>
+  template <typename Take, typename TakeMerged>
   absl::Status GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
-                       Take take);
+                       Take take, TakeMerged take_merged);
+  // The value of a key of which Find has met an operand.
+  absl::Status FinishMerge(const ReadOptions& options, const ColumnFamilyState& family,
+                           const ReadView& view, std::string_view key, ThreadCounters& counters,
+                           const Found& found, std::string* value);
   SequenceNumber SequenceFor(const ReadOptions& options) const;
   LookupContext MakeContext(const ReadOptions& options, uint32_t family_id, FilterCall call,
                             ThreadCounters& counters);

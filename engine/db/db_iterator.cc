@@ -4,7 +4,9 @@
 #include <new>
 #include <utility>
 
+#include "engine/base/merge_context.h"
 #include "engine/base/out_of_memory.h"
+#include "engine/db/merge_reads.h"
 
 namespace winnow {
 
@@ -12,10 +14,13 @@ namespace {
 
 // About what a seek costs, in steps.
 constexpr size_t kStepsBeforeSeek = 16;
+// About what a look-up of a key costs.
+constexpr size_t kOperandsBeforeLookup = 64;
 
 // Forward, the internal iterator stands on the entry that is shown, and key and value are its own
 // bytes. Backward it stands before all versions of the key that is shown, and key and value are
-// copies.
+// copies. They are copies, too, forward, where the value is made of merge operands: then the
+// internal iterator stands on the version that ended them, or after all versions of the key.
 //
 // Below are internal entries: of each key all versions, newest first. A user is shown at most one
 // of them, the newest that the snapshot includes, and not even that if it is a deletion. Going
@@ -43,10 +48,10 @@ class DbIterator final : public Iterator {
 
   bool Valid() const override { return valid_; }
   std::string_view key() const override {
-    return direction_ == kForward ? UserKey(internal_->key()) : std::string_view(saved_key_);
+    return shows_entry_ ? UserKey(internal_->key()) : std::string_view(saved_key_);
   }
   std::string_view value() const override {
-    return direction_ == kForward ? internal_->value() : std::string_view(saved_value_);
+    return shows_entry_ ? internal_->value() : std::string_view(saved_value_);
   }
   // An error found here stays until the next seek, as does one of the internal iterator.
   absl::Status status() const override { return status_.ok() ? internal_->status() : status_; }
@@ -127,9 +132,11 @@ class DbIterator final : public Iterator {
         }
       } else {
         // A copy, since the step invalidates the key's bytes. Older versions follow and are skipped
-        // by it.
-        saved_key_.assign(UserKey(internal_->key()));
-        internal_->Next();
+        // by it. Of a merged value the copy is there, and the step has been made.
+        if (shows_entry_) {
+          saved_key_.assign(UserKey(internal_->key()));
+          internal_->Next();
+        }
       }
       FindNextVisible(/*skipping=*/true);
     });
@@ -142,7 +149,7 @@ class DbIterator final : public Iterator {
         // Go before all versions of the present key.
         // A seek and not steps: newer versions, which the snapshot does not include, may precede
         // the one that is shown, any number of them.
-        saved_key_.assign(UserKey(internal_->key()));
+        if (shows_entry_) saved_key_.assign(UserKey(internal_->key()));
         direction_ = kBackward;
         SeekBefore(saved_key_);
       }
@@ -228,6 +235,7 @@ class DbIterator final : public Iterator {
   // of deletions is walked through to its end.
   void FindNextVisible(bool skipping) {
     valid_ = false;
+    shows_entry_ = true;
     skipped_ = 0;
     for (; internal_->Valid(); SkipForward(internal_->key())) {
       const std::string_view internal_key = internal_->key();
@@ -246,6 +254,11 @@ class DbIterator final : public Iterator {
         return;
       }
       if (!CheckType(internal_key)) return;
+      if (Type(internal_key) == EntryType::kMerge) {
+        shows_entry_ = false;
+        valid_ = MergeForward();
+        return;
+      }
       saved_key_.assign(user_key);  // deleted: older versions are hidden
       skipping = true;
     }
@@ -255,7 +268,9 @@ class DbIterator final : public Iterator {
   // Entries of a key come oldest first in this direction.
   void FindPreviousVisible() {
     valid_ = false;
+    shows_entry_ = false;
     skipped_ = 0;
+    ClearOperands();
     bool have_value = false;
     while (internal_->Valid()) {
       const std::string_view internal_key = internal_->key();
@@ -278,11 +293,87 @@ class DbIterator final : public Iterator {
     // The internal iterator may have ended for an error before the newest version was seen; what
     // was saved is then perhaps an older one, and must not be shown.
     valid_ = have_value && internal_->status().ok();
+    if (valid_ && HasOperands()) valid_ = MergeSaved();
+  }
+
+  // From the newest visible operand of a key: saves the key, and what its versions make together.
+  // False: an error, which status() says.
+  bool MergeForward() {
+    saved_key_.assign(UserKey(internal_->key()));
+    const SequenceNumber newest = Sequence(internal_->key());
+    ClearOperands();
+    has_saved_base_ = false;
+    for (; internal_->Valid(); internal_->Next()) {
+      if (HasOperands() && operands_->num_added() == kOperandsBeforeLookup) {
+        return MergeByLookup(newest);
+      }
+      const std::string_view internal_key = internal_->key();
+      if (comparator_.CompareUserKeys(UserKey(internal_key), saved_key_) != 0) break;
+      if (!CheckType(internal_key)) return false;
+      if (Type(internal_key) != EntryType::kMerge) {
+        has_saved_base_ = Type(internal_key) == EntryType::kPut;
+        if (has_saved_base_) saved_value_.assign(internal_->value());
+        break;
+      }
+      Operands().AddOlder(saved_key_, internal_->value());
+    }
+    return internal_->status().ok() && MergeSaved();
+  }
+
+  // A long chain: a look-up finds what others have combined of it, where steps would meet each
+  // operand.
+  bool MergeByLookup(SequenceNumber newest) {
+    ClearOperands();
+    LookupContext context;
+    context.read_options.counters = options_.reads.get();
+    status_ = ReadMergedValue(*view_, view_->MakeLookupKey(saved_key_, newest), context,
+                              /*in_tables=*/false, options_.recorder->Local(), &saved_value_);
+    if (!status_.ok()) return false;
+    seek_key_.clear();
+    AppendInternalKey(&seek_key_, saved_key_, 0, EntryType::kDelete);
+    internal_->Seek(seek_key_);
+    return internal_->status().ok();
+  }
+
+  // Replaces the saved value, if there is one, by what the operands make of it.
+  bool MergeSaved() {
+    ThreadCounters& counters = options_.recorder->Local();
+    counters.Add(Ticker::kMergedReads);
+    counters.Add(Ticker::kMergeOperandsRead, operands_->num_added());
+    std::optional<std::string_view> existing;
+    if (has_saved_base_) existing = saved_value_;
+    std::string merged;
+    status_ = operands_->Merge(saved_key_, existing, &merged);
+    ClearOperands();
+    if (!status_.ok()) {
+      counters.Add(Ticker::kMergeFailures);
+      return false;
+    }
+    saved_value_.swap(merged);
+    return true;
+  }
+
+  MergeContext& Operands() {
+    if (!operands_.has_value()) operands_.emplace(view_->merge_operator);
+    return *operands_;
+  }
+  bool HasOperands() const { return operands_.has_value() && !operands_->empty(); }
+  void ClearOperands() {
+    if (HasOperands()) operands_->Clear();
   }
 
   // Takes a version that is newer than those of its key before it. False: status_ says why.
   bool SaveIfVisible(std::string_view internal_key, bool* have_value) {
     if (Sequence(internal_key) > options_.snapshot) return true;
+    if (Type(internal_key) == EntryType::kMerge) {
+      // Its key has the saved value, if there is one at all: that of another ends the walk.
+      if (!*have_value) has_saved_base_ = false;
+      saved_key_.assign(UserKey(internal_key));
+      Operands().AddNewer(saved_key_, internal_->value());
+      *have_value = true;
+      return true;
+    }
+    ClearOperands();  // they are older
     if (Type(internal_key) == EntryType::kDelete) {
       *have_value = false;  // hides the older versions seen so far
       return true;
@@ -291,6 +382,7 @@ class DbIterator final : public Iterator {
     // Copied for each version that may be the one: the next step takes the bytes away.
     saved_key_.assign(UserKey(internal_key));
     saved_value_.assign(internal_->value());
+    has_saved_base_ = true;
     *have_value = true;
     return true;
   }
@@ -304,6 +396,10 @@ class DbIterator final : public Iterator {
     if (!internal_->Valid()) return internal_->status().ok();
     const std::string_view internal_key = internal_->key();
     if (comparator_.CompareUserKeys(UserKey(internal_key), skipped_key_) != 0) return true;
+    if (Type(internal_key) == EntryType::kMerge) {
+      *have_value = MergeForward();
+      return *have_value;
+    }
     return SaveIfVisible(internal_key, have_value);
   }
 
@@ -321,9 +417,12 @@ class DbIterator final : public Iterator {
   const DbIteratorOptions options_;
   Direction direction_ = kForward;
   bool valid_ = false;
+  bool shows_entry_ = true;  // key and value are the internal iterator's, and no copies
   std::string seek_key_;
   std::string saved_key_;
   std::string saved_value_;
+  bool has_saved_base_ = false;           // operands are merged with saved_value_
+  std::optional<MergeContext> operands_;  // of saved_key_; made for the first
   size_t skipped_ = 0;       // entries, since the last one that was shown
   std::string skipped_key_;  // of the last of them whose number kStepsBeforeSeek divides
   uint64_t steps_ = 0;

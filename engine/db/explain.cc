@@ -4,12 +4,15 @@
 // below are output that scripts may read: they are kept apart from those of the enumerators.
 #include "winnow/explain.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "engine/base/number_text.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/statistics/text_table.h"
+#include "engine/version/explained_chain.h"
 
 namespace winnow {
 
@@ -53,6 +56,8 @@ std::string AnswerName(ExplainStep::Answer answer) {
       return "deleted";
     case ExplainStep::Answer::kError:
       return "error";
+    case ExplainStep::Answer::kOperand:
+      return "operand";
   }
   return "";
 }
@@ -112,23 +117,28 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
             maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
         if (!maybe) return false;
       }
+      ExplainedChain chain;
       const BTree::Entry* node = memtable.Find(key, lookup.snapshot);
-      step.answer = node == nullptr ? ExplainStep::Answer::kAbsent
-                    : Type(node->internal_key()) == EntryType::kDelete
-                        ? ExplainStep::Answer::kDeleted
-                        : ExplainStep::Answer::kValue;
+      while (node != nullptr &&
+             view->comparator.CompareUserKeys(UserKey(node->internal_key()), key) == 0 &&
+             chain.Take(Trailer(node->internal_key()))) {
+        node = BTree::Next(node);
+      }
+      chain.Describe(&step);
       step.false_positive =
-          node == nullptr && step.filter_answer == ExplainStep::FilterAnswer::kMaybe;
-      if (node != nullptr) step.sequence = Sequence(node->internal_key());
-      return node != nullptr;
+          chain.empty() && step.filter_answer == ExplainStep::FilterAnswer::kMaybe;
+      return chain.ended();
     };
     bool known = explain(*view->active, ExplainStep::Source::kMemtable);
     for (size_t i = 0; i < view->immutables.size() && !known; i++) {
       known = explain(*view->immutables[i], ExplainStep::Source::kImmutableMemtable);
     }
     if (!known) view->version->Explain(lookup, &explanation.steps);
-    explanation.found = !explanation.steps.empty() &&
-                        explanation.steps.back().answer == ExplainStep::Answer::kValue;
+    explanation.found = std::any_of(
+        explanation.steps.begin(), explanation.steps.end(), [](const ExplainStep& step) {
+          return step.answer == ExplainStep::Answer::kValue ||
+                 step.answer == ExplainStep::Answer::kOperand;
+        });
     return explanation;
   });
 }

@@ -114,7 +114,8 @@ absl::Status DBImpl::OpenIngested(const std::vector<IngestFile>& files,
     if (options.move) WINNOW_RETURN_IF_ERROR(CheckMayMove(*file_system_, file.path));
     WINNOW_ASSIGN_OR_RETURN(ExternalSstable table,
                             OpenExternalSstable({file_system_, file.path, family->comparator(),
-                                                 family->options().filter_policy}));
+                                                 family->options().filter_policy,
+                                                 family->merge_operator().Name()}));
     table.family_id = family->id();
     job->info.bytes += table.file.file_bytes;
     job->info.num_entries += table.file.num_entries;
@@ -322,7 +323,8 @@ absl::StatusOr<std::unique_ptr<SstWriter>> DBImpl::NewSstWriter(ColumnFamily* fa
       DatabaseLock lock(&mutex_);
       builder = Own(family)->BuilderOptions(kNumLevels - 1);
     }
-    return CreateSstWriter(std::move(builder), path, FileSystemOf(options_));
+    return CreateSstWriter(std::move(builder), Own(family)->shared_merge_operator(), path,
+                           FileSystemOf(options_));
   });
 }
 

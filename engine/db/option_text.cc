@@ -11,6 +11,7 @@
 #include "engine/base/status.h"
 #include "engine/db/option_checks.h"
 #include "filter/base/nearest_name.h"
+#include "winnow/merge_operator.h"
 #include "winnow/options.h"
 
 namespace winnow {
@@ -122,6 +123,17 @@ absl::Status SetCompression(Options* options, std::string_view value) {
   return absl::OkStatus();
 }
 
+absl::Status SetMergeOperator(Options* options, std::string_view value) {
+  if (value == "none") {
+    options->merge_operator = nullptr;
+    return absl::OkStatus();
+  }
+  auto parsed = ParseMergeOperator(value);
+  if (!parsed.ok()) return WithContext(parsed.status(), "option merge_operator");
+  options->merge_operator = *std::move(parsed);
+  return absl::OkStatus();
+}
+
 // Not a row like the others: the field is empty until it is set, and 0 is a setting.
 absl::Status SetInfoLogBytes(Options* options, std::string_view value) {
   uint64_t bytes;
@@ -152,6 +164,7 @@ const std::vector<TextOption>& TextOptions() {
   static const auto& options = *new std::vector<TextOption>{
       StringOption("filter", &Options::filter),
       StringOption("filter_key", &Options::filter_key),
+      {"merge_operator", SetMergeOperator},
       {"compression", SetCompression},
       {"compression_per_level", SetCompressionPerLevel},
       IntOption("zstd_level", &Options::zstd_level),

@@ -14,6 +14,7 @@
 #include "engine/file_system/file_system_of.h"
 #include "winnow/event_listener.h"
 #include "winnow/filter_policy.h"
+#include "winnow/merge_operator.h"
 
 namespace winnow {
 
@@ -74,6 +75,10 @@ void CheckColumnFamilyFields(const ColumnFamilyOptions& options, Checker& check)
     if (policy_name.starts_with("winnow.")) {
       check.Fail("filter_policy", "names that start with 'winnow.' are reserved");
     }
+  }
+  if (options.merge_operator != nullptr) {
+    const std::string_view operator_name = options.merge_operator->Name();
+    check.Range<uint64_t>("merge_operator's name, bytes", operator_name.size(), 1, 255);
   }
   check.Range<uint64_t>("compression_per_level, entries", options.compression_per_level.size(), 0,
                         static_cast<uint64_t>(kNumLevels));

@@ -3,6 +3,7 @@
 #define WINNOW_ENGINE_DB_PINNED_VALUE_ACCESS_H_
 
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +18,12 @@ class PinnedValueAccess {
   static void Copy(PinnedValue* value, std::string_view bytes) {
     value->Reset();
     value->copy_.assign(bytes);
+    value->view_ = value->copy_;
+  }
+
+  static void Take(PinnedValue* value, std::string&& bytes) {
+    value->Reset();
+    value->copy_ = std::move(bytes);
     value->view_ = value->copy_;
   }
 

@@ -210,7 +210,8 @@ std::vector<std::string_view> DB::PropertyNames() {
           "winnow.background-error",
           "winnow.recovery",
           "winnow.filter",
-          "winnow.filter-key"};
+          "winnow.filter-key",
+          "winnow.merge-operator"};
 }
 
 // Takes a view instead of the mutex, so that a monitor that asks often is in nobody's way.
@@ -288,6 +289,7 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
       }
       if (name == "winnow.filter") return filter::ToString(own->filter_spec());
       if (name == "winnow.filter-key") return own->filter_key().ToString();
+      if (name == "winnow.merge-operator") return std::string(own->merge_operator().Name());
     }
     bool known;
     std::string number = NumberProperty(own, name, &known);

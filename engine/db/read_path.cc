@@ -13,6 +13,7 @@
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/db_iterator.h"
+#include "engine/db/merge_reads.h"
 #include "engine/db/pinned_value_access.h"
 #include "engine/version/merging_iterator.h"
 
@@ -57,7 +58,8 @@ absl::Status UnknownType() {
 struct DBImpl::Found {
   const BTree::Entry* node = nullptr;
   PointResult result;
-  bool value = false;  // a value is there, neither absent nor deleted
+  bool value = false;    // a value is there, neither absent nor deleted
+  bool operand = false;  // one has to be made of this operand, and what is older
 };
 
 // Relaxed: whoever calls while another thread closes is in error anyway, and is only told so where
@@ -127,16 +129,19 @@ absl::Status DBImpl::Find(const ReadOptions& options, ColumnFamilyState* family,
     if (!found->result.found) return absl::OkStatus();
     type = found->result.type;
   }
-  if (static_cast<uint8_t>(type) > kMaxKnownEntryType) return UnknownType();
   found->value = type == EntryType::kPut;
+  if (found->value) [[likely]]
+    return absl::OkStatus();
+  if (static_cast<uint8_t>(type) > kMaxKnownEntryType) return UnknownType();
+  found->operand = type == EntryType::kMerge;
   return absl::OkStatus();
 }
 
 // What differs between the calls is only what becomes of the value; `take` runs while the view is
 // still pinned, so that bytes in a memtable may be read in it.
-template <typename Take>
+template <typename Take, typename TakeMerged>
 absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
-                             Take take) {
+                             Take take, TakeMerged take_merged) {
   // Most calls are of the default family and without a snapshot, which takes no call to know.
   if (!IsSurelyReadable(options, family, key)) [[unlikely]]
     WINNOW_RETURN_IF_ERROR(CheckRead(options, family, key));
@@ -152,18 +157,43 @@ absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, s
     events_.AddIfCorruption(status);
     return status;
   }
-  if (!found.value) return absl::NotFoundError("");  // no message: no allocation
+  if (!found.value) [[unlikely]] {
+    if (!found.operand) return absl::NotFoundError("");  // no message: no allocation
+    std::string merged;
+    WINNOW_RETURN_IF_ERROR(FinishMerge(options, *own, *view, key, counters, found, &merged));
+    counters.Add(Ticker::kGetsFound);
+    take_merged(std::move(merged));
+    return absl::OkStatus();
+  }
   counters.Add(Ticker::kGetsFound);
   take(found);
   return absl::OkStatus();
 }
 
+// Of the moment of Find: nothing that is newer than the operand that was found counts. Out of line:
+// keys without operands need none of its stack.
+[[gnu::noinline]] absl::Status DBImpl::FinishMerge(const ReadOptions& options,
+                                                   const ColumnFamilyState& family,
+                                                   const ReadView& view, std::string_view key,
+                                                   ThreadCounters& counters, const Found& found,
+                                                   std::string* value) {
+  const bool in_tables = found.node == nullptr;
+  const SequenceNumber newest =
+      in_tables ? found.result.sequence : Sequence(found.node->internal_key());
+  const LookupContext context = MakeContext(options, family.id(), FilterCall::kGet, counters);
+  absl::Status status = ReadMergedValue(view, view.MakeLookupKey(key, newest), context, in_tables,
+                                        counters, value);
+  events_.AddIfCorruption(status);
+  return status;
+}
+
 absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                          std::string* value) {
   return CatchOutOfMemory([&] {
-    return GetWith(options, family, key, [&](const Found& found) {
+    const auto take = [&](const Found& found) {
       value->assign(found.node != nullptr ? found.node->value() : found.result.value);
-    });
+    };
+    return GetWith(options, family, key, take, [&](std::string&& merged) { value->swap(merged); });
   });
 }
 
@@ -173,12 +203,15 @@ absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::
 absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                          PinnedValue* value) {
   return CatchOutOfMemory([&] {
-    return GetWith(options, family, key, [&](Found& found) {
+    const auto take = [&](Found& found) {
       if (found.node != nullptr) {
         PinnedValueAccess::Copy(value, found.node->value());
       } else {
         PinnedValueAccess::PinResult(value, &found.result);
       }
+    };
+    return GetWith(options, family, key, take, [&](std::string&& merged) {
+      PinnedValueAccess::Take(value, std::move(merged));
     });
   });
 }
@@ -259,6 +292,17 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
         nodes[i] != nullptr ? Type(nodes[i]->internal_key()) : lookup.result.type;
     if (!known || type == EntryType::kDelete) {
       status = absl::NotFoundError("");
+    } else if (type == EntryType::kMerge) {
+      status = CatchOutOfMemory([&] {
+        Found found;
+        found.node = nodes[i];
+        found.result.sequence = lookup.result.sequence;
+        std::string merged;
+        WINNOW_RETURN_IF_ERROR(
+            FinishMerge(options, *own, *view, lookup.key.user_key, counters, found, &merged));
+        PinnedValueAccess::Take(&value, std::move(merged));
+        return absl::OkStatus();
+      });
     } else if (type != EntryType::kPut) {
       status = UnknownType();
     } else if (nodes[i] != nullptr) {
@@ -303,8 +347,9 @@ bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::str
 // Exact, at the price of Get: a filter alone cannot say yes. Only copying the value is saved.
 absl::StatusOr<bool> DBImpl::Exists(const ReadOptions& options, ColumnFamily* family,
                                     std::string_view key) {
-  const absl::Status status =
-      CatchOutOfMemory([&] { return GetWith(options, family, key, [](const Found&) {}); });
+  const absl::Status status = CatchOutOfMemory([&] {
+    return GetWith(options, family, key, [](const Found&) {}, [](std::string&&) {});
+  });
   if (absl::IsNotFound(status)) return false;
   if (!status.ok()) return status;
   return true;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "engine/base/checksum.h"
+#include "engine/base/missing_merge_operator.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/column_family/column_family_state.h"
@@ -17,9 +18,11 @@ namespace {
 
 class SstWriterImpl final : public SstWriter {
  public:
-  SstWriterImpl(const SstableBuilderOptions& options, std::unique_ptr<WritableFile> file,
-                std::string path, FileSystem* file_system)
+  SstWriterImpl(const SstableBuilderOptions& options,
+                std::shared_ptr<const MergeOperator> merge_operator,
+                std::unique_ptr<WritableFile> file, std::string path, FileSystem* file_system)
       : comparator_(options.comparator),
+        merge_operator_(std::move(merge_operator)),
         path_(std::move(path)),
         file_system_(*file_system),
         builder_(std::make_unique<SstableBuilder>(options, std::move(file), path_)) {}
@@ -30,6 +33,13 @@ class SstWriterImpl final : public SstWriter {
 
   absl::Status Put(std::string_view key, std::string_view value) override {
     return Add(key, EntryType::kPut, value);
+  }
+  absl::Status Merge(std::string_view key, std::string_view operand) override {
+    return CatchOutOfMemory([&]() -> absl::Status {
+      const absl::Status checked = merge_operator_->CheckOperand(operand);
+      if (!checked.ok()) return WithContext(checked, path_);
+      return Add(key, EntryType::kMerge, operand);
+    });
   }
   absl::Status Delete(std::string_view key) override { return Add(key, EntryType::kDelete, ""); }
 
@@ -110,6 +120,7 @@ class SstWriterImpl final : public SstWriter {
   }
 
   const InternalKeyComparator comparator_;
+  const std::shared_ptr<const MergeOperator> merge_operator_;  // never null
   const std::string path_;
   FileSystem& file_system_;
   std::unique_ptr<SstableBuilder> builder_;  // null: the file was given up
@@ -121,19 +132,21 @@ class SstWriterImpl final : public SstWriter {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(SstableBuilderOptions builder,
-                                                           const std::string& path,
-                                                           FileSystem* file_system) {
+absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(
+    SstableBuilderOptions builder, std::shared_ptr<const MergeOperator> merge_operator,
+    const std::string& path, FileSystem* file_system) {
   // Create would cut what is there.
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system->Exists(path));
   if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
   WINNOW_ASSIGN_OR_RETURN(auto file, file_system->Create(path, {}));
   builder.is_external = true;
+  builder.merge_operator_name = std::string(merge_operator->Name());
   builder.level = 0;
   builder.num_levels = 0;  // which level it will be on nobody knows
   builder.creation_time_seconds = static_cast<uint64_t>(std::time(nullptr));
   return std::unique_ptr<SstWriter>(
-      std::make_unique<SstWriterImpl>(builder, std::move(file), path, file_system));
+      std::make_unique<SstWriterImpl>(builder, std::move(merge_operator), std::move(file), path,
+                                      file_system));
 }
 
 absl::StatusOr<std::unique_ptr<SstWriter>> SstWriter::Create(const ColumnFamilyOptions& options,
@@ -160,7 +173,9 @@ absl::StatusOr<std::unique_ptr<SstWriter>> SstWriter::Create(const ColumnFamilyO
                               ? options.compression
                               : options.compression_per_level.back();
     builder.zstd_level = options.zstd_level;
-    return CreateSstWriter(std::move(builder), path,
+    std::shared_ptr<const MergeOperator> merge_operator = options.merge_operator;
+    if (merge_operator == nullptr) merge_operator = MissingMergeOperator("");
+    return CreateSstWriter(std::move(builder), std::move(merge_operator), path,
                            file_system == nullptr ? PosixFileSystem() : file_system);
   });
 }

@@ -11,11 +11,11 @@
 
 namespace winnow {
 
-// A writer of tables as `builder` says, but external ones. AlreadyExists: there is a file at
-// `path`.
-absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(SstableBuilderOptions builder,
-                                                           const std::string& path,
-                                                           FileSystem* file_system);
+// A writer of tables as `builder` says, but external ones, whose operands `merge_operator` checks.
+// AlreadyExists: there is a file at `path`.
+absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(
+    SstableBuilderOptions builder, std::shared_ptr<const MergeOperator> merge_operator,
+    const std::string& path, FileSystem* file_system);
 
 }  // namespace winnow
 

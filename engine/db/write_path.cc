@@ -105,6 +105,18 @@ absl::Status DBImpl::Delete(const WriteOptions& options, ColumnFamily* family,
   });
 }
 
+absl::Status DBImpl::Merge(const WriteOptions& options, ColumnFamily* family, std::string_view key,
+                           std::string_view operand) {
+  return CatchOutOfMemory([&] {
+    SingleUpdate update;
+    WINNOW_RETURN_IF_ERROR(CheckFamily(family));
+    if (key.size() > kMaxKeyBytes) return KeyTooLarge(key.size());
+    if (operand.size() > kMaxValueBytes) return ValueTooLarge(operand.size());
+    update.batch().Merge(family, key, operand);
+    return Write(options, update.batch());
+  });
+}
+
 absl::Status DBImpl::CheckWritable() const {
   if (!IsUsable()) [[unlikely]]
     return Unusable();

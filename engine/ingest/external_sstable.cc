@@ -47,6 +47,11 @@ absl::StatusOr<ExternalSstable> OpenExternalSstable(const ExternalSstableSource&
   WINNOW_ASSIGN_OR_RETURN(const auto reader, OpenReader(source, 0, source.path));
   WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, reader->ReadProperties());
   WINNOW_RETURN_IF_ERROR(CheckIsExternal(properties, source.path));
+  if (properties.num_merges > 0 && properties.merge_operator_name != source.merge_operator_name) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        source.path, ": has operands for the merge operator '", properties.merge_operator_name,
+        "', but the column family's is '", ToAbsl(source.merge_operator_name), "'"));
+  }
   ExternalSstable table;
   table.path = source.path;
   table.comparator = source.comparator;

@@ -3,6 +3,7 @@
 #define WINNOW_ENGINE_INGEST_EXTERNAL_SSTABLE_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -30,9 +31,11 @@ struct ExternalSstableSource {
   std::string path;
   InternalKeyComparator comparator{BytewiseComparator()};
   const FilterPolicy* filter_policy = nullptr;  // may be null
+  std::string_view merge_operator_name = {};    // of the family; empty: none
 };
 
-// Opens a table and describes it. FailedPrecondition: a newer format, another comparator.
+// Opens a table and describes it. FailedPrecondition: a newer format, another comparator, operands
+// for another merge operator.
 // InvalidArgument: no table of SstWriter's, or one without entries. DataLoss: damage.
 absl::StatusOr<ExternalSstable> OpenExternalSstable(const ExternalSstableSource& source);
 

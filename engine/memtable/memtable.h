@@ -12,6 +12,7 @@
 #include "engine/base/internal_key.h"
 #include "engine/memtable/arena.h"
 #include "engine/memtable/b_tree.h"
+#include "engine/memtable/operand_folds.h"
 #include "engine/memtable/write_buffer_budget.h"
 #include "winnow/filter/concurrent_bloom.h"
 
@@ -67,6 +68,9 @@ class Memtable {
   // as the memtable.
   const BTree::Entry* Find(std::string_view user_key, SequenceNumber snapshot) const;
 
+  // Of chains of merge operands that readers have combined.
+  OperandFolds& folds() const { return folds_; }
+
   // The iterator must not outlive the memtable.
   std::unique_ptr<InternalIterator> NewIterator() const;
 
@@ -92,6 +96,7 @@ class Memtable {
   Arena arena_;
   BTree tree_;
   std::atomic<filter::ConcurrentBlockedBloom*> filter_{nullptr};
+  mutable OperandFolds folds_;
   std::atomic<uint64_t> num_entries_{0};
   std::atomic<uint64_t> num_deletions_{0};
 };

@@ -283,6 +283,7 @@ absl::Status LogReplay::WriteSstable(ColumnFamilyState* family) {
   FlushJobOptions job;
   job.output.store = versions_->store();
   job.output.builder = family->BuilderOptions(0);
+  job.merge_operator = &family->merge_operator();
   job.output.new_file_number = [this] { return versions_->NewFileNumber(); };
   const Memtable* const replayed = &family->active();
   SstableOutputResult result;

@@ -145,7 +145,10 @@ class DatabaseRepair {
     }
     for (const auto& [table_family, table] : youngest) {
       const uint32_t id = table_family;  // a name that a lambda may capture
-      if (id <= known && (has_manifest || id != 0)) continue;
+      if (id <= known && (has_manifest || id != 0)) {
+        NoteMergeOperator(*table, state);
+        continue;
+      }
       const SstableProperties properties = table->frame.properties.has_value()
                                                ? *table->frame.properties
                                                : PropertiesFrom(*table->frame.header);
@@ -158,6 +161,9 @@ class DatabaseRepair {
       family.family_id = id;
       if (id != 0) family.name = properties.column_family_name;
       family.comparator = properties.comparator_name;
+      if (!properties.merge_operator_name.empty()) {
+        family.merge_operator = properties.merge_operator_name;
+      }
       // A newer version may have written what this one cannot read.
       const bool has_spec = properties.filter_policy.empty() &&
                             filter::ParseFilterSpec(properties.filter_spec).ok() &&
@@ -169,6 +175,18 @@ class DatabaseRepair {
                                    : "none";
       family.filter_key = has_spec ? properties.filter_key : std::string(kDefaultFilterKey);
       state->largest_family_id = std::max(state->largest_family_id.value_or(0), id);
+    }
+  }
+
+  // The manifest may be older than the family's operator.
+  static void NoteMergeOperator(const FoundSstable& table, VersionEdit* state) {
+    if (!table.frame.properties.has_value()) return;
+    const std::string& name = table.frame.properties->merge_operator_name;
+    for (FamilyEdit& family : state->families) {
+      const bool is_known = family.merge_operator.has_value() || name.empty();
+      if (family.family_id == table.frame.column_family_id() && !is_known) {
+        family.merge_operator = name;
+      }
     }
   }
 
@@ -189,7 +207,14 @@ class DatabaseRepair {
     record.id = edit.family_id;
     record.name = edit.name.value_or("");
     record.comparator_name = edit.comparator.value_or("");
-    const ColumnFamilyOptions& options = OptionsForFamily(record.name);
+    record.merge_operator_name = edit.merge_operator.value_or("");
+    ColumnFamilyOptions options = OptionsForFamily(record.name);
+    // Another one than the recorded must merge nothing; without one all operands are kept.
+    const bool is_same = options.merge_operator != nullptr &&
+                         options.merge_operator->Name() == record.merge_operator_name;
+    if (!is_same) {
+      options.merge_operator = ParseMergeOperator(record.merge_operator_name).value_or(nullptr);
+    }
     record.comparator = options.comparator;
     // Under another order every sound table would look damaged.
     if (record.comparator_name != options.comparator->Name()) {

@@ -220,7 +220,8 @@ absl::StatusOr<std::vector<FileMetadata>> RepairSstables::Merge(
   }
   const auto input = NewMergingIterator(family.comparator(), std::move(children));
   input->SeekToFirst();
-  CompactionIterator entries(input.get(), family.comparator(), {}, nullptr);
+  CompactionIterator entries(input.get(), family.comparator(), &family.merge_operator(), {},
+                             nullptr);
   entries.Start();
   SstableOutputOptions output;
   output.store = store_;

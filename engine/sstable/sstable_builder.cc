@@ -194,6 +194,7 @@ void SstableBuilder::State::Count(std::string_view internal_key, std::string_vie
   properties.largest_sequence = std::max(properties.largest_sequence, sequence);
   properties.num_entries++;
   properties.num_puts += Type(internal_key) == EntryType::kPut ? 1 : 0;
+  properties.num_merges += Type(internal_key) == EntryType::kMerge ? 1 : 0;
   properties.num_deletions += Type(internal_key) == EntryType::kDelete ? 1 : 0;
   properties.raw_key_bytes += internal_key.size();
   properties.raw_value_bytes += value.size();
@@ -334,6 +335,7 @@ void SstableBuilder::State::FillProperties() {
   properties.filter_key = options.filter_key.ToString();
   properties.hash_seed = options.hash_seed;
   properties.comparator_name = std::string(options.comparator.user()->Name());
+  properties.merge_operator_name = options.merge_operator_name;
   properties.compression = options.compression;
   properties.column_family_id = options.column_family_id;
   properties.column_family_name = options.column_family_name;

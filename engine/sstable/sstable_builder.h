@@ -41,6 +41,7 @@ struct SstableBuilderOptions {
   Compression compression = Compression::kNone;
   int zstd_level = 3;
 
+  std::string merge_operator_name;  // of the family; empty: none
   std::string column_family_name;
   uint32_t column_family_id = 0;
   uint32_t level = 0;

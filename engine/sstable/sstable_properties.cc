@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -86,6 +87,17 @@ Field WithoutEmpty(Field field) {
   return field;
 }
 
+// A number that tables without what it counts do not have.
+Field WithoutZero(Field field, uint64_t SstableProperties::*member) {
+  field.get = [member, get = std::move(field.get)](const SstableProperties& p) {
+    return p.*member == 0 ? std::string() : get(p);
+  };
+  field.show = [member, show = std::move(field.show)](const SstableProperties& p) {
+    return p.*member == 0 ? std::string() : show(p);
+  };
+  return WithoutEmpty(std::move(field));
+}
+
 const std::vector<Field>& Fields() {
   using P = SstableProperties;
   static const auto* const fields = new std::vector<Field>{
@@ -93,6 +105,7 @@ const std::vector<Field>& Fields() {
       Number("num_entries", &P::num_entries, /*required=*/true),
       Number("num_puts", &P::num_puts),
       Number("num_deletions", &P::num_deletions),
+      WithoutZero(Number("num_merges", &P::num_merges), &P::num_merges),
       Number("raw_key_bytes", &P::raw_key_bytes),
       Number("raw_value_bytes", &P::raw_value_bytes),
       Number("num_data_blocks", &P::num_data_blocks, /*required=*/true),
@@ -112,6 +125,7 @@ const std::vector<Field>& Fields() {
       Real("expected_fpr", &P::expected_fpr),
       Number("filter_fell_back", &P::filter_fell_back),
       Text("comparator", &P::comparator_name, /*required=*/true),
+      WithoutEmpty(Text("merge_operator", &P::merge_operator_name)),
       Number("compression", &P::compression),
       Number("column_family_id", &P::column_family_id),
       Text("column_family_name", &P::column_family_name),

@@ -28,6 +28,7 @@ struct SstableFigures {
 struct SstableProperties : SstableFigures {
   uint64_t num_puts = 0;
   uint64_t num_deletions = 0;
+  uint64_t num_merges = 0;      // merge operands
   uint64_t raw_key_bytes = 0;  // internal keys, before prefix compression
   uint64_t raw_value_bytes = 0;
   uint64_t index_partitions = 0;  // 0: the index has one level
@@ -43,6 +44,7 @@ struct SstableProperties : SstableFigures {
   bool filter_fell_back = false;  // another kind than requested was built
 
   std::string comparator_name;
+  std::string merge_operator_name;  // of the column family; empty: none
   uint32_t column_family_id = 0;
   std::string column_family_name;
   uint64_t creation_time_seconds = 0;  // since 1970

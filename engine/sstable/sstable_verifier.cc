@@ -217,6 +217,7 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
   }
   seen_.num_entries++;
   seen_.num_puts += Type(key) == EntryType::kPut ? 1 : 0;
+  seen_.num_merges += Type(key) == EntryType::kMerge ? 1 : 0;
   seen_.num_deletions += Type(key) == EntryType::kDelete ? 1 : 0;
   seen_.raw_key_bytes += key.size();
   seen_.raw_value_bytes += value.size();
@@ -241,6 +242,7 @@ void SstableVerifier::CheckCounts() {
   expect("num_entries", seen_.num_entries, stored.num_entries);
   expect("num_puts", seen_.num_puts, stored.num_puts);
   expect("num_deletions", seen_.num_deletions, stored.num_deletions);
+  expect("num_merges", seen_.num_merges, stored.num_merges);
   expect("raw_key_bytes", seen_.raw_key_bytes, stored.raw_key_bytes);
   expect("raw_value_bytes", seen_.raw_value_bytes, stored.raw_value_bytes);
   const SequenceNumber global = seen_.num_entries == 0 ? 0 : table_.options_.global_sequence;

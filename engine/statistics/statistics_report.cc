@@ -262,6 +262,10 @@ std::string_view TickerName(Ticker ticker) {
       return "log.syncs";
     case Ticker::kMemtableHits:
       return "memtable.hits";
+    case Ticker::kMergedReads:
+      return "merged.reads";
+    case Ticker::kMergeOperandsRead:
+      return "merge.operands.read";
     case Ticker::kFlushes:
       return "flushes";
     case Ticker::kFlushBytesWritten:
@@ -304,6 +308,8 @@ std::string_view TickerName(Ticker ticker) {
       return "background.retries";
     case Ticker::kFilesQuarantined:
       return "files.quarantined";
+    case Ticker::kMergeFailures:
+      return "merge.failures";
     case Ticker::kFiltersFellBack:
       return "filters.fell.back";
     case Ticker::kCount:

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "engine/base/counter.h"
 #include "engine/base/internal_iterator.h"
@@ -70,6 +71,13 @@ class Version {
 
   // False if the filters and key ranges prove that no file holds the key. No I/O.
   bool MayContain(const LookupKey& key, const LookupContext& context) const;
+
+  // Calls `visit` for the versions of the key with a sequence number <= key.snapshot, newest first,
+  // until it returns false. With `newest_was_read`, Get has been asked for the key before, and what
+  // it has counted is not counted again.
+  absl::Status VisitVersions(
+      const LookupKey& key, const LookupContext& context, bool newest_was_read,
+      absl::FunctionRef<bool(uint64_t trailer, std::string_view value)> visit) const;
 
   // Appends what Get would look at, in order, to `steps`; counts nothing.
   void Explain(const LookupKey& key, std::vector<ExplainStep>* steps) const;

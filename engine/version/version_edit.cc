@@ -36,6 +36,8 @@ enum Tag : uint32_t {
   kOldestLog = 14,  // of the whole database
   kNewestLog = 15,  // when the database was closed
   kIngestedFile = 16,
+  kFamilyMergeOperator = 17,
+  kLastKnown = kFamilyMergeOperator,
   kFirstIgnorable = 1000,
 };
 
@@ -158,6 +160,9 @@ bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family)
     case kFamilyComparator:
       family->comparator = std::string(bytes);
       return true;
+    case kFamilyMergeOperator:
+      family->merge_operator = std::string(bytes);
+      return true;
     case kFamilyDropped:
       family->dropped = true;
       return true;
@@ -200,6 +205,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
     PutNumber(out, kFamily, family.family_id);
     if (family.name) PutField(out, kFamilyName, *family.name);
     if (family.comparator) PutField(out, kFamilyComparator, *family.comparator);
+    if (family.merge_operator) PutField(out, kFamilyMergeOperator, *family.merge_operator);
     if (family.dropped) PutField(out, kFamilyDropped, "");
     if (family.filter) PutField(out, kFamilyFilter, *family.filter);
     if (family.filter_key) PutField(out, kFamilyFilterKey, *family.filter_key);
@@ -227,7 +233,7 @@ absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
       return absl::InvalidArgumentError("version edit ends in the middle of a field");
     }
     if (tag >= kFirstIgnorable) continue;
-    if (tag == 0 || tag > kIngestedFile) {
+    if (tag == 0 || tag > kLastKnown) {
       return absl::FailedPreconditionError(
           absl::StrCat("version edit has field ", tag, ", which a newer version of Winnow wrote"));
     }
@@ -271,6 +277,9 @@ std::string VersionEdit::DebugString() const {
     absl::StrAppend(&out, "family: ", family.family_id, "\n");
     if (family.name) absl::StrAppend(&out, "  name: ", absl::CHexEscape(*family.name), "\n");
     if (family.comparator) absl::StrAppend(&out, "  comparator: ", *family.comparator, "\n");
+    if (family.merge_operator) {
+      absl::StrAppend(&out, "  merge_operator: ", absl::CHexEscape(*family.merge_operator), "\n");
+    }
     if (family.dropped) absl::StrAppend(&out, "  dropped\n");
     if (family.filter) absl::StrAppend(&out, "  filter: ", *family.filter, "\n");
     if (family.filter_key) absl::StrAppend(&out, "  filter_key: ", *family.filter_key, "\n");

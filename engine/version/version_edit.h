@@ -38,6 +38,8 @@ struct FamilyEdit {
   // Creation: name and comparator are given once, with the first edit of the family.
   std::optional<std::string> name;
   std::optional<std::string> comparator;
+  // Given once, by the first opening with one.
+  std::optional<std::string> merge_operator;
   bool dropped = false;
 
   std::optional<std::string> filter;      // spec text for new SSTables

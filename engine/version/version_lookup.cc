@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "engine/base/status.h"
+#include "engine/sstable/sstable_iterator.h"
+#include "engine/version/explained_chain.h"
 #include "engine/version/version.h"
 
 namespace winnow {
@@ -212,6 +214,52 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
       WINNOW_RETURN_IF_ERROR(GetFromCandidate(&candidate, key, context, result));
       if (result->found) return absl::OkStatus();
     }
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
+// The versions in one file that are older than `newest`. False: `visit` wants no more.
+absl::StatusOr<bool> VisitOlderVersions(
+    const SstableReader& reader, const LookupKey& key, SequenceNumber newest,
+    const SstableReadOptions& options,
+    absl::FunctionRef<bool(uint64_t trailer, std::string_view value)> visit) {
+  if (newest == 0) return true;
+  const std::unique_ptr<SstableIterator> entries = reader.NewIterator(options);
+  entries->Seek(MakeInternalKey(key.user_key, newest - 1, kEntryTypeForSeek));
+  for (; entries->Valid(); entries->Next()) {
+    if (reader.comparator().CompareUserKeys(UserKey(entries->key()), key.user_key) != 0) break;
+    if (!visit(Trailer(entries->key()), entries->value())) return false;
+  }
+  WINNOW_RETURN_IF_ERROR(entries->status());
+  return true;
+}
+
+}  // namespace
+
+// A key has more versions than the newest that readers want only where that is a merge operand.
+absl::Status Version::VisitVersions(
+    const LookupKey& key, const LookupContext& context, bool newest_was_read,
+    absl::FunctionRef<bool(uint64_t trailer, std::string_view value)> visit) const {
+  LookupContext uncounted = context;
+  uncounted.filter_counters = nullptr;
+  uncounted.false_positive_cache_hits = nullptr;
+  bool counts = !newest_was_read;
+  CandidateWalk walk(*this, key.user_key);
+  Candidate candidate = {};
+  while (walk.Next(&candidate.file, &candidate.level)) {
+    candidate.hash = HashFor(*candidate.file, key);
+    PointResult result;
+    WINNOW_RETURN_IF_ERROR(
+        GetFromCandidate(&candidate, key, counts ? context : uncounted, &result));
+    if (!result.found) continue;
+    counts = true;
+    if (!visit(PackTrailer(result.sequence, result.type), result.value)) return absl::OkStatus();
+    WINNOW_ASSIGN_OR_RETURN(
+        const bool more, VisitOlderVersions(*candidate.file->reader(), key, result.sequence,
+                                            context.read_options, visit));
+    if (!more) return absl::OkStatus();
   }
   return absl::OkStatus();
 }
@@ -426,11 +474,19 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
       step.detail = ToStd(status.message());
       continue;
     }
-    found = result.found;
-    step.sequence = result.found ? result.sequence : 0;
-    step.answer = !result.found                       ? ExplainStep::Answer::kAbsent
-                  : result.type == EntryType::kDelete ? ExplainStep::Answer::kDeleted
-                                                      : ExplainStep::Answer::kValue;
+    ExplainedChain chain;
+    if (result.found && chain.Take(PackTrailer(result.sequence, result.type))) {
+      const absl::StatusOr<bool> older =
+          VisitOlderVersions(reader, key, result.sequence, SstableReadOptions(),
+                             [&](uint64_t trailer, std::string_view) { return chain.Take(trailer); });
+      if (!older.ok()) {
+        step.answer = ExplainStep::Answer::kError;
+        step.detail = ToStd(older.status().message());
+        continue;
+      }
+    }
+    found = chain.ended();
+    chain.Describe(&step);
     step.false_positive =
         step.filter_answer == ExplainStep::FilterAnswer::kMaybe && !result.filter_key_present;
   }

@@ -78,6 +78,7 @@ void VersionSet::ApplyScalars(VersionEdit edit) {
     family.id = change.family_id;
     if (change.name) family.name = *std::move(change.name);
     if (change.comparator) family.comparator_name = *std::move(change.comparator);
+    if (change.merge_operator) family.merge_operator_name = *std::move(change.merge_operator);
     if (change.filter) family.filter = *std::move(change.filter);
     if (change.filter_key) family.filter_key = *std::move(change.filter_key);
     if (change.log_number) family.log_number = std::max(family.log_number, *change.log_number);
@@ -105,6 +106,10 @@ void VersionSet::SetFilter(uint32_t family_id, std::string filter, std::string f
   FamilyRecord& family = families_[family_id];
   family.filter = std::move(filter);
   family.filter_key = std::move(filter_key);
+}
+
+void VersionSet::SetMergeOperator(uint32_t family_id, std::string name) {
+  families_[family_id].merge_operator_name = std::move(name);
 }
 
 void VersionSet::RaiseLastSequence(SequenceNumber sequence) {
@@ -164,6 +169,7 @@ VersionEdit VersionSet::DescribeFamilies() const {
     change.family_id = id;
     change.name = family.name;
     change.comparator = family.comparator_name;
+    if (!family.merge_operator_name.empty()) change.merge_operator = family.merge_operator_name;
     change.filter = family.filter;
     change.filter_key = family.filter_key;
     change.log_number = family.log_number;

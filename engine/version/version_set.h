@@ -30,6 +30,7 @@ struct FamilyRecord {
   uint32_t id = 0;
   std::string name;
   std::string comparator_name;
+  std::string merge_operator_name;  // empty: there was never one
   std::string filter;
   std::string filter_key;
   uint64_t log_number = 0;
@@ -85,6 +86,10 @@ class VersionSet {
 
   // Filter settings that the options of this opening give a family; durable with StartManifest.
   void SetFilter(uint32_t family_id, std::string filter, std::string filter_key)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // The same for the merge operator of a family that has none so far.
+  void SetMergeOperator(uint32_t family_id, std::string name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Adds tables that recovery has written to level 0 of a family. They become durable with

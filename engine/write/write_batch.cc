@@ -82,6 +82,22 @@ void WriteBatch::Delete(const ColumnFamily* family, std::string_view key) {
   AppendUpdate(static_cast<uint8_t>(EntryType::kDelete), IdOf(family), key, nullptr);
 }
 
+// Not plain: whether the family has an operator, and that takes the operand, the leader finds out.
+void WriteBatch::Merge(std::string_view key, std::string_view operand) {
+  AppendUpdate(static_cast<uint8_t>(EntryType::kMerge), 0, key, &operand);
+  is_plain_ = false;
+}
+void WriteBatch::Merge(const ColumnFamily* family, std::string_view key,
+                       std::string_view operand) {
+  AppendUpdate(static_cast<uint8_t>(EntryType::kMerge), IdOf(family), key, &operand);
+  is_plain_ = false;
+}
+
+absl::Status WriteBatch::Handler::Merge(uint32_t column_family_id, std::string_view key,
+                                        std::string_view operand) {
+  return absl::FailedPreconditionError("the handler of the write batch takes no merge operands");
+}
+
 void WriteBatch::Append(const WriteBatch& other) {
   if (other.encoded_.size() < kBatchHeaderBytes) return;
   if (encoded_.size() < kBatchHeaderBytes) Clear();
@@ -117,9 +133,11 @@ absl::Status WriteBatch::ForEach(Handler& handler) const {
     BatchUpdate update;
     bool more;
     if (absl::Status status = reader.Next(&update, &more); !status.ok() || !more) return status;
-    absl::Status status = update.type == EntryType::kPut
-                              ? handler.Put(update.family_id, update.key, update.value)
-                              : handler.Delete(update.family_id, update.key);
+    absl::Status status =
+        update.type == EntryType::kPut ? handler.Put(update.family_id, update.key, update.value)
+        : update.type == EntryType::kMerge
+            ? handler.Merge(update.family_id, update.key, update.value)
+            : handler.Delete(update.family_id, update.key);
     if (!status.ok()) return status;
   }
 }
@@ -155,7 +173,7 @@ absl::Status BatchReader::Next(BatchUpdate* update, bool* more) {
   update->type = static_cast<EntryType>(type);
   if (((tag & kBatchFamilyFlag) != 0 && !GetVarint32(&rest_, &update->family_id)) ||
       !GetLengthPrefixed(&rest_, &update->key) ||
-      (update->type == EntryType::kPut && !GetLengthPrefixed(&rest_, &update->value))) {
+      (update->type != EntryType::kDelete && !GetLengthPrefixed(&rest_, &update->value))) {
     return absl::DataLossError("write batch ends in the middle of an update");
   }
   seen_++;

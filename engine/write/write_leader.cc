@@ -7,6 +7,7 @@
 
 #include "engine/base/coding.h"
 #include "engine/base/database_closed.h"
+#include "engine/base/missing_merge_operator.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/write/batch_format.h"
@@ -17,6 +18,17 @@ namespace {
 
 // Members of a group insert on their own threads if that is worth waking them.
 constexpr size_t kParallelInsertBytes = 2048;
+
+absl::Status CheckOperand(const ColumnFamilyState& family, std::string_view operand) {
+  const MergeOperator& merge_operator = family.merge_operator();
+  const absl::Status status = merge_operator.CheckOperand(operand);
+  if (status.ok()) [[likely]]
+    return status;
+  if (IsMissingMergeOperator(merge_operator)) return WithContext(status, family.name());
+  return absl::InvalidArgumentError(absl::StrCat("merge operator '",
+                                                 ToAbsl(merge_operator.Name()),
+                                                 "': ", status.message()));
+}
 
 absl::Status OutcomeUnknown(const absl::Status& cause) {
   return WithContext(cause,
@@ -135,10 +147,13 @@ void WriteLeader::CheckMembers(WriteGroup* group) {
     BatchUpdate update;
     for (bool more = true; more && request->status.ok();) {
       request->status = reader.Next(&update, &more);
-      if (request->status.ok() && more &&
-          parts_.families->FindForLeader(update.family_id) == nullptr) {
+      if (!request->status.ok() || !more) break;
+      const ColumnFamilyState* family = parts_.families->FindForLeader(update.family_id);
+      if (family == nullptr) {
         request->status = absl::FailedPreconditionError(absl::StrCat(
             "column family ", update.family_id, " does not exist or has been dropped"));
+      } else if (update.type == EntryType::kMerge) {
+        request->status = CheckOperand(*family, update.value);
       }
     }
   }

@@ -57,6 +57,7 @@ typedef struct winnow_env_t winnow_env_t;
 typedef struct winnow_filterpolicy_t winnow_filterpolicy_t;
 typedef struct winnow_iterator_t winnow_iterator_t;
 typedef struct winnow_logger_t winnow_logger_t; /* never made: winnow_options_set_info_log */
+typedef struct winnow_mergeoperator_t winnow_mergeoperator_t;
 typedef struct winnow_options_t winnow_options_t;
 typedef struct winnow_pinned_t winnow_pinned_t;
 typedef struct winnow_readoptions_t winnow_readoptions_t;
@@ -343,6 +344,13 @@ void winnow_writebatch_iterate_cf(const winnow_writebatch_t* batch, void* state,
                                               size_t klen, const char* v, size_t vlen),
                                   void (*deleted)(void* state, uint32_t family_id, const char* k,
                                                   size_t klen));
+/* Shows every update with what it does, merges included, which the two functions above leave out.
+   Deletions have no value. */
+enum { winnow_update_delete = 0, winnow_update_put = 1, winnow_update_merge = 2 };
+void winnow_writebatch_iterate_updates(const winnow_writebatch_t* batch, void* state,
+                                       void (*update)(void* state, int kind, uint32_t family_id,
+                                                      const char* k, size_t klen, const char* v,
+                                                      size_t vlen));
 /* The number of updates. */
 uint32_t winnow_writebatch_count(const winnow_writebatch_t* batch);
 
@@ -437,6 +445,43 @@ winnow_filterpolicy_t* winnow_filterpolicy_create(
 void winnow_filterpolicy_destroy(winnow_filterpolicy_t* policy);
 /* The filter blocked_bloom:bits_per_key (1 to 64; other numbers are moved to the nearest end). */
 winnow_filterpolicy_t* winnow_filterpolicy_create_bloom(int bits_per_key);
+
+/* ---- Merge operators (beyond LevelDB; winnow/merge_operator.h) ---- */
+
+/* An operator of the caller's own. `full_merge` makes a value of `existing`, which is NULL if the key
+   is absent, and of the operands, oldest first; `partial_merge` makes one operand of several, and may
+   be NULL. Both return malloc'ed bytes, *result_length of them; NULL, or *success set to 0 (it is 1
+   before), says that they can make none: then the key cannot be read, and its operands stay. `name`
+   is stored in the database, which cannot be opened with another operator. Threads and destructor: as
+   for comparators. Built-in operators: winnow_options_set(options, "merge_operator", "uint64_add",
+   &err). */
+winnow_mergeoperator_t* winnow_mergeoperator_create(
+    void* state, void (*destructor)(void* state),
+    char* (*full_merge)(void* state, const char* key, size_t keylen, const char* existing,
+                        size_t existinglen, const char* const* operands,
+                        const size_t* operandlens, int num_operands, uint8_t* success,
+                        size_t* result_length),
+    char* (*partial_merge)(void* state, const char* key, size_t keylen, const char* const* operands,
+                           const size_t* operandlens, int num_operands, uint8_t* success,
+                           size_t* result_length),
+    const char* (*name)(void* state));
+void winnow_mergeoperator_destroy(winnow_mergeoperator_t* merge_operator);
+void winnow_options_set_merge_operator(winnow_options_t* options,
+                                       winnow_mergeoperator_t* merge_operator);
+
+/* Adds an operand to what the key has. */
+void winnow_merge(winnow_t* db, const winnow_writeoptions_t* options, const char* key,
+                  size_t keylen, const char* operand, size_t operandlen, char** errptr);
+void winnow_merge_cf(winnow_t* db, const winnow_writeoptions_t* options,
+                     winnow_columnfamily_t* family, const char* key, size_t keylen,
+                     const char* operand, size_t operandlen, char** errptr);
+void winnow_writebatch_merge(winnow_writebatch_t* batch, const char* key, size_t klen,
+                             const char* operand, size_t operandlen);
+void winnow_writebatch_merge_cf(winnow_writebatch_t* batch, const winnow_columnfamily_t* family,
+                                const char* key, size_t klen, const char* operand,
+                                size_t operandlen);
+void winnow_sstwriter_merge(winnow_sstwriter_t* writer, const char* key, size_t keylen,
+                            const char* operand, size_t operandlen, char** errptr);
 
 /* ---- Read options ---- */
 

@@ -40,6 +40,7 @@
 #include "winnow/explain.h"
 #include "winnow/ingest.h"
 #include "winnow/iterator.h"
+#include "winnow/merge_operator.h"
 #include "winnow/options.h"
 #include "winnow/pinned_value.h"
 #include "winnow/statistics.h"
@@ -120,12 +121,18 @@ class DB {
                            std::string_view value) = 0;
   virtual absl::Status Delete(const WriteOptions& options, ColumnFamily* family,
                               std::string_view key) = 0;
+  // Adds an operand for the family's merge operator (winnow/merge_operator.h), which makes the
+  // key's value of it when it is read. Reads no value, and writes the operand alone.
+  // FailedPrecondition: the family has no operator; InvalidArgument: it refuses the operand.
+  virtual absl::Status Merge(const WriteOptions& options, ColumnFamily* family,
+                             std::string_view key, std::string_view operand) = 0;
   // Applies the whole batch or nothing. After an I/O error the outcome is unknown until the
   // database has been reopened; it is then either whole or absent.
   virtual absl::Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
 
   // --- Reading ---
-  // NotFound if the key is absent; `*value` is then unchanged.
+  // NotFound if the key is absent; `*value` is then unchanged. FailedPrecondition: the key has
+  // operands that its merge operator makes no value of.
   virtual absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                            std::string* value) = 0;
   // The same without copying from the block cache.
@@ -232,6 +239,7 @@ class DB {
   // "winnow.num-open-files" (SSTables of the database whose file is open).
   // Text: "winnow.background-error" (empty if none), "winnow.recovery" (what opening found in the
   // logs: replayed, cut off, missing), "winnow.filter", "winnow.filter-key",
+  // "winnow.merge-operator" (empty: the family has none),
   // "winnow.sstables-by-level" (the form of LevelDB's "leveldb.sstables").
   virtual absl::StatusOr<std::string> GetProperty(ColumnFamily* family, std::string_view name) = 0;
   static std::vector<std::string_view> PropertyNames();
@@ -256,6 +264,9 @@ class DB {
   }
   absl::Status Delete(const WriteOptions& options, std::string_view key) {
     return Delete(options, DefaultColumnFamily(), key);
+  }
+  absl::Status Merge(const WriteOptions& options, std::string_view key, std::string_view operand) {
+    return Merge(options, DefaultColumnFamily(), key, operand);
   }
   absl::Status Get(const ReadOptions& options, std::string_view key, std::string* value) {
     return Get(options, DefaultColumnFamily(), key, value);

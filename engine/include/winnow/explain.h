@@ -12,7 +12,9 @@ namespace winnow {
 struct ExplainStep {
   enum class Source { kMemtable, kImmutableMemtable, kSstable };
   enum class FilterAnswer { kNoFilter, kUnusable, kNo, kMaybe };
-  enum class Answer { kNotAsked, kAbsent, kValue, kDeleted, kError };
+  // kOperand: merge operands, so that what is older counts as well, up to the value or deletion
+  // that `detail` tells of.
+  enum class Answer { kNotAsked, kAbsent, kValue, kDeleted, kError, kOperand };
 
   Source source = Source::kSstable;
   int level = -1;            // SSTables only
@@ -22,8 +24,8 @@ struct ExplainStep {
   FilterAnswer filter_answer = FilterAnswer::kNoFilter;
   Answer answer = Answer::kNotAsked;  // what the memtable or block holds; kNotAsked after "no"
   bool false_positive = false;        // filter said maybe, block said absent
-  uint64_t sequence = 0;              // of the version found
-  std::string detail;                 // an error, or why a filter was not usable
+  uint64_t sequence = 0;              // of the newest version found
+  std::string detail;                 // an error, why a filter was not usable, or how many operands
 };
 
 struct KeyExplanation {

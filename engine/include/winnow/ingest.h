@@ -43,7 +43,7 @@ struct SstFileInfo {
 // it has written (some ten bytes a key), and one block.
 class SstWriter {
  public:
-  // Begins the file `path`. Of the options count comparator, filter, filter_key, filter_policy,
+  // Begins the file `path`. Of the options count comparator, merge_operator, filter, filter_key, filter_policy,
   // compression (that of the last level), zstd_level, block_bytes and block_restart_interval; where
   // the filter is left open it is "blocked_bloom:10". `file_system` null: the operating system's;
   // else it must outlive the writer. AlreadyExists: there is something at `path`. InvalidArgument:
@@ -59,6 +59,9 @@ class SstWriter {
   // limit; nothing was added then, and the writer goes on. After any other error it is of no more
   // use.
   virtual absl::Status Put(std::string_view key, std::string_view value) = 0;
+  // An operand for the merge operator of the options, or of the family that the writer is for:
+  // merged with what the database has of the key. FailedPrecondition: there is no operator.
+  virtual absl::Status Merge(std::string_view key, std::string_view operand) = 0;
   // The key is absent from whatever database ingests the file, until it is put again.
   virtual absl::Status Delete(std::string_view key) = 0;
 

@@ -25,6 +25,7 @@ namespace winnow {
 class EventListener;
 class FileSystem;
 class FilterPolicy;
+class MergeOperator;
 class Snapshot;
 
 // Limits that no option changes.
@@ -63,6 +64,13 @@ struct ColumnFamilyOptions {
   // Also used for existing SSTables that carry its name. Must outlive the database. Null
   // (default): none.
   const FilterPolicy* filter_policy = nullptr;
+
+  // What DB::Merge means (winnow/merge_operator.h): one of the user's own, or a built-in one, as
+  // text "uint64_add", "int64_add", "max", "min", "append:TEXT". Recorded with the column family,
+  // which keeps it: another one is refused. Null (default), as text "none": the recorded one if it
+  // is built-in; without one, merges are refused. A database that needs one of the user's own can
+  // be opened without it read-only, and then reads of keys that have operands fail.
+  std::shared_ptr<const MergeOperator> merge_operator;
 
   // Compression of SSTable blocks. Default: lz4.
   Compression compression = Compression::kLz4;

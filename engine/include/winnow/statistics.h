@@ -27,7 +27,10 @@ enum class Ticker : uint32_t {
   kUserBytesWritten,   // [bytes] of those updates: keys and values, with their lengths and types
   kLogBytesWritten,    // [bytes] of records for the write-ahead log, before their framing
   kLogSyncs,           // [syncs] of the write-ahead log for writes with WriteOptions::sync
-  kMemtableHits,       // [calls] of Get and Exists that a memtable answered (value or deletion)
+  kMemtableHits,       // [calls] of Get and Exists that a memtable answered (value, operand or
+                       // deletion)
+  kMergedReads,        // [keys] whose value reads made of merge operands
+  kMergeOperandsRead,  // [operands] that they made them of
 
   // Background work.
   kFlushes,                 // [flushes] ended, failed ones included
@@ -58,6 +61,8 @@ enum class Ticker : uint32_t {
   kFiltersDamaged,     // [files] whose filter could not be used when the database was opened
   kBackgroundRetries,  // [failures] of flushes and compactions after which they are tried again
   kFilesQuarantined,   // [files] that compactions found damaged and leave alone
+  kMergeFailures,      // [keys] of which a merge operator made no value, in reads, flushes and
+                       // compactions
   kFiltersFellBack,  // [files] whose filter was built as another kind than specified, or not at all
 
   kCount,  // how many there are; counts nothing

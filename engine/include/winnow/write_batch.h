@@ -25,6 +25,10 @@ class WriteBatch {
   void Put(const ColumnFamily* family, std::string_view key, std::string_view value);
   void Delete(std::string_view key);
   void Delete(const ColumnFamily* family, std::string_view key);
+  // An operand for the family's merge operator (winnow/merge_operator.h). DB::Write refuses the
+  // whole batch if the family has none, or if the operator refuses the operand.
+  void Merge(std::string_view key, std::string_view operand);
+  void Merge(const ColumnFamily* family, std::string_view key, std::string_view operand);
 
   // Appends the updates of `other` after those of this batch.
   void Append(const WriteBatch& other);
@@ -41,6 +45,9 @@ class WriteBatch {
     virtual absl::Status Put(uint32_t column_family_id, std::string_view key,
                              std::string_view value) = 0;
     virtual absl::Status Delete(uint32_t column_family_id, std::string_view key) = 0;
+    // FailedPrecondition, unless it is overridden: a handler may not pass over what it cannot do.
+    virtual absl::Status Merge(uint32_t column_family_id, std::string_view key,
+                               std::string_view operand);
   };
   absl::Status ForEach(Handler& handler) const;
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,22 +19,57 @@ const InternalKeyComparator& Order() {
   return order;
 }
 
-// What a reader at `snapshot` sees of the key: the newest entry up to there, "below" standing for
-// what a deeper level holds.
+// Joins by '+', as far as it can.
+class Joining final : public MergeOperator {
+ public:
+  Joining(bool merges, bool combines) : merges_(merges), combines_(combines) {}
+  std::string_view Name() const override { return "test.joining"; }
+  absl::Status FullMerge(std::string_view key, std::optional<std::string_view> existing,
+                         std::span<const std::string_view> operands,
+                         std::string* result) const override {
+    if (!merges_) return absl::UnknownError("refused");
+    if (existing.has_value()) result->append(*existing);
+    for (const std::string_view operand : operands) {
+      if (!result->empty()) result->append("+");
+      result->append(operand);
+    }
+    return absl::OkStatus();
+  }
+  bool PartialMerge(std::string_view key, std::span<const std::string_view> operands,
+                    std::string* result) const override {
+    return combines_ && FullMerge(key, std::nullopt, operands, result).ok();
+  }
+
+ private:
+  const bool merges_;
+  const bool combines_;
+};
+
+const MergeOperator* const kOperators[] = {new Joining(true, true), new Joining(true, false),
+                                           new Joining(false, false)};
+const MergeOperator* Operator() { return kOperators[0]; }
+
+// What a reader at `snapshot` sees of the key: the newest entry up to there, and of operands what
+// they make with the next older ones, "below" standing for what a deeper level holds.
 std::string Visible(const std::vector<Entry>& entries, SequenceNumber snapshot, bool value_below) {
+  std::string operands;
   for (const auto& [key, value] : entries) {
     if (Sequence(key) > snapshot) continue;
-    return Type(key) == EntryType::kPut ? value : "(absent)";
+    if (Type(key) == EntryType::kPut) return value + operands;
+    if (Type(key) == EntryType::kDelete) return "(absent)" + operands;
+    operands.insert(0, "+" + value);
   }
-  return value_below ? "below" : "(absent)";
+  return (value_below ? "below" : "(absent)") + operands;
 }
 
 std::vector<Entry> Survivors(const std::vector<Entry>& entries,
                              const std::vector<SequenceNumber>& snapshots,
-                             std::function<bool(std::string_view)> is_last_level_for) {
+                             std::function<bool(std::string_view)> is_last_level_for,
+                             const MergeOperator* merge_operator = Operator()) {
   SortedEntries input(entries, Order());
   input.SeekToFirst();
-  CompactionIterator surviving(&input, Order(), snapshots, std::move(is_last_level_for));
+  CompactionIterator surviving(&input, Order(), merge_operator, snapshots,
+                               std::move(is_last_level_for));
   std::vector<Entry> kept;
   for (surviving.Start(); surviving.Valid(); surviving.Next()) {
     kept.emplace_back(surviving.key(), surviving.value());
@@ -45,36 +81,45 @@ std::vector<Entry> Survivors(const std::vector<Entry>& entries,
 }
 
 void CheckHistory(const std::vector<Entry>& entries, const std::vector<SequenceNumber>& snapshots,
-                  std::optional<bool> last_level) {
+                  std::optional<bool> last_level, const MergeOperator* merge_operator) {
   std::function<bool(std::string_view)> check;
   if (last_level.has_value()) check = [&](std::string_view) { return *last_level; };
-  const std::vector<Entry> kept = Survivors(entries, snapshots, check);
+  const std::vector<Entry> kept = Survivors(entries, snapshots, check, merge_operator);
   const bool value_below = !last_level.value_or(false);
   std::vector<SequenceNumber> readers = snapshots;
   readers.push_back(kMaxSequenceNumber);
   for (const SequenceNumber reader : readers) {
-    ASSERT_EQ(Visible(kept, reader, value_below), Visible(entries, reader, value_below))
+    // Merged with nothing, operands are a value.
+    const auto without_absence = [](std::string seen) {
+      return seen.starts_with("(absent)+") ? seen.substr(std::string("(absent)+").size()) : seen;
+    };
+    ASSERT_EQ(without_absence(Visible(kept, reader, value_below)),
+              without_absence(Visible(entries, reader, value_below)))
         << "reader at " << reader;
   }
   // No more than one entry for each stripe of readers, in order.
-  ASSERT_LE(kept.size(), readers.size());
+  if (merge_operator == Operator()) {
+    ASSERT_LE(kept.size(), readers.size());
+  }
   for (size_t i = 1; i < kept.size(); i++) {
     ASSERT_LT(Order().Compare(kept[i - 1].first, kept[i].first), 0);
   }
   // A tombstone that hides nothing below and that no snapshot needs is not kept.
-  if (snapshots.empty() && last_level.value_or(false)) {
+  if (snapshots.empty() && last_level.value_or(false) && merge_operator != kOperators[2]) {
     for (const auto& [key, value] : kept) ASSERT_EQ(Type(key), EntryType::kPut);
   }
 }
 
 TEST(CompactionIterator, EveryReaderSeesTheSameForEveryShortHistory) {
   for (int length = 0; length <= 5; length++) {
-    for (int types = 0; types < (1 << length); types++) {
+    const int num_types = length < 5 ? 3 : 2;  // deletions and puts, operands
+    const int num_histories = static_cast<int>(std::pow(num_types, length));
+    for (int history = 0; history < num_histories; history++) {
       std::vector<Entry> entries;
-      for (int i = length; i > 0; i--) {  // newest first
-        const bool put = ((types >> (i - 1)) & 1) != 0;
+      int types = history;
+      for (int i = length; i > 0; i--, types /= num_types) {  // newest first
         entries.emplace_back(MakeInternalKey("key", static_cast<SequenceNumber>(2 * i),
-                                             put ? EntryType::kPut : EntryType::kDelete),
+                                             static_cast<EntryType>(types % num_types)),
                              "value " + std::to_string(i));
       }
       // Snapshots may stand at each entry's sequence number and between them.
@@ -85,9 +130,12 @@ TEST(CompactionIterator, EveryReaderSeesTheSameForEveryShortHistory) {
           if (((chosen >> place) & 1) != 0) snapshots.push_back(static_cast<uint64_t>(place));
         }
         for (const std::optional<bool> last : {std::optional<bool>(), {true}, {false}}) {
-          CheckHistory(entries, snapshots, last);
-          ASSERT_FALSE(HasFailure()) << "length " << length << ", types " << types << ", snapshots "
-                                     << testing::PrintToString(snapshots);
+          for (const MergeOperator* merge_operator : kOperators) {
+            CheckHistory(entries, snapshots, last, merge_operator);
+            ASSERT_FALSE(HasFailure()) << "length " << length << ", history " << history
+                                       << ", snapshots " << testing::PrintToString(snapshots);
+            if (num_types == 2) break;
+          }
         }
       }
     }
@@ -112,7 +160,7 @@ TEST(CompactionIterator, NeighbouringKeysAreKeptApartTheEmptyOneIncluded) {
                                       {MakeInternalKey("ab", 2, EntryType::kDelete), ""}};
   SortedEntries input(entries, Order());
   input.SeekToFirst();
-  CompactionIterator surviving(&input, Order(), {}, nullptr);
+  CompactionIterator surviving(&input, Order(), Operator(), {}, nullptr);
   std::vector<std::string> keys;
   for (surviving.Start(); surviving.Valid(); surviving.Next()) {
     EXPECT_TRUE(surviving.at_new_user_key());
@@ -127,7 +175,7 @@ TEST(CompactionIterator, VersionsOfOneKeyAreMarkedAsSuch) {
                                       {MakeInternalKey("b", 2, EntryType::kPut), ""}};
   SortedEntries input(entries, Order());
   input.SeekToFirst();
-  CompactionIterator surviving(&input, Order(), {5}, nullptr);
+  CompactionIterator surviving(&input, Order(), Operator(), {5}, nullptr);
   std::vector<bool> is_new;
   for (surviving.Start(); surviving.Valid(); surviving.Next()) {
     is_new.push_back(surviving.at_new_user_key());
@@ -142,7 +190,7 @@ TEST(CompactionIterator, EndsBeforeItsEndKey) {
   SortedEntries input(entries, Order());
   input.SeekToFirst();
   const std::string end = "b";
-  CompactionIterator surviving(&input, Order(), {}, nullptr, &end);
+  CompactionIterator surviving(&input, Order(), Operator(), {}, nullptr, &end);
   surviving.Start();
   ASSERT_TRUE(surviving.Valid());
   surviving.Next();
@@ -153,11 +201,11 @@ TEST(CompactionIterator, EndsBeforeItsEndKey) {
 
 TEST(CompactionIterator, AnErrorOfTheInputOrAnUnknownTypeEndsTheWalkWithThatError) {
   const std::vector<Entry> entries = {{MakeInternalKey("a", 1, EntryType::kPut), ""},
-                                      {MakeInternalKey("b", 2, EntryType::kMerge), ""}};
+                                      {MakeInternalKey("b", 2, EntryType{9}), ""}};
   SortedEntries failing(entries, Order());
   failing.FailAt(1);
   failing.SeekToFirst();
-  CompactionIterator after_error(&failing, Order(), {}, nullptr);
+  CompactionIterator after_error(&failing, Order(), Operator(), {}, nullptr);
   after_error.Start();
   after_error.Next();
   EXPECT_FALSE(after_error.Valid());
@@ -165,7 +213,7 @@ TEST(CompactionIterator, AnErrorOfTheInputOrAnUnknownTypeEndsTheWalkWithThatErro
 
   SortedEntries unknown(entries, Order());
   unknown.SeekToFirst();
-  CompactionIterator after_unknown(&unknown, Order(), {}, nullptr);
+  CompactionIterator after_unknown(&unknown, Order(), Operator(), {}, nullptr);
   after_unknown.Start();
   after_unknown.Next();
   EXPECT_FALSE(after_unknown.Valid());

@@ -18,6 +18,22 @@ namespace {
 
 using Families = std::map<std::string, ModelFamily>;
 
+// As append:+, but its operands stay apart until there is a value.
+class UncombinedAppend final : public MergeOperator {
+ public:
+  std::string_view Name() const override { return "test.uncombined-append"; }
+  absl::Status FullMerge(std::string_view key, std::optional<std::string_view> existing,
+                         std::span<const std::string_view> operands,
+                         std::string* result) const override {
+    if (existing.has_value()) result->append(*existing);
+    for (size_t i = 0; i < operands.size(); i++) {
+      if (i > 0 || existing.has_value()) result->append("+");
+      result->append(operands[i]);
+    }
+    return absl::OkStatus();
+  }
+};
+
 struct ModelSnapshot {
   const Snapshot* snapshot;
   Families families;
@@ -39,6 +55,8 @@ class ModelRun {
     options_.background_threads = static_cast<int>(1 + keys_.Below(3));
     options_.block_cache_bytes = keys_.Below(2) == 0 ? 0 : 1 << 20;
     ChooseFamilyOptions(random_, &options_);
+    options_.merge_operator = std::make_shared<UncombinedAppend>();
+    if (seed % 3 != 0) options_.merge_operator = *ParseMergeOperator("append:+");
     model_.emplace("default", ModelFamily(ModelOrder{comparator}));
     db_ = OpenOrFail(options_, path_);
   }
@@ -57,7 +75,8 @@ class ModelRun {
  private:
   void RunOne(uint64_t choice) {
     if (choice < 300) return Put();
-    if (choice < 400) return Delete();
+    if (choice < 360) return Delete();
+    if (choice < 440) return Merge();
     if (choice < 470) return WriteBatchOfMany();
     if (choice < 620) return CheckKey(keys_.Any());
     if (choice < 680) return CheckMultiGet();
@@ -108,14 +127,31 @@ class ModelRun {
     ExpectOk(db_->Delete(WriteOptions(), Handle(family), key));
     model_.at(family).erase(key);
   }
+  void MergeInModel(const std::string& family, const std::string& key, const std::string& operand) {
+    ModelFamily& model = model_.at(family);
+    const auto existing = model.find(key);
+    PutInModel(&model, key, existing == model.end() ? operand : existing->second + "+" + operand);
+  }
+  void Merge() {
+    const std::string family = AnyFamily();
+    const std::string key = keys_.Any();
+    for (uint64_t left = keys_.Below(20) == 0 ? 200 : 1 + keys_.Below(3); left > 0; left--) {
+      const std::string operand = std::to_string(keys_.Below(100));
+      ExpectOk(db_->Merge(WriteOptions(), Handle(family), key, operand));
+      MergeInModel(family, key, operand);
+    }
+  }
   void WriteBatchOfMany() {
     WriteBatch batch;
     for (uint64_t left = keys_.Below(12); left > 0; left--) {
       const std::string family = AnyFamily();
       const std::string key = keys_.Any();
-      if (keys_.Below(3) == 0) {
+      if (const uint64_t kind = keys_.Below(4); kind == 0) {
         batch.Delete(Handle(family), key);
         model_.at(family).erase(key);
+      } else if (kind == 1) {
+        batch.Merge(Handle(family), key, "batch");
+        MergeInModel(family, key, "batch");
       } else {
         const std::string value = keys_.Value();
         batch.Put(Handle(family), key, value);

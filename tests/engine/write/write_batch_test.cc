@@ -130,7 +130,7 @@ TEST(WriteBatch, EveryTruncationAndEveryWrongCountIsDataLoss) {
     EXPECT_TRUE(absl::IsDataLoss(WriteBatch::FromEncoded(wrong).ForEach(listener)));
   }
   std::string unknown = encoded;
-  unknown[kBatchHeaderBytes] = 2;
+  unknown[kBatchHeaderBytes] = 4;
   Listener listener;
   EXPECT_TRUE(absl::IsDataLoss(WriteBatch::FromEncoded(unknown).ForEach(listener)));
 }

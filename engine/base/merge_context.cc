@@ -1,0 +1,67 @@
+#include "engine/base/merge_context.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "engine/base/status.h"
+#include "winnow/options.h"
+
+namespace winnow {
+
+namespace {
+
+absl::Status MergeFailed(const MergeOperator& merge_operator, std::string_view key,
+                         std::string_view reason) {
+  constexpr size_t kShownKeyBytes = 100;
+  return absl::FailedPreconditionError(
+      absl::StrCat("key '", absl::CHexEscape(ToAbsl(key.substr(0, kShownKeyBytes))),
+                   "': merge operator '", ToAbsl(merge_operator.Name()),
+                   "' gives no value: ", ToAbsl(reason)));
+}
+
+}  // namespace
+
+absl::Status MergeOperands(const MergeOperator& merge_operator, std::string_view key,
+                           std::optional<std::string_view> existing,
+                           std::span<const std::string_view> operands, std::string* result) {
+  result->clear();
+  const absl::Status merged = merge_operator.FullMerge(key, existing, operands, result);
+  if (!merged.ok()) return MergeFailed(merge_operator, key, ToStd(merged.message()));
+  if (result->size() <= kMaxValueBytes) return absl::OkStatus();
+  return MergeFailed(merge_operator, key,
+                     ToStd(absl::StrCat(result->size(), " bytes are over the limit of ",
+                                        kMaxValueBytes, " bytes of a value")));
+}
+
+void MergeContext::Clear() {
+  operands_.clear();
+  copies_.clear();
+  num_added_ = 0;
+  combine_at_ = kLeastCombined;
+}
+
+// Where the operator cannot, or the result is hardly shorter, the next time is at twice the number:
+// together that costs no more than a constant for each operand and doubling.
+void MergeContext::Combine(std::string_view key) {
+  const std::vector<std::string_view> operands(operands_.begin(), operands_.end());
+  size_t bytes = 0;
+  for (const std::string_view operand : operands) bytes += operand.size();
+  std::string combined;
+  if (!operator_->PartialMerge(key, operands, &combined) || combined.size() > kMaxValueBytes) {
+    combine_at_ *= 2;
+    return;
+  }
+  if (combined.size() > bytes / 2) combine_at_ *= 2;
+  operands_.clear();
+  copies_.clear();
+  operands_.push_back(copies_.emplace_back(std::move(combined)));
+}
+
+absl::Status MergeContext::Merge(std::string_view key, std::optional<std::string_view> existing,
+                                 std::string* result) const {
+  const std::vector<std::string_view> operands(operands_.begin(), operands_.end());
+  return MergeOperands(*operator_, key, existing, operands, result);
+}
+
+}  // namespace winnow

@@ -1,0 +1,19 @@
+// What stands for a merge operator that is not there.
+#ifndef WINNOW_ENGINE_BASE_MISSING_MERGE_OPERATOR_H_
+#define WINNOW_ENGINE_BASE_MISSING_MERGE_OPERATOR_H_
+
+#include <memory>
+#include <string_view>
+
+#include "winnow/merge_operator.h"
+
+namespace winnow {
+
+// Refuses to merge, and takes no operand: FailedPrecondition names it. What needs no merging works.
+// `name` is the recorded one; empty: the column family has none.
+std::shared_ptr<const MergeOperator> MissingMergeOperator(std::string_view name);
+bool IsMissingMergeOperator(const MergeOperator& merge_operator);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_BASE_MISSING_MERGE_OPERATOR_H_

@@ -1,0 +1,63 @@
+#include "engine/compaction/operand_chain.h"
+
+#include <utility>
+
+#include "engine/base/merge_context.h"
+#include "winnow/options.h"
+
+namespace winnow {
+
+void OperandChain::Start(std::string_view user_key) {
+  user_key_.assign(user_key);
+  entries_.clear();
+  bytes_ = 0;
+  next_ = 0;
+}
+
+void OperandChain::Add(std::string_view internal_key, std::string_view value) {
+  entries_.push_back({std::string(internal_key), std::string(value)});
+  bytes_ += sizeof(Entry) + internal_key.size() + value.size();
+}
+
+std::vector<std::string_view> OperandChain::OldestFirst(size_t count) const {
+  std::vector<std::string_view> operands;
+  operands.reserve(count);
+  for (size_t i = count; i > 0; i--) operands.push_back(entries_[i - 1].value);
+  return operands;
+}
+
+// Under the newest one's sequence number: who sees that, and not something newer, sees them all.
+void OperandChain::ReplaceBy(EntryType type, std::string value) {
+  Entry newest = std::move(entries_.front());
+  const SequenceNumber sequence = Sequence(newest.internal_key);
+  EncodeFixed64(newest.internal_key.data() + user_key_.size(), PackTrailer(sequence, type));
+  newest.value = std::move(value);
+  entries_.clear();
+  entries_.push_back(std::move(newest));
+}
+
+bool OperandChain::MergeWhole() {
+  size_t num_operands = entries_.size();
+  std::optional<std::string_view> existing;
+  const EntryType oldest = Type(entries_.back().internal_key);
+  if (oldest != EntryType::kMerge) num_operands--;
+  if (oldest == EntryType::kPut) existing = entries_.back().value;
+  std::string merged;
+  if (!MergeOperands(*operator_, user_key_, existing, OldestFirst(num_operands), &merged).ok()) {
+    return false;
+  }
+  ReplaceBy(EntryType::kPut, std::move(merged));
+  return true;
+}
+
+void OperandChain::Combine() {
+  if (entries_.size() < 2) return;
+  std::string combined;
+  if (!operator_->PartialMerge(user_key_, OldestFirst(entries_.size()), &combined) ||
+      combined.size() > kMaxValueBytes) {
+    return;
+  }
+  ReplaceBy(EntryType::kMerge, std::move(combined));
+}
+
+}  // namespace winnow

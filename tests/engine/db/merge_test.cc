@@ -1,0 +1,452 @@
+// Merge operators: what operands make of a value, wherever they lie, and what happens where they
+// make none.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "engine/base/coding.h"
+#include "tests/support/db_fixture.h"
+#include "tests/support/verify_messages.h"
+
+namespace winnow {
+namespace {
+
+std::string Number(uint64_t number) {
+  std::string bytes;
+  PutFixed64(&bytes, number);
+  return bytes;
+}
+
+Options WithOperator(std::string_view text) {
+  Options options = MemoryDb::Quiet();
+  options.merge_operator = *ParseMergeOperator(text);
+  return options;
+}
+
+void Merge(MemoryDb& db, std::string_view key, std::string_view operand) {
+  const absl::Status status = db->Merge(WriteOptions(), key, operand);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+}
+
+// Takes operands as append:, does, but neither "bad" nor, as a value, "worse".
+class Choosy final : public MergeOperator {
+ public:
+  std::string_view Name() const override { return "test.choosy"; }
+  absl::Status FullMerge(std::string_view key, std::optional<std::string_view> existing,
+                         std::span<const std::string_view> operands,
+                         std::string* result) const override {
+    if (existing == "worse") return absl::DataLossError("the value is worse");
+    if (existing.has_value()) absl::StrAppend(result, std::string(*existing));
+    for (const std::string_view operand : operands) {
+      if (operand == "bad") return absl::UnknownError("an operand is bad");
+      absl::StrAppend(result, "|", std::string(operand));
+    }
+    return absl::OkStatus();
+  }
+};
+
+// Every way to read a key, which must agree; the value, "(absent)" or the message of the error.
+std::string ReadAll(MemoryDb& db, const std::string& key) {
+  const auto text = [](const absl::Status& status, std::string_view value) {
+    return status.ok()                ? std::string(value)
+           : absl::IsNotFound(status) ? "(absent)"
+                                      : std::string(status.message());
+  };
+  std::string value;
+  absl::Status status = db->Get(ReadOptions(), key, &value);
+  std::string result = text(status, value);
+  EXPECT_TRUE(status.ok() || absl::IsNotFound(status) || absl::IsFailedPrecondition(status));
+  PinnedValue pinned;
+  status = db->Get(ReadOptions(), key, &pinned);
+  EXPECT_EQ(text(status, pinned.view()), result);
+  const auto exists = db->Exists(ReadOptions(), key);
+  EXPECT_EQ(exists.ok() ? (*exists ? "yes" : "(absent)") : std::string(exists.status().message()),
+            status.ok() ? "yes" : result);
+  const std::string_view keys[] = {key, key};
+  PinnedValue values[2];
+  absl::Status statuses[2];
+  db->MultiGet(ReadOptions(), keys, values, statuses);
+  for (int i = 0; i < 2; i++) EXPECT_EQ(text(statuses[i], values[i].view()), result);
+  if (result != "(absent)") {
+    EXPECT_TRUE(db->MayExist(ReadOptions(), key));
+  }
+  for (const bool forward : {true, false}) {
+    const auto iterator = db->NewIterator(ReadOptions());
+    if (forward) {
+      iterator->Seek(key);
+    } else {
+      iterator->SeekForPrev(key);
+    }
+    const bool found = iterator->Valid() && iterator->key() == key;
+    EXPECT_EQ(found                      ? std::string(iterator->value())
+              : iterator->status().ok() ? "(absent)"
+                                         : std::string(iterator->status().message()),
+              result)
+        << forward;
+  }
+  const auto explained = db->Explain(db->DefaultColumnFamily(), key);
+  EXPECT_TRUE(explained.ok());
+  if (explained.ok() && status.ok()) {
+    EXPECT_TRUE(explained->found) << explained->ToString();
+  }
+  return result;
+}
+
+TEST(Merge, BuiltInOperatorsMakeWhatTheirNamesSay) {
+  const struct {
+    std::string name;
+    std::string put;
+    std::vector<std::string> operands;
+    std::string expected;
+    std::string without_put;
+  } cases[] = {
+      {"uint64_add", Number(5), {Number(7), Number(30)}, Number(42), Number(37)},
+      {"uint64_add", Number(~uint64_t{0}), {Number(2)}, Number(1), Number(2)},
+      {"int64_add", Number(5), {Number(-7), Number(-1)}, Number(-3), Number(-8)},
+      {"max", "m", {"b", "n", "a"}, "n", "n"},
+      {"max", "\xff", {"b"}, "\xff", "b"},
+      {"min", "m", {"b", "n", "bb"}, "b", "b"},
+      {"append:,", "a", {"b", "", "c"}, "a,b,,c", "b,,c"},
+      {"append:", "a", {"b", "c"}, "abc", "bc"},
+      {"append:--", "", {"b"}, "--b", "b"},
+  };
+  for (const auto& row : cases) {
+    SCOPED_TRACE(row.name);
+    MemoryDb db(WithOperator(row.name));
+    db.Put("put", row.put);
+    db.Put("deleted", row.put);
+    db.Delete("deleted");
+    for (const std::string& operand : row.operands) {
+      for (const char* key : {"put", "deleted", "fresh"}) Merge(db, key, operand);
+    }
+    const auto check = [&] {
+      EXPECT_EQ(ReadAll(db, "put"), row.expected);
+      EXPECT_EQ(ReadAll(db, "deleted"), row.without_put);
+      EXPECT_EQ(ReadAll(db, "fresh"), row.without_put);
+      EXPECT_EQ(ReadAll(db, "missing"), "(absent)");
+    };
+    check();
+    db.Flush();
+    check();
+    db.CompactAll();
+    check();
+    db.Reopen();
+    check();
+    EXPECT_TRUE(VerifyMessages(*db).empty());
+  }
+}
+
+TEST(Merge, AChainGoesThroughMemtablesAndEveryLevel) {
+  MemoryDb db(WithOperator("append:,"));
+  db.Put("key", "0");
+  db.CompactAll();
+  std::string expected = "0";
+  for (int i = 1; i < 6; i++) {
+    Merge(db, "key", std::to_string(i));
+    Merge(db, absl::StrCat("other", i), "x");
+    absl::StrAppend(&expected, ",", i);
+    if (i < 5) db.Flush();
+    EXPECT_EQ(ReadAll(db, "key"), expected);
+  }
+  EXPECT_GT(*db->GetProperty("winnow.num-files-at-level0"), "2");
+  db.Delete("key");
+  EXPECT_EQ(ReadAll(db, "key"), "(absent)");
+  db.Flush();
+  Merge(db, "key", "new");
+  EXPECT_EQ(ReadAll(db, "key"), "new");
+  db.CompactAll();
+  EXPECT_EQ(ReadAll(db, "key"), "new");
+  EXPECT_EQ(ReadAll(db, "other3"), "x");
+}
+
+TEST(Merge, SnapshotsSeeTheOperandsOfTheirTime) {
+  MemoryDb db(WithOperator("append:,"));
+  std::vector<std::pair<const Snapshot*, std::string>> snapshots;
+  std::string expected;
+  for (int i = 0; i < 12; i++) {
+    if (i == 5) {
+      db.Delete("key");
+      expected.clear();
+    } else {
+      Merge(db, "key", std::to_string(i));
+      absl::StrAppend(&expected, expected.empty() ? "" : ",", i);
+    }
+    if (i % 2 == 1) snapshots.emplace_back(db->GetSnapshot(), expected);
+    if (i == 7) db.Flush();
+  }
+  const auto check = [&] {
+    for (const auto& [snapshot, value] : snapshots) {
+      EXPECT_EQ(db.Get("key", snapshot), value.empty() ? "(absent)" : value);
+      ReadOptions read;
+      read.snapshot = snapshot;
+      for (const bool forward : {true, false}) {
+        const auto iterator = db->NewIterator(read);
+        forward ? iterator->SeekToFirst() : iterator->SeekToLast();
+        ASSERT_EQ(iterator->Valid(), !value.empty());
+        if (iterator->Valid()) {
+          EXPECT_EQ(iterator->value(), value);
+        }
+      }
+    }
+    EXPECT_EQ(db.Get("key"), expected);
+  };
+  check();
+  db.Flush();
+  check();
+  db.CompactAll();
+  check();
+  db->ReleaseSnapshot(snapshots[2].first);
+  snapshots.erase(snapshots.begin() + 2);
+  db.CompactAll();
+  check();
+  for (const auto& [snapshot, value] : snapshots) db->ReleaseSnapshot(snapshot);
+}
+
+TEST(Merge, ALongChainInMemoryIsWalkedOnceAndNotWithEachRead) {
+  MemoryDb db(WithOperator("uint64_add"));
+  db.Put("hot", Number(5));
+  for (int i = 0; i < 3000; i++) Merge(db, "hot", Number(1));
+  const SnapshotGuard snapshot(*db);
+  const auto operands_read = [&] {
+    return db->GetStatistics().Get(Ticker::kMergeOperandsRead);
+  };
+  EXPECT_EQ(db.Get("hot"), Number(3005));
+  EXPECT_GE(operands_read(), 3000U);
+  uint64_t before = operands_read();
+  for (int i = 0; i < 100; i++) {
+    Merge(db, "hot", Number(1));
+    ASSERT_EQ(db.Get("hot"), Number(3006 + static_cast<uint64_t>(i)));
+    ASSERT_EQ(db.Get("hot", snapshot.get()), Number(3005));
+  }
+  EXPECT_LT(operands_read() - before, 100U * 200);
+  // Iterators meet the same chain.
+  before = operands_read();
+  for (int i = 0; i < 100; i++) {
+    const auto iterator = db->NewIterator(ReadOptions());
+    i % 2 == 0 ? iterator->SeekToFirst() : iterator->SeekToLast();
+    ASSERT_TRUE(iterator->Valid());
+    ASSERT_EQ(iterator->value(), Number(3105));
+    iterator->Next();
+    ASSERT_FALSE(iterator->Valid());
+  }
+  EXPECT_LT(operands_read() - before, 100U * 300);
+  db.Delete("hot");
+  EXPECT_EQ(ReadAll(db, "hot"), "(absent)");
+  Merge(db, "hot", Number(1));
+  EXPECT_EQ(ReadAll(db, "hot"), Number(1));
+  EXPECT_EQ(db.Get("hot", snapshot.get()), Number(3005));
+  db.Flush();
+  EXPECT_EQ(ReadAll(db, "hot"), Number(1));
+  EXPECT_EQ(db.Get("hot", snapshot.get()), Number(3005));
+}
+
+TEST(Merge, FlushesAndCompactionsCombineOperands) {
+  MemoryDb db(WithOperator("uint64_add"));
+  const auto entries = [&] {
+    db.Flush();
+    uint64_t sum = 0;
+    for (const LevelStatistics& level : db->GetStatistics().levels) sum += level.num_entries;
+    return sum;
+  };
+  for (int i = 0; i < 1000; i++) Merge(db, absl::StrCat("key", i % 10), Number(1));
+  EXPECT_EQ(entries(), 10U);
+  for (int i = 0; i < 1000; i++) Merge(db, absl::StrCat("key", i % 10), Number(1));
+  EXPECT_EQ(entries(), 20U);
+  db.CompactAll();
+  EXPECT_EQ(entries(), 10U);
+  EXPECT_EQ(ReadAll(db, "key3"), Number(200));
+}
+
+TEST(Merge, AKeyThatTheOperatorRefusesIsAnErrorAndKeepsItsOperands) {
+  Options options = MemoryDb::Quiet();
+  options.merge_operator = std::make_shared<Choosy>();
+  MemoryDb db(options);
+  db.Put("a", "1");
+  Merge(db, "a", "2");
+  db.Put("b", "1");
+  Merge(db, "b", "2");
+  Merge(db, "b", "bad");
+  Merge(db, "b", "3");
+  db.Put("c", "worse");
+  Merge(db, "c", "2");
+  Merge(db, "d", "bad");
+  db.Put("e", "1");
+  const std::string bad =
+      "key 'b': merge operator 'test.choosy' gives no value: an operand is bad";
+  const auto check = [&] {
+    EXPECT_EQ(ReadAll(db, "a"), "1|2");
+    EXPECT_EQ(ReadAll(db, "b"), bad);
+    EXPECT_TRUE(absl::StrContains(ReadAll(db, "c"), "the value is worse"));
+    EXPECT_TRUE(absl::StrContains(ReadAll(db, "d"), "an operand is bad"));
+    EXPECT_EQ(ReadAll(db, "e"), "1");
+    EXPECT_EQ(db.MultiGet({"a", "b", "e"})[2], "1") << "errors are each key's own";
+    const auto iterator = db->NewIterator(ReadOptions());
+    iterator->SeekToFirst();
+    EXPECT_EQ(iterator->value(), "1|2");
+    iterator->Next();
+    EXPECT_FALSE(iterator->Valid());
+    EXPECT_EQ(iterator->status().message(), bad);
+    iterator->SeekToLast();
+    ASSERT_TRUE(iterator->Valid());
+    EXPECT_EQ(iterator->key(), "e");
+    EXPECT_TRUE(iterator->status().ok());
+    iterator->Prev();
+    EXPECT_FALSE(iterator->Valid());
+    EXPECT_TRUE(absl::IsFailedPrecondition(iterator->status()));
+  };
+  check();
+  db.Flush();
+  check();
+  db.CompactAll();
+  check();
+  EXPECT_GT(db->GetStatistics().Get(Ticker::kMergeFailures), 0U);
+  // What was kept is merged with what comes: nothing was lost.
+  db.Put("b", "new");
+  Merge(db, "b", "4");
+  db.CompactAll();
+  EXPECT_EQ(ReadAll(db, "b"), "new|4");
+}
+
+TEST(Merge, WhatCannotBeMergedIsRefusedWhenItIsWritten) {
+  MemoryDb none;
+  absl::Status status = none->Merge(WriteOptions(), "key", "operand");
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status.ToString();
+  EXPECT_TRUE(absl::StrContains(status.message(), "has no merge operator")) << status.ToString();
+  MemoryDb db(WithOperator("uint64_add"));
+  status = db->Merge(WriteOptions(), "key", "short");
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status.ToString();
+  WriteBatch batch;
+  batch.Put("innocent", "v");
+  batch.Merge("key", "too long for a number");
+  EXPECT_TRUE(absl::IsInvalidArgument(db->Write(WriteOptions(), batch)));
+  EXPECT_EQ(db.Get("innocent"), "(absent)") << "the whole batch is refused";
+  EXPECT_EQ(db.Get("key"), "(absent)");
+  // A value of the wrong length is no operand's fault, and shows when somebody reads.
+  db.Put("key", "text");
+  Merge(db, "key", Number(1));
+  EXPECT_TRUE(absl::StrContains(ReadAll(db, "key"), "value of 4 bytes"));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      db->Merge(WriteOptions(), std::string(kMaxKeyBytes + 1, 'k'), Number(1))));
+}
+
+TEST(Merge, TheOperatorIsRecordedAndAnotherOneRefused) {
+  MemoryDb db(WithOperator("uint64_add"));
+  Merge(db, "key", Number(1));
+  db.options().merge_operator = nullptr;
+  db.Reopen();
+  EXPECT_EQ(ReadAll(db, "key"), Number(1)) << "a built-in one need not be given again";
+  Merge(db, "key", Number(1));
+  db.CloseDb();
+  db.options().merge_operator = *ParseMergeOperator("max");
+  const auto other = DB::Open(db.options(), MemoryDb::kPath);
+  EXPECT_TRUE(absl::IsFailedPrecondition(other.status()));
+  EXPECT_TRUE(absl::StrContains(other.status().message(), "'uint64_add'"));
+  EXPECT_TRUE(absl::StrContains(other.status().message(), "'max'")) << other.status().ToString();
+}
+
+TEST(Merge, WithoutItsOperatorADatabaseCanBeReadWhereNothingIsToBeMerged) {
+  Options options = MemoryDb::Quiet();
+  options.merge_operator = std::make_shared<Choosy>();
+  MemoryDb db(options);
+  db.Put("plain", "value");
+  Merge(db, "merged", "1");
+  Merge(db, "merged", "2");
+  db.CloseDb();
+  db.options().merge_operator = nullptr;
+  const auto refused = DB::Open(db.options(), MemoryDb::kPath);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
+  EXPECT_TRUE(absl::StrContains(refused.status().message(), "'test.choosy'"))
+      << refused.status().ToString();
+  EXPECT_TRUE(absl::StrContains(refused.status().message(), "give none"));
+  db.options().read_only = true;
+  db.Reopen();
+  EXPECT_EQ(ReadAll(db, "plain"), "value");
+  EXPECT_TRUE(absl::StrContains(ReadAll(db, "merged"), "'test.choosy'"));
+  db.CloseDb();
+  db.options().read_only = false;
+  db.options().merge_operator = std::make_shared<Choosy>();
+  db.Reopen();
+  EXPECT_EQ(ReadAll(db, "merged"), "|1|2");
+}
+
+TEST(Merge, EachFamilyHasItsOwnOperator) {
+  MemoryDb db(WithOperator("uint64_add"));
+  ColumnFamilyOptions texts = MemoryDb::Quiet();
+  texts.merge_operator = *ParseMergeOperator("append:,");
+  ColumnFamily* family = *db->CreateColumnFamily(texts, "texts");
+  ColumnFamily* plain = *db->CreateColumnFamily(ColumnFamilyOptions(), "plain");
+  WriteBatch batch;
+  batch.Merge("key", Number(3));
+  batch.Merge(family, "key", "a");
+  batch.Merge(family, "key", "b");
+  ASSERT_TRUE(db->Write(WriteOptions(), batch).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(db->Merge(WriteOptions(), plain, "key", "x")));
+  db.Reopen();
+  family = *db->FindColumnFamily("texts");
+  plain = *db->FindColumnFamily("plain");
+  std::string value;
+  ASSERT_TRUE(db->Get(ReadOptions(), family, "key", &value).ok());
+  EXPECT_EQ(value, "a,b");
+  EXPECT_EQ(db.Get("key"), Number(3));
+  EXPECT_TRUE(absl::IsFailedPrecondition(db->Merge(WriteOptions(), plain, "key", Number(1))))
+      << "what the default family is given is not for every other";
+}
+
+TEST(Merge, AFilterHoldsKeysThatHaveOperandsAlone) {
+  MemoryDb db(WithOperator("append:,"));
+  for (int i = 0; i < 2000; i++) Merge(db, absl::StrCat("key", i), "x");
+  db.Flush();
+  for (int i = 0; i < 2000; i++) ASSERT_EQ(db.Get(absl::StrCat("key", i)), "x");
+  const uint64_t blocks = db->GetStatistics().Get(Ticker::kBlockCacheHits) +
+                          db->GetStatistics().Get(Ticker::kBlockCacheMisses);
+  EXPECT_TRUE(VerifyMessages(*db).empty());
+  for (int i = 0; i < 2000; i++) ASSERT_EQ(db.Get(absl::StrCat("none", i)), "(absent)");
+  const uint64_t after = db->GetStatistics().Get(Ticker::kBlockCacheHits) +
+                         db->GetStatistics().Get(Ticker::kBlockCacheMisses);
+  EXPECT_LT(after - blocks, 200U) << "the filter says no to most absent keys";
+}
+
+TEST(Merge, TablesFromOutsideBringOperands) {
+  MemoryDb db(WithOperator("append:,"));
+  db.Put("a", "1");
+  db.CompactAll();
+  auto writer = db->NewSstWriter(db->DefaultColumnFamily(), "/outside.sst");
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE((*writer)->Merge("a", "2").ok());
+  ASSERT_TRUE((*writer)->Merge("b", "3").ok());
+  ASSERT_TRUE((*writer)->Finish().ok());
+  auto ingested = db->Ingest({{.path = "/outside.sst"}}, {});
+  ASSERT_TRUE(ingested.ok()) << ingested.status().ToString();
+  Merge(db, "b", "4");
+  EXPECT_EQ(ReadAll(db, "a"), "1,2");
+  EXPECT_EQ(ReadAll(db, "b"), "3,4");
+  db.CompactAll();
+  EXPECT_EQ(ReadAll(db, "a"), "1,2");
+  EXPECT_EQ(ReadAll(db, "b"), "3,4");
+  Options options = WithOperator("append:;");
+  options.file_system = &db.file_system();
+  const auto other = OpenOrFail(options, "/other");
+  ingested = other->Ingest({{.path = "/outside.sst"}}, {});
+  EXPECT_TRUE(absl::IsFailedPrecondition(ingested.status()));
+  EXPECT_TRUE(absl::StrContains(ingested.status().message(), "'append:,'"));
+  EXPECT_TRUE(absl::StrContains(ingested.status().message(), "'append:;'"));
+}
+
+TEST(Merge, NamesOfBuiltInOperatorsAreCheckedAsText) {
+  Options options;
+  EXPECT_TRUE(SetOption(&options, "merge_operator", "append: and ").ok());
+  EXPECT_EQ(options.merge_operator->Name(), "append: and ");
+  EXPECT_TRUE(SetOption(&options, "merge_operator", "none").ok());
+  EXPECT_EQ(options.merge_operator, nullptr);
+  const absl::Status status = SetOption(&options, "merge_operator", "append");
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_TRUE(absl::StrContains(status.message(), "uint64_add")) << status.ToString();
+  EXPECT_FALSE(SetOption(&options, "merge_operator", "append:" + std::string(65, 'x')).ok());
+}
+
+}  // namespace
+}  // namespace winnow
