@@ -88,6 +88,7 @@ class Session {
     options_.filter = kFilters[bytes.Below(std::size(kFilters))];
     options_.filter_key = kFilterKeys[bytes.Below(std::size(kFilterKeys))];
     options_.level0_compaction_trigger = static_cast<int>(1 + bytes.Below(3));
+    options_.merge_operator = *winnow::ParseMergeOperator("append:");
     Open();
     model_["default"];
   }
@@ -102,8 +103,9 @@ class Session {
     switch (call) {
       case 0:
       case 1:
-      case 2:
         return Put(bytes);
+      case 2:
+        return Merge(bytes);
       case 3:
         return Delete(bytes);
       case 4:
@@ -173,6 +175,16 @@ class Session {
     Succeeds(db_->Put({}, family, key, value), "a put");
     ModelOf(family)[key] = value;
   }
+  // Enough of them make a fold.
+  void Merge(Bytes& bytes) {
+    winnow::ColumnFamily* const family = Family(bytes);
+    const std::string& key = AnyKey(bytes);
+    const std::string operand = AnyValue(bytes).substr(0, 20);
+    for (size_t left = bytes.Below(8) == 0 ? 300 : 1; left > 0; left--) {
+      Succeeds(db_->Merge({}, family, key, operand), "a merge");
+      ModelOf(family)[key] += operand;
+    }
+  }
   void Delete(Bytes& bytes) {
     winnow::ColumnFamily* const family = Family(bytes);
     const std::string& key = AnyKey(bytes);
@@ -184,9 +196,13 @@ class Session {
     for (size_t left = bytes.Below(6); left > 0; left--) {
       winnow::ColumnFamily* const family = Family(bytes);
       const std::string& key = AnyKey(bytes);
-      if (bytes.Below(3) == 0) {
+      const size_t kind = bytes.Below(4);
+      if (kind == 0) {
         batch.Delete(family, key);
         ModelOf(family).erase(key);
+      } else if (kind == 1) {
+        batch.Merge(family, key, "+");
+        ModelOf(family)[key] += "+";
       } else {
         const std::string value = AnyValue(bytes);
         batch.Put(family, key, value);

@@ -9,6 +9,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   std::vector<std::string> seeds = {std::string(batch.encoded())};
   batch.Put("key", "value");
   batch.Delete("");
+  batch.Merge("key", "operand");
   batch.Put(std::string(200, 'k'), std::string(300, 'v'));
   seeds.emplace_back(batch.encoded());
   return seeds;

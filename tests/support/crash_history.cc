@@ -13,7 +13,9 @@ namespace {
 void Apply(const std::vector<Update>& updates, Contents* contents) {
   for (const Update& update : updates) {
     std::map<std::string, std::string>& family = (*contents)[update.family_id];
-    if (update.value.has_value()) {
+    if (update.merges && family.contains(update.key)) {
+      absl::StrAppend(&family[update.key], "+", *update.value);
+    } else if (update.value.has_value()) {
       family[update.key] = *update.value;
     } else {
       family.erase(update.key);

@@ -15,6 +15,7 @@ Options CrashOptions(FileSystem* file_system) {
   options.write_buffer_bytes = size_t{64} << 10;
   options.block_bytes = 512;
   options.block_cache_bytes = 0;
+  options.merge_operator = *ParseMergeOperator("append:+");
   return options;
 }
 
@@ -85,7 +86,9 @@ void CrashWorkload::Write(bool sync, const std::vector<Update>& updates) {
   WriteBatch batch;
   for (const Update& update : updates) {
     ColumnFamily* const family = update.family_id == 0 ? db_->DefaultColumnFamily() : second_;
-    if (update.value.has_value()) {
+    if (update.merges) {
+      batch.Merge(family, update.key, *update.value);
+    } else if (update.value.has_value()) {
       batch.Put(family, update.key, *update.value);
     } else {
       batch.Delete(family, update.key);
@@ -110,6 +113,7 @@ void CrashWorkload::WriteSome(int count) {
     for (size_t j = 0; j < num_updates; j++) {
       const uint32_t family_id = RandomFamily();
       updates.push_back({family_id, RandomKey(), RandomValue()});
+      if (updates.back().value.has_value()) updates.back().merges = random_() % 4 == 0;
     }
     Write(/*sync=*/random_() % 5 == 0, updates);
   }

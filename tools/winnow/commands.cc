@@ -68,7 +68,7 @@ constexpr absl::string_view kExitCodes =
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command>* const commands = new std::vector<Command>{
       LoadCommand(),        SstBuildCommand(),      IngestCommand(),      ImportCommand(),
-      ExportCommand(),      GetCommand(),           MultiGetCommand(),    PutCommand(),
+      ExportCommand(),      GetCommand(),           MultiGetCommand(),    PutCommand(),          MergeCommand(),
       DeleteCommand(),      ScanCommand(),          CountCommand(),       ExplainCommand(),
       StatsCommand(),       PropertyCommand(),      OptionsCommand(),     CompactCommand(),
       FamiliesCommand(),    VerifyCommand(),        RepairCommand(),      ReplayCommand(),

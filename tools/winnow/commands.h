@@ -14,6 +14,7 @@ Command ExportCommand();      // export.cc
 Command GetCommand();         // get.cc
 Command MultiGetCommand();    // get.cc
 Command PutCommand();         // put.cc
+Command MergeCommand();       // put.cc
 Command DeleteCommand();      // put.cc
 Command ScanCommand();        // scan.cc
 Command CountCommand();       // scan.cc

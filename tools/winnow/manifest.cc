@@ -35,6 +35,9 @@ Json FamilyAsJson(const FamilyEdit& family, bool hex) {
   Json json = {{"id", family.family_id}};
   if (family.name) AddBytes(&json, "name", *family.name, /*hex=*/false);
   if (family.comparator) AddBytes(&json, "comparator", *family.comparator, /*hex=*/false);
+  if (family.merge_operator) {
+    AddBytes(&json, "merge_operator", *family.merge_operator, /*hex=*/false);
+  }
   if (family.dropped) json["dropped"] = true;
   if (family.filter) json["filter"] = *family.filter;
   if (family.filter_key) json["filter_key"] = *family.filter_key;

@@ -1,6 +1,8 @@
-// winnow put, winnow delete: single updates.
+// winnow put, winnow merge, winnow delete: single updates.
 #include <string>
 
+#include "absl/strings/numbers.h"
+#include "engine/base/coding.h"
 #include "engine/base/status.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
@@ -14,6 +16,41 @@ absl::StatusOr<ExitCode> RunPut(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::string value, BytesOfPositional(arguments, 1));
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteOrCreate));
   WINNOW_RETURN_IF_ERROR(opened.db->Put(WriteOptions(), opened.family, key, value));
+  WINNOW_RETURN_IF_ERROR(opened.db->Close());
+  return PrintDone(arguments, output);
+}
+
+// What a sum takes is eight bytes, which nobody types.
+absl::StatusOr<std::string> OperandFor(const std::string& merge_operator,
+                                       const Arguments& arguments) {
+  WINNOW_ASSIGN_OR_RETURN(const std::string word, BytesOfPositional(arguments, 1));
+  const bool is_unsigned = merge_operator == "uint64_add";
+  if (arguments.Has("hex") || (!is_unsigned && merge_operator != "int64_add")) return word;
+  uint64_t number = 0;
+  int64_t signed_number = 0;
+  const bool is_number = is_unsigned ? absl::SimpleAtoi(word, &number)
+                                     : absl::SimpleAtoi(word, &signed_number);
+  if (!is_number) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", word, "\": ", merge_operator, " takes a whole number, or with --hex its 8 bytes"));
+  }
+  std::string bytes;
+  PutFixed64(&bytes, is_unsigned ? number : static_cast<uint64_t>(signed_number));
+  return bytes;
+}
+
+absl::StatusOr<ExitCode> RunMerge(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const std::string key, BytesOfPositional(arguments, 0));
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteOrCreate));
+  WINNOW_ASSIGN_OR_RETURN(const std::string merge_operator,
+                          opened.db->GetProperty(opened.family, "winnow.merge-operator"));
+  if (merge_operator.empty()) {
+    return absl::FailedPreconditionError(
+        "the column family has no merge operator: name one with --set=merge_operator=uint64_add "
+        "(or int64_add, max, min, append:TEXT), which it keeps from then on");
+  }
+  WINNOW_ASSIGN_OR_RETURN(const std::string operand, OperandFor(merge_operator, arguments));
+  WINNOW_RETURN_IF_ERROR(opened.db->Merge(WriteOptions(), opened.family, key, operand));
   WINNOW_RETURN_IF_ERROR(opened.db->Close());
   return PrintDone(arguments, output);
 }
@@ -43,6 +80,29 @@ Keys hold up to 1 MiB, values up to 1 GiB; the empty key is a key.)",
   winnow put --db=/tmp/fruit -- --odd-key value
   winnow put --db=/tmp/fruit --hex 00ff 01)",
       .run = RunPut,
+  };
+}
+
+Command MergeCommand() {
+  return {
+      .name = "merge",
+      .positionals = {"KEY OPERAND", 2, 2},
+      .database = DatabaseUse::kWrite,
+      .summary = "add an operand to a key: count, append, keep the greatest",
+      .details = R"(
+The column family's merge operator makes the key's value of its operands and of the value before
+them, when somebody reads. The family gets it with --set=merge_operator=NAME, once, and keeps it:
+
+  uint64_add, int64_add  sums of 8 bytes, little-endian; OPERAND is a decimal number, and wraps
+                         around at 2^64. `winnow get --hex` shows the bytes
+  max, min               the greatest or smallest, as bytes compare
+  append:TEXT            all, one after the other, with TEXT between two of them)",
+      .json = R"({"ok":true})",
+      .examples = R"(
+  winnow merge --db=/tmp/visits --set=merge_operator=uint64_add front-page 1
+  winnow merge --db=/tmp/visits front-page 2
+  winnow merge --db=/tmp/log --set=merge_operator=append:, alice login)",
+      .run = RunMerge,
   };
 }
 

@@ -71,6 +71,8 @@ class Replayer {
         num_left_out_++;
       } else if (update.type == EntryType::kPut) {
         batch.Put(family->second, update.key, update.value);
+      } else if (update.type == EntryType::kMerge) {
+        batch.Merge(family->second, update.key, update.value);
       } else {
         batch.Delete(family->second, update.key);
       }

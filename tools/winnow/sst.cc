@@ -66,6 +66,10 @@ Json PropertiesAsJson(const SstableProperties& properties, bool hex) {
   json["smallest_sequence"] = properties.smallest_sequence;
   json["largest_sequence"] = properties.largest_sequence;
   json["comparator"] = properties.comparator_name;
+  if (properties.num_merges > 0) json["merges"] = properties.num_merges;
+  if (!properties.merge_operator_name.empty()) {
+    AddBytes(&json, "merge_operator", properties.merge_operator_name, /*hex=*/false);
+  }
   json["compression"] = CompressionName(properties.compression);
   AddBytes(&json, "column_family", properties.column_family_name, /*hex=*/false);
   json["column_family_id"] = properties.column_family_id;

@@ -230,6 +230,8 @@ std::string_view EntryTypeName(EntryType type) {
       return "put";
     case EntryType::kDelete:
       return "delete";
+    case EntryType::kMerge:
+      return "merge";
     default:
       return "unknown";
   }

@@ -20,7 +20,7 @@ namespace {
 void PrintUpdate(const BatchUpdate& update, SequenceNumber sequence, const Arguments& arguments,
                  Output& output) {
   const bool hex = arguments.Has("hex");
-  const bool has_value = update.type == EntryType::kPut;
+  const bool has_value = update.type != EntryType::kDelete;
   const std::string_view type = EntryTypeName(update.type);
   if (arguments.Has("json")) {
     Json json = {{"sequence", sequence}, {"type", type}, {"family", update.family_id}};

@@ -83,6 +83,10 @@ class Session {
   virtual ~Session() = default;
   virtual void Put(std::string_view key, std::string_view value) = 0;
   virtual void Delete(std::string_view key) = 0;
+  // Adds a number of eight bytes, little-endian, to the key's.
+  virtual void MergeNumber(std::string_view key, std::string_view number) {
+    Fail(absl::UnimplementedError("the engine has no merge operators"));
+  }
   // Collects entries and writes them as one batch.
   virtual void AddToBatch(std::string_view key, std::string_view value) = 0;
   virtual void WriteBatch() = 0;

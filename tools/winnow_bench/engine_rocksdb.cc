@@ -4,6 +4,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/iterator.h>
+#include <rocksdb/merge_operator.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/statistics.h>
@@ -43,6 +44,12 @@ class RocksDbSession final : public PeerSession<RocksDbApi> {
  public:
   RocksDbSession(rocksdb::DB* db, const SessionSettings& settings) : PeerSession(db, settings) {
     write_options_.disableWAL = settings.disable_wal;
+  }
+
+  void MergeNumber(std::string_view key, std::string_view number) override {
+    if (failed()) return;
+    Fail(AsStatus<RocksDbApi>(db_->Merge(write_options_, db_->DefaultColumnFamily(),
+                                         AsSlice<RocksDbApi>(key), AsSlice<RocksDbApi>(number))));
   }
 
   bool Get(std::string_view key, uint64_t* bytes) override {
@@ -267,6 +274,9 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenWith(Tuning tuning, const EngineSett
   options.max_bytes_for_level_base = 4 * settings.table_file_bytes;
   options.allow_mmap_reads = settings.mmap_reads;
   options.disable_auto_compactions = settings.disable_auto_compactions;
+  const rocksdb::Status found = rocksdb::MergeOperator::CreateFromString(
+      rocksdb::ConfigOptions(), "uint64add", &options.merge_operator);
+  if (!found.ok()) return AsStatus<RocksDbApi>(found);
   if (settings.statistics) options.statistics = rocksdb::CreateDBStatistics();
 
   rocksdb::BlockBasedTableOptions table;

@@ -50,6 +50,9 @@ class WinnowSession final : public Session {
   void Delete(std::string_view key) override {
     if (!failed()) Check(db_->Delete(write_options_, family_, key));
   }
+  void MergeNumber(std::string_view key, std::string_view number) override {
+    if (!failed()) Check(db_->Merge(write_options_, family_, key, number));
+  }
   void AddToBatch(std::string_view key, std::string_view value) override { batch_.Put(key, value); }
   void WriteBatch() override {
     if (!failed()) Check(db_->Write(write_options_, batch_));
@@ -205,6 +208,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
   options.filter = settings.filter;
   options.filter_key = settings.filter_key;
   options.disable_auto_compactions = settings.disable_auto_compactions;
+  if (absl::Status set = SetOption(&options, "merge_operator", "uint64_add"); !set.ok()) return set;
   const absl::StatusOr<Compression> compression = ParseCompression(settings.compression);
   if (!compression.ok()) return compression.status();
   options.compression = *compression;

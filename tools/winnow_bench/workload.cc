@@ -74,6 +74,20 @@ void DeleteRandom(Worker& worker) {
   }
 }
 
+// Counts: each merge adds one to a random key, any number of times.
+void MergeRandom(Worker& worker) {
+  const uint64_t num = worker.config().num_keys();
+  const uint64_t share = worker.ShareOf(num);
+  const std::string_view one("\1\0\0\0\0\0\0\0", 8);
+  std::string key;
+  for (uint64_t i = 0; worker.Continues(i, share, Worker::Limit::kUnlessTimed); i++) {
+    worker.keys().Present(worker.random().Below(num), &key);
+    worker.CountWritten(key, one);
+    worker.session().MergeNumber(key, one);
+    worker.Finished(1);
+  }
+}
+
 enum class Wanted { kPresent, kAbsent };
 
 void MakeKey(Worker& worker, Wanted wanted, std::string* key) {
@@ -190,12 +204,14 @@ void PrintLevels(Worker& worker) { std::printf("%s\n", worker.engine().LevelsTex
 
 using Kind = WorkloadKind;
 
-constexpr std::array<Workload, 25> kWorkloads = {{
+constexpr std::array<Workload, 26> kWorkloads = {{
     {"fillseq", Kind::kFill, "write all keys in order", FillSequential},
     {"fillrandom", Kind::kFill, "write each key once, in random order", WriteRandom},
     {"fillsync", Kind::kFill, "write num/1000 random keys, each synced", FillSync, false, true},
     {"overwrite", Kind::kWrite, "write each key once more, in random order", WriteRandom},
     {"deleterandom", Kind::kWrite, "delete keys in random order, each once", DeleteRandom},
+    {"mergerandom", Kind::kFill, "add 1 to random keys, as many times as there are keys",
+     MergeRandom},
     {"readrandom", Kind::kRead, "look up random present keys", ReadRandom<Wanted::kPresent>, true},
     {"readmissing", Kind::kRead, "look up random absent keys", ReadRandom<Wanted::kAbsent>, true},
     {"multireadrandom", Kind::kRead, "present keys, multiread_batch in a call",

@@ -12,7 +12,7 @@ namespace winnow::metamorphic {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(Operation::Kind::kCount)> kKindNames = {
-    "put",     "delete", "batch",      "get",    "multiget", "may-exist", "exists",
+    "put",     "delete", "merge",      "batch",  "get",      "multiget",  "may-exist", "exists",
     "iterate", "take",   "release",    "flush",  "compact",  "reopen",    "set-filter",
     "create",  "drop",   "checkpoint", "backup", "ingest",   "verify",
 };
@@ -26,7 +26,8 @@ struct Weight {
 };
 // What is left to a thousand are large batches, which fill memtables.
 constexpr Weight kWeights[] = {
-    {Operation::Kind::kPut, 270},         {Operation::Kind::kDelete, 100},
+    {Operation::Kind::kPut, 200},         {Operation::Kind::kDelete, 90},
+    {Operation::Kind::kMerge, 80},
     {Operation::Kind::kBatch, 70},        {Operation::Kind::kGet, 130},
     {Operation::Kind::kMultiGet, 60},     {Operation::Kind::kMayExist, 40},
     {Operation::Kind::kExists, 40},       {Operation::Kind::kIterate, 150},
@@ -69,6 +70,9 @@ class LogGenerator {
       case Operation::Kind::kDelete:
         operation->updates.push_back({operation->family, keys_.Any(), std::nullopt});
         break;
+      case Operation::Kind::kMerge:
+        operation->updates.push_back({operation->family, keys_.Any(), keys_.Value(), true});
+        break;
       case Operation::Kind::kBatch:
         AddUpdates(operation, keys_.Below(12));
         break;
@@ -109,7 +113,10 @@ class LogGenerator {
   void AddUpdates(Operation* operation, uint64_t count) {
     for (; count > 0; count--) {
       Update update{AnyFamily(), keys_.Any(), std::nullopt};
-      if (keys_.Below(3) != 0) update.value = keys_.Value();
+      if (const uint64_t choice = keys_.Below(6); choice > 1) {
+        update.value = keys_.Value();
+        update.merges = choice == 2;
+      }
       operation->updates.push_back(std::move(update));
     }
   }
@@ -188,7 +195,7 @@ std::string Operation::ToString() const {
   for (const Update& update : updates) {
     absl::StrAppend(&text, " ", FamilyName(update.family), " ", Quoted(update.key));
     if (update.value.has_value()) {
-      absl::StrAppend(&text, " = ", update.value->size(), " bytes;");
+      absl::StrAppend(&text, update.merges ? " += " : " = ", update.value->size(), " bytes;");
     } else {
       absl::StrAppend(&text, " deleted;");
     }

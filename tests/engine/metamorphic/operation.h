@@ -22,6 +22,7 @@ struct Update {
   int family = 0;
   std::string key;
   std::optional<std::string> value;  // absent: a deletion
+  bool merges = false;               // the value is a merge operand
 };
 
 struct Move {
@@ -34,6 +35,7 @@ struct Operation {
   enum class Kind {
     kPut,
     kDelete,
+    kMerge,
     kBatch,
     kGet,
     kMultiGet,
@@ -61,7 +63,7 @@ struct Operation {
   int family = 0;
   int snapshot = kNoSlot;         // kNoSlot: the newest state
   int iterator = kNoSlot;         // kIterate: kNoSlot: closed at once
-  std::vector<Update> updates;    // kPut, kDelete: one; kBatch, kIngest: any number
+  std::vector<Update> updates;    // kPut, kDelete, kMerge: one; kBatch, kIngest: any number
   std::vector<std::string> keys;  // kGet, kMultiGet, kMayExist, kExists
   // kIterate: bounds, also those of a prefix. kCompact: the ends of the range.
   std::optional<std::string> lower;

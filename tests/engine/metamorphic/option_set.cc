@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_model.h"
 #include "winnow/filter_policy.h"
+#include "winnow/merge_operator.h"
 
 namespace winnow::metamorphic {
 
@@ -31,6 +32,24 @@ class ByteListPolicy final : public FilterPolicy {
 };
 
 const ByteListPolicy kByteListPolicy;
+
+// As append:+, under its name. It combines some operands before there is a value, and not others.
+class SometimesCombining final : public MergeOperator {
+ public:
+  std::string_view Name() const override { return append_->Name(); }
+  absl::Status FullMerge(std::string_view key, std::optional<std::string_view> existing,
+                         std::span<const std::string_view> operands,
+                         std::string* result) const override {
+    return append_->FullMerge(key, existing, operands, result);
+  }
+  bool PartialMerge(std::string_view key, std::span<const std::string_view> operands,
+                    std::string* result) const override {
+    return operands.size() % 2 == 0 && append_->PartialMerge(key, operands, result);
+  }
+
+ private:
+  const std::shared_ptr<const MergeOperator> append_ = *ParseMergeOperator("append:+");
+};
 
 }  // namespace
 
@@ -59,6 +78,8 @@ ColumnFamilyOptions OptionSet::ForFamily(uint64_t operation_number) const {
   if (random() % 3 == 0) options.filter.clear();  // as recorded
   if (random() % 3 == 0) options.filter_key.clear();
   options.allow_ingest_behind = random() % 4 == 0;
+  options.merge_operator = std::make_shared<SometimesCombining>();
+  if (random() % 2 == 0) options.merge_operator = *ParseMergeOperator("append:+");
   return options;
 }
 

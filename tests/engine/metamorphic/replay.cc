@@ -77,6 +77,7 @@ class Replayer {
     switch (operation.kind) {
       case Operation::Kind::kPut:
       case Operation::Kind::kDelete:
+      case Operation::Kind::kMerge:
         return WriteOne(operation);
       case Operation::Kind::kBatch:
         return WriteAll(operation);
@@ -145,7 +146,9 @@ class Replayer {
     if (family == nullptr) return "no such family";
     if (Loses(update)) return "done";
     const WriteOptions write = options_.ForWriting(operation.number);
-    return DoneOr(update.value.has_value() ? db_->Put(write, family, update.key, *update.value)
+    return DoneOr(update.merges ? db_->Merge(write, family, update.key, *update.value)
+                  : update.value.has_value()
+                      ? db_->Put(write, family, update.key, *update.value)
                                            : db_->Delete(write, family, update.key));
   }
 
@@ -154,7 +157,9 @@ class Replayer {
     for (const Update& update : operation.updates) {
       ColumnFamily* family = families_[Index(update.family)];
       if (family == nullptr || Loses(update)) continue;
-      if (update.value.has_value()) {
+      if (update.merges) {
+        batch.Merge(family, update.key, *update.value);
+      } else if (update.value.has_value()) {
         batch.Put(family, update.key, *update.value);
       } else {
         batch.Delete(family, update.key);
@@ -165,22 +170,22 @@ class Replayer {
 
   // Of several updates of a key the last one counts, and a table has each key once.
   std::string IngestAll(const Operation& operation) {
-    std::map<std::pair<int, std::string>, std::optional<std::string>> last;
+    std::map<std::pair<int, std::string>, Update> last;
     for (const Update& update : operation.updates) {
       const bool counts = families_[Index(update.family)] != nullptr && !Loses(update);
-      if (counts) last[{update.family, update.key}] = update.value;
+      if (counts) last[{update.family, update.key}] = update;
     }
     const OptionSet::Ingestion how = options_.ForIngest(operation.number);
     if (how.as_batch) {
       Operation batch = operation;
       batch.updates.clear();
-      for (const auto& [key, value] : last) batch.updates.push_back({key.first, key.second, value});
+      for (const auto& [key, update] : last) batch.updates.push_back(update);
       return WriteAll(batch);
     }
     std::vector<IngestFile> files;
     std::unique_ptr<SstWriter> writer;
     absl::Status status;
-    for (const auto& [key, value] : last) {
+    for (const auto& [key, update] : last) {
       ColumnFamily* const family = families_[Index(key.first)];
       if (writer == nullptr || files.back().family != family) {
         if (writer != nullptr) status.Update(writer->Finish().status());
@@ -189,8 +194,9 @@ class Replayer {
         if (!created.ok()) return ErrorLine(created.status());
         writer = *std::move(created);
       }
-      status.Update(value.has_value() ? writer->Put(key.second, *value)
-                                      : writer->Delete(key.second));
+      status.Update(update.merges              ? writer->Merge(key.second, *update.value)
+                    : update.value.has_value() ? writer->Put(key.second, *update.value)
+                                               : writer->Delete(key.second));
     }
     if (writer != nullptr) status.Update(writer->Finish().status());
     if (!status.ok()) return ErrorLine(status);
