@@ -23,8 +23,20 @@ using SequenceNumber = uint64_t;
 inline constexpr SequenceNumber kMaxSequenceNumber = (uint64_t{1} << 56) - 1;
 
 // On-disk values: never renumber. Range deletion is reserved for later.
-enum class EntryType : uint8_t { kDelete = 0, kPut = 1, kMerge = 2, kRangeDelete = 3 };
-inline constexpr uint8_t kMaxKnownEntryType = 2;
+enum class EntryType : uint8_t {
+  kDelete = 0,
+  kPut = 1,
+  kMerge = 2,
+  kRangeDelete = 3,
+  kPutWithTime = 4,  // base/write_time.h
+};
+inline bool IsKnownEntryType(EntryType type) {
+  return type <= EntryType::kMerge || type == EntryType::kPutWithTime;
+}
+// The newest such entry of a key has its value, unless it has expired.
+inline bool IsPut(EntryType type) {
+  return type == EntryType::kPut || type == EntryType::kPutWithTime;
+}
 // Sorts before every other type at the same sequence number: what a seek uses.
 inline constexpr EntryType kEntryTypeForSeek = EntryType{0xff};
 

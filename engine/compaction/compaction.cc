@@ -36,6 +36,14 @@ uint64_t Compaction::input_entries() const {
   return entries;
 }
 
+uint64_t Compaction::input_write_times() const {
+  uint64_t entries = 0;
+  for (const auto& files : inputs) {
+    for (const auto& file : files) entries += file->metadata().write_times.num_entries;
+  }
+  return entries;
+}
+
 size_t Compaction::num_input_files() const {
   size_t count = 0;
   for (const auto& files : inputs) count += files.size();
@@ -112,7 +120,7 @@ std::string Compaction::DebugString() const {
     }
     absl::StrAppend(&out, "]");
   }
-  absl::StrAppend(&out, " -> level ", output_level, is_trivial_move ? " (move)" : "");
+  absl::StrAppend(&out, " -> level ", output_level, is_trivial_move ? " (move)" : drops_inputs ? " (drop)" : "");
   return out;
 }
 

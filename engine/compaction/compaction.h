@@ -31,10 +31,13 @@ struct Compaction {
   int output_level = 0;
   // The inputs can move to the output level as they are.
   bool is_trivial_move = false;
+  // The inputs go, unread, and nothing takes their place: nobody needs any of their entries.
+  bool drops_inputs = false;
   const char* reason = "";
 
   uint64_t input_bytes() const;
   uint64_t input_entries() const;
+  uint64_t input_write_times() const;  // entries that have one
   size_t num_input_files() const;
   void MarkInputs(bool being_compacted) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Appends the removal of all inputs.

@@ -81,7 +81,7 @@ void CompactionIterator::Show(std::string_view internal_key) {
   const std::string_view user_key = UserKey(internal_key);
   // Not below operands that are kept beside it: they end where it stands.
   const bool stands_alone = !in_chain_ || chain_.size() == 1;
-  if (type == EntryType::kPut && Sequence(internal_key) != 0 && stands_alone &&
+  if (IsPut(type) && Sequence(internal_key) != 0 && stands_alone &&
       is_last_level_for_(user_key)) {
     rewritten_key_.assign(internal_key);
     // The input's key is not ours to change.
@@ -93,7 +93,7 @@ void CompactionIterator::Show(std::string_view internal_key) {
 // An unknown entry type ends the walk with an error: an entry whose meaning is unknown can neither
 // be dropped nor be known to hide others.
 bool CompactionIterator::IsKnown(std::string_view internal_key) {
-  if (static_cast<uint8_t>(Type(internal_key)) <= kMaxKnownEntryType) [[likely]]
+  if (IsKnownEntryType(Type(internal_key))) [[likely]]
     return true;
   status_ = absl::DataLossError(absl::StrCat("entry of unknown type ",
                                              static_cast<int>(Type(internal_key)),

@@ -31,6 +31,7 @@ struct PartJob {
   uint64_t bytes_read = 0;
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;
+  CompactedValueCounts values;
 };
 
 // What one input may read ahead, of `total`. Files of level 0 are inputs each; of a deeper level
@@ -65,6 +66,19 @@ std::unique_ptr<InternalIterator> NewInputIterator(const Compaction& compaction,
   return NewMergingIterator(comparator, std::move(children));
 }
 
+std::unique_ptr<InternalIterator> ApplyValueRules(std::unique_ptr<InternalIterator> input,
+                                                  const Compaction& compaction,
+                                                  const CompactionJobOptions& options,
+                                                  PartJob* part) {
+  CompactedValuesContext context;
+  context.comparator = compaction.version->comparator();
+  if (!options.snapshots.empty()) context.newest_snapshot = options.snapshots.back();
+  if (!options.keep_for_older) context.is_last_level = BottommostLevelChecker(compaction);
+  if (part->range.end.has_value()) context.end_user_key = &*part->range.end;
+  context.counts = &part->values;
+  return NewCompactedValues(std::move(input), options.values, std::move(context));
+}
+
 absl::Status CompactPart(const Compaction& compaction, const CompactionJobOptions& options,
                          size_t readahead_bytes, PartJob* part) {
   ReadCounters counters;
@@ -75,7 +89,9 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   read_options.readahead_bytes = readahead_bytes;
   read_options.counters = &counters;
   const InternalKeyComparator& comparator = compaction.version->comparator();
-  const auto input = NewInputIterator(compaction, read_options);
+  auto input = NewInputIterator(compaction, read_options);
+  if (options.values.any()) [[unlikely]]
+    input = ApplyValueRules(std::move(input), compaction, options, part);
   if (part->range.begin.has_value()) {
     input->Seek(MakeInternalKey(*part->range.begin, kMaxSequenceNumber, kEntryTypeForSeek));
   } else {
@@ -133,6 +149,7 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
     result->bytes_read += part.bytes_read;
     result->entries_seen += part.entries_seen;
     result->entries_dropped += part.entries_dropped;
+    result->values += part.values;
     result->output.bytes_written += part.output.bytes_written;
     result->output.entries_written += part.output.entries_written;
     result->output.num_filters_fell_back += part.output.num_filters_fell_back;

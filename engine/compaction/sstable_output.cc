@@ -105,6 +105,7 @@ class OpenSstable {
     file.file_bytes = summary.file_bytes;
     file.num_entries = properties.num_entries;
     file.num_deletions = properties.num_deletions;
+    file.write_times = properties.write_times;
     file.smallest = std::move(summary.smallest);
     file.largest = std::move(summary.largest);
     file.smallest_sequence = properties.smallest_sequence;

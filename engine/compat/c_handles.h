@@ -32,8 +32,14 @@ struct winnow_t {
 struct winnow_cache_t {
   std::shared_ptr<winnow::BlockCache> cache;
 };
+struct winnow_clock_t {
+  std::shared_ptr<const winnow::CallbackClock> clock;
+};
 struct winnow_columnfamily_t {
   winnow::ColumnFamily* family;
+};
+struct winnow_compactionfilter_t {
+  std::shared_ptr<const winnow::CallbackCompactionFilter> filter;
 };
 struct winnow_comparator_t {
   std::shared_ptr<winnow::CallbackComparator> comparator;
@@ -52,6 +58,8 @@ struct winnow_options_t {
   winnow::Options options;
   std::shared_ptr<const winnow::CallbackComparator> comparator;  // null: bytewise
   std::shared_ptr<const winnow::CallbackFilterPolicy> filter_policy;
+  std::shared_ptr<const winnow::CallbackCompactionFilter> compaction_filter;
+  std::shared_ptr<const winnow::CallbackClock> clock;
   std::shared_ptr<winnow::FileSystem> file_system;
   bool keys_promised_equal = false;  // by a Bloom policy, as LevelDB demands of its users
   KeptAlive families_kept;           // of options.column_families

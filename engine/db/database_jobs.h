@@ -31,7 +31,7 @@ struct DatabaseJobParts {
   LogSet* logs = nullptr;
   FileInPlace* lock_file = nullptr;  // the scheduler's, which looks at it from one thread at a time
   ColumnFamilySet* families = nullptr;
-  const SnapshotList* snapshots = nullptr;
+  SnapshotList* snapshots = nullptr;
   WriteLeader* leader = nullptr;
   BackgroundScheduler* scheduler = nullptr;
   EventQueue* events = nullptr;
@@ -93,12 +93,18 @@ class DatabaseJobs final : public BackgroundJobs {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   static std::unique_ptr<Compaction> PickIn(ColumnFamilyState* family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // What has expired, where the family has a time to live: whole files, which cost nothing to drop,
+  // or one that has to be rewritten.
+  static std::unique_ptr<Compaction> PickExpired(ColumnFamilyState* family, bool rewrite)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  std::unique_ptr<Compaction> PickExpiredInAny(bool rewrite, ColumnFamilyState** family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   bool CompactionIsDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status Compact(ColumnFamilyState* family, const Compaction& compaction, int max_threads)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status WriteCompaction(const ColumnFamilyState& family, const Compaction& compaction,
                                SstableBuilderOptions builder, int max_threads,
-                               CompactionJobResult* result);
+                               CompactionJobResult* result, SnapshotPause* pause);
   absl::Status InstallCompaction(ColumnFamilyState* family, VersionEdit edit,
                                  const CompactionJobResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

@@ -132,6 +132,9 @@ class DBImpl final : public DB {
   // --- write_path.cc ---
   absl::Status CheckWritable() const;
   absl::Status CheckWrite(const WriteOptions& options, const WriteBatch& batch) const;
+  absl::Status WriteWithTimes(const WriteOptions& options, const WriteBatch& batch);
+  // Through the write queue, as it is.
+  absl::Status Enqueue(const WriteOptions& options, const WriteBatch& batch);
 
   // --- read_path.cc ---
   struct Found;

@@ -38,8 +38,8 @@ class DbIterator final : public Iterator {
              DbIteratorOptions options)
       : view_(std::move(view)),
         comparator_(view_->comparator),
-        internal_(std::move(internal)),
-        options_(std::move(options)) {}
+        options_(std::move(options)),
+        internal_(std::move(internal)) {}
 
   ~DbIterator() override {
     HandOverCounts();
@@ -189,6 +189,8 @@ class DbIterator final : public Iterator {
   void Start(Direction direction) {
     HandOverCounts();
     options_.recorder->Local().Add(Ticker::kSeeks);
+    if (options_.moment != nullptr) [[unlikely]]
+      options_.moment->Renew();
     direction_ = direction;
     status_ = absl::OkStatus();
   }
@@ -404,7 +406,7 @@ class DbIterator final : public Iterator {
   }
 
   bool CheckType(std::string_view internal_key) {
-    if (static_cast<uint8_t>(Type(internal_key)) <= kMaxKnownEntryType) return true;
+    if (IsKnownEntryType(Type(internal_key))) return true;
     status_ = absl::DataLossError("entry of unknown type: a newer version of Winnow wrote it");
     return false;
   }
@@ -413,8 +415,8 @@ class DbIterator final : public Iterator {
   // it.
   const std::shared_ptr<const ReadView> view_;
   const InternalKeyComparator comparator_;
-  const std::unique_ptr<InternalIterator> internal_;
   const DbIteratorOptions options_;
+  const std::unique_ptr<InternalIterator> internal_;
   Direction direction_ = kForward;
   bool valid_ = false;
   bool shows_entry_ = true;  // key and value are the internal iterator's, and no copies

@@ -9,6 +9,7 @@
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
 #include "engine/column_family/read_view.h"
+#include "engine/db/expiring_iterator.h"
 #include "engine/events/event_queue.h"
 #include "engine/statistics/recorder.h"
 #include "winnow/iterator.h"
@@ -19,6 +20,8 @@ struct DbIteratorOptions {
   SequenceNumber snapshot = 0;
   std::optional<std::string> lower_bound;  // inclusive
   std::optional<std::string> upper_bound;  // exclusive
+  // If there are values with write times.
+  std::unique_ptr<IteratorMoment> moment;
   // Where seeks, steps and `reads` are counted; must outlive the iterator.
   Recorder* recorder = nullptr;
   // Told of damage that was met, when the iterator is destroyed; must outlive it.

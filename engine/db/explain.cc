@@ -54,12 +54,28 @@ std::string AnswerName(ExplainStep::Answer answer) {
       return "value";
     case ExplainStep::Answer::kDeleted:
       return "deleted";
+    case ExplainStep::Answer::kExpired:
+      return "expired";
     case ExplainStep::Answer::kError:
       return "error";
     case ExplainStep::Answer::kOperand:
       return "operand";
   }
   return "";
+}
+
+// Of a value with a write time: what it comes to now.
+void ExplainExpiry(const TimeToLive& ttl, ExplainStep* step) {
+  if (!step->write_time_micros.has_value()) return;
+  const uint64_t written = *step->write_time_micros;
+  if (!ttl.is_on()) {
+    step->detail = absl::StrCat("written at ", TimeText(written));
+    return;
+  }
+  const bool expired = ExpiryMoment(ttl).HasExpired(written);
+  if (expired) step->answer = ExplainStep::Answer::kExpired;
+  const uint64_t end = written > UINT64_MAX - ttl.micros ? UINT64_MAX : written + ttl.micros;
+  step->detail = absl::StrCat(expired ? "expired at " : "expires at ", TimeText(end));
 }
 
 }  // namespace
@@ -88,7 +104,11 @@ std::string KeyExplanation::ToJson() const {
                     ",\"filter_answer\":", JsonString(FilterAnswerName(step.filter_answer)),
                     ",\"answer\":", JsonString(AnswerName(step.answer)),
                     ",\"false_positive\":", step.false_positive ? "true" : "false",
-                    ",\"sequence\":", step.sequence, ",\"detail\":", JsonString(step.detail), "}");
+                    ",\"sequence\":", step.sequence, ",\"written\":",
+                    step.write_time_micros.has_value()
+                        ? JsonString(TimeText(*step.write_time_micros))
+                        : "null",
+                    ",\"detail\":", JsonString(step.detail), "}");
   }
   return absl::StrCat("{\"filter_key\":", JsonString(filter_key), ",\"hash\":\"",
                       AllHexDigits(key_hash), "\"", ",\"found\":", found ? "true" : "false",
@@ -118,7 +138,8 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
         if (!maybe) return false;
       }
       ExplainedChain chain;
-      const BTree::Entry* node = memtable.Find(key, lookup.snapshot);
+      const BTree::Entry* const newest = memtable.Find(key, lookup.snapshot);
+      const BTree::Entry* node = newest;
       while (node != nullptr &&
              view->comparator.CompareUserKeys(UserKey(node->internal_key()), key) == 0 &&
              chain.Take(Trailer(node->internal_key()))) {
@@ -127,6 +148,10 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
       chain.Describe(&step);
       step.false_positive =
           chain.empty() && step.filter_answer == ExplainStep::FilterAnswer::kMaybe;
+      if (newest != nullptr && Type(newest->internal_key()) == EntryType::kPutWithTime &&
+          HasWriteTime(newest->value())) {
+        step.write_time_micros = WriteTime(newest->value());
+      }
       return chain.ended();
     };
     bool known = explain(*view->active, ExplainStep::Source::kMemtable);
@@ -134,6 +159,7 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
       known = explain(*view->immutables[i], ExplainStep::Source::kImmutableMemtable);
     }
     if (!known) view->version->Explain(lookup, &explanation.steps);
+    if (!explanation.steps.empty()) ExplainExpiry(Own(family)->ttl(), &explanation.steps.back());
     explanation.found = std::any_of(
         explanation.steps.begin(), explanation.steps.end(), [](const ExplainStep& step) {
           return step.answer == ExplainStep::Answer::kValue ||

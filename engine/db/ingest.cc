@@ -324,7 +324,7 @@ absl::StatusOr<std::unique_ptr<SstWriter>> DBImpl::NewSstWriter(ColumnFamily* fa
       builder = Own(family)->BuilderOptions(kNumLevels - 1);
     }
     return CreateSstWriter(std::move(builder), Own(family)->shared_merge_operator(), path,
-                           FileSystemOf(options_));
+                           FileSystemOf(options_), Own(family)->ttl());
   });
 }
 

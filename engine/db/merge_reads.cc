@@ -7,6 +7,7 @@
 
 #include "engine/base/merge_context.h"
 #include "engine/base/status.h"
+#include "engine/base/write_time.h"
 
 namespace winnow {
 
@@ -30,6 +31,11 @@ class OperandCollector {
         return true;
       case EntryType::kPut:
         existing_.emplace(value);
+        return false;
+      case EntryType::kPutWithTime:
+        // From before there were operands: nothing that has some expires.
+        has_unknown_ = !HasWriteTime(value);
+        if (!has_unknown_) existing_.emplace(WithoutWriteTime(value));
         return false;
       case EntryType::kDelete:
         return false;

@@ -144,6 +144,17 @@ absl::Status SetInfoLogBytes(Options* options, std::string_view value) {
   return absl::OkStatus();
 }
 
+// Likewise.
+absl::Status SetTtlSeconds(Options* options, std::string_view value) {
+  uint64_t seconds;
+  if (!absl::SimpleAtoi(ToAbsl(value), &seconds)) {
+    return BadValue("ttl_seconds", value,
+                    absl::StrCat("a whole number of seconds, 0 - ", kMaxTtlSeconds));
+  }
+  options->ttl_seconds = seconds;
+  return absl::OkStatus();
+}
+
 absl::Status SetRecoveryMode(Options* options, std::string_view value) {
   if (value == "strict") {
     options->recovery_mode = RecoveryMode::kStrict;
@@ -165,6 +176,7 @@ const std::vector<TextOption>& TextOptions() {
       StringOption("filter", &Options::filter),
       StringOption("filter_key", &Options::filter_key),
       {"merge_operator", SetMergeOperator},
+      {"ttl_seconds", SetTtlSeconds},
       {"compression", SetCompression},
       {"compression_per_level", SetCompressionPerLevel},
       IntOption("zstd_level", &Options::zstd_level),

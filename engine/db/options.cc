@@ -27,6 +27,10 @@ constexpr uint64_t kTiB = uint64_t{1} << 40;
 
 constexpr std::string_view kAllFields;
 
+// What is merged would have a time of its own that no operand has.
+constexpr std::string_view kMergesDoNotExpire =
+    "a column family has a time to live or a merge operator, and not both";
+
 // Collects the first violation.
 // Only the first: those after it often follow from it, and one at a time can be put right.
 class Checker {
@@ -79,6 +83,10 @@ void CheckColumnFamilyFields(const ColumnFamilyOptions& options, Checker& check)
   if (options.merge_operator != nullptr) {
     const std::string_view operator_name = options.merge_operator->Name();
     check.Range<uint64_t>("merge_operator's name, bytes", operator_name.size(), 1, 255);
+  }
+  check.Range<uint64_t>("ttl_seconds", options.ttl_seconds.value_or(0), 0, kMaxTtlSeconds);
+  if (options.ttl_seconds.value_or(0) != 0 && options.merge_operator != nullptr) {
+    check.Fail("ttl_seconds", kMergesDoNotExpire);
   }
   check.Range<uint64_t>("compression_per_level, entries", options.compression_per_level.size(), 0,
                         static_cast<uint64_t>(kNumLevels));
@@ -210,6 +218,15 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
   // More than the memtables can hold, or logs would make memtables be flushed that are not full.
   options.max_log_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, 4 * kMiB);
   return options;
+}
+
+absl::Status MergesDoNotExpire(std::string_view family) {
+  return absl::InvalidArgumentError(absl::StrCat("column family '", ToAbsl(family),
+                                                 "': ttl_seconds: ", ToAbsl(kMergesDoNotExpire)));
+}
+
+TimeToLive TimeToLiveOf(const Options& options, uint64_t seconds) {
+  return {options.clock != nullptr ? options.clock : SystemClock(), seconds * kMicrosPerSecond};
 }
 
 // Half of the descriptors: logs, manifests, tables being written and the rest of the program need

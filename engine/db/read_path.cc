@@ -13,6 +13,7 @@
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/db_iterator.h"
+#include "engine/db/expiring_iterator.h"
 #include "engine/db/merge_reads.h"
 #include "engine/db/pinned_value_access.h"
 #include "engine/version/merging_iterator.h"
@@ -50,6 +51,28 @@ absl::Status UnknownType() {
   return absl::DataLossError("entry of unknown type: a newer version of Winnow wrote it");
 }
 
+// What one key of a batch comes to, found in a memtable, in a table, or nowhere.
+absl::Status TakeAnswer(const BTree::Entry* node, const ExpiryMoment& moment, PointResult* result,
+                        PinnedValue* value) {
+  if (node == nullptr && !result->found) return absl::NotFoundError("");
+  EntryType type = node != nullptr ? Type(node->internal_key()) : result->type;
+  std::string_view node_value;
+  std::string_view& stored = node != nullptr ? node_value : result->value;
+  if (node != nullptr) stored = node->value();
+  if (type == EntryType::kPutWithTime) [[unlikely]]
+    WINNOW_RETURN_IF_ERROR(ResolveWriteTime(moment, &type, &stored));
+  if (type == EntryType::kDelete) return absl::NotFoundError("");
+  if (type != EntryType::kPut) return UnknownType();
+  return CatchOutOfMemory([&] {
+    if (node != nullptr) {
+      PinnedValueAccess::Copy(value, node_value);
+    } else {
+      PinnedValueAccess::PinResult(value, result);
+    }
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace
 
 // Where a look-up ended: in a memtable (`node`), or in a table (`result`). A node's bytes live as
@@ -58,8 +81,9 @@ absl::Status UnknownType() {
 struct DBImpl::Found {
   const BTree::Entry* node = nullptr;
   PointResult result;
-  bool value = false;    // a value is there, neither absent nor deleted
-  bool operand = false;  // one has to be made of this operand, and what is older
+  std::string_view node_value;  // of the node, without its write time
+  bool value = false;           // a value is there, neither absent nor deleted
+  bool operand = false;         // one has to be made of this operand, and what is older
 };
 
 // Relaxed: whoever calls while another thread closes is in error anyway, and is only told so where
@@ -129,10 +153,14 @@ absl::Status DBImpl::Find(const ReadOptions& options, ColumnFamilyState* family,
     if (!found->result.found) return absl::OkStatus();
     type = found->result.type;
   }
+  std::string_view& value = found->node != nullptr ? found->node_value : found->result.value;
+  if (found->node != nullptr) value = found->node->value();
+  if (type == EntryType::kPutWithTime) [[unlikely]]
+    WINNOW_RETURN_IF_ERROR(ResolveWriteTime(ExpiryMoment(family->ttl()), &type, &value));
   found->value = type == EntryType::kPut;
   if (found->value) [[likely]]
     return absl::OkStatus();
-  if (static_cast<uint8_t>(type) > kMaxKnownEntryType) return UnknownType();
+  if (!IsKnownEntryType(type)) return UnknownType();
   found->operand = type == EntryType::kMerge;
   return absl::OkStatus();
 }
@@ -191,7 +219,7 @@ absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::
                          std::string* value) {
   return CatchOutOfMemory([&] {
     const auto take = [&](const Found& found) {
-      value->assign(found.node != nullptr ? found.node->value() : found.result.value);
+      value->assign(found.node != nullptr ? found.node_value : found.result.value);
     };
     return GetWith(options, family, key, take, [&](std::string&& merged) { value->swap(merged); });
   });
@@ -205,7 +233,7 @@ absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::
   return CatchOutOfMemory([&] {
     const auto take = [&](Found& found) {
       if (found.node != nullptr) {
-        PinnedValueAccess::Copy(value, found.node->value());
+        PinnedValueAccess::Copy(value, found.node_value);
       } else {
         PinnedValueAccess::PinResult(value, &found.result);
       }
@@ -276,6 +304,8 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
     batch[i].done = nodes[i] != nullptr;
   }
   view->version->MultiGet(batch, context);
+  // One moment for all keys.
+  const ExpiryMoment moment(own->ttl());
   // Values are reset whatever the outcome: one from an earlier call must not pass for this one's.
   for (size_t i = 0; i < order.size(); i++) {
     BatchLookup& lookup = batch[i];
@@ -287,12 +317,10 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
       events_.AddIfCorruption(status);
       continue;
     }
-    const bool known = nodes[i] != nullptr || lookup.result.found;
-    const EntryType type =
-        nodes[i] != nullptr ? Type(nodes[i]->internal_key()) : lookup.result.type;
-    if (!known || type == EntryType::kDelete) {
-      status = absl::NotFoundError("");
-    } else if (type == EntryType::kMerge) {
+    const bool has_operands =
+        nodes[i] != nullptr ? Type(nodes[i]->internal_key()) == EntryType::kMerge
+                            : lookup.result.found && lookup.result.type == EntryType::kMerge;
+    if (has_operands) [[unlikely]] {
       status = CatchOutOfMemory([&] {
         Found found;
         found.node = nodes[i];
@@ -303,18 +331,8 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
         PinnedValueAccess::Take(&value, std::move(merged));
         return absl::OkStatus();
       });
-    } else if (type != EntryType::kPut) {
-      status = UnknownType();
-    } else if (nodes[i] != nullptr) {
-      status = CatchOutOfMemory([&] {
-        PinnedValueAccess::Copy(&value, nodes[i]->value());
-        return absl::OkStatus();
-      });
     } else {
-      status = CatchOutOfMemory([&] {
-        PinnedValueAccess::PinResult(&value, &lookup.result);
-        return absl::OkStatus();
-      });
+      status = TakeAnswer(nodes[i], moment, &lookup.result, &value);
     }
     if (status.ok()) counters.Add(Ticker::kMultiGetKeysFound);
   }
@@ -332,7 +350,11 @@ bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::str
     const ViewGuard view(own->views);
     const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(options));
     if (const BTree::Entry* node = FindInMemtables(*view, lookup)) {
-      may_exist = Type(node->internal_key()) != EntryType::kDelete;
+      EntryType type = Type(node->internal_key());
+      std::string_view value = node->value();
+      if (type == EntryType::kPutWithTime) [[unlikely]]
+        ResolveWriteTime(ExpiryMoment(own->ttl()), &type, &value).IgnoreError();
+      may_exist = type != EntryType::kDelete;
       return;
     }
     // Without counters: the filters' measured rates are of look-ups whose outcome is known, and
@@ -395,6 +417,12 @@ std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, Colum
   for (const auto& memtable : view->immutables) children.push_back(memtable->NewIterator());
   view->version->AddIterators(range, context, &children);
   auto merged = NewMergingIterator(view->comparator, std::move(children));
+  if (view->has_write_times()) [[unlikely]] {
+    auto moment = std::make_unique<IteratorMoment>();
+    moment->ttl = own->ttl();
+    merged = NewExpiringIterator(std::move(merged), &moment->moment);
+    iterator_options.moment = std::move(moment);
+  }
   return NewDbIterator(std::move(view), std::move(merged), std::move(iterator_options));
 }
 

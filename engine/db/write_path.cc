@@ -5,7 +5,9 @@
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
+#include "engine/db/option_checks.h"
 #include "engine/write/batch_format.h"
+#include "engine/write/write_times.h"
 #include "filter/base/per_thread.h"
 
 namespace winnow {
@@ -141,7 +143,25 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return CheckWrite(options, batch); }));
   // A batch with no plain origin may be no batch at all, which only the leader finds out.
   if (WriteBatchAccess::is_plain(batch) && batch.num_updates() == 0) return absl::OkStatus();
+  if (families_.any_has_ttl()) [[unlikely]]
+    return WriteWithTimes(options, batch);
+  return Enqueue(options, batch);
+}
 
+// The time is that of the call, and not of its turn: what waits longest has not less to live. Each
+// value's is in the log, so that it is the same after a replay.
+absl::Status DBImpl::WriteWithTimes(const WriteOptions& options, const WriteBatch& batch) {
+  std::optional<WriteBatch> timed;
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] {
+    const Clock& clock = *TimeToLiveOf(options_, 0).clock;
+    timed = WithWriteTimes(
+        batch, [this](uint32_t id) { return families_.TtlOf(id).is_on(); }, clock.NowMicros());
+    return CheckBatch(*timed);  // of its bytes there are more
+  }));
+  return Enqueue(options, *timed);
+}
+
+absl::Status DBImpl::Enqueue(const WriteOptions& options, const WriteBatch& batch) {
   ThreadCounters& counters = recorder_.Local();
   SampledTimer timer(counters, LatencyHistogram::kWrite);
   // On this stack: it must outlive the queue's last touch, which is the change of state that Join

@@ -24,7 +24,9 @@ std::string CompactionText(const Event& event) {
   const std::string what = absl::StrCat("compaction of ", event.column_family, " from level ",
                                         event.input_level, " to ", event.output_level, " ");
   if (event.kind == Event::Kind::kCompactionBegin) {
-    return absl::StrCat(what, "begins: ", Counted(event.num_inputs, "file"));
+    const bool has_reason = !event.message.empty();
+    return absl::StrCat(what, "begins: ", Counted(event.num_inputs, "file"),
+                        has_reason ? ", " : "", event.message);
   }
   return absl::StrCat(what, Outcome(event), ", ", Counted(event.bytes_read, "byte"), " read");
 }

@@ -111,6 +111,8 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
   }
   tree_.Insert(user_key, PackTrailer(sequence, type), value);
   if (type == EntryType::kDelete) num_deletions_.fetch_add(1, std::memory_order_relaxed);
+  if (type == EntryType::kPutWithTime) [[unlikely]]
+    has_write_times_.store(true, std::memory_order_relaxed);
   // Release: whoever sees the count non-zero may look.
   num_entries_.fetch_add(1, std::memory_order_release);
 }

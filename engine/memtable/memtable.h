@@ -79,6 +79,8 @@ class Memtable {
   void EnterStage(WriteBufferBudget::Stage stage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   uint64_t num_entries() const { return num_entries_.load(std::memory_order_relaxed); }
   uint64_t num_deletions() const { return num_deletions_.load(std::memory_order_relaxed); }
+  // Of some entry of those that are visible to the caller.
+  bool has_write_times() const { return has_write_times_.load(std::memory_order_relaxed); }
   // The oldest log that holds entries of this memtable.
   uint64_t log_number() const { return log_number_.load(std::memory_order_relaxed); }
   const InternalKeyComparator& comparator() const { return comparator_; }
@@ -99,6 +101,7 @@ class Memtable {
   mutable OperandFolds folds_;
   std::atomic<uint64_t> num_entries_{0};
   std::atomic<uint64_t> num_deletions_{0};
+  std::atomic<bool> has_write_times_{false};
 };
 
 }  // namespace winnow

@@ -158,6 +158,11 @@ absl::Status SstableBuilder::State::CheckEntry(std::string_view internal_key,
         path, ": entry too large: key of ", internal_key.size() - kTrailerBytes, " bytes (limit ",
         kMaxUserKeyBytes, "), value of ", value.size(), " bytes (limit ", kMaxValueBytes, ")"));
   }
+  if (!IsReadableEntry(Type(internal_key), value)) {
+    return absl::DataLossError(absl::StrCat(path, ": entry ", properties.num_entries,
+                                            ": a value ends before its write time, or the type ",
+                                            static_cast<int>(Type(internal_key)), " is unknown"));
+  }
   if (properties.num_entries == 0) {
     shared_with_last = 0;
     return absl::OkStatus();
@@ -193,9 +198,10 @@ void SstableBuilder::State::Count(std::string_view internal_key, std::string_vie
   properties.smallest_sequence = std::min(properties.smallest_sequence, sequence);
   properties.largest_sequence = std::max(properties.largest_sequence, sequence);
   properties.num_entries++;
-  properties.num_puts += Type(internal_key) == EntryType::kPut ? 1 : 0;
+  properties.num_puts += IsPut(Type(internal_key)) ? 1 : 0;
   properties.num_merges += Type(internal_key) == EntryType::kMerge ? 1 : 0;
   properties.num_deletions += Type(internal_key) == EntryType::kDelete ? 1 : 0;
+  if (Type(internal_key) == EntryType::kPutWithTime) properties.write_times.Add(WriteTime(value));
   properties.raw_key_bytes += internal_key.size();
   properties.raw_value_bytes += value.size();
 }

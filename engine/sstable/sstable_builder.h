@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/base/internal_key.h"
+#include "engine/base/write_time.h"
 #include "engine/sstable/sstable_properties.h"
 #include "winnow/compression.h"
 #include "winnow/file_system.h"
@@ -67,9 +68,9 @@ struct SstableSummary {
 // Used by one thread at a time.
 class SstableBuilder {
  public:
-  // The largest key (user key) and value that a table takes.
+  // The largest key (user key) and value, with its write time, that a table takes.
   static constexpr uint64_t kMaxUserKeyBytes = uint64_t{16} << 20;
-  static constexpr uint64_t kMaxValueBytes = uint64_t{1} << 30;
+  static constexpr uint64_t kMaxValueBytes = (uint64_t{1} << 30) + kWriteTimeBytes;
 
   // Takes a new, empty file; `path` is for error messages.
   SstableBuilder(const SstableBuilderOptions& options, std::unique_ptr<WritableFile> file,

@@ -82,6 +82,24 @@ Field Text(std::string_view name, std::string SstableProperties::*member, bool r
           [member](const SstableProperties& p) { return absl::CHexEscape(p.*member); }};
 }
 
+// Left out of tables without write times.
+Field OfWriteTimes(std::string_view name, uint64_t WriteTimes::*member) {
+  const auto get = [member](const SstableProperties& p) { return p.write_times.*member; };
+  return {name, false,
+          [get](const SstableProperties& p) {
+            return p.write_times.num_entries == 0 ? std::string() : Fixed64(get(p));
+          },
+          [member](SstableProperties* p, std::string_view value) {
+            if (value.size() != sizeof(uint64_t)) return false;
+            p->write_times.*member = DecodeFixed64(value.data());
+            return true;
+          },
+          [get](const SstableProperties& p) {
+            return p.write_times.num_entries == 0 ? std::string() : std::to_string(get(p));
+          },
+          /*written_if_empty=*/false};
+}
+
 Field WithoutEmpty(Field field) {
   field.written_if_empty = false;
   return field;
@@ -106,6 +124,9 @@ const std::vector<Field>& Fields() {
       Number("num_puts", &P::num_puts),
       Number("num_deletions", &P::num_deletions),
       WithoutZero(Number("num_merges", &P::num_merges), &P::num_merges),
+      OfWriteTimes("num_with_write_time", &WriteTimes::num_entries),
+      OfWriteTimes("oldest_write_time", &WriteTimes::oldest),
+      OfWriteTimes("newest_write_time", &WriteTimes::newest),
       Number("raw_key_bytes", &P::raw_key_bytes),
       Number("raw_value_bytes", &P::raw_value_bytes),
       Number("num_data_blocks", &P::num_data_blocks, /*required=*/true),

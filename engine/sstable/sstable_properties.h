@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "engine/base/write_time.h"
 #include "winnow/compression.h"
 
 namespace winnow {
@@ -29,6 +30,7 @@ struct SstableProperties : SstableFigures {
   uint64_t num_puts = 0;
   uint64_t num_deletions = 0;
   uint64_t num_merges = 0;      // merge operands
+  WriteTimes write_times;      // of those puts that have one
   uint64_t raw_key_bytes = 0;  // internal keys, before prefix compression
   uint64_t raw_value_bytes = 0;
   uint64_t index_partitions = 0;  // 0: the index has one level

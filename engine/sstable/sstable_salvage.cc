@@ -129,7 +129,7 @@ absl::Status SstableSalvage::TakeEntries(uint64_t offset, const BlockRef& block)
     // What is taken will be written as a new table, whose builder refuses keys out of order, and
     // read by code that refuses unknown types: such entries are reported and left out here.
     if ((any_ && comparator_->Compare(last_key_, key) >= 0) ||
-        static_cast<uint8_t>(Type(key)) > kMaxKnownEntryType) {
+        !IsReadableEntry(Type(key), cursor.value())) {
       problems_.push_back({offset, "data block: an entry out of order, or of unknown type"});
       continue;
     }

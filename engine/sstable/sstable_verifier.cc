@@ -202,7 +202,11 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
   if (last_separator_ && comparator.Compare(*last_separator_, key) >= 0) {
     report("is not greater than the separator of the block before");
   }
-  if (static_cast<uint8_t>(Type(key)) > kMaxKnownEntryType) report("unknown entry type");
+  if (!IsKnownEntryType(Type(key))) {
+    report("unknown entry type");
+  } else if (!IsReadableEntry(Type(key), value)) {
+    report("a value that ends before its write time");
+  }
   if (table_.has_filter()) {
     const filter::FilterKeyExtractor& filter_key = table_.filter_key();
     for (size_t part = 0; part < filter_key.num_parts(); part++) {
@@ -216,9 +220,12 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
     }
   }
   seen_.num_entries++;
-  seen_.num_puts += Type(key) == EntryType::kPut ? 1 : 0;
+  seen_.num_puts += IsPut(Type(key)) ? 1 : 0;
   seen_.num_merges += Type(key) == EntryType::kMerge ? 1 : 0;
   seen_.num_deletions += Type(key) == EntryType::kDelete ? 1 : 0;
+  if (Type(key) == EntryType::kPutWithTime && HasWriteTime(value)) {
+    seen_.write_times.Add(WriteTime(value));
+  }
   seen_.raw_key_bytes += key.size();
   seen_.raw_value_bytes += value.size();
   seen_.smallest_sequence = std::min(seen_.smallest_sequence, Sequence(key));
@@ -243,6 +250,9 @@ void SstableVerifier::CheckCounts() {
   expect("num_puts", seen_.num_puts, stored.num_puts);
   expect("num_deletions", seen_.num_deletions, stored.num_deletions);
   expect("num_merges", seen_.num_merges, stored.num_merges);
+  expect("num_with_write_time", seen_.write_times.num_entries, stored.write_times.num_entries);
+  expect("oldest_write_time", seen_.write_times.oldest, stored.write_times.oldest);
+  expect("newest_write_time", seen_.write_times.newest, stored.write_times.newest);
   expect("raw_key_bytes", seen_.raw_key_bytes, stored.raw_key_bytes);
   expect("raw_value_bytes", seen_.raw_value_bytes, stored.raw_value_bytes);
   const SequenceNumber global = seen_.num_entries == 0 ? 0 : table_.options_.global_sequence;

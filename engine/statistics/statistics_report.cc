@@ -276,6 +276,14 @@ std::string_view TickerName(Ticker ticker) {
       return "compaction.bytes.read";
     case Ticker::kCompactionBytesWritten:
       return "compaction.bytes.written";
+    case Ticker::kExpiredEntriesDropped:
+      return "expired.entries.dropped";
+    case Ticker::kExpiredFilesDropped:
+      return "expired.files.dropped";
+    case Ticker::kEntriesFilteredOut:
+      return "compaction_filter.removed";
+    case Ticker::kEntriesChangedByFilter:
+      return "compaction_filter.changed";
     case Ticker::kIngestions:
       return "ingestions";
     case Ticker::kFilesIngested:

@@ -26,7 +26,7 @@ class ExplainedChain {
     if (!has_newest_) newest_ = trailer >> 8;
     has_newest_ = true;
     ended_ = type != EntryType::kMerge;
-    if (ended_) ends_with_value_ = type == EntryType::kPut;
+    if (ended_) ends_with_value_ = IsPut(type);
     num_operands_ += ended_ ? 0 : 1;
     return !ended_;
   }

@@ -13,6 +13,7 @@ absl::StatusOr<FileMetadata> DescribeSstable(const SstableReader& reader,
   file.file_bytes = reader.file_bytes();
   file.num_entries = properties.num_entries;
   file.num_deletions = properties.num_deletions;
+  file.write_times = properties.write_times;
   file.smallest_sequence = properties.smallest_sequence + global_sequence;
   file.largest_sequence = properties.largest_sequence + global_sequence;
   file.global_sequence = global_sequence;

@@ -18,6 +18,11 @@ Version::Version(const InternalKeyComparator& comparator, std::array<Files, kNum
     if (files(level).empty()) continue;
     sorted_levels_.push_back({level, LevelIndex(files(level), comparator_)});
   }
+  for (const Files& level : levels_) {
+    for (const auto& file : level) {
+      has_write_times_ = has_write_times_ || file->metadata().write_times.num_entries > 0;
+    }
+  }
 }
 
 // Summed at each call: the picker and properties call it, a few times a second.

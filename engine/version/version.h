@@ -96,6 +96,8 @@ class Version {
   uint64_t level_bytes(int level) const;
   // Roughly the bytes of files that hold keys smaller than `user_key`.
   uint64_t ApproximateBytesBefore(std::string_view user_key) const;
+  // Some file has values with write times.
+  bool has_write_times() const { return has_write_times_; }
   // The deepest level with files; -1 if there is none.
   int deepest_level() const;
   const InternalKeyComparator& comparator() const { return comparator_; }
@@ -160,6 +162,7 @@ class Version {
     LevelIndex index;
   };
   std::vector<SortedLevel> sorted_levels_;
+  bool has_write_times_ = false;
 };
 
 }  // namespace winnow

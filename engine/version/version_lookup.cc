@@ -474,6 +474,9 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
       step.detail = ToStd(status.message());
       continue;
     }
+    if (result.found && result.type == EntryType::kPutWithTime && HasWriteTime(result.value)) {
+      step.write_time_micros = WriteTime(result.value);
+    }
     ExplainedChain chain;
     if (result.found && chain.Take(PackTrailer(result.sequence, result.type))) {
       const absl::StatusOr<bool> older =

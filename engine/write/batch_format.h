@@ -3,7 +3,9 @@
 #define WINNOW_ENGINE_WRITE_BATCH_FORMAT_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "engine/base/coding.h"
@@ -19,7 +21,8 @@ inline constexpr uint64_t kNoDatabase = ~uint64_t{0};
 
 inline constexpr uint8_t kBatchFamilyFlag = 0x80;  // a column family id follows the type
 
-// One update inside a batch; the views point into the batch's bytes.
+// One update inside a batch; the views point into the batch's bytes. The value of a kPutWithTime
+// ends with its write time.
 struct BatchUpdate {
   EntryType type;
   uint32_t family_id;
@@ -34,6 +37,8 @@ class BatchReader {
 
   // OK and *more false at the right end; DataLoss if the bytes are no batch.
   absl::Status Next(BatchUpdate* update, bool* more);
+  // What the next call begins to read at.
+  std::string_view rest() const { return rest_; }
   uint32_t num_updates() const { return num_updates_; }
   SequenceNumber first_sequence() const { return first_sequence_; }
 
@@ -52,6 +57,22 @@ class WriteBatchAccess {
   static size_t largest_value_bytes(const WriteBatch& batch) { return batch.largest_value_bytes_; }
   // True if all updates were added through the public functions, for the default column family.
   static bool is_plain(const WriteBatch& batch) { return batch.is_plain_; }
+  // `batch` with other bytes for the same updates.
+  static WriteBatch WithEncoded(const WriteBatch& batch, std::string encoded) {
+    WriteBatch other;
+    other.encoded_ = std::move(encoded);
+    other.largest_key_bytes_ = batch.largest_key_bytes_;
+    other.largest_value_bytes_ = batch.largest_value_bytes_;
+    other.is_plain_ = batch.is_plain_;
+    other.database_number_ = batch.database_number_;
+    return other;
+  }
+  // Adds a value that was written before, with its write time.
+  static void PutWithTime(WriteBatch* batch, const ColumnFamily* family, std::string_view key,
+                          std::string_view stored_value) {
+    batch->AppendUpdate(static_cast<uint8_t>(EntryType::kPutWithTime), batch->IdOf(family), key,
+                        &stored_value);
+  }
   // True unless a family was given that is null or not of this database.
   static bool may_go_to(const WriteBatch& batch, uint64_t database_number) {
     return batch.database_number_ == 0 || batch.database_number_ == database_number;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/base/write_time.h"
 #include "engine/write/batch_format.h"
 #include "winnow/db.h"
 
@@ -122,6 +123,7 @@ WriteBatch WriteBatch::FromEncoded(std::string_view encoded) {
   BatchUpdate update;
   for (bool more = true; reader.Next(&update, &more).ok() && more;) {
     batch.largest_key_bytes_ = std::max(batch.largest_key_bytes_, update.key.size());
+    if (update.type == EntryType::kPutWithTime) update.value = WithoutWriteTime(update.value);
     batch.largest_value_bytes_ = std::max(batch.largest_value_bytes_, update.value.size());
   }
   return batch;
@@ -133,8 +135,9 @@ absl::Status WriteBatch::ForEach(Handler& handler) const {
     BatchUpdate update;
     bool more;
     if (absl::Status status = reader.Next(&update, &more); !status.ok() || !more) return status;
+    if (update.type == EntryType::kPutWithTime) update.value = WithoutWriteTime(update.value);
     absl::Status status =
-        update.type == EntryType::kPut ? handler.Put(update.family_id, update.key, update.value)
+        IsPut(update.type) ? handler.Put(update.family_id, update.key, update.value)
         : update.type == EntryType::kMerge
             ? handler.Merge(update.family_id, update.key, update.value)
             : handler.Delete(update.family_id, update.key);
@@ -167,14 +170,17 @@ absl::Status BatchReader::Next(BatchUpdate* update, bool* more) {
   update->family_id = 0;
   update->value = {};
   // Reserved types too: replaying what is not understood would change what it means.
-  if (type > kMaxKnownEntryType) {
+  update->type = static_cast<EntryType>(type);
+  if (!IsKnownEntryType(update->type)) {
     return absl::DataLossError("write batch holds an update of unknown type");
   }
-  update->type = static_cast<EntryType>(type);
   if (((tag & kBatchFamilyFlag) != 0 && !GetVarint32(&rest_, &update->family_id)) ||
       !GetLengthPrefixed(&rest_, &update->key) ||
       (update->type != EntryType::kDelete && !GetLengthPrefixed(&rest_, &update->value))) {
     return absl::DataLossError("write batch ends in the middle of an update");
+  }
+  if (update->type == EntryType::kPutWithTime && !HasWriteTime(update->value)) [[unlikely]] {
+    return absl::DataLossError("write batch holds a value that ends before its write time");
   }
   seen_++;
   *more = true;

@@ -227,6 +227,7 @@ absl::Status PrintLogs(const Arguments& arguments, FileType type, Output& output
 std::string_view EntryTypeName(EntryType type) {
   switch (type) {
     case EntryType::kPut:
+    case EntryType::kPutWithTime:
       return "put";
     case EntryType::kDelete:
       return "delete";

@@ -51,7 +51,9 @@ extern "C" {
 
 typedef struct winnow_t winnow_t;
 typedef struct winnow_cache_t winnow_cache_t;
+typedef struct winnow_clock_t winnow_clock_t;
 typedef struct winnow_columnfamily_t winnow_columnfamily_t;
+typedef struct winnow_compactionfilter_t winnow_compactionfilter_t;
 typedef struct winnow_comparator_t winnow_comparator_t;
 typedef struct winnow_env_t winnow_env_t;
 typedef struct winnow_filterpolicy_t winnow_filterpolicy_t;
@@ -482,6 +484,35 @@ void winnow_writebatch_merge_cf(winnow_writebatch_t* batch, const winnow_columnf
                                 size_t operandlen);
 void winnow_sstwriter_merge(winnow_sstwriter_t* writer, const char* key, size_t keylen,
                             const char* operand, size_t operandlen, char** errptr);
+
+/* ---- Compaction filters and clocks (beyond LevelDB) ---- */
+
+/* What a compaction filter says of a value. */
+enum { winnow_compaction_keep = 0, winnow_compaction_remove = 1, winnow_compaction_change = 2 };
+
+/* Asked by compactions what becomes of each value (winnow/compaction_filter.h says which it is
+   shown): `family` is the column family's name, `level` where the compaction writes to. For
+   winnow_compaction_change *new_val is set to malloc'ed bytes, *new_vallen of them, which are freed;
+   NULL: the empty value. Any number but the three keeps the value. `filter` is called by several
+   threads at once, and must not use the database. Destructor: as for comparators. */
+winnow_compactionfilter_t* winnow_compactionfilter_create(
+    void* state, void (*destructor)(void* state),
+    int (*filter)(void* state, const char* family, size_t familylen, int level,
+                  uint8_t is_last_level, const char* key, size_t keylen, const char* val,
+                  size_t vallen, char** new_val, size_t* new_vallen));
+void winnow_compactionfilter_destroy(winnow_compactionfilter_t* filter);
+/* Of the families that are opened or created with these options; NULL: none. The filter may be given
+   back while the database is open. */
+void winnow_options_set_compaction_filter(winnow_options_t* options,
+                                          winnow_compactionfilter_t* filter);
+
+/* The time by which data expires where the option "ttl_seconds" is set (winnow/clock.h), in
+   microseconds since 1970. Called by several threads at once. Destructor: as for comparators. */
+winnow_clock_t* winnow_clock_create(void* state, void (*destructor)(void* state),
+                                    uint64_t (*now_micros)(void* state));
+void winnow_clock_destroy(winnow_clock_t* clock);
+/* NULL: the operating system's. The clock may be given back while the database is open. */
+void winnow_options_set_clock(winnow_options_t* options, winnow_clock_t* clock);
 
 /* ---- Read options ---- */
 

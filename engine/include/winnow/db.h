@@ -213,7 +213,8 @@ class DB {
                                             const IngestOptions& options) = 0;
   // A writer of a table as this family would write it at its last level: with its comparator, its
   // present filter and the database's hash seed, which saves look-ups one hash a file. `path` is
-  // anywhere in the database's file system. It may outlive the database.
+  // anywhere in the database's file system. In a family with a time to live its values have write
+  // times. It may outlive the database, but not the file system and the clock.
   virtual absl::StatusOr<std::unique_ptr<SstWriter>> NewSstWriter(ColumnFamily* family,
                                                                   const std::string& path) = 0;
 

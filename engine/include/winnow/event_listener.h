@@ -26,7 +26,8 @@ struct Event {
     kDatabaseClosed,   // status: as Close returns it
     kFlushBegin,       // column_family, num_inputs (memtables)
     kFlushEnd,         // the same, and status, num_outputs (files), bytes_written, duration
-    kCompactionBegin,  // column_family, num_inputs (files), input_level, output_level
+    kCompactionBegin,  // column_family, num_inputs (files), input_level, output_level; message: why,
+                       // as "level 0 is full", "manual compaction" or "expired" (a time to live)
     kCompactionEnd,    // the same, and status, num_outputs, bytes_read, bytes_written, duration
     kIngestEnd,        // status, num_inputs (files), bytes_written, duration; message: their levels
     kWriteStallBegin,  // column_family, message: writes are delayed or wait from now on
@@ -58,7 +59,8 @@ struct Event {
   // Events before this one that were dropped because listeners were slower than events came.
   uint64_t num_lost_before = 0;
 
-  // One line without time: "compaction of default from level 0 to 1 begins: 4 files".
+  // One line without time: "compaction of default from level 0 to 1 begins: 4 files, level 0 is
+  // full".
   std::string ToString() const;
 };
 

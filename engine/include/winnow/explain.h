@@ -3,6 +3,7 @@
 #define WINNOW_EXPLAIN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ struct ExplainStep {
   enum class FilterAnswer { kNoFilter, kUnusable, kNo, kMaybe };
   // kOperand: merge operands, so that what is older counts as well, up to the value or deletion
   // that `detail` tells of.
-  enum class Answer { kNotAsked, kAbsent, kValue, kDeleted, kError, kOperand };
+  enum class Answer { kNotAsked, kAbsent, kValue, kDeleted, kExpired, kError, kOperand };
 
   Source source = Source::kSstable;
   int level = -1;            // SSTables only
@@ -25,7 +26,10 @@ struct ExplainStep {
   Answer answer = Answer::kNotAsked;  // what the memtable or block holds; kNotAsked after "no"
   bool false_positive = false;        // filter said maybe, block said absent
   uint64_t sequence = 0;              // of the newest version found
-  std::string detail;                 // an error, why a filter was not usable, or how many operands
+  // When the value found was written, in microseconds since 1970; unset: it has no write time.
+  std::optional<uint64_t> write_time_micros;
+  // An error, why a filter was not usable, how many operands, or when the value has expired or will.
+  std::string detail;
 };
 
 struct KeyExplanation {

@@ -22,6 +22,8 @@
 
 namespace winnow {
 
+class Clock;
+class CompactionFilter;
 class EventListener;
 class FileSystem;
 class FilterPolicy;
@@ -34,6 +36,7 @@ inline constexpr size_t kMaxValueBytes = size_t{1} << 30;        // 1 GiB
 inline constexpr size_t kMaxBatchBytes = (size_t{1} << 31) - 1;  // of one WriteBatch
 inline constexpr size_t kMaxColumnFamilies = 10'000;             // of a database at one time
 inline constexpr int kNumLevels = 7;
+inline constexpr uint64_t kMaxTtlSeconds = 3'153'600'000;  // 100 years of 365 days
 
 // Settings of one column family. All but the comparator may be changed when the database is opened
 // again; existing SSTables keep what they were written with until they are compacted.
@@ -71,6 +74,38 @@ struct ColumnFamilyOptions {
   // is built-in; without one, merges are refused. A database that needs one of the user's own can
   // be opened without it read-only, and then reads of keys that have operands fail.
   std::shared_ptr<const MergeOperator> merge_operator;
+
+  // Time to live: how many seconds after it was written a value exists. Unset (default): as
+  // recorded, 0 for a new column family. 0: data does not expire. Range 0 - kMaxTtlSeconds. The
+  // field of Options itself is that of "default" alone: families that Options::column_families does
+  // not name keep theirs.
+  //
+  // From the moment at which its time is up a value is absent for every reader, those with a
+  // snapshot included: a snapshot fixes what was written, the clock (Options::clock) says what of
+  // it has expired. An iterator asks the clock at each seek, and shows until the next one what had
+  // not expired then. An expired value never lets an older version of its key show.
+  //
+  // Compactions drop what has expired. They begin by themselves, even where nobody writes: a file
+  // all of whose values have expired goes without being read, as soon as nothing older lies below
+  // it that has not; one whose values were written over more than a quarter of the time to live is
+  // rewritten when half of that span has expired. So an expired value takes space for as long as a
+  // quarter of the time to live or half of the span, whichever is longer, or until its file is
+  // compacted for another reason.
+  //
+  // A value has its write time, eight bytes, if the family had a time to live when it was written:
+  // by Put or Write, when the call began; by SstWriter, when it was added to the file. What was
+  // written while there was none never expires. The time to live may be changed with each opening,
+  // and holds for values that are there already: a shorter one makes more of them expire; with a
+  // longer one, or 0, those show again that had expired and were not dropped yet. Exports have no
+  // write times: what is imported counts as written then. Checkpoints, backups and repairs keep
+  // them.
+  //
+  // InvalidArgument: the column family has a merge operator, or had one.
+  std::optional<uint64_t> ttl_seconds;
+
+  // Asked by compactions what to keep (winnow/compaction_filter.h). Must outlive the database. Null
+  // (default): none.
+  const CompactionFilter* compaction_filter = nullptr;
 
   // Compression of SSTable blocks. Default: lz4.
   Compression compression = Compression::kLz4;
@@ -169,6 +204,10 @@ struct Options : ColumnFamilyOptions {
 
   // Where files live. Must outlive the database. Null (default): the operating system's.
   FileSystem* file_system = nullptr;
+
+  // The time by which data expires (winnow/clock.h). Must outlive the database. Null (default): the
+  // operating system's.
+  const Clock* clock = nullptr;
 
   // Blocks kept in memory. Null (default): a cache of block_cache_bytes of its own.
   std::shared_ptr<BlockCache> block_cache;

@@ -38,6 +38,11 @@ enum class Ticker : uint32_t {
   kCompactions,             // [compactions] ended, failed ones and moves of whole files included
   kCompactionBytesRead,     // [bytes] of blocks that compactions read, as stored
   kCompactionBytesWritten,  // [bytes] of SSTables that compactions wrote
+  // Values that compactions dropped, or replaced by deletions, since their time to live was up:
+  kExpiredEntriesDropped,   // [entries] all of them
+  kExpiredFilesDropped,     // [files] that went whole, without being read
+  kEntriesFilteredOut,      // [entries] that a compaction filter removed
+  kEntriesChangedByFilter,  // [entries] to which one gave another value
   kIngestions,              // [calls] of Ingest that succeeded
   kFilesIngested,           // [files] that came in with them
   kBytesIngested,           // [bytes] of those

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -30,6 +31,9 @@ FileMetadata RandomFile(std::mt19937_64& random) {
   file.largest_sequence = kMaxSequenceNumber - random() % 100;
   file.smallest = MakeInternalKey(std::string(random() % 30, '\0'), 7, EntryType::kDelete);
   file.largest = MakeInternalKey(std::string(random() % 30, '\xff'), 5, EntryType::kPut);
+  for (uint64_t times = std::min(random() % 5, file.num_entries); times > 0; times--) {
+    file.write_times.Add(random() >> (random() % 64));
+  }
   if (random() % 3 == 0) file.global_sequence = 1 + (random() % kMaxSequenceNumber);
   return file;
 }
@@ -51,6 +55,7 @@ VersionEdit RandomEdit(std::mt19937_64& random) {
     family.dropped = random() % 5 == 0;
     if (maybe()) family.filter = "bloom:10";
     if (maybe()) family.filter_key = "prefix:4";
+    if (maybe()) family.ttl_seconds = random() % (kMaxTtlSeconds + 1);
     if (maybe()) family.log_number = random() % kFileNumberLimit;
     for (uint64_t files = random() % 4; files > 0; files--) {
       family.added.push_back({static_cast<int>(random() % kNumLevels), RandomFile(random)});
@@ -101,6 +106,31 @@ TEST(VersionEdit, FlippedBytesNeverCrashTheDecoder) {
       if (decoded.ok()) decoded->DebugString();
     }
   }
+}
+
+// Times of no entry, of more entries than there are, of no file, and the newest before the oldest.
+TEST(VersionEdit, ImpossibleWriteTimesAreRefused) {
+  VersionEdit edit;
+  FamilyEdit& family = edit.families.emplace_back();
+  FileMetadata file;
+  file.num_entries = 2;
+  file.smallest = file.largest = MakeInternalKey("k", 1, EntryType::kPutWithTime);
+  family.added.push_back({1, file});
+  const std::string bytes = Encoded(edit);
+  const auto field = [](std::string_view content) {
+    return "\x12" + std::string(1, static_cast<char>(content.size())) + std::string(content);
+  };
+  const auto code = [](const std::string& encoded) {
+    return VersionEdit::Decode(encoded).status().code();
+  };
+  EXPECT_EQ(code(bytes + field({"\x02\x05\x07", 3})), absl::StatusCode::kOk);
+  for (const std::string_view wrong : {std::string_view("\x00\x05\x07", 3),
+                                       std::string_view("\x03\x05\x07", 3),
+                                       std::string_view("\x02\x07\x05", 3),
+                                       std::string_view("\x02\x07", 2)}) {
+    EXPECT_EQ(code(bytes + field(wrong)), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(code(field({"\x02\x05\x07", 3})), absl::StatusCode::kInvalidArgument);
 }
 
 std::string Field(uint32_t tag, std::string_view content) {
