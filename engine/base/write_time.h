@@ -49,8 +49,7 @@ struct WriteTimes {
 
 // What a reader can take from a table or a log: other entries mean nothing to this version.
 inline bool IsReadableEntry(EntryType type, std::string_view stored_value) {
-  return IsKnownEntryType(type) &&
-         (type != EntryType::kPutWithTime || HasWriteTime(stored_value));
+  return IsKnownEntryType(type) && (type != EntryType::kPutWithTime || HasWriteTime(stored_value));
 }
 
 // "2026-11-23T21:15:00Z", for people.

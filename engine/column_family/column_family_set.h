@@ -51,8 +51,8 @@ class ColumnFamilySet {
     return FindForWrite(id);
   }
 
-  // Some family has a time to live, or had one since the database was opened. Relaxed: who writes to
-  // a family learned of it in some way that brings this along.
+  // Some family has a time to live, or had one since the database was opened. Relaxed: who writes
+  // to a family learned of it in some way that brings this along.
   bool any_has_ttl() const { return any_has_ttl_.load(std::memory_order_relaxed); }
   // Of the family with this id; off if there is none. For those who hold no lock.
   TimeToLive TtlOf(uint32_t id) const ABSL_LOCKS_EXCLUDED(ttl_mutex_) {

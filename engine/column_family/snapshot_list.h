@@ -47,8 +47,7 @@ class SnapshotList {
   // memory, and no snapshot.
   const Snapshot* Add(const std::atomic<SequenceNumber>& visible_sequence) {
     MutexLock lock(&mutex_);
-    while (num_pauses_ > 0) [[unlikely]]
-      resumed_.Wait(&mutex_);
+    while (num_pauses_ > 0) [[unlikely]] resumed_.Wait(&mutex_);
     if (first_released_ == nullptr) AppendReleased(&objects_.emplace_back(this));
     SnapshotImpl* snapshot = first_released_;
     const SequenceNumber sequence = visible_sequence.load(std::memory_order_acquire);

@@ -120,7 +120,10 @@ std::string Compaction::DebugString() const {
     }
     absl::StrAppend(&out, "]");
   }
-  absl::StrAppend(&out, " -> level ", output_level, is_trivial_move ? " (move)" : drops_inputs ? " (drop)" : "");
+  absl::StrAppend(&out, " -> level ", output_level,
+                  is_trivial_move ? " (move)"
+                  : drops_inputs  ? " (drop)"
+                                  : "");
   return out;
 }
 

@@ -81,8 +81,7 @@ void CompactionIterator::Show(std::string_view internal_key) {
   const std::string_view user_key = UserKey(internal_key);
   // Not below operands that are kept beside it: they end where it stands.
   const bool stands_alone = !in_chain_ || chain_.size() == 1;
-  if (IsPut(type) && Sequence(internal_key) != 0 && stands_alone &&
-      is_last_level_for_(user_key)) {
+  if (IsPut(type) && Sequence(internal_key) != 0 && stands_alone && is_last_level_for_(user_key)) {
     rewritten_key_.assign(internal_key);
     // The input's key is not ours to change.
     EncodeFixed64(rewritten_key_.data() + user_key.size(), PackTrailer(0, type));

@@ -100,7 +100,8 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   std::function<bool(std::string_view)> is_oldest;
   if (!options.keep_for_older) is_oldest = BottommostLevelChecker(compaction);
   CompactionIterator entries(input.get(), comparator, options.merge_operator, options.snapshots,
-                             std::move(is_oldest), part->range.end.has_value() ? &*part->range.end : nullptr);
+                             std::move(is_oldest),
+                             part->range.end.has_value() ? &*part->range.end : nullptr);
   entries.Start();
   const absl::Status status = WriteSstables(options.output, comparator, &entries, &part->output);
   part->output.num_merge_failures = entries.num_merge_failures();

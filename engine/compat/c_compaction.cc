@@ -33,10 +33,11 @@ CompactionFilter::Decision CallbackCompactionFilter::Filter(const Entry& entry,
 
 }  // namespace winnow
 
-winnow_compactionfilter_t* winnow_compactionfilter_create(
-    void* state, void (*destructor)(void*),
-    int (*filter)(void*, const char*, size_t, int, uint8_t, const char*, size_t, const char*,
-                  size_t, char**, size_t*)) {
+winnow_compactionfilter_t* winnow_compactionfilter_create(void* state, void (*destructor)(void*),
+                                                          int (*filter)(void*, const char*, size_t,
+                                                                        int, uint8_t, const char*,
+                                                                        size_t, const char*, size_t,
+                                                                        char**, size_t*)) {
   return NullIfOutOfMemory([&] {
     auto handle = std::make_unique<winnow_compactionfilter_t>();
     handle->filter = std::make_shared<const CallbackCompactionFilter>(state, destructor, filter);

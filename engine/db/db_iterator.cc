@@ -425,7 +425,7 @@ class DbIterator final : public Iterator {
   std::string saved_value_;
   bool has_saved_base_ = false;           // operands are merged with saved_value_
   std::optional<MergeContext> operands_;  // of saved_key_; made for the first
-  size_t skipped_ = 0;       // entries, since the last one that was shown
+  size_t skipped_ = 0;                    // entries, since the last one that was shown
   std::string skipped_key_;  // of the last of them whose number kStepsBeforeSeek divides
   uint64_t steps_ = 0;
   std::array<uint64_t, 7> handed_{};  // of options_.reads, already counted

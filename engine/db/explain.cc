@@ -98,17 +98,16 @@ std::string KeyExplanation::ToString() const {
 std::string KeyExplanation::ToJson() const {
   std::string rows;
   for (const ExplainStep& step : steps) {
-    absl::StrAppend(&rows, rows.empty() ? "" : ",", "{\"asked\":", JsonString(SourceName(step)),
-                    ",\"level\":", step.level, ",\"file\":", JsonString(step.file_name),
-                    ",\"filter\":", JsonString(step.filter),
-                    ",\"filter_answer\":", JsonString(FilterAnswerName(step.filter_answer)),
-                    ",\"answer\":", JsonString(AnswerName(step.answer)),
-                    ",\"false_positive\":", step.false_positive ? "true" : "false",
-                    ",\"sequence\":", step.sequence, ",\"written\":",
-                    step.write_time_micros.has_value()
-                        ? JsonString(TimeText(*step.write_time_micros))
-                        : "null",
-                    ",\"detail\":", JsonString(step.detail), "}");
+    absl::StrAppend(
+        &rows, rows.empty() ? "" : ",", "{\"asked\":", JsonString(SourceName(step)),
+        ",\"level\":", step.level, ",\"file\":", JsonString(step.file_name),
+        ",\"filter\":", JsonString(step.filter),
+        ",\"filter_answer\":", JsonString(FilterAnswerName(step.filter_answer)),
+        ",\"answer\":", JsonString(AnswerName(step.answer)),
+        ",\"false_positive\":", step.false_positive ? "true" : "false",
+        ",\"sequence\":", step.sequence, ",\"written\":",
+        step.write_time_micros.has_value() ? JsonString(TimeText(*step.write_time_micros)) : "null",
+        ",\"detail\":", JsonString(step.detail), "}");
   }
   return absl::StrCat("{\"filter_key\":", JsonString(filter_key), ",\"hash\":\"",
                       AllHexDigits(key_hash), "\"", ",\"found\":", found ? "true" : "false",
@@ -160,11 +159,11 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
     }
     if (!known) view->version->Explain(lookup, &explanation.steps);
     if (!explanation.steps.empty()) ExplainExpiry(Own(family)->ttl(), &explanation.steps.back());
-    explanation.found = std::any_of(
-        explanation.steps.begin(), explanation.steps.end(), [](const ExplainStep& step) {
-          return step.answer == ExplainStep::Answer::kValue ||
-                 step.answer == ExplainStep::Answer::kOperand;
-        });
+    explanation.found = std::any_of(explanation.steps.begin(), explanation.steps.end(),
+                                    [](const ExplainStep& step) {
+                                      return step.answer == ExplainStep::Answer::kValue ||
+                                             step.answer == ExplainStep::Answer::kOperand;
+                                    });
     return explanation;
   });
 }

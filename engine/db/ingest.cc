@@ -112,10 +112,10 @@ absl::Status DBImpl::OpenIngested(const std::vector<IngestFile>& files,
                        "that would have to hide what is ingested behind them"));
     }
     if (options.move) WINNOW_RETURN_IF_ERROR(CheckMayMove(*file_system_, file.path));
-    WINNOW_ASSIGN_OR_RETURN(ExternalSstable table,
-                            OpenExternalSstable({file_system_, file.path, family->comparator(),
-                                                 family->options().filter_policy,
-                                                 family->merge_operator().Name()}));
+    WINNOW_ASSIGN_OR_RETURN(
+        ExternalSstable table,
+        OpenExternalSstable({file_system_, file.path, family->comparator(),
+                             family->options().filter_policy, family->merge_operator().Name()}));
     table.family_id = family->id();
     job->info.bytes += table.file.file_bytes;
     job->info.num_entries += table.file.num_entries;

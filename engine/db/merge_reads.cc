@@ -157,8 +157,8 @@ bool TakeFromMemtable(const Memtable& memtable, uint64_t whole_key_hash, const L
 }  // namespace
 
 absl::Status ReadMergedValue(const ReadView& view, const LookupKey& key,
-                             const LookupContext& context, bool in_tables,
-                             ThreadCounters& counters, std::string* value) {
+                             const LookupContext& context, bool in_tables, ThreadCounters& counters,
+                             std::string* value) {
   OperandCollector collector(*view.merge_operator, key.user_key);
   bool wants_older = true;
   if (!in_tables) {

@@ -209,8 +209,8 @@ absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, s
   const SequenceNumber newest =
       in_tables ? found.result.sequence : Sequence(found.node->internal_key());
   const LookupContext context = MakeContext(options, family.id(), FilterCall::kGet, counters);
-  absl::Status status = ReadMergedValue(view, view.MakeLookupKey(key, newest), context, in_tables,
-                                        counters, value);
+  absl::Status status =
+      ReadMergedValue(view, view.MakeLookupKey(key, newest), context, in_tables, counters, value);
   events_.AddIfCorruption(status);
   return status;
 }
@@ -317,9 +317,9 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
       events_.AddIfCorruption(status);
       continue;
     }
-    const bool has_operands =
-        nodes[i] != nullptr ? Type(nodes[i]->internal_key()) == EntryType::kMerge
-                            : lookup.result.found && lookup.result.type == EntryType::kMerge;
+    const bool has_operands = nodes[i] != nullptr
+                                  ? Type(nodes[i]->internal_key()) == EntryType::kMerge
+                                  : lookup.result.found && lookup.result.type == EntryType::kMerge;
     if (has_operands) [[unlikely]] {
       status = CatchOutOfMemory([&] {
         Found found;
@@ -370,7 +370,8 @@ bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::str
 absl::StatusOr<bool> DBImpl::Exists(const ReadOptions& options, ColumnFamily* family,
                                     std::string_view key) {
   const absl::Status status = CatchOutOfMemory([&] {
-    return GetWith(options, family, key, [](const Found&) {}, [](std::string&&) {});
+    return GetWith(
+        options, family, key, [](const Found&) {}, [](std::string&&) {});
   });
   if (absl::IsNotFound(status)) return false;
   if (!status.ok()) return status;

@@ -154,9 +154,8 @@ absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(
   builder.level = 0;
   builder.num_levels = 0;  // which level it will be on nobody knows
   builder.creation_time_seconds = static_cast<uint64_t>(std::time(nullptr));
-  return std::unique_ptr<SstWriter>(
-      std::make_unique<SstWriterImpl>(builder, std::move(merge_operator), std::move(file), path,
-                                      file_system, ttl));
+  return std::unique_ptr<SstWriter>(std::make_unique<SstWriterImpl>(
+      builder, std::move(merge_operator), std::move(file), path, file_system, ttl));
 }
 
 absl::StatusOr<std::unique_ptr<SstWriter>> SstWriter::Create(const ColumnFamilyOptions& options,

@@ -25,8 +25,8 @@ std::string CompactionText(const Event& event) {
                                         event.input_level, " to ", event.output_level, " ");
   if (event.kind == Event::Kind::kCompactionBegin) {
     const bool has_reason = !event.message.empty();
-    return absl::StrCat(what, "begins: ", Counted(event.num_inputs, "file"),
-                        has_reason ? ", " : "", event.message);
+    return absl::StrCat(what, "begins: ", Counted(event.num_inputs, "file"), has_reason ? ", " : "",
+                        event.message);
   }
   return absl::StrCat(what, Outcome(event), ", ", Counted(event.bytes_read, "byte"), " read");
 }

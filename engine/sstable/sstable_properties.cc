@@ -85,7 +85,8 @@ Field Text(std::string_view name, std::string SstableProperties::*member, bool r
 // Left out of tables without write times.
 Field OfWriteTimes(std::string_view name, uint64_t WriteTimes::*member) {
   const auto get = [member](const SstableProperties& p) { return p.write_times.*member; };
-  return {name, false,
+  return {name,
+          false,
           [get](const SstableProperties& p) {
             return p.write_times.num_entries == 0 ? std::string() : Fixed64(get(p));
           },

@@ -29,7 +29,7 @@ struct SstableFigures {
 struct SstableProperties : SstableFigures {
   uint64_t num_puts = 0;
   uint64_t num_deletions = 0;
-  uint64_t num_merges = 0;      // merge operands
+  uint64_t num_merges = 0;     // merge operands
   WriteTimes write_times;      // of those puts that have one
   uint64_t raw_key_bytes = 0;  // internal keys, before prefix compression
   uint64_t raw_value_bytes = 0;

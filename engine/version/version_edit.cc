@@ -291,14 +291,13 @@ std::string FileMetadata::DebugString() const {
     return absl::StrCat("'", absl::CHexEscape(ToAbsl(UserKey(internal_key))), "'@",
                         Sequence(internal_key));
   };
-  return absl::StrCat(SixDigits(number), " id=", AllHexDigits(file_id), " bytes=", file_bytes,
-                      " entries=", num_entries, " deletions=", num_deletions, " ", key(smallest),
-                      " .. ", key(largest),
-                      global_sequence == 0 ? "" : absl::StrCat(" ingested@", global_sequence),
-                      write_times.num_entries == 0
-                          ? ""
-                          : absl::StrCat(" times=", write_times.num_entries, " ",
-                                         write_times.oldest, "..", write_times.newest));
+  return absl::StrCat(
+      SixDigits(number), " id=", AllHexDigits(file_id), " bytes=", file_bytes,
+      " entries=", num_entries, " deletions=", num_deletions, " ", key(smallest), " .. ",
+      key(largest), global_sequence == 0 ? "" : absl::StrCat(" ingested@", global_sequence),
+      write_times.num_entries == 0 ? ""
+                                   : absl::StrCat(" times=", write_times.num_entries, " ",
+                                                  write_times.oldest, "..", write_times.newest));
 }
 
 std::string VersionEdit::DebugString() const {

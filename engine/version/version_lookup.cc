@@ -256,9 +256,9 @@ absl::Status Version::VisitVersions(
     if (!result.found) continue;
     counts = true;
     if (!visit(PackTrailer(result.sequence, result.type), result.value)) return absl::OkStatus();
-    WINNOW_ASSIGN_OR_RETURN(
-        const bool more, VisitOlderVersions(*candidate.file->reader(), key, result.sequence,
-                                            context.read_options, visit));
+    WINNOW_ASSIGN_OR_RETURN(const bool more,
+                            VisitOlderVersions(*candidate.file->reader(), key, result.sequence,
+                                               context.read_options, visit));
     if (!more) return absl::OkStatus();
   }
   return absl::OkStatus();
@@ -479,9 +479,9 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
     }
     ExplainedChain chain;
     if (result.found && chain.Take(PackTrailer(result.sequence, result.type))) {
-      const absl::StatusOr<bool> older =
-          VisitOlderVersions(reader, key, result.sequence, SstableReadOptions(),
-                             [&](uint64_t trailer, std::string_view) { return chain.Take(trailer); });
+      const absl::StatusOr<bool> older = VisitOlderVersions(
+          reader, key, result.sequence, SstableReadOptions(),
+          [&](uint64_t trailer, std::string_view) { return chain.Take(trailer); });
       if (!older.ok()) {
         step.answer = ExplainStep::Answer::kError;
         step.detail = ToStd(older.status().message());

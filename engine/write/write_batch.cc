@@ -88,8 +88,7 @@ void WriteBatch::Merge(std::string_view key, std::string_view operand) {
   AppendUpdate(static_cast<uint8_t>(EntryType::kMerge), 0, key, &operand);
   is_plain_ = false;
 }
-void WriteBatch::Merge(const ColumnFamily* family, std::string_view key,
-                       std::string_view operand) {
+void WriteBatch::Merge(const ColumnFamily* family, std::string_view key, std::string_view operand) {
   AppendUpdate(static_cast<uint8_t>(EntryType::kMerge), IdOf(family), key, &operand);
   is_plain_ = false;
 }
@@ -136,11 +135,11 @@ absl::Status WriteBatch::ForEach(Handler& handler) const {
     bool more;
     if (absl::Status status = reader.Next(&update, &more); !status.ok() || !more) return status;
     if (update.type == EntryType::kPutWithTime) update.value = WithoutWriteTime(update.value);
-    absl::Status status =
-        IsPut(update.type) ? handler.Put(update.family_id, update.key, update.value)
-        : update.type == EntryType::kMerge
-            ? handler.Merge(update.family_id, update.key, update.value)
-            : handler.Delete(update.family_id, update.key);
+    absl::Status status = IsPut(update.type)
+                              ? handler.Put(update.family_id, update.key, update.value)
+                          : update.type == EntryType::kMerge
+                              ? handler.Merge(update.family_id, update.key, update.value)
+                              : handler.Delete(update.family_id, update.key);
     if (!status.ok()) return status;
   }
 }

@@ -13,7 +13,9 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   batch.Merge("key", "operand");
   batch.Put(std::string(200, 'k'), std::string(300, 'v'));
   seeds.emplace_back(batch.encoded());
-  seeds.emplace_back(WithWriteTimes(batch, [](uint32_t) { return true; }, 1'000'000).encoded());
+  seeds.emplace_back(WithWriteTimes(
+                         batch, [](uint32_t) { return true; }, 1'000'000)
+                         .encoded());
   return seeds;
 }
 
@@ -33,6 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto batch = winnow::WriteBatch::FromEncoded({reinterpret_cast<const char*>(data), size});
   const auto always = [](uint32_t) { return true; };
   const winnow::WriteBatch timed = winnow::WithWriteTimes(batch, always, 5);
-  winnow::fuzz::Require(winnow::WithWriteTimes(timed, always, 7).encoded() == timed.encoded(), "times stay");
+  winnow::fuzz::Require(winnow::WithWriteTimes(timed, always, 7).encoded() == timed.encoded(),
+                        "times stay");
   return 0;
 }

@@ -113,7 +113,8 @@ void CrashWorkload::WriteSome(int count) {
     for (size_t j = 0; j < num_updates; j++) {
       const uint32_t family_id = RandomFamily();
       updates.push_back({family_id, RandomKey(), RandomValue()});
-      if (updates.back().value.has_value()) updates.back().merges = random_() % 4 == 0 && family_id == 0;
+      if (updates.back().value.has_value())
+        updates.back().merges = random_() % 4 == 0 && family_id == 0;
     }
     Write(/*sync=*/random_() % 5 == 0, updates);
   }

@@ -450,19 +450,18 @@ winnow_filterpolicy_t* winnow_filterpolicy_create_bloom(int bits_per_key);
 
 /* ---- Merge operators (beyond LevelDB; winnow/merge_operator.h) ---- */
 
-/* An operator of the caller's own. `full_merge` makes a value of `existing`, which is NULL if the key
-   is absent, and of the operands, oldest first; `partial_merge` makes one operand of several, and may
-   be NULL. Both return malloc'ed bytes, *result_length of them; NULL, or *success set to 0 (it is 1
-   before), says that they can make none: then the key cannot be read, and its operands stay. `name`
-   is stored in the database, which cannot be opened with another operator. Threads and destructor: as
-   for comparators. Built-in operators: winnow_options_set(options, "merge_operator", "uint64_add",
-   &err). */
+/* An operator of the caller's own. `full_merge` makes a value of `existing`, which is NULL if the
+   key is absent, and of the operands, oldest first; `partial_merge` makes one operand of several,
+   and may be NULL. Both return malloc'ed bytes, *result_length of them; NULL, or *success set to 0
+   (it is 1 before), says that they can make none: then the key cannot be read, and its operands
+   stay. `name` is stored in the database, which cannot be opened with another operator. Threads and
+   destructor: as for comparators. Built-in operators: winnow_options_set(options, "merge_operator",
+   "uint64_add", &err). */
 winnow_mergeoperator_t* winnow_mergeoperator_create(
     void* state, void (*destructor)(void* state),
     char* (*full_merge)(void* state, const char* key, size_t keylen, const char* existing,
-                        size_t existinglen, const char* const* operands,
-                        const size_t* operandlens, int num_operands, uint8_t* success,
-                        size_t* result_length),
+                        size_t existinglen, const char* const* operands, const size_t* operandlens,
+                        int num_operands, uint8_t* success, size_t* result_length),
     char* (*partial_merge)(void* state, const char* key, size_t keylen, const char* const* operands,
                            const size_t* operandlens, int num_operands, uint8_t* success,
                            size_t* result_length),
@@ -492,17 +491,17 @@ enum { winnow_compaction_keep = 0, winnow_compaction_remove = 1, winnow_compacti
 
 /* Asked by compactions what becomes of each value (winnow/compaction_filter.h says which it is
    shown): `family` is the column family's name, `level` where the compaction writes to. For
-   winnow_compaction_change *new_val is set to malloc'ed bytes, *new_vallen of them, which are freed;
-   NULL: the empty value. Any number but the three keeps the value. `filter` is called by several
-   threads at once, and must not use the database. Destructor: as for comparators. */
+   winnow_compaction_change *new_val is set to malloc'ed bytes, *new_vallen of them, which are
+   freed; NULL: the empty value. Any number but the three keeps the value. `filter` is called by
+   several threads at once, and must not use the database. Destructor: as for comparators. */
 winnow_compactionfilter_t* winnow_compactionfilter_create(
     void* state, void (*destructor)(void* state),
     int (*filter)(void* state, const char* family, size_t familylen, int level,
                   uint8_t is_last_level, const char* key, size_t keylen, const char* val,
                   size_t vallen, char** new_val, size_t* new_vallen));
 void winnow_compactionfilter_destroy(winnow_compactionfilter_t* filter);
-/* Of the families that are opened or created with these options; NULL: none. The filter may be given
-   back while the database is open. */
+/* Of the families that are opened or created with these options; NULL: none. The filter may be
+   given back while the database is open. */
 void winnow_options_set_compaction_filter(winnow_options_t* options,
                                           winnow_compactionfilter_t* filter);
 

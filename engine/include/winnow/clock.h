@@ -3,7 +3,8 @@
 //   class TestClock final : public winnow::Clock {
 //    public:
 //     uint64_t NowMicros() const override { return now_; }
-//     void Advance(std::chrono::seconds by) { now_ += static_cast<uint64_t>(by.count()) * 1000000; }
+//     void Advance(std::chrono::seconds by) { now_ += static_cast<uint64_t>(by.count()) * 1000000;
+//     }
 //
 //    private:
 //     std::atomic<uint64_t> now_{1'000'000'000'000'000};

@@ -26,8 +26,9 @@ struct Event {
     kDatabaseClosed,   // status: as Close returns it
     kFlushBegin,       // column_family, num_inputs (memtables)
     kFlushEnd,         // the same, and status, num_outputs (files), bytes_written, duration
-    kCompactionBegin,  // column_family, num_inputs (files), input_level, output_level; message: why,
-                       // as "level 0 is full", "manual compaction" or "expired" (a time to live)
+    kCompactionBegin,  // column_family, num_inputs (files), input_level, output_level; message:
+                       // why, as "level 0 is full", "manual compaction" or "expired" (a time to
+                       // live)
     kCompactionEnd,    // the same, and status, num_outputs, bytes_read, bytes_written, duration
     kIngestEnd,        // status, num_inputs (files), bytes_written, duration; message: their levels
     kWriteStallBegin,  // column_family, message: writes are delayed or wait from now on

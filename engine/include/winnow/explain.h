@@ -28,7 +28,8 @@ struct ExplainStep {
   uint64_t sequence = 0;              // of the newest version found
   // When the value found was written, in microseconds since 1970; unset: it has no write time.
   std::optional<uint64_t> write_time_micros;
-  // An error, why a filter was not usable, how many operands, or when the value has expired or will.
+  // An error, why a filter was not usable, how many operands, or when the value has expired or
+  // will.
   std::string detail;
 };
 

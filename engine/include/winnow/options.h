@@ -56,10 +56,11 @@ struct ColumnFamilyOptions {
   // "delimiter:C" or "delimiter:C:K" (up to and including the K-th byte C), "component:K" (up to
   // and including the end of the K-th component of a composite key; winnow/filter/filter_key.h says
   // how those are written). With any but the first, iterators that are bounded inside one prefix
-  // skip files, and look-ups of absent keys whose prefix is there read a block. With several parts, at most four, as "whole+prefix:8",
-  // look-ups ask for the first and iterators for the longest that all of their range shares; each
-  // distinct part of a key takes the filter's bits per key. Anything but "whole" needs the bytewise
-  // comparator. Empty: as recorded, "whole" for a new column family. Changeable with DB::SetFilter.
+  // skip files, and look-ups of absent keys whose prefix is there read a block. With several parts,
+  // at most four, as "whole+prefix:8", look-ups ask for the first and iterators for the longest
+  // that all of their range shares; each distinct part of a key takes the filter's bits per key.
+  // Anything but "whole" needs the bytewise comparator. Empty: as recorded, "whole" for a new
+  // column family. Changeable with DB::SetFilter.
   std::string filter_key;
 
   // A filter of the user's own (winnow/filter_policy.h) for SSTables written from now on, instead
@@ -176,8 +177,8 @@ struct Options : ColumnFamilyOptions {
   // cached blocks with the filters and indexes of open tables, for which blocks give way
   // (charge_filters_to_cache). Those of more tables than there is room for are read through the
   // cache, which costs time and not memory: the property says of how many. What else is known of a
-  // table, 1 to 2 KiB, stays in memory, and counts: so that there are not too many tables where many
-  // column families share little memory, writes then wait for compactions of level 0.
+  // table, 1 to 2 KiB, stays in memory, and counts: so that there are not too many tables where
+  // many column families share little memory, writes then wait for compactions of level 0.
   //
   // Besides, for which 16 MiB and a tenth of the memory are usual: what compactions read ahead (a
   // 32nd: compaction_readahead_bytes) and jobs build of filter and index for the table that they
@@ -219,12 +220,13 @@ struct Options : ColumnFamilyOptions {
   // three quarters are taken, filters and indexes of further tables do not stay in memory: they are
   // blocks of the cache, loaded when a look-up needs them, and a filter of more than a sixteenth of
   // the capacity is not used at all. "winnow.memory-usage" tells of how many tables this is so, the
-  // ticker kFilterBlocksRead what is loaded. Besides, each table takes 1 to 2 KiB. Where that leaves
-  // blocks less than their eighth, and compactions of level 0, over all column families, would save
-  // a sixteenth of the capacity or more, writes wait for those; if they fail, writes are refused
-  // with their error. Tables of each database that shares the cache, and asks for it, count. Without
-  // effect where the cache has no capacity. Default false: filters and indexes stay in memory,
-  // however many they are, and nothing but the triggers of each family's level 0 holds writes back.
+  // ticker kFilterBlocksRead what is loaded. Besides, each table takes 1 to 2 KiB. Where that
+  // leaves blocks less than their eighth, and compactions of level 0, over all column families,
+  // would save a sixteenth of the capacity or more, writes wait for those; if they fail, writes are
+  // refused with their error. Tables of each database that shares the cache, and asks for it,
+  // count. Without effect where the cache has no capacity. Default false: filters and indexes stay
+  // in memory, however many they are, and nothing but the triggers of each family's level 0 holds
+  // writes back.
   bool charge_filters_to_cache = false;
 
   // Bytes that the memtables of all column families may take together, their filters and what is

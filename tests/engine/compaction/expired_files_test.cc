@@ -1,5 +1,5 @@
-// Which files a time to live drops unread or has rewritten: by trees of files that exist as metadata
-// only.
+// Which files a time to live drops unread or has rewritten: by trees of files that exist as
+// metadata only.
 #include "engine/compaction/expired_files.h"
 
 #include <gtest/gtest.h>

@@ -27,8 +27,8 @@ Options ExpiryCrashOptions(FileSystem* file_system, const Clock* clock, uint64_t
 
 std::string ExpiringKey(int i) { return absl::StrCat("key", i); }
 
-// Of each key: a value without a time on the last level, and one with a time above it; besides, keys
-// with a time alone, in files that can go whole. Then everything expires. Returns how many
+// Of each key: a value without a time on the last level, and one with a time above it; besides,
+// keys with a time alone, in files that can go whole. Then everything expires. Returns how many
 // operations there were before the work, and after it.
 std::pair<size_t, size_t> RunExpiry(RecordingFileSystem* memory, TestClock* clock) {
   auto db = OpenOrFail(ExpiryCrashOptions(memory, clock, 0), kExpiringDatabase);
@@ -62,8 +62,7 @@ std::pair<size_t, size_t> RunExpiry(RecordingFileSystem* memory, TestClock* cloc
 void CheckExpiryState(RecordingFileSystem& state, const Clock& clock, bool must_be_gone,
                       size_t* gone) {
   for (const uint64_t ttl_seconds : {100, 0}) {
-    const auto db =
-        OpenOrFail(ExpiryCrashOptions(&state, &clock, ttl_seconds), kExpiringDatabase);
+    const auto db = OpenOrFail(ExpiryCrashOptions(&state, &clock, ttl_seconds), kExpiringDatabase);
     ASSERT_NE(db, nullptr);
     for (int i = 0; i <= kExpiringKeys; i++) {
       const std::string key = i == kExpiringKeys ? "alone" : ExpiringKey(i);

@@ -13,6 +13,7 @@
 #include "tests/support/db_fixture.h"
 #include "tests/support/test_clock.h"
 #include "winnow/ingest.h"
+#include "winnow/merge_operator.h"
 
 namespace winnow {
 namespace {
@@ -289,6 +290,38 @@ TEST_F(DbExpiryTest, TtlOfOneFamilyIsNotThatOfOthers) {
   SetTtl(0);
   other = *db_->FindColumnFamily("other");
   EXPECT_FALSE(*db_->Exists(ReadOptions(), other, "k")) << "as recorded";
+}
+
+TEST_F(DbExpiryTest, AFamilyExpiresOrMergesAndNotBoth) {
+  Options both = db_.options();
+  both.merge_operator = *ParseMergeOperator("append:+");
+  EXPECT_TRUE(absl::IsInvalidArgument(ValidateOptions(both)));
+  EXPECT_TRUE(absl::IsInvalidArgument(db_->CreateColumnFamily(both, "both").status()));
+  EXPECT_FALSE(db_->Merge(WriteOptions(), db_->DefaultColumnFamily(), "k", "1").ok());
+  // The options' operator is not that of a family that they do not name.
+  ColumnFamilyOptions timed = MemoryDb::Quiet();
+  timed.ttl_seconds = 100;
+  ASSERT_TRUE(db_->CreateColumnFamily(timed, "timed").ok());
+  db_.Put("k", "timed");
+  db_.options().merge_operator = both.merge_operator;
+  SetTtl(0);
+  ASSERT_TRUE(db_->FindColumnFamily("timed").ok());
+  // A value with a time is what operands are merged with, wherever it lies.
+  ASSERT_TRUE(db_->Merge(WriteOptions(), db_->DefaultColumnFamily(), "k", "1").ok());
+  EXPECT_EQ(Read("k"), "timed+1");
+  db_.Flush();
+  ASSERT_TRUE(db_->Merge(WriteOptions(), db_->DefaultColumnFamily(), "k", "2").ok());
+  EXPECT_EQ(Read("k"), "timed+1+2");
+  db_.CompactAll();
+  EXPECT_EQ(Read("k"), "timed+1+2");
+  db_.CloseDb();
+  db_.options().merge_operator = nullptr;
+  db_.options().ttl_seconds = 100;
+  const auto opened = DB::Open(db_.options(), MemoryDb::kPath);
+  EXPECT_TRUE(absl::IsInvalidArgument(opened.status())) << opened.status();
+  db_.options().ttl_seconds = std::nullopt;
+  db_.Reopen();
+  EXPECT_EQ(Read("k"), "timed+1+2");
 }
 
 TEST_F(DbExpiryTest, ReadOnlyCheckpointBackupAndIngestedDataExpireToo) {

@@ -12,9 +12,10 @@ namespace winnow::metamorphic {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(Operation::Kind::kCount)> kKindNames = {
-    "put",     "delete", "merge",      "batch",  "get",      "multiget",  "may-exist", "exists",
-    "iterate", "take",   "release",    "flush",  "compact",  "reopen",    "set-filter",
-    "create",  "drop",   "checkpoint", "backup", "ingest",   "verify",   "advance-clock",
+    "put",       "delete", "merge",      "batch",         "get",     "multiget",
+    "may-exist", "exists", "iterate",    "take",          "release", "flush",
+    "compact",   "reopen", "set-filter", "create",        "drop",    "checkpoint",
+    "backup",    "ingest", "verify",     "advance-clock",
 };
 
 constexpr std::array<std::string_view, 6> kMoveNames = {"first",         "last", "seek",
@@ -26,17 +27,27 @@ struct Weight {
 };
 // What is left to a thousand are large batches, which fill memtables.
 constexpr Weight kWeights[] = {
-    {Operation::Kind::kPut, 185},         {Operation::Kind::kDelete, 90},
+    {Operation::Kind::kPut, 185},
+    {Operation::Kind::kDelete, 90},
     {Operation::Kind::kMerge, 80},
-    {Operation::Kind::kBatch, 70},        {Operation::Kind::kGet, 130},
-    {Operation::Kind::kMultiGet, 60},     {Operation::Kind::kMayExist, 40},
-    {Operation::Kind::kExists, 40},       {Operation::Kind::kIterate, 150},
-    {Operation::Kind::kTakeSnapshot, 30}, {Operation::Kind::kReleaseSnapshot, 25},
-    {Operation::Kind::kFlush, 20},        {Operation::Kind::kCompact, 10},
-    {Operation::Kind::kReopen, 5},        {Operation::Kind::kSetFilter, 12},
-    {Operation::Kind::kCreateFamily, 10}, {Operation::Kind::kDropFamily, 4},
-    {Operation::Kind::kCheckpoint, 2},    {Operation::Kind::kBackup, 2},
-    {Operation::Kind::kVerify, 4},        {Operation::Kind::kIngest, 10},
+    {Operation::Kind::kBatch, 70},
+    {Operation::Kind::kGet, 130},
+    {Operation::Kind::kMultiGet, 60},
+    {Operation::Kind::kMayExist, 40},
+    {Operation::Kind::kExists, 40},
+    {Operation::Kind::kIterate, 150},
+    {Operation::Kind::kTakeSnapshot, 30},
+    {Operation::Kind::kReleaseSnapshot, 25},
+    {Operation::Kind::kFlush, 20},
+    {Operation::Kind::kCompact, 10},
+    {Operation::Kind::kReopen, 5},
+    {Operation::Kind::kSetFilter, 12},
+    {Operation::Kind::kCreateFamily, 10},
+    {Operation::Kind::kDropFamily, 4},
+    {Operation::Kind::kCheckpoint, 2},
+    {Operation::Kind::kBackup, 2},
+    {Operation::Kind::kVerify, 4},
+    {Operation::Kind::kIngest, 10},
     {Operation::Kind::kAdvanceClock, 15},
 };
 

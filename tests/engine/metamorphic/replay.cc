@@ -151,10 +151,9 @@ class Replayer {
     if (family == nullptr) return "no such family";
     if (Loses(update)) return "done";
     const WriteOptions write = options_.ForWriting(operation.number);
-    return DoneOr(update.merges ? db_->Merge(write, family, update.key, *update.value)
-                  : update.value.has_value()
-                      ? db_->Put(write, family, update.key, *update.value)
-                                           : db_->Delete(write, family, update.key));
+    return DoneOr(update.merges              ? db_->Merge(write, family, update.key, *update.value)
+                  : update.value.has_value() ? db_->Put(write, family, update.key, *update.value)
+                                             : db_->Delete(write, family, update.key));
   }
 
   std::string WriteAll(const Operation& operation) {

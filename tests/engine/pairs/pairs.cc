@@ -11,6 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "winnow/backup.h"
+#include "winnow/clock.h"
+#include "winnow/compaction_filter.h"
 #include "winnow/db.h"
 #include "winnow/memory_file_system.h"
 
@@ -21,11 +23,32 @@ namespace {
 constexpr int kUntouchedKeys = 200;
 constexpr int kBusyKeys = 300;
 
+// A second goes by each time that somebody asks.
+class HurryingClock final : public Clock {
+ public:
+  uint64_t NowMicros() const override { return now_.fetch_add(1'000'000); }
+
+ private:
+  mutable std::atomic<uint64_t> now_{1'000'000'000};
+};
+
+// Removes or changes some of the values that are written here.
+class BusyFilter final : public CompactionFilter {
+ public:
+  Decision Filter(const Entry& entry, std::string* new_value) const override {
+    if (entry.value.size() % 3 == 0) return Decision::kKeep;
+    if (entry.value.size() % 3 == 1) return Decision::kRemove;
+    *new_value = entry.value.substr(0, entry.value.size() / 2);
+    return Decision::kChangeValue;
+  }
+};
+
 // What the threads of one run share. The handles stay valid until the database is destroyed.
 class Subject {
  public:
   explicit Subject(uint64_t seed) : seed_(seed) {
     options_.file_system = memory_.get();
+    options_.clock = &clock_;
     options_.write_buffer_bytes = 64 << 10;
     options_.target_file_bytes = 64 << 10;
     options_.level_base_bytes = 128 << 10;
@@ -49,7 +72,13 @@ class Subject {
     }
     AddFamily(db_->DefaultColumnFamily());
     for (int i = 0; i < 2; i++) {
-      auto created = db_->CreateColumnFamily(ColumnFamilyOptions(options_), absl::StrCat("f", i));
+      ColumnFamilyOptions options = options_;
+      // In one of them data expires as fast as it comes, and a filter has its say.
+      if (i == 0) {
+        options.ttl_seconds = 50;
+        options.compaction_filter = &filter_;
+      }
+      auto created = db_->CreateColumnFamily(options, absl::StrCat("f", i));
       if (!created.ok()) return created.status();
       AddFamily(*created);
     }
@@ -92,6 +121,8 @@ class Subject {
  private:
   const uint64_t seed_;
   const std::unique_ptr<FileSystem> memory_ = NewMemoryFileSystem();
+  const HurryingClock clock_;
+  const BusyFilter filter_;
   Options options_;
   std::unique_ptr<DB> db_;
   // std::mutex, which knows no annotations: guards the list below.
