@@ -4,6 +4,13 @@
 
 namespace winnow {
 
+bool LevelZeroGoesTo(const Version& version, int level) {
+  for (const auto& file : version.files(0)) {
+    if (file->being_compacted && file->compacted_into == level) return true;
+  }
+  return false;
+}
+
 // Level 0 is ordered by age, so that its range is not that of its first and last file.
 UserKeyRange RangeOf(const Version::Files& files, const InternalKeyComparator& comparator) {
   UserKeyRange range{files[0]->smallest_user_key(), files[0]->largest_user_key()};
@@ -112,6 +119,7 @@ std::string Compaction::DebugString() const {
     }
     absl::StrAppend(&out, "]");
   }
+  if (drops_inputs) return out + " dropped";
   absl::StrAppend(&out, " -> level ", output_level, is_trivial_move ? " (move)" : "");
   return out;
 }

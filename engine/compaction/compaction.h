@@ -18,6 +18,11 @@ inline bool IsIdle(const SstableFile& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(databa
   return !file.being_compacted && !file.quarantined;
 }
 
+// A compaction of level 0 writes to `level`: an output may lie anywhere in the range of its inputs,
+// and nothing else may come there meanwhile.
+bool LevelZeroGoesTo(const Version& version, int level)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
 // The user-key range that files, at least one, cover. The bytes are theirs.
 struct UserKeyRange {
   std::string_view smallest;
@@ -31,8 +36,11 @@ struct Compaction {
   int output_level = 0;
   // The inputs can move to the output level as they are.
   bool is_trivial_move = false;
+  // The inputs go, unread, and nothing comes in their place.
+  bool drops_inputs = false;
   const char* reason = "";
 
+  bool changes_manifest_only() const { return is_trivial_move || drops_inputs; }
   uint64_t input_bytes() const;
   uint64_t input_entries() const;
   size_t num_input_files() const;

@@ -135,6 +135,7 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
     result->entries_dropped += part.entries_dropped;
     result->output.bytes_written += part.output.bytes_written;
     result->output.entries_written += part.output.entries_written;
+    result->output.waited += part.output.waited;
     result->output.num_filters_fell_back += part.output.num_filters_fell_back;
     result->output.num_merge_failures += part.output.num_merge_failures;
     std::move(part.output.files.begin(), part.output.files.end(),

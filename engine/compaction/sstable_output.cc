@@ -91,6 +91,11 @@ class OpenSstable {
     file.number = options_.new_file_number();
     const std::string path = SstableFileName(options_.store.directory, file.number);
     WINNOW_ASSIGN_OR_RETURN(auto writable, options_.store.file_system->Create(path, {}));
+    if (options_.rate_limiter != nullptr) {
+      writable = NewPacedFile(std::move(writable),
+                              {options_.rate_limiter, options_.priority, options_.cancelled},
+                              &result_->waited);
+    }
     builder_ = std::make_unique<SstableBuilder>(options_.builder, std::move(writable), path);
     return absl::OkStatus();
   }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/compaction/small_files.h"
+
 namespace winnow {
 
 namespace {
@@ -51,6 +53,32 @@ bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, i
     bytes_below += file->metadata().file_bytes;
   }
   return bytes_below <= kMaxMoveOverlapFiles * options.target_file_bytes;
+}
+
+bool CanMoveTogether(const Compaction& compaction, const ColumnFamilyOptions& options) {
+  const InternalKeyComparator& comparator = compaction.version->comparator();
+  Version::Files files;
+  for (int level = 0; level <= compaction.output_level; level++) {
+    for (const auto& file : compaction.inputs[static_cast<size_t>(level)]) {
+      if (file->reader() == nullptr) return false;
+      if (CompressionOf(options, level) != CompressionOf(options, compaction.output_level)) {
+        return false;
+      }
+      if (level == 0 && IsSmall(*file, options)) return false;
+      if (HasManyDeletionsWithNothingBelow(*file, compaction)) return false;
+      files.push_back(file);
+    }
+  }
+  std::sort(files.begin(), files.end(), [&](const auto& a, const auto& b) {
+    return comparator.CompareUserKeys(a->smallest_user_key(), b->smallest_user_key()) < 0;
+  });
+  for (size_t i = 1; i < files.size(); i++) {
+    if (comparator.CompareUserKeys(files[i - 1]->largest_user_key(),
+                                   files[i]->smallest_user_key()) >= 0) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace winnow

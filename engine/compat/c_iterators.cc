@@ -44,6 +44,10 @@ void winnow_iter_get_error(const winnow_iterator_t* iterator, char** errptr) {
   winnow::ReportToC(iterator->iterator->status(), errptr);
 }
 
+void winnow_iter_refresh(winnow_iterator_t* iterator, char** errptr) {
+  winnow::ReportToC(iterator->iterator->Refresh(), errptr);
+}
+
 namespace {
 
 // LevelDB's callbacks know of no column families; those of the _cf function get the family's id

@@ -39,7 +39,7 @@ bool DatabaseJobs::PickAndCompact() {
   const std::unique_ptr<Compaction> compaction = PickCompaction(&family);
   if (compaction == nullptr) return false;
   const bool leaves_level0 = !compaction->inputs[0].empty() && compaction->output_level > 0;
-  const int threads = leaves_level0 && !compaction->is_trivial_move ? idle : 1;
+  const int threads = leaves_level0 && !compaction->changes_manifest_only() ? idle : 1;
   automatic_compaction_threads_ += threads;
   const absl::Status status = Compact(family, *compaction, threads);
   automatic_compaction_threads_ -= threads;
@@ -60,7 +60,8 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** fam
   std::vector<std::pair<double, ColumnFamilyState*>> due;
   for (const auto& [id, candidate] : parts_.families->all()) {
     if (candidate->options().disable_auto_compactions || candidate->is_dropped()) continue;
-    const LevelScores scores = ComputeScores(*candidate->version(), candidate->options());
+    const LevelScores scores =
+        candidate->picker.Scores(*candidate->version(), candidate->options());
     if (scores.most_urgent < 0) continue;
     due.emplace_back(scores.score[static_cast<size_t>(scores.most_urgent)], candidate.get());
   }
@@ -104,13 +105,19 @@ absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
                                            CompactionJobResult* result) {
   JobTimer timer(parts_.recorder, LatencyHistogram::kCompaction);
   CompactionJobOptions job;
-  job.output = OutputOptions(family, std::move(builder));
+  job.output =
+      OutputOptions(family, std::move(builder), BackgroundRateLimiter::Priority::kCompaction);
   // Outputs are cut where they would overlap too much of the level below, or the next compaction of
   // one of them would be a large one. Within level 0 they are not, where fewer files are the aim.
   if (compaction.output_level > 0) {
     job.output.target_file_bytes = family.options().target_file_bytes;
   }
-  if (compaction.output_level > 0 && compaction.output_level + 1 < kNumLevels) {
+  // A run between tiers is merged with all of what lies below it, wherever its files end.
+  const bool goes_down_by_file =
+      family.options().compaction.kind == CompactionStyle::Kind::kLeveled ||
+      compaction.output_level + 1 == LastCompactedLevel(family.options());
+  if (goes_down_by_file && compaction.output_level > 0 &&
+      compaction.output_level + 1 < kNumLevels) {
     job.output.next_level = compaction.version->files(compaction.output_level + 1);
   }
   // Listed after the inputs were picked: of each key in them a later snapshot sees the newest
@@ -140,10 +147,9 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     change.family_id = family->id();
     compaction.DeleteInputs(&change);
     WINNOW_RETURN_IF_ERROR(parts_.versions->Settle());
-    // Only the manifest changes: the files overlap nothing where they go.
-    if (compaction.is_trivial_move) {
-      compaction.MoveInputs(&change);
-    } else {
+    // The files overlap nothing where they go.
+    if (compaction.is_trivial_move) compaction.MoveInputs(&change);
+    if (!compaction.changes_manifest_only()) {
       SstableBuilderOptions builder = family->BuilderOptions(compaction.output_level);
       DatabaseUnlock unlock(parts_.mutex);
       WINNOW_RETURN_IF_ERROR(
@@ -163,6 +169,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   counters.Add(Ticker::kCompactions);
   counters.Add(Ticker::kCompactionBytesRead, result.bytes_read);
   counters.Add(Ticker::kCompactionBytesWritten, result.output.bytes_written);
+  counters.Add(Ticker::kBackgroundWaitMicros, static_cast<uint64_t>(result.output.waited.count()));
   counters.Add(Ticker::kFiltersFellBack, result.output.num_filters_fell_back);
   counters.Add(Ticker::kMergeFailures, result.output.num_merge_failures);
   NotifyCompactionEnd(

@@ -26,6 +26,7 @@
 #include "engine/column_family/column_family_set.h"
 #include "engine/column_family/snapshot_list.h"
 #include "engine/db/database_jobs.h"
+#include "engine/db/db_iterator.h"
 #include "engine/events/event_queue.h"
 #include "engine/events/observed_file_system.h"
 #include "engine/sstable/yielding_file_system.h"
@@ -41,7 +42,7 @@
 
 namespace winnow {
 
-class DBImpl final : public DB {
+class DBImpl final : public DB, private IteratorOwner {
  public:
   DBImpl(const Options& options, std::string path);
   ~DBImpl() override;
@@ -140,7 +141,6 @@ class DBImpl final : public DB {
   void MultiGetAll(const ReadOptions& options, ColumnFamily* family,
                    std::span<const std::string_view> keys, std::span<PinnedValue> values,
                    std::span<absl::Status> statuses);
-  std::unique_ptr<Iterator> MakeIterator(const ReadOptions& options, ColumnFamily* family);
   template <typename Take, typename TakeMerged>
   absl::Status GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                        Take take, TakeMerged take_merged);
@@ -158,6 +158,14 @@ class DBImpl final : public DB {
   bool IsSurelyReadable(const ReadOptions& options, const ColumnFamily* family,
                         std::string_view key) const;
   absl::Status CheckSnapshot(const ReadOptions& options) const;
+
+  // --- iterators.cc ---
+  std::unique_ptr<Iterator> MakeIterator(const ReadOptions& options, ColumnFamily* family);
+  // Of a family that has been checked.
+  DbIteratorInput MakeInput(const ReadOptions& options, ColumnFamily* family, ReadCounters* reads);
+  absl::Status RenewInput(const DbIteratorOptions& options, DbIteratorInput* input) override;
+  void NoteGarbage(ColumnFamily* family, const ReadView& view, std::string_view user_key,
+                   uint64_t num_entries) override;
 
   // --- flush_and_compact.cc ---
   absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(database_mutex);
@@ -243,6 +251,7 @@ class DBImpl final : public DB {
   int copies_running_ ABSL_GUARDED_BY(database_mutex) = 0;  // checkpoints, backups, ingestions
   WriteQueue write_queue_;
   BackgroundScheduler scheduler_;
+  BackgroundRateLimiter rate_limiter_;
   WriteLeader leader_;
   DatabaseJobs jobs_;
 };

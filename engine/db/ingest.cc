@@ -192,7 +192,7 @@ absl::Status DBImpl::ChooseLevels(const IngestOptions& options, IngestJob* job, 
     if (options.behind) {
       WINNOW_RETURN_IF_ERROR(WithContext(CheckRoomBehind(version, range), job->tables[i].path));
     } else {
-      level = LevelForNewer(version, range, LastCompactedLevel(family.options()));
+      level = LevelForNewer(version, range, DeepestIngestLevel(family.options()));
     }
     job->info.levels.push_back(level);
     auto change = std::find_if(edit->families.begin(), edit->families.end(),

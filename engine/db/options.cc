@@ -88,6 +88,10 @@ void CheckColumnFamilyFields(const ColumnFamilyOptions& options, Checker& check)
   check.Range("memtable_filter_ratio", options.memtable_filter_ratio, 0.0, 0.25);
   check.Range<uint64_t>("block_bytes", options.block_bytes, 256, 16 * kMiB);
   check.Range("block_restart_interval", options.block_restart_interval, 1, 1024);
+  if (options.compaction.kind == CompactionStyle::Kind::kFifo) {
+    check.Range<uint64_t>("compaction, bytes of fifo", options.compaction.fifo_bytes, 64 * kKiB,
+                          16 * kTiB);
+  }
   check.Range<uint64_t>("target_file_bytes", options.target_file_bytes, 64 * kKiB, 64 * kGiB);
   check.Range("level0_compaction_trigger", options.level0_compaction_trigger, 1, 256);
   // The lower limit of each trigger is the trigger before it: writes must not slow down before
@@ -116,6 +120,10 @@ void CheckDatabaseFields(const Options& options, Checker& check) {
   // Zero is allowed besides the range, and means that the process's limit decides.
   if (options.max_open_files != 0) {
     check.Range("max_open_files", options.max_open_files, 16, 10'000'000);
+  }
+  if (options.background_bytes_per_second != 0) {  // 0: no limit
+    check.Range<uint64_t>("background_bytes_per_second", options.background_bytes_per_second,
+                          64 * kKiB, kTiB);
   }
   check.Range<uint64_t>("max_log_bytes", options.max_log_bytes, kMiB, kTiB);
   check.Range<uint64_t>("block_cache_bytes", options.block_cache_bytes, 0, 16 * kTiB);

@@ -1,4 +1,4 @@
-// Get, MultiGet, MayExist, Exists, iterators, snapshots, Explain.
+// Get, MultiGet, MayExist, Exists, snapshots.
 //
 // View before sequence number, in every call here. Whatever is in the tables of a view was visible
 // before the view was installed: a memtable is retired between groups, all of whose entries are
@@ -12,10 +12,8 @@
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
-#include "engine/db/db_iterator.h"
 #include "engine/db/merge_reads.h"
 #include "engine/db/pinned_value_access.h"
-#include "engine/version/merging_iterator.h"
 
 namespace winnow {
 
@@ -353,49 +351,6 @@ absl::StatusOr<bool> DBImpl::Exists(const ReadOptions& options, ColumnFamily* fa
   if (absl::IsNotFound(status)) return false;
   if (!status.ok()) return status;
   return true;
-}
-
-std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, ColumnFamily* family) {
-  std::unique_ptr<Iterator> iterator;
-  const bool had_memory = UnlessOutOfMemory([&] { iterator = MakeIterator(options, family); });
-  return had_memory ? std::move(iterator) : NewOutOfMemoryIterator();
-}
-
-std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, ColumnFamily* family) {
-  if (absl::Status status = CheckRead(options, family, ""); !status.ok()) {
-    return NewErrorIterator(std::move(status));
-  }
-  ColumnFamilyState* own = Own(family);
-  // Shared and not announced: an iterator outlives this call, may change threads, and there may be
-  // many on one thread, which has one hazard slot.
-  std::shared_ptr<const ReadView> view = own->views.Shared();
-  DbIteratorOptions iterator_options;
-  // After the view, as everywhere. The number need not be among the snapshots: flushes and
-  // compactions that drop versions make new files, and this view keeps the old ones and its
-  // memtables.
-  iterator_options.snapshot = SequenceFor(options);
-  iterator_options.lower_bound = options.lower_bound;
-  iterator_options.upper_bound = options.upper_bound;
-  iterator_options.recorder = &recorder_;
-  iterator_options.events = &events_;
-  iterator_options.reads = std::make_unique<ReadCounters>();
-
-  ThreadCounters& counters = recorder_.Local();
-  LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
-  // Not the calling thread's: see DbIteratorOptions.
-  context.read_options.counters = iterator_options.reads.get();
-  Version::IteratorRange range;
-  if (options.lower_bound.has_value()) range.lower = *options.lower_bound;
-  if (options.upper_bound.has_value()) range.upper = *options.upper_bound;
-  // Newest first. Order decides nothing between versions, which their sequence numbers do; it is
-  // the order in which everything else here looks.
-  std::vector<std::unique_ptr<InternalIterator>> children;
-  // What an empty one will get comes too late for the snapshot, and a merge costs each step.
-  if (!view->active->empty()) children.push_back(view->active->NewIterator());
-  for (const auto& memtable : view->immutables) children.push_back(memtable->NewIterator());
-  view->version->AddIterators(range, context, &children);
-  auto merged = NewMergingIterator(view->comparator, std::move(children));
-  return NewDbIterator(std::move(view), std::move(merged), std::move(iterator_options));
 }
 
 // The list reads the number itself, under its lock: see SnapshotList::Add.

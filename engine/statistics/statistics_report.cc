@@ -250,6 +250,8 @@ std::string_view TickerName(Ticker ticker) {
       return "seeks";
     case Ticker::kIteratorSteps:
       return "iterator.steps";
+    case Ticker::kIteratorEntriesSkipped:
+      return "iterator.entries.skipped";
     case Ticker::kWrites:
       return "writes";
     case Ticker::kKeysWritten:
@@ -276,6 +278,8 @@ std::string_view TickerName(Ticker ticker) {
       return "compaction.bytes.read";
     case Ticker::kCompactionBytesWritten:
       return "compaction.bytes.written";
+    case Ticker::kBackgroundWaitMicros:
+      return "background.wait.micros";
     case Ticker::kIngestions:
       return "ingestions";
     case Ticker::kFilesIngested:

@@ -84,6 +84,11 @@ class SstableFile {
   // Called once the edit that drops the file is durable.
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
+  // Iterators passed many deletions, or what they hide, in its key range: it is worth compacting
+  // before its level is due.
+  bool NoteGarbage() { return !garbage_met_.exchange(true, std::memory_order_relaxed); }  // first?
+  bool garbage_met() const { return garbage_met_.load(std::memory_order_relaxed); }
+
   // Whether a compaction has the file among its inputs.
   bool being_compacted ABSL_GUARDED_BY(database_mutex) = false;
   int compacted_into ABSL_GUARDED_BY(database_mutex) = 0;  // the level, if it is
@@ -107,6 +112,7 @@ class SstableFile {
   FilterKeyIdentity filter_key_identity_;
   size_t filter_kind_index_ = 0;
   std::atomic<bool> obsolete_{false};
+  std::atomic<bool> garbage_met_{false};
   const OwningProcess process_;
 };
 

@@ -314,6 +314,9 @@ void winnow_iter_get_error(const winnow_iterator_t* iterator, char** errptr);
 
 /* Beyond LevelDB: to the last key <= k. */
 void winnow_iter_seek_for_prev(winnow_iterator_t* iterator, const char* k, size_t klen);
+/* Beyond LevelDB: shows the database as it is now, from the next seek on; invalid until then. Refused,
+   with nothing changed, where the iterator was made for a snapshot. */
+void winnow_iter_refresh(winnow_iterator_t* iterator, char** errptr);
 
 /* ---- Write batches ---- */
 

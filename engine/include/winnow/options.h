@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "winnow/cache.h"
+#include "winnow/compaction_style.h"
 #include "winnow/comparator.h"
 #include "winnow/compression.h"
 
@@ -53,10 +54,11 @@ struct ColumnFamilyOptions {
   // "delimiter:C" or "delimiter:C:K" (up to and including the K-th byte C), "component:K" (up to
   // and including the end of the K-th component of a composite key; winnow/filter/filter_key.h says
   // how those are written). With any but the first, iterators that are bounded inside one prefix
-  // skip files, and look-ups of absent keys whose prefix is there read a block. With several parts, at most four, as "whole+prefix:8",
-  // look-ups ask for the first and iterators for the longest that all of their range shares; each
-  // distinct part of a key takes the filter's bits per key. Anything but "whole" needs the bytewise
-  // comparator. Empty: as recorded, "whole" for a new column family. Changeable with DB::SetFilter.
+  // skip files, and look-ups of absent keys whose prefix is there read a block. With several parts,
+  // at most four, as "whole+prefix:8", look-ups ask for the first and iterators for the longest
+  // that all of their range shares; each distinct part of a key takes the filter's bits per key.
+  // Anything but "whole" needs the bytewise comparator. Empty: as recorded, "whole" for a new
+  // column family. Changeable with DB::SetFilter.
   std::string filter_key;
 
   // A filter of the user's own (winnow/filter_policy.h) for SSTables written from now on, instead
@@ -97,6 +99,9 @@ struct ColumnFamilyOptions {
   // Keys between two restart points of a block. Default 16, range 1 - 1024.
   int block_restart_interval = 16;
 
+  // When sorted runs are merged: "leveled", "lazy_leveled", "tiered" or "fifo:BYTES". Default
+  // leveled. Each opening may choose another one (winnow/compaction_style.h).
+  CompactionStyle compaction;
   // Size at which a compaction starts its next SSTable, or before it, from three tenths of it on,
   // where an SSTable of the next level ends. Default 64 MiB, range 64 KiB - 64 GiB.
   size_t target_file_bytes = size_t{64} << 20;
@@ -202,6 +207,13 @@ struct Options : ColumnFamilyOptions {
   // more, one is always free for flushes, and flushes leave one to compactions. A compaction out of
   // level 0 divides its keys among all that are idle.
   int background_threads = 2;
+
+  // Bytes that flushes and compactions together write in a second, so that readers and others have
+  // the rest of the disk. Flushes come first, and while readers read from files compactions have
+  // half of it. It is a wish, not a wall: the nearer writes are to being delayed, and the larger
+  // levels are for their targets, the more is written (at half of that twice as much), and in the
+  // end without a limit. Closing does not wait for it. Default 0: no limit. Range 64 KiB - 1 TiB.
+  uint64_t background_bytes_per_second = 0;
 
   // SSTables whose file is open at one time. The others' are opened when they are read, and those
   // read longest ago closed; filters, indexes and cached blocks stay where they are, so that only

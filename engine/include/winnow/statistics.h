@@ -22,8 +22,10 @@ enum class Ticker : uint32_t {
   kMultiGetKeysFound,  // [keys] of those, that were there
   kSeeks,              // [calls] of an iterator's Seek, SeekForPrev, SeekToFirst and SeekToLast
   kIteratorSteps,      // [calls] of an iterator's Next and Prev; added at its next seek or its end
-  kWrites,             // [calls] of Put, Delete and Write that succeeded
-  kKeysWritten,        // [updates] in them: keys put or deleted
+  kIteratorEntriesSkipped,  // [entries] that iterators passed: deletions, and what they or newer
+                            // versions hide; added at the next seek or the end
+  kWrites,                  // [calls] of Put, Delete and Write that succeeded
+  kKeysWritten,             // [updates] in them: keys put or deleted
   kUserBytesWritten,   // [bytes] of those updates: keys and values, with their lengths and types
   kLogBytesWritten,    // [bytes] of records for the write-ahead log, before their framing
   kLogSyncs,           // [syncs] of the write-ahead log for writes with WriteOptions::sync
@@ -38,6 +40,8 @@ enum class Ticker : uint32_t {
   kCompactions,             // [compactions] ended, failed ones and moves of whole files included
   kCompactionBytesRead,     // [bytes] of blocks that compactions read, as stored
   kCompactionBytesWritten,  // [bytes] of SSTables that compactions wrote
+  kBackgroundWaitMicros,    // [microseconds] that flushes and compactions waited, for
+                            // Options::background_bytes_per_second
   kIngestions,              // [calls] of Ingest that succeeded
   kFilesIngested,           // [files] that came in with them
   kBytesIngested,           // [bytes] of those

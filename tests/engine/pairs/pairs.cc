@@ -37,6 +37,14 @@ class Subject {
     options_.block_cache_bytes = 64 << 10;
     options_.block_bytes = 1024;
     options_.compression = Compression::kNone;
+    // Never so small that fifo drops what is to be found afterwards.
+    const CompactionStyle styles[] = {{},
+                                      {CompactionStyle::Kind::kLazyLeveled, 0},
+                                      {CompactionStyle::Kind::kTiered, 0},
+                                      CompactionStyle::Fifo(uint64_t{1} << 40)};
+    options_.compaction = styles[seed % 4];
+    // Soon more than is allowed: the limit gives way.
+    if (seed % 5 == 0) options_.background_bytes_per_second = uint64_t{1} << 20;
   }
 
   absl::Status Open() {
@@ -165,6 +173,9 @@ absl::Status Iterate(Subject& subject, std::mt19937_64& random) {
     if (random() % 64 == 0) std::this_thread::yield();
   }
   if (iterator->status().ok()) iterator->SeekToLast();
+  if (!iterator->status().ok() || random() % 2 == 0) return iterator->status();
+  if (absl::Status refreshed = iterator->Refresh(); !refreshed.ok()) return refreshed;
+  iterator->SeekForPrev(AnyKey(random));
   return iterator->status();
 }
 
