@@ -38,6 +38,8 @@ class ColumnFamilyState final : public ColumnFamily {
   const std::shared_ptr<const MergeOperator>& shared_merge_operator() const {
     return merge_operator_;
   }
+  // FailedPrecondition: there is no operator; InvalidArgument: it refuses the operand.
+  absl::Status CheckOperand(std::string_view operand) const;
   Compression CompressionFor(int level) const;
   // Given once, before anybody else has the family.
   void set_database_number(uint64_t number) { database_number_ = number; }

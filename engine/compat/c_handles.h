@@ -73,6 +73,13 @@ struct winnow_sstwriter_t {
 struct winnow_ingestoptions_t {
   winnow::IngestOptions options;
 };
+struct winnow_transaction_t {
+  std::unique_ptr<winnow::Transaction> transaction;
+  bool is_conflict = false;  // the last call's error
+};
+struct winnow_transactionoptions_t {
+  winnow::TransactionOptions options;
+};
 struct winnow_writebatch_t {
   winnow::WriteBatch batch;
   bool is_incomplete = false;  // there was no memory for an update
@@ -85,6 +92,15 @@ namespace winnow {
 
 inline std::string_view BytesOf(const char* data, size_t size) {
   return size == 0 ? std::string_view() : std::string_view(data, size);
+}
+
+// A copy for the caller; null without an error if the status is NotFound.
+char* CopyFound(const absl::Status& status, std::string_view value, size_t* vallen, char** errptr);
+// Never null: where there is no memory for it, one that says so.
+winnow_iterator_t* HandleOf(std::unique_ptr<Iterator> iterator);
+// True: there was no memory for a bound that iterators are to have.
+inline bool LacksBound(const winnow_readoptions_t& options) {
+  return options.lower_bound_is_missing || options.upper_bound_is_missing;
 }
 
 // The options with what the handle's callbacks add; `*kept` must live as long as they are used.

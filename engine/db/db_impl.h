@@ -32,6 +32,7 @@
 #include "engine/statistics/memory_report.h"
 #include "engine/statistics/recorder.h"
 #include "engine/statistics/saved_statistics.h"
+#include "engine/transaction/transaction_manager.h"
 #include "engine/version/false_positive_cache.h"
 #include "engine/version/version_set.h"
 #include "engine/write/log_set.h"
@@ -65,7 +66,13 @@ class DBImpl final : public DB {
                       std::string_view key) override;
   absl::Status Merge(const WriteOptions& options, ColumnFamily* family, std::string_view key,
                      std::string_view operand) override;
-  absl::Status Write(const WriteOptions& options, const WriteBatch& batch) override;
+  absl::Status Write(const WriteOptions& options, const WriteBatch& batch) override {
+    return WriteIfValid(options, batch, nullptr);
+  }
+  absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction(
+      const TransactionOptions& options) override {
+    return NewTransaction(transactions_, options);
+  }
 
   // read_path.cc
   absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
@@ -130,6 +137,10 @@ class DBImpl final : public DB {
   absl::Status Unusable() const;  // the error of calls when it is not
 
   // --- write_path.cc ---
+  TransactionParts PartsForTransactions();
+  // `validator` may be null: then nothing is asked.
+  absl::Status WriteIfValid(const WriteOptions& options, const WriteBatch& batch,
+                            CommitValidator* validator);
   absl::Status CheckWritable() const;
   absl::Status CheckWrite(const WriteOptions& options, const WriteBatch& batch) const;
 
@@ -245,6 +256,7 @@ class DBImpl final : public DB {
   BackgroundScheduler scheduler_;
   WriteLeader leader_;
   DatabaseJobs jobs_;
+  const std::shared_ptr<TransactionManager> transactions_;
 };
 
 }  // namespace winnow

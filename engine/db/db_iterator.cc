@@ -1,7 +1,6 @@
 #include "engine/db/db_iterator.h"
 
 #include <array>
-#include <new>
 #include <utility>
 
 #include "engine/base/merge_context.h"
@@ -430,47 +429,12 @@ class DbIterator final : public Iterator {
   absl::Status status_;
 };
 
-// NewIterator never returns null, so that a caller has one place to look for errors.
-class ErrorIterator : public Iterator {
- public:
-  explicit ErrorIterator(absl::Status status) : status_(std::move(status)) {}
-  bool Valid() const override { return false; }
-  void SeekToFirst() override {}
-  void SeekToLast() override {}
-  void Seek(std::string_view) override {}
-  void SeekForPrev(std::string_view) override {}
-  void Next() override {}
-  void Prev() override {}
-  std::string_view key() const override { return {}; }
-  std::string_view value() const override { return {}; }
-  absl::Status status() const override { return status_; }
-
- private:
-  const absl::Status status_;
-};
-
-// One for all, where there is no memory for one of its own: deleting it does nothing.
-class OutOfMemoryIterator final : public ErrorIterator {
- public:
-  OutOfMemoryIterator() : ErrorIterator(OutOfMemory()) {}
-  static void operator delete(OutOfMemoryIterator* /*iterator*/, std::destroying_delete_t) {}
-};
-
 }  // namespace
 
 std::unique_ptr<Iterator> NewDbIterator(std::shared_ptr<const ReadView> view,
                                         std::unique_ptr<InternalIterator> internal,
                                         DbIteratorOptions options) {
   return std::make_unique<DbIterator>(std::move(view), std::move(internal), std::move(options));
-}
-
-std::unique_ptr<Iterator> NewErrorIterator(absl::Status status) {
-  return std::make_unique<ErrorIterator>(std::move(status));
-}
-
-std::unique_ptr<Iterator> NewOutOfMemoryIterator() {
-  static OutOfMemoryIterator iterator;
-  return std::unique_ptr<Iterator>(&iterator);
 }
 
 }  // namespace winnow

@@ -32,10 +32,6 @@ struct DbIteratorOptions {
 std::unique_ptr<Iterator> NewDbIterator(std::shared_ptr<const ReadView> view,
                                         std::unique_ptr<InternalIterator> internal,
                                         DbIteratorOptions options);
-// An iterator that is never valid and has this status.
-std::unique_ptr<Iterator> NewErrorIterator(absl::Status status);
-// The same, and the status is OutOfMemory(). Takes no memory.
-std::unique_ptr<Iterator> NewOutOfMemoryIterator();
 
 }  // namespace winnow
 

@@ -39,7 +39,8 @@ DBImpl::DBImpl(const Options& options, std::string path)
       families_(options_.db_write_buffer_bytes),
       scheduler_(&mutex_, &events_, &recorder_, [this] { leader_.RequestWork(); }),
       leader_(LeaderParts()),
-      jobs_(JobParts()) {}
+      jobs_(JobParts()),
+      transactions_(std::make_shared<TransactionManager>(PartsForTransactions())) {}
 
 // Who wants the error calls Close; a database that goes out of scope has nobody to tell.
 DBImpl::~DBImpl() { Close().IgnoreError(); }
@@ -203,6 +204,7 @@ absl::Status DBImpl::StartEvents() {
 absl::Status DBImpl::Close() {
   if (!process_.IsThisOne()) return CatchOutOfMemory([this] { return Unusable(); });
   if (closed_.exchange(true)) return absl::OkStatus();
+  transactions_->Close();
   // A listener may be in the middle of a call; those that it begins from now on are refused.
   events_.Drain();
   const absl::Status status = options_.read_only ? absl::OkStatus() : CloseFiles();

@@ -9,12 +9,13 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/base/error_iterator.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/db_iterator.h"
 #include "engine/db/merge_reads.h"
-#include "engine/db/pinned_value_access.h"
+#include "engine/sstable/pinned_value_access.h"
 #include "engine/version/merging_iterator.h"
 
 namespace winnow {

@@ -137,7 +137,20 @@ absl::Status DBImpl::CheckWrite(const WriteOptions& options, const WriteBatch& b
   return absl::OkStatus();
 }
 
-absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch) {
+TransactionParts DBImpl::PartsForTransactions() {
+  TransactionParts parts;
+  parts.db = this;
+  parts.publishing = &write_queue_.publishing();
+  parts.recorder = &recorder_;
+  parts.write = [this](const WriteOptions& options, const WriteBatch& batch,
+                       CommitValidator* validator) {
+    return WriteIfValid(options, batch, validator);
+  };
+  return parts;
+}
+
+absl::Status DBImpl::WriteIfValid(const WriteOptions& options, const WriteBatch& batch,
+                                  CommitValidator* validator) {
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return CheckWrite(options, batch); }));
   // A batch with no plain origin may be no batch at all, which only the leader finds out.
   if (WriteBatchAccess::is_plain(batch) && batch.num_updates() == 0) return absl::OkStatus();
@@ -149,6 +162,7 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
   WriteRequest request;
   request.batch = &batch;
   request.options = options;
+  request.validator = validator;
   const WriteRequest::State state = write_queue_.Join(&request);
   if (state == WriteRequest::kInserts) {
     InsertScope insert(&write_queue_, &request);

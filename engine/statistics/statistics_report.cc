@@ -266,6 +266,16 @@ std::string_view TickerName(Ticker ticker) {
       return "merged.reads";
     case Ticker::kMergeOperandsRead:
       return "merge.operands.read";
+    case Ticker::kTransactionCommits:
+      return "transactions.committed";
+    case Ticker::kTransactionConflicts:
+      return "transactions.conflicts";
+    case Ticker::kTransactionLockWaits:
+      return "transactions.lock.waits";
+    case Ticker::kTransactionLockTimeouts:
+      return "transactions.lock.timeouts";
+    case Ticker::kTransactionDeadlocks:
+      return "transactions.deadlocks";
     case Ticker::kFlushes:
       return "flushes";
     case Ticker::kFlushBytesWritten:

@@ -13,6 +13,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "engine/base/counter.h"
 #include "engine/base/internal_iterator.h"
 #include "engine/version/false_positive_cache.h"
@@ -78,6 +79,10 @@ class Version {
   absl::Status VisitVersions(
       const LookupKey& key, const LookupContext& context, bool newest_was_read,
       absl::FunctionRef<bool(uint64_t trailer, std::string_view value)> visit) const;
+  // The sequence number of the newest entry of the key, if that is above `above`; else 0. Whatever
+  // the key's snapshot. Files without such numbers are not looked at; nothing is counted.
+  absl::StatusOr<SequenceNumber> NewestSequence(const LookupKey& key, SequenceNumber above,
+                                                const SstableReadOptions& options) const;
 
   // Appends what Get would look at, in order, to `steps`; counts nothing.
   void Explain(const LookupKey& key, std::vector<ExplainStep>* steps) const;

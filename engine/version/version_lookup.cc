@@ -286,6 +286,26 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
   return false;
 }
 
+// The first entry found is the newest: see CandidateWalk.
+absl::StatusOr<SequenceNumber> Version::NewestSequence(const LookupKey& key, SequenceNumber above,
+                                                       const SstableReadOptions& options) const {
+  CandidateWalk walk(*this, key.user_key);
+  const SstableFile* file;
+  int level;
+  PointResult result;
+  while (walk.Next(&file, &level)) {
+    if (file->metadata().largest_sequence <= above) continue;
+    if (file->reader() == nullptr) return file->open_status();
+    if (QueryFilter(*file, options, HashFor(*file, key), key.user_key) == FilterAnswer::kNo) {
+      continue;
+    }
+    WINNOW_RETURN_IF_ERROR(
+        file->reader()->Get(options, key.user_key, kMaxSequenceNumber, &result));
+    if (result.found) return result.sequence > above ? result.sequence : 0;
+  }
+  return 0;
+}
+
 // One key of a batch and the file that it is looked for in.
 struct Version::BatchRead {
   Candidate candidate;

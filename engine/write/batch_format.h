@@ -31,6 +31,9 @@ struct BatchUpdate {
 class BatchReader {
  public:
   explicit BatchReader(std::string_view encoded);
+  // A part of a batch: so many updates, without the header.
+  BatchReader(std::string_view updates, uint32_t num_updates)
+      : rest_(updates), num_updates_(num_updates), has_header_(true) {}
 
   // OK and *more false at the right end; DataLoss if the bytes are no batch.
   absl::Status Next(BatchUpdate* update, bool* more);
@@ -45,9 +48,22 @@ class BatchReader {
   bool has_header_ = false;
 };
 
+// How far a batch has come: CutBackTo undoes what was added since.
+struct WriteBatchMark {
+  size_t encoded_bytes = kBatchHeaderBytes;
+  uint32_t num_updates = 0;
+  size_t largest_key_bytes = 0;
+  size_t largest_value_bytes = 0;
+  bool is_plain = true;
+  uint64_t database_number = 0;
+};
+
 // What the store may ask of a batch beyond its public face.
 class WriteBatchAccess {
  public:
+  static WriteBatchMark MarkOf(const WriteBatch& batch);
+  // `mark` was taken of this batch, which has only grown since. Takes no memory.
+  static void CutBackTo(const WriteBatchMark& mark, WriteBatch* batch);
   static size_t largest_key_bytes(const WriteBatch& batch) { return batch.largest_key_bytes_; }
   static size_t largest_value_bytes(const WriteBatch& batch) { return batch.largest_value_bytes_; }
   // True if all updates were added through the public functions, for the default column family.

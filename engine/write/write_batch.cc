@@ -98,6 +98,27 @@ absl::Status WriteBatch::Handler::Merge(uint32_t column_family_id, std::string_v
   return absl::FailedPreconditionError("the handler of the write batch takes no merge operands");
 }
 
+WriteBatchMark WriteBatchAccess::MarkOf(const WriteBatch& batch) {
+  WriteBatchMark mark;
+  mark.encoded_bytes = std::max(batch.encoded_.size(), kBatchHeaderBytes);
+  mark.num_updates = batch.num_updates();
+  mark.largest_key_bytes = batch.largest_key_bytes_;
+  mark.largest_value_bytes = batch.largest_value_bytes_;
+  mark.is_plain = batch.is_plain_;
+  mark.database_number = batch.database_number_;
+  return mark;
+}
+
+void WriteBatchAccess::CutBackTo(const WriteBatchMark& mark, WriteBatch* batch) {
+  if (batch->encoded_.size() <= mark.encoded_bytes) return;
+  batch->encoded_.resize(mark.encoded_bytes);
+  EncodeFixed32(batch->encoded_.data() + 8, mark.num_updates);
+  batch->largest_key_bytes_ = mark.largest_key_bytes;
+  batch->largest_value_bytes_ = mark.largest_value_bytes;
+  batch->is_plain_ = mark.is_plain;
+  batch->database_number_ = mark.database_number;
+}
+
 void WriteBatch::Append(const WriteBatch& other) {
   if (other.encoded_.size() < kBatchHeaderBytes) return;
   if (encoded_.size() < kBatchHeaderBytes) Clear();

@@ -7,10 +7,10 @@
 
 #include "engine/base/coding.h"
 #include "engine/base/database_closed.h"
-#include "engine/base/missing_merge_operator.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/write/batch_format.h"
+#include "engine/write/commit_validator.h"
 
 namespace winnow {
 
@@ -18,17 +18,6 @@ namespace {
 
 // Members of a group insert on their own threads if that is worth waking them.
 constexpr size_t kParallelInsertBytes = 2048;
-
-absl::Status CheckOperand(const ColumnFamilyState& family, std::string_view operand) {
-  const MergeOperator& merge_operator = family.merge_operator();
-  const absl::Status status = merge_operator.CheckOperand(operand);
-  if (status.ok()) [[likely]]
-    return status;
-  if (IsMissingMergeOperator(merge_operator)) return WithContext(status, family.name());
-  return absl::InvalidArgumentError(absl::StrCat("merge operator '",
-                                                 ToAbsl(merge_operator.Name()),
-                                                 "': ", status.message()));
-}
 
 absl::Status OutcomeUnknown(const absl::Status& cause) {
   return WithContext(cause,
@@ -79,7 +68,7 @@ absl::Status WriteLeader::LogGroup(WriteGroup* group) {
         // After the preparation, which may give the mutex back for long, but not leadership: no
         // family can be dropped between this check and the insertion.
         CheckMembers(group);
-        return absl::OkStatus();
+        return group->has_validators ? ValidateMembers(group) : absl::OkStatus();
       });
   if (!begun.ok()) {
     RequestWork();  // what was to be looked at may not have been
@@ -153,10 +142,33 @@ void WriteLeader::CheckMembers(WriteGroup* group) {
         request->status = absl::FailedPreconditionError(absl::StrCat(
             "column family ", update.family_id, " does not exist or has been dropped"));
       } else if (update.type == EntryType::kMerge) {
-        request->status = CheckOperand(*family, update.value);
+        request->status = family->CheckOperand(update.value);
       }
     }
   }
+}
+
+// What a validator looks for is in the memtables, in tables, or among the members before its own: so
+// the groups that are on their way are waited for. One that ended without its entries, for want of
+// memory, has left an error: its batches are in the log, and nothing may rest on their absence.
+absl::Status WriteLeader::ValidateMembers(WriteGroup* group) {
+  parts_.queue->publishing().AwaitAll();
+  if (visible_sequence() != allocated_sequence_) {
+    DatabaseLock lock(parts_.mutex);
+    WINNOW_RETURN_IF_ERROR(parts_.scheduler->errors().fatal());
+  }
+  EarlierUpdates earlier;
+  for (WriteRequest* request : group->requests()) {
+    if (!request->status.ok()) continue;
+    if (request->validator != nullptr) {
+      request->status =
+          CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+            return request->validator->Validate(&earlier);
+          });
+    }
+    if (request->status.ok()) earlier.Add(*request->batch);
+  }
+  return absl::OkStatus();
 }
 
 // One record for the whole group, so that replay finds all of it or nothing.

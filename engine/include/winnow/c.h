@@ -64,6 +64,8 @@ typedef struct winnow_readoptions_t winnow_readoptions_t;
 typedef struct winnow_snapshot_t winnow_snapshot_t;
 typedef struct winnow_sstwriter_t winnow_sstwriter_t;
 typedef struct winnow_ingestoptions_t winnow_ingestoptions_t;
+typedef struct winnow_transaction_t winnow_transaction_t;
+typedef struct winnow_transactionoptions_t winnow_transactionoptions_t;
 typedef struct winnow_writebatch_t winnow_writebatch_t;
 typedef struct winnow_writeoptions_t winnow_writeoptions_t;
 
@@ -252,6 +254,64 @@ char* winnow_explain_cf(winnow_t* db, winnow_columnfamily_t* family, const char*
                         char** errptr);
 char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key,
                              size_t keylen, char** errptr);
+
+/* ---- Transactions (beyond LevelDB; winnow/transaction.h) ----
+
+   A handle is for one thread at a time, and goes back to winnow_transaction_destroy whether the
+   transaction was committed or not; one that was not is rolled back. It may be given back after its
+   database was closed. Conflicts and deadlocks are errors that begin with "IO error: " and name the
+   key; winnow_transaction_is_conflict tells them from all others. `family` may be NULL: "default". */
+
+winnow_transactionoptions_t* winnow_transactionoptions_create(void);
+void winnow_transactionoptions_destroy(winnow_transactionoptions_t* options);
+/* Keys are locked as they are written or read for update. Default false: conflicts show at commit. */
+void winnow_transactionoptions_set_pessimistic(winnow_transactionoptions_t* options, uint8_t value);
+/* Default true. False: each read sees what is committed at its own moment. */
+void winnow_transactionoptions_set_snapshot_at_begin(winnow_transactionoptions_t* options,
+                                                     uint8_t value);
+/* How long a call waits for a lock: 0 to 3600000, default 1000. */
+void winnow_transactionoptions_set_lock_timeout_ms(winnow_transactionoptions_t* options,
+                                                   int64_t milliseconds);
+/* Default true. */
+void winnow_transactionoptions_set_detect_deadlocks(winnow_transactionoptions_t* options,
+                                                    uint8_t value);
+
+/* NULL on failure. `options` may be NULL, and may be given back at once. */
+winnow_transaction_t* winnow_begin_transaction(winnow_t* db,
+                                               const winnow_transactionoptions_t* options,
+                                               char** errptr);
+void winnow_transaction_destroy(winnow_transaction_t* transaction);
+
+void winnow_transaction_put(winnow_transaction_t* transaction, winnow_columnfamily_t* family,
+                            const char* key, size_t keylen, const char* val, size_t vallen,
+                            char** errptr);
+void winnow_transaction_delete(winnow_transaction_t* transaction, winnow_columnfamily_t* family,
+                               const char* key, size_t keylen, char** errptr);
+void winnow_transaction_merge(winnow_transaction_t* transaction, winnow_columnfamily_t* family,
+                              const char* key, size_t keylen, const char* operand,
+                              size_t operand_len, char** errptr);
+/* As winnow_get: NULL without an error for an absent key. */
+char* winnow_transaction_get(winnow_transaction_t* transaction, const winnow_readoptions_t* options,
+                             winnow_columnfamily_t* family, const char* key, size_t keylen,
+                             size_t* vallen, char** errptr);
+/* The same, and the commit fails if another writes the key before. */
+char* winnow_transaction_get_for_update(winnow_transaction_t* transaction,
+                                        const winnow_readoptions_t* options,
+                                        winnow_columnfamily_t* family, const char* key,
+                                        size_t keylen, size_t* vallen, char** errptr);
+/* Never NULL. To be given back before the transaction. */
+winnow_iterator_t* winnow_transaction_create_iterator(winnow_transaction_t* transaction,
+                                                      const winnow_readoptions_t* options,
+                                                      winnow_columnfamily_t* family);
+void winnow_transaction_set_savepoint(winnow_transaction_t* transaction, char** errptr);
+void winnow_transaction_rollback_to_savepoint(winnow_transaction_t* transaction, char** errptr);
+/* After either the transaction is over, and can only be destroyed. */
+void winnow_transaction_commit(winnow_transaction_t* transaction,
+                               const winnow_writeoptions_t* options, char** errptr);
+void winnow_transaction_rollback(winnow_transaction_t* transaction, char** errptr);
+/* True if the last call with an errptr failed for a conflict or a deadlock: to begin anew may
+   succeed. */
+uint8_t winnow_transaction_is_conflict(const winnow_transaction_t* transaction);
 
 /* ---- Bulk loading (beyond LevelDB; winnow/ingest.h) ---- */
 

@@ -44,6 +44,7 @@
 #include "winnow/options.h"
 #include "winnow/pinned_value.h"
 #include "winnow/statistics.h"
+#include "winnow/transaction.h"
 #include "winnow/verify.h"
 #include "winnow/write_batch.h"
 
@@ -129,6 +130,15 @@ class DB {
   // Applies the whole batch or nothing. After an I/O error the outcome is unknown until the
   // database has been reopened; it is then either whole or absent.
   virtual absl::Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
+
+  // --- Transactions (winnow/transaction.h) ---
+  // Several reads and writes that take effect together, or not at all if others have written what
+  // they rest on. InvalidArgument: options out of range. ResourceExhausted: no memory.
+  virtual absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction(
+      const TransactionOptions& options) = 0;
+  absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction() {
+    return BeginTransaction(TransactionOptions());
+  }
 
   // --- Reading ---
   // NotFound if the key is absent; `*value` is then unchanged. FailedPrecondition: the key has

@@ -31,6 +31,11 @@ enum class Ticker : uint32_t {
                        // deletion)
   kMergedReads,        // [keys] whose value reads made of merge operands
   kMergeOperandsRead,  // [operands] that they made them of
+  kTransactionCommits,      // [transactions] committed; each that writes is a write as well
+  kTransactionConflicts,    // [calls] of transactions refused since another had written the key
+  kTransactionLockWaits,    // [calls] of pessimistic ones that waited for a lock
+  kTransactionLockTimeouts, // [calls] of those that did not get it in time
+  kTransactionDeadlocks,    // [calls] refused since all in a circle would have waited for ever
 
   // Background work.
   kFlushes,                 // [flushes] ended, failed ones included

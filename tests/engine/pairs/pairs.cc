@@ -1,6 +1,7 @@
 #include "tests/engine/pairs/pairs.h"
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -241,6 +242,61 @@ absl::Status Ingest(Subject& subject, std::mt19937_64& random) {
   return absl::IsInvalidArgument(status) && files.size() == 2 ? absl::OkStatus() : status;
 }
 
+// Whatever runs beside it, a call may find its key or family absent, its family dropped, the
+// database closed, the name taken or another backup being made, and nothing else.
+bool MayAnswer(const absl::Status& status) {
+  return status.ok() || absl::IsNotFound(status) || absl::IsFailedPrecondition(status) ||
+         absl::IsAlreadyExists(status);
+}
+
+absl::Status StepOf(Transaction& transaction, Subject& subject, std::mt19937_64& random) {
+  ColumnFamily* const family = subject.AnyFamily(random);
+  std::string value;
+  switch (random() % 8) {
+    case 0:
+      return transaction.Delete(family, AnyKey(random));
+    case 1:
+      return transaction.Get(ReadOptions(), family, AnyKey(random), &value);
+    case 2:
+      return transaction.GetForUpdate(ReadOptions(), family, AnyKey(random), &value);
+    case 3:
+      return transaction.SetSavepoint();
+    case 4: {
+      const auto iterator = transaction.NewIterator(ReadOptions(), family);
+      iterator->Seek(AnyKey(random));
+      for (int left = 20; left > 0 && iterator->Valid(); left--) iterator->Next();
+      return iterator->status();
+    }
+    case 5:
+      return transaction.RollbackToSavepoint();
+    default:
+      return transaction.Put(family, AnyKey(random), std::string(random() % 500, 't'));
+  }
+}
+
+// Of either kind, committed, rolled back or forgotten; one that finds a conflict is none of these.
+absl::Status Transact(Subject& subject, std::mt19937_64& random) {
+  TransactionOptions options;
+  options.mode = random() % 2 == 0 ? TransactionOptions::Mode::kOptimistic
+                                   : TransactionOptions::Mode::kPessimistic;
+  options.snapshot_at_begin = random() % 2 == 0;
+  options.detect_deadlocks = random() % 4 != 0;
+  options.lock_timeout = std::chrono::milliseconds(random() % 20);
+  const auto begun = subject.db().BeginTransaction(options);
+  if (!begun.ok()) return begun.status();
+  absl::Status status;
+  for (uint64_t left = random() % 8; left > 0 && MayAnswer(status); left--) {
+    status = StepOf(**begun, subject, random);
+  }
+  if (MayAnswer(status)) {
+    status = random() % 4 == 0   ? (*begun)->Rollback()
+             : random() % 8 == 0 ? absl::OkStatus()
+                                 : (*begun)->Commit(AnyWriteOptions(random));
+  }
+  const bool was_beaten = absl::IsAborted(status) || absl::IsDeadlineExceeded(status);
+  return was_beaten ? absl::OkStatus() : status;
+}
+
 absl::Status WaitForBackgroundWork(Subject& subject, std::mt19937_64& /*random*/) {
   return subject.db().WaitForBackgroundWork();
 }
@@ -319,6 +375,7 @@ const std::vector<std::pair<std::string, Call>>& Calls() {
                                                     {"flush", Flush},
                                                     {"compact_range", CompactRange},
                                                     {"ingest", Ingest},
+                                                    {"transact", Transact},
                                                     {"wait", WaitForBackgroundWork},
                                                     {"checkpoint", Checkpoint},
                                                     {"backup", BackupTo},
@@ -328,13 +385,6 @@ const std::vector<std::pair<std::string, Call>>& Calls() {
                                                     {"open_twice", OpenTwice},
                                                     {"close", Close}};
   return *calls;
-}
-
-// Whatever runs beside it, a call may find its key or family absent, its family dropped, the
-// database closed, the name taken or another backup being made, and nothing else.
-bool MayAnswer(const absl::Status& status) {
-  return status.ok() || absl::IsNotFound(status) || absl::IsFailedPrecondition(status) ||
-         absl::IsAlreadyExists(status);
 }
 
 }  // namespace
