@@ -1,0 +1,18 @@
+# Filters on a Redis server, where hiredis is.
+if(NOT WINNOW_REDIS)
+  return()
+endif()
+pkg_check_modules(HIREDIS QUIET IMPORTED_TARGET hiredis)
+if(NOT HIREDIS_FOUND)
+  return()
+endif()
+
+file(GLOB redis_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc)
+winnow_library(winnow_redis
+  SOURCES ${redis_sources}
+  DEPENDS winnow_filter PkgConfig::HIREDIS)
+target_include_directories(winnow_redis PUBLIC
+  $<BUILD_INTERFACE:${CMAKE_CURRENT_LIST_DIR}/include>
+  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+set_target_properties(winnow_redis PROPERTIES EXPORT_NAME redis)
+add_library(Winnow::redis ALIAS winnow_redis)
