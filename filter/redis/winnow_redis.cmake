@@ -10,7 +10,9 @@ endif()
 file(GLOB redis_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.cc)
 winnow_library(winnow_redis
   SOURCES ${redis_sources}
-  DEPENDS winnow_filter PkgConfig::HIREDIS)
+  DEPENDS winnow_filter)
+# No public header shows hiredis, and what it is compiled with is not its users' concern.
+target_link_libraries(winnow_redis PRIVATE PkgConfig::HIREDIS)
 target_include_directories(winnow_redis PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_LIST_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -75,7 +75,12 @@ const std::vector<Command>& AllCommands() {
       CheckpointCommand(),  BackupCommand(),        RestoreCommand(),     DestroyCommand(),
       SstCommand(),         WalCommand(),           ManifestCommand(),    FilterCommand(),
       FilterPlanCommand(),  FilterBuildCommand(),   FilterQueryCommand(), FilterInfoCommand(),
-      FilterMergeCommand(), FilterConvertCommand(), FilterBenchCommand()};
+      FilterMergeCommand(), FilterConvertCommand(), FilterBenchCommand(),
+#ifdef WINNOW_CLI_REDIS
+      RedisCommand(),       RedisCreateCommand(),   RedisInfoCommand(),   RedisAddCommand(),
+      RedisQueryCommand(),  RedisDumpCommand(),     RedisLoadCommand(),   RedisRebuildCommand(),
+#endif
+  };
   return *commands;
 }
 

@@ -15,10 +15,12 @@ TESTING = re.compile(r"^engine/\w+/testing/")
 ROOM = re.compile(r"^filter_room\(([\w/]+)([^)]*)\)", re.MULTILINE)
 # Built only where RocksDB is found, from a list of its own; it sees the bytes and the locks.
 ROCKSDB_ROOM = {"top", "format", "base"}
+# Built only where hiredis is found.
+REDIS_ROOM = {"dynamic", "top", "base"}
 # What the engine may use of filter/ besides the public headers.
 GROUND_FLOOR = "filter/base/"
-PEER = re.compile(r"^((rocksdb|leveldb)/|(lmdb|wiredtiger)\.h$)")
-PEER_FOLDERS = ("filter/rocksdb/", "engine/compat/leveldb/", "engine/include/winnow/compat/",
+PEER = re.compile(r"^((rocksdb|leveldb|hiredis)/|(lmdb|wiredtiger)\.h$)")
+PEER_FOLDERS = ("filter/rocksdb/", "filter/redis/", "engine/compat/leveldb/", "engine/include/winnow/compat/",
                 "tools/winnow/", "tools/winnow_bench/", "tests/engine/compat/",
                 "tests/filter/rocksdb/", "tests/install/", "tests/tools/", "bench/")
 # What the programs of tools/ and bench/ share; a build without the engine has it too.
@@ -50,7 +52,7 @@ def filter_rooms(tree):
         return {}
     text = declaration.read_text(encoding="utf-8")
     return {name: set(rooms.split()) for name, rooms in ROOM.findall(text)} | {
-        "rocksdb": ROCKSDB_ROOM}
+        "rocksdb": ROCKSDB_ROOM, "redis": REDIS_ROOM}
 
 
 def room_of(path):

@@ -41,7 +41,7 @@ struct BitmapFilterOptions {
   RedisBitmapRule rule = RedisBitmapRule::kRedisson;
   // For a key that go-zero or Jedis made, which says nothing of its shape: what to take it for as
   // long as there is no configuration beside it. Its rule is that above.
-  std::optional<RedisBitmapShape> shape_without_configuration;
+  std::optional<RedisBitmapShape> shape_without_configuration = std::nullopt;
   // Only with a shape as above: adding to a missing key makes it, as go-zero does. Beware: once such
   // a key has expired, what makes it again is a filter that lacks all older keys.
   bool add_makes_the_key = false;
@@ -66,7 +66,7 @@ struct RebuildOptions {
   // The rebuild is lost if it adds or renews nothing for so long: another may start then.
   std::chrono::milliseconds lease{30'000};
   // As of CreateBitmapOptions. No ttl: the filter goes on to expire when it did.
-  std::optional<std::chrono::milliseconds> ttl;
+  std::optional<std::chrono::milliseconds> ttl = std::nullopt;
   std::chrono::milliseconds ttl_jitter{0};
   uint64_t max_bytes = uint64_t{64} << 20;
   uint64_t expected_insertions = 0;
