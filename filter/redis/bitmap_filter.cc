@@ -26,8 +26,8 @@ absl::Status ChangedTooOften(const std::string& name) {
 }
 
 absl::Status MissingError(const std::string& name) {
-  return absl::NotFoundError(absl::StrCat(
-      name, ": there is no such filter, it has expired, or its string is not whole"));
+  return absl::NotFoundError(
+      absl::StrCat(name, ": there is no such filter, it has expired, or its string is not whole"));
 }
 
 std::vector<size_t> AllPositions(size_t count) {
@@ -211,8 +211,8 @@ absl::Status BitmapFilter::Impl::WriteRound(std::span<const std::string_view> ke
   const size_t stride = KeysOfScript(both);
   const size_t count = std::min(left->size(), stride * kMaxScripts);
   // A note that is to be removed goes with the script that adds the last keys, if that is the only.
-  const bool ends_here = mode == WriteMode::kEnd && ids->size() == 1 && count <= stride &&
-                         count == left->size();
+  const bool ends_here =
+      mode == WriteMode::kEnd && ids->size() == 1 && count <= stride && count == left->size();
   std::vector<std::string> new_ids;
   Request request;
   for (size_t begin = 0; begin < count; begin += stride) {
@@ -237,9 +237,9 @@ absl::Status BitmapFilter::Impl::WriteRound(std::span<const std::string_view> ke
     }
     if (*word == "changed") {
       const auto begin = left->begin() + static_cast<std::ptrdiff_t>(i * stride);
-      refused.insert(refused.end(), begin,
-                     left->begin() + static_cast<std::ptrdiff_t>(
-                                         std::min((i + 1) * stride, count)));
+      refused.insert(
+          refused.end(), begin,
+          left->begin() + static_cast<std::ptrdiff_t>(std::min((i + 1) * stride, count)));
       continue;
     }
     if (*word != "ok" || (*replies)[i].elements.size() != 2) {
@@ -256,8 +256,7 @@ absl::Status BitmapFilter::Impl::WriteRound(std::span<const std::string_view> ke
 }
 
 absl::StatusOr<uint64_t> BitmapFilter::Impl::Write(std::span<const std::string_view> keys,
-                                                   WriteMode mode,
-                                                   std::vector<std::string>* ids) {
+                                                   WriteMode mode, std::vector<std::string>* ids) {
   uint64_t added = 0;
   Positions left = AllPositions(keys.size());
   while (!left.empty()) {
@@ -273,9 +272,9 @@ absl::StatusOr<std::unique_ptr<BitmapFilter>> BitmapFilter::Open(
     Client* client, std::string_view name, const BitmapFilterOptions& options) {
   if (name.empty()) return absl::InvalidArgumentError("Redis filter: an empty name");
   if (SlotOf(KeyBeside(name, "config")) != SlotOf(name)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Redis filter: the braces of the name '", std::string(name),
-        "' put its configuration into another slot; use {tag} or none"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("Redis filter: the braces of the name '", std::string(name),
+                     "' put its configuration into another slot; use {tag} or none"));
   }
   if (RedisBitmapRuleName(options.rule) == "unknown") {
     return absl::InvalidArgumentError("Redis filter: a rule that is not known");
@@ -358,8 +357,7 @@ absl::StatusOr<WriteIntent> BitmapFilter::BeginWrite(std::span<const std::string
 
 absl::Status BitmapFilter::EndWrite(WriteIntent intent) {
   const std::vector<std::string_view> keys(intent.keys_.begin(), intent.keys_.end());
-  const absl::StatusOr<uint64_t> added =
-      impl_->Write(keys, Impl::WriteMode::kEnd, &intent.ids_);
+  const absl::StatusOr<uint64_t> added = impl_->Write(keys, Impl::WriteMode::kEnd, &intent.ids_);
   if (!added.ok() || intent.ids_.empty()) return added.status();
   // Only now that every key is in whatever serves and in whatever will.
   Request request;
@@ -402,8 +400,7 @@ absl::StatusOr<BitmapFilterInfo> BitmapFilter::GetInfo() {
 uint64_t BitmapFilterInfo::EstimatedKeys() const {
   const auto bits = static_cast<double>(shape.num_bits);
   const double ones = std::min(static_cast<double>(num_ones), bits - 0.5);
-  return static_cast<uint64_t>(
-      std::llround(-bits / shape.num_probes * std::log1p(-ones / bits)));
+  return static_cast<uint64_t>(std::llround(-bits / shape.num_probes * std::log1p(-ones / bits)));
 }
 double BitmapFilterInfo::ExpectedFpr() const {
   return std::pow(static_cast<double>(num_ones) / static_cast<double>(shape.num_bits),
@@ -414,8 +411,8 @@ absl::StatusOr<RedisBitmap> BitmapFilter::Download() {
   const absl::StatusOr<BitmapFilterInfo> info = GetInfo();
   if (!info.ok()) return info.status();
   if (info->num_bytes > BytesOf(info->shape)) {
-    return absl::FailedPreconditionError(absl::StrCat(name(), ": ", info->num_bytes,
-                                                      " bytes, more than its configuration says"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(name(), ": ", info->num_bytes, " bytes, more than its configuration says"));
   }
   std::string value;
   while (value.size() < info->num_bytes) {

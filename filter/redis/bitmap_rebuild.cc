@@ -24,7 +24,8 @@ constexpr uint64_t kUploadBytes = uint64_t{1} << 20;
 
 absl::Status LostError(const std::string& name) {
   return absl::AbortedError(absl::StrCat(
-      name, ": this rebuild is lost: its lease has ended, another has begun, or the filter is gone"));
+      name,
+      ": this rebuild is lost: its lease has ended, another has begun, or the filter is gone"));
 }
 
 }  // namespace
@@ -117,8 +118,8 @@ absl::Status BitmapRebuild::Impl::AddAll(const RedisBitmap& bitmap) {
   absl::Status status = filter_->client()->ExecuteOne(filter_->name(), first).status();
   for (uint64_t at = 0; at < value.size() && status.ok(); at += kUploadBytes) {
     Request request;
-    request.Command({"SETRANGE", upload, absl::StrCat(at),
-                     std::string_view(value).substr(at, kUploadBytes)});
+    request.Command(
+        {"SETRANGE", upload, absl::StrCat(at), std::string_view(value).substr(at, kUploadBytes)});
     // So that it does not stay if this process dies.
     request.Command({"PEXPIRE", upload, lease()});
     const auto replies = filter_->client()->Execute(filter_->name(), request);
@@ -189,10 +190,9 @@ absl::Status BitmapRebuild::Impl::Finish() {
   const std::string ttl =
       options_.ttl.has_value() ? absl::StrCat(WithJitter(*options_.ttl, options_.ttl_jitter)) : "";
   const absl::Status committed =
-      Run(CommitScript(),
-          {token_, bytes(), std::string(RedisBitmapRuleName(shape_.rule)),
-           absl::StrCat(shape_.num_bits), absl::StrCat(shape_.num_probes), ttl,
-           absl::StrCat(options_.expected_insertions), JavaDouble(options_.fpr)});
+      Run(CommitScript(), {token_, bytes(), std::string(RedisBitmapRuleName(shape_.rule)),
+                           absl::StrCat(shape_.num_bits), absl::StrCat(shape_.num_probes), ttl,
+                           absl::StrCat(options_.expected_insertions), JavaDouble(options_.fpr)});
   filter_->ForgetLayout();
   return committed.ok() ? RemoveNotes(*old_ids) : committed;
 }
@@ -209,10 +209,10 @@ absl::StatusOr<std::unique_ptr<BitmapRebuild>> BitmapFilter::StartRebuild(
     return absl::ResourceExhaustedError(
         absl::StrCat(name(), ": ", BytesOf(shape), " bytes, allowed are ", options.max_bytes));
   }
-  const absl::StatusOr<Reply> reply = impl_->Run(
-      StartScript(), {UniqueDigits(), absl::StrCat(options.lease.count()),
-                      absl::StrCat(shape.num_bits), absl::StrCat(shape.num_probes),
-                      absl::StrCat(BytesOf(shape))});
+  const absl::StatusOr<Reply> reply =
+      impl_->Run(StartScript(),
+                 {UniqueDigits(), absl::StrCat(options.lease.count()), absl::StrCat(shape.num_bits),
+                  absl::StrCat(shape.num_probes), absl::StrCat(BytesOf(shape))});
   if (!reply.ok()) return reply.status();
   const absl::StatusOr<std::string> word = WordOf(*reply);
   if (!word.ok()) return word.status();
@@ -228,9 +228,9 @@ absl::StatusOr<std::unique_ptr<BitmapRebuild>> BitmapFilter::StartRebuild(
     return absl::DataLossError("Redis: an answer that the script does not give");
   }
   impl_->ForgetLayout();
-  return std::unique_ptr<BitmapRebuild>(new BitmapRebuild(std::make_unique<BitmapRebuild::Impl>(
-      impl_.get(), shape, options, reply->elements[1].text,
-      static_cast<uint64_t>(reply->elements[2].integer))));
+  return std::unique_ptr<BitmapRebuild>(new BitmapRebuild(
+      std::make_unique<BitmapRebuild::Impl>(impl_.get(), shape, options, reply->elements[1].text,
+                                            static_cast<uint64_t>(reply->elements[2].integer))));
 }
 
 BitmapRebuild::BitmapRebuild(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

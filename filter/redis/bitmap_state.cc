@@ -23,8 +23,7 @@ absl::StatusOr<RedisBitmapShape> ParseShape(RedisBitmapRule rule, std::string_vi
   RedisBitmapShape shape;
   shape.rule = rule;
   uint64_t num_probes = 0;
-  if (ParseNumber(bits, &shape.num_bits) && ParseNumber(probes, &num_probes) &&
-      num_probes <= 255) {
+  if (ParseNumber(bits, &shape.num_bits) && ParseNumber(probes, &num_probes) && num_probes <= 255) {
     shape.num_probes = static_cast<int>(num_probes);
     if (CheckRedisBitmapShape(shape).ok()) return shape;
   }
@@ -100,9 +99,7 @@ absl::StatusOr<std::string> WordOf(const Reply& reply) {
   return reply.elements[0].text;
 }
 
-std::string UniqueDigits() {
-  return absl::StrFormat("%016x%016x", Generator()(), Generator()());
-}
+std::string UniqueDigits() { return absl::StrFormat("%016x%016x", Generator()(), Generator()()); }
 
 uint64_t WithJitter(std::chrono::milliseconds ttl, std::chrono::milliseconds jitter) {
   if (ttl.count() <= 0) return 0;
@@ -114,9 +111,9 @@ std::string JavaDouble(double value) {
   if (!(value > 0) || !std::isfinite(value)) return "0.0";
   char buffer[64];
   const bool is_plain = value >= 1e-3 && value < 1e7;
-  const auto end = std::to_chars(buffer, buffer + sizeof(buffer), value,
-                                 is_plain ? std::chars_format::fixed
-                                          : std::chars_format::scientific);
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof(buffer), value,
+                    is_plain ? std::chars_format::fixed : std::chars_format::scientific);
   std::string text(buffer, end.ptr);
   const size_t exponent = text.find('e');
   std::string digits = text.substr(0, exponent);

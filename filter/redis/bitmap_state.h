@@ -33,8 +33,7 @@ struct BitmapLayout {
 
 // The configuration that DescribeScript gave. NotFound, or FailedPrecondition: of another rule.
 absl::StatusOr<BitmapLayout> ParseLayout(const std::vector<Reply>& fields,
-                                         const BitmapFilterOptions& options,
-                                         std::string_view name);
+                                         const BitmapFilterOptions& options, std::string_view name);
 
 // The word that a script's answer begins with, or the error that it is.
 absl::StatusOr<std::string> WordOf(const Reply& reply);

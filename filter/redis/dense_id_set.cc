@@ -73,7 +73,8 @@ absl::StatusOr<std::vector<Reply>> DenseIdSet::Impl::Run(const Script& script,
   for (Reply& reply : *replies) {
     const absl::StatusOr<std::string> word = WordOf(reply);
     if (!word.ok()) return word.status();
-    if (*word == "missing") return absl::NotFoundError(absl::StrCat(key_, ": there is no such set"));
+    if (*word == "missing")
+      return absl::NotFoundError(absl::StrCat(key_, ": there is no such set"));
     if (reply.elements.size() != 2) return absl::DataLossError("Redis: not the script's answer");
     results.push_back(std::move(reply.elements[1]));
   }

@@ -46,9 +46,9 @@ absl::StatusOr<Reply> ResultOf(std::string_view key, Reply reply) {
     return absl::NotFoundError(absl::StrCat(std::string(key), ": there is no such filter"));
   }
   if (*word == "type") {
-    return absl::FailedPreconditionError(
-        absl::StrCat(std::string(key), ": the key is another type: ",
-                     reply.elements.size() > 1 ? reply.elements[1].text : ""));
+    return absl::FailedPreconditionError(absl::StrCat(
+        std::string(key),
+        ": the key is another type: ", reply.elements.size() > 1 ? reply.elements[1].text : ""));
   }
   if (*word != "ok" || reply.elements.size() != 2) {
     return absl::DataLossError("Redis: an answer that the script does not give");

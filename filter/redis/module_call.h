@@ -12,8 +12,8 @@
 
 namespace winnow::filter::redis {
 
-// Runs "command key argument...", whose first two letters are BF or CF, if the key holds a filter of
-// that kind, as one atomic step. NotFound: there is no key. FailedPrecondition: another type.
+// Runs "command key argument...", whose first two letters are BF or CF, if the key holds a filter
+// of that kind, as one atomic step. NotFound: there is no key. FailedPrecondition: another type.
 // Unimplemented, and the server's own errors.
 absl::StatusOr<Reply> CallModule(Client* client, std::string_view key, std::string_view command,
                                  std::span<const std::string_view> arguments);

@@ -54,8 +54,7 @@ absl::StatusOr<bool> CallForOne(Client* client, std::string_view key, std::strin
   return reply->integer == 1;
 }
 
-std::vector<std::string> BloomReserveWords(std::string_view key,
-                                           const RedisBloomOptions& options) {
+std::vector<std::string> BloomReserveWords(std::string_view key, const RedisBloomOptions& options) {
   std::vector<std::string> words = {"BF.RESERVE", std::string(key), Number(options.error_rate),
                                     absl::StrCat(options.capacity)};
   if (options.expansion == 0) {
@@ -133,9 +132,9 @@ absl::Status ModuleFilter::Reserve(const RedisBloomCuckooOptions& options) {
 
 absl::StatusOr<uint64_t> ModuleFilter::Add(Items keys) {
   static constexpr std::string_view kCuckooPrefix[] = {"NOCREATE", "ITEMS"};
-  const absl::StatusOr<std::vector<Reply>> replies = CallModuleForAll(
-      impl_->client(), impl_->name(), impl_->is_bloom() ? "BF.MADD" : "CF.INSERT",
-      impl_->is_bloom() ? Items() : Items(kCuckooPrefix), keys);
+  const absl::StatusOr<std::vector<Reply>> replies =
+      CallModuleForAll(impl_->client(), impl_->name(), impl_->is_bloom() ? "BF.MADD" : "CF.INSERT",
+                       impl_->is_bloom() ? Items() : Items(kCuckooPrefix), keys);
   if (!replies.ok()) return replies.status();
   return CountAdded(impl_->name(), *replies, keys.size());
 }
@@ -169,8 +168,8 @@ absl::StatusOr<std::vector<RedisBloomChunk>> ModuleFilter::Dump() {
   std::string iterator = "0";
   for (;;) {
     const std::string_view argument = iterator;
-    absl::StatusOr<Reply> reply = CallModule(impl_->client(), impl_->name(),
-                                             impl_->Command("SCANDUMP"), Items(&argument, 1));
+    absl::StatusOr<Reply> reply =
+        CallModule(impl_->client(), impl_->name(), impl_->Command("SCANDUMP"), Items(&argument, 1));
     if (!reply.ok()) return reply.status();
     if (reply->elements.size() != 2 || reply->elements[0].integer < 0) {
       return absl::DataLossError("Redis: SCANDUMP gives no chunk");
@@ -192,7 +191,8 @@ absl::Status ModuleFilter::Restore(std::span<const RedisBloomChunk> chunks) {
   exists.Command({"EXISTS", name});
   const absl::StatusOr<Reply> there = impl_->client()->ExecuteOne(name, exists);
   if (!there.ok()) return there.status();
-  if (there->integer != 0) return absl::AlreadyExistsError(absl::StrCat(name, ": there is such a key"));
+  if (there->integer != 0)
+    return absl::AlreadyExistsError(absl::StrCat(name, ": there is such a key"));
   for (const RedisBloomChunk& chunk : chunks) {
     Request request;
     request.Command({impl_->Command("LOADCHUNK"), name, absl::StrCat(chunk.iterator), chunk.data});
@@ -202,10 +202,10 @@ absl::Status ModuleFilter::Restore(std::span<const RedisBloomChunk> chunks) {
     Request remove;
     remove.Command({"UNLINK", name});
     const absl::Status removed = impl_->client()->ExecuteOne(name, remove).status();
-    return removed.ok() ? status
-                        : absl::Status(status.code(),
-                                       absl::StrCat(status.message(), "; remove the key ", name,
-                                                    ", which holds half a filter"));
+    return removed.ok()
+               ? status
+               : absl::Status(status.code(), absl::StrCat(status.message(), "; remove the key ",
+                                                          name, ", which holds half a filter"));
   }
   return absl::OkStatus();
 }
@@ -217,9 +217,9 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ModuleFilter::G
   std::vector<std::pair<std::string, std::string>> info;
   for (size_t i = 0; i + 1 < reply->elements.size(); i += 2) {
     const Reply& value = reply->elements[i + 1];
-    info.emplace_back(reply->elements[i].text,
-                      value.type == Reply::Type::kInteger ? absl::StrCat(value.integer)
-                                                          : value.text);
+    info.emplace_back(reply->elements[i].text, value.type == Reply::Type::kInteger
+                                                   ? absl::StrCat(value.integer)
+                                                   : value.text);
   }
   return info;
 }

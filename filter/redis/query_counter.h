@@ -22,7 +22,9 @@ class QueryCounter {
 
  private:
   using Count = std::atomic<uint64_t>;
-  static void Add(Count* count, uint64_t keys) { count->fetch_add(keys, std::memory_order_relaxed); }
+  static void Add(Count* count, uint64_t keys) {
+    count->fetch_add(keys, std::memory_order_relaxed);
+  }
 
   Count no_{0};
   Count found_{0};

@@ -11,9 +11,9 @@ namespace {
 const std::string& RedisVerbLines() {
   static const std::string* const lines = [] {
     auto* text = new std::string("What to do:\n");
-    for (const Command& verb : {RedisCreateCommand(), RedisInfoCommand(), RedisAddCommand(),
-                                RedisQueryCommand(), RedisDumpCommand(), RedisLoadCommand(),
-                                RedisRebuildCommand()}) {
+    for (const Command& verb :
+         {RedisCreateCommand(), RedisInfoCommand(), RedisAddCommand(), RedisQueryCommand(),
+          RedisDumpCommand(), RedisLoadCommand(), RedisRebuildCommand()}) {
       const std::string_view name = verb.name.substr(verb.name.find(' ') + 1);
       absl::StrAppendFormat(text, "  %-9s %s\n", ToAbsl(name), ToAbsl(verb.summary));
     }

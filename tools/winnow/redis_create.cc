@@ -20,10 +20,10 @@ absl::StatusOr<ExitCode> RunRedisCreate(const Arguments& arguments, Output& outp
       return absl::InvalidArgumentError("--ttl, --incomplete and --bits are not for redisbloom");
     }
     WINNOW_ASSIGN_OR_RETURN(const RedisSize size, RedisSizeOf(arguments));
-    created = opened.is_cuckoo ? opened.module->Reserve(
-                                     filter::RedisBloomCuckooOptions{.capacity = size.keys})
-                               : opened.module->Reserve(filter::RedisBloomOptions{
-                                     .error_rate = size.fpr, .capacity = size.keys});
+    created = opened.is_cuckoo
+                  ? opened.module->Reserve(filter::RedisBloomCuckooOptions{.capacity = size.keys})
+                  : opened.module->Reserve(
+                        filter::RedisBloomOptions{.error_rate = size.fpr, .capacity = size.keys});
   } else {
     WINNOW_ASSIGN_OR_RETURN(const filter::RedisBitmapShape shape,
                             RedisShapeOf(arguments, opened.bitmap->rule()));

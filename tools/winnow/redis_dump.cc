@@ -45,8 +45,8 @@ absl::Status LoadBitmap(const filter::RedisBitmap& bitmap, filter::redis::Bitmap
   options.max_bytes = uint64_t{512} << 20;
   auto rebuild = filter->StartRebuild(bitmap.shape(), options);
   if (absl::IsNotFound(rebuild.status())) {
-    WINNOW_RETURN_IF_ERROR(filter->Create(
-        bitmap.shape(), {.max_bytes = options.max_bytes, .is_complete = false}));
+    WINNOW_RETURN_IF_ERROR(
+        filter->Create(bitmap.shape(), {.max_bytes = options.max_bytes, .is_complete = false}));
     rebuild = filter->StartRebuild(bitmap.shape(), options);
   }
   if (!rebuild.ok()) return rebuild.status();

@@ -20,8 +20,9 @@ absl::StatusOr<filter::RedisBitmapRule> RuleOf(const std::string& layout) {
                           filter::RedisBitmapRule::kRedisson}) {
     if (layout == filter::RedisBitmapRuleName(rule)) return rule;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--layout=", layout, ": there are gozero, jedis, redisson, redisbloom and redisbloom_cuckoo"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--layout=", layout,
+                   ": there are gozero, jedis, redisson, redisbloom and redisbloom_cuckoo"));
 }
 
 absl::StatusOr<std::string> UrlOf(const Arguments& arguments) {
@@ -35,9 +36,10 @@ absl::StatusOr<std::string> UrlOf(const Arguments& arguments) {
 }  // namespace
 
 std::vector<FlagSpec> RedisFlags(std::vector<FlagSpec> more) {
-  more.push_back({"url", "URL", "redis://[[user]:password@]host[:port][/database], or unix:///path"});
-  more.push_back({"layout", "NAME",
-                  "gozero, jedis, redisson (default), redisbloom or redisbloom_cuckoo"});
+  more.push_back(
+      {"url", "URL", "redis://[[user]:password@]host[:port][/database], or unix:///path"});
+  more.push_back(
+      {"layout", "NAME", "gozero, jedis, redisson (default), redisbloom or redisbloom_cuckoo"});
   more.push_back({"timeout", "SECONDS", "for one command (default: 5)"});
   return more;
 }
@@ -78,8 +80,7 @@ absl::StatusOr<RedisFilter> OpenRedisFilter(const Arguments& arguments) {
                             RedisShapeOf(arguments, filter_options.rule));
   }
   WINNOW_ASSIGN_OR_RETURN(
-      opened.bitmap,
-      filter::redis::BitmapFilter::Open(opened.client.get(), name, filter_options));
+      opened.bitmap, filter::redis::BitmapFilter::Open(opened.client.get(), name, filter_options));
   return opened;
 }
 
@@ -150,9 +151,8 @@ absl::StatusOr<uint64_t> ForEachKeyBatch(
 
 absl::Status ServerError(const Arguments& arguments, const absl::Status& status) {
   if (status.ok()) return status;
-  const absl::StatusCode code = absl::IsInvalidArgument(status)
-                                    ? absl::StatusCode::kFailedPrecondition
-                                    : status.code();
+  const absl::StatusCode code =
+      absl::IsInvalidArgument(status) ? absl::StatusCode::kFailedPrecondition : status.code();
   return absl::Status(code, absl::StrCat(arguments.positionals()[0], ": ", status.message()));
 }
 

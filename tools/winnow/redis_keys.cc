@@ -92,9 +92,11 @@ absl::StatusOr<ExitCode> RunRedisRebuild(const Arguments& arguments, Output& out
   auto rebuild = opened.bitmap->StartRebuild(shape, options);
   if (absl::IsNotFound(rebuild.status())) {
     // Nobody must believe an empty filter before it is filled.
-    const absl::Status created = opened.bitmap->Create(
-        shape, {.expected_insertions = options.expected_insertions, .fpr = options.fpr,
-                .max_bytes = options.max_bytes, .is_complete = false});
+    const absl::Status created =
+        opened.bitmap->Create(shape, {.expected_insertions = options.expected_insertions,
+                                      .fpr = options.fpr,
+                                      .max_bytes = options.max_bytes,
+                                      .is_complete = false});
     WINNOW_RETURN_IF_ERROR(ServerError(arguments, created));
     rebuild = opened.bitmap->StartRebuild(shape, options);
   }
@@ -171,11 +173,12 @@ If it is interrupted, or the input is bad, the old filter stays.)",
       .examples = R"(
   winnow redis rebuild users all-users.tsv --url=redis://127.0.0.1 --keys=2e6 --fpr=1%
   psql -Atc 'select name from users' | winnow redis rebuild users --url=redis://127.0.0.1 --keys=2e6)",
-      .flags = RedisFlags({{"keys", "N", "how many keys it is for, 1e6 or 1000000"},
-                           {"fpr", "RATE", "false-positive rate at that number (default: 1%)"},
-                           {"bits", "N", "go-zero's: so many bits, and 14 probes"},
-                           {"lease", "SECONDS", "lost if it adds nothing for so long (default: 30)"},
-                           {"hex", "", "lines are keys as hexadecimal digits"}}),
+      .flags =
+          RedisFlags({{"keys", "N", "how many keys it is for, 1e6 or 1000000"},
+                      {"fpr", "RATE", "false-positive rate at that number (default: 1%)"},
+                      {"bits", "N", "go-zero's: so many bits, and 14 probes"},
+                      {"lease", "SECONDS", "lost if it adds nothing for so long (default: 30)"},
+                      {"hex", "", "lines are keys as hexadecimal digits"}}),
       .run = RunRedisRebuild,
   };
 }

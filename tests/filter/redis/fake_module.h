@@ -52,8 +52,9 @@ class FakeModule {
     reserves_.push_back(line);
     if (Exists(words[1])) return "-ERR item exists\r\n";
     if (words[0] == "BF.RESERVE") {
-      const uint32_t expansion = words.size() < 5 ? 2 : words[4] == "NONSCALING" ? 0
-                                                                              : std::stoul(words[5]);
+      const uint32_t expansion = words.size() < 5           ? 2
+                                 : words[4] == "NONSCALING" ? 0
+                                                            : std::stoul(words[5]);
       blooms_.emplace(words[1], *RedisBloomFilter::Create(
                                     {std::stod(words[2]), std::stoull(words[3]), expansion}));
     } else {

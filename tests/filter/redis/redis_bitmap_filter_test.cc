@@ -18,7 +18,8 @@ using ::testing::HasSubstr;
 constexpr std::string_view kGoZeroSet =
     "for _, offset in ipairs(ARGV) do\n    redis.call(\"setbit\", KEYS[1], offset, 1)\nend";
 constexpr std::string_view kGoZeroTest =
-    "for _, offset in ipairs(ARGV) do\n    if tonumber(redis.call(\"getbit\", KEYS[1], offset)) == 0 "
+    "for _, offset in ipairs(ARGV) do\n    if tonumber(redis.call(\"getbit\", KEYS[1], offset)) == "
+    "0 "
     "then\n        return false\n    end\nend\nreturn true";
 
 std::vector<std::string> NewKeys(const std::string& prefix, int count) {
@@ -201,8 +202,8 @@ TEST_F(RedisBitmapFilterTest, AMissingOrTruncatedOrExpiredFilterSaysMaybeAndIsNo
 }
 
 TEST_F(RedisBitmapFilterTest, AllKeysExpireAtOneMomentWithinTheJitter) {
-  auto filter = Create(*RedissonShape(1000, 0.01), {.ttl = std::chrono::hours(1),
-                                                    .ttl_jitter = std::chrono::minutes(5)});
+  auto filter = Create(*RedissonShape(1000, 0.01),
+                       {.ttl = std::chrono::hours(1), .ttl_jitter = std::chrono::minutes(5)});
   auto intent = filter->BeginWrite(Views({"Tom"}));
   ASSERT_TRUE(intent.ok()) << intent.status();
   const int64_t at = Do({"PEXPIRETIME", "users"}).integer;
@@ -216,8 +217,8 @@ TEST_F(RedisBitmapFilterTest, AllKeysExpireAtOneMomentWithinTheJitter) {
   ASSERT_TRUE(rebuild.ok()) << rebuild.status();
   ASSERT_TRUE((*rebuild)->Finish().ok());
   EXPECT_EQ(Do({"PEXPIRETIME", "users"}).integer, at);  // RENAME alone would have dropped it
-  auto shorter = filter->StartRebuild(*RedissonShape(2000, 0.01),
-                                      {.ttl = std::chrono::milliseconds(1)});
+  auto shorter =
+      filter->StartRebuild(*RedissonShape(2000, 0.01), {.ttl = std::chrono::milliseconds(1)});
   ASSERT_TRUE((*shorter)->Finish().ok());
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(server_->Cli("EXISTS users '{users}:winnow' '{users}:config' '{users}:winnow:writes'"),

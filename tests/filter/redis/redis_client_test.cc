@@ -14,8 +14,8 @@
 namespace winnow::filter::redis {
 namespace {
 
-using ::testing::HasSubstr;
 using std::chrono::milliseconds;
+using ::testing::HasSubstr;
 
 ClientOptions ShortOptions() {
   ClientOptions options;
@@ -54,9 +54,11 @@ FakeServer::Handler Always(const std::string& answer) {
 
 TEST(RedisClient, ErrorsHaveTheCodesThatSayWhatToDo) {
   EXPECT_TRUE(absl::IsUnavailable(AskFake(Always("-LOADING Redis is loading\r\n")).status()));
-  EXPECT_TRUE(absl::IsUnavailable(AskFake(Always("-CLUSTERDOWN Hash slot not served\r\n")).status()));
+  EXPECT_TRUE(
+      absl::IsUnavailable(AskFake(Always("-CLUSTERDOWN Hash slot not served\r\n")).status()));
   EXPECT_TRUE(absl::IsResourceExhausted(AskFake(Always("-OOM command not allowed\r\n")).status()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(AskFake(Always("-READONLY You can't write\r\n")).status()));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(AskFake(Always("-READONLY You can't write\r\n")).status()));
   EXPECT_TRUE(absl::IsFailedPrecondition(AskFake(Always("-WRONGTYPE Operation\r\n")).status()));
   EXPECT_TRUE(absl::IsPermissionDenied(AskFake(Always("-NOAUTH Authentication\r\n")).status()));
   EXPECT_TRUE(absl::IsUnimplemented(AskFake(Always("-ERR unknown command 'X'\r\n")).status()));
@@ -67,9 +69,9 @@ TEST(RedisClient, AFilterThatCannotBeAskedSaysMaybeAndCountsWhy) {
   EXPECT_EQ(Question(Always("-LOADING Redis is loading\r\n")).loading, 1u);
   EXPECT_EQ(Question(Always("-READONLY You can't write\r\n")).refused, 1u);
   EXPECT_EQ(Question(Always("-OOM command not allowed\r\n")).refused, 1u);
-  EXPECT_EQ(Question(Always("$-1\r\n")).unreachable, 1u);        // not what the script answers
+  EXPECT_EQ(Question(Always("$-1\r\n")).unreachable, 1u);  // not what the script answers
   EXPECT_EQ(Question(Always("*1\r\n$2\r\nok\r\n")).unreachable, 1u);
-  EXPECT_EQ(Question(Always("")).unreachable, 1u);               // never
+  EXPECT_EQ(Question(Always("")).unreachable, 1u);  // never
   EXPECT_EQ(Question(Always("HTTP/1.1 400 Bad\r\n")).unreachable, 1u);
   EXPECT_EQ(Question([](const auto&) { return std::nullopt; }).unreachable, 1u);
   EXPECT_EQ(Question(Always("*1\r\n$7\r\nchanged\r\n")).unreachable, 1u);
@@ -130,7 +132,8 @@ TEST(RedisClient, ARedirectionInACircleEnds) {
   EXPECT_TRUE(absl::IsUnavailable(reply.status()));
   EXPECT_THAT(reply.status().message(), HasSubstr("redirected more than 5 times"));
   EXPECT_LE(one.num_commands() + two.num_commands(), 8);
-  for (const char* bad : {"-MOVED \r\n", "-MOVED 1\r\n", "-MOVED 1 host:port\r\n", "-ASK x :0\r\n"}) {
+  for (const char* bad :
+       {"-MOVED \r\n", "-MOVED 1\r\n", "-MOVED 1 host:port\r\n", "-ASK x :0\r\n"}) {
     EXPECT_TRUE(absl::IsDataLoss(AskFake(Always(bad)).status())) << bad;
   }
 }
@@ -174,9 +177,25 @@ TEST(RedisClient, GarbageNeverHangsOrCrashes) {
     const std::lock_guard<std::mutex> lock(mutex);
     return answer;
   });
-  static constexpr std::string_view kPieces[] = {
-      "*", "$", ":", "+", "-", "\r\n", "0", "-1", "5", "99999999999999999999", "ok", "*2\r\n",
-      "$2\r\nok\r\n", "\0", "*3\r\n$7\r\nchanged\r\n", "_", "#t\r\n", "%1\r\n", ":1\r\n"};
+  static constexpr std::string_view kPieces[] = {"*",
+                                                 "$",
+                                                 ":",
+                                                 "+",
+                                                 "-",
+                                                 "\r\n",
+                                                 "0",
+                                                 "-1",
+                                                 "5",
+                                                 "99999999999999999999",
+                                                 "ok",
+                                                 "*2\r\n",
+                                                 "$2\r\nok\r\n",
+                                                 "\0",
+                                                 "*3\r\n$7\r\nchanged\r\n",
+                                                 "_",
+                                                 "#t\r\n",
+                                                 "%1\r\n",
+                                                 ":1\r\n"};
   ClientOptions options = ShortOptions();
   options.command_timeout = milliseconds(10);
   auto client = Client::Open(server.url(), options);
@@ -222,10 +241,9 @@ TEST(RedisClient, AuthAndSelectComeFromTheUrl) {
 }
 
 TEST(RedisClient, RefusesUrlsThatItDoesNotUnderstand) {
-  for (const char* url :
-       {"", "127.0.0.1:6379", "http://x", "redis://", "redis://x:0", "redis://x:70000",
-        "redis://x:port", "redis://x/db", "redis://user@x", "rediss://x", "unix://x",
-        "redis://:%zz@x", "redis://x/99999999"}) {
+  for (const char* url : {"", "127.0.0.1:6379", "http://x", "redis://", "redis://x:0",
+                          "redis://x:70000", "redis://x:port", "redis://x/db", "redis://user@x",
+                          "rediss://x", "unix://x", "redis://:%zz@x", "redis://x/99999999"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(Client::Open(url).status())) << url;
   }
   const auto url = ParseServerUrl("redis://[::1]:7000/2");

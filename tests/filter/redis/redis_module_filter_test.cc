@@ -131,8 +131,7 @@ TEST(RedisBitSets, TheCalendarAgreesWithRedisOnRandomMonths) {
   EXPECT_EQ(month.FirstMissedDay(), 4);
   EXPECT_TRUE(absl::IsInvalidArgument(calendar.SignIn("7", 2026, 2, 29).status()));
   EXPECT_TRUE(calendar.SignIn("7", 2028, 2, 29).ok());
-  EXPECT_EQ(calendar.Month("nobody", 2026, 13).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(calendar.Month("nobody", 2026, 13).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(calendar.Month("nobody", 2026, 12)->Count(), 0);
   // 10^4 months at once: strings of four bytes, and what Redis says of them.
   std::mt19937 random(1);
@@ -141,7 +140,8 @@ TEST(RedisBitSets, TheCalendarAgreesWithRedisOnRandomMonths) {
     std::vector<std::string> values;
     for (int i = 0; i < 100; ++i) {
       std::string value(1 + random() % 4, '\0');
-      for (char& byte : value) byte = static_cast<char>(random() & (random() % 2 ? 0xff : random()));
+      for (char& byte : value)
+        byte = static_cast<char>(random() & (random() % 2 ? 0xff : random()));
       if (value.size() == 4) value[3] = static_cast<char>(value[3] & 0xfe);
       request.Command({"SET", "m", value});
       request.Command({"BITCOUNT", "m"});

@@ -148,8 +148,7 @@ TEST_F(RedisRebuildTest, AFilterThatIsNotCompleteSaysMaybeUntilItsFirstRebuild) 
   ASSERT_TRUE(filter_->Add(Keys{"newer"}).ok());
   ASSERT_TRUE(rebuild->Add(Keys{"a row of before", "new"}).ok());
   ASSERT_TRUE(rebuild->Finish().ok());
-  EXPECT_THAT(filter_->MayContain(Keys{"a row of before", "new", "newer"}),
-              ::testing::Each(true));
+  EXPECT_THAT(filter_->MayContain(Keys{"a row of before", "new", "newer"}), ::testing::Each(true));
   EXPECT_FALSE(filter_->MayContain("never"));
 }
 
@@ -189,7 +188,8 @@ void WriteSome(BitmapFilter* filter, Database* database, std::mt19937* random) {
   if (rows.empty()) return;
   auto intent = filter->BeginWrite(std::vector<std::string_view>(names.begin(), names.end()));
   if (!intent.ok()) return;
-  if ((*random)() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds((*random)() % 3000));
+  if ((*random)() % 4 == 0)
+    std::this_thread::sleep_for(std::chrono::microseconds((*random)() % 3000));
   for (const uint32_t row : rows) {
     uint32_t absent = database->rows[row].load();
     if (absent % 2 == 0) database->rows[row].compare_exchange_strong(absent, absent + 1);
@@ -253,8 +253,8 @@ void RebuildOnce(BitmapFilter* filter, Database* database, std::mt19937* random)
 TEST_F(RedisRebuildTest, NoCommittedRowIsEverMissedHoweverProcessesDie) {
   const bool is_long = std::getenv("WINNOW_LONG_TESTS") != nullptr;
   const uint64_t wanted = is_long ? 1'000'000 : 40'000;
-  void* shared = ::mmap(nullptr, sizeof(Database), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared =
+      ::mmap(nullptr, sizeof(Database), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);
   auto* database = new (shared) Database();
   constexpr int kProcesses = 8;

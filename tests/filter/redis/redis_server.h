@@ -84,8 +84,7 @@ class RedisServer {
 
   // What redis-cli prints for these arguments, without the last newline.
   std::string Cli(const std::string& arguments) const {
-    const std::string command =
-        "redis-cli -p " + std::to_string(port_) + " " + arguments + " 2>&1";
+    const std::string command = "redis-cli -p " + std::to_string(port_) + " " + arguments + " 2>&1";
     std::FILE* pipe = ::popen(command.c_str(), "r");
     std::string text;
     char buffer[4096];
@@ -103,9 +102,19 @@ class RedisServer {
   }
 
   bool Launch(const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"redis-server", "--port", std::to_string(port_), "--bind",
-                                      "127.0.0.1", "--save", "", "--appendonly", "no", "--dir",
-                                      directory_.path(), "--databases", "16"};
+    std::vector<std::string> words = {"redis-server",
+                                      "--port",
+                                      std::to_string(port_),
+                                      "--bind",
+                                      "127.0.0.1",
+                                      "--save",
+                                      "",
+                                      "--appendonly",
+                                      "no",
+                                      "--dir",
+                                      directory_.path(),
+                                      "--databases",
+                                      "16"};
     words.insert(words.end(), more.begin(), more.end());
     const pid_t parent = ::getpid();
     process_ = ::fork();

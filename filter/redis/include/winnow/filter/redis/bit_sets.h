@@ -36,8 +36,8 @@ class SignInMonth {
   uint32_t days_ = 0;  // bit i: day i + 1
 };
 
-// Sign-ins under the keys "sign:USER:YYYYMM". Missing keys are months without any. All calls fail as
-// Client::Execute does; InvalidArgument: no such day or month. Thread-safe.
+// Sign-ins under the keys "sign:USER:YYYYMM". Missing keys are months without any. All calls fail
+// as Client::Execute does; InvalidArgument: no such day or month. Thread-safe.
 class SignInCalendar {
  public:
   explicit SignInCalendar(Client* client, std::string_view prefix = "sign")
@@ -67,8 +67,8 @@ class DenseIdSet {
   // Gives how many were new. OutOfRange: an id above the limit; nothing is added then.
   absl::StatusOr<uint64_t> Add(std::span<const uint64_t> ids);
   absl::StatusOr<uint64_t> Remove(std::span<const uint64_t> ids);
-  // False: certainly not in the set, and ids above the limit never are. True: in it, or it could not
-  // be asked, which counts() tells apart. A missing key is no empty set: it says maybe.
+  // False: certainly not in the set, and ids above the limit never are. True: in it, or it could
+  // not be asked, which counts() tells apart. A missing key is no empty set: it says maybe.
   bool MayContain(uint64_t id);
   std::vector<bool> MayContain(std::span<const uint64_t> ids);
   absl::StatusOr<uint64_t> Count();

@@ -42,8 +42,8 @@ struct BitmapFilterOptions {
   // For a key that go-zero or Jedis made, which says nothing of its shape: what to take it for as
   // long as there is no configuration beside it. Its rule is that above.
   std::optional<RedisBitmapShape> shape_without_configuration = std::nullopt;
-  // Only with a shape as above: adding to a missing key makes it, as go-zero does. Beware: once such
-  // a key has expired, what makes it again is a filter that lacks all older keys.
+  // Only with a shape as above: adding to a missing key makes it, as go-zero does. Beware: once
+  // such a key has expired, what makes it again is a filter that lacks all older keys.
   bool add_makes_the_key = false;
 };
 
@@ -81,8 +81,8 @@ struct BitmapFilterInfo {
   bool has_configuration = false;  // false: the shape is that of the options
   bool is_complete = true;         // false: waits for its first rebuild
   bool is_being_rebuilt = false;
-  std::string generation;   // of the rebuild that made it; empty where only others wrote
-  uint64_t num_bytes = 0;   // of the string in Redis, which may lack zeros at its end
+  std::string generation;  // of the rebuild that made it; empty where only others wrote
+  uint64_t num_bytes = 0;  // of the string in Redis, which may lack zeros at its end
   uint64_t num_ones = 0;
   uint64_t open_writes = 0;  // notes of writers
   uint64_t expected_insertions = 0;
@@ -112,9 +112,9 @@ class WriteIntent {
 
 class BitmapRebuild;
 
-// Thread-safe. The client must live longer. Every call costs one round trip (one for each 64 scripts
-// of at most 7000 arguments: 64,000 keys of 7 bits), and another one when the filter was rebuilt or
-// its rebuild began since the last call.
+// Thread-safe. The client must live longer. Every call costs one round trip (one for each 64
+// scripts of at most 7000 arguments: 64,000 keys of 7 bits), and another one when the filter was
+// rebuilt or its rebuild began since the last call.
 class BitmapFilter {
  public:
   // Does not ask the server: a filter that is not there yet may be opened. InvalidArgument: a name
@@ -145,8 +145,8 @@ class BitmapFilter {
   // called again once they are; otherwise BeginWrite.
   absl::StatusOr<uint64_t> Add(std::span<const std::string_view> keys);
 
-  // Adds keys whose rows are about to be committed, and notes that; before the commit. Without Ok do
-  // not commit, or commit and call Add until it succeeds. ResourceExhausted: 1,000,000 notes are
+  // Adds keys whose rows are about to be committed, and notes that; before the commit. Without Ok
+  // do not commit, or commit and call Add until it succeeds. ResourceExhausted: 1,000,000 notes are
   // open. Otherwise as Add.
   absl::StatusOr<WriteIntent> BeginWrite(std::span<const std::string_view> keys);
   // After the commit, or after it failed: the keys are in the filter in any case. If this fails the
@@ -155,7 +155,8 @@ class BitmapFilter {
 
   // Begins to fill a new generation of this shape beside the one that serves, which goes on
   // answering and being added to; from now on writers add to both. Unavailable: another rebuild is
-  // under way (its lease has not ended). NotFound: no such filter. A rebuild that died is cleared up.
+  // under way (its lease has not ended). NotFound: no such filter. A rebuild that died is cleared
+  // up.
   absl::StatusOr<std::unique_ptr<BitmapRebuild>> StartRebuild(const RedisBitmapShape& shape,
                                                               const RebuildOptions& options = {});
 
@@ -176,15 +177,15 @@ class BitmapFilter {
   std::unique_ptr<Impl> impl_;
 };
 
-// One generation that is being filled. Used by one thread at a time. Dropped without Finish, it goes
-// when its lease ends; the filter stays as it was.
+// One generation that is being filled. Used by one thread at a time. Dropped without Finish, it
+// goes when its lease ends; the filter stays as it was.
 //
 //   auto rebuild = (*users)->StartRebuild(*RedissonShape(2'000'000, 0.01));
 //   for (each batch of rows, as of now or later) (*rebuild)->Add(batch);
 //   (*rebuild)->Finish();
 //
-// Every call but the last fails with Aborted once the rebuild was lost: its lease ended, or somebody
-// removed the filter.
+// Every call but the last fails with Aborted once the rebuild was lost: its lease ended, or
+// somebody removed the filter.
 class BitmapRebuild {
  public:
   ~BitmapRebuild();
