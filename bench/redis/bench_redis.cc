@@ -62,21 +62,29 @@ void RunBatches(benchmark::State& state, Call call) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-void BM_MayContain(benchmark::State& state) {
+void MeasureMayContain(benchmark::State& state) {
   RunBatches(state, [](BitmapFilter* filter, std::span<const std::string_view> keys) {
     benchmark::DoNotOptimize(filter->MayContain(keys));
   });
 }
-BENCHMARK(BM_MayContain)->Arg(1)->Arg(10)->Arg(100)->Arg(1000)->UseRealTime();
 
-void BM_Add(benchmark::State& state) {
+void MeasureAdd(benchmark::State& state) {
   RunBatches(state, [](BitmapFilter* filter, std::span<const std::string_view> keys) {
     benchmark::DoNotOptimize(filter->Add(keys).ok());
   });
 }
-BENCHMARK(BM_Add)->Arg(1)->Arg(10)->Arg(100)->Arg(1000)->UseRealTime();
+
+void Register(const char* name, void (*run)(benchmark::State&)) {
+  benchmark::RegisterBenchmark(name, run)->RangeMultiplier(10)->Range(1, 1000)->UseRealTime();
+}
 
 }  // namespace
 }  // namespace winnow::filter::redis
 
-BENCHMARK_MAIN();
+int main(int argc, char** argv) {
+  winnow::filter::redis::Register("may_contain", winnow::filter::redis::MeasureMayContain);
+  winnow::filter::redis::Register("add", winnow::filter::redis::MeasureAdd);
+  benchmark::Initialize(&argc, argv);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

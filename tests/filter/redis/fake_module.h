@@ -133,6 +133,7 @@ class FakeModule {
     return "+OK\r\n";
   }
 
+  // Of all below: one command at a time, as Redis.
   std::mutex mutex_;
   std::map<std::string, RedisBloomFilter> blooms_;
   std::map<std::string, RedisBloomCuckooFilter> cuckoos_;
