@@ -18,3 +18,15 @@ target_include_directories(winnow_redis PUBLIC
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(winnow_redis PROPERTIES EXPORT_NAME redis)
 add_library(Winnow::redis ALIAS winnow_redis)
+
+# The cache guard's cache on Redis, where both are built.
+function(winnow_add_redis_guard)
+  winnow_library(winnow_redis_guard
+    SOURCES ${PROJECT_SOURCE_DIR}/filter/redis/guard/guard_cache.cc
+    DEPENDS winnow_redis winnow_guard)
+  set_target_properties(winnow_redis_guard PROPERTIES EXPORT_NAME redis-guard)
+  add_library(Winnow::redis-guard ALIAS winnow_redis_guard)
+endfunction()
+if(TARGET winnow_guard)
+  winnow_add_redis_guard()
+endif()
