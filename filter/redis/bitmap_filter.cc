@@ -126,7 +126,8 @@ absl::Status BitmapFilter::Impl::QueryRound(std::span<const std::string_view> ke
   for (size_t begin = 0; begin < count; begin += stride) {
     const std::vector<std::string_view> chosen =
         KeysAt(keys, *left, begin, std::min(stride, count - begin));
-    request.BeginScript(QueryScript(), keys_, 3 + chosen.size() * CountOf(layout.shape));
+    request.BeginScript(QueryScript(), std::span(keys_).first(kNumQueryKeys),
+                        3 + chosen.size() * CountOf(layout.shape));
     request.Append(layout.stamp);
     request.Append(layout.least_bytes_to_query);
     request.Append(CountOf(layout.shape));

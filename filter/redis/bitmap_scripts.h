@@ -17,6 +17,9 @@ namespace winnow::filter::redis {
 // generation's bits, the rebuild, the notes of writers, bits that are being uploaded.
 std::vector<std::string> BitmapKeys(std::string_view name, RedisBitmapRule rule);
 inline constexpr size_t kBitsKey = 0;
+// A query names the first three alone, all of which exist: while a slot moves, a cluster's node
+// refuses scripts with keys that it has not.
+inline constexpr size_t kNumQueryKeys = 3;
 inline constexpr size_t kNotesKey = 5;
 inline constexpr size_t kUploadKey = 6;
 
