@@ -108,7 +108,7 @@ absl::Status BitmapFilter::Impl::InRounds(Positions* left, Round round) {
     const absl::Status status = round(**layout);
     if (!absl::IsAborted(status)) {
       // What is missing may be made again with another shape.
-      if (!status.ok()) ForgetLayout();
+      if (absl::IsNotFound(status)) ForgetLayout();
       return status;
     }
     ForgetLayout();
