@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "absl/base/attributes.h"
+#include "filter/simd/ribbon_columns.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -53,9 +54,7 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint32_t SumByTable(const uint8_t* trits, ui
          3;
 }
 
-}  // namespace
-
-void SolveTernary(const TernarySystem& system, uint64_t num_written, uint8_t* trits) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void SolveBySlots(const TernarySystem& system, uint64_t num_written, uint8_t* trits) {
   const uint64_t num_bytes = TritBytes(num_written);
   // As in ribbon_columns.cc: `solution` is the window of 64 slots from the present one on.
   TernaryRow solution;
@@ -78,6 +77,12 @@ void SolveTernary(const TernarySystem& system, uint64_t num_written, uint8_t* tr
       digits = 0;
     }
   }
+}
+
+}  // namespace
+
+void SolveTernaryPortable(const TernarySystem& system, uint64_t num_written, uint8_t* trits) {
+  SolveBySlots(system, num_written, trits);
 }
 
 uint32_t SumOfTritsPortable(const uint8_t* trits, uint64_t slot, uint64_t coefficients) {
@@ -109,6 +114,11 @@ constexpr std::array<uint16_t, kTableSlots> kPowerOfSlot = [] {
 
 }  // namespace
 
+__attribute__((target("popcnt"))) void SolveTernaryPopcnt(const TernarySystem& system,
+                                                        uint64_t num_written, uint8_t* trits) {
+  SolveBySlots(system, num_written, trits);
+}
+
 __attribute__((target("popcnt,avx512f,avx512bw,avx512vbmi"))) uint32_t SumOfTritsAvx512(
     const uint8_t* trits, uint64_t slot, uint64_t coefficients) {
   const __m512i bytes = _mm512_castsi128_si512(
@@ -133,6 +143,13 @@ __attribute__((target("popcnt,avx512f,avx512bw,avx512vbmi"))) uint32_t SumOfTrit
 }
 
 #endif  // defined(__x86_64__)
+
+void SolveTernary(const TernarySystem& system, uint64_t num_written, uint8_t* trits) {
+#if defined(__x86_64__)
+  if (kHasPopcnt) return SolveTernaryPopcnt(system, num_written, trits);
+#endif
+  SolveTernaryPortable(system, num_written, trits);
+}
 
 uint32_t SumOfTrits(const uint8_t* trits, uint64_t slot, uint64_t coefficients) {
 #if defined(__x86_64__)

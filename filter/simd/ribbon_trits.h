@@ -39,15 +39,18 @@ struct TernarySystem {
   uint64_t num_slots;
 };
 
-// Writes the solution in the first slots, TritBytes(num_written) bytes.
+// Writes the solution in the first slots, TritBytes(num_written) bytes. The variants of this and of
+// the next function give the same; the one without suffix chooses.
 void SolveTernary(const TernarySystem& system, uint64_t num_written, uint8_t* trits);
+void SolveTernaryPortable(const TernarySystem& system, uint64_t num_written, uint8_t* trits);
 
-// The sum, modulo 3, of those of the 64 slots from `slot` on that the coefficients name. The
-// variants give the same answer; the function without suffix chooses.
+// The sum, modulo 3, of those of the 64 slots from `slot` on that the coefficients name.
 uint32_t SumOfTrits(const uint8_t* trits, uint64_t slot, uint64_t coefficients);
 uint32_t SumOfTritsPortable(const uint8_t* trits, uint64_t slot, uint64_t coefficients);
 
 #if defined(__x86_64__)
+// Where kHasPopcnt.
+void SolveTernaryPopcnt(const TernarySystem& system, uint64_t num_written, uint8_t* trits);
 extern const bool kHasAvx512Trits;
 uint32_t SumOfTritsAvx512(const uint8_t* trits, uint64_t slot, uint64_t coefficients);
 #endif

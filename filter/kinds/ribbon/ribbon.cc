@@ -60,7 +60,7 @@ class FilterLayers {
     bumped.reserve(static_cast<size_t>(static_cast<double>(num_hashes_) * kRoomForBumpedShare));
     for (uint64_t shard = 0; shard < shards.size(); ++shard) {
       Load(shards[shard], &builder);
-      builder.AddTernary(TernaryBlocksToBuild(shape_));
+      builder.AddTernary(shape_.has_trits() ? shape_.num_narrow_blocks : 0);
       num_duplicates_ +=
           builder.InsertOrBump(PayloadOf(block) + shard * shape_.ShardThresholdBytes(), &bumped);
       CountMemory(builder, bumped.capacity());

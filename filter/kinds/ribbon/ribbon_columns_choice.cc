@@ -13,6 +13,9 @@ constexpr double kLargeFilterSlots = 1.002;
 // queries of keys that are there.
 constexpr double kWorthTritBytes = 0.997;
 constexpr double kWorthTritRate = 0.985;
+// Building then takes twice the time of bits alone. Filters that a processor's cache holds while
+// they are built have no waiting for memory that would hide it.
+constexpr uint64_t kMinKeysOfTritColumn = 750'000;
 // 64 numbers of a fifth of a byte.
 constexpr double kTritWordsOfBlock = 1.6;
 
@@ -46,8 +49,8 @@ RibbonShape WithColumns(RibbonShape shape, NarrowForm form, int columns) {
 std::optional<RibbonShape> ForRate(double fpr, double bumped_share, RibbonShape shape) {
   const double more = NarrowRate(shape.form) - 1;
   // Shards are written before all bumped keys are known, and the rate is a promise. (Of the starts
-  // fewer are bumped than of the keys, since those go that crowd.)
-  if (shape.num_shards != 1) bumped_share *= more < 0 ? 1.25 : 0.85;
+  // fewer are bumped than of the keys, since those go that crowd, and fewest where a shard begins.)
+  if (shape.num_shards != 1) bumped_share *= more < 0 ? 1.25 : 0.7;
   const double share = (fpr * std::exp2(shape.columns) - 1) / (more * (1 - bumped_share));
   const auto starts = static_cast<double>(RibbonShape::NumStarts(shape.num_blocks));
   const double blocks = std::clamp(share, 0.0, 1.0) * starts / kRibbonBlockSlots;
@@ -102,7 +105,8 @@ class Chooser {
  public:
   Chooser(uint64_t num_keys, const RibbonBudget& budget, double bumped_share,
           const RibbonShape& shape)
-      : fpr_(budget.fpr),
+      : num_keys_(num_keys),
+        fpr_(budget.fpr),
         words_(fpr_ != 0 ? 0 : WordsFor(num_keys, budget.bits_per_key, shape)),
         bumped_share_(bumped_share),
         shape_(shape) {}
@@ -126,8 +130,7 @@ class Chooser {
 
   RibbonShape Best() const {
     RibbonShape best = Binary();
-    // The thresholds' savings would be lost on few hundred keys.
-    if (!shape_.has_layers()) return best;
+    if (num_keys_ < kMinKeysOfTritColumn) return best;
     double worth = fpr_ != 0 ? kWorthTritBytes : kWorthTritRate;
     const int columns = MostColumns();
     for (const auto& shape :
@@ -152,6 +155,7 @@ class Chooser {
                      : ExpectedRibbonFpr(shape, bumped_share_);
   }
 
+  uint64_t num_keys_;
   double fpr_;
   double words_;
   double bumped_share_;
@@ -181,18 +185,15 @@ double NarrowShareLeft(const RibbonShape& shape, const uint8_t* thresholds) {
          static_cast<double>(RibbonShape::NumStarts(shape.num_blocks) * shape.num_shards);
 }
 
-// By the thresholds: as many narrow blocks as keep to the rate, or as few, but at most `most`.
-uint64_t NarrowBlocksForRate(double fpr, const uint8_t* thresholds, uint64_t most,
-                             const RibbonShape& shape) {
+// By the thresholds: as many narrow blocks, of a column less, as keep to the rate.
+uint64_t NarrowBlocksForRate(double fpr, const uint8_t* thresholds, const RibbonShape& shape) {
   const auto all = static_cast<double>(RibbonShape::NumStarts(shape.num_blocks));
-  const bool is_allowed = NarrowRate(shape.form) > 1;
   uint64_t starts = 0;
-  for (uint64_t block = 0; block < most; ++block) {
-    if (!is_allowed && RateOf(shape, static_cast<double>(starts) / all) <= fpr) return block;
+  for (uint64_t block = 0; block < shape.num_blocks; ++block) {
     starts += StartsLeft(thresholds, block, shape.num_blocks);
-    if (is_allowed && RateOf(shape, static_cast<double>(starts) / all) > fpr) return block;
+    if (RateOf(shape, static_cast<double>(starts) / all) > fpr) return block;
   }
-  return most;
+  return shape.num_blocks;
 }
 
 }  // namespace
@@ -203,25 +204,14 @@ void ChooseColumns(uint64_t num_keys, const RibbonBudget& budget, double bumped_
   *shape = best;
 }
 
-uint64_t TernaryBlocksToBuild(const RibbonShape& shape) {
-  if (!shape.has_trits()) return 0;
-  if (shape.num_shards != 1) return shape.num_narrow_blocks;
-  return std::min(shape.num_blocks, shape.num_narrow_blocks + shape.num_narrow_blocks / 16 + 2);
-}
-
 void ChooseNarrowBlocks(uint64_t num_keys, const RibbonBudget& budget, const uint8_t* thresholds,
                         RibbonShape* shape) {
-  const uint64_t most = shape->has_trits() ? TernaryBlocksToBuild(*shape) : shape->num_blocks;
   if (budget.fpr != 0) {
-    shape->num_narrow_blocks = NarrowBlocksForRate(budget.fpr, thresholds, most, *shape);
+    shape->num_narrow_blocks = NarrowBlocksForRate(budget.fpr, thresholds, *shape);
     return;
   }
-  const Chooser chooser(num_keys, budget, 0, *shape);
-  const auto chosen = shape->has_trits() ? chooser.Try(shape->form, shape->columns)
-                                         : std::optional<RibbonShape>(chooser.Binary());
-  const RibbonShape kept = chosen.value_or(*shape);
-  *shape = kept;
-  shape->num_narrow_blocks = std::min(shape->num_narrow_blocks, most);
+  const RibbonShape chosen = Chooser(num_keys, budget, 0, *shape).Binary();
+  *shape = chosen;
 }
 
 double ExpectedRibbonFpr(const RibbonShape& shape, double bumped_share) {

@@ -11,14 +11,11 @@
 namespace winnow::filter::internal {
 
 // Chooses columns, form and narrow blocks for layers that have their sizes: of the forms that keep
-// to the budget the one that is the smallest, or has the lowest rate. `bumped_share` is what share
-// of the keys is expected to be bumped from the first layer.
+// to the budget the one that is the smallest, or has the lowest rate. Only large filters, which have
+// several shards, get a ternary column. `bumped_share` is what share of the keys is expected to be
+// bumped from the first layer.
 void ChooseColumns(uint64_t num_keys, const RibbonBudget& budget, double bumped_share,
                    RibbonShape* shape);
-
-// The blocks of a first layer of one shard whose keys should have an equation in the ternary
-// column: some more than will be narrow, since how many that are shows when keys have been bumped.
-uint64_t TernaryBlocksToBuild(const RibbonShape& shape);
 
 // Chooses the narrow blocks again, of a first layer of one shard with these thresholds and further
 // layers that have their true sizes.

@@ -46,10 +46,15 @@ TEST(RibbonTest, RatesBetweenTwoPowersOfTwoTakeOnePercentMoreThanTheBound) {
   EXPECT_LE(CountFalsePositives(reader, 1, 1'000'000), 10'400u);
 }
 
+// From three quarters of a million keys on filters have a ternary column where it saves something;
+// smaller ones are of bits alone, which are built in half the time.
 TEST(RibbonTest, AnyRateAndAnyAmountTakeLittleMoreThanTheBound) {
+  const std::vector<uint64_t> few = MemberHashes(1, 200'000);
+  const std::vector<uint64_t> many = MemberHashes(1, 800'000);
   for (const char* spec : {"ribbon:1%", "ribbon:0.1%", "ribbon:0.6%", "ribbon:1.4%", "ribbon:7",
                            "ribbon:6.5", "ribbon:12.3"}) {
-    EXPECT_LE(SpaceOverBound(BuildFrom(spec, MemberHashes(1, 200'000))), 1.014) << spec;
+    EXPECT_LE(SpaceOverBound(BuildFrom(spec, few)), 1.02) << spec;
+    EXPECT_LE(SpaceOverBound(BuildFrom(spec, many)), 1.014) << spec;
   }
 }
 
@@ -88,7 +93,7 @@ TEST(RibbonTest, EveryFractionOfABitLowersTheRate) {
 TEST(RibbonTest, EveryFormFindsItsKeysAndKeepsItsRate) {
   for (const char* spec : {"ribbon:1.1%", "ribbon:1.5%", "ribbon:0.9%", "ribbon:40%",
                            "ribbon:0.15%", "ribbon:0.001%"}) {
-    for (const uint64_t keys : {5000, 50'000, 220'000}) {
+    for (const uint64_t keys : {5000, 50'000, 220'000, 800'000}) {
       const std::vector<uint64_t> hashes = MemberHashes(keys, keys);
       const FilterSpec parsed = *ParseFilterSpec(spec);
       const BuiltFilter built = BuildFrom(spec, hashes);
@@ -118,7 +123,7 @@ TEST(RibbonTest, SmallFiltersKeepThePromisedRate) {
 
 // Sizes around each change of shape: one layer, two, three; one lane, two, three; one shard, more.
 TEST(RibbonTest, EveryKeyIsFoundWhereverTheShapeChanges) {
-  for (const uint64_t around : {600, 1100, 2100, 3200, 36'500, 196'608, 600'000}) {
+  for (const uint64_t around : {600, 1100, 2100, 3200, 36'500, 196'608, 750'000}) {
     for (const int64_t offset : {-1, 0, 1, 777}) {
       const auto size = static_cast<uint64_t>(static_cast<int64_t>(around) + offset);
       const std::vector<uint64_t> hashes = MemberHashes(around, size);

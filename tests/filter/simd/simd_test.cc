@@ -232,6 +232,31 @@ TEST(RibbonTritsTest, SumsAreThoseOfTheDefinition) {
   }
 }
 
+// A system of which every seventh slot has no equation.
+TEST(RibbonTritsTest, SystemsAreSolvedAlike) {
+  constexpr uint64_t kSlots = 1000;
+  std::vector<TernaryRow> rows(kSlots);
+  std::vector<uint8_t> sums(kSlots, 0);
+  for (uint64_t slot = 0; slot + 64 <= kSlots; ++slot) {
+    if (slot % 7 == 0) continue;
+    const uint64_t twos = MemberHash(7, slot) & ~uint64_t{1};
+    rows[slot] = {(MemberHash(8, slot) & ~twos) | 1, twos};
+    sums[slot] = static_cast<uint8_t>(MemberHash(9, slot) % 3);
+  }
+  const TernarySystem system = {rows.data(), sums.data(), kSlots};
+  std::vector<uint8_t> trits(TritBytes(kSlots) + kTritPadding, 0);
+  SolveTernaryPortable(system, kSlots, trits.data());
+  for (uint64_t slot = 0; slot + 64 <= kSlots; ++slot) {
+    const uint32_t ones = SumOfTritsPortable(trits.data(), slot, rows[slot].ones);
+    const uint32_t twos = SumOfTritsPortable(trits.data(), slot, rows[slot].twos);
+    ASSERT_EQ((ones + 2 * twos) % 3, sums[slot]) << slot;
+  }
+  if (!kHasPopcnt) return;
+  std::vector<uint8_t> other(trits.size(), 0);
+  SolveTernaryPopcnt(system, kSlots, other.data());
+  EXPECT_EQ(trits, other);
+}
+
 #elif defined(__aarch64__)
 
 TEST(NeonTest, AnswersAsThePortableCodeDoes) {
