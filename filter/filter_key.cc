@@ -144,10 +144,9 @@ absl::Status FilterKeyExtractor::AddPart(std::string_view text, const Part& part
     return BadText(text, absl::StrCat("more than ", kMaxParts, " parts"));
   }
   // One text for parts whose order means nothing: those behind the first are kept sorted.
-  const auto place = num_parts_ == 0 ? end : std::upper_bound(parts_.begin() + 1, end, part);
-  std::copy_backward(place, end, end + 1);
-  *place = part;
-  ++num_parts_;
+  size_t place = num_parts_++;
+  for (; place > 1 && part < parts_[place - 1]; --place) parts_[place] = parts_[place - 1];
+  parts_[place] = part;
   return absl::OkStatus();
 }
 

@@ -22,9 +22,24 @@ namespace winnow {
 using SequenceNumber = uint64_t;
 inline constexpr SequenceNumber kMaxSequenceNumber = (uint64_t{1} << 56) - 1;
 
-// On-disk values: never renumber. Range deletion is reserved for later.
-enum class EntryType : uint8_t { kDelete = 0, kPut = 1, kMerge = 2, kRangeDelete = 3 };
-inline constexpr uint8_t kMaxKnownEntryType = 2;
+// On-disk values: never renumber. A range deletion is no entry of one key: memtables and SSTables
+// keep it apart (base/range_tombstones.h), and of the types here it is only in batches, in the
+// bounds of tables, and in answers to look-ups.
+enum class EntryType : uint8_t {
+  kDelete = 0,
+  kPut = 1,
+  kMerge = 2,
+  kRangeDelete = 3,
+  kPutWithTime = 4,  // base/write_time.h
+};
+// Of the entries of one key.
+inline bool IsKnownEntryType(EntryType type) {
+  return type <= EntryType::kMerge || type == EntryType::kPutWithTime;
+}
+// The newest such entry of a key has its value, unless it has expired.
+inline bool IsPut(EntryType type) {
+  return type == EntryType::kPut || type == EntryType::kPutWithTime;
+}
 // Sorts before every other type at the same sequence number: what a seek uses.
 inline constexpr EntryType kEntryTypeForSeek = EntryType{0xff};
 
@@ -57,6 +72,14 @@ inline std::string MakeInternalKey(std::string_view user_key, SequenceNumber seq
   key.reserve(user_key.size() + kTrailerBytes);
   AppendInternalKey(&key, user_key, sequence, type);
   return key;
+}
+
+// The largest internal key of a table may be the end of a range tombstone, which is exclusive. It
+// has this trailer, with which it sorts before every entry of its user key.
+inline constexpr uint64_t kExclusiveEndTrailer =
+    (kMaxSequenceNumber << 8) | static_cast<uint8_t>(EntryType::kRangeDelete);
+inline bool IsExclusiveEnd(std::string_view internal_key) {
+  return Trailer(internal_key) == kExclusiveEndTrailer;
 }
 
 // The first eight bytes of `key` as a number that sorts as the bytes do (missing bytes are zero).

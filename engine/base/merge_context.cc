@@ -14,10 +14,9 @@ namespace {
 absl::Status MergeFailed(const MergeOperator& merge_operator, std::string_view key,
                          std::string_view reason) {
   constexpr size_t kShownKeyBytes = 100;
-  return absl::FailedPreconditionError(
-      absl::StrCat("key '", absl::CHexEscape(ToAbsl(key.substr(0, kShownKeyBytes))),
-                   "': merge operator '", ToAbsl(merge_operator.Name()),
-                   "' gives no value: ", ToAbsl(reason)));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "key '", absl::CHexEscape(ToAbsl(key.substr(0, kShownKeyBytes))), "': merge operator '",
+      ToAbsl(merge_operator.Name()), "' gives no value: ", ToAbsl(reason)));
 }
 
 }  // namespace

@@ -171,15 +171,14 @@ absl::StatusOr<std::shared_ptr<const MergeOperator>> ParseMergeOperator(std::str
     if (text.size() <= kAppendPrefix.size() + kMaxDelimiterBytes) {
       return Result(std::make_shared<AppendOperator>(text));
     }
-    return absl::InvalidArgumentError(absl::StrCat("merge operator 'append:': a delimiter of ",
-                                                   text.size() - kAppendPrefix.size(),
-                                                   " bytes is over the limit of ",
-                                                   kMaxDelimiterBytes));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "merge operator 'append:': a delimiter of ", text.size() - kAppendPrefix.size(),
+        " bytes is over the limit of ", kMaxDelimiterBytes));
   }
   const std::string_view shown = text.substr(0, kMaxDelimiterBytes);
-  return absl::InvalidArgumentError(absl::StrCat(
-      "there is no built-in merge operator '", ToAbsl(shown),
-      "'; there are uint64_add, int64_add, max, min and append:TEXT"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no built-in merge operator '", ToAbsl(shown),
+                   "'; there are uint64_add, int64_add, max, min and append:TEXT"));
 }
 
 }  // namespace winnow

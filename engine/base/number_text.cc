@@ -1,6 +1,7 @@
 #include "engine/base/number_text.h"
 
 #include <array>
+#include <charconv>
 #include <cstdio>
 
 namespace winnow {
@@ -19,5 +20,20 @@ std::string Print(const char* format, int precision, double value) {
 std::string FixedPoint(double value, int decimals) { return Print("%.*f", decimals, value); }
 
 std::string Significant(double value, int digits) { return Print("%.*g", digits, value); }
+
+bool ParseByteCount(std::string_view text, uint64_t* bytes) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *bytes);
+  if (error != std::errc()) return false;
+  std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
+  if (suffix.ends_with("iB")) suffix.remove_suffix(2);
+  if (suffix.empty() || suffix == "B") return true;
+  if (suffix.size() != 1) return false;
+  const size_t power = std::string_view("KMGT").find(static_cast<char>(suffix[0] & ~0x20));
+  if (power == std::string_view::npos) return false;
+  const unsigned shift = 10 * (static_cast<unsigned>(power) + 1);
+  if (*bytes > (UINT64_MAX >> shift)) return false;
+  *bytes <<= shift;
+  return true;
+}
 
 }  // namespace winnow

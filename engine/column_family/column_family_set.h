@@ -10,6 +10,7 @@
 
 #include "engine/base/capabilities.h"
 #include "engine/column_family/column_family_state.h"
+#include "filter/base/mutex.h"
 
 namespace winnow {
 
@@ -50,24 +51,49 @@ class ColumnFamilySet {
     return FindForWrite(id);
   }
 
+  // Some family has a time to live, or had one since the database was opened. Relaxed: who writes
+  // to a family learned of it in some way that brings this along.
+  bool any_has_ttl() const { return any_has_ttl_.load(std::memory_order_relaxed); }
+  // Of the family with this id; off if there is none. For those who hold no lock.
+  TimeToLive TtlOf(uint32_t id) const ABSL_LOCKS_EXCLUDED(ttl_mutex_) {
+    if (id == 0) return default_family_->ttl();
+    MutexLock lock(&ttl_mutex_);
+    const auto found = ttl_.find(id);
+    return found == ttl_.end() ? TimeToLive() : found->second;
+  }
+
   ColumnFamilyState* Add(std::unique_ptr<ColumnFamilyState> family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(memtable_insertion, database_mutex) {
     return Add(NewPlace(std::move(family)));
   }
 
   // The same in two steps, of which the second asks for no memory.
-  using Place = Families::node_type;
+  struct Place {
+    Families::node_type family;
+    std::map<uint32_t, TimeToLive>::node_type ttl;  // empty: it has none
+  };
   static Place NewPlace(std::unique_ptr<ColumnFamilyState> family) {
-    Families one;
     const uint32_t id = family->id();
+    Place place;
+    if (family->ttl().is_on()) {
+      std::map<uint32_t, TimeToLive> one{{id, family->ttl()}};
+      place.ttl = one.extract(id);
+    }
+    Families one;
     one.emplace(id, std::move(family));
-    return one.extract(id);
+    place.family = one.extract(id);
+    return place;
   }
   ColumnFamilyState* Add(Place place)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(memtable_insertion, database_mutex) {
-    ColumnFamilyState* const family = place.mapped().get();
+    ColumnFamilyState* const family = place.family.mapped().get();
     family->set_database_number(database_number_);
-    families_.insert(std::move(place));
+    if (!place.ttl.empty()) {
+      MutexLock lock(&ttl_mutex_);
+      ttl_.insert(std::move(place.ttl));
+      any_has_ttl_.store(true, std::memory_order_relaxed);
+    }
+    families_.insert(std::move(place.family));
     if (family->id() == 0) default_family_ = family;
     return family;
   }
@@ -83,6 +109,9 @@ class ColumnFamilySet {
   const std::shared_ptr<WriteBufferBudget> write_buffers_;
   Families families_ ABSL_GUARDED_BY(database_mutex);
   ColumnFamilyState* default_family_ = nullptr;
+  std::atomic<bool> any_has_ttl_{false};
+  mutable Mutex ttl_mutex_;
+  std::map<uint32_t, TimeToLive> ttl_ ABSL_GUARDED_BY(ttl_mutex_);  // of families that have one
 };
 
 }  // namespace winnow

@@ -141,6 +141,15 @@ Compression ColumnFamilyState::CompressionFor(int level) const {
   return levels[std::min(static_cast<size_t>(level), levels.size() - 1)];
 }
 
+absl::Status ColumnFamilyState::CheckOperand(std::string_view operand) const {
+  const absl::Status status = merge_operator_->CheckOperand(operand);
+  if (status.ok()) [[likely]]
+    return status;
+  if (IsMissingMergeOperator(*merge_operator_)) return WithContext(status, name_);
+  return absl::InvalidArgumentError(
+      absl::StrCat("merge operator '", ToAbsl(merge_operator_->Name()), "': ", status.message()));
+}
+
 SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   SstableBuilderOptions builder;
   builder.comparator = comparator_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/base/capabilities.h"
+#include "engine/base/write_time.h"
 #include "engine/column_family/read_view.h"
 #include "engine/compaction/picker.h"
 #include "engine/memtable/memtable.h"
@@ -38,10 +39,15 @@ class ColumnFamilyState final : public ColumnFamily {
   const std::shared_ptr<const MergeOperator>& shared_merge_operator() const {
     return merge_operator_;
   }
+  // FailedPrecondition: there is no operator; InvalidArgument: it refuses the operand.
+  absl::Status CheckOperand(std::string_view operand) const;
   Compression CompressionFor(int level) const;
   // Given once, before anybody else has the family.
   void set_database_number(uint64_t number) { database_number_ = number; }
   uint64_t database_number() const { return database_number_; }
+  // Given once, likewise.
+  void set_ttl(const TimeToLive& ttl) { ttl_ = ttl; }
+  const TimeToLive& ttl() const { return ttl_; }
   bool is_dropped() const { return dropped.load(std::memory_order_relaxed); }
 
   struct FilterSettings {
@@ -148,6 +154,7 @@ class ColumnFamilyState final : public ColumnFamily {
   const InternalKeyComparator comparator_;
   const uint64_t hash_seed_;
   const std::shared_ptr<const MergeOperator> merge_operator_;  // never null
+  TimeToLive ttl_;
   const std::shared_ptr<WriteBufferBudget> budget_;
   std::shared_ptr<Memtable> active_ ABSL_GUARDED_BY(database_mutex);
   std::vector<std::weak_ptr<Memtable>> released_ ABSL_GUARDED_BY(database_mutex);

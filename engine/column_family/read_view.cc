@@ -6,6 +6,24 @@
 
 namespace winnow {
 
+bool ReadView::has_range_deletions() const {
+  bool any = version->has_range_tombstones() || active->has_range_deletions();
+  for (const auto& memtable : immutables) any = any || memtable->has_range_deletions();
+  return any;
+}
+
+SequenceNumber ReadView::NewestRangeDeletion(const LookupKey& key) const {
+  SequenceNumber newest = version->NewestRangeDeletion(key);
+  const auto take = [&](const Memtable& memtable) {
+    if (!memtable.has_range_deletions()) return;
+    newest =
+        std::max(newest, memtable.range_tombstones().NewestCovering(key.user_key, key.snapshot));
+  };
+  take(*active);
+  for (const auto& memtable : immutables) take(*memtable);
+  return newest;
+}
+
 ViewHolder::~ViewHolder() = default;
 
 void ViewHolder::Install(std::shared_ptr<const ReadView> view) {

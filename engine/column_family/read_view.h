@@ -34,6 +34,17 @@ struct ReadView {
             extractor.LookupHash(user_key, hash_seed),
             {hash_seed, extractor.lookup_part()}};
   }
+  // Some value has a write time.
+  bool has_write_times() const {
+    bool any = version->has_write_times() || active->has_write_times();
+    for (const auto& memtable : immutables) any = any || memtable->has_write_times();
+    return any;
+  }
+  // Some memtable, or some table that could be opened, has range deletions.
+  bool has_range_deletions() const;
+  // The number of the newest range deletion that covers the key and is no newer than its snapshot;
+  // 0 if there is none.
+  SequenceNumber NewestRangeDeletion(const LookupKey& key) const;
   // The hash that memtable filters are asked with.
   uint64_t WholeKeyHash(const LookupKey& key) const {
     return extractor.lookup_part().is_whole_key() ? key.filter_hash

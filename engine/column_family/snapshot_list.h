@@ -5,6 +5,7 @@
 #include <atomic>
 #include <deque>
 #include <map>
+#include <optional>
 #include <unordered_set>
 #include <vector>
 
@@ -46,6 +47,7 @@ class SnapshotList {
   // memory, and no snapshot.
   const Snapshot* Add(const std::atomic<SequenceNumber>& visible_sequence) {
     MutexLock lock(&mutex_);
+    while (num_pauses_ > 0) [[unlikely]] resumed_.Wait(&mutex_);
     if (first_released_ == nullptr) AppendReleased(&objects_.emplace_back(this));
     SnapshotImpl* snapshot = first_released_;
     const SequenceNumber sequence = visible_sequence.load(std::memory_order_acquire);
@@ -78,6 +80,21 @@ class SnapshotList {
     return static_cast<const SnapshotImpl&>(snapshot).list() == this;
   }
 
+  // Until Resume, Add waits. False, and nothing waits, if a snapshot is held that is newer than
+  // `newest`; without it, if any is. Several may pause at once.
+  bool PauseUnlessNewer(std::optional<SequenceNumber> newest) {
+    MutexLock lock(&mutex_);
+    if (!sequences_.empty() && (!newest.has_value() || sequences_.rbegin()->first > *newest)) {
+      return false;
+    }
+    num_pauses_++;
+    return true;
+  }
+  void Resume() {
+    MutexLock lock(&mutex_);
+    if (--num_pauses_ == 0) resumed_.SignalAll();
+  }
+
   // Distinct sequence numbers, ascending.
   std::vector<SequenceNumber> Sequences() const {
     MutexLock lock(&mutex_);
@@ -95,12 +112,35 @@ class SnapshotList {
   }
 
   mutable Mutex mutex_;
+  int num_pauses_ ABSL_GUARDED_BY(mutex_) = 0;
+  CondVar resumed_;
   std::deque<SnapshotImpl> objects_ ABSL_GUARDED_BY(mutex_);
   // Linked, since a release may not ask for memory.
   SnapshotImpl* first_released_ ABSL_GUARDED_BY(mutex_) = nullptr;
   SnapshotImpl* last_released_ ABSL_GUARDED_BY(mutex_) = nullptr;  // if there is a first
   std::unordered_set<const Snapshot*> held_ ABSL_GUARDED_BY(mutex_);
   std::map<SequenceNumber, size_t> sequences_ ABSL_GUARDED_BY(mutex_);  // and how many have it
+};
+
+// Keeps snapshots from being taken for as long as it lives, once it has been begun.
+class SnapshotPause {
+ public:
+  explicit SnapshotPause(SnapshotList* list) : list_(list) {}
+  ~SnapshotPause() {
+    if (is_paused_) list_->Resume();
+  }
+  SnapshotPause(const SnapshotPause&) = delete;
+  SnapshotPause& operator=(const SnapshotPause&) = delete;
+
+  // SnapshotList::PauseUnlessNewer; once.
+  bool BeginUnlessNewer(std::optional<SequenceNumber> newest) {
+    is_paused_ = list_->PauseUnlessNewer(newest);
+    return is_paused_;
+  }
+
+ private:
+  SnapshotList* const list_;
+  bool is_paused_ = false;
 };
 
 }  // namespace winnow

@@ -4,15 +4,23 @@
 
 namespace winnow {
 
+bool LevelZeroGoesTo(const Version& version, int level) {
+  for (const auto& file : version.files(0)) {
+    if (file->being_compacted && file->compacted_into == level) return true;
+  }
+  return false;
+}
+
 // Level 0 is ordered by age, so that its range is not that of its first and last file.
 UserKeyRange RangeOf(const Version::Files& files, const InternalKeyComparator& comparator) {
-  UserKeyRange range{files[0]->smallest_user_key(), files[0]->largest_user_key()};
+  UserKeyRange range = files[0]->range();
   for (const auto& file : files) {
     if (comparator.CompareUserKeys(file->smallest_user_key(), range.smallest) < 0) {
       range.smallest = file->smallest_user_key();
     }
-    if (comparator.CompareUserKeys(file->largest_user_key(), range.largest) > 0) {
+    if (EndsBehind(file->range(), range, comparator)) {
       range.largest = file->largest_user_key();
+      range.excludes_largest = file->range().excludes_largest;
     }
   }
   return range;
@@ -32,6 +40,14 @@ uint64_t Compaction::input_entries() const {
   uint64_t entries = 0;
   for (const auto& files : inputs) {
     for (const auto& file : files) entries += file->metadata().num_entries;
+  }
+  return entries;
+}
+
+uint64_t Compaction::input_write_times() const {
+  uint64_t entries = 0;
+  for (const auto& files : inputs) {
+    for (const auto& file : files) entries += file->metadata().write_times.num_entries;
   }
   return entries;
 }
@@ -89,8 +105,7 @@ bool BottommostLevelChecker::operator()(std::string_view user_key) {
   if (within_level_zero_) return false;
   for (Level& level : deeper_) {
     const Version::Files& files = *level.files;
-    while (level.index < files.size() &&
-           comparator_.CompareUserKeys(user_key, files[level.index]->largest_user_key()) > 0) {
+    while (level.index < files.size() && files[level.index]->EndsBefore(user_key, comparator_)) {
       level.index++;
     }
     if (level.index < files.size() &&
@@ -112,6 +127,7 @@ std::string Compaction::DebugString() const {
     }
     absl::StrAppend(&out, "]");
   }
+  if (drops_inputs) return out + " dropped";
   absl::StrAppend(&out, " -> level ", output_level, is_trivial_move ? " (move)" : "");
   return out;
 }

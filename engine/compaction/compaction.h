@@ -18,11 +18,12 @@ inline bool IsIdle(const SstableFile& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(databa
   return !file.being_compacted && !file.quarantined;
 }
 
-// The user-key range that files, at least one, cover. The bytes are theirs.
-struct UserKeyRange {
-  std::string_view smallest;
-  std::string_view largest;
-};
+// A compaction of level 0 writes to `level`: an output may lie anywhere in the range of its inputs,
+// and nothing else may come there meanwhile.
+bool LevelZeroGoesTo(const Version& version, int level)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+// What files, at least one, cover. The bytes are theirs.
 UserKeyRange RangeOf(const Version::Files& files, const InternalKeyComparator& comparator);
 
 struct Compaction {
@@ -31,10 +32,14 @@ struct Compaction {
   int output_level = 0;
   // The inputs can move to the output level as they are.
   bool is_trivial_move = false;
+  // The inputs go, unread, and nothing takes their place: nobody needs any of their entries.
+  bool drops_inputs = false;
   const char* reason = "";
 
+  bool changes_manifest_only() const { return is_trivial_move || drops_inputs; }
   uint64_t input_bytes() const;
   uint64_t input_entries() const;
+  uint64_t input_write_times() const;  // entries that have one
   size_t num_input_files() const;
   void MarkInputs(bool being_compacted) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Appends the removal of all inputs.

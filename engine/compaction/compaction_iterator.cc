@@ -11,12 +11,14 @@ CompactionIterator::CompactionIterator(InternalIterator* input,
                                        const MergeOperator* merge_operator,
                                        std::vector<SequenceNumber> snapshots,
                                        std::function<bool(std::string_view)> is_last_level_for,
-                                       const std::string* end_user_key)
+                                       const std::string* end_user_key,
+                                       const RangeTombstoneIndex* tombstones)
     : input_(input),
       comparator_(comparator),
       snapshots_(std::move(snapshots)),
       is_last_level_for_(std::move(is_last_level_for)),
       end_user_key_(end_user_key),
+      tombstones_(tombstones),
       chain_(merge_operator) {}
 
 // By user key: a part ends between two user keys, never between versions of one.
@@ -35,6 +37,28 @@ size_t CompactionIterator::Stripe(SequenceNumber sequence) const {
                              snapshots_.begin());
 }
 
+void CompactionIterator::PassBounds(std::string_view user_key) {
+  while (num_bounds_ <= tombstones_->num_fragments() &&
+         comparator_.CompareUserKeys(tombstones_->bound(num_bounds_), user_key) <= 0) {
+    num_bounds_++;
+  }
+}
+
+bool CompactionIterator::IsRangeDeleted(SequenceNumber sequence) const {
+  if (tombstones_ == nullptr) [[likely]]
+    return false;
+  if (num_bounds_ == 0 || num_bounds_ > tombstones_->num_fragments()) return false;
+  const SequenceNumber newest_of_stripe =
+      last_stripe_ == snapshots_.size() ? kMaxSequenceNumber : snapshots_[last_stripe_];
+  return tombstones_->NewestIn(num_bounds_ - 1, newest_of_stripe) > sequence;
+}
+
+bool CompactionIterator::IsCovered() const {
+  if (tombstones_ == nullptr || num_bounds_ == 0) return false;
+  return num_bounds_ <= tombstones_->num_fragments() &&
+         tombstones_->NewestIn(num_bounds_ - 1, kMaxSequenceNumber) != 0;
+}
+
 // Entries of one user key come newest first. An entry is hidden if the entry just before it has its
 // user key and its stripe: every reader that could see it sees that newer one, unless that is an
 // operand. Comparing with the entry before suffices, because stripes only go down within a key.
@@ -49,6 +73,8 @@ bool CompactionIterator::IsHidden(std::string_view internal_key) {
     current_user_key_.assign(user_key);
     has_current_user_key_ = true;
     user_key_is_new_ = true;
+    if (tombstones_ != nullptr) [[unlikely]]
+      PassBounds(user_key);
   }
   const bool hidden = same_key && stripe == last_stripe_ && last_hides_;
   last_stripe_ = stripe;
@@ -81,7 +107,7 @@ void CompactionIterator::Show(std::string_view internal_key) {
   const std::string_view user_key = UserKey(internal_key);
   // Not below operands that are kept beside it: they end where it stands.
   const bool stands_alone = !in_chain_ || chain_.size() == 1;
-  if (type == EntryType::kPut && Sequence(internal_key) != 0 && stands_alone &&
+  if (IsPut(type) && Sequence(internal_key) != 0 && stands_alone && !IsCovered() &&
       is_last_level_for_(user_key)) {
     rewritten_key_.assign(internal_key);
     // The input's key is not ours to change.
@@ -93,7 +119,7 @@ void CompactionIterator::Show(std::string_view internal_key) {
 // An unknown entry type ends the walk with an error: an entry whose meaning is unknown can neither
 // be dropped nor be known to hide others.
 bool CompactionIterator::IsKnown(std::string_view internal_key) {
-  if (static_cast<uint8_t>(Type(internal_key)) <= kMaxKnownEntryType) [[likely]]
+  if (IsKnownEntryType(Type(internal_key))) [[likely]]
     return true;
   status_ = absl::DataLossError(absl::StrCat("entry of unknown type ",
                                              static_cast<int>(Type(internal_key)),
@@ -109,6 +135,11 @@ void CompactionIterator::FindNext() {
     num_seen_++;
     if (!IsKnown(internal_key)) return;
     if (!IsHidden(internal_key)) {
+      if (IsRangeDeleted(Sequence(internal_key))) [[unlikely]] {
+        num_range_deleted_++;
+        num_dropped_++;
+        continue;
+      }
       if (Type(internal_key) == EntryType::kMerge) {
         ShowChain();
         return;
@@ -133,6 +164,8 @@ std::optional<CompactionIterator::ChainEnd> CompactionIterator::ReadChain() {
       return ChainEnd::kKey;
     }
     if (Stripe(Sequence(internal_key)) != last_stripe_ || chain_.IsFull()) return ChainEnd::kOpen;
+    // That entry, and all older ones of the stripe, are dropped behind the chain.
+    if (IsRangeDeleted(Sequence(internal_key))) return ChainEnd::kRangeDeleted;
     num_seen_++;
     if (!IsKnown(internal_key)) return std::nullopt;
     chain_.Add(internal_key, input_->value());
@@ -151,8 +184,9 @@ void CompactionIterator::ShowChain() {
   const std::optional<ChainEnd> end = ReadChain();
   if (!end.has_value()) return;
   const size_t read = chain_.size();
-  const bool nothing_is_older = *end == ChainEnd::kKey && is_last_level_for_ != nullptr &&
-                                is_last_level_for_(current_user_key_);
+  const bool nothing_is_older =
+      *end == ChainEnd::kRangeDeleted || (*end == ChainEnd::kKey && is_last_level_for_ != nullptr &&
+                                          is_last_level_for_(current_user_key_));
   if (*end != ChainEnd::kBase && !nothing_is_older) {
     chain_.Combine();
   } else if (!chain_.MergeWhole()) {

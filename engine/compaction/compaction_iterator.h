@@ -10,6 +10,7 @@
 
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
+#include "engine/base/range_tombstones.h"
 #include "engine/compaction/operand_chain.h"
 
 namespace winnow {
@@ -17,25 +18,27 @@ namespace winnow {
 // Walks `input` (sorted, every version of the keys it covers that lies in the inputs) and shows the
 // entries that must be kept. The snapshots s1 < s2 < ... cut history into stripes; readers of one
 // stripe see only its newest version of a key. An entry is therefore dropped if
-//   (a) a newer version of its key lies in the same stripe, or
+//   (a) a newer version of its key, or a newer range tombstone over it, lies in the same stripe, or
 //   (b) it is a tombstone in the oldest stripe and no deeper level can hold its key.
 // Merge operands of one stripe, and the value or deletion that they come upon there, become one
 // value; without that one operand, where the operator can. Nothing else hides operands that are
 // newer than itself, and operands hide nothing. What the operator refuses stays as it is.
 // The newest stripe is that of readers without a snapshot. Dropping a tombstone in a younger stripe
 // would uncover older versions that snapshots keep. An entry of the oldest stripe on the last level
-// gets sequence number 0, which compresses better and is visible to the same readers.
+// gets sequence number 0, which compresses better and is visible to the same readers; not where a
+// range tombstone of the inputs covers it, which may stay, and would then hide it.
 class CompactionIterator {
  public:
   // `snapshots` ascending; taken once, so that a release in the middle changes nothing.
   // `is_last_level_for(user_key)`: no level below the output can hold the key; called with
   // ascending keys. Null: never so (flushes).
-  // `end_user_key`: the walk ends before that key. Null: with the input. The operator must outlive
-  // the iterator.
+  // `end_user_key`: the walk ends before that key. Null: with the input.
+  // `tombstones`: of all inputs; null: they have none. They and the operator outlive the iterator.
   CompactionIterator(InternalIterator* input, const InternalKeyComparator& comparator,
                      const MergeOperator* merge_operator, std::vector<SequenceNumber> snapshots,
                      std::function<bool(std::string_view user_key)> is_last_level_for,
-                     const std::string* end_user_key = nullptr);
+                     const std::string* end_user_key = nullptr,
+                     const RangeTombstoneIndex* tombstones = nullptr);
 
   // Starts where `input` stands.
   void Start() { FindNext(); }
@@ -60,6 +63,8 @@ class CompactionIterator {
   uint64_t num_dropped() const { return num_dropped_; }
   // Chains of operands of which the operator made no value.
   uint64_t num_merge_failures() const { return num_merge_failures_; }
+  // Of those that were dropped, the ones that a range tombstone hides.
+  uint64_t num_range_deleted() const { return num_range_deleted_; }
 
  private:
   void FindNext();
@@ -75,16 +80,25 @@ class CompactionIterator {
   // From an operand on, which the input stands on: reads all that are merged with it, and shows the
   // first that is to be kept. The input then stands behind them.
   void ShowChain();
-  enum class ChainEnd { kOpen, kBase, kKey };
+  // kRangeDeleted: a range tombstone of the stripe comes before the next version.
+  enum class ChainEnd { kOpen, kBase, kKey, kRangeDeleted };
   // How it ended; nothing after an error.
   std::optional<ChainEnd> ReadChain();
   void NextOfChain();
+  // Of the present user key: a newer range tombstone of the present stripe covers it; any range
+  // tombstone does.
+  bool IsRangeDeleted(SequenceNumber sequence) const;
+  bool IsCovered() const;
+  // Keys ascend, so that bounds are passed once.
+  void PassBounds(std::string_view user_key);
 
   InternalIterator* const input_;
   const InternalKeyComparator comparator_;
   const std::vector<SequenceNumber> snapshots_;
   const std::function<bool(std::string_view)> is_last_level_for_;
   const std::string* const end_user_key_;
+  const RangeTombstoneIndex* const tombstones_;
+  size_t num_bounds_ = 0;  // of tombstones_ that are <= the present user key
 
   std::string current_user_key_;
   bool has_current_user_key_ = false;
@@ -101,6 +115,7 @@ class CompactionIterator {
   uint64_t num_seen_ = 0;
   uint64_t num_dropped_ = 0;
   uint64_t num_merge_failures_ = 0;
+  uint64_t num_range_deleted_ = 0;
   absl::Status status_;
 };
 

@@ -9,6 +9,7 @@
 #include "engine/base/out_of_memory.h"
 #include "engine/base/start_thread.h"
 #include "engine/compaction/compaction_parts.h"
+#include "engine/compaction/range_tombstone_merge.h"
 #include "engine/version/level_iterator.h"
 #include "engine/version/merging_iterator.h"
 
@@ -31,6 +32,8 @@ struct PartJob {
   uint64_t bytes_read = 0;
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;
+  uint64_t entries_range_deleted = 0;
+  CompactedValueCounts values;
 };
 
 // What one input may read ahead, of `total`. Files of level 0 are inputs each; of a deeper level
@@ -65,6 +68,19 @@ std::unique_ptr<InternalIterator> NewInputIterator(const Compaction& compaction,
   return NewMergingIterator(comparator, std::move(children));
 }
 
+std::unique_ptr<InternalIterator> ApplyValueRules(std::unique_ptr<InternalIterator> input,
+                                                  const Compaction& compaction,
+                                                  const CompactionJobOptions& options,
+                                                  PartJob* part) {
+  CompactedValuesContext context;
+  context.comparator = compaction.version->comparator();
+  if (!options.snapshots.empty()) context.newest_snapshot = options.snapshots.back();
+  if (!options.keep_for_older) context.is_last_level = BottommostLevelChecker(compaction);
+  if (part->range.end.has_value()) context.end_user_key = &*part->range.end;
+  context.counts = &part->values;
+  return NewCompactedValues(std::move(input), options.values, std::move(context));
+}
+
 absl::Status CompactPart(const Compaction& compaction, const CompactionJobOptions& options,
                          size_t readahead_bytes, PartJob* part) {
   ReadCounters counters;
@@ -75,22 +91,41 @@ absl::Status CompactPart(const Compaction& compaction, const CompactionJobOption
   read_options.readahead_bytes = readahead_bytes;
   read_options.counters = &counters;
   const InternalKeyComparator& comparator = compaction.version->comparator();
-  const auto input = NewInputIterator(compaction, read_options);
+  auto input = NewInputIterator(compaction, read_options);
+  if (options.values.any()) [[unlikely]]
+    input = ApplyValueRules(std::move(input), compaction, options, part);
   if (part->range.begin.has_value()) {
     input->Seek(MakeInternalKey(*part->range.begin, kMaxSequenceNumber, kEntryTypeForSeek));
   } else {
     input->SeekToFirst();
   }
   std::function<bool(std::string_view)> is_oldest;
-  if (!options.keep_for_older) is_oldest = BottommostLevelChecker(compaction);
-  CompactionIterator entries(input.get(), comparator, options.merge_operator, options.snapshots,
-                             std::move(is_oldest), part->range.end.has_value() ? &*part->range.end : nullptr);
+  RangeTombstoneMerge::IsLastLevelFor is_oldest_of;
+  if (!options.keep_for_older) {
+    is_oldest = BottommostLevelChecker(compaction);
+    is_oldest_of = [&compaction](std::string_view begin, std::string_view end) {
+      return IsBottommostFor(compaction, begin, end);
+    };
+  }
+  RangeTombstoneMerge tombstones(comparator);
+  for (const auto& files : compaction.inputs) {
+    for (const auto& file : files) {
+      if (file->range_tombstones() != nullptr) tombstones.Add(*file->reader());
+    }
+  }
+  CompactionIterator entries(
+      input.get(), comparator, options.merge_operator, options.snapshots, std::move(is_oldest),
+      part->range.end.has_value() ? &*part->range.end : nullptr, tombstones.index());
   entries.Start();
-  const absl::Status status = WriteSstables(options.output, comparator, &entries, &part->output);
+  const absl::Status status = WriteSstables(
+      options.output, comparator, &entries,
+      tombstones.Kept(options.snapshots, is_oldest_of, part->range.begin, part->range.end),
+      &part->output);
   part->output.num_merge_failures = entries.num_merge_failures();
   part->bytes_read = counters.bytes_read.value();
   part->entries_seen = entries.num_seen();
   part->entries_dropped = entries.num_dropped();
+  part->entries_range_deleted = entries.num_range_deleted();
   return status;
 }
 
@@ -133,8 +168,11 @@ absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOpti
     result->bytes_read += part.bytes_read;
     result->entries_seen += part.entries_seen;
     result->entries_dropped += part.entries_dropped;
+    result->entries_range_deleted += part.entries_range_deleted;
+    result->values += part.values;
     result->output.bytes_written += part.output.bytes_written;
     result->output.entries_written += part.output.entries_written;
+    result->output.waited += part.output.waited;
     result->output.num_filters_fell_back += part.output.num_filters_fell_back;
     result->output.num_merge_failures += part.output.num_merge_failures;
     std::move(part.output.files.begin(), part.output.files.end(),

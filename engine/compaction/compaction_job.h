@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "engine/compaction/compacted_values.h"
 #include "engine/compaction/compaction.h"
 #include "engine/compaction/sstable_output.h"
 
@@ -15,6 +16,8 @@ struct CompactionJobOptions {
   std::vector<SequenceNumber> snapshots;          // ascending
   const MergeOperator* merge_operator = nullptr;  // the family's
   bool verify_checksums = true;
+  // What becomes of values before it is decided which entries stay.
+  CompactedValueRules values;
   // Older entries may come, for which deletions and sequence numbers stay.
   bool keep_for_older = false;
   // Read ahead of all inputs together.
@@ -28,6 +31,8 @@ struct CompactionJobResult {
   uint64_t bytes_read = 0;
   uint64_t entries_seen = 0;
   uint64_t entries_dropped = 0;
+  uint64_t entries_range_deleted = 0;  // of those dropped
+  CompactedValueCounts values;
 };
 
 // Runs without the database's mutex. DataLoss also if the inputs gave another number of entries

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/compaction/compaction_iterator.h"
+#include "engine/compaction/range_tombstone_merge.h"
 #include "engine/version/merging_iterator.h"
 
 namespace winnow {
@@ -15,18 +16,24 @@ absl::Status WriteEntries(std::span<const Memtable* const> memtables,
                           const FlushJobOptions& options, SstableOutputResult* result) {
   const InternalKeyComparator& comparator = memtables.front()->comparator();
   std::vector<std::unique_ptr<InternalIterator>> children;
+  RangeTombstoneMerge tombstones(comparator);
   uint64_t num_entries = 0;
   for (const Memtable* memtable : memtables) {
     children.push_back(memtable->NewIterator());
-    num_entries += memtable->num_entries();
+    num_entries += memtable->num_entries() - memtable->num_range_deletions();
+    if (memtable->has_range_deletions()) {
+      memtable->range_tombstones().Shared()->AppendTo(tombstones.tombstones());
+    }
   }
   const auto input = NewMergingIterator(comparator, std::move(children));
   input->SeekToFirst();
   // Level 0 is never the bottommost level: tombstones stay.
   CompactionIterator entries(input.get(), comparator, options.merge_operator, options.snapshots,
-                             nullptr);
+                             nullptr, nullptr, tombstones.index());
   entries.Start();
-  absl::Status status = WriteSstables(options.output, comparator, &entries, result);
+  absl::Status status = WriteSstables(
+      options.output, comparator, &entries,
+      tombstones.Kept(options.snapshots, nullptr, std::nullopt, std::nullopt), result);
   result->num_merge_failures += entries.num_merge_failures();
   if (status.ok() && entries.num_seen() != num_entries) {
     status = absl::InternalError(

@@ -31,15 +31,13 @@ std::vector<double> OverlapRatios(const Version& version, int level) {
   ratios.reserve(version.num_files(level));
   size_t first = 0;
   for (const auto& file : version.files(level)) {
-    while (first < below.size() && comparator.CompareUserKeys(below[first]->largest_user_key(),
-                                                              file->smallest_user_key()) < 0) {
+    while (first < below.size() &&
+           below[first]->EndsBefore(file->smallest_user_key(), comparator)) {
       first++;
     }
     uint64_t overlapped = 0;
     for (size_t i = first;
-         i < below.size() &&
-         comparator.CompareUserKeys(below[i]->smallest_user_key(), file->largest_user_key()) <= 0;
-         i++) {
+         i < below.size() && !file->EndsBefore(below[i]->smallest_user_key(), comparator); i++) {
       overlapped += below[i]->metadata().file_bytes;
     }
     const FileMetadata& metadata = file->metadata();

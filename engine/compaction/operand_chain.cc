@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/base/merge_context.h"
+#include "engine/base/write_time.h"
 #include "winnow/options.h"
 
 namespace winnow {
@@ -42,6 +43,11 @@ bool OperandChain::MergeWhole() {
   const EntryType oldest = Type(entries_.back().internal_key);
   if (oldest != EntryType::kMerge) num_operands--;
   if (oldest == EntryType::kPut) existing = entries_.back().value;
+  // From before there were operands: nothing that has some expires.
+  if (oldest == EntryType::kPutWithTime) {
+    if (!HasWriteTime(entries_.back().value)) return false;
+    existing = WithoutWriteTime(entries_.back().value);
+  }
   std::string merged;
   if (!MergeOperands(*operator_, user_key_, existing, OldestFirst(num_operands), &merged).ok()) {
     return false;

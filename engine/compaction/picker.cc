@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "engine/compaction/fifo_picker.h"
+#include "engine/compaction/garbage.h"
 #include "engine/compaction/small_files.h"
+#include "engine/compaction/tiered_picker.h"
 #include "engine/compaction/trivial_move.h"
 
 namespace winnow {
@@ -31,11 +34,6 @@ bool AnyCompacted(const Version::Files& files) ABSL_EXCLUSIVE_LOCKS_REQUIRED(dat
   return false;
 }
 
-bool Overlap(const SstableFile& a, const SstableFile& b, const InternalKeyComparator& comparator) {
-  return comparator.CompareUserKeys(a.smallest_user_key(), b.largest_user_key()) <= 0 &&
-         comparator.CompareUserKeys(b.smallest_user_key(), a.largest_user_key()) <= 0;
-}
-
 // The largest part of level 0 that may go down although some files, of level 0 or of the base
 // level, are in quarantine. Those of the base level cut the keys into gaps, in one of which the
 // output has to lie. In level 0 a file stays if it
@@ -57,13 +55,15 @@ Version::Files LevelZeroAroundDamage(const Version& version, int base_level)
   for (size_t i = files.size(); i-- > 0;) {  // the oldest first
     const auto& file = files[i];
     size_t gap = 0;
-    while (gap < obstacles.size() && comparator.CompareUserKeys(obstacles[gap]->largest_user_key(),
-                                                                file->smallest_user_key()) < 0) {
+    while (gap < obstacles.size() &&
+           obstacles[gap]->EndsBefore(file->smallest_user_key(), comparator)) {
       gap++;
     }
-    bool stays = file->quarantined ||
-                 (gap < obstacles.size() && Overlap(*file, *obstacles[gap], comparator));
-    for (const auto& older : staying) stays = stays || Overlap(*file, *older, comparator);
+    bool stays = file->quarantined || (gap < obstacles.size() &&
+                                       Overlap(file->range(), obstacles[gap]->range(), comparator));
+    for (const auto& older : staying) {
+      stays = stays || Overlap(file->range(), older->range(), comparator);
+    }
     (stays ? staying : gaps[gap]).push_back(file);
   }
   const auto largest = std::max_element(
@@ -87,14 +87,12 @@ std::unique_ptr<Compaction> FindSequential(const std::shared_ptr<const Version>&
   Version::Files& run = compaction->inputs[0];
   for (size_t i = files.size(); i-- > 0;) {
     const auto& file = files[i];
-    const std::string_view low = file->smallest_user_key();
-    const std::string_view high = file->largest_user_key();
-    if (!IsIdle(*file) || version->Overlapping(0, &low, &high).size() != 1) break;
+    if (!IsIdle(*file) || version->Overlapping(0, file->range()).size() != 1) break;
     const bool is_small = IsSmall(*file, options);
     if (!run.empty() && !is_small) break;
     run.insert(run.begin(), file);  // the newest first, as level 0 is
     const UserKeyRange range = RangeOf(run, version->comparator());
-    if (!version->Overlapping(base_level, &range.smallest, &range.largest).empty()) {
+    if (!version->Overlapping(base_level, range).empty()) {
       run.erase(run.begin());
       break;
     }
@@ -121,7 +119,7 @@ std::unique_ptr<Compaction> FindIntoBaseLevel(const std::shared_ptr<const Versio
   if (compaction->inputs[0].empty()) return nullptr;
   const UserKeyRange range = RangeOf(compaction->inputs[0], version->comparator());
   auto& below = compaction->inputs[static_cast<size_t>(base_level)];
-  below = version->Overlapping(base_level, &range.smallest, &range.largest);
+  below = version->Overlapping(base_level, range);
   // Any file of the base level that is an input or in the output range of another compaction makes
   // this one wait: outputs of the two could overlap.
   if (!AllIdle(below)) return nullptr;
@@ -197,6 +195,10 @@ LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptio
 // do not count: their level is already being relieved, and counting them would start work that
 // finds nothing idle. The last level has no score; there is nowhere to go.
 LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& options) {
+  if (options.compaction.kind == CompactionStyle::Kind::kFifo) {
+    return ComputeFifoScores(version, options);
+  }
+  if (HasTiers(version, options)) return ComputeTierScores(version, options);
   const LevelTargets targets = ComputeLevelTargets(version, options);
   LevelScores scores;
   size_t idle_level0_files = 0;
@@ -213,23 +215,28 @@ LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& opt
     scores.score[static_cast<size_t>(level)] =
         static_cast<double>(idle_bytes) / static_cast<double>(target);
   }
+  scores.FindMostUrgent(last);
+  return scores;
+}
+
+// At equal scores the deeper level is the more urgent: it makes room for what comes from above.
+void LevelScores::FindMostUrgent(int last) {
   double highest = 1;
   for (int level = 0; level < last; level++) {
-    // At equal scores the deeper level is the more urgent: it makes room for what comes from above.
-    if (scores.score[static_cast<size_t>(level)] >= highest) {
-      highest = scores.score[static_cast<size_t>(level)];
-      scores.most_urgent = level;
-    }
+    if (score[static_cast<size_t>(level)] < highest) continue;
+    highest = score[static_cast<size_t>(level)];
+    most_urgent = level;
   }
-  return scores;
 }
 
 // By falling score: if the most urgent level cannot be worked on because its files are busy, the
 // next one is. Scores below 1 are no reason to write anything.
 std::unique_ptr<Compaction> CompactionPicker::Find(const std::shared_ptr<const Version>& version,
                                                    const ColumnFamilyOptions& options) const {
+  if (options.compaction.kind == CompactionStyle::Kind::kFifo) return FindFifo(version, options);
+  const bool has_tiers = HasTiers(*version, options);
   const LevelTargets targets = ComputeLevelTargets(*version, options);
-  const LevelScores scores = ComputeScores(*version, options);
+  const LevelScores scores = Scores(*version, options);
   std::array<int, kNumLevels> order;
   for (int level = 0; level < kNumLevels; level++) order[static_cast<size_t>(level)] = level;
   std::sort(order.begin(), order.end(), [&](int a, int b) {
@@ -237,9 +244,18 @@ std::unique_ptr<Compaction> CompactionPicker::Find(const std::shared_ptr<const V
   });
   for (const int level : order) {
     if (scores.score[static_cast<size_t>(level)] < 1) break;
-    auto compaction = level == 0 ? FindFromLevelZero(version, options, targets.base_level)
-                                 : FindInLevel(version, options, level);
+    auto compaction = has_tiers    ? FindInTiers(version, options, level)
+                      : level == 0 ? FindFromLevelZero(version, options, targets.base_level)
+                                   : FindInLevel(version, options, level);
     if (compaction != nullptr) return compaction;
+  }
+  if (scores.with_garbage < 0) return nullptr;
+  for (const auto& file : version->files(scores.with_garbage)) {
+    if (!IsIdle(*file) || !HasGarbage(*file)) continue;
+    if (auto compaction = OneFileDown(version, options, scores.with_garbage, file)) {
+      compaction->reason = file->garbage_met() ? "readers passed many deletions" : "many deletions";
+      return compaction;
+    }
   }
   return nullptr;
 }
@@ -248,6 +264,7 @@ std::unique_ptr<Compaction> CompactionPicker::Find(const std::shared_ptr<const V
 // the same file.
 std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const Version>& version,
                                                    const ColumnFamilyOptions& options) {
+  is_draining_ = IsDraining(*version, options);
   std::unique_ptr<Compaction> compaction = Find(version, options);
   for (size_t level = 1; compaction != nullptr && level < kNumLevels; level++) {
     // Below level 0 one file goes down, and the level after it is the output.
@@ -256,6 +273,21 @@ std::unique_ptr<Compaction> CompactionPicker::Pick(const std::shared_ptr<const V
     orders_[static_cast<int>(level)].Picked(*compaction->inputs[level][0]);
   }
   return compaction;
+}
+
+std::unique_ptr<Compaction> CompactionPicker::FindInTiers(
+    const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options,
+    int level) const {
+  if (level > 0) {
+    if (auto move = FindRunToDrain(version, options)) return move;
+    return FindInLevel(version, options, level);
+  }
+  const int last = LastCompactedLevel(options);
+  if (GoesToLastLevel(*version, options)) return FindFromLevelZero(version, options, last);
+  if (!AnyCompacted(version->files(0))) {
+    if (auto merge = FindTierMerge(version, options, IsDraining(*version, options))) return merge;
+  }
+  return PickWithinLevelZero(version, options);
 }
 
 // As RocksDB's compaction within level 0. Only neighbours in age are merged, so that level 0 stays
@@ -278,6 +310,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickWithinLevelZero(
   // Near the point where writes would be delayed any two are worth it.
   const bool urgent = files.size() >= static_cast<size_t>(options.level0_slowdown_trigger);
   const size_t fewest = urgent ? 2 : std::clamp<size_t>(trigger, 2, kMinFilesWithinLevelZero);
+  const uint64_t most_bytes = MostBytesOfMergedFile(options);
   Version::Files best;
   for (size_t begin = 0; begin < files.size();) {
     Version::Files run;
@@ -285,7 +318,8 @@ std::unique_ptr<Compaction> CompactionPicker::PickWithinLevelZero(
     size_t end = begin;
     for (; end < files.size() && IsIdle(*files[end]); end++) {
       const uint64_t file_bytes = files[end]->metadata().file_bytes;
-      if (!urgent && !run.empty() && file_bytes > bytes) break;
+      if (!run.empty() && (bytes + file_bytes > most_bytes || (!urgent && file_bytes > bytes)))
+        break;
       run.push_back(files[end]);
       bytes += file_bytes;
     }
@@ -302,24 +336,30 @@ std::unique_ptr<Compaction> CompactionPicker::PickWithinLevelZero(
 }
 
 // Within a level below 0 user keys never part into two files, so that one file can go alone.
+std::unique_ptr<Compaction> CompactionPicker::OneFileDown(
+    const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options, int level,
+    const std::shared_ptr<SstableFile>& file) {
+  if (LevelZeroGoesTo(*version, level + 1)) return nullptr;
+  Version::Files below = version->Overlapping(level + 1, file->range());
+  if (!AllIdle(below)) return nullptr;
+  auto compaction = std::make_unique<Compaction>();
+  compaction->version = version;
+  compaction->output_level = level + 1;
+  compaction->reason = "level is over its target";
+  compaction->inputs[static_cast<size_t>(level)] = {file};
+  compaction->inputs[static_cast<size_t>(level) + 1] = std::move(below);
+  compaction->is_trivial_move = CanMove(*compaction, options, level);
+  return compaction;
+}
+
 std::unique_ptr<Compaction> CompactionPicker::FindInLevel(
     const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options,
     int level) const {
   std::unique_ptr<Compaction> compaction;
   const auto take = [&](const std::shared_ptr<SstableFile>& file)
                         ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-                          const std::string_view low = file->smallest_user_key();
-                          const std::string_view high = file->largest_user_key();
-                          Version::Files below = version->Overlapping(level + 1, &low, &high);
-                          if (!AllIdle(below)) return false;
-                          compaction = std::make_unique<Compaction>();
-                          compaction->version = version;
-                          compaction->output_level = level + 1;
-                          compaction->reason = "level is over its target";
-                          compaction->inputs[static_cast<size_t>(level)] = {file};
-                          compaction->inputs[static_cast<size_t>(level) + 1] = std::move(below);
-                          compaction->is_trivial_move = CanMove(*compaction, options, level);
-                          return true;
+                          compaction = OneFileDown(version, options, level, file);
+                          return compaction != nullptr;
                         };
   orders_[level].Offer(version, level, take);
   return compaction;
@@ -328,6 +368,7 @@ std::unique_ptr<Compaction> CompactionPicker::FindInLevel(
 std::unique_ptr<Compaction> CompactionPicker::PickRange(
     const std::shared_ptr<const Version>& version, const ColumnFamilyOptions& options,
     std::optional<std::string_view> begin, std::optional<std::string_view> end) {
+  if (options.compaction.kind == CompactionStyle::Kind::kFifo) return nullptr;
   auto compaction = std::make_unique<Compaction>();
   compaction->version = version;
   compaction->reason = "manual compaction";
@@ -351,6 +392,7 @@ std::unique_ptr<Compaction> CompactionPicker::PickRange(
       if (low.has_value() && comparator.CompareUserKeys(range.smallest, *low) < 0) {
         low = range.smallest;
       }
+      // An exclusive end that is taken for an inclusive one adds the neighbour that begins there.
       if (high.has_value() && comparator.CompareUserKeys(range.largest, *high) > 0) {
         high = range.largest;
       }

@@ -1,4 +1,5 @@
-// Decides what to compact next: leveled compaction with dynamic level sizes.
+// Decides what to compact next: leveled compaction with dynamic level sizes here, other styles by
+// tiered_picker.h and fifo_picker.h.
 #ifndef WINNOW_ENGINE_COMPACTION_PICKER_H_
 #define WINNOW_ENGINE_COMPACTION_PICKER_H_
 
@@ -20,6 +21,12 @@ inline int LastCompactedLevel(const ColumnFamilyOptions& options) {
   return options.allow_ingest_behind ? kNumLevels - 2 : kNumLevels - 1;
 }
 
+// The deepest level for what is ingested in front of everything else. With fifo the oldest data is
+// the deepest.
+inline int DeepestIngestLevel(const ColumnFamilyOptions& options) {
+  return options.compaction.kind == CompactionStyle::Kind::kFifo ? 0 : LastCompactedLevel(options);
+}
+
 // How large each level may be. The deepest level with data sets the scale: the level above it may
 // hold `multiplier` times less, and so on up to the base level, the first below level 0 that is
 // used at all. So the deepest level holds about 90 % of the data whatever the database's size, and
@@ -34,17 +41,27 @@ LevelTargets ComputeLevelTargets(const Version& version, const ColumnFamilyOptio
 struct LevelScores {
   std::array<double, kNumLevels> score{};
   int most_urgent = -1;  // level with the highest score >= 1; -1 if none
+  // Nothing is due by size, but a file of this level is worth compacting for its deletions; -1 if
+  // none is. It is the most urgent then.
+  int with_garbage = -1;
+
+  // Sets `most_urgent` from the scores of levels above `last`.
+  void FindMostUrgent(int last);
 };
 LevelScores ComputeScores(const Version& version, const ColumnFamilyOptions& options)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
-// Picks for one column family, and goes by the files' flags: a file that is being compacted is left
-// alone for now, one in quarantine for good, and what is sound is compacted around it.
+// Picks for one column family, by its style, and goes by the files' flags: a file that is being
+// compacted is left alone for now, one in quarantine for good, and what is sound is compacted
+// around it.
 class CompactionPicker {
  public:
   // The most urgent work whose inputs are all idle; null if there is none.
   std::unique_ptr<Compaction> Pick(const std::shared_ptr<const Version>& version,
                                    const ColumnFamilyOptions& options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // ComputeScores, and what the picker has begun and not ended yet.
+  LevelScores Scores(const Version& version, const ColumnFamilyOptions& options) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Whether Pick would find any.
   bool CanPick(const std::shared_ptr<const Version>& version,
@@ -60,7 +77,7 @@ class CompactionPicker {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Everything that overlaps [begin, end], of all levels, into the deepest level that holds data
-  // (at least level 1), busy or not. Null if nothing overlaps.
+  // (at least level 1), busy or not. Null if nothing overlaps, and with fifo.
   static std::unique_ptr<Compaction> PickRange(const std::shared_ptr<const Version>& version,
                                                const ColumnFamilyOptions& options,
                                                std::optional<std::string_view> begin,
@@ -74,6 +91,21 @@ class CompactionPicker {
                                           const ColumnFamilyOptions& options, int level) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
+  // One file of a level below level 0 to the next level. Null: something is busy.
+  static std::unique_ptr<Compaction> OneFileDown(const std::shared_ptr<const Version>& version,
+                                                 const ColumnFamilyOptions& options, int level,
+                                                 const std::shared_ptr<SstableFile>& file)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // From all levels above the last into the last one and each other, where levels are tiers.
+  std::unique_ptr<Compaction> FindInTiers(const std::shared_ptr<const Version>& version,
+                                          const ColumnFamilyOptions& options, int level) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // With lazy leveling: the level above the last goes down until nothing is left of it.
+  bool IsDraining(const Version& version, const ColumnFamilyOptions& options) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // IsDraining when last picked.
+  bool is_draining_ = false;
   // Of the levels below level 0 that were ever due. Where a level stands changes with what is
   // picked alone; what is kept of a version does when it is only asked.
   mutable std::map<int, LevelOrder> orders_;

@@ -29,10 +29,10 @@ void JoinSmallNeighbours(const ColumnFamilyOptions& options, Compaction* compact
   const UserKeyRange range = RangeOfInputs(*compaction);
   // Those that overlap the range, [begin, end), are inputs already.
   auto begin = std::partition_point(files.begin(), files.end(), [&](const auto& file) {
-    return comparator.CompareUserKeys(file->largest_user_key(), range.smallest) < 0;
+    return file->EndsBefore(range.smallest, comparator);
   });
   auto end = std::partition_point(begin, files.end(), [&](const auto& file) {
-    return comparator.CompareUserKeys(file->smallest_user_key(), range.largest) <= 0;
+    return !EndsBefore(range, file->smallest_user_key(), comparator);
   });
   uint64_t bytes = compaction->input_bytes();
   uint64_t bytes_left = options.target_file_bytes;

@@ -38,8 +38,7 @@ class TableEnds {
   // A table of so many bytes or more should end before this user key (keys come in order).
   uint64_t LeastBytesBefore(std::string_view user_key) {
     bool at_border = false;
-    while (index_ < files_.size() &&
-           comparator_.CompareUserKeys(user_key, files_[index_]->largest_user_key()) > 0) {
+    while (index_ < files_.size() && files_[index_]->EndsBefore(user_key, comparator_)) {
       if (in_table_) {
         overlap_bytes_ += files_[index_]->metadata().file_bytes;
         num_borders_++;
@@ -80,6 +79,7 @@ class OpenSstable {
   }
 
   bool is_open() const { return builder_ != nullptr; }
+  SstableBuilder& builder() { return *builder_; }
   uint64_t bytes() const { return builder_->file_bytes_estimate(); }
   absl::Status Add(std::string_view key, std::string_view value) {
     return builder_->Add(key, value);
@@ -91,6 +91,11 @@ class OpenSstable {
     file.number = options_.new_file_number();
     const std::string path = SstableFileName(options_.store.directory, file.number);
     WINNOW_ASSIGN_OR_RETURN(auto writable, options_.store.file_system->Create(path, {}));
+    if (options_.rate_limiter != nullptr) {
+      writable = NewPacedFile(std::move(writable),
+                              {options_.rate_limiter, options_.priority, options_.cancelled},
+                              &result_->waited);
+    }
     builder_ = std::make_unique<SstableBuilder>(options_.builder, std::move(writable), path);
     return absl::OkStatus();
   }
@@ -105,6 +110,8 @@ class OpenSstable {
     file.file_bytes = summary.file_bytes;
     file.num_entries = properties.num_entries;
     file.num_deletions = properties.num_deletions;
+    file.num_range_deletions = properties.num_range_deletions;
+    file.write_times = properties.write_times;
     file.smallest = std::move(summary.smallest);
     file.largest = std::move(summary.largest);
     file.smallest_sequence = properties.smallest_sequence;
@@ -121,6 +128,117 @@ class OpenSstable {
   std::unique_ptr<SstableBuilder> builder_;
 };
 
+// Hands range tombstones to the tables that are written, each table those between its first key and
+// the first of the next.
+class TombstoneFeed {
+ public:
+  TombstoneFeed(const std::vector<RangeTombstoneFragment>& fragments,
+                const InternalKeyComparator& comparator)
+      : fragments_(fragments), comparator_(comparator) {}
+
+  // The next one that the open table, or one that begins with it, has to take.
+  const RangeTombstoneFragment* Next() const {
+    return next_ < fragments_.size() ? &fragments_[next_] : nullptr;
+  }
+  // It begins in the open table.
+  void Begin() {
+    const RangeTombstoneFragment& fragment = fragments_[next_++];
+    open_bytes_ += fragment.begin.size() + fragment.end.size() +
+                   fragment.sequences.size() * sizeof(SequenceNumber);
+  }
+  // Of what has begun and is in no table yet.
+  uint64_t open_bytes() const { return open_bytes_; }
+
+  // The table ends before the key; null: it is the last one.
+  void Give(const std::string_view* end, SstableBuilder* builder) {
+    while (given_ < next_) {
+      const RangeTombstoneFragment& fragment = fragments_[given_];
+      const std::string_view begin = is_cut_ ? std::string_view(cut_) : fragment.begin;
+      if (end == nullptr || comparator_.CompareUserKeys(fragment.end, *end) <= 0) {
+        builder->AddRangeTombstones(begin, fragment.end, fragment.sequences);
+        is_cut_ = false;
+        given_++;
+        continue;
+      }
+      if (comparator_.CompareUserKeys(begin, *end) < 0) {
+        builder->AddRangeTombstones(begin, *end, fragment.sequences);
+        cut_ = std::string(*end);
+        is_cut_ = true;
+      }
+      break;
+    }
+    open_bytes_ = 0;
+  }
+
+ private:
+  const std::vector<RangeTombstoneFragment>& fragments_;
+  const InternalKeyComparator& comparator_;
+  size_t next_ = 0;   // the first that has not begun
+  size_t given_ = 0;  // the first of which something is in no table
+  bool is_cut_ = false;
+  std::string cut_;  // where the rest of that one begins, if it is cut
+  uint64_t open_bytes_ = 0;
+};
+
+// All that becomes tables: entries, and range tombstones between and behind them.
+class SstableRun {
+ public:
+  SstableRun(const SstableOutputOptions& options, const InternalKeyComparator& comparator,
+             const std::vector<RangeTombstoneFragment>& tombstones, SstableOutputResult* result)
+      : target_bytes_(options.target_file_bytes),
+        comparator_(comparator),
+        table_(options, result),
+        ends_(options.next_level, comparator, options.target_file_bytes),
+        tombstones_(tombstones, comparator) {}
+
+  absl::Status BeginUserKey(std::string_view user_key) {
+    // Called for every user key, even where no table is open: it keeps the count.
+    const uint64_t least_bytes = ends_.LeastBytesBefore(user_key);
+    if (tombstones_.Next() != nullptr) WINNOW_RETURN_IF_ERROR(BeginTombstones(&user_key));
+    if (!table_.is_open() || bytes() < least_bytes) return absl::OkStatus();
+    return EndTable(&user_key);
+  }
+  absl::Status Add(std::string_view key, std::string_view value) {
+    if (!table_.is_open()) WINNOW_RETURN_IF_ERROR(table_.Start());
+    return table_.Add(key, value);
+  }
+  absl::Status End() {
+    WINNOW_RETURN_IF_ERROR(BeginTombstones(nullptr));
+    return table_.is_open() ? EndTable(nullptr) : absl::OkStatus();
+  }
+
+ private:
+  uint64_t bytes() const { return table_.bytes() + tombstones_.open_bytes(); }
+
+  absl::Status EndTable(const std::string_view* next_user_key) {
+    tombstones_.Give(next_user_key, &table_.builder());
+    ends_.StartTable();
+    return table_.Finish();
+  }
+  // Those that begin up to the user key, at which entries begin next; null: all. A table that they
+  // fill ends where one begins, unless that is the user key itself, before which it may end anyway.
+  absl::Status BeginTombstones(const std::string_view* user_key) {
+    for (;;) {
+      const RangeTombstoneFragment* const next = tombstones_.Next();
+      if (next == nullptr) return absl::OkStatus();
+      const int order =
+          user_key == nullptr ? -1 : comparator_.CompareUserKeys(next->begin, *user_key);
+      if (order > 0) return absl::OkStatus();
+      if (order < 0 && table_.is_open() && bytes() >= target_bytes_) {
+        WINNOW_RETURN_IF_ERROR(EndTable(&next->begin));
+      }
+      if (!table_.is_open()) WINNOW_RETURN_IF_ERROR(table_.Start());
+      tombstones_.Begin();
+    }
+  }
+
+  const uint64_t target_bytes_;
+  const InternalKeyComparator& comparator_;
+  OpenSstable table_;
+  TableEnds ends_;
+  TombstoneFeed tombstones_;
+};
+
 }  // namespace
 
 // A table ends where the next entry starts a new user key and
@@ -132,9 +250,9 @@ class OpenSstable {
 // So a table may be larger than its target by all versions of one user key, and never splits them.
 absl::Status WriteSstables(const SstableOutputOptions& options,
                            const InternalKeyComparator& comparator, CompactionIterator* entries,
+                           const std::vector<RangeTombstoneFragment>& tombstones,
                            SstableOutputResult* result) {
-  OpenSstable table(options, result);
-  TableEnds ends(options.next_level, comparator, options.target_file_bytes);
+  SstableRun run(options, comparator, tombstones, result);
   uint64_t until_cancel_check = 0;
   for (; entries->Valid(); entries->Next()) {
     if (until_cancel_check-- == 0) {
@@ -147,20 +265,13 @@ absl::Status WriteSstables(const SstableOutputOptions& options,
         }
       }
     }
-    const std::string_view user_key = UserKey(entries->key());
     if (entries->at_new_user_key()) {
-      // Called for every user key, even where no table is open: it keeps the count.
-      const uint64_t least_bytes = ends.LeastBytesBefore(user_key);
-      if (table.is_open() && table.bytes() >= least_bytes) {
-        WINNOW_RETURN_IF_ERROR(table.Finish());
-        ends.StartTable();
-      }
+      WINNOW_RETURN_IF_ERROR(run.BeginUserKey(UserKey(entries->key())));
     }
-    if (!table.is_open()) WINNOW_RETURN_IF_ERROR(table.Start());
-    WINNOW_RETURN_IF_ERROR(table.Add(entries->key(), entries->value()));
+    WINNOW_RETURN_IF_ERROR(run.Add(entries->key(), entries->value()));
   }
   WINNOW_RETURN_IF_ERROR(entries->status());
-  return table.is_open() ? table.Finish() : absl::OkStatus();
+  return run.End();
 }
 
 void RemoveOutputs(const SstableStore& store, const std::vector<FileMetadata>& files) {

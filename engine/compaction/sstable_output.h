@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "engine/compaction/background_rate_limiter.h"
 #include "engine/compaction/compaction_iterator.h"
 #include "engine/sstable/sstable_builder.h"
 #include "engine/version/version.h"
@@ -24,6 +25,9 @@ struct SstableOutputOptions {
   std::function<uint64_t()> new_file_number;
   // Any of them ends the job with Cancelled; may be null.
   std::array<const std::atomic<bool>*, 2> cancelled = {};
+  // Null: nobody limits the rate. `cancelled` ends waits, too.
+  BackgroundRateLimiter* rate_limiter = nullptr;
+  BackgroundRateLimiter::Priority priority = BackgroundRateLimiter::Priority::kCompaction;
   // Files of the level below the output (sorted): a table ends early where one of them does, and
   // rather than overlapping so many of them that compacting it again becomes expensive.
   Version::Files next_level;
@@ -35,14 +39,17 @@ struct SstableOutputResult {
   uint64_t bytes_written = 0;
   uint64_t num_filters_fell_back = 0;
   uint64_t entries_written = 0;
-  uint64_t num_merge_failures = 0;  // keys whose operands stay as they are
+  uint64_t num_merge_failures = 0;      // keys whose operands stay as they are
+  std::chrono::microseconds waited{0};  // for the rate limiter
 };
 
-// Writes entries from where `entries` stands until it ends. Versions of one user key never part: a
-// file boundary between them would let a later compaction move the newer one below the older. On an
-// error the files written so far are still listed in `*result`.
+// Writes entries from where `entries` stands until it ends, and range tombstones (in order, not
+// overlapping), each cut where a file ends. Versions of one user key never part: a file boundary
+// between them would let a later compaction move the newer one below the older. On an error the
+// files written so far are still listed in `*result`.
 absl::Status WriteSstables(const SstableOutputOptions& options,
                            const InternalKeyComparator& comparator, CompactionIterator* entries,
+                           const std::vector<RangeTombstoneFragment>& tombstones,
                            SstableOutputResult* result);
 
 // Removes files of a failed or abandoned job; errors leave orphans that the next open removes.

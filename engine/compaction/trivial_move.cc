@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/compaction/small_files.h"
+
 namespace winnow {
 
 namespace {
@@ -20,14 +22,13 @@ Compression CompressionOf(const ColumnFamilyOptions& options, int level) {
 }
 
 // Whether writing the file anew would leave out its deletions, and they are a tenth of it or more,
-// as Pebble asks for.
+// as Pebble asks for, or are of ranges.
 bool HasManyDeletionsWithNothingBelow(const SstableFile& file, const Compaction& compaction) {
   const FileMetadata& metadata = file.metadata();
-  if (metadata.num_deletions < metadata.num_entries / 10 + 1) return false;
-  const std::string_view low = file.smallest_user_key();
-  const std::string_view high = file.largest_user_key();
+  const bool has_many = metadata.num_deletions >= metadata.num_entries / 10 + 1;
+  if (!has_many && metadata.num_range_deletions == 0) return false;
   for (int level = compaction.output_level; level < kNumLevels; level++) {
-    if (!compaction.version->Overlapping(level, &low, &high).empty()) return false;
+    if (!compaction.version->Overlapping(level, file.range()).empty()) return false;
   }
   return true;
 }
@@ -43,14 +44,35 @@ bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, i
     return false;
   }
   if (compaction.output_level + 1 >= kNumLevels) return true;
-  const std::string_view low = files[0]->smallest_user_key();
-  const std::string_view high = files[0]->largest_user_key();
   uint64_t bytes_below = 0;
   for (const auto& file :
-       compaction.version->Overlapping(compaction.output_level + 1, &low, &high)) {
+       compaction.version->Overlapping(compaction.output_level + 1, files[0]->range())) {
     bytes_below += file->metadata().file_bytes;
   }
   return bytes_below <= kMaxMoveOverlapFiles * options.target_file_bytes;
+}
+
+bool CanMoveTogether(const Compaction& compaction, const ColumnFamilyOptions& options) {
+  const InternalKeyComparator& comparator = compaction.version->comparator();
+  Version::Files files;
+  for (int level = 0; level <= compaction.output_level; level++) {
+    for (const auto& file : compaction.inputs[static_cast<size_t>(level)]) {
+      if (file->reader() == nullptr) return false;
+      if (CompressionOf(options, level) != CompressionOf(options, compaction.output_level)) {
+        return false;
+      }
+      if (level == 0 && IsSmall(*file, options)) return false;
+      if (HasManyDeletionsWithNothingBelow(*file, compaction)) return false;
+      files.push_back(file);
+    }
+  }
+  std::sort(files.begin(), files.end(), [&](const auto& a, const auto& b) {
+    return comparator.CompareUserKeys(a->smallest_user_key(), b->smallest_user_key()) < 0;
+  });
+  for (size_t i = 1; i < files.size(); i++) {
+    if (!files[i - 1]->EndsBefore(files[i]->smallest_user_key(), comparator)) return false;
+  }
+  return true;
 }
 
 }  // namespace winnow

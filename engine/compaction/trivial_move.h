@@ -17,6 +17,10 @@ namespace winnow {
 //    would, and every scan would walk them.
 bool CanMove(const Compaction& compaction, const ColumnFamilyOptions& options, int from_level);
 
+// The same for several files, of any levels, that together are everything from there down to the
+// output level: only if no two of them overlap, and none is small, as those of level 0 would stay.
+bool CanMoveTogether(const Compaction& compaction, const ColumnFamilyOptions& options);
+
 }  // namespace winnow
 
 #endif  // WINNOW_ENGINE_COMPACTION_TRIVIAL_MOVE_H_

@@ -1,4 +1,4 @@
-// Comparators and filter policies whose work C functions do.
+// Comparators, filter policies, compaction filters and clocks whose work C functions do.
 #ifndef WINNOW_ENGINE_COMPAT_C_CALLBACKS_H_
 #define WINNOW_ENGINE_COMPAT_C_CALLBACKS_H_
 
@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "winnow/clock.h"
+#include "winnow/compaction_filter.h"
 #include "winnow/comparator.h"
 #include "winnow/filter_policy.h"
 
@@ -70,6 +72,35 @@ class CallbackFilterPolicy final : public FilterPolicy {
   const CreateFunction create_;
   const MatchFunction match_;
   const std::string name_;
+};
+
+class CallbackCompactionFilter final : public CompactionFilter {
+ public:
+  using FilterFunction = int (*)(void*, const char*, size_t, int, uint8_t, const char*, size_t,
+                                 const char*, size_t, char**, size_t*);
+
+  CallbackCompactionFilter(void* state, void (*destructor)(void*), FilterFunction filter)
+      : state_(state, destructor), filter_(filter) {}
+
+  Decision Filter(const Entry& entry, std::string* new_value) const override;
+
+ private:
+  const CallbackState state_;
+  const FilterFunction filter_;
+};
+
+class CallbackClock final : public Clock {
+ public:
+  using NowFunction = uint64_t (*)(void*);
+
+  CallbackClock(void* state, void (*destructor)(void*), NowFunction now_micros)
+      : state_(state, destructor), now_micros_(now_micros) {}
+
+  uint64_t NowMicros() const override { return now_micros_(state_.get()); }
+
+ private:
+  const CallbackState state_;
+  const NowFunction now_micros_;
 };
 
 }  // namespace winnow

@@ -2,10 +2,10 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/error_iterator.h"
 #include "engine/base/status.h"
 #include "engine/compat/c_handles.h"
 #include "engine/compat/error_text.h"
-#include "engine/db/db_iterator.h"
 
 using winnow::BytesOf;
 using winnow::CopyToC;
@@ -20,20 +20,9 @@ namespace {
 // from a failure. A value in an SSTable is copied once, from its block.
 char* GetCopy(winnow_t* db, const winnow_readoptions_t* options, ColumnFamily* family,
               std::string_view key, size_t* vallen, char** errptr) {
-  *vallen = 0;
   PinnedValue value;
   const absl::Status status = db->db->Get(options->options, family, key, &value);
-  if (!status.ok()) {
-    if (!absl::IsNotFound(status)) ReportToC(status, errptr);
-    return nullptr;
-  }
-  char* copy = CopyToC(value.view());
-  if (copy == nullptr) {
-    ReportToC(OutOfMemory(), errptr);
-    return nullptr;
-  }
-  *vallen = value.view().size();
-  return copy;
+  return CopyFound(status, value.view(), vallen, errptr);
 }
 
 // The handle keeps the value's block in memory (a value from a memtable is copied into it), and so
@@ -101,12 +90,8 @@ winnow_iterator_t* OutOfMemoryHandle() {
 // Never null, as in LevelDB: an iterator that could not be made has no entries and an error.
 winnow_iterator_t* NewIteratorHandle(winnow_t* db, const winnow_readoptions_t* options,
                                      ColumnFamily* family) {
-  if (options->lower_bound_is_missing || options->upper_bound_is_missing) {
-    return OutOfMemoryHandle();
-  }
-  winnow_iterator_t* const handle = NullIfOutOfMemory(
-      [&] { return new winnow_iterator_t{db->db->NewIterator(options->options, family)}; });
-  return handle != nullptr ? handle : OutOfMemoryHandle();
+  return HandleOf(LacksBound(*options) ? NewOutOfMemoryIterator()
+                                       : db->db->NewIterator(options->options, family));
 }
 
 // What LevelDB's function could not report is reported here.
@@ -117,6 +102,27 @@ void WriteWith(winnow_t* db, char** errptr, Update update) {
 }
 
 }  // namespace
+
+char* CopyFound(const absl::Status& status, std::string_view value, size_t* vallen, char** errptr) {
+  *vallen = 0;
+  if (!status.ok()) {
+    if (!absl::IsNotFound(status)) ReportToC(status, errptr);
+    return nullptr;
+  }
+  char* const copy = CopyToC(value);
+  if (copy == nullptr) {
+    ReportToC(OutOfMemory(), errptr);
+    return nullptr;
+  }
+  *vallen = value.size();
+  return copy;
+}
+
+winnow_iterator_t* HandleOf(std::unique_ptr<Iterator> iterator) {
+  winnow_iterator_t* const handle =
+      NullIfOutOfMemory([&] { return new winnow_iterator_t{std::move(iterator)}; });
+  return handle != nullptr ? handle : OutOfMemoryHandle();
+}
 
 }  // namespace winnow
 
@@ -180,6 +186,21 @@ void winnow_delete_cf(winnow_t* db, const winnow_writeoptions_t* options,
                       char** errptr) {
   winnow::WriteWith(db, errptr, [&](winnow::DB& open) {
     return open.Delete(options->options, family->family, BytesOf(key, keylen));
+  });
+}
+
+void winnow_delete_range(winnow_t* db, const winnow_writeoptions_t* options, const char* begin,
+                         size_t begin_len, const char* end, size_t end_len, char** errptr) {
+  winnow_columnfamily_t family = {db->default_family};
+  winnow_delete_range_cf(db, options, &family, begin, begin_len, end, end_len, errptr);
+}
+
+void winnow_delete_range_cf(winnow_t* db, const winnow_writeoptions_t* options,
+                            winnow_columnfamily_t* family, const char* begin, size_t begin_len,
+                            const char* end, size_t end_len, char** errptr) {
+  winnow::WriteWith(db, errptr, [&](winnow::DB& open) {
+    return open.DeleteRange(options->options, family->family, BytesOf(begin, begin_len),
+                            BytesOf(end, end_len));
   });
 }
 

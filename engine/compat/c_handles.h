@@ -32,8 +32,14 @@ struct winnow_t {
 struct winnow_cache_t {
   std::shared_ptr<winnow::BlockCache> cache;
 };
+struct winnow_clock_t {
+  std::shared_ptr<const winnow::CallbackClock> clock;
+};
 struct winnow_columnfamily_t {
   winnow::ColumnFamily* family;
+};
+struct winnow_compactionfilter_t {
+  std::shared_ptr<const winnow::CallbackCompactionFilter> filter;
 };
 struct winnow_comparator_t {
   std::shared_ptr<winnow::CallbackComparator> comparator;
@@ -52,6 +58,8 @@ struct winnow_options_t {
   winnow::Options options;
   std::shared_ptr<const winnow::CallbackComparator> comparator;  // null: bytewise
   std::shared_ptr<const winnow::CallbackFilterPolicy> filter_policy;
+  std::shared_ptr<const winnow::CallbackCompactionFilter> compaction_filter;
+  std::shared_ptr<const winnow::CallbackClock> clock;
   std::shared_ptr<winnow::FileSystem> file_system;
   bool keys_promised_equal = false;  // by a Bloom policy, as LevelDB demands of its users
   KeptAlive families_kept;           // of options.column_families
@@ -73,6 +81,13 @@ struct winnow_sstwriter_t {
 struct winnow_ingestoptions_t {
   winnow::IngestOptions options;
 };
+struct winnow_transaction_t {
+  std::unique_ptr<winnow::Transaction> transaction;
+  bool is_conflict = false;  // the last call's error
+};
+struct winnow_transactionoptions_t {
+  winnow::TransactionOptions options;
+};
 struct winnow_writebatch_t {
   winnow::WriteBatch batch;
   bool is_incomplete = false;  // there was no memory for an update
@@ -85,6 +100,15 @@ namespace winnow {
 
 inline std::string_view BytesOf(const char* data, size_t size) {
   return size == 0 ? std::string_view() : std::string_view(data, size);
+}
+
+// A copy for the caller; null without an error if the status is NotFound.
+char* CopyFound(const absl::Status& status, std::string_view value, size_t* vallen, char** errptr);
+// Never null: where there is no memory for it, one that says so.
+winnow_iterator_t* HandleOf(std::unique_ptr<Iterator> iterator);
+// True: there was no memory for a bound that iterators are to have.
+inline bool LacksBound(const winnow_readoptions_t& options) {
+  return options.lower_bound_is_missing || options.upper_bound_is_missing;
 }
 
 // The options with what the handle's callbacks add; `*kept` must live as long as they are used.

@@ -44,6 +44,10 @@ void winnow_iter_get_error(const winnow_iterator_t* iterator, char** errptr) {
   winnow::ReportToC(iterator->iterator->status(), errptr);
 }
 
+void winnow_iter_refresh(winnow_iterator_t* iterator, char** errptr) {
+  winnow::ReportToC(iterator->iterator->Refresh(), errptr);
+}
+
 namespace {
 
 // LevelDB's callbacks know of no column families; those of the _cf function get the family's id
@@ -70,8 +74,11 @@ class CallbackHandler final : public winnow::WriteBatch::Handler {
     delete_(family_id, key);
     return absl::OkStatus();
   }
-  // There is no callback for it.
+  // There is no callback for these.
   absl::Status Merge(uint32_t, std::string_view, std::string_view) override {
+    return absl::OkStatus();
+  }
+  absl::Status DeleteRange(uint32_t, std::string_view, std::string_view) override {
     return absl::OkStatus();
   }
 
@@ -129,6 +136,21 @@ void winnow_writebatch_delete_cf(winnow_writebatch_t* batch, const winnow_column
       [&](winnow::WriteBatch& updates) { updates.Delete(family->family, BytesOf(key, klen)); });
 }
 
+void winnow_writebatch_delete_range(winnow_writebatch_t* batch, const char* begin, size_t begin_len,
+                                    const char* end, size_t end_len) {
+  Add(batch, [&](winnow::WriteBatch& updates) {
+    updates.DeleteRange(BytesOf(begin, begin_len), BytesOf(end, end_len));
+  });
+}
+
+void winnow_writebatch_delete_range_cf(winnow_writebatch_t* batch,
+                                       const winnow_columnfamily_t* family, const char* begin,
+                                       size_t begin_len, const char* end, size_t end_len) {
+  Add(batch, [&](winnow::WriteBatch& updates) {
+    updates.DeleteRange(family->family, BytesOf(begin, begin_len), BytesOf(end, end_len));
+  });
+}
+
 void winnow_writebatch_append(winnow_writebatch_t* destination, const winnow_writebatch_t* source) {
   Add(destination, [&](winnow::WriteBatch& updates) { updates.Append(source->batch); });
   destination->is_incomplete |= source->is_incomplete;
@@ -167,6 +189,10 @@ class UpdateHandler final : public winnow::WriteBatch::Handler {
   }
   absl::Status Merge(uint32_t family_id, std::string_view key, std::string_view operand) override {
     return Show(winnow_update_merge, family_id, key, operand);
+  }
+  absl::Status DeleteRange(uint32_t family_id, std::string_view begin,
+                           std::string_view end) override {
+    return Show(winnow_update_delete_range, family_id, begin, end);
   }
 
  private:

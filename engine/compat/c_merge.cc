@@ -63,10 +63,10 @@ class CallbackMergeOperator final : public MergeOperator {
                                                     : existing->data();
     uint8_t success = 1;
     size_t length = 0;
-    char* const bytes = full_(state_.get(), key.data(), key.size(), value,
-                              existing.has_value() ? existing->size() : 0, arrays.bytes.data(),
-                              arrays.lengths.data(), static_cast<int>(operands.size()), &success,
-                              &length);
+    char* const bytes =
+        full_(state_.get(), key.data(), key.size(), value,
+              existing.has_value() ? existing->size() : 0, arrays.bytes.data(),
+              arrays.lengths.data(), static_cast<int>(operands.size()), &success, &length);
     if (Take(bytes, length, success, result)) return absl::OkStatus();
     return absl::UnknownError("the callback full_merge has failed");
   }

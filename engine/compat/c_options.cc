@@ -51,6 +51,14 @@ absl::StatusOr<Options> PrepareOptions(const winnow_options_t& handle, KeptAlive
     options.filter_policy = handle.filter_policy.get();
     kept->push_back(handle.filter_policy);
   }
+  if (handle.compaction_filter != nullptr) {
+    options.compaction_filter = handle.compaction_filter.get();
+    kept->push_back(handle.compaction_filter);
+  }
+  if (handle.clock != nullptr) {
+    options.clock = handle.clock.get();
+    kept->push_back(handle.clock);
+  }
   if (handle.file_system != nullptr) {
     options.file_system = handle.file_system.get();
     kept->push_back(handle.file_system);

@@ -87,6 +87,8 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
                                             : std::string(can_filter ? kDefaultFilter : "none");
     change.filter_key =
         options.filter_key.empty() ? std::string(kDefaultFilterKey) : options.filter_key;
+    const uint64_t ttl_seconds = options.ttl_seconds.value_or(0);
+    if (ttl_seconds != 0) change.ttl_seconds = ttl_seconds;
     // Older logs hold nothing of it, and it must not hold them back.
     change.log_number = logs_.current_number();
     FamilyRecord record;
@@ -103,6 +105,7 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
     WINNOW_ASSIGN_OR_RETURN(ColumnFamilyState::FilterSettings settings,
                             family->ParseFilter(*change.filter, *change.filter_key));
     family->SetFilter(std::move(settings));
+    family->set_ttl(TimeToLiveOf(options_, ttl_seconds));
     family->SwitchMemtable();
     ColumnFamilySet::Place place = ColumnFamilySet::NewPlace(std::move(family));
     if (absl::Status status = versions_.LogAndCreateFamily(std::move(edit), record); !status.ok()) {

@@ -83,12 +83,15 @@ bool DatabaseJobs::HasWork() const {
 }
 
 SstableOutputOptions DatabaseJobs::OutputOptions(const ColumnFamilyState& family,
-                                                 SstableBuilderOptions builder) const {
+                                                 SstableBuilderOptions builder,
+                                                 BackgroundRateLimiter::Priority priority) const {
   SstableOutputOptions output;
   output.store = parts_.versions->store();
   output.builder = std::move(builder);
   output.new_file_number = [versions = parts_.versions] { return versions->NewFileNumber(); };
   output.cancelled = {&parts_.scheduler->cancelled(), &family.dropped};
+  output.rate_limiter = parts_.rate_limiter;
+  output.priority = priority;
   return output;
 }
 
@@ -117,7 +120,7 @@ absl::Status DatabaseJobs::WriteFlush(const ColumnFamilyState& family,
   std::vector<const Memtable*> inputs;
   for (const auto& memtable : memtables) inputs.push_back(memtable.get());
   FlushJobOptions job;
-  job.output = OutputOptions(family, std::move(builder));
+  job.output = OutputOptions(family, std::move(builder), BackgroundRateLimiter::Priority::kFlush);
   // Listed after the memtables were retired: a snapshot that is taken from now on includes all of
   // their entries, and needs none that this flush drops.
   job.snapshots = parts_.snapshots->Sequences();
@@ -172,6 +175,7 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
   ThreadCounters& counters = parts_.recorder->Local();
   counters.Add(Ticker::kFlushes);
   counters.Add(Ticker::kFlushBytesWritten, result.bytes_written);
+  counters.Add(Ticker::kBackgroundWaitMicros, static_cast<uint64_t>(result.waited.count()));
   counters.Add(Ticker::kFiltersFellBack, result.num_filters_fell_back);
   counters.Add(Ticker::kMergeFailures, result.num_merge_failures);
   NotifyFlushEnd(

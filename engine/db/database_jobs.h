@@ -31,10 +31,11 @@ struct DatabaseJobParts {
   LogSet* logs = nullptr;
   FileInPlace* lock_file = nullptr;  // the scheduler's, which looks at it from one thread at a time
   ColumnFamilySet* families = nullptr;
-  const SnapshotList* snapshots = nullptr;
+  SnapshotList* snapshots = nullptr;
   WriteLeader* leader = nullptr;
   BackgroundScheduler* scheduler = nullptr;
   EventQueue* events = nullptr;
+  BackgroundRateLimiter* rate_limiter = nullptr;
   Recorder* recorder = nullptr;
   std::function<void()> save_statistics;  // if it is time
 };
@@ -66,13 +67,15 @@ class DatabaseJobs final : public BackgroundJobs {
   bool IsRunning() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     return flushes_running_ > 0 || compactions_running_ > 0;
   }
+  // What the rate limiter goes by.
+  BackgroundLoad LookAtLoad() ABSL_LOCKS_EXCLUDED(database_mutex);
   // True while a flush or compaction runs or is due.
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
  private:
   // --- database_jobs.cc ---
-  SstableOutputOptions OutputOptions(const ColumnFamilyState& family,
-                                     SstableBuilderOptions builder) const;
+  SstableOutputOptions OutputOptions(const ColumnFamilyState& family, SstableBuilderOptions builder,
+                                     BackgroundRateLimiter::Priority priority) const;
   ColumnFamilyState* FamilyToFlush() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void Flush(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status WriteFlush(const ColumnFamilyState& family,
@@ -86,6 +89,10 @@ class DatabaseJobs final : public BackgroundJobs {
                             const SstableOutputResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
+  // --- database_jobs_load.cc ---
+  static double DebtOf(const ColumnFamilyState& family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
   // --- database_jobs_compaction.cc ---
   bool RunCompactionIfDue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   bool PickAndCompact() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -93,12 +100,18 @@ class DatabaseJobs final : public BackgroundJobs {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   static std::unique_ptr<Compaction> PickIn(ColumnFamilyState* family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // What has expired, where the family has a time to live: whole files, which cost nothing to drop,
+  // or one that has to be rewritten.
+  static std::unique_ptr<Compaction> PickExpired(ColumnFamilyState* family, bool rewrite)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  std::unique_ptr<Compaction> PickExpiredInAny(bool rewrite, ColumnFamilyState** family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   bool CompactionIsDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status Compact(ColumnFamilyState* family, const Compaction& compaction, int max_threads)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status WriteCompaction(const ColumnFamilyState& family, const Compaction& compaction,
                                SstableBuilderOptions builder, int max_threads,
-                               CompactionJobResult* result);
+                               CompactionJobResult* result, SnapshotPause* pause);
   absl::Status InstallCompaction(ColumnFamilyState* family, VersionEdit edit,
                                  const CompactionJobResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -111,6 +124,7 @@ class DatabaseJobs final : public BackgroundJobs {
   // A flush has filled level 0 of some family since flushes last had to leave a thread to
   // compactions and none could be had: to look for one is to look at every family.
   bool level0_is_due_ ABSL_GUARDED_BY(database_mutex) = false;
+  uint64_t blocks_read_at_last_look_ ABSL_GUARDED_BY(database_mutex) = 0;
   int compactions_running_ ABSL_GUARDED_BY(database_mutex) = 0;
   // That the scheduler's compactions may use, of background_threads.
   int automatic_compaction_threads_ ABSL_GUARDED_BY(database_mutex) = 0;

@@ -10,6 +10,7 @@
 #include "engine/base/database_closed.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "engine/compaction/expired_files.h"
 #include "engine/db/database_jobs.h"
 #include "engine/db/job_events.h"
 #include "engine/sstable/sstable_reader.h"
@@ -39,7 +40,7 @@ bool DatabaseJobs::PickAndCompact() {
   const std::unique_ptr<Compaction> compaction = PickCompaction(&family);
   if (compaction == nullptr) return false;
   const bool leaves_level0 = !compaction->inputs[0].empty() && compaction->output_level > 0;
-  const int threads = leaves_level0 && !compaction->is_trivial_move ? idle : 1;
+  const int threads = leaves_level0 && !compaction->changes_manifest_only() ? idle : 1;
   automatic_compaction_threads_ += threads;
   const absl::Status status = Compact(family, *compaction, threads);
   automatic_compaction_threads_ -= threads;
@@ -56,11 +57,18 @@ bool DatabaseJobs::PickAndCompact() {
 }
 
 // By falling score over all families, or a busy one would leave the others' level 0 to grow.
+// Whole files that have expired come before all of them, since they relieve the tree for nothing;
+// those that have to be rewritten after them.
 std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** family) {
+  const bool may_expire = parts_.families->any_has_ttl();
+  if (may_expire) [[unlikely]] {
+    if (auto compaction = PickExpiredInAny(/*rewrite=*/false, family)) return compaction;
+  }
   std::vector<std::pair<double, ColumnFamilyState*>> due;
   for (const auto& [id, candidate] : parts_.families->all()) {
     if (candidate->options().disable_auto_compactions || candidate->is_dropped()) continue;
-    const LevelScores scores = ComputeScores(*candidate->version(), candidate->options());
+    const LevelScores scores =
+        candidate->picker.Scores(*candidate->version(), candidate->options());
     if (scores.most_urgent < 0) continue;
     due.emplace_back(scores.score[static_cast<size_t>(scores.most_urgent)], candidate.get());
   }
@@ -70,6 +78,28 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** fam
     auto compaction = PickIn(candidate);
     if (compaction != nullptr) {
       *family = candidate;
+      return compaction;
+    }
+  }
+  return may_expire ? PickExpiredInAny(/*rewrite=*/true, family) : nullptr;
+}
+
+std::unique_ptr<Compaction> DatabaseJobs::PickExpired(ColumnFamilyState* family, bool rewrite) {
+  if (!family->ttl().is_on() || family->options().disable_auto_compactions ||
+      family->is_dropped() || family->manual_compaction_waiting ||
+      family->manual_compaction_running || family->ingest_running) {
+    return nullptr;
+  }
+  const ExpiryMoment moment(family->ttl());
+  return rewrite ? PickFileToRewrite(family->version(), moment)
+                 : PickFilesToDrop(family->version(), family->options(), moment);
+}
+
+std::unique_ptr<Compaction> DatabaseJobs::PickExpiredInAny(bool rewrite,
+                                                           ColumnFamilyState** family) {
+  for (const auto& [id, candidate] : parts_.families->all()) {
+    if (auto compaction = PickExpired(candidate.get(), rewrite)) {
+      *family = candidate.get();
       return compaction;
     }
   }
@@ -94,6 +124,10 @@ bool DatabaseJobs::CompactionIsDue() const {
     if (family->options().disable_auto_compactions || family->is_dropped()) continue;
     // What is due for ever, since damage keeps it from being done, is nothing to wait for.
     if (family->picker.CanPick(family->version(), family->options())) return true;
+    if (PickExpired(family.get(), /*rewrite=*/false) != nullptr ||
+        PickExpired(family.get(), /*rewrite=*/true) != nullptr) {
+      return true;
+    }
   }
   return false;
 }
@@ -101,16 +135,22 @@ bool DatabaseJobs::CompactionIsDue() const {
 absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
                                            const Compaction& compaction,
                                            SstableBuilderOptions builder, int max_threads,
-                                           CompactionJobResult* result) {
+                                           CompactionJobResult* result, SnapshotPause* pause) {
   JobTimer timer(parts_.recorder, LatencyHistogram::kCompaction);
   CompactionJobOptions job;
-  job.output = OutputOptions(family, std::move(builder));
+  job.output =
+      OutputOptions(family, std::move(builder), BackgroundRateLimiter::Priority::kCompaction);
   // Outputs are cut where they would overlap too much of the level below, or the next compaction of
   // one of them would be a large one. Within level 0 they are not, where fewer files are the aim.
   if (compaction.output_level > 0) {
     job.output.target_file_bytes = family.options().target_file_bytes;
   }
-  if (compaction.output_level > 0 && compaction.output_level + 1 < kNumLevels) {
+  // A run between tiers is merged with all of what lies below it, wherever its files end.
+  const bool goes_down_by_file =
+      family.options().compaction.kind == CompactionStyle::Kind::kLeveled ||
+      compaction.output_level + 1 == LastCompactedLevel(family.options());
+  if (goes_down_by_file && compaction.output_level > 0 &&
+      compaction.output_level + 1 < kNumLevels) {
     job.output.next_level = compaction.version->files(compaction.output_level + 1);
   }
   // Listed after the inputs were picked: of each key in them a later snapshot sees the newest
@@ -121,7 +161,26 @@ absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
   job.verify_checksums = parts_.options->verify_compaction_checksums;
   job.readahead_bytes = parts_.options->compaction_readahead_bytes;
   job.max_threads = max_threads;
-  return RunCompaction(compaction, job, result);
+  job.values.moment = ExpiryMoment(family.ttl());
+  job.values.filter = family.options().compaction_filter;
+  job.values.column_family = std::string(family.name());
+  job.values.output_level = compaction.output_level;
+  WINNOW_RETURN_IF_ERROR(RunCompaction(compaction, job, result));
+  if (result->values.removed + result->values.changed == 0) [[likely]]
+    return absl::OkStatus();
+  // The filter has changed what a snapshot of its time would see. If there is none, none is taken
+  // until the change is installed; if there is, the filter has had its turn.
+  std::optional<SequenceNumber> newest_listed;
+  if (!job.snapshots.empty()) newest_listed = job.snapshots.back();
+  if (pause->BeginUnlessNewer(newest_listed)) return absl::OkStatus();
+  RemoveOutputs(job.output.store, result->output.files);
+  const uint64_t bytes_read = result->bytes_read;
+  *result = CompactionJobResult();
+  job.snapshots = parts_.snapshots->Sequences();
+  job.values.filter = nullptr;
+  const absl::Status status = RunCompaction(compaction, job, result);
+  result->bytes_read += bytes_read;
+  return status;
 }
 
 absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& compaction,
@@ -134,20 +193,20 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   const SteadyTime begin = SteadyNow();
   NotifyCompactionBegin(parts_.events, family->name(), compaction);
   CompactionJobResult result;
+  SnapshotPause pause(parts_.snapshots);
   const absl::Status status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     VersionEdit edit;
     FamilyEdit& change = edit.families.emplace_back();
     change.family_id = family->id();
     compaction.DeleteInputs(&change);
     WINNOW_RETURN_IF_ERROR(parts_.versions->Settle());
-    // Only the manifest changes: the files overlap nothing where they go.
-    if (compaction.is_trivial_move) {
-      compaction.MoveInputs(&change);
-    } else {
+    // The files overlap nothing where they go.
+    if (compaction.is_trivial_move) compaction.MoveInputs(&change);
+    if (!compaction.changes_manifest_only()) {
       SstableBuilderOptions builder = family->BuilderOptions(compaction.output_level);
       DatabaseUnlock unlock(parts_.mutex);
       WINNOW_RETURN_IF_ERROR(
-          WriteCompaction(*family, compaction, std::move(builder), max_threads, &result));
+          WriteCompaction(*family, compaction, std::move(builder), max_threads, &result, &pause));
     }
     for (const FileMetadata& file : result.output.files) {
       change.added.push_back({compaction.output_level, file});
@@ -163,8 +222,16 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   counters.Add(Ticker::kCompactions);
   counters.Add(Ticker::kCompactionBytesRead, result.bytes_read);
   counters.Add(Ticker::kCompactionBytesWritten, result.output.bytes_written);
+  counters.Add(Ticker::kBackgroundWaitMicros, static_cast<uint64_t>(result.output.waited.count()));
   counters.Add(Ticker::kFiltersFellBack, result.output.num_filters_fell_back);
   counters.Add(Ticker::kMergeFailures, result.output.num_merge_failures);
+  counters.Add(Ticker::kExpiredEntriesDropped, result.values.expired);
+  counters.Add(Ticker::kEntriesFilteredOut, result.values.removed);
+  counters.Add(Ticker::kEntriesChangedByFilter, result.values.changed);
+  if (compaction.drops_inputs && compaction.reason == kExpiredReason && status.ok()) {
+    counters.Add(Ticker::kExpiredFilesDropped, compaction.num_input_files());
+    counters.Add(Ticker::kExpiredEntriesDropped, compaction.input_write_times());
+  }
   NotifyCompactionEnd(
       parts_.events, family->name(), compaction,
       {status,

@@ -19,6 +19,7 @@
 
 #include "engine/base/status.h"
 #include "engine/db/database_directory.h"
+#include "engine/db/option_checks.h"
 #include "engine/file_system/directory_for_file.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/recovery/log_replay.h"
@@ -166,6 +167,17 @@ absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
                      "', but the options give '", ToAbsl(options.comparator->Name()), "'"));
   }
   ColumnFamilyOptions own_options = options;
+  // Data does not begin to expire because another family's does.
+  const bool is_meant = record.id == 0 || parts_.options->column_families.contains(record.name);
+  const uint64_t ttl_seconds =
+      is_meant ? options.ttl_seconds.value_or(record.ttl_seconds) : record.ttl_seconds;
+  if (ttl_seconds != 0) {
+    // Another family's operator, likewise, is none of its.
+    if (!is_meant) own_options.merge_operator = nullptr;
+    if (own_options.merge_operator != nullptr || !record.merge_operator_name.empty()) {
+      return MergesDoNotExpire(record.name);
+    }
+  }
   WINNOW_RETURN_IF_ERROR(ChooseMergeOperator(record, &own_options));
   auto family = std::make_unique<ColumnFamilyState>(record, std::move(own_options),
                                                     parts_.versions->hash_seed(),
@@ -179,8 +191,10 @@ absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
     return WithContext(status, absl::StrCat("column family '", record.name, "'"));
   }
   family->SetFilter(*std::move(settings));
+  family->set_ttl(TimeToLiveOf(*parts_.options, ttl_seconds));
   // Durable with the next manifest, which every open for writing begins.
   parts_.versions->SetFilter(record.id, filter, filter_key);
+  parts_.versions->SetTtl(record.id, ttl_seconds);
   // For the replay. A database open read-only keeps it.
   family->SwitchMemtable();
   parts_.families->Add(std::move(family));

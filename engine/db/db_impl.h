@@ -26,12 +26,14 @@
 #include "engine/column_family/column_family_set.h"
 #include "engine/column_family/snapshot_list.h"
 #include "engine/db/database_jobs.h"
+#include "engine/db/db_iterator.h"
 #include "engine/events/event_queue.h"
 #include "engine/events/observed_file_system.h"
 #include "engine/sstable/yielding_file_system.h"
 #include "engine/statistics/memory_report.h"
 #include "engine/statistics/recorder.h"
 #include "engine/statistics/saved_statistics.h"
+#include "engine/transaction/database_transactions.h"
 #include "engine/version/false_positive_cache.h"
 #include "engine/version/version_set.h"
 #include "engine/write/log_set.h"
@@ -41,7 +43,7 @@
 
 namespace winnow {
 
-class DBImpl final : public DB {
+class DBImpl final : public DB, private IteratorOwner {
  public:
   DBImpl(const Options& options, std::string path);
   ~DBImpl() override;
@@ -65,7 +67,15 @@ class DBImpl final : public DB {
                       std::string_view key) override;
   absl::Status Merge(const WriteOptions& options, ColumnFamily* family, std::string_view key,
                      std::string_view operand) override;
-  absl::Status Write(const WriteOptions& options, const WriteBatch& batch) override;
+  absl::Status DeleteRange(const WriteOptions& options, ColumnFamily* family,
+                           std::string_view begin, std::string_view end) override;
+  absl::Status Write(const WriteOptions& options, const WriteBatch& batch) override {
+    return WriteIfValid(options, batch, nullptr);
+  }
+  absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction(
+      const TransactionOptions& options) override {
+    return NewTransaction(transactions_, options);
+  }
 
   // read_path.cc
   absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
@@ -130,8 +140,17 @@ class DBImpl final : public DB {
   absl::Status Unusable() const;  // the error of calls when it is not
 
   // --- write_path.cc ---
+  TransactionParts PartsForTransactions();
+  // `validator` may be null: then nothing is asked.
+  absl::Status WriteIfValid(const WriteOptions& options, const WriteBatch& batch,
+                            CommitValidator* validator);
   absl::Status CheckWritable() const;
   absl::Status CheckWrite(const WriteOptions& options, const WriteBatch& batch) const;
+  absl::Status WriteWithTimes(const WriteOptions& options, const WriteBatch& batch,
+                              CommitValidator* validator);
+  // Through the write queue, as it is.
+  absl::Status Enqueue(const WriteOptions& options, const WriteBatch& batch,
+                       CommitValidator* validator);
 
   // --- read_path.cc ---
   struct Found;
@@ -140,7 +159,6 @@ class DBImpl final : public DB {
   void MultiGetAll(const ReadOptions& options, ColumnFamily* family,
                    std::span<const std::string_view> keys, std::span<PinnedValue> values,
                    std::span<absl::Status> statuses);
-  std::unique_ptr<Iterator> MakeIterator(const ReadOptions& options, ColumnFamily* family);
   template <typename Take, typename TakeMerged>
   absl::Status GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                        Take take, TakeMerged take_merged);
@@ -158,6 +176,14 @@ class DBImpl final : public DB {
   bool IsSurelyReadable(const ReadOptions& options, const ColumnFamily* family,
                         std::string_view key) const;
   absl::Status CheckSnapshot(const ReadOptions& options) const;
+
+  // --- iterators.cc ---
+  std::unique_ptr<Iterator> MakeIterator(const ReadOptions& options, ColumnFamily* family);
+  // Of a family that has been checked.
+  DbIteratorInput MakeInput(const ReadOptions& options, ColumnFamily* family, ReadCounters* reads);
+  absl::Status RenewInput(const DbIteratorOptions& options, DbIteratorInput* input) override;
+  void NoteGarbage(ColumnFamily* family, const ReadView& view, std::string_view user_key,
+                   uint64_t num_entries) override;
 
   // --- flush_and_compact.cc ---
   absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(database_mutex);
@@ -243,9 +269,24 @@ class DBImpl final : public DB {
   int copies_running_ ABSL_GUARDED_BY(database_mutex) = 0;  // checkpoints, backups, ingestions
   WriteQueue write_queue_;
   BackgroundScheduler scheduler_;
+  BackgroundRateLimiter rate_limiter_;
   WriteLeader leader_;
   DatabaseJobs jobs_;
+  const std::shared_ptr<DatabaseTransactions> transactions_;
 };
+
+// The counters are the calling thread's own; a context must not move to another thread.
+inline LookupContext DBImpl::MakeContext(const ReadOptions& options, uint32_t family_id,
+                                         FilterCall call, ThreadCounters& counters) {
+  LookupContext context;
+  context.read_options.verify_checksums = options.verify_checksums;
+  context.read_options.fill_cache = options.fill_cache;
+  context.read_options.counters = &counters.reads();
+  context.filter_counters = &counters.Filters(family_id, call);
+  context.false_positive_cache = &false_positive_cache_;
+  context.false_positive_cache_hits = &counters.ticker(Ticker::kFalsePositiveCacheHits);
+  return context;
+}
 
 }  // namespace winnow
 

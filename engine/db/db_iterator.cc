@@ -1,11 +1,11 @@
 #include "engine/db/db_iterator.h"
 
 #include <array>
-#include <new>
 #include <utility>
 
 #include "engine/base/merge_context.h"
 #include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
 #include "engine/db/merge_reads.h"
 
 namespace winnow {
@@ -14,6 +14,9 @@ namespace {
 
 // About what a seek costs, in steps.
 constexpr size_t kStepsBeforeSeek = 16;
+// Entries passed between two that are shown. To pass as many takes about as long as to read a few
+// blocks from a disk.
+constexpr size_t kMuchGarbage = 1024;
 // About what a look-up of a key costs.
 constexpr size_t kOperandsBeforeLookup = 64;
 
@@ -34,12 +37,13 @@ constexpr size_t kOperandsBeforeLookup = 64;
 // since the key that comes next may be one that the failed child would have hidden or preceded.
 class DbIterator final : public Iterator {
  public:
-  DbIterator(std::shared_ptr<const ReadView> view, std::unique_ptr<InternalIterator> internal,
-             DbIteratorOptions options)
-      : view_(std::move(view)),
+  DbIterator(DbIteratorInput input, DbIteratorOptions options)
+      : view_(std::move(input.view)),
         comparator_(view_->comparator),
-        internal_(std::move(internal)),
-        options_(std::move(options)) {}
+        options_(std::move(options)),
+        moment_(std::move(input.moment)),
+        internal_(std::move(input.internal)),
+        snapshot_(input.snapshot) {}
 
   ~DbIterator() override {
     HandOverCounts();
@@ -55,6 +59,27 @@ class DbIterator final : public Iterator {
   }
   // An error found here stays until the next seek, as does one of the internal iterator.
   absl::Status status() const override { return status_.ok() ? internal_->status() : status_; }
+
+  // The old iterator goes before the old view, into which it points.
+  absl::Status Refresh() override {
+    if (options_.has_user_snapshot) {
+      return absl::FailedPreconditionError("the iterator shows a snapshot, and stays with it");
+    }
+    return CatchOutOfMemory([&]() -> absl::Status {
+      HandOverCounts();
+      DbIteratorInput input;
+      WINNOW_RETURN_IF_ERROR(options_.owner->RenewInput(options_, &input));
+      internal_ = std::move(input.internal);
+      moment_ = std::move(input.moment);
+      view_ = std::move(input.view);
+      snapshot_ = input.snapshot;
+      valid_ = false;
+      ClearOperands();
+      direction_ = kForward;
+      status_ = absl::OkStatus();
+      return absl::OkStatus();
+    });
+  }
 
   void SeekToFirst() override {
     OrEnd([&] {
@@ -80,7 +105,7 @@ class DbIterator final : public Iterator {
       }
       seek_key_.clear();
       // With the snapshot's own number the seek passes over all versions that are too new.
-      AppendInternalKey(&seek_key_, key, options_.snapshot, kEntryTypeForSeek);
+      AppendInternalKey(&seek_key_, key, snapshot_, kEntryTypeForSeek);
       internal_->Seek(seek_key_);
       FindNextVisible(/*skipping=*/false);
     });
@@ -172,6 +197,12 @@ class DbIterator final : public Iterator {
   void HandOverCounts() {
     ThreadCounters& counters = options_.recorder->Local();
     counters.Add(Ticker::kIteratorSteps, std::exchange(steps_, 0));
+    counters.Add(Ticker::kIteratorEntriesSkipped,
+                 std::exchange(all_skipped_, 0) + std::exchange(skipped_, 0));
+    if (most_skipped_ > 0) {
+      options_.owner->NoteGarbage(options_.family, *view_, garbage_key_,
+                                  std::exchange(most_skipped_, 0));
+    }
     ReadCounters& reads = *options_.reads;
     const auto hand_over = [](SingleWriterCounter& from, uint64_t* handed,
                               SingleWriterCounter& to) {
@@ -189,6 +220,8 @@ class DbIterator final : public Iterator {
   void Start(Direction direction) {
     HandOverCounts();
     options_.recorder->Local().Add(Ticker::kSeeks);
+    if (moment_ != nullptr) [[unlikely]]
+      moment_->Renew();
     direction_ = direction;
     status_ = absl::OkStatus();
   }
@@ -206,6 +239,10 @@ class DbIterator final : public Iterator {
   // no comparison.
   bool HasManyVersions(std::string_view user_key) {
     if (++skipped_ % kStepsBeforeSeek != 0) return false;
+    if (skipped_ >= kMuchGarbage && skipped_ > most_skipped_) {
+      most_skipped_ = skipped_;
+      garbage_key_.assign(user_key);
+    }
     const bool many =
         skipped_ > kStepsBeforeSeek && comparator_.CompareUserKeys(user_key, skipped_key_) == 0;
     skipped_key_.assign(user_key);
@@ -222,8 +259,8 @@ class DbIterator final : public Iterator {
     seek_key_.clear();
     // A version that is too new: to the first that is not. Any other has been shown or is hidden,
     // and all the versions after it are.
-    if (Sequence(internal_key) > options_.snapshot) {
-      AppendInternalKey(&seek_key_, skipped_key_, options_.snapshot, kEntryTypeForSeek);
+    if (Sequence(internal_key) > snapshot_) {
+      AppendInternalKey(&seek_key_, skipped_key_, snapshot_, kEntryTypeForSeek);
     } else {
       AppendInternalKey(&seek_key_, skipped_key_, 0, EntryType::kDelete);
     }
@@ -236,7 +273,7 @@ class DbIterator final : public Iterator {
   void FindNextVisible(bool skipping) {
     valid_ = false;
     shows_entry_ = true;
-    skipped_ = 0;
+    all_skipped_ += std::exchange(skipped_, 0);
     for (; internal_->Valid(); SkipForward(internal_->key())) {
       const std::string_view internal_key = internal_->key();
       const std::string_view user_key = UserKey(internal_key);
@@ -246,7 +283,7 @@ class DbIterator final : public Iterator {
           comparator_.CompareUserKeys(user_key, *options_.upper_bound) >= 0) {
         return;
       }
-      if (Sequence(internal_key) > options_.snapshot) continue;
+      if (Sequence(internal_key) > snapshot_) continue;
       // Smaller keys too, not only equal ones: after a turn-around the walk may begin further back.
       if (skipping && comparator_.CompareUserKeys(user_key, saved_key_) <= 0) continue;
       if (Type(internal_key) == EntryType::kPut) {
@@ -269,7 +306,7 @@ class DbIterator final : public Iterator {
   void FindPreviousVisible() {
     valid_ = false;
     shows_entry_ = false;
-    skipped_ = 0;
+    all_skipped_ += std::exchange(skipped_, 0);
     ClearOperands();
     bool have_value = false;
     while (internal_->Valid()) {
@@ -364,7 +401,7 @@ class DbIterator final : public Iterator {
 
   // Takes a version that is newer than those of its key before it. False: status_ says why.
   bool SaveIfVisible(std::string_view internal_key, bool* have_value) {
-    if (Sequence(internal_key) > options_.snapshot) return true;
+    if (Sequence(internal_key) > snapshot_) return true;
     if (Type(internal_key) == EntryType::kMerge) {
       // Its key has the saved value, if there is one at all: that of another ends the walk.
       if (!*have_value) has_saved_base_ = false;
@@ -391,7 +428,7 @@ class DbIterator final : public Iterator {
   // saved. False: the internal iterator's status, or status_, says why.
   bool SaveNewestVisible(bool* have_value) {
     seek_key_.clear();
-    AppendInternalKey(&seek_key_, skipped_key_, options_.snapshot, kEntryTypeForSeek);
+    AppendInternalKey(&seek_key_, skipped_key_, snapshot_, kEntryTypeForSeek);
     internal_->Seek(seek_key_);
     if (!internal_->Valid()) return internal_->status().ok();
     const std::string_view internal_key = internal_->key();
@@ -404,17 +441,20 @@ class DbIterator final : public Iterator {
   }
 
   bool CheckType(std::string_view internal_key) {
-    if (static_cast<uint8_t>(Type(internal_key)) <= kMaxKnownEntryType) return true;
+    if (IsKnownEntryType(Type(internal_key))) return true;
     status_ = absl::DataLossError("entry of unknown type: a newer version of Winnow wrote it");
     return false;
   }
 
   // Before internal_, whose iterators point into the view's memtables and files: destroyed after
   // it.
-  const std::shared_ptr<const ReadView> view_;
+  std::shared_ptr<const ReadView> view_;
   const InternalKeyComparator comparator_;
-  const std::unique_ptr<InternalIterator> internal_;
   const DbIteratorOptions options_;
+  // If there are values with write times; internal_ looks at it.
+  std::unique_ptr<IteratorMoment> moment_;
+  std::unique_ptr<InternalIterator> internal_;
+  SequenceNumber snapshot_;
   Direction direction_ = kForward;
   bool valid_ = false;
   bool shows_entry_ = true;  // key and value are the internal iterator's, and no copies
@@ -423,54 +463,20 @@ class DbIterator final : public Iterator {
   std::string saved_value_;
   bool has_saved_base_ = false;           // operands are merged with saved_value_
   std::optional<MergeContext> operands_;  // of saved_key_; made for the first
-  size_t skipped_ = 0;       // entries, since the last one that was shown
-  std::string skipped_key_;  // of the last of them whose number kStepsBeforeSeek divides
+  size_t skipped_ = 0;                    // entries, since the last one that was shown
+  std::string skipped_key_;    // of the last of them whose number kStepsBeforeSeek divides
+  uint64_t all_skipped_ = 0;   // before those, and not handed over yet
+  uint64_t most_skipped_ = 0;  // in a row, if they were much garbage; not handed over yet
+  std::string garbage_key_;    // of the last of these
   uint64_t steps_ = 0;
   std::array<uint64_t, 7> handed_{};  // of options_.reads, already counted
   absl::Status status_;
 };
 
-// NewIterator never returns null, so that a caller has one place to look for errors.
-class ErrorIterator : public Iterator {
- public:
-  explicit ErrorIterator(absl::Status status) : status_(std::move(status)) {}
-  bool Valid() const override { return false; }
-  void SeekToFirst() override {}
-  void SeekToLast() override {}
-  void Seek(std::string_view) override {}
-  void SeekForPrev(std::string_view) override {}
-  void Next() override {}
-  void Prev() override {}
-  std::string_view key() const override { return {}; }
-  std::string_view value() const override { return {}; }
-  absl::Status status() const override { return status_; }
-
- private:
-  const absl::Status status_;
-};
-
-// One for all, where there is no memory for one of its own: deleting it does nothing.
-class OutOfMemoryIterator final : public ErrorIterator {
- public:
-  OutOfMemoryIterator() : ErrorIterator(OutOfMemory()) {}
-  static void operator delete(OutOfMemoryIterator* /*iterator*/, std::destroying_delete_t) {}
-};
-
 }  // namespace
 
-std::unique_ptr<Iterator> NewDbIterator(std::shared_ptr<const ReadView> view,
-                                        std::unique_ptr<InternalIterator> internal,
-                                        DbIteratorOptions options) {
-  return std::make_unique<DbIterator>(std::move(view), std::move(internal), std::move(options));
-}
-
-std::unique_ptr<Iterator> NewErrorIterator(absl::Status status) {
-  return std::make_unique<ErrorIterator>(std::move(status));
-}
-
-std::unique_ptr<Iterator> NewOutOfMemoryIterator() {
-  static OutOfMemoryIterator iterator;
-  return std::unique_ptr<Iterator>(&iterator);
+std::unique_ptr<Iterator> NewDbIterator(DbIteratorInput input, DbIteratorOptions options) {
+  return std::make_unique<DbIterator>(std::move(input), std::move(options));
 }
 
 }  // namespace winnow

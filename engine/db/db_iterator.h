@@ -9,14 +9,44 @@
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
 #include "engine/column_family/read_view.h"
+#include "engine/db/expiring_iterator.h"
 #include "engine/events/event_queue.h"
 #include "engine/statistics/recorder.h"
+#include "winnow/db.h"
 #include "winnow/iterator.h"
 
 namespace winnow {
 
-struct DbIteratorOptions {
+struct DbIteratorOptions;
+
+// What an iterator walks: entries of the view that the snapshot includes.
+struct DbIteratorInput {
+  // Keeps memtables and files alive.
+  std::shared_ptr<const ReadView> view;
+  // If there are values with write times.
+  std::unique_ptr<IteratorMoment> moment;
+  std::unique_ptr<InternalIterator> internal;
   SequenceNumber snapshot = 0;
+};
+
+// What an iterator asks of the database that made it. Thread-safe.
+class IteratorOwner {
+ public:
+  virtual ~IteratorOwner() = default;
+  // What a new iterator over the family with these options would walk now.
+  virtual absl::Status RenewInput(const DbIteratorOptions& options, DbIteratorInput* input) = 0;
+  // An iterator passed so many deleted or hidden entries in a row, the last of them of this key.
+  virtual void NoteGarbage(ColumnFamily* family, const ReadView& view, std::string_view user_key,
+                           uint64_t num_entries) = 0;
+};
+
+struct DbIteratorOptions {
+  IteratorOwner* owner = nullptr;  // must outlive the iterator
+  ColumnFamily* family = nullptr;
+  // The user's own, where there is one: the iterator stays with it.
+  bool has_user_snapshot = false;
+  bool fill_cache = true;
+  bool verify_checksums = true;
   std::optional<std::string> lower_bound;  // inclusive
   std::optional<std::string> upper_bound;  // exclusive
   // Where seeks, steps and `reads` are counted; must outlive the iterator.
@@ -28,14 +58,7 @@ struct DbIteratorOptions {
   std::unique_ptr<ReadCounters> reads;
 };
 
-// `view` keeps memtables and files alive for as long as the iterator.
-std::unique_ptr<Iterator> NewDbIterator(std::shared_ptr<const ReadView> view,
-                                        std::unique_ptr<InternalIterator> internal,
-                                        DbIteratorOptions options);
-// An iterator that is never valid and has this status.
-std::unique_ptr<Iterator> NewErrorIterator(absl::Status status);
-// The same, and the status is OutOfMemory(). Takes no memory.
-std::unique_ptr<Iterator> NewOutOfMemoryIterator();
+std::unique_ptr<Iterator> NewDbIterator(DbIteratorInput input, DbIteratorOptions options);
 
 }  // namespace winnow
 

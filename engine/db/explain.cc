@@ -54,12 +54,30 @@ std::string AnswerName(ExplainStep::Answer answer) {
       return "value";
     case ExplainStep::Answer::kDeleted:
       return "deleted";
+    case ExplainStep::Answer::kExpired:
+      return "expired";
     case ExplainStep::Answer::kError:
       return "error";
     case ExplainStep::Answer::kOperand:
       return "operand";
+    case ExplainStep::Answer::kRangeDeleted:
+      return "range deleted";
   }
   return "";
+}
+
+// Of a value with a write time: what it comes to now.
+void ExplainExpiry(const TimeToLive& ttl, ExplainStep* step) {
+  if (!step->write_time_micros.has_value()) return;
+  const uint64_t written = *step->write_time_micros;
+  if (!ttl.is_on()) {
+    step->detail = absl::StrCat("written at ", TimeText(written));
+    return;
+  }
+  const bool expired = ExpiryMoment(ttl).HasExpired(written);
+  if (expired) step->answer = ExplainStep::Answer::kExpired;
+  const uint64_t end = written > UINT64_MAX - ttl.micros ? UINT64_MAX : written + ttl.micros;
+  step->detail = absl::StrCat(expired ? "expired at " : "expires at ", TimeText(end));
 }
 
 }  // namespace
@@ -82,13 +100,16 @@ std::string KeyExplanation::ToString() const {
 std::string KeyExplanation::ToJson() const {
   std::string rows;
   for (const ExplainStep& step : steps) {
-    absl::StrAppend(&rows, rows.empty() ? "" : ",", "{\"asked\":", JsonString(SourceName(step)),
-                    ",\"level\":", step.level, ",\"file\":", JsonString(step.file_name),
-                    ",\"filter\":", JsonString(step.filter),
-                    ",\"filter_answer\":", JsonString(FilterAnswerName(step.filter_answer)),
-                    ",\"answer\":", JsonString(AnswerName(step.answer)),
-                    ",\"false_positive\":", step.false_positive ? "true" : "false",
-                    ",\"sequence\":", step.sequence, ",\"detail\":", JsonString(step.detail), "}");
+    absl::StrAppend(
+        &rows, rows.empty() ? "" : ",", "{\"asked\":", JsonString(SourceName(step)),
+        ",\"level\":", step.level, ",\"file\":", JsonString(step.file_name),
+        ",\"filter\":", JsonString(step.filter),
+        ",\"filter_answer\":", JsonString(FilterAnswerName(step.filter_answer)),
+        ",\"answer\":", JsonString(AnswerName(step.answer)),
+        ",\"false_positive\":", step.false_positive ? "true" : "false",
+        ",\"sequence\":", step.sequence, ",\"written\":",
+        step.write_time_micros.has_value() ? JsonString(TimeText(*step.write_time_micros)) : "null",
+        ",\"detail\":", JsonString(step.detail), "}");
   }
   return absl::StrCat("{\"filter_key\":", JsonString(filter_key), ",\"hash\":\"",
                       AllHexDigits(key_hash), "\"", ",\"found\":", found ? "true" : "false",
@@ -111,34 +132,42 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
       ExplainStep& step = explanation.steps.emplace_back();
       step.source = source;
       step.filter = memtable.has_filter() ? "memtable filter" : "none";
+      const SequenceNumber covering =
+          memtable.range_tombstones().NewestCovering(key, lookup.snapshot);
+      ExplainedChain chain(covering);
       if (memtable.has_filter()) {
         const bool maybe = memtable.MayContain(whole_hash);
         step.filter_answer =
             maybe ? ExplainStep::FilterAnswer::kMaybe : ExplainStep::FilterAnswer::kNo;
-        if (!maybe) return false;
+        if (!maybe) return covering != 0 && chain.Describe(&step);
       }
-      ExplainedChain chain;
-      const BTree::Entry* node = memtable.Find(key, lookup.snapshot);
+      const BTree::Entry* const newest = memtable.Find(key, lookup.snapshot);
+      const BTree::Entry* node = newest;
       while (node != nullptr &&
              view->comparator.CompareUserKeys(UserKey(node->internal_key()), key) == 0 &&
              chain.Take(Trailer(node->internal_key()))) {
         node = BTree::Next(node);
       }
-      chain.Describe(&step);
+      const bool is_answer = chain.Describe(&step);
       step.false_positive =
           chain.empty() && step.filter_answer == ExplainStep::FilterAnswer::kMaybe;
-      return chain.ended();
+      if (!chain.empty() && Type(newest->internal_key()) == EntryType::kPutWithTime &&
+          HasWriteTime(newest->value())) {
+        step.write_time_micros = WriteTime(newest->value());
+      }
+      return is_answer;
     };
     bool known = explain(*view->active, ExplainStep::Source::kMemtable);
     for (size_t i = 0; i < view->immutables.size() && !known; i++) {
       known = explain(*view->immutables[i], ExplainStep::Source::kImmutableMemtable);
     }
     if (!known) view->version->Explain(lookup, &explanation.steps);
-    explanation.found = std::any_of(
-        explanation.steps.begin(), explanation.steps.end(), [](const ExplainStep& step) {
-          return step.answer == ExplainStep::Answer::kValue ||
-                 step.answer == ExplainStep::Answer::kOperand;
-        });
+    if (!explanation.steps.empty()) ExplainExpiry(Own(family)->ttl(), &explanation.steps.back());
+    explanation.found = std::any_of(explanation.steps.begin(), explanation.steps.end(),
+                                    [](const ExplainStep& step) {
+                                      return step.answer == ExplainStep::Answer::kValue ||
+                                             step.answer == ExplainStep::Answer::kOperand;
+                                    });
     return explanation;
   });
 }

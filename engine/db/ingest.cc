@@ -43,7 +43,7 @@ struct DBImpl::IngestJob {
     for (size_t i = 0; i < tables.size(); i++) {
       const FileMetadata& file = tables[i].file;
       if (families[i] == family &&
-          winnow::HasKeyIn(memtable, {UserKey(file.smallest), UserKey(file.largest)})) {
+          winnow::HasKeyIn(memtable, RangeBetween(file.smallest, file.largest))) {
         return true;
       }
     }
@@ -112,10 +112,10 @@ absl::Status DBImpl::OpenIngested(const std::vector<IngestFile>& files,
                        "that would have to hide what is ingested behind them"));
     }
     if (options.move) WINNOW_RETURN_IF_ERROR(CheckMayMove(*file_system_, file.path));
-    WINNOW_ASSIGN_OR_RETURN(ExternalSstable table,
-                            OpenExternalSstable({file_system_, file.path, family->comparator(),
-                                                 family->options().filter_policy,
-                                                 family->merge_operator().Name()}));
+    WINNOW_ASSIGN_OR_RETURN(
+        ExternalSstable table,
+        OpenExternalSstable({file_system_, file.path, family->comparator(),
+                             family->options().filter_policy, family->merge_operator().Name()}));
     table.family_id = family->id();
     job->info.bytes += table.file.file_bytes;
     job->info.num_entries += table.file.num_entries;
@@ -187,12 +187,12 @@ absl::Status DBImpl::ChooseLevels(const IngestOptions& options, IngestJob* job, 
     const ColumnFamilyState& family = *job->families[i];
     const Version& version = *versions_.families().at(family.id()).version;
     SetGlobalSequence(job->info.sequence, &file);
-    const UserKeyRange range{UserKey(file.smallest), UserKey(file.largest)};
+    const UserKeyRange range = RangeBetween(file.smallest, file.largest);
     int level = kNumLevels - 1;
     if (options.behind) {
       WINNOW_RETURN_IF_ERROR(WithContext(CheckRoomBehind(version, range), job->tables[i].path));
     } else {
-      level = LevelForNewer(version, range, LastCompactedLevel(family.options()));
+      level = LevelForNewer(version, range, DeepestIngestLevel(family.options()));
     }
     job->info.levels.push_back(level);
     auto change = std::find_if(edit->families.begin(), edit->families.end(),
@@ -324,7 +324,7 @@ absl::StatusOr<std::unique_ptr<SstWriter>> DBImpl::NewSstWriter(ColumnFamily* fa
       builder = Own(family)->BuilderOptions(kNumLevels - 1);
     }
     return CreateSstWriter(std::move(builder), Own(family)->shared_merge_operator(), path,
-                           FileSystemOf(options_));
+                           FileSystemOf(options_), Own(family)->ttl());
   });
 }
 

@@ -23,6 +23,7 @@ Event CompactionEvent(Event::Kind kind, std::string_view family, const Compactio
   event.column_family = std::string(family);
   event.num_inputs = compaction.num_input_files();
   event.output_level = compaction.output_level;
+  event.message = compaction.reason;
   // From below, so that the topmost level with inputs remains: that is where the data comes from.
   for (int level = kNumLevels - 1; level >= 0; level--) {
     if (!compaction.inputs[static_cast<size_t>(level)].empty()) event.input_level = level;

@@ -1,5 +1,6 @@
 #include "engine/db/merge_reads.h"
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -7,6 +8,7 @@
 
 #include "engine/base/merge_context.h"
 #include "engine/base/status.h"
+#include "engine/base/write_time.h"
 
 namespace winnow {
 
@@ -15,11 +17,19 @@ namespace {
 // Takes versions of a key, newest first, up to the one that operands are merged with.
 class OperandCollector {
  public:
-  OperandCollector(const MergeOperator& merge_operator, std::string_view user_key)
-      : operator_(&merge_operator), key_(user_key), operands_(&merge_operator) {}
+  // `range_deletion`: the number of the newest range deletion of the key; 0: there is none.
+  OperandCollector(const MergeOperator& merge_operator, std::string_view user_key,
+                   SequenceNumber range_deletion)
+      : operator_(&merge_operator),
+        key_(user_key),
+        range_deletion_(range_deletion),
+        operands_(&merge_operator) {}
+
+  bool IsRangeDeleted(SequenceNumber sequence) const { return sequence < range_deletion_; }
 
   // False: nothing older counts. `is_pinned`: the bytes stay until Merge.
   bool Take(uint64_t trailer, std::string_view value, bool is_pinned) {
+    if (IsRangeDeleted(trailer >> 8)) return false;
     switch (static_cast<EntryType>(trailer & 0xff)) {
       case EntryType::kMerge:
         if (is_pinned) {
@@ -30,6 +40,11 @@ class OperandCollector {
         return true;
       case EntryType::kPut:
         existing_.emplace(value);
+        return false;
+      case EntryType::kPutWithTime:
+        // From before there were operands: nothing that has some expires.
+        has_unknown_ = !HasWriteTime(value);
+        if (!has_unknown_) existing_.emplace(WithoutWriteTime(value));
         return false;
       case EntryType::kDelete:
         return false;
@@ -55,6 +70,7 @@ class OperandCollector {
  private:
   const MergeOperator* const operator_;
   const std::string_view key_;
+  const SequenceNumber range_deletion_;
   MergeContext operands_;
   std::optional<std::string> existing_;
   bool has_unknown_ = false;
@@ -89,6 +105,11 @@ class MemtableChain {
     }
     while (entry != nullptr && wants_older) {
       const SequenceNumber sequence = Sequence(entry->internal_key());
+      // What is deleted must not get into a fold.
+      if (collector_->IsRangeDeleted(sequence)) {
+        wants_older = false;
+        break;
+      }
       if (fold_.has_value() && !took_fold_ && sequence == fold_->newest) {
         collector_->Take(PackTrailer(fold_->newest, EntryType::kMerge), fold_->operand,
                          /*is_pinned=*/false);
@@ -151,9 +172,9 @@ bool TakeFromMemtable(const Memtable& memtable, uint64_t whole_key_hash, const L
 }  // namespace
 
 absl::Status ReadMergedValue(const ReadView& view, const LookupKey& key,
-                             const LookupContext& context, bool in_tables,
-                             ThreadCounters& counters, std::string* value) {
-  OperandCollector collector(*view.merge_operator, key.user_key);
+                             const LookupContext& context, bool in_tables, ThreadCounters& counters,
+                             std::string* value) {
+  OperandCollector collector(*view.merge_operator, key.user_key, view.NewestRangeDeletion(key));
   bool wants_older = true;
   if (!in_tables) {
     const uint64_t hash = view.WholeKeyHash(key);

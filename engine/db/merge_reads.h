@@ -15,8 +15,8 @@ namespace winnow {
 // of it and of the versions before it. `in_tables`: Version::Get found that version, and it is not
 // in the memtables.
 absl::Status ReadMergedValue(const ReadView& view, const LookupKey& key,
-                             const LookupContext& context, bool in_tables,
-                             ThreadCounters& counters, std::string* value);
+                             const LookupContext& context, bool in_tables, ThreadCounters& counters,
+                             std::string* value);
 
 }  // namespace winnow
 

@@ -38,8 +38,12 @@ DBImpl::DBImpl(const Options& options, std::string path)
       logs_(file_system_, path_),
       families_(options_.db_write_buffer_bytes),
       scheduler_(&mutex_, &events_, &recorder_, [this] { leader_.RequestWork(); }),
+      rate_limiter_(options_.background_bytes_per_second),
       leader_(LeaderParts()),
-      jobs_(JobParts()) {}
+      jobs_(JobParts()),
+      transactions_(std::make_shared<DatabaseTransactions>(PartsForTransactions())) {
+  rate_limiter_.SetLoadSource([this] { return jobs_.LookAtLoad(); });
+}
 
 // Who wants the error calls Close; a database that goes out of scope has nobody to tell.
 DBImpl::~DBImpl() { Close().IgnoreError(); }
@@ -86,6 +90,7 @@ DatabaseJobParts DBImpl::JobParts() {
   parts.leader = &leader_;
   parts.scheduler = &scheduler_;
   parts.events = &events_;
+  parts.rate_limiter = &rate_limiter_;
   parts.recorder = &recorder_;
   parts.save_statistics = [this] {
     if (statistics_saver_.IsDue(SteadyNow())) SaveStatistics(/*is_closed=*/false);
@@ -203,6 +208,7 @@ absl::Status DBImpl::StartEvents() {
 absl::Status DBImpl::Close() {
   if (!process_.IsThisOne()) return CatchOutOfMemory([this] { return Unusable(); });
   if (closed_.exchange(true)) return absl::OkStatus();
+  transactions_->Close();
   // A listener may be in the middle of a call; those that it begins from now on are refused.
   events_.Drain();
   const absl::Status status = options_.read_only ? absl::OkStatus() : CloseFiles();
@@ -239,6 +245,7 @@ absl::Status DBImpl::CloseFiles() {
     DatabaseLock lock(&mutex_);
     leader_.EndDelays();
   }
+  rate_limiter_.Stop();
   if (leader_.EndUnloggedWrites()) {
     status = CatchOutOfMemory([this] {
       std::vector<ColumnFamilyState*> families;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "engine/base/write_time.h"
 #include "winnow/options.h"
 
 namespace winnow {
@@ -17,6 +18,12 @@ absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
 // InvalidArgument if this field, whose name is its text form's, is outside its range. How it fits
 // others is not looked at but for the triggers of level 0, each of which bounds the next.
 absl::Status CheckField(const Options& options, std::string_view field);
+
+// The error of a family that has a merge operator and is to have a time to live.
+absl::Status MergesDoNotExpire(std::string_view family);
+
+// `seconds` at most kMaxTtlSeconds.
+TimeToLive TimeToLiveOf(const Options& options, uint64_t seconds);
 
 // SSTables whose file may be open at one time.
 size_t MaxOpenFilesOf(const Options& options);

@@ -3,11 +3,11 @@
 // A text form is checked for being one, and for its range, when it is set. Options come one at a
 // time and in any order, so that nothing can be said yet about how they fit together: that is
 // checked when the database is opened (options.cc).
-#include <charconv>
 #include <functional>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "engine/base/number_text.h"
 #include "engine/base/status.h"
 #include "engine/db/option_checks.h"
 #include "filter/base/nearest_name.h"
@@ -23,23 +23,6 @@ absl::Status BadValue(std::string_view name, std::string_view value, std::string
       absl::StrCat("option ", ToAbsl(name), ": '", ToAbsl(value), "' is not ", ToAbsl(wanted)));
 }
 
-// Powers of 1024, the letter in either case, with or without "iB"; no sign, no fraction and no
-// space. A number that would overflow is refused rather than cut.
-bool ParseBytes(std::string_view text, uint64_t* bytes) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *bytes);
-  if (error != std::errc()) return false;
-  std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
-  if (suffix.ends_with("iB")) suffix.remove_suffix(2);
-  if (suffix.empty() || suffix == "B") return true;
-  if (suffix.size() != 1) return false;
-  const size_t power = std::string_view("KMGT").find(static_cast<char>(suffix[0] & ~0x20));
-  if (power == std::string_view::npos) return false;
-  const unsigned shift = 10 * (static_cast<unsigned>(power) + 1);
-  if (*bytes > (UINT64_MAX >> shift)) return false;
-  *bytes <<= shift;
-  return true;
-}
-
 // One row of the table: a name and what a text does to the options. A setter that fails has changed
 // nothing.
 struct TextOption {
@@ -53,7 +36,7 @@ template <typename Owner, typename T>
 TextOption BytesOption(std::string_view name, T Owner::*field) {
   return {name, [=](Options* options, std::string_view value) -> absl::Status {
             uint64_t bytes;
-            if (!ParseBytes(value, &bytes)) {
+            if (!ParseByteCount(value, &bytes)) {
               return BadValue(name, value, "a number of bytes such as 4096, 64K or 1G");
             }
             options->*field = static_cast<T>(bytes);
@@ -134,13 +117,33 @@ absl::Status SetMergeOperator(Options* options, std::string_view value) {
   return absl::OkStatus();
 }
 
+absl::Status SetCompaction(Options* options, std::string_view value) {
+  const absl::StatusOr<CompactionStyle> style = ParseCompactionStyle(value);
+  if (!style.ok()) {
+    return BadValue("compaction", value, "leveled, lazy_leveled, tiered or fifo:BYTES");
+  }
+  options->compaction = *style;
+  return absl::OkStatus();
+}
+
 // Not a row like the others: the field is empty until it is set, and 0 is a setting.
 absl::Status SetInfoLogBytes(Options* options, std::string_view value) {
   uint64_t bytes;
-  if (!ParseBytes(value, &bytes)) {
+  if (!ParseByteCount(value, &bytes)) {
     return BadValue("info_log_bytes", value, "a number of bytes such as 0, 64K or 1M");
   }
   options->info_log_bytes = bytes;
+  return absl::OkStatus();
+}
+
+// Likewise.
+absl::Status SetTtlSeconds(Options* options, std::string_view value) {
+  uint64_t seconds;
+  if (!absl::SimpleAtoi(ToAbsl(value), &seconds)) {
+    return BadValue("ttl_seconds", value,
+                    absl::StrCat("a whole number of seconds, 0 - ", kMaxTtlSeconds));
+  }
+  options->ttl_seconds = seconds;
   return absl::OkStatus();
 }
 
@@ -165,6 +168,7 @@ const std::vector<TextOption>& TextOptions() {
       StringOption("filter", &Options::filter),
       StringOption("filter_key", &Options::filter_key),
       {"merge_operator", SetMergeOperator},
+      {"ttl_seconds", SetTtlSeconds},
       {"compression", SetCompression},
       {"compression_per_level", SetCompressionPerLevel},
       IntOption("zstd_level", &Options::zstd_level),
@@ -173,6 +177,7 @@ const std::vector<TextOption>& TextOptions() {
       RealOption("memtable_filter_ratio", &Options::memtable_filter_ratio),
       BytesOption("block_bytes", &Options::block_bytes),
       IntOption("block_restart_interval", &Options::block_restart_interval),
+      {"compaction", SetCompaction},
       BytesOption("target_file_bytes", &Options::target_file_bytes),
       IntOption("level0_compaction_trigger", &Options::level0_compaction_trigger),
       IntOption("level0_slowdown_trigger", &Options::level0_slowdown_trigger),
@@ -188,6 +193,7 @@ const std::vector<TextOption>& TextOptions() {
       BoolOption("charge_filters_to_cache", &Options::charge_filters_to_cache),
       BytesOption("db_write_buffer_bytes", &Options::db_write_buffer_bytes),
       BytesOption("compaction_readahead_bytes", &Options::compaction_readahead_bytes),
+      BytesOption("background_bytes_per_second", &Options::background_bytes_per_second),
       IntOption("background_threads", &Options::background_threads),
       IntOption("max_open_files", &Options::max_open_files),
       BoolOption("mmap_reads", &Options::mmap_reads),

@@ -27,6 +27,10 @@ constexpr uint64_t kTiB = uint64_t{1} << 40;
 
 constexpr std::string_view kAllFields;
 
+// What is merged would have a time of its own that no operand has.
+constexpr std::string_view kMergesDoNotExpire =
+    "a column family has a time to live or a merge operator, and not both";
+
 // Collects the first violation.
 // Only the first: those after it often follow from it, and one at a time can be put right.
 class Checker {
@@ -80,6 +84,10 @@ void CheckColumnFamilyFields(const ColumnFamilyOptions& options, Checker& check)
     const std::string_view operator_name = options.merge_operator->Name();
     check.Range<uint64_t>("merge_operator's name, bytes", operator_name.size(), 1, 255);
   }
+  check.Range<uint64_t>("ttl_seconds", options.ttl_seconds.value_or(0), 0, kMaxTtlSeconds);
+  if (options.ttl_seconds.value_or(0) != 0 && options.merge_operator != nullptr) {
+    check.Fail("ttl_seconds", kMergesDoNotExpire);
+  }
   check.Range<uint64_t>("compression_per_level, entries", options.compression_per_level.size(), 0,
                         static_cast<uint64_t>(kNumLevels));
   check.Range("zstd_level", options.zstd_level, 1, 22);
@@ -88,6 +96,10 @@ void CheckColumnFamilyFields(const ColumnFamilyOptions& options, Checker& check)
   check.Range("memtable_filter_ratio", options.memtable_filter_ratio, 0.0, 0.25);
   check.Range<uint64_t>("block_bytes", options.block_bytes, 256, 16 * kMiB);
   check.Range("block_restart_interval", options.block_restart_interval, 1, 1024);
+  if (options.compaction.kind == CompactionStyle::Kind::kFifo) {
+    check.Range<uint64_t>("compaction, bytes of fifo", options.compaction.fifo_bytes, 64 * kKiB,
+                          16 * kTiB);
+  }
   check.Range<uint64_t>("target_file_bytes", options.target_file_bytes, 64 * kKiB, 64 * kGiB);
   check.Range("level0_compaction_trigger", options.level0_compaction_trigger, 1, 256);
   // The lower limit of each trigger is the trigger before it: writes must not slow down before
@@ -116,6 +128,10 @@ void CheckDatabaseFields(const Options& options, Checker& check) {
   // Zero is allowed besides the range, and means that the process's limit decides.
   if (options.max_open_files != 0) {
     check.Range("max_open_files", options.max_open_files, 16, 10'000'000);
+  }
+  if (options.background_bytes_per_second != 0) {  // 0: no limit
+    check.Range<uint64_t>("background_bytes_per_second", options.background_bytes_per_second,
+                          64 * kKiB, kTiB);
   }
   check.Range<uint64_t>("max_log_bytes", options.max_log_bytes, kMiB, kTiB);
   check.Range<uint64_t>("block_cache_bytes", options.block_cache_bytes, 0, 16 * kTiB);
@@ -210,6 +226,15 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
   // More than the memtables can hold, or logs would make memtables be flushed that are not full.
   options.max_log_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, 4 * kMiB);
   return options;
+}
+
+absl::Status MergesDoNotExpire(std::string_view family) {
+  return absl::InvalidArgumentError(absl::StrCat("column family '", ToAbsl(family),
+                                                 "': ttl_seconds: ", ToAbsl(kMergesDoNotExpire)));
+}
+
+TimeToLive TimeToLiveOf(const Options& options, uint64_t seconds) {
+  return {options.clock != nullptr ? options.clock : SystemClock(), seconds * kMicrosPerSecond};
 }
 
 // Half of the descriptors: logs, manifests, tables being written and the rest of the program need

@@ -1,4 +1,4 @@
-// Get, MultiGet, MayExist, Exists, iterators, snapshots, Explain.
+// Get, MultiGet, MayExist, Exists, snapshots.
 //
 // View before sequence number, in every call here. Whatever is in the tables of a view was visible
 // before the view was installed: a memtable is retired between groups, all of whose entries are
@@ -8,36 +8,68 @@
 // absent.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
+#include "engine/base/error_iterator.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "engine/base/write_time.h"
 #include "engine/db/db_impl.h"
-#include "engine/db/db_iterator.h"
 #include "engine/db/merge_reads.h"
-#include "engine/db/pinned_value_access.h"
-#include "engine/version/merging_iterator.h"
+#include "engine/sstable/pinned_value_access.h"
 
 namespace winnow {
 
 namespace {
 
-// Looks through the memtables, newest first; null if none knows the key. The first hit is the
-// answer, value or deletion: everything further on is older.
-const BTree::Entry* FindInMemtables(const ReadView& view, const LookupKey& key) {
+// What the memtables know of a key.
+struct MemtableAnswer {
+  const BTree::Entry* node = nullptr;  // the newest entry
+  bool range_deleted = false;          // by what is newer than all entries: there is no node then
+
+  bool known() const { return node != nullptr || range_deleted; }
+};
+
+// In a memtable with range deletions. One that covers the key counts whatever the filter says,
+// which knows of entries alone.
+[[gnu::noinline]] MemtableAnswer FindBesideRangeDeletions(const Memtable& memtable, uint64_t hash,
+                                                          const LookupKey& key) {
+  MemtableAnswer answer;
+  if (memtable.MayContain(hash)) answer.node = memtable.Find(key.user_key, key.snapshot);
+  const SequenceNumber covering =
+      memtable.range_tombstones().NewestCovering(key.user_key, key.snapshot);
+  if (covering != 0 &&
+      (answer.node == nullptr || Sequence(answer.node->internal_key()) < covering)) {
+    answer = {nullptr, true};
+  }
+  return answer;
+}
+
+// Looks through the memtables, newest first. The first hit is the answer, value or deletion of
+// either sort: everything further on is older.
+MemtableAnswer FindInMemtables(const ReadView& view, const LookupKey& key) {
   // Spares hashing the whole key where the tables' filters hash only a part of it.
   const bool nothing = view.immutables.empty() && view.active->empty();
-  if (nothing) return nullptr;
+  if (nothing) return {};
   // Of the whole key, whatever the tables' filters are made of: see Memtable.
   const uint64_t hash = view.WholeKeyHash(key);
-  const auto find = [&](const Memtable& memtable) -> const BTree::Entry* {
-    if (memtable.empty() || !memtable.MayContain(hash)) return nullptr;
-    return memtable.Find(key.user_key, key.snapshot);
+  const auto find = [&](const Memtable& memtable) -> MemtableAnswer {
+    if (memtable.has_range_deletions()) [[unlikely]]
+      return FindBesideRangeDeletions(memtable, hash, key);
+    if (memtable.empty() || !memtable.MayContain(hash)) return {};
+    return {memtable.Find(key.user_key, key.snapshot), false};
   };
-  if (const BTree::Entry* node = find(*view.active)) return node;
+  if (const MemtableAnswer answer = find(*view.active); answer.known()) return answer;
   for (const auto& memtable : view.immutables) {
-    if (const BTree::Entry* node = find(*memtable)) return node;
+    if (const MemtableAnswer answer = find(*memtable); answer.known()) return answer;
   }
-  return nullptr;
+  return {};
+}
+
+// A type that entries, or answers in their place, can have. Any other is taken neither for a value
+// nor for a deletion: either would be a wrong answer without an error.
+bool IsKnownType(EntryType type) {
+  return IsKnownEntryType(type) || type == EntryType::kRangeDelete;
 }
 
 absl::Status KeyTooLong(std::string_view key) {
@@ -45,9 +77,32 @@ absl::Status KeyTooLong(std::string_view key) {
       absl::StrCat("key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes));
 }
 
-// Not taken for a value and not for a deletion: either would be a wrong answer without an error.
 absl::Status UnknownType() {
   return absl::DataLossError("entry of unknown type: a newer version of Winnow wrote it");
+}
+
+// What one key of a batch comes to, found in a memtable, in a table, or nowhere.
+absl::Status TakeAnswer(const BTree::Entry* node, const ExpiryMoment& moment, PointResult* result,
+                        PinnedValue* value) {
+  if (node == nullptr && !result->found) return absl::NotFoundError("");
+  EntryType type = node != nullptr ? Type(node->internal_key()) : result->type;
+  std::string_view node_value;
+  std::string_view& stored = node != nullptr ? node_value : result->value;
+  if (node != nullptr) stored = node->value();
+  if (type == EntryType::kPutWithTime) [[unlikely]]
+    WINNOW_RETURN_IF_ERROR(ResolveWriteTime(moment, &type, &stored));
+  if (type == EntryType::kDelete || type == EntryType::kRangeDelete) {
+    return absl::NotFoundError("");
+  }
+  if (type != EntryType::kPut) return UnknownType();
+  return CatchOutOfMemory([&] {
+    if (node != nullptr) {
+      PinnedValueAccess::Copy(value, node_value);
+    } else {
+      PinnedValueAccess::PinResult(value, result);
+    }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace
@@ -58,8 +113,9 @@ absl::Status UnknownType() {
 struct DBImpl::Found {
   const BTree::Entry* node = nullptr;
   PointResult result;
-  bool value = false;    // a value is there, neither absent nor deleted
-  bool operand = false;  // one has to be made of this operand, and what is older
+  std::string_view node_value;  // of the node, without its write time
+  bool value = false;           // a value is there, neither absent nor deleted
+  bool operand = false;         // one has to be made of this operand, and what is older
 };
 
 // Relaxed: whoever calls while another thread closes is in error anyway, and is only told so where
@@ -99,19 +155,6 @@ SequenceNumber DBImpl::SequenceFor(const ReadOptions& options) const {
              : write_queue_.publishing().visible_sequence();
 }
 
-// The counters are the calling thread's own; a context must not move to another thread.
-inline LookupContext DBImpl::MakeContext(const ReadOptions& options, uint32_t family_id,
-                                         FilterCall call, ThreadCounters& counters) {
-  LookupContext context;
-  context.read_options.verify_checksums = options.verify_checksums;
-  context.read_options.fill_cache = options.fill_cache;
-  context.read_options.counters = &counters.reads();
-  context.filter_counters = &counters.Filters(family_id, call);
-  context.false_positive_cache = &false_positive_cache_;
-  context.false_positive_cache_hits = &counters.ticker(Ticker::kFalsePositiveCacheHits);
-  return context;
-}
-
 absl::Status DBImpl::Find(const ReadOptions& options, ColumnFamilyState* family,
                           const ReadView& view, std::string_view key, ThreadCounters& counters,
                           Found* found) {
@@ -119,20 +162,28 @@ absl::Status DBImpl::Find(const ReadOptions& options, ColumnFamilyState* family,
   // replaced in between belong to writes that ran at the same time as this call.
   const LookupKey lookup = view.MakeLookupKey(key, SequenceFor(options));
   EntryType type;
-  found->node = FindInMemtables(view, lookup);
+  const MemtableAnswer in_memory = FindInMemtables(view, lookup);
+  found->node = in_memory.node;
   if (found->node != nullptr) {
     counters.Add(Ticker::kMemtableHits);
     type = Type(found->node->internal_key());
+  } else if (in_memory.range_deleted) [[unlikely]] {
+    counters.Add(Ticker::kMemtableHits);
+    return absl::OkStatus();
   } else {
     const LookupContext context = MakeContext(options, family->id(), FilterCall::kGet, counters);
     WINNOW_RETURN_IF_ERROR(view.version->Get(lookup, context, &found->result));
     if (!found->result.found) return absl::OkStatus();
     type = found->result.type;
   }
+  std::string_view& value = found->node != nullptr ? found->node_value : found->result.value;
+  if (found->node != nullptr) value = found->node->value();
+  if (type == EntryType::kPutWithTime) [[unlikely]]
+    WINNOW_RETURN_IF_ERROR(ResolveWriteTime(ExpiryMoment(family->ttl()), &type, &value));
   found->value = type == EntryType::kPut;
   if (found->value) [[likely]]
     return absl::OkStatus();
-  if (static_cast<uint8_t>(type) > kMaxKnownEntryType) return UnknownType();
+  if (!IsKnownType(type)) return UnknownType();
   found->operand = type == EntryType::kMerge;
   return absl::OkStatus();
 }
@@ -181,8 +232,8 @@ absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, s
   const SequenceNumber newest =
       in_tables ? found.result.sequence : Sequence(found.node->internal_key());
   const LookupContext context = MakeContext(options, family.id(), FilterCall::kGet, counters);
-  absl::Status status = ReadMergedValue(view, view.MakeLookupKey(key, newest), context, in_tables,
-                                        counters, value);
+  absl::Status status =
+      ReadMergedValue(view, view.MakeLookupKey(key, newest), context, in_tables, counters, value);
   events_.AddIfCorruption(status);
   return status;
 }
@@ -191,7 +242,7 @@ absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::
                          std::string* value) {
   return CatchOutOfMemory([&] {
     const auto take = [&](const Found& found) {
-      value->assign(found.node != nullptr ? found.node->value() : found.result.value);
+      value->assign(found.node != nullptr ? found.node_value : found.result.value);
     };
     return GetWith(options, family, key, take, [&](std::string&& merged) { value->swap(merged); });
   });
@@ -205,7 +256,7 @@ absl::Status DBImpl::Get(const ReadOptions& options, ColumnFamily* family, std::
   return CatchOutOfMemory([&] {
     const auto take = [&](Found& found) {
       if (found.node != nullptr) {
-        PinnedValueAccess::Copy(value, found.node->value());
+        PinnedValueAccess::Copy(value, found.node_value);
       } else {
         PinnedValueAccess::PinResult(value, &found.result);
       }
@@ -272,10 +323,13 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
       continue;
     }
     batch[i].key = view->MakeLookupKey(key, snapshot);
-    nodes[i] = FindInMemtables(*view, batch[i].key);
-    batch[i].done = nodes[i] != nullptr;
+    const MemtableAnswer in_memory = FindInMemtables(*view, batch[i].key);
+    nodes[i] = in_memory.node;
+    batch[i].done = in_memory.known();
   }
   view->version->MultiGet(batch, context);
+  // One moment for all keys.
+  const ExpiryMoment moment(own->ttl());
   // Values are reset whatever the outcome: one from an earlier call must not pass for this one's.
   for (size_t i = 0; i < order.size(); i++) {
     BatchLookup& lookup = batch[i];
@@ -287,12 +341,10 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
       events_.AddIfCorruption(status);
       continue;
     }
-    const bool known = nodes[i] != nullptr || lookup.result.found;
-    const EntryType type =
-        nodes[i] != nullptr ? Type(nodes[i]->internal_key()) : lookup.result.type;
-    if (!known || type == EntryType::kDelete) {
-      status = absl::NotFoundError("");
-    } else if (type == EntryType::kMerge) {
+    const bool has_operands = nodes[i] != nullptr
+                                  ? Type(nodes[i]->internal_key()) == EntryType::kMerge
+                                  : lookup.result.found && lookup.result.type == EntryType::kMerge;
+    if (has_operands) [[unlikely]] {
       status = CatchOutOfMemory([&] {
         Found found;
         found.node = nodes[i];
@@ -303,18 +355,8 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
         PinnedValueAccess::Take(&value, std::move(merged));
         return absl::OkStatus();
       });
-    } else if (type != EntryType::kPut) {
-      status = UnknownType();
-    } else if (nodes[i] != nullptr) {
-      status = CatchOutOfMemory([&] {
-        PinnedValueAccess::Copy(&value, nodes[i]->value());
-        return absl::OkStatus();
-      });
     } else {
-      status = CatchOutOfMemory([&] {
-        PinnedValueAccess::PinResult(&value, &lookup.result);
-        return absl::OkStatus();
-      });
+      status = TakeAnswer(nodes[i], moment, &lookup.result, &value);
     }
     if (status.ok()) counters.Add(Ticker::kMultiGetKeysFound);
   }
@@ -331,8 +373,14 @@ bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::str
     ColumnFamilyState* own = Own(family);
     const ViewGuard view(own->views);
     const LookupKey lookup = view->MakeLookupKey(key, SequenceFor(options));
-    if (const BTree::Entry* node = FindInMemtables(*view, lookup)) {
-      may_exist = Type(node->internal_key()) != EntryType::kDelete;
+    if (const MemtableAnswer in_memory = FindInMemtables(*view, lookup); in_memory.known()) {
+      may_exist = in_memory.node != nullptr;
+      if (!may_exist) return;
+      EntryType type = Type(in_memory.node->internal_key());
+      std::string_view value = in_memory.node->value();
+      if (type == EntryType::kPutWithTime) [[unlikely]]
+        ResolveWriteTime(ExpiryMoment(own->ttl()), &type, &value).IgnoreError();
+      may_exist = type != EntryType::kDelete;
       return;
     }
     // Without counters: the filters' measured rates are of look-ups whose outcome is known, and
@@ -348,54 +396,12 @@ bool DBImpl::MayExist(const ReadOptions& options, ColumnFamily* family, std::str
 absl::StatusOr<bool> DBImpl::Exists(const ReadOptions& options, ColumnFamily* family,
                                     std::string_view key) {
   const absl::Status status = CatchOutOfMemory([&] {
-    return GetWith(options, family, key, [](const Found&) {}, [](std::string&&) {});
+    return GetWith(
+        options, family, key, [](const Found&) {}, [](std::string&&) {});
   });
   if (absl::IsNotFound(status)) return false;
   if (!status.ok()) return status;
   return true;
-}
-
-std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, ColumnFamily* family) {
-  std::unique_ptr<Iterator> iterator;
-  const bool had_memory = UnlessOutOfMemory([&] { iterator = MakeIterator(options, family); });
-  return had_memory ? std::move(iterator) : NewOutOfMemoryIterator();
-}
-
-std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, ColumnFamily* family) {
-  if (absl::Status status = CheckRead(options, family, ""); !status.ok()) {
-    return NewErrorIterator(std::move(status));
-  }
-  ColumnFamilyState* own = Own(family);
-  // Shared and not announced: an iterator outlives this call, may change threads, and there may be
-  // many on one thread, which has one hazard slot.
-  std::shared_ptr<const ReadView> view = own->views.Shared();
-  DbIteratorOptions iterator_options;
-  // After the view, as everywhere. The number need not be among the snapshots: flushes and
-  // compactions that drop versions make new files, and this view keeps the old ones and its
-  // memtables.
-  iterator_options.snapshot = SequenceFor(options);
-  iterator_options.lower_bound = options.lower_bound;
-  iterator_options.upper_bound = options.upper_bound;
-  iterator_options.recorder = &recorder_;
-  iterator_options.events = &events_;
-  iterator_options.reads = std::make_unique<ReadCounters>();
-
-  ThreadCounters& counters = recorder_.Local();
-  LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
-  // Not the calling thread's: see DbIteratorOptions.
-  context.read_options.counters = iterator_options.reads.get();
-  Version::IteratorRange range;
-  if (options.lower_bound.has_value()) range.lower = *options.lower_bound;
-  if (options.upper_bound.has_value()) range.upper = *options.upper_bound;
-  // Newest first. Order decides nothing between versions, which their sequence numbers do; it is
-  // the order in which everything else here looks.
-  std::vector<std::unique_ptr<InternalIterator>> children;
-  // What an empty one will get comes too late for the snapshot, and a merge costs each step.
-  if (!view->active->empty()) children.push_back(view->active->NewIterator());
-  for (const auto& memtable : view->immutables) children.push_back(memtable->NewIterator());
-  view->version->AddIterators(range, context, &children);
-  auto merged = NewMergingIterator(view->comparator, std::move(children));
-  return NewDbIterator(std::move(view), std::move(merged), std::move(iterator_options));
 }
 
 // The list reads the number itself, under its lock: see SnapshotList::Add.

@@ -20,11 +20,13 @@ class SstWriterImpl final : public SstWriter {
  public:
   SstWriterImpl(const SstableBuilderOptions& options,
                 std::shared_ptr<const MergeOperator> merge_operator,
-                std::unique_ptr<WritableFile> file, std::string path, FileSystem* file_system)
+                std::unique_ptr<WritableFile> file, std::string path, FileSystem* file_system,
+                const TimeToLive& ttl)
       : comparator_(options.comparator),
         merge_operator_(std::move(merge_operator)),
         path_(std::move(path)),
         file_system_(*file_system),
+        ttl_(ttl),
         builder_(std::make_unique<SstableBuilder>(options, std::move(file), path_)) {}
 
   ~SstWriterImpl() override {
@@ -106,6 +108,12 @@ class SstWriterImpl final : public SstWriter {
     return CatchOutOfMemory([&]() -> absl::Status {
       WINNOW_RETURN_IF_ERROR(CheckEntry(key, value));
       internal_key_.clear();
+      if (type == EntryType::kPut && ttl_.is_on()) {
+        type = EntryType::kPutWithTime;
+        timed_value_.assign(value);
+        AppendWriteTime(&timed_value_, ttl_.clock->NowMicros());
+        value = timed_value_;
+      }
       AppendInternalKey(&internal_key_, key, 0, type);
       WINNOW_RETURN_IF_ERROR(builder_->Add(internal_key_, value));
       last_key_.assign(key);
@@ -123,18 +131,20 @@ class SstWriterImpl final : public SstWriter {
   const std::shared_ptr<const MergeOperator> merge_operator_;  // never null
   const std::string path_;
   FileSystem& file_system_;
+  const TimeToLive ttl_;
   std::unique_ptr<SstableBuilder> builder_;  // null: the file was given up
   bool is_finished_ = false;
   uint64_t file_bytes_ = 0;
   std::string last_key_;
   std::string internal_key_;
+  std::string timed_value_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(
     SstableBuilderOptions builder, std::shared_ptr<const MergeOperator> merge_operator,
-    const std::string& path, FileSystem* file_system) {
+    const std::string& path, FileSystem* file_system, const TimeToLive& ttl) {
   // Create would cut what is there.
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system->Exists(path));
   if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
@@ -144,9 +154,8 @@ absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(
   builder.level = 0;
   builder.num_levels = 0;  // which level it will be on nobody knows
   builder.creation_time_seconds = static_cast<uint64_t>(std::time(nullptr));
-  return std::unique_ptr<SstWriter>(
-      std::make_unique<SstWriterImpl>(builder, std::move(merge_operator), std::move(file), path,
-                                      file_system));
+  return std::unique_ptr<SstWriter>(std::make_unique<SstWriterImpl>(
+      builder, std::move(merge_operator), std::move(file), path, file_system, ttl));
 }
 
 absl::StatusOr<std::unique_ptr<SstWriter>> SstWriter::Create(const ColumnFamilyOptions& options,
@@ -176,7 +185,8 @@ absl::StatusOr<std::unique_ptr<SstWriter>> SstWriter::Create(const ColumnFamilyO
     std::shared_ptr<const MergeOperator> merge_operator = options.merge_operator;
     if (merge_operator == nullptr) merge_operator = MissingMergeOperator("");
     return CreateSstWriter(std::move(builder), std::move(merge_operator), path,
-                           file_system == nullptr ? PosixFileSystem() : file_system);
+                           file_system == nullptr ? PosixFileSystem() : file_system,
+                           {SystemClock(), options.ttl_seconds.value_or(0) * kMicrosPerSecond});
   });
 }
 

@@ -11,11 +11,12 @@
 
 namespace winnow {
 
-// A writer of tables as `builder` says, but external ones, whose operands `merge_operator` checks.
+// A writer of tables as `builder` says, but external ones, whose operands `merge_operator` checks,
+// and whose values have write times if there is a time to live; its clock must outlive the writer.
 // AlreadyExists: there is a file at `path`.
 absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(
     SstableBuilderOptions builder, std::shared_ptr<const MergeOperator> merge_operator,
-    const std::string& path, FileSystem* file_system);
+    const std::string& path, FileSystem* file_system, const TimeToLive& ttl = {});
 
 }  // namespace winnow
 

@@ -1,11 +1,14 @@
 // Put, Delete, Write: checks, and a place in the write queue.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
+#include "engine/db/option_checks.h"
 #include "engine/write/batch_format.h"
+#include "engine/write/write_times.h"
 #include "filter/base/per_thread.h"
 
 namespace winnow {
@@ -117,6 +120,21 @@ absl::Status DBImpl::Merge(const WriteOptions& options, ColumnFamily* family, st
   });
 }
 
+absl::Status DBImpl::DeleteRange(const WriteOptions& options, ColumnFamily* family,
+                                 std::string_view begin, std::string_view end) {
+  return CatchOutOfMemory([&] {
+    SingleUpdate update;
+    WINNOW_RETURN_IF_ERROR(CheckFamily(family));
+    const size_t longer = std::max(begin.size(), end.size());
+    if (longer > kMaxKeyBytes) return KeyTooLarge(longer);
+    const int order = Own(family)->comparator().CompareUserKeys(begin, end);
+    if (order > 0) return InvertedRange();
+    if (order == 0) return CheckWrite(options, update.batch());
+    update.batch().DeleteRange(family, begin, end);
+    return Write(options, update.batch());
+  });
+}
+
 absl::Status DBImpl::CheckWritable() const {
   if (!IsUsable()) [[unlikely]]
     return Unusable();
@@ -137,11 +155,44 @@ absl::Status DBImpl::CheckWrite(const WriteOptions& options, const WriteBatch& b
   return absl::OkStatus();
 }
 
-absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch) {
+TransactionParts DBImpl::PartsForTransactions() {
+  TransactionParts parts;
+  parts.db = this;
+  parts.publishing = &write_queue_.publishing();
+  parts.recorder = &recorder_;
+  parts.write = [this](const WriteOptions& options, const WriteBatch& batch,
+                       CommitValidator* validator) {
+    return WriteIfValid(options, batch, validator);
+  };
+  return parts;
+}
+
+absl::Status DBImpl::WriteIfValid(const WriteOptions& options, const WriteBatch& batch,
+                                  CommitValidator* validator) {
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return CheckWrite(options, batch); }));
   // A batch with no plain origin may be no batch at all, which only the leader finds out.
   if (WriteBatchAccess::is_plain(batch) && batch.num_updates() == 0) return absl::OkStatus();
+  if (families_.any_has_ttl()) [[unlikely]]
+    return WriteWithTimes(options, batch, validator);
+  return Enqueue(options, batch, validator);
+}
 
+// The time is that of the call, and not of its turn: what waits longest has not less to live. Each
+// value's is in the log, so that it is the same after a replay.
+absl::Status DBImpl::WriteWithTimes(const WriteOptions& options, const WriteBatch& batch,
+                                    CommitValidator* validator) {
+  std::optional<WriteBatch> timed;
+  WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] {
+    const Clock& clock = *TimeToLiveOf(options_, 0).clock;
+    timed = WithWriteTimes(
+        batch, [this](uint32_t id) { return families_.TtlOf(id).is_on(); }, clock.NowMicros());
+    return CheckBatch(*timed);  // of its bytes there are more
+  }));
+  return Enqueue(options, *timed, validator);
+}
+
+absl::Status DBImpl::Enqueue(const WriteOptions& options, const WriteBatch& batch,
+                             CommitValidator* validator) {
   ThreadCounters& counters = recorder_.Local();
   SampledTimer timer(counters, LatencyHistogram::kWrite);
   // On this stack: it must outlive the queue's last touch, which is the change of state that Join
@@ -149,6 +200,7 @@ absl::Status DBImpl::Write(const WriteOptions& options, const WriteBatch& batch)
   WriteRequest request;
   request.batch = &batch;
   request.options = options;
+  request.validator = validator;
   const WriteRequest::State state = write_queue_.Join(&request);
   if (state == WriteRequest::kInserts) {
     InsertScope insert(&write_queue_, &request);

@@ -24,7 +24,8 @@ std::string CompactionText(const Event& event) {
   const std::string what = absl::StrCat("compaction of ", event.column_family, " from level ",
                                         event.input_level, " to ", event.output_level, " ");
   if (event.kind == Event::Kind::kCompactionBegin) {
-    return absl::StrCat(what, "begins: ", Counted(event.num_inputs, "file"));
+    return absl::StrCat(what, "begins: ", Counted(event.num_inputs, "file"),
+                        event.message.empty() ? "" : ", ", event.message);
   }
   return absl::StrCat(what, Outcome(event), ", ", Counted(event.bytes_read, "byte"), " read");
 }
@@ -64,6 +65,8 @@ std::string_view EventKindName(Event::Kind kind) {
       return "compaction-end";
     case Event::Kind::kIngestEnd:
       return "ingest-end";
+    case Event::Kind::kGarbageMet:
+      return "garbage-met";
     case Event::Kind::kWriteStallBegin:
       return "write-stall-begin";
     case Event::Kind::kWriteStallEnd:
@@ -100,6 +103,9 @@ std::string Event::ToString() const {
       return CompactionText(*this);
     case Kind::kIngestEnd:
       return absl::StrCat("ingestion of ", Counted(num_inputs, "file"), " ", IngestOutcome(*this));
+    case Kind::kGarbageMet:
+      return absl::StrCat("an iterator over ", column_family, " passed ", num_inputs,
+                          " deleted or hidden entries in a row");
     case Kind::kWriteStallBegin:
       return absl::StrCat("write stall begins, because of ", column_family, ": ", message);
     case Kind::kWriteStallEnd:

@@ -32,6 +32,9 @@ absl::Status CheckIsExternal(const SstableProperties& properties, const std::str
                      ": a database wrote this table; only those of SstWriter (`winnow "
                      "sst-build`) can be ingested"));
   }
+  if (properties.num_range_deletions != 0) {
+    return CorruptionError(path, "has range deletions, of which SstWriter writes none");
+  }
   if (properties.num_entries == 0) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": holds no entries"));
   }

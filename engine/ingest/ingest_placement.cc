@@ -9,14 +9,8 @@ namespace winnow {
 
 namespace {
 
-bool Overlap(const InternalKeyComparator& comparator, const UserKeyRange& a,
-             const UserKeyRange& b) {
-  return comparator.CompareUserKeys(a.smallest, b.largest) <= 0 &&
-         comparator.CompareUserKeys(b.smallest, a.largest) <= 0;
-}
-
 const SstableFile* FirstOverlap(const Version& version, int level, const UserKeyRange& range) {
-  const Version::Files files = version.Overlapping(level, &range.smallest, &range.largest);
+  const Version::Files files = version.Overlapping(level, range);
   return files.empty() ? nullptr : files.front().get();
 }
 
@@ -32,13 +26,17 @@ bool CompactionMayCover(const Version& version, int output_level, const UserKeyR
     }
   }
   return !inputs.empty() &&
-         Overlap(version.comparator(), RangeOf(inputs, version.comparator()), range);
+         Overlap(RangeOf(inputs, version.comparator()), range, version.comparator());
 }
 
 }  // namespace
 
 bool HasKeyIn(const Memtable& memtable, const UserKeyRange& range) {
   if (memtable.empty()) return false;
+  if (memtable.has_range_deletions() &&
+      memtable.range_tombstones().Shared()->Overlap(range.smallest, range.largest)) {
+    return true;
+  }
   const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
   iterator->Seek(MakeInternalKey(range.smallest, kMaxSequenceNumber, kEntryTypeForSeek));
   return iterator->Valid() &&
@@ -71,8 +69,7 @@ absl::Status CheckRoomBehind(const Version& version, const UserKeyRange& range) 
   }
   for (int level = 0; level < last; level++) {
     for (const auto& file : version.files(level)) {
-      const bool overlaps = Overlap(version.comparator(),
-                                    {file->smallest_user_key(), file->largest_user_key()}, range);
+      const bool overlaps = Overlap(file->range(), range, version.comparator());
       if (overlaps && file->metadata().smallest_sequence == 0) {
         return absl::FailedPreconditionError(
             absl::StrCat("nothing can be ingested behind SSTable ", file->number(),

@@ -10,8 +10,8 @@
 
 namespace winnow {
 
-// Does the memtable hold an entry of a key in the range? Beside writers: one that was there before
-// the call.
+// Does the memtable hold an entry of a key in the range, or a range deletion of one? Beside
+// writers: one that was there before the call.
 bool HasKeyIn(const Memtable& memtable, const UserKeyRange& range);
 
 // The deepest level, of 0 to `deepest`, for a table that is newer than everything in the version:

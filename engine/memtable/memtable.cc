@@ -1,6 +1,7 @@
 #include "engine/memtable/memtable.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace winnow {
@@ -111,7 +112,24 @@ void Memtable::Add(SequenceNumber sequence, EntryType type, std::string_view use
   }
   tree_.Insert(user_key, PackTrailer(sequence, type), value);
   if (type == EntryType::kDelete) num_deletions_.fetch_add(1, std::memory_order_relaxed);
+  if (type == EntryType::kPutWithTime) [[unlikely]]
+    has_write_times_.store(true, std::memory_order_relaxed);
   // Release: whoever sees the count non-zero may look.
+  num_entries_.fetch_add(1, std::memory_order_release);
+}
+
+// In the arena as the entries are; the index over them counts in the budget by itself.
+void Memtable::AddRangeDeletion(SequenceNumber sequence, std::string_view begin,
+                                std::string_view end) {
+  const auto copy = [this](std::string_view key) {
+    char* const bytes = arena_.Allocate(key.size());
+    if (!key.empty()) std::memcpy(bytes, key.data(), key.size());
+    return std::string_view(bytes, key.size());
+  };
+  const size_t bytes = tombstones_.Add({copy(begin), copy(end), sequence});
+  tombstone_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  budget_->Grow(bytes);
+  num_range_deletions_.fetch_add(1, std::memory_order_relaxed);
   num_entries_.fetch_add(1, std::memory_order_release);
 }
 
@@ -132,7 +150,8 @@ std::unique_ptr<InternalIterator> Memtable::NewIterator() const {
 
 size_t Memtable::memory_bytes() const {
   const auto* filter = filter_.load(std::memory_order_acquire);
-  return arena_.memory_bytes() + (filter == nullptr ? 0 : filter->memory_bytes());
+  return arena_.memory_bytes() + tombstone_bytes_.load(std::memory_order_relaxed) +
+         (filter == nullptr ? 0 : filter->memory_bytes());
 }
 
 }  // namespace winnow

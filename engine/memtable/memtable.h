@@ -12,6 +12,7 @@
 #include "engine/base/internal_key.h"
 #include "engine/memtable/arena.h"
 #include "engine/memtable/b_tree.h"
+#include "engine/memtable/memtable_tombstones.h"
 #include "engine/memtable/operand_folds.h"
 #include "engine/memtable/write_buffer_budget.h"
 #include "winnow/filter/concurrent_bloom.h"
@@ -55,6 +56,9 @@ class Memtable {
   void Add(SequenceNumber sequence, EntryType type, std::string_view user_key,
            std::string_view value, uint64_t whole_key_hash);
 
+  // Deletes the keys from `begin` to before `end`, which is greater.
+  void AddRangeDeletion(SequenceNumber sequence, std::string_view begin, std::string_view end);
+
   bool empty() const { return num_entries_.load(std::memory_order_acquire) == 0; }
   bool MayContain(uint64_t whole_key_hash) const {
     // Acquire: an entry that the reader may see was added after its filter was there.
@@ -70,6 +74,10 @@ class Memtable {
 
   // Of chains of merge operands that readers have combined.
   OperandFolds& folds() const { return folds_; }
+  // Neither Find nor the iterator nor the filter knows of range deletions: who looks for entries
+  // asks these too, whatever the filter says.
+  bool has_range_deletions() const { return !tombstones_.empty(); }
+  const MemtableTombstones& range_tombstones() const { return tombstones_; }
 
   // The iterator must not outlive the memtable.
   std::unique_ptr<InternalIterator> NewIterator() const;
@@ -77,8 +85,14 @@ class Memtable {
   size_t memory_bytes() const;
   // It has come to a later stage, in which nothing is added any more.
   void EnterStage(WriteBufferBudget::Stage stage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Range deletions among them.
   uint64_t num_entries() const { return num_entries_.load(std::memory_order_relaxed); }
+  uint64_t num_range_deletions() const {
+    return num_range_deletions_.load(std::memory_order_relaxed);
+  }
   uint64_t num_deletions() const { return num_deletions_.load(std::memory_order_relaxed); }
+  // Of some entry of those that are visible to the caller.
+  bool has_write_times() const { return has_write_times_.load(std::memory_order_relaxed); }
   // The oldest log that holds entries of this memtable.
   uint64_t log_number() const { return log_number_.load(std::memory_order_relaxed); }
   const InternalKeyComparator& comparator() const { return comparator_; }
@@ -97,8 +111,12 @@ class Memtable {
   BTree tree_;
   std::atomic<filter::ConcurrentBlockedBloom*> filter_{nullptr};
   mutable OperandFolds folds_;
+  MemtableTombstones tombstones_{comparator_};
+  std::atomic<size_t> tombstone_bytes_{0};  // without their keys, which are in the arena
   std::atomic<uint64_t> num_entries_{0};
   std::atomic<uint64_t> num_deletions_{0};
+  std::atomic<uint64_t> num_range_deletions_{0};
+  std::atomic<bool> has_write_times_{false};
 };
 
 }  // namespace winnow

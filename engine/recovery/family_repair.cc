@@ -15,6 +15,8 @@ bool Overlaps(const InternalKeyComparator& comparator, const FoundSstable& table
               const FileMetadata& listed) {
   if (!table.frame.properties.has_value()) return true;
   const SstableProperties& properties = *table.frame.properties;
+  // The properties say nothing of the keys that its tombstones cover.
+  if (properties.num_range_deletions > 0) return true;
   return comparator.CompareUserKeys(properties.smallest_user_key, UserKey(listed.largest)) <= 0 &&
          comparator.CompareUserKeys(UserKey(listed.smallest), properties.largest_user_key) <= 0;
 }
@@ -184,7 +186,8 @@ absl::Status FamilyRepair::MergeAll(const ColumnFamilyState& family,
   for (const FoundSstable* table : all) {
     WINNOW_ASSIGN_OR_RETURN(SoundSstable kept, Use(*table, family));
     // Its numbers count even if it is empty: whatever is written now must be newer.
-    if (kept.reader != nullptr && kept.file.num_entries > 0) sound.push_back(std::move(kept));
+    const bool holds_something = kept.file.num_entries > 0 || kept.file.num_range_deletions > 0;
+    if (kept.reader != nullptr && holds_something) sound.push_back(std::move(kept));
   }
   edit->added.clear();
   WINNOW_ASSIGN_OR_RETURN(const auto files, sstables_->Merge(sound, family));

@@ -34,6 +34,9 @@ absl::StatusOr<SequenceNumber> LargestSequenceOf(FileSystem& file_system, const 
         largest = std::max(largest, Sequence(key));
         return absl::OkStatus();
       }));
+  for (const RangeTombstone& tombstone : walk.range_tombstones()) {
+    largest = std::max(largest, tombstone.sequence);
+  }
   return largest;
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "engine/base/status.h"
 #include "engine/compaction/compaction_iterator.h"
+#include "engine/compaction/range_tombstone_merge.h"
 #include "engine/compaction/sstable_output.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/sstable/sstable_iterator.h"
@@ -17,6 +18,17 @@
 namespace winnow {
 
 namespace {
+
+// Of each fragment the newest: no snapshot outlives its process.
+std::vector<RangeTombstoneFragment> KeptByRepair(RangeTombstoneMerge* tombstones) {
+  return tombstones->Kept({}, nullptr, std::nullopt, std::nullopt);
+}
+
+void AddTombstones(RangeTombstoneMerge* tombstones, SstableBuilder* builder) {
+  for (const RangeTombstoneFragment& fragment : KeptByRepair(tombstones)) {
+    builder->AddRangeTombstones(fragment.begin, fragment.end, fragment.sequences);
+  }
+}
 
 // A table is given up for what is wrong with it, never for want of memory or descriptors.
 absl::Status WhyNotLookedAt(const std::string& path, const std::vector<SstableProblem>& problems) {
@@ -171,9 +183,12 @@ absl::StatusOr<SoundSstable> RepairSstables::Salvage(const FoundSstable& table,
       Note(std::string(problem.ToStatus(damaged_path).message()));
     }
   }
-  const uint64_t rescued = builder.num_entries();
+  RangeTombstoneMerge tombstones(family.comparator());
+  *tombstones.tombstones() = salvage.range_tombstones();
+  AddTombstones(&tombstones, &builder);
+  const uint64_t rescued = builder.num_entries() + builder.num_range_deletions();
   WINNOW_RETURN_IF_ERROR(builder.Finish().status());
-  // A table without entries has no bounds for a manifest.
+  // A table that holds nothing has no bounds for a manifest.
   if (rescued == 0) {
     store_.file_system->Remove(path).IgnoreError();
     return SoundSstable();
@@ -186,7 +201,11 @@ absl::StatusOr<SoundSstable> RepairSstables::Salvage(const FoundSstable& table,
 absl::StatusOr<SoundSstable> RepairSstables::Unite(const std::vector<SoundSstable>& parts,
                                                    int level, const ColumnFamilyState& family) {
   std::vector<std::unique_ptr<InternalIterator>> children;
-  for (const SoundSstable& part : parts) children.push_back(part.reader->NewIterator({}));
+  RangeTombstoneMerge tombstones(family.comparator());
+  for (const SoundSstable& part : parts) {
+    children.push_back(part.reader->NewIterator({}));
+    tombstones.Add(*part.reader);
+  }
   const auto input = NewMergingIterator(family.comparator(), std::move(children));
   const uint64_t number = NewFileNumber();
   const std::string path = SstableFileName(store_.directory, number);
@@ -199,6 +218,7 @@ absl::StatusOr<SoundSstable> RepairSstables::Unite(const std::vector<SoundSstabl
     WINNOW_RETURN_IF_ERROR(builder.Add(input->key(), input->value()));
   }
   WINNOW_RETURN_IF_ERROR(input->status());
+  AddTombstones(&tombstones, &builder);
   WINNOW_RETURN_IF_ERROR(builder.Finish().status());
   for (const SoundSstable& part : parts) {
     store_.file_system->Remove(SstableFileName(store_.directory, part.file.number)).IgnoreError();
@@ -213,15 +233,17 @@ absl::StatusOr<SoundSstable> RepairSstables::Unite(const std::vector<SoundSstabl
 absl::StatusOr<std::vector<FileMetadata>> RepairSstables::Merge(
     const std::vector<SoundSstable>& tables, const ColumnFamilyState& family) {
   std::vector<std::unique_ptr<InternalIterator>> children;
+  RangeTombstoneMerge tombstones(family.comparator());
   for (const SoundSstable& table : tables) {
     SstableReadOptions options;
     options.readahead_bytes = size_t{1} << 20;
     children.push_back(table.reader->NewIterator(options));
+    tombstones.Add(*table.reader);
   }
   const auto input = NewMergingIterator(family.comparator(), std::move(children));
   input->SeekToFirst();
   CompactionIterator entries(input.get(), family.comparator(), &family.merge_operator(), {},
-                             nullptr);
+                             nullptr, nullptr, tombstones.index());
   entries.Start();
   SstableOutputOptions output;
   output.store = store_;
@@ -229,7 +251,8 @@ absl::StatusOr<std::vector<FileMetadata>> RepairSstables::Merge(
   output.target_file_bytes = family.options().target_file_bytes;
   output.new_file_number = [this] { return NewFileNumber(); };
   SstableOutputResult result;
-  WINNOW_RETURN_IF_ERROR(WriteSstables(output, family.comparator(), &entries, &result));
+  WINNOW_RETURN_IF_ERROR(
+      WriteSstables(output, family.comparator(), &entries, KeptByRepair(&tombstones), &result));
   // Last: the merged run is written. Tables that Rewrite has just made are among these.
   for (const SoundSstable& table : tables) PutAside(SstableName(table.file.number));
   return result.files;

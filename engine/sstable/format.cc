@@ -72,8 +72,9 @@ uint64_t HeaderChecksum(std::string_view header) {
 // Null if the blocks named by the footer lie in order and without gaps up to the footer.
 // Blocks follow each other without gaps:
 //
-//   header | data blocks | filter | index partitions | index | properties | footer
-//                          ^ optional  ^ only with two index levels
+//   header | data blocks | filter | index partitions | index | range tombstones | properties |
+//   footer
+//                          ^ optional  ^ only with two index levels  ^ optional
 //
 // What is between the filter (or the data) and the index must be filled by partitions, which is
 // checked when the index has been read. No gap means that every byte of the file is under some
@@ -87,8 +88,14 @@ const char* LayoutError(const Footer& footer) {
   if (!footer.properties.FitsBelow(end) || footer.properties.end() != end) {
     return "properties block does not end at the footer";
   }
-  if (!footer.index.FitsBelow(end) || footer.index.end() != footer.properties.offset) {
-    return "index block does not end at the properties block";
+  const BlockHandle& tombstones = footer.range_tombstones;
+  if (!tombstones.exists() && tombstones.offset != 0) return "empty range tombstone block";
+  if (tombstones.exists() &&
+      (!tombstones.FitsBelow(end) || tombstones.end() != footer.properties.offset)) {
+    return "range tombstone block does not end at the properties block";
+  }
+  if (!footer.index.FitsBelow(end) || footer.index.end() != footer.index_end()) {
+    return "index block does not end at the block behind it";
   }
   if (!footer.filter.exists()) return footer.filter.offset == 0 ? nullptr : "empty filter block";
   if (!footer.filter.FitsBelow(footer.index.offset)) return "filter block beyond the index block";
@@ -116,6 +123,8 @@ std::string_view BlockKindName(BlockKind kind) {
       return "footer";
     case BlockKind::kHeader:
       return "header";
+    case BlockKind::kRangeTombstones:
+      return "range tombstone block";
   }
   return "unknown block";
 }
@@ -174,6 +183,7 @@ std::string Footer::Encode() const {
   PutHandle(&out[kPropertiesAt], properties);
   PutHandle(&out[kFilterAt], filter);
   PutHandle(&out[kIndexAt], index);
+  PutHandle(&out[kRangeTombstonesAt], range_tombstones);
   EncodeFixed32(&out[kIndexLevelsAt], index_levels);
   EncodeFixed32(&out[kHeaderBytesAt], header_bytes);
   std::memcpy(&out[kMajorAt], &kTableMajorVersion, sizeof(kTableMajorVersion));
@@ -224,6 +234,7 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
   footer.properties = GetHandle(data + kPropertiesAt);
   footer.filter = GetHandle(data + kFilterAt);
   footer.index = GetHandle(data + kIndexAt);
+  footer.range_tombstones = GetHandle(data + kRangeTombstonesAt);
   footer.index_levels = DecodeFixed32(data + kIndexLevelsAt);
   footer.header_bytes = DecodeFixed32(data + kHeaderBytesAt);
   if (footer.file_bytes != file_bytes) {
@@ -232,11 +243,6 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
   }
   if (major == 0 || DecodeFixed32(data + kFooterBytesAt) != kFooterBytes) {
     return CorruptionError(path, at, "footer: impossible version or size");
-  }
-  // Reserved in version 1. A reader that ignored them would show deleted keys.
-  if (GetHandle(data + kRangeTombstonesAt).exists()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(ToAbsl(path), ": has range tombstones, which this version cannot read"));
   }
   if (const char* error = LayoutError(footer); error != nullptr) {
     return CorruptionError(path, at, absl::StrCat("footer: ", error));

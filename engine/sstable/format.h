@@ -33,7 +33,8 @@ enum class BlockKind : uint8_t {
   kIndex,
   kProperties,
   kFooter,
-  kHeader
+  kHeader,
+  kRangeTombstones
 };
 // "data block", "filter block" ...
 std::string_view BlockKindName(BlockKind kind);
@@ -81,6 +82,12 @@ struct Footer {
   BlockHandle properties;
   BlockHandle filter;  // does not exist if there is none
   BlockHandle index;
+  BlockHandle range_tombstones;  // does not exist if there are none
+
+  // The first byte behind the index block.
+  uint64_t index_end() const {
+    return range_tombstones.exists() ? range_tombstones.offset : properties.offset;
+  }
 
   std::string Encode() const;  // kFooterBytes
   // Checks the bytes and that all handles lie inside the file and follow each other without gaps.

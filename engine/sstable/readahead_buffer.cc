@@ -57,8 +57,9 @@ absl::StatusOr<std::string_view> ReadaheadBuffer::Get(const BlockHandle& handle,
     length_ = 0;
     WINNOW_RETURN_IF_ERROR(file_.ReadBytes(first, length, buffer_));
     // The next piece comes from the disk while this one is used. Where a file is walked backwards,
-    // or in small pieces that grow, nobody has said that it will be.
-    if (in_pages_ && direction == Direction::kForward && last < end_) {
+    // or in pieces that are still growing, nobody has said that it will be.
+    const bool is_steady = in_pages_ || bytes >= kSteadyReadaheadBytes;
+    if (is_steady && direction == Direction::kForward && last < end_) {
       file_.file().Prefetch(last, std::min<uint64_t>(end_ - last, length));
     }
     // Decoders may read, but never interpret, bytes beyond the block.

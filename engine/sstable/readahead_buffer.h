@@ -16,6 +16,9 @@ namespace winnow {
 
 class ReadaheadBuffer {
  public:
+  // A walk that has come to pieces of this size is taken to go on: the system fetches the next one
+  // while this one is used.
+  static constexpr size_t kSteadyReadaheadBytes = size_t{256} << 10;
   enum class Direction : uint8_t { kForward, kBackward };
 
   // Reads nothing at or beyond `end`. The file must outlive the buffer. `in_pages`: in memory

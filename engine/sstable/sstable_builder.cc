@@ -12,6 +12,7 @@
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/policy_filter.h"
+#include "engine/sstable/range_tombstone_block.h"
 #include "winnow/filter/builder.h"
 
 namespace winnow {
@@ -70,6 +71,8 @@ struct SstableBuilder::State {
   absl::Status WriteBlock(Compression compression, std::string_view contents, BlockHandle* handle);
   absl::Status WriteFilter(SstableSummary* summary, BlockHandle* handle);
   absl::Status WriteIndex(Footer* footer);
+  absl::Status WriteRangeTombstones(BlockHandle* handle);
+  void FillBounds(SstableSummary* summary) const;
   void FillProperties();
 
   SstableBuilderOptions options;
@@ -86,6 +89,7 @@ struct SstableBuilder::State {
   std::string last_key;            // internal; meaningful if num_entries > 0
   size_t shared_with_last = 0;     // user key bytes
   std::string first_key;
+  RangeTombstoneBlockBuilder tombstones;
   IndexBuilder index;
   std::unique_ptr<filter::FilterBuilder> filter;       // null: no filter
   std::unique_ptr<PolicyFilterBuilder> policy_filter;  // null: no policy
@@ -158,6 +162,11 @@ absl::Status SstableBuilder::State::CheckEntry(std::string_view internal_key,
         path, ": entry too large: key of ", internal_key.size() - kTrailerBytes, " bytes (limit ",
         kMaxUserKeyBytes, "), value of ", value.size(), " bytes (limit ", kMaxValueBytes, ")"));
   }
+  if (!IsReadableEntry(Type(internal_key), value)) {
+    return absl::DataLossError(absl::StrCat(path, ": entry ", properties.num_entries,
+                                            ": a value ends before its write time, or the type ",
+                                            static_cast<int>(Type(internal_key)), " is unknown"));
+  }
   if (properties.num_entries == 0) {
     shared_with_last = 0;
     return absl::OkStatus();
@@ -193,9 +202,10 @@ void SstableBuilder::State::Count(std::string_view internal_key, std::string_vie
   properties.smallest_sequence = std::min(properties.smallest_sequence, sequence);
   properties.largest_sequence = std::max(properties.largest_sequence, sequence);
   properties.num_entries++;
-  properties.num_puts += Type(internal_key) == EntryType::kPut ? 1 : 0;
+  properties.num_puts += IsPut(Type(internal_key)) ? 1 : 0;
   properties.num_merges += Type(internal_key) == EntryType::kMerge ? 1 : 0;
   properties.num_deletions += Type(internal_key) == EntryType::kDelete ? 1 : 0;
+  if (Type(internal_key) == EntryType::kPutWithTime) properties.write_times.Add(WriteTime(value));
   properties.raw_key_bytes += internal_key.size();
   properties.raw_value_bytes += value.size();
 }
@@ -328,6 +338,43 @@ absl::Status SstableBuilder::State::WriteIndex(Footer* footer) {
   return absl::OkStatus();
 }
 
+absl::Status SstableBuilder::State::WriteRangeTombstones(BlockHandle* handle) {
+  if (tombstones.empty()) return absl::OkStatus();
+  if (tombstones.EstimatedBytes() > kMaxBlockContentsBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": too many range tombstones for one table"));
+  }
+  const bool alone = properties.num_entries == 0;
+  properties.smallest_sequence =
+      alone ? tombstones.smallest_sequence()
+            : std::min(properties.smallest_sequence, tombstones.smallest_sequence());
+  properties.largest_sequence =
+      std::max(properties.largest_sequence, tombstones.largest_sequence());
+  properties.num_range_deletions = tombstones.num_tombstones();
+  WINNOW_RETURN_IF_ERROR(WriteBlock(Compression::kNone, tombstones.Finish(), handle));
+  properties.range_tombstone_bytes = handle->size + kBlockTrailerBytes;
+  return absl::OkStatus();
+}
+
+// An end that a tombstone has beyond the last entry is exclusive, and sorts so.
+void SstableBuilder::State::FillBounds(SstableSummary* summary) const {
+  summary->smallest = first_key;
+  summary->largest = last_key;
+  if (tombstones.empty()) return;
+  const bool alone = properties.num_entries == 0;
+  std::string smallest = MakeInternalKey(tombstones.first_begin(), tombstones.first_sequence(),
+                                         EntryType::kRangeDelete);
+  std::string largest;
+  largest.append(tombstones.last_end());
+  PutFixed64(&largest, kExclusiveEndTrailer);
+  if (alone || options.comparator.Compare(smallest, first_key) < 0) {
+    summary->smallest = std::move(smallest);
+  }
+  if (alone || options.comparator.Compare(largest, last_key) > 0) {
+    summary->largest = std::move(largest);
+  }
+}
+
 // How keys were hashed and by which order they are sorted stands in every table, so that options
 // may change and old tables are still read rightly.
 void SstableBuilder::State::FillProperties() {
@@ -386,7 +433,13 @@ absl::Status SstableBuilder::Add(std::string_view internal_key, std::string_view
   return state.status;
 }
 
-//   | header | data blocks | filter | index partitions | index | properties | footer |
+void SstableBuilder::AddRangeTombstones(std::string_view begin, std::string_view end,
+                                        std::span<const SequenceNumber> sequences) {
+  state_->tombstones.Add(begin, end, sequences);
+}
+
+//   | header | data blocks | filter | index partitions | index | range tombstones | properties |
+//   | footer |
 //
 // Everything that a reader needs first is at the end, so that a table is written in one pass.
 absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
@@ -405,6 +458,7 @@ absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
     footer.header_bytes = state.header_bytes;
     WINNOW_RETURN_IF_ERROR(state.WriteFilter(summary, &footer.filter));
     WINNOW_RETURN_IF_ERROR(state.WriteIndex(&footer));
+    WINNOW_RETURN_IF_ERROR(state.WriteRangeTombstones(&footer.range_tombstones));
     state.FillProperties();
     WINNOW_RETURN_IF_ERROR(
         state.WriteBlock(Compression::kNone, state.properties.Encode(), &footer.properties));
@@ -424,8 +478,7 @@ absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
   }
   summary.file_id = state.file_id;
   summary.file_bytes = state.offset;
-  summary.smallest = state.first_key;
-  summary.largest = state.last_key;
+  state.FillBounds(&summary);
   summary.properties = state.properties;
   return summary;
 }
@@ -438,12 +491,15 @@ void SstableBuilder::Abandon() {
 
 uint64_t SstableBuilder::num_entries() const { return state_->properties.num_entries; }
 
+uint64_t SstableBuilder::num_range_deletions() const { return state_->tombstones.num_tombstones(); }
+
 // Decides when a table is full: the filter and the index, not yet written, are a part of it.
 uint64_t SstableBuilder::file_bytes_estimate() const {
   const uint64_t pending = state_->data_block.empty() ? 0 : state_->data_block.EstimatedBytes();
   const uint64_t filter_bytes =
       state_->filter == nullptr ? 0 : state_->filter->EstimatedBlockBytes();
-  return state_->offset + pending + filter_bytes + state_->index.EstimatedBytes();
+  return state_->offset + pending + filter_bytes + state_->index.EstimatedBytes() +
+         (state_->tombstones.empty() ? 0 : state_->tombstones.EstimatedBytes());
 }
 
 size_t SstableBuilder::memory_bytes() const {

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/base/internal_key.h"
+#include "engine/base/write_time.h"
 #include "engine/sstable/sstable_properties.h"
 #include "winnow/compression.h"
 #include "winnow/file_system.h"
@@ -57,7 +59,8 @@ struct SstableBuilderOptions {
 struct SstableSummary {
   uint64_t file_id = 0;  // random, never 0; SstableReaderOptions::expected_file_id
   uint64_t file_bytes = 0;
-  std::string smallest;  // internal keys
+  // Internal keys, of entries and range tombstones; see IsExclusiveEnd.
+  std::string smallest;
   std::string largest;
   uint64_t filter_peak_temporary_bytes = 0;
   std::string filter_kind;  // of the filter that was built; "none" without one
@@ -67,9 +70,9 @@ struct SstableSummary {
 // Used by one thread at a time.
 class SstableBuilder {
  public:
-  // The largest key (user key) and value that a table takes.
+  // The largest key (user key) and value, with its write time, that a table takes.
   static constexpr uint64_t kMaxUserKeyBytes = uint64_t{16} << 20;
-  static constexpr uint64_t kMaxValueBytes = uint64_t{1} << 30;
+  static constexpr uint64_t kMaxValueBytes = (uint64_t{1} << 30) + kWriteTimeBytes;
 
   // Takes a new, empty file; `path` is for error messages.
   SstableBuilder(const SstableBuilderOptions& options, std::unique_ptr<WritableFile> file,
@@ -83,6 +86,11 @@ class SstableBuilder {
   // has failed all later ones return the same error.
   absl::Status Add(std::string_view internal_key, std::string_view value);
 
+  // Adds range tombstones, at any time: those of [begin, end), which is not empty, with these
+  // numbers, one or more and descending. Fragments come in ascending order and do not overlap.
+  void AddRangeTombstones(std::string_view begin, std::string_view end,
+                          std::span<const SequenceNumber> sequences);
+
   // Writes what is left, syncs and closes the file. Nothing may be added afterwards. A table
   // without entries is allowed.
   absl::StatusOr<SstableSummary> Finish();
@@ -91,6 +99,7 @@ class SstableBuilder {
   void Abandon();
 
   uint64_t num_entries() const;
+  uint64_t num_range_deletions() const;
   // Bytes that Finish would write now, roughly: data so far with filter and index.
   uint64_t file_bytes_estimate() const;
   // Memory held for the filter and the index while building.

@@ -183,7 +183,8 @@ class FrameSearch {
     // They say where they lie themselves, since there are no gaps.
     const uint64_t filter_bytes =
         properties->filter_bytes == 0 ? 0 : properties->filter_bytes + kBlockTrailerBytes;
-    const BlockHandle handle = {properties->data_bytes + filter_bytes + properties->index_bytes,
+    const BlockHandle handle = {properties->data_bytes + filter_bytes + properties->index_bytes +
+                                    properties->range_tombstone_bytes,
                                 size};
     const uint64_t stored = DecodeFixed64(bytes.data() + size + 1);
     const auto is_right = [&](uint64_t file_id) {
@@ -218,8 +219,13 @@ class FrameSearch {
     // Where the top index begins behind partitions only these could tell; without it their blocks
     // are searched for.
     footer.index_levels = properties.index_partitions == 0 ? 1 : 2;
+    const uint64_t tombstone_bytes = properties.range_tombstone_bytes;
+    if (tombstone_bytes > kBlockTrailerBytes) {
+      footer.range_tombstones = {handle.offset - tombstone_bytes,
+                                 tombstone_bytes - kBlockTrailerBytes};
+    }
     if (footer.index_levels == 1 && properties.index_bytes > kBlockTrailerBytes) {
-      footer.index = {handle.offset - properties.index_bytes,
+      footer.index = {handle.offset - tombstone_bytes - properties.index_bytes,
                       properties.index_bytes - kBlockTrailerBytes};
     }
     return footer;

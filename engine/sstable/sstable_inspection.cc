@@ -81,6 +81,11 @@ absl::Status SstableReader::ForEachBlock(
   WINNOW_ASSIGN_OR_RETURN(const IndexBlock index, TopIndex(options, &index_pin));
   index_info.num_entries = index.size();
   visit(index_info);
+  if (footer_.range_tombstones.exists()) {
+    SstableBlockInfo info = StoredBlockInfo(BlockKind::kRangeTombstones, footer_.range_tombstones);
+    info.num_entries = tombstones_->index.num_fragments();
+    visit(info);
+  }
   visit(StoredBlockInfo(BlockKind::kProperties, footer_.properties));
   SstableBlockInfo footer_info;
   footer_info.kind = BlockKind::kFooter;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/status.h"
+#include "engine/sstable/range_tombstone_block.h"
 #include "engine/sstable/sstable_reader.h"
 
 namespace winnow {
@@ -32,6 +33,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
   if (options.map_file && options.global_sequence == 0) reader->MapFile();
   reader->TakeRoom();
   WINNOW_RETURN_IF_ERROR(reader->ReadIndex());
+  WINNOW_RETURN_IF_ERROR(reader->ReadRangeTombstones());
   reader->ReadFilter();
   return reader;
 }
@@ -153,6 +155,24 @@ absl::Status SstableReader::ReadIndex() {
   if (index_is_whole_ && has_cache && !options_.charge_cache && options_.comparator.is_bytewise()) {
     directory_ = BlockDirectory::Make(index_);
   }
+  return absl::OkStatus();
+}
+
+// No optimisation: without them deleted keys would come back, so that a table whose block is
+// damaged does not open.
+absl::Status SstableReader::ReadRangeTombstones() {
+  const BlockHandle& handle = footer_.range_tombstones;
+  if (!handle.exists()) return absl::OkStatus();
+  if (options_.global_sequence != 0) {
+    return file_.Corruption(handle, BlockKind::kRangeTombstones, "in a table that was ingested");
+  }
+  WINNOW_ASSIGN_OR_RETURN(BlockRef block, file_.Read(handle, BlockKind::kRangeTombstones, {}));
+  std::vector<RangeTombstone> tombstones;
+  const char* const error =
+      ReadRangeTombstoneBlock(block.contents(), options_.comparator, &tombstones);
+  if (error != nullptr) return file_.Corruption(handle, BlockKind::kRangeTombstones, error);
+  tombstones_ =
+      std::make_unique<const Tombstones>(options_.comparator, std::move(block), tombstones);
   return absl::OkStatus();
 }
 

@@ -72,6 +72,20 @@ Field Flag(std::string_view name, bool SstableProperties::*member) {
           [member](const SstableProperties& p) { return std::string(p.*member ? "1" : ""); }};
 }
 
+// A number that is left out if it is 0.
+template <typename Struct, typename T>
+Field Count(std::string_view name, T Struct::*member) {
+  Field field = Number(name, member);
+  field.get = [member](const SstableProperties& p) {
+    return p.*member == 0 ? std::string() : Fixed64(static_cast<uint64_t>(p.*member));
+  };
+  field.show = [member](const SstableProperties& p) {
+    return p.*member == 0 ? std::string() : std::to_string(static_cast<uint64_t>(p.*member));
+  };
+  field.written_if_empty = false;
+  return field;
+}
+
 // Shown escaped: keys and names may hold any bytes.
 Field Text(std::string_view name, std::string SstableProperties::*member, bool required = false) {
   return {name, required, [member](const SstableProperties& p) { return p.*member; },
@@ -80,6 +94,25 @@ Field Text(std::string_view name, std::string SstableProperties::*member, bool r
             return true;
           },
           [member](const SstableProperties& p) { return absl::CHexEscape(p.*member); }};
+}
+
+// Left out of tables without write times.
+Field OfWriteTimes(std::string_view name, uint64_t WriteTimes::*member) {
+  const auto get = [member](const SstableProperties& p) { return p.write_times.*member; };
+  return {name,
+          false,
+          [get](const SstableProperties& p) {
+            return p.write_times.num_entries == 0 ? std::string() : Fixed64(get(p));
+          },
+          [member](SstableProperties* p, std::string_view value) {
+            if (value.size() != sizeof(uint64_t)) return false;
+            p->write_times.*member = DecodeFixed64(value.data());
+            return true;
+          },
+          [get](const SstableProperties& p) {
+            return p.write_times.num_entries == 0 ? std::string() : std::to_string(get(p));
+          },
+          /*written_if_empty=*/false};
 }
 
 Field WithoutEmpty(Field field) {
@@ -106,6 +139,11 @@ const std::vector<Field>& Fields() {
       Number("num_puts", &P::num_puts),
       Number("num_deletions", &P::num_deletions),
       WithoutZero(Number("num_merges", &P::num_merges), &P::num_merges),
+      Count("num_range_deletions", &P::num_range_deletions),
+      Count("range_tombstone_bytes", &P::range_tombstone_bytes),
+      OfWriteTimes("num_with_write_time", &WriteTimes::num_entries),
+      OfWriteTimes("oldest_write_time", &WriteTimes::oldest),
+      OfWriteTimes("newest_write_time", &WriteTimes::newest),
       Number("raw_key_bytes", &P::raw_key_bytes),
       Number("raw_value_bytes", &P::raw_value_bytes),
       Number("num_data_blocks", &P::num_data_blocks, /*required=*/true),

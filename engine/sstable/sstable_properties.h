@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "engine/base/write_time.h"
 #include "winnow/compression.h"
 
 namespace winnow {
@@ -28,12 +29,18 @@ struct SstableFigures {
 struct SstableProperties : SstableFigures {
   uint64_t num_puts = 0;
   uint64_t num_deletions = 0;
-  uint64_t num_merges = 0;      // merge operands
+  uint64_t num_merges = 0;  // merge operands
+  WriteTimes write_times;   // of those puts that have one
+  // Of the range tombstone block: one for each number of each fragment, and its bytes as stored,
+  // trailer included. Entries are not counted with them, nor they with entries.
+  uint64_t num_range_deletions = 0;
+  uint64_t range_tombstone_bytes = 0;
   uint64_t raw_key_bytes = 0;  // internal keys, before prefix compression
   uint64_t raw_value_bytes = 0;
   uint64_t index_partitions = 0;  // 0: the index has one level
-  std::string smallest_user_key;
+  std::string smallest_user_key;  // of the entries
   std::string largest_user_key;
+  // Of entries and range tombstones.
   uint64_t smallest_sequence = 0;
   uint64_t largest_sequence = 0;
 

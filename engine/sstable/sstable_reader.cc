@@ -6,6 +6,7 @@
 #include "engine/base/steady_clock.h"
 #include "engine/sstable/data_block.h"
 #include "engine/sstable/index_cursor.h"
+#include "engine/sstable/range_tombstone_block.h"
 #include "engine/sstable/sstable_iterator.h"
 
 namespace winnow {
@@ -364,10 +365,20 @@ void SstableReader::EraseCachedBlocks() const {
   }
 }
 
+void SstableReader::AppendRangeTombstones(std::vector<RangeTombstone>* tombstones) const {
+  if (tombstones_ == nullptr) return;
+  // Was read before, without an error.
+  (void)ReadRangeTombstoneBlock(tombstones_->block.contents(), options_.comparator, tombstones);
+}
+
 size_t SstableReader::memory_bytes() const {
   const size_t directory = directory_ == nullptr ? 0 : directory_->memory_bytes();
   const size_t mapped = mapped_ == nullptr ? 0 : mapped_->memory_bytes();
-  return sizeof(*this) + directory + mapped + index_memory_.size() + filter_memory_.size();
+  const size_t tombstones = tombstones_ == nullptr
+                                ? 0
+                                : footer_.range_tombstones.size + tombstones_->index.memory_bytes();
+  return sizeof(*this) + directory + mapped + tombstones + index_memory_.size() +
+         filter_memory_.size();
 }
 
 }  // namespace winnow

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "engine/base/counter.h"
 #include "engine/base/internal_iterator.h"
 #include "engine/base/internal_key.h"
+#include "engine/base/range_tombstones.h"
 #include "engine/cache/block_cache.h"
 #include "engine/sstable/block_directory.h"
 #include "engine/sstable/block_file.h"
@@ -263,6 +265,14 @@ class SstableReader {
   // Takes the table's blocks out of the cache: for a file that is being deleted.
   void EraseCachedBlocks() const;
 
+  // Null if the table has none. Neither Get nor iterators nor the filter know of them: who looks
+  // for entries asks these too, whatever the filter says. It lives as long as the reader.
+  const RangeTombstoneIndex* range_tombstones() const {
+    return tombstones_ == nullptr ? nullptr : &tombstones_->index;
+  }
+  // Appends them as the file has them, in fragments; the bytes live as long as the reader.
+  void AppendRangeTombstones(std::vector<RangeTombstone>* tombstones) const;
+
   const SstableFigures& figures() const { return figures_; }
   // All that the file says about itself, read anew. Errors as those of Open.
   absl::StatusOr<SstableProperties> ReadProperties() const;
@@ -295,6 +305,7 @@ class SstableReader {
   absl::Status TakeProperties();
   void TakeRoom();
   absl::Status ReadIndex();
+  absl::Status ReadRangeTombstones();
   void ReadFilter();
   void MapFile();
 
@@ -353,12 +364,21 @@ class SstableReader {
 
   static const filter::FilterState kFilterIsUsable;
 
+  struct Tombstones {
+    Tombstones(const InternalKeyComparator& comparator, BlockRef given,
+               std::span<const RangeTombstone> tombstones)
+        : block(std::move(given)), index(comparator, tombstones) {}
+    const BlockRef block;  // has the keys
+    const RangeTombstoneIndex index;
+  };
+
   SstableReaderOptions options_;
   BlockFile file_;
   const uint64_t table_id_;  // in the block cache
   Footer footer_;
   SstableFigures figures_;
   std::shared_ptr<const FilterDescription> filter_description_;
+  std::unique_ptr<const Tombstones> tombstones_;  // null: there are none
   filter::ResidentMemory index_memory_;
   IndexBlock index_;  // of data blocks, or of index partitions; empty if it is in the cache
   std::unique_ptr<BlockDirectory> directory_;  // of index_; may be null

@@ -6,6 +6,7 @@
 #include "engine/base/status.h"
 #include "engine/sstable/block_cursor.h"
 #include "engine/sstable/data_block_scan.h"
+#include "engine/sstable/range_tombstone_block.h"
 
 namespace winnow {
 
@@ -37,6 +38,7 @@ absl::Status SstableSalvage::Run(const InternalKeyComparator& comparator, Take t
   comparator_ = &comparator;
   take_ = &take;
   position_ = frame_.data_start();
+  TakeRangeTombstones();
   WINNOW_RETURN_IF_ERROR(FollowIndex());
   return SearchUpTo(data_end_);
 }
@@ -55,6 +57,20 @@ absl::StatusOr<BlockRef> SstableSalvage::Read(const BlockHandle& handle, BlockKi
   if (block.ok() || frame_.shift == 0) return block;
   absl::StatusOr<BlockRef> unmoved = unmoved_.Read(handle, kind, options);
   return unmoved.ok() ? std::move(unmoved) : std::move(block);
+}
+
+// Their block is found by the footer, or by what the properties say of its size; not by a search.
+void SstableSalvage::TakeRangeTombstones() {
+  if (!frame_.footer.has_value() || !frame_.footer->range_tombstones.exists()) return;
+  const BlockHandle& handle = frame_.footer->range_tombstones;
+  absl::StatusOr<BlockRef> block = Read(handle, BlockKind::kRangeTombstones);
+  if (!block.ok()) return PassOver(handle.offset, block.status());
+  tombstone_block_ = *std::move(block);
+  const char* const error =
+      ReadRangeTombstoneBlock(tombstone_block_.contents(), *comparator_, &tombstones_);
+  if (error == nullptr) return;
+  tombstones_.clear();
+  PassOver(handle.offset, moved_.Corruption(handle, BlockKind::kRangeTombstones, error));
 }
 
 absl::Status SstableSalvage::FollowIndex() {
@@ -129,7 +145,7 @@ absl::Status SstableSalvage::TakeEntries(uint64_t offset, const BlockRef& block)
     // What is taken will be written as a new table, whose builder refuses keys out of order, and
     // read by code that refuses unknown types: such entries are reported and left out here.
     if ((any_ && comparator_->Compare(last_key_, key) >= 0) ||
-        static_cast<uint8_t>(Type(key)) > kMaxKnownEntryType) {
+        !IsReadableEntry(Type(key), cursor.value())) {
       problems_.push_back({offset, "data block: an entry out of order, or of unknown type"});
       continue;
     }

@@ -27,12 +27,16 @@ class SstableSalvage {
 
   // Stops only at an error of `take`, or of the memory that a search needs.
   absl::Status Run(const InternalKeyComparator& comparator, Take take);
+  // The table's range tombstones, after Run: all of them, or none and a problem that says so. They
+  // live as long as this.
+  const std::vector<RangeTombstone>& range_tombstones() const { return tombstones_; }
   // What was passed over.
   const std::vector<SstableProblem>& problems() const { return problems_; }
 
  private:
   void PassOver(uint64_t offset, const absl::Status& status);
   absl::StatusOr<BlockRef> Read(const BlockHandle& handle, BlockKind kind) const;
+  void TakeRangeTombstones();
   // The index block and, behind it, all its partitions.
   absl::Status FollowIndex();
   absl::Status FollowPiece(const IndexBlock& index);
@@ -49,6 +53,8 @@ class SstableSalvage {
   BlockFile moved_;
   BlockFile unmoved_;
   std::vector<SstableProblem> problems_;
+  BlockRef tombstone_block_;
+  std::vector<RangeTombstone> tombstones_;
 
   // While Run.
   const InternalKeyComparator* comparator_ = nullptr;

@@ -6,6 +6,7 @@
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/sstable/block_cursor.h"
+#include "engine/sstable/range_tombstone_block.h"
 #include "winnow/filter/resident_memory.h"
 
 namespace winnow {
@@ -37,6 +38,7 @@ absl::Status SstableVerifier::CheckAll() {
   CheckHeader();
   CheckFrame();
   CheckFilterBlock();
+  CheckRangeTombstones();
   if (table_.has_index_partitions()) {
     CheckPartitions();
   } else {
@@ -107,6 +109,32 @@ void SstableVerifier::CheckFilterBlock() {
                                        BlockKind::kFilter, true, &compression);
   }
   if (!status.ok()) Report(handle.offset, status);
+}
+
+// Once more from the file, as the filter.
+void SstableVerifier::CheckRangeTombstones() {
+  const BlockHandle& handle = table_.footer_.range_tombstones;
+  if (!handle.exists()) return;
+  const absl::StatusOr<BlockRef> block = table_.file_.Read(handle, BlockKind::kRangeTombstones, {});
+  if (!block.ok()) {
+    skipped_a_block_ = true;
+    return Report(handle.offset, block.status());
+  }
+  std::vector<RangeTombstone> tombstones;
+  const char* const error =
+      ReadRangeTombstoneBlock(block->contents(), table_.comparator(), &tombstones);
+  if (error != nullptr) {
+    skipped_a_block_ = true;
+    return Report(handle.offset,
+                  table_.file_.Corruption(handle, BlockKind::kRangeTombstones, error));
+  }
+  seen_.num_range_deletions = tombstones.size();
+  seen_.range_tombstone_bytes = handle.size + kBlockTrailerBytes;
+  seen_.smallest_sequence = kMaxSequenceNumber;
+  for (const RangeTombstone& tombstone : tombstones) {
+    seen_.smallest_sequence = std::min(seen_.smallest_sequence, tombstone.sequence);
+    seen_.largest_sequence = std::max(seen_.largest_sequence, tombstone.sequence);
+  }
 }
 
 // A partition that cannot be read leaves a hole: where its data blocks began is not known, so that
@@ -195,14 +223,18 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
     if (!skipped_a_block_ && stored_.ok() && UserKey(key) != stored_->smallest_user_key) {
       report("is not the smallest key that the properties name");
     }
-    seen_.smallest_sequence = Sequence(key);
+    if (seen_.num_range_deletions == 0) seen_.smallest_sequence = Sequence(key);
   } else if (comparator.Compare(last_key_, key) >= 0) {
     report("out of order");
   }
   if (last_separator_ && comparator.Compare(*last_separator_, key) >= 0) {
     report("is not greater than the separator of the block before");
   }
-  if (static_cast<uint8_t>(Type(key)) > kMaxKnownEntryType) report("unknown entry type");
+  if (!IsKnownEntryType(Type(key))) {
+    report("unknown entry type");
+  } else if (!IsReadableEntry(Type(key), value)) {
+    report("a value that ends before its write time");
+  }
   if (table_.has_filter()) {
     const filter::FilterKeyExtractor& filter_key = table_.filter_key();
     for (size_t part = 0; part < filter_key.num_parts(); part++) {
@@ -216,9 +248,12 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
     }
   }
   seen_.num_entries++;
-  seen_.num_puts += Type(key) == EntryType::kPut ? 1 : 0;
+  seen_.num_puts += IsPut(Type(key)) ? 1 : 0;
   seen_.num_merges += Type(key) == EntryType::kMerge ? 1 : 0;
   seen_.num_deletions += Type(key) == EntryType::kDelete ? 1 : 0;
+  if (Type(key) == EntryType::kPutWithTime && HasWriteTime(value)) {
+    seen_.write_times.Add(WriteTime(value));
+  }
   seen_.raw_key_bytes += key.size();
   seen_.raw_value_bytes += value.size();
   seen_.smallest_sequence = std::min(seen_.smallest_sequence, Sequence(key));
@@ -243,6 +278,11 @@ void SstableVerifier::CheckCounts() {
   expect("num_puts", seen_.num_puts, stored.num_puts);
   expect("num_deletions", seen_.num_deletions, stored.num_deletions);
   expect("num_merges", seen_.num_merges, stored.num_merges);
+  expect("num_range_deletions", seen_.num_range_deletions, stored.num_range_deletions);
+  expect("range_tombstone_bytes", seen_.range_tombstone_bytes, stored.range_tombstone_bytes);
+  expect("num_with_write_time", seen_.write_times.num_entries, stored.write_times.num_entries);
+  expect("oldest_write_time", seen_.write_times.oldest, stored.write_times.oldest);
+  expect("newest_write_time", seen_.write_times.newest, stored.write_times.newest);
   expect("raw_key_bytes", seen_.raw_key_bytes, stored.raw_key_bytes);
   expect("raw_value_bytes", seen_.raw_value_bytes, stored.raw_value_bytes);
   const SequenceNumber global = seen_.num_entries == 0 ? 0 : table_.options_.global_sequence;

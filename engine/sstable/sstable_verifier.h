@@ -29,6 +29,7 @@ class SstableVerifier {
   void CheckHeader();
   void CheckFrame();
   void CheckFilterBlock();
+  void CheckRangeTombstones();
   void CheckIndex();
   void CheckPartitions();
   // All data blocks of one lowest-level index block.

@@ -1,6 +1,7 @@
 #include "engine/statistics/statistics_report.h"
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "absl/strings/escaping.h"
@@ -236,84 +237,69 @@ std::string LevelsJson(const Statistics& statistics) {
 }
 
 // Without a default, here and below, so that compilers name a value that was forgotten.
+namespace {
+
+struct NamedTicker {
+  Ticker ticker;
+  std::string_view name;
+};
+constexpr NamedTicker kTickerNames[] = {
+    {Ticker::kGets, "gets"},
+    {Ticker::kGetsFound, "gets.found"},
+    {Ticker::kMultiGetKeys, "multiget.keys"},
+    {Ticker::kMultiGetKeysFound, "multiget.keys.found"},
+    {Ticker::kSeeks, "seeks"},
+    {Ticker::kIteratorSteps, "iterator.steps"},
+    {Ticker::kIteratorEntriesSkipped, "iterator.entries.skipped"},
+    {Ticker::kWrites, "writes"},
+    {Ticker::kKeysWritten, "keys.written"},
+    {Ticker::kUserBytesWritten, "user.bytes.written"},
+    {Ticker::kLogBytesWritten, "log.bytes.written"},
+    {Ticker::kLogSyncs, "log.syncs"},
+    {Ticker::kMemtableHits, "memtable.hits"},
+    {Ticker::kMergedReads, "merged.reads"},
+    {Ticker::kMergeOperandsRead, "merge.operands.read"},
+    {Ticker::kTransactionCommits, "transactions.committed"},
+    {Ticker::kTransactionConflicts, "transactions.conflicts"},
+    {Ticker::kTransactionLockWaits, "transactions.lock.waits"},
+    {Ticker::kTransactionLockTimeouts, "transactions.lock.timeouts"},
+    {Ticker::kTransactionDeadlocks, "transactions.deadlocks"},
+    {Ticker::kFlushes, "flushes"},
+    {Ticker::kFlushBytesWritten, "flush.bytes.written"},
+    {Ticker::kCompactions, "compactions"},
+    {Ticker::kCompactionBytesRead, "compaction.bytes.read"},
+    {Ticker::kCompactionBytesWritten, "compaction.bytes.written"},
+    {Ticker::kExpiredEntriesDropped, "expired.entries.dropped"},
+    {Ticker::kExpiredFilesDropped, "expired.files.dropped"},
+    {Ticker::kEntriesFilteredOut, "compaction_filter.removed"},
+    {Ticker::kEntriesChangedByFilter, "compaction_filter.changed"},
+    {Ticker::kBackgroundWaitMicros, "background.wait.micros"},
+    {Ticker::kIngestions, "ingestions"},
+    {Ticker::kFilesIngested, "files.ingested"},
+    {Ticker::kBytesIngested, "bytes.ingested"},
+    {Ticker::kWriteStallMicros, "write.stall.micros"},
+    {Ticker::kWriteStalls, "write.stalls"},
+    {Ticker::kDataBlocksRead, "data.blocks.read"},
+    {Ticker::kIndexBlocksRead, "index.blocks.read"},
+    {Ticker::kFilterBlocksRead, "filter.blocks.read"},
+    {Ticker::kBytesRead, "bytes.read"},
+    {Ticker::kBlockCacheHits, "block.cache.hits"},
+    {Ticker::kBlockCacheMisses, "block.cache.misses"},
+    {Ticker::kBlockLoadWaits, "block.load.waits"},
+    {Ticker::kFalsePositiveCacheHits, "false_positive_cache.hits"},
+    {Ticker::kFiltersDamaged, "filters.damaged"},
+    {Ticker::kBackgroundRetries, "background.retries"},
+    {Ticker::kFilesQuarantined, "files.quarantined"},
+    {Ticker::kMergeFailures, "merge.failures"},
+    {Ticker::kFiltersFellBack, "filters.fell.back"},
+};
+static_assert(std::size(kTickerNames) == static_cast<size_t>(Ticker::kCount));
+
+}  // namespace
+
 std::string_view TickerName(Ticker ticker) {
-  switch (ticker) {
-    case Ticker::kGets:
-      return "gets";
-    case Ticker::kGetsFound:
-      return "gets.found";
-    case Ticker::kMultiGetKeys:
-      return "multiget.keys";
-    case Ticker::kMultiGetKeysFound:
-      return "multiget.keys.found";
-    case Ticker::kSeeks:
-      return "seeks";
-    case Ticker::kIteratorSteps:
-      return "iterator.steps";
-    case Ticker::kWrites:
-      return "writes";
-    case Ticker::kKeysWritten:
-      return "keys.written";
-    case Ticker::kUserBytesWritten:
-      return "user.bytes.written";
-    case Ticker::kLogBytesWritten:
-      return "log.bytes.written";
-    case Ticker::kLogSyncs:
-      return "log.syncs";
-    case Ticker::kMemtableHits:
-      return "memtable.hits";
-    case Ticker::kMergedReads:
-      return "merged.reads";
-    case Ticker::kMergeOperandsRead:
-      return "merge.operands.read";
-    case Ticker::kFlushes:
-      return "flushes";
-    case Ticker::kFlushBytesWritten:
-      return "flush.bytes.written";
-    case Ticker::kCompactions:
-      return "compactions";
-    case Ticker::kCompactionBytesRead:
-      return "compaction.bytes.read";
-    case Ticker::kCompactionBytesWritten:
-      return "compaction.bytes.written";
-    case Ticker::kIngestions:
-      return "ingestions";
-    case Ticker::kFilesIngested:
-      return "files.ingested";
-    case Ticker::kBytesIngested:
-      return "bytes.ingested";
-    case Ticker::kWriteStallMicros:
-      return "write.stall.micros";
-    case Ticker::kWriteStalls:
-      return "write.stalls";
-    case Ticker::kDataBlocksRead:
-      return "data.blocks.read";
-    case Ticker::kIndexBlocksRead:
-      return "index.blocks.read";
-    case Ticker::kFilterBlocksRead:
-      return "filter.blocks.read";
-    case Ticker::kBytesRead:
-      return "bytes.read";
-    case Ticker::kBlockCacheHits:
-      return "block.cache.hits";
-    case Ticker::kBlockCacheMisses:
-      return "block.cache.misses";
-    case Ticker::kBlockLoadWaits:
-      return "block.load.waits";
-    case Ticker::kFalsePositiveCacheHits:
-      return "false_positive_cache.hits";
-    case Ticker::kFiltersDamaged:
-      return "filters.damaged";
-    case Ticker::kBackgroundRetries:
-      return "background.retries";
-    case Ticker::kFilesQuarantined:
-      return "files.quarantined";
-    case Ticker::kMergeFailures:
-      return "merge.failures";
-    case Ticker::kFiltersFellBack:
-      return "filters.fell.back";
-    case Ticker::kCount:
-      break;
+  for (const NamedTicker& named : kTickerNames) {
+    if (named.ticker == ticker) return named.name;
   }
   return "unknown";
 }

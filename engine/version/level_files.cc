@@ -29,8 +29,7 @@ absl::Status CheckLevels(const InternalKeyComparator& comparator, const LevelFil
             absl::StrCat("file ", files[i]->number(), " ends before it begins"));
       }
       if (level > 0 && i > 0 &&
-          comparator.CompareUserKeys(files[i - 1]->largest_user_key(),
-                                     files[i]->smallest_user_key()) >= 0) {
+          !files[i - 1]->EndsBefore(files[i]->smallest_user_key(), comparator)) {
         return absl::InternalError(absl::StrCat("files ", files[i - 1]->number(), " and ",
                                                 files[i]->number(), " of level ", level,
                                                 " overlap"));

@@ -29,10 +29,9 @@ LevelIndex::LevelIndex(const std::vector<std::shared_ptr<SstableFile>>& files,
 }
 
 size_t LevelIndex::LowerBound(std::string_view user_key) const {
-  const auto found =
-      std::partition_point(files_.begin(), files_.end(), [&](const SstableFile* file) {
-        return comparator_.CompareUserKeys(file->largest_user_key(), user_key) < 0;
-      });
+  const auto found = std::partition_point(
+      files_.begin(), files_.end(),
+      [&](const SstableFile* file) { return file->EndsBefore(user_key, comparator_); });
   return static_cast<size_t>(found - files_.begin());
 }
 
@@ -66,8 +65,7 @@ const SstableFile* LevelIndex::ResolveTie(size_t first, uint64_t prefix,
   first = static_cast<size_t>(std::partition_point(files_.begin() + static_cast<ptrdiff_t>(first),
                                                    files_.begin() + static_cast<ptrdiff_t>(end),
                                                    [&](const SstableFile* file) {
-                                                     return CompareBytes(file->largest_user_key(),
-                                                                         user_key) < 0;
+                                                     return file->EndsBefore(user_key, comparator_);
                                                    }) -
                               files_.begin());
   if (first == files_.size() || smallest_[first] > prefix) return nullptr;

@@ -43,7 +43,7 @@ class LevelIndex {
     return files_[first];
   }
 
-  // Index of the first file whose largest key is >= the user key; the number of files if none.
+  // Index of the first file that does not end before the user key; the number of files if none.
   size_t LowerBound(std::string_view user_key) const;
   // The number of files, from the first on, whose smallest key is < the user key.
   size_t NumBefore(std::string_view user_key) const;

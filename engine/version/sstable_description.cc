@@ -1,9 +1,35 @@
 #include "engine/version/sstable_description.h"
 
+#include <utility>
+#include <vector>
+
+#include "engine/base/coding.h"
 #include "engine/base/status.h"
 #include "engine/sstable/sstable_iterator.h"
 
 namespace winnow {
+
+namespace {
+
+// As the builder found the bounds.
+void CoverTombstones(const SstableReader& reader, FileMetadata* file) {
+  std::vector<RangeTombstone> tombstones;
+  reader.AppendRangeTombstones(&tombstones);
+  if (tombstones.empty()) return;
+  const InternalKeyComparator& comparator = reader.comparator();
+  std::string smallest = MakeInternalKey(tombstones.front().begin, tombstones.front().sequence,
+                                         EntryType::kRangeDelete);
+  std::string largest(tombstones.back().end);
+  PutFixed64(&largest, kExclusiveEndTrailer);
+  if (file->smallest.empty() || comparator.Compare(smallest, file->smallest) < 0) {
+    file->smallest = std::move(smallest);
+  }
+  if (file->largest.empty() || comparator.Compare(largest, file->largest) > 0) {
+    file->largest = std::move(largest);
+  }
+}
+
+}  // namespace
 
 absl::StatusOr<FileMetadata> DescribeSstable(const SstableReader& reader,
                                              const SstableProperties& properties,
@@ -13,6 +39,8 @@ absl::StatusOr<FileMetadata> DescribeSstable(const SstableReader& reader,
   file.file_bytes = reader.file_bytes();
   file.num_entries = properties.num_entries;
   file.num_deletions = properties.num_deletions;
+  file.num_range_deletions = properties.num_range_deletions;
+  file.write_times = properties.write_times;
   file.smallest_sequence = properties.smallest_sequence + global_sequence;
   file.largest_sequence = properties.largest_sequence + global_sequence;
   file.global_sequence = global_sequence;
@@ -23,6 +51,7 @@ absl::StatusOr<FileMetadata> DescribeSstable(const SstableReader& reader,
   iterator->SeekToLast();
   if (iterator->Valid()) file.largest = iterator->key();
   WINNOW_RETURN_IF_ERROR(iterator->status());
+  CoverTombstones(reader, &file);
   return file;
 }
 

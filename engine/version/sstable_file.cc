@@ -18,10 +18,9 @@ SstableFile::SstableFile(OnlyByOpen /*tag*/, std::shared_ptr<const SstableStore>
                          FileMetadata metadata)
     : store_(std::move(store)),
       metadata_(std::move(metadata)),
-      smallest_user_key_(UserKey(metadata_.smallest)),
-      largest_user_key_(UserKey(metadata_.largest)),
-      smallest_prefix_(KeyPrefix64(smallest_user_key_)),
-      largest_prefix_(KeyPrefix64(largest_user_key_)) {}
+      range_(RangeBetween(metadata_.smallest, metadata_.largest)),
+      smallest_prefix_(KeyPrefix64(range_.smallest)),
+      largest_prefix_(KeyPrefix64(range_.largest)) {}
 
 // Errors are kept in the file, not returned: a database with one bad table opens, and reads that do
 // not need that table go on.
@@ -60,6 +59,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
     return file;
   }
   file->reader_ = *std::move(reader);
+  file->range_tombstones_ = file->reader_->range_tombstones();
   if (store->charge_readers) {
     file->reader_charge_ =
         CacheCharge(store->cache, file->memory_bytes() - file->reader_->charged_bytes());

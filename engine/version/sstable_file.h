@@ -12,6 +12,7 @@
 #include "engine/base/owning_process.h"
 #include "engine/sstable/open_file_cache.h"
 #include "engine/sstable/sstable_reader.h"
+#include "engine/version/user_key_range.h"
 #include "engine/version/version_edit.h"
 #include "winnow/file_system.h"
 
@@ -64,8 +65,16 @@ class SstableFile {
   const SstableReader* reader() const { return reader_.get(); }
   const absl::Status& open_status() const { return open_status_; }
 
-  std::string_view smallest_user_key() const { return smallest_user_key_; }
-  std::string_view largest_user_key() const { return largest_user_key_; }
+  // What entries and range tombstones cover.
+  const UserKeyRange& range() const { return range_; }
+  std::string_view smallest_user_key() const { return range_.smallest; }
+  std::string_view largest_user_key() const { return range_.largest; }
+  // No key that the file covers is the key or greater.
+  bool EndsBefore(std::string_view user_key, const InternalKeyComparator& comparator) const {
+    return winnow::EndsBefore(range_, user_key, comparator);
+  }
+  // Null if it has none, or could not be opened.
+  const RangeTombstoneIndex* range_tombstones() const { return range_tombstones_; }
   uint64_t smallest_prefix() const { return smallest_prefix_; }
   uint64_t largest_prefix() const { return largest_prefix_; }
   const FilterKeyIdentity& filter_key_identity() const { return filter_key_identity_; }
@@ -84,6 +93,11 @@ class SstableFile {
   // Called once the edit that drops the file is durable.
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
+  // Iterators passed many deletions, or what they hide, in its key range: it is worth compacting
+  // before its level is due.
+  bool NoteGarbage() { return !garbage_met_.exchange(true, std::memory_order_relaxed); }  // first?
+  bool garbage_met() const { return garbage_met_.load(std::memory_order_relaxed); }
+
   // Whether a compaction has the file among its inputs.
   bool being_compacted ABSL_GUARDED_BY(database_mutex) = false;
   int compacted_into ABSL_GUARDED_BY(database_mutex) = 0;  // the level, if it is
@@ -100,13 +114,14 @@ class SstableFile {
   std::unique_ptr<SstableReader> reader_;
   CacheCharge reader_charge_;
   absl::Status open_status_;
-  const std::string_view smallest_user_key_;
-  const std::string_view largest_user_key_;
+  const UserKeyRange range_;
+  const RangeTombstoneIndex* range_tombstones_ = nullptr;
   const uint64_t smallest_prefix_;
   const uint64_t largest_prefix_;
   FilterKeyIdentity filter_key_identity_;
   size_t filter_kind_index_ = 0;
   std::atomic<bool> obsolete_{false};
+  std::atomic<bool> garbage_met_{false};
   const OwningProcess process_;
 };
 

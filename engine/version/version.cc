@@ -16,7 +16,20 @@ Version::Version(const InternalKeyComparator& comparator, std::array<Files, kNum
       static_cast<size_t>(std::count_if(levels_.begin() + 1, levels_.end(), has_files)));
   for (int level = 1; level < kNumLevels; level++) {
     if (files(level).empty()) continue;
-    sorted_levels_.push_back({level, LevelIndex(files(level), comparator_)});
+    sorted_levels_.push_back({level, LevelIndex(files(level), comparator_), {}});
+    for (const auto& file : files(level)) {
+      if (file->range_tombstones() == nullptr) continue;
+      sorted_levels_.back().tombstones.push_back(file->range_tombstones());
+      has_range_tombstones_ = true;
+    }
+  }
+  for (const auto& file : files(0)) {
+    has_range_tombstones_ = has_range_tombstones_ || file->range_tombstones() != nullptr;
+  }
+  for (const Files& level : levels_) {
+    for (const auto& file : level) {
+      has_write_times_ = has_write_times_ || file->metadata().write_times.num_entries > 0;
+    }
   }
 }
 
@@ -56,26 +69,27 @@ int Version::deepest_level() const {
 // On level 0 the range grows to a fixed point: files there overlap, and if one is taken, every file
 // that overlaps it must be taken too, or an older version could be left above a newer one.
 Version::Files Version::OverlappingInLevelZero(const std::string_view* smallest,
-                                               const std::string_view* largest) const {
-  std::string low = smallest == nullptr ? std::string() : std::string(*smallest);
-  std::string high = largest == nullptr ? std::string() : std::string(*largest);
+                                               const std::string_view* largest,
+                                               bool excludes_largest) const {
+  UserKeyRange range;
+  if (smallest != nullptr) range.smallest = *smallest;
+  if (largest != nullptr) range.largest = *largest;
+  range.excludes_largest = excludes_largest;
   for (;;) {
     Files overlapping;
     bool grew = false;
     for (const auto& file : files(0)) {
-      if (smallest != nullptr && comparator_.CompareUserKeys(file->largest_user_key(), low) < 0) {
-        continue;
-      }
-      if (largest != nullptr && comparator_.CompareUserKeys(file->smallest_user_key(), high) > 0) {
-        continue;
-      }
+      if (smallest != nullptr && file->EndsBefore(range.smallest, comparator_)) continue;
+      if (largest != nullptr && EndsBefore(range, file->smallest_user_key(), comparator_)) continue;
       overlapping.push_back(file);
-      if (smallest != nullptr && comparator_.CompareUserKeys(file->smallest_user_key(), low) < 0) {
-        low = file->smallest_user_key();
+      if (smallest != nullptr &&
+          comparator_.CompareUserKeys(file->smallest_user_key(), range.smallest) < 0) {
+        range.smallest = file->smallest_user_key();
         grew = true;
       }
-      if (largest != nullptr && comparator_.CompareUserKeys(file->largest_user_key(), high) > 0) {
-        high = file->largest_user_key();
+      if (largest != nullptr && EndsBehind(file->range(), range, comparator_)) {
+        range.largest = file->largest_user_key();
+        range.excludes_largest = file->range().excludes_largest;
         grew = true;
       }
     }
@@ -85,20 +99,22 @@ Version::Files Version::OverlappingInLevelZero(const std::string_view* smallest,
 
 // Bounds are compared as user keys: two versions of one key in two files count as overlap. Files of
 // deeper levels are sorted and disjoint: those wanted are neighbours.
-Version::Files Version::Overlapping(int level, const std::string_view* smallest,
-                                    const std::string_view* largest) const {
-  if (level == 0) return OverlappingInLevelZero(smallest, largest);
+Version::Files Version::OverlappingFiles(int level, const std::string_view* smallest,
+                                         const std::string_view* largest,
+                                         bool excludes_largest) const {
+  if (level == 0) return OverlappingInLevelZero(smallest, largest, excludes_largest);
   const Files& sorted = files(level);
   auto begin = sorted.begin();
   if (smallest != nullptr) {
     begin = std::partition_point(begin, sorted.end(), [&](const auto& file) {
-      return comparator_.CompareUserKeys(file->largest_user_key(), *smallest) < 0;
+      return file->EndsBefore(*smallest, comparator_);
     });
   }
   auto end = sorted.end();
   if (largest != nullptr) {
     end = std::partition_point(begin, end, [&](const auto& file) {
-      return comparator_.CompareUserKeys(file->smallest_user_key(), *largest) <= 0;
+      const int order = comparator_.CompareUserKeys(file->smallest_user_key(), *largest);
+      return excludes_largest ? order < 0 : order <= 0;
     });
   }
   return Files(begin, end);
@@ -155,17 +171,30 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
 }
 
 void Version::AddIterators(const IteratorRange& range, const LookupContext& context,
+                           IteratorTombstones* tombstones,
                            std::vector<std::unique_ptr<InternalIterator>>* iterators) const {
   const std::string_view* low = range.lower.has_value() ? &*range.lower : nullptr;
   const std::string_view* high = range.upper.has_value() ? &*range.upper : nullptr;
   const auto overlaps = [&](const SstableFile& file) {
-    return (low == nullptr || comparator_.CompareUserKeys(file.largest_user_key(), *low) >= 0) &&
+    return (low == nullptr || !file.EndsBefore(*low, comparator_)) &&
            (high == nullptr || comparator_.CompareUserKeys(file.smallest_user_key(), *high) < 0);
   };
+  // What a filter leaves out hides no less.
+  const auto hide = [&](size_t num_before) {
+    if (tombstones == nullptr || iterators->size() == num_before) return;
+    iterators->back() = tombstones->Hide(std::move(iterators->back()));
+  };
   for (const auto& file : files(0)) {
-    if (overlaps(*file)) AddFileIterator(file, 0, range, context, iterators);
+    if (!overlaps(*file)) continue;
+    const size_t num_before = iterators->size();
+    if (tombstones != nullptr) {
+      tombstones->BeginSource();
+      if (file->range_tombstones() != nullptr) tombstones->AddRun({file->range_tombstones()});
+    }
+    AddFileIterator(file, 0, range, context, iterators);
+    hide(num_before);
   }
-  for (const auto& [level, index] : sorted_levels_) {
+  for (const auto& [level, index, level_tombstones] : sorted_levels_) {
     const size_t begin = low == nullptr ? 0 : index.LowerBound(*low);
     const size_t end = high == nullptr ? num_files(level) : index.NumBefore(*high);
     if (begin >= end) continue;
@@ -174,12 +203,18 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
     // A level with one overlapping file is treated like a file of level 0, for the sake of its
     // filter. With several, the largest key of all but the last lies in the range: there is
     // something to find, and no filter could leave the level out.
+    const size_t num_before = iterators->size();
+    if (tombstones != nullptr) {
+      tombstones->BeginSource();
+      if (!level_tombstones.empty()) tombstones->AddRun(level_tombstones);
+    }
     if (overlapping.size() == 1) {
       AddFileIterator(overlapping[0], level, range, context, iterators);
     } else {
       iterators->push_back(
           std::make_unique<LevelIterator>(overlapping, comparator_, context.read_options));
     }
+    hide(num_before);
   }
 }
 

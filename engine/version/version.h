@@ -13,10 +13,12 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "engine/base/counter.h"
 #include "engine/base/internal_iterator.h"
 #include "engine/version/false_positive_cache.h"
 #include "engine/version/filter_counter_table.h"
+#include "engine/version/iterator_tombstones.h"
 #include "engine/version/level_index.h"
 #include "engine/version/sstable_file.h"
 #include "winnow/explain.h"
@@ -56,7 +58,8 @@ class Version {
 
   Version(const InternalKeyComparator& comparator, std::array<Files, kNumLevels> levels);
 
-  // Finds the newest version of the key with a sequence number <= key.snapshot. A file's filter is
+  // Finds the newest version of the key with a sequence number <= key.snapshot, or, as an entry of
+  // type kRangeDelete, the range tombstone that hides it and all older ones. A file's filter is
   // queried before its index and blocks; all filter lines are fetched before the first is tested.
   absl::Status Get(const LookupKey& key, const LookupContext& context, PointResult* result) const;
 
@@ -78,6 +81,14 @@ class Version {
   absl::Status VisitVersions(
       const LookupKey& key, const LookupContext& context, bool newest_was_read,
       absl::FunctionRef<bool(uint64_t trailer, std::string_view value)> visit) const;
+  // The sequence number of the newest entry of the key, if that is above `above`; else 0. Whatever
+  // the key's snapshot. Files without such numbers are not looked at; nothing is counted.
+  absl::StatusOr<SequenceNumber> NewestSequence(const LookupKey& key, SequenceNumber above,
+                                                const SstableReadOptions& options) const;
+
+  // The number of the newest range tombstone that covers the key and is no newer than its snapshot;
+  // 0 if there is none.
+  SequenceNumber NewestRangeDeletion(const LookupKey& key) const;
 
   // Appends what Get would look at, in order, to `steps`; counts nothing.
   void Explain(const LookupKey& key, std::vector<ExplainStep>* steps) const;
@@ -88,7 +99,10 @@ class Version {
     std::optional<std::string_view> lower;
     std::optional<std::string_view> upper;
   };
+  // `tombstones`, if not null, has those of what is newer, and gets those of the files: iterators
+  // that are added then show nothing that either hides.
   void AddIterators(const IteratorRange& range, const LookupContext& context,
+                    IteratorTombstones* tombstones,
                     std::vector<std::unique_ptr<InternalIterator>>* iterators) const;
 
   const Files& files(int level) const { return levels_[static_cast<size_t>(level)]; }
@@ -96,6 +110,8 @@ class Version {
   uint64_t level_bytes(int level) const;
   // Roughly the bytes of files that hold keys smaller than `user_key`.
   uint64_t ApproximateBytesBefore(std::string_view user_key) const;
+  // Some file has values with write times.
+  bool has_write_times() const { return has_write_times_; }
   // The deepest level with files; -1 if there is none.
   int deepest_level() const;
   const InternalKeyComparator& comparator() const { return comparator_; }
@@ -103,7 +119,15 @@ class Version {
   // The files of `level` that overlap [smallest, largest] (user keys; null: unbounded). On level 0
   // the range grows until no file outside overlaps a file inside.
   Files Overlapping(int level, const std::string_view* smallest,
-                    const std::string_view* largest) const;
+                    const std::string_view* largest) const {
+    return OverlappingFiles(level, smallest, largest, /*excludes_largest=*/false);
+  }
+  Files Overlapping(int level, const UserKeyRange& range) const {
+    return OverlappingFiles(level, &range.smallest, &range.largest, range.excludes_largest);
+  }
+
+  // Some file, of those that could be opened, has range tombstones.
+  bool has_range_tombstones() const { return has_range_tombstones_; }
 
   // One line a file, in level order; the same in tools and tests.
   std::string DebugString() const;
@@ -122,8 +146,10 @@ class Version {
   };
   class CandidateWalk;
 
-  Files OverlappingInLevelZero(const std::string_view* smallest,
-                               const std::string_view* largest) const;
+  Files OverlappingFiles(int level, const std::string_view* smallest,
+                         const std::string_view* largest, bool excludes_largest) const;
+  Files OverlappingInLevelZero(const std::string_view* smallest, const std::string_view* largest,
+                               bool excludes_largest) const;
   bool InRange(const SstableFile& file, std::string_view user_key, uint64_t prefix) const;
   // Has fetched what is read first of the candidate.
   static void FetchFilter(Candidate* candidate, const LookupKey& key, const LookupContext& context);
@@ -141,6 +167,9 @@ class Version {
   // What the read that followed says of the filter's answer.
   static void CountRead(const Candidate& candidate, const LookupKey& key,
                         const LookupContext& context, const PointResult& result);
+  // The newest range tombstone of the file that covers the key takes the place of the entry that
+  // was found in it, if there is none or it is older.
+  static void ApplyTombstones(const SstableFile& file, const LookupKey& key, PointResult* result);
   // Looks the key up in one file, whose filter does not reject it, and counts what came of it.
   static absl::Status GetFromFile(const Candidate& candidate, const LookupKey& key,
                                   const LookupContext& context, PointResult* result);
@@ -158,8 +187,12 @@ class Version {
   struct SortedLevel {
     int level;
     LevelIndex index;
+    // Those of its files, in order.
+    std::vector<const RangeTombstoneIndex*> tombstones;
   };
   std::vector<SortedLevel> sorted_levels_;
+  bool has_range_tombstones_ = false;
+  bool has_write_times_ = false;
 };
 
 }  // namespace winnow

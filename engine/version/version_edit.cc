@@ -37,7 +37,9 @@ enum Tag : uint32_t {
   kNewestLog = 15,  // when the database was closed
   kIngestedFile = 16,
   kFamilyMergeOperator = 17,
-  kLastKnown = kFamilyMergeOperator,
+  kWriteTimes = 18,  // of the file that the last kAddedFile or kIngestedFile names
+  kFamilyTtl = 19,
+  kLastKnown = kFamilyTtl,
   kFirstIgnorable = 1000,
 };
 
@@ -76,6 +78,7 @@ void PutAddedFile(std::string* out, const FamilyEdit::AddedFile& added) {
   PutVarint64(&bytes, file.largest_sequence);
   PutLengthPrefixed(&bytes, file.smallest);
   PutLengthPrefixed(&bytes, file.largest);
+  if (file.num_range_deletions != 0) PutVarint64(&bytes, file.num_range_deletions);
   PutField(out, file.global_sequence != 0 ? kIngestedFile : kAddedFile, bytes);
 }
 
@@ -106,6 +109,7 @@ bool GetAddedFile(std::string_view bytes, FamilyEdit::AddedFile* added) {
   }
   file.smallest = smallest;
   file.largest = largest;
+  if (!bytes.empty() && !GetVarint64(&bytes, &file.num_range_deletions)) return false;
   return true;  // bytes after the last known field belong to newer minor versions
 }
 
@@ -113,6 +117,26 @@ bool GetIngestedFile(std::string_view bytes, FamilyEdit::AddedFile* added) {
   FileMetadata& file = added->file;
   return GetVarint64(&bytes, &file.global_sequence) && file.global_sequence != 0 &&
          file.global_sequence <= kMaxSequenceNumber && GetAddedFile(bytes, added);
+}
+
+// A field of its own, and one that must be understood: a reader that does not know it does not know
+// the entries either.
+void PutWriteTimes(std::string* out, const WriteTimes& times) {
+  if (times.num_entries == 0) return;
+  std::string bytes;
+  PutVarint64(&bytes, times.num_entries);
+  PutVarint64(&bytes, times.oldest);
+  PutVarint64(&bytes, times.newest);
+  PutField(out, kWriteTimes, bytes);
+}
+
+bool GetWriteTimes(std::string_view bytes, FamilyEdit* family) {
+  if (family->added.empty()) return false;
+  FileMetadata& file = family->added.back().file;
+  WriteTimes& times = file.write_times;
+  return GetVarint64(&bytes, &times.num_entries) && GetVarint64(&bytes, &times.oldest) &&
+         GetVarint64(&bytes, &times.newest) && times.num_entries > 0 &&
+         times.num_entries <= file.num_entries && times.oldest <= times.newest;
 }
 
 bool GetNumber(std::string_view bytes, uint64_t* number) { return GetVarint64(&bytes, number); }
@@ -180,6 +204,12 @@ bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family)
       return GetAddedFile(bytes, &family->added.emplace_back());
     case kIngestedFile:
       return GetIngestedFile(bytes, &family->added.emplace_back());
+    case kWriteTimes:
+      return GetWriteTimes(bytes, family);
+    case kFamilyTtl:
+      if (!GetNumber(bytes, &number) || number > kMaxTtlSeconds) return false;
+      family->ttl_seconds = number;
+      return true;
     default: {  // kDeletedFile
       FamilyEdit::DeletedFile& file = family->deleted.emplace_back();
       return GetLevel(&bytes, &file.level) && GetFileNumber(&bytes, &file.number);
@@ -209,6 +239,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
     if (family.dropped) PutField(out, kFamilyDropped, "");
     if (family.filter) PutField(out, kFamilyFilter, *family.filter);
     if (family.filter_key) PutField(out, kFamilyFilterKey, *family.filter_key);
+    if (family.ttl_seconds) PutNumber(out, kFamilyTtl, *family.ttl_seconds);
     if (family.log_number) PutNumber(out, kFamilyLogNumber, *family.log_number);
     // Deletions before additions: a trivial move deletes and adds the same number in one edit.
     for (const FamilyEdit::DeletedFile& file : family.deleted) {
@@ -217,7 +248,10 @@ void VersionEdit::EncodeTo(std::string* out) const {
       PutVarint64(&bytes, file.number);
       PutField(out, kDeletedFile, bytes);
     }
-    for (const FamilyEdit::AddedFile& file : family.added) PutAddedFile(out, file);
+    for (const FamilyEdit::AddedFile& file : family.added) {
+      PutAddedFile(out, file);
+      PutWriteTimes(out, file.file.write_times);
+    }
   }
 }
 
@@ -259,10 +293,15 @@ std::string FileMetadata::DebugString() const {
     return absl::StrCat("'", absl::CHexEscape(ToAbsl(UserKey(internal_key))), "'@",
                         Sequence(internal_key));
   };
-  return absl::StrCat(SixDigits(number), " id=", AllHexDigits(file_id), " bytes=", file_bytes,
-                      " entries=", num_entries, " deletions=", num_deletions, " ", key(smallest),
-                      " .. ", key(largest),
-                      global_sequence == 0 ? "" : absl::StrCat(" ingested@", global_sequence));
+  return absl::StrCat(
+      SixDigits(number), " id=", AllHexDigits(file_id), " bytes=", file_bytes,
+      " entries=", num_entries, " deletions=", num_deletions,
+      num_range_deletions == 0 ? "" : absl::StrCat(" range_deletions=", num_range_deletions), " ",
+      key(smallest), " .. ", IsExclusiveEnd(largest) ? "before " : "", key(largest),
+      global_sequence == 0 ? "" : absl::StrCat(" ingested@", global_sequence),
+      write_times.num_entries == 0 ? ""
+                                   : absl::StrCat(" times=", write_times.num_entries, " ",
+                                                  write_times.oldest, "..", write_times.newest));
 }
 
 std::string VersionEdit::DebugString() const {
@@ -283,6 +322,7 @@ std::string VersionEdit::DebugString() const {
     if (family.dropped) absl::StrAppend(&out, "  dropped\n");
     if (family.filter) absl::StrAppend(&out, "  filter: ", *family.filter, "\n");
     if (family.filter_key) absl::StrAppend(&out, "  filter_key: ", *family.filter_key, "\n");
+    if (family.ttl_seconds) absl::StrAppend(&out, "  ttl_seconds: ", *family.ttl_seconds, "\n");
     if (family.log_number) absl::StrAppend(&out, "  log_number: ", *family.log_number, "\n");
     for (const FamilyEdit::DeletedFile& file : family.deleted) {
       absl::StrAppend(&out, "  delete: level ", file.level, " ", SixDigits(file.number), "\n");

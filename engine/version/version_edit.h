@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "engine/base/internal_key.h"
+#include "engine/base/write_time.h"
 
 namespace winnow {
 
@@ -20,13 +21,15 @@ struct FileMetadata {
   uint64_t file_bytes = 0;
   uint64_t num_entries = 0;
   uint64_t num_deletions = 0;
-  std::string smallest;  // internal keys
+  uint64_t num_range_deletions = 0;  // which are not entries
+  std::string smallest;              // internal keys; see IsExclusiveEnd
   std::string largest;
   SequenceNumber smallest_sequence = 0;
   SequenceNumber largest_sequence = 0;
   // Of a table that was ingested: the sequence number of all its entries, which have none in the
   // file. 0: entries have their own.
   SequenceNumber global_sequence = 0;
+  WriteTimes write_times;
 
   std::string DebugString() const;
 };
@@ -44,6 +47,7 @@ struct FamilyEdit {
 
   std::optional<std::string> filter;      // spec text for new SSTables
   std::optional<std::string> filter_key;  // extractor text for new SSTables
+  std::optional<uint64_t> ttl_seconds;    // 0: data does not expire
   // Logs with smaller numbers hold nothing of this family that is not in SSTables.
   std::optional<uint64_t> log_number;
 

@@ -91,7 +91,7 @@ bool Version::InRange(const SstableFile& file, std::string_view user_key, uint64
     return false;
   }
   return comparator_.CompareUserKeys(user_key, file.smallest_user_key()) >= 0 &&
-         comparator_.CompareUserKeys(user_key, file.largest_user_key()) <= 0;
+         !file.EndsBefore(user_key, comparator_);
 }
 
 inline FilterCounters* Version::CountersOf(const Candidate& candidate,
@@ -184,6 +184,21 @@ inline absl::Status Version::GetFromCandidate(Candidate* candidate, const Lookup
   return GetFromFile(*candidate, key, context, result);
 }
 
+// Every version of the key in files behind this one is older than its tombstone, as it would be
+// older than an entry: the file's answer ends the look-up either way. Apart from the filter, whose
+// answers and counts are of entries alone.
+void Version::ApplyTombstones(const SstableFile& file, const LookupKey& key, PointResult* result) {
+  const SequenceNumber covering =
+      file.range_tombstones()->NewestCovering(key.user_key, key.snapshot);
+  if (covering == 0 || (result->found && result->sequence >= covering)) return;
+  result->found = true;
+  result->type = EntryType::kRangeDelete;
+  result->sequence = covering;
+  result->value = {};
+  result->pin.Release();
+  result->mapped = nullptr;
+}
+
 // In two steps for each batch of candidates: (1) find them, hash for them and fetch their filter
 // lines, (2) query and read them in order until one has the key. Filters behind a hit are never
 // queried, only fetched.
@@ -197,7 +212,11 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
     candidate.file = sorted_levels_[0].index.Find(key.user_key);
     if (candidate.file == nullptr) return absl::OkStatus();
     FetchFilter(&candidate, key, context);
-    return GetFromCandidate(&candidate, key, context, result);
+    absl::Status status = GetFromCandidate(&candidate, key, context, result);
+    if (candidate.file->range_tombstones() != nullptr && status.ok()) [[unlikely]] {
+      ApplyTombstones(*candidate.file, key, result);
+    }
+    return status;
   }
   CandidateWalk walk(*this, key.user_key);
   std::array<Candidate, kPrefetchedCandidates> candidates;
@@ -212,6 +231,9 @@ absl::Status Version::Get(const LookupKey& key, const LookupContext& context,
     }
     for (Candidate& candidate : std::span(candidates).first(count)) {
       WINNOW_RETURN_IF_ERROR(GetFromCandidate(&candidate, key, context, result));
+      if (candidate.file->range_tombstones() != nullptr) [[unlikely]] {
+        ApplyTombstones(*candidate.file, key, result);
+      }
       if (result->found) return absl::OkStatus();
     }
   }
@@ -256,12 +278,26 @@ absl::Status Version::VisitVersions(
     if (!result.found) continue;
     counts = true;
     if (!visit(PackTrailer(result.sequence, result.type), result.value)) return absl::OkStatus();
-    WINNOW_ASSIGN_OR_RETURN(
-        const bool more, VisitOlderVersions(*candidate.file->reader(), key, result.sequence,
-                                            context.read_options, visit));
+    WINNOW_ASSIGN_OR_RETURN(const bool more,
+                            VisitOlderVersions(*candidate.file->reader(), key, result.sequence,
+                                               context.read_options, visit));
     if (!more) return absl::OkStatus();
   }
   return absl::OkStatus();
+}
+
+SequenceNumber Version::NewestRangeDeletion(const LookupKey& key) const {
+  if (!has_range_tombstones_) [[likely]]
+    return 0;
+  SequenceNumber newest = 0;
+  CandidateWalk walk(*this, key.user_key);
+  const SstableFile* file;
+  int level;
+  while (walk.Next(&file, &level)) {
+    if (file->range_tombstones() == nullptr) continue;
+    newest = std::max(newest, file->range_tombstones()->NewestCovering(key.user_key, key.snapshot));
+  }
+  return newest;
 }
 
 // As Get, up to the point where a block would be read. A file without a filter can prove nothing,
@@ -276,14 +312,37 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
     if (!HasUsableFilter(*file)) return true;
     const uint64_t hash = HashFor(*file, key);
     const FilterAnswer answer = file->reader()->AskFilter(without_reading, hash, key.user_key);
-    if (answer == FilterAnswer::kNo) continue;
-    if (answer == FilterAnswer::kMaybe && context.false_positive_cache != nullptr &&
-        context.false_positive_cache->Contains(file->number(), hash, key.user_key)) {
-      continue;
+    const bool is_refuted =
+        answer == FilterAnswer::kNo ||
+        (answer == FilterAnswer::kMaybe && context.false_positive_cache != nullptr &&
+         context.false_positive_cache->Contains(file->number(), hash, key.user_key));
+    if (!is_refuted) return true;
+    // What lies deeper is hidden, and what is newer has been asked.
+    if (file->range_tombstones() != nullptr &&
+        file->range_tombstones()->NewestCovering(key.user_key, key.snapshot) != 0) {
+      return false;
     }
-    return true;
   }
   return false;
+}
+
+// The first entry found is the newest: see CandidateWalk.
+absl::StatusOr<SequenceNumber> Version::NewestSequence(const LookupKey& key, SequenceNumber above,
+                                                       const SstableReadOptions& options) const {
+  CandidateWalk walk(*this, key.user_key);
+  const SstableFile* file;
+  int level;
+  PointResult result;
+  while (walk.Next(&file, &level)) {
+    if (file->metadata().largest_sequence <= above) continue;
+    if (file->reader() == nullptr) return file->open_status();
+    if (QueryFilter(*file, options, HashFor(*file, key), key.user_key) == FilterAnswer::kNo) {
+      continue;
+    }
+    WINNOW_RETURN_IF_ERROR(file->reader()->Get(options, key.user_key, kMaxSequenceNumber, &result));
+    if (result.found) return result.sequence > above ? result.sequence : 0;
+  }
+  return 0;
 }
 
 // One key of a batch and the file that it is looked for in.
@@ -419,6 +478,17 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
         read.lookup = &lookup;
       }
       MultiGetFrom(std::span(reads).first(count), context, &steps);
+      if (!has_range_tombstones_) [[likely]]
+        return;
+      for (const BatchRead& read : std::span(reads).first(count)) {
+        BatchLookup& lookup = *read.lookup;
+        if (read.candidate.file->range_tombstones() == nullptr || !lookup.status.ok()) continue;
+        // An answer in it may be of an earlier call, or of an earlier file that did not have the
+        // key.
+        lookup.result.found = lookup.done;
+        ApplyTombstones(*read.candidate.file, lookup.key, &lookup.result);
+        lookup.done = lookup.result.found;
+      }
     };
     for (const auto& file : levels_[0]) {
       ask(0, [&](std::string_view user_key) {
@@ -450,10 +520,15 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
     step.file_name = reader.path();
     const FilterDescription& filter = reader.filter_description();
     step.filter = filter.policy.empty() ? filter.spec : absl::StrCat("policy ", filter.policy);
+    const SequenceNumber covering =
+        file->range_tombstones() == nullptr
+            ? 0
+            : file->range_tombstones()->NewestCovering(key.user_key, key.snapshot);
     const FilterAnswer answer =
         reader.AskFilter(SstableReadOptions(), HashFor(*file, key), key.user_key);
     if (answer == FilterAnswer::kNo) {
       step.filter_answer = ExplainStep::FilterAnswer::kNo;
+      found = covering != 0 && ExplainedChain(covering).Describe(&step);
       continue;
     }
     if (answer == FilterAnswer::kMaybe) {
@@ -474,21 +549,25 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
       step.detail = ToStd(status.message());
       continue;
     }
-    ExplainedChain chain;
+    if (result.found && result.sequence >= covering && result.type == EntryType::kPutWithTime &&
+        HasWriteTime(result.value)) {
+      step.write_time_micros = WriteTime(result.value);
+    }
+    const bool filter_key_present = result.filter_key_present;
+    ExplainedChain chain(covering);
     if (result.found && chain.Take(PackTrailer(result.sequence, result.type))) {
-      const absl::StatusOr<bool> older =
-          VisitOlderVersions(reader, key, result.sequence, SstableReadOptions(),
-                             [&](uint64_t trailer, std::string_view) { return chain.Take(trailer); });
+      const absl::StatusOr<bool> older = VisitOlderVersions(
+          reader, key, result.sequence, SstableReadOptions(),
+          [&](uint64_t trailer, std::string_view) { return chain.Take(trailer); });
       if (!older.ok()) {
         step.answer = ExplainStep::Answer::kError;
         step.detail = ToStd(older.status().message());
         continue;
       }
     }
-    found = chain.ended();
-    chain.Describe(&step);
+    found = chain.Describe(&step);
     step.false_positive =
-        step.filter_answer == ExplainStep::FilterAnswer::kMaybe && !result.filter_key_present;
+        step.filter_answer == ExplainStep::FilterAnswer::kMaybe && !filter_key_present;
   }
 }
 

@@ -81,6 +81,7 @@ void VersionSet::ApplyScalars(VersionEdit edit) {
     if (change.merge_operator) family.merge_operator_name = *std::move(change.merge_operator);
     if (change.filter) family.filter = *std::move(change.filter);
     if (change.filter_key) family.filter_key = *std::move(change.filter_key);
+    if (change.ttl_seconds) family.ttl_seconds = *change.ttl_seconds;
     if (change.log_number) family.log_number = std::max(family.log_number, *change.log_number);
   }
 }
@@ -110,6 +111,10 @@ void VersionSet::SetFilter(uint32_t family_id, std::string filter, std::string f
 
 void VersionSet::SetMergeOperator(uint32_t family_id, std::string name) {
   families_[family_id].merge_operator_name = std::move(name);
+}
+
+void VersionSet::SetTtl(uint32_t family_id, uint64_t seconds) {
+  families_[family_id].ttl_seconds = seconds;
 }
 
 void VersionSet::RaiseLastSequence(SequenceNumber sequence) {
@@ -172,6 +177,7 @@ VersionEdit VersionSet::DescribeFamilies() const {
     if (!family.merge_operator_name.empty()) change.merge_operator = family.merge_operator_name;
     change.filter = family.filter;
     change.filter_key = family.filter_key;
+    if (family.ttl_seconds != 0) change.ttl_seconds = family.ttl_seconds;
     change.log_number = family.log_number;
   }
   return edit;

@@ -33,6 +33,7 @@ struct FamilyRecord {
   std::string merge_operator_name;  // empty: there was never one
   std::string filter;
   std::string filter_key;
+  uint64_t ttl_seconds = 0;
   uint64_t log_number = 0;
   const Comparator* comparator = nullptr;       // null: unknown, the family cannot be used
   const FilterPolicy* filter_policy = nullptr;  // null: none
@@ -91,6 +92,8 @@ class VersionSet {
   // The same for the merge operator of a family that has none so far.
   void SetMergeOperator(uint32_t family_id, std::string name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // The same for its time to live.
+  void SetTtl(uint32_t family_id, uint64_t seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Adds tables that recovery has written to level 0 of a family. They become durable with
   // StartManifest.

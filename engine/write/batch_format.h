@@ -3,11 +3,15 @@
 #define WINNOW_ENGINE_WRITE_BATCH_FORMAT_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "engine/base/coding.h"
 #include "engine/base/internal_key.h"
+#include "engine/memtable/memtable.h"
+#include "winnow/filter/hash.h"
 #include "winnow/write_batch.h"
 
 namespace winnow {
@@ -19,7 +23,8 @@ inline constexpr uint64_t kNoDatabase = ~uint64_t{0};
 
 inline constexpr uint8_t kBatchFamilyFlag = 0x80;  // a column family id follows the type
 
-// One update inside a batch; the views point into the batch's bytes.
+// One update inside a batch; the views point into the batch's bytes. Of a range deletion they are
+// the two ends; the value of a kPutWithTime ends with its write time.
 struct BatchUpdate {
   EntryType type;
   uint32_t family_id;
@@ -31,9 +36,14 @@ struct BatchUpdate {
 class BatchReader {
  public:
   explicit BatchReader(std::string_view encoded);
+  // A part of a batch: so many updates, without the header.
+  BatchReader(std::string_view updates, uint32_t num_updates)
+      : rest_(updates), num_updates_(num_updates), has_header_(true) {}
 
   // OK and *more false at the right end; DataLoss if the bytes are no batch.
   absl::Status Next(BatchUpdate* update, bool* more);
+  // What the next call begins to read at.
+  std::string_view rest() const { return rest_; }
   uint32_t num_updates() const { return num_updates_; }
   SequenceNumber first_sequence() const { return first_sequence_; }
 
@@ -45,13 +55,64 @@ class BatchReader {
   bool has_header_ = false;
 };
 
+inline absl::Status InvertedRange() {
+  return absl::InvalidArgumentError("range deletion: its end comes before its begin");
+}
+
+// A range deletion that deletes nothing.
+inline bool IsEmptyRange(const BatchUpdate& update, const InternalKeyComparator& comparator) {
+  return update.type == EntryType::kRangeDelete &&
+         comparator.CompareUserKeys(update.key, update.value) >= 0;
+}
+
+// Puts an update where readers will find it. A range that is empty leaves no trace.
+inline void InsertUpdate(const BatchUpdate& update, SequenceNumber sequence, uint64_t hash_seed,
+                         Memtable* memtable) {
+  if (update.type == EntryType::kRangeDelete) [[unlikely]] {
+    if (IsEmptyRange(update, memtable->comparator())) return;
+    memtable->AddRangeDeletion(sequence, update.key, update.value);
+    return;
+  }
+  memtable->Add(sequence, update.type, update.key, update.value,
+                filter::HashKey(update.key, hash_seed));
+}
+// How far a batch has come: CutBackTo undoes what was added since.
+struct WriteBatchMark {
+  size_t encoded_bytes = kBatchHeaderBytes;
+  uint32_t num_updates = 0;
+  size_t largest_key_bytes = 0;
+  size_t largest_value_bytes = 0;
+  bool is_plain = true;
+  uint64_t database_number = 0;
+};
+
 // What the store may ask of a batch beyond its public face.
 class WriteBatchAccess {
  public:
+  static WriteBatchMark MarkOf(const WriteBatch& batch);
+  // `mark` was taken of this batch, which has only grown since. Takes no memory.
+  static void CutBackTo(const WriteBatchMark& mark, WriteBatch* batch);
   static size_t largest_key_bytes(const WriteBatch& batch) { return batch.largest_key_bytes_; }
   static size_t largest_value_bytes(const WriteBatch& batch) { return batch.largest_value_bytes_; }
-  // True if all updates were added through the public functions, for the default column family.
+  // True if all updates were added through the public functions, for the default column family, and
+  // none deletes a range, whose ends only the family's comparator can check.
   static bool is_plain(const WriteBatch& batch) { return batch.is_plain_; }
+  // `batch` with other bytes for the same updates.
+  static WriteBatch WithEncoded(const WriteBatch& batch, std::string encoded) {
+    WriteBatch other;
+    other.encoded_ = std::move(encoded);
+    other.largest_key_bytes_ = batch.largest_key_bytes_;
+    other.largest_value_bytes_ = batch.largest_value_bytes_;
+    other.is_plain_ = batch.is_plain_;
+    other.database_number_ = batch.database_number_;
+    return other;
+  }
+  // Adds a value that was written before, with its write time.
+  static void PutWithTime(WriteBatch* batch, const ColumnFamily* family, std::string_view key,
+                          std::string_view stored_value) {
+    batch->AppendUpdate(static_cast<uint8_t>(EntryType::kPutWithTime), batch->IdOf(family), key,
+                        &stored_value);
+  }
   // True unless a family was given that is null or not of this database.
   static bool may_go_to(const WriteBatch& batch, uint64_t database_number) {
     return batch.database_number_ == 0 || batch.database_number_ == database_number;

@@ -5,10 +5,31 @@
 
 #include <algorithm>
 
+#include "engine/base/status.h"
+#include "engine/base/write_time.h"
 #include "engine/write/batch_format.h"
 #include "winnow/db.h"
 
 namespace winnow {
+
+namespace {
+
+absl::Status Call(WriteBatch::Handler& handler, const BatchUpdate& update) {
+  switch (update.type) {
+    case EntryType::kPut:
+      return handler.Put(update.family_id, update.key, update.value);
+    case EntryType::kPutWithTime:
+      return handler.Put(update.family_id, update.key, WithoutWriteTime(update.value));
+    case EntryType::kMerge:
+      return handler.Merge(update.family_id, update.key, update.value);
+    case EntryType::kRangeDelete:
+      return handler.DeleteRange(update.family_id, update.key, update.value);
+    default:
+      return handler.Delete(update.family_id, update.key);
+  }
+}
+
+}  // namespace
 
 WriteBatch::WriteBatch() { Clear(); }
 
@@ -87,8 +108,7 @@ void WriteBatch::Merge(std::string_view key, std::string_view operand) {
   AppendUpdate(static_cast<uint8_t>(EntryType::kMerge), 0, key, &operand);
   is_plain_ = false;
 }
-void WriteBatch::Merge(const ColumnFamily* family, std::string_view key,
-                       std::string_view operand) {
+void WriteBatch::Merge(const ColumnFamily* family, std::string_view key, std::string_view operand) {
   AppendUpdate(static_cast<uint8_t>(EntryType::kMerge), IdOf(family), key, &operand);
   is_plain_ = false;
 }
@@ -96,6 +116,45 @@ void WriteBatch::Merge(const ColumnFamily* family, std::string_view key,
 absl::Status WriteBatch::Handler::Merge(uint32_t column_family_id, std::string_view key,
                                         std::string_view operand) {
   return absl::FailedPreconditionError("the handler of the write batch takes no merge operands");
+}
+
+void WriteBatch::DeleteRange(std::string_view begin, std::string_view end) {
+  AppendRangeDeletion(0, begin, end);
+}
+void WriteBatch::DeleteRange(const ColumnFamily* family, std::string_view begin,
+                             std::string_view end) {
+  AppendRangeDeletion(IdOf(family), begin, end);
+}
+
+// Both ends are keys, with a key's limit.
+void WriteBatch::AppendRangeDeletion(uint32_t family_id, std::string_view begin,
+                                     std::string_view end) {
+  const size_t largest_value_bytes = largest_value_bytes_;
+  AppendUpdate(static_cast<uint8_t>(EntryType::kRangeDelete), family_id, begin, &end);
+  largest_value_bytes_ = largest_value_bytes;
+  largest_key_bytes_ = std::max(largest_key_bytes_, end.size());
+  is_plain_ = false;
+}
+
+WriteBatchMark WriteBatchAccess::MarkOf(const WriteBatch& batch) {
+  WriteBatchMark mark;
+  mark.encoded_bytes = std::max(batch.encoded_.size(), kBatchHeaderBytes);
+  mark.num_updates = batch.num_updates();
+  mark.largest_key_bytes = batch.largest_key_bytes_;
+  mark.largest_value_bytes = batch.largest_value_bytes_;
+  mark.is_plain = batch.is_plain_;
+  mark.database_number = batch.database_number_;
+  return mark;
+}
+
+void WriteBatchAccess::CutBackTo(const WriteBatchMark& mark, WriteBatch* batch) {
+  if (batch->encoded_.size() <= mark.encoded_bytes) return;
+  batch->encoded_.resize(mark.encoded_bytes);
+  EncodeFixed32(batch->encoded_.data() + 8, mark.num_updates);
+  batch->largest_key_bytes_ = mark.largest_key_bytes;
+  batch->largest_value_bytes_ = mark.largest_value_bytes;
+  batch->is_plain_ = mark.is_plain;
+  batch->database_number_ = mark.database_number;
 }
 
 void WriteBatch::Append(const WriteBatch& other) {
@@ -122,7 +181,10 @@ WriteBatch WriteBatch::FromEncoded(std::string_view encoded) {
   BatchUpdate update;
   for (bool more = true; reader.Next(&update, &more).ok() && more;) {
     batch.largest_key_bytes_ = std::max(batch.largest_key_bytes_, update.key.size());
-    batch.largest_value_bytes_ = std::max(batch.largest_value_bytes_, update.value.size());
+    if (update.type == EntryType::kPutWithTime) update.value = WithoutWriteTime(update.value);
+    size_t& largest = update.type == EntryType::kRangeDelete ? batch.largest_key_bytes_
+                                                             : batch.largest_value_bytes_;
+    largest = std::max(largest, update.value.size());
   }
   return batch;
 }
@@ -133,12 +195,7 @@ absl::Status WriteBatch::ForEach(Handler& handler) const {
     BatchUpdate update;
     bool more;
     if (absl::Status status = reader.Next(&update, &more); !status.ok() || !more) return status;
-    absl::Status status =
-        update.type == EntryType::kPut ? handler.Put(update.family_id, update.key, update.value)
-        : update.type == EntryType::kMerge
-            ? handler.Merge(update.family_id, update.key, update.value)
-            : handler.Delete(update.family_id, update.key);
-    if (!status.ok()) return status;
+    WINNOW_RETURN_IF_ERROR(Call(handler, update));
   }
 }
 
@@ -167,14 +224,17 @@ absl::Status BatchReader::Next(BatchUpdate* update, bool* more) {
   update->family_id = 0;
   update->value = {};
   // Reserved types too: replaying what is not understood would change what it means.
-  if (type > kMaxKnownEntryType) {
+  update->type = static_cast<EntryType>(type);
+  if (!IsKnownEntryType(update->type) && update->type != EntryType::kRangeDelete) {
     return absl::DataLossError("write batch holds an update of unknown type");
   }
-  update->type = static_cast<EntryType>(type);
   if (((tag & kBatchFamilyFlag) != 0 && !GetVarint32(&rest_, &update->family_id)) ||
       !GetLengthPrefixed(&rest_, &update->key) ||
       (update->type != EntryType::kDelete && !GetLengthPrefixed(&rest_, &update->value))) {
     return absl::DataLossError("write batch ends in the middle of an update");
+  }
+  if (update->type == EntryType::kPutWithTime && !HasWriteTime(update->value)) [[unlikely]] {
+    return absl::DataLossError("write batch holds a value that ends before its write time");
   }
   seen_++;
   *more = true;

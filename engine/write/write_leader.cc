@@ -7,10 +7,10 @@
 
 #include "engine/base/coding.h"
 #include "engine/base/database_closed.h"
-#include "engine/base/missing_merge_operator.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/write/batch_format.h"
+#include "engine/write/commit_validator.h"
 
 namespace winnow {
 
@@ -18,17 +18,6 @@ namespace {
 
 // Members of a group insert on their own threads if that is worth waking them.
 constexpr size_t kParallelInsertBytes = 2048;
-
-absl::Status CheckOperand(const ColumnFamilyState& family, std::string_view operand) {
-  const MergeOperator& merge_operator = family.merge_operator();
-  const absl::Status status = merge_operator.CheckOperand(operand);
-  if (status.ok()) [[likely]]
-    return status;
-  if (IsMissingMergeOperator(merge_operator)) return WithContext(status, family.name());
-  return absl::InvalidArgumentError(absl::StrCat("merge operator '",
-                                                 ToAbsl(merge_operator.Name()),
-                                                 "': ", status.message()));
-}
 
 absl::Status OutcomeUnknown(const absl::Status& cause) {
   return WithContext(cause,
@@ -79,7 +68,7 @@ absl::Status WriteLeader::LogGroup(WriteGroup* group) {
         // After the preparation, which may give the mutex back for long, but not leadership: no
         // family can be dropped between this check and the insertion.
         CheckMembers(group);
-        return absl::OkStatus();
+        return group->has_validators ? ValidateMembers(group) : absl::OkStatus();
       });
   if (!begun.ok()) {
     RequestWork();  // what was to be looked at may not have been
@@ -148,15 +137,40 @@ void WriteLeader::CheckMembers(WriteGroup* group) {
     for (bool more = true; more && request->status.ok();) {
       request->status = reader.Next(&update, &more);
       if (!request->status.ok() || !more) break;
-      const ColumnFamilyState* family = parts_.families->FindForLeader(update.family_id);
+      const ColumnFamilyState* const family = parts_.families->FindForLeader(update.family_id);
       if (family == nullptr) {
         request->status = absl::FailedPreconditionError(absl::StrCat(
             "column family ", update.family_id, " does not exist or has been dropped"));
       } else if (update.type == EntryType::kMerge) {
-        request->status = CheckOperand(*family, update.value);
+        request->status = family->CheckOperand(update.value);
+      } else if (update.type == EntryType::kRangeDelete &&
+                 family->comparator().CompareUserKeys(update.key, update.value) > 0) {
+        request->status = InvertedRange();
       }
     }
   }
+}
+
+// What a validator looks for is in the memtables, in tables, or among the members before its own:
+// so the groups that are on their way are waited for. One that ended without its entries, for want
+// of memory, has left an error: its batches are in the log, and nothing may rest on their absence.
+absl::Status WriteLeader::ValidateMembers(WriteGroup* group) {
+  parts_.queue->publishing().AwaitAll();
+  if (visible_sequence() != allocated_sequence_) {
+    DatabaseLock lock(parts_.mutex);
+    WINNOW_RETURN_IF_ERROR(parts_.scheduler->errors().fatal());
+  }
+  EarlierUpdates earlier;
+  for (WriteRequest* request : group->requests()) {
+    if (!request->status.ok()) continue;
+    if (request->validator != nullptr) {
+      request->status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+        return request->validator->Validate(&earlier);
+      });
+    }
+    if (request->status.ok()) earlier.Add(*request->batch);
+  }
+  return absl::OkStatus();
 }
 
 // One record for the whole group, so that replay finds all of it or nothing.
@@ -262,9 +276,11 @@ void WriteLeader::AddToMemtables(const WriteBatch& batch, SequenceNumber first_s
     // Not null: see CheckMembers. Dropping a family waits for this to end.
     ColumnFamilyState* family = parts_.families->FindForWrite(update.family_id);
     Memtable* memtable = family->active_for_insert();
+    // Or the memtable would need a log, and nothing in it would ever make it be flushed.
+    if (IsEmptyRange(update, family->comparator())) [[unlikely]]
+      continue;
     memtable->NoteLog(parts_.logs->current_number());
-    memtable->Add(sequence, update.type, update.key, update.value,
-                  filter::HashKey(update.key, family->hash_seed()));
+    InsertUpdate(update, sequence, family->hash_seed(), memtable);
     // A memtable that fills in the middle of a group takes the rest of it, and of those beside it:
     // the next leader switches.
     if (memtable->memory_bytes() >= family->options().write_buffer_bytes) [[unlikely]] {

@@ -124,6 +124,9 @@ class WriteLeader {
 
   // --- write_leader.cc ---
   void CheckMembers(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  // Asks the validators of those members that have one.
+  absl::Status ValidateMembers(WriteGroup* group) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)
+      ABSL_LOCKS_EXCLUDED(database_mutex);
   absl::Status AppendToLog(const WriteGroup& group, uint32_t num_updates)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) ABSL_LOCKS_EXCLUDED(database_mutex);
   absl::Status SyncLogNames() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership)

@@ -18,10 +18,12 @@ constexpr uint64_t kLooksPerLogLimit = 16;
 
 // The size of level 0 as far as it will ever shrink: files in quarantine stay, and where damage
 // leaves nothing that could be merged, waiting would be for ever. Without automatic compactions
-// level 0 is the user's own affair, and may be too large to be looked through for each write.
+// level 0 is the user's own affair, and may be too large to be looked through for each write. With
+// fifo it is all there is, and bounded by its bytes.
 int CompactableLevelZeroFiles(const ColumnFamilyState& family)
     ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
   if (family.options().disable_auto_compactions) return 0;
+  if (family.options().compaction.kind == CompactionStyle::Kind::kFifo) return 0;
   int count = 0;
   for (const auto& file : family.version()->files(0)) count += file->quarantined ? 0 : 1;
   const bool full = count >= family.options().level0_stop_trigger;

@@ -1,6 +1,6 @@
 // The bound of what tables take of memory besides filter and index: where many families share
-// little memory, each flush makes a small table, and the level-0 triggers of one family know nothing
-// of the others.
+// little memory, each flush makes a small table, and the level-0 triggers of one family know
+// nothing of the others.
 #include "engine/base/status.h"
 #include "engine/cache/block_cache.h"
 #include "engine/write/write_leader.h"

@@ -57,6 +57,7 @@ void WriteQueue::FormGroup(WriteRequest* leader, WriteGroup* group) {
   group->batch_bytes = leader->batch->size_bytes();
   group->wants_sync = leader->options.sync;
   group->disable_wal = leader->options.disable_wal;
+  group->has_validators = leader->validator != nullptr;
   const size_t limit = group->batch_bytes <= kSmallWriteBytes
                            ? group->batch_bytes + kSmallWriteBytes
                            : kMaxGroupBytes;
@@ -74,6 +75,7 @@ void WriteQueue::FormGroup(WriteRequest* leader, WriteGroup* group) {
     if (request->options.sync && !group->wants_sync) break;
     if (group->batch_bytes + request->batch->size_bytes() > limit) break;
     group->batch_bytes += request->batch->size_bytes();
+    group->has_validators |= request->validator != nullptr;
     request->group = group;
     group->requests_[group->num_requests_++] = request;
   }

@@ -17,6 +17,7 @@
 
 namespace winnow {
 
+class CommitValidator;
 class WriteGroup;
 
 // One writer's place in the queue; lives on its stack for the time of the call.
@@ -28,7 +29,8 @@ struct WriteRequest {
     kDone = 3,     // status is final
   };
 
-  const WriteBatch* batch = nullptr;  // null: an exclusive stretch that groups with nobody
+  const WriteBatch* batch = nullptr;     // null: an exclusive stretch that groups with nobody
+  CommitValidator* validator = nullptr;  // null: the batch depends on nothing
   WriteOptions options;
   SequenceNumber first_sequence = 0;
   absl::Status status;
@@ -48,6 +50,7 @@ class WriteGroup {
 
   bool wants_sync = false;
   bool disable_wal = false;
+  bool has_validators = false;  // of some member
   size_t batch_bytes = 0;
   Publication publication;
 

@@ -157,6 +157,12 @@ std::string_view SavedFilterKindName(SavedFilterKind kind) {
       return "cuckoo";
     case SavedFilterKind::kGuavaBloom:
       return "guava_bloom";
+    case SavedFilterKind::kRedisBitmap:
+      return "redis_bitmap";
+    case SavedFilterKind::kRedisBloom:
+      return "redisbloom";
+    case SavedFilterKind::kRedisBloomCuckoo:
+      return "redisbloom_cuckoo";
   }
   return "unknown";
 }

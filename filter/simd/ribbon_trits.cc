@@ -54,7 +54,8 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline uint32_t SumByTable(const uint8_t* trits, ui
          3;
 }
 
-ABSL_ATTRIBUTE_ALWAYS_INLINE inline void SolveBySlots(const TernarySystem& system, uint64_t num_written, uint8_t* trits) {
+ABSL_ATTRIBUTE_ALWAYS_INLINE inline void SolveBySlots(const TernarySystem& system,
+                                                      uint64_t num_written, uint8_t* trits) {
   const uint64_t num_bytes = TritBytes(num_written);
   // As in ribbon_columns.cc: `solution` is the window of 64 slots from the present one on.
   TernaryRow solution;
@@ -115,7 +116,7 @@ constexpr std::array<uint16_t, kTableSlots> kPowerOfSlot = [] {
 }  // namespace
 
 __attribute__((target("popcnt"))) void SolveTernaryPopcnt(const TernarySystem& system,
-                                                        uint64_t num_written, uint8_t* trits) {
+                                                          uint64_t num_written, uint8_t* trits) {
   SolveBySlots(system, num_written, trits);
 }
 

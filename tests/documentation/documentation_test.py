@@ -11,7 +11,8 @@ NAMED = ("README.md", "engine/README.md", "filter/README.md", "bench/engine/READ
          ".github/CONTRIBUTING.md")
 # Where a path may start, besides the document's own folder.
 STARTS = ("", "engine/include", "engine/include/winnow", "engine/include/winnow/compat",
-          "filter/include", "filter/rocksdb/include")
+          "filter/include", "filter/rocksdb/include", "filter/redis/include",
+          "filter/redis/include/winnow/filter", "filter/include/winnow/filter")
 # What a build or an installation makes.
 MADE = ("build/", "/", "~", "./")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
@@ -22,7 +23,8 @@ FILE_PATH = re.compile(r"(?:[\w.-]+/)+[\w-]+(?:\.[\w-]+)*\.[a-z]{1,5}")
 TABLES = {
     "engine/README.md": ("engine/include/winnow",),
     "filter/README.md": ("filter/include/winnow/filter",
-                         "filter/rocksdb/include/winnow/filter"),
+                         "filter/rocksdb/include/winnow/filter",
+                         "filter/redis/include/winnow/filter"),
 }
 TABLE = re.compile(r"^\| public header \|.*\n\|[-|: ]+\|\n((?:\|.*\n)+)", re.MULTILINE)
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/support/test_clock.h"
 #include "winnow/db.h"
 #include "winnow/memory_file_system.h"
 
@@ -19,6 +20,7 @@ constexpr int kMaxCalls = 150;
 constexpr int kMaxSlowCalls = 12;  // flushes, compactions, reopenings, new families
 constexpr size_t kMaxSnapshots = 4;
 constexpr size_t kMaxFamilies = 3;
+constexpr uint64_t kTtlSeconds = 100;
 
 class Bytes {
  public:
@@ -88,7 +90,12 @@ class Session {
     options_.filter = kFilters[bytes.Below(std::size(kFilters))];
     options_.filter_key = kFilterKeys[bytes.Below(std::size(kFilterKeys))];
     options_.level0_compaction_trigger = static_cast<int>(1 + bytes.Below(3));
-    options_.merge_operator = *winnow::ParseMergeOperator("append:");
+    options_.clock = &clock_;
+    if (bytes.Below(2) == 0) {
+      options_.ttl_seconds = kTtlSeconds;
+    } else {
+      options_.merge_operator = *winnow::ParseMergeOperator("append:");
+    }
     Open();
     model_["default"];
   }
@@ -98,7 +105,7 @@ class Session {
   }
 
   void Call(Bytes& bytes) {
-    const size_t call = bytes.Below(18);
+    const size_t call = bytes.Below(19);
     if (call >= 12 && ++slow_calls_ > kMaxSlowCalls) return;
     switch (call) {
       case 0:
@@ -133,6 +140,8 @@ class Session {
         return Reopen();
       case 16:
         return CreateFamily(bytes);
+      case 17:
+        return LetExpire();
       default:
         return DropFamily(bytes);
     }
@@ -168,6 +177,15 @@ class Session {
     return model_.at(std::string(family->name()));
   }
 
+  // Where there is a time to live all families have it, and everything was written before.
+  void LetExpire() {
+    clock_.AdvanceSeconds(kTtlSeconds);
+    if (!options_.ttl_seconds.has_value()) return;
+    for (auto& [name, contents] : model_) contents.clear();
+    for (HeldSnapshot& held : snapshots_) {
+      for (auto& [name, contents] : held.contents) contents.clear();
+    }
+  }
   void Put(Bytes& bytes) {
     winnow::ColumnFamily* const family = Family(bytes);
     const std::string& key = AnyKey(bytes);
@@ -177,6 +195,7 @@ class Session {
   }
   // Enough of them make a fold.
   void Merge(Bytes& bytes) {
+    if (options_.merge_operator == nullptr) return;
     winnow::ColumnFamily* const family = Family(bytes);
     const std::string& key = AnyKey(bytes);
     const std::string operand = AnyValue(bytes).substr(0, 20);
@@ -200,7 +219,7 @@ class Session {
       if (kind == 0) {
         batch.Delete(family, key);
         ModelOf(family).erase(key);
-      } else if (kind == 1) {
+      } else if (kind == 1 && options_.merge_operator != nullptr) {
         batch.Merge(family, key, "+");
         ModelOf(family)[key] += "+";
       } else {
@@ -393,6 +412,7 @@ class Session {
   }
 
   const std::unique_ptr<winnow::FileSystem> files_;
+  winnow::TestClock clock_;
   winnow::Options options_;
   std::unique_ptr<winnow::DB> db_;
   std::map<std::string, Contents> model_;

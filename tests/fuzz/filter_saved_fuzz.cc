@@ -12,6 +12,8 @@
 #include "winnow/filter/cuckoo_filter.h"
 #include "winnow/filter/guava_bloom_filter.h"
 #include "winnow/filter/hadoop_counting_bloom_filter.h"
+#include "winnow/filter/redis_bitmap.h"
+#include "winnow/filter/redisbloom_filter.h"
 #include "winnow/filter/saved_filter.h"
 #include "winnow/filter/scalable_bloom_filter.h"
 
@@ -90,7 +92,24 @@ void UseCounting(std::string_view bytes) {
           "what was saved is read again");
 }
 
+// RedisBloom's may be full, or grow to any size that its head names: it is asked only, and must
+// give the chunks back that it was made of.
+template <typename Filter>
+void UseRedisBloom(std::string_view bytes) {
+  const absl::StatusOr<Filter> filter = Filter::Deserialize(bytes);
+  if (!filter.ok()) return;
+  Require(filter->memory_bytes() <= bytes.size(), "no more memory than the bytes pay for");
+  filter->Contains("key");
+  filter->ExpectedFpr();
+  const absl::StatusOr<Filter> again = Filter::Load(filter->Dump());
+  Require(again.ok() && again->Serialize() == filter->Serialize(),
+          "what was dumped is loaded again");
+}
+
 void Read(std::string_view bytes) {
+  UseSaved<winnow::filter::RedisBitmap>(bytes);
+  UseRedisBloom<winnow::filter::RedisBloomFilter>(bytes);
+  UseRedisBloom<winnow::filter::RedisBloomCuckooFilter>(bytes);
   UseSaved<winnow::filter::BloomFilter>(bytes);
   UseSaved<winnow::filter::BlockedBloomFilter>(bytes);
   UseCounting(bytes);
@@ -133,6 +152,17 @@ std::vector<std::string> winnow::fuzz::Seeds() {
     GuavaBloomFilter guava = *GuavaBloomFilter::Create(20, 0.03, GuavaStrategy::kMurmur128Mitz32);
     guava.Add("seed");
     seeds.push_back(guava.WriteTo());
+    for (const RedisBitmapShape& shape :
+         {*GoZeroShape(100, 0.01), *JedisShape(100, 0.01), *RedissonShape(100, 0.01)}) {
+      seeds.push_back(RedisBitmap::Create(shape)->Serialize());
+    }
+    RedisBloomFilter bloom = *RedisBloomFilter::Create({0.01, 2, 2});
+    RedisBloomCuckooFilter redis_cuckoo = *RedisBloomCuckooFilter::Create({.capacity = 4});
+    for (const char* key : {"apple", "plum", "pear"}) {
+      Require(bloom.Add(key).ok() && redis_cuckoo.Add(key).ok(), "a key is added");
+    }
+    seeds.push_back(bloom.Serialize());
+    seeds.push_back(redis_cuckoo.Serialize());
     seeds.push_back(HadoopCountingBloomFilter::Create(100, 3, HadoopHash::kMurmur)->WriteTo());
   }
   return seeds;

@@ -1,6 +1,7 @@
 // Any bytes as a table to ingest, as they are and with right checksums: refused with a reason, or
 // read as the database's own.
 
+#include "engine/base/missing_merge_operator.h"
 #include "engine/db/sst_writer.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/reseal.h"
@@ -21,7 +22,8 @@ std::string BuildTable(int keys, const char* filter) {
   options.restart_interval = 4;
   options.hash_seed = 7;
   options.file_id = 0x5eed;
-  auto writer = *winnow::CreateSstWriter(options, kPath, files.get());
+  auto writer =
+      *winnow::CreateSstWriter(options, winnow::MissingMergeOperator(""), kPath, files.get());
   for (int i = 0; i < keys; i++) {
     const std::string key = "key" + std::to_string(1000 + i);
     const absl::Status added =

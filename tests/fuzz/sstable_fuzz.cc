@@ -27,8 +27,11 @@ std::string BuildTable(int keys, winnow::Compression compression, const char* fi
   winnow::SstableBuilder builder(options, *files->Create(kPath, {}), kPath);
   for (int i = 0; i < keys; i++) {
     std::string key;
+    const winnow::EntryType type = i % 5 == 0   ? winnow::EntryType::kDelete
+                                   : i % 5 == 1 ? winnow::EntryType::kPutWithTime
+                                                : winnow::EntryType::kPut;
     winnow::AppendInternalKey(&key, "key" + std::to_string(1000 + i), static_cast<uint64_t>(i) + 1,
-                              i % 5 == 0 ? winnow::EntryType::kDelete : winnow::EntryType::kPut);
+                              type);
     Require(builder.Add(key, i % 5 == 0 ? "" : std::string(20, 'v')).ok(), "an entry is added");
   }
   Require(builder.Finish().ok(), "the table is finished");

@@ -13,6 +13,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   family.family_id = 1;
   family.name = "people";
   family.comparator = "winnow.bytewise";
+  family.merge_operator = "uint64_add";
   family.filter = "cuckoo:1%";
   family.filter_key = "prefix:4";
   family.log_number = 5;

@@ -18,7 +18,7 @@ for name in CMAKE_BUILD_TYPE CMAKE_CXX_FLAGS CMAKE_CXX_COMPILER_LAUNCHER WINNOW_
   [ -z "$value" ] || options+=("-D$name=$value")
 done
 quietly "$cmake" -S "$source" -B "$alone" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
-  "${options[@]}" -DWINNOW_ENGINE=OFF -DWINNOW_ROCKSDB=OFF -DWINNOW_TESTS=OFF \
+  "${options[@]}" -DWINNOW_ENGINE=OFF -DWINNOW_ROCKSDB=OFF -DWINNOW_GUARD=OFF -DWINNOW_REDIS=OFF -DWINNOW_TESTS=OFF \
   -DWINNOW_BENCH=OFF
 # The same commands make the same archive, which is there already.
 if [ -n "$(commands "$build")" ] && [ "$(commands "$build")" = "$(commands "$alone")" ]; then

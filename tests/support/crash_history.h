@@ -23,7 +23,7 @@ struct Update {
   uint32_t family_id;
   std::string key;
   std::optional<std::string> value;  // none: a deletion
-  bool merges = false;  // the value is an operand, which is appended behind a '+'
+  bool merges = false;               // the value is an operand, which is appended behind a '+'
 };
 
 // A call, placed among the recorded operations of a file system.

@@ -113,7 +113,8 @@ void CrashWorkload::WriteSome(int count) {
     for (size_t j = 0; j < num_updates; j++) {
       const uint32_t family_id = RandomFamily();
       updates.push_back({family_id, RandomKey(), RandomValue()});
-      if (updates.back().value.has_value()) updates.back().merges = random_() % 4 == 0;
+      if (updates.back().value.has_value())
+        updates.back().merges = random_() % 4 == 0 && family_id == 0;
     }
     Write(/*sync=*/random_() % 5 == 0, updates);
   }
@@ -156,6 +157,9 @@ void CrashWorkload::CreateSecondFamily(std::string_view filter) {
   if (db_ == nullptr) return;
   ColumnFamilyOptions options = CrashOptions(file_system_);
   options.filter = filter;
+  // Values with write times, none of which expires; merges are the default family's.
+  options.ttl_seconds = kMaxTtlSeconds;
+  options.merge_operator = nullptr;
   std::vector<HistoryOfFamily>& families = history_.families();
   HistoryOfFamily family;
   family.id = families.empty() ? 1 : families.back().id + 1;

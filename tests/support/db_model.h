@@ -119,6 +119,11 @@ inline void ChooseFamilyOptions(std::mt19937_64& random, ColumnFamilyOptions* op
   options->level_size_multiplier = pick(2.0, 4.0);
   options->level0_compaction_trigger = pick(1, 2, 4);
   options->max_write_buffers = pick(2, 3, 5);
+  // With so large a limit fifo drops nothing.
+  using Kind = CompactionStyle::Kind;
+  options->compaction =
+      pick(CompactionStyle{}, CompactionStyle{}, CompactionStyle{Kind::kTiered, 0},
+           CompactionStyle{Kind::kLazyLeveled, 0}, CompactionStyle::Fifo(uint64_t{1} << 40));
 }
 
 }  // namespace winnow

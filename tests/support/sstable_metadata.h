@@ -14,6 +14,7 @@ inline FileMetadata MetadataOf(uint64_t number, const SstableSummary& summary) {
   metadata.file_bytes = summary.file_bytes;
   metadata.num_entries = summary.properties.num_entries;
   metadata.num_deletions = summary.properties.num_deletions;
+  metadata.write_times = summary.properties.write_times;
   metadata.smallest = summary.smallest;
   metadata.largest = summary.largest;
   metadata.smallest_sequence = summary.properties.smallest_sequence;

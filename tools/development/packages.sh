@@ -9,7 +9,8 @@ readonly build_packages=(
   g++ cmake ninja-build pkg-config python3
   libabsl-dev libxxhash-dev libzstd-dev liblz4-dev libsnappy-dev
   libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev
-  librocksdb-dev rocksdb-tools libleveldb-dev "${optional_packages[@]}"
+  librocksdb-dev rocksdb-tools libleveldb-dev libhiredis-dev redis-server redis-tools
+  "${optional_packages[@]}"
 )
 # No compiler cache: precompiled headers, which it rules out, save more. Who has one, uses it.
 readonly lint_packages=(clang clang-format universal-ctags)

@@ -4,6 +4,7 @@
 #   development  libwinnow-dev      headers, static libraries, CMake and pkg-config files
 #   tools        winnow-tools       winnow, winnow_bench
 #   rocksdb      winnow-rocksdb     filters for RocksDB, where they are built
+#   redis        libwinnow-redis-dev  filters on a Redis server, where they are built
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME winnow)
 set(CPACK_PACKAGE_VENDOR "Winnow")
@@ -15,7 +16,7 @@ set(CPACK_STRIP_FILES ON)
 
 get_cmake_property(components COMPONENTS)
 set(CPACK_COMPONENTS_ALL "")
-foreach(component runtime bindings development tools rocksdb)
+foreach(component runtime bindings development tools rocksdb redis)
   if(component IN_LIST components)
     list(APPEND CPACK_COMPONENTS_ALL ${component})
   endif()
@@ -49,6 +50,11 @@ set(CPACK_COMPONENT_TOOLS_DESCRIPTION "The command line (winnow) and the benchma
 set(CPACK_DEBIAN_ROCKSDB_PACKAGE_NAME winnow-rocksdb)
 set(CPACK_DEBIAN_ROCKSDB_PACKAGE_SECTION libs)
 set(CPACK_COMPONENT_ROCKSDB_DESCRIPTION "Winnow's filters for unmodified RocksDB programs.")
+
+set(CPACK_DEBIAN_REDIS_PACKAGE_NAME libwinnow-redis-dev)
+set(CPACK_DEBIAN_REDIS_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_REDIS_PACKAGE_DEPENDS "libwinnow-dev (= ${PROJECT_VERSION}), libhiredis-dev")
+set(CPACK_COMPONENT_REDIS_DESCRIPTION "Winnow's filters on a Redis server: headers, static library.")
 
 if(NOT WINNOW_ENGINE)  # the filter library alone is one package
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libwinnow-filter-dev)

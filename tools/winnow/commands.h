@@ -44,6 +44,16 @@ Command FilterMergeCommand();    // filter_exchange.cc
 Command FilterConvertCommand();  // filter_exchange.cc
 Command FilterBenchCommand();    // filter_plan.cc
 
+// Where the build has filters on a Redis server:
+Command RedisCommand();         // redis.cc; what follows are its verbs
+Command RedisCreateCommand();   // redis_create.cc
+Command RedisInfoCommand();     // redis_create.cc
+Command RedisAddCommand();      // redis_keys.cc
+Command RedisQueryCommand();    // redis_keys.cc
+Command RedisDumpCommand();     // redis_dump.cc
+Command RedisLoadCommand();     // redis_dump.cc
+Command RedisRebuildCommand();  // redis_keys.cc
+
 }  // namespace winnow::cli
 
 #endif  // WINNOW_TOOLS_WINNOW_COMMANDS_H_

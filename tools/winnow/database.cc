@@ -128,9 +128,16 @@ absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments, Access acces
                                  std::string_view(assignment).substr(equals + 1));
     if (!set.ok()) return FlagError("set", set);
   }
+  // A time to live is the family's that the command is about.
+  const std::string family = arguments.Text("family").value_or("default");
+  if (family != "default" && options.ttl_seconds.has_value()) {
+    ColumnFamilyOptions own = options;
+    options.ttl_seconds.reset();
+    options.column_families.emplace(family, std::move(own));
+  }
   WINNOW_RETURN_IF_ERROR(ApplyAccess(arguments, access, &options));
   WINNOW_RETURN_IF_ERROR(CheckFilterFlags(arguments));
-  if (arguments.Text("family").value_or("default") == "default") {
+  if (family == "default") {
     if (const auto text = arguments.Text("filter")) options.filter = *text;
     if (const auto text = arguments.Text("filter-key")) options.filter_key = *text;
   }

@@ -76,6 +76,7 @@ absl::StatusOr<ExitCode> RunFamilies(const Arguments& arguments, Output& output)
   options.filter.clear();
   options.filter_key.clear();
   options.merge_operator = nullptr;
+  options.ttl_seconds.reset();
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenDirectory(options, path));
   WINNOW_RETURN_IF_ERROR(create ? CreateFamily(arguments, *db, words[1])
                                 : DropFamily(*db, words[1]));

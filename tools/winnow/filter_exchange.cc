@@ -17,7 +17,9 @@ namespace {
 
 template <typename Filter>
 inline constexpr bool kCanUnite =
-    !std::is_same_v<Filter, BlockFilter> && !std::is_same_v<Filter, filter::ScalableBloomFilter>;
+    !std::is_same_v<Filter, BlockFilter> && !std::is_same_v<Filter, filter::ScalableBloomFilter> &&
+    !std::is_same_v<Filter, filter::RedisBloomFilter> &&
+    !std::is_same_v<Filter, filter::RedisBloomCuckooFilter>;
 
 // Adds the keys of `other` to `*file`.
 absl::Status Merge(const FilterFile& other, FilterFile* file) {

@@ -27,6 +27,12 @@ absl::StatusOr<AnyFilter> ReadSaved(std::string_view bytes) {
       return filter::CuckooFilter::Deserialize(bytes);
     case filter::SavedFilterKind::kGuavaBloom:
       return filter::GuavaBloomFilter::Deserialize(bytes);
+    case filter::SavedFilterKind::kRedisBitmap:
+      return filter::RedisBitmap::Deserialize(bytes);
+    case filter::SavedFilterKind::kRedisBloom:
+      return filter::RedisBloomFilter::Deserialize(bytes);
+    case filter::SavedFilterKind::kRedisBloomCuckoo:
+      return filter::RedisBloomCuckooFilter::Deserialize(bytes);
   }
   return absl::UnimplementedError("a kind of filter that this program does not know");
 }
@@ -124,6 +130,30 @@ Json Describe(const filter::GuavaBloomFilter& guava) {
   json["bits"] = guava.num_bits();
   json["probes"] = guava.num_probes();
   json["strategy"] = filter::GuavaStrategyName(guava.strategy());
+  return json;
+}
+
+Json Describe(const filter::RedisBitmap& bitmap) {
+  Json json = DescribeCommon("redis_bitmap", bitmap);
+  json["layout"] = filter::RedisBitmapRuleName(bitmap.shape().rule);
+  json["bits"] = bitmap.num_bits();
+  json["probes"] = bitmap.num_probes();
+  return json;
+}
+
+Json Describe(const filter::RedisBloomFilter& bloom) {
+  Json json = DescribeCommon("redisbloom", bloom);
+  json["layers"] = bloom.num_layers();
+  json["capacity"] = bloom.capacity();
+  json["expansion"] = bloom.expansion();
+  return json;
+}
+
+Json Describe(const filter::RedisBloomCuckooFilter& cuckoo) {
+  Json json = DescribeCommon("redisbloom_cuckoo", cuckoo);
+  json["tables"] = cuckoo.num_tables();
+  json["buckets"] = cuckoo.num_buckets();
+  json["bucket_size"] = cuckoo.bucket_size();
   return json;
 }
 

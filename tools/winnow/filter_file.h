@@ -17,6 +17,8 @@
 #include "winnow/filter/cuckoo_filter.h"
 #include "winnow/filter/guava_bloom_filter.h"
 #include "winnow/filter/reader.h"
+#include "winnow/filter/redis_bitmap.h"
+#include "winnow/filter/redisbloom_filter.h"
 #include "winnow/filter/scalable_bloom_filter.h"
 
 namespace winnow::cli {
@@ -42,7 +44,8 @@ class BlockFilter {
 
 using AnyFilter = std::variant<BlockFilter, filter::BloomFilter, filter::BlockedBloomFilter,
                                filter::CountingBloomFilter, filter::ScalableBloomFilter,
-                               filter::CuckooFilter, filter::GuavaBloomFilter>;
+                               filter::CuckooFilter, filter::GuavaBloomFilter, filter::RedisBitmap,
+                               filter::RedisBloomFilter, filter::RedisBloomCuckooFilter>;
 
 struct FilterFile {
   AnyFilter filter;

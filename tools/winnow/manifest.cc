@@ -27,6 +27,11 @@ Json FileAsJson(const FamilyEdit::AddedFile& added, bool hex) {
   if (IsInternalKey(file.largest)) AddBytes(&json, "largest_key", UserKey(file.largest), hex);
   json["smallest_sequence"] = file.smallest_sequence;
   json["largest_sequence"] = file.largest_sequence;
+  if (file.write_times.num_entries > 0) {
+    json["with_write_time"] = file.write_times.num_entries;
+    json["oldest_write_time"] = TimeText(file.write_times.oldest);
+    json["newest_write_time"] = TimeText(file.write_times.newest);
+  }
   if (file.global_sequence != 0) json["global_sequence"] = file.global_sequence;
   return json;
 }
@@ -41,6 +46,7 @@ Json FamilyAsJson(const FamilyEdit& family, bool hex) {
   if (family.dropped) json["dropped"] = true;
   if (family.filter) json["filter"] = *family.filter;
   if (family.filter_key) json["filter_key"] = *family.filter_key;
+  if (family.ttl_seconds) json["ttl_seconds"] = *family.ttl_seconds;
   if (family.log_number) json["log_number"] = *family.log_number;
   for (const FamilyEdit::DeletedFile& file : family.deleted) {
     json["deleted"].push_back(Json{{"level", file.level}, {"number", file.number}});

@@ -28,8 +28,8 @@ absl::StatusOr<std::string> OperandFor(const std::string& merge_operator,
   if (arguments.Has("hex") || (!is_unsigned && merge_operator != "int64_add")) return word;
   uint64_t number = 0;
   int64_t signed_number = 0;
-  const bool is_number = is_unsigned ? absl::SimpleAtoi(word, &number)
-                                     : absl::SimpleAtoi(word, &signed_number);
+  const bool is_number =
+      is_unsigned ? absl::SimpleAtoi(word, &number) : absl::SimpleAtoi(word, &signed_number);
   if (!is_number) {
     return absl::InvalidArgumentError(absl::StrCat(
         "\"", word, "\": ", merge_operator, " takes a whole number, or with --hex its 8 bytes"));

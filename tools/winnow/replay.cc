@@ -73,6 +73,10 @@ class Replayer {
         batch.Put(family->second, update.key, update.value);
       } else if (update.type == EntryType::kMerge) {
         batch.Merge(family->second, update.key, update.value);
+      } else if (update.type == EntryType::kRangeDelete) {
+        batch.DeleteRange(family->second, update.key, update.value);
+      } else if (update.type == EntryType::kPutWithTime) {
+        WriteBatchAccess::PutWithTime(&batch, family->second, update.key, update.value);
       } else {
         batch.Delete(family->second, update.key);
       }

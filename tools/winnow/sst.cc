@@ -76,6 +76,11 @@ Json PropertiesAsJson(const SstableProperties& properties, bool hex) {
   json["level_at_creation"] = properties.level_at_creation;
   json["creation_time_seconds"] = properties.creation_time_seconds;
   if (properties.is_external) json["external"] = true;
+  if (properties.write_times.num_entries > 0) {
+    json["with_write_time"] = properties.write_times.num_entries;
+    json["oldest_write_time"] = TimeText(properties.write_times.oldest);
+    json["newest_write_time"] = TimeText(properties.write_times.newest);
+  }
   return json;
 }
 
@@ -181,16 +186,21 @@ class SstPrinter {
     for (entry->SeekToFirst(); entry->Valid() && output_.ok(); entry->Next()) {
       const std::string_view key = entry->key();
       const std::string_view type = EntryTypeName(Type(key));
+      const bool has_time = Type(key) == EntryType::kPutWithTime && HasWriteTime(entry->value());
+      const std::string written = has_time ? TimeText(WriteTime(entry->value())) : "";
+      const size_t value_bytes = entry->value().size() - (has_time ? kWriteTimeBytes : 0);
       if (json_) {
         Json json = Json::object();
         AddBytes(&json, "key", UserKey(key), hex_);
         json["sequence"] = Sequence(key);
         json["type"] = type;
-        json["value_bytes"] = entry->value().size();
+        json["value_bytes"] = value_bytes;
+        if (has_time) json["written"] = written;
         output_.Write(ToLine(json));
       } else {
-        output_.Line(absl::StrFormat("  %10d  %-6s  %s  %d", Sequence(key), type,
-                                     ToText(UserKey(key), form()), entry->value().size()));
+        output_.Line(absl::StrFormat("  %10d  %-6s  %s  %d%s%s", Sequence(key), type,
+                                     ToText(UserKey(key), form()), value_bytes,
+                                     has_time ? "  written " : "", written));
       }
     }
     return entry->status();
@@ -249,7 +259,8 @@ Without FILE every SSTable in --db. The sampled FPR is the share of a million ra
 that the filter lets through. Checksums of what is read are verified.)",
       .json = R"(
 one line per file: file, file_id, database_id, file_bytes, properties, filter, blocks (--blocks);
-with --keys then one line per entry: key, sequence, type, value_bytes)",
+with --keys then one line per entry: key, sequence, type, value_bytes, and written, the time,
+where a value has one)",
       .examples = R"(
   winnow sst --db=/tmp/fruit
   winnow sst /tmp/fruit/000007.sst --blocks --keys)",

@@ -227,11 +227,14 @@ absl::Status PrintLogs(const Arguments& arguments, FileType type, Output& output
 std::string_view EntryTypeName(EntryType type) {
   switch (type) {
     case EntryType::kPut:
+    case EntryType::kPutWithTime:
       return "put";
     case EntryType::kDelete:
       return "delete";
     case EntryType::kMerge:
       return "merge";
+    case EntryType::kRangeDelete:
+      return "delete_range";
     default:
       return "unknown";
   }

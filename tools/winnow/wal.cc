@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "engine/base/write_time.h"
 #include "engine/write/batch_format.h"
 #include "engine/write/log_set.h"
 #include "tools/report/amount_text.h"
@@ -20,19 +21,26 @@ namespace {
 void PrintUpdate(const BatchUpdate& update, SequenceNumber sequence, const Arguments& arguments,
                  Output& output) {
   const bool hex = arguments.Has("hex");
-  const bool has_value = update.type != EntryType::kDelete;
+  const bool has_end = update.type == EntryType::kRangeDelete;
+  const bool has_value = update.type != EntryType::kDelete && !has_end;
+  const bool has_time = update.type == EntryType::kPutWithTime;
+  const std::string_view value = has_time ? WithoutWriteTime(update.value) : update.value;
   const std::string_view type = EntryTypeName(update.type);
   if (arguments.Has("json")) {
     Json json = {{"sequence", sequence}, {"type", type}, {"family", update.family_id}};
     AddBytes(&json, "key", update.key, hex);
-    if (has_value) AddBytes(&json, "value", update.value, hex);
+    if (has_value) AddBytes(&json, "value", value, hex);
+    if (has_end) AddBytes(&json, "end", update.value, hex);
+    if (has_time) json["written"] = TimeText(WriteTime(update.value));
     output.Write(ToLine(json));
     return;
   }
   const TextForm form = PrintedForm(arguments);
   std::string line = absl::StrFormat("  %10d  %-6s  family %d  %s", sequence, ToAbsl(type),
                                      update.family_id, ToText(update.key, form));
-  if (has_value) absl::StrAppend(&line, "\t", ToText(update.value, form));
+  if (has_value) absl::StrAppend(&line, "\t", ToText(value, form));
+  if (has_end) absl::StrAppend(&line, " to before ", ToText(update.value, form));
+  if (has_time) absl::StrAppend(&line, "  written ", TimeText(WriteTime(update.value)));
   output.Line(line);
 }
 
@@ -97,7 +105,7 @@ Command WalCommand() {
           "Without FILE every log in --db, oldest first. The last line of each says how the log "
           "ends.",
       .json = R"(
-one line per update: sequence, type, family, key, value; the first line of a log has type
+one line per update: sequence, type, family, key, value (of type delete_range: end); the first line of a log has type
 log_start, previous_log, previous_records; the last is {"end":KIND,"offset":N})",
       .examples = R"(
   winnow wal --db=/tmp/fruit

@@ -34,6 +34,7 @@ struct EngineSettings {
   std::string filter_key;  // "whole", "prefix:N", "whole+prefix:N"
   std::string compression;
   bool disable_auto_compactions = false;
+  std::string compaction = "leveled";  // winnow's text for the style
   bool statistics = false;
 };
 

@@ -25,6 +25,7 @@
 #ifdef WINNOW_BENCH_ROCKSDB_FILTERS
 #include "winnow/filter/rocksdb.h"
 #endif
+#include "winnow/compaction_style.h"
 
 namespace winnow::bench {
 namespace {
@@ -261,6 +262,24 @@ void TuneForPoints(const EngineSettings& settings, rocksdb::Options* options,
       settings.compression == "none" && settings.data_bytes > settings.cache_bytes;
 }
 
+// Tiers of RocksDB are its universal compaction. What bounds its fifo bounds all of the files.
+absl::Status SetCompactionStyle(std::string_view style, rocksdb::Options* options) {
+  constexpr std::string_view kFifo = "fifo:";
+  if (style == "leveled") return absl::OkStatus();
+  if (style == "tiered") {
+    options->compaction_style = rocksdb::kCompactionStyleUniversal;
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<CompactionStyle> parsed = ParseCompactionStyle(style);
+  if (!parsed.ok()) return parsed.status();
+  if (!style.starts_with(kFifo)) {
+    return absl::InvalidArgumentError("rocksdb has --compaction=leveled, tiered and fifo:BYTES");
+  }
+  options->compaction_style = rocksdb::kCompactionStyleFIFO;
+  options->compaction_options_fifo.max_table_files_size = parsed->fifo_bytes;
+  return absl::OkStatus();
+}
+
 enum class Tuning { kNone, kForPoints };
 
 absl::StatusOr<std::unique_ptr<Engine>> OpenWith(Tuning tuning, const EngineSettings& settings) {
@@ -277,6 +296,8 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenWith(Tuning tuning, const EngineSett
   const rocksdb::Status found = rocksdb::MergeOperator::CreateFromString(
       rocksdb::ConfigOptions(), "uint64add", &options.merge_operator);
   if (!found.ok()) return AsStatus<RocksDbApi>(found);
+  const absl::Status styled = SetCompactionStyle(settings.compaction, &options);
+  if (!styled.ok()) return styled;
   if (settings.statistics) options.statistics = rocksdb::CreateDBStatistics();
 
   rocksdb::BlockBasedTableOptions table;

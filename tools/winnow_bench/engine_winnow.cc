@@ -203,6 +203,9 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
   // The store's range begins at 16; without a number it keeps as many open as it can.
   options.max_open_files =
       settings.open_files < 0 ? 0 : std::clamp(settings.open_files, 16, 10'000'000);
+  const absl::StatusOr<CompactionStyle> style = ParseCompactionStyle(settings.compaction);
+  if (!style.ok()) return style.status();
+  options.compaction = *style;
   options.mmap_reads = settings.mmap_reads;
   options.background_threads = settings.background_threads;
   options.filter = settings.filter;

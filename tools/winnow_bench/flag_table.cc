@@ -81,6 +81,9 @@ void AddEngineFlags(BenchConfig* config, std::vector<Flag>* flags) {
         "uncompressed bytes of a data block (lmdb and wiredtiger: 4 and 32 KiB)", 256, 16 << 20},
        {group, "target_file_size", &config->target_file_size,
         "bytes of an SSTable; the first level has four (leveldb: 10 MB)", 64 << 10, 1 << 30},
+       {group, "compaction", &config->compaction,
+        "leveled, lazy_leveled (winnow), tiered (rocksdb: universal) or fifo:BYTES; leveldb: "
+        "leveled"},
        {group, "open_files", &config->open_files,
         "SSTables kept open (winnow: at least 16); -1: all", -1, 1e9},
        {group, "mmap_reads", &config->mmap_reads,

@@ -134,6 +134,7 @@ class Round {
     settings.data_bytes = DataBytes();
     settings.compression = config_.compression_type;
     settings.disable_auto_compactions = config_.disable_auto_compactions;
+    settings.compaction = config_.compaction;
     settings.statistics = config_.statistics;
     return settings;
   }

@@ -51,7 +51,9 @@ extern "C" {
 
 typedef struct winnow_t winnow_t;
 typedef struct winnow_cache_t winnow_cache_t;
+typedef struct winnow_clock_t winnow_clock_t;
 typedef struct winnow_columnfamily_t winnow_columnfamily_t;
+typedef struct winnow_compactionfilter_t winnow_compactionfilter_t;
 typedef struct winnow_comparator_t winnow_comparator_t;
 typedef struct winnow_env_t winnow_env_t;
 typedef struct winnow_filterpolicy_t winnow_filterpolicy_t;
@@ -64,6 +66,8 @@ typedef struct winnow_readoptions_t winnow_readoptions_t;
 typedef struct winnow_snapshot_t winnow_snapshot_t;
 typedef struct winnow_sstwriter_t winnow_sstwriter_t;
 typedef struct winnow_ingestoptions_t winnow_ingestoptions_t;
+typedef struct winnow_transaction_t winnow_transaction_t;
+typedef struct winnow_transactionoptions_t winnow_transactionoptions_t;
 typedef struct winnow_writebatch_t winnow_writebatch_t;
 typedef struct winnow_writeoptions_t winnow_writeoptions_t;
 
@@ -87,6 +91,12 @@ void winnow_put(winnow_t* db, const winnow_writeoptions_t* options, const char* 
 /* Removes `key`; an absent key is no error. */
 void winnow_delete(winnow_t* db, const winnow_writeoptions_t* options, const char* key,
                    size_t keylen, char** errptr);
+
+/* Beyond LevelDB: removes the keys from `begin` to before `end`, in the comparator's order, by one
+   record, however many there are. Equal ends remove nothing; an end before the begin is an error.
+ */
+void winnow_delete_range(winnow_t* db, const winnow_writeoptions_t* options, const char* begin,
+                         size_t begin_len, const char* end, size_t end_len, char** errptr);
 
 /* Applies the whole batch or nothing. The batch stays the caller's and stays as it is. */
 void winnow_write(winnow_t* db, const winnow_writeoptions_t* options, winnow_writebatch_t* batch,
@@ -218,6 +228,9 @@ void winnow_put_cf(winnow_t* db, const winnow_writeoptions_t* options,
                    size_t vallen, char** errptr);
 void winnow_delete_cf(winnow_t* db, const winnow_writeoptions_t* options,
                       winnow_columnfamily_t* family, const char* key, size_t keylen, char** errptr);
+void winnow_delete_range_cf(winnow_t* db, const winnow_writeoptions_t* options,
+                            winnow_columnfamily_t* family, const char* begin, size_t begin_len,
+                            const char* end, size_t end_len, char** errptr);
 char* winnow_get_cf(winnow_t* db, const winnow_readoptions_t* options,
                     winnow_columnfamily_t* family, const char* key, size_t keylen, size_t* vallen,
                     char** errptr);
@@ -252,6 +265,66 @@ char* winnow_explain_cf(winnow_t* db, winnow_columnfamily_t* family, const char*
                         char** errptr);
 char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key,
                              size_t keylen, char** errptr);
+
+/* ---- Transactions (beyond LevelDB; winnow/transaction.h) ----
+
+   A handle is for one thread at a time, and goes back to winnow_transaction_destroy whether the
+   transaction was committed or not; one that was not is rolled back. It may be given back after its
+   database was closed. Conflicts and deadlocks are errors that begin with "IO error: " and name the
+   key; winnow_transaction_is_conflict tells them from all others. `family` may be NULL: "default".
+ */
+
+winnow_transactionoptions_t* winnow_transactionoptions_create(void);
+void winnow_transactionoptions_destroy(winnow_transactionoptions_t* options);
+/* Keys are locked as they are written or read for update. Default false: conflicts show at commit.
+ */
+void winnow_transactionoptions_set_pessimistic(winnow_transactionoptions_t* options, uint8_t value);
+/* Default true. False: each read sees what is committed at its own moment. */
+void winnow_transactionoptions_set_snapshot_at_begin(winnow_transactionoptions_t* options,
+                                                     uint8_t value);
+/* How long a call waits for a lock: 0 to 3600000, default 1000. */
+void winnow_transactionoptions_set_lock_timeout_ms(winnow_transactionoptions_t* options,
+                                                   int64_t milliseconds);
+/* Default true. */
+void winnow_transactionoptions_set_detect_deadlocks(winnow_transactionoptions_t* options,
+                                                    uint8_t value);
+
+/* NULL on failure. `options` may be NULL, and may be given back at once. */
+winnow_transaction_t* winnow_begin_transaction(winnow_t* db,
+                                               const winnow_transactionoptions_t* options,
+                                               char** errptr);
+void winnow_transaction_destroy(winnow_transaction_t* transaction);
+
+void winnow_transaction_put(winnow_transaction_t* transaction, winnow_columnfamily_t* family,
+                            const char* key, size_t keylen, const char* val, size_t vallen,
+                            char** errptr);
+void winnow_transaction_delete(winnow_transaction_t* transaction, winnow_columnfamily_t* family,
+                               const char* key, size_t keylen, char** errptr);
+void winnow_transaction_merge(winnow_transaction_t* transaction, winnow_columnfamily_t* family,
+                              const char* key, size_t keylen, const char* operand,
+                              size_t operand_len, char** errptr);
+/* As winnow_get: NULL without an error for an absent key. */
+char* winnow_transaction_get(winnow_transaction_t* transaction, const winnow_readoptions_t* options,
+                             winnow_columnfamily_t* family, const char* key, size_t keylen,
+                             size_t* vallen, char** errptr);
+/* The same, and the commit fails if another writes the key before. */
+char* winnow_transaction_get_for_update(winnow_transaction_t* transaction,
+                                        const winnow_readoptions_t* options,
+                                        winnow_columnfamily_t* family, const char* key,
+                                        size_t keylen, size_t* vallen, char** errptr);
+/* Never NULL. To be given back before the transaction. */
+winnow_iterator_t* winnow_transaction_create_iterator(winnow_transaction_t* transaction,
+                                                      const winnow_readoptions_t* options,
+                                                      winnow_columnfamily_t* family);
+void winnow_transaction_set_savepoint(winnow_transaction_t* transaction, char** errptr);
+void winnow_transaction_rollback_to_savepoint(winnow_transaction_t* transaction, char** errptr);
+/* After either the transaction is over, and can only be destroyed. */
+void winnow_transaction_commit(winnow_transaction_t* transaction,
+                               const winnow_writeoptions_t* options, char** errptr);
+void winnow_transaction_rollback(winnow_transaction_t* transaction, char** errptr);
+/* True if the last call with an errptr failed for a conflict or a deadlock: to begin anew may
+   succeed. */
+uint8_t winnow_transaction_is_conflict(const winnow_transaction_t* transaction);
 
 /* ---- Bulk loading (beyond LevelDB; winnow/ingest.h) ---- */
 
@@ -314,6 +387,9 @@ void winnow_iter_get_error(const winnow_iterator_t* iterator, char** errptr);
 
 /* Beyond LevelDB: to the last key <= k. */
 void winnow_iter_seek_for_prev(winnow_iterator_t* iterator, const char* k, size_t klen);
+/* Beyond LevelDB: shows the database as it is now, from the next seek on; invalid until then.
+   Refused, with nothing changed, where the iterator was made for a snapshot. */
+void winnow_iter_refresh(winnow_iterator_t* iterator, char** errptr);
 
 /* ---- Write batches ---- */
 
@@ -324,7 +400,8 @@ void winnow_writebatch_clear(winnow_writebatch_t* batch);
 void winnow_writebatch_put(winnow_writebatch_t* batch, const char* key, size_t klen,
                            const char* val, size_t vlen);
 void winnow_writebatch_delete(winnow_writebatch_t* batch, const char* key, size_t klen);
-/* Calls back for each update in order, of whichever family. */
+/* Calls back for each update in order, of whichever family; passes over merges and range
+   deletions, for which there is winnow_writebatch_iterate_updates. */
 void winnow_writebatch_iterate(const winnow_writebatch_t* batch, void* state,
                                void (*put)(void* state, const char* k, size_t klen, const char* v,
                                            size_t vlen),
@@ -344,13 +421,25 @@ void winnow_writebatch_iterate_cf(const winnow_writebatch_t* batch, void* state,
                                               size_t klen, const char* v, size_t vlen),
                                   void (*deleted)(void* state, uint32_t family_id, const char* k,
                                                   size_t klen));
-/* Shows every update with what it does, merges included, which the two functions above leave out.
-   Deletions have no value. */
-enum { winnow_update_delete = 0, winnow_update_put = 1, winnow_update_merge = 2 };
+/* Shows every update with what it does, merges and range deletions included, which the two
+   functions above leave out. Deletions have no value; of a range deletion the key is its begin, the
+   value its end. */
+enum {
+  winnow_update_delete = 0,
+  winnow_update_put = 1,
+  winnow_update_merge = 2,
+  winnow_update_delete_range = 3
+};
 void winnow_writebatch_iterate_updates(const winnow_writebatch_t* batch, void* state,
                                        void (*update)(void* state, int kind, uint32_t family_id,
                                                       const char* k, size_t klen, const char* v,
                                                       size_t vlen));
+/* As winnow_delete_range; the write refuses the whole batch where an end comes before its begin. */
+void winnow_writebatch_delete_range(winnow_writebatch_t* batch, const char* begin, size_t begin_len,
+                                    const char* end, size_t end_len);
+void winnow_writebatch_delete_range_cf(winnow_writebatch_t* batch,
+                                       const winnow_columnfamily_t* family, const char* begin,
+                                       size_t begin_len, const char* end, size_t end_len);
 /* The number of updates. */
 uint32_t winnow_writebatch_count(const winnow_writebatch_t* batch);
 
@@ -448,19 +537,18 @@ winnow_filterpolicy_t* winnow_filterpolicy_create_bloom(int bits_per_key);
 
 /* ---- Merge operators (beyond LevelDB; winnow/merge_operator.h) ---- */
 
-/* An operator of the caller's own. `full_merge` makes a value of `existing`, which is NULL if the key
-   is absent, and of the operands, oldest first; `partial_merge` makes one operand of several, and may
-   be NULL. Both return malloc'ed bytes, *result_length of them; NULL, or *success set to 0 (it is 1
-   before), says that they can make none: then the key cannot be read, and its operands stay. `name`
-   is stored in the database, which cannot be opened with another operator. Threads and destructor: as
-   for comparators. Built-in operators: winnow_options_set(options, "merge_operator", "uint64_add",
-   &err). */
+/* An operator of the caller's own. `full_merge` makes a value of `existing`, which is NULL if the
+   key is absent, and of the operands, oldest first; `partial_merge` makes one operand of several,
+   and may be NULL. Both return malloc'ed bytes, *result_length of them; NULL, or *success set to 0
+   (it is 1 before), says that they can make none: then the key cannot be read, and its operands
+   stay. `name` is stored in the database, which cannot be opened with another operator. Threads and
+   destructor: as for comparators. Built-in operators: winnow_options_set(options, "merge_operator",
+   "uint64_add", &err). */
 winnow_mergeoperator_t* winnow_mergeoperator_create(
     void* state, void (*destructor)(void* state),
     char* (*full_merge)(void* state, const char* key, size_t keylen, const char* existing,
-                        size_t existinglen, const char* const* operands,
-                        const size_t* operandlens, int num_operands, uint8_t* success,
-                        size_t* result_length),
+                        size_t existinglen, const char* const* operands, const size_t* operandlens,
+                        int num_operands, uint8_t* success, size_t* result_length),
     char* (*partial_merge)(void* state, const char* key, size_t keylen, const char* const* operands,
                            const size_t* operandlens, int num_operands, uint8_t* success,
                            size_t* result_length),
@@ -482,6 +570,35 @@ void winnow_writebatch_merge_cf(winnow_writebatch_t* batch, const winnow_columnf
                                 size_t operandlen);
 void winnow_sstwriter_merge(winnow_sstwriter_t* writer, const char* key, size_t keylen,
                             const char* operand, size_t operandlen, char** errptr);
+
+/* ---- Compaction filters and clocks (beyond LevelDB) ---- */
+
+/* What a compaction filter says of a value. */
+enum { winnow_compaction_keep = 0, winnow_compaction_remove = 1, winnow_compaction_change = 2 };
+
+/* Asked by compactions what becomes of each value (winnow/compaction_filter.h says which it is
+   shown): `family` is the column family's name, `level` where the compaction writes to. For
+   winnow_compaction_change *new_val is set to malloc'ed bytes, *new_vallen of them, which are
+   freed; NULL: the empty value. Any number but the three keeps the value. `filter` is called by
+   several threads at once, and must not use the database. Destructor: as for comparators. */
+winnow_compactionfilter_t* winnow_compactionfilter_create(
+    void* state, void (*destructor)(void* state),
+    int (*filter)(void* state, const char* family, size_t familylen, int level,
+                  uint8_t is_last_level, const char* key, size_t keylen, const char* val,
+                  size_t vallen, char** new_val, size_t* new_vallen));
+void winnow_compactionfilter_destroy(winnow_compactionfilter_t* filter);
+/* Of the families that are opened or created with these options; NULL: none. The filter may be
+   given back while the database is open. */
+void winnow_options_set_compaction_filter(winnow_options_t* options,
+                                          winnow_compactionfilter_t* filter);
+
+/* The time by which data expires where the option "ttl_seconds" is set (winnow/clock.h), in
+   microseconds since 1970. Called by several threads at once. Destructor: as for comparators. */
+winnow_clock_t* winnow_clock_create(void* state, void (*destructor)(void* state),
+                                    uint64_t (*now_micros)(void* state));
+void winnow_clock_destroy(winnow_clock_t* clock);
+/* NULL: the operating system's. The clock may be given back while the database is open. */
+void winnow_options_set_clock(winnow_options_t* options, winnow_clock_t* clock);
 
 /* ---- Read options ---- */
 

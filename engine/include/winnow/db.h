@@ -44,6 +44,7 @@
 #include "winnow/options.h"
 #include "winnow/pinned_value.h"
 #include "winnow/statistics.h"
+#include "winnow/transaction.h"
 #include "winnow/verify.h"
 #include "winnow/write_batch.h"
 
@@ -126,9 +127,23 @@ class DB {
   // FailedPrecondition: the family has no operator; InvalidArgument: it refuses the operand.
   virtual absl::Status Merge(const WriteOptions& options, ColumnFamily* family,
                              std::string_view key, std::string_view operand) = 0;
+  // Deletes all keys from `begin` to before `end`, in the order of the family's comparator, by one
+  // record, however many there are: reading, iterating and compacting pass over them. Equal ends
+  // delete nothing. InvalidArgument: `end` comes before `begin`.
+  virtual absl::Status DeleteRange(const WriteOptions& options, ColumnFamily* family,
+                                   std::string_view begin, std::string_view end) = 0;
   // Applies the whole batch or nothing. After an I/O error the outcome is unknown until the
   // database has been reopened; it is then either whole or absent.
   virtual absl::Status Write(const WriteOptions& options, const WriteBatch& batch) = 0;
+
+  // --- Transactions (winnow/transaction.h) ---
+  // Several reads and writes that take effect together, or not at all if others have written what
+  // they rest on. InvalidArgument: options out of range. ResourceExhausted: no memory.
+  virtual absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction(
+      const TransactionOptions& options) = 0;
+  absl::StatusOr<std::unique_ptr<Transaction>> BeginTransaction() {
+    return BeginTransaction(TransactionOptions());
+  }
 
   // --- Reading ---
   // NotFound if the key is absent; `*value` is then unchanged. FailedPrecondition: the key has
@@ -144,7 +159,8 @@ class DB {
                         std::span<const std::string_view> keys, std::span<PinnedValue> values,
                         std::span<absl::Status> statuses) = 0;
   // Queries memtables and filters only; no I/O. Never false for a key that is there; true for an
-  // absent key at the filters' false-positive rate, and for deleted keys.
+  // absent key at the filters' false-positive rate, and for deleted keys, unless a range deletion
+  // is what hides them.
   virtual bool MayExist(const ReadOptions& options, ColumnFamily* family, std::string_view key) = 0;
   // Exact; the value is not copied.
   virtual absl::StatusOr<bool> Exists(const ReadOptions& options, ColumnFamily* family,
@@ -213,7 +229,8 @@ class DB {
                                             const IngestOptions& options) = 0;
   // A writer of a table as this family would write it at its last level: with its comparator, its
   // present filter and the database's hash seed, which saves look-ups one hash a file. `path` is
-  // anywhere in the database's file system. It may outlive the database.
+  // anywhere in the database's file system. In a family with a time to live its values have write
+  // times. It may outlive the database, but not the file system and the clock.
   virtual absl::StatusOr<std::unique_ptr<SstWriter>> NewSstWriter(ColumnFamily* family,
                                                                   const std::string& path) = 0;
 
@@ -267,6 +284,10 @@ class DB {
   }
   absl::Status Merge(const WriteOptions& options, std::string_view key, std::string_view operand) {
     return Merge(options, DefaultColumnFamily(), key, operand);
+  }
+  absl::Status DeleteRange(const WriteOptions& options, std::string_view begin,
+                           std::string_view end) {
+    return DeleteRange(options, DefaultColumnFamily(), begin, end);
   }
   absl::Status Get(const ReadOptions& options, std::string_view key, std::string* value) {
     return Get(options, DefaultColumnFamily(), key, value);

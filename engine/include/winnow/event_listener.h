@@ -22,13 +22,18 @@ namespace winnow {
 // `num_lost_before` always are.
 struct Event {
   enum class Kind {
-    kDatabaseOpened,   // message: what recovery reports, may be empty
-    kDatabaseClosed,   // status: as Close returns it
-    kFlushBegin,       // column_family, num_inputs (memtables)
-    kFlushEnd,         // the same, and status, num_outputs (files), bytes_written, duration
-    kCompactionBegin,  // column_family, num_inputs (files), input_level, output_level
-    kCompactionEnd,    // the same, and status, num_outputs, bytes_read, bytes_written, duration
-    kIngestEnd,        // status, num_inputs (files), bytes_written, duration; message: their levels
+    kDatabaseOpened,  // message: what recovery reports, may be empty
+    kDatabaseClosed,  // status: as Close returns it
+    kFlushBegin,      // column_family, num_inputs (memtables)
+    kFlushEnd,        // the same, and status, num_outputs (files), bytes_written, duration
+    // column_family, num_inputs (files), input_level, output_level; message: why, as "level 0 is
+    // full", "manual compaction" or "expired" (a time to live)
+    kCompactionBegin,
+    kCompactionEnd,  // the same, and status, num_outputs, bytes_read, bytes_written, duration
+    kIngestEnd,      // status, num_inputs (files), bytes_written, duration; message: their levels
+    // column_family, num_inputs: an iterator passed so many deleted or hidden entries between two
+    // that it showed; the SSTables that they are in are compacted early
+    kGarbageMet,
     kWriteStallBegin,  // column_family, message: writes are delayed or wait from now on
     kWriteStallEnd,    // column_family, duration; reported with the first write that is not stalled
     kBackgroundError,  // message (what failed), status, will_retry
@@ -58,7 +63,8 @@ struct Event {
   // Events before this one that were dropped because listeners were slower than events came.
   uint64_t num_lost_before = 0;
 
-  // One line without time: "compaction of default from level 0 to 1 begins: 4 files".
+  // One line without time: "compaction of default from level 0 to 1 begins: 4 files, level 0 is
+  // full".
   std::string ToString() const;
 };
 

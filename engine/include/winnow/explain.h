@@ -3,6 +3,7 @@
 #define WINNOW_EXPLAIN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,18 @@ struct ExplainStep {
   enum class Source { kMemtable, kImmutableMemtable, kSstable };
   enum class FilterAnswer { kNoFilter, kUnusable, kNo, kMaybe };
   // kOperand: merge operands, so that what is older counts as well, up to the value or deletion
-  // that `detail` tells of.
-  enum class Answer { kNotAsked, kAbsent, kValue, kDeleted, kError, kOperand };
+  // that `detail` tells of. kRangeDeleted: a range deletion there covers the key and is newer than
+  // all of its entries there, whatever the filter says of those.
+  enum class Answer {
+    kNotAsked,
+    kAbsent,
+    kValue,
+    kDeleted,
+    kExpired,
+    kError,
+    kOperand,
+    kRangeDeleted
+  };
 
   Source source = Source::kSstable;
   int level = -1;            // SSTables only
@@ -24,8 +35,12 @@ struct ExplainStep {
   FilterAnswer filter_answer = FilterAnswer::kNoFilter;
   Answer answer = Answer::kNotAsked;  // what the memtable or block holds; kNotAsked after "no"
   bool false_positive = false;        // filter said maybe, block said absent
-  uint64_t sequence = 0;              // of the newest version found
-  std::string detail;                 // an error, why a filter was not usable, or how many operands
+  uint64_t sequence = 0;              // of the newest version, or range deletion, found
+  // When the value found was written, in microseconds since 1970; unset: it has no write time.
+  std::optional<uint64_t> write_time_micros;
+  // An error, why a filter was not usable, how many operands, or when the value has expired or
+  // will.
+  std::string detail;
 };
 
 struct KeyExplanation {

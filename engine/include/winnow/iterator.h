@@ -36,6 +36,14 @@ class Iterator {
   virtual std::string_view key() const = 0;
   virtual std::string_view value() const = 0;
 
+  // Shows the database as it is now, from the next seek on: until then the iterator is invalid. Its
+  // bounds stay. Cheaper for the database than to keep an old iterator, which holds files and
+  // memtables; costs about as much as a new one. FailedPrecondition, and nothing has changed: it
+  // was made for a snapshot. Unimplemented: the iterator is no database's.
+  virtual absl::Status Refresh() {
+    return absl::UnimplementedError("this iterator cannot be refreshed");
+  }
+
   // OK, or the first error met.
   virtual absl::Status status() const = 0;
 };

@@ -17,11 +17,14 @@
 
 #include "absl/status/status.h"
 #include "winnow/cache.h"
+#include "winnow/compaction_style.h"
 #include "winnow/comparator.h"
 #include "winnow/compression.h"
 
 namespace winnow {
 
+class Clock;
+class CompactionFilter;
 class EventListener;
 class FileSystem;
 class FilterPolicy;
@@ -34,6 +37,7 @@ inline constexpr size_t kMaxValueBytes = size_t{1} << 30;        // 1 GiB
 inline constexpr size_t kMaxBatchBytes = (size_t{1} << 31) - 1;  // of one WriteBatch
 inline constexpr size_t kMaxColumnFamilies = 10'000;             // of a database at one time
 inline constexpr int kNumLevels = 7;
+inline constexpr uint64_t kMaxTtlSeconds = 3'153'600'000;  // 100 years of 365 days
 
 // Settings of one column family. All but the comparator may be changed when the database is opened
 // again; existing SSTables keep what they were written with until they are compacted.
@@ -53,10 +57,11 @@ struct ColumnFamilyOptions {
   // "delimiter:C" or "delimiter:C:K" (up to and including the K-th byte C), "component:K" (up to
   // and including the end of the K-th component of a composite key; winnow/filter/filter_key.h says
   // how those are written). With any but the first, iterators that are bounded inside one prefix
-  // skip files, and look-ups of absent keys whose prefix is there read a block. With several parts, at most four, as "whole+prefix:8",
-  // look-ups ask for the first and iterators for the longest that all of their range shares; each
-  // distinct part of a key takes the filter's bits per key. Anything but "whole" needs the bytewise
-  // comparator. Empty: as recorded, "whole" for a new column family. Changeable with DB::SetFilter.
+  // skip files, and look-ups of absent keys whose prefix is there read a block. With several parts,
+  // at most four, as "whole+prefix:8", look-ups ask for the first and iterators for the longest
+  // that all of their range shares; each distinct part of a key takes the filter's bits per key.
+  // Anything but "whole" needs the bytewise comparator. Empty: as recorded, "whole" for a new
+  // column family. Changeable with DB::SetFilter.
   std::string filter_key;
 
   // A filter of the user's own (winnow/filter_policy.h) for SSTables written from now on, instead
@@ -71,6 +76,38 @@ struct ColumnFamilyOptions {
   // is built-in; without one, merges are refused. A database that needs one of the user's own can
   // be opened without it read-only, and then reads of keys that have operands fail.
   std::shared_ptr<const MergeOperator> merge_operator;
+
+  // Time to live: how many seconds after it was written a value exists. Unset (default): as
+  // recorded, 0 for a new column family. 0: data does not expire. Range 0 - kMaxTtlSeconds. The
+  // field of Options itself is that of "default" alone: families that Options::column_families does
+  // not name keep theirs.
+  //
+  // From the moment at which its time is up a value is absent for every reader, those with a
+  // snapshot included: a snapshot fixes what was written, the clock (Options::clock) says what of
+  // it has expired. An iterator asks the clock at each seek, and shows until the next one what had
+  // not expired then. An expired value never lets an older version of its key show.
+  //
+  // Compactions drop what has expired. They begin by themselves, even where nobody writes: a file
+  // all of whose values have expired goes without being read, as soon as nothing older lies below
+  // it that has not; one whose values were written over more than a quarter of the time to live is
+  // rewritten when half of that span has expired. So an expired value takes space for as long as a
+  // quarter of the time to live or half of the span, whichever is longer, or until its file is
+  // compacted for another reason.
+  //
+  // A value has its write time, eight bytes, if the family had a time to live when it was written:
+  // by Put or Write, when the call began; by SstWriter, when it was added to the file. What was
+  // written while there was none never expires. The time to live may be changed with each opening,
+  // and holds for values that are there already: a shorter one makes more of them expire; with a
+  // longer one, or 0, those show again that had expired and were not dropped yet. Exports have no
+  // write times: what is imported counts as written then. Checkpoints, backups and repairs keep
+  // them.
+  //
+  // InvalidArgument: the column family has a merge operator, or had one.
+  std::optional<uint64_t> ttl_seconds;
+
+  // Asked by compactions what to keep (winnow/compaction_filter.h). Must outlive the database. Null
+  // (default): none.
+  const CompactionFilter* compaction_filter = nullptr;
 
   // Compression of SSTable blocks. Default: lz4.
   Compression compression = Compression::kLz4;
@@ -97,6 +134,9 @@ struct ColumnFamilyOptions {
   // Keys between two restart points of a block. Default 16, range 1 - 1024.
   int block_restart_interval = 16;
 
+  // When sorted runs are merged: "leveled", "lazy_leveled", "tiered" or "fifo:BYTES". Default
+  // leveled. Each opening may choose another one (winnow/compaction_style.h).
+  CompactionStyle compaction;
   // Size at which a compaction starts its next SSTable, or before it, from three tenths of it on,
   // where an SSTable of the next level ends. Default 64 MiB, range 64 KiB - 64 GiB.
   size_t target_file_bytes = size_t{64} << 20;
@@ -141,8 +181,8 @@ struct Options : ColumnFamilyOptions {
   // cached blocks with the filters and indexes of open tables, for which blocks give way
   // (charge_filters_to_cache). Those of more tables than there is room for are read through the
   // cache, which costs time and not memory: the property says of how many. What else is known of a
-  // table, 1 to 2 KiB, stays in memory, and counts: so that there are not too many tables where many
-  // column families share little memory, writes then wait for compactions of level 0.
+  // table, 1 to 2 KiB, stays in memory, and counts: so that there are not too many tables where
+  // many column families share little memory, writes then wait for compactions of level 0.
   //
   // Besides, for which 16 MiB and a tenth of the memory are usual: what compactions read ahead (a
   // 32nd: compaction_readahead_bytes) and jobs build of filter and index for the table that they
@@ -170,6 +210,10 @@ struct Options : ColumnFamilyOptions {
   // Where files live. Must outlive the database. Null (default): the operating system's.
   FileSystem* file_system = nullptr;
 
+  // The time by which data expires (winnow/clock.h). Must outlive the database. Null (default): the
+  // operating system's.
+  const Clock* clock = nullptr;
+
   // Blocks kept in memory. Null (default): a cache of block_cache_bytes of its own.
   std::shared_ptr<BlockCache> block_cache;
   // Default 32 MiB; ignored where block_cache is set. 0: nothing is cached.
@@ -180,12 +224,13 @@ struct Options : ColumnFamilyOptions {
   // three quarters are taken, filters and indexes of further tables do not stay in memory: they are
   // blocks of the cache, loaded when a look-up needs them, and a filter of more than a sixteenth of
   // the capacity is not used at all. "winnow.memory-usage" tells of how many tables this is so, the
-  // ticker kFilterBlocksRead what is loaded. Besides, each table takes 1 to 2 KiB. Where that leaves
-  // blocks less than their eighth, and compactions of level 0, over all column families, would save
-  // a sixteenth of the capacity or more, writes wait for those; if they fail, writes are refused
-  // with their error. Tables of each database that shares the cache, and asks for it, count. Without
-  // effect where the cache has no capacity. Default false: filters and indexes stay in memory,
-  // however many they are, and nothing but the triggers of each family's level 0 holds writes back.
+  // ticker kFilterBlocksRead what is loaded. Besides, each table takes 1 to 2 KiB. Where that
+  // leaves blocks less than their eighth, and compactions of level 0, over all column families,
+  // would save a sixteenth of the capacity or more, writes wait for those; if they fail, writes are
+  // refused with their error. Tables of each database that shares the cache, and asks for it,
+  // count. Without effect where the cache has no capacity. Default false: filters and indexes stay
+  // in memory, however many they are, and nothing but the triggers of each family's level 0 holds
+  // writes back.
   bool charge_filters_to_cache = false;
 
   // Bytes that the memtables of all column families may take together, their filters and what is
@@ -202,6 +247,13 @@ struct Options : ColumnFamilyOptions {
   // more, one is always free for flushes, and flushes leave one to compactions. A compaction out of
   // level 0 divides its keys among all that are idle.
   int background_threads = 2;
+
+  // Bytes that flushes and compactions together write in a second, so that readers and others have
+  // the rest of the disk. Flushes come first, and while readers read from files compactions have
+  // half of it. It is a wish, not a wall: the nearer writes are to being delayed, and the larger
+  // levels are for their targets, the more is written (at half of that twice as much), and in the
+  // end without a limit. Closing does not wait for it. Default 0: no limit. Range 64 KiB - 1 TiB.
+  uint64_t background_bytes_per_second = 0;
 
   // SSTables whose file is open at one time. The others' are opened when they are read, and those
   // read longest ago closed; filters, indexes and cached blocks stay where they are, so that only

@@ -22,15 +22,22 @@ enum class Ticker : uint32_t {
   kMultiGetKeysFound,  // [keys] of those, that were there
   kSeeks,              // [calls] of an iterator's Seek, SeekForPrev, SeekToFirst and SeekToLast
   kIteratorSteps,      // [calls] of an iterator's Next and Prev; added at its next seek or its end
-  kWrites,             // [calls] of Put, Delete and Write that succeeded
-  kKeysWritten,        // [updates] in them: keys put or deleted
-  kUserBytesWritten,   // [bytes] of those updates: keys and values, with their lengths and types
-  kLogBytesWritten,    // [bytes] of records for the write-ahead log, before their framing
-  kLogSyncs,           // [syncs] of the write-ahead log for writes with WriteOptions::sync
-  kMemtableHits,       // [calls] of Get and Exists that a memtable answered (value, operand or
-                       // deletion)
-  kMergedReads,        // [keys] whose value reads made of merge operands
-  kMergeOperandsRead,  // [operands] that they made them of
+  kIteratorEntriesSkipped,  // [entries] that iterators passed: deletions, and what they or newer
+                            // versions hide; added at the next seek or the end
+  kWrites,                  // [calls] of Put, Delete, Merge, DeleteRange and Write that succeeded
+  kKeysWritten,             // [updates] in them: keys put, merged or deleted
+  kUserBytesWritten,      // [bytes] of those updates: keys and values, with their lengths and types
+  kLogBytesWritten,       // [bytes] of records for the write-ahead log, before their framing
+  kLogSyncs,              // [syncs] of the write-ahead log for writes with WriteOptions::sync
+  kMemtableHits,          // [calls] of Get and Exists that a memtable answered (value, operand or
+                          // deletion)
+  kMergedReads,           // [keys] whose value reads made of merge operands
+  kMergeOperandsRead,     // [operands] that they made them of
+  kTransactionCommits,    // [transactions] committed; each that writes is a write as well
+  kTransactionConflicts,  // [calls] of transactions refused since another had written the key
+  kTransactionLockWaits,  // [calls] of pessimistic ones that waited for a lock
+  kTransactionLockTimeouts,  // [calls] of those that did not get it in time
+  kTransactionDeadlocks,     // [calls] refused since all in a circle would have waited for ever
 
   // Background work.
   kFlushes,                 // [flushes] ended, failed ones included
@@ -38,6 +45,13 @@ enum class Ticker : uint32_t {
   kCompactions,             // [compactions] ended, failed ones and moves of whole files included
   kCompactionBytesRead,     // [bytes] of blocks that compactions read, as stored
   kCompactionBytesWritten,  // [bytes] of SSTables that compactions wrote
+  // Values that compactions dropped, or replaced by deletions, since their time to live was up:
+  kExpiredEntriesDropped,   // [entries] all of them
+  kExpiredFilesDropped,     // [files] that went whole, without being read
+  kEntriesFilteredOut,      // [entries] that a compaction filter removed
+  kEntriesChangedByFilter,  // [entries] to which one gave another value
+  kBackgroundWaitMicros,    // [microseconds] that flushes and compactions waited, for
+                            // Options::background_bytes_per_second
   kIngestions,              // [calls] of Ingest that succeeded
   kFilesIngested,           // [files] that came in with them
   kBytesIngested,           // [bytes] of those

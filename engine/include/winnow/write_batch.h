@@ -30,6 +30,12 @@ class WriteBatch {
   void Merge(std::string_view key, std::string_view operand);
   void Merge(const ColumnFamily* family, std::string_view key, std::string_view operand);
 
+  // Deletes the keys from `begin` to before `end`, in the order of the family's comparator. Both
+  // are keys, with a key's limits. Equal ends delete nothing; DB::Write refuses the whole batch
+  // with InvalidArgument where `end` comes before `begin`.
+  void DeleteRange(std::string_view begin, std::string_view end);
+  void DeleteRange(const ColumnFamily* family, std::string_view begin, std::string_view end);
+
   // Appends the updates of `other` after those of this batch.
   void Append(const WriteBatch& other);
   void Clear();
@@ -48,6 +54,11 @@ class WriteBatch {
     // FailedPrecondition, unless it is overridden: a handler may not pass over what it cannot do.
     virtual absl::Status Merge(uint32_t column_family_id, std::string_view key,
                                std::string_view operand);
+    // Unimplemented, unless it is overridden.
+    virtual absl::Status DeleteRange(uint32_t /*column_family_id*/, std::string_view /*begin*/,
+                                     std::string_view /*end*/) {
+      return absl::UnimplementedError("the reader of this write batch takes no range deletions");
+    }
   };
   absl::Status ForEach(Handler& handler) const;
 
@@ -60,6 +71,7 @@ class WriteBatch {
   friend class WriteBatchAccess;
   void AppendUpdate(uint8_t type, uint32_t family_id, std::string_view key,
                     const std::string_view* value);
+  void AppendRangeDeletion(uint32_t family_id, std::string_view begin, std::string_view end);
   // Gives the family's id, and remembers whose it is.
   uint32_t IdOf(const ColumnFamily* family);
   void BindTo(uint64_t database_number);

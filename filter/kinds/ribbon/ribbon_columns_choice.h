@@ -11,9 +11,9 @@
 namespace winnow::filter::internal {
 
 // Chooses columns, form and narrow blocks for layers that have their sizes: of the forms that keep
-// to the budget the one that is the smallest, or has the lowest rate. Only large filters, which have
-// several shards, get a ternary column. `bumped_share` is what share of the keys is expected to be
-// bumped from the first layer.
+// to the budget the one that is the smallest, or has the lowest rate. Only large filters, which
+// have several shards, get a ternary column. `bumped_share` is what share of the keys is expected
+// to be bumped from the first layer.
 void ChooseColumns(uint64_t num_keys, const RibbonBudget& budget, double bumped_share,
                    RibbonShape* shape);
 

@@ -110,6 +110,55 @@ void CheckHistory(const std::vector<Entry>& entries, const std::vector<SequenceN
   }
 }
 
+// As a deletion would: what is above it is merged with nothing, what is below goes.
+TEST(CompactionIterator, ARangeTombstoneEndsAChainOfOperands) {
+  const std::vector<RangeTombstone> tombstones = {{"a", "n", 5}};
+  const RangeTombstoneIndex index(Order(), tombstones);
+  const std::vector<Entry> entries = {{MakeInternalKey("b", 9, EntryType::kMerge), "2"},
+                                      {MakeInternalKey("b", 8, EntryType::kMerge), "1"},
+                                      {MakeInternalKey("b", 4, EntryType::kMerge), "hidden"},
+                                      {MakeInternalKey("b", 3, EntryType::kPut), "hidden"},
+                                      {MakeInternalKey("c", 4, EntryType::kMerge), "hidden"},
+                                      {MakeInternalKey("p", 4, EntryType::kMerge), "kept"}};
+  SortedEntries input(entries, Order());
+  input.SeekToFirst();
+  CompactionIterator surviving(&input, Order(), Operator(), {}, nullptr, nullptr, &index);
+  std::vector<std::pair<std::string, EntryType>> kept;
+  for (surviving.Start(); surviving.Valid(); surviving.Next()) {
+    kept.emplace_back(
+        std::string(UserKey(surviving.key())) + "@" + std::to_string(Sequence(surviving.key())),
+        Type(surviving.key()));
+  }
+  const std::vector<std::pair<std::string, EntryType>> expected = {{"b@9", EntryType::kPut},
+                                                                   {"p@4", EntryType::kMerge}};
+  EXPECT_EQ(kept, expected);
+}
+
+// The tombstone may stay, for other keys, where nothing lies below this one.
+TEST(CompactionIterator, KeepsTheNumberOfWhatIsNewerThanARangeTombstone) {
+  const std::vector<RangeTombstone> tombstones = {{"a", "n", 5}, {"k", "p", 20}};
+  const RangeTombstoneIndex index(Order(), tombstones);
+  const std::vector<Entry> entries = {{MakeInternalKey("b", 9, EntryType::kPut), "kept"},
+                                      {MakeInternalKey("c", 4, EntryType::kPut), "hidden"},
+                                      {MakeInternalKey("m", 21, EntryType::kPut), "kept"},
+                                      {MakeInternalKey("m", 9, EntryType::kPut), "seen at 10"},
+                                      {MakeInternalKey("m", 4, EntryType::kPut), "hidden"},
+                                      {MakeInternalKey("o", 15, EntryType::kPut), "hidden"},
+                                      {MakeInternalKey("p", 15, EntryType::kPut), "kept"},
+                                      {MakeInternalKey("q", 3, EntryType::kPut), "kept"}};
+  SortedEntries input(entries, Order());
+  input.SeekToFirst();
+  CompactionIterator surviving(
+      &input, Order(), nullptr, {10}, [](std::string_view) { return true; }, nullptr, &index);
+  std::vector<std::string> kept;
+  for (surviving.Start(); surviving.Valid(); surviving.Next()) {
+    kept.push_back(std::string(UserKey(surviving.key())) + "@" +
+                   std::to_string(Sequence(surviving.key())));
+  }
+  EXPECT_EQ(kept, (std::vector<std::string>{"b@9", "m@21", "m@9", "p@15", "q@0"}));
+  EXPECT_EQ(surviving.num_range_deleted(), 2u);  // m@4 has a newer version
+}
+
 TEST(CompactionIterator, EveryReaderSeesTheSameForEveryShortHistory) {
   for (int length = 0; length <= 5; length++) {
     const int num_types = length < 5 ? 3 : 2;  // deletions and puts, operands

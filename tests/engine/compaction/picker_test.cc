@@ -234,6 +234,74 @@ TEST(CompactionPicker, CompactionsThatRunTogetherNeverShareFilesOrOutputRanges) 
   EXPECT_GT(most_together, 3u);
 }
 
+TEST(CompactionPicker, TiersThatRunTogetherNeverShareFilesOrOutputRanges) {
+  size_t picked = 0;
+  for (const uint64_t seed : Seeds(300)) {
+    SCOPED_TRACE("WINNOW_SEED=" + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    ColumnFamilyOptions options = SmallLevels();
+    options.compaction.kind =
+        seed % 2 == 0 ? CompactionStyle::Kind::kLazyLeveled : CompactionStyle::Kind::kTiered;
+    picked += RunTogether(RandomTree(random).version(), options).size();
+    ASSERT_FALSE(testing::Test::HasFailure());
+  }
+  EXPECT_GT(picked, 100u);
+}
+
+TEST(CompactionPicker, LevelZeroBecomesARunOverThoseThereAre) {
+  ColumnFamilyOptions options = SmallLevels();
+  options.compaction.kind = CompactionStyle::Kind::kLazyLeveled;
+  Tree tree;
+  for (uint64_t i = 0; i < 4; i++) tree.AddFile(0, 0, 900);
+  tree.AddFile(5, 0, 900, 4 * kFileBytes);
+  for (uint64_t i = 0; i < 100; i++) tree.AddFile(6, 10 * i, 10 * i + 5);
+  CompactionPicker picker;
+  const auto compaction = picker.Pick(tree.version(), options);
+  ASSERT_NE(compaction, nullptr);
+  EXPECT_EQ(compaction->output_level, 4);
+  EXPECT_EQ(compaction->num_input_files(), 4u) << "nothing below level 0 is written again";
+}
+
+TEST(CompactionPicker, OnceTooMuchLiesAboveTheLastLevelTheWholeRunDrains) {
+  ColumnFamilyOptions options = SmallLevels();
+  options.compaction.kind = CompactionStyle::Kind::kLazyLeveled;
+  const auto tree_with = [](uint64_t num_files) {
+    Tree tree;
+    for (uint64_t i = 0; i < num_files; i++) tree.AddFile(5, 30 * i, 30 * i + 25);
+    for (uint64_t i = 0; i < 100; i++) tree.AddFile(6, 10 * i, 10 * i + 5);
+    return tree;
+  };
+  CompactionPicker picker;
+  EXPECT_EQ(picker.Pick(tree_with(20).version(), options), nullptr) << "a quarter is allowed";
+  ASSERT_NE(picker.Pick(tree_with(26).version(), options), nullptr);
+  const auto next = picker.Pick(tree_with(1).version(), options);
+  ASSERT_NE(next, nullptr) << "as long as there is any of the run";
+  EXPECT_EQ(next->output_level, 6);
+  EXPECT_EQ(picker.Pick(tree_with(0).version(), options), nullptr);
+  EXPECT_EQ(picker.Pick(tree_with(20).version(), options), nullptr) << "the next run may grow";
+}
+
+TEST(CompactionPicker, FifoDropsTheOldestAndNeverTheNewest) {
+  ColumnFamilyOptions options = SmallLevels();
+  options.compaction = CompactionStyle::Fifo(3 * kFileBytes);
+  Tree tree;
+  for (int i = 0; i < 3; i++) tree.AddFile(0, 0, 10);
+  CompactionPicker picker;
+  EXPECT_EQ(picker.Pick(tree.version(), options), nullptr) << "exactly at the limit";
+  tree.AddFile(5, 0, 10);
+  tree.AddFile(6, 0, 10);
+  auto compaction = picker.Pick(tree.version(), options);
+  ASSERT_NE(compaction, nullptr);
+  EXPECT_TRUE(compaction->drops_inputs);
+  EXPECT_EQ(compaction->num_input_files(), 2u);
+  EXPECT_TRUE(compaction->inputs[0].empty()) << "what lies deeper is older";
+  Tree large;
+  large.AddFile(0, 0, 10, 100 * kFileBytes);
+  EXPECT_EQ(picker.Pick(large.version(), options), nullptr);
+  EXPECT_EQ(CompactionPicker::PickRange(large.version(), options, std::nullopt, std::nullopt),
+            nullptr);
+}
+
 // Levels 4 to 6 of tables that lie close together, small and large.
 TEST(CompactionPicker, SmallNeighboursJoinAndGetInNobodysWay) {
   ColumnFamilyOptions options = SmallLevels();

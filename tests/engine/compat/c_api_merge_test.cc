@@ -34,8 +34,8 @@ struct Joiner {
     return joined;
   }
   static char* Full(void*, const char*, size_t, const char* existing, size_t existing_length,
-                    const char* const* operands, const size_t* lengths, int count,
-                    uint8_t* success, size_t* result_length) {
+                    const char* const* operands, const size_t* lengths, int count, uint8_t* success,
+                    size_t* result_length) {
     const bool has_first = existing != nullptr;
     const std::string first = has_first ? std::string(existing, existing_length) : "";
     return Malloced(Join(first, has_first, operands, lengths, count, success), result_length);

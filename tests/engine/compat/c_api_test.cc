@@ -184,6 +184,13 @@ TEST_F(CApiTest, IteratorsStopAtBounds) {
        winnow_iter_prev(iterator)) {
     keys.append(winnow_iter_key(iterator, &length), 1);
   }
+  Put("b2", "new");
+  winnow_iter_refresh(iterator, &err_);
+  EXPECT_EQ(TakeError(), "");
+  EXPECT_EQ(winnow_iter_valid(iterator), 0);
+  winnow_iter_seek(iterator, "b1", 2);
+  ASSERT_NE(winnow_iter_valid(iterator), 0);
+  EXPECT_EQ(std::string(winnow_iter_key(iterator, &length), 2), "b2");
   winnow_iter_get_error(iterator, &err_);
   winnow_iter_destroy(iterator);
   EXPECT_EQ(keys, "bccb");

@@ -75,7 +75,8 @@ class ModelRun {
  private:
   void RunOne(uint64_t choice) {
     if (choice < 300) return Put();
-    if (choice < 360) return Delete();
+    if (choice < 350) return Delete();
+    if (choice < 375) return DeleteRange();
     if (choice < 440) return Merge();
     if (choice < 470) return WriteBatchOfMany();
     if (choice < 620) return CheckKey(keys_.Any());
@@ -141,12 +142,42 @@ class ModelRun {
       MergeInModel(family, key, operand);
     }
   }
+  // Of a few keys mostly; sometimes of any two ends, also inverted and empty ones.
+  std::pair<std::string, std::string> AnyRange(const ModelFamily& model) {
+    std::pair<std::string, std::string> range(keys_.Any(), keys_.Any());
+    if (keys_.Below(8) == 0) return range;
+    auto end = model.lower_bound(range.first);
+    for (uint64_t left = 1 + keys_.Below(10); left > 0 && end != model.end(); left--) ++end;
+    if (end != model.end()) range.second = end->first;
+    return range;
+  }
+  static void EraseInModel(ModelFamily* family, const std::pair<std::string, std::string>& range) {
+    family->erase(family->lower_bound(range.first), family->lower_bound(range.second));
+  }
+  void DeleteRange() {
+    const std::string family = AnyFamily();
+    const auto range = AnyRange(model_.at(family));
+    const absl::Status status =
+        db_->DeleteRange(WriteOptions(), Handle(family), range.first, range.second);
+    if (model_.at(family).key_comp()(range.second, range.first)) {
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status.ToString();
+      return;
+    }
+    ExpectOk(status);
+    EraseInModel(&model_.at(family), range);
+  }
   void WriteBatchOfMany() {
     WriteBatch batch;
     for (uint64_t left = keys_.Below(12); left > 0; left--) {
       const std::string family = AnyFamily();
       const std::string key = keys_.Any();
-      if (const uint64_t kind = keys_.Below(4); kind == 0) {
+      const uint64_t kind = keys_.Below(4);
+      if (keys_.Below(10) == 0) {
+        const auto range = AnyRange(model_.at(family));
+        if (model_.at(family).key_comp()(range.second, range.first)) continue;
+        batch.DeleteRange(Handle(family), range.first, range.second);
+        EraseInModel(&model_.at(family), range);
+      } else if (kind == 0) {
         batch.Delete(Handle(family), key);
         model_.at(family).erase(key);
       } else if (kind == 1) {

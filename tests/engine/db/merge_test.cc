@@ -11,6 +11,7 @@
 #include "engine/base/coding.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/verify_messages.h"
+#include "winnow/repair.h"
 
 namespace winnow {
 namespace {
@@ -82,9 +83,9 @@ std::string ReadAll(MemoryDb& db, const std::string& key) {
       iterator->SeekForPrev(key);
     }
     const bool found = iterator->Valid() && iterator->key() == key;
-    EXPECT_EQ(found                      ? std::string(iterator->value())
+    EXPECT_EQ(found                     ? std::string(iterator->value())
               : iterator->status().ok() ? "(absent)"
-                                         : std::string(iterator->status().message()),
+                                        : std::string(iterator->status().message()),
               result)
         << forward;
   }
@@ -211,9 +212,7 @@ TEST(Merge, ALongChainInMemoryIsWalkedOnceAndNotWithEachRead) {
   db.Put("hot", Number(5));
   for (int i = 0; i < 3000; i++) Merge(db, "hot", Number(1));
   const SnapshotGuard snapshot(*db);
-  const auto operands_read = [&] {
-    return db->GetStatistics().Get(Ticker::kMergeOperandsRead);
-  };
+  const auto operands_read = [&] { return db->GetStatistics().Get(Ticker::kMergeOperandsRead); };
   EXPECT_EQ(db.Get("hot"), Number(3005));
   EXPECT_GE(operands_read(), 3000U);
   uint64_t before = operands_read();
@@ -275,8 +274,7 @@ TEST(Merge, AKeyThatTheOperatorRefusesIsAnErrorAndKeepsItsOperands) {
   Merge(db, "c", "2");
   Merge(db, "d", "bad");
   db.Put("e", "1");
-  const std::string bad =
-      "key 'b': merge operator 'test.choosy' gives no value: an operand is bad";
+  const std::string bad = "key 'b': merge operator 'test.choosy' gives no value: an operand is bad";
   const auto check = [&] {
     EXPECT_EQ(ReadAll(db, "a"), "1|2");
     EXPECT_EQ(ReadAll(db, "b"), bad);
@@ -434,6 +432,52 @@ TEST(Merge, TablesFromOutsideBringOperands) {
   EXPECT_TRUE(absl::IsFailedPrecondition(ingested.status()));
   EXPECT_TRUE(absl::StrContains(ingested.status().message(), "'append:,'"));
   EXPECT_TRUE(absl::StrContains(ingested.status().message(), "'append:;'"));
+}
+
+TEST(Merge, ARepairFindsTheOperatorsNameInTheTables) {
+  Options options = MemoryDb::Quiet();
+  options.merge_operator = std::make_shared<Choosy>();
+  MemoryDb db(options);
+  db.Put("key", "1");
+  db.Flush();
+  Merge(db, "key", "2");
+  db.Flush();
+  Merge(db, "key", "3");
+  db.CloseDb();
+  FileSystem& files = db.file_system();
+  const std::vector<std::string> names = *files.List(MemoryDb::kPath);
+  for (const std::string& name : names) {
+    if (name == "CURRENT" || name.starts_with("MANIFEST-")) {
+      ASSERT_TRUE(files.Remove(absl::StrCat(MemoryDb::kPath, "/", name)).ok());
+    }
+  }
+  // It needs what an opening needs, and a second run finds everything that the first one found.
+  db.options().merge_operator = nullptr;
+  const auto refused = RepairDatabase(db.options(), MemoryDb::kPath);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status()));
+  EXPECT_TRUE(absl::StrContains(refused.status().message(), "'test.choosy'"))
+      << refused.status().ToString();
+  db.options().merge_operator = std::make_shared<Choosy>();
+  const auto repaired = RepairDatabase(db.options(), MemoryDb::kPath);
+  ASSERT_TRUE(repaired.ok()) << repaired.status().ToString();
+  db.Reopen();
+  EXPECT_EQ(ReadAll(db, "key"), "1|2|3");
+  EXPECT_TRUE(VerifyMessages(*db).empty());
+}
+
+TEST(Merge, ACheckpointAndABackupHaveTheOperator) {
+  MemoryDb db(WithOperator("append:,"));
+  Merge(db, "key", "a");
+  db.Flush();
+  Merge(db, "key", "b");
+  ASSERT_TRUE(db->Checkpoint("/copy").ok());
+  Options options = MemoryDb::Quiet();
+  options.file_system = &db.file_system();
+  const auto copy = OpenOrFail(options, "/copy");
+  ASSERT_TRUE(copy->Merge(WriteOptions(), "key", "c").ok());
+  std::string value;
+  ASSERT_TRUE(copy->Get(ReadOptions(), "key", &value).ok());
+  EXPECT_EQ(value, "a,b,c");
 }
 
 TEST(Merge, NamesOfBuiltInOperatorsAreCheckedAsText) {

@@ -40,7 +40,8 @@ TEST(OptionsText, EveryNamedOptionCanBeSet) {
   for (const std::string_view name : OptionNames()) {
     Options options;
     bool any = false;
-    for (const char* value : {"7", "0", "1M", "true", "zstd", "strict", "none", "whole"}) {
+    for (const char* value :
+         {"7", "0", "1M", "true", "zstd", "strict", "none", "whole", "tiered", "max"}) {
       any = any || Set(&options, name, value).ok();
     }
     EXPECT_TRUE(any) << name;

@@ -12,9 +12,10 @@ namespace winnow::metamorphic {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(Operation::Kind::kCount)> kKindNames = {
-    "put",     "delete", "merge",      "batch",  "get",      "multiget",  "may-exist", "exists",
-    "iterate", "take",   "release",    "flush",  "compact",  "reopen",    "set-filter",
-    "create",  "drop",   "checkpoint", "backup", "ingest",   "verify",
+    "put",       "delete", "merge",      "batch",         "get",     "multiget",
+    "may-exist", "exists", "iterate",    "take",          "release", "flush",
+    "compact",   "reopen", "set-filter", "create",        "drop",    "checkpoint",
+    "backup",    "ingest", "verify",     "advance-clock",
 };
 
 constexpr std::array<std::string_view, 6> kMoveNames = {"first",         "last", "seek",
@@ -26,17 +27,28 @@ struct Weight {
 };
 // What is left to a thousand are large batches, which fill memtables.
 constexpr Weight kWeights[] = {
-    {Operation::Kind::kPut, 200},         {Operation::Kind::kDelete, 90},
+    {Operation::Kind::kPut, 185},
+    {Operation::Kind::kDelete, 90},
     {Operation::Kind::kMerge, 80},
-    {Operation::Kind::kBatch, 70},        {Operation::Kind::kGet, 130},
-    {Operation::Kind::kMultiGet, 60},     {Operation::Kind::kMayExist, 40},
-    {Operation::Kind::kExists, 40},       {Operation::Kind::kIterate, 150},
-    {Operation::Kind::kTakeSnapshot, 30}, {Operation::Kind::kReleaseSnapshot, 25},
-    {Operation::Kind::kFlush, 20},        {Operation::Kind::kCompact, 10},
-    {Operation::Kind::kReopen, 5},        {Operation::Kind::kSetFilter, 12},
-    {Operation::Kind::kCreateFamily, 10}, {Operation::Kind::kDropFamily, 4},
-    {Operation::Kind::kCheckpoint, 2},    {Operation::Kind::kBackup, 2},
-    {Operation::Kind::kVerify, 4},        {Operation::Kind::kIngest, 10},
+    {Operation::Kind::kBatch, 70},
+    {Operation::Kind::kGet, 130},
+    {Operation::Kind::kMultiGet, 60},
+    {Operation::Kind::kMayExist, 40},
+    {Operation::Kind::kExists, 40},
+    {Operation::Kind::kIterate, 150},
+    {Operation::Kind::kTakeSnapshot, 30},
+    {Operation::Kind::kReleaseSnapshot, 25},
+    {Operation::Kind::kFlush, 20},
+    {Operation::Kind::kCompact, 10},
+    {Operation::Kind::kReopen, 5},
+    {Operation::Kind::kSetFilter, 12},
+    {Operation::Kind::kCreateFamily, 10},
+    {Operation::Kind::kDropFamily, 4},
+    {Operation::Kind::kCheckpoint, 2},
+    {Operation::Kind::kBackup, 2},
+    {Operation::Kind::kVerify, 4},
+    {Operation::Kind::kIngest, 10},
+    {Operation::Kind::kAdvanceClock, 15},
 };
 
 class LogGenerator {
@@ -71,7 +83,8 @@ class LogGenerator {
         operation->updates.push_back({operation->family, keys_.Any(), std::nullopt});
         break;
       case Operation::Kind::kMerge:
-        operation->updates.push_back({operation->family, keys_.Any(), keys_.Value(), true});
+        operation->updates.push_back(
+            {operation->family, keys_.Any(), keys_.Value(), MayMerge(operation->family)});
         break;
       case Operation::Kind::kBatch:
         AddUpdates(operation, keys_.Below(12));
@@ -101,6 +114,9 @@ class LogGenerator {
         if (keys_.Below(2) == 0) operation->lower = keys_.Any();
         if (keys_.Below(2) == 0) operation->upper = keys_.Any();
         break;
+      case Operation::Kind::kAdvanceClock:
+        operation->seconds = 1 + keys_.Below(keys_.Below(4) == 0 ? 200 : 20);
+        break;
       case Operation::Kind::kCreateFamily:
       case Operation::Kind::kDropFamily:
         operation->family = 1 + static_cast<int>(keys_.Below(kFamilySlots - 1));
@@ -115,7 +131,7 @@ class LogGenerator {
       Update update{AnyFamily(), keys_.Any(), std::nullopt};
       if (const uint64_t choice = keys_.Below(6); choice > 1) {
         update.value = keys_.Value();
-        update.merges = choice == 2;
+        update.merges = choice == 2 && MayMerge(update.family);
       }
       operation->updates.push_back(std::move(update));
     }
@@ -155,6 +171,8 @@ class LogGenerator {
     }
   }
 
+  // Where data expires there is no merge operator.
+  static bool MayMerge(int family) { return kTtlSeconds[family] == 0; }
   int AnyFamily() { return static_cast<int>(keys_.Below(kFamilySlots)); }
   int SometimesSnapshot() {
     return keys_.Below(4) == 0 ? static_cast<int>(keys_.Below(kSnapshotSlots)) : kNoSlot;
@@ -202,9 +220,10 @@ std::string Operation::ToString() const {
   }
   if (updates.empty() && kind != Kind::kTakeSnapshot && kind != Kind::kReleaseSnapshot &&
       kind != Kind::kReopen && kind != Kind::kCheckpoint && kind != Kind::kBackup &&
-      kind != Kind::kVerify) {
+      kind != Kind::kVerify && kind != Kind::kAdvanceClock) {
     absl::StrAppend(&text, " ", FamilyName(family));
   }
+  if (kind == Kind::kAdvanceClock) absl::StrAppend(&text, " by ", seconds, " s");
   for (const std::string& key : keys) absl::StrAppend(&text, " ", Quoted(key));
   if (lower.has_value() || upper.has_value()) {
     absl::StrAppend(&text, " from ", Bound(lower), " to ", Bound(upper));

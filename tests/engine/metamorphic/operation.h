@@ -17,6 +17,9 @@ inline constexpr int kFamilySlots = 4;
 inline constexpr int kSnapshotSlots = 4;
 inline constexpr int kIteratorSlots = 3;
 inline constexpr int kNoSlot = -1;
+// Of families by slot, in seconds; 0: data does not expire. The same under all option sets, which
+// differ in when they drop what nobody may see any more.
+inline constexpr uint64_t kTtlSeconds[kFamilySlots] = {0, 60, 0, 300};
 
 struct Update {
   int family = 0;
@@ -54,6 +57,7 @@ struct Operation {
     kBackup,  // and the restoration of it
     kIngest,
     kVerify,
+    kAdvanceClock,
     kCount,
   };
 
@@ -61,6 +65,7 @@ struct Operation {
   // Place in the log as generated; what an option set decides for one operation depends on it.
   uint64_t number = 0;
   int family = 0;
+  uint64_t seconds = 0;           // kAdvanceClock
   int snapshot = kNoSlot;         // kNoSlot: the newest state
   int iterator = kNoSlot;         // kIterate: kNoSlot: closed at once
   std::vector<Update> updates;    // kPut, kDelete, kMerge: one; kBatch, kIngest: any number

@@ -98,6 +98,7 @@ Options OptionSet::ForOpening(uint64_t operation_number) const {
   options.db_write_buffer_bytes = random() % 2 == 0 ? 0 : size_t{1} << 20;
   options.compaction_readahead_bytes = random() % 2 == 0 ? size_t{64} << 10 : size_t{16} << 20;
   options.mmap_reads = random() % 2 == 0;
+  options.background_bytes_per_second = random() % 4 == 0 ? uint64_t{1} << 20 : 0;
   return options;
 }
 
@@ -149,7 +150,8 @@ std::string OptionSet::ToString() const {
       ", compression ", std::string(CompressionName(options.compression)), ", block_bytes ",
       options.block_bytes, ", write_buffer_bytes ", options.write_buffer_bytes,
       ", block_cache_bytes ", options.block_cache_bytes, ", level0_compaction_trigger ",
-      options.level0_compaction_trigger, ", background_threads ", options.background_threads,
+      options.level0_compaction_trigger, ", compaction ", options.compaction.ToString(),
+      ", background_threads ", options.background_threads,
       options.disable_auto_compactions ? ", no automatic compactions" : "");
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/support/test_clock.h"
 #include "tests/support/verify_messages.h"
 #include "winnow/backup.h"
 #include "winnow/db.h"
@@ -60,6 +61,7 @@ class Replayer {
   std::string Open(uint64_t number) {
     Options options = options_.ForOpening(number);
     options.file_system = memory_.get();
+    options.clock = &clock_;
     auto opened = DB::Open(options, path_);
     if (!opened.ok()) return ErrorLine(opened.status());
     db_ = *std::move(opened);
@@ -101,6 +103,9 @@ class Replayer {
       }
       case Operation::Kind::kIterate:
         return Iterate(operation);
+      case Operation::Kind::kAdvanceClock:
+        clock_.AdvanceSeconds(operation.seconds);
+        return "later";
       default:
         break;
     }
@@ -146,10 +151,9 @@ class Replayer {
     if (family == nullptr) return "no such family";
     if (Loses(update)) return "done";
     const WriteOptions write = options_.ForWriting(operation.number);
-    return DoneOr(update.merges ? db_->Merge(write, family, update.key, *update.value)
-                  : update.value.has_value()
-                      ? db_->Put(write, family, update.key, *update.value)
-                                           : db_->Delete(write, family, update.key));
+    return DoneOr(update.merges              ? db_->Merge(write, family, update.key, *update.value)
+                  : update.value.has_value() ? db_->Put(write, family, update.key, *update.value)
+                                             : db_->Delete(write, family, update.key));
   }
 
   std::string WriteAll(const Operation& operation) {
@@ -190,7 +194,7 @@ class Replayer {
       if (writer == nullptr || files.back().family != family) {
         if (writer != nullptr) status.Update(writer->Finish().status());
         files.push_back({absl::StrCat(path_, "-table-", key.first), family});
-        auto created = NewTable(how, operation, files.back());
+        auto created = NewTable(how, operation, key.first, files.back());
         if (!created.ok()) return ErrorLine(created.status());
         writer = *std::move(created);
       }
@@ -203,12 +207,14 @@ class Replayer {
     return DoneOr(db_->Ingest(files, how.options).status());
   }
 
+  // Where there is a time to live the database's writer goes by the test's clock, and another by
+  // the system's.
   absl::StatusOr<std::unique_ptr<SstWriter>> NewTable(const OptionSet::Ingestion& how,
-                                                      const Operation& operation,
+                                                      const Operation& operation, int slot,
                                                       const IngestFile& file) {
     FileSystem* const file_system = memory_ != nullptr ? memory_.get() : PosixFileSystem();
     file_system->Remove(file.path).IgnoreError();  // of a copy before
-    return how.by_database
+    return how.by_database || kTtlSeconds[slot] != 0
                ? db_->NewSstWriter(file.family, file.path)
                : SstWriter::Create(options_.ForFamily(operation.number), file.path, file_system);
   }
@@ -337,8 +343,10 @@ class Replayer {
   std::string CreateFamily(const Operation& operation) {
     ColumnFamily*& family = families_[Index(operation.family)];
     if (family != nullptr) return "exists";
-    const auto created =
-        db_->CreateColumnFamily(options_.ForFamily(operation.number), FamilyName(operation.family));
+    ColumnFamilyOptions options = options_.ForFamily(operation.number);
+    options.ttl_seconds = kTtlSeconds[operation.family];
+    if (options.ttl_seconds != 0) options.merge_operator = nullptr;
+    const auto created = db_->CreateColumnFamily(options, FamilyName(operation.family));
     if (!created.ok()) return ErrorLine(created.status());
     family = *created;
     return "created";
@@ -369,6 +377,7 @@ class Replayer {
   std::string ContentOfCopy(const Operation& operation, const std::string& copy) {
     Options options = options_.ForOpening(operation.number);
     options.file_system = memory_.get();
+    options.clock = &clock_;
     options.read_only = options_.OpensCheckpointReadOnly(operation.number);
     std::string content;
     {
@@ -382,6 +391,7 @@ class Replayer {
     return destroyed.ok() ? content : ErrorLine(destroyed);
   }
 
+  TestClock clock_;
   const OptionSet options_;
   const std::string path_;
   const PlantedMistake mistake_;

@@ -1,6 +1,7 @@
 #include "tests/engine/pairs/pairs.h"
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <random>
@@ -11,6 +12,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "winnow/backup.h"
+#include "winnow/clock.h"
+#include "winnow/compaction_filter.h"
 #include "winnow/db.h"
 #include "winnow/memory_file_system.h"
 
@@ -21,11 +24,32 @@ namespace {
 constexpr int kUntouchedKeys = 200;
 constexpr int kBusyKeys = 300;
 
+// A second goes by each time that somebody asks.
+class HurryingClock final : public Clock {
+ public:
+  uint64_t NowMicros() const override { return now_.fetch_add(1'000'000); }
+
+ private:
+  mutable std::atomic<uint64_t> now_{1'000'000'000};
+};
+
+// Removes or changes some of the values that are written here.
+class BusyFilter final : public CompactionFilter {
+ public:
+  Decision Filter(const Entry& entry, std::string* new_value) const override {
+    if (entry.value.size() % 3 == 0) return Decision::kKeep;
+    if (entry.value.size() % 3 == 1) return Decision::kRemove;
+    *new_value = entry.value.substr(0, entry.value.size() / 2);
+    return Decision::kChangeValue;
+  }
+};
+
 // What the threads of one run share. The handles stay valid until the database is destroyed.
 class Subject {
  public:
   explicit Subject(uint64_t seed) : seed_(seed) {
     options_.file_system = memory_.get();
+    options_.clock = &clock_;
     options_.write_buffer_bytes = 64 << 10;
     options_.target_file_bytes = 64 << 10;
     options_.level_base_bytes = 128 << 10;
@@ -37,6 +61,15 @@ class Subject {
     options_.block_cache_bytes = 64 << 10;
     options_.block_bytes = 1024;
     options_.compression = Compression::kNone;
+    // Never so small that fifo drops what is to be found afterwards.
+    const CompactionStyle styles[] = {{},
+                                      {CompactionStyle::Kind::kLazyLeveled, 0},
+                                      {CompactionStyle::Kind::kTiered, 0},
+                                      CompactionStyle::Fifo(uint64_t{1} << 40)};
+    options_.compaction = styles[seed % 4];
+    // Soon more than is allowed: the limit gives way.
+    if (seed % 5 == 0) options_.background_bytes_per_second = uint64_t{1} << 20;
+    options_.merge_operator = *ParseMergeOperator("max");
   }
 
   absl::Status Open() {
@@ -49,7 +82,14 @@ class Subject {
     }
     AddFamily(db_->DefaultColumnFamily());
     for (int i = 0; i < 2; i++) {
-      auto created = db_->CreateColumnFamily(ColumnFamilyOptions(options_), absl::StrCat("f", i));
+      ColumnFamilyOptions options = options_;
+      // In one of them data expires as fast as it comes, and a filter has its say.
+      if (i == 0) {
+        options.ttl_seconds = 50;
+        options.merge_operator = nullptr;  // a family expires or merges, and not both
+        options.compaction_filter = &filter_;
+      }
+      auto created = db_->CreateColumnFamily(options, absl::StrCat("f", i));
       if (!created.ok()) return created.status();
       AddFamily(*created);
     }
@@ -92,6 +132,8 @@ class Subject {
  private:
   const uint64_t seed_;
   const std::unique_ptr<FileSystem> memory_ = NewMemoryFileSystem();
+  const HurryingClock clock_;
+  const BusyFilter filter_;
   Options options_;
   std::unique_ptr<DB> db_;
   // std::mutex, which knows no annotations: guards the list below.
@@ -118,6 +160,11 @@ absl::Status Put(Subject& subject, std::mt19937_64& random) {
 
 absl::Status Delete(Subject& subject, std::mt19937_64& random) {
   return subject.db().Delete(AnyWriteOptions(random), subject.AnyFamily(random), AnyKey(random));
+}
+
+absl::Status Merge(Subject& subject, std::mt19937_64& random) {
+  return subject.db().Merge(AnyWriteOptions(random), subject.AnyFamily(random), AnyKey(random),
+                            std::string(random() % 300, 'm'));
 }
 
 absl::Status Write(Subject& subject, std::mt19937_64& random) {
@@ -165,6 +212,9 @@ absl::Status Iterate(Subject& subject, std::mt19937_64& random) {
     if (random() % 64 == 0) std::this_thread::yield();
   }
   if (iterator->status().ok()) iterator->SeekToLast();
+  if (!iterator->status().ok() || random() % 2 == 0) return iterator->status();
+  if (absl::Status refreshed = iterator->Refresh(); !refreshed.ok()) return refreshed;
+  iterator->SeekForPrev(AnyKey(random));
   return iterator->status();
 }
 
@@ -241,6 +291,61 @@ absl::Status Ingest(Subject& subject, std::mt19937_64& random) {
   return absl::IsInvalidArgument(status) && files.size() == 2 ? absl::OkStatus() : status;
 }
 
+// Whatever runs beside it, a call may find its key or family absent, its family dropped, the
+// database closed, the name taken or another backup being made, and nothing else.
+bool MayAnswer(const absl::Status& status) {
+  return status.ok() || absl::IsNotFound(status) || absl::IsFailedPrecondition(status) ||
+         absl::IsAlreadyExists(status);
+}
+
+absl::Status StepOf(Transaction& transaction, Subject& subject, std::mt19937_64& random) {
+  ColumnFamily* const family = subject.AnyFamily(random);
+  std::string value;
+  switch (random() % 8) {
+    case 0:
+      return transaction.Delete(family, AnyKey(random));
+    case 1:
+      return transaction.Get(ReadOptions(), family, AnyKey(random), &value);
+    case 2:
+      return transaction.GetForUpdate(ReadOptions(), family, AnyKey(random), &value);
+    case 3:
+      return transaction.SetSavepoint();
+    case 4: {
+      const auto iterator = transaction.NewIterator(ReadOptions(), family);
+      iterator->Seek(AnyKey(random));
+      for (int left = 20; left > 0 && iterator->Valid(); left--) iterator->Next();
+      return iterator->status();
+    }
+    case 5:
+      return transaction.RollbackToSavepoint();
+    default:
+      return transaction.Put(family, AnyKey(random), std::string(random() % 500, 't'));
+  }
+}
+
+// Of either kind, committed, rolled back or forgotten; one that finds a conflict is none of these.
+absl::Status Transact(Subject& subject, std::mt19937_64& random) {
+  TransactionOptions options;
+  options.mode = random() % 2 == 0 ? TransactionOptions::Mode::kOptimistic
+                                   : TransactionOptions::Mode::kPessimistic;
+  options.snapshot_at_begin = random() % 2 == 0;
+  options.detect_deadlocks = random() % 4 != 0;
+  options.lock_timeout = std::chrono::milliseconds(random() % 20);
+  const auto begun = subject.db().BeginTransaction(options);
+  if (!begun.ok()) return begun.status();
+  absl::Status status;
+  for (uint64_t left = random() % 8; left > 0 && MayAnswer(status); left--) {
+    status = StepOf(**begun, subject, random);
+  }
+  if (MayAnswer(status)) {
+    status = random() % 4 == 0   ? (*begun)->Rollback()
+             : random() % 8 == 0 ? absl::OkStatus()
+                                 : (*begun)->Commit(AnyWriteOptions(random));
+  }
+  const bool was_beaten = absl::IsAborted(status) || absl::IsDeadlineExceeded(status);
+  return was_beaten ? absl::OkStatus() : status;
+}
+
 absl::Status WaitForBackgroundWork(Subject& subject, std::mt19937_64& /*random*/) {
   return subject.db().WaitForBackgroundWork();
 }
@@ -306,6 +411,7 @@ const std::vector<std::pair<std::string, Call>>& Calls() {
   static const auto* const calls =
       new std::vector<std::pair<std::string, Call>>{{"put", Put},
                                                     {"delete", Delete},
+                                                    {"merge", Merge},
                                                     {"write", Write},
                                                     {"get", Get},
                                                     {"multiget", MultiGet},
@@ -319,6 +425,7 @@ const std::vector<std::pair<std::string, Call>>& Calls() {
                                                     {"flush", Flush},
                                                     {"compact_range", CompactRange},
                                                     {"ingest", Ingest},
+                                                    {"transact", Transact},
                                                     {"wait", WaitForBackgroundWork},
                                                     {"checkpoint", Checkpoint},
                                                     {"backup", BackupTo},
@@ -328,13 +435,6 @@ const std::vector<std::pair<std::string, Call>>& Calls() {
                                                     {"open_twice", OpenTwice},
                                                     {"close", Close}};
   return *calls;
-}
-
-// Whatever runs beside it, a call may find its key or family absent, its family dropped, the
-// database closed, the name taken or another backup being made, and nothing else.
-bool MayAnswer(const absl::Status& status) {
-  return status.ok() || absl::IsNotFound(status) || absl::IsFailedPrecondition(status) ||
-         absl::IsAlreadyExists(status);
 }
 
 }  // namespace

@@ -126,9 +126,7 @@ class Oracle {
   }
 
  private:
-  void Check() {
-    ASSERT_EQ(err_, nullptr) << err_;
-  }
+  void Check() { ASSERT_EQ(err_, nullptr) << err_; }
 
   const std::string path_;
   rocksdb_options_t* options_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 
@@ -30,6 +31,9 @@ FileMetadata RandomFile(std::mt19937_64& random) {
   file.largest_sequence = kMaxSequenceNumber - random() % 100;
   file.smallest = MakeInternalKey(std::string(random() % 30, '\0'), 7, EntryType::kDelete);
   file.largest = MakeInternalKey(std::string(random() % 30, '\xff'), 5, EntryType::kPut);
+  for (uint64_t times = std::min(random() % 5, file.num_entries); times > 0; times--) {
+    file.write_times.Add(random() >> (random() % 64));
+  }
   if (random() % 3 == 0) file.global_sequence = 1 + (random() % kMaxSequenceNumber);
   return file;
 }
@@ -48,9 +52,11 @@ VersionEdit RandomEdit(std::mt19937_64& random) {
     family.family_id = static_cast<uint32_t>(random());
     if (maybe()) family.name = std::string(random() % 255, 'n');
     if (maybe()) family.comparator = "winnow.bytewise";
+    if (maybe()) family.merge_operator = "append:,";
     family.dropped = random() % 5 == 0;
     if (maybe()) family.filter = "bloom:10";
     if (maybe()) family.filter_key = "prefix:4";
+    if (maybe()) family.ttl_seconds = random() % (kMaxTtlSeconds + 1);
     if (maybe()) family.log_number = random() % kFileNumberLimit;
     for (uint64_t files = random() % 4; files > 0; files--) {
       family.added.push_back({static_cast<int>(random() % kNumLevels), RandomFile(random)});
@@ -103,6 +109,30 @@ TEST(VersionEdit, FlippedBytesNeverCrashTheDecoder) {
   }
 }
 
+// Times of no entry, of more entries than there are, of no file, and the newest before the oldest.
+TEST(VersionEdit, ImpossibleWriteTimesAreRefused) {
+  VersionEdit edit;
+  FamilyEdit& family = edit.families.emplace_back();
+  FileMetadata file;
+  file.num_entries = 2;
+  file.smallest = file.largest = MakeInternalKey("k", 1, EntryType::kPutWithTime);
+  family.added.push_back({1, file});
+  const std::string bytes = Encoded(edit);
+  const auto field = [](std::string_view content) {
+    return "\x12" + std::string(1, static_cast<char>(content.size())) + std::string(content);
+  };
+  const auto code = [](const std::string& encoded) {
+    return VersionEdit::Decode(encoded).status().code();
+  };
+  EXPECT_EQ(code(bytes + field({"\x02\x05\x07", 3})), absl::StatusCode::kOk);
+  for (const std::string_view wrong :
+       {std::string_view("\x00\x05\x07", 3), std::string_view("\x03\x05\x07", 3),
+        std::string_view("\x02\x07\x05", 3), std::string_view("\x02\x07", 2)}) {
+    EXPECT_EQ(code(bytes + field(wrong)), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(code(field({"\x02\x05\x07", 3})), absl::StatusCode::kInvalidArgument);
+}
+
 std::string Field(uint32_t tag, std::string_view content) {
   std::string bytes;
   PutVarint32(&bytes, tag);
@@ -116,7 +146,7 @@ TEST(VersionEdit, FieldsOfNewerVersionsAreSkippedOnlyIfTheyMayBe) {
   const auto skipped = VersionEdit::Decode(Encoded(edit) + Field(1000, "whatever"));
   ASSERT_TRUE(skipped.ok());
   EXPECT_EQ(skipped->DebugString(), edit.DebugString());
-  const auto refused = VersionEdit::Decode(Encoded(edit) + Field(17, "whatever"));
+  const auto refused = VersionEdit::Decode(Encoded(edit) + Field(999, "whatever"));
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status().ToString();
   EXPECT_FALSE(VersionEdit::Decode(Field(0, "")).ok());
 }

@@ -21,7 +21,8 @@ COMPILE_COMMANDS = "build/release/compile_commands.json"
 
 def header_command(path):
     return ["clang++", "-std=c++20", "-x", "c++", "-I.", "-Iengine/include", "-Ifilter/include",
-            "-Ifilter/rocksdb/include", "-Iengine/include/winnow/compat",
+            "-Ifilter/rocksdb/include", "-Ifilter/redis/include", "-Ifilter/guard/include",
+            "-Iengine/include/winnow/compat",
             "-Wno-pragma-once-outside-header", str(path)]
 
 

@@ -15,12 +15,16 @@ TESTING = re.compile(r"^engine/\w+/testing/")
 ROOM = re.compile(r"^filter_room\(([\w/]+)([^)]*)\)", re.MULTILINE)
 # Built only where RocksDB is found, from a list of its own; it sees the bytes and the locks.
 ROCKSDB_ROOM = {"top", "format", "base"}
+# Built only where hiredis is found.
+REDIS_ROOM = {"dynamic", "top", "base", "guard"}
+# Built unless it is switched off. Sees neither the engine nor Redis.
+GUARD_ROOM = {"dynamic", "top", "base"}
 # What the engine may use of filter/ besides the public headers.
 GROUND_FLOOR = "filter/base/"
-PEER = re.compile(r"^((rocksdb|leveldb)/|(lmdb|wiredtiger)\.h$)")
-PEER_FOLDERS = ("filter/rocksdb/", "engine/compat/leveldb/", "engine/include/winnow/compat/",
-                "tools/winnow/", "tools/winnow_bench/", "tests/engine/compat/",
-                "tests/filter/rocksdb/", "tests/install/", "tests/tools/", "bench/")
+PEER = re.compile(r"^((rocksdb|leveldb|hiredis)/|(lmdb|wiredtiger)\.h$)")
+PEER_FOLDERS = ("filter/rocksdb/", "filter/redis/", "engine/compat/leveldb/",
+                "engine/include/winnow/compat/", "tools/winnow/", "tools/winnow_bench/",
+                "tests/engine/compat/", "tests/engine/rocksdb_oracle/", "tests/filter/rocksdb/", "tests/install/", "tests/tools/", "bench/")
 # What the programs of tools/ and bench/ share; a build without the engine has it too.
 SHARED_TOOLS = ("tools/flags/", "tools/process/", "tools/report/")
 
@@ -50,7 +54,7 @@ def filter_rooms(tree):
         return {}
     text = declaration.read_text(encoding="utf-8")
     return {name: set(rooms.split()) for name, rooms in ROOM.findall(text)} | {
-        "rocksdb": ROCKSDB_ROOM}
+        "rocksdb": ROCKSDB_ROOM, "redis": REDIS_ROOM, "guard": GUARD_ROOM}
 
 
 def room_of(path):
@@ -90,7 +94,7 @@ class FilterRooms:
 
 def included_component(target):
     """The part of Winnow that an include path belongs to, or None for everybody else's headers."""
-    if target.startswith("winnow/filter/"):
+    if target.startswith(("winnow/filter/", "winnow/guard/")):
         return "filter"
     if target.startswith("winnow/"):
         return "engine"

@@ -10,7 +10,7 @@ from collections import defaultdict
 
 FOLDERS = ("engine", "filter", "tools", "bench")
 # Called by people who use Winnow; in bindings, by Abseil too, whose functions are replaced there.
-PUBLIC = re.compile(r"^((engine|filter|filter/rocksdb)/include|engine/compat/bindings)/")
+PUBLIC = re.compile(r"^((engine|filter|filter/rocksdb|filter/redis|filter/guard)/include|engine/compat/bindings)/")
 # Called by the language, the standard library, a test framework or a virtual function's caller.
 KNOWN_CALLERS = re.compile(r"main|begin|end|swap|allocate|deallocate|construct|AbslHashValue"
                            r"|AbslStringify|PrintTo|operator\b.*|~.*")

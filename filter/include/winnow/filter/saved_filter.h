@@ -13,16 +13,19 @@ namespace winnow::filter {
 
 // The values are part of the format.
 enum class SavedFilterKind : uint8_t {
-  kBloom = 1,          // BloomFilter
-  kBlockedBloom = 2,   // BlockedBloomFilter
-  kCountingBloom = 3,  // CountingBloomFilter
-  kScalableBloom = 4,  // ScalableBloomFilter
-  kCuckoo = 5,         // CuckooFilter
-  kGuavaBloom = 6,     // GuavaBloomFilter
+  kBloom = 1,             // BloomFilter
+  kBlockedBloom = 2,      // BlockedBloomFilter
+  kCountingBloom = 3,     // CountingBloomFilter
+  kScalableBloom = 4,     // ScalableBloomFilter
+  kCuckoo = 5,            // CuckooFilter
+  kGuavaBloom = 6,        // GuavaBloomFilter
+  kRedisBitmap = 7,       // RedisBitmap
+  kRedisBloom = 8,        // RedisBloomFilter
+  kRedisBloomCuckoo = 9,  // RedisBloomCuckooFilter
 };
 
-// "bloom", "blocked_bloom", "counting_bloom", "scalable_bloom", "cuckoo", "guava_bloom"; "unknown"
-// for any other value.
+// "bloom", "blocked_bloom", "counting_bloom", "scalable_bloom", "cuckoo", "guava_bloom",
+// "redis_bitmap", "redisbloom", "redisbloom_cuckoo"; "unknown" for any other value.
 std::string_view SavedFilterKindName(SavedFilterKind kind);
 
 // Do these bytes begin as Serialize's do? Says nothing about the rest of them. Constant time.

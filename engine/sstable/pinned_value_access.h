@@ -1,6 +1,6 @@
 // How the read path fills a PinnedValue.
-#ifndef WINNOW_ENGINE_DB_PINNED_VALUE_ACCESS_H_
-#define WINNOW_ENGINE_DB_PINNED_VALUE_ACCESS_H_
+#ifndef WINNOW_ENGINE_SSTABLE_PINNED_VALUE_ACCESS_H_
+#define WINNOW_ENGINE_SSTABLE_PINNED_VALUE_ACCESS_H_
 
 #include <cstring>
 #include <string>
@@ -69,4 +69,4 @@ class PinnedValueAccess {
 
 }  // namespace winnow
 
-#endif  // WINNOW_ENGINE_DB_PINNED_VALUE_ACCESS_H_
+#endif  // WINNOW_ENGINE_SSTABLE_PINNED_VALUE_ACCESS_H_

@@ -1,0 +1,149 @@
+#include "engine/compaction/background_rate_limiter.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace winnow {
+
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr microseconds kLoadInterval{100'000};
+// A wait is cut into pieces of this length, after which flags are looked at.
+constexpr microseconds kLongestSleep{10'000};
+// What one request reserves is written in this time at the rate, so that a rate that has been
+// raised is felt soon.
+constexpr double kSecondsAtOnce = 0.05;
+constexpr double kDebtWithoutLimit = 0.9;
+// Up to this debt compactions leave half of the rate where readers read.
+constexpr double kDebtThatWaitsForReaders = 0.25;
+constexpr double kShareBesideReaders = 0.5;
+// Bytes of a file that are paid for together.
+constexpr uint64_t kPaidAtOnce = uint64_t{64} << 10;
+
+class PacedFile final : public WritableFile {
+ public:
+  PacedFile(std::unique_ptr<WritableFile> file, const PacedBy& by, microseconds* waited)
+      : file_(std::move(file)), by_(by), waited_(waited) {}
+
+  absl::Status Append(std::string_view data) override {
+    unpaid_ += data.size();
+    if (unpaid_ >= kPaidAtOnce) Pay();
+    return file_->Append(data);
+  }
+  absl::Status Flush() override { return file_->Flush(); }
+  absl::Status Sync() override {
+    Pay();
+    return file_->Sync();
+  }
+  absl::Status Close() override { return file_->Close(); }
+  uint64_t size() const override { return file_->size(); }
+
+ private:
+  void Pay() {
+    *waited_ += by_.limiter->Request(std::exchange(unpaid_, 0), by_.priority, by_.cancelled);
+  }
+
+  const std::unique_ptr<WritableFile> file_;
+  const PacedBy by_;
+  microseconds* const waited_;
+  uint64_t unpaid_ = 0;
+};
+
+}  // namespace
+
+BackgroundRateLimiter::BackgroundRateLimiter(uint64_t bytes_per_second)
+    : BackgroundRateLimiter(bytes_per_second, SteadyNow,
+                            [](microseconds duration) { std::this_thread::sleep_for(duration); }) {}
+
+BackgroundRateLimiter::BackgroundRateLimiter(uint64_t bytes_per_second, SteadyClock clock,
+                                             Sleep sleep)
+    : clock_(std::move(clock)), sleep_(std::move(sleep)), bytes_per_second_(bytes_per_second) {}
+
+bool BackgroundRateLimiter::MustNotWait(const Cancelled& cancelled) const {
+  if (stopped_.load(std::memory_order_relaxed)) return true;
+  return std::any_of(cancelled.begin(), cancelled.end(), [](const std::atomic<bool>* flag) {
+    return flag != nullptr && flag->load(std::memory_order_relaxed);
+  });
+}
+
+bool BackgroundRateLimiter::HasNoLimit(Priority priority) {
+  MutexLock lock(&mutex_);
+  return !RateFor(priority).has_value();
+}
+
+// The source is asked without the limiter's lock, since it takes locks of the database's.
+void BackgroundRateLimiter::LookAtLoad(SteadyTime now) {
+  {
+    MutexLock lock(&mutex_);
+    if (looked_at_load_.has_value() && now - *looked_at_load_ < kLoadInterval) return;
+    looked_at_load_ = now;
+  }
+  if (!load_source_) return;
+  const BackgroundLoad load = load_source_();
+  MutexLock lock(&mutex_);
+  load_ = load;
+}
+
+std::optional<double> BackgroundRateLimiter::RateFor(Priority priority) const {
+  const uint64_t base = bytes_per_second();
+  const double debt = std::max(load_.debt, 0.0);
+  if (base == 0 || debt >= kDebtWithoutLimit) return std::nullopt;
+  const bool gives_way =
+      priority == Priority::kCompaction && load_.has_readers && debt <= kDebtThatWaitsForReaders;
+  return static_cast<double>(base) / (1 - debt) * (gives_way ? kShareBesideReaders : 1);
+}
+
+// A virtual clock for each priority: bytes take their time at the rate, one request after the
+// other. Time in which nobody asked is not saved up.
+SteadyTime BackgroundRateLimiter::Reserve(uint64_t bytes, Priority priority, SteadyTime now) {
+  MutexLock lock(&mutex_);
+  const std::optional<double> rate = RateFor(priority);
+  if (!rate.has_value()) {
+    flushes_done_ = compactions_done_ = now;
+    return now;
+  }
+  const auto takes = std::chrono::duration_cast<SteadyTime::duration>(
+      std::chrono::duration<double>(static_cast<double>(bytes) / *rate));
+  compactions_done_ = std::max(compactions_done_, now);
+  if (priority == Priority::kFlush) {
+    const SteadyTime start = std::max(flushes_done_, now);
+    flushes_done_ = start + takes;
+    compactions_done_ += takes;
+    return start;
+  }
+  return std::exchange(compactions_done_, compactions_done_ + takes);
+}
+
+microseconds BackgroundRateLimiter::Request(uint64_t bytes, Priority priority,
+                                            const Cancelled& cancelled) {
+  microseconds waited{0};
+  while (bytes > 0 && is_limited() && !MustNotWait(cancelled)) {
+    SteadyTime now = clock_();
+    LookAtLoad(now);
+    const auto at_once = static_cast<uint64_t>(
+        std::max(static_cast<double>(bytes_per_second()) * kSecondsAtOnce, 1.0));
+    const uint64_t piece = std::min(bytes, at_once);
+    bytes -= piece;
+    const SteadyTime start = Reserve(piece, priority, now);
+    while (now < start && is_limited() && !MustNotWait(cancelled)) {
+      const auto left = std::chrono::duration_cast<microseconds>(start - now) + microseconds(1);
+      sleep_(std::min(left, kLongestSleep));
+      const SteadyTime later = clock_();
+      waited += MicrosSince(now, later);
+      now = later;
+      LookAtLoad(now);
+      if (HasNoLimit(priority)) return waited;
+    }
+  }
+  return waited;
+}
+
+std::unique_ptr<WritableFile> NewPacedFile(std::unique_ptr<WritableFile> file, const PacedBy& by,
+                                           microseconds* waited) {
+  return std::make_unique<PacedFile>(std::move(file), by, waited);
+}
+
+}  // namespace winnow

@@ -1,0 +1,43 @@
+#include "winnow/compaction_style.h"
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/number_text.h"
+#include "engine/base/status.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr std::string_view kFifoPrefix = "fifo:";
+
+}  // namespace
+
+std::string CompactionStyle::ToString() const {
+  switch (kind) {
+    case Kind::kLeveled:
+      return "leveled";
+    case Kind::kLazyLeveled:
+      return "lazy_leveled";
+    case Kind::kTiered:
+      return "tiered";
+    case Kind::kFifo:
+      break;
+  }
+  return absl::StrCat(ToAbsl(kFifoPrefix), fifo_bytes);
+}
+
+absl::StatusOr<CompactionStyle> ParseCompactionStyle(std::string_view text) {
+  if (text == "leveled") return CompactionStyle{};
+  if (text == "lazy_leveled") return CompactionStyle{CompactionStyle::Kind::kLazyLeveled, 0};
+  if (text == "tiered") return CompactionStyle{CompactionStyle::Kind::kTiered, 0};
+  uint64_t bytes;
+  if (text.starts_with(kFifoPrefix) && ParseByteCount(text.substr(kFifoPrefix.size()), &bytes)) {
+    return CompactionStyle::Fifo(bytes);
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", ToAbsl(text),
+                   "' is not a compaction style: leveled, lazy_leveled, tiered or fifo:BYTES, such "
+                   "as fifo:1G"));
+}
+
+}  // namespace winnow

@@ -1,0 +1,110 @@
+#include "engine/compaction/expired_files.h"
+
+#include <algorithm>
+#include <set>
+
+namespace winnow {
+
+namespace {
+
+// Of the time to live: a file whose values were written over less of it is waited for until all of
+// them have expired, and then costs nothing.
+constexpr uint64_t kSpanWorthRewriting = 4;
+
+bool HasCommonKeys(const SstableFile& a, const SstableFile& b,
+                   const InternalKeyComparator& comparator) {
+  return comparator.CompareUserKeys(a.smallest_user_key(), b.largest_user_key()) <= 0 &&
+         comparator.CompareUserKeys(b.smallest_user_key(), a.largest_user_key()) <= 0;
+}
+
+// The files of deeper levels that have keys in the range of `file` are all in `chosen`.
+bool EverythingBelowIsChosen(const Version& version, const SstableFile& file, int level,
+                             const std::set<const SstableFile*>& chosen) {
+  const std::string_view low = file.smallest_user_key();
+  const std::string_view high = file.largest_user_key();
+  for (int below = std::max(level + 1, 1); below < kNumLevels; below++) {
+    for (const auto& older : version.Overlapping(below, &low, &high)) {
+      if (!chosen.contains(older.get())) return false;
+    }
+  }
+  return true;
+}
+
+// Level 0 is newest first; `index` is the place of the file.
+bool EverythingOlderInLevelZeroIsChosen(const Version& version, size_t index,
+                                        const std::set<const SstableFile*>& chosen) {
+  const Version::Files& files = version.files(0);
+  for (size_t i = index + 1; i < files.size(); i++) {
+    if (!chosen.contains(files[i].get()) &&
+        HasCommonKeys(*files[i], *files[index], version.comparator())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+// The newest says it of all: older ones have expired before it.
+bool IsWhollyExpired(const FileMetadata& file, const ExpiryMoment& moment) {
+  const WriteTimes& times = file.write_times;
+  const bool all_have_times = times.num_entries + file.num_deletions == file.num_entries;
+  return times.num_entries > 0 && all_have_times && moment.HasExpired(times.newest);
+}
+
+bool IsDueForExpiry(const FileMetadata& file, const ExpiryMoment& moment) {
+  const WriteTimes& times = file.write_times;
+  if (times.num_entries == 0) return false;
+  if (moment.HasExpired(times.newest)) return true;
+  const uint64_t span = times.newest - times.oldest;
+  return span > moment.ttl_micros / kSpanWorthRewriting &&
+         moment.HasExpired(times.oldest + span / 2);
+}
+
+// From the oldest data to the newest, so that what a file needs to be gone has been chosen before.
+std::unique_ptr<Compaction> PickFilesToDrop(const std::shared_ptr<const Version>& version,
+                                            const ColumnFamilyOptions& options,
+                                            const ExpiryMoment& moment) {
+  if (options.allow_ingest_behind) return nullptr;
+  std::set<const SstableFile*> chosen;
+  auto compaction = std::make_unique<Compaction>();
+  for (int level = kNumLevels - 1; level >= 0; level--) {
+    const Version::Files& files = version->files(level);
+    Version::Files& inputs = compaction->inputs[static_cast<size_t>(level)];
+    for (size_t i = files.size(); i-- > 0;) {
+      const SstableFile& file = *files[i];
+      if (!IsIdle(file) || !IsWhollyExpired(file.metadata(), moment) ||
+          !EverythingBelowIsChosen(*version, file, level, chosen) ||
+          (level == 0 && !EverythingOlderInLevelZeroIsChosen(*version, i, chosen))) {
+        continue;
+      }
+      chosen.insert(&file);
+      inputs.insert(inputs.begin(), files[i]);
+      compaction->output_level = level;
+    }
+  }
+  if (chosen.empty()) return nullptr;
+  compaction->version = version;
+  compaction->reason = kExpiredReason;
+  compaction->drops_inputs = true;
+  return compaction;
+}
+
+// The deepest levels first: what goes from there leaves no deletion behind.
+std::unique_ptr<Compaction> PickFileToRewrite(const std::shared_ptr<const Version>& version,
+                                              const ExpiryMoment& moment) {
+  for (int level = kNumLevels - 1; level >= 0; level--) {
+    for (const auto& file : version->files(level)) {
+      if (!IsIdle(*file) || !IsDueForExpiry(file->metadata(), moment)) continue;
+      auto compaction = std::make_unique<Compaction>();
+      compaction->version = version;
+      compaction->inputs[static_cast<size_t>(level)] = {file};
+      compaction->output_level = level;
+      compaction->reason = kExpiredReason;
+      return compaction;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace winnow

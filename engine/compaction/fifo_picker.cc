@@ -1,0 +1,92 @@
+#include "engine/compaction/fifo_picker.h"
+
+#include <algorithm>
+
+namespace winnow {
+
+namespace {
+
+// One file is what is dropped at a time: the limit is kept to within this share.
+constexpr uint64_t kShareOfOneFile = 8;
+
+uint64_t BytesOfAllLevels(const Version& version) {
+  uint64_t bytes = 0;
+  for (int level = 0; level < kNumLevels; level++) bytes += version.level_bytes(level);
+  return bytes;
+}
+
+// Oldest first: deeper levels, which other styles left, hold older versions of what is above.
+// Within one level below level 0 no two files have a key in common, so that any may go first; the
+// one that was written to longest ago does.
+Version::Files OldestFirst(const Version& version) {
+  Version::Files oldest;
+  for (int level = kNumLevels - 1; level >= 0; level--) {
+    Version::Files files = version.files(level);
+    std::reverse(files.begin(), files.end());  // level 0 has its newest first
+    if (level > 0) {
+      std::stable_sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
+        return a->metadata().largest_sequence < b->metadata().largest_sequence;
+      });
+    }
+    oldest.insert(oldest.end(), files.begin(), files.end());
+  }
+  return oldest;
+}
+
+int LevelOf(const Version& version, const std::shared_ptr<SstableFile>& file) {
+  for (int level = kNumLevels - 1; level > 0; level--) {
+    const Version::Files& files = version.files(level);
+    if (std::find(files.begin(), files.end(), file) != files.end()) return level;
+  }
+  return 0;
+}
+
+std::unique_ptr<Compaction> FindFilesToDrop(const std::shared_ptr<const Version>& version,
+                                            uint64_t most_bytes)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+  uint64_t bytes = BytesOfAllLevels(*version);
+  if (bytes <= most_bytes) return nullptr;
+  auto compaction = std::make_unique<Compaction>();
+  compaction->version = version;
+  compaction->drops_inputs = true;
+  compaction->reason = "over the limit of fifo";
+  const Version::Files files = OldestFirst(*version);
+  // In order, or older versions would come to light: what is busy makes the rest wait. Damage does
+  // not, which nobody reads.
+  for (size_t i = 0; i + 1 < files.size() && bytes > most_bytes; i++) {
+    if (files[i]->being_compacted) break;
+    compaction->output_level = LevelOf(*version, files[i]);
+    compaction->inputs[static_cast<size_t>(compaction->output_level)].push_back(files[i]);
+    bytes -= files[i]->metadata().file_bytes;
+  }
+  return compaction->num_input_files() == 0 ? nullptr : std::move(compaction);
+}
+
+}  // namespace
+
+LevelScores ComputeFifoScores(const Version& version, const ColumnFamilyOptions& options) {
+  LevelScores scores;
+  size_t idle = 0;
+  for (const auto& file : version.files(0)) idle += IsIdle(*file) ? 1 : 0;
+  const double full = static_cast<double>(BytesOfAllLevels(version)) /
+                      static_cast<double>(std::max<uint64_t>(options.compaction.fifo_bytes, 1));
+  // Exactly at the limit nothing has to go.
+  scores.score[0] = std::max(full > 1 ? full : 0.0,
+                             static_cast<double>(idle) / options.level0_compaction_trigger);
+  scores.FindMostUrgent(1);
+  return scores;
+}
+
+std::unique_ptr<Compaction> FindFifo(const std::shared_ptr<const Version>& version,
+                                     const ColumnFamilyOptions& options) {
+  const uint64_t most_bytes = options.compaction.fifo_bytes;
+  if (auto drop = FindFilesToDrop(version, most_bytes)) return drop;
+  return CompactionPicker::PickWithinLevelZero(version, options);
+}
+
+uint64_t MostBytesOfMergedFile(const ColumnFamilyOptions& options) {
+  const bool is_fifo = options.compaction.kind == CompactionStyle::Kind::kFifo;
+  return is_fifo ? options.compaction.fifo_bytes / kShareOfOneFile : UINT64_MAX;
+}
+
+}  // namespace winnow

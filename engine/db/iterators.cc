@@ -1,0 +1,137 @@
+// Iterators: what they walk, and what they tell of it.
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/error_iterator.h"
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "engine/db/db_iterator.h"
+#include "engine/db/expiring_iterator.h"
+#include "engine/version/merging_iterator.h"
+
+namespace winnow {
+
+namespace {
+
+// Those that come later are too new for the iterator.
+void AddTombstonesOf(const Memtable& memtable, IteratorTombstones* tombstones) {
+  tombstones->BeginSource();
+  const std::shared_ptr<const MemtableTombstoneRuns> runs = memtable.range_tombstones().Shared();
+  if (runs == nullptr) return;
+  for (size_t i = 0; i < runs->num_runs(); i++) tombstones->AddRun({&runs->run(i)}, runs);
+}
+
+}  // namespace
+
+std::unique_ptr<Iterator> DBImpl::NewIterator(const ReadOptions& options, ColumnFamily* family) {
+  std::unique_ptr<Iterator> iterator;
+  const bool had_memory = UnlessOutOfMemory([&] { iterator = MakeIterator(options, family); });
+  return had_memory ? std::move(iterator) : NewOutOfMemoryIterator();
+}
+
+std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, ColumnFamily* family) {
+  if (absl::Status status = CheckRead(options, family, ""); !status.ok()) {
+    return NewErrorIterator(std::move(status));
+  }
+  DbIteratorOptions iterator_options;
+  iterator_options.owner = this;
+  iterator_options.family = family;
+  iterator_options.has_user_snapshot = options.snapshot != nullptr;
+  iterator_options.fill_cache = options.fill_cache;
+  iterator_options.verify_checksums = options.verify_checksums;
+  iterator_options.lower_bound = options.lower_bound;
+  iterator_options.upper_bound = options.upper_bound;
+  iterator_options.recorder = &recorder_;
+  iterator_options.events = &events_;
+  iterator_options.reads = std::make_unique<ReadCounters>();
+  DbIteratorInput input = MakeInput(options, family, iterator_options.reads.get());
+  return NewDbIterator(std::move(input), std::move(iterator_options));
+}
+
+DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* family,
+                                  ReadCounters* reads) {
+  ColumnFamilyState* own = Own(family);
+  DbIteratorInput input;
+  // Shared and not announced: an iterator outlives this call, may change threads, and there may be
+  // many on one thread, which has one hazard slot.
+  input.view = own->views.Shared();
+  const ReadView* view = input.view.get();
+  // After the view, as everywhere. The number need not be among the snapshots: flushes and
+  // compactions that drop versions make new files, and this view keeps the old ones and its
+  // memtables.
+  input.snapshot = SequenceFor(options);
+
+  ThreadCounters& counters = recorder_.Local();
+  LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
+  // Not the calling thread's: see DbIteratorOptions.
+  context.read_options.counters = reads;
+  Version::IteratorRange range;
+  if (options.lower_bound.has_value()) range.lower = *options.lower_bound;
+  if (options.upper_bound.has_value()) range.upper = *options.upper_bound;
+  // Newest first. Order decides nothing between versions, which their sequence numbers do; it is
+  // the order in which everything else here looks.
+  std::vector<std::unique_ptr<InternalIterator>> children;
+  // What an empty one will get comes too late for the snapshot, and a merge costs each step.
+  std::optional<IteratorTombstones> tombstones;
+  if (view->has_range_deletions()) [[unlikely]] {
+    tombstones.emplace(view->comparator, input.snapshot, options.lower_bound, options.upper_bound);
+  }
+  const auto add_memtable = [&](const Memtable& memtable) {
+    std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+    if (tombstones.has_value()) {
+      AddTombstonesOf(memtable, &*tombstones);
+      iterator = tombstones->Hide(std::move(iterator));
+    }
+    children.push_back(std::move(iterator));
+  };
+  if (!view->active->empty()) add_memtable(*view->active);
+  for (const auto& memtable : view->immutables) add_memtable(*memtable);
+  view->version->AddIterators(range, context, tombstones.has_value() ? &*tombstones : nullptr,
+                              &children);
+  input.internal = NewMergingIterator(view->comparator, std::move(children));
+  if (view->has_write_times()) [[unlikely]] {
+    input.moment = std::make_unique<IteratorMoment>();
+    input.moment->ttl = own->ttl();
+    input.internal = NewExpiringIterator(std::move(input.internal), &input.moment->moment);
+  }
+  return input;
+}
+
+absl::Status DBImpl::RenewInput(const DbIteratorOptions& options, DbIteratorInput* input) {
+  ReadOptions read;
+  read.fill_cache = options.fill_cache;
+  read.verify_checksums = options.verify_checksums;
+  read.lower_bound = options.lower_bound;
+  read.upper_bound = options.upper_bound;
+  WINNOW_RETURN_IF_ERROR(CheckRead(read, options.family, ""));
+  *input = MakeInput(read, options.family, options.reads.get());
+  return absl::OkStatus();
+}
+
+// The files around the key that have deletions, or versions of one key, to get rid of. Each is
+// noted once, and goes with its compaction: what readers meet makes no more work than that.
+void DBImpl::NoteGarbage(ColumnFamily* family, const ReadView& view, std::string_view user_key,
+                         uint64_t num_entries) {
+  UnlessOutOfMemory([&] {
+    Event event;
+    event.kind = Event::Kind::kGarbageMet;
+    event.column_family = std::string(family->name());
+    event.num_inputs = num_entries;
+    events_.Add(std::move(event));
+    bool is_new = false;
+    for (int level = 1; level < kNumLevels; level++) {
+      for (const auto& file : view.version->Overlapping(level, &user_key, &user_key)) {
+        is_new = file->NoteGarbage() || is_new;
+      }
+    }
+    if (!is_new || options_.read_only || !IsUsable()) return;
+    DatabaseLock lock(&mutex_);
+    scheduler_.SignalWork();
+  });
+}
+
+}  // namespace winnow

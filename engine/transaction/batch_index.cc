@@ -1,0 +1,75 @@
+#include "engine/transaction/batch_index.h"
+
+#include <algorithm>
+
+namespace winnow {
+
+namespace {
+
+uint32_t OffsetIn(std::string_view encoded, std::string_view part) {
+  return static_cast<uint32_t>(part.data() - encoded.data());
+}
+
+BatchReader ReaderSince(const WriteBatch& batch, const WriteBatchMark& mark) {
+  return {batch.encoded().substr(mark.encoded_bytes), batch.num_updates() - mark.num_updates};
+}
+
+}  // namespace
+
+void BatchIndex::AddSince(const WriteBatchMark& mark, const InternalKeyComparator& comparator) {
+  const std::string_view encoded = batch_->encoded();
+  BatchReader reader = ReaderSince(*batch_, mark);
+  BatchUpdate added;
+  for (bool more = true; reader.Next(&added, &more).ok() && more;) {
+    Update update;
+    update.type = added.type;
+    has_operands_ = has_operands_ || added.type == EntryType::kMerge;
+    update.key_offset = OffsetIn(encoded, added.key);
+    update.key_bytes = static_cast<uint32_t>(added.key.size());
+    update.value_bytes = static_cast<uint32_t>(added.value.size());
+    if (update.value_bytes > 0) update.value_offset = OffsetIn(encoded, added.value);
+    const auto updates = families_.try_emplace(added.family_id, Order(batch_, comparator)).first;
+    updates->second.insert(update);
+  }
+}
+
+void BatchIndex::RemoveSince(const WriteBatchMark& mark) {
+  removals_++;
+  const std::string_view encoded = batch_->encoded();
+  BatchReader reader = ReaderSince(*batch_, mark);
+  BatchUpdate update;
+  for (bool more = true; reader.Next(&update, &more).ok() && more;) {
+    const auto updates = families_.find(update.family_id);
+    if (updates == families_.end()) continue;  // it was not added, for want of memory
+    Update place;
+    place.key_offset = OffsetIn(encoded, update.key);
+    place.key_bytes = static_cast<uint32_t>(update.key.size());
+    updates->second.erase(place);
+  }
+}
+
+const BatchIndex::Updates* BatchIndex::UpdatesOf(uint32_t family_id) const {
+  const auto updates = families_.find(family_id);
+  return updates == families_.end() ? nullptr : &updates->second;
+}
+
+BatchIndex::KeyUpdates BatchIndex::Collect(const Updates& updates, std::string_view key,
+                                           uint32_t below) {
+  KeyUpdates collected;
+  const Order order = updates.key_comp();
+  for (auto at = updates.lower_bound(Place{key, below});
+       at != updates.end() && order.comparator().CompareUserKeys(order.Key(*at), key) == 0; ++at) {
+    collected.any = true;
+    if (at->type == EntryType::kMerge) {
+      collected.operands.push_back(order.Value(*at));
+      continue;
+    }
+    collected.hides_base = true;
+    if (at->type == EntryType::kPut) collected.value = order.Value(*at);
+    break;
+  }
+  std::reverse(collected.operands.begin(), collected.operands.end());
+  return collected;
+}
+
+}  // namespace winnow

@@ -1,0 +1,113 @@
+#include "engine/transaction/conflict_check.h"
+
+#include <algorithm>
+
+#include "engine/base/status.h"
+
+namespace winnow {
+
+namespace {
+
+absl::Status Conflict(const ColumnFamilyState& family, std::string_view key) {
+  return absl::AbortedError(absl::StrCat("conflict: ", DescribeKey(family.name(), key),
+                                         " has been written since the transaction relied on it"));
+}
+
+// The newest entry of the key in memory; null if there is none. An entry that is not visible yet
+// counts: it will be.
+const BTree::Entry* NewestInMemory(const ReadView& view, const LookupKey& key) {
+  if (view.immutables.empty() && view.active->empty()) return nullptr;
+  const uint64_t hash = view.WholeKeyHash(key);
+  const auto find = [&](const Memtable& memtable) -> const BTree::Entry* {
+    if (memtable.empty() || !memtable.MayContain(hash)) return nullptr;
+    return memtable.Find(key.user_key, key.snapshot);
+  };
+  if (const BTree::Entry* entry = find(*view.active)) return entry;
+  for (const auto& memtable : view.immutables) {
+    if (const BTree::Entry* entry = find(*memtable)) return entry;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// The view is pinned after `above` was visible, and so has all entries up to it, and those above it
+// that are in memory or in tables by now.
+absl::Status CheckUnchanged(const ColumnFamilyState& family, std::string_view key,
+                            SequenceNumber above, bool* is_conflict) {
+  const ViewGuard view(family.views);
+  // After the view: what a family that is dropped still shows is all of it, or nothing.
+  if (family.is_dropped()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("column family '", ToAbsl(family.name()), "' has been dropped"));
+  }
+  const LookupKey lookup = view->MakeLookupKey(key, kMaxSequenceNumber);
+  if (const BTree::Entry* entry = NewestInMemory(*view, lookup)) {
+    *is_conflict = Sequence(entry->internal_key()) > above;
+  } else {
+    SstableReadOptions read_options;
+    WINNOW_ASSIGN_OR_RETURN(const SequenceNumber newest,
+                            view->version->NewestSequence(lookup, above, read_options));
+    *is_conflict = newest != 0;
+  }
+  if (!*is_conflict) *is_conflict = view->NewestRangeDeletion(lookup) > above;
+  return *is_conflict ? Conflict(family, key) : absl::OkStatus();
+}
+
+// The number is read before any view is pinned: whatever is up to it is in the views.
+absl::Status ConflictCheck::CheckBefore() {
+  const SequenceNumber visible = publishing_->visible_sequence();
+  WINNOW_RETURN_IF_ERROR(CheckStored(/*at_least=*/0));
+  checked_through_ = visible;
+  return absl::OkStatus();
+}
+
+// All that was logged before is visible now, and nothing comes before leadership is handed on.
+absl::Status ConflictCheck::Validate(EarlierUpdates* earlier) {
+  if (publishing_->visible_sequence() != checked_through_) {
+    WINNOW_RETURN_IF_ERROR(CheckStored(checked_through_));
+  }
+  return earlier->empty() ? absl::OkStatus() : CheckEarlier(earlier);
+}
+
+absl::Status ConflictCheck::CheckStored(SequenceNumber at_least) {
+  for (const auto& [id, tracked] : *keys_) {
+    for (const auto& [key, state] : tracked.keys) {
+      const SequenceNumber above = std::max(state.unchanged_since, at_least);
+      WINNOW_RETURN_IF_ERROR(CheckUnchanged(*tracked.family, key, above, &found_conflict_));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ConflictCheck::CheckEarlier(EarlierUpdates* earlier) {
+  for (const auto& [id, tracked] : *keys_) {
+    if (!tracked.family->comparator().user()->EqualKeysHaveEqualBytes()) continue;
+    for (const auto& [key, state] : tracked.keys) {
+      found_conflict_ = earlier->MayWrite(id, key);
+      if (found_conflict_) return Conflict(*tracked.family, key);
+    }
+  }
+  // Keys that are equal in other bytes have no hash in common, nor has a range with its keys.
+  absl::Status status;
+  earlier->ForEach([&](const BatchUpdate& update) {
+    const auto tracked = keys_->find(update.family_id);
+    if (tracked == keys_->end()) return true;
+    const ColumnFamilyState& family = *tracked->second.family;
+    const auto& keys = tracked->second.keys;
+    if (update.type == EntryType::kRangeDelete) {
+      const auto first = keys.lower_bound(update.key);
+      found_conflict_ = first != keys.end() &&
+                        family.comparator().CompareUserKeys(first->first, update.value) < 0;
+      if (found_conflict_) status = Conflict(family, first->first);
+      return !found_conflict_;
+    }
+    if (family.comparator().user()->EqualKeysHaveEqualBytes()) return true;
+    found_conflict_ = keys.contains(update.key);
+    if (found_conflict_) status = Conflict(family, update.key);
+    return !found_conflict_;
+  });
+  return status;
+}
+
+}  // namespace winnow

@@ -1,0 +1,23 @@
+#include "engine/transaction/database_transactions.h"
+
+#include "engine/base/database_closed.h"
+#include "engine/base/out_of_memory.h"
+
+namespace winnow {
+
+void DatabaseTransactions::Close() {
+  closed_.store(true, std::memory_order_release);
+  locks_.Close();
+}
+
+absl::Status DatabaseTransactions::CheckUsable() const {
+  if (IsUsable()) [[likely]]
+    return absl::OkStatus();
+  return CatchOutOfMemory([this] {
+    if (process_.IsThisOne()) return DatabaseClosedError();
+    return absl::FailedPreconditionError(
+        "the database belongs to the process that opened it, and this is a child made by fork");
+  });
+}
+
+}  // namespace winnow

@@ -1,0 +1,61 @@
+// What range tombstones hide from an iterator, and how it passes over that.
+#ifndef WINNOW_ENGINE_VERSION_ITERATOR_TOMBSTONES_H_
+#define WINNOW_ENGINE_VERSION_ITERATOR_TOMBSTONES_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/counter.h"
+#include "engine/base/internal_iterator.h"
+#include "engine/base/range_tombstones.h"
+
+namespace winnow {
+
+// The tombstones of the sources of one iterator: memtables, files of level 0, deeper levels.
+// Sources are begun newest first, and what is hidden is an iterator over the last one that was
+// begun.
+//
+// All entries of a source are older than the tombstones that cover them in a newer one. So where
+// one of those covers the key at hand, the iterator over the older source is moved by a seek to
+// where the cover ends, whatever lies between. Under a tombstone of the same source there may be
+// newer entries, and steps are made one by one.
+class IteratorTombstones {
+ public:
+  // Entries before `lower` and from `upper` on may be shown though they are hidden.
+  IteratorTombstones(const InternalKeyComparator& comparator, SequenceNumber snapshot,
+                     std::optional<std::string> lower, std::optional<std::string> upper);
+  IteratorTombstones(const IteratorTombstones&) = delete;
+  IteratorTombstones& operator=(const IteratorTombstones&) = delete;
+
+  void BeginSource() { first_of_source_ = runs_.size(); }
+  // Indexes in order of their keys, which do not overlap and outlive the iterator; or `holder`
+  // keeps them.
+  void AddRun(std::vector<const RangeTombstoneIndex*> run,
+              std::shared_ptr<const void> holder = nullptr);
+  // `iterator` itself where nothing can hide its entries. What is returned keeps what it needs of
+  // this.
+  std::unique_ptr<InternalIterator> Hide(std::unique_ptr<InternalIterator> iterator) const;
+
+ private:
+  struct Bounds {
+    std::optional<std::string> lower;
+    std::optional<std::string> upper;
+  };
+  struct Run {
+    std::vector<const RangeTombstoneIndex*> indexes;
+    std::shared_ptr<const void> holder;
+  };
+  class HidingIterator;
+
+  const InternalKeyComparator comparator_;
+  const SequenceNumber snapshot_;
+  const std::shared_ptr<const Bounds> bounds_;
+  std::vector<std::shared_ptr<const Run>> runs_;  // newest source first
+  size_t first_of_source_ = 0;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_VERSION_ITERATOR_TOMBSTONES_H_

@@ -1,0 +1,336 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "filter/dynamic/allocate_bytes.h"
+#include "filter/dynamic/parameters.h"
+#include "filter/dynamic/redisbloom_chunks.h"
+#include "filter/dynamic/saved_format.h"
+#include "winnow/filter/redisbloom_filter.h"
+
+namespace winnow::filter {
+namespace {
+
+constexpr uint64_t kCuckooHeadBytes = 38;
+constexpr uint64_t kMaxTables = 32;
+constexpr uint16_t kMaxTableExpansion = 32768;
+constexpr uint64_t kFingerprints = 255;
+
+absl::Status CheckOptions(const RedisBloomCuckooOptions& options) {
+  if (options.bucket_size == 0 || options.bucket_size > 255) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "RedisBloomCuckooFilter: bucket size must be 1 to 255, got ", options.bucket_size));
+  }
+  if (options.max_iterations == 0) {
+    return absl::InvalidArgumentError("RedisBloomCuckooFilter: iterations must be 1 to 65535");
+  }
+  if (options.expansion > kMaxTableExpansion) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "RedisBloomCuckooFilter: expansion must be 0 to 32768, got ", options.expansion));
+  }
+  if (options.capacity < 2 * uint64_t{options.bucket_size} ||
+      options.capacity > kMaxRedisBloomCapacity) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("RedisBloomCuckooFilter: capacity must be ", 2 * options.bucket_size, " to ",
+                     kMaxRedisBloomCapacity, ", got ", options.capacity));
+  }
+  return absl::OkStatus();
+}
+
+// num_buckets * expansion^i * bucket_size, or nothing beyond what a filter may have.
+std::optional<uint64_t> TableBytes(uint64_t num_buckets, const RedisBloomCuckooOptions& options,
+                                   uint64_t i) {
+  uint64_t bytes = num_buckets * options.bucket_size;
+  for (uint64_t power = 0; power < i && options.expansion > 1; ++power) {
+    bytes *= options.expansion;
+    if (bytes > internal::kMaxFilterBytes) return std::nullopt;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::Create(
+    const RedisBloomCuckooOptions& options) {
+  const absl::Status status = CheckOptions(options);
+  if (!status.ok()) return status;
+  RedisBloomCuckooOptions rounded = options;
+  if (options.expansion != 0) rounded.expansion = std::bit_ceil(options.expansion);
+  RedisBloomCuckooFilter filter(rounded);
+  filter.num_buckets_ =
+      std::bit_ceil(std::max<uint64_t>(1, options.capacity / options.bucket_size));
+  const absl::Status added = filter.AddTable();
+  if (!added.ok()) return added;
+  return filter;
+}
+
+absl::Status RedisBloomCuckooFilter::AddTable() {
+  const std::optional<uint64_t> bytes = TableBytes(num_buckets_, options_, tables_.size());
+  if (!bytes.has_value()) return internal::OutOfMemory(num_buckets_, options_.bucket_size);
+  absl::StatusOr<std::string> table = internal::AllocateBytes(*bytes);
+  if (!table.ok()) return table.status();
+  tables_.push_back(*std::move(table));
+  return absl::OkStatus();
+}
+
+RedisBloomCuckooFilter::Entry RedisBloomCuckooFilter::EntryOf(std::string_view key) {
+  const uint64_t hash = MurmurHash64A(key, 0);
+  const auto fingerprint = static_cast<uint8_t>(hash % kFingerprints + 1);
+  return {fingerprint, hash, OtherHash(fingerprint, hash)};
+}
+
+// Its own inverse. Only the lower bits count in the end, as numbers of buckets are powers of two.
+uint64_t RedisBloomCuckooFilter::OtherHash(uint8_t fingerprint, uint64_t hash) {
+  return hash ^ fingerprint * uint64_t{0x5bd1e995};
+}
+
+size_t RedisBloomCuckooFilter::SlotOf(const std::string& table, uint64_t hash) const {
+  return hash % BucketsOf(table) * options_.bucket_size;
+}
+
+size_t RedisBloomCuckooFilter::FindInBucket(const std::string& table, uint64_t hash,
+                                            uint8_t fingerprint) const {
+  const std::string_view bucket =
+      std::string_view(table).substr(SlotOf(table, hash), options_.bucket_size);
+  const size_t slot = bucket.find(static_cast<char>(fingerprint));
+  return slot == std::string_view::npos ? std::string::npos : SlotOf(table, hash) + slot;
+}
+
+size_t RedisBloomCuckooFilter::Find(const std::string& table, const Entry& entry,
+                                    uint8_t fingerprint) const {
+  const size_t slot = FindInBucket(table, entry.first, fingerprint);
+  return slot != std::string::npos ? slot : FindInBucket(table, entry.second, fingerprint);
+}
+
+absl::Status RedisBloomCuckooFilter::Add(std::string_view key) {
+  const Entry entry = EntryOf(key);
+  for (;;) {
+    for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
+      const size_t slot = Find(*table, entry, 0);
+      if (slot == std::string::npos) continue;
+      (*table)[slot] = static_cast<char>(entry.fingerprint);
+      ++num_items_;
+      return absl::OkStatus();
+    }
+    if (PutByMoving(entry, &tables_.back())) {
+      ++num_items_;
+      return absl::OkStatus();
+    }
+    if (options_.expansion == 0 || tables_.size() >= kMaxTables) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "RedisBloomCuckooFilter: full with ", num_items_, " items in ", tables_.size(),
+          options_.expansion == 0 ? " table, and made not to grow" : " tables, the most"));
+    }
+    const absl::Status added = AddTable();
+    if (!added.ok()) return added;
+  }
+}
+
+// Moves what lies in the slots 0, 1, ... of the buckets on its way, not random ones. If nothing
+// comes free, everything is moved back: no key that was accepted is lost.
+bool RedisBloomCuckooFilter::PutByMoving(const Entry& entry, std::string* table) {
+  std::vector<std::pair<size_t, char>> before;
+  uint64_t bucket = entry.first % BucketsOf(*table);
+  uint8_t moving = entry.fingerprint;
+  for (uint32_t i = 0; i < options_.max_iterations; ++i) {
+    const size_t victim = bucket * options_.bucket_size + i % options_.bucket_size;
+    before.emplace_back(victim, (*table)[victim]);
+    const auto displaced = static_cast<uint8_t>((*table)[victim]);
+    (*table)[victim] = static_cast<char>(moving);
+    moving = displaced;
+    bucket = OtherHash(moving, bucket) % BucketsOf(*table);
+    const size_t free = FindInBucket(*table, bucket, 0);
+    if (free != std::string::npos) {
+      (*table)[free] = static_cast<char>(moving);
+      return true;
+    }
+  }
+  for (auto change = before.rbegin(); change != before.rend(); ++change) {
+    (*table)[change->first] = change->second;
+  }
+  return false;
+}
+
+bool RedisBloomCuckooFilter::Remove(std::string_view key) {
+  const Entry entry = EntryOf(key);
+  for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {
+    const size_t slot = Find(*table, entry, entry.fingerprint);
+    if (slot == std::string::npos) continue;
+    (*table)[slot] = 0;
+    --num_items_;
+    ++num_deletes_;
+    if (tables_.size() > 1 && num_deletes_ > num_items_ / 10) Compact();
+    return true;
+  }
+  return false;
+}
+
+// Moves fingerprints to older tables, from the newest table on, until one cannot be emptied.
+void RedisBloomCuckooFilter::Compact() {
+  for (size_t newest = tables_.size() - 1; newest > 0; --newest) {
+    std::string& table = tables_[newest];
+    bool is_empty = true;
+    for (size_t slot = 0; slot < table.size(); ++slot) {
+      const auto fingerprint = static_cast<uint8_t>(table[slot]);
+      if (fingerprint == 0) continue;
+      const uint64_t bucket = slot / options_.bucket_size;
+      const Entry entry = {fingerprint, bucket, OtherHash(fingerprint, bucket)};
+      bool moved = false;
+      for (size_t older = 0; older < newest && !moved; ++older) {
+        // The number of a bucket is all that is left of the hash: enough where the older table has
+        // no more buckets.
+        const size_t free = Find(tables_[older], entry, 0);
+        if (free == std::string::npos) continue;
+        tables_[older][free] = static_cast<char>(fingerprint);
+        table[slot] = 0;
+        moved = true;
+      }
+      is_empty &= moved;
+    }
+    if (!is_empty) break;
+    tables_.pop_back();
+  }
+  num_deletes_ = 0;
+}
+
+bool RedisBloomCuckooFilter::Contains(std::string_view key) const {
+  const Entry entry = EntryOf(key);
+  return std::any_of(tables_.begin(), tables_.end(), [&](const std::string& table) {
+    return Find(table, entry, entry.fingerprint) != std::string::npos;
+  });
+}
+
+uint64_t RedisBloomCuckooFilter::Count(std::string_view key) const {
+  const Entry entry = EntryOf(key);
+  uint64_t count = 0;
+  for (const std::string& table : tables_) {
+    for (const uint64_t hash : {entry.first, entry.second}) {
+      const auto begin = table.begin() + static_cast<std::ptrdiff_t>(SlotOf(table, hash));
+      count += static_cast<uint64_t>(
+          std::count(begin, begin + options_.bucket_size, static_cast<char>(entry.fingerprint)));
+      if (SlotOf(table, entry.first) == SlotOf(table, entry.second)) break;
+    }
+  }
+  return count;
+}
+
+double RedisBloomCuckooFilter::ExpectedFpr() const {
+  // Each table adds the slots of two buckets, as full as it is.
+  double slots_compared = 0;
+  for (const std::string& table : tables_) {
+    const auto used = table.size() - static_cast<size_t>(std::count(table.begin(), table.end(), 0));
+    slots_compared +=
+        2.0 * options_.bucket_size * static_cast<double>(used) / static_cast<double>(table.size());
+  }
+  return -std::expm1(slots_compared * std::log1p(-1.0 / kFingerprints));
+}
+
+uint64_t RedisBloomCuckooFilter::memory_bytes() const {
+  uint64_t sum = 0;
+  for (const std::string& table : tables_) sum += table.size();
+  return sum;
+}
+
+std::string RedisBloomCuckooFilter::Head() const {
+  std::string head;
+  for (const uint64_t field : {num_items_, num_buckets_, num_deletes_, uint64_t{tables_.size()}}) {
+    internal::AppendPacked(field, &head);
+  }
+  for (const uint16_t field : {options_.bucket_size, options_.max_iterations, options_.expansion}) {
+    internal::AppendPacked(field, &head);
+  }
+  return head;
+}
+
+absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::ParseHead(
+    std::string_view head, std::vector<uint64_t>* table_bytes) {
+  if (head.size() != kCuckooHeadBytes) {
+    return internal::BadDump(absl::StrCat("a head of ", head.size(), " bytes"));
+  }
+  internal::PackedReader fields(head);
+  RedisBloomCuckooOptions options;
+  const auto num_items = fields.Next<uint64_t>();
+  const auto num_buckets = fields.Next<uint64_t>();
+  const auto num_deletes = fields.Next<uint64_t>();
+  const auto num_tables = fields.Next<uint64_t>();
+  options.bucket_size = fields.Next<uint16_t>();
+  options.max_iterations = fields.Next<uint16_t>();
+  options.expansion = fields.Next<uint16_t>();
+  // CF.INSERT looks at the limit once a command: a filter may have one table more than that.
+  if (num_buckets == 0 || !std::has_single_bit(num_buckets) ||
+      num_buckets > kMaxRedisBloomCapacity || num_tables == 0 || num_tables > 2 * kMaxTables ||
+      options.bucket_size == 0 || options.bucket_size > 255 || options.max_iterations == 0 ||
+      options.expansion > kMaxTableExpansion ||
+      (options.expansion != 0 && !std::has_single_bit(options.expansion))) {
+    return internal::BadDump(absl::StrCat(num_tables, " tables, the first of ", num_buckets,
+                                          " buckets of ", options.bucket_size, ", expansion ",
+                                          options.expansion));
+  }
+  for (uint64_t i = 0; i < num_tables; ++i) {
+    const std::optional<uint64_t> bytes = TableBytes(num_buckets, options, i);
+    if (!bytes.has_value()) return internal::BadDump("a table beyond any memory");
+    table_bytes->push_back(*bytes);
+  }
+  RedisBloomCuckooFilter filter(options);
+  filter.num_buckets_ = num_buckets;
+  filter.num_items_ = num_items;
+  filter.num_deletes_ = num_deletes;
+  return filter;
+}
+
+std::vector<RedisBloomChunk> RedisBloomCuckooFilter::Dump() const {
+  const std::vector<std::string_view> arrays(tables_.begin(), tables_.end());
+  return internal::ChunksOf(Head(), arrays);
+}
+
+absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::Load(
+    std::span<const RedisBloomChunk> chunks) {
+  if (chunks.empty() || chunks[0].iterator != 1) return internal::BadDump("its head is missing");
+  std::vector<uint64_t> lengths;
+  absl::StatusOr<RedisBloomCuckooFilter> filter = ParseHead(chunks[0].data, &lengths);
+  if (!filter.ok()) return filter;
+  std::string bytes;
+  std::vector<std::string_view> arrays;
+  absl::Status status = internal::JoinChunks(chunks.subspan(1), &bytes);
+  if (status.ok()) status = internal::CutArrays(bytes, lengths, &arrays);
+  if (!status.ok()) return status;
+  filter->tables_.assign(arrays.begin(), arrays.end());
+  return filter;
+}
+
+std::string RedisBloomCuckooFilter::Serialize() const {
+  internal::SavedHeader header;
+  header.kind = SavedFilterKind::kRedisBloomCuckoo;
+  header.num_layers = static_cast<uint32_t>(tables_.size());
+  header.num_keys = num_items_;
+  header.num_slots = num_buckets_;
+  internal::SavedFilterWriter writer(header, kCuckooHeadBytes + memory_bytes());
+  writer.Append(Head());
+  for (const std::string& table : tables_) writer.Append(table);
+  return std::move(writer).Finish();
+}
+
+absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::Deserialize(std::string_view bytes) {
+  const absl::StatusOr<internal::SavedFilter> saved =
+      internal::ParseSavedFilter(bytes, SavedFilterKind::kRedisBloomCuckoo);
+  if (!saved.ok()) return saved.status();
+  std::vector<uint64_t> lengths;
+  absl::StatusOr<RedisBloomCuckooFilter> filter =
+      ParseHead(saved->payload.substr(0, kCuckooHeadBytes), &lengths);
+  if (!filter.ok()) return filter;
+  std::vector<std::string_view> arrays;
+  const absl::Status cut =
+      internal::CutArrays(saved->payload.substr(kCuckooHeadBytes), lengths, &arrays);
+  if (!cut.ok()) return cut;
+  if (filter->num_items_ != saved->header.num_keys || lengths.size() != saved->header.num_layers ||
+      filter->num_buckets_ != saved->header.num_slots) {
+    return internal::InconsistentFields(*saved);
+  }
+  filter->tables_.assign(arrays.begin(), arrays.end());
+  return filter;
+}
+
+}  // namespace winnow::filter

@@ -1,0 +1,281 @@
+#include "winnow/filter/redisbloom_filter.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "filter/dynamic/allocate_bytes.h"
+#include "filter/dynamic/parameters.h"
+#include "filter/dynamic/redisbloom_chunks.h"
+#include "filter/dynamic/saved_format.h"
+
+namespace winnow::filter {
+namespace {
+
+// The digits that RedisBloom has, which decide where a number of bits or probes is rounded.
+constexpr double kRedisBloomLn2 = 0.693147180559945;
+constexpr double kRedisBloomLn2Squared = 0.480453013918201;
+
+// Bits of the head's options: sizes are not rounded to powers of two, positions have 64 bits.
+constexpr uint32_t kNoRound = 1;
+constexpr uint32_t kForce64 = 4;
+constexpr uint32_t kNoScaling = 8;
+constexpr uint32_t kKnownOptions = 15;
+
+constexpr uint64_t kHeadBytes = 20;
+constexpr uint64_t kLayerBytes = 53;
+constexpr double kMaxErrorRate = 0.25;
+constexpr double kTightening = 0.5;
+constexpr uint32_t kMaxExpansion = 32768;
+constexpr uint32_t kMaxLayerProbes = 2000;  // at a rate of 1e-600, below any double
+
+double BitsPerEntry(double error_rate) { return -(std::log(error_rate) / kRedisBloomLn2Squared); }
+double ProbesFor(double bits_per_entry) { return std::ceil(kRedisBloomLn2 * bits_per_entry); }
+
+absl::Status CheckOptions(const RedisBloomOptions& options) {
+  if (!(options.error_rate > 0 && options.error_rate < 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "RedisBloomFilter: error rate must be above 0 and below 1, got ", options.error_rate));
+  }
+  if (options.capacity == 0 || options.capacity > kMaxRedisBloomCapacity) {
+    return absl::InvalidArgumentError(absl::StrCat("RedisBloomFilter: capacity must be 1 to ",
+                                                   kMaxRedisBloomCapacity, ", got ",
+                                                   options.capacity));
+  }
+  if (options.expansion > kMaxExpansion) {
+    return absl::InvalidArgumentError(absl::StrCat("RedisBloomFilter: expansion must be 0 to ",
+                                                   kMaxExpansion, ", got ", options.expansion));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool RedisBloomFilter::is_scaling() const { return (options_ & kNoScaling) == 0; }
+
+absl::StatusOr<RedisBloomFilter::Layer> RedisBloomFilter::MakeLayer(uint64_t capacity,
+                                                                    double error_rate) {
+  Layer layer;
+  layer.capacity = capacity;
+  layer.error_rate = error_rate;
+  layer.bits_per_entry = BitsPerEntry(error_rate);
+  const double bits = static_cast<double>(capacity) * layer.bits_per_entry;
+  if (!(bits < static_cast<double>(internal::kMaxFilterBytes) * 8)) {
+    return internal::OutOfMemory(capacity, 1);
+  }
+  layer.num_probes = static_cast<uint32_t>(ProbesFor(layer.bits_per_entry));
+  const uint64_t num_words = (std::max<uint64_t>(1, static_cast<uint64_t>(bits)) + 63) / 64;
+  absl::StatusOr<std::string> allocated = internal::AllocateBytes(num_words * 8);
+  if (!allocated.ok()) return allocated.status();
+  layer.bits = *std::move(allocated);
+  return layer;
+}
+
+absl::StatusOr<RedisBloomFilter> RedisBloomFilter::Create(const RedisBloomOptions& options) {
+  const absl::Status status = CheckOptions(options);
+  if (!status.ok()) return status;
+  const bool scales = options.expansion != 0;
+  // A filter that does not scale has the growth of the module's settings, and all of the error.
+  RedisBloomFilter filter(kNoRound | kForce64 | (scales ? 0 : kNoScaling),
+                          scales ? options.expansion : 2);
+  const double error_rate = std::min(options.error_rate, kMaxErrorRate);
+  absl::StatusOr<Layer> layer =
+      MakeLayer(options.capacity, scales ? error_rate * kTightening : error_rate);
+  if (!layer.ok()) return layer.status();
+  filter.layers_.push_back(*std::move(layer));
+  return filter;
+}
+
+RedisBloomFilter::Hash RedisBloomFilter::HashOf(std::string_view key) {
+  const uint64_t first = MurmurHash64A(key, 0xc6a4a7935bd1e995);
+  return {first, MurmurHash64A(key, first)};
+}
+
+// Double hashing, wrapping at 64 bits (Kirsch and Mitzenmacher 2006). Stops where `visit` gives
+// false.
+template <typename Visitor>
+void RedisBloomFilter::ForEachBit(const Layer& layer, const Hash& hash, Visitor visit) {
+  const uint64_t num_bits = layer.bits.size() * 8;
+  uint64_t combined = hash.first;
+  for (uint32_t i = 0; i < layer.num_probes; ++i, combined += hash.second) {
+    if (!visit(combined % num_bits)) return;
+  }
+}
+
+bool RedisBloomFilter::LayerContains(const Layer& layer, const Hash& hash) {
+  bool all_set = true;
+  ForEachBit(layer, hash, [&](uint64_t bit) {
+    return all_set = (static_cast<uint8_t>(layer.bits[bit / 8]) >> (bit % 8) & 1) != 0;
+  });
+  return all_set;
+}
+
+bool RedisBloomFilter::Contains(std::string_view key) const {
+  const Hash hash = HashOf(key);
+  return std::any_of(layers_.rbegin(), layers_.rend(),
+                     [&](const Layer& layer) { return LayerContains(layer, hash); });
+}
+
+absl::StatusOr<bool> RedisBloomFilter::Add(std::string_view key) {
+  if (Contains(key)) return false;
+  if (layers_.back().num_items >= layers_.back().capacity) {
+    if (!is_scaling()) {
+      return absl::ResourceExhaustedError("RedisBloomFilter: full, and made not to scale");
+    }
+    absl::StatusOr<Layer> layer =
+        MakeLayer(layers_.back().capacity * growth_, layers_.back().error_rate * kTightening);
+    if (!layer.ok()) return layer.status();
+    layers_.push_back(*std::move(layer));
+  }
+  Layer& layer = layers_.back();
+  ForEachBit(layer, HashOf(key), [&](uint64_t bit) {
+    layer.bits[bit / 8] = static_cast<char>(layer.bits[bit / 8] | 1 << (bit % 8));
+    return true;
+  });
+  ++layer.num_items;
+  ++num_items_;
+  return true;
+}
+
+uint64_t RedisBloomFilter::capacity() const {
+  uint64_t sum = 0;
+  for (const Layer& layer : layers_) sum += layer.capacity;
+  return sum;
+}
+
+uint64_t RedisBloomFilter::memory_bytes() const {
+  uint64_t sum = 0;
+  for (const Layer& layer : layers_) sum += layer.bits.size();
+  return sum;
+}
+
+double RedisBloomFilter::ExpectedFpr() const {
+  double refused = 1;
+  for (const Layer& layer : layers_) {
+    uint64_t ones = 0;
+    for (const char byte : layer.bits) {
+      ones += static_cast<uint64_t>(std::popcount(static_cast<uint8_t>(byte)));
+    }
+    refused *=
+        1 - internal::FprOfFill(layer.bits.size() * 8, ones, static_cast<int>(layer.num_probes));
+  }
+  return 1 - refused;
+}
+
+std::string RedisBloomFilter::Head() const {
+  std::string head;
+  internal::AppendPacked(num_items_, &head);
+  internal::AppendPacked(static_cast<uint32_t>(layers_.size()), &head);
+  internal::AppendPacked(options_, &head);
+  internal::AppendPacked(growth_, &head);
+  for (const Layer& layer : layers_) {
+    internal::AppendPacked<uint64_t>(layer.bits.size(), &head);
+    internal::AppendPacked<uint64_t>(layer.bits.size() * 8, &head);
+    internal::AppendPacked(layer.num_items, &head);
+    internal::AppendPacked(layer.error_rate, &head);
+    internal::AppendPacked(layer.bits_per_entry, &head);
+    internal::AppendPacked(layer.num_probes, &head);
+    internal::AppendPacked(layer.capacity, &head);
+    internal::AppendPacked(layer.log2_bits, &head);
+  }
+  return head;
+}
+
+absl::StatusOr<RedisBloomFilter> RedisBloomFilter::ParseHead(std::string_view head,
+                                                             std::vector<uint64_t>* layer_bytes) {
+  if (head.size() < kHeadBytes + kLayerBytes || (head.size() - kHeadBytes) % kLayerBytes != 0) {
+    return internal::BadDump(absl::StrCat("a head of ", head.size(), " bytes"));
+  }
+  internal::PackedReader fields(head);
+  const auto num_items = fields.Next<uint64_t>();
+  const auto num_layers = fields.Next<uint32_t>();
+  const auto options = fields.Next<uint32_t>();
+  RedisBloomFilter filter(options, fields.Next<uint32_t>());
+  filter.num_items_ = num_items;
+  // Without kForce64 positions would have 32 bits: filters of years ago, whose hash is another one.
+  if (num_layers != (head.size() - kHeadBytes) / kLayerBytes || options > kKnownOptions ||
+      (options & kForce64) == 0) {
+    return internal::BadDump(
+        absl::StrCat(num_layers, " layers with options ", options, " in ", head.size(), " bytes"));
+  }
+  uint64_t sum_items = 0;
+  for (uint32_t i = 0; i < num_layers; ++i) {
+    Layer layer;
+    const auto num_bytes = fields.Next<uint64_t>();
+    const auto num_bits = fields.Next<uint64_t>();
+    layer.num_items = fields.Next<uint64_t>();
+    layer.error_rate = fields.Next<double>();
+    layer.bits_per_entry = fields.Next<double>();
+    layer.num_probes = fields.Next<uint32_t>();
+    layer.capacity = fields.Next<uint64_t>();
+    layer.log2_bits = fields.Next<uint8_t>();
+    if (!(layer.error_rate > 0 && layer.error_rate < 1) || num_bytes == 0 ||
+        num_bytes > internal::kMaxFilterBytes || num_bits != num_bytes * 8 ||
+        layer.num_probes == 0 || layer.num_probes > kMaxLayerProbes || layer.log2_bits > 63 ||
+        ProbesFor(layer.bits_per_entry) != layer.num_probes) {
+      return internal::BadDump(absl::StrCat("layer ", i, ": ", num_bytes, " bytes, ", num_bits,
+                                            " bits, ", layer.num_probes, " probes, rate ",
+                                            layer.error_rate));
+    }
+    sum_items += layer.num_items;
+    layer_bytes->push_back(num_bytes);
+    filter.layers_.push_back(std::move(layer));
+  }
+  if (sum_items != num_items) {
+    return internal::BadDump(absl::StrCat(num_items, " items, but its layers have ", sum_items));
+  }
+  return filter;
+}
+
+std::vector<RedisBloomChunk> RedisBloomFilter::Dump() const {
+  std::vector<std::string_view> arrays;
+  for (const Layer& layer : layers_) arrays.emplace_back(layer.bits);
+  return internal::ChunksOf(Head(), arrays);
+}
+
+absl::StatusOr<RedisBloomFilter> RedisBloomFilter::Load(std::span<const RedisBloomChunk> chunks) {
+  if (chunks.empty() || chunks[0].iterator != 1) return internal::BadDump("its head is missing");
+  std::vector<uint64_t> lengths;
+  absl::StatusOr<RedisBloomFilter> filter = ParseHead(chunks[0].data, &lengths);
+  if (!filter.ok()) return filter;
+  std::string bytes;
+  std::vector<std::string_view> arrays;
+  absl::Status status = internal::JoinChunks(chunks.subspan(1), &bytes);
+  if (status.ok()) status = internal::CutArrays(bytes, lengths, &arrays);
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < arrays.size(); ++i) filter->layers_[i].bits = std::string(arrays[i]);
+  return filter;
+}
+
+std::string RedisBloomFilter::Serialize() const {
+  internal::SavedHeader header;
+  header.kind = SavedFilterKind::kRedisBloom;
+  header.num_layers = static_cast<uint32_t>(layers_.size());
+  header.num_keys = num_items_;
+  const std::string head = Head();
+  internal::SavedFilterWriter writer(header, head.size() + memory_bytes());
+  writer.Append(head);
+  for (const Layer& layer : layers_) writer.Append(layer.bits);
+  return std::move(writer).Finish();
+}
+
+absl::StatusOr<RedisBloomFilter> RedisBloomFilter::Deserialize(std::string_view bytes) {
+  const absl::StatusOr<internal::SavedFilter> saved =
+      internal::ParseSavedFilter(bytes, SavedFilterKind::kRedisBloom);
+  if (!saved.ok()) return saved.status();
+  const uint64_t head_bytes = kHeadBytes + kLayerBytes * saved->header.num_layers;
+  if (head_bytes > saved->payload.size()) return internal::InconsistentFields(*saved);
+  std::vector<uint64_t> lengths;
+  absl::StatusOr<RedisBloomFilter> filter =
+      ParseHead(saved->payload.substr(0, head_bytes), &lengths);
+  if (!filter.ok()) return filter;
+  std::vector<std::string_view> arrays;
+  const absl::Status cut = internal::CutArrays(saved->payload.substr(head_bytes), lengths, &arrays);
+  if (!cut.ok()) return cut;
+  if (filter->num_items_ != saved->header.num_keys) return internal::InconsistentFields(*saved);
+  for (size_t i = 0; i < arrays.size(); ++i) filter->layers_[i].bits = std::string(arrays[i]);
+  return filter;
+}
+
+}  // namespace winnow::filter

@@ -1,0 +1,278 @@
+#include "winnow/guard/cache_guard.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <utility>
+
+#include "filter/guard/guard_impl.h"
+
+namespace winnow::guard {
+namespace {
+
+constexpr std::chrono::milliseconds kMaxNegativeTtl = std::chrono::seconds(300);
+constexpr int kExecutorThreads = 2;
+constexpr size_t kMaxWaitingRefreshes = 1024;
+constexpr size_t kMaxWaitingRenewals = 65'536;
+
+absl::Status Absent() { return absl::NotFoundError("no such key"); }
+
+absl::Status Validate(const GuardOptions& options) {
+  const GuardOptions::Duration zero{0};
+  if (options.ttl <= zero) return absl::InvalidArgumentError("ttl must be more than 0");
+  if (options.min_jitter < zero || options.max_jitter < options.min_jitter) {
+    return absl::InvalidArgumentError("min_jitter must be 0 or more, max_jitter no less than it");
+  }
+  if (options.negative_ttl < zero || options.serve_stale_for < zero ||
+      options.keep_stale_for < zero || options.max_wait < zero || options.breaker_open_for < zero ||
+      options.breaker_failures < 0) {
+    return absl::InvalidArgumentError("times and numbers must not be negative");
+  }
+  if (options.lock_ttl < std::chrono::milliseconds(3) || options.lock_poll <= zero) {
+    return absl::InvalidArgumentError("lock_ttl must be 3 ms or more, lock_poll more than 0");
+  }
+  if (!(options.early_refresh >= 0)) {
+    return absl::InvalidArgumentError("early_refresh must be 0 or more");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+CacheGuard::Impl::Impl(Cache* cache, GuardOptions options)
+    : cache_(cache),
+      options_(std::move(options)),
+      breaker_(options_.breaker_failures, options_.breaker_open_for),
+      limit_(options_.max_concurrent_loads) {
+  if (options_.clock == nullptr) options_.clock = Clock::Real();
+  if (options_.random == nullptr) options_.random = RandomSource::Real();
+  options_.negative_ttl = std::min(options_.negative_ttl, kMaxNegativeTtl);
+}
+
+absl::Status CacheGuard::Impl::Start() {
+  if (const absl::Status status = Validate(options_); !status.ok()) return status;
+  if (options_.executor == nullptr) {
+    auto executor = NewThreadExecutor(kExecutorThreads, kMaxWaitingRefreshes);
+    if (!executor.ok()) return executor.status();
+    own_executor_ = *std::move(executor);
+    options_.executor = own_executor_.get();
+  }
+  if (options_.timer == nullptr && cache_->HasLocks()) {
+    auto timer = NewThreadExecutor(1, kMaxWaitingRenewals);
+    if (!timer.ok()) return timer.status();
+    own_timer_ = *std::move(timer);
+    options_.timer = own_timer_.get();
+  }
+  return absl::OkStatus();
+}
+
+void CacheGuard::Impl::Stop() {
+  {
+    MutexLock lock(&mutex_);
+    is_stopped_ = true;
+    while (num_background_ != 0) background_ended_.Wait(&mutex_);
+  }
+  own_executor_.reset();
+  own_timer_.reset();
+}
+
+// What the cache has, a value past its time too. Errors and foreign bytes are as if it had nothing.
+CacheGuard::Impl::Cached CacheGuard::Impl::ReadCache(std::string_view key, std::string* value) {
+  Cached cached;
+  const absl::StatusOr<bool> found = cache_->Get(key, value);
+  if (!found.ok()) {
+    Count(&GuardStatistics::cache_errors);
+  } else if (*found) {
+    cached.is_there = internal::Open(value, &cached.envelope);
+  }
+  return cached;
+}
+
+absl::Status CacheGuard::Impl::Get(std::string_view key, const Loader& load, std::string* value) {
+  Count(&GuardStatistics::requests);
+  if (options_.is_valid && !options_.is_valid(key)) {
+    Count(&GuardStatistics::refused_keys);
+    return absl::InvalidArgumentError("the validator refuses this key");
+  }
+  if (options_.filter != nullptr && !options_.filter->MayContain(key)) {
+    Count(&GuardStatistics::filtered);
+    return Absent();
+  }
+  const Cached cached = ReadCache(key, value);
+  if (!cached.is_there) return GetByLoading(key, load, std::nullopt, value);
+  const TimePoint now = Now();
+  if (now < cached.envelope.fresh_until) {
+    if (cached.envelope.is_absent) {
+      Count(&GuardStatistics::negative_hits);
+      return Absent();
+    }
+    if (ShouldRefreshEarly(cached.envelope, now)) {
+      RefreshLater(key, load, cached.envelope, &GuardStatistics::early_refreshes);
+    }
+    Count(&GuardStatistics::hits);
+    return absl::OkStatus();
+  }
+  if (cached.envelope.is_absent) return GetByLoading(key, load, std::nullopt, value);
+  if (now < cached.envelope.fresh_until + options_.serve_stale_for) {
+    RefreshLater(key, load, cached.envelope, &GuardStatistics::refreshes);
+    Count(&GuardStatistics::stale_hits);
+    return absl::OkStatus();
+  }
+  // Others may wait for the load, but the fallback stays with this caller: it may be older than
+  // what they may be given.
+  const Fallback fallback = std::move(*value);
+  return GetByLoading(key, load, fallback, value);
+}
+
+// XFetch: with a chance that rises towards the end, and the more so the longer the load takes, so
+// that of many callers one is expected to come early enough.
+bool CacheGuard::Impl::ShouldRefreshEarly(const internal::Envelope& envelope, TimePoint now) {
+  if (options_.early_refresh == 0 || envelope.load_time.count() == 0) return false;
+  const auto left = static_cast<double>((envelope.fresh_until - now).count());
+  const double lead = static_cast<double>(envelope.load_time.count()) * options_.early_refresh;
+  // The chance is exp(-left / lead): without a draw where it is less than 2^-64.
+  if (left > 45 * lead) return false;
+  const double chance = static_cast<double>((options_.random->Next() >> 11) + 1) * 0x1p-53;
+  return -std::log(chance) * lead >= left;
+}
+
+void CacheGuard::Impl::RefreshLater(std::string_view key, const Loader& load,
+                                    const internal::Envelope& seen,
+                                    uint64_t GuardStatistics::*number) {
+  if (!breaker_.WouldAllow(Now())) return;
+  internal::Flights::Place place = flights_->Join(key);
+  if (!place.is_first) return;
+  // Shared because functions are copied. Dropped without being run, it ends the flight.
+  const auto own = std::make_shared<internal::OwnFlight>(flights_, std::move(place.flight));
+  (void)options_.executor->Run(
+      std::chrono::microseconds(0),
+      [weak = weak_from_this(), own, load, fresh_until = seen.fresh_until, number] {
+        if (const std::shared_ptr<Impl> impl = weak.lock()) {
+          impl->Refresh(own.get(), load, fresh_until, number);
+        }
+      });
+}
+
+void CacheGuard::Impl::Refresh(internal::OwnFlight* own, const Loader& load, TimePoint seen,
+                               uint64_t GuardStatistics::*number) {
+  {
+    MutexLock lock(&mutex_);
+    if (is_stopped_) return;
+    ++num_background_;
+  }
+  Count(number);
+  try {
+    std::string value;
+    // Nobody is there to be told; the value that is there stays, and the next caller tries again.
+    (void)Fly(own, load, seen, Duration(0), &value);
+  } catch (const std::bad_alloc&) {
+    // The same.
+  }
+  MutexLock lock(&mutex_);
+  --num_background_;
+  background_ended_.SignalAll();
+}
+
+CacheGuard::Impl::Duration CacheGuard::Impl::RandomTtl() {
+  const auto range = static_cast<uint64_t>((options_.max_jitter - options_.min_jitter).count()) + 1;
+  return options_.ttl + options_.min_jitter +
+         Duration(static_cast<int64_t>(options_.random->Next() % range));
+}
+
+std::string CacheGuard::Impl::SealFor(std::string_view value, Duration ttl,
+                                      std::chrono::microseconds load_time) {
+  std::string sealed;
+  sealed.reserve(value.size() + 16);
+  sealed.assign(value);
+  internal::Seal({.is_absent = false, .fresh_until = Now() + ttl, .load_time = load_time}, &sealed);
+  return sealed;
+}
+
+absl::StatusOr<InsertIntent> CacheGuard::Impl::BeginInsert(std::string_view key) {
+  KeyFilter* const filter = options_.filter;
+  if (filter != nullptr) {
+    if (const absl::Status status = filter->BeginInsert(key); !status.ok()) return status;
+  }
+  return InsertIntent(filter, key);
+}
+
+absl::Status CacheGuard::Impl::Put(std::string_view key, std::string_view value) {
+  if (options_.filter != nullptr) {
+    if (const absl::Status status = options_.filter->Add(key); !status.ok()) return status;
+  }
+  const Duration ttl = RandomTtl();
+  const std::string sealed = SealFor(value, ttl, std::chrono::microseconds(0));
+  // Before: no load stores an older value over this one. After: nobody joins a load that has found
+  // the older value in the cache.
+  flights_->Overtake(key);
+  const absl::Status status = cache_->Set(key, sealed, ttl + KeptFor());
+  flights_->Overtake(key);
+  if (!status.ok()) Count(&GuardStatistics::cache_errors);
+  return status;
+}
+
+absl::Status CacheGuard::Impl::Invalidate(std::string_view key) {
+  flights_->Overtake(key);
+  const absl::Status status = cache_->Remove(key);
+  flights_->Overtake(key);
+  if (!status.ok()) Count(&GuardStatistics::cache_errors);
+  return status;
+}
+
+GuardStatistics CacheGuard::Impl::statistics() const {
+  GuardStatistics statistics = counters_.Sum();
+  statistics.breaker = breaker_.state();
+  return statistics;
+}
+
+InsertIntent::InsertIntent(InsertIntent&& other) noexcept
+    : filter_(std::exchange(other.filter_, nullptr)), key_(std::move(other.key_)) {}
+
+InsertIntent::~InsertIntent() {
+  if (filter_ != nullptr) filter_->EndInsert(key_);
+}
+
+absl::StatusOr<std::unique_ptr<CacheGuard>> CacheGuard::Create(Cache* cache, GuardOptions options) {
+  try {
+    auto impl = std::make_shared<Impl>(cache, std::move(options));
+    if (const absl::Status status = impl->Start(); !status.ok()) return status;
+    return std::unique_ptr<CacheGuard>(new CacheGuard(std::move(impl)));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory for a cache guard");
+  }
+}
+
+CacheGuard::CacheGuard(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+CacheGuard::~CacheGuard() { impl_->Stop(); }
+
+absl::Status CacheGuard::Get(std::string_view key, const Loader& load, std::string* value) {
+  try {
+    return impl_->Get(key, load, value);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory in a cache guard");
+  }
+}
+
+absl::StatusOr<std::string> CacheGuard::Get(std::string_view key, const Loader& load) {
+  std::string value;
+  if (const absl::Status status = Get(key, load, &value); !status.ok()) return status;
+  return value;
+}
+
+absl::StatusOr<InsertIntent> CacheGuard::BeginInsert(std::string_view key) {
+  return impl_->BeginInsert(key);
+}
+
+absl::Status CacheGuard::Put(std::string_view key, std::string_view value) {
+  try {
+    return impl_->Put(key, value);
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("no memory in a cache guard");
+  }
+}
+
+absl::Status CacheGuard::Invalidate(std::string_view key) { return impl_->Invalidate(key); }
+
+GuardStatistics CacheGuard::statistics() const { return impl_->statistics(); }
+
+}  // namespace winnow::guard

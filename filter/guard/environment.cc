@@ -1,0 +1,135 @@
+#include "winnow/guard/environment.h"
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <new>
+#include <random>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "filter/base/mutex.h"
+
+namespace winnow::guard {
+namespace {
+
+class RealClock final : public Clock {
+ public:
+  TimePoint Now() override {
+    return std::chrono::time_point_cast<std::chrono::microseconds>(
+        std::chrono::system_clock::now());
+  }
+  void SleepFor(std::chrono::microseconds time) override { std::this_thread::sleep_for(time); }
+};
+
+class RealRandom final : public RandomSource {
+ public:
+  // SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+  uint64_t Next() override {
+    thread_local uint64_t state = Seed();
+    uint64_t mixed = state += 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+    return mixed ^ (mixed >> 31);
+  }
+
+ private:
+  static uint64_t Seed() {
+    try {
+      std::random_device device;
+      return uint64_t{device()} << 32 | device();
+    } catch (const std::exception&) {
+      // No source of randomness: time and an address tell threads and processes apart.
+      const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+      return static_cast<uint64_t>(now) ^ reinterpret_cast<uintptr_t>(&now);
+    }
+  }
+};
+
+class ThreadExecutor final : public Executor {
+ public:
+  explicit ThreadExecutor(size_t max_waiting) : max_waiting_(max_waiting) {}
+  ~ThreadExecutor() override {
+    {
+      MutexLock lock(&mutex_);
+      ends_ = true;
+      changed_.SignalAll();
+    }
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  // Throws what std::thread throws.
+  void Start(int num_threads) {
+    for (int i = 0; i < num_threads; ++i) threads_.emplace_back([this] { RunTasks(); });
+  }
+
+  bool Run(std::chrono::microseconds delay, std::function<void()> task) override {
+    MutexLock lock(&mutex_);
+    if (ends_ || waiting_.size() >= max_waiting_) return false;
+    try {
+      waiting_.emplace(std::chrono::steady_clock::now() + delay, std::move(task));
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    changed_.Signal();
+    return true;
+  }
+
+ private:
+  void RunTasks() {
+    MutexLock lock(&mutex_);
+    while (!ends_) {
+      if (waiting_.empty()) {
+        changed_.Wait(&mutex_);
+        continue;
+      }
+      const auto now = std::chrono::steady_clock::now();
+      const auto due = waiting_.begin()->first;
+      if (due > now) {
+        changed_.WaitFor(&mutex_, std::chrono::ceil<std::chrono::microseconds>(due - now));
+        continue;
+      }
+      const std::function<void()> task = std::move(waiting_.extract(waiting_.begin()).mapped());
+      MutexUnlock unlock(&mutex_);
+      task();
+    }
+  }
+
+  const size_t max_waiting_;
+  Mutex mutex_;
+  CondVar changed_;
+  bool ends_ ABSL_GUARDED_BY(mutex_) = false;
+  // By when they are due.
+  std::multimap<std::chrono::steady_clock::time_point, std::function<void()>> waiting_
+      ABSL_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+Clock* Clock::Real() {
+  static RealClock clock;
+  return &clock;
+}
+
+RandomSource* RandomSource::Real() {
+  static RealRandom random;
+  return &random;
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> NewThreadExecutor(int num_threads, size_t max_waiting) {
+  if (num_threads < 1 || max_waiting < 1) {
+    return absl::InvalidArgumentError("an executor needs a thread and room for a task");
+  }
+  try {
+    auto executor = std::make_unique<ThreadExecutor>(max_waiting);
+    executor->Start(num_threads);
+    return executor;
+  } catch (const std::exception&) {  // std::system_error, std::bad_alloc
+    return absl::ResourceExhaustedError("cannot start a thread of a cache guard");
+  }
+}
+
+}  // namespace winnow::guard

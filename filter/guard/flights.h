@@ -1,0 +1,124 @@
+// One load a key at a time: whoever asks for a key that is being loaded waits for that load.
+// Internal.
+
+#ifndef WINNOW_GUARD_FLIGHTS_H_
+#define WINNOW_GUARD_FLIGHTS_H_
+
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "filter/base/mutex.h"
+
+namespace winnow::guard::internal {
+
+// A load of one key, from its begin until its result is stored.
+class Flight {
+ public:
+  explicit Flight(std::string_view key) : key_(key) {}
+
+  const std::string& key() const { return key_; }
+
+  enum class Outcome : uint8_t {
+    kDone,       // status and value are there
+    kOvertaken,  // the key was written meanwhile: the value may be older than the waiter's question
+    kTimeout,
+  };
+  // Waits for the end, so long at most. The value of a load that succeeded is assigned.
+  Outcome Wait(std::chrono::microseconds max_wait, absl::Status* status, std::string* value);
+
+  // Runs `store` unless the flight was overtaken, and no Overtake() while it runs. False if it was,
+  // or if `store` returns false: then it is.
+  template <typename Store>
+  bool StoreUnlessOvertaken(Store store) {
+    MutexLock lock(&mutex_);
+    if (!overtaken_) overtaken_ = !store();
+    return !overtaken_;
+  }
+
+ private:
+  friend class Flights;
+  friend class OwnFlight;
+
+  // From now on its result is neither stored nor given to those that wait.
+  void Overtake() {
+    MutexLock lock(&mutex_);
+    overtaken_ = true;
+    ended_.SignalAll();
+  }
+  void End(const absl::Status& status, const std::string& value);
+
+  const std::string key_;
+  Mutex mutex_;
+  CondVar ended_;
+  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
+  bool overtaken_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  std::string value_ ABSL_GUARDED_BY(mutex_);
+};
+
+class Flights;
+
+// A flight that was begun here. If it is not ended, those that wait try again.
+class OwnFlight {
+ public:
+  OwnFlight(std::shared_ptr<Flights> flights, std::shared_ptr<Flight> flight)
+      : flights_(std::move(flights)), flight_(std::move(flight)) {}
+  OwnFlight(const OwnFlight&) = delete;
+  ~OwnFlight();
+
+  Flight* flight() const { return flight_.get(); }
+  // The load has ended with this; the value counts if the status is OK.
+  void End(const absl::Status& status, const std::string& value);
+
+ private:
+  const std::shared_ptr<Flights> flights_;
+  const std::shared_ptr<Flight> flight_;
+  bool has_ended_ = false;
+};
+
+class Flights {
+ public:
+  // The flight of the key, and whether the caller has begun it, and so owns it.
+  struct Place {
+    std::shared_ptr<Flight> flight;
+    bool is_first;
+  };
+  Place Join(std::string_view key);
+  // From now on nobody joins the flight, and Overtake does not find it: who stores its value sees
+  // for itself whether the key has been written.
+  void Close(const Flight& flight);
+  // A flight that nobody joins, and whose value is not stored.
+  static std::shared_ptr<Flight> Alone(std::string_view key);
+  // The key is being written: its flight, if there is one, has been overtaken, and who comes from
+  // now on begins another. Waits until a value that is just being stored is stored.
+  void Overtake(std::string_view key);
+
+ private:
+  friend class OwnFlight;
+
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+  };
+  struct alignas(64) Shard {
+    Mutex mutex;
+    std::unordered_map<std::string, std::shared_ptr<Flight>, Hash, std::equal_to<>> flights
+        ABSL_GUARDED_BY(mutex);
+  };
+  static constexpr size_t kShards = 64;
+
+  Shard& ShardOf(std::string_view key) { return shards_[Hash()(key) % kShards]; }
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace winnow::guard::internal
+
+#endif  // WINNOW_GUARD_FLIGHTS_H_

@@ -1,0 +1,252 @@
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "filter/guard/guard_impl.h"
+
+namespace winnow::guard {
+namespace {
+
+// Overtaken so often, a caller loads for itself.
+constexpr int kMaxJoins = 3;
+
+// The loader is not ours, and may throw.
+absl::StatusOr<std::string> Call(const Loader& load, std::string_view key) {
+  try {
+    return load(key);
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("the loader threw: ", error.what()));
+  } catch (...) {
+    return absl::InternalError("the loader threw");
+  }
+}
+
+// Whether the database has answered.
+bool IsAnswer(const absl::Status& status) { return status.ok() || absl::IsNotFound(status); }
+
+// What was found in the cache is this caller's answer only. Those who wait may have come when it
+// had been removed: they ask the cache themselves.
+void Distrust(internal::Flight* flight) {
+  (void)flight->StoreUnlessOvertaken([] { return false; });
+}
+
+}  // namespace
+
+absl::Status CacheGuard::Impl::GetByLoading(std::string_view key, const Loader& load,
+                                            const Fallback& fallback, std::string* value) {
+  for (int joins = 0; joins < kMaxJoins; ++joins) {
+    internal::Flights::Place place = flights_->Join(key);
+    if (place.is_first) {
+      internal::OwnFlight own(flights_, std::move(place.flight));
+      return FallBack(Fly(&own, load, TimePoint::min(), options_.max_wait, value), fallback, value);
+    }
+    if (joins == 0) Count(&GuardStatistics::joined);
+    absl::Status status;
+    switch (place.flight->Wait(options_.max_wait, &status, value)) {
+      case internal::Flight::Outcome::kDone:
+        return FallBack(status, fallback, value);
+      case internal::Flight::Outcome::kTimeout:
+        return FallBack(absl::DeadlineExceededError("the key's load takes too long"), fallback,
+                        value);
+      case internal::Flight::Outcome::kOvertaken:
+        break;
+    }
+    if (const auto found = FindFresh(key, TimePoint::min(), value)) return *found;
+  }
+  const std::shared_ptr<internal::Flight> alone = internal::Flights::Alone(key);
+  return FallBack(FindOrLoad(alone.get(), load, TimePoint::min(), options_.max_wait, value),
+                  fallback, value);
+}
+
+absl::Status CacheGuard::Impl::FallBack(const absl::Status& status, const Fallback& fallback,
+                                        std::string* value) {
+  if (IsAnswer(status) || !fallback) return status;
+  Count(&GuardStatistics::stale_fallbacks);
+  value->assign(*fallback);
+  return absl::OkStatus();
+}
+
+absl::Status CacheGuard::Impl::Fly(internal::OwnFlight* own, const Loader& load, TimePoint seen,
+                                   Duration max_wait, std::string* value) {
+  absl::Status status = FindOrLoad(own->flight(), load, seen, max_wait, value);
+  own->End(status, *value);
+  return status;
+}
+
+// A value that came into the cache since it was asked, or that the key is absent.
+std::optional<absl::Status> CacheGuard::Impl::FindFresh(std::string_view key, TimePoint seen,
+                                                        std::string* value) {
+  const Cached cached = ReadCache(key, value);
+  if (!cached.is_there || cached.envelope.fresh_until <= seen ||
+      cached.envelope.fresh_until <= Now()) {
+    return std::nullopt;
+  }
+  return cached.envelope.is_absent ? absl::NotFoundError("no such key") : absl::OkStatus();
+}
+
+absl::Status CacheGuard::Impl::RefusedByBreaker() {
+  Count(&GuardStatistics::breaker_refusals);
+  return absl::UnavailableError("the database fails: loads are stopped for a while");
+}
+
+// In any case the cache is asked once more: another flight may have ended between this caller's
+// question and this flight's begin.
+absl::Status CacheGuard::Impl::FindOrLoad(internal::Flight* flight, const Loader& load,
+                                          TimePoint seen, Duration max_wait, std::string* value) {
+  const std::string& key = flight->key();
+  internal::HeldLock lock(cache_, options_.timer, options_.lock_ttl);
+  bool is_locked = false;
+  if (!breaker_.WouldAllow(Now())) return RefusedByBreaker();
+  if (cache_->HasLocks()) {
+    absl::Status found;
+    switch (TakeLock(key, seen, max_wait, &lock, value, &found)) {
+      case LockEnd::kTaken:
+        is_locked = true;
+        break;
+      case LockEnd::kFound:
+        Distrust(flight);
+        return found;
+      case LockEnd::kTimeout:
+        return absl::DeadlineExceededError("another process's load of the key takes too long");
+      case LockEnd::kNoLocks:
+        break;
+    }
+  } else if (auto found = FindFresh(key, seen, value)) {
+    Distrust(flight);
+    return *std::move(found);
+  }
+  std::chrono::microseconds load_time{0};
+  absl::Status status = CallLoader(key, load, max_wait, &load_time, value);
+  Store(flight, status, *value, load_time, is_locked ? &lock : nullptr);
+  return status;
+}
+
+CacheGuard::Impl::LockEnd CacheGuard::Impl::TakeLock(std::string_view key, TimePoint seen,
+                                                     Duration max_wait, internal::HeldLock* lock,
+                                                     std::string* value, absl::Status* found) {
+  const TimePoint deadline = Now() + max_wait;
+  const std::string token = NewToken();
+  for (bool has_waited = false;; has_waited = true) {
+    const absl::StatusOr<bool> taken = lock->Take(key, token);
+    if (!taken.ok()) {
+      // The cache is out of reach: loading without it is better than not at all.
+      Count(&GuardStatistics::cache_errors);
+      return LockEnd::kNoLocks;
+    }
+    std::optional<absl::Status> fresh = FindFresh(key, seen, value);
+    if (fresh) {
+      if (*taken) (void)lock->Release();
+      if (has_waited || !*taken) Count(&GuardStatistics::found_by_others);
+      *found = *std::move(fresh);
+      return LockEnd::kFound;
+    }
+    if (*taken) return LockEnd::kTaken;
+    if (Now() >= deadline) return LockEnd::kTimeout;
+    options_.clock->SleepFor(options_.lock_poll);
+  }
+}
+
+// If the breaker and the limit let it.
+absl::Status CacheGuard::Impl::CallLoader(std::string_view key, const Loader& load,
+                                          Duration max_wait, std::chrono::microseconds* load_time,
+                                          std::string* value) {
+  if (!limit_.Enter(max_wait)) {
+    Count(&GuardStatistics::limit_refusals);
+    return absl::ResourceExhaustedError("too many loads are running");
+  }
+  const TimePoint begin = Now();
+  if (!breaker_.Begin(begin)) {
+    limit_.Leave();
+    return RefusedByBreaker();
+  }
+  Count(&GuardStatistics::loads);
+  absl::StatusOr<std::string> loaded = Call(load, key);
+  const TimePoint end = Now();
+  limit_.Leave();
+  *load_time = end - begin;
+  if (IsAnswer(loaded.status())) {
+    breaker_.Succeeded();
+  } else {
+    breaker_.Failed(end);
+    Count(&GuardStatistics::load_failures);
+  }
+  if (absl::IsNotFound(loaded.status())) Count(&GuardStatistics::loads_not_found);
+  if (!loaded.ok()) return loaded.status();
+  *value = *std::move(loaded);
+  return absl::OkStatus();
+}
+
+// What was loaded, if the database has answered; releases the lock, if there is one.
+void CacheGuard::Impl::Store(internal::Flight* flight, const absl::Status& status,
+                             const std::string& value, std::chrono::microseconds load_time,
+                             internal::HeldLock* lock) {
+  const std::string& key = flight->key();
+  std::string sealed;
+  Duration ttl{0};
+  if (status.ok()) {
+    ttl = RandomTtl();
+    sealed = SealFor(value, ttl, load_time);
+    ttl += KeptFor();
+  } else if (absl::IsNotFound(status) && AdmitNegative(Now())) {
+    ttl = options_.negative_ttl;
+    internal::Seal({.is_absent = true, .fresh_until = Now() + ttl, .load_time = load_time},
+                   &sealed);
+  }
+  bool is_stored = false;
+  if (IsAnswer(status)) {
+    // Under a lock it is the cache that says whether the key has been written, by this process or
+    // another, up to the moment of storing: nobody may join after it.
+    if (lock != nullptr) flights_->Close(*flight);
+    is_stored = flight->StoreUnlessOvertaken([&] { return StoreSealed(key, sealed, ttl, lock); });
+    if (!is_stored) Count(&GuardStatistics::discarded_loads);
+  }
+  if (!is_stored && lock != nullptr) (void)lock->Release();
+}
+
+// False if the lock has ended, so that the key may have been written meanwhile.
+bool CacheGuard::Impl::StoreSealed(std::string_view key, const std::string& sealed, Duration ttl,
+                                   internal::HeldLock* lock) {
+  if (ttl == Duration(0)) return StoreNothing(key, lock);
+  if (lock == nullptr) {
+    if (!cache_->Set(key, sealed, ttl).ok()) Count(&GuardStatistics::cache_errors);
+    return true;
+  }
+  const absl::StatusOr<bool> stored = lock->StoreAndRelease(sealed, ttl);
+  if (!stored.ok()) Count(&GuardStatistics::cache_errors);
+  const bool has_ended = stored.ok() && !*stored;
+  if (has_ended) Count(&GuardStatistics::lost_locks);
+  return !has_ended;
+}
+
+// The same for an absent key that is not remembered. A value past its time may be there.
+bool CacheGuard::Impl::StoreNothing(std::string_view key, internal::HeldLock* lock) {
+  if (lock != nullptr) {
+    const absl::StatusOr<bool> released = lock->Release();
+    if (released.ok() && !*released) {
+      Count(&GuardStatistics::lost_locks);
+      return false;
+    }
+  }
+  if (!cache_->Remove(key).ok()) Count(&GuardStatistics::cache_errors);
+  return true;
+}
+
+bool CacheGuard::Impl::AdmitNegative(TimePoint now) {
+  if (options_.negative_ttl == Duration(0)) return false;
+  MutexLock lock(&negatives_mutex_);
+  while (!negatives_.empty() && negatives_.front() <= now) negatives_.pop_front();
+  if (negatives_.size() >= options_.max_negative_entries) {
+    Count(&GuardStatistics::unstored_negatives);
+    return false;
+  }
+  negatives_.push_back(now + options_.negative_ttl);
+  return true;
+}
+
+std::string CacheGuard::Impl::NewToken() {
+  return absl::StrFormat("%016x%016x", options_.random->Next(), options_.random->Next());
+}
+
+}  // namespace winnow::guard

@@ -1,0 +1,158 @@
+#include "winnow/guard/key_filter.h"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <set>
+#include <shared_mutex>
+#include <utility>
+
+#include "filter/base/mutex.h"
+#include "winnow/filter/bloom_filter.h"
+#include "winnow/guard/environment.h"
+
+namespace winnow::guard {
+namespace {
+
+class BloomKeyFilter final : public KeyFilter {
+ public:
+  explicit BloomKeyFilter(filter::BloomFilter filter) : filter_(std::move(filter)) {}
+  bool MayContain(std::string_view key) override { return filter_.Contains(key); }
+  absl::Status Add(std::string_view key) override {
+    filter_.Add(key);
+    return absl::OkStatus();
+  }
+
+ private:
+  filter::BloomFilter filter_;
+};
+
+// A lock that many threads share without a cache line between them: each takes one of its parts,
+// and who wants it alone takes all.
+class SharedByParts {
+ public:
+  class Share {
+   public:
+    explicit Share(SharedByParts* whole) : lock_(whole->parts_[PartOfThread()].mutex) {}
+
+   private:
+    std::shared_lock<std::shared_mutex> lock_;
+  };
+  class Whole {
+   public:
+    explicit Whole(SharedByParts* whole) : whole_(whole) {
+      for (Part& part : whole_->parts_) part.mutex.lock();
+    }
+    ~Whole() {
+      for (Part& part : whole_->parts_) part.mutex.unlock();
+    }
+    Whole(const Whole&) = delete;
+
+   private:
+    SharedByParts* const whole_;
+  };
+
+ private:
+  static constexpr size_t kParts = 64;
+  struct alignas(64) Part {
+    std::shared_mutex mutex;
+  };
+
+  static size_t PartOfThread() {
+    static std::atomic<size_t> next = 0;
+    thread_local const size_t part = next.fetch_add(1, std::memory_order_relaxed) % kParts;
+    return part;
+  }
+
+  std::array<Part, kParts> parts_;
+};
+
+class RebuildableKeyFilter final : public RebuildableFilter {
+ public:
+  explicit RebuildableKeyFilter(std::unique_ptr<KeyFilter> filter) : filter_(std::move(filter)) {}
+
+  bool MayContain(std::string_view key) override {
+    const SharedByParts::Share share(&lock_);
+    return filter_->MayContain(key);
+  }
+
+  absl::Status Add(std::string_view key) override {
+    const SharedByParts::Share share(&lock_);
+    const absl::Status status = filter_->Add(key);
+    return status.ok() && next_ != nullptr ? next_->Add(key) : status;
+  }
+
+  // The key is among the open ones before it is in the filter: a rebuild that begins between the
+  // two finds it.
+  absl::Status BeginInsert(std::string_view key) override {
+    try {
+      MutexLock lock(&open_mutex_);
+      open_.emplace(key);
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError("no memory for the key of an insertion");
+    }
+    const absl::Status status = Add(key);
+    if (!status.ok()) EndInsert(key);
+    return status;
+  }
+
+  void EndInsert(std::string_view key) override {
+    MutexLock lock(&open_mutex_);
+    const auto found = open_.find(key);
+    if (found != open_.end()) open_.erase(found);
+  }
+
+  absl::Status Rebuild(std::unique_ptr<KeyFilter> next, const Scan& scan) override {
+    KeyFilter* const filling = next.get();
+    {
+      const SharedByParts::Whole whole(&lock_);
+      if (next_ != nullptr) {
+        return absl::FailedPreconditionError("the filter is being rebuilt already");
+      }
+      next_ = std::move(next);
+    }
+    // From here on everything that is added goes into both. What was added before is in the rows
+    // that the scan finds, or its insertion has not ended.
+    absl::Status status = AddOpenTo(filling);
+    if (status.ok()) {
+      status = scan([filling](std::string_view key) { return filling->Add(key); });
+    }
+    const SharedByParts::Whole whole(&lock_);
+    if (status.ok()) filter_ = std::move(next_);
+    next_.reset();
+    return status;
+  }
+
+ private:
+  absl::Status AddOpenTo(KeyFilter* filter) {
+    MutexLock lock(&open_mutex_);
+    for (const std::string& key : open_) {
+      if (const absl::Status status = filter->Add(key); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  SharedByParts lock_;  // of the two pointers
+  std::unique_ptr<KeyFilter> filter_;
+  std::unique_ptr<KeyFilter> next_;  // while it is being rebuilt
+  Mutex open_mutex_;
+  std::multiset<std::string, std::less<>> open_ ABSL_GUARDED_BY(open_mutex_);
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<KeyFilter>> NewBloomKeyFilter(uint64_t capacity, double fpr) {
+  // A secret seed: nobody can look for keys that the filter lets through.
+  absl::StatusOr<filter::BloomFilter> filter =
+      filter::BloomFilter::Create(capacity, fpr, RandomSource::Real()->Next());
+  if (!filter.ok()) return filter.status();
+  return std::make_unique<BloomKeyFilter>(*std::move(filter));
+}
+
+std::unique_ptr<RebuildableFilter> NewRebuildableFilter(std::unique_ptr<KeyFilter> filter) {
+  return std::make_unique<RebuildableKeyFilter>(std::move(filter));
+}
+
+}  // namespace winnow::guard

@@ -1,0 +1,254 @@
+#include "filter/guard/memory_shard.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace winnow::guard::internal {
+namespace {
+
+constexpr uint8_t kMaxUses = 3;
+constexpr uint64_t kSmallShare = 10;  // of the capacity, a tenth
+constexpr size_t kFirstBuckets = 16;
+constexpr size_t kGhosts = 4096;
+// What malloc and the table take for an entry beside its strings.
+constexpr uint64_t kOverheadBytes = 64;
+// Locks are held by loads that are running; more than this many are looked through for dead ones.
+constexpr size_t kManyLocks = 1024;
+
+// What a string takes beside itself: short ones lie in it.
+uint64_t HeapBytes(const std::string& text) {
+  return text.capacity() < sizeof(std::string) / 2 ? 0 : text.capacity() + 1;
+}
+
+}  // namespace
+
+MemoryShard::MemoryShard(uint64_t capacity_bytes)
+    : capacity_bytes_(capacity_bytes), buckets_(kFirstBuckets, nullptr), ghosts_(kGhosts, 0) {}
+
+MemoryShard::~MemoryShard() {
+  for (Queue* queue : {&small_, &main_}) {
+    while (queue->first != nullptr) delete queue->Pop();
+  }
+}
+
+void MemoryShard::Queue::Push(Entry* entry) {
+  entry->next_in_queue = nullptr;
+  (last != nullptr ? last->next_in_queue : first) = entry;
+  last = entry;
+  bytes += entry->charge;
+}
+
+MemoryShard::Entry* MemoryShard::Queue::Pop() {
+  Entry* const entry = first;
+  first = entry->next_in_queue;
+  if (first == nullptr) last = nullptr;
+  bytes -= entry->charge;
+  return entry;
+}
+
+// Where the pointer to the key's entry is, or the null pointer that ends its bucket.
+MemoryShard::Entry** MemoryShard::PlaceOf(uint64_t hash, std::string_view key) {
+  Entry** place = &buckets_[hash & (buckets_.size() - 1)];
+  while (*place != nullptr && ((*place)->hash != hash || (*place)->key != key)) {
+    place = &(*place)->next_in_bucket;
+  }
+  return place;
+}
+
+// What an entry takes has changed, while it is in its queue.
+void MemoryShard::Charge(Entry* entry) {
+  uint64_t& bytes = (entry->is_in_main ? main_ : small_).bytes;
+  bytes -= entry->charge;
+  entry->charge = sizeof(Entry) + kOverheadBytes + HeapBytes(entry->key) + HeapBytes(entry->value);
+  bytes += entry->charge;
+}
+
+// Takes an entry out of its bucket and frees its strings. What remains leaves its queue in its
+// turn.
+void MemoryShard::Kill(Entry** place) {
+  Entry* const entry = *place;
+  *place = entry->next_in_bucket;
+  --num_entries_;
+  entry->is_dead = true;
+  entry->key = std::string();
+  entry->value = std::string();
+  Charge(entry);
+}
+
+bool MemoryShard::Get(uint64_t hash, std::string_view key, TimePoint now, std::string* value) {
+  MutexLock lock(&mutex_);
+  Entry** const place = PlaceOf(hash, key);
+  Entry* const entry = *place;
+  if (entry == nullptr) return false;
+  if (entry->expires <= now) {
+    Kill(place);
+    return false;
+  }
+  if (entry->uses < kMaxUses) ++entry->uses;
+  value->assign(entry->value);
+  return true;
+}
+
+void MemoryShard::Set(uint64_t hash, std::string_view key, std::string_view value,
+                      TimePoint expires) {
+  MutexLock lock(&mutex_);
+  if (!locks_.empty()) locks_.erase(std::string(key));
+  SetLocked(hash, key, value, expires);
+}
+
+void MemoryShard::SetLocked(uint64_t hash, std::string_view key, std::string_view value,
+                            TimePoint expires) {
+  Entry** const place = PlaceOf(hash, key);
+  if (*place != nullptr) {
+    Entry* const entry = *place;
+    entry->value.assign(value);
+    entry->expires = expires;
+    Charge(entry);
+    if (entry->charge > capacity_bytes_) Kill(place);
+  } else {
+    auto entry = std::make_unique<Entry>();
+    entry->hash = hash;
+    entry->expires = expires;
+    entry->key.assign(key);
+    entry->value.assign(value);
+    entry->charge =
+        sizeof(Entry) + kOverheadBytes + HeapBytes(entry->key) + HeapBytes(entry->value);
+    if (entry->charge > capacity_bytes_) return;
+    if (num_entries_ >= buckets_.size()) Grow();
+    Entry*& bucket = buckets_[hash & (buckets_.size() - 1)];
+    entry->next_in_bucket = bucket;
+    bucket = entry.get();
+    ++num_entries_;
+    entry->is_in_main = TakeGhost(hash);
+    (entry->is_in_main ? main_ : small_).Push(entry.release());
+  }
+  MakeRoom();
+}
+
+void MemoryShard::Grow() {
+  std::vector<Entry*> buckets(buckets_.size() * 2, nullptr);
+  for (Entry* entry : buckets_) {
+    while (entry != nullptr) {
+      Entry* const next = entry->next_in_bucket;
+      Entry*& bucket = buckets[entry->hash & (buckets.size() - 1)];
+      entry->next_in_bucket = bucket;
+      bucket = entry;
+      entry = next;
+    }
+  }
+  buckets_.swap(buckets);
+}
+
+void MemoryShard::MakeRoom() {
+  while (small_.bytes + main_.bytes > capacity_bytes_) {
+    if (small_.bytes > capacity_bytes_ / kSmallShare || main_.first == nullptr) {
+      EvictFromSmall();
+    } else {
+      EvictFromMain();
+    }
+  }
+}
+
+void MemoryShard::EvictFromSmall() {
+  Entry* const entry = small_.Pop();
+  if (entry->is_dead) {
+    delete entry;
+  } else if (entry->uses != 0) {
+    entry->uses = 0;
+    entry->is_in_main = true;
+    main_.Push(entry);
+  } else {
+    RememberGhost(entry->hash);
+    Evict(entry);
+  }
+}
+
+void MemoryShard::EvictFromMain() {
+  Entry* const entry = main_.Pop();
+  if (entry->is_dead) {
+    delete entry;
+  } else if (entry->uses != 0) {
+    --entry->uses;
+    main_.Push(entry);
+  } else {
+    Evict(entry);
+  }
+}
+
+// An entry that has left its queue.
+void MemoryShard::Evict(Entry* entry) {
+  Entry** const place = PlaceOf(entry->hash, entry->key);
+  *place = entry->next_in_bucket;
+  --num_entries_;
+  delete entry;
+  ++num_evictions_;
+}
+
+bool MemoryShard::TakeGhost(uint64_t hash) {
+  uint64_t& ghost = ghosts_[(hash >> 32) % kGhosts];
+  const bool is_ghost = ghost == hash && hash != 0;
+  if (is_ghost) ghost = 0;
+  return is_ghost;
+}
+
+void MemoryShard::RememberGhost(uint64_t hash) { ghosts_[(hash >> 32) % kGhosts] = hash; }
+
+void MemoryShard::Remove(uint64_t hash, std::string_view key) {
+  MutexLock lock(&mutex_);
+  if (!locks_.empty()) locks_.erase(std::string(key));
+  Entry** const place = PlaceOf(hash, key);
+  if (*place != nullptr) Kill(place);
+}
+
+bool MemoryShard::TryLock(std::string_view key, std::string_view token, TimePoint now,
+                          TimePoint expires) {
+  MutexLock lock(&mutex_);
+  if (locks_.size() >= kManyLocks) DropExpiredLocks(now);
+  Lock& held = locks_[std::string(key)];
+  if (!held.token.empty() && held.expires > now) return false;
+  held.token.assign(token);
+  held.expires = expires;
+  return true;
+}
+
+bool MemoryShard::Holds(std::string_view key, std::string_view token, TimePoint now) {
+  const auto found = locks_.find(std::string(key));
+  return found != locks_.end() && found->second.token == token && found->second.expires > now;
+}
+
+void MemoryShard::DropExpiredLocks(TimePoint now) {
+  std::erase_if(locks_, [now](const auto& lock) { return lock.second.expires <= now; });
+}
+
+bool MemoryShard::RenewLock(std::string_view key, std::string_view token, TimePoint now,
+                            TimePoint expires) {
+  MutexLock lock(&mutex_);
+  if (!Holds(key, token, now)) return false;
+  locks_[std::string(key)].expires = expires;
+  return true;
+}
+
+bool MemoryShard::SetAndUnlock(uint64_t hash, std::string_view key, std::string_view token,
+                               TimePoint now, std::string_view value, TimePoint expires) {
+  MutexLock lock(&mutex_);
+  if (!Holds(key, token, now)) return false;
+  locks_.erase(std::string(key));
+  SetLocked(hash, key, value, expires);
+  return true;
+}
+
+bool MemoryShard::Unlock(std::string_view key, std::string_view token, TimePoint now) {
+  MutexLock lock(&mutex_);
+  if (!Holds(key, token, now)) return false;
+  locks_.erase(std::string(key));
+  return true;
+}
+
+void MemoryShard::AddTo(MemoryCacheUsage* usage) {
+  MutexLock lock(&mutex_);
+  usage->bytes += small_.bytes + main_.bytes;
+  usage->entries += num_entries_;
+  usage->evictions += num_evictions_;
+}
+
+}  // namespace winnow::guard::internal

@@ -1,0 +1,251 @@
+// A generation filled beside the one that serves.
+//
+// Why no key is lost whose row was committed, whoever dies:
+// 1. From StartRebuild on a writer's script adds to both generations, or is refused and sent again:
+//    it names the rebuild that it has computed offsets for.
+// 2. A writer that began before StartRebuild and has not ended has a note, which Finish adds; if it
+//    ends meanwhile, its EndWrite adds to both before the note goes.
+// 3. A row that was committed, and whose writer had ended, before StartRebuild is visible to the
+//    scan, which begins later.
+// 4. Whoever takes the lease after a rebuild that died gives it another token: the dead one's
+//    scripts, should it live, change nothing.
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "filter/redis/bitmap_filter_impl.h"
+
+namespace winnow::filter::redis {
+namespace {
+
+constexpr size_t kMaxFillScripts = 16;  // in one round trip
+constexpr uint64_t kUploadBytes = uint64_t{1} << 20;
+
+absl::Status LostError(const std::string& name) {
+  return absl::AbortedError(absl::StrCat(
+      name,
+      ": this rebuild is lost: its lease has ended, another has begun, or the filter is gone"));
+}
+
+}  // namespace
+
+class BitmapRebuild::Impl {
+ public:
+  Impl(BitmapFilter::Impl* filter, const RedisBitmapShape& shape, const RebuildOptions& options,
+       std::string token, uint64_t number)
+      : filter_(filter),
+        shape_(shape),
+        options_(options),
+        token_(std::move(token)),
+        number_(number) {}
+
+  absl::Status Add(std::span<const std::string_view> keys);
+  absl::Status AddAll(const RedisBitmap& bitmap);
+  absl::Status Finish();
+  absl::Status Run(const Script& script, const std::vector<std::string>& arguments);
+
+  std::string lease() const { return absl::StrCat(options_.lease.count()); }
+  std::string bytes() const { return absl::StrCat(BytesOf(shape_)); }
+  const std::string& token() const { return token_; }
+  uint64_t number() const { return number_; }
+
+ private:
+  absl::Status Check(const Reply& reply) const;
+  // Adds the keys of all notes; gives the ids of those that are too old to be of living writers.
+  absl::StatusOr<std::vector<std::string>> AddNotes();
+  absl::StatusOr<uint64_t> ServerMillis();
+  absl::Status RemoveNotes(const std::vector<std::string>& ids);
+
+  BitmapFilter::Impl* const filter_;
+  const RedisBitmapShape shape_;
+  const RebuildOptions options_;
+  const std::string token_;
+  const uint64_t number_;
+};
+
+absl::Status BitmapRebuild::Impl::Check(const Reply& reply) const {
+  const absl::StatusOr<std::string> word = WordOf(reply);
+  if (!word.ok()) return word.status();
+  return *word == "ok" ? absl::OkStatus() : LostError(filter_->name());
+}
+
+absl::Status BitmapRebuild::Impl::Run(const Script& script,
+                                      const std::vector<std::string>& arguments) {
+  const absl::StatusOr<Reply> reply = filter_->Run(script, arguments);
+  return reply.ok() ? Check(*reply) : reply.status();
+}
+
+absl::Status BitmapRebuild::Impl::Add(std::span<const std::string_view> keys) {
+  const auto probes = static_cast<size_t>(shape_.num_probes);
+  const size_t stride = KeysOfScript(probes);
+  std::vector<uint64_t> offsets;
+  while (!keys.empty()) {
+    Request request;
+    for (size_t i = 0; i < kMaxFillScripts && !keys.empty(); ++i) {
+      const size_t count = std::min(stride, keys.size());
+      request.BeginScript(FillScript(), filter_->keys(), 3 + count * probes);
+      request.Append(token_);
+      request.Append(lease());
+      request.Append(bytes());
+      offsets.clear();
+      for (const std::string_view key : keys.first(count)) {
+        AppendRedisOffsets(shape_, key, &offsets);
+      }
+      for (const uint64_t offset : offsets) request.Append(offset);
+      keys = keys.subspan(count);
+    }
+    const absl::StatusOr<std::vector<Reply>> replies =
+        filter_->client()->Execute(filter_->name(), request);
+    if (!replies.ok()) return replies.status();
+    for (const Reply& reply : *replies) {
+      const absl::Status status = Check(reply);
+      if (!status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BitmapRebuild::Impl::AddAll(const RedisBitmap& bitmap) {
+  if (bitmap.shape() != shape_) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(filter_->name(), ": the filter to be added has another shape"));
+  }
+  const std::string value = bitmap.ToString();
+  const std::string& upload = filter_->keys()[kUploadKey];
+  Request first;
+  first.Command({"UNLINK", upload});
+  absl::Status status = filter_->client()->ExecuteOne(filter_->name(), first).status();
+  for (uint64_t at = 0; at < value.size() && status.ok(); at += kUploadBytes) {
+    Request request;
+    request.Command(
+        {"SETRANGE", upload, absl::StrCat(at), std::string_view(value).substr(at, kUploadBytes)});
+    // So that it does not stay if this process dies.
+    request.Command({"PEXPIRE", upload, lease()});
+    const auto replies = filter_->client()->Execute(filter_->name(), request);
+    status = replies.ok() ? (*replies)[0].ToStatus() : replies.status();
+    if (status.ok()) status = Run(FillScript(), {token_, lease(), bytes()});
+  }
+  if (status.ok() && !value.empty()) status = Run(UniteScript(), {token_, lease(), bytes()});
+  return status;
+}
+
+absl::StatusOr<uint64_t> BitmapRebuild::Impl::ServerMillis() {
+  Request request;
+  request.Command({"TIME"});
+  const absl::StatusOr<Reply> time = filter_->client()->ExecuteOne(filter_->name(), request);
+  if (!time.ok()) return time.status();
+  uint64_t seconds = 0;
+  if (time->elements.empty() || !absl::SimpleAtoi(time->elements[0].text, &seconds)) {
+    return absl::DataLossError("Redis: TIME gives no time");
+  }
+  return seconds * 1000;
+}
+
+// HSCAN gives every note that is there from its beginning to its end. Those that come later are of
+// writers that add to both generations, as do those that go.
+absl::StatusOr<std::vector<std::string>> BitmapRebuild::Impl::AddNotes() {
+  const absl::StatusOr<uint64_t> now = ServerMillis();
+  if (!now.ok()) return now.status();
+  std::vector<std::string> old_ids;
+  std::string cursor = "0";
+  do {
+    Request request;
+    request.Command({"HSCAN", filter_->keys()[kNotesKey], cursor, "COUNT", "100"});
+    const absl::StatusOr<Reply> page = filter_->client()->ExecuteOne(filter_->name(), request);
+    if (!page.ok()) return page.status();
+    if (page->elements.size() != 2) return absl::DataLossError("Redis: HSCAN gives no page");
+    cursor = page->elements[0].text;
+    const std::vector<Reply>& notes = page->elements[1].elements;
+    for (size_t i = 0; i + 1 < notes.size(); i += 2) {
+      const absl::StatusOr<OpenWrite> write = ParseNote(notes[i + 1].text);
+      if (!write.ok()) return write.status();
+      const absl::Status added =
+          Add(std::vector<std::string_view>(write->keys.begin(), write->keys.end()));
+      if (!added.ok()) return added;
+      const auto age = static_cast<int64_t>(*now) - static_cast<int64_t>(write->begun_millis);
+      if (age > options_.max_write_time.count()) old_ids.push_back(notes[i].text);
+    }
+  } while (cursor != "0");
+  return old_ids;
+}
+
+absl::Status BitmapRebuild::Impl::RemoveNotes(const std::vector<std::string>& ids) {
+  for (size_t begin = 0; begin < ids.size(); begin += kMaxArguments - 2) {
+    const size_t count = std::min(ids.size() - begin, kMaxArguments - 2);
+    Request request;
+    request.Begin(2 + count);
+    request.Append("HDEL");
+    request.Append(filter_->keys()[kNotesKey]);
+    for (size_t i = begin; i < begin + count; ++i) request.Append(ids[i]);
+    const absl::Status status = filter_->client()->ExecuteOne(filter_->name(), request).status();
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BitmapRebuild::Impl::Finish() {
+  const absl::StatusOr<std::vector<std::string>> old_ids = AddNotes();
+  if (!old_ids.ok()) return old_ids.status();
+  const std::string ttl =
+      options_.ttl.has_value() ? absl::StrCat(WithJitter(*options_.ttl, options_.ttl_jitter)) : "";
+  const absl::Status committed =
+      Run(CommitScript(), {token_, bytes(), std::string(RedisBitmapRuleName(shape_.rule)),
+                           absl::StrCat(shape_.num_bits), absl::StrCat(shape_.num_probes), ttl,
+                           absl::StrCat(options_.expected_insertions), JavaDouble(options_.fpr)});
+  filter_->ForgetLayout();
+  return committed.ok() ? RemoveNotes(*old_ids) : committed;
+}
+
+absl::StatusOr<std::unique_ptr<BitmapRebuild>> BitmapFilter::StartRebuild(
+    const RedisBitmapShape& shape, const RebuildOptions& options) {
+  const absl::Status status = CheckRedisBitmapShape(shape);
+  if (!status.ok()) return status;
+  if (shape.rule != rule() || options.lease.count() <= 0) {
+    return absl::InvalidArgumentError(
+        "Redis filter: the shape is of another rule, or the lease not above 0");
+  }
+  if (BytesOf(shape) > options.max_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(name(), ": ", BytesOf(shape), " bytes, allowed are ", options.max_bytes));
+  }
+  const absl::StatusOr<Reply> reply =
+      impl_->Run(StartScript(),
+                 {UniqueDigits(), absl::StrCat(options.lease.count()), absl::StrCat(shape.num_bits),
+                  absl::StrCat(shape.num_probes), absl::StrCat(BytesOf(shape))});
+  if (!reply.ok()) return reply.status();
+  const absl::StatusOr<std::string> word = WordOf(*reply);
+  if (!word.ok()) return word.status();
+  if (*word == "missing") {
+    return absl::NotFoundError(absl::StrCat(name(), ": there is no such filter; create it first"));
+  }
+  if (*word == "busy" && reply->elements.size() == 2) {
+    return absl::UnavailableError(
+        absl::StrCat(name(), ": another rebuild is under way; its lease ends in ",
+                     reply->elements[1].integer, " ms if it does nothing"));
+  }
+  if (*word != "ok" || reply->elements.size() != 3) {
+    return absl::DataLossError("Redis: an answer that the script does not give");
+  }
+  impl_->ForgetLayout();
+  return std::unique_ptr<BitmapRebuild>(new BitmapRebuild(
+      std::make_unique<BitmapRebuild::Impl>(impl_.get(), shape, options, reply->elements[1].text,
+                                            static_cast<uint64_t>(reply->elements[2].integer))));
+}
+
+BitmapRebuild::BitmapRebuild(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+BitmapRebuild::~BitmapRebuild() = default;
+
+absl::Status BitmapRebuild::Add(std::span<const std::string_view> keys) { return impl_->Add(keys); }
+absl::Status BitmapRebuild::AddAll(const RedisBitmap& bitmap) { return impl_->AddAll(bitmap); }
+absl::Status BitmapRebuild::Renew() {
+  return impl_->Run(FillScript(), {impl_->token(), impl_->lease(), impl_->bytes()});
+}
+absl::Status BitmapRebuild::Finish() { return impl_->Finish(); }
+absl::Status BitmapRebuild::Abandon() {
+  const absl::Status status = impl_->Run(AbandonScript(), {impl_->token()});
+  return absl::IsAborted(status) ? absl::OkStatus() : status;
+}
+uint64_t BitmapRebuild::fencing_token() const { return impl_->number(); }
+
+}  // namespace winnow::filter::redis

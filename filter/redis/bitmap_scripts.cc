@@ -1,0 +1,227 @@
+#include "filter/redis/bitmap_scripts.h"
+
+#include "absl/strings/str_cat.h"
+#include "filter/redis/key_slot.h"
+
+namespace winnow::filter::redis {
+namespace {
+
+// The configuration as one string: whoever has computed offsets for another one is refused.
+// Redisson's own hash is part of it, so that what Redisson changes is noticed.
+constexpr absl::string_view kStamp = R"lua(
+local s = redis.call('HMGET', KEYS[2], 'rule', 'bits', 'probes', 'generation')
+local c = redis.call('HMGET', KEYS[3], 'size', 'hashIterations')
+local stamp = table.concat({s[1] or '', s[2] or '', s[3] or '', s[4] or '', c[1] or '',
+                            c[2] or ''}, ':')
+)lua";
+
+// Half of a generation is none: if its bits were evicted and the rebuild's hash was not, writers
+// must not make them again, nor anybody commit them.
+constexpr absl::string_view kToken = R"lua(
+local r = redis.call('HMGET', KEYS[5], 'token', 'bytes')
+local token = r[1] or ''
+if token ~= '' and redis.call('STRLEN', KEYS[4]) ~= tonumber(r[2]) then
+  redis.call('DEL', KEYS[4], KEYS[5])
+  token = ''
+end
+)lua";
+
+// Times are the server's, in milliseconds. All keys of a filter expire at one of them.
+constexpr absl::string_view kTimes = R"lua(
+local function now()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+local function expire(keys, at)
+  for _, key in ipairs(keys) do
+    if at > 0 then
+      redis.call('PEXPIREAT', key, string.format('%.0f', at))
+    else
+      redis.call('PERSIST', key)
+    end
+  end
+end
+local function renew(lease)
+  expire({KEYS[4], KEYS[5]}, now() + tonumber(lease))
+end
+local function make(key, bytes)
+  redis.call('SETBIT', key, string.format('%.0f', bytes * 8 - 1), 0)
+end
+local function configure(rule, bits, probes, generation, at, insertions, rate)
+  redis.call('HSET', KEYS[2], 'rule', rule, 'bits', bits, 'probes', probes, 'generation',
+             generation, 'expire_at', string.format('%.0f', at))
+  if rule == 'redisson' then
+    redis.call('HSET', KEYS[3], 'size', bits, 'hashIterations', probes, 'expectedInsertions',
+               insertions, 'falseProbability', rate)
+  end
+  expire({KEYS[1], KEYS[2], KEYS[3], KEYS[6]}, at)
+end
+)lua";
+
+constexpr absl::string_view kLost = R"lua(
+if token == '' or token ~= ARGV[1] then return {'lost'} end
+)lua";
+
+constexpr absl::string_view kCreate = R"lua(
+if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('HEXISTS', KEYS[2], 'rule') == 1 or
+   redis.call('HEXISTS', KEYS[3], 'size') == 1 then
+  return {'exists'}
+end
+redis.call('DEL', KEYS[4], KEYS[5], KEYS[6])
+make(KEYS[1], tonumber(ARGV[5]))
+local ttl = tonumber(ARGV[6])
+configure(ARGV[1], ARGV[2], ARGV[3], ARGV[4], ttl > 0 and now() + ttl or 0, ARGV[7], ARGV[8])
+return {'ok'}
+)lua";
+
+constexpr absl::string_view kDescribe = R"lua(
+local e = redis.call('HMGET', KEYS[3], 'expectedInsertions', 'falseProbability')
+local n = redis.call('HMGET', KEYS[5], 'token', 'bits', 'probes')
+return {'ok', stamp, s[1] or '', s[2] or '', s[3] or '', s[4] or '', c[1] or '', c[2] or '',
+        e[1] or '', e[2] or '', n[1] or '', n[2] or '', n[3] or '',
+        tostring(redis.call('STRLEN', KEYS[1])), tostring(redis.call('HLEN', KEYS[6])),
+        string.format('%.0f', redis.call('PTTL', KEYS[1]))}
+)lua";
+
+constexpr absl::string_view kQuery = R"lua(
+if stamp ~= ARGV[1] then return {'changed'} end
+if redis.call('STRLEN', KEYS[1]) < tonumber(ARGV[2]) then return {'missing'} end
+local probes = tonumber(ARGV[3])
+local answers = {}
+for first = 4, #ARGV, probes do
+  local answer = '1'
+  for i = first, first + probes - 1 do
+    if redis.call('GETBIT', KEYS[1], ARGV[i]) == 0 then
+      answer = '0'
+      break
+    end
+  end
+  answers[#answers + 1] = answer
+end
+return {'ok', table.concat(answers)}
+)lua";
+
+constexpr absl::string_view kWrite = R"lua(
+if stamp ~= ARGV[1] or token ~= ARGV[3] then return {'changed'} end
+if redis.call('STRLEN', KEYS[1]) < tonumber(ARGV[2]) then return {'missing'} end
+if ARGV[4] == 'begin' then
+  if redis.call('HLEN', KEYS[6]) >= tonumber(ARGV[7]) then return {'full'} end
+  redis.call('HSET', KEYS[6], ARGV[5], string.format('%.0f', now()) .. ':' .. ARGV[6])
+  local at = tonumber(redis.call('HGET', KEYS[2], 'expire_at') or '0')
+  if at > 0 then expire({KEYS[6]}, at) end
+end
+local probes = tonumber(ARGV[8])
+local last = 9 + tonumber(ARGV[9])
+local added = 0
+for first = 10, last, probes do
+  local new = 0
+  for i = first, first + probes - 1 do
+    if redis.call('SETBIT', KEYS[1], ARGV[i], 1) == 0 then new = 1 end
+  end
+  added = added + new
+end
+for i = last + 1, #ARGV do redis.call('SETBIT', KEYS[4], ARGV[i], 1) end
+if ARGV[4] == 'end' then redis.call('HDEL', KEYS[6], ARGV[5]) end
+return {'ok', added}
+)lua";
+
+constexpr absl::string_view kStart = R"lua(
+if not s[1] and not c[1] and redis.call('STRLEN', KEYS[1]) == 0 then return {'missing'} end
+if token ~= '' then return {'busy', redis.call('PTTL', KEYS[5])} end
+local number = redis.call('HINCRBY', KEYS[2], 'fence', 1)
+token = number .. '-' .. ARGV[1]
+redis.call('DEL', KEYS[4], KEYS[7])
+make(KEYS[4], tonumber(ARGV[5]))
+redis.call('HSET', KEYS[5], 'token', token, 'bits', ARGV[3], 'probes', ARGV[4], 'bytes', ARGV[5])
+renew(ARGV[2])
+return {'ok', token, number}
+)lua";
+
+constexpr absl::string_view kFill = R"lua(
+for i = 4, #ARGV do redis.call('SETBIT', KEYS[4], ARGV[i], 1) end
+renew(ARGV[2])
+return {'ok'}
+)lua";
+
+constexpr absl::string_view kUnite = R"lua(
+if redis.call('STRLEN', KEYS[7]) > tonumber(ARGV[3]) then return {'lost'} end
+redis.call('BITOP', 'OR', KEYS[4], KEYS[4], KEYS[7])
+redis.call('UNLINK', KEYS[7])
+renew(ARGV[2])
+return {'ok'}
+)lua";
+
+// Removing the old string first lets a thread of the server's free it.
+constexpr absl::string_view kCommit = R"lua(
+local at = tonumber(redis.call('HGET', KEYS[2], 'expire_at') or '0')
+if ARGV[6] ~= '' then
+  local ttl = tonumber(ARGV[6])
+  at = ttl > 0 and now() + ttl or 0
+elseif at == 0 then
+  local left = redis.call('PTTL', KEYS[1])
+  if left > 0 then at = now() + left end
+end
+redis.call('UNLINK', KEYS[1])
+redis.call('RENAME', KEYS[4], KEYS[1])
+redis.call('DEL', KEYS[5])
+configure(ARGV[3], ARGV[4], ARGV[5], token, at, ARGV[7], ARGV[8])
+return {'ok'}
+)lua";
+
+constexpr absl::string_view kAbandon = R"lua(
+redis.call('UNLINK', KEYS[4], KEYS[5], KEYS[7])
+return {'ok'}
+)lua";
+
+}  // namespace
+
+std::vector<std::string> BitmapKeys(std::string_view name, RedisBitmapRule rule) {
+  // What others call name:config is none of ours unless Redisson made it.
+  return {std::string(name),
+          KeyBeside(name, "winnow"),
+          KeyBeside(name, rule == RedisBitmapRule::kRedisson ? "config" : "winnow"),
+          KeyBeside(name, "winnow:next"),
+          KeyBeside(name, "winnow:rebuild"),
+          KeyBeside(name, "winnow:writes"),
+          KeyBeside(name, "winnow:upload")};
+}
+
+// None is ever destroyed: requests point to them.
+const Script& CreateScript() {
+  static const Script* const script = new Script(absl::StrCat(kTimes, kCreate));
+  return *script;
+}
+const Script& DescribeScript() {
+  static const Script* const script = new Script(absl::StrCat(kStamp, kDescribe));
+  return *script;
+}
+const Script& QueryScript() {
+  static const Script* const script = new Script(absl::StrCat(kStamp, kQuery));
+  return *script;
+}
+const Script& WriteScript() {
+  static const Script* const script = new Script(absl::StrCat(kTimes, kStamp, kToken, kWrite));
+  return *script;
+}
+const Script& StartScript() {
+  static const Script* const script = new Script(absl::StrCat(kTimes, kStamp, kToken, kStart));
+  return *script;
+}
+const Script& FillScript() {
+  static const Script* const script = new Script(absl::StrCat(kTimes, kToken, kLost, kFill));
+  return *script;
+}
+const Script& UniteScript() {
+  static const Script* const script = new Script(absl::StrCat(kTimes, kToken, kLost, kUnite));
+  return *script;
+}
+const Script& CommitScript() {
+  static const Script* const script = new Script(absl::StrCat(kTimes, kToken, kLost, kCommit));
+  return *script;
+}
+const Script& AbandonScript() {
+  static const Script* const script = new Script(absl::StrCat(kToken, kLost, kAbandon));
+  return *script;
+}
+
+}  // namespace winnow::filter::redis

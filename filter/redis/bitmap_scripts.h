@@ -1,0 +1,73 @@
+// What BitmapFilter runs inside the server, where each script is one atomic step, and the names of
+// the keys that it works on. README.md of this folder describes the layout.
+
+#ifndef WINNOW_FILTER_REDIS_BITMAP_SCRIPTS_H_
+#define WINNOW_FILTER_REDIS_BITMAP_SCRIPTS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "winnow/filter/redis/request.h"
+#include "winnow/filter/redis_bitmap.h"
+
+namespace winnow::filter::redis {
+
+// In this order the keys of every script: bits, state, Redisson's configuration, the next
+// generation's bits, the rebuild, the notes of writers, bits that are being uploaded.
+std::vector<std::string> BitmapKeys(std::string_view name, RedisBitmapRule rule);
+inline constexpr size_t kBitsKey = 0;
+// A query names the first three alone, all of which exist: while a slot moves, a cluster's node
+// refuses scripts with keys that it has not.
+inline constexpr size_t kNumQueryKeys = 3;
+inline constexpr size_t kNotesKey = 5;
+inline constexpr size_t kUploadKey = 6;
+
+// Each answers an array whose first element is a word: "ok", or why it did nothing: "changed" (the
+// configuration or the rebuild is not the one that the caller named), "missing", and others.
+
+// ARGV: rule, bits, probes, generation, bytes, time to live, insertions, rate. "exists".
+const Script& CreateScript();
+// No ARGV. Behind "ok" the fields of DescribedField, each a string, empty where there is none.
+const Script& DescribeScript();
+// ARGV: stamp, least bytes, probes, offsets. Behind "ok" a '0' or '1' for each key.
+const Script& QueryScript();
+// ARGV: stamp, least bytes, token of the rebuild, mode, id of the note, its text, most notes,
+// probes, number of offsets, these, offsets in the next generation. "full". Behind "ok" how many
+// keys were new. The mode is "add", "begin" (leaves the note) or "end" (removes it).
+const Script& WriteScript();
+// ARGV: nonce, lease, bits, probes, bytes. "busy" with what is left of the other's lease. Behind
+// "ok" the token and its number.
+const Script& StartScript();
+// ARGV: token, lease, bytes, offsets. "lost".
+const Script& FillScript();
+// ARGV: token, lease, bytes. "lost".
+const Script& UniteScript();
+// ARGV: token, bytes, rule, bits, probes, time to live, insertions, rate. "lost".
+const Script& CommitScript();
+// ARGV: token. Ok in any case.
+const Script& AbandonScript();
+
+// What DescribeScript gives, in order behind "ok".
+enum DescribedField : size_t {
+  kStampField = 1,
+  kRuleField,
+  kBitsField,
+  kProbesField,
+  kGenerationField,
+  kConfigSizeField,
+  kConfigProbesField,
+  kInsertionsField,
+  kRateField,
+  kTokenField,
+  kNextBitsField,
+  kNextProbesField,
+  kLengthField,
+  kNumNotesField,
+  kTtlField,
+  kNumDescribedFields
+};
+
+}  // namespace winnow::filter::redis
+
+#endif  // WINNOW_FILTER_REDIS_BITMAP_SCRIPTS_H_

@@ -1,0 +1,159 @@
+#include "filter/redis/bitmap_state.h"
+
+#include <charconv>
+#include <cmath>
+#include <random>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace winnow::filter::redis {
+namespace {
+
+// Arguments of a script besides offsets: keys, script, configuration.
+constexpr size_t kOtherArguments = 40;
+
+bool ParseNumber(std::string_view text, uint64_t* number) {
+  return absl::SimpleAtoi(absl::string_view(text.data(), text.size()), number);
+}
+
+absl::StatusOr<RedisBitmapShape> ParseShape(RedisBitmapRule rule, std::string_view bits,
+                                            std::string_view probes) {
+  RedisBitmapShape shape;
+  shape.rule = rule;
+  uint64_t num_probes = 0;
+  if (ParseNumber(bits, &shape.num_bits) && ParseNumber(probes, &num_probes) && num_probes <= 255) {
+    shape.num_probes = static_cast<int>(num_probes);
+    if (CheckRedisBitmapShape(shape).ok()) return shape;
+  }
+  return absl::FailedPreconditionError(absl::StrCat("its configuration says '", std::string(bits),
+                                                    "' bits and '", std::string(probes),
+                                                    "' probes"));
+}
+
+std::mt19937_64& Generator() {
+  static thread_local std::mt19937_64* const generator = [] {
+    std::random_device device;
+    std::seed_seq seed{device(), device(), device(), device()};
+    return new std::mt19937_64(seed);
+  }();
+  return *generator;
+}
+
+}  // namespace
+
+absl::StatusOr<BitmapLayout> ParseLayout(const std::vector<Reply>& fields,
+                                         const BitmapFilterOptions& options,
+                                         std::string_view name) {
+  const std::string rule(RedisBitmapRuleName(options.rule));
+  const auto text = [&fields](DescribedField field) -> const std::string& {
+    return fields[field].text;
+  };
+  BitmapLayout layout;
+  layout.stamp = text(kStampField);
+  absl::StatusOr<RedisBitmapShape> shape =
+      absl::NotFoundError(absl::StrCat("there is no filter ", std::string(name)));
+  const std::string& configured_rule = text(kRuleField);
+  const bool is_managed = !configured_rule.empty();
+  if (is_managed && configured_rule != rule) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(std::string(name), " is a filter of ", configured_rule, ", not ", rule));
+  }
+  if (!text(kConfigSizeField).empty() && options.rule == RedisBitmapRule::kRedisson) {
+    // Redisson's own configuration counts where both are there: it may have changed it.
+    shape = ParseShape(options.rule, text(kConfigSizeField), text(kConfigProbesField));
+  } else if (is_managed && options.rule != RedisBitmapRule::kRedisson) {
+    shape = ParseShape(options.rule, text(kBitsField), text(kProbesField));
+  } else if (!is_managed && options.shape_without_configuration.has_value()) {
+    shape = *options.shape_without_configuration;
+    layout.least_bytes_to_add = options.add_makes_the_key ? 0 : 1;
+  }
+  if (!shape.ok()) {
+    return absl::Status(shape.status().code(),
+                        absl::StrCat(std::string(name), ": ", shape.status().message()));
+  }
+  layout.shape = *shape;
+  layout.has_configuration = is_managed || !text(kConfigSizeField).empty();
+  if (is_managed) {
+    layout.is_complete = text(kGenerationField) != "0";
+    layout.least_bytes_to_query = layout.least_bytes_to_add = BytesOf(layout.shape);
+  }
+  layout.token = text(kTokenField);
+  if (!layout.token.empty()) {
+    absl::StatusOr<RedisBitmapShape> next =
+        ParseShape(options.rule, text(kNextBitsField), text(kNextProbesField));
+    if (!next.ok()) return next.status();
+    layout.next_shape = *next;
+  }
+  return layout;
+}
+
+absl::StatusOr<std::string> WordOf(const Reply& reply) {
+  const absl::Status status = reply.ToStatus();
+  if (!status.ok()) return status;
+  if (reply.type != Reply::Type::kArray || reply.elements.empty() ||
+      reply.elements[0].type != Reply::Type::kString) {
+    return absl::DataLossError("Redis: an answer that the script does not give");
+  }
+  return reply.elements[0].text;
+}
+
+std::string UniqueDigits() { return absl::StrFormat("%016x%016x", Generator()(), Generator()()); }
+
+uint64_t WithJitter(std::chrono::milliseconds ttl, std::chrono::milliseconds jitter) {
+  if (ttl.count() <= 0) return 0;
+  std::uniform_int_distribution<int64_t> share(0, std::max<int64_t>(0, jitter.count()));
+  return static_cast<uint64_t>(ttl.count() + share(Generator()));
+}
+
+std::string JavaDouble(double value) {
+  if (!(value > 0) || !std::isfinite(value)) return "0.0";
+  char buffer[64];
+  const bool is_plain = value >= 1e-3 && value < 1e7;
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof(buffer), value,
+                    is_plain ? std::chars_format::fixed : std::chars_format::scientific);
+  std::string text(buffer, end.ptr);
+  const size_t exponent = text.find('e');
+  std::string digits = text.substr(0, exponent);
+  if (digits.find('.') == std::string::npos) digits += ".0";
+  if (exponent == std::string::npos) return digits;
+  return absl::StrCat(digits, "E", std::stoi(text.substr(exponent + 1)));
+}
+
+size_t KeysOfScript(size_t arguments_each) {
+  return std::max<size_t>(1, (kMaxArguments - kOtherArguments) / arguments_each);
+}
+
+std::string NoteOf(std::span<const std::string_view> keys) {
+  std::string note;
+  for (const std::string_view key : keys) {
+    absl::StrAppend(&note, key.size(), ":");
+    note.append(key);
+  }
+  return note;
+}
+
+absl::StatusOr<OpenWrite> ParseNote(std::string_view text) {
+  const absl::Status bad = absl::DataLossError("Redis: a note of a writer that is damaged");
+  const auto next_number = [&text](uint64_t* number) {
+    const size_t colon = text.find(':');
+    if (colon == std::string_view::npos || !ParseNumber(text.substr(0, colon), number)) {
+      return false;
+    }
+    text.remove_prefix(colon + 1);
+    return true;
+  };
+  OpenWrite write;
+  if (!next_number(&write.begun_millis)) return bad;
+  while (!text.empty()) {
+    uint64_t length = 0;
+    if (!next_number(&length) || length > text.size()) return bad;
+    write.keys.emplace_back(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+  return write;
+}
+
+}  // namespace winnow::filter::redis

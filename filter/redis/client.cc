@@ -1,0 +1,272 @@
+#include "winnow/filter/redis/client.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "filter/base/mutex.h"
+#include "filter/redis/connection.h"
+#include "filter/redis/key_slot.h"
+#include "filter/redis/url.h"
+
+namespace winnow::filter::redis {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Servers of a cluster that are remembered: more than any has. A cluster that names ever new ones
+// is forgotten and learnt again.
+constexpr size_t kMaxServers = 1000;
+
+// What one answer asks for before the command counts as done.
+enum class Next { kDone, kMoved, kAsk, kAgain, kWholeScript };
+
+Next NextStep(const Reply& reply) {
+  if (!reply.is_error()) return Next::kDone;
+  if (absl::StartsWith(reply.text, "MOVED ")) return Next::kMoved;
+  if (absl::StartsWith(reply.text, "ASK ")) return Next::kAsk;
+  if (absl::StartsWith(reply.text, "TRYAGAIN")) return Next::kAgain;
+  if (absl::StartsWith(reply.text, "NOSCRIPT")) return Next::kWholeScript;
+  return Next::kDone;
+}
+
+constexpr std::string_view kAsking = "*1\r\n$6\r\nASKING\r\n";
+
+}  // namespace
+
+class Client::Impl {
+ public:
+  Impl(ServerUrl url, const ClientOptions& options) : url_(std::move(url)), options_(options) {}
+
+  absl::StatusOr<std::vector<Reply>> Execute(std::string_view key, const Request& request);
+
+  const ClientOptions& options() const { return options_; }
+
+ private:
+  struct Server {
+    std::vector<std::unique_ptr<Connection>> idle;
+    int num_open = 0;  // idle ones included
+    Clock::time_point not_before = {};
+    absl::Status failure;  // why it is not tried before that
+  };
+
+  // A command under way.
+  struct Pending {
+    size_t index;
+    bool whole_script = false;
+  };
+
+  // Where the key is, as far as is known.
+  Endpoint EndpointOf(uint16_t slot) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Learn(uint16_t slot, const Endpoint& endpoint) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Forget(uint16_t slot) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  absl::StatusOr<std::unique_ptr<Connection>> Take(const Endpoint& endpoint, SteadyTime deadline)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Null: it was closed.
+  void GiveBack(const Endpoint& endpoint, std::unique_ptr<Connection> connection)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<std::vector<Reply>> ExchangeWith(const Endpoint& endpoint, std::string_view bytes,
+                                                  size_t num_replies, SteadyTime* deadline);
+  // Of the answers, keeps those that are final in `*replies` and gives what is still to be done.
+  absl::StatusOr<std::vector<Pending>> Sort(std::vector<Pending> sent, std::vector<Reply> answers,
+                                            uint16_t slot, Endpoint* endpoint, bool* asking,
+                                            std::vector<Reply>* replies);
+
+  const ServerUrl url_;
+  const ClientOptions options_;
+
+  Mutex mutex_;
+  CondVar connection_freed_;
+  std::map<std::string, Server> servers_ ABSL_GUARDED_BY(mutex_);  // by Endpoint::ToString
+  std::map<uint16_t, Endpoint> slots_ ABSL_GUARDED_BY(mutex_);     // those that MOVED told
+};
+
+Endpoint Client::Impl::EndpointOf(uint16_t slot) {
+  const MutexLock lock(&mutex_);
+  const auto known = slots_.find(slot);
+  return known == slots_.end() ? url_.endpoint : known->second;
+}
+
+void Client::Impl::Learn(uint16_t slot, const Endpoint& endpoint) {
+  const MutexLock lock(&mutex_);
+  slots_[slot] = endpoint;
+}
+
+// The next call asks the server of the URL again, which knows who has the slot by then.
+void Client::Impl::Forget(uint16_t slot) {
+  const MutexLock lock(&mutex_);
+  slots_.erase(slot);
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& endpoint,
+                                                               SteadyTime deadline) {
+  const std::string name = endpoint.ToString();
+  {
+    const MutexLock lock(&mutex_);
+    if (servers_.size() >= kMaxServers && servers_.count(name) == 0) {
+      // Connections under way are closed when they come back to a server that is not known.
+      servers_.clear();
+      slots_.clear();
+    }
+    for (;;) {
+      Server& server = servers_[name];
+      while (!server.idle.empty()) {
+        std::unique_ptr<Connection> connection = std::move(server.idle.back());
+        server.idle.pop_back();
+        if (connection->IsIdle()) return connection;
+        --server.num_open;
+      }
+      if (Clock::now() < server.not_before) return server.failure;
+      if (server.num_open < options_.max_connections) {
+        ++server.num_open;
+        break;
+      }
+      const auto left =
+          std::chrono::duration_cast<std::chrono::microseconds>(deadline - Clock::now());
+      if (left.count() <= 0) {
+        return absl::DeadlineExceededError(absl::StrCat(
+            "Redis at ", name, ": all ", options_.max_connections, " connections are in use"));
+      }
+      connection_freed_.WaitFor(&mutex_, left);
+    }
+  }
+  absl::StatusOr<std::unique_ptr<Connection>> connection =
+      Connection::Open(endpoint, url_, options_);
+  if (!connection.ok()) {
+    const MutexLock lock(&mutex_);
+    Server& server = servers_[name];
+    server.num_open = std::max(0, server.num_open - 1);
+    server.not_before = Clock::now() + options_.reconnect_delay;
+    server.failure = connection.status();
+    connection_freed_.Signal();
+  }
+  return connection;
+}
+
+void Client::Impl::GiveBack(const Endpoint& endpoint, std::unique_ptr<Connection> connection) {
+  const MutexLock lock(&mutex_);
+  const auto server = servers_.find(endpoint.ToString());
+  if (server == servers_.end()) return;
+  if (connection != nullptr && server->second.num_open > 0) {
+    server->second.idle.push_back(std::move(connection));
+  } else {
+    server->second.num_open = std::max(0, server->second.num_open - 1);
+  }
+  connection_freed_.Signal();
+}
+
+absl::StatusOr<std::vector<Reply>> Client::Impl::ExchangeWith(const Endpoint& endpoint,
+                                                              std::string_view bytes,
+                                                              size_t num_replies,
+                                                              SteadyTime* deadline) {
+  const Clock::time_point before = Clock::now();
+  absl::StatusOr<std::unique_ptr<Connection>> connection = Take(endpoint, *deadline);
+  if (!connection.ok()) return connection.status();
+  // Connecting has a time-out of its own.
+  *deadline += std::min<Clock::duration>(Clock::now() - before, options_.connect_timeout);
+  absl::StatusOr<std::vector<Reply>> replies =
+      (*connection)->Exchange(bytes, num_replies, *deadline);
+  if (!replies.ok()) connection->reset();
+  GiveBack(endpoint, *std::move(connection));
+  return replies;
+}
+
+absl::StatusOr<std::vector<Client::Impl::Pending>> Client::Impl::Sort(
+    std::vector<Pending> sent, std::vector<Reply> answers, uint16_t slot, Endpoint* endpoint,
+    bool* asking, std::vector<Reply>* replies) {
+  std::vector<Pending> left;
+  const Endpoint asked = *endpoint;
+  const size_t stride = *asking ? 2 : 1;  // an answer to ASKING before each
+  *asking = false;
+  for (size_t i = 0; i < sent.size(); ++i) {
+    Reply& answer = answers[i * stride + stride - 1];
+    const Next next = NextStep(answer);
+    if (next == Next::kMoved || next == Next::kAsk) {
+      const std::vector<std::string> words = absl::StrSplit(answer.text, ' ');
+      absl::StatusOr<Endpoint> other =
+          words.size() == 3 ? ParseHostPort(words[2], asked)
+                            : absl::DataLossError("Redis: a redirection without an address");
+      if (!other.ok()) return absl::DataLossError(absl::StrCat("Redis: ", answer.text));
+      *endpoint = *std::move(other);
+      *asking = next == Next::kAsk;
+      if (next == Next::kMoved) Learn(slot, *endpoint);
+    }
+    if (next == Next::kDone || (next == Next::kWholeScript && sent[i].whole_script)) {
+      (*replies)[sent[i].index] = std::move(answer);
+    } else {
+      left.push_back({sent[i].index, sent[i].whole_script || next == Next::kWholeScript});
+    }
+  }
+  return left;
+}
+
+absl::StatusOr<std::vector<Reply>> Client::Impl::Execute(std::string_view key,
+                                                         const Request& request) {
+  std::vector<Reply> replies(request.num_commands());
+  std::vector<Pending> pending;
+  for (size_t i = 0; i < request.num_commands(); ++i) pending.push_back({i});
+  const uint16_t slot = SlotOf(key);
+  Endpoint endpoint = EndpointOf(slot);
+  bool asking = false;
+  SteadyTime deadline = Clock::now() + options_.command_timeout;
+  // One round more than redirections, and one for scripts that a server did not know.
+  for (int round = 0; round <= options_.max_redirects + 1 && !pending.empty(); ++round) {
+    std::string bytes;
+    for (const Pending& command : pending) {
+      if (asking) bytes.append(kAsking);
+      request.AppendCommand(command.index, command.whole_script, &bytes);
+    }
+    absl::StatusOr<std::vector<Reply>> answers =
+        ExchangeWith(endpoint, bytes, pending.size() * (asking ? 2 : 1), &deadline);
+    if (!answers.ok()) {
+      Forget(slot);
+      return answers.status();
+    }
+    absl::StatusOr<std::vector<Pending>> left =
+        Sort(std::move(pending), *std::move(answers), slot, &endpoint, &asking, &replies);
+    if (!left.ok()) return left.status();
+    pending = *std::move(left);
+  }
+  if (pending.empty()) return replies;
+  Forget(slot);
+  return absl::UnavailableError(absl::StrCat("Redis: redirected more than ", options_.max_redirects,
+                                             " times, at last to ", endpoint.ToString()));
+}
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Open(std::string_view url,
+                                                     const ClientOptions& options) {
+  absl::StatusOr<ServerUrl> parsed = ParseServerUrl(url);
+  if (!parsed.ok()) return parsed.status();
+  if (options.connect_timeout.count() <= 0 || options.command_timeout.count() <= 0 ||
+      options.reconnect_delay.count() < 0 || options.max_connections < 1 ||
+      options.max_redirects < 0 || options.max_reply_bytes == 0) {
+    return absl::InvalidArgumentError(
+        "Redis client: time-outs, connections and reply bytes must be above 0, delay and "
+        "redirections at least 0");
+  }
+  return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(*std::move(parsed), options)));
+}
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::~Client() = default;
+
+const ClientOptions& Client::options() const { return impl_->options(); }
+
+absl::StatusOr<std::vector<Reply>> Client::Execute(std::string_view key, const Request& request) {
+  return impl_->Execute(key, request);
+}
+
+absl::StatusOr<Reply> Client::ExecuteOne(std::string_view key, const Request& request) {
+  absl::StatusOr<std::vector<Reply>> replies = Execute(key, request);
+  if (!replies.ok()) return replies.status();
+  if (replies->size() != 1) return absl::InvalidArgumentError("Redis: a request of one command");
+  const absl::Status status = replies->front().ToStatus();
+  if (!status.ok()) return status;
+  return std::move(replies->front());
+}
+
+}  // namespace winnow::filter::redis

@@ -1,0 +1,148 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "filter/redis/bitmap_state.h"
+#include "filter/redis/query_counter.h"
+#include "winnow/filter/redis/bit_sets.h"
+
+namespace winnow::filter::redis {
+namespace {
+
+// ARGV: "set" or "clear", ids. How many bits it has changed.
+const Script& ChangeIdsScript() {
+  static const Script* const script = new Script(R"lua(
+local value = ARGV[1] == 'set' and 1 or 0
+local changed = 0
+for i = 2, #ARGV do
+  if redis.call('SETBIT', KEYS[1], ARGV[i], value) ~= value then changed = changed + 1 end
+end
+return {'ok', changed}
+)lua");
+  return *script;
+}
+
+// ARGV: ids. A '0' or '1' for each.
+const Script& AskIdsScript() {
+  static const Script* const script = new Script(R"lua(
+if redis.call('EXISTS', KEYS[1]) == 0 then return {'missing'} end
+local answers = {}
+for i = 1, #ARGV do answers[i] = redis.call('GETBIT', KEYS[1], ARGV[i]) end
+return {'ok', table.concat(answers)}
+)lua");
+  return *script;
+}
+
+constexpr size_t kIdsOfScript = kMaxArguments - 20;
+
+}  // namespace
+
+class DenseIdSet::Impl {
+ public:
+  Impl(Client* client, std::string_view key, uint64_t max_id)
+      : client_(client), key_(key), max_id_(max_id) {}
+
+  absl::StatusOr<uint64_t> Change(std::string_view how, std::span<const uint64_t> ids);
+  absl::Status Ask(std::span<const uint64_t> ids, std::vector<bool>* answers);
+  absl::StatusOr<uint64_t> Count();
+  QueryCounter* counter() { return &counter_; }
+
+ private:
+  absl::StatusOr<std::vector<Reply>> Run(const Script& script, std::string_view first,
+                                         std::span<const uint64_t> ids);
+
+  Client* const client_;
+  const std::string key_;
+  const uint64_t max_id_;
+  QueryCounter counter_;
+};
+
+// One round trip. What each script answered behind "ok".
+absl::StatusOr<std::vector<Reply>> DenseIdSet::Impl::Run(const Script& script,
+                                                         std::string_view first,
+                                                         std::span<const uint64_t> ids) {
+  Request request;
+  for (size_t begin = 0; begin < ids.size(); begin += kIdsOfScript) {
+    const auto part = ids.subspan(begin, std::min(kIdsOfScript, ids.size() - begin));
+    request.BeginScript(script, std::span(&key_, 1), part.size() + (first.empty() ? 0 : 1));
+    if (!first.empty()) request.Append(first);
+    for (const uint64_t id : part) request.Append(id);
+  }
+  absl::StatusOr<std::vector<Reply>> replies = client_->Execute(key_, request);
+  if (!replies.ok()) return replies.status();
+  std::vector<Reply> results;
+  for (Reply& reply : *replies) {
+    const absl::StatusOr<std::string> word = WordOf(reply);
+    if (!word.ok()) return word.status();
+    if (*word == "missing")
+      return absl::NotFoundError(absl::StrCat(key_, ": there is no such set"));
+    if (reply.elements.size() != 2) return absl::DataLossError("Redis: not the script's answer");
+    results.push_back(std::move(reply.elements[1]));
+  }
+  return results;
+}
+
+absl::StatusOr<uint64_t> DenseIdSet::Impl::Change(std::string_view how,
+                                                  std::span<const uint64_t> ids) {
+  const auto largest = std::max_element(ids.begin(), ids.end());
+  if (largest != ids.end() && *largest > max_id_) {
+    return absl::OutOfRangeError(
+        absl::StrCat(key_, ": id ", *largest, " is above the limit of ", max_id_));
+  }
+  const absl::StatusOr<std::vector<Reply>> results = Run(ChangeIdsScript(), how, ids);
+  if (!results.ok()) return results.status();
+  uint64_t changed = 0;
+  for (const Reply& result : *results) changed += static_cast<uint64_t>(result.integer);
+  return changed;
+}
+
+absl::Status DenseIdSet::Impl::Ask(std::span<const uint64_t> ids, std::vector<bool>* answers) {
+  // What cannot be in the set needs no question, but must not fail those beside it.
+  std::vector<uint64_t> asked;
+  for (const uint64_t id : ids) asked.push_back(std::min(id, max_id_));
+  const absl::StatusOr<std::vector<Reply>> results = Run(AskIdsScript(), "", asked);
+  if (!results.ok()) return results.status();
+  std::string bits;
+  for (const Reply& result : *results) bits += result.text;
+  if (bits.size() != ids.size()) return absl::DataLossError("Redis: not the script's answer");
+  for (size_t i = 0; i < ids.size(); ++i) (*answers)[i] = bits[i] == '1' && ids[i] <= max_id_;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> DenseIdSet::Impl::Count() {
+  Request request;
+  request.Command({"BITCOUNT", key_});
+  const absl::StatusOr<Reply> count = client_->ExecuteOne(key_, request);
+  if (!count.ok()) return count.status();
+  return static_cast<uint64_t>(count->integer);
+}
+
+DenseIdSet::DenseIdSet(Client* client, std::string_view key, uint64_t max_id)
+    : impl_(std::make_unique<Impl>(client, key, max_id)) {}
+DenseIdSet::~DenseIdSet() = default;
+
+absl::StatusOr<uint64_t> DenseIdSet::Add(std::span<const uint64_t> ids) {
+  return impl_->Change("set", ids);
+}
+absl::StatusOr<uint64_t> DenseIdSet::Remove(std::span<const uint64_t> ids) {
+  return impl_->Change("clear", ids);
+}
+bool DenseIdSet::MayContain(uint64_t id) { return MayContain(std::span(&id, 1)).front(); }
+
+std::vector<bool> DenseIdSet::MayContain(std::span<const uint64_t> ids) {
+  std::vector<bool> answers(ids.size(), true);
+  if (ids.empty()) return answers;
+  const absl::Status status = impl_->Ask(ids, &answers);
+  if (!status.ok()) {
+    impl_->counter()->AddUnknown(status, ids.size());
+    return answers;
+  }
+  const auto found = static_cast<uint64_t>(std::count(answers.begin(), answers.end(), true));
+  impl_->counter()->AddFound(found);
+  impl_->counter()->AddNo(ids.size() - found);
+  return answers;
+}
+
+absl::StatusOr<uint64_t> DenseIdSet::Count() { return impl_->Count(); }
+QueryCounts DenseIdSet::counts() const { return impl_->counter()->Get(); }
+
+}  // namespace winnow::filter::redis

@@ -1,0 +1,130 @@
+#include "winnow/filter/redis/guard_cache.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace winnow::filter::redis {
+namespace {
+
+// KEYS: value, lock.
+const Script& SetScript() {
+  static const Script* const script = new Script(R"lua(
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+redis.call('DEL', KEYS[2])
+return 1
+)lua");
+  return *script;
+}
+
+const Script& RenewScript() {
+  static const Script* const script = new Script(R"lua(
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[2], ARGV[2])
+)lua");
+  return *script;
+}
+
+const Script& SetAndUnlockScript() {
+  static const Script* const script = new Script(R"lua(
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return redis.call('DEL', KEYS[2])
+)lua");
+  return *script;
+}
+
+const Script& UnlockScript() {
+  static const Script* const script = new Script(R"lua(
+if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+return redis.call('DEL', KEYS[2])
+)lua");
+  return *script;
+}
+
+// Never empty between the braces, and the same up to the first closing one for both names: whatever
+// bytes the key has, value and lock share a slot.
+std::string ValueName(std::string_view prefix, std::string_view key) {
+  std::string name(prefix);
+  name.append("{:").append(key).append("}");
+  return name;
+}
+
+std::string LockName(std::string_view prefix, std::string_view key) {
+  return ValueName(prefix, key) + "lock";
+}
+
+std::string MillisText(std::chrono::milliseconds ttl) { return absl::StrCat(ttl.count()); }
+
+}  // namespace
+
+GuardCache::GuardCache(Client* client, std::string_view prefix)
+    : client_(client), prefix_(prefix) {}
+
+absl::StatusOr<Reply> GuardCache::Run(const Script& script, std::string_view key,
+                                      std::initializer_list<std::string_view> arguments) {
+  if (prefix_.find_first_of("{}") != std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("Redis cache: braces in the prefix ", prefix_));
+  }
+  const std::vector<std::string> names = {ValueName(prefix_, key), LockName(prefix_, key)};
+  Request request;
+  request.BeginScript(script, names, arguments.size());
+  for (const std::string_view argument : arguments) request.Append(argument);
+  return client_->ExecuteOne(names[0], request);
+}
+
+absl::StatusOr<bool> GuardCache::RunForYes(const Script& script, std::string_view key,
+                                           std::initializer_list<std::string_view> arguments) {
+  const absl::StatusOr<Reply> reply = Run(script, key, arguments);
+  if (!reply.ok()) return reply.status();
+  return reply->integer == 1;
+}
+
+absl::StatusOr<bool> GuardCache::Get(std::string_view key, std::string* value) {
+  const std::string name = ValueName(prefix_, key);
+  Request request;
+  request.Command({"GET", name});
+  absl::StatusOr<Reply> reply = client_->ExecuteOne(name, request);
+  if (!reply.ok()) return reply.status();
+  if (reply->type == Reply::Type::kNil) return false;
+  if (reply->type != Reply::Type::kString) return absl::DataLossError("Redis: GET gives no string");
+  *value = std::move(reply->text);
+  return true;
+}
+
+absl::Status GuardCache::Set(std::string_view key, std::string_view value,
+                             std::chrono::milliseconds ttl) {
+  return Run(SetScript(), key, {value, MillisText(ttl)}).status();
+}
+
+absl::Status GuardCache::Remove(std::string_view key) {
+  const std::string name = ValueName(prefix_, key);
+  Request request;
+  request.Command({"UNLINK", name, LockName(prefix_, key)});
+  return client_->ExecuteOne(name, request).status();
+}
+
+absl::StatusOr<bool> GuardCache::TryLock(std::string_view key, std::string_view token,
+                                         std::chrono::milliseconds ttl) {
+  const std::string name = LockName(prefix_, key);
+  Request request;
+  request.Command({"SET", name, token, "NX", "PX", MillisText(ttl)});
+  const absl::StatusOr<Reply> reply = client_->ExecuteOne(name, request);
+  if (!reply.ok()) return reply.status();
+  return reply->type == Reply::Type::kStatus;
+}
+
+absl::StatusOr<bool> GuardCache::RenewLock(std::string_view key, std::string_view token,
+                                           std::chrono::milliseconds ttl) {
+  return RunForYes(RenewScript(), key, {token, MillisText(ttl)});
+}
+
+absl::StatusOr<bool> GuardCache::SetAndUnlock(std::string_view key, std::string_view token,
+                                              std::string_view value,
+                                              std::chrono::milliseconds ttl) {
+  return RunForYes(SetAndUnlockScript(), key, {token, value, MillisText(ttl)});
+}
+
+absl::StatusOr<bool> GuardCache::Unlock(std::string_view key, std::string_view token) {
+  return RunForYes(UnlockScript(), key, {token});
+}
+
+}  // namespace winnow::filter::redis

@@ -1,0 +1,250 @@
+#include "winnow/filter/redis/module_filter.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "filter/redis/module_call.h"
+#include "filter/redis/query_counter.h"
+
+namespace winnow::filter::redis {
+namespace {
+
+using Items = std::span<const std::string_view>;
+
+std::string Number(double value) { return absl::StrFormat("%.17g", value); }
+
+// Reserves; "item exists" and the like in its place.
+absl::Status RunReserve(Client* client, std::string_view key,
+                        const std::vector<std::string>& words) {
+  Request request;
+  request.Begin(words.size());
+  for (const std::string& word : words) request.Append(word);
+  const absl::Status status = client->ExecuteOne(key, request).status();
+  if (absl::IsInvalidArgument(status) && (status.message().find("exists") != std::string::npos)) {
+    return absl::AlreadyExistsError(absl::StrCat(std::string(key), ": ", status.message()));
+  }
+  return status;
+}
+
+absl::Status FullError(std::string_view key, const std::string& text) {
+  return absl::ResourceExhaustedError(absl::StrCat(std::string(key), ": ", text));
+}
+
+// How many of the answers are 1. An element may be an error: the filter became full.
+absl::StatusOr<uint64_t> CountAdded(std::string_view key, const std::vector<Reply>& answers,
+                                    size_t num_items) {
+  uint64_t added = 0;
+  for (const Reply& answer : answers) {
+    if (answer.is_error()) return FullError(key, answer.text);
+    if (answer.integer < 0) return FullError(key, "the filter is full");
+    added += static_cast<uint64_t>(answer.integer);
+  }
+  if (answers.size() != num_items) return FullError(key, "not all keys were added");
+  return added;
+}
+
+// A cuckoo filter's single commands exist everywhere; so the facade needs no others.
+absl::StatusOr<bool> CallForOne(Client* client, std::string_view key, std::string_view command,
+                                std::string_view item) {
+  const absl::StatusOr<Reply> reply = CallModule(client, key, command, Items(&item, 1));
+  if (!reply.ok()) return reply.status();
+  if (reply->type != Reply::Type::kInteger) {
+    return absl::DataLossError("Redis: an answer that is neither 0 nor 1");
+  }
+  return reply->integer == 1;
+}
+
+std::vector<std::string> BloomReserveWords(std::string_view key, const RedisBloomOptions& options) {
+  std::vector<std::string> words = {"BF.RESERVE", std::string(key), Number(options.error_rate),
+                                    absl::StrCat(options.capacity)};
+  if (options.expansion == 0) {
+    words.emplace_back("NONSCALING");
+  } else {
+    words.insert(words.end(), {"EXPANSION", absl::StrCat(options.expansion)});
+  }
+  return words;
+}
+
+std::vector<std::string> CuckooReserveWords(std::string_view key,
+                                            const RedisBloomCuckooOptions& options) {
+  return {"CF.RESERVE",
+          std::string(key),
+          absl::StrCat(options.capacity),
+          "BUCKETSIZE",
+          absl::StrCat(options.bucket_size),
+          "MAXITERATIONS",
+          absl::StrCat(options.max_iterations),
+          "EXPANSION",
+          absl::StrCat(options.expansion)};
+}
+
+}  // namespace
+
+class ModuleFilter::Impl {
+ public:
+  Impl(Client* client, std::string_view name, Kind kind)
+      : client_(client), name_(name), kind_(kind) {}
+
+  Client* client() const { return client_; }
+  const std::string& name() const { return name_; }
+  bool is_bloom() const { return kind_ == Kind::kBloom; }
+  // "BF." or "CF." and the rest.
+  std::string Command(std::string_view rest) const {
+    return absl::StrCat(is_bloom() ? "BF." : "CF.", std::string(rest));
+  }
+  absl::Status MayContain(Items keys, std::vector<bool>* answers);
+  QueryCounter* counter() { return &counter_; }
+
+ private:
+  Client* const client_;
+  const std::string name_;
+  const Kind kind_;
+  QueryCounter counter_;
+};
+
+absl::Status ModuleFilter::Impl::MayContain(Items keys, std::vector<bool>* answers) {
+  const absl::StatusOr<std::vector<Reply>> replies =
+      CallModuleForAll(client_, name_, Command("MEXISTS"), {}, keys);
+  if (!replies.ok()) return replies.status();
+  if (replies->size() != keys.size()) return absl::DataLossError("Redis: answers are missing");
+  for (const Reply& reply : *replies) {
+    if (reply.type != Reply::Type::kInteger) return absl::DataLossError("Redis: not 0 or 1");
+  }
+  for (size_t i = 0; i < keys.size(); ++i) (*answers)[i] = (*replies)[i].integer != 0;
+  return absl::OkStatus();
+}
+
+ModuleFilter::ModuleFilter(Client* client, std::string_view name, Kind kind)
+    : impl_(std::make_unique<Impl>(client, name, kind)) {}
+ModuleFilter::~ModuleFilter() = default;
+
+QueryCounts ModuleFilter::counts() const { return impl_->counter()->Get(); }
+
+absl::Status ModuleFilter::Reserve(const RedisBloomOptions& options) {
+  if (!impl_->is_bloom()) return absl::InvalidArgumentError("Redis filter: a cuckoo filter");
+  return RunReserve(impl_->client(), impl_->name(), BloomReserveWords(impl_->name(), options));
+}
+
+absl::Status ModuleFilter::Reserve(const RedisBloomCuckooOptions& options) {
+  if (impl_->is_bloom()) return absl::InvalidArgumentError("Redis filter: a Bloom filter");
+  return RunReserve(impl_->client(), impl_->name(), CuckooReserveWords(impl_->name(), options));
+}
+
+absl::StatusOr<uint64_t> ModuleFilter::Add(Items keys) {
+  static constexpr std::string_view kCuckooPrefix[] = {"NOCREATE", "ITEMS"};
+  const absl::StatusOr<std::vector<Reply>> replies =
+      CallModuleForAll(impl_->client(), impl_->name(), impl_->is_bloom() ? "BF.MADD" : "CF.INSERT",
+                       impl_->is_bloom() ? Items() : Items(kCuckooPrefix), keys);
+  if (!replies.ok()) return replies.status();
+  return CountAdded(impl_->name(), *replies, keys.size());
+}
+
+bool ModuleFilter::MayContain(std::string_view key) { return MayContain(Items(&key, 1)).front(); }
+
+std::vector<bool> ModuleFilter::MayContain(Items keys) {
+  std::vector<bool> answers(keys.size(), true);
+  if (keys.empty()) return answers;
+  const absl::Status status = impl_->MayContain(keys, &answers);
+  if (!status.ok()) {
+    impl_->counter()->AddUnknown(status, keys.size());
+    return answers;
+  }
+  uint64_t no = 0;
+  for (const bool answer : answers) no += answer ? 0 : 1;
+  impl_->counter()->AddNo(no);
+  impl_->counter()->AddFound(keys.size() - no);
+  return answers;
+}
+
+absl::StatusOr<bool> ModuleFilter::Remove(std::string_view key) {
+  if (impl_->is_bloom()) {
+    return absl::FailedPreconditionError("Redis filter: no key leaves a Bloom filter");
+  }
+  return CallForOne(impl_->client(), impl_->name(), "CF.DEL", key);
+}
+
+absl::StatusOr<std::vector<RedisBloomChunk>> ModuleFilter::Dump() {
+  std::vector<RedisBloomChunk> chunks;
+  std::string iterator = "0";
+  for (;;) {
+    const std::string_view argument = iterator;
+    absl::StatusOr<Reply> reply =
+        CallModule(impl_->client(), impl_->name(), impl_->Command("SCANDUMP"), Items(&argument, 1));
+    if (!reply.ok()) return reply.status();
+    if (reply->elements.size() != 2 || reply->elements[0].integer < 0) {
+      return absl::DataLossError("Redis: SCANDUMP gives no chunk");
+    }
+    const auto next = static_cast<uint64_t>(reply->elements[0].integer);
+    if (next == 0) return chunks;
+    // Growing iterators are all that keeps a server from giving chunks for ever.
+    if (!chunks.empty() && next <= chunks.back().iterator) {
+      return absl::DataLossError("Redis: SCANDUMP goes back");
+    }
+    iterator = absl::StrCat(next);
+    chunks.push_back({next, std::move(reply->elements[1].text)});
+  }
+}
+
+absl::Status ModuleFilter::Restore(std::span<const RedisBloomChunk> chunks) {
+  const std::string& name = impl_->name();
+  Request exists;
+  exists.Command({"EXISTS", name});
+  const absl::StatusOr<Reply> there = impl_->client()->ExecuteOne(name, exists);
+  if (!there.ok()) return there.status();
+  if (there->integer != 0)
+    return absl::AlreadyExistsError(absl::StrCat(name, ": there is such a key"));
+  for (const RedisBloomChunk& chunk : chunks) {
+    Request request;
+    request.Command({impl_->Command("LOADCHUNK"), name, absl::StrCat(chunk.iterator), chunk.data});
+    const absl::Status status = impl_->client()->ExecuteOne(name, request).status();
+    if (status.ok()) continue;
+    // Half a filter would say "no" to the keys of the other half.
+    Request remove;
+    remove.Command({"UNLINK", name});
+    const absl::Status removed = impl_->client()->ExecuteOne(name, remove).status();
+    return removed.ok()
+               ? status
+               : absl::Status(status.code(), absl::StrCat(status.message(), "; remove the key ",
+                                                          name, ", which holds half a filter"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ModuleFilter::GetInfo() {
+  const absl::StatusOr<Reply> reply =
+      CallModule(impl_->client(), impl_->name(), impl_->Command("INFO"), {});
+  if (!reply.ok()) return reply.status();
+  std::vector<std::pair<std::string, std::string>> info;
+  for (size_t i = 0; i + 1 < reply->elements.size(); i += 2) {
+    const Reply& value = reply->elements[i + 1];
+    info.emplace_back(reply->elements[i].text, value.type == Reply::Type::kInteger
+                                                   ? absl::StrCat(value.integer)
+                                                   : value.text);
+  }
+  return info;
+}
+
+absl::Status TairFilters::bfreserve(std::string_view key, uint64_t size, double error_rate) {
+  return RunReserve(client_, key,
+                    {"BF.RESERVE", std::string(key), Number(error_rate), absl::StrCat(size)});
+}
+absl::Status TairFilters::cfreserve(std::string_view key, uint64_t size) {
+  return RunReserve(client_, key, {"CF.RESERVE", std::string(key), absl::StrCat(size)});
+}
+absl::StatusOr<bool> TairFilters::bfadd(std::string_view key, std::string_view item) {
+  return CallForOne(client_, key, "BF.ADD", item);
+}
+absl::StatusOr<bool> TairFilters::bfexists(std::string_view key, std::string_view item) {
+  return CallForOne(client_, key, "BF.EXISTS", item);
+}
+absl::StatusOr<bool> TairFilters::cfadd(std::string_view key, std::string_view item) {
+  return CallForOne(client_, key, "CF.ADD", item);
+}
+absl::StatusOr<bool> TairFilters::cfexists(std::string_view key, std::string_view item) {
+  return CallForOne(client_, key, "CF.EXISTS", item);
+}
+absl::StatusOr<bool> TairFilters::cfdel(std::string_view key, std::string_view item) {
+  return CallForOne(client_, key, "CF.DEL", item);
+}
+
+}  // namespace winnow::filter::redis

@@ -1,0 +1,56 @@
+#include "winnow/filter/redis/reply.h"
+
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+
+namespace winnow::filter::redis {
+namespace {
+
+struct ErrorCode {
+  std::string_view prefix;
+  absl::StatusCode code;
+};
+
+constexpr ErrorCode kErrorCodes[] = {
+    {"LOADING", absl::StatusCode::kUnavailable},
+    {"CLUSTERDOWN", absl::StatusCode::kUnavailable},
+    {"TRYAGAIN", absl::StatusCode::kUnavailable},
+    {"MASTERDOWN", absl::StatusCode::kUnavailable},
+    {"BUSY", absl::StatusCode::kUnavailable},
+    {"MOVED", absl::StatusCode::kUnavailable},
+    {"ASK", absl::StatusCode::kUnavailable},
+    {"ERR max number of clients", absl::StatusCode::kUnavailable},
+    {"OOM", absl::StatusCode::kResourceExhausted},
+    {"READONLY", absl::StatusCode::kFailedPrecondition},
+    {"WRONGTYPE", absl::StatusCode::kFailedPrecondition},
+    {"NOAUTH", absl::StatusCode::kPermissionDenied},
+    {"WRONGPASS", absl::StatusCode::kPermissionDenied},
+    {"NOPERM", absl::StatusCode::kPermissionDenied},
+    {"DENIED", absl::StatusCode::kPermissionDenied},
+    {"ERR unknown command", absl::StatusCode::kUnimplemented},
+};
+
+// A script's error has the command's behind words of its own in some versions.
+bool Names(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix ||
+         text.find(absl::StrCat(" ", std::string(prefix), " ")) != std::string_view::npos;
+}
+
+}  // namespace
+
+absl::Status Reply::ToStatus() const {
+  if (!is_error()) return absl::OkStatus();
+  const std::string message = absl::StrCat("Redis says: ", text);
+  for (const ErrorCode& known : kErrorCodes) {
+    if (Names(text, known.prefix)) return absl::Status(known.code, message);
+  }
+  // Of scripts: "Unknown Redis command called from script".
+  if (text.find("nknown Redis command") != std::string::npos ||
+      text.find("nknown command") != std::string::npos) {
+    return absl::UnimplementedError(message);
+  }
+  return absl::InvalidArgumentError(message);
+}
+
+}  // namespace winnow::filter::redis

@@ -1,0 +1,226 @@
+// Compaction filters: what they are shown, what their decisions do, and what they never touch.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/db_fixture.h"
+#include "tests/support/test_clock.h"
+#include "winnow/compaction_filter.h"
+
+namespace winnow {
+namespace {
+
+// Removes values that begin with "remove", upper-cases the first letter of those that begin with
+// "change", and notes what it was shown.
+class NotingFilter final : public CompactionFilter {
+ public:
+  Decision Filter(const Entry& entry, std::string* new_value) const override {
+    EXPECT_TRUE(new_value->empty());
+    if (on_call) on_call(entry);
+    {
+      const std::lock_guard lock(mutex_);
+      shown_.push_back(absl::StrCat(std::string(entry.key), "=", std::string(entry.value)));
+      last_level_ = entry.is_last_level;
+      level_ = entry.level;
+      family_ = entry.column_family;
+    }
+    if (entry.value.starts_with("remove")) return Decision::kRemove;
+    if (!entry.value.starts_with("change")) return Decision::kKeep;
+    *new_value = absl::StrCat("C", std::string(entry.value.substr(1)));
+    return Decision::kChangeValue;
+  }
+  std::vector<std::string> TakeShown() {
+    const std::lock_guard lock(mutex_);
+    return std::move(shown_);
+  }
+  bool last_level() const { return last_level_; }
+  int level() const { return level_; }
+  const std::string& family() const { return family_; }
+
+  std::function<void(const Entry&)> on_call;
+
+ private:
+  // Guards what follows; standard mutexes cannot be annotated.
+  mutable std::mutex mutex_;
+  mutable std::vector<std::string> shown_;
+  mutable bool last_level_ = false;
+  mutable int level_ = -1;
+  mutable std::string family_;
+};
+
+using Shown = std::vector<std::string>;
+
+class DbCompactionFilterTest : public ::testing::Test {
+ protected:
+  DbCompactionFilterTest() : db_(WithFilter(&filter_)) {}
+
+  static Options WithFilter(const CompactionFilter* filter) {
+    Options options = MemoryDb::Quiet();
+    options.compaction_filter = filter;
+    return options;
+  }
+  uint64_t Ticked(Ticker ticker) { return db_->GetStatistics().Get(ticker); }
+
+  NotingFilter filter_;
+  MemoryDb db_;
+};
+
+TEST_F(DbCompactionFilterTest, KeepsRemovesAndChanges) {
+  db_.Put("a", "keep");
+  db_.Put("b", "remove");
+  db_.Put("c", "change");
+  db_.Delete("d");
+  db_.Flush();
+  EXPECT_EQ(filter_.TakeShown(), Shown()) << "flushes do not ask";
+  db_.CompactAll();
+  EXPECT_EQ(filter_.TakeShown(), (Shown{"a=keep", "b=remove", "c=change"}));
+  EXPECT_TRUE(filter_.last_level());
+  EXPECT_EQ(filter_.level(), kNumLevels - 1);
+  EXPECT_EQ(filter_.family(), "default");
+  EXPECT_EQ(db_.MultiGet({"a", "b", "c"}), (Shown{"keep", "(absent)", "Change"}));
+  EXPECT_EQ(Ticked(Ticker::kEntriesFilteredOut), 1u);
+  EXPECT_EQ(Ticked(Ticker::kEntriesChangedByFilter), 1u);
+  db_.Reopen();
+  EXPECT_EQ(db_.MultiGet({"a", "b", "c"}), (Shown{"keep", "(absent)", "Change"}));
+  uint64_t entries = 0;
+  for (const LevelStatistics& row : db_->GetStatistics().levels) entries += row.num_entries;
+  EXPECT_EQ(entries, 2u) << "nothing is left of what was removed on the last level";
+}
+
+TEST_F(DbCompactionFilterTest, IsShownTheNewestVersionAlone) {
+  db_.Put("a", "remove old");
+  db_.Flush();
+  db_.Put("a", "keep");
+  db_.Flush();
+  db_.CompactAll();
+  EXPECT_EQ(filter_.TakeShown(), (Shown{"a=keep"}));
+  EXPECT_EQ(db_.Get("a"), "keep");
+}
+
+// Where the compaction does not reach the last level, a deletion must take the place of what is
+// removed.
+TEST_F(DbCompactionFilterTest, ARemovalUncoversNothing) {
+  db_.Put("a", "keep: the oldest");
+  db_.Put("z", "keep");
+  db_.Flush();
+  db_.CompactAll();
+  filter_.TakeShown();
+  Options options = db_.options();
+  options.disable_auto_compactions = false;
+  options.level0_compaction_trigger = 2;
+  db_.options() = options;
+  db_.options().allow_ingest_behind = true;  // the level before the last is the output
+  db_.Reopen();
+  db_.Put("a", "remove");
+  db_.Flush();
+  db_.Put("b", "keep");
+  db_.Put("a", "remove again");
+  db_.Flush();
+  ASSERT_TRUE(db_->WaitForBackgroundWork().ok());
+  EXPECT_EQ(filter_.TakeShown(), (Shown{"a=remove again", "b=keep"}));
+  EXPECT_FALSE(filter_.last_level());
+  EXPECT_EQ(db_.Get("a"), "(absent)");
+}
+
+TEST_F(DbCompactionFilterTest, NeverSeesWhatASnapshotNeeds) {
+  db_.Put("a", "remove 1");
+  db_.Put("b", "change 1");
+  const Snapshot* snapshot = db_->GetSnapshot();
+  db_.Put("b", "change 2");
+  db_.CompactAll();
+  EXPECT_EQ(filter_.TakeShown(), (Shown{"b=change 2"}));
+  EXPECT_EQ(db_.Get("a", snapshot), "remove 1");
+  EXPECT_EQ(db_.Get("b", snapshot), "change 1");
+  EXPECT_EQ(db_.Get("b"), "Change 2");
+  db_->ReleaseSnapshot(snapshot);
+  db_.CompactAll();
+  EXPECT_EQ(db_.Get("a"), "(absent)");
+}
+
+// The snapshot is younger than the compaction's list of them, and older than its outputs.
+TEST_F(DbCompactionFilterTest, ASnapshotTakenMeanwhileKeepsWhatItSees) {
+  db_.Put("a", "remove");
+  db_.Put("b", "change");
+  const Snapshot* snapshot = nullptr;
+  // Not in the filter, which must not call the database: another thread does.
+  filter_.on_call = [&](const CompactionFilter::Entry&) {
+    if (snapshot != nullptr) return;
+    std::thread([&] { snapshot = db_->GetSnapshot(); }).join();
+  };
+  db_.CompactAll();
+  ASSERT_NE(snapshot, nullptr);
+  EXPECT_EQ(db_.Get("a", snapshot), "remove");
+  EXPECT_EQ(db_.Get("b", snapshot), "change");
+  db_->ReleaseSnapshot(snapshot);
+  db_.CompactAll();
+  EXPECT_EQ(db_.Get("a"), "(absent)");
+  EXPECT_EQ(db_.Get("b"), "Change");
+}
+
+TEST_F(DbCompactionFilterTest, ASnapshotReleasedBeforeTheEndStopsNothing) {
+  db_.Put("a", "remove");
+  filter_.on_call = [&](const CompactionFilter::Entry&) {
+    std::thread([&] { db_->ReleaseSnapshot(db_->GetSnapshot()); }).join();
+  };
+  db_.CompactAll();
+  EXPECT_EQ(db_.Get("a"), "(absent)");
+  // Snapshots are to be had again.
+  const Snapshot* snapshot = db_->GetSnapshot();
+  ASSERT_NE(snapshot, nullptr);
+  db_->ReleaseSnapshot(snapshot);
+}
+
+TEST_F(DbCompactionFilterTest, IsShownWhatHasNotExpiredWithoutItsTimeAndKeepsIt) {
+  TestClock clock;
+  db_.options().clock = &clock;
+  db_.options().ttl_seconds = 100;
+  db_.Reopen();
+  db_.Put("a", "keep");
+  clock.AdvanceSeconds(50);
+  db_.Put("b", "change");
+  clock.AdvanceSeconds(50);
+  db_.CompactAll();
+  EXPECT_EQ(filter_.TakeShown(), (Shown{"b=change"}));
+  EXPECT_EQ(db_.Get("b"), "Change");
+  clock.AdvanceSeconds(49);
+  EXPECT_EQ(db_.Get("b"), "Change");
+  clock.AdvanceSeconds(1);
+  EXPECT_EQ(db_.Get("b"), "(absent)") << "changing a value does not make it younger";
+}
+
+TEST_F(DbCompactionFilterTest, AnIteratorKeepsWhatItHas) {
+  db_.Put("a", "remove");
+  db_.Flush();
+  const auto iterator = db_->NewIterator(ReadOptions());
+  db_.CompactAll();
+  iterator->SeekToFirst();
+  ASSERT_TRUE(iterator->Valid());
+  EXPECT_EQ(iterator->value(), "remove");
+}
+
+// Cut into parts, each entry is shown once, and each part asks for its own keys.
+TEST_F(DbCompactionFilterTest, ManyFilesAndThreadsAreShownEachValueOnce) {
+  db_.options().background_threads = 4;
+  db_.options().target_file_bytes = 1 << 20;
+  db_.Reopen();
+  const std::string filler(1000, 'x');
+  for (int i = 0; i < 70'000; i++) {
+    db_.Put(absl::StrCat("key", 100'000 + i), absl::StrCat(i % 3 == 0 ? "remove" : "keep", filler));
+  }
+  db_.Flush();
+  db_.CompactAll();
+  EXPECT_EQ(filter_.TakeShown().size(), 70'000u);
+  EXPECT_EQ(Ticked(Ticker::kEntriesFilteredOut), 23'334u);
+  for (int i = 0; i < 70'000; i += 997) {
+    EXPECT_EQ(db_.Get(absl::StrCat("key", 100'000 + i)) == "(absent)", i % 3 == 0) << i;
+  }
+}
+
+}  // namespace
+}  // namespace winnow

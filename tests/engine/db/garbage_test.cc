@@ -1,0 +1,174 @@
+// Deletions that readers pass, or that make up most of a file, are compacted before their level is
+// due; iterators that are made to show the present.
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "tests/support/db_fixture.h"
+#include "winnow/event_listener.h"
+
+namespace winnow {
+namespace {
+
+std::string NumberedKey(uint64_t number) { return absl::StrFormat("key%08d", number); }
+
+class EventsOfKind final : public EventListener {
+ public:
+  explicit EventsOfKind(Event::Kind kind) : kind_(kind) {}
+  void OnEvent(const Event& event) override {
+    if (event.kind != kind_) return;
+    std::lock_guard<std::mutex> lock(mutex_);
+    events_.push_back(event);
+  }
+  std::vector<Event> events() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return events_;
+  }
+
+ private:
+  const Event::Kind kind_;
+  // Guards what follows; standard mutexes cannot be annotated.
+  std::mutex mutex_;
+  std::vector<Event> events_;
+};
+
+// 20,000 keys at the last level, and above it, at level 5, deletions of `num_deleted` of them from
+// key 5,000 on, with `num_puts` other entries.
+void MakeTree(MemoryDb* db, int num_deleted, int num_puts) {
+  const std::string value(100, 'v');
+  for (uint64_t i = 0; i < 20000; i++) db->Put(NumberedKey(i), value);
+  db->CompactAll();
+  for (int i = 0; i < num_deleted; i++) db->Delete(NumberedKey(5000 + static_cast<uint64_t>(i)));
+  for (int i = 0; i < num_puts; i++) {
+    db->Put(NumberedKey(12000 + static_cast<uint64_t>(i)) + "x", "");
+  }
+}
+
+uint64_t CountKeys(DB* db) {
+  const auto it = db->NewIterator({});
+  uint64_t count = 0;
+  for (it->SeekToFirst(); it->Valid(); it->Next()) count++;
+  EXPECT_TRUE(it->status().ok());
+  return count;
+}
+
+uint64_t EntriesOf(DB* db) {
+  uint64_t entries = 0;
+  for (const LevelStatistics& level : db->GetStatistics().levels) entries += level.num_entries;
+  return entries;
+}
+
+TEST(Garbage, AnIteratorTellsWhatItPassed) {
+  Options options = MemoryDb::Quiet();
+  const auto events = std::make_shared<EventsOfKind>(Event::Kind::kGarbageMet);
+  options.listeners.push_back(events);
+  MemoryDb db(options);
+  MakeTree(&db, 3000, 0);
+  EXPECT_EQ(CountKeys(db.get()), 17000u);
+  const uint64_t skipped = db->GetStatistics().Get(Ticker::kIteratorEntriesSkipped);
+  EXPECT_GE(skipped, 6000u) << "each deletion, and what it hides";
+  EXPECT_LT(skipped, 6100u);
+  db.Flush();
+  db.CompactAll();
+  EXPECT_EQ(CountKeys(db.get()), 17000u);
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kIteratorEntriesSkipped), skipped);
+  ASSERT_TRUE(db->Close().ok());
+  ASSERT_EQ(events->events().size(), 1u);
+  EXPECT_EQ(events->events()[0].column_family, "default");
+  EXPECT_GE(events->events()[0].num_inputs, 5900u);
+}
+
+// Deletions at level 5, over 20,000 entries of level 6 that nothing else is to be done with.
+std::vector<std::string> ReasonsAfter(int num_deleted, int num_puts, bool scan) {
+  Options options = MemoryDb::Quiet();
+  options.background_threads = 2;
+  options.level0_compaction_trigger = 1;
+  options.level_base_bytes = 1 << 20;
+  options.level_size_multiplier = 3;
+  const auto events = std::make_shared<EventsOfKind>(Event::Kind::kCompactionBegin);
+  options.listeners.push_back(events);
+  MemoryDb db(options);
+  MakeTree(&db, num_deleted, num_puts);
+  db.Flush();
+  db.options().disable_auto_compactions = false;
+  db.Reopen();
+  EXPECT_TRUE(db->WaitForBackgroundWork().ok());
+  const uint64_t before = EntriesOf(db.get());
+  if (scan) {
+    EXPECT_EQ(CountKeys(db.get()),
+              20000u - static_cast<uint64_t>(num_deleted) + static_cast<uint64_t>(num_puts));
+    EXPECT_TRUE(db->WaitForBackgroundWork().ok());
+    EXPECT_LT(EntriesOf(db.get()), before);
+  }
+  EXPECT_TRUE(db->Close().ok());
+  std::vector<std::string> reasons;
+  for (const Event& event : events->events()) reasons.push_back(event.message);
+  return reasons;
+}
+
+bool Has(const std::vector<std::string>& reasons, std::string_view reason) {
+  return std::find(reasons.begin(), reasons.end(), reason) != reasons.end();
+}
+
+TEST(Garbage, AFileThatIsMostlyDeletionsGoesDownByItself) {
+  EXPECT_TRUE(Has(ReasonsAfter(3000, 500, false), "many deletions"));
+  EXPECT_FALSE(Has(ReasonsAfter(1500, 4000, false), "many deletions"));
+}
+
+TEST(Garbage, AFileWhoseDeletionsReadersPassGoesDownByItself) {
+  EXPECT_FALSE(Has(ReasonsAfter(1500, 4000, false), "readers passed many deletions"));
+  EXPECT_TRUE(Has(ReasonsAfter(1500, 4000, true), "readers passed many deletions"));
+}
+
+TEST(IteratorRefresh, ShowsThePresentWithinItsBounds) {
+  MemoryDb db;
+  for (const char* key : {"a", "b", "c"}) db.Put(key, "old");
+  ReadOptions read;
+  read.lower_bound = "b";
+  read.upper_bound = "d";
+  const auto it = db->NewIterator(read);
+  it->SeekToFirst();
+  EXPECT_EQ(it->key(), "b");
+  db.Put("b", "new");
+  db.Put("b2", "new");
+  db.Put("e", "new");
+  db.Flush();
+  db.Delete("c");
+  it->SeekToFirst();
+  EXPECT_EQ(it->value(), "old") << "before it is refreshed";
+  ASSERT_TRUE(it->Refresh().ok());
+  EXPECT_FALSE(it->Valid());
+  EXPECT_TRUE(it->status().ok());
+  std::string seen;
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    seen += std::string(it->key()) + "=" + std::string(it->value()) + " ";
+  }
+  EXPECT_EQ(seen, "b=new b2=new ");
+  it->SeekToLast();
+  ASSERT_TRUE(it->Valid());
+  EXPECT_EQ(it->key(), "b2");
+  ASSERT_TRUE(it->Refresh().ok());
+  it->SeekForPrev("b1");
+  EXPECT_EQ(it->key(), "b");
+}
+
+TEST(IteratorRefresh, OneOfASnapshotStaysWithIt) {
+  MemoryDb db;
+  db.Put("a", "1");
+  ReadOptions read;
+  read.snapshot = db->GetSnapshot();
+  {
+    const auto it = db->NewIterator(read);
+    db.Put("a", "2");
+    EXPECT_EQ(it->Refresh().code(), absl::StatusCode::kFailedPrecondition);
+    it->SeekToFirst();
+    EXPECT_EQ(it->value(), "1");
+  }
+  db->ReleaseSnapshot(read.snapshot);
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,184 @@
+// A load that began before its key was written.
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include "tests/filter/guard/guard_fixture.h"
+
+namespace winnow::guard {
+namespace {
+
+// The cache in memory without its locks, as a plain cache has none.
+class PlainCache final : public Cache {
+ public:
+  explicit PlainCache(Cache* cache) : cache_(cache) {}
+  absl::StatusOr<bool> Get(std::string_view key, std::string* value) override {
+    return cache_->Get(key, value);
+  }
+  absl::Status Set(std::string_view key, std::string_view value, milliseconds ttl) override {
+    if (before_set) before_set();
+    return cache_->Set(key, value, ttl);
+  }
+  absl::Status Remove(std::string_view key) override { return cache_->Remove(key); }
+
+  std::function<void()> before_set;
+
+ private:
+  Cache* const cache_;
+};
+
+// With the cache's locks and without.
+class OvertakenLoadTest : public GuardTest, public testing::WithParamInterface<bool> {
+ protected:
+  std::unique_ptr<CacheGuard> NewGuardOfParam() {
+    if (GetParam()) return NewGuard();
+    auto guard = CacheGuard::Create(&plain_, options_);
+    EXPECT_TRUE(guard.ok());
+    return *std::move(guard);
+  }
+
+  PlainCache plain_{cache_.get()};
+};
+
+TEST_P(OvertakenLoadTest, PutStays) {
+  const auto guard = NewGuardOfParam();
+  const Loader load = [&](std::string_view) -> absl::StatusOr<std::string> {
+    EXPECT_TRUE(guard->Put("k", "new").ok());
+    return "old";
+  };
+  EXPECT_EQ(guard->Get("k", load).value(), "old");
+  EXPECT_EQ(guard->Get("k", database_.loader()).value(), "new");
+  EXPECT_EQ(database_.loads(), 0);
+  EXPECT_EQ(guard->statistics().discarded_loads, 1u);
+}
+
+TEST_P(OvertakenLoadTest, AfterInvalidateTheKeyIsLoadedAgain) {
+  const auto guard = NewGuardOfParam();
+  database_.Write("k", "new");
+  const Loader load = [&](std::string_view) -> absl::StatusOr<std::string> {
+    EXPECT_TRUE(guard->Invalidate("k").ok());
+    // A later caller does not join this load.
+    EXPECT_EQ(guard->Get("k", database_.loader()).value(), "new");
+    return "old";
+  };
+  EXPECT_EQ(guard->Get("k", load).value(), "old");
+  EXPECT_EQ(guard->Get("k", database_.loader()).value(), "new");
+  EXPECT_EQ(database_.loads(), 1);
+}
+
+TEST_P(OvertakenLoadTest, ThatTheKeyIsAbsentIsNotStoredEither) {
+  const auto guard = NewGuardOfParam();
+  database_.Write("k", "new");
+  const Loader load = [&](std::string_view) -> absl::StatusOr<std::string> {
+    EXPECT_TRUE(guard->Invalidate("k").ok());
+    return absl::NotFoundError("not yet");
+  };
+  EXPECT_TRUE(absl::IsNotFound(guard->Get("k", load).status()));
+  EXPECT_EQ(guard->Get("k", database_.loader()).value(), "new");
+}
+
+TEST_P(OvertakenLoadTest, ARefreshIsOvertakenToo) {
+  options_.serve_stale_for = seconds(60);
+  const auto guard = NewGuardOfParam();
+  EXPECT_EQ(
+      guard->Get("k", [](std::string_view) -> absl::StatusOr<std::string> { return "1"; }).value(),
+      "1");
+  clock_.Advance(seconds(601));
+  const Loader load = [&](std::string_view) -> absl::StatusOr<std::string> {
+    EXPECT_TRUE(guard->Put("k", "3").ok());
+    return "2";
+  };
+  EXPECT_EQ(guard->Get("k", load).value(), "1");
+  executor_.RunDue();
+  EXPECT_EQ(guard->Get("k", database_.loader()).value(), "3");
+}
+
+// In another process: only the lock, which the write ends, can tell.
+TEST_F(GuardTest, AWriteOfAnotherProcessOvertakesALoad) {
+  const auto guard = NewGuard();
+  const auto other = NewGuard();
+  database_.Write("k", "new");
+  const Loader load = [&](std::string_view) -> absl::StatusOr<std::string> {
+    EXPECT_TRUE(other->Invalidate("k").ok());
+    return "old";
+  };
+  EXPECT_EQ(guard->Get("k", load).value(), "old");
+  EXPECT_EQ(guard->Get("k", database_.loader()).value(), "new");
+}
+
+// Invalidate comes while the load's value is on its way into the cache.
+TEST_F(GuardTest, InvalidateWaitsForAValueThatIsBeingStored) {
+  PlainCache plain(cache_.get());
+  auto created = CacheGuard::Create(&plain, options_);
+  ASSERT_TRUE(created.ok());
+  CacheGuard* const guard = created->get();
+  std::thread writer;
+  std::atomic<bool> has_begun{false};
+  plain.before_set = [&] {
+    if (has_begun) return;
+    writer = std::thread([&] {
+      has_begun = true;
+      EXPECT_TRUE(guard->Invalidate("k").ok());
+    });
+    while (!has_begun) std::this_thread::yield();
+  };
+  EXPECT_EQ(guard->Get("k", [](std::string_view) -> absl::StatusOr<std::string> { return "old"; })
+                .value(),
+            "old");
+  writer.join();
+  database_.Write("k", "new");
+  EXPECT_EQ(guard->Get("k", database_.loader()).value(), "new");
+}
+
+// Readers compare what they get with what was committed and announced before they asked.
+TEST_P(OvertakenLoadTest, NoReaderSeesAnOlderValueThanTheLastWrite) {
+  constexpr int kKeys = 4;
+  constexpr int kWrites = 3000;
+  const auto guard = NewGuardOfParam();
+  struct Row {
+    std::atomic<int64_t> committed{0};
+    std::atomic<int64_t> announced{0};
+  };
+  std::array<Row, kKeys> rows;
+  std::atomic<bool> ends{false};
+  std::atomic<int> num_older{0};
+  std::vector<std::thread> readers;
+  for (int reader = 0; reader < 4; ++reader) {
+    readers.emplace_back([&, reader] {
+      for (int i = reader; !ends; ++i) {
+        Row& row = rows[static_cast<size_t>(i % kKeys)];
+        const int64_t at_least = row.announced;
+        const auto value = guard->Get(Key(i % kKeys), [&](std::string_view) {
+          const int64_t read = row.committed;
+          if (i % 3 == 0) std::this_thread::yield();
+          return absl::StatusOr<std::string>(absl::StrCat(read));
+        });
+        if (value.ok() && std::stoll(*value) < at_least) ++num_older;
+      }
+    });
+  }
+  for (int i = 1; i <= kWrites; ++i) {
+    const int key = i % kKeys;
+    Row& row = rows[static_cast<size_t>(key)];
+    row.committed = i;
+    if (i % 2 == 0) {
+      ASSERT_TRUE(guard->Put(Key(key), absl::StrCat(i)).ok());
+    } else {
+      ASSERT_TRUE(guard->Invalidate(Key(key)).ok());
+    }
+    row.announced = i;
+    if (i % 16 == 0) std::this_thread::yield();
+  }
+  ends = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(num_older, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(LocksOrNot, OvertakenLoadTest, testing::Bool());
+
+}  // namespace
+}  // namespace winnow::guard

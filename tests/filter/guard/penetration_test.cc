@@ -1,0 +1,162 @@
+// Keys that do not exist.
+
+#include <cmath>
+
+#include "tests/filter/guard/guard_fixture.h"
+
+namespace winnow::guard {
+namespace {
+
+using PenetrationTest = GuardTest;
+
+TEST_F(PenetrationTest, AValidatorRefusesBeforeAnythingElse) {
+  options_.is_valid = [](std::string_view key) { return key.starts_with("user:"); };
+  const auto guard = NewGuard();
+  database_.Write("order:1", "x");
+  EXPECT_TRUE(absl::IsInvalidArgument(guard->Get("order:1", database_.loader()).status()));
+  EXPECT_EQ(database_.loads(), 0);
+  EXPECT_EQ(guard->statistics().refused_keys, 1u);
+  database_.Write("user:1", "y");
+  EXPECT_EQ(guard->Get("user:1", database_.loader()).value(), "y");
+}
+
+TEST_F(PenetrationTest, AnAbsentKeyIsLoadedOnceInALife) {
+  options_.negative_ttl = seconds(60);
+  const auto guard = NewGuard();
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(absl::IsNotFound(guard->Get("k", database_.loader()).status()));
+  }
+  EXPECT_EQ(database_.loads(), 1);
+  EXPECT_EQ(guard->statistics().negative_hits, 999u);
+  clock_.Advance(seconds(60));
+  EXPECT_TRUE(absl::IsNotFound(guard->Get("k", database_.loader()).status()));
+  EXPECT_EQ(database_.loads(), 2);
+}
+
+TEST_F(PenetrationTest, AfterPutAKeyThatWasAbsentIsVisibleAtOnce) {
+  const auto guard = NewGuard();
+  EXPECT_TRUE(absl::IsNotFound(guard->Get("k", database_.loader()).status()));
+  database_.Write("k", "v");
+  ASSERT_TRUE(guard->Put("k", "v").ok());
+  EXPECT_EQ(guard->Get("k", database_.loader()).value(), "v");
+  EXPECT_EQ(database_.loads(), 1);
+}
+
+TEST_F(PenetrationTest, AfterInvalidateAKeyThatWasAbsentIsLoaded) {
+  const auto guard = NewGuard();
+  EXPECT_TRUE(absl::IsNotFound(guard->Get("k", database_.loader()).status()));
+  database_.Write("k", "v");
+  ASSERT_TRUE(guard->Invalidate("k").ok());
+  EXPECT_EQ(guard->Get("k", database_.loader()).value(), "v");
+}
+
+TEST_F(PenetrationTest, AbsentKeysAreRememberedForFiveMinutesAtMost) {
+  options_.negative_ttl = seconds(100'000);
+  const auto guard = NewGuard();
+  EXPECT_TRUE(absl::IsNotFound(guard->Get("k", database_.loader()).status()));
+  clock_.Advance(seconds(299));
+  EXPECT_TRUE(absl::IsNotFound(guard->Get("k", database_.loader()).status()));
+  EXPECT_EQ(database_.loads(), 1);
+  clock_.Advance(seconds(1));
+  EXPECT_TRUE(absl::IsNotFound(guard->Get("k", database_.loader()).status()));
+  EXPECT_EQ(database_.loads(), 2);
+}
+
+TEST_F(PenetrationTest, AnErrorIsNotRemembered) {
+  const auto guard = NewGuard();
+  database_.Fail(absl::UnavailableError("down"));
+  database_.Write("k", "v");
+  EXPECT_TRUE(absl::IsUnavailable(guard->Get("k", database_.loader()).status()));
+  database_.Fail(absl::OkStatus());
+  EXPECT_EQ(guard->Get("k", database_.loader()).value(), "v");
+}
+
+TEST_F(PenetrationTest, SoManyAbsentKeysAreRememberedAtATime) {
+  options_.max_negative_entries = 10;
+  options_.negative_ttl = seconds(60);
+  const auto guard = NewGuard();
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE(absl::IsNotFound(guard->Get(Key(i), database_.loader()).status()));
+    }
+  }
+  EXPECT_EQ(database_.loads(), 190);
+  EXPECT_EQ(cache_->usage().entries, 10u);
+  EXPECT_EQ(guard->statistics().unstored_negatives, 180u);
+  clock_.Advance(seconds(60));
+  EXPECT_TRUE(absl::IsNotFound(guard->Get(Key(50), database_.loader()).status()));
+  EXPECT_TRUE(absl::IsNotFound(guard->Get(Key(50), database_.loader()).status()));
+  EXPECT_EQ(database_.loads(), 191);
+}
+
+// Not remembering an absent key must not let the value live on that it had.
+TEST_F(PenetrationTest, ARowThatWasDeletedIsGoneThoughItIsNotRemembered) {
+  options_.negative_ttl = seconds(0);
+  options_.keep_stale_for = seconds(3600);
+  const auto guard = NewGuard();
+  const Loader absent = [](std::string_view) { return absl::NotFoundError("deleted"); };
+  database_.Write("k", "v");
+  EXPECT_EQ(guard->Get("k", database_.loader()).value(), "v");
+  clock_.Advance(seconds(600));
+  EXPECT_TRUE(absl::IsNotFound(guard->Get("k", absent).status()));
+  database_.Fail(absl::UnavailableError("down"));
+  EXPECT_TRUE(absl::IsUnavailable(guard->Get("k", database_.loader()).status()));
+}
+
+// The number of loads is binomial: a million questions, each let through with the filter's rate.
+TEST_F(PenetrationTest, RandomAbsentKeysReachTheDatabaseAtTheFiltersRate) {
+  constexpr int kRows = 100'000;
+  constexpr int kAsked = 1'000'000;
+  constexpr double kRate = 0.01;
+  auto filter = NewBloomKeyFilter(kRows, kRate);
+  ASSERT_TRUE(filter.ok());
+  options_.filter = filter->get();
+  cache_ = NewMemoryCache({.capacity_bytes = 1 << 20, .num_shards = 4, .clock = &clock_});
+  const auto guard = NewGuard();
+  for (int i = 0; i < kRows; ++i) {
+    const auto intent = guard->BeginInsert(Key(i));
+    ASSERT_TRUE(intent.ok());
+    database_.Write(Key(i), "row");
+  }
+  const Loader load = database_.loader();
+  std::string value;
+  for (int i = 0; i < kAsked; ++i) {
+    const std::string key = absl::StrCat("absent", random_.Next());
+    ASSERT_TRUE(absl::IsNotFound(guard->Get(key, load, &value)));
+  }
+  const double sigma = std::sqrt(kRate * (1 - kRate) * kAsked);
+  EXPECT_LE(database_.loads(), kRate * kAsked + 4 * sigma);
+  EXPECT_GE(database_.loads(), kRate * kAsked / 2);
+  EXPECT_LE(cache_->usage().bytes, uint64_t{1} << 20);
+  EXPECT_NEAR(guard->statistics().FilterFalsePositiveRate(), kRate, 0.002);
+  // And no row is hidden.
+  for (int i = 0; i < kRows; i += 97) {
+    EXPECT_TRUE(guard->Get(Key(i), load, &value).ok()) << Key(i);
+  }
+}
+
+TEST_F(PenetrationTest, WhatItDidIsATable) {
+  const auto guard = NewGuard();
+  database_.Write("k", "v");
+  for (int i = 0; i < 4; ++i) (void)guard->Get("k", database_.loader());
+  const std::string table = guard->statistics().ToTable();
+  EXPECT_NE(table.find("requests                                    4\n"), std::string::npos)
+      << table;
+  EXPECT_NE(table.find("  found in the cache                        3  75.00 %\n"),
+            std::string::npos)
+      << table;
+  EXPECT_NE(table.find("breaker                                closed\n"), std::string::npos)
+      << table;
+}
+
+TEST_F(PenetrationTest, OptionsThatContradictEachOtherAreRefused) {
+  options_.min_jitter = seconds(2);
+  options_.max_jitter = seconds(1);
+  EXPECT_TRUE(absl::IsInvalidArgument(CacheGuard::Create(cache_.get(), options_).status()));
+  options_.max_jitter = seconds(3);
+  options_.ttl = seconds(0);
+  EXPECT_TRUE(absl::IsInvalidArgument(CacheGuard::Create(cache_.get(), options_).status()));
+}
+
+}  // namespace
+}  // namespace winnow::guard

@@ -1,0 +1,91 @@
+// winnow redis against a redis-server of the test's own, as one would try it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/filter/redis/redis_server.h"
+#include "tests/tools/winnow_cli_shell.h"
+
+namespace winnow {
+namespace {
+
+using ::testing::HasSubstr;
+
+class WinnowCliRedis : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!filter::redis::RedisServer::IsInstalled()) GTEST_SKIP() << "there is no redis-server";
+    server_ = std::make_unique<filter::redis::RedisServer>();
+  }
+  // "winnow redis ARGUMENTS --url=..." after `before`, which is a pipe or nothing.
+  ShellResult Redis(const std::string& arguments, const std::string& before = "") const {
+    return shell_.Run(before + "winnow redis " + arguments +
+                      " --timeout=60 --url=" + server_->url());
+  }
+
+  ScratchShell shell_;
+  std::unique_ptr<filter::redis::RedisServer> server_;
+};
+
+TEST_F(WinnowCliRedis, MakesFillsAsksAndCopiesAFilter) {
+  ShellResult result = Redis("create users --keys=1000 --fpr=1% --json");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(result.output, "{\"name\":\"users\",\"bits\":9585,\"probes\":7}\n");
+  EXPECT_THAT(Redis("create users --keys=1000").output, HasSubstr("there is such a filter"));
+  EXPECT_EQ(Redis("add users", "printf 'Tom\\tcat\\nJerry\\n' | ").output,
+            "2 keys, 2 of them new\n");
+  result = Redis("query users", "printf 'Tom\\nSpike\\nJerry\\tmouse\\n' | ");
+  EXPECT_EQ(result.output, "maybe\tTom\nno\tSpike\nmaybe\tJerry\n");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(Redis("query users", "echo Spike | ").exit_code, 1);
+  EXPECT_EQ(Redis("query users --count", "printf 'Tom\\nSpike\\n' | ").output, "maybe\t1\nno\t1\n");
+  EXPECT_THAT(Redis("info users").output, HasSubstr("keys_estimated       2"));
+  EXPECT_EQ(Redis("dump users --out=users.filter").output, "");
+  EXPECT_EQ(shell_.Run("printf 'Tom\\nSpike\\n' | winnow filter query users.filter").output,
+            "maybe\tTom\nno\tSpike\n");
+  EXPECT_THAT(shell_.Run("winnow filter info users.filter").output, HasSubstr("redisson"));
+  EXPECT_EQ(Redis("load copy users.filter").output, "");
+  EXPECT_EQ(Redis("query copy", "printf 'Tom\\nSpike\\n' | ").output, "maybe\tTom\nno\tSpike\n");
+  EXPECT_THAT(Redis("load copy users.filter --layout=gozero").output,
+              HasSubstr("not a filter of that layout"));
+}
+
+TEST_F(WinnowCliRedis, RebuildsAndMakesWhatIsMissing) {
+  EXPECT_EQ(Redis("rebuild users --keys=1000", "printf 'Tom\\n' | ").output,
+            "rebuilt with 1 keys in 9585 bits\n");
+  EXPECT_EQ(Redis("add users", "echo Jerry | ").exit_code, 0);
+  EXPECT_EQ(Redis("rebuild users --keys=2000", "printf 'Tom\\n' | ").exit_code, 0);
+  EXPECT_EQ(Redis("query users", "printf 'Tom\\nJerry\\n' | ").output, "maybe\tTom\nno\tJerry\n");
+  // Bad input leaves the filter as it is.
+  EXPECT_EQ(Redis("rebuild users --keys=2000 --hex", "echo xyz | ").exit_code, 3);
+  EXPECT_EQ(Redis("query users", "echo Tom | ").output, "maybe\tTom\n");
+}
+
+TEST_F(WinnowCliRedis, SaysWhyItCannotTell) {
+  ShellResult result = Redis("query nothing", "echo Tom | ");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.output, HasSubstr("maybe\tTom\n"));
+  EXPECT_THAT(result.output, HasSubstr("there is no such filter"));
+  EXPECT_EQ(Redis("add nothing", "echo Tom | ").exit_code, 3);
+  result = Redis("create bloom --layout=redisbloom --keys=100");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.output, HasSubstr("unknown command 'BF.RESERVE'"));
+  EXPECT_EQ(Redis("create users --keys=100 --layout=guava").exit_code, 2);
+  EXPECT_EQ(shell_.Run("winnow redis info users").exit_code, 2);
+  EXPECT_EQ(shell_.Run("winnow redis info users --url=http://x").exit_code, 2);
+  result = shell_.Run("echo Tom | winnow redis query users --url=redis://127.0.0.1:1");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.output, HasSubstr("the server did not answer"));
+  EXPECT_EQ(shell_.Run("winnow redis").exit_code, 2);
+}
+
+TEST_F(WinnowCliRedis, ReadsAFilterOfGoZeros) {
+  EXPECT_EQ(Redis("create seen --layout=gozero --bits=64").exit_code, 0);
+  server_->Cli("SET theirs x");
+  EXPECT_THAT(Redis("info theirs --layout=gozero --bits=64 --json").output,
+              HasSubstr("\"configuration\":false"));
+  EXPECT_EQ(Redis("add seen --layout=gozero", "printf 'hello\\nworld\\n' | ").exit_code, 0);
+  EXPECT_EQ(server_->Cli("--no-raw GETRANGE seen 0 3"), "\"\\xa5,\\x9bZ\"");
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,186 @@
+// winnow redis add, query and rebuild: many keys from text.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "engine/base/status.h"
+#include "tools/winnow/answer.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/redis_filter.h"
+
+namespace winnow::cli {
+namespace {
+
+absl::StatusOr<ExitCode> RunRedisAdd(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const RedisFilter opened, OpenRedisFilter(arguments));
+  uint64_t num_new = 0;
+  const auto add = [&](const KeyBatch& keys) -> absl::Status {
+    const absl::StatusOr<uint64_t> added =
+        opened.module != nullptr ? opened.module->Add(keys) : opened.bitmap->Add(keys);
+    if (!added.ok()) return ServerError(arguments, added.status());
+    num_new += *added;
+    return absl::OkStatus();
+  };
+  WINNOW_ASSIGN_OR_RETURN(const uint64_t num_keys, ForEachKeyBatch(arguments, add));
+  return PrintAnswer(arguments, Json{{"keys", num_keys}, {"new", num_new}},
+                     absl::StrCat(num_keys, " keys, ", num_new, " of them new"), output);
+}
+
+// Why some answers are no more than "maybe", or nothing.
+std::string DoubtsOf(const filter::redis::QueryCounts& counts) {
+  std::string text;
+  const auto add = [&text](uint64_t keys, const char* why) {
+    if (keys != 0) absl::StrAppend(&text, text.empty() ? "" : "; ", keys, " keys: ", why);
+  };
+  add(counts.missing, "there is no such filter, or it is not complete");
+  add(counts.loading, "the server is loading");
+  add(counts.changed, "the filter was changed time and again");
+  add(counts.unreachable, "the server did not answer");
+  add(counts.refused, "the server refused; is the layout right?");
+  return text;
+}
+
+absl::StatusOr<ExitCode> RunRedisQuery(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const RedisFilter opened, OpenRedisFilter(arguments));
+  const bool json = arguments.Has("json");
+  const bool hex = arguments.Has("hex");
+  const auto query = [&](const KeyBatch& keys) -> absl::Status {
+    const std::vector<bool> answers = opened.module != nullptr ? opened.module->MayContain(keys)
+                                                               : opened.bitmap->MayContain(keys);
+    for (size_t i = 0; i < keys.size() && !arguments.Has("count"); ++i) {
+      const std::string_view answer = answers[i] ? "maybe" : "no";
+      if (json) {
+        Json line = {{"answer", answer}};
+        AddBytes(&line, "key", keys[i], hex);
+        output.Write(ToLine(line));
+      } else {
+        output.Line(absl::StrCat(ToAbsl(answer), "\t",
+                                 hex ? ToText(keys[i], TextForm::kHex) : std::string(keys[i])));
+      }
+    }
+    return output.ok() ? absl::OkStatus() : output.Flush();
+  };
+  WINNOW_ASSIGN_OR_RETURN(const uint64_t num_keys, ForEachKeyBatch(arguments, query));
+  const filter::redis::QueryCounts counts =
+      opened.module != nullptr ? opened.module->counts() : opened.bitmap->counts();
+  const std::string doubts = DoubtsOf(counts);
+  if (!doubts.empty()) Complain("redis query", absl::StrCat("answered maybe: ", doubts));
+  if (arguments.Has("count")) {
+    const uint64_t maybe = num_keys - counts.no;
+    PrintAnswer(arguments, Json{{"maybe", maybe}, {"no", counts.no}},
+                absl::StrCat("maybe\t", maybe, "\nno\t", counts.no), output);
+  }
+  if (!doubts.empty()) return ExitCode::kError;
+  return num_keys == 1 && counts.no == 1 ? ExitCode::kNo : ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> RunRedisRebuild(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(const RedisFilter opened, OpenRedisFilter(arguments));
+  if (opened.bitmap == nullptr) {
+    return absl::InvalidArgumentError("only gozero, jedis and redisson filters can be rebuilt");
+  }
+  WINNOW_ASSIGN_OR_RETURN(const filter::RedisBitmapShape shape,
+                          RedisShapeOf(arguments, opened.bitmap->rule()));
+  filter::redis::RebuildOptions options;
+  options.max_bytes = uint64_t{512} << 20;
+  if (arguments.Has("keys")) {
+    WINNOW_ASSIGN_OR_RETURN(const RedisSize size, RedisSizeOf(arguments));
+    options.expected_insertions = size.keys;
+    options.fpr = size.fpr;
+  }
+  if (arguments.Has("lease")) {
+    WINNOW_ASSIGN_OR_RETURN(options.lease, SecondsOf(arguments, "lease"));
+  }
+  auto rebuild = opened.bitmap->StartRebuild(shape, options);
+  if (absl::IsNotFound(rebuild.status())) {
+    // Nobody must believe an empty filter before it is filled.
+    const absl::Status created =
+        opened.bitmap->Create(shape, {.expected_insertions = options.expected_insertions,
+                                      .fpr = options.fpr,
+                                      .max_bytes = options.max_bytes,
+                                      .is_complete = false});
+    WINNOW_RETURN_IF_ERROR(ServerError(arguments, created));
+    rebuild = opened.bitmap->StartRebuild(shape, options);
+  }
+  WINNOW_RETURN_IF_ERROR(ServerError(arguments, rebuild.status()));
+  const auto add = [&](const KeyBatch& keys) {
+    return ServerError(arguments, (*rebuild)->Add(keys));
+  };
+  const absl::StatusOr<uint64_t> num_keys = ForEachKeyBatch(arguments, add);
+  if (!num_keys.ok()) {
+    const absl::Status abandoned = (*rebuild)->Abandon();
+    if (!abandoned.ok()) Complain("redis rebuild", ToStd(abandoned.message()));
+    return num_keys.status();
+  }
+  WINNOW_RETURN_IF_ERROR(ServerError(arguments, (*rebuild)->Finish()));
+  return PrintAnswer(arguments, Json{{"keys", *num_keys}, {"bits", shape.num_bits}},
+                     absl::StrCat("rebuilt with ", *num_keys, " keys in ", shape.num_bits, " bits"),
+                     output);
+}
+
+}  // namespace
+
+Command RedisAddCommand() {
+  return {
+      .name = "redis add",
+      .positionals = {"NAME [KEYFILE...]", 1, kAnyNumber},
+      .database = DatabaseUse::kNone,
+      .summary = "add keys, one a line",
+      .details = R"(
+Reads the files, or standard input. Nothing is made in the place of a filter that is missing or
+has expired: `winnow redis create` does that.)",
+      .json = R"({"keys":N,"new":N})",
+      .examples = R"(
+  winnow redis add users users.tsv --url=redis://127.0.0.1
+  echo Tom | winnow redis add users --url=redis://127.0.0.1)",
+      .flags = RedisFlags({{"bits", "N", "go-zero's: its size, where nothing else says it"},
+                           {"hex", "", "lines are keys as hexadecimal digits"}}),
+      .run = RunRedisAdd,
+  };
+}
+
+Command RedisQueryCommand() {
+  return {
+      .name = "redis query",
+      .positionals = {"NAME [KEYFILE...]", 1, kAnyNumber},
+      .database = DatabaseUse::kNone,
+      .summary = "ask for keys, one a line: maybe or no",
+      .details = R"(
+Prints maybe<TAB>KEY or no<TAB>KEY in the order of the lines, 1000 of them a round trip. Where
+the filter cannot be asked the answer is maybe; standard error says why, and the exit code is 3.
+A single key that is absent ends with 1.)",
+      .json = R"({"answer":"maybe" or "no","key":K} for each, or with --count {"maybe":N,"no":N})",
+      .examples = R"(
+  echo Tom | winnow redis query users --url=redis://127.0.0.1
+  winnow redis query users candidates.tsv --url=redis://127.0.0.1 --count)",
+      .flags = RedisFlags({{"count", "", "print only how many there are of each"},
+                           {"bits", "N", "go-zero's: its size, where nothing else says it"},
+                           {"hex", "", "lines are keys as hexadecimal digits"}}),
+      .run = RunRedisQuery,
+  };
+}
+
+Command RedisRebuildCommand() {
+  return {
+      .name = "redis rebuild",
+      .positionals = {"NAME [KEYFILE...]", 1, kAnyNumber},
+      .database = DatabaseUse::kNone,
+      .summary = "fill a new generation from all keys, then put it in place",
+      .details = R"(
+The old filter answers, and is added to, until the new one is complete; writers that use this
+library add to both. One rebuild at a time: another waits for the lease to end, which each batch
+of keys renews. A filter that does not exist is made, and answers maybe until this has ended.
+If it is interrupted, or the input is bad, the old filter stays.)",
+      .json = R"({"keys":N,"bits":N})",
+      .examples = R"(
+  winnow redis rebuild users all-users.tsv --url=redis://127.0.0.1 --keys=2e6 --fpr=1%
+  psql -Atc 'select name from users' | winnow redis rebuild users --url=redis://127.0.0.1 --keys=2e6)",
+      .flags =
+          RedisFlags({{"keys", "N", "how many keys it is for, 1e6 or 1000000"},
+                      {"fpr", "RATE", "false-positive rate at that number (default: 1%)"},
+                      {"bits", "N", "go-zero's: so many bits, and 14 probes"},
+                      {"lease", "SECONDS", "lost if it adds nothing for so long (default: 30)"},
+                      {"hex", "", "lines are keys as hexadecimal digits"}}),
+      .run = RunRedisRebuild,
+  };
+}
+
+}  // namespace winnow::cli
