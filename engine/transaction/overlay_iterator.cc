@@ -186,14 +186,14 @@ class OverlayIterator final : public Iterator {
 
   void ShowForward() {
     forward_ = true;
-    Show([this](int order) { return order <= 0; },
+    Show([](int order) { return order <= 0; },
          [this](std::string_view key) {
            return !bounds_.upper || Compare(key, *bounds_.upper) < 0;
          });
   }
   void ShowBackward() {
     forward_ = false;
-    Show([this](int order) { return order >= 0; },
+    Show([](int order) { return order >= 0; },
          [this](std::string_view key) {
            return !bounds_.lower || Compare(key, *bounds_.lower) >= 0;
          });
