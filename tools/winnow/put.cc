@@ -58,7 +58,12 @@ absl::StatusOr<ExitCode> RunMerge(const Arguments& arguments, Output& output) {
 absl::StatusOr<ExitCode> RunDelete(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::string key, BytesOfPositional(arguments, 0));
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteExisting));
-  WINNOW_RETURN_IF_ERROR(opened.db->Delete(WriteOptions(), opened.family, key));
+  if (const auto word = arguments.Text("to")) {
+    WINNOW_ASSIGN_OR_RETURN(const std::string end, BytesFromWord(arguments, *word));
+    WINNOW_RETURN_IF_ERROR(opened.db->DeleteRange(WriteOptions(), opened.family, key, end));
+  } else {
+    WINNOW_RETURN_IF_ERROR(opened.db->Delete(WriteOptions(), opened.family, key));
+  }
   WINNOW_RETURN_IF_ERROR(opened.db->Close());
   return PrintDone(arguments, output);
 }
@@ -111,10 +116,15 @@ Command DeleteCommand() {
       .name = "delete",
       .positionals = {"KEY", 1, 1},
       .database = DatabaseUse::kWrite,
-      .summary = "remove a key",
-      .details = "An absent key is not an error.",
+      .summary = "remove a key, or a range of keys",
+      .details = R"(
+An absent key is not an error. A range, all keys from KEY to before the one that --to names, is
+removed by one record, however many keys it has.)",
       .json = R"({"ok":true})",
-      .examples = "  winnow delete --db=/tmp/fruit apple",
+      .examples = R"(
+  winnow delete --db=/tmp/fruit apple
+  winnow delete --db=/tmp/fruit b --to=d)",
+      .flags = {{"to", "KEY", "remove all keys from KEY to before this one"}},
       .run = RunDelete,
   };
 }
