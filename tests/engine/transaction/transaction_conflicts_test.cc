@@ -87,6 +87,25 @@ TEST_P(ConflictTest, AWriteOfAnotherIsFoundWhereverItIs) {
   EXPECT_EQ(db_->GetStatistics().Get(Ticker::kTransactionConflicts), 24U);
 }
 
+TEST_P(ConflictTest, ARangeDeletionOverTheKeyIsFoundWhereverItIs) {
+  for (const bool is_there : {false, true}) {
+    for (const auto move : {ToNothing, ToTable, ToLastLevel}) {
+      if (is_there) {
+        ASSERT_TRUE(db_->Put(WriteOptions(), "key", "before").ok());
+      }
+      const auto transaction = BeginWithKey(/*writes=*/false);
+      ASSERT_TRUE(db_->DeleteRange(WriteOptions(), "k", "kez").ok());
+      ASSERT_TRUE(db_->DeleteRange(WriteOptions(), "key", "key0").ok());
+      move(db_);
+      ExpectConflict(*transaction);
+    }
+  }
+  const auto beside = BeginWithKey(/*writes=*/true);
+  ASSERT_TRUE(db_->DeleteRange(WriteOptions(), "a", "key").ok());
+  ASSERT_TRUE(db_->DeleteRange(WriteOptions(), "key0", "z").ok());
+  EXPECT_TRUE(beside->Commit().ok()) << "the end is not deleted";
+}
+
 TEST_P(ConflictTest, TheWriteOfATransactionCountsAsMuch) {
   const auto first = BeginWithKey(false);
   const auto second = Begin();
