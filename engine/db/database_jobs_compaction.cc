@@ -228,7 +228,8 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   counters.Add(Ticker::kExpiredEntriesDropped, result.values.expired);
   counters.Add(Ticker::kEntriesFilteredOut, result.values.removed);
   counters.Add(Ticker::kEntriesChangedByFilter, result.values.changed);
-  if (compaction.drops_inputs && compaction.reason == kExpiredReason && status.ok()) {
+  if (compaction.drops_inputs && std::string_view(compaction.reason) == kExpiredReason &&
+      status.ok()) {
     counters.Add(Ticker::kExpiredFilesDropped, compaction.num_input_files());
     counters.Add(Ticker::kExpiredEntriesDropped, compaction.input_write_times());
   }

@@ -119,16 +119,16 @@ class TableMemory : public testing::Test {
 
 // Once every flush added a table, and nothing but each family's own level 0 held writes back.
 TEST_F(TableMemory, WritesWaitWhereCompactionsDoNotKeepUp) {
-  std::latch may_compact(1);
-  db_.file_system().set_error_hook([&](const FileOperation& operation) {
-    if (IsOfCompaction(operation)) may_compact.wait();
+  const auto may_compact = std::make_shared<std::latch>(1);
+  db_.file_system().set_error_hook([may_compact](const FileOperation& operation) {
+    if (IsOfCompaction(operation)) may_compact->wait();
     return absl::OkStatus();
   });
   std::thread writer = StartWriter();
   stall_->Wait();
   EXPECT_TRUE(stall_->seen) << most_tables_ << " tables";
   EXPECT_LE(NumTables(), kMostTables);
-  may_compact.count_down();
+  may_compact->count_down();
   writer.join();
   EXPECT_TRUE(written_.ok()) << written_;
   EXPECT_LE(most_tables_, kMostTables);
@@ -145,9 +145,9 @@ TEST_F(TableMemory, WritesWaitWhereCompactionsDoNotKeepUp) {
 
 // Close does not wait for the compactions that a write waits for.
 TEST_F(TableMemory, CloseEndsTheWait) {
-  std::latch may_compact(1);
-  db_.file_system().set_error_hook([&](const FileOperation& operation) {
-    if (IsOfCompaction(operation)) may_compact.wait();
+  const auto may_compact = std::make_shared<std::latch>(1);
+  db_.file_system().set_error_hook([may_compact](const FileOperation& operation) {
+    if (IsOfCompaction(operation)) may_compact->wait();
     return absl::OkStatus();
   });
   std::thread writer = StartWriter();
@@ -156,15 +156,16 @@ TEST_F(TableMemory, CloseEndsTheWait) {
   std::thread closer([this] { EXPECT_TRUE(db_->Close().ok()); });
   writer.join();  // no compaction has run
   EXPECT_FALSE(written_.ok());
-  may_compact.count_down();
+  may_compact->count_down();
   closer.join();
 }
 
 // To wait for work that fails would be to wait for ever.
 TEST_F(TableMemory, WritesAreRefusedWhereCompactionsFail) {
-  std::atomic<bool> fails = true;
-  db_.file_system().set_error_hook([&](const FileOperation& operation) {
-    return fails && IsOfCompaction(operation)
+  // Closing asks it as well, after this test's end.
+  const auto fails = std::make_shared<std::atomic<bool>>(true);
+  db_.file_system().set_error_hook([fails](const FileOperation& operation) {
+    return *fails && IsOfCompaction(operation)
                ? absl::ResourceExhaustedError("no file descriptors left")
                : absl::OkStatus();
   });
@@ -172,7 +173,7 @@ TEST_F(TableMemory, WritesAreRefusedWhereCompactionsFail) {
   writer.join();
   EXPECT_TRUE(absl::IsResourceExhausted(written_)) << written_;
   EXPECT_LE(most_tables_, kMostTables);
-  fails = false;
+  *fails = false;
   while (!db_->Put(WriteOptions(), "after", "the failure").ok()) std::this_thread::yield();
   EXPECT_TRUE(WriteRound(kRounds).ok());
   EXPECT_LE(most_tables_, kMostTables);
