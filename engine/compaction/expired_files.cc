@@ -11,19 +11,11 @@ namespace {
 // them have expired, and then costs nothing.
 constexpr uint64_t kSpanWorthRewriting = 4;
 
-bool HasCommonKeys(const SstableFile& a, const SstableFile& b,
-                   const InternalKeyComparator& comparator) {
-  return comparator.CompareUserKeys(a.smallest_user_key(), b.largest_user_key()) <= 0 &&
-         comparator.CompareUserKeys(b.smallest_user_key(), a.largest_user_key()) <= 0;
-}
-
 // The files of deeper levels that have keys in the range of `file` are all in `chosen`.
 bool EverythingBelowIsChosen(const Version& version, const SstableFile& file, int level,
                              const std::set<const SstableFile*>& chosen) {
-  const std::string_view low = file.smallest_user_key();
-  const std::string_view high = file.largest_user_key();
   for (int below = std::max(level + 1, 1); below < kNumLevels; below++) {
-    for (const auto& older : version.Overlapping(below, &low, &high)) {
+    for (const auto& older : version.Overlapping(below, file.range())) {
       if (!chosen.contains(older.get())) return false;
     }
   }
@@ -36,7 +28,7 @@ bool EverythingOlderInLevelZeroIsChosen(const Version& version, size_t index,
   const Version::Files& files = version.files(0);
   for (size_t i = index + 1; i < files.size(); i++) {
     if (!chosen.contains(files[i].get()) &&
-        HasCommonKeys(*files[i], *files[index], version.comparator())) {
+        Overlap(files[i]->range(), files[index]->range(), version.comparator())) {
       return false;
     }
   }

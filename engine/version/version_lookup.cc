@@ -41,6 +41,12 @@ inline FilterAnswer QueryFilter(const SstableFile& file, const SstableReadOption
                                   : file.reader()->AskFilter(options, hash, user_key);
 }
 
+// The number of the file's newest range tombstone that covers the key; 0 if there is none.
+SequenceNumber NewestRangeDeletionIn(const SstableFile& file, const LookupKey& key) {
+  const RangeTombstoneIndex* const tombstones = file.range_tombstones();
+  return tombstones == nullptr ? 0 : tombstones->NewestCovering(key.user_key, key.snapshot);
+}
+
 }  // namespace
 
 // Walks the files whose range includes a key, newest first.
@@ -294,8 +300,7 @@ SequenceNumber Version::NewestRangeDeletion(const LookupKey& key) const {
   const SstableFile* file;
   int level;
   while (walk.Next(&file, &level)) {
-    if (file->range_tombstones() == nullptr) continue;
-    newest = std::max(newest, file->range_tombstones()->NewestCovering(key.user_key, key.snapshot));
+    newest = std::max(newest, NewestRangeDeletionIn(*file, key));
   }
   return newest;
 }
@@ -318,10 +323,7 @@ bool Version::MayContain(const LookupKey& key, const LookupContext& context) con
          context.false_positive_cache->Contains(file->number(), hash, key.user_key));
     if (!is_refuted) return true;
     // What lies deeper is hidden, and what is newer has been asked.
-    if (file->range_tombstones() != nullptr &&
-        file->range_tombstones()->NewestCovering(key.user_key, key.snapshot) != 0) {
-      return false;
-    }
+    if (NewestRangeDeletionIn(*file, key) != 0) return false;
   }
   return false;
 }
@@ -520,10 +522,7 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
     step.file_name = reader.path();
     const FilterDescription& filter = reader.filter_description();
     step.filter = filter.policy.empty() ? filter.spec : absl::StrCat("policy ", filter.policy);
-    const SequenceNumber covering =
-        file->range_tombstones() == nullptr
-            ? 0
-            : file->range_tombstones()->NewestCovering(key.user_key, key.snapshot);
+    const SequenceNumber covering = NewestRangeDeletionIn(*file, key);
     const FilterAnswer answer =
         reader.AskFilter(SstableReadOptions(), HashFor(*file, key), key.user_key);
     if (answer == FilterAnswer::kNo) {
