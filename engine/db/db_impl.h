@@ -275,6 +275,13 @@ class DBImpl final : public DB, private IteratorOwner {
   const std::shared_ptr<DatabaseTransactions> transactions_;
 };
 
+// Acquire, inside: entries up to this number are seen in the memtables of any view taken before.
+inline SequenceNumber DBImpl::SequenceFor(const ReadOptions& options) const {
+  return options.snapshot != nullptr
+             ? static_cast<const SnapshotImpl*>(options.snapshot)->sequence()
+             : write_queue_.publishing().visible_sequence();
+}
+
 // The counters are the calling thread's own; a context must not move to another thread.
 inline LookupContext DBImpl::MakeContext(const ReadOptions& options, uint32_t family_id,
                                          FilterCall call, ThreadCounters& counters) {

@@ -47,10 +47,7 @@ struct MemtableAnswer {
 
 // Looks through the memtables, newest first. The first hit is the answer, value or deletion of
 // either sort: everything further on is older.
-MemtableAnswer FindInMemtables(const ReadView& view, const LookupKey& key) {
-  // Spares hashing the whole key where the tables' filters hash only a part of it.
-  const bool nothing = view.immutables.empty() && view.active->empty();
-  if (nothing) return {};
+[[gnu::noinline]] MemtableAnswer FindInFullMemtables(const ReadView& view, const LookupKey& key) {
   // Of the whole key, whatever the tables' filters are made of: see Memtable.
   const uint64_t hash = view.WholeKeyHash(key);
   const auto find = [&](const Memtable& memtable) -> MemtableAnswer {
@@ -64,6 +61,14 @@ MemtableAnswer FindInMemtables(const ReadView& view, const LookupKey& key) {
     if (const MemtableAnswer answer = find(*memtable); answer.known()) return answer;
   }
   return {};
+}
+
+// Nothing is called, nor the whole key hashed where the tables' filters hash only a part of it, in
+// a database that only reads.
+inline MemtableAnswer FindInMemtables(const ReadView& view, const LookupKey& key) {
+  const bool nothing = view.immutables.empty() && view.active->empty();
+  if (nothing) return {};
+  return FindInFullMemtables(view, key);
 }
 
 // A type that entries, or answers in their place, can have. Any other is taken neither for a value
@@ -111,6 +116,10 @@ absl::Status TakeAnswer(const BTree::Entry* node, const ExpiryMoment& moment, Po
 // long as the memtable, which the caller's view holds; a result's bytes live as long as its pin,
 // with or without the view.
 struct DBImpl::Found {
+  // Not constexpr, and so not a copy of a constant: a Get would spend more on clearing what is
+  // never read than on its filter.
+  Found() {}
+
   const BTree::Entry* node = nullptr;
   PointResult result;
   std::string_view node_value;  // of the node, without its write time
@@ -148,16 +157,10 @@ absl::Status DBImpl::CheckSnapshot(const ReadOptions& options) const {
   return absl::InvalidArgumentError("the snapshot belongs to another database");
 }
 
-// Acquire, inside: entries up to this number are seen in the memtables of any view taken before.
-SequenceNumber DBImpl::SequenceFor(const ReadOptions& options) const {
-  return options.snapshot != nullptr
-             ? static_cast<const SnapshotImpl*>(options.snapshot)->sequence()
-             : write_queue_.publishing().visible_sequence();
-}
-
-absl::Status DBImpl::Find(const ReadOptions& options, ColumnFamilyState* family,
-                          const ReadView& view, std::string_view key, ThreadCounters& counters,
-                          Found* found) {
+[[gnu::always_inline]] inline absl::Status DBImpl::Find(const ReadOptions& options,
+                                                       ColumnFamilyState* family,
+                                                       const ReadView& view, std::string_view key,
+                                                       ThreadCounters& counters, Found* found) {
   // The view was taken before the sequence number: entries that the view lacks because it was
   // replaced in between belong to writes that ran at the same time as this call.
   const LookupKey lookup = view.MakeLookupKey(key, SequenceFor(options));

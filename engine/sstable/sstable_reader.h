@@ -84,13 +84,15 @@ enum class FilterAnswer : uint8_t {
 
 // The answer of a point look-up.
 struct PointResult {
+  PointResult() {}  // see DBImpl::Found: made for each look-up
+
   bool found = false;
   // Does the file hold any entry whose filter key, for look-ups, is that of the key looked up? If
   // not, a filter that said "may contain" was wrong. True whenever found.
   bool filter_key_present = false;
   // The rest is set only if found.
-  EntryType type = EntryType::kPut;
-  SequenceNumber sequence = 0;
+  EntryType type;
+  SequenceNumber sequence;
   std::string_view value;  // lives as long as `pin`, or in `mapped`
   BlockRef pin;
   MappedBlocks* mapped = nullptr;  // not null: the value lies in it, and it in the table's reader

@@ -180,7 +180,7 @@ struct ThreadEntries {
 }  // namespace
 
 // The database that this thread has used last: most threads use one.
-thread_local Recorder::Cached Recorder::cached_;
+constinit thread_local Recorder::Cached Recorder::cached_;
 
 Recorder::Recorder()
     // Never given twice. A database may be opened where another was in memory before, and

@@ -132,7 +132,7 @@ class Recorder {
   };
   ThreadCounters& FindLocal() noexcept;
 
-  static thread_local Cached cached_;
+  static constinit thread_local Cached cached_;
   const uint64_t id_;  // never reused, unlike addresses
   const std::shared_ptr<Core> core_;
 };
