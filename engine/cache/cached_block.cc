@@ -8,12 +8,30 @@
 #include "engine/cache/block_arena.h"
 #include "filter/base/huge_pages.h"
 #include "filter/base/per_thread.h"
+#include "filter/base/slab_pool.h"
 
 namespace winnow {
 
 namespace {
 constexpr std::align_val_t kBlockAlignment{alignof(CachedBlock)};
 static_assert(BlockArena::kAlignment % alignof(CachedBlock) == 0);
+
+using filter::internal::SlabPool;
+
+// Blocks come and go with a cache that is full, in all sizes: in the heap of the program they would
+// leave holes between what stays.
+void* NewMemory(size_t bytes) {
+  return bytes <= SlabPool::kMaxPieceBytes ? SlabPool::OfProcess().Allocate(bytes)
+                                           : ::operator new(bytes, kBlockAlignment, std::nothrow);
+}
+
+void DeleteMemory(void* memory, size_t bytes) {
+  if (bytes <= SlabPool::kMaxPieceBytes) {
+    SlabPool::OfProcess().Free(static_cast<char*>(memory), bytes);
+  } else {
+    ::operator delete(memory, kBlockAlignment);
+  }
+}
 
 // AddressSanitizer must see every block freed.
 #if defined(__SANITIZE_ADDRESS__)
@@ -22,9 +40,6 @@ constexpr bool kKeepSpares = false;
 constexpr bool kKeepSpares = true;
 #endif
 constexpr size_t kMaxSpareBytes = size_t{64} << 10;
-// Blocks of about one size get exactly one size, so that one fits in another's place.
-constexpr size_t kSizeStep = 256;
-constexpr size_t kMinRoundedBytes = 2048;
 // What the system maps at least. Where its pages are larger a block takes more than it is charged.
 constexpr size_t kPageBytes = 4096;
 
@@ -71,7 +86,7 @@ class Spares {
   };
 
   void DropOldest() {
-    ::operator delete(pieces_[0].memory, kBlockAlignment);
+    DeleteMemory(pieces_[0].memory, pieces_[0].bytes);
     total_bytes_ -= pieces_[0].bytes;
     std::copy(pieces_ + 1, pieces_ + count_, pieces_);
     count_--;
@@ -83,20 +98,19 @@ class Spares {
 };
 
 void* AllocateBlock(size_t* bytes) {
-  if (*bytes >= kMinRoundedBytes && *bytes <= kMaxSpareBytes) {
-    *bytes = (*bytes + kSizeStep - 1) / kSizeStep * kSizeStep;
-  }
+  // Blocks of about one size get exactly one size, so that one fits in another's place.
+  if (*bytes <= SlabPool::kMaxPieceBytes) *bytes = SlabPool::PieceBytes(*bytes);
   if (Spares* const spares = PerThread<Spares>::GetOrNull()) {
     if (void* const memory = spares->Take(bytes)) return memory;
   }
-  return ::operator new(*bytes, kBlockAlignment, std::nothrow);
+  return NewMemory(*bytes);
 }
 
 void FreeBlock(void* memory, size_t bytes) {
   Spares* const spares =
       kKeepSpares && bytes <= kMaxSpareBytes ? PerThread<Spares>::GetOrNull() : nullptr;
   if (spares == nullptr) {
-    ::operator delete(memory, kBlockAlignment);
+    DeleteMemory(memory, bytes);
   } else {
     spares->Put(memory, bytes);
   }
@@ -112,8 +126,8 @@ BlockRef CachedBlock::AllocateLongLived(size_t contents_bytes, BlockArena* arena
   return Allocate(contents_bytes, arena, /*long_lived=*/true);
 }
 
-// The block records where its memory came from: a block too large for the arena, or that comes when
-// there is no memory for another slab, is the allocator's.
+// The block records where its memory came from: a block of a size that is rare, or too large, for the
+// arena, or that comes when there is no memory for another slab of it, is not from there.
 BlockRef CachedBlock::Allocate(size_t contents_bytes, BlockArena* arena, bool long_lived) {
   size_t charge = sizeof(CachedBlock) + contents_bytes + kReadablePadding;
   // The sum wrapped around: a length from a damaged file.

@@ -35,8 +35,8 @@ Arena::Arena(size_t expected_bytes, WriteBufferBudget* budget)
 Arena::~Arena() {
   MutexLock lock(&mutex_);
   for (Chunk* chunk : chunks_) {
-    if (chunk->slab != nullptr) {
-      budget_->chunks().GiveBack({chunk->data, chunk->slab}, chunk->bytes);
+    if (chunk->is_pooled) {
+      budget_->chunks().Free(chunk->data, chunk->bytes);
     } else {
       ::operator delete(chunk->data, std::align_val_t(AlignmentFor(chunk->bytes)));
     }
@@ -49,10 +49,13 @@ Arena::Chunk* Arena::NewChunk(size_t bytes) {
   const size_t alignment = AlignmentFor(bytes);
   if (chunks_.size() == chunks_.capacity()) chunks_.reserve(2 * chunks_.size() + 1);
   auto chunk = std::make_unique<Chunk>();
-  if (budget_ != nullptr && ChunkPool::Has(bytes)) {
-    const ChunkPool::Chunk pooled = budget_->chunks().Take(bytes);
-    chunk->data = pooled.data;
-    chunk->slab = pooled.slab;
+  // Where a thousand families share little memory, memtables of a few KiB come and go many times a
+  // second.
+  if (budget_ != nullptr && std::has_single_bit(bytes) &&
+      bytes <= filter::internal::SlabPool::kMaxPieceBytes) {
+    chunk->data = budget_->chunks().Allocate(bytes);
+    if (chunk->data == nullptr) throw std::bad_alloc();
+    chunk->is_pooled = true;
   } else {
     chunk->data = static_cast<char*>(::operator new(bytes, std::align_val_t(alignment)));
   }

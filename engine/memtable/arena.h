@@ -36,8 +36,8 @@ class Arena {
  private:
   struct Chunk {
     char* data = nullptr;
-    ChunkPool::Slab* slab = nullptr;  // which it is a part of; null: it has memory of its own
     size_t bytes = 0;
+    bool is_pooled = false;  // in the budget's pool
     std::atomic<size_t> used{0};
   };
 

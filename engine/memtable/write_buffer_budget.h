@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/memtable/chunk_pool.h"
+#include "filter/base/slab_pool.h"
 
 namespace winnow {
 
@@ -31,7 +31,7 @@ class WriteBufferBudget {
 
   size_t limit_bytes() const { return limit_bytes_; }
   // Where all these memtables have their small chunks.
-  ChunkPool& chunks() { return chunks_; }
+  filter::internal::SlabPool& chunks() { return chunks_; }
   // Of all memtables that there are.
   size_t memory_bytes() const { return total_.load(std::memory_order_relaxed); }
   size_t active_bytes() const { return active_.load(std::memory_order_relaxed); }
@@ -86,7 +86,7 @@ class WriteBufferBudget {
   }
 
   const size_t limit_bytes_;
-  ChunkPool chunks_;
+  filter::internal::SlabPool chunks_;
   std::atomic<size_t> total_{0};
   std::atomic<size_t> active_{0};
   std::atomic<size_t> waiting_{0};

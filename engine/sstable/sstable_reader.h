@@ -28,6 +28,7 @@
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/mapped_blocks.h"
 #include "engine/sstable/sstable_properties.h"
+#include "filter/base/slab_pool.h"
 #include "winnow/file_system.h"
 #include "winnow/filter/filter_key.h"
 #include "winnow/filter/reader.h"
@@ -165,7 +166,7 @@ inline bool HasDamage(const std::vector<SstableProblem>& problems) {
 // Immutable after Open; thread-safe. Index (its top level, for large tables) and filter are in
 // memory, or in the cache (SstableReaderOptions::charge_cache). Errors: DataLoss "PATH: at offset
 // N: REASON" for wrong bytes; the file's own error where reading fails.
-class SstableReader {
+class SstableReader : public filter::internal::InSlabPool {
  public:
   // Reads footer, properties, index and filter. `path` is for error messages. FailedPrecondition: a
   // newer format version, or another comparator than the table was written with. DataLoss: damage,

@@ -5,6 +5,7 @@
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
+#include "filter/base/slab_pool.h"
 
 namespace winnow {
 
@@ -28,7 +29,8 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
                                                FileMetadata metadata,
                                                const InternalKeyComparator& comparator,
                                                const FilterPolicy* filter_policy) {
-  auto file = std::make_shared<SstableFile>(OnlyByOpen(), store, std::move(metadata));
+  auto file = std::allocate_shared<SstableFile>(filter::internal::SlabAllocator<SstableFile>(),
+                                                OnlyByOpen(), store, std::move(metadata));
   const SharedPath path(std::shared_ptr<const std::string>(store, &store->directory),
                         SstableName(file->number()));
   auto opened = store->OpenFile(path, file->metadata_.file_id);

@@ -19,8 +19,8 @@ char* MapPages(size_t bytes) {
   return region == MAP_FAILED ? nullptr : static_cast<char*>(region);
 }
 
-char* MapHugePages(size_t bytes) {
-  // mmap aligns to small pages only: maps a huge page more than is wanted and gives the ends back.
+// mmap aligns to small pages only: maps a huge page more than is wanted and gives the ends back.
+static char* MapAtHugePage(size_t bytes) {
   const size_t reserved = bytes + kHugePageBytes;
   char* const begin = MapPages(reserved);
   if (begin == nullptr) return nullptr;
@@ -28,8 +28,21 @@ char* MapHugePages(size_t bytes) {
   const size_t head = misaligned == 0 ? 0 : kHugePageBytes - misaligned;
   if (head > 0) ::munmap(begin, head);
   if (const size_t tail = reserved - head - bytes; tail > 0) ::munmap(begin + head + bytes, tail);
-  AdviseHugePages(begin + head, bytes);
   return begin + head;
+}
+
+char* MapHugePages(size_t bytes) {
+  char* const begin = MapAtHugePage(bytes);
+  if (begin != nullptr) AdviseHugePages(begin, bytes);
+  return begin;
+}
+
+char* MapSmallPages(size_t bytes) {
+  char* const begin = MapAtHugePage(bytes);
+#ifdef MADV_NOHUGEPAGE
+  if (begin != nullptr) (void)::madvise(begin, bytes, MADV_NOHUGEPAGE);  // there may be none
+#endif
+  return begin;
 }
 
 void UnmapPages(char* begin, size_t bytes) { ::munmap(begin, bytes); }

@@ -22,11 +22,14 @@ void AdviseHugePages(void* memory, size_t bytes);
 
 // `bytes`, whole huge pages, of zeros at a multiple of one. Null if there is no memory.
 char* MapHugePages(size_t bytes);
+// The same on small pages, even where the system grants huge ones unasked: what is dropped of them
+// goes back by small pages.
+char* MapSmallPages(size_t bytes);
 // `bytes` of zeros on small pages. Null if there is no memory.
 char* MapPages(size_t bytes);
 // What either gave.
 void UnmapPages(char* begin, size_t bytes);
-// Gives the memory of whole huge pages back, but keeps the addresses: zeros again when touched.
+// Gives the memory of whole pages back, but keeps the addresses: zeros again when touched.
 void DropPages(char* begin, size_t bytes);
 
 }  // namespace winnow::filter::internal

@@ -73,5 +73,23 @@ TEST(WriteBufferBudget, OfManyMemtablesEachHasASmallFilter) {
   EXPECT_GE(busy.memory_bytes(), size_t{64} << 10);
 }
 
+// What small memtables had once stayed in the heap, between what was allocated beside them.
+TEST(WriteBufferBudget, SmallArenasGiveTheirMemoryBack) {
+  constexpr size_t kSlabBytes = filter::internal::SlabPool::kSlabBytes;
+  WriteBufferBudget budget;
+  for (int round = 0; round < 2; round++) {
+    std::vector<std::unique_ptr<Arena>> arenas;
+    for (int i = 0; i < 500; i++) {
+      arenas.push_back(std::make_unique<Arena>(size_t{1} << 20, &budget));
+      for (int j = 0; j < 100; j++) arenas.back()->Allocate(64);
+    }
+    EXPECT_GE(budget.chunks().resident_bytes(), 500 * 100 * 64u);
+    EXPECT_LE(budget.chunks().resident_bytes(), budget.memory_bytes() + 5 * kSlabBytes);
+    for (size_t i = 0; i < arenas.size(); i += 2) arenas[i].reset();
+    arenas.clear();
+    EXPECT_LE(budget.chunks().resident_bytes(), 4 * kSlabBytes);
+  }
+}
+
 }  // namespace
 }  // namespace winnow

@@ -46,11 +46,11 @@ class ResidentMemory {
   size_t size() const { return size_; }
 
  private:
-  enum class Source : uint8_t { kAllocator, kSmallPages, kHugePageArena, kOwnMapping };
+  enum class Source : uint8_t { kSlab, kSmallPages, kHugePageArena, kOwnMapping };
 
   char* data_ = nullptr;
   size_t size_ = 0;
-  Source source_ = Source::kAllocator;
+  Source source_ = Source::kSlab;
 };
 
 }  // namespace winnow::filter
