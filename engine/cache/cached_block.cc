@@ -126,8 +126,8 @@ BlockRef CachedBlock::AllocateLongLived(size_t contents_bytes, BlockArena* arena
   return Allocate(contents_bytes, arena, /*long_lived=*/true);
 }
 
-// The block records where its memory came from: a block of a size that is rare, or too large, for the
-// arena, or that comes when there is no memory for another slab of it, is not from there.
+// The block records where its memory came from: a block of a size that is rare, or too large, for
+// the arena, or that comes when there is no memory for another slab of it, is not from there.
 BlockRef CachedBlock::Allocate(size_t contents_bytes, BlockArena* arena, bool long_lived) {
   size_t charge = sizeof(CachedBlock) + contents_bytes + kReadablePadding;
   // The sum wrapped around: a length from a damaged file.

@@ -78,7 +78,8 @@ class ViewHolder {
 // Pins the present view for a scope on one thread.
 class ViewGuard {
  public:
-  [[gnu::always_inline]] explicit ViewGuard(const ViewHolder& holder) : guard_(HazardSlot::kReadView) {
+  [[gnu::always_inline]] explicit ViewGuard(const ViewHolder& holder)
+      : guard_(HazardSlot::kReadView) {
     if (!guard_.is_free()) [[unlikely]] {
       // A look-up inside a look-up (a comparator that reads a database).
       fallback_ = holder.Shared();

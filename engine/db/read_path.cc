@@ -158,9 +158,9 @@ absl::Status DBImpl::CheckSnapshot(const ReadOptions& options) const {
 }
 
 [[gnu::always_inline]] inline absl::Status DBImpl::Find(const ReadOptions& options,
-                                                       ColumnFamilyState* family,
-                                                       const ReadView& view, std::string_view key,
-                                                       ThreadCounters& counters, Found* found) {
+                                                        ColumnFamilyState* family,
+                                                        const ReadView& view, std::string_view key,
+                                                        ThreadCounters& counters, Found* found) {
   // The view was taken before the sequence number: entries that the view lacks because it was
   // replaced in between belong to writes that ran at the same time as this call.
   const LookupKey lookup = view.MakeLookupKey(key, SequenceFor(options));

@@ -66,7 +66,7 @@ struct SlabPool::Slab {
   Slab* next = nullptr;
   Slab* previous = nullptr;
   size_t piece_bytes = 0;  // while it has pieces
-  uint32_t absent = 0;  // a bit for each page that is not resident
+  uint32_t absent = 0;     // a bit for each page that is not resident
   uint16_t num_used = 0;
   uint16_t first_free = 0;  // no piece before this one is free
   bool is_kept = false;     // empty, with pages
@@ -232,8 +232,7 @@ char* SlabPool::Allocate(size_t bytes) noexcept {
 void SlabPool::Free(char* piece, size_t bytes) noexcept {
   const MutexLock lock(&mutex_);
   const auto region = RegionOf(piece);
-  Slab* const slab =
-      &(*region)->slabs[static_cast<size_t>(piece - (*region)->begin) / kSlabBytes];
+  Slab* const slab = &(*region)->slabs[static_cast<size_t>(piece - (*region)->begin) / kSlabBytes];
   Poison(piece, slab->piece_bytes);
   used_bytes_ -= slab->piece_bytes;
   const size_t number = static_cast<size_t>(piece - slab->begin) / slab->piece_bytes;
@@ -304,7 +303,7 @@ size_t SlabPool::used_bytes() const {
   return used_bytes_;
 }
 
-size_t SlabPool::resident_bytes() const {
+size_t SlabPool::mapped_bytes() const {
   const MutexLock lock(&mutex_);
   return ResidentBytes();
 }

@@ -4,8 +4,8 @@
 // A database with many small tables or memtables makes and drops thousands of pieces of some KiB:
 // readers, their filters and indexes, the chunks of memtables. In one heap with everything else,
 // what stays lies between what goes, and the heap keeps its largest size for good. Here pieces of
-// about one size share slabs (Bonwick, "The Slab Allocator", USENIX Summer 1994). Pages that no piece
-// has a part of go back to the system where more than an eighth of what is in use lies idle.
+// about one size share slabs (Bonwick, "The Slab Allocator", USENIX Summer 1994). Pages that no
+// piece has a part of go back to the system where more than an eighth of what is in use lies idle.
 
 #ifndef WINNOW_FILTER_BASE_SLAB_POOL_H_
 #define WINNOW_FILTER_BASE_SLAB_POOL_H_
@@ -48,7 +48,7 @@ class SlabPool {
   // Of all pieces, each as PieceBytes has it.
   size_t used_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Of all pages that pieces have touched and that have not gone back since.
-  size_t resident_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  size_t mapped_bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Slab;

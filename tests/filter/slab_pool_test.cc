@@ -70,15 +70,15 @@ TEST(SlabPool, PiecesDoNotOverlapAndSlabsGoBack) {
       in_use -= all.back().bytes;
       all.pop_back();
     }
-    ASSERT_GE(pool.resident_bytes(), in_use);
-    most = std::max(most, pool.resident_bytes());
+    ASSERT_GE(pool.mapped_bytes(), in_use);
+    most = std::max(most, pool.mapped_bytes());
   }
   EXPECT_GT(most, 10 * SlabPool::kSlabBytes);
   for (const Piece& piece : all) {
     ASSERT_TRUE(IsWhole(piece));
     pool.Free(piece.data, piece.bytes);
   }
-  EXPECT_LE(pool.resident_bytes(), 4 * SlabPool::kSlabBytes);
+  EXPECT_LE(pool.mapped_bytes(), 4 * SlabPool::kSlabBytes);
 }
 
 // Of pieces of one size, an eighth is lost at most, and what is freed is used again.
@@ -87,11 +87,11 @@ TEST(SlabPool, LosesLittle) {
     SlabPool pool;
     std::vector<char*> pieces;
     for (size_t i = 0; i < (4 << 20) / bytes; i++) pieces.push_back(pool.Allocate(bytes));
-    const size_t mapped = pool.resident_bytes();
+    const size_t mapped = pool.mapped_bytes();
     EXPECT_LE(mapped, (4 << 20) / 8 * 9 + SlabPool::kSlabBytes) << bytes;
     for (size_t i = 0; i < pieces.size(); i += 2) pool.Free(pieces[i], bytes);
     for (size_t i = 0; i < pieces.size(); i += 2) pieces[i] = pool.Allocate(bytes);
-    EXPECT_EQ(pool.resident_bytes(), mapped);
+    EXPECT_EQ(pool.mapped_bytes(), mapped);
     for (char* piece : pieces) pool.Free(piece, bytes);
   }
 }
@@ -104,15 +104,14 @@ TEST(SlabPool, PagesGoBackBeforeSlabsAreEmpty) {
     for (size_t i = 0; i < (8 << 20) / bytes; i++) {
       pieces.push_back(Take(&pool, bytes, static_cast<char>(i)));
     }
-    EXPECT_GE(pool.resident_bytes(), pool.used_bytes());
+    EXPECT_GE(pool.mapped_bytes(), pool.used_bytes());
     for (size_t i = 0; i < pieces.size(); i++) {
       if (i % 10 != 0) pool.Free(pieces[i].data, bytes);
     }
     const size_t pages_of_piece = bytes / 4096 + 2;
-    EXPECT_LE(pool.resident_bytes(),
-              pieces.size() / 10 * pages_of_piece * 4096 + (size_t{1} << 20))
+    EXPECT_LE(pool.mapped_bytes(), pieces.size() / 10 * pages_of_piece * 4096 + (size_t{1} << 20))
         << bytes;
-    EXPECT_LE(pool.resident_bytes(), size_t{8} << 20);
+    EXPECT_LE(pool.mapped_bytes(), size_t{8} << 20);
     // What takes their places takes nothing from those that stayed.
     for (size_t i = 0; i < pieces.size(); i++) {
       if (i % 10 != 0) pieces[i] = Take(&pool, bytes, static_cast<char>(i));
@@ -122,7 +121,7 @@ TEST(SlabPool, PagesGoBackBeforeSlabsAreEmpty) {
       pool.Free(piece.data, bytes);
     }
     EXPECT_EQ(pool.used_bytes(), 0u);
-    EXPECT_LE(pool.resident_bytes(), 4 * SlabPool::kSlabBytes);
+    EXPECT_LE(pool.mapped_bytes(), 4 * SlabPool::kSlabBytes);
   }
 }
 
@@ -181,7 +180,7 @@ struct Object : InSlabPool {
 };
 
 TEST(SlabPool, HoldsObjects) {
-  const size_t before = SlabPool::OfProcess().resident_bytes();
+  const size_t before = SlabPool::OfProcess().mapped_bytes();
   std::vector<std::unique_ptr<Object>> owned;
   std::vector<std::shared_ptr<Object>> shared;
   for (int i = 0; i < 2000; i++) {
@@ -189,7 +188,7 @@ TEST(SlabPool, HoldsObjects) {
     shared.push_back(std::allocate_shared<Object>(SlabAllocator<Object>(), i));
   }
   // Some slabs may have been kept for them.
-  EXPECT_GE(SlabPool::OfProcess().resident_bytes() + 4 * SlabPool::kSlabBytes,
+  EXPECT_GE(SlabPool::OfProcess().mapped_bytes() + 4 * SlabPool::kSlabBytes,
             before + 4000 * sizeof(Object));
   for (int i = 0; i < 2000; i++) {
     ASSERT_EQ(owned[static_cast<size_t>(i)]->value, i);
@@ -197,7 +196,7 @@ TEST(SlabPool, HoldsObjects) {
   }
   owned.clear();
   shared.clear();
-  EXPECT_LE(SlabPool::OfProcess().resident_bytes(), before + 4 * SlabPool::kSlabBytes);
+  EXPECT_LE(SlabPool::OfProcess().mapped_bytes(), before + 4 * SlabPool::kSlabBytes);
 }
 
 }  // namespace
