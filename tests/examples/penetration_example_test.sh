@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# penetration_test.sh PROGRAM: the example's table has the figures that its ways must have, and its
+# penetration_example_test.sh PROGRAM: the example's table has the figures that its ways must have, and its
 # page the same ones with a plot.
 set -euo pipefail
 readonly program="$1"
