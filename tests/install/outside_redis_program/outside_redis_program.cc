@@ -16,9 +16,8 @@ int main() {
   GuardCache cache(client->get(), "app:");
   const auto guard = winnow::guard::CacheGuard::Create(&cache, {});
   if (!guard.ok()) return 1;
-  const auto value = (*guard)->Get("key", [](std::string_view) -> absl::StatusOr<std::string> {
-    return "maybe, guarded";
-  });
+  const auto value = (*guard)->Get(
+      "key", [](std::string_view) -> absl::StatusOr<std::string> { return "maybe, guarded"; });
   if (!value.ok()) return 1;
   std::puts(value->c_str());
 }
