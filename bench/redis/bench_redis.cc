@@ -1,12 +1,16 @@
-// Filters on a Redis server: keys a second, one call a key and in batches.
+// Filters on a Redis server: keys a second in batches, and how many times those of one call a key
+// that is.
 //
 //   redis-server --port 7777 --save '' & WINNOW_REDIS_URL=redis://127.0.0.1:7777 bench_redis
 //
-// It writes to keys that begin with "winnow-bench".
+// It writes to keys that begin with "winnow-bench". Half of the keys that are asked for are there;
+// of those that are added, all but the first time.
 
 #include <benchmark/benchmark.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +22,14 @@ namespace {
 
 constexpr size_t kKeys = 100'000;
 
-// A filter with even numbers as keys; empty where there is no server.
+using Batch = std::span<const std::string_view>;
+
+struct Layout {
+  std::string name;
+  RedisBitmapShape shape;
+};
+
+// A filter with even numbers as keys; null where there is no server.
 struct Setting {
   std::unique_ptr<Client> client;
   std::unique_ptr<BitmapFilter> filter;
@@ -26,64 +37,91 @@ struct Setting {
   std::vector<std::string_view> keys;
 };
 
-const Setting& GetSetting() {
-  static const Setting* const setting = [] {
-    auto* made = new Setting();
-    const char* url = std::getenv("WINNOW_REDIS_URL");
-    made->client = *Client::Open(url == nullptr ? "redis://127.0.0.1:6379" : url);
-    made->filter = *BitmapFilter::Open(made->client.get(), "winnow-bench");
-    if (!made->filter->Remove().ok() || !made->filter->Create(*RedissonShape(kKeys, 0.01)).ok()) {
-      made->filter = nullptr;
-      return made;
-    }
-    for (size_t i = 0; i < kKeys; ++i) made->names.push_back("user:" + std::to_string(i));
-    made->keys.assign(made->names.begin(), made->names.end());
-    std::vector<std::string_view> even;
-    for (size_t i = 0; i < kKeys; i += 2) even.push_back(made->keys[i]);
-    if (!made->filter->Add(even).ok()) made->filter = nullptr;
-    return made;
-  }();
-  return *setting;
+std::unique_ptr<BitmapFilter> MakeFilter(Client* client, const Layout& layout,
+                                         const std::vector<std::string_view>& keys) {
+  const std::string name = "winnow-bench-" + layout.name;
+  auto filter = BitmapFilter::Open(client, name, {.rule = layout.shape.rule});
+  if (!filter.ok() || !(*filter)->Remove().ok() || !(*filter)->Create(layout.shape).ok()) {
+    return nullptr;
+  }
+  std::vector<std::string_view> even;
+  for (size_t i = 0; i < keys.size(); i += 2) even.push_back(keys[i]);
+  return (*filter)->Add(even).ok() ? *std::move(filter) : nullptr;
 }
 
-template <typename Call>
-void RunBatches(benchmark::State& state, Call call) {
-  const Setting& setting = GetSetting();
+const Setting& SettingOf(const Layout& layout) {
+  static auto* const settings = new std::map<std::string, Setting>();
+  const auto [place, is_new] = settings->try_emplace(layout.name);
+  Setting& setting = place->second;
+  if (!is_new) return setting;
+  const char* url = std::getenv("WINNOW_REDIS_URL");
+  auto client = Client::Open(url == nullptr ? "redis://127.0.0.1:6379" : url);
+  if (!client.ok()) return setting;
+  setting.client = *std::move(client);
+  for (size_t i = 0; i < kKeys; ++i) setting.names.push_back("user:" + std::to_string(i));
+  setting.keys.assign(setting.names.begin(), setting.names.end());
+  setting.filter = MakeFilter(setting.client.get(), layout, setting.keys);
+  return setting;
+}
+
+void AskBatch(BitmapFilter* filter, Batch keys) {
+  benchmark::DoNotOptimize(filter->MayContain(keys));
+}
+void AddBatch(BitmapFilter* filter, Batch keys) {
+  benchmark::DoNotOptimize(filter->Add(keys).ok());
+}
+
+void RunBatches(benchmark::State& state, const Layout& layout, const std::string& row,
+                void (*call)(BitmapFilter*, Batch)) {
+  const Setting& setting = SettingOf(layout);
   if (setting.filter == nullptr) {
     state.SkipWithError("no Redis server at WINNOW_REDIS_URL");
     return;
   }
   const auto batch = static_cast<size_t>(state.range(0));
   size_t at = 0;
+  const auto begin = std::chrono::steady_clock::now();
   for (auto _ : state) {
     call(setting.filter.get(), std::span(setting.keys).subspan(at, batch));
     at = at + 2 * batch > kKeys ? 0 : at + batch;
   }
-  state.SetItemsProcessed(state.iterations() * state.range(0));
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  const double keys = static_cast<double>(state.iterations()) * static_cast<double>(batch);
+  state.SetItemsProcessed(static_cast<int64_t>(keys));
+  // What this row did with one key a call, which is measured first.
+  static auto* const one_by_one = new std::map<std::string, double>();
+  const double rate = keys / elapsed.count();
+  if (batch == 1) (*one_by_one)[row] = rate;
+  const auto single = one_by_one->find(row);
+  if (single != one_by_one->end()) state.counters["times_single"] = rate / single->second;
 }
 
-void MeasureMayContain(benchmark::State& state) {
-  RunBatches(state, [](BitmapFilter* filter, std::span<const std::string_view> keys) {
-    benchmark::DoNotOptimize(filter->MayContain(keys));
-  });
-}
-
-void MeasureAdd(benchmark::State& state) {
-  RunBatches(state, [](BitmapFilter* filter, std::span<const std::string_view> keys) {
-    benchmark::DoNotOptimize(filter->Add(keys).ok());
-  });
-}
-
-void Register(const char* name, void (*run)(benchmark::State&)) {
-  benchmark::RegisterBenchmark(name, run)->RangeMultiplier(10)->Range(1, 1000)->UseRealTime();
+void Register(const Layout& layout, const std::string& call_name,
+              void (*call)(BitmapFilter*, Batch)) {
+  const std::string row = call_name + "/" + layout.name;
+  benchmark::RegisterBenchmark(
+      row.c_str(),
+      [layout, row, call](benchmark::State& state) { RunBatches(state, layout, row, call); })
+      ->RangeMultiplier(10)
+      ->Range(1, 1000)
+      ->UseRealTime();
 }
 
 }  // namespace
 }  // namespace winnow::filter::redis
 
 int main(int argc, char** argv) {
-  winnow::filter::redis::Register("may_contain", winnow::filter::redis::MeasureMayContain);
-  winnow::filter::redis::Register("add", winnow::filter::redis::MeasureAdd);
+  using namespace winnow::filter;  // NOLINT
+  const std::vector<redis::Layout> layouts = {
+      {"redisson", *RedissonShape(redis::kKeys, 0.01)},
+      {"jedis", *JedisShape(redis::kKeys, 0.01)},
+      {"gozero_sized", *GoZeroShape(redis::kKeys, 0.01)},
+      {"gozero_14_probes", *GoZeroShape(20 * redis::kKeys)},
+  };
+  for (const redis::Layout& layout : layouts) {
+    redis::Register(layout, "may_contain", redis::AskBatch);
+    redis::Register(layout, "add", redis::AddBatch);
+  }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -83,6 +84,22 @@ inline absl::Status CutArrays(std::string_view bytes, const std::vector<uint64_t
   }
   if (!bytes.empty()) return BadDump(absl::StrCat(bytes.size(), " bytes too many"));
   return absl::OkStatus();
+}
+
+// What `parse_head` makes of a dump's head, and the arrays behind it, cut as it says; they lie in
+// `*bytes`.
+template <typename ParseHead>
+std::invoke_result_t<ParseHead, std::string_view, std::vector<uint64_t>*> LoadChunks(
+    std::span<const RedisBloomChunk> chunks, ParseHead parse_head, std::string* bytes,
+    std::vector<std::string_view>* arrays) {
+  if (chunks.empty() || chunks[0].iterator != 1) return BadDump("its head is missing");
+  std::vector<uint64_t> lengths;
+  auto filter = parse_head(chunks[0].data, &lengths);
+  if (!filter.ok()) return filter;
+  absl::Status status = JoinChunks(chunks.subspan(1), bytes);
+  if (status.ok()) status = CutArrays(*bytes, lengths, arrays);
+  if (!status.ok()) return status;
+  return filter;
 }
 
 }  // namespace winnow::filter::internal

@@ -288,15 +288,11 @@ std::vector<RedisBloomChunk> RedisBloomCuckooFilter::Dump() const {
 
 absl::StatusOr<RedisBloomCuckooFilter> RedisBloomCuckooFilter::Load(
     std::span<const RedisBloomChunk> chunks) {
-  if (chunks.empty() || chunks[0].iterator != 1) return internal::BadDump("its head is missing");
-  std::vector<uint64_t> lengths;
-  absl::StatusOr<RedisBloomCuckooFilter> filter = ParseHead(chunks[0].data, &lengths);
-  if (!filter.ok()) return filter;
   std::string bytes;
   std::vector<std::string_view> arrays;
-  absl::Status status = internal::JoinChunks(chunks.subspan(1), &bytes);
-  if (status.ok()) status = internal::CutArrays(bytes, lengths, &arrays);
-  if (!status.ok()) return status;
+  absl::StatusOr<RedisBloomCuckooFilter> filter =
+      internal::LoadChunks(chunks, ParseHead, &bytes, &arrays);
+  if (!filter.ok()) return filter;
   filter->tables_.assign(arrays.begin(), arrays.end());
   return filter;
 }

@@ -235,15 +235,11 @@ std::vector<RedisBloomChunk> RedisBloomFilter::Dump() const {
 }
 
 absl::StatusOr<RedisBloomFilter> RedisBloomFilter::Load(std::span<const RedisBloomChunk> chunks) {
-  if (chunks.empty() || chunks[0].iterator != 1) return internal::BadDump("its head is missing");
-  std::vector<uint64_t> lengths;
-  absl::StatusOr<RedisBloomFilter> filter = ParseHead(chunks[0].data, &lengths);
-  if (!filter.ok()) return filter;
   std::string bytes;
   std::vector<std::string_view> arrays;
-  absl::Status status = internal::JoinChunks(chunks.subspan(1), &bytes);
-  if (status.ok()) status = internal::CutArrays(bytes, lengths, &arrays);
-  if (!status.ok()) return status;
+  absl::StatusOr<RedisBloomFilter> filter =
+      internal::LoadChunks(chunks, ParseHead, &bytes, &arrays);
+  if (!filter.ok()) return filter;
   for (size_t i = 0; i < arrays.size(); ++i) filter->layers_[i].bits = std::string(arrays[i]);
   return filter;
 }

@@ -47,13 +47,6 @@ std::vector<std::string_view> KeysAt(std::span<const std::string_view> keys,
   return chosen;
 }
 
-void AppendOffsets(const RedisBitmapShape& shape, std::span<const std::string_view> keys,
-                   Request* request) {
-  std::vector<uint64_t> offsets;
-  for (const std::string_view key : keys) AppendRedisOffsets(shape, key, &offsets);
-  for (const uint64_t offset : offsets) request->Append(offset);
-}
-
 size_t CountOf(const RedisBitmapShape& shape) { return static_cast<size_t>(shape.num_probes); }
 
 }  // namespace
@@ -126,12 +119,11 @@ absl::Status BitmapFilter::Impl::QueryRound(std::span<const std::string_view> ke
   for (size_t begin = 0; begin < count; begin += stride) {
     const std::vector<std::string_view> chosen =
         KeysAt(keys, *left, begin, std::min(stride, count - begin));
-    request.BeginScript(QueryScript(), std::span(keys_).first(kNumQueryKeys),
-                        3 + chosen.size() * CountOf(layout.shape));
+    request.BeginScript(QueryScript(), std::span(keys_).first(kNumQueryKeys), 4);
     request.Append(layout.stamp);
     request.Append(layout.least_bytes_to_query);
     request.Append(CountOf(layout.shape));
-    AppendOffsets(layout.shape, chosen, &request);
+    request.Append(PackOffsets(layout.shape, chosen));
   }
   const absl::StatusOr<std::vector<Reply>> replies = client_->Execute(name(), request);
   if (!replies.ok()) return replies.status();
@@ -187,9 +179,8 @@ void BitmapFilter::Impl::MayContain(std::span<const std::string_view> keys,
 void BitmapFilter::Impl::AppendWrite(std::span<const std::string_view> keys,
                                      const BitmapLayout& layout, WriteMode mode,
                                      const std::string& id, Request* request) const {
-  const size_t num_offsets = keys.size() * CountOf(layout.shape);
-  const size_t num_next = layout.token.empty() ? 0 : keys.size() * CountOf(layout.next_shape);
-  request->BeginScript(WriteScript(), keys_, 9 + num_offsets + num_next);
+  const bool adds_to_next = !layout.token.empty();
+  request->BeginScript(WriteScript(), keys_, adds_to_next ? 10 : 9);
   request->Append(layout.stamp);
   request->Append(layout.least_bytes_to_add);
   request->Append(layout.token);
@@ -198,9 +189,8 @@ void BitmapFilter::Impl::AppendWrite(std::span<const std::string_view> keys,
   request->Append(mode == WriteMode::kBegin ? NoteOf(keys) : std::string());
   request->Append(kMaxOpenWrites);
   request->Append(CountOf(layout.shape));
-  request->Append(num_offsets);
-  AppendOffsets(layout.shape, keys, request);
-  if (num_next != 0) AppendOffsets(layout.next_shape, keys, request);
+  request->Append(PackOffsets(layout.shape, keys));
+  if (adds_to_next) request->Append(PackOffsets(layout.next_shape, keys));
 }
 
 absl::Status BitmapFilter::Impl::WriteRound(std::span<const std::string_view> keys,

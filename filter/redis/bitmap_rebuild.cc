@@ -77,22 +77,16 @@ absl::Status BitmapRebuild::Impl::Run(const Script& script,
 }
 
 absl::Status BitmapRebuild::Impl::Add(std::span<const std::string_view> keys) {
-  const auto probes = static_cast<size_t>(shape_.num_probes);
-  const size_t stride = KeysOfScript(probes);
-  std::vector<uint64_t> offsets;
+  const size_t stride = KeysOfScript(static_cast<size_t>(shape_.num_probes));
   while (!keys.empty()) {
     Request request;
     for (size_t i = 0; i < kMaxFillScripts && !keys.empty(); ++i) {
       const size_t count = std::min(stride, keys.size());
-      request.BeginScript(FillScript(), filter_->keys(), 3 + count * probes);
+      request.BeginScript(FillScript(), filter_->keys(), 4);
       request.Append(token_);
       request.Append(lease());
       request.Append(bytes());
-      offsets.clear();
-      for (const std::string_view key : keys.first(count)) {
-        AppendRedisOffsets(shape_, key, &offsets);
-      }
-      for (const uint64_t offset : offsets) request.Append(offset);
+      request.Append(PackOffsets(shape_, keys.first(count)));
       keys = keys.subspan(count);
     }
     const absl::StatusOr<std::vector<Reply>> replies =

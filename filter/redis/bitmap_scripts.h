@@ -30,16 +30,17 @@ inline constexpr size_t kUploadKey = 6;
 const Script& CreateScript();
 // No ARGV. Behind "ok" the fields of DescribedField, each a string, empty where there is none.
 const Script& DescribeScript();
+// Offsets are one argument, as PackOffsets makes it.
 // ARGV: stamp, least bytes, probes, offsets. Behind "ok" a '0' or '1' for each key.
 const Script& QueryScript();
 // ARGV: stamp, least bytes, token of the rebuild, mode, id of the note, its text, most notes,
-// probes, number of offsets, these, offsets in the next generation. "full". Behind "ok" how many
+// probes, offsets, and those in the next generation if there is one. "full". Behind "ok" how many
 // keys were new. The mode is "add", "begin" (leaves the note) or "end" (removes it).
 const Script& WriteScript();
 // ARGV: nonce, lease, bits, probes, bytes. "busy" with what is left of the other's lease. Behind
 // "ok" the token and its number.
 const Script& StartScript();
-// ARGV: token, lease, bytes, offsets. "lost".
+// ARGV: token, lease, bytes, and offsets or nothing. "lost".
 const Script& FillScript();
 // ARGV: token, lease, bytes. "lost".
 const Script& UniteScript();

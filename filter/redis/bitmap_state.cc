@@ -122,8 +122,26 @@ std::string JavaDouble(double value) {
   return absl::StrCat(digits, "E", std::stoi(text.substr(exponent + 1)));
 }
 
-size_t KeysOfScript(size_t arguments_each) {
-  return std::max<size_t>(1, (kMaxArguments - kOtherArguments) / arguments_each);
+size_t KeysOfScript(size_t offsets_each) {
+  return std::max<size_t>(1, (kMaxArguments - kOtherArguments) / offsets_each);
+}
+
+std::string PackOffsets(const RedisBitmapShape& shape, std::span<const std::string_view> keys) {
+  constexpr size_t kMostDigits = 10;  // of 2^32 - 1
+  std::vector<uint64_t> offsets;
+  offsets.reserve(keys.size() * static_cast<size_t>(shape.num_probes));
+  for (const std::string_view key : keys) AppendRedisOffsets(shape, key, &offsets);
+  const auto count = static_cast<uint16_t>(offsets.size());
+  std::string packed = {'\xdc', static_cast<char>(count >> 8), static_cast<char>(count & 0xff)};
+  packed.reserve(packed.size() + offsets.size() * (1 + kMostDigits));
+  for (const uint64_t offset : offsets) {
+    char digits[kMostDigits];
+    const auto length =
+        static_cast<size_t>(std::to_chars(digits, digits + kMostDigits, offset).ptr - digits);
+    packed.push_back(static_cast<char>(0xa0 + length));
+    packed.append(digits, length);
+  }
+  return packed;
 }
 
 std::string NoteOf(std::span<const std::string_view> keys) {

@@ -47,8 +47,11 @@ uint64_t WithJitter(std::chrono::milliseconds ttl, std::chrono::milliseconds jit
 // As Java prints a double: 0.01, 1.0E-5.
 std::string JavaDouble(double value);
 
-// How many keys of so many arguments one script takes besides some others.
-size_t KeysOfScript(size_t arguments_each);
+// How many keys of so many offsets one script takes: it does no more at a time than a command of
+// so many arguments would.
+size_t KeysOfScript(size_t offsets_each);
+// The offsets of keys as one argument: MessagePack's array of strings, their decimal digits.
+std::string PackOffsets(const RedisBitmapShape& shape, std::span<const std::string_view> keys);
 
 // The text of a note, and back: each key as its length, ':' and its bytes.
 std::string NoteOf(std::span<const std::string_view> keys);

@@ -41,7 +41,8 @@ bool Names(std::string_view text, std::string_view prefix) {
 
 absl::Status Reply::ToStatus() const {
   if (!is_error()) return absl::OkStatus();
-  const std::string message = absl::StrCat("Redis says: ", text);
+  // Where in a script of ours an error was, as Redis 7 appends it, tells nobody anything.
+  const std::string message = absl::StrCat("Redis says: ", text.substr(0, text.find(" script: ")));
   for (const ErrorCode& known : kErrorCodes) {
     if (Names(text, known.prefix)) return absl::Status(known.code, message);
   }

@@ -26,8 +26,8 @@ function(winnow_add_redis_guard)
   winnow_library(winnow_redis_guard
     SOURCES ${PROJECT_SOURCE_DIR}/filter/redis/guard/guard_cache.cc
     DEPENDS winnow_redis winnow_guard)
-  set_target_properties(winnow_redis_guard PROPERTIES EXPORT_NAME redis-guard)
-  add_library(Winnow::redis-guard ALIAS winnow_redis_guard)
+  set_target_properties(winnow_redis_guard PROPERTIES EXPORT_NAME redis_guard)
+  add_library(Winnow::redis_guard ALIAS winnow_redis_guard)
 endfunction()
 if(TARGET winnow_guard)
   winnow_add_redis_guard()

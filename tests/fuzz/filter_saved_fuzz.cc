@@ -106,7 +106,36 @@ void UseRedisBloom(std::string_view bytes) {
           "what was dumped is loaded again");
 }
 
+// What SCANDUMP gives: a byte says how long the head is, the array behind it is cut in two.
+template <typename Filter>
+void UseRedisBloomDump(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const std::string_view head = bytes.substr(1, static_cast<uint8_t>(bytes[0]));
+  const std::string_view array = bytes.substr(1 + head.size());
+  std::vector<winnow::filter::RedisBloomChunk> chunks = {{1, std::string(head)}};
+  const size_t half = array.size() / 2;
+  if (half > 0) chunks.push_back({half + 1, std::string(array.substr(0, half))});
+  chunks.push_back({array.size() + 1, std::string(array.substr(half))});
+  const absl::StatusOr<Filter> filter = Filter::Load(chunks);
+  if (!filter.ok()) return;
+  Require(filter->memory_bytes() <= bytes.size(), "no more memory than the bytes pay for");
+  filter->Contains("key");
+  Require(filter->Dump()[0].data == head, "the head is written as it was read");
+}
+
+template <typename Filter>
+std::string DumpSeed(const Filter& filter) {
+  std::string seed;
+  for (const winnow::filter::RedisBloomChunk& chunk : filter.Dump()) {
+    if (seed.empty()) seed.push_back(static_cast<char>(chunk.data.size()));
+    seed += chunk.data;
+  }
+  return seed;
+}
+
 void Read(std::string_view bytes) {
+  UseRedisBloomDump<winnow::filter::RedisBloomFilter>(bytes);
+  UseRedisBloomDump<winnow::filter::RedisBloomCuckooFilter>(bytes);
   UseSaved<winnow::filter::RedisBitmap>(bytes);
   UseRedisBloom<winnow::filter::RedisBloomFilter>(bytes);
   UseRedisBloom<winnow::filter::RedisBloomCuckooFilter>(bytes);
@@ -163,6 +192,8 @@ std::vector<std::string> winnow::fuzz::Seeds() {
     }
     seeds.push_back(bloom.Serialize());
     seeds.push_back(redis_cuckoo.Serialize());
+    seeds.push_back(DumpSeed(bloom));
+    seeds.push_back(DumpSeed(redis_cuckoo));
     seeds.push_back(HadoopCountingBloomFilter::Create(100, 3, HadoopHash::kMurmur)->WriteTo());
   }
   return seeds;

@@ -17,9 +17,21 @@ refused() {
 }
 
 install_into "$work/prefix" "$build"
-installed=OFF
-[ ! -f "$work/prefix/include/winnow/filter/rocksdb.h" ] || installed=ON
-quietly configure_outside outside_components "$work/prefix" -DROCKSDB_INSTALLED="$installed"
+# with HEADER: whether it was installed, as CMake says it.
+with() { if [ -f "$work/prefix/include/winnow/$1" ]; then echo ON; else echo OFF; fi; }
+quietly configure_outside outside_components "$work/prefix" \
+  -DROCKSDB_INSTALLED="$(with filter/rocksdb.h)" -DGUARD_INSTALLED="$(with guard/cache_guard.h)" \
+  -DREDIS_INSTALLED="$(with filter/redis/client.h)"
+
+# What was found can be used: the guard alone, and its cache on Redis.
+if [ "$(with guard/cache_guard.h)" = ON ]; then
+  build_outside outside_guard_program "$work/prefix"
+  expect "guarded" "$work/outside_guard_program/outside_guard_program"
+fi
+if [ "$(with filter/redis/guard_cache.h)" = ON ]; then
+  build_outside outside_redis_program "$work/prefix"
+  expect "maybe, guarded" "$work/outside_redis_program/outside_redis_program"
+fi
 refused engines "there is no component engines; there are: filter shared engine"
 
 # What is packaged apart may be left out: libraries, the filter policy.

@@ -52,6 +52,16 @@ run_linked "stored value" "$work/archives" outside_program --static winnow
 run_linked "stored value" "$work/archives" outside_leveldb_program --static winnow-leveldb
 run_linked "filtered" "$work/archives" outside_filter_program winnow-filter
 
+# The guard and its cache on Redis are archives, where they are built.
+if [ -f "$work/whole/include/winnow/guard/cache_guard.h" ]; then
+  compile outside_guard_program c++20 winnow-guard
+  run_linked "guarded" "$work/whole" outside_guard_program winnow-guard
+fi
+if [ -f "$work/whole/include/winnow/filter/redis/guard_cache.h" ]; then
+  compile outside_redis_program c++20 winnow-redis-guard
+  run_linked "maybe, guarded" "$work/whole" outside_redis_program winnow-redis-guard
+fi
+
 # A C program needs one library, and none of its headers is Abseil's.
 # shellcheck disable=SC2046
 quietly "$c_compiler" "$here/outside_c_program/outside_c_program.c" -o "$work/c_program" \

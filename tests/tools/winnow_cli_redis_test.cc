@@ -78,6 +78,69 @@ TEST_F(WinnowCliRedis, SaysWhyItCannotTell) {
   EXPECT_EQ(shell_.Run("winnow redis").exit_code, 2);
 }
 
+TEST_F(WinnowCliRedis, NamesWhatIsWrongOnce) {
+  ASSERT_EQ(Redis("create users --keys=10").exit_code, 0);
+  EXPECT_EQ(Redis("create users --keys=10").output,
+            "winnow: redis create: users: there is such a filter or key\n");
+  server_->Cli("LPUSH list one");
+  for (const char* verb : {"info", "add"}) {
+    const ShellResult result = Redis(std::string(verb) + " list", "echo Tom | ");
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_THAT(result.output, HasSubstr("list: Redis says: WRONGTYPE"));
+    EXPECT_THAT(result.output, ::testing::Not(HasSubstr("script")));
+  }
+  const ShellResult asked = Redis("query list", "echo Tom | ");
+  EXPECT_EQ(asked.exit_code, 3);
+  EXPECT_THAT(asked.output, HasSubstr("maybe\tTom"));
+  EXPECT_THAT(Redis("rebuild users --keys=1", "printf '1\\n2\\n3\\n' | ").output,
+              HasSubstr("more keys than the filter is for, so more false positives: 3, --keys=1"));
+}
+
+TEST_F(WinnowCliRedis, ReadsLargeFilesAndStopsWithWhoeverReads) {
+  ASSERT_EQ(Redis("create users --keys=1e5 --fpr=0.1%").exit_code, 0);
+  ASSERT_EQ(shell_.Run("seq 1 100000 | sed 's/$/\tvalue/' >users.tsv").exit_code, 0);
+  EXPECT_THAT(Redis("add users users.tsv").output, HasSubstr("100000 keys, "));
+  EXPECT_EQ(Redis("query users --count users.tsv").output, "maybe\t100000\nno\t0\n");
+  const ShellResult cut = shell_.Run(
+      "winnow redis query users users.tsv --timeout=60 --url=" + server_->url() + " | head -n 2");
+  EXPECT_EQ(cut.output, "maybe\t1\nmaybe\t2\n");
+}
+
+TEST_F(WinnowCliRedis, AnInterruptedRebuildLeavesTheFilterAndEndsWithItsLease) {
+  ASSERT_EQ(Redis("create users --keys=100").exit_code, 0);
+  ASSERT_EQ(Redis("add users", "echo Tom | ").exit_code, 0);
+  // Ended once it has begun: until then there is no other generation.
+  const std::string rebuild =
+      "winnow redis rebuild users --keys=200 --timeout=60 --url=" + server_->url();
+  const std::string begun = "until redis-cli -p " + std::to_string(server_->port()) +
+                            " EXISTS '{users}:winnow:next' | grep -q 1; do sleep 0.02; done; ";
+  const ShellResult ended =
+      shell_.Run("mkfifo rows; " + rebuild + " --lease=3 <rows & rebuild=$!; exec 3>rows; " +
+                 begun + "kill $rebuild; wait $rebuild; echo ended with $?; exec 3>&-");
+  EXPECT_THAT(ended.output, HasSubstr("ended with 143"));
+  EXPECT_EQ(Redis("query users", "echo Tom | ").output, "maybe\tTom\n");
+  const ShellResult soon = Redis("rebuild users --keys=200", "echo Tom | ");
+  if (soon.exit_code != 0) {
+    EXPECT_THAT(soon.output, HasSubstr("another rebuild is under way"));
+  }
+  const ShellResult later = shell_.Run("for i in $(seq 200); do echo Tom | " + rebuild +
+                                       " 2>/dev/null && break; sleep 0.1; done");
+  EXPECT_EQ(later.output, "rebuilt with 1 keys in 1917 bits\n");
+  EXPECT_EQ(Redis("query users", "printf 'Tom\\nSpike\\n' | ").output, "maybe\tTom\nno\tSpike\n");
+}
+
+TEST_F(WinnowCliRedis, AServerThatHangsCostsTheTimeOut) {
+  ASSERT_EQ(Redis("create users --keys=100").exit_code, 0);
+  server_->Freeze();
+  for (const char* verb : {"add", "query", "info", "rebuild --keys=10"}) {
+    const ShellResult result = shell_.Run("echo Tom | winnow redis " + std::string(verb) +
+                                          " users --timeout=0.3 --url=" + server_->url());
+    EXPECT_EQ(result.exit_code, 3) << verb;
+    EXPECT_NE(result.output, "") << verb;
+  }
+  server_->Thaw();
+}
+
 TEST_F(WinnowCliRedis, ReadsAFilterOfGoZeros) {
   EXPECT_EQ(Redis("create seen --layout=gozero --bits=64").exit_code, 0);
   server_->Cli("SET theirs x");

@@ -153,7 +153,10 @@ absl::Status ServerError(const Arguments& arguments, const absl::Status& status)
   if (status.ok()) return status;
   const absl::StatusCode code =
       absl::IsInvalidArgument(status) ? absl::StatusCode::kFailedPrecondition : status.code();
-  return absl::Status(code, absl::StrCat(arguments.positionals()[0], ": ", status.message()));
+  // Some name the filter already.
+  const std::string name = arguments.positionals()[0] + ": ";
+  const std::string message(status.message());
+  return absl::Status(code, message.rfind(name, 0) == 0 ? message : name + message);
 }
 
 }  // namespace winnow::cli

@@ -111,6 +111,11 @@ absl::StatusOr<ExitCode> RunRedisRebuild(const Arguments& arguments, Output& out
     return num_keys.status();
   }
   WINNOW_RETURN_IF_ERROR(ServerError(arguments, (*rebuild)->Finish()));
+  if (options.expected_insertions != 0 && *num_keys > options.expected_insertions) {
+    Complain("redis rebuild",
+             absl::StrCat("more keys than the filter is for, so more false positives: ", *num_keys,
+                          ", --keys=", options.expected_insertions));
+  }
   return PrintAnswer(arguments, Json{{"keys", *num_keys}, {"bits", shape.num_bits}},
                      absl::StrCat("rebuilt with ", *num_keys, " keys in ", shape.num_bits, " bits"),
                      output);

@@ -34,7 +34,7 @@ std::vector<std::string_view> Views(const std::vector<std::string>& keys) {
 class RedisBitmapFilterTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (RedisServer::IsInstalled()) server_ = new RedisServer();
+    if (RedisServer::IsInstalled()) server_ = RedisServer::StartOrJoinCluster().release();
   }
   static void TearDownTestSuite() {
     delete server_;

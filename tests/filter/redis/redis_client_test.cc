@@ -286,6 +286,30 @@ TEST(RedisClient, AFrozenServerCostsOneTimeOutAndAThawedOneAnswers) {
   EXPECT_EQ((*filter)->counts().missing, missing + 1);
 }
 
+TEST(RedisClient, AServerWithoutMemoryOrThatIsAReplicaAnswersAndTakesNothing) {
+  if (!RedisServer::IsInstalled()) GTEST_SKIP() << "there is no redis-server";
+  RedisServer server;
+  auto client = server.NewClient();
+  auto filter = BitmapFilter::Open(client.get(), "users");
+  ASSERT_TRUE((*filter)->Create(*RedissonShape(1000, 0.0001)).ok());
+  const std::vector<std::string_view> tom = {"Tom"};
+  const std::vector<std::string_view> jerry = {"Jerry"};
+  ASSERT_TRUE((*filter)->Add(tom).ok());
+  ASSERT_EQ(server.Cli("CONFIG SET maxmemory 1"), "OK");
+  EXPECT_TRUE(absl::IsResourceExhausted((*filter)->Add(jerry).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted((*filter)->BeginWrite(jerry).status()));
+  EXPECT_TRUE((*filter)->MayContain("Tom"));
+  EXPECT_FALSE((*filter)->MayContain("Jerry"));
+  ASSERT_EQ(server.Cli("CONFIG SET maxmemory 0"), "OK");
+  int nobody = 0;
+  ::close(ListenOnLoopback(&nobody));
+  ASSERT_EQ(server.Cli("REPLICAOF 127.0.0.1 " + std::to_string(nobody)), "OK");
+  EXPECT_TRUE(absl::IsFailedPrecondition((*filter)->Add(jerry).status()));
+  EXPECT_TRUE((*filter)->MayContain("Tom"));
+  EXPECT_FALSE((*filter)->MayContain("Jerry"));
+  EXPECT_EQ((*filter)->counts().refused, 0u);
+}
+
 TEST(RedisClient, ManyThreadsShareFewConnections) {
   if (!RedisServer::IsInstalled()) GTEST_SKIP() << "there is no redis-server";
   RedisServer server;

@@ -20,7 +20,7 @@ class RedisRebuildTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!RedisServer::IsInstalled()) GTEST_SKIP() << "there is no redis-server";
-    server_ = std::make_unique<RedisServer>();
+    server_ = RedisServer::StartOrJoinCluster();
     client_ = server_->NewClient();
     filter_ = Open(client_.get());
     ASSERT_TRUE(filter_->Create(*RedissonShape(1000, 0.001)).ok());

@@ -14,7 +14,9 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -38,6 +40,18 @@ inline int ListenOnLoopback(int* port) {
   return listener;
 }
 
+// What redis-cli prints for these arguments, without the last newline.
+inline std::string RunRedisCli(int port, const std::string& arguments) {
+  const std::string command = "redis-cli -p " + std::to_string(port) + " " + arguments + " 2>&1";
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  std::string text;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) text.append(buffer, n);
+  ::pclose(pipe);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
 class RedisServer {
  public:
   static bool IsInstalled() { return ::access("/usr/bin/redis-server", X_OK) == 0; }
@@ -45,6 +59,15 @@ class RedisServer {
   explicit RedisServer(const std::vector<std::string>& more = {}) : directory_("redis") {
     for (int attempt = 0; attempt < 5 && !Start(more); ++attempt) Stop();
     EXPECT_NE(process_, -1) << "redis-server does not start";
+  }
+  // For tests that hold on a cluster as well: within tools/redis-cluster its nodes, otherwise a
+  // server of the test's own. What was there is gone.
+  static std::unique_ptr<RedisServer> StartOrJoinCluster() {
+    const char* ports = std::getenv("WINNOW_REDIS_CLUSTER");
+    if (ports == nullptr) return std::make_unique<RedisServer>();
+    std::unique_ptr<RedisServer> server(new RedisServer(std::istringstream(ports)));
+    server->Cli("FLUSHALL");
+    return server;
   }
   ~RedisServer() { Stop(); }
   RedisServer(const RedisServer&) = delete;
@@ -82,19 +105,30 @@ class RedisServer {
     return options;
   }
 
-  // What redis-cli prints for these arguments, without the last newline.
+  // RunRedisCli; on a cluster it follows keys, and what has none is asked of every node: what they
+  // print, once where all print the same.
   std::string Cli(const std::string& arguments) const {
-    const std::string command = "redis-cli -p " + std::to_string(port_) + " " + arguments + " 2>&1";
-    std::FILE* pipe = ::popen(command.c_str(), "r");
-    std::string text;
-    char buffer[4096];
-    for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) text.append(buffer, n);
-    ::pclose(pipe);
-    while (!text.empty() && text.back() == '\n') text.pop_back();
+    if (nodes_.empty()) return RunRedisCli(port_, arguments);
+    bool is_of_all = false;
+    for (const char* command : {"FLUSHALL", "SCRIPT", "CONFIG", "INFO", "DBSIZE", "--raw KEYS"}) {
+      is_of_all = is_of_all || arguments.rfind(command, 0) == 0;
+    }
+    if (!is_of_all) return RunRedisCli(port_, "-c " + arguments);
+    std::string text = RunRedisCli(port_, arguments);
+    for (const int node : nodes_) {
+      const std::string more = RunRedisCli(node, arguments);
+      if (more != text) text += "\n" + more;
+    }
     return text;
   }
 
  private:
+  explicit RedisServer(std::istringstream ports) : directory_("redis") {
+    for (int port; ports >> port;) nodes_.push_back(port);
+    EXPECT_EQ(nodes_.size(), 3u) << "WINNOW_REDIS_CLUSTER";
+    if (!nodes_.empty()) port_ = nodes_[0];
+  }
+
   bool Start(const std::vector<std::string>& more) {
     // Free a moment ago: another process may take it before the server does.
     ::close(ListenOnLoopback(&port_));
@@ -148,6 +182,7 @@ class RedisServer {
   ScratchDirectory directory_;
   int port_ = 0;
   pid_t process_ = -1;
+  std::vector<int> nodes_;  // of a cluster that others started
 };
 
 }  // namespace winnow::filter::redis

@@ -113,7 +113,7 @@ class WriteIntent {
 class BitmapRebuild;
 
 // Thread-safe. The client must live longer. Every call costs one round trip (one for each 64
-// scripts of at most 7000 arguments: 64,000 keys of 7 bits), and another one when the filter was
+// scripts of at most 7000 offsets: 63,000 keys of 7 bits), and another one when the filter was
 // rebuilt or its rebuild began since the last call.
 class BitmapFilter {
  public:

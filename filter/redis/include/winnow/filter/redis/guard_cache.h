@@ -3,7 +3,7 @@
 //   auto client = Client::Open("redis://127.0.0.1:6379");
 //   GuardCache cache(client->get(), "app:");
 //
-// Only where the guard was built, too (Winnow::redis-guard).
+// Only where the guard was built, too (Winnow::redis_guard).
 
 #ifndef WINNOW_FILTER_REDIS_GUARD_CACHE_H_
 #define WINNOW_FILTER_REDIS_GUARD_CACHE_H_
