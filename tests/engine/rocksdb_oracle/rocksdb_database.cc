@@ -35,7 +35,6 @@ char* PartialJoin(void*, const char*, size_t, const char* const* operands, const
 const char* JoinName(void*) { return "join"; }
 void DoNothing(void*) {}
 
-
 std::string EntryAt(const rocksdb_iterator_t* iterator, std::string* value) {
   size_t key_length = 0;
   size_t value_length = 0;
@@ -55,8 +54,8 @@ RocksDbDatabase::RocksDbDatabase(const std::string& path, bool counts)
     rocksdb_options_set_uint64add_merge_operator(options_);
   } else {
     rocksdb_options_set_merge_operator(
-        options_, rocksdb_mergeoperator_create(nullptr, DoNothing, FullJoin, PartialJoin, nullptr,
-                                               JoinName));
+        options_,
+        rocksdb_mergeoperator_create(nullptr, DoNothing, FullJoin, PartialJoin, nullptr, JoinName));
   }
   Open();
 }

@@ -44,10 +44,7 @@ struct HeldIterators {
 class Histories {
  public:
   Histories(uint64_t seed, const std::string& directory, const Mixture& mixture)
-      : random_(seed),
-        mixture_(mixture),
-        counts_(seed % 2 == 0),
-        oracle_(directory, counts_) {
+      : random_(seed), mixture_(mixture), counts_(seed % 2 == 0), oracle_(directory, counts_) {
     Options options = MemoryDb::Busy();
     options.merge_operator = *ParseMergeOperator(counts_ ? "uint64_add" : "append:,");
     options.disable_auto_compactions = Below(2) == 0;
