@@ -6,9 +6,11 @@
 
 namespace winnow {
 
-// Half of its entries are deletions, which take their share of space and of every scan until they
-// have met what they delete; or iterators have passed many of them (SstableFile::NoteGarbage).
-bool HasGarbage(const SstableFile& file);
+// A file of `level`. Half of its entries are deletions, which take their share of space and of
+// every scan until they have met what they delete; or iterators have passed many of them
+// (SstableFile::NoteGarbage); or its range deletions hide so much that at least a quarter of what
+// is merged where it goes one level down could be dropped.
+bool HasGarbage(const Version& version, int level, const SstableFile& file);
 
 // The first of the levels with an idle file that has garbage; -1 if there is none.
 int LevelWithGarbage(const Version& version, int first, int last)

@@ -251,7 +251,7 @@ std::unique_ptr<Compaction> CompactionPicker::Find(const std::shared_ptr<const V
   }
   if (scores.with_garbage < 0) return nullptr;
   for (const auto& file : version->files(scores.with_garbage)) {
-    if (!IsIdle(*file) || !HasGarbage(*file)) continue;
+    if (!IsIdle(*file) || !HasGarbage(*version, scores.with_garbage, *file)) continue;
     if (auto compaction = OneFileDown(version, options, scores.with_garbage, file)) {
       compaction->reason = file->garbage_met() ? "readers passed many deletions" : "many deletions";
       return compaction;

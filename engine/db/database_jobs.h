@@ -100,6 +100,14 @@ class DatabaseJobs final : public BackgroundJobs {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   static std::unique_ptr<Compaction> PickIn(ColumnFamilyState* family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // No compaction of the family that is picked by itself may begin now, except within level 0.
+  static bool IsLeftAlone(const ColumnFamilyState& family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Whole files that range deletions cover.
+  std::unique_ptr<Compaction> PickCovered(ColumnFamilyState* family) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  std::unique_ptr<Compaction> PickCoveredInAny(ColumnFamilyState** family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // What has expired, where the family has a time to live: whole files, which cost nothing to drop,
   // or one that has to be rewritten.
   static std::unique_ptr<Compaction> PickExpired(ColumnFamilyState* family, bool rewrite)
@@ -109,6 +117,8 @@ class DatabaseJobs final : public BackgroundJobs {
   bool CompactionIsDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status Compact(ColumnFamilyState* family, const Compaction& compaction, int max_threads)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Of one that has dropped its inputs.
+  static void CountDropped(const Compaction& compaction, ThreadCounters* counters);
   absl::Status WriteCompaction(const ColumnFamilyState& family, const Compaction& compaction,
                                SstableBuilderOptions builder, int max_threads,
                                CompactionJobResult* result, SnapshotPause* pause);

@@ -10,6 +10,7 @@
 #include "engine/base/database_closed.h"
 #include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "engine/compaction/covered_files.h"
 #include "engine/compaction/expired_files.h"
 #include "engine/db/database_jobs.h"
 #include "engine/db/job_events.h"
@@ -57,13 +58,14 @@ bool DatabaseJobs::PickAndCompact() {
 }
 
 // By falling score over all families, or a busy one would leave the others' level 0 to grow.
-// Whole files that have expired come before all of them, since they relieve the tree for nothing;
-// those that have to be rewritten after them.
+// Whole files that have expired, or that range deletions cover, come before all of them, since they
+// relieve the tree for nothing; those that have to be rewritten after them.
 std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** family) {
   const bool may_expire = parts_.families->any_has_ttl();
   if (may_expire) [[unlikely]] {
     if (auto compaction = PickExpiredInAny(/*rewrite=*/false, family)) return compaction;
   }
+  if (auto compaction = PickCoveredInAny(family)) return compaction;
   std::vector<std::pair<double, ColumnFamilyState*>> due;
   for (const auto& [id, candidate] : parts_.families->all()) {
     if (candidate->options().disable_auto_compactions || candidate->is_dropped()) continue;
@@ -84,12 +86,33 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** fam
   return may_expire ? PickExpiredInAny(/*rewrite=*/true, family) : nullptr;
 }
 
-std::unique_ptr<Compaction> DatabaseJobs::PickExpired(ColumnFamilyState* family, bool rewrite) {
-  if (!family->ttl().is_on() || family->options().disable_auto_compactions ||
-      family->is_dropped() || family->manual_compaction_waiting ||
-      family->manual_compaction_running || family->ingest_running) {
+bool DatabaseJobs::IsLeftAlone(const ColumnFamilyState& family) {
+  return family.options().disable_auto_compactions || family.is_dropped() ||
+         family.manual_compaction_waiting || family.manual_compaction_running ||
+         family.ingest_running;
+}
+
+// Which snapshots there are is looked at after the version: one that is taken later sees what all
+// range deletions in its files hide as hidden.
+std::unique_ptr<Compaction> DatabaseJobs::PickCovered(ColumnFamilyState* family) const {
+  if (!family->version()->has_range_tombstones()) [[likely]]
     return nullptr;
+  if (IsLeftAlone(*family)) return nullptr;
+  return PickCoveredFiles(family->version(), parts_.snapshots->Sequences());
+}
+
+std::unique_ptr<Compaction> DatabaseJobs::PickCoveredInAny(ColumnFamilyState** family) {
+  for (const auto& [id, candidate] : parts_.families->all()) {
+    if (auto compaction = PickCovered(candidate.get())) {
+      *family = candidate.get();
+      return compaction;
+    }
   }
+  return nullptr;
+}
+
+std::unique_ptr<Compaction> DatabaseJobs::PickExpired(ColumnFamilyState* family, bool rewrite) {
+  if (!family->ttl().is_on() || IsLeftAlone(*family)) return nullptr;
   const ExpiryMoment moment(family->ttl());
   return rewrite ? PickFileToRewrite(family->version(), moment)
                  : PickFilesToDrop(family->version(), family->options(), moment);
@@ -124,7 +147,8 @@ bool DatabaseJobs::CompactionIsDue() const {
     if (family->options().disable_auto_compactions || family->is_dropped()) continue;
     // What is due for ever, since damage keeps it from being done, is nothing to wait for.
     if (family->picker.CanPick(family->version(), family->options())) return true;
-    if (PickExpired(family.get(), /*rewrite=*/false) != nullptr ||
+    if (PickCovered(family.get()) != nullptr ||
+        PickExpired(family.get(), /*rewrite=*/false) != nullptr ||
         PickExpired(family.get(), /*rewrite=*/true) != nullptr) {
       return true;
     }
@@ -183,6 +207,17 @@ absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
   return status;
 }
 
+void DatabaseJobs::CountDropped(const Compaction& compaction, ThreadCounters* counters) {
+  const std::string_view reason = compaction.reason;
+  if (reason == kExpiredReason) {
+    counters->Add(Ticker::kExpiredFilesDropped, compaction.num_input_files());
+    counters->Add(Ticker::kExpiredEntriesDropped, compaction.input_write_times());
+  } else if (reason == kRangeDeletedReason) {
+    counters->Add(Ticker::kRangeDeletedFilesDropped, compaction.num_input_files());
+    counters->Add(Ticker::kRangeDeletedEntriesDropped, compaction.input_entries());
+  }
+}
+
 absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& compaction,
                                    int max_threads) {
   // The flags are what keeps two compactions from one file; both picking and marking are under one
@@ -228,11 +263,8 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
   counters.Add(Ticker::kExpiredEntriesDropped, result.values.expired);
   counters.Add(Ticker::kEntriesFilteredOut, result.values.removed);
   counters.Add(Ticker::kEntriesChangedByFilter, result.values.changed);
-  if (compaction.drops_inputs && std::string_view(compaction.reason) == kExpiredReason &&
-      status.ok()) {
-    counters.Add(Ticker::kExpiredFilesDropped, compaction.num_input_files());
-    counters.Add(Ticker::kExpiredEntriesDropped, compaction.input_write_times());
-  }
+  counters.Add(Ticker::kRangeDeletedEntriesDropped, result.entries_range_deleted);
+  if (compaction.drops_inputs && status.ok()) CountDropped(compaction, &counters);
   NotifyCompactionEnd(
       parts_.events, family->name(), compaction,
       {status,

@@ -32,6 +32,27 @@ absl::StatusOr<std::vector<VerifyProblem>> DBImpl::Verify() {
   });
 }
 
+namespace {
+
+// A table can be whole in itself and yet not the one that the manifest means.
+std::string DifferenceFromManifest(const SstableFile& file) {
+  const FileMetadata& metadata = file.metadata();
+  const uint64_t num_entries = file.reader()->figures().num_entries;
+  if (num_entries != metadata.num_entries) {
+    return absl::StrCat("holds ", num_entries, " entries, the manifest says ",
+                        metadata.num_entries);
+  }
+  std::vector<RangeTombstone> tombstones;
+  file.reader()->AppendRangeTombstones(&tombstones);
+  if (tombstones.size() != metadata.num_range_deletions) {
+    return absl::StrCat("holds ", tombstones.size(), " range deletions, the manifest says ",
+                        metadata.num_range_deletions);
+  }
+  return "";
+}
+
+}  // namespace
+
 // Reads every block of every table in use, with the views held, so that no compaction can remove a
 // file in the middle.
 void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
@@ -59,13 +80,8 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
         for (const SstableProblem& problem : file->reader()->Verify()) {
           add({path, problem.offset, problem.ToStatus(path)});
         }
-        // A table can be whole in itself and yet not the one that the manifest means.
-        const uint64_t num_entries = file->reader()->figures().num_entries;
-        if (num_entries != file->metadata().num_entries) {
-          add({path, std::nullopt,
-               CorruptionError(path,
-                               absl::StrCat("holds ", num_entries, " entries, the manifest says ",
-                                            file->metadata().num_entries))});
+        if (const std::string difference = DifferenceFromManifest(*file); !difference.empty()) {
+          add({path, std::nullopt, CorruptionError(path, difference)});
         }
       }
     }

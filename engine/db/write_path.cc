@@ -219,6 +219,8 @@ absl::Status DBImpl::Enqueue(const WriteOptions& options, const WriteBatch& batc
   if (request.status.ok()) {
     counters.Add(Ticker::kWrites);
     counters.Add(Ticker::kKeysWritten, batch.num_updates());
+    if (request.num_range_deletions != 0) [[unlikely]]
+      counters.Add(Ticker::kRangeDeletions, request.num_range_deletions);
     counters.Add(Ticker::kUserBytesWritten, batch.size_bytes() - kBatchHeaderBytes);
   }
   return request.status;

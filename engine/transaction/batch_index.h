@@ -94,8 +94,9 @@ class BatchIndex {
   };
   // Of updates whose offset is smaller than `below`.
   static KeyUpdates Collect(const Updates& updates, std::string_view key, uint32_t below);
-  // The offsets of all updates made so far are smaller.
-  uint32_t end() const { return static_cast<uint32_t>(batch_->size_bytes()); }
+  // The offsets of all updates made so far are smaller, and those of later ones are not: an empty
+  // key may lie at the very end of the batch, and before a later key stand its type and its length.
+  uint32_t end() const { return static_cast<uint32_t>(batch_->size_bytes() + 1); }
   // There has been a merge operand.
   bool has_operands() const { return has_operands_; }
   // Changes whenever updates are removed.

@@ -143,9 +143,10 @@ void WriteLeader::CheckMembers(WriteGroup* group) {
             "column family ", update.family_id, " does not exist or has been dropped"));
       } else if (update.type == EntryType::kMerge) {
         request->status = family->CheckOperand(update.value);
-      } else if (update.type == EntryType::kRangeDelete &&
-                 family->comparator().CompareUserKeys(update.key, update.value) > 0) {
-        request->status = InvertedRange();
+      } else if (update.type == EntryType::kRangeDelete) {
+        request->num_range_deletions++;
+        const bool is_inverted = family->comparator().CompareUserKeys(update.key, update.value) > 0;
+        if (is_inverted) request->status = InvertedRange();
       }
     }
   }

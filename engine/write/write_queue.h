@@ -33,6 +33,7 @@ struct WriteRequest {
   CommitValidator* validator = nullptr;  // null: the batch depends on nothing
   WriteOptions options;
   SequenceNumber first_sequence = 0;
+  uint32_t num_range_deletions = 0;  // in the batch; counted when the leader looks through it
   absl::Status status;
 
   // Queue internals.

@@ -14,7 +14,8 @@ using winnow::fuzz::Require;
 
 constexpr char kPath[] = "/000007.sst";
 
-std::string BuildTable(int keys, winnow::Compression compression, const char* filter) {
+std::string BuildTable(int keys, winnow::Compression compression, const char* filter,
+                       bool has_range_tombstones = false) {
   const auto files = winnow::NewMemoryFileSystem();
   winnow::SstableBuilderOptions options;
   options.filter_spec = *winnow::filter::ParseFilterSpec(filter);
@@ -34,6 +35,11 @@ std::string BuildTable(int keys, winnow::Compression compression, const char* fi
                               type);
     Require(builder.Add(key, i % 5 == 0 ? "" : std::string(20, 'v')).ok(), "an entry is added");
   }
+  if (has_range_tombstones) {
+    const std::vector<winnow::SequenceNumber> newer = {90, 70};
+    builder.AddRangeTombstones("key1002", "key1010", newer);
+    builder.AddRangeTombstones("key1010", "key1031y", std::span(newer).first(1));
+  }
   Require(builder.Finish().ok(), "the table is finished");
   return *winnow::ReadFile(*files, kPath, 1 << 20);
 }
@@ -50,6 +56,8 @@ void Use(const std::string& bytes) {
   for (const char* key : {"", "key1000", "key1031", "key1031x", "key1059", "zzz"}) {
     winnow::PointResult result;
     table.Get({}, key, winnow::kMaxSequenceNumber, &result).IgnoreError();
+    const winnow::RangeTombstoneIndex* const tombstones = table.range_tombstones();
+    if (tombstones != nullptr) tombstones->NewestCovering(key, winnow::kMaxSequenceNumber);
   }
   const auto iterator = table.NewIterator({});
   const size_t most = bytes.size() * 2 + 100;  // entries that a file of this size could hold
@@ -65,6 +73,8 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   return {BuildTable(0, Compression::kNone, "none"),
           BuildTable(1, Compression::kNone, "blocked_bloom:10"),
           BuildTable(60, Compression::kNone, "blocked_bloom:10"),
+          BuildTable(60, Compression::kNone, "blocked_bloom:10", /*has_range_tombstones=*/true),
+          BuildTable(0, Compression::kNone, "none", /*has_range_tombstones=*/true),
           BuildTable(60, Compression::kLz4, "cuckoo:12"),
           BuildTable(60, Compression::kZstd, "bloom:10"),
           BuildTable(60, Compression::kSnappy, "none")};

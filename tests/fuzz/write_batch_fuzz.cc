@@ -11,6 +11,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   batch.Put("key", "value");
   batch.Delete("");
   batch.Merge("key", "operand");
+  batch.DeleteRange("", "key");
   batch.Put(std::string(200, 'k'), std::string(300, 'v'));
   seeds.emplace_back(batch.encoded());
   seeds.emplace_back(WithWriteTimes(

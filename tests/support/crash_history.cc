@@ -17,6 +17,8 @@ void Apply(const std::vector<Update>& updates, Contents* contents) {
       absl::StrAppend(&family[update.key], "+", *update.value);
     } else if (update.value.has_value()) {
       family[update.key] = *update.value;
+    } else if (update.end.has_value()) {
+      family.erase(family.lower_bound(update.key), family.lower_bound(*update.end));
     } else {
       family.erase(update.key);
     }

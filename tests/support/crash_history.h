@@ -24,6 +24,8 @@ struct Update {
   std::string key;
   std::optional<std::string> value;  // none: a deletion
   bool merges = false;               // the value is an operand, which is appended behind a '+'
+  // Of a range deletion: the key before which it ends.
+  std::optional<std::string> end = {};
 };
 
 // A call, placed among the recorded operations of a file system.

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -21,9 +22,9 @@ Options CrashOptions(FileSystem* file_system) {
 
 std::string DescribeSteps(std::span<const CrashStep> steps) {
   static constexpr std::array<const char*, kNumCrashSteps> kNames = {
-      "put",     "synced put", "synced delete", "batch",       "flush",
-      "compact", "snapshot",   "create family", "drop family", "checkpoint",
-      "reopen",  "set filter", "ingest"};
+      "put",     "synced put", "synced delete", "batch",        "flush",
+      "compact", "snapshot",   "create family", "drop family",  "checkpoint",
+      "reopen",  "set filter", "ingest",        "delete range", "transact"};
   std::string text;
   for (const CrashStep step : steps) {
     absl::StrAppend(&text, text.empty() ? "" : ", ", kNames[static_cast<size_t>(step)]);
@@ -90,20 +91,71 @@ void CrashWorkload::Write(bool sync, const std::vector<Update>& updates) {
       batch.Merge(family, update.key, *update.value);
     } else if (update.value.has_value()) {
       batch.Put(family, update.key, *update.value);
+    } else if (update.end.has_value()) {
+      batch.DeleteRange(family, update.key, *update.end);
     } else {
       batch.Delete(family, update.key);
     }
   }
-  History::Write write = {
-      updates, sync, {memory_->num_operations(), CallTime::kNever}, writes_when_opened_};
   WriteOptions options;
   options.sync = sync;
-  const absl::Status status = db_->Write(options, batch);
-  if (status.ok()) write.time.acknowledged = memory_->num_operations();
-  write.was_refused = absl::IsFailedPrecondition(status);
+  Enter(sync, updates, [&] { return db_->Write(options, batch); });
+}
+
+void CrashWorkload::Enter(bool sync, const std::vector<Update>& updates,
+                          const std::function<absl::Status()>& write) {
+  History::Write entered = {
+      updates, sync, {memory_->num_operations(), CallTime::kNever}, writes_when_opened_};
+  const absl::Status status = write();
+  if (status.ok()) entered.time.acknowledged = memory_->num_operations();
+  entered.was_refused = absl::IsFailedPrecondition(status);
   write_failed_ |= !status.ok();
   Note(status);
-  history_.AddWrite(std::move(write));
+  history_.AddWrite(std::move(entered));
+}
+
+void CrashWorkload::DeleteRange(bool sync) {
+  std::string begin = RandomKey();
+  std::string end = RandomKey();
+  if (end < begin) std::swap(begin, end);
+  const uint32_t family_id = RandomFamily();
+  Write(sync, {{family_id, keys_[1], absl::StrCat("before a range deletion ", num_writes_)},
+               {family_id, begin, std::nullopt, false, end},
+               {family_id, end, absl::StrCat("behind a range deletion ", num_writes_)}});
+}
+
+// Nothing may ever be seen of what is rolled back, be it to the savepoint or whole.
+void CrashWorkload::Transact(TransactionOptions::Mode mode, bool sync) {
+  num_writes_++;
+  if (db_ == nullptr) return;
+  TransactionOptions options;
+  options.mode = mode;
+  const auto transaction = db_->BeginTransaction(options);
+  const auto given_up = db_->BeginTransaction(options);
+  Note(transaction.status());
+  Note(given_up.status());
+  if (!transaction.ok() || !given_up.ok()) return;
+  ColumnFamily* const family = db_->DefaultColumnFamily();
+  const std::string value = absl::StrCat("committed ", num_writes_);
+  std::vector<Update> updates = {
+      {0, keys_[1], value}, {0, keys_[2], std::nullopt}, {0, keys_[3], value, true}};
+  absl::Status status = (*transaction)->Put(family, keys_[1], value);
+  status.Update((*transaction)->Delete(family, keys_[2]));
+  status.Update((*transaction)->Merge(family, keys_[3], value));
+  if (second_ != nullptr) {
+    updates.push_back({second_->id(), keys_[1], value});
+    status.Update((*transaction)->Put(second_, keys_[1], value));
+  }
+  status.Update((*transaction)->SetSavepoint());
+  status.Update((*transaction)->Put(family, keys_[4], "never committed"));
+  status.Update((*transaction)->RollbackToSavepoint());
+  status.Update((*given_up)->Put(family, keys_[5], "never committed"));
+  Note(status);
+  if (!status.ok()) return;
+  WriteOptions write;
+  write.sync = sync;
+  Enter(sync, updates, [&] { return (*transaction)->Commit(write); });
+  Note((*given_up)->Rollback());
 }
 
 void CrashWorkload::WriteSome(int count) {
@@ -141,16 +193,9 @@ void CrashWorkload::IngestTables(bool move, std::string_view value) {
   }
   Note(status);
   if (!status.ok()) return;
-  History::Write write = {
-      updates, true, {memory_->num_operations(), CallTime::kNever}, writes_when_opened_};
   IngestOptions options;
   options.move = move;
-  status = db_->Ingest(files, options).status();
-  if (status.ok()) write.time.acknowledged = memory_->num_operations();
-  write.was_refused = absl::IsFailedPrecondition(status);
-  write_failed_ |= !status.ok();
-  Note(status);
-  history_.AddWrite(std::move(write));
+  Enter(/*sync=*/true, updates, [&] { return db_->Ingest(files, options).status(); });
 }
 
 void CrashWorkload::CreateSecondFamily(std::string_view filter) {
@@ -291,6 +336,14 @@ void CrashWorkload::Do(CrashStep step) {
     case CrashStep::kIngest:
       IngestTables(random_() % 2 == 0, absl::StrCat("ingested ", num_writes_));
       break;
+    case CrashStep::kDeleteRange:
+      DeleteRange(/*sync=*/random_() % 2 == 0);
+      break;
+    case CrashStep::kTransact:
+      Transact(random_() % 2 == 0 ? TransactionOptions::Mode::kOptimistic
+                                  : TransactionOptions::Mode::kPessimistic,
+               /*sync=*/random_() % 2 == 0);
+      break;
   }
   CheckSnapshots();
 }
@@ -366,7 +419,9 @@ void CrashWorkload::Run() {
   CreateSecondFamily("cuckoo:12");
   WriteSome(16);
   if (db_ != nullptr) Flush(db_->DefaultColumnFamily());
+  DeleteRange(/*sync=*/false);
   WriteSome(14);
+  Transact(TransactionOptions::Mode::kOptimistic, /*sync=*/true);
   SetFilter("bloom:12");
   FlushWhileWriting();
   WriteSome(6);
@@ -380,10 +435,13 @@ void CrashWorkload::Run() {
   WriteSome(4);
   CreateSecondFamily("blocked_bloom:10");
   WriteSome(6);
+  DeleteRange(/*sync=*/true);
   IngestTables(/*move=*/false, "ingested by a copy");
+  Transact(TransactionOptions::Mode::kPessimistic, /*sync=*/false);
   WriteSome(6);
   Close();
   Open();
+  DeleteRange(/*sync=*/false);
   WriteSome(10);
   if (db_ != nullptr) Flush(db_->DefaultColumnFamily());
   WriteSome(8);

@@ -2,6 +2,7 @@
 #ifndef WINNOW_TESTS_SUPPORT_CRASH_WORKLOAD_H_
 #define WINNOW_TESTS_SUPPORT_CRASH_WORKLOAD_H_
 
+#include <functional>
 #include <memory>
 #include <random>
 #include <span>
@@ -11,6 +12,7 @@
 #include "engine/file_system/testing/recording_file_system.h"
 #include "tests/support/crash_history.h"
 #include "winnow/memory_file_system.h"
+#include "winnow/transaction.h"
 
 namespace winnow {
 
@@ -33,8 +35,11 @@ enum class CrashStep {
   kReopen,
   kSetFilter,
   kIngest,  // of tables for both column families if there are two
+  kDeleteRange,
+  // Committed, with writes that were rolled back before; beside one that never is.
+  kTransact,
 };
-inline constexpr size_t kNumCrashSteps = 13;
+inline constexpr size_t kNumCrashSteps = 15;
 
 // "put, flush, reopen"
 std::string DescribeSteps(std::span<const CrashStep> steps);
@@ -85,7 +90,12 @@ class CrashWorkload {
   void Close();
   void WriteSome(int count);
   void Write(bool sync, const std::vector<Update>& updates);
+  // Enters `updates` into the history; `write` makes them.
+  void Enter(bool sync, const std::vector<Update>& updates,
+             const std::function<absl::Status()>& write);
   void Do(CrashStep step);
+  void DeleteRange(bool sync);
+  void Transact(TransactionOptions::Mode mode, bool sync);
   void IngestTables(bool move, std::string_view value);
   void CreateSecondFamily(std::string_view filter);
   void DropSecondFamily();

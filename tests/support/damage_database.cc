@@ -14,10 +14,15 @@ constexpr char kDirectory[] = "/db";
 
 void Apply(const std::vector<Update>& updates, Contents* contents) {
   for (const Update& update : updates) {
-    if (update.value.has_value()) {
-      (*contents)[update.family_id][update.key] = *update.value;
+    std::map<std::string, std::string>& family = (*contents)[update.family_id];
+    if (update.merges && family.contains(update.key)) {
+      absl::StrAppend(&family[update.key], "+", *update.value);
+    } else if (update.value.has_value()) {
+      family[update.key] = *update.value;
+    } else if (update.end.has_value()) {
+      family.erase(family.lower_bound(update.key), family.lower_bound(*update.end));
     } else {
-      (*contents)[update.family_id].erase(update.key);
+      family.erase(update.key);
     }
   }
 }
@@ -31,8 +36,28 @@ void FillFamily(DB& db, ColumnFamily* family, DamageDatabase* database) {
   }
 }
 
+// Above all that, a table that was made elsewhere, and one that deletes a range. The flush comes
+// last: what else a manifest without its end has forgotten is seen by the logs that are gone.
+void IngestAndDeleteRange(DB& db, DamageDatabase* database) {
+  const auto writer = *db.NewSstWriter(db.DefaultColumnFamily(), "/ingested.sst");
+  EXPECT_TRUE(writer->Delete("key3").ok());
+  EXPECT_TRUE(writer->Put("key4", "ingested").ok());
+  EXPECT_TRUE(writer->Merge("key5", "operand").ok());
+  EXPECT_TRUE(writer->Finish().ok());
+  EXPECT_TRUE(db.Ingest({{.path = "/ingested.sst"}}, {.move = true}).ok());
+  EXPECT_TRUE(db.DeleteRange(WriteOptions(), "key2", "key23").ok());
+  EXPECT_TRUE(db.Put(WriteOptions(), "key21", "after the range deletion").ok());
+  EXPECT_TRUE(db.Flush().ok());
+  Apply({{0, "key3", std::nullopt},
+         {0, "key4", "ingested"},
+         {0, "key5", "operand", true},
+         {0, "key2", std::nullopt, false, "key23"},
+         {0, "key21", "after the range deletion"}},
+        &database->flushed);
+}
+
 // Each batch is recognised by keys of its own, and changes keys that others change as well.
-void WriteLog(DB& db, DamageDatabase* database) {
+void WriteLog(DB& db, bool is_plain, DamageDatabase* database) {
   for (int i = 0; i < 12; i++) {
     std::vector<Update> updates;
     WriteBatch batch;
@@ -41,8 +66,16 @@ void WriteLog(DB& db, DamageDatabase* database) {
       updates.push_back({family->id(), absl::StrCat("logged", i), absl::StrCat("batch ", i)});
       updates.push_back({family->id(), "key7", absl::StrCat("batch ", i, " was here")});
       updates.push_back({family->id(), absl::StrCat("key", 10 + i), std::nullopt});
-      for (size_t j = updates.size() - 3; j < updates.size(); j++) {
-        if (updates[j].value.has_value()) {
+      if (!is_plain && i % 4 == 1) updates.back().end = absl::StrCat("key", 12 + i);
+      if (!is_plain) {
+        updates.push_back({family->id(), "key8", absl::StrCat("operand ", i), true});
+      }
+      for (size_t j = updates.size() - (is_plain ? 3 : 4); j < updates.size(); j++) {
+        if (updates[j].merges) {
+          batch.Merge(family, updates[j].key, *updates[j].value);
+        } else if (updates[j].end.has_value()) {
+          batch.DeleteRange(family, updates[j].key, *updates[j].end);
+        } else if (updates[j].value.has_value()) {
           batch.Put(family, updates[j].key, *updates[j].value);
         } else {
           batch.Delete(family, updates[j].key);
@@ -142,10 +175,13 @@ Options DamageOptions(FileSystem* file_system) {
   options.block_bytes = 512;
   options.write_buffer_bytes = size_t{64} << 10;
   options.disable_auto_compactions = true;
+  options.merge_operator = *ParseMergeOperator("append:+");
   return options;
 }
 
-DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::string>& filters) {
+namespace {
+
+DamageDatabase Build(DatabaseEnd end, const std::vector<std::string>& filters, bool is_plain) {
   DamageDatabase database;
   const auto memory = std::make_unique<RecordingFileSystem>();
   auto db = *DB::Open(DamageOptions(memory.get()), kDirectory);
@@ -160,15 +196,27 @@ DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::strin
   }
   for (ColumnFamily* family : db->ColumnFamilies()) FillFamily(*db, family, &database);
   for (ColumnFamily* family : db->ColumnFamilies()) EXPECT_TRUE(db->Flush(family).ok());
-  WriteLog(*db, &database);
+  if (!is_plain) IngestAndDeleteRange(*db, &database);
+  WriteLog(*db, is_plain, &database);
   if (end == DatabaseEnd::kClosed) {
     EXPECT_TRUE(db->Close().ok());
   }
   database.files = FilesOn(*memory);
   for (int i = 0; i < 30; i += 4) database.keys.push_back(absl::StrCat("key", i));
+  for (const int i : {2, 3, 5, 21, 22}) database.keys.push_back(absl::StrCat("key", i));
   for (int i = 0; i < 12; i++) database.keys.push_back(absl::StrCat("logged", i));
   database.keys.insert(database.keys.end(), {"", "absent", "key", "key7", "key7a", "zzz"});
   return database;
+}
+
+}  // namespace
+
+DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::string>& filters) {
+  return Build(end, filters, /*is_plain=*/false);
+}
+
+DamageDatabase BuildPlainDamageDatabase(DatabaseEnd end) {
+  return Build(end, {"bloom:10", "cuckoo:12", "none"}, /*is_plain=*/true);
 }
 
 Files FilesOn(const RecordingFileSystem& disk) {

@@ -40,9 +40,14 @@ inline constexpr std::array<RecoveryMode, 3> kRecoveryModes = {
 enum class DatabaseEnd { kKilled, kClosed };
 
 // A column family for each filter spec besides "default", an SSTable each, and a log of twelve
-// batches. Those with a filter are compressed.
+// batches. Those with a filter are compressed. "default" has two tables more: one that was
+// ingested, one with a range deletion of keys of the first.
 DamageDatabase BuildDamageDatabase(DatabaseEnd end, const std::vector<std::string>& filters = {
                                                         "bloom:10", "cuckoo:12", "none"});
+// The same with puts and deletions of keys alone, and one table for "default": of what is ingested
+// no repair without a manifest knows when that was, and operands lack what they were for where a
+// table is lost.
+DamageDatabase BuildPlainDamageDatabase(DatabaseEnd end);
 
 // What a killed process leaves on a disk that keeps everything, and the way back.
 Files FilesOn(const RecordingFileSystem& disk);

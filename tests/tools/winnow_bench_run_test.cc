@@ -127,6 +127,21 @@ TEST_P(EveryEngineTest, DeletedKeysAreGone) {
   EXPECT_EQ(lines["readseq"][5], "0") << outcome.output;
 }
 
+TEST_F(RunTest, DeletedRangesAreGoneWhereAnEngineHasThem) {
+  const std::string engines = "," + AllEngines() + ",";
+  for (const std::string engine : {"winnow", "rocksdb"}) {
+    if (engines.find("," + engine + ",") == std::string::npos) continue;
+    const Outcome outcome = Run("--engine=" + engine + " --num=2000 --deletes=500" +
+                                " --benchmarks=fillrandom,deleterange,readseq");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(ResultLines(outcome.output)["readseq"][5], "1500") << outcome.output;
+  }
+  if (engines.find(",leveldb,") == std::string::npos) return;
+  const Outcome refused = Run("--engine=leveldb --num=2000 --benchmarks=fillrandom,deleterange");
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.output, HasSubstr("no range deletions"));
+}
+
 TEST_P(EveryEngineTest, AFillStartsFromAnEmptyDatabaseUnlessToldToKeepIt) {
   const std::string engine = "--engine=" + GetParam();
   ASSERT_EQ(Run(engine + " --num=2000 --benchmarks=fillseq").exit_code, 0);

@@ -7,14 +7,14 @@ tools/dev metamorphic [--seeds=N] [--seed=S] [--operations=N] [--option-sets=N] 
 
 Replays the same random log of operations under different options (filter kinds and keys, filters
 of the user's own, block sizes, compression, caches, memtables, file systems), where every answer
-must be the same, checkpoints and restored backups included; then runs all 16,807 histories of five
+must be the same, checkpoints and restored backups included; then runs all 32,768 histories of five
 operations on one key against a model.
 
   --seeds=N        how many logs (default 150)
   --seed=S         the first seed (default: another one each day); the others follow it
   --operations=N   length of a log (default 5000)
   --option-sets=N  replays of each log (default 2)
-  --long           3000 logs, 4 replays, and all 531,441 histories of six operations on two keys
+  --long           3000 logs, 4 replays, and all 1,771,561 histories of six operations on two keys
   --planted        the second replay makes a mistake on purpose: the command must fail
 
 A log whose answers differ is cut down to the operations that matter and printed, with both option

@@ -23,6 +23,7 @@ Json FileAsJson(const FamilyEdit::AddedFile& added, bool hex) {
                {"file_bytes", file.file_bytes},
                {"entries", file.num_entries},
                {"deletions", file.num_deletions}};
+  if (file.num_range_deletions > 0) json["range_deletions"] = file.num_range_deletions;
   if (IsInternalKey(file.smallest)) AddBytes(&json, "smallest_key", UserKey(file.smallest), hex);
   if (IsInternalKey(file.largest)) AddBytes(&json, "largest_key", UserKey(file.largest), hex);
   json["smallest_sequence"] = file.smallest_sequence;

@@ -67,6 +67,9 @@ Json PropertiesAsJson(const SstableProperties& properties, bool hex) {
   json["largest_sequence"] = properties.largest_sequence;
   json["comparator"] = properties.comparator_name;
   if (properties.num_merges > 0) json["merges"] = properties.num_merges;
+  if (properties.num_range_deletions > 0) {
+    json["range_deletions"] = properties.num_range_deletions;
+  }
   if (!properties.merge_operator_name.empty()) {
     AddBytes(&json, "merge_operator", properties.merge_operator_name, /*hex=*/false);
   }
@@ -155,7 +158,9 @@ class SstPrinter {
       output_.Write(AsTable(filter));
       if (blocks_) WINNOW_RETURN_IF_ERROR(PrintBlocks(table));
     }
-    if (keys_) WINNOW_RETURN_IF_ERROR(PrintKeys(table));
+    if (!keys_) return absl::OkStatus();
+    WINNOW_RETURN_IF_ERROR(PrintKeys(table));
+    PrintRangeDeletions(table);
     return absl::OkStatus();
   }
 
@@ -204,6 +209,28 @@ class SstPrinter {
       }
     }
     return entry->status();
+  }
+
+  // One for each sequence number of each part of the key space.
+  void PrintRangeDeletions(const SstableReader& table) {
+    std::vector<RangeTombstone> tombstones;
+    table.AppendRangeTombstones(&tombstones);
+    if (tombstones.empty()) return;
+    if (!json_) output_.Line("Range deletions (sequence, first key, key behind the last):");
+    for (const RangeTombstone& tombstone : tombstones) {
+      if (json_) {
+        Json json = Json::object();
+        AddBytes(&json, "key", tombstone.begin, hex_);
+        AddBytes(&json, "end", tombstone.end, hex_);
+        json["sequence"] = tombstone.sequence;
+        json["type"] = EntryTypeName(EntryType::kRangeDelete);
+        output_.Write(ToLine(json));
+      } else {
+        output_.Line(absl::StrFormat("  %10d  %s .. %s", tombstone.sequence,
+                                     ToText(tombstone.begin, form()),
+                                     ToText(tombstone.end, form())));
+      }
+    }
   }
 
   const bool json_;
@@ -260,11 +287,12 @@ that the filter lets through. Checksums of what is read are verified.)",
       .json = R"(
 one line per file: file, file_id, database_id, file_bytes, properties, filter, blocks (--blocks);
 with --keys then one line per entry: key, sequence, type, value_bytes, and written, the time,
-where a value has one)",
+where a value has one; and one per range deletion: key, end, sequence, type)",
       .examples = R"(
   winnow sst --db=/tmp/fruit
   winnow sst /tmp/fruit/000007.sst --blocks --keys)",
-      .flags = {{"keys", "", "list every entry"}, {"blocks", "", "list every block"}},
+      .flags = {{"keys", "", "list every entry and range deletion"},
+                {"blocks", "", "list every block"}},
       .run = RunSst,
   };
 }

@@ -84,6 +84,10 @@ class Session {
   virtual ~Session() = default;
   virtual void Put(std::string_view key, std::string_view value) = 0;
   virtual void Delete(std::string_view key) = 0;
+  // Deletes the keys from `begin` to before `end`.
+  virtual void DeleteRange(std::string_view begin, std::string_view end) {
+    Fail(absl::UnimplementedError("the engine has no range deletions"));
+  }
   // Adds a number of eight bytes, little-endian, to the key's.
   virtual void MergeNumber(std::string_view key, std::string_view number) {
     Fail(absl::UnimplementedError("the engine has no merge operators"));

@@ -47,6 +47,12 @@ class RocksDbSession final : public PeerSession<RocksDbApi> {
     write_options_.disableWAL = settings.disable_wal;
   }
 
+  void DeleteRange(std::string_view begin, std::string_view end) override {
+    if (failed()) return;
+    Fail(AsStatus<RocksDbApi>(db_->DeleteRange(write_options_, db_->DefaultColumnFamily(),
+                                               AsSlice<RocksDbApi>(begin),
+                                               AsSlice<RocksDbApi>(end))));
+  }
   void MergeNumber(std::string_view key, std::string_view number) override {
     if (failed()) return;
     Fail(AsStatus<RocksDbApi>(db_->Merge(write_options_, db_->DefaultColumnFamily(),

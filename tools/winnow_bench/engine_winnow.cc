@@ -50,6 +50,9 @@ class WinnowSession final : public Session {
   void Delete(std::string_view key) override {
     if (!failed()) Check(db_->Delete(write_options_, family_, key));
   }
+  void DeleteRange(std::string_view begin, std::string_view end) override {
+    if (!failed()) Check(db_->DeleteRange(write_options_, family_, begin, end));
+  }
   void MergeNumber(std::string_view key, std::string_view number) override {
     if (!failed()) Check(db_->Merge(write_options_, family_, key, number));
   }

@@ -74,6 +74,24 @@ void DeleteRandom(Worker& worker) {
   }
 }
 
+// Of one key each, up to the next one. What is read afterwards is read beside as many range
+// tombstones.
+void DeleteRanges(Worker& worker) {
+  const uint64_t num = std::max<uint64_t>(worker.config().num_keys(), 2) - 1;
+  const Permutation permutation(num, worker.place().shared_seed);
+  const uint64_t share = worker.ShareOf(std::min(num, worker.config().num_deletes()));
+  std::string begin;
+  std::string end;
+  for (uint64_t i = 0; worker.Continues(i, share, Worker::Limit::kHard); i++) {
+    const uint64_t position = permutation.At(worker.PositionOf(i));
+    worker.keys().Present(position, &begin);
+    worker.keys().Present(position + 1, &end);
+    worker.CountWritten(begin, end);
+    worker.session().DeleteRange(begin, end);
+    worker.Finished(1);
+  }
+}
+
 // Counts: each merge adds one to a random key, any number of times.
 void MergeRandom(Worker& worker) {
   const uint64_t num = worker.config().num_keys();
@@ -204,12 +222,14 @@ void PrintLevels(Worker& worker) { std::printf("%s\n", worker.engine().LevelsTex
 
 using Kind = WorkloadKind;
 
-constexpr std::array<Workload, 26> kWorkloads = {{
+constexpr std::array<Workload, 27> kWorkloads = {{
     {"fillseq", Kind::kFill, "write all keys in order", FillSequential},
     {"fillrandom", Kind::kFill, "write each key once, in random order", WriteRandom},
     {"fillsync", Kind::kFill, "write num/1000 random keys, each synced", FillSync, false, true},
     {"overwrite", Kind::kWrite, "write each key once more, in random order", WriteRandom},
     {"deleterandom", Kind::kWrite, "delete keys in random order, each once", DeleteRandom},
+    {"deleterange", Kind::kWrite, "delete ranges of one key, in random order, each once",
+     DeleteRanges},
     {"mergerandom", Kind::kFill, "add 1 to random keys, as many times as there are keys",
      MergeRandom},
     {"readrandom", Kind::kRead, "look up random present keys", ReadRandom<Wanted::kPresent>, true},

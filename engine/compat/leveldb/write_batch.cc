@@ -34,7 +34,8 @@ namespace {
 class ForwardingHandler final : public winnow::WriteBatch::Handler {
  public:
   explicit ForwardingHandler(WriteBatch::Handler* handler) : handler_(handler) {}
-  // LevelDB has no column families: whatever was put here went to the default one.
+  // LevelDB has no column families: whatever was put here went to the default one. Neither has it
+  // merges and range deletions, which nobody can add to a batch of its.
   absl::Status Put(uint32_t, std::string_view key, std::string_view value) override {
     handler_->Put(ToSlice(key), ToSlice(value));
     return absl::OkStatus();

@@ -27,7 +27,8 @@ struct Event {
     kFlushBegin,      // column_family, num_inputs (memtables)
     kFlushEnd,        // the same, and status, num_outputs (files), bytes_written, duration
     // column_family, num_inputs (files), input_level, output_level; message: why, as "level 0 is
-    // full", "manual compaction" or "expired" (a time to live)
+    // full", "manual compaction", "expired" (a time to live) or "range deleted" (files that go
+    // unread, since range deletions cover them)
     kCompactionBegin,
     kCompactionEnd,  // the same, and status, num_outputs, bytes_read, bytes_written, duration
     kIngestEnd,      // status, num_inputs (files), bytes_written, duration; message: their levels

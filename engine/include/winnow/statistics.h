@@ -26,6 +26,7 @@ enum class Ticker : uint32_t {
                             // versions hide; added at the next seek or the end
   kWrites,                  // [calls] of Put, Delete, Merge, DeleteRange and Write that succeeded
   kKeysWritten,             // [updates] in them: keys put, merged or deleted
+  kRangeDeletions,          // [updates] of those, that delete a range
   kUserBytesWritten,      // [bytes] of those updates: keys and values, with their lengths and types
   kLogBytesWritten,       // [bytes] of records for the write-ahead log, before their framing
   kLogSyncs,              // [syncs] of the write-ahead log for writes with WriteOptions::sync
@@ -46,17 +47,20 @@ enum class Ticker : uint32_t {
   kCompactionBytesRead,     // [bytes] of blocks that compactions read, as stored
   kCompactionBytesWritten,  // [bytes] of SSTables that compactions wrote
   // Values that compactions dropped, or replaced by deletions, since their time to live was up:
-  kExpiredEntriesDropped,   // [entries] all of them
-  kExpiredFilesDropped,     // [files] that went whole, without being read
-  kEntriesFilteredOut,      // [entries] that a compaction filter removed
-  kEntriesChangedByFilter,  // [entries] to which one gave another value
-  kBackgroundWaitMicros,    // [microseconds] that flushes and compactions waited, for
-                            // Options::background_bytes_per_second
-  kIngestions,              // [calls] of Ingest that succeeded
-  kFilesIngested,           // [files] that came in with them
-  kBytesIngested,           // [bytes] of those
-  kWriteStallMicros,        // [microseconds] that groups of writers waited or were delayed in all
-  kWriteStalls,             // [groups] of writers that waited or were delayed
+  kExpiredEntriesDropped,  // [entries] all of them
+  kExpiredFilesDropped,    // [files] that went whole, without being read
+  // What compactions dropped since range deletions hide it from everybody:
+  kRangeDeletedEntriesDropped,  // [entries] all of them
+  kRangeDeletedFilesDropped,    // [files] that went whole, without being read
+  kEntriesFilteredOut,          // [entries] that a compaction filter removed
+  kEntriesChangedByFilter,      // [entries] to which one gave another value
+  kBackgroundWaitMicros,        // [microseconds] that flushes and compactions waited, for
+                                // Options::background_bytes_per_second
+  kIngestions,                  // [calls] of Ingest that succeeded
+  kFilesIngested,               // [files] that came in with them
+  kBytesIngested,               // [bytes] of those
+  kWriteStallMicros,  // [microseconds] that groups of writers waited or were delayed in all
+  kWriteStalls,       // [groups] of writers that waited or were delayed
 
   // What reads cost.
   kDataBlocksRead,    // [blocks] of data that reads loaded from files

@@ -87,7 +87,7 @@ void ExpectRightOrError(const DamageDatabase& database, const Files& files, bool
 TEST(Damage, TheUndamagedDatabaseIsRight) {
   for (const DatabaseEnd end : {DatabaseEnd::kKilled, DatabaseEnd::kClosed}) {
     const DamageDatabase database = BuildDamageDatabase(end);
-    EXPECT_EQ(database.NamesWith(".sst").size(), 4u);
+    EXPECT_EQ(database.NamesWith(".sst").size(), 6u);
     for (const bool read_only : {false, true}) {
       const Opened opened = Open(database.files, RecoveryMode::kStrict, read_only);
       ASSERT_TRUE(opened.status.ok()) << opened.status;

@@ -20,6 +20,7 @@
 #include "engine/sstable/sstable_reader.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/verify_messages.h"
+#include "winnow/ingest.h"
 
 namespace winnow {
 namespace {
@@ -108,6 +109,46 @@ TEST_F(EventListenerTest, AFlushAndACompactionAreToldInOrderWithTheirFigures) {
   EXPECT_EQ(compacted.num_inputs, 1u);
   EXPECT_GT(compacted.bytes_read, 0u);
   EXPECT_TRUE(compacted.status.ok());
+}
+
+TEST_F(EventListenerTest, AnIngestionIsToldWithItsFigures) {
+  MemoryDb db = MakeDb();
+  for (const char* path : {"/first.sst", "/second.sst"}) {
+    const auto writer = *db->NewSstWriter(db->DefaultColumnFamily(), path);
+    ASSERT_TRUE(writer->Put(path, "value").ok());
+    ASSERT_TRUE(writer->Finish().ok());
+  }
+  const auto done = db->Ingest({{.path = "/first.sst"}, {.path = "/second.sst"}}, {.move = true});
+  ASSERT_TRUE(done.ok()) << done.status();
+  db.CloseDb();
+  const std::vector<Event> told = collector_->OfKind(Kind::kIngestEnd);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0].status.ok());
+  EXPECT_EQ(told[0].num_inputs, 2u);
+  EXPECT_EQ(told[0].bytes_written, done->bytes);
+  EXPECT_THAT(told[0].message, absl::StrCat("level ", done->levels[0], ", ", done->levels[1]));
+  EXPECT_THAT(told[0].ToString(), HasSubstr("ingestion of 2 files"));
+}
+
+// The tables have come in by then, but nothing of them may be seen: the manifest cannot be written.
+TEST_F(EventListenerTest, AnIngestionThatFailsIsToldWithItsError) {
+  MemoryDb db = MakeDb();
+  const auto writer = *db->NewSstWriter(db->DefaultColumnFamily(), "/table.sst");
+  ASSERT_TRUE(writer->Put("key", "value").ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  db.file_system().set_error_hook([](const FileOperation& operation) {
+    return absl::StrContains(operation.path, "MANIFEST-") ? absl::UnavailableError("planted")
+                                                          : absl::OkStatus();
+  });
+  const auto failed = db->Ingest({{.path = "/table.sst"}}, {});
+  db.file_system().set_error_hook(nullptr);
+  EXPECT_FALSE(failed.ok());
+  EXPECT_EQ(db.Get("key"), "(absent)");
+  db.CloseDb();
+  const std::vector<Event> told = collector_->OfKind(Kind::kIngestEnd);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].status.code(), failed.status().code());
+  EXPECT_EQ(told[0].bytes_written, 0u);
 }
 
 TEST_F(EventListenerTest, AListenerMayCallTheDatabase) {

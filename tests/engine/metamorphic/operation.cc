@@ -1,7 +1,9 @@
 #include "tests/engine/metamorphic/operation.h"
 
+#include <algorithm>
 #include <array>
 #include <random>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -12,10 +14,10 @@ namespace winnow::metamorphic {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(Operation::Kind::kCount)> kKindNames = {
-    "put",       "delete", "merge",      "batch",         "get",     "multiget",
-    "may-exist", "exists", "iterate",    "take",          "release", "flush",
-    "compact",   "reopen", "set-filter", "create",        "drop",    "checkpoint",
-    "backup",    "ingest", "verify",     "advance-clock",
+    "put",     "delete",     "merge",     "delete-range", "batch",      "transact",
+    "get",     "multiget",   "may-exist", "exists",       "iterate",    "take",
+    "release", "flush",      "compact",   "reopen",       "set-filter", "create",
+    "drop",    "checkpoint", "backup",    "ingest",       "verify",     "advance-clock",
 };
 
 constexpr std::array<std::string_view, 6> kMoveNames = {"first",         "last", "seek",
@@ -27,15 +29,17 @@ struct Weight {
 };
 // What is left to a thousand are large batches, which fill memtables.
 constexpr Weight kWeights[] = {
-    {Operation::Kind::kPut, 185},
-    {Operation::Kind::kDelete, 90},
+    {Operation::Kind::kPut, 165},
+    {Operation::Kind::kDelete, 75},
+    {Operation::Kind::kDeleteRange, 20},
+    {Operation::Kind::kTransact, 30},
     {Operation::Kind::kMerge, 80},
     {Operation::Kind::kBatch, 70},
     {Operation::Kind::kGet, 130},
     {Operation::Kind::kMultiGet, 60},
     {Operation::Kind::kMayExist, 40},
     {Operation::Kind::kExists, 40},
-    {Operation::Kind::kIterate, 150},
+    {Operation::Kind::kIterate, 135},
     {Operation::Kind::kTakeSnapshot, 30},
     {Operation::Kind::kReleaseSnapshot, 25},
     {Operation::Kind::kFlush, 20},
@@ -86,8 +90,15 @@ class LogGenerator {
         operation->updates.push_back(
             {operation->family, keys_.Any(), keys_.Value(), MayMerge(operation->family)});
         break;
+      case Operation::Kind::kDeleteRange:
+        operation->updates.push_back(AnyRangeDeletion(operation->family));
+        break;
       case Operation::Kind::kBatch:
         AddUpdates(operation, keys_.Below(12));
+        AddRangeDeletions(operation);
+        break;
+      case Operation::Kind::kTransact:
+        FillTransact(operation);
         break;
       case Operation::Kind::kIngest:
         AddUpdates(operation, 1 + keys_.Below(60));
@@ -135,6 +146,42 @@ class LogGenerator {
       }
       operation->updates.push_back(std::move(update));
     }
+  }
+
+  // Mostly of few keys, so that there is something left to read.
+  Update AnyRangeDeletion(int family) {
+    Update update{family, keys_.Any(), std::nullopt};
+    if (keys_.Below(16) == 0) {
+      update.end = keys_.Any();
+      if (*update.end < update.key) std::swap(*update.end, update.key);
+    } else {
+      const size_t cut = std::min<size_t>(keys_.Below(3), update.key.size() / 2);
+      update.key.resize(update.key.size() - cut);
+      update.end = update.key + static_cast<char>(keys_.Below(256));
+    }
+    return update;
+  }
+  // Between other updates, before and behind which they stand.
+  void AddRangeDeletions(Operation* operation) {
+    std::vector<Update>& updates = operation->updates;
+    for (uint64_t left = keys_.Below(4) == 0 ? 1 + keys_.Below(2) : 0; left > 0; left--) {
+      const auto place = static_cast<std::ptrdiff_t>(keys_.Below(updates.size() + 1));
+      updates.insert(updates.begin() + place, AnyRangeDeletion(AnyFamily()));
+    }
+  }
+
+  void FillTransact(Operation* operation) {
+    AddUpdates(operation, keys_.Below(12));
+    operation->kept_updates = keys_.Below(3) == 0 ? keys_.Below(operation->updates.size() + 1)
+                                                  : operation->updates.size();
+    operation->rolls_back = keys_.Below(5) == 0;
+    operation->keys.resize(keys_.Below(8));
+    for (std::string& key : operation->keys) key = keys_.Any();
+    for (size_t i = 0; i < operation->keys.size() && i < operation->updates.size(); i += 2) {
+      operation->keys[i] = operation->updates[i].key;
+    }
+    if (keys_.Below(2) == 0) operation->lower = keys_.Any();
+    if (keys_.Below(2) == 0) operation->upper = keys_.Any();
   }
 
   void FillIterate(Operation* operation) {
@@ -214,9 +261,15 @@ std::string Operation::ToString() const {
     absl::StrAppend(&text, " ", FamilyName(update.family), " ", Quoted(update.key));
     if (update.value.has_value()) {
       absl::StrAppend(&text, update.merges ? " += " : " = ", update.value->size(), " bytes;");
+    } else if (update.end.has_value()) {
+      absl::StrAppend(&text, " to ", Quoted(*update.end), " deleted;");
     } else {
       absl::StrAppend(&text, " deleted;");
     }
+  }
+  if (kind == Kind::kTransact) {
+    absl::StrAppend(&text, rolls_back ? " rolled back" : " committed", ", the first ", kept_updates,
+                    " kept, read in ", FamilyName(family));
   }
   if (updates.empty() && kind != Kind::kTakeSnapshot && kind != Kind::kReleaseSnapshot &&
       kind != Kind::kReopen && kind != Kind::kCheckpoint && kind != Kind::kBackup &&

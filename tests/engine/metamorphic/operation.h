@@ -24,8 +24,9 @@ inline constexpr uint64_t kTtlSeconds[kFamilySlots] = {0, 60, 0, 300};
 struct Update {
   int family = 0;
   std::string key;
-  std::optional<std::string> value;  // absent: a deletion
-  bool merges = false;               // the value is a merge operand
+  std::optional<std::string> value;     // absent: a deletion
+  bool merges = false;                  // the value is a merge operand
+  std::optional<std::string> end = {};  // the keys from `key` to before this one are deleted
 };
 
 struct Move {
@@ -39,7 +40,9 @@ struct Operation {
     kPut,
     kDelete,
     kMerge,
+    kDeleteRange,
     kBatch,
+    kTransact,
     kGet,
     kMultiGet,
     kMayExist,
@@ -65,12 +68,16 @@ struct Operation {
   // Place in the log as generated; what an option set decides for one operation depends on it.
   uint64_t number = 0;
   int family = 0;
-  uint64_t seconds = 0;           // kAdvanceClock
-  int snapshot = kNoSlot;         // kNoSlot: the newest state
-  int iterator = kNoSlot;         // kIterate: kNoSlot: closed at once
-  std::vector<Update> updates;    // kPut, kDelete, kMerge: one; kBatch, kIngest: any number
-  std::vector<std::string> keys;  // kGet, kMultiGet, kMayExist, kExists
-  // kIterate: bounds, also those of a prefix. kCompact: the ends of the range.
+  uint64_t seconds = 0;    // kAdvanceClock
+  int snapshot = kNoSlot;  // kNoSlot: the newest state
+  int iterator = kNoSlot;  // kIterate: kNoSlot: closed at once
+  // kPut, kDelete, kMerge, kDeleteRange: one; kBatch, kTransact, kIngest: any number.
+  std::vector<Update> updates;
+  // kTransact: how many of the updates are made before the savepoint that is rolled back to.
+  size_t kept_updates = 0;
+  bool rolls_back = false;        // kTransact: nothing is committed
+  std::vector<std::string> keys;  // kGet, kMultiGet, kMayExist, kExists, kTransact
+  // kIterate, kTransact: bounds, also those of a prefix. kCompact: the ends of the range.
   std::optional<std::string> lower;
   std::optional<std::string> upper;
   std::vector<Move> moves;

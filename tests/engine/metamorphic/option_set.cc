@@ -136,6 +136,10 @@ OptionSet::Ingestion OptionSet::ForIngest(uint64_t operation_number) const {
   return ingestion;
 }
 
+OptionSet::Together OptionSet::ForTransact(uint64_t operation_number) const {
+  return static_cast<Together>(RandomFor(operation_number)() % 4);
+}
+
 bool OptionSet::OpensCheckpointReadOnly(uint64_t operation_number) const {
   return RandomFor(operation_number)() % 2 == 0;
 }

@@ -37,6 +37,9 @@ class OptionSet {
     IngestOptions options;
   };
   Ingestion ForIngest(uint64_t operation_number) const;
+  // Of updates that take effect together, how: it must come to the same.
+  enum class Together { kBatch, kIndexedBatch, kOptimistic, kPessimistic };
+  Together ForTransact(uint64_t operation_number) const;
   bool OpensCheckpointReadOnly(uint64_t operation_number) const;
 
   // One line for a report: what the database is first opened with.

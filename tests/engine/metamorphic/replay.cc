@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "tests/engine/metamorphic/replay_transact.h"
 #include "tests/support/test_clock.h"
 #include "tests/support/verify_messages.h"
 #include "winnow/backup.h"
@@ -80,9 +81,16 @@ class Replayer {
       case Operation::Kind::kPut:
       case Operation::Kind::kDelete:
       case Operation::Kind::kMerge:
+      case Operation::Kind::kDeleteRange:
         return WriteOne(operation);
       case Operation::Kind::kBatch:
         return WriteAll(operation);
+      case Operation::Kind::kTransact: {
+        const auto shown =
+            Transact(*db_, operation, options_.ForTransact(operation.number), families_,
+                     options_.ForWriting(operation.number), options_.ForReading(operation.number));
+        return shown.ok() ? *shown : ErrorLine(shown.status());
+      }
       case Operation::Kind::kIngest:
         return IngestAll(operation);
       case Operation::Kind::kTakeSnapshot:
@@ -141,7 +149,7 @@ class Replayer {
 
   bool Loses(const Update& update) const {
     return mistake_ == PlantedMistake::kLosesSomeDeletes && !update.value.has_value() &&
-           std::hash<std::string>()(update.key) % 16 == 0;
+           !update.end.has_value() && std::hash<std::string>()(update.key) % 16 == 0;
   }
 
   std::string WriteOne(const Operation& operation) {
@@ -151,6 +159,9 @@ class Replayer {
     if (family == nullptr) return "no such family";
     if (Loses(update)) return "done";
     const WriteOptions write = options_.ForWriting(operation.number);
+    if (update.end.has_value()) {
+      return DoneOr(db_->DeleteRange(write, family, update.key, *update.end));
+    }
     return DoneOr(update.merges              ? db_->Merge(write, family, update.key, *update.value)
                   : update.value.has_value() ? db_->Put(write, family, update.key, *update.value)
                                              : db_->Delete(write, family, update.key));
@@ -165,6 +176,8 @@ class Replayer {
         batch.Merge(family, update.key, *update.value);
       } else if (update.value.has_value()) {
         batch.Put(family, update.key, *update.value);
+      } else if (update.end.has_value()) {
+        batch.DeleteRange(family, update.key, *update.end);
       } else {
         batch.Delete(family, update.key);
       }

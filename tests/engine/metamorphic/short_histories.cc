@@ -15,15 +15,20 @@ namespace winnow::metamorphic {
 
 namespace {
 
-// Put and delete touch one key, the others the whole database: histories that differ only in puts
-// and deletes are run together, each on keys of its own. With two keys, kWriteSecond is of the
-// other.
+// Puts and deletions touch one history's keys, the others the whole database: histories that differ
+// only in what they write are run together, each on keys of its own. With two keys, kWriteSecond is
+// of the other.
 enum class Step { kWrite, kSnapshot, kRelease, kFlush, kCompact, kReopen, kWriteSecond };
 constexpr std::string_view kStepNames[] = {"write", "snapshot", "release",
                                            "flush", "compact",  "reopen"};
 constexpr size_t kMaxProblems = 10;
 
 uint64_t NumSteps(const ShortHistoriesChoice& choice) { return choice.num_keys == 2 ? 7 : 6; }
+// What a write does. A range deletion is of its key and those of the history behind it.
+enum class Deed { kPut, kDelete, kDeleteRange };
+constexpr std::string_view kDeedNames[] = {"put", "delete", "delete range"};
+constexpr uint64_t kNumDeeds = 3;
+
 bool IsWrite(Step step) { return step == Step::kWrite || step == Step::kWriteSecond; }
 
 // By key: those of one history stand side by side.
@@ -86,17 +91,27 @@ class PatternRun {
   }
 
  private:
-  std::string Key(size_t i) const { return absl::StrCat(first_key_, "-", i); }
-  // Bit `write` of a history's number decides what it does there.
-  bool Deletes(size_t key, uint64_t write) const {
-    return (key / choice_.num_keys >> write & 1) != 0;
+  // In the order of their numbers.
+  std::string Key(size_t i) const {
+    return absl::StrCat(first_key_, "-", absl::Dec(i, absl::kZeroPad6));
+  }
+  // Digit `write` of a history's number decides what it does there.
+  Deed DeedOf(size_t key, uint64_t write) const {
+    uint64_t digits = key / choice_.num_keys;
+    for (; write > 0; write--) digits /= kNumDeeds;
+    return static_cast<Deed>(digits % kNumDeeds);
   }
 
   void Write(uint64_t write, size_t which_key) {
     for (size_t i = which_key; i < values_.size(); i += choice_.num_keys) {
-      if (Deletes(i, write)) {
+      const Deed deed = DeedOf(i, write);
+      if (deed == Deed::kDelete) {
         Expect(db_->Delete(WriteOptions(), Key(i)));
         if (!choice_.wrong_model || !flushed_) values_[i].reset();
+      } else if (deed == Deed::kDeleteRange) {
+        const size_t end = i - which_key + choice_.num_keys;
+        Expect(db_->DeleteRange(WriteOptions(), Key(i), Key(end)));
+        for (size_t covered = i; covered < end; covered++) values_[covered].reset();
       } else {
         values_[i] = absl::StrCat("value of write ", write, " to ", Key(i));
         Expect(db_->Put(WriteOptions(), Key(i), *values_[i]));
@@ -177,7 +192,8 @@ class PatternRun {
     for (size_t i = 0; i <= step_ && i < pattern_.size(); i++) {
       absl::StrAppend(&history, i == 0 ? "" : ", ");
       if (IsWrite(pattern_[i])) {
-        absl::StrAppend(&history, Deletes(key, writes++) ? "delete" : "put",
+        const auto deed = static_cast<size_t>(DeedOf(key, writes++));
+        absl::StrAppend(&history, std::string(kDeedNames[deed]),
                         pattern_[i] == Step::kWriteSecond ? " of the second key" : "");
       } else {
         history += kStepNames[static_cast<size_t>(pattern_[i])];
@@ -230,7 +246,7 @@ ShortHistoriesReport RunShortHistories(Options options, const ShortHistoriesChoi
     for (uint64_t rest = number; pattern.size() < static_cast<size_t>(choice.length);
          rest /= NumSteps(choice)) {
       pattern.push_back(static_cast<Step>(rest % NumSteps(choice)));
-      if (IsWrite(pattern.back())) num_histories *= 2;
+      if (IsWrite(pattern.back())) num_histories *= kNumDeeds;
     }
     const std::string first_key = absl::StrCat("history", number);
     PatternRun run(db.get(), first_key, pattern, num_histories, choice, &report);

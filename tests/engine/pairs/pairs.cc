@@ -167,8 +167,24 @@ absl::Status Merge(Subject& subject, std::mt19937_64& random) {
                             std::string(random() % 300, 'm'));
 }
 
+std::pair<std::string, std::string> AnyRange(std::mt19937_64& random) {
+  std::string begin = AnyKey(random);
+  std::string end = AnyKey(random);
+  if (end < begin) std::swap(begin, end);
+  return {std::move(begin), std::move(end)};
+}
+
+absl::Status DeleteRange(Subject& subject, std::mt19937_64& random) {
+  const auto [begin, end] = AnyRange(random);
+  return subject.db().DeleteRange(AnyWriteOptions(random), subject.AnyFamily(random), begin, end);
+}
+
 absl::Status Write(Subject& subject, std::mt19937_64& random) {
   WriteBatch batch;
+  if (random() % 4 == 0) {
+    const auto [begin, end] = AnyRange(random);
+    batch.DeleteRange(subject.AnyFamily(random), begin, end);
+  }
   for (uint64_t left = random() % 20; left > 0; left--) {
     batch.Put(subject.AnyFamily(random), AnyKey(random), std::string(random() % 500, 'b'));
   }
@@ -412,6 +428,7 @@ const std::vector<std::pair<std::string, Call>>& Calls() {
       new std::vector<std::pair<std::string, Call>>{{"put", Put},
                                                     {"delete", Delete},
                                                     {"merge", Merge},
+                                                    {"delete_range", DeleteRange},
                                                     {"write", Write},
                                                     {"get", Get},
                                                     {"multiget", MultiGet},

@@ -50,7 +50,7 @@ size_t CountMissing(const Repaired& repaired, const DamageDatabase& database) {
 
 TEST(Repair, ASoundDatabaseKeepsEverything) {
   for (const DatabaseEnd end : {DatabaseEnd::kClosed, DatabaseEnd::kKilled}) {
-    const DamageDatabase database = BuildDamageDatabase(end);
+    const DamageDatabase database = BuildPlainDamageDatabase(end);
     const Repaired repaired = RepairAndOpen(database.files);
     ExpectAllAnswers(repaired, database);
     EXPECT_EQ(Notes(repaired.report), "");
@@ -60,7 +60,7 @@ TEST(Repair, ASoundDatabaseKeepsEverything) {
 }
 
 TEST(Repair, WithoutCurrentOrManifestAllComesBack) {
-  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
   const std::string manifest = database.NamesWith("MANIFEST-").front();
   for (const std::vector<std::string>& gone :
        {std::vector<std::string>{"CURRENT"}, {manifest}, {"CURRENT", manifest}}) {
@@ -75,7 +75,7 @@ TEST(Repair, WithoutCurrentOrManifestAllComesBack) {
 }
 
 TEST(Repair, AMissingTableCostsWhatItHeld) {
-  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
   for (const std::string& name : database.NamesWith(".sst")) {
     SCOPED_TRACE(name);
     Files files = database.files;
@@ -92,7 +92,7 @@ TEST(Repair, AMissingTableCostsWhatItHeld) {
 }
 
 TEST(Repair, ADamagedTableKeepsItsOtherBlocks) {
-  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
   size_t rewritten = 0;
   for (const std::string& name : database.NamesWith(".sst")) {
     for (size_t at = 0; at < database.files.at(name).size(); at += 101) {
@@ -117,7 +117,7 @@ TEST(Repair, ADamagedTableKeepsItsOtherBlocks) {
 }
 
 TEST(Repair, ADamagedManifestIsRebuiltFromTheTables) {
-  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
   const std::string manifest = database.NamesWith("MANIFEST-").front();
   for (size_t at = 0; at < database.files.at(manifest).size(); at += 17) {
     SCOPED_TRACE(absl::StrCat("byte ", at));
@@ -132,7 +132,7 @@ TEST(Repair, ADamagedManifestIsRebuiltFromTheTables) {
 // A repair once refused these: the log said another number than its name, and no mode took it.
 TEST(Repair, ALogUnderAnotherNameIsReplayedAsTheOneItIs) {
   for (const DatabaseEnd end : {DatabaseEnd::kClosed, DatabaseEnd::kKilled}) {
-    const DamageDatabase database = BuildDamageDatabase(end);
+    const DamageDatabase database = BuildPlainDamageDatabase(end);
     const std::string log = database.NamesWith(".log").back();
     Files files = database.files;
     files["000777.log"] = files.at(log);
@@ -145,7 +145,7 @@ TEST(Repair, ALogUnderAnotherNameIsReplayedAsTheOneItIs) {
 }
 
 TEST(Repair, ACopyOfALogUnderAnotherNameIsNotReplayedTwice) {
-  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kKilled);
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kKilled);
   const std::string log = database.NamesWith(".log").back();
   Files files = database.files;
   files["000777.log"] = files.at(log);
@@ -157,7 +157,7 @@ TEST(Repair, ACopyOfALogUnderAnotherNameIsNotReplayedTwice) {
 // The log of a database that has given out more numbers, or a manifest: both have the header of a
 // log, with a number that no log of this database has.
 TEST(Repair, AForeignFileInTheLogsPlaceCostsNoMoreThanTheLog) {
-  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
   const std::string log = database.NamesWith(".log").back();
   const std::string manifest = database.NamesWith("MANIFEST-").back();
   const auto other = NewUnrecordedFileSystem();
@@ -181,7 +181,7 @@ TEST(Repair, AForeignFileInTheLogsPlaceCostsNoMoreThanTheLog) {
 }
 
 TEST(Repair, WhatLiesBehindDamageOfAClosedLogComesBack) {
-  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
   const std::string log = database.NamesWith(".log").back();
   Files files = database.files;
   files[log][files[log].size() / 2] ^= 1;
@@ -271,7 +271,7 @@ TEST(Repair, ALogMissingBetweenOthersIsNamed) {
 }
 
 TEST(Repair, RepairingTwiceChangesNothingMore) {
-  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
   Files files = database.files;
   files[database.NamesWith(".sst").front()][10] ^= 1;
   Repaired repaired = RepairAndOpen(files);
@@ -289,7 +289,7 @@ TEST(Repair, RepairingTwiceChangesNothingMore) {
 // An I/O error that passes, a full disk, no file descriptors: a sound table once counted as lost
 // for want of any of them.
 TEST(Repair, AnErrorThatPassesCostsNothing) {
-  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
   Files without_manifest = database.files;
   without_manifest.erase(database.NamesWith("MANIFEST-").front());
   const FaultRule no_descriptor =
@@ -323,7 +323,7 @@ TEST(Repair, AnErrorThatPassesCostsNothing) {
 }
 
 TEST(Repair, RefusesWhatIsNotADatabaseOrIsOpen) {
-  const DamageDatabase database = BuildDamageDatabase(DatabaseEnd::kClosed);
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
   const auto disk = Restore(database.files);
   const Options options = DamageOptions(disk.get());
   EXPECT_TRUE(absl::IsNotFound(RepairDatabase(options, "/nowhere").status()));

@@ -26,6 +26,14 @@ class Writer {
     for (int i = 0; i < count; i++) {
       ColumnFamily* const family = families[random_() % families.size()];
       const std::string key = absl::StrCat("key", 1000 + random_() % kNumKeys);
+      if (random_() % 40 == 0) {
+        const std::string end = absl::StrCat("key", 1000 + random_() % kNumKeys);
+        if (end < key) continue;
+        EXPECT_TRUE(db.DeleteRange(WriteOptions(), family, key, end).ok());
+        auto& entries = database_.contents[family->id()];
+        entries.erase(entries.lower_bound(key), entries.lower_bound(end));
+        continue;
+      }
       if (random_() % 4 == 0) {
         EXPECT_TRUE(db.Delete(WriteOptions(), family, key).ok());
         database_.contents[family->id()].erase(key);

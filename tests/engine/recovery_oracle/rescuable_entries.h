@@ -13,7 +13,7 @@
 namespace winnow {
 
 // The database of one seed: several families, tables on several levels, overwritten and deleted
-// keys, unflushed writes in the log; closed, reopened, and written to in between.
+// keys, deleted ranges, unflushed writes in the log; closed, reopened, and written to in between.
 struct AgedDatabase {
   std::vector<Files> ages;  // what lay in the directory, oldest first; the last one is the truth
   Contents contents;        // at the last one

@@ -153,6 +153,20 @@ TEST(IndexedWriteBatch, IteratorsShowTheUpdatesOfTheirBeginning) {
   EXPECT_TRUE(it->status().ok());
 }
 
+// An empty key that ends the batch was once taken for one that was added later.
+TEST(IndexedWriteBatch, IteratorsMissNoDeletionOfTheEmptyKey) {
+  MemoryDb db;
+  db.Put("", "value");
+  IndexedWriteBatch batch(*db);
+  EXPECT_TRUE(batch.Delete("").ok());
+  const auto iterator = batch.NewIterator(ReadOptions());
+  iterator->SeekToFirst();
+  EXPECT_FALSE(iterator->Valid()) << iterator->value();
+  EXPECT_TRUE(batch.Put("", "later").ok());
+  iterator->SeekToFirst();
+  EXPECT_FALSE(iterator->Valid()) << iterator->value();
+}
+
 TEST(IndexedWriteBatch, AnIteratorOfUpdatesThatWereRolledBackSaysSo) {
   MemoryDb db;
   IndexedWriteBatch batch(*db);
