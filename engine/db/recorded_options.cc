@@ -84,6 +84,11 @@ OptionTexts DatabaseOptionTexts(const Options& options) {
   return TextsToRecord(options, /*of_family=*/false);
 }
 
+bool IsRecordedOption(std::string_view name) {
+  const absl::StatusOr<const TextOption*> option = FindTextOption(name);
+  return option.ok() && (*option)->record == TextOption::Record::kAsText;
+}
+
 // Takes no lock and writes nothing. No table is opened and no comparator needed.
 absl::StatusOr<RecordedOptions> ReadRecordedOptions(FileSystem& file_system,
                                                     const std::string& path) {

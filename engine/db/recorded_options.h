@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,6 +18,9 @@ namespace winnow {
 // defaults.
 OptionTexts FamilyOptionTexts(const ColumnFamilyOptions& options);
 OptionTexts DatabaseOptionTexts(const Options& options);
+
+// Whether an option of this name is among those, where it is not the default.
+bool IsRecordedOption(std::string_view name);
 
 // What is recorded of a database that may be closed, or open in any process.
 struct RecordedOptions {
