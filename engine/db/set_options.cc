@@ -182,7 +182,10 @@ absl::Status DBImpl::ChangeOptions(ColumnFamilyState* family,
   OptionsChange change;
   WINNOW_RETURN_IF_ERROR(PlanOptions(family, settings, &change));
   if (change.changed.empty()) return absl::OkStatus();
-  WINNOW_RETURN_IF_ERROR(scheduler_.StartMoreThreads(change.next.background_threads));
+  // Not those that the system did not give before: no other change is to fail for them.
+  if (change.next.background_threads > database_options_.background_threads) {
+    WINNOW_RETURN_IF_ERROR(scheduler_.StartMoreThreads(change.next.background_threads));
+  }
   if (absl::Status status = versions_.LogAndApply(std::move(change.edit)); !status.ok()) {
     return ChangeFailed(status, "recording options");
   }

@@ -98,8 +98,8 @@ struct ColumnFamilyOptions {
   //
   // A value has its write time, eight bytes, if the family had a time to live when it was written:
   // by Put or Write, when the call began; by SstWriter, when it was added to the file. What was
-  // written while there was none never expires. The time to live may be changed with each opening,
-  // and holds for values that are there already: a shorter one makes more of them expire; with a
+  // written while there was none never expires. The time to live may be changed with each opening, and
+  // while the database is open, and holds for values that are there already: a shorter one makes more of them expire; with a
   // longer one, or 0, those show again that had expired and were not dropped yet. Exports have no
   // write times: what is imported counts as written then. Checkpoints, backups and repairs keep
   // them.
@@ -137,7 +137,7 @@ struct ColumnFamilyOptions {
   int block_restart_interval = 16;
 
   // When sorted runs are merged: "leveled", "lazy_leveled", "tiered" or "fifo:BYTES". Default
-  // leveled. Each opening may choose another one (winnow/compaction_style.h).
+  // leveled. It may change at any time (winnow/compaction_style.h).
   CompactionStyle compaction;
   // Size at which a compaction starts its next SSTable, or before it, from three tenths of it on,
   // where an SSTable of the next level ends. Default 64 MiB, range 64 KiB - 64 GiB.
