@@ -6,6 +6,7 @@
 
 #include "engine/base/out_of_memory.h"
 #include "engine/base/start_thread.h"
+#include "engine/base/status.h"
 
 namespace winnow {
 
@@ -30,21 +31,34 @@ BackgroundScheduler::BackgroundScheduler(DatabaseMutex* mutex, EventQueue* event
 BackgroundScheduler::~BackgroundScheduler() = default;
 
 absl::Status BackgroundScheduler::Start(int num_threads, BackgroundJobs* jobs) {
-  threads_.reserve(static_cast<size_t>(num_threads));
-  {
-    DatabaseLock lock(mutex_);
-    next_upkeep_ = SteadyNow() + kUpkeepInterval;
-  }
-  for (int i = 0; i < num_threads; i++) {
+  DatabaseLock lock(mutex_);
+  jobs_ = jobs;
+  next_upkeep_ = SteadyNow() + kUpkeepInterval;
+  UseThreads(num_threads);
+  const absl::Status started = StartThreads(static_cast<size_t>(num_threads));
+  return threads_.empty() ? started : absl::OkStatus();
+}
+
+// A new thread waits for the mutex first.
+absl::Status BackgroundScheduler::StartThreads(size_t num_threads) {
+  threads_.reserve(num_threads);
+  while (threads_.size() < num_threads) {
     std::thread thread;
-    const absl::Status started = StartThread(&thread, [this, jobs] { RunThread(jobs); });
-    if (!started.ok()) return threads_.empty() ? started : absl::OkStatus();
+    WINNOW_RETURN_IF_ERROR(StartThread(
+        &thread, [this, jobs = jobs_, index = threads_.size()] { RunThread(jobs, index); }));
     threads_.push_back(std::move(thread));
   }
   return absl::OkStatus();
 }
 
+// Threads that were started before one could not be are there for the next time.
+absl::Status BackgroundScheduler::StartMoreThreads(int num_threads) {
+  if (stopping_ || jobs_ == nullptr) return absl::OkStatus();
+  return StartThreads(static_cast<size_t>(num_threads));
+}
+
 void BackgroundScheduler::Stop() {
+  std::vector<std::thread> threads;
   {
     // Under the mutex, or a thread between its look at `stopping_` and its wait would miss the
     // signal.
@@ -55,14 +69,18 @@ void BackgroundScheduler::Stop() {
     cancelled_.store(true, std::memory_order_relaxed);
     work_available_.SignalAll();
     progress_.SignalAll();
+    threads.swap(threads_);
   }
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  for (std::thread& thread : threads) thread.join();
 }
 
-void BackgroundScheduler::RunThread(BackgroundJobs* jobs) {
+void BackgroundScheduler::RunThread(BackgroundJobs* jobs, size_t index) {
   DatabaseLock lock(mutex_);
   while (!stopping_) {
+    if (index >= num_used_) {
+      work_available_.Wait(mutex_);
+      continue;
+    }
     if (UpkeepIfDue(jobs)) continue;
     // Looked at again before every job: after a fatal error nothing may be written any more, since
     // what is on disk is not known until the database is reopened.

@@ -39,6 +39,14 @@ class BackgroundScheduler {
 
   // With fewer threads if the system has no more to give; ResourceExhausted if it has none.
   absl::Status Start(int num_threads, BackgroundJobs* jobs) ABSL_LOCKS_EXCLUDED(database_mutex);
+  // Another number of threads, after Start, in two steps. First there are so many, if there were
+  // fewer. ResourceExhausted: the system has not so many to give, and nothing has changed.
+  absl::Status StartMoreThreads(int num_threads) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Then so many look for work, and those beyond do nothing any more.
+  void UseThreads(int num_threads) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    num_used_ = static_cast<size_t>(num_threads);
+    SignalWork();
+  }
   // Cancels the jobs that run and waits for their threads. No job runs afterwards.
   void Stop() ABSL_LOCKS_EXCLUDED(database_mutex);
   bool is_stopping() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return stopping_; }
@@ -60,7 +68,8 @@ class BackgroundScheduler {
   BackgroundErrors& errors() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return errors_; }
 
  private:
-  void RunThread(BackgroundJobs* jobs) ABSL_LOCKS_EXCLUDED(database_mutex);
+  void RunThread(BackgroundJobs* jobs, size_t index) ABSL_LOCKS_EXCLUDED(database_mutex);
+  absl::Status StartThreads(size_t num_threads) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // True if it was time to look, and the mutex was given back meanwhile.
   bool UpkeepIfDue(BackgroundJobs* jobs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -73,7 +82,9 @@ class BackgroundScheduler {
   bool stopping_ ABSL_GUARDED_BY(database_mutex) = false;
   bool upkeep_runs_ ABSL_GUARDED_BY(database_mutex) = false;
   SteadyTime next_upkeep_ ABSL_GUARDED_BY(database_mutex);
-  std::vector<std::thread> threads_;  // touched by Start and Stop alone
+  BackgroundJobs* jobs_ ABSL_GUARDED_BY(database_mutex) = nullptr;
+  std::vector<std::thread> threads_ ABSL_GUARDED_BY(database_mutex);
+  size_t num_used_ ABSL_GUARDED_BY(database_mutex) = 0;  // of the threads, the first ones
 };
 
 }  // namespace winnow

@@ -36,4 +36,15 @@ bool ParseByteCount(std::string_view text, uint64_t* bytes) {
   return true;
 }
 
+std::string ByteCountText(uint64_t bytes) {
+  std::string_view suffixes = "KMGT";
+  std::string suffix;
+  while (bytes != 0 && bytes % 1024 == 0 && !suffixes.empty()) {
+    bytes /= 1024;
+    suffix = suffixes.substr(0, 1);
+    suffixes.remove_prefix(1);
+  }
+  return absl::StrCat(bytes, suffix);
+}
+
 }  // namespace winnow

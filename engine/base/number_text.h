@@ -19,6 +19,8 @@ std::string Significant(double value, int digits);
 // Powers of 1024, the letter K, M, G or T in either case, with or without "iB"; no sign, no
 // fraction and no space. False: it is none, or does not fit.
 bool ParseByteCount(std::string_view text, uint64_t* bytes);
+// The reverse, exact: "64M", "1500".
+std::string ByteCountText(uint64_t bytes);
 
 // For StrCat: at least six decimal digits, as file names have; all sixteen hexadecimal ones.
 inline absl::Dec SixDigits(uint64_t number) { return absl::Dec(number, absl::kZeroPad6); }

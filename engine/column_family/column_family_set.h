@@ -62,6 +62,20 @@ class ColumnFamilySet {
     return found == ttl_.end() ? TimeToLive() : found->second;
   }
 
+  // Another time to live for a family. `place` has one entry for it, so that this takes no memory.
+  using TtlPlace = std::map<uint32_t, TimeToLive>::node_type;
+  static TtlPlace NewTtlPlace(uint32_t id) {
+    std::map<uint32_t, TimeToLive> one{{id, TimeToLive()}};
+    return one.extract(id);
+  }
+  void ChangeTtl(ColumnFamilyState* family, uint64_t micros, TtlPlace place)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    MutexLock lock(&ttl_mutex_);
+    family->ChangeTtl(micros);
+    ttl_.insert(std::move(place)).position->second = family->ttl();
+    if (micros != 0) any_has_ttl_.store(true, std::memory_order_relaxed);
+  }
+
   ColumnFamilyState* Add(std::unique_ptr<ColumnFamilyState> family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(memtable_insertion, database_mutex) {
     return Add(NewPlace(std::move(family)));

@@ -16,11 +16,15 @@ ColumnFamilyState::ColumnFamilyState(const FamilyRecord& record, ColumnFamilyOpt
                                      uint64_t hash_seed, std::shared_ptr<WriteBufferBudget> budget)
     : name_(record.name),
       id_(record.id),
-      options_(std::move(options)),
+      options_(std::make_shared<const ColumnFamilyOptions>(std::move(options))),
+      write_buffer_bytes_(options_->write_buffer_bytes),
+      filter_policy_(options_->filter_policy),
+      compaction_filter_(options_->compaction_filter),
+      allows_ingest_behind_(options_->allow_ingest_behind),
       comparator_(record.comparator),
       hash_seed_(hash_seed),
-      merge_operator_(options_.merge_operator != nullptr
-                          ? options_.merge_operator
+      merge_operator_(options_->merge_operator != nullptr
+                          ? options_->merge_operator
                           : MissingMergeOperator(record.merge_operator_name)),
       budget_(std::move(budget)),
       version_(record.version) {}
@@ -43,10 +47,10 @@ std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable() const {
   // Under a comparator that does not promise equal bytes for equal keys no filter may be asked.
   const bool filtered = comparator_.user()->EqualKeysHaveEqualBytes();
   const double filter_bytes =
-      filtered ? options_.memtable_filter_ratio * static_cast<double>(options_.write_buffer_bytes)
+      filtered ? options_->memtable_filter_ratio * static_cast<double>(options_->write_buffer_bytes)
                : 0;
   MemtableSizes sizes;
-  sizes.buffer_bytes = options_.write_buffer_bytes;
+  sizes.buffer_bytes = options_->write_buffer_bytes;
   sizes.filter_bytes = static_cast<size_t>(filter_bytes);
   sizes.previous_bytes = active_ == nullptr ? 0 : active_->memory_bytes();
   return std::make_shared<Memtable>(comparator_, sizes, budget_);
@@ -136,8 +140,8 @@ std::shared_ptr<ReadView> ColumnFamilyState::NewView(std::shared_ptr<const Versi
 }
 
 Compression ColumnFamilyState::CompressionFor(int level) const {
-  const auto& levels = options_.compression_per_level;
-  if (levels.empty()) return options_.compression;
+  const auto& levels = options_->compression_per_level;
+  if (levels.empty()) return options_->compression;
   return levels[std::min(static_cast<size_t>(level), levels.size() - 1)];
 }
 
@@ -156,11 +160,11 @@ SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   builder.filter_spec = filter_spec_;
   builder.filter_key = filter_key_;
   builder.hash_seed = hash_seed_;
-  builder.filter_policy = options_.filter_policy;
-  builder.block_bytes = options_.block_bytes;
-  builder.restart_interval = options_.block_restart_interval;
+  builder.filter_policy = filter_policy_;
+  builder.block_bytes = options_->block_bytes;
+  builder.restart_interval = options_->block_restart_interval;
   builder.compression = CompressionFor(level);
-  builder.zstd_level = options_.zstd_level;
+  builder.zstd_level = options_->zstd_level;
   builder.merge_operator_name = std::string(merge_operator_->Name());
   builder.column_family_name = name_;
   builder.column_family_id = id_;

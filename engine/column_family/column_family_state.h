@@ -31,7 +31,27 @@ class ColumnFamilyState final : public ColumnFamily {
   std::string_view name() const override { return name_; }
   uint32_t id() const override { return id_; }
 
-  const ColumnFamilyOptions& options() const { return options_; }
+  // As they are now: a reference does not outlive the hold of the mutex.
+  const ColumnFamilyOptions& options() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return *options_;
+  }
+  std::shared_ptr<const ColumnFamilyOptions> shared_options() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return options_;
+  }
+  // Those that DB::SetOption changes may differ from the present ones, filter and time to live
+  // apart.
+  void SetOptions(std::shared_ptr<const ColumnFamilyOptions> options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    write_buffer_bytes_.store(options->write_buffer_bytes, std::memory_order_relaxed);
+    options_ = std::move(options);
+  }
+  // Of the options, for those who do not hold the mutex. The first may change, and then holds for
+  // the memtable that is active.
+  size_t write_buffer_bytes() const { return write_buffer_bytes_.load(std::memory_order_relaxed); }
+  const FilterPolicy* filter_policy() const { return filter_policy_; }
+  const CompactionFilter* compaction_filter() const { return compaction_filter_; }
+  bool allows_ingest_behind() const { return allows_ingest_behind_; }
   const InternalKeyComparator& comparator() const { return comparator_; }
   uint64_t hash_seed() const { return hash_seed_; }
   // MissingMergeOperator if the options give none.
@@ -41,13 +61,18 @@ class ColumnFamilyState final : public ColumnFamily {
   }
   // FailedPrecondition: there is no operator; InvalidArgument: it refuses the operand.
   absl::Status CheckOperand(std::string_view operand) const;
-  Compression CompressionFor(int level) const;
+  Compression CompressionFor(int level) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Given once, before anybody else has the family.
   void set_database_number(uint64_t number) { database_number_ = number; }
   uint64_t database_number() const { return database_number_; }
-  // Given once, likewise.
-  void set_ttl(const TimeToLive& ttl) { ttl_ = ttl; }
-  const TimeToLive& ttl() const { return ttl_; }
+  // Given once, likewise, with its clock; then only how long may change. Relaxed: whoever must see
+  // the change learned of it in some way that brings it along.
+  void set_ttl(const TimeToLive& ttl) {
+    clock_ = ttl.clock;
+    ChangeTtl(ttl.micros);
+  }
+  void ChangeTtl(uint64_t micros) { ttl_micros_.store(micros, std::memory_order_relaxed); }
+  TimeToLive ttl() const { return {clock_, ttl_micros_.load(std::memory_order_relaxed)}; }
   bool is_dropped() const { return dropped.load(std::memory_order_relaxed); }
 
   struct FilterSettings {
@@ -130,6 +155,8 @@ class ColumnFamilyState final : public ColumnFamily {
   // Set with at least one immutable memtable.
   bool flush_wanted ABSL_GUARDED_BY(database_mutex) = false;
   int compactions_running ABSL_GUARDED_BY(database_mutex) = 0;
+  // Some of them were picked before Options::compaction changed.
+  bool style_changed ABSL_GUARDED_BY(database_mutex) = false;
   // Tables of level 0 that compactions are to make fewer, as the write leader counts them.
   size_t level0_tables_due ABSL_GUARDED_BY(database_mutex) = 0;
   // Automatic compactions make room for it, and keep out of its way while it runs.
@@ -150,11 +177,16 @@ class ColumnFamilyState final : public ColumnFamily {
 
   const std::string name_;
   const uint32_t id_;
-  const ColumnFamilyOptions options_;
+  std::shared_ptr<const ColumnFamilyOptions> options_ ABSL_GUARDED_BY(database_mutex);
+  std::atomic<size_t> write_buffer_bytes_;
+  const FilterPolicy* const filter_policy_;
+  const CompactionFilter* const compaction_filter_;
+  const bool allows_ingest_behind_;
   const InternalKeyComparator comparator_;
   const uint64_t hash_seed_;
   const std::shared_ptr<const MergeOperator> merge_operator_;  // never null
-  TimeToLive ttl_;
+  const Clock* clock_ = nullptr;
+  std::atomic<uint64_t> ttl_micros_{0};
   const std::shared_ptr<WriteBufferBudget> budget_;
   std::shared_ptr<Memtable> active_ ABSL_GUARDED_BY(database_mutex);
   std::vector<std::weak_ptr<Memtable>> released_ ABSL_GUARDED_BY(database_mutex);

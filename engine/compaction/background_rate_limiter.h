@@ -40,7 +40,11 @@ class BackgroundRateLimiter {
   explicit BackgroundRateLimiter(uint64_t bytes_per_second);
   BackgroundRateLimiter(uint64_t bytes_per_second, SteadyClock clock, Sleep sleep);
 
-  uint64_t bytes_per_second() const { return bytes_per_second_; }
+  uint64_t bytes_per_second() const { return bytes_per_second_.load(std::memory_order_relaxed); }
+  // Felt by those who wait after what they have asked for by then, a twentieth of a second's.
+  void set_bytes_per_second(uint64_t bytes) {
+    bytes_per_second_.store(bytes, std::memory_order_relaxed);
+  }
   bool is_limited() const { return bytes_per_second() != 0; }
   // Asked by threads that are about to wait, ten times a second at most. Set before any is.
   void SetLoadSource(std::function<BackgroundLoad()> source) { load_source_ = std::move(source); }
@@ -62,7 +66,7 @@ class BackgroundRateLimiter {
   const SteadyClock clock_;
   const Sleep sleep_;
   std::function<BackgroundLoad()> load_source_;
-  const uint64_t bytes_per_second_;
+  std::atomic<uint64_t> bytes_per_second_;
   std::atomic<bool> stopped_{false};
   Mutex mutex_;
   BackgroundLoad load_ ABSL_GUARDED_BY(mutex_);

@@ -146,6 +146,31 @@ void winnow_wait_for_background_work(winnow_t* db, char** errptr) {
   ReportToC(db->db->WaitForBackgroundWork(), errptr);
 }
 
+void winnow_set_options(winnow_t* db, int count, const char* const* names,
+                        const char* const* values, char** errptr) {
+  winnow_columnfamily_t family = {db->default_family};
+  winnow_set_options_cf(db, &family, count, names, values, errptr);
+}
+
+void winnow_set_options_cf(winnow_t* db, winnow_columnfamily_t* family, int count,
+                           const char* const* names, const char* const* values, char** errptr) {
+  winnow::ReportFrom(errptr, [&] {
+    std::vector<winnow::OptionSetting> settings;
+    for (int i = 0; i < count; i++) settings.push_back({names[i], values[i]});
+    return db->db->SetOptions(family->family, settings);
+  });
+}
+
+char* winnow_get_option(winnow_t* db, const char* name, char** errptr) {
+  winnow_columnfamily_t family = {db->default_family};
+  return winnow_get_option_cf(db, &family, name, errptr);
+}
+
+char* winnow_get_option_cf(winnow_t* db, winnow_columnfamily_t* family, const char* name,
+                           char** errptr) {
+  return winnow::TextToC([&] { return db->db->GetOption(family->family, name); }, errptr);
+}
+
 void winnow_set_filter(winnow_t* db, const char* filter, const char* filter_key, char** errptr) {
   ReportToC(db->db->SetFilter(db->default_family, winnow::TextOrEmpty(filter),
                               winnow::TextOrEmpty(filter_key)),

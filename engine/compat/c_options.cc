@@ -171,6 +171,28 @@ void winnow_options_set(winnow_options_t* options, const char* name, const char*
   if (is_set && option == "filter") options->filter_policy = nullptr;
 }
 
+char* winnow_options_get(const winnow_options_t* options, const char* name, char** errptr) {
+  return winnow::TextToC([&] { return winnow::OptionText(options->options, name); }, errptr);
+}
+
+// What the handle itself keeps, its comparator and the like, is put into the options when they are
+// used.
+void winnow_options_load(winnow_options_t* options, const char* path, char** errptr) {
+  winnow::ReportFrom(errptr, [&]() -> absl::Status {
+    KeptAlive kept;
+    WINNOW_ASSIGN_OR_RETURN(winnow::Options loaded, winnow::PrepareOptions(*options, &kept));
+    WINNOW_RETURN_IF_ERROR(winnow::DB::LoadOptions(path, &loaded));
+    options->families_kept.insert(options->families_kept.end(), kept.begin(), kept.end());
+    loaded.comparator = winnow::BytewiseComparator();
+    loaded.filter_policy = nullptr;
+    loaded.compaction_filter = nullptr;
+    loaded.clock = nullptr;
+    loaded.file_system = nullptr;
+    options->options = std::move(loaded);
+    return absl::OkStatus();
+  });
+}
+
 const char* winnow_option_name(size_t index) {
   return NullIfOutOfMemory([&] {
     // Never destroyed: the names are handed out.

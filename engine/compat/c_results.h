@@ -37,6 +37,19 @@ auto NullIfOutOfMemory(Make&& make) -> decltype(make()) {
   }
 }
 
+// A malloc'ed copy of the text that `call` returns, an absl::StatusOr; null with its error.
+template <typename Call>
+char* TextToC(Call&& call, char** errptr) {
+  char* copy = nullptr;
+  ReportFrom(errptr, [&]() -> absl::Status {
+    const auto text = std::forward<Call>(call)();
+    if (!text.ok()) return text.status();
+    copy = CopyToC(*text);
+    return copy != nullptr ? absl::OkStatus() : OutOfMemory();
+  });
+  return copy;
+}
+
 }  // namespace winnow
 
 #endif  // WINNOW_ENGINE_COMPAT_C_RESULTS_H_

@@ -1,4 +1,4 @@
-// Creating, finding, changing and dropping column families.
+// Creating, finding and dropping column families.
 //
 // The set of families changes with both locks held. Write leadership, because writers look families
 // up without the mutex, and because a batch that was checked must still find its families when it
@@ -8,6 +8,7 @@
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/option_checks.h"
+#include "engine/db/recorded_options.h"
 
 namespace winnow {
 
@@ -89,6 +90,7 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
         options.filter_key.empty() ? std::string(kDefaultFilterKey) : options.filter_key;
     const uint64_t ttl_seconds = options.ttl_seconds.value_or(0);
     if (ttl_seconds != 0) change.ttl_seconds = ttl_seconds;
+    change.options = FamilyOptionTexts(options);
     // Older logs hold nothing of it, and it must not hold them back.
     change.log_number = logs_.current_number();
     FamilyRecord record;
@@ -189,40 +191,6 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
     }
     recorder_.ForgetFamily(own->id());
     UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
-    return absl::OkStatus();
-  });
-}
-
-// Leadership keeps another SetFilter out: each changes what it was given, and takes the rest from
-// the record. Memtables filter whole keys under any setting. Files keep the filters they
-// have, and are queried as they were written; the new settings show as flushes and compactions
-// write.
-absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
-                               std::string_view filter_key) {
-  return CatchOutOfMemory([&]() -> absl::Status {
-    WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
-    if (options_.read_only) return absl::FailedPreconditionError("the database is open read-only");
-    ColumnFamilyState* own = Own(family);
-    ExclusiveWrites writes(&write_queue_);
-    DatabaseLock lock(&mutex_);
-    WINNOW_RETURN_IF_ERROR(leader_.CheckRunning());
-    if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
-    WINNOW_RETURN_IF_ERROR(CheckFamily(family));  // it may have been dropped meanwhile
-    // A copy: the record may change while LogAndApply gives the mutex back.
-    const FamilyRecord record = versions_.families().at(own->id());
-    VersionEdit edit;
-    FamilyEdit& change = edit.families.emplace_back();
-    change.family_id = own->id();
-    change.filter = filter.empty() ? record.filter : std::string(filter);
-    change.filter_key = filter_key.empty() ? record.filter_key : std::string(filter_key);
-    // Everything that may be refused is refused before the manifest has it.
-    WINNOW_ASSIGN_OR_RETURN(ColumnFamilyState::FilterSettings settings,
-                            own->ParseFilter(*change.filter, *change.filter_key));
-    if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
-      return ChangeFailed(status, "recording a filter spec");
-    }
-    own->SetFilter(std::move(settings));
-    own->InstallDurableView(own->version());
     return absl::OkStatus();
   });
 }

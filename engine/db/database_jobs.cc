@@ -34,7 +34,7 @@ bool DatabaseJobs::RunMostUrgent() {
   const BackgroundErrors& errors = parts_.scheduler->errors();
   const bool may_compact = !errors.IsWaitingToRetry(JobKind::kCompaction);
   const bool others_flush =
-      flushes_running_ >= parts_.options->background_threads - 1 && flushes_running_ > 0;
+      flushes_running_ >= parts_.options->background_threads() - 1 && flushes_running_ > 0;
   if (others_flush && may_compact && level0_is_due_ && automatic_compaction_threads_ == 0) {
     if (RunCompactionIfDue()) return true;
     level0_is_due_ = false;

@@ -25,7 +25,7 @@ namespace winnow {
 
 // What the jobs work on; all of it outlives them.
 struct DatabaseJobParts {
-  const Options* options = nullptr;
+  const LiveOptions* options = nullptr;
   DatabaseMutex* mutex = nullptr;
   VersionSet* versions = nullptr;
   LogSet* logs = nullptr;
@@ -119,9 +119,10 @@ class DatabaseJobs final : public BackgroundJobs {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Of one that has dropped its inputs.
   static void CountDropped(const Compaction& compaction, ThreadCounters* counters);
-  absl::Status WriteCompaction(const ColumnFamilyState& family, const Compaction& compaction,
-                               SstableBuilderOptions builder, int max_threads,
-                               CompactionJobResult* result, SnapshotPause* pause);
+  // By the options as they were when it began.
+  absl::Status WriteCompaction(const ColumnFamilyState& family, const ColumnFamilyOptions& options,
+                               const Compaction& compaction, SstableBuilderOptions builder,
+                               int max_threads, CompactionJobResult* result, SnapshotPause* pause);
   absl::Status InstallCompaction(ColumnFamilyState* family, VersionEdit edit,
                                  const CompactionJobResult& result)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

@@ -34,7 +34,7 @@ bool DatabaseJobs::RunCompactionIfDue() {
 // with one thread each but out of level 0: one of those at a time is all that a family can have,
 // and its writes wait for that in the end, so it takes all threads that are idle.
 bool DatabaseJobs::PickAndCompact() {
-  const int most = std::max(parts_.options->background_threads - 1, 1);
+  const int most = std::max(parts_.options->background_threads() - 1, 1);
   const int idle = most - automatic_compaction_threads_;
   if (idle <= 0) return false;
   ColumnFamilyState* family = nullptr;
@@ -131,10 +131,12 @@ std::unique_ptr<Compaction> DatabaseJobs::PickExpiredInAny(bool rewrite,
 
 // A range compaction takes all files of its range, which others must not write into meanwhile:
 // beside it, level 0 alone is kept small. While it waits for the family, not even that, or it might
-// never get it.
+// never get it. The same beside compactions that were picked by another style, which knows nothing
+// of where those of this one write.
 std::unique_ptr<Compaction> DatabaseJobs::PickIn(ColumnFamilyState* family) {
   if (family->manual_compaction_waiting || family->ingest_running) return nullptr;
-  if (family->manual_compaction_running) {
+  if (family->compactions_running == 0) family->style_changed = false;
+  if (family->manual_compaction_running || family->style_changed) {
     return CompactionPicker::PickWithinLevelZero(family->version(), family->options());
   }
   return family->picker.Pick(family->version(), family->options());
@@ -157,6 +159,7 @@ bool DatabaseJobs::CompactionIsDue() const {
 }
 
 absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
+                                           const ColumnFamilyOptions& options,
                                            const Compaction& compaction,
                                            SstableBuilderOptions builder, int max_threads,
                                            CompactionJobResult* result, SnapshotPause* pause) {
@@ -167,12 +170,11 @@ absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
   // Outputs are cut where they would overlap too much of the level below, or the next compaction of
   // one of them would be a large one. Within level 0 they are not, where fewer files are the aim.
   if (compaction.output_level > 0) {
-    job.output.target_file_bytes = family.options().target_file_bytes;
+    job.output.target_file_bytes = options.target_file_bytes;
   }
   // A run between tiers is merged with all of what lies below it, wherever its files end.
-  const bool goes_down_by_file =
-      family.options().compaction.kind == CompactionStyle::Kind::kLeveled ||
-      compaction.output_level + 1 == LastCompactedLevel(family.options());
+  const bool goes_down_by_file = options.compaction.kind == CompactionStyle::Kind::kLeveled ||
+                                 compaction.output_level + 1 == LastCompactedLevel(options);
   if (goes_down_by_file && compaction.output_level > 0 &&
       compaction.output_level + 1 < kNumLevels) {
     job.output.next_level = compaction.version->files(compaction.output_level + 1);
@@ -181,12 +183,12 @@ absl::Status DatabaseJobs::WriteCompaction(const ColumnFamilyState& family,
   // version alone, which stays unless it is a deletion with nothing left to hide.
   job.snapshots = parts_.snapshots->Sequences();
   job.merge_operator = &family.merge_operator();
-  job.keep_for_older = family.options().allow_ingest_behind;
-  job.verify_checksums = parts_.options->verify_compaction_checksums;
-  job.readahead_bytes = parts_.options->compaction_readahead_bytes;
+  job.keep_for_older = family.allows_ingest_behind();
+  job.verify_checksums = parts_.options->verify_compaction_checksums();
+  job.readahead_bytes = parts_.options->compaction_readahead_bytes();
   job.max_threads = max_threads;
   job.values.moment = ExpiryMoment(family.ttl());
-  job.values.filter = family.options().compaction_filter;
+  job.values.filter = family.compaction_filter();
   job.values.column_family = std::string(family.name());
   job.values.output_level = compaction.output_level;
   WINNOW_RETURN_IF_ERROR(RunCompaction(compaction, job, result));
@@ -239,9 +241,10 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     if (compaction.is_trivial_move) compaction.MoveInputs(&change);
     if (!compaction.changes_manifest_only()) {
       SstableBuilderOptions builder = family->BuilderOptions(compaction.output_level);
+      const std::shared_ptr<const ColumnFamilyOptions> options = family->shared_options();
       DatabaseUnlock unlock(parts_.mutex);
-      WINNOW_RETURN_IF_ERROR(
-          WriteCompaction(*family, compaction, std::move(builder), max_threads, &result, &pause));
+      WINNOW_RETURN_IF_ERROR(WriteCompaction(*family, *options, compaction, std::move(builder),
+                                             max_threads, &result, &pause));
     }
     for (const FileMetadata& file : result.output.files) {
       change.added.push_back({compaction.output_level, file});
@@ -345,7 +348,7 @@ absl::Status DatabaseJobs::CompactRange(ColumnFamilyState* family,
       // Others that wait for the family go on waiting: `manual_compaction_running` is theirs too.
       family->manual_compaction_running = true;
       family->manual_compaction_waiting = false;
-      status = Compact(family, *compaction, parts_.options->background_threads);
+      status = Compact(family, *compaction, parts_.options->background_threads());
       family->manual_compaction_running = false;
       // Outputs are gone and inputs are whole: the caller knows, and may try again.
       if (status.ok()) errors.JobSucceeded(JobKind::kCompaction);

@@ -20,6 +20,7 @@
 #include "engine/base/status.h"
 #include "engine/db/database_directory.h"
 #include "engine/db/option_checks.h"
+#include "engine/db/recorded_options.h"
 #include "engine/file_system/directory_for_file.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/recovery/log_replay.h"
@@ -115,6 +116,8 @@ const ColumnFamilyOptions& DatabaseOpener::OptionsForFamily(std::string_view nam
 // All families of the manifest, named in the options or not: one that is left out would lose its
 // part of the logs.
 absl::Status DatabaseOpener::AddFamilies() {
+  parts_.versions->SetDatabaseOptions(DatabaseOptionTexts(*parts_.options));
+  inherited_texts_ = FamilyOptionTexts(*parts_.options);
   for (const auto& [id, record] : parts_.versions->families()) {
     WINNOW_RETURN_IF_ERROR(AddFamily(record, OptionsForFamily(record.name)));
   }
@@ -168,7 +171,8 @@ absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
   }
   ColumnFamilyOptions own_options = options;
   // Data does not begin to expire because another family's does.
-  const bool is_meant = record.id == 0 || parts_.options->column_families.contains(record.name);
+  const bool is_named = parts_.options->column_families.contains(record.name);
+  const bool is_meant = record.id == 0 || is_named;
   const uint64_t ttl_seconds =
       is_meant ? options.ttl_seconds.value_or(record.ttl_seconds) : record.ttl_seconds;
   if (ttl_seconds != 0) {
@@ -195,6 +199,7 @@ absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
   // Durable with the next manifest, which every open for writing begins.
   parts_.versions->SetFilter(record.id, filter, filter_key);
   parts_.versions->SetTtl(record.id, ttl_seconds);
+  parts_.versions->SetOptions(record.id, is_named ? FamilyOptionTexts(options) : inherited_texts_);
   // For the replay. A database open read-only keeps it.
   family->SwitchMemtable();
   parts_.families->Add(std::move(family));

@@ -70,6 +70,7 @@ class DatabaseOpener {
 
   const DatabaseOpenerParts parts_;
   std::unique_ptr<FileLock> lock_;
+  OptionTexts inherited_texts_;  // of families that the options do not name
   std::vector<std::string> notes_;
   std::vector<std::string> losses_;
 };

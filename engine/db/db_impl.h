@@ -24,6 +24,7 @@
 #include "engine/base/database_mutex.h"
 #include "engine/base/owning_process.h"
 #include "engine/column_family/column_family_set.h"
+#include "engine/column_family/live_options.h"
 #include "engine/column_family/snapshot_list.h"
 #include "engine/db/database_jobs.h"
 #include "engine/db/db_iterator.h"
@@ -100,6 +101,10 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::StatusOr<ColumnFamily*> FindColumnFamily(std::string_view name) override;
   absl::Status DropColumnFamily(ColumnFamily* family) override;
   std::vector<ColumnFamily*> ColumnFamilies() override;
+
+  // set_options.cc
+  absl::Status SetOptions(ColumnFamily* family, std::span<const OptionSetting> settings) override;
+  absl::StatusOr<std::string> GetOption(ColumnFamily* family, std::string_view name) override;
   absl::Status SetFilter(ColumnFamily* family, std::string_view filter,
                          std::string_view filter_key) override;
 
@@ -185,6 +190,20 @@ class DBImpl final : public DB, private IteratorOwner {
   void NoteGarbage(ColumnFamily* family, const ReadView& view, std::string_view user_key,
                    uint64_t num_entries) override;
 
+  // --- set_options.cc; `family` may be null where only options of the database are concerned ---
+  struct OptionsChange;
+  // As they are now, with the fields of this family.
+  Options OptionsNow(const ColumnFamilyState& family) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status ChangeOptions(ColumnFamilyState* family, std::span<const OptionSetting> settings)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status PlanOptions(ColumnFamilyState* family, std::span<const OptionSetting> settings,
+                           OptionsChange* change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status PrepareOptions(const ColumnFamilyState& family, const Options& now,
+                              OptionsChange* change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void ApplyOptions(ColumnFamilyState* family, OptionsChange change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
   // --- flush_and_compact.cc ---
   absl::Status FlushMemtables(ColumnFamilyState* family) ABSL_LOCKS_EXCLUDED(database_mutex);
   // Until the family has no immutable memtables, which must be wanted to be flushed.
@@ -241,7 +260,7 @@ class DBImpl final : public DB, private IteratorOwner {
   std::string NumberProperty(ColumnFamilyState* family, std::string_view name, bool* known);
   MemoryUsage GetMemoryUsage();
 
-  const Options options_;
+  const Options options_;  // as given; of what changes, database_options_ and families know more
   const std::string path_;
   EventQueue events_;
   ObservedFileSystem observed_file_system_;
@@ -265,8 +284,13 @@ class DBImpl final : public DB, private IteratorOwner {
   VersionSet versions_;
   LogSet logs_;
   ColumnFamilySet families_;
-  ColumnFamilyState* default_family_ = nullptr;             // immutable once open
-  int copies_running_ ABSL_GUARDED_BY(database_mutex) = 0;  // checkpoints, backups, ingestions
+  ColumnFamilyState* default_family_ = nullptr;  // immutable once open
+  // Checkpoints, backups, ingestions, changes of options.
+  int copies_running_ ABSL_GUARDED_BY(database_mutex) = 0;
+  // Those of the database itself, as they are now.
+  Options database_options_ ABSL_GUARDED_BY(database_mutex);
+  LiveOptions live_options_;
+  bool options_are_changing_ ABSL_GUARDED_BY(database_mutex) = false;
   WriteQueue write_queue_;
   BackgroundScheduler scheduler_;
   BackgroundRateLimiter rate_limiter_;

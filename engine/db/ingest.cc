@@ -105,7 +105,7 @@ absl::Status DBImpl::OpenIngested(const std::vector<IngestFile>& files,
     ColumnFamily* const given = file.family == nullptr ? default_family_ : file.family;
     WINNOW_RETURN_IF_ERROR(CheckFamily(given));
     ColumnFamilyState* const family = Own(given);
-    if (options.behind && !family->options().allow_ingest_behind) {
+    if (options.behind && !family->allows_ingest_behind()) {
       return absl::FailedPreconditionError(
           absl::StrCat("column family '", ToAbsl(family->name()),
                        "' was not opened with allow_ingest_behind: its compactions drop deletions "
@@ -114,8 +114,8 @@ absl::Status DBImpl::OpenIngested(const std::vector<IngestFile>& files,
     if (options.move) WINNOW_RETURN_IF_ERROR(CheckMayMove(*file_system_, file.path));
     WINNOW_ASSIGN_OR_RETURN(
         ExternalSstable table,
-        OpenExternalSstable({file_system_, file.path, family->comparator(),
-                             family->options().filter_policy, family->merge_operator().Name()}));
+        OpenExternalSstable({file_system_, file.path, family->comparator(), family->filter_policy(),
+                             family->merge_operator().Name()}));
     table.family_id = family->id();
     job->info.bytes += table.file.file_bytes;
     job->info.num_entries += table.file.num_entries;
@@ -136,7 +136,7 @@ absl::Status DBImpl::PlaceIngested(const IngestOptions& options, IngestJob* job)
     WINNOW_RETURN_IF_ERROR(Place(*file_system_, table.path, to, options.move));
     if (!options.verify) continue;
     WINNOW_RETURN_IF_ERROR(VerifyExternalSstable(
-        {file_system_, to, table.comparator, job->families[i]->options().filter_policy}, table));
+        {file_system_, to, table.comparator, job->families[i]->filter_policy()}, table));
   }
   return absl::OkStatus();
 }

@@ -19,6 +19,22 @@
 
 namespace winnow {
 
+namespace {
+
+// Without what families have, and with what stands for fields that are not set.
+Options DatabaseFieldsOf(const Options& options, const BlockCache& cache) {
+  Options fields = options;
+  static_cast<ColumnFamilyOptions&>(fields) = {};
+  fields.column_families.clear();
+  fields.listeners.clear();
+  fields.block_cache.reset();
+  fields.block_cache_bytes = cache.capacity_bytes();
+  fields.info_log_bytes = InfoLogBytesOf(options);
+  return fields;
+}
+
+}  // namespace
+
 // The parts get pointers to each other before all of them are constructed, and may only keep them:
 // nothing runs and nothing is opened here.
 DBImpl::DBImpl(const Options& options, std::string path)
@@ -37,6 +53,8 @@ DBImpl::DBImpl(const Options& options, std::string path)
                 &mutex_),
       logs_(file_system_, path_),
       families_(options_.db_write_buffer_bytes),
+      database_options_(DatabaseFieldsOf(options_, *cache_)),
+      live_options_(options_),
       scheduler_(&mutex_, &events_, &recorder_, [this] { leader_.RequestWork(); }),
       rate_limiter_(options_.background_bytes_per_second),
       leader_(LeaderParts()),
@@ -66,7 +84,7 @@ absl::Status DBImpl::Unusable() const {
 
 WriteLeaderParts DBImpl::LeaderParts() {
   WriteLeaderParts parts;
-  parts.options = &options_;
+  parts.options = &live_options_;
   parts.mutex = &mutex_;
   parts.queue = &write_queue_;
   parts.logs = &logs_;
@@ -80,7 +98,7 @@ WriteLeaderParts DBImpl::LeaderParts() {
 
 DatabaseJobParts DBImpl::JobParts() {
   DatabaseJobParts parts;
-  parts.options = &options_;
+  parts.options = &live_options_;
   parts.mutex = &mutex_;
   parts.versions = &versions_;
   parts.logs = &logs_;

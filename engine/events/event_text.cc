@@ -81,6 +81,8 @@ std::string_view EventKindName(Event::Kind kind) {
       return "corruption-found";
     case Event::Kind::kFilterDegraded:
       return "filter-degraded";
+    case Event::Kind::kOptionsChanged:
+      return "options-changed";
     case Event::Kind::kFilterNotWritten:
       break;
   }
@@ -123,6 +125,9 @@ std::string Event::ToString() const {
       return absl::StrCat("corruption found: ", status.ToString());
     case Kind::kFilterDegraded:
       return absl::StrCat("filter of ", path, " (", column_family, ") cannot be asked: ", message);
+    case Kind::kOptionsChanged:
+      return absl::StrCat("options changed", column_family.empty() ? "" : " of ", column_family,
+                          ": ", message);
     case Kind::kFilterNotWritten:
       break;
   }

@@ -29,7 +29,8 @@ class WriteBufferBudget {
   WriteBufferBudget(const WriteBufferBudget&) = delete;
   WriteBufferBudget& operator=(const WriteBufferBudget&) = delete;
 
-  size_t limit_bytes() const { return limit_bytes_; }
+  size_t limit_bytes() const { return limit_bytes_.load(std::memory_order_relaxed); }
+  void set_limit_bytes(size_t bytes) { limit_bytes_.store(bytes, std::memory_order_relaxed); }
   // Where all these memtables have their small chunks.
   filter::internal::SlabPool& chunks() { return chunks_; }
   // Of all memtables that there are.
@@ -43,18 +44,22 @@ class WriteBufferBudget {
 
   // Active memtables should be flushed above the one, down to the other. The half above is for
   // those whose flush is under way, and what is flushed at one time shares one new log.
-  size_t switch_above_bytes() const { return limit_bytes_ == 0 ? SIZE_MAX : limit_bytes_ / 2; }
-  size_t switch_down_to_bytes() const { return limit_bytes_ / 8 * 3; }
+  size_t switch_above_bytes() const {
+    const size_t limit = limit_bytes();
+    return limit == 0 ? SIZE_MAX : limit / 2;
+  }
+  size_t switch_down_to_bytes() const { return limit_bytes() / 8 * 3; }
   // Everything is taken, and flushes will give some of it back. What only readers hold comes back
   // when they please: nobody may wait for that.
   bool MustWait() const {
-    return limit_bytes_ != 0 && memory_bytes() >= limit_bytes_ &&
-           waiting_.load(std::memory_order_relaxed) != 0;
+    const size_t limit = limit_bytes();
+    return limit != 0 && memory_bytes() >= limit && waiting_.load(std::memory_order_relaxed) != 0;
   }
   // What a memtable grows to if all grow alike.
   size_t ShareOfOne() const {
     const size_t num_active = num_active_.load(std::memory_order_relaxed);
-    return limit_bytes_ == 0 ? SIZE_MAX : switch_above_bytes() / std::max<size_t>(num_active, 1);
+    const size_t above = switch_above_bytes();
+    return above == SIZE_MAX ? SIZE_MAX : above / std::max<size_t>(num_active, 1);
   }
 
   // There is another active memtable, which has no bytes yet.
@@ -85,7 +90,7 @@ class WriteBufferBudget {
     }
   }
 
-  const size_t limit_bytes_;
+  std::atomic<size_t> limit_bytes_;
   filter::internal::SlabPool chunks_;
   std::atomic<size_t> total_{0};
   std::atomic<size_t> active_{0};

@@ -259,7 +259,7 @@ absl::Status LogReplay::ApplyBatches(uint64_t log_number, std::string_view paylo
 // hold.
 absl::Status LogReplay::WriteFullMemtables(ColumnFamilyState* last_grown) {
   const WriteBufferBudget& budget = *families_->write_buffers();
-  if (last_grown->active().memory_bytes() >= last_grown->options().write_buffer_bytes) {
+  if (last_grown->active().memory_bytes() >= last_grown->write_buffer_bytes()) {
     WINNOW_RETURN_IF_ERROR(WriteSstable(last_grown));
   }
   while (budget.active_bytes() > budget.switch_above_bytes()) {

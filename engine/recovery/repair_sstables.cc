@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> RepairSstables::Open(
   options.comparator = family.comparator();
   options.expected_file_id = file_id;
   options.global_sequence = global_sequence;
-  options.filter_policy = family.options().filter_policy;
+  options.filter_policy = family.filter_policy();
   return SstableReader::Open(options, std::move(file), path);
 }
 

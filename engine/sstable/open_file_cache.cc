@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/hazard_slot.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/sstable/format.h"
 
@@ -182,6 +183,15 @@ bool OpenFileCache::MakeRoom(size_t least) {
   closed.assign(std::make_move_iterator(unread), std::make_move_iterator(removed_.end()));
   removed_.erase(unread, removed_.end());
   return !closed.empty();
+}
+
+// Without memory to close any, the next table that is opened makes room.
+void OpenFileCache::SetLimit(size_t limit) {
+  {
+    MutexLock lock(&mutex_);
+    limit_ = limit;
+  }
+  UnlessOutOfMemory([this] { MakeRoom(0); });
 }
 
 bool OpenFileCache::GiveUpSome() {

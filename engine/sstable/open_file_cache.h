@@ -34,7 +34,7 @@ class OpenFileCache {
 
   // Besides `limit` files, those stay open that a thread is in the middle of reading.
   explicit OpenFileCache(size_t limit, Owner owner = Owner::kAlone)
-      : limit_(limit), owner_(owner) {}
+      : owner_(owner), limit_(limit) {}
 
   // The cache and `file_system` must outlive the file. The first opening checks nothing. A read
   // that has to open the file again fails with DataLoss if it is gone (beside a writer: Aborted),
@@ -47,6 +47,9 @@ class OpenFileCache {
   // Closes some of the coldest files, but not the last few, for one of another kind that the
   // process has no descriptor for. False if none came free.
   bool GiveUpSome() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Another limit; what is open above it is closed at once, but for what is being read.
+  void SetLimit(size_t limit) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Files open now, those being read after they were to be closed included.
   size_t num_open() const ABSL_LOCKS_EXCLUDED(mutex_);
@@ -73,13 +76,13 @@ class OpenFileCache {
   // Its place; there is one.
   size_t Coldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const size_t limit_;
   const Owner owner_;
   mutable Mutex mutex_;
   // The clock's face, and where its hand goes on. A file knows its place; the last one takes the
   // place of one that is closed.
   std::deque<OpenFile> open_ ABSL_GUARDED_BY(mutex_);
   size_t hand_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t limit_ ABSL_GUARDED_BY(mutex_);
   size_t being_opened_ ABSL_GUARDED_BY(mutex_) = 0;
   // Taken from open_ while threads read from them: one for each thread at most.
   std::vector<Opened> removed_ ABSL_GUARDED_BY(mutex_);

@@ -41,6 +41,8 @@ enum Tag : uint32_t {
   kFamilyTtl = 19,
   kLastKnown = kFamilyTtl,
   kFirstIgnorable = 1000,
+  kDatabaseOption = 1000,
+  kFamilyOption = 1001,
 };
 
 // Every field is: varint tag, varint length, that many bytes.
@@ -139,12 +141,26 @@ bool GetWriteTimes(std::string_view bytes, FamilyEdit* family) {
          times.num_entries <= file.num_entries && times.oldest <= times.newest;
 }
 
+// NAME=TEXT. A reader that does not know the field opens the database all the same: whoever opens
+// it brings options of his own.
+void PutOptions(std::string* out, Tag tag, const OptionTexts& options) {
+  for (const auto& [name, text] : options) PutField(out, tag, absl::StrCat(name, "=", text));
+}
+
+bool GetOption(std::string_view bytes, OptionTexts* options) {
+  const size_t equals = bytes.find('=');
+  if (equals == 0 || equals == std::string_view::npos) return false;
+  (*options)[std::string(bytes.substr(0, equals))] = std::string(bytes.substr(equals + 1));
+  return true;
+}
+
 bool GetNumber(std::string_view bytes, uint64_t* number) { return GetVarint64(&bytes, number); }
 
 // Decodes a field that belongs to the edit as a whole; false if malformed.
 // Limits are those below which the numbers can still be counted up without wrapping around.
 bool DecodeDatabaseField(uint32_t tag, std::string_view bytes, VersionEdit* edit) {
   uint64_t number;
+  if (tag == kDatabaseOption) return GetOption(bytes, &edit->options);
   if (tag == kHashSeed) {
     if (!GetFixed64(&bytes, &number)) return false;
     edit->hash_seed = number;
@@ -210,6 +226,8 @@ bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family)
       if (!GetNumber(bytes, &number) || number > kMaxTtlSeconds) return false;
       family->ttl_seconds = number;
       return true;
+    case kFamilyOption:
+      return GetOption(bytes, &family->options);
     default: {  // kDeletedFile
       FamilyEdit::DeletedFile& file = family->deleted.emplace_back();
       return GetLevel(&bytes, &file.level) && GetFileNumber(&bytes, &file.number);
@@ -231,6 +249,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
   if (largest_family_id) PutNumber(out, kLargestFamilyId, *largest_family_id);
   if (oldest_log) PutNumber(out, kOldestLog, *oldest_log);
   if (newest_log) PutNumber(out, kNewestLog, *newest_log);
+  PutOptions(out, kDatabaseOption, options);
   for (const FamilyEdit& family : families) {
     PutNumber(out, kFamily, family.family_id);
     if (family.name) PutField(out, kFamilyName, *family.name);
@@ -240,6 +259,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
     if (family.filter) PutField(out, kFamilyFilter, *family.filter);
     if (family.filter_key) PutField(out, kFamilyFilterKey, *family.filter_key);
     if (family.ttl_seconds) PutNumber(out, kFamilyTtl, *family.ttl_seconds);
+    PutOptions(out, kFamilyOption, family.options);
     if (family.log_number) PutNumber(out, kFamilyLogNumber, *family.log_number);
     // Deletions before additions: a trivial move deletes and adds the same number in one edit.
     for (const FamilyEdit::DeletedFile& file : family.deleted) {
@@ -266,13 +286,14 @@ absl::StatusOr<VersionEdit> VersionEdit::Decode(std::string_view bytes) {
     if (!GetVarint32(&bytes, &tag) || !GetLengthPrefixed(&bytes, &field)) {
       return absl::InvalidArgumentError("version edit ends in the middle of a field");
     }
-    if (tag >= kFirstIgnorable) continue;
-    if (tag == 0 || tag > kLastKnown) {
+    const bool is_option = tag == kDatabaseOption || tag == kFamilyOption;
+    if (tag >= kFirstIgnorable && !is_option) continue;
+    if (tag == 0 || (tag > kLastKnown && !is_option)) {
       return absl::FailedPreconditionError(
           absl::StrCat("version edit has field ", tag, ", which a newer version of Winnow wrote"));
     }
     bool decoded;
-    if (tag <= kFamily || tag == kOldestLog || tag == kNewestLog) {
+    if (tag <= kFamily || tag == kOldestLog || tag == kNewestLog || tag == kDatabaseOption) {
       decoded = DecodeDatabaseField(tag, field, &edit);
     } else if (edit.families.empty()) {
       return absl::InvalidArgumentError(
@@ -312,6 +333,9 @@ std::string VersionEdit::DebugString() const {
   if (largest_family_id) absl::StrAppend(&out, "largest_family_id: ", *largest_family_id, "\n");
   if (oldest_log) absl::StrAppend(&out, "oldest_log: ", *oldest_log, "\n");
   if (newest_log) absl::StrAppend(&out, "newest_log: ", *newest_log, "\n");
+  for (const auto& [name, text] : options) {
+    absl::StrAppend(&out, "option: ", absl::CHexEscape(absl::StrCat(name, "=", text)), "\n");
+  }
   for (const FamilyEdit& family : families) {
     absl::StrAppend(&out, "family: ", family.family_id, "\n");
     if (family.name) absl::StrAppend(&out, "  name: ", absl::CHexEscape(*family.name), "\n");
@@ -323,6 +347,9 @@ std::string VersionEdit::DebugString() const {
     if (family.filter) absl::StrAppend(&out, "  filter: ", *family.filter, "\n");
     if (family.filter_key) absl::StrAppend(&out, "  filter_key: ", *family.filter_key, "\n");
     if (family.ttl_seconds) absl::StrAppend(&out, "  ttl_seconds: ", *family.ttl_seconds, "\n");
+    for (const auto& [name, text] : family.options) {
+      absl::StrAppend(&out, "  option: ", absl::CHexEscape(absl::StrCat(name, "=", text)), "\n");
+    }
     if (family.log_number) absl::StrAppend(&out, "  log_number: ", *family.log_number, "\n");
     for (const FamilyEdit::DeletedFile& file : family.deleted) {
       absl::StrAppend(&out, "  delete: level ", file.level, " ", SixDigits(file.number), "\n");

@@ -3,6 +3,7 @@
 #define WINNOW_ENGINE_VERSION_VERSION_EDIT_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@
 #include "engine/base/write_time.h"
 
 namespace winnow {
+
+// Options as they were last in force, by name: the texts of winnow::SetOption.
+using OptionTexts = std::map<std::string, std::string>;
 
 // What a manifest knows of an SSTable.
 struct FileMetadata {
@@ -48,6 +52,7 @@ struct FamilyEdit {
   std::optional<std::string> filter;      // spec text for new SSTables
   std::optional<std::string> filter_key;  // extractor text for new SSTables
   std::optional<uint64_t> ttl_seconds;    // 0: data does not expire
+  OptionTexts options;                    // those that change, but for the three above
   // Logs with smaller numbers hold nothing of this family that is not in SSTables.
   std::optional<uint64_t> log_number;
 
@@ -72,6 +77,7 @@ struct VersionEdit {
   std::optional<uint64_t> oldest_log;
   // The last edit before the database is closed: the log that was the newest then.
   std::optional<uint64_t> newest_log;
+  OptionTexts options;  // of the database: those that change
   std::vector<FamilyEdit> families;
 
   // FORMAT.md, "Version edit".

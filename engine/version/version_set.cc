@@ -26,6 +26,12 @@ void AppendAddedFiles(const VersionEdit& edit, std::vector<uint64_t>* numbers) {
   }
 }
 
+// Takes no memory: entries of the one that the other lacks move over.
+void UpdateOptions(OptionTexts* options, OptionTexts changed) {
+  changed.merge(*options);
+  *options = std::move(changed);
+}
+
 }  // namespace
 
 // The turn to write the manifest. While it is held the database's mutex may be given back:
@@ -69,6 +75,7 @@ void VersionSet::ApplyScalars(VersionEdit edit) {
   if (edit.largest_family_id) {
     largest_family_id_ = std::max(largest_family_id_.load(), *edit.largest_family_id);
   }
+  UpdateOptions(&database_options_, std::move(edit.options));
   for (FamilyEdit& change : edit.families) {
     if (change.dropped) {
       families_.erase(change.family_id);
@@ -82,6 +89,7 @@ void VersionSet::ApplyScalars(VersionEdit edit) {
     if (change.filter) family.filter = *std::move(change.filter);
     if (change.filter_key) family.filter_key = *std::move(change.filter_key);
     if (change.ttl_seconds) family.ttl_seconds = *change.ttl_seconds;
+    UpdateOptions(&family.options, std::move(change.options));
     if (change.log_number) family.log_number = std::max(family.log_number, *change.log_number);
   }
 }
@@ -116,6 +124,12 @@ void VersionSet::SetMergeOperator(uint32_t family_id, std::string name) {
 void VersionSet::SetTtl(uint32_t family_id, uint64_t seconds) {
   families_[family_id].ttl_seconds = seconds;
 }
+
+void VersionSet::SetOptions(uint32_t family_id, OptionTexts options) {
+  families_[family_id].options = std::move(options);
+}
+
+void VersionSet::SetDatabaseOptions(OptionTexts options) { database_options_ = std::move(options); }
 
 void VersionSet::RaiseLastSequence(SequenceNumber sequence) {
   last_sequence_ = std::max(last_sequence_, sequence);
@@ -169,6 +183,7 @@ VersionEdit VersionSet::DescribeFamilies() const {
   edit.last_sequence = last_sequence_;
   edit.largest_family_id = largest_family_id_.load();
   edit.oldest_log = oldest_log_;
+  edit.options = database_options_;
   for (const auto& [id, family] : families_) {
     FamilyEdit& change = edit.families.emplace_back();
     change.family_id = id;
@@ -178,6 +193,7 @@ VersionEdit VersionSet::DescribeFamilies() const {
     change.filter = family.filter;
     change.filter_key = family.filter_key;
     if (family.ttl_seconds != 0) change.ttl_seconds = family.ttl_seconds;
+    change.options = family.options;
     change.log_number = family.log_number;
   }
   return edit;

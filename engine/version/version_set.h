@@ -34,6 +34,7 @@ struct FamilyRecord {
   std::string filter;
   std::string filter_key;
   uint64_t ttl_seconds = 0;
+  OptionTexts options;  // those that are not the defaults, but for the three above
   uint64_t log_number = 0;
   const Comparator* comparator = nullptr;       // null: unknown, the family cannot be used
   const FilterPolicy* filter_policy = nullptr;  // null: none
@@ -94,6 +95,10 @@ class VersionSet {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // The same for its time to live.
   void SetTtl(uint32_t family_id, uint64_t seconds) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // The same for all its other options, and for those of the database.
+  void SetOptions(uint32_t family_id, OptionTexts options)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void SetDatabaseOptions(OptionTexts options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Adds tables that recovery has written to level 0 of a family. They become durable with
   // StartManifest.
@@ -134,6 +139,10 @@ class VersionSet {
 
   const Families& families() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     return families_;
+  }
+  // The options of the database that are recorded: those that are not the defaults.
+  const OptionTexts& database_options() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return database_options_;
   }
   // Null if there is none of this name.
   const FamilyRecord* FindFamily(std::string_view name) const
@@ -252,6 +261,7 @@ class VersionSet {
   SequenceNumber last_sequence_ ABSL_GUARDED_BY(database_mutex) = 0;
   uint64_t oldest_log_ ABSL_GUARDED_BY(database_mutex) = 0;
   uint64_t newest_log_ ABSL_GUARDED_BY(database_mutex) = 0;
+  OptionTexts database_options_ ABSL_GUARDED_BY(database_mutex);
   std::atomic<uint64_t> next_file_number_{1};
   std::atomic<uint32_t> largest_family_id_{0};
   uint64_t hash_seed_ = 0;

@@ -284,7 +284,7 @@ void WriteLeader::AddToMemtables(const WriteBatch& batch, SequenceNumber first_s
     InsertUpdate(update, sequence, family->hash_seed(), memtable);
     // A memtable that fills in the middle of a group takes the rest of it, and of those beside it:
     // the next leader switches.
-    if (memtable->memory_bytes() >= family->options().write_buffer_bytes) [[unlikely]] {
+    if (memtable->memory_bytes() >= family->write_buffer_bytes()) [[unlikely]] {
       NoteFullMemtable(family);
     }
   }

@@ -13,6 +13,7 @@
 #include "engine/background/background_scheduler.h"
 #include "engine/base/database_mutex.h"
 #include "engine/column_family/column_family_set.h"
+#include "engine/column_family/live_options.h"
 #include "engine/events/event_queue.h"
 #include "engine/statistics/recorder.h"
 #include "engine/version/version_set.h"
@@ -24,7 +25,7 @@ namespace winnow {
 
 // What a leader works on; all of it outlives the leader.
 struct WriteLeaderParts {
-  const Options* options = nullptr;
+  const LiveOptions* options = nullptr;
   DatabaseMutex* mutex = nullptr;
   WriteQueue* queue = nullptr;
   LogSet* logs = nullptr;
@@ -89,6 +90,8 @@ class WriteLeader {
   // Requests it if the family is near a limit. To be called whenever its memtables or its level 0
   // have changed.
   void LookForStall(ColumnFamilyState* family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // The bounds of logs and memtables have changed: the next leader looks at what there is.
+  void LimitsChanged() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // From now on no write is delayed, only stopped: the database is about to be closed.
   void EndDelays() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Writes without log since opening, which memtables alone hold.
@@ -161,6 +164,9 @@ class WriteLeader {
   absl::Status SwitchForOldLogs()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
   bool LogsAreOverLimit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership);
+  void LookAtLogsAt(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership) {
+    look_at_logs_at_.store(bytes, std::memory_order_relaxed);
+  }
   // Begins log `number`; a full disk is an error of this write alone.
   absl::Status StartLog(uint64_t number)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, database_mutex);
@@ -208,9 +214,10 @@ class WriteLeader {
   LogState log_state_ ABSL_GUARDED_BY(write_leadership) = LogState::kHealthy;
   absl::Status log_error_ ABSL_GUARDED_BY(write_leadership);
   WriteStallController stalls_ ABSL_GUARDED_BY(write_leadership);
-  // Once so many bytes have been appended to logs, their sizes are looked at.
-  uint64_t look_at_logs_at_ ABSL_GUARDED_BY(write_leadership) = 0;
-  // Once active memtables have so many bytes, some are switched. Written by leaders.
+  // Once so many bytes have been appended to logs, their sizes are looked at. Written by leaders,
+  // and by LimitsChanged.
+  std::atomic<uint64_t> look_at_logs_at_{0};
+  // Once active memtables have so many bytes, some are switched. Likewise.
   std::atomic<size_t> switch_buffers_above_;
   // Families whose memtables or level 0 make writes wait, or soon will.
   std::set<ColumnFamilyState*> near_limit_ ABSL_GUARDED_BY(database_mutex);

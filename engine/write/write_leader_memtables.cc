@@ -41,7 +41,7 @@ WritePressure PressureOn(const ColumnFamilyState& family)
   pressure.family = family.name();
   pressure.num_memtables = static_cast<int>(family.immutables.size()) + 1;
   pressure.max_write_buffers = options.max_write_buffers;
-  pressure.active_is_full = family.active().memory_bytes() >= options.write_buffer_bytes;
+  pressure.active_is_full = family.active().memory_bytes() >= family.write_buffer_bytes();
   pressure.level0_files = CompactableLevelZeroFiles(family);
   pressure.level0_slowdown_trigger = options.level0_slowdown_trigger;
   pressure.level0_stop_trigger = options.level0_stop_trigger;
@@ -203,8 +203,7 @@ absl::Status WriteLeader::SwitchMemtables() {
   }
   for (size_t i = 0; i < full.size(); i++) {
     // Looked at again: it may have been switched since, by a flush that somebody asked for.
-    if (full[i]->is_dropped() ||
-        full[i]->active().memory_bytes() < full[i]->options().write_buffer_bytes) {
+    if (full[i]->is_dropped() || full[i]->active().memory_bytes() < full[i]->write_buffer_bytes()) {
       continue;
     }
     if (absl::Status status = SwitchMemtable(full[i]); !status.ok()) {
@@ -231,10 +230,10 @@ absl::Status WriteLeader::SwitchForOldLogs() {
     oldest_log = log;
     oldest.push_back(family.get());
   }
-  const uint64_t limit = parts_.options->max_log_bytes;
+  const uint64_t limit = parts_.options->max_log_bytes();
   const uint64_t needed = parts_.logs->BytesFrom(oldest_log);
   if (needed <= limit) {
-    look_at_logs_at_ = parts_.logs->bytes_appended() + (limit - needed);
+    LookAtLogsAt(parts_.logs->bytes_appended() + (limit - needed));
     return absl::OkStatus();
   }
   bool any = false;
@@ -245,12 +244,20 @@ absl::Status WriteLeader::SwitchForOldLogs() {
     WINNOW_RETURN_IF_ERROR(SwitchMemtable(family));
     any = true;
   }
-  if (!any) look_at_logs_at_ = parts_.logs->bytes_appended() + limit / kLooksPerLogLimit;
+  if (!any) LookAtLogsAt(parts_.logs->bytes_appended() + limit / kLooksPerLogLimit);
   return absl::OkStatus();
 }
 
+// Under the mutex, as leaders look at the bounds and say when to look again.
+void WriteLeader::LimitsChanged() {
+  look_at_logs_at_.store(0, std::memory_order_relaxed);
+  switch_buffers_above_.store(parts_.families->write_buffers()->switch_above_bytes(),
+                              std::memory_order_relaxed);
+  RequestWork();
+}
+
 bool WriteLeader::LogsAreOverLimit() const {
-  return parts_.logs->bytes_appended() > look_at_logs_at_;
+  return parts_.logs->bytes_appended() > look_at_logs_at_.load(std::memory_order_relaxed);
 }
 
 // Creates and syncs files, hence without the mutex. Leadership stays, so that no memtable and no

@@ -72,6 +72,13 @@ std::string AnyValue(Bytes& bytes) {
 
 constexpr const char* kFilters[] = {"blocked_bloom:10", "bloom:10", "cuckoo:1%", "binary_fuse:8",
                                     "ribbon:8",         "none",     "auto"};
+// In the form in which they are given back.
+constexpr winnow::OptionSetting kSettings[] = {
+    {"write_buffer_bytes", "64K"},   {"write_buffer_bytes", "1M"},   {"block_bytes", "256"},
+    {"block_bytes", "16K"},          {"compression", "none"},        {"compression", "zstd"},
+    {"compaction", "tiered"},        {"compaction", "leveled"},      {"compaction", "lazy_leveled"},
+    {"level0_stop_trigger", "40"},   {"background_threads", "1"},    {"background_threads", "3"},
+    {"db_write_buffer_bytes", "1M"}, {"db_write_buffer_bytes", "0"}, {"max_open_files", "16"}};
 constexpr const char* kFilterKeys[] = {
     "whole",         "prefix:4",       "prefix:1",          "delimiter::",
     "delimiter:::2", "whole+prefix:4", "prefix:4+prefix:1", "whole+prefix:1+delimiter::"};
@@ -378,6 +385,10 @@ class Session {
     const char* const filter = kFilters[bytes.Below(std::size(kFilters))];
     const char* const filter_key = kFilterKeys[bytes.Below(std::size(kFilterKeys))];
     Succeeds(db_->SetFilter(family, filter, filter_key), "another filter");
+    const winnow::OptionSetting setting = kSettings[bytes.Below(std::size(kSettings))];
+    Succeeds(db_->SetOption(family, setting.name, setting.text), "another option");
+    const auto text = db_->GetOption(family, setting.name);
+    Require(text.ok() && *text == setting.text, "an option is as it was set");
   }
   void Compact(Bytes& bytes) {
     winnow::ColumnFamily* const family = Family(bytes);

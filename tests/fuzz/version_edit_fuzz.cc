@@ -17,6 +17,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   family.filter = "cuckoo:1%";
   family.filter_key = "prefix:4";
   family.log_number = 5;
+  family.options = {{"block_bytes", "8K"}, {"compaction", "fifo:1073741824"}};
   FileMetadata file;
   file.number = 6;
   file.file_id = 0x1234;
@@ -28,6 +29,7 @@ std::vector<std::string> winnow::fuzz::Seeds() {
   file.global_sequence = 98;
   family.added.push_back({3, file});
   family.deleted.push_back({1, 4});
+  edit.options = {{"max_log_bytes", "2M"}};
   edit.families = {family};
   std::vector<std::string> seeds(2);
   edit.EncodeTo(&seeds[0]);

@@ -233,7 +233,12 @@ void CrashWorkload::DropSecondFamily() {
 }
 
 void CrashWorkload::SetFilter(std::string_view filter) {
-  if (db_ != nullptr) Note(db_->SetFilter(filter, ""));
+  if (db_ == nullptr) return;
+  Note(db_->SetFilter(filter, ""));
+  const OptionSetting settings[] = {{"block_bytes", filter == "none" ? "1K" : "512"},
+                                    {"compaction", filter == "none" ? "tiered" : "leveled"},
+                                    {"max_log_bytes", filter == "none" ? "2M" : "1G"}};
+  Note(db_->SetOptions(db_->DefaultColumnFamily(), settings));
 }
 
 void CrashWorkload::TakeSnapshot() {

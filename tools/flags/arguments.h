@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -49,6 +50,8 @@ class Arguments {
   // The value of a flag, if it was given; the last one of several. A switch without a value has
   // "true" in db_bench's dialect and "" in the plain one.
   std::optional<std::string> Text(std::string_view flag) const;
+  // As if `--flag=value` had been given, and no other value of it.
+  void Set(std::string flag, std::string value) { values_[std::move(flag)] = {std::move(value)}; }
   // InvalidArgument if the value is no whole number from 0 to 2^64 - 1.
   absl::StatusOr<std::optional<uint64_t>> Number(std::string_view flag) const;
   // Every value of a flag, in order.

@@ -59,6 +59,51 @@ absl::Status ApplyAccess(const Arguments& arguments, Access access, Options* opt
   return absl::OkStatus();
 }
 
+// Which settings of column families are meant.
+enum class Settings {
+  kAll,         // for a family to be created
+  kOfFamily,    // for that of --family
+  kOfDatabase,  // none
+};
+
+bool IsOfFamily(std::string_view option) {
+  const std::vector<OptionDescription> all = DescribeOptions();
+  return std::any_of(all.begin(), all.end(), [&](const OptionDescription& description) {
+    return description.name == option && description.is_of_family;
+  });
+}
+
+// Into the fields of the family, where the options name it.
+absl::Status SetOptionOfFamily(const std::string& family, std::string_view name,
+                               std::string_view value, Options* options) {
+  const auto named = options->column_families.find(family);
+  if (named == options->column_families.end()) return SetOption(options, name, value);
+  Options own;
+  static_cast<ColumnFamilyOptions&>(own) = named->second;
+  WINNOW_RETURN_IF_ERROR(SetOption(&own, name, value));
+  named->second = own;
+  return absl::OkStatus();
+}
+
+absl::Status ApplySettings(const Arguments& arguments, Settings which, Options* options) {
+  const std::string family = arguments.Text("family").value_or("default");
+  for (const std::string& assignment : arguments.All("set")) {
+    const size_t equals = assignment.find('=');
+    if (equals == std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--set=", assignment, ": write --set=NAME=VALUE"));
+    }
+    const std::string_view name = std::string_view(assignment).substr(0, equals);
+    const std::string_view value = std::string_view(assignment).substr(equals + 1);
+    if (which == Settings::kOfDatabase && IsOfFamily(name)) continue;
+    const absl::Status set = which == Settings::kOfFamily && IsOfFamily(name)
+                                 ? SetOptionOfFamily(family, name, value, options)
+                                 : SetOption(options, name, value);
+    if (!set.ok()) return FlagError("set", set);
+  }
+  return absl::OkStatus();
+}
+
 // Checks --filter and --filter-key here, so that a mistake costs no half-opened database.
 absl::Status CheckFilterFlags(const Arguments& arguments) {
   if (const auto text = arguments.Text("filter")) {
@@ -70,6 +115,35 @@ absl::Status CheckFilterFlags(const Arguments& arguments) {
     if (const auto extractor = filter::FilterKeyExtractor::Parse(*text); !extractor.ok()) {
       return FlagError("filter-key", extractor.status());
     }
+  }
+  return absl::OkStatus();
+}
+
+// A database that cannot be read has none: whoever opens it then hears why.
+Options OptionsLastUsed(const Arguments& arguments, Access access) {
+  Options options;
+  options.file_system = FileSystemAsTyped();
+  if (access == Access::kRead) return options;  // which need none, and record none
+  DB::LoadOptions(arguments.Text("db").value_or(""), &options).IgnoreError();
+  return options;
+}
+
+absl::Status Complete(const Arguments& arguments, Access access, Settings which, Options* options) {
+  WINNOW_RETURN_IF_ERROR(ApplySettings(arguments, which, options));
+  const std::string family = arguments.Text("family").value_or("default");
+  // A time to live is the family's that the command is about, also where the options do not name
+  // it.
+  if (family != "default" && !options->column_families.contains(family) &&
+      IsSet(arguments, "ttl_seconds")) {
+    ColumnFamilyOptions own = *options;
+    options->ttl_seconds.reset();
+    options->column_families.emplace(family, std::move(own));
+  }
+  WINNOW_RETURN_IF_ERROR(ApplyAccess(arguments, access, options));
+  WINNOW_RETURN_IF_ERROR(CheckFilterFlags(arguments));
+  if (family == "default" && which != Settings::kOfDatabase) {
+    if (const auto text = arguments.Text("filter")) options->filter = *text;
+    if (const auto text = arguments.Text("filter-key")) options->filter_key = *text;
   }
   return absl::OkStatus();
 }
@@ -118,29 +192,19 @@ FileSystem* FileSystemAsTyped() {
 absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments, Access access) {
   Options options;
   options.file_system = FileSystemAsTyped();
-  for (const std::string& assignment : arguments.All("set")) {
-    const size_t equals = assignment.find('=');
-    if (equals == std::string::npos) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--set=", assignment, ": write --set=NAME=VALUE"));
-    }
-    absl::Status set = SetOption(&options, std::string_view(assignment).substr(0, equals),
-                                 std::string_view(assignment).substr(equals + 1));
-    if (!set.ok()) return FlagError("set", set);
-  }
-  // A time to live is the family's that the command is about.
-  const std::string family = arguments.Text("family").value_or("default");
-  if (family != "default" && options.ttl_seconds.has_value()) {
-    ColumnFamilyOptions own = options;
-    options.ttl_seconds.reset();
-    options.column_families.emplace(family, std::move(own));
-  }
-  WINNOW_RETURN_IF_ERROR(ApplyAccess(arguments, access, &options));
-  WINNOW_RETURN_IF_ERROR(CheckFilterFlags(arguments));
-  if (family == "default") {
-    if (const auto text = arguments.Text("filter")) options.filter = *text;
-    if (const auto text = arguments.Text("filter-key")) options.filter_key = *text;
-  }
+  WINNOW_RETURN_IF_ERROR(Complete(arguments, access, Settings::kAll, &options));
+  return options;
+}
+
+absl::StatusOr<Options> OptionsToOpen(const Arguments& arguments, Access access) {
+  Options options = OptionsLastUsed(arguments, access);
+  WINNOW_RETURN_IF_ERROR(Complete(arguments, access, Settings::kOfFamily, &options));
+  return options;
+}
+
+absl::StatusOr<Options> OptionsOfAllFamilies(const Arguments& arguments, Access access) {
+  Options options = OptionsLastUsed(arguments, access);
+  WINNOW_RETURN_IF_ERROR(Complete(arguments, access, Settings::kOfDatabase, &options));
   return options;
 }
 
@@ -154,7 +218,7 @@ absl::StatusOr<std::unique_ptr<DB>> OpenDirectory(const Options& options, const 
 
 absl::StatusOr<OpenedDatabase> OpenDatabase(const Arguments& arguments, Access access) {
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
-  WINNOW_ASSIGN_OR_RETURN(const Options options, DatabaseOptions(arguments, access));
+  WINNOW_ASSIGN_OR_RETURN(const Options options, OptionsToOpen(arguments, access));
 
   OpenedDatabase opened;
   WINNOW_ASSIGN_OR_RETURN(opened.db, OpenDirectory(options, path));

@@ -34,9 +34,18 @@ absl::StatusOr<std::string> ExistingDatabasePath(const Arguments& arguments);
 // change its working directory.
 FileSystem* FileSystemAsTyped();
 
-// Options as --set, --filter and --filter-key say, for a command that needs this access.
-// InvalidArgument names the flag, also where --set contradicts what the command does.
+// Options as --set, --filter and --filter-key say, for a command that needs this access; what they
+// leave open has its default. InvalidArgument names the flag, also where --set contradicts what the
+// command does.
 absl::StatusOr<Options> DatabaseOptions(const Arguments& arguments, Access access);
+
+// The same for opening --db: what they leave open is as the database was last opened, if the
+// command writes. So that what this program writes and records is what the database's own would.
+// Settings of a column family are those of --family.
+absl::StatusOr<Options> OptionsToOpen(const Arguments& arguments, Access access);
+
+// The same without any setting of a column family.
+absl::StatusOr<Options> OptionsOfAllFamilies(const Arguments& arguments, Access access);
 
 // DB::Open, with one message for a directory that holds no database.
 absl::StatusOr<std::unique_ptr<DB>> OpenDirectory(const Options& options, const std::string& path);

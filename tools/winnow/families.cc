@@ -68,15 +68,11 @@ absl::StatusOr<ExitCode> RunFamilies(const Arguments& arguments, Output& output)
     return absl::InvalidArgumentError("write families, families create NAME or families drop NAME");
   }
   const bool create = action == "create";
-  // The filter flags are the new family's, not the default one's; its merge operator as well.
+  // What is set of a family is the new one's.
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
   WINNOW_ASSIGN_OR_RETURN(
-      Options options,
-      DatabaseOptions(arguments, create ? Access::kWriteOrCreate : Access::kWriteExisting));
-  options.filter.clear();
-  options.filter_key.clear();
-  options.merge_operator = nullptr;
-  options.ttl_seconds.reset();
+      const Options options,
+      OptionsOfAllFamilies(arguments, create ? Access::kWriteOrCreate : Access::kWriteExisting));
   WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<DB> db, OpenDirectory(options, path));
   WINNOW_RETURN_IF_ERROR(create ? CreateFamily(arguments, *db, words[1])
                                 : DropFamily(*db, words[1]));

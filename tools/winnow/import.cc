@@ -160,8 +160,7 @@ class Importer {
 // A database that an earlier import left unfinished, or an empty one.
 absl::StatusOr<std::unique_ptr<DB>> OpenTarget(const Arguments& arguments, const std::string& path,
                                                const UnfinishedMarker& marker) {
-  WINNOW_ASSIGN_OR_RETURN(const Options options,
-                          DatabaseOptions(arguments, Access::kWriteOrCreate));
+  WINNOW_ASSIGN_OR_RETURN(const Options options, OptionsToOpen(arguments, Access::kWriteOrCreate));
   WINNOW_ASSIGN_OR_RETURN(const bool resumes, marker.Exists());
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DB> db, DB::Open(options, path));
   if (resumes) return db;

@@ -185,8 +185,10 @@ absl::StatusOr<ExitCode> RunLoad(const Arguments& arguments, Output& output) {
     // Where there are entries, those of the input may lie among them, and go to level 0.
     WINNOW_ASSIGN_OR_RETURN(const bool is_empty, IsEmpty(*opened.db, opened.family));
     WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
-    WINNOW_ASSIGN_OR_RETURN(const Options options,
-                            DatabaseOptions(arguments, Access::kWriteOrCreate));
+    WINNOW_ASSIGN_OR_RETURN(const std::string file_bytes,
+                            opened.db->GetOption(opened.family, "target_file_bytes"));
+    Options options;
+    WINNOW_RETURN_IF_ERROR(SetOption(&options, "target_file_bytes", file_bytes));
     if (is_empty) tables.emplace(*opened.db, opened.family, path, options.target_file_bytes);
   }
   Loader loader(opened, tables.has_value() ? &*tables : nullptr, settings, TotalBytes(files));

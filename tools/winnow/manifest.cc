@@ -48,6 +48,9 @@ Json FamilyAsJson(const FamilyEdit& family, bool hex) {
   if (family.filter) json["filter"] = *family.filter;
   if (family.filter_key) json["filter_key"] = *family.filter_key;
   if (family.ttl_seconds) json["ttl_seconds"] = *family.ttl_seconds;
+  for (const auto& [name, text] : family.options) {
+    AddBytes(&json["options"], name, text, /*hex=*/false);
+  }
   if (family.log_number) json["log_number"] = *family.log_number;
   for (const FamilyEdit::DeletedFile& file : family.deleted) {
     json["deleted"].push_back(Json{{"level", file.level}, {"number", file.number}});

@@ -16,6 +16,7 @@ absl::StatusOr<ExitCode> RunRepair(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
   Options options;
   options.file_system = FileSystemAsTyped();
+  DB::LoadOptions(path, &options).IgnoreError();  // as far as they are there
   WINNOW_ASSIGN_OR_RETURN(const RepairReport report, RepairDatabase(options, path));
   if (arguments.Has("json")) {
     output.Write(ToLine(Json{{"manifest_rebuilt", report.manifest_rebuilt},

@@ -186,6 +186,13 @@ void winnow_flush(winnow_t* db, char** errptr);
 /* Waits until no flush or compaction is running or due. */
 void winnow_wait_for_background_work(winnow_t* db, char** errptr);
 
+/* Changes options while the database is open, `count` of them, all or none, by the names and texts
+   of winnow_options_set; winnow/db.h, DB::SetOptions, says when they take effect and what is
+   refused. winnow_get_option gives the text of one as it is now, malloc'ed; NULL on an error. */
+void winnow_set_options(winnow_t* db, int count, const char* const* names,
+                        const char* const* values, char** errptr);
+char* winnow_get_option(winnow_t* db, const char* name, char** errptr);
+
 /* Changes filter and filter key of SSTables written from now on; NULL or "" leaves one as it is. */
 void winnow_set_filter(winnow_t* db, const char* filter, const char* filter_key, char** errptr);
 
@@ -259,6 +266,10 @@ void winnow_approximate_sizes_cf(winnow_t* db, winnow_columnfamily_t* family, in
                                  const char* const* range_limit_key,
                                  const size_t* range_limit_key_len, uint64_t* sizes);
 void winnow_flush_cf(winnow_t* db, winnow_columnfamily_t* family, char** errptr);
+void winnow_set_options_cf(winnow_t* db, winnow_columnfamily_t* family, int count,
+                           const char* const* names, const char* const* values, char** errptr);
+char* winnow_get_option_cf(winnow_t* db, winnow_columnfamily_t* family, const char* name,
+                           char** errptr);
 void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
                           const char* filter_key, char** errptr);
 char* winnow_explain_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key, size_t keylen,
@@ -490,6 +501,12 @@ void winnow_options_set_compression(winnow_options_t* options, int compression);
  */
 void winnow_options_set(winnow_options_t* options, const char* name, const char* value,
                         char** errptr);
+/* The text of one option, malloc'ed; NULL if there is none of this name. */
+char* winnow_options_get(const winnow_options_t* options, const char* name, char** errptr);
+/* Makes the options those with which the database in `path`, in the options' environment, was last
+   open, of all its column families; what has no text stays as it is, and so do create_if_missing,
+   error_if_exists, read_only and recovery_mode (DB::LoadOptions of winnow/db.h). */
+void winnow_options_load(winnow_options_t* options, const char* path, char** errptr);
 /* The name of option `index`, counted from 0; NULL behind the last one, or out of memory. */
 const char* winnow_option_name(size_t index);
 /* All sizes from two numbers: bytes of memory that the database may use, and threads that it may

@@ -78,6 +78,12 @@ class Snapshot {
   virtual ~Snapshot() = default;
 };
 
+// One change for DB::SetOptions: a name of OptionNames (winnow/options.h), and its text.
+struct OptionSetting {
+  std::string_view name;
+  std::string_view text;
+};
+
 // The keys from `begin` on that are smaller than `end`.
 struct KeyRange {
   std::string_view begin;
@@ -110,6 +116,20 @@ class DB {
   // is damaged, and will be replaced. Of the options only the file system counts.
   static absl::StatusOr<SavedStatistics> ReadStatistics(const Options& options,
                                                         const std::string& path);
+
+  // Makes `*options` those with which the database in `path` was last open, changes by SetOption
+  // included, of all its column families by name:
+  //
+  //   winnow::Options options;
+  //   absl::Status loaded = winnow::DB::LoadOptions(path, &options);
+  //   if (loaded.ok()) opened = winnow::DB::Open(options, path);
+  //
+  // What text cannot say stays as it is in `*options`: file system, clock, listeners, block cache,
+  // and of each family comparator, merge operator, filter policy and compaction filter, where those
+  // that are recorded are not built in; and so do the settings of a single opening
+  // (create_if_missing, error_if_exists, read_only, recovery_mode). The database may be open in
+  // this or another process. NotFound: there is none. After an error nothing has changed.
+  static absl::Status LoadOptions(const std::string& path, Options* options);
 
   virtual ~DB() = default;  // closes, and discards errors: see Close
 
@@ -191,7 +211,38 @@ class DB {
   // that call alone.
   virtual absl::Status DropColumnFamily(ColumnFamily* family) = 0;
   virtual std::vector<ColumnFamily*> ColumnFamilies() = 0;
-  // Sets filter spec and filter key for SSTables written from now on; existing files keep theirs
+
+  // --- Options ---
+  // Changes options while the database is open, all of the settings or none: those that
+  // DescribeOptions says change so. They are checked as Open does, together with all others as they
+  // are. Of options of the database itself `family` plays no part, and may be null.
+  //
+  // What begins after the return goes by them: writes, flushes, compactions, memtables (an active
+  // one has the filter that it was made with), stalls. What is running ends as it began. Files keep
+  // what they were written with. A time to live holds at once for every read; iterators go by it
+  // once they are refreshed.
+  //
+  // Durable when the call returns. The next Open takes its options from the program again, but for
+  // `filter`, `filter_key` and `ttl_seconds` where it leaves them open; LoadOptions gives what was
+  // set here, and `winnow options DIR` shows it.
+  //
+  // InvalidArgument names the option: an unknown name, with the nearest right one; a text or a
+  // number that it does not take, with what it does take; one that does not fit the others; one
+  // that cannot change. ResourceExhausted: the disk is full, or there is no thread to be had.
+  // After an error nothing has changed. Writes and reads do not wait for it, and it does not wait
+  // for them: a write that is stalled goes on if it need not be any more.
+  virtual absl::Status SetOptions(ColumnFamily* family,
+                                  std::span<const OptionSetting> settings) = 0;
+  // One of them: db->SetOption(family, "write_buffer_bytes", "16M").
+  absl::Status SetOption(ColumnFamily* family, std::string_view name, std::string_view text) {
+    const OptionSetting setting{name, text};
+    return SetOptions(family, {&setting, 1});
+  }
+  // The text of an option as it is now; any of OptionNames. InvalidArgument: there is none of this
+  // name. Of options of the database itself `family` plays no part, and may be null.
+  virtual absl::StatusOr<std::string> GetOption(ColumnFamily* family, std::string_view name) = 0;
+  // The options `filter` and `filter_key` together: sets filter spec and filter key for SSTables
+  // written from now on; existing files keep theirs
   // and are still queried correctly. Recorded. Empty text leaves that part unchanged.
   virtual absl::Status SetFilter(ColumnFamily* family, std::string_view filter,
                                  std::string_view filter_key) = 0;
@@ -307,6 +358,12 @@ class DB {
   }
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options) {
     return NewIterator(options, DefaultColumnFamily());
+  }
+  absl::Status SetOption(std::string_view name, std::string_view text) {
+    return SetOption(DefaultColumnFamily(), name, text);
+  }
+  absl::StatusOr<std::string> GetOption(std::string_view name) {
+    return GetOption(DefaultColumnFamily(), name);
   }
   absl::Status SetFilter(std::string_view filter, std::string_view filter_key) {
     return SetFilter(DefaultColumnFamily(), filter, filter_key);

@@ -42,6 +42,7 @@ struct Event {
     kFileRemoved,      // the same
     kCorruptionFound,  // status, which names the file; each message once while open
     kFilterDegraded,   // column_family, path, message: answers "may contain" from now on
+    kOptionsChanged,   // column_family, if any of its own; message: "zstd_level=9, ..."
     kFilterNotWritten,  // column_family: SSTables were written without the filter that the options
                         // specify
   };

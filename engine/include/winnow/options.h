@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "winnow/cache.h"
 #include "winnow/compaction_style.h"
 #include "winnow/comparator.h"
@@ -40,7 +41,8 @@ inline constexpr int kNumLevels = 7;
 inline constexpr uint64_t kMaxTtlSeconds = 3'153'600'000;  // 100 years of 365 days
 
 // Settings of one column family. All but the comparator may be changed when the database is opened
-// again; existing SSTables keep what they were written with until they are compacted.
+// again, most of them while it is open (DB::SetOption; DescribeOptions says which); existing
+// SSTables keep what they were written with until they are compacted.
 struct ColumnFamilyOptions {
   // The order of keys. Its name is recorded; opening with another one is refused. Must outlive the
   // database. Default: bytewise.
@@ -96,8 +98,8 @@ struct ColumnFamilyOptions {
   //
   // A value has its write time, eight bytes, if the family had a time to live when it was written:
   // by Put or Write, when the call began; by SstWriter, when it was added to the file. What was
-  // written while there was none never expires. The time to live may be changed with each opening,
-  // and holds for values that are there already: a shorter one makes more of them expire; with a
+  // written while there was none never expires. The time to live may be changed with each opening, and
+  // while the database is open, and holds for values that are there already: a shorter one makes more of them expire; with a
   // longer one, or 0, those show again that had expired and were not dropped yet. Exports have no
   // write times: what is imported counts as written then. Checkpoints, backups and repairs keep
   // them.
@@ -135,7 +137,7 @@ struct ColumnFamilyOptions {
   int block_restart_interval = 16;
 
   // When sorted runs are merged: "leveled", "lazy_leveled", "tiered" or "fifo:BYTES". Default
-  // leveled. Each opening may choose another one (winnow/compaction_style.h).
+  // leveled. It may change at any time (winnow/compaction_style.h).
   CompactionStyle compaction;
   // Size at which a compaction starts its next SSTable, or before it, from three tenths of it on,
   // where an SSTable of the next level ends. Default 64 MiB, range 64 KiB - 64 GiB.
@@ -309,11 +311,30 @@ struct Options : ColumnFamilyOptions {
 // The number of distinct option fields above, and their names, as SetOption takes them.
 std::vector<std::string_view> OptionNames();
 
+// When an option may change.
+enum class OptionChange {
+  kWhileOpen,  // at any time, with DB::SetOption
+  kAtOpening,  // with each opening
+  kNever,      // it belongs to the data, from when it was first given
+};
+struct OptionDescription {
+  std::string_view name;
+  bool is_of_family = false;  // false: it is of the database as a whole
+  OptionChange change = OptionChange::kAtOpening;
+};
+// Of all options, in the order of OptionNames.
+std::vector<OptionDescription> DescribeOptions();
+
 // Sets one field from text: SetOption(&options, "filter", "cuckoo:1%"). Sizes take suffixes K, M,
-// G, T (powers of 1024), booleans true/false/1/0. InvalidArgument: unknown name (the nearest one is
+// G, T (powers of 1024), booleans true/false/1/0; compression_per_level, ttl_seconds and
+// info_log_bytes may be "unset". InvalidArgument: unknown name (the nearest one is
 // suggested), text that does not parse, or a value outside the range; nothing is changed then. How
 // fields fit each other and the comparator is checked at open.
 absl::Status SetOption(Options* options, std::string_view name, std::string_view value);
+
+// The text form of one field, which SetOption takes: "64M" for write_buffer_bytes. A merge operator
+// of the user's own has its name, which SetOption does not know. InvalidArgument: unknown name.
+absl::StatusOr<std::string> OptionText(const Options& options, std::string_view name);
 
 // Checks every field and combination; DB::Open calls it. InvalidArgument names the field.
 absl::Status ValidateOptions(const Options& options);

@@ -12,6 +12,48 @@ namespace {
 
 using CApiFamilies = CApiTest;
 
+// A copy of malloc'ed text.
+std::string TakeText(char* text) {
+  const std::string copy = text == nullptr ? "(null)" : text;
+  winnow_free(text);
+  return copy;
+}
+
+TEST_F(CApiFamilies, OptionsChangeWhileTheDatabaseIsOpen) {
+  winnow_columnfamily_t* family = winnow_create_column_family(db_, options_, "people", &err_);
+  const char* names[] = {"block_bytes", "max_log_bytes"};
+  const char* values[] = {"8K", "2M"};
+  winnow_set_options(db_, 2, names, values, &err_);
+  winnow_set_options_cf(db_, family, 1, names, std::vector<const char*>{"1K"}.data(), &err_);
+  EXPECT_EQ(TakeError(), "");
+  EXPECT_EQ(TakeText(winnow_get_option(db_, "block_bytes", &err_)), "8K");
+  EXPECT_EQ(TakeText(winnow_get_option_cf(db_, family, "block_bytes", &err_)), "1K");
+  EXPECT_EQ(TakeText(winnow_get_option_cf(db_, family, "max_log_bytes", &err_)), "2M");
+  EXPECT_EQ(TakeError(), "");
+  const char* bad[] = {"16K", "much"};
+  winnow_set_options(db_, 2, names, bad, &err_);
+  EXPECT_NE(TakeError().find("max_log_bytes"), std::string::npos);
+  EXPECT_EQ(TakeText(winnow_get_option(db_, "block_bytes", &err_)), "8K") << "all or none";
+  EXPECT_EQ(winnow_get_option(db_, "block_byte", &err_), nullptr);
+  EXPECT_NE(TakeError().find("'block_bytes'"), std::string::npos);
+  winnow_columnfamily_destroy(family);
+  winnow_close(db_);
+  // Who opens it next may ask for them.
+  EXPECT_EQ(TakeText(winnow_options_get(options_, "block_bytes", &err_)), "4K");
+  winnow_options_load(options_, "/nowhere", &err_);
+  EXPECT_NE(TakeError(), "");
+  winnow_options_load(options_, "/db", &err_);
+  EXPECT_EQ(TakeError(), "");
+  EXPECT_EQ(TakeText(winnow_options_get(options_, "block_bytes", &err_)), "8K");
+  EXPECT_EQ(winnow_options_get(options_, "block_byte", &err_), nullptr);
+  EXPECT_NE(TakeError(), "");
+  Open();
+  family = winnow_find_column_family(db_, "people", &err_);
+  EXPECT_EQ(TakeText(winnow_get_option_cf(db_, family, "block_bytes", &err_)), "1K");
+  EXPECT_EQ(TakeText(winnow_get_option(db_, "max_log_bytes", &err_)), "2M");
+  winnow_columnfamily_destroy(family);
+}
+
 TEST_F(CApiFamilies, ColumnFamiliesKeepTheirOwnKeys) {
   winnow_columnfamily_t* family = winnow_create_column_family(db_, options_, "people", &err_);
   ASSERT_NE(family, nullptr) << err_;

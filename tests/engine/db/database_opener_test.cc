@@ -24,7 +24,8 @@ struct Parts {
         versions({file_system, "/db", nullptr}, &mutex),
         logs(file_system, "/db"),
         scheduler(&mutex, &events, &recorder, [] {}),
-        leader({&options, &mutex, &queue, &logs, &versions, &families, &scheduler, &events,
+        live_options(given),
+        leader({&live_options, &mutex, &queue, &logs, &versions, &families, &scheduler, &events,
                 &recorder}),
         opener(
             {&options, "/db", file_system, &mutex, &queue, &versions, &logs, &families, &leader}) {}
@@ -38,6 +39,7 @@ struct Parts {
   ColumnFamilySet families;
   WriteQueue queue;
   BackgroundScheduler scheduler;
+  LiveOptions live_options;
   WriteLeader leader;
   DatabaseOpener opener;
 };

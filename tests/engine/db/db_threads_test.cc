@@ -116,6 +116,14 @@ TEST_F(DbThreads, ReadersSeeWholeBatchesAndNeverGoBack) {
     }
     const char* spec = random() % 2 == 0 ? "bloom:10" : "cuckoo:1%";
     ASSERT_TRUE(db_->SetFilter(family, spec, random() % 2 == 0 ? "prefix:5" : "whole").ok());
+    const bool other = random() % 2 == 0;
+    const OptionSetting settings[] = {{"write_buffer_bytes", other ? "64K" : "256K"},
+                                      {"compaction", other ? "tiered" : "leveled"},
+                                      {"block_bytes", other ? "512" : "4K"},
+                                      {"background_threads", other ? "1" : "3"},
+                                      {"db_write_buffer_bytes", other ? "1M" : "0"}};
+    ASSERT_TRUE(db_->SetOptions(family, settings).ok());
+    ASSERT_EQ(*db_->GetOption(family, "block_bytes"), other ? "512" : "4K");
     db_->GetStatistics();
     ASSERT_TRUE(db_->Explain(family, KeyOf(1)).ok());
   };
@@ -280,6 +288,7 @@ TEST(DbClose, CallsBesideItAreDoneOrRefusedAndWhatWasAcknowledgedIsKept) {
           return db->CreateColumnFamily(ColumnFamilyOptions(), absl::StrCat("f", i)).status();
         },
         [&](int i) { return db->SetFilter(i % 2 == 0 ? "bloom:9" : "cuckoo:1%", ""); },
+        [&](int i) { return db->SetOption("background_threads", absl::StrCat(1 + i % 8)); },
         [&](int i) { return db->Checkpoint(absl::StrCat("/copy", i)); },
     };
     for (const auto& call : calls) {

@@ -154,6 +154,34 @@ TEST_F(BackgroundFailures, AFullDiskDuringAChangeOfFamiliesIsAnErrorOfThatCallAl
   EXPECT_EQ(db->ColumnFamilies().size(), 1u);
 }
 
+TEST_F(BackgroundFailures, AFullDiskLeavesOptionsAsTheyWere) {
+  const Options options = SmallOptions(&faults_);
+  auto db = OpenOrFail(options, "/db");
+  const std::string block_bytes = *db->GetOption("block_bytes");
+  const std::string threads = *db->GetOption("background_threads");
+  const OptionSetting settings[] = {{"block_bytes", "8K"}, {"background_threads", "7"}};
+  for (const Kind where : {Kind::kAppend, Kind::kSync}) {
+    faults_.Add(FaultRule::Error(InjectedFullDisk()).On({where}, "*MANIFEST*"));
+    const absl::Status set = db->SetOptions(db->DefaultColumnFamily(), settings);
+    EXPECT_TRUE(absl::IsResourceExhausted(set)) << set;
+    EXPECT_EQ(*db->GetOption("block_bytes"), block_bytes);
+    EXPECT_EQ(*db->GetOption("background_threads"), threads);
+    EXPECT_TRUE(db->Put(WriteOptions(), "still", "writing").ok());
+    faults_.Clear();
+    // The next edit begins a manifest that knows nothing of what failed.
+    ASSERT_TRUE(db->SetOption("zstd_level", where == Kind::kSync ? "5" : "4").ok());
+    Options loaded = options;
+    ASSERT_TRUE(DB::LoadOptions("/db", &loaded).ok());
+    EXPECT_EQ(*OptionText(loaded, "block_bytes"), block_bytes);
+    EXPECT_EQ(*OptionText(loaded, "background_threads"), threads);
+    EXPECT_EQ(loaded.zstd_level, where == Kind::kSync ? 5 : 4);
+  }
+  faults_.Add(FaultRule::Error(InjectedIoError()).On({Kind::kSync}, "*MANIFEST*"));
+  EXPECT_FALSE(db->SetOptions(db->DefaultColumnFamily(), settings).ok());
+  EXPECT_EQ(*db->GetOption("block_bytes"), block_bytes);
+  EXPECT_FALSE(db->Put(WriteOptions(), "no", "more").ok()) << "until it is reopened";
+}
+
 // Each retry once left another table behind, until the database was opened again.
 TEST_F(BackgroundFailures, FlushesWhoseEditDoesNotFitLeaveNoTables) {
   const auto db = OpenOrFail(SmallOptions(&faults_), "/db");

@@ -126,6 +126,17 @@ OptionSet::Filter OptionSet::ForSetFilter(uint64_t operation_number) const {
   return {options.filter, options.filter_key};
 }
 
+std::vector<std::pair<std::string, std::string>> OptionSet::ForSetOptions(
+    uint64_t operation_number) const {
+  const Options options = ForOpening(operation_number);
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const OptionDescription& option : DescribeOptions()) {
+    if (option.change != OptionChange::kWhileOpen || option.name == "ttl_seconds") continue;
+    texts.emplace_back(option.name, *OptionText(options, option.name));
+  }
+  return texts;
+}
+
 OptionSet::Ingestion OptionSet::ForIngest(uint64_t operation_number) const {
   std::mt19937_64 random = RandomFor(operation_number);
   Ingestion ingestion;

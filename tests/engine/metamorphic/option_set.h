@@ -29,6 +29,9 @@ class OptionSet {
     std::string filter_key;
   };
   Filter ForSetFilter(uint64_t operation_number) const;
+  // Texts of all options that may change while the database is open, but for the time to live,
+  // which changes what reads see.
+  std::vector<std::pair<std::string, std::string>> ForSetOptions(uint64_t operation_number) const;
   // Of entries that are to be ingested: whether they are written as a batch instead, which must
   // come to the same, and else how.
   struct Ingestion {

@@ -59,6 +59,13 @@ class Replayer {
   }
   ~Replayer() { LetGo(); }
 
+  absl::Status SetOptions(const Operation& operation, ColumnFamily* family) {
+    const auto texts = options_.ForSetOptions(operation.number);
+    std::vector<OptionSetting> settings;
+    for (const auto& [name, text] : texts) settings.push_back({name, text});
+    return db_->SetOptions(family, settings);
+  }
+
   std::string Open(uint64_t number) {
     Options options = options_.ForOpening(number);
     options.file_system = memory_.get();
@@ -134,7 +141,9 @@ class Replayer {
         return DoneOr(db_->CompactRange(family, operation.lower, operation.upper));
       case Operation::Kind::kSetFilter: {
         const OptionSet::Filter filter = options_.ForSetFilter(operation.number);
-        return DoneOr(db_->SetFilter(family, filter.filter, filter.filter_key));
+        absl::Status set = db_->SetFilter(family, filter.filter, filter.filter_key);
+        if (operation.number % 2 == 0) set.Update(SetOptions(operation, family));
+        return DoneOr(set);
       }
       case Operation::Kind::kDropFamily:
         families_[Index(operation.family)] = nullptr;

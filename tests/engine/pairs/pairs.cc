@@ -269,6 +269,31 @@ absl::Status SetFilter(Subject& subject, std::mt19937_64& random) {
                                 kFilterKeys[random() % 4]);
 }
 
+// Of every part of the store that goes by one, and back.
+absl::Status SetOptions(Subject& subject, std::mt19937_64& random) {
+  constexpr OptionSetting kOfDatabase[] = {{"max_log_bytes", "1M"},
+                                           {"max_log_bytes", "1G"},
+                                           {"db_write_buffer_bytes", "1M"},
+                                           {"db_write_buffer_bytes", "0"},
+                                           {"background_threads", "1"},
+                                           {"background_threads", "4"},
+                                           {"max_open_files", "16"},
+                                           {"max_open_files", "0"},
+                                           {"background_bytes_per_second", "100M"},
+                                           {"background_bytes_per_second", "0"}};
+  constexpr OptionSetting kOfFamily[] = {
+      {"write_buffer_bytes", "64K"}, {"write_buffer_bytes", "1M"},  {"compression", "zstd"},
+      {"compression", "none"},       {"compaction", "tiered"},      {"compaction", "leveled"},
+      {"level0_stop_trigger", "20"}, {"level0_stop_trigger", "36"}, {"filter", "cuckoo:12"},
+      {"filter", "bloom:10"},        {"block_bytes", "1K"},         {"block_bytes", "16K"}};
+  ColumnFamily* family = subject.AnyFamily(random);
+  const OptionSetting settings[] = {kOfDatabase[random() % std::size(kOfDatabase)],
+                                    kOfFamily[random() % std::size(kOfFamily)]};
+  const absl::Status status = subject.db().SetOptions(family, settings);
+  if (!status.ok()) return status;
+  return subject.db().GetOption(family, settings[random() % 2].name).status();
+}
+
 absl::Status Flush(Subject& subject, std::mt19937_64& random) {
   return subject.db().Flush(subject.AnyFamily(random));
 }
@@ -439,6 +464,7 @@ const std::vector<std::pair<std::string, Call>>& Calls() {
                                                     {"drop_family", DropFamily},
                                                     {"find_family", FindFamily},
                                                     {"set_filter", SetFilter},
+                                                    {"set_options", SetOptions},
                                                     {"flush", Flush},
                                                     {"compact_range", CompactRange},
                                                     {"ingest", Ingest},

@@ -108,7 +108,7 @@ TEST(ManifestFormat, TheExampleIsRead) {
 TEST(ManifestFormat, FieldsThatMayBeIgnoredAreAndOthersAreRefused) {
   std::string bytes;
   ExampleEdit().EncodeTo(&bytes);
-  const std::string ignorable = bytes + std::string("\xe8\x07\x02hi", 5);  // tag 1000
+  const std::string ignorable = bytes + std::string("\x88\x27\x02hi", 5);  // tag 5000
   const auto edit = VersionEdit::Decode(ignorable);
   ASSERT_TRUE(edit.ok()) << edit.status();
   EXPECT_EQ(edit->DebugString(), ExampleEdit().DebugString());

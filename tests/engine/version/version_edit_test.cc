@@ -47,6 +47,7 @@ VersionEdit RandomEdit(std::mt19937_64& random) {
   if (maybe()) edit.largest_family_id = static_cast<uint32_t>(random());
   if (maybe()) edit.oldest_log = random() % kFileNumberLimit;
   if (maybe()) edit.newest_log = random() % kFileNumberLimit;
+  if (maybe()) edit.options = {{"max_log_bytes", "2M"}, {"empty", ""}};
   for (uint64_t left = random() % 3; left > 0; left--) {
     FamilyEdit& family = edit.families.emplace_back();
     family.family_id = static_cast<uint32_t>(random());
@@ -57,6 +58,7 @@ VersionEdit RandomEdit(std::mt19937_64& random) {
     if (maybe()) family.filter = "bloom:10";
     if (maybe()) family.filter_key = "prefix:4";
     if (maybe()) family.ttl_seconds = random() % (kMaxTtlSeconds + 1);
+    if (maybe()) family.options = {{"block_bytes", "8K"}, {"zstd_level", "9"}};
     if (maybe()) family.log_number = random() % kFileNumberLimit;
     for (uint64_t files = random() % 4; files > 0; files--) {
       family.added.push_back({static_cast<int>(random() % kNumLevels), RandomFile(random)});
@@ -143,12 +145,35 @@ std::string Field(uint32_t tag, std::string_view content) {
 TEST(VersionEdit, FieldsOfNewerVersionsAreSkippedOnlyIfTheyMayBe) {
   VersionEdit edit;
   edit.next_file_number = 12;
-  const auto skipped = VersionEdit::Decode(Encoded(edit) + Field(1000, "whatever"));
+  const auto skipped = VersionEdit::Decode(Encoded(edit) + Field(5000, "whatever"));
   ASSERT_TRUE(skipped.ok());
   EXPECT_EQ(skipped->DebugString(), edit.DebugString());
   const auto refused = VersionEdit::Decode(Encoded(edit) + Field(999, "whatever"));
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status().ToString();
   EXPECT_FALSE(VersionEdit::Decode(Field(0, "")).ok());
+}
+
+TEST(VersionEdit, OptionsOfTheDatabaseAndOfEachFamilyAreKeptApart) {
+  VersionEdit edit;
+  edit.options = {{"max_log_bytes", "2M"}};
+  edit.families.resize(2);
+  edit.families[1].family_id = 1;
+  edit.families[1].options = {{"filter_of_tomorrow", "a=b"}};
+  const auto decoded = VersionEdit::Decode(Encoded(edit));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->options, edit.options);
+  EXPECT_TRUE(decoded->families[0].options.empty());
+  EXPECT_EQ(decoded->families[1].options, edit.families[1].options);
+}
+
+TEST(VersionEdit, RefusesOptionsWithoutANameAndThoseOfNoFamily) {
+  for (const char* text : {"", "name", "=text"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(VersionEdit::Decode(Field(1000, text)).status())) << text;
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        VersionEdit::Decode(Field(5, std::string(1, '\0')) + Field(1001, text)).status()))
+        << text;
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(VersionEdit::Decode(Field(1001, "a=b")).status()));
 }
 
 TEST(VersionEdit, RefusesAFileOnALevelThatDoesNotExist) {

@@ -67,8 +67,9 @@ class WriteLeaderTest : public testing::Test {
   ColumnFamilySet families_;
   WriteQueue queue_;
   BackgroundScheduler scheduler_{&mutex_, &events_, &recorder_, [this] { leader_.RequestWork(); }};
-  WriteLeader leader_{{&options_, &mutex_, &queue_, &logs_, &versions_, &families_, &scheduler_,
-                       &events_, &recorder_}};
+  LiveOptions live_options_{options_};
+  WriteLeader leader_{{&live_options_, &mutex_, &queue_, &logs_, &versions_, &families_,
+                       &scheduler_, &events_, &recorder_}};
   ColumnFamilyState* family_ = nullptr;
 };
 

@@ -1,0 +1,230 @@
+// Changing options while the database is open.
+//
+// A change is planned whole before anything of it happens: whatever may be refused, or need memory,
+// comes first; then the edit of the manifest; what follows cannot fail. Those who go by an option
+// read it under the mutex, or as an atomic number: nobody takes a lock for it that he has not had
+// anyhow.
+//
+// Write leadership is not taken: a leader that waits in a stall has it, and another trigger or
+// bound may be just what ends that.
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "engine/db/option_checks.h"
+#include "engine/db/option_table.h"
+
+namespace winnow {
+
+namespace {
+
+absl::Status CheckMayChange(const TextOption& option) {
+  switch (option.change) {
+    case OptionChange::kWhileOpen:
+      return absl::OkStatus();
+    case OptionChange::kAtOpening:
+      return absl::InvalidArgumentError(
+          absl::StrCat("option ", ToAbsl(option.name),
+                       ": cannot change while the database is open: give it to the next opening"));
+    case OptionChange::kNever:
+      break;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("option ", ToAbsl(option.name),
+                   ": never changes once it is recorded, and is given when the column family is "
+                   "created or the database is opened"));
+}
+
+// "level_base_bytes=1G, zstd_level=9".
+std::string Listed(const std::vector<const TextOption*>& changed, const Options& options) {
+  std::string text;
+  for (const TextOption* option : changed) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", ToAbsl(option->name), "=",
+                    option->get(options));
+  }
+  return text;
+}
+
+}  // namespace
+
+// All that a change needs once it is durable. Null pointers: nothing of that kind changes.
+struct DBImpl::OptionsChange {
+  Options next;  // with the fields of the family
+  std::vector<const TextOption*> changed;
+  VersionEdit edit;
+  std::shared_ptr<const ColumnFamilyOptions> family_options;
+  std::optional<ColumnFamilyState::FilterSettings> filter;
+  ColumnFamilySet::TtlPlace ttl;
+  Event event;
+};
+
+Options DBImpl::OptionsNow(const ColumnFamilyState& family) const {
+  Options now = database_options_;
+  static_cast<ColumnFamilyOptions&>(now) = family.options();
+  if (const auto record = versions_.families().find(family.id());
+      record != versions_.families().end()) {
+    now.filter = record->second.filter;
+    now.filter_key = record->second.filter_key;
+    now.ttl_seconds = record->second.ttl_seconds;
+  }
+  return now;
+}
+
+absl::StatusOr<std::string> DBImpl::GetOption(ColumnFamily* family, std::string_view name) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::string> {
+    if (!IsUsable()) return Unusable();
+    WINNOW_ASSIGN_OR_RETURN(const TextOption* option, FindTextOption(name));
+    if (option->is_of_family) WINNOW_RETURN_IF_ERROR(CheckFamily(family));
+    DatabaseLock lock(&mutex_);
+    return option->get(OptionsNow(option->is_of_family ? *Own(family) : *default_family_));
+  });
+}
+
+// The settings on top of what is in force; they are checked together with that.
+absl::Status DBImpl::PlanOptions(ColumnFamilyState* family, std::span<const OptionSetting> settings,
+                                 OptionsChange* change) {
+  const ColumnFamilyState& base = family != nullptr ? *family : *default_family_;
+  const Options now = OptionsNow(base);
+  change->next = now;
+  Options& next = change->next;
+  for (const OptionSetting& setting : settings) {
+    WINNOW_ASSIGN_OR_RETURN(const TextOption* option, FindTextOption(setting.name));
+    WINNOW_RETURN_IF_ERROR(CheckMayChange(*option));
+    if (option->is_of_family && family == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("option ", ToAbsl(option->name),
+                                                     ": is a column family's, and none is given"));
+    }
+    WINNOW_RETURN_IF_ERROR(winnow::SetOption(&next, setting.name, setting.text));
+  }
+  // Nothing is what the record has already.
+  if (next.filter.empty()) next.filter = now.filter;
+  if (next.filter_key.empty()) next.filter_key = now.filter_key;
+  if (!next.ttl_seconds.has_value()) next.ttl_seconds = now.ttl_seconds;
+  for (const TextOption& option : TextOptions()) {
+    if (option.get(next) != option.get(now)) change->changed.push_back(&option);
+  }
+  if (change->changed.empty()) return absl::OkStatus();
+  if (const absl::Status fits = ValidateColumnFamilyOptions(next, base.name()); !fits.ok()) {
+    return WithContext(fits, Listed(change->changed, next));
+  }
+  const bool merges = !versions_.families().at(base.id()).merge_operator_name.empty();
+  if (merges && next.ttl_seconds != 0) return MergesDoNotExpire(base.name());
+  return PrepareOptions(base, now, change);
+}
+
+// Takes all memory.
+absl::Status DBImpl::PrepareOptions(const ColumnFamilyState& family, const Options& now,
+                                    OptionsChange* change) {
+  const Options& next = change->next;
+  FamilyEdit of_family;
+  of_family.family_id = family.id();
+  bool is_of_family = false;
+  for (const TextOption* option : change->changed) {
+    is_of_family = is_of_family || option->is_of_family;
+    if (option->record != TextOption::Record::kAsText) continue;
+    OptionTexts& texts = option->is_of_family ? of_family.options : change->edit.options;
+    texts[std::string(option->name)] = option->get(next);
+  }
+  change->event.kind = Event::Kind::kOptionsChanged;
+  change->event.message = Listed(change->changed, next);
+  if (!is_of_family) return absl::OkStatus();
+  change->event.column_family = std::string(family.name());
+  change->family_options = std::make_shared<const ColumnFamilyOptions>(next);
+  if (next.filter != now.filter || next.filter_key != now.filter_key) {
+    of_family.filter = next.filter;
+    of_family.filter_key = next.filter_key;
+    WINNOW_ASSIGN_OR_RETURN(change->filter, family.ParseFilter(next.filter, next.filter_key));
+  }
+  if (next.ttl_seconds != now.ttl_seconds) {
+    of_family.ttl_seconds = next.ttl_seconds;
+    change->ttl = ColumnFamilySet::NewTtlPlace(family.id());
+  }
+  change->edit.families.push_back(std::move(of_family));
+  return absl::OkStatus();
+}
+
+// What is running goes on by the options that it began with; whatever begins from now on goes by
+// the new ones.
+void DBImpl::ApplyOptions(ColumnFamilyState* family, OptionsChange change) {
+  if (change.family_options != nullptr) {
+    const bool other_style = family->options().compaction.kind != change.next.compaction.kind;
+    if (other_style && family->compactions_running > 0) family->style_changed = true;
+    family->SetOptions(std::move(change.family_options));
+    if (!change.ttl.empty()) {
+      const TimeToLive ttl = TimeToLiveOf(options_, *change.next.ttl_seconds);
+      families_.ChangeTtl(family, ttl.micros, std::move(change.ttl));
+    }
+    if (change.filter.has_value()) {
+      family->SetFilter(*std::move(change.filter));
+      family->InstallDurableView(family->version());
+    }
+    leader_.LookForStall(family);
+  }
+  families_.write_buffers()->set_limit_bytes(change.next.db_write_buffer_bytes);
+  rate_limiter_.set_bytes_per_second(change.next.background_bytes_per_second);
+  live_options_.Set(change.next);
+  scheduler_.UseThreads(change.next.background_threads);
+  leader_.LimitsChanged();
+  database_options_ = std::move(change.next);
+  events_.Add(std::move(change.event));
+  // For those who wait in a stall that may be none any more.
+  scheduler_.SignalProgress();
+}
+
+absl::Status DBImpl::ChangeOptions(ColumnFamilyState* family,
+                                   std::span<const OptionSetting> settings) {
+  if (!scheduler_.errors().fatal().ok()) return scheduler_.errors().fatal();
+  if (family != nullptr) WINNOW_RETURN_IF_ERROR(CheckFamily(family));  // it may have been dropped
+  OptionsChange change;
+  WINNOW_RETURN_IF_ERROR(PlanOptions(family, settings, &change));
+  if (change.changed.empty()) return absl::OkStatus();
+  // Not those that the system did not give before: no other change is to fail for them.
+  if (change.next.background_threads > database_options_.background_threads) {
+    WINNOW_RETURN_IF_ERROR(scheduler_.StartMoreThreads(change.next.background_threads));
+  }
+  if (absl::Status status = versions_.LogAndApply(std::move(change.edit)); !status.ok()) {
+    return ChangeFailed(status, "recording options");
+  }
+  ApplyOptions(family, std::move(change));
+  return absl::OkStatus();
+}
+
+absl::Status DBImpl::SetOptions(ColumnFamily* family, std::span<const OptionSetting> settings) {
+  return CatchOutOfMemory([&]() -> absl::Status {
+    WINNOW_RETURN_IF_ERROR(CheckWritable());
+    if (family != nullptr) WINNOW_RETURN_IF_ERROR(CheckFamily(family));
+    absl::Status status;
+    size_t most_open_files = 0;
+    {
+      DatabaseLock lock(&mutex_);
+      if (!IsUsable()) return Unusable();
+      copies_running_++;  // Close waits
+      // One after the other: each changes what it was given, and takes the rest as it is.
+      while (options_are_changing_) scheduler_.WaitForProgress();
+      options_are_changing_ = true;
+      status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+        return ChangeOptions(Own(family), settings);
+      });
+      options_are_changing_ = false;
+      copies_running_--;
+      scheduler_.SignalProgress();
+      most_open_files = MaxOpenFilesOf(database_options_);
+    }
+    // Closes files, which is not done under the mutex.
+    open_files_.SetLimit(most_open_files);
+    return status;
+  });
+}
+
+absl::Status DBImpl::SetFilter(ColumnFamily* family, std::string_view filter,
+                               std::string_view filter_key) {
+  WINNOW_RETURN_IF_ERROR(CheckFamily(family));
+  const OptionSetting settings[] = {{"filter", filter}, {"filter_key", filter_key}};
+  return SetOptions(family, settings);
+}
+
+}  // namespace winnow
