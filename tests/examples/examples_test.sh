@@ -18,7 +18,7 @@ run_all() {
   else
     sed '1,/^address_book.py$/d; /^crawl_frontier$/,$d' "$here/expected.txt"
   fi
-  for name in crawl_frontier seen_feed_items; do
+  for name in crawl_frontier seen_feed_items web_table; do
     echo "$name"
     "$programs/$name"
   done

@@ -22,6 +22,7 @@ Command StatsCommand();       // stats.cc
 Command PropertyCommand();    // stats.cc
 Command OptionsCommand();     // options.cc
 Command FamiliesCommand();    // families.cc
+Command TableCommand();       // table.cc
 Command CompactCommand();     // compact.cc
 Command ExplainCommand();     // explain.cc
 Command VerifyCommand();      // verify.cc

@@ -1,0 +1,122 @@
+#include "engine/table/catalog.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "engine/base/coding.h"
+#include "engine/base/status.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr char kTableRecord = 't';
+constexpr char kIntentRecord = 'i';
+constexpr std::string_view kBoundsRecord = "c";
+
+std::string RecordKey(char record, std::string_view name) {
+  std::string key(1, record);
+  key.append(name);
+  return key;
+}
+
+absl::Status DamagedRecord(std::string_view key) {
+  return absl::DataLossError(
+      absl::StrCat("the catalog of tables is damaged at '", absl::CHexEscape(ToAbsl(key)), "'"));
+}
+
+absl::Status ReadRecord(std::string_view key, std::string_view value, Catalog::Contents* contents) {
+  if (key == kBoundsRecord) {
+    const bool is_whole = GetVarint64(&value, &contents->bounds.time_ms) &&
+                          GetVarint64(&value, &contents->bounds.write_number) && value.empty();
+    return is_whole ? absl::OkStatus() : DamagedRecord(key);
+  }
+  if (key.size() < 2) return DamagedRecord(key);
+  const std::string_view name = key.substr(1);
+  if (key.front() == kIntentRecord) {
+    contents->intents.emplace_back(name);
+    return absl::OkStatus();
+  }
+  if (key.front() != kTableRecord) return DamagedRecord(key);
+  WINNOW_ASSIGN_OR_RETURN(StoredTable table, DecodeTable(name, value));
+  contents->tables.emplace(name, std::move(table));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Catalog> Catalog::Open(DB* db) {
+  absl::StatusOr<ColumnFamily*> family = db->FindColumnFamily(kCatalogFamily);
+  if (absl::IsNotFound(family.status())) {
+    family = db->CreateColumnFamily(ColumnFamilyOptions(), kCatalogFamily);
+  }
+  if (!family.ok()) return family.status();
+  return Catalog(db, *family);
+}
+
+absl::StatusOr<Catalog::Contents> Catalog::Load() const {
+  Contents contents;
+  const std::unique_ptr<Iterator> iterator = db_->NewIterator(ReadOptions(), family_);
+  for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+    WINNOW_RETURN_IF_ERROR(ReadRecord(iterator->key(), iterator->value(), &contents));
+  }
+  WINNOW_RETURN_IF_ERROR(iterator->status());
+  return contents;
+}
+
+absl::Status Catalog::WriteDurably(const WriteBatch& batch) {
+  WriteOptions durably;
+  durably.sync = true;
+  return db_->Write(durably, batch);
+}
+
+absl::Status Catalog::AddIntents(const std::vector<std::string>& column_families) {
+  WriteBatch batch;
+  for (const std::string& name : column_families) {
+    batch.Put(family_, RecordKey(kIntentRecord, name), {});
+  }
+  return WriteDurably(batch);
+}
+
+absl::Status Catalog::RemoveIntents(const std::vector<std::string>& column_families) {
+  WriteBatch batch;
+  for (const std::string& name : column_families) {
+    batch.Delete(family_, RecordKey(kIntentRecord, name));
+  }
+  return WriteDurably(batch);
+}
+
+absl::Status Catalog::SaveTable(std::string_view name, const StoredTable& table,
+                                const std::vector<std::string>& added,
+                                const std::vector<std::string>& removed) {
+  WriteBatch batch;
+  batch.Put(family_, RecordKey(kTableRecord, name), EncodeTable(table));
+  for (const std::string& family : added) batch.Delete(family_, RecordKey(kIntentRecord, family));
+  for (const std::string& family : removed) {
+    batch.Put(family_, RecordKey(kIntentRecord, family), {});
+  }
+  return WriteDurably(batch);
+}
+
+absl::Status Catalog::RemoveTable(std::string_view name, const std::vector<std::string>& removed) {
+  WriteBatch batch;
+  batch.Delete(family_, RecordKey(kTableRecord, name));
+  for (const std::string& family : removed) {
+    batch.Put(family_, RecordKey(kIntentRecord, family), {});
+  }
+  return WriteDurably(batch);
+}
+
+absl::Status Catalog::SaveFlags(std::string_view name, const StoredTable& table) {
+  return db_->Put(WriteOptions(), family_, RecordKey(kTableRecord, name), EncodeTable(table));
+}
+
+absl::Status Catalog::SaveBounds(const WriteClock::Bounds& bounds) {
+  std::string value;
+  PutVarint64(&value, bounds.time_ms);
+  PutVarint64(&value, bounds.write_number);
+  return db_->Put(WriteOptions(), family_, kBoundsRecord, value);
+}
+
+}  // namespace winnow

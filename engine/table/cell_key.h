@@ -1,0 +1,60 @@
+// The keys of a table's cells and markers (FORMAT.md): strings whose bytewise order is the order of
+// rows, then of columns, then of timestamps, newest first.
+#ifndef WINNOW_ENGINE_TABLE_CELL_KEY_H_
+#define WINNOW_ENGINE_TABLE_CELL_KEY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "winnow/table.h"
+
+namespace winnow {
+
+// A row or a qualifier as it stands in keys: a 00 inside is 00 FF. Nothing ends it.
+void AppendEscaped(std::string_view bytes, std::string* out);
+// Appends what AppendEscaped made `escaped` of. Takes only what ParseCellKey gives.
+void AppendUnescaped(std::string_view escaped, std::string* out);
+
+// What all keys of the cells of a row begin with, and what those of its markers begin with, which
+// come before them.
+void AppendCellPrefix(std::string_view row, std::string* out);
+void AppendRowMarkerPrefix(std::string_view row, std::string* out);
+// What all keys of a column begin with, given what those of its row's cells begin with.
+void AppendQualifier(std::string_view qualifier, std::string* out);
+
+// A string above all keys with this prefix of a row's cells or of a column, and below all others
+// that are above them: the prefix with a higher last byte.
+std::string EndOfPrefix(std::string_view prefix);
+// Above all keys of all rows.
+std::string EndOfTable();
+
+enum class CellKind : uint8_t { kMarker, kVersion };
+
+inline constexpr size_t kCellNumberBytes = 8;
+// The end of every key: newer ones sort first, and a marker before the version of its timestamp.
+void AppendCellNumber(uint64_t timestamp, CellKind kind, std::string* out);
+
+// A key in its parts, which point into it.
+struct ParsedCellKey {
+  std::string_view row;         // escaped
+  std::string_view qualifier;   // escaped; empty in the markers of a row
+  size_t row_prefix_bytes = 0;  // the row and what ends it
+  bool is_row_marker = false;
+  CellKind kind = CellKind::kVersion;
+  uint64_t timestamp = 0;
+
+  std::string_view ColumnPrefix(std::string_view key) const {
+    return key.substr(0, key.size() - kCellNumberBytes);
+  }
+};
+
+// False: no key of a cell or marker.
+[[nodiscard]] bool ParseCellKey(std::string_view key, ParsedCellKey* parsed);
+// The same for a key that has the column prefix of one that has been parsed: the number alone.
+[[nodiscard]] bool ParseCellNumber(std::string_view key, CellKind* kind, uint64_t* timestamp);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_TABLE_CELL_KEY_H_

@@ -1,0 +1,128 @@
+#include "engine/table/cell_reader.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/base/status.h"
+
+namespace winnow {
+
+namespace {
+
+absl::StatusOr<RowMarkers> LoadRowMarkers(const CellMoment& moment, const FamilyState& family,
+                                          std::string_view row) {
+  std::string prefix;
+  AppendRowMarkerPrefix(row, &prefix);
+  std::string end = prefix;
+  end.back() = '\1';
+  const std::unique_ptr<Iterator> iterator = moment.NewIterator(family, prefix, end);
+  RowMarkers markers;
+  for (iterator->Seek(prefix); iterator->Valid(); iterator->Next()) {
+    CellKind kind = CellKind::kMarker;
+    uint64_t timestamp = 0;
+    CellValue marker;
+    if (!ParseCellNumber(iterator->key(), &kind, &timestamp) ||
+        !ParseCellValue(iterator->value(), &marker)) {
+      return absl::DataLossError("table: no marker of a row");
+    }
+    markers.Add(timestamp, marker.write_number);
+  }
+  WINNOW_RETURN_IF_ERROR(iterator->status());
+  return markers;
+}
+
+}  // namespace
+
+absl::Status CellMoment::Fix() {
+  if (snapshot != nullptr || is_latched) return absl::OkStatus();
+  own_snapshot.emplace(*db);
+  snapshot = own_snapshot->get();
+  if (snapshot == nullptr) return absl::ResourceExhaustedError("no memory for a snapshot");
+  return absl::OkStatus();
+}
+
+std::unique_ptr<Iterator> CellMoment::NewIterator(const FamilyState& family, std::string_view lower,
+                                                  std::string_view upper) const {
+  ReadOptions read;
+  read.snapshot = snapshot;
+  read.fill_cache = fill_cache;
+  read.verify_checksums = verify_checksums;
+  if (!lower.empty()) read.lower_bound.emplace(lower);
+  if (!upper.empty()) read.upper_bound.emplace(upper);
+  return changes != nullptr ? changes->NewIterator(read, family.column_family)
+                            : db->NewIterator(read, family.column_family);
+}
+
+absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
+                                                  const TableReadOptions& options) {
+  if (options.max_versions == 0) {
+    return absl::InvalidArgumentError("max_versions must be at least 1");
+  }
+  CellQuery cells;
+  cells.max_versions = options.max_versions;
+  cells.min_timestamp = options.min_timestamp;
+  cells.end_timestamp = options.end_timestamp;
+  std::vector<FamilyQuery> plan;
+  if (options.columns.empty()) {
+    for (const FamilyState* const family : table.families()) plan.push_back({family, cells});
+    return plan;
+  }
+  for (const ColumnSelection& column : options.columns) {
+    WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family, table.Find(column.family));
+    if (column.qualifier) WINNOW_RETURN_IF_ERROR(CheckQualifier(*column.qualifier));
+    auto at = std::find_if(plan.begin(), plan.end(),
+                           [&](const FamilyQuery& query) { return query.family == family; });
+    const bool is_new = at == plan.end();
+    if (is_new) at = plan.insert(plan.end(), {family, cells});
+    // All columns of a family, and some of them: all.
+    if (!column.qualifier) at->cells.columns.clear();
+    if (!column.qualifier || (!is_new && at->cells.columns.empty())) continue;
+    AppendQualifier(*column.qualifier, &at->cells.columns.emplace_back());
+  }
+  for (FamilyQuery& query : plan) {
+    std::vector<std::string>& columns = query.cells.columns;
+    std::sort(columns.begin(), columns.end());
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  }
+  std::sort(plan.begin(), plan.end(), [](const FamilyQuery& a, const FamilyQuery& b) {
+    return a.family->name < b.family->name;
+  });
+  return plan;
+}
+
+// Whether markers of the row have to be read is known after the view is fixed. Where they must be,
+// both are read as of one snapshot; the first such marker may come just now, and then the iterator
+// is made once more.
+absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const FamilyState& family,
+                                                      std::string_view row, CellQuery query,
+                                                      FamilyCursor::GarbageSink garbage) {
+  std::string lower;
+  AppendCellPrefix(row, &lower);
+  const bool is_column = query.columns.size() == 1;
+  if (is_column) lower.append(query.columns.front());
+  const std::string upper = EndOfPrefix(lower);
+  if (!is_column && !query.columns.empty()) lower.append(query.columns.front());
+
+  if (family.rules->has_row_markers()) WINNOW_RETURN_IF_ERROR(moment.Fix());
+  std::unique_ptr<Iterator> iterator = moment.NewIterator(family, lower, upper);
+  const bool has_row_markers = family.rules->has_row_markers();
+  if (has_row_markers && moment.snapshot == nullptr && !moment.is_latched) [[unlikely]] {
+    WINNOW_RETURN_IF_ERROR(moment.Fix());
+    iterator = moment.NewIterator(family, lower, upper);
+  }
+  auto cursor = std::make_unique<FamilyCursor>(std::move(iterator), family.rules->Load(),
+                                               moment.now_ms, std::move(query), std::move(garbage));
+  if (has_row_markers) {
+    WINNOW_ASSIGN_OR_RETURN(RowMarkers markers, LoadRowMarkers(moment, family, row));
+    std::string escaped;
+    AppendEscaped(row, &escaped);
+    cursor->UseRowMarkers(escaped, std::move(markers));
+  }
+  cursor->Seek(lower);
+  WINNOW_RETURN_IF_ERROR(cursor->status());
+  return cursor;
+}
+
+}  // namespace winnow

@@ -1,0 +1,56 @@
+// Reads parts of rows: which keys of the store they are, and as of which moment.
+#ifndef WINNOW_ENGINE_TABLE_CELL_READER_H_
+#define WINNOW_ENGINE_TABLE_CELL_READER_H_
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "engine/table/family_cursor.h"
+#include "engine/table/table_state.h"
+#include "winnow/db.h"
+#include "winnow/indexed_write_batch.h"
+
+namespace winnow {
+
+// A moment of the store, and of the clock.
+struct CellMoment {
+  DB* db = nullptr;
+  // The store with these changes. Null: without any.
+  IndexedWriteBatch* changes = nullptr;
+  const Snapshot* snapshot = nullptr;
+  // True: what is read cannot change meanwhile (its row's latch is held), so that no snapshot is
+  // needed where it is read in parts.
+  bool is_latched = false;
+  uint64_t now_ms = 0;
+  bool fill_cache = true;
+  bool verify_checksums = true;
+  // Taken where one is needed and none was given.
+  std::optional<SnapshotGuard> own_snapshot;
+
+  // From here on all reads are of one moment. ResourceExhausted: no memory.
+  absl::Status Fix();
+  std::unique_ptr<Iterator> NewIterator(const FamilyState& family, std::string_view lower,
+                                        std::string_view upper) const;
+};
+
+// What a read is of: a family and the columns of it.
+struct FamilyQuery {
+  const FamilyState* family = nullptr;
+  CellQuery cells;
+};
+// The families and columns that are asked for, with their versions and times, in the order of the
+// families' names. InvalidArgument, NotFound.
+absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
+                                                  const TableReadOptions& options);
+
+// A cursor at the first cell that the query finds in a row. The iterator below has the bounds of
+// the row, or of the column if it is a single one, so that filters are asked.
+absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const FamilyState& family,
+                                                      std::string_view row, CellQuery query,
+                                                      FamilyCursor::GarbageSink garbage = nullptr);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_TABLE_CELL_READER_H_

@@ -1,0 +1,32 @@
+#include "engine/table/expired_cells.h"
+
+#include "engine/table/cell_key.h"
+#include "engine/table/cell_value.h"
+
+namespace winnow {
+
+// With MIN_VERSIONS an expired version may have to stay, and one whose own time is up tells which
+// others do. The same is so of one that was there when rules became stricter.
+CompactionFilter::Decision ExpiredCells::Filter(const Entry& entry,
+                                                std::string* /*new_value*/) const {
+  const WriteClock* const clock = clock_.load(std::memory_order_acquire);
+  if (clock == nullptr) return Decision::kKeep;
+  const FamilyRules rules = rules_.Load();
+  const bool may_expire = rules.ttl_ms != 0 || rules_.has_cell_ttls();
+  if (!may_expire || rules.min_versions > 0) return Decision::kKeep;
+  CellKind kind = CellKind::kMarker;
+  uint64_t timestamp = 0;
+  CellValue cell;
+  if (!ParseCellNumber(entry.key, &kind, &timestamp) || !ParseCellValue(entry.value, &cell) ||
+      kind != CellKind::kVersion) {
+    return Decision::kKeep;
+  }
+  const uint64_t now = clock->DurableNow();
+  if (rules.ttl_ms != 0 && now > LastMoment(timestamp, rules.ttl_ms)) return Decision::kRemove;
+  if (cell.ttl_ms == 0) return Decision::kKeep;
+  const uint64_t last_moment = LastMoment(timestamp, cell.ttl_ms);
+  const bool supersedes = rules.tightened_ms != 0 && last_moment >= rules.tightened_ms;
+  return now > last_moment && !supersedes ? Decision::kRemove : Decision::kKeep;
+}
+
+}  // namespace winnow

@@ -1,0 +1,232 @@
+#include "engine/table/family_cursor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "engine/base/status.h"
+
+namespace winnow {
+
+namespace {
+
+// Steps over versions of a column that are not shown, before a seek passes the others.
+constexpr int kStepsBeforeColumnSeek = 4;
+
+}  // namespace
+
+uint64_t RowMarkers::NewestReaching(uint64_t timestamp) const {
+  // Those that reach it stand in front; the last of them is the newest.
+  const auto end =
+      std::partition_point(markers_.begin(), markers_.end(),
+                           [&](const Marker& marker) { return marker.timestamp >= timestamp; });
+  return end == markers_.begin() ? 0 : std::prev(end)->write_number;
+}
+
+FamilyCursor::FamilyCursor(std::unique_ptr<Iterator> iterator, const FamilyRules& rules,
+                           uint64_t now_ms, CellQuery query, GarbageSink garbage)
+    : iterator_(std::move(iterator)),
+      rules_(rules),
+      now_ms_(now_ms),
+      query_(std::move(query)),
+      garbage_(std::move(garbage)) {}
+
+void FamilyCursor::Seek(std::string_view key) {
+  column_prefix_.clear();
+  wanted_ = 0;
+  iterator_->Seek(key);
+  FindVisible();
+}
+
+void FamilyCursor::UseRowMarkers(std::string_view row, RowMarkers markers) {
+  row_.assign(row);
+  row_markers_ = std::move(markers);
+}
+
+bool FamilyCursor::FindRowBefore(std::string_view key, std::string* row) {
+  valid_ = false;
+  row_.clear();
+  iterator_->SeekForPrev(key);
+  if (!iterator_->Valid()) return false;
+  ParsedCellKey parsed;
+  if (!ParseCellKey(iterator_->key(), &parsed)) {
+    Fail("key");
+    return false;
+  }
+  row->assign(parsed.row);
+  return true;
+}
+
+void FamilyCursor::SeekRow(std::string_view row) {
+  row_.assign(row);
+  row_markers_.Clear();
+  ends_with_row_ = true;
+  is_past_row_ = false;
+  seek_key_.assign(row);
+  seek_key_.append(2, '\0');
+  column_prefix_.clear();
+  wanted_ = 0;
+  iterator_->Seek(seek_key_);
+  FindVisible();
+}
+
+void FamilyCursor::Next() {
+  iterator_->Next();
+  FindVisible();
+}
+
+std::string_view FamilyCursor::qualifier() const {
+  return std::string_view(column_prefix_)
+      .substr(row_prefix_bytes_, column_prefix_.size() - row_prefix_bytes_ - 2);
+}
+
+absl::Status FamilyCursor::status() const { return status_.ok() ? iterator_->status() : status_; }
+
+void FamilyCursor::Fail(std::string_view what) {
+  const std::string_view key = iterator_->key();
+  status_ = absl::DataLossError(absl::StrCat("table: no ", ToAbsl(what), " of a cell: '",
+                                             absl::CHexEscape(ToAbsl(key.substr(0, 64))), "'"));
+}
+
+void FamilyCursor::FindVisible() {
+  valid_ = false;
+  while (status_.ok() && !is_past_row_ && iterator_->Valid()) {
+    const std::string_view key = iterator_->key();
+    if (!IsInColumn(key) && !EnterColumn(key)) continue;
+    switch (Judge(key)) {
+      case Verdict::kShow:
+        valid_ = status_.ok();
+        return;
+      case Verdict::kPass:
+        iterator_->Next();
+        break;
+      case Verdict::kColumnIsDone:
+        SkipColumn();
+        break;
+    }
+  }
+}
+
+// The markers of a row come before its columns, so that they are known when those are met.
+bool FamilyCursor::EnterColumn(std::string_view key) {
+  ParsedCellKey parsed;
+  if (!ParseCellKey(key, &parsed)) {
+    Fail("key");
+    return false;
+  }
+  if (parsed.row != row_) {
+    is_past_row_ = ends_with_row_;
+    if (is_past_row_) return false;
+    row_.assign(parsed.row);
+    row_markers_.Clear();
+    wanted_ = 0;
+  }
+  if (parsed.is_row_marker) {
+    CellValue marker;
+    if (!ParseCellValue(iterator_->value(), &marker)) {
+      Fail("marker");
+      return false;
+    }
+    row_markers_.Add(parsed.timestamp, marker.write_number);
+    if (garbage_) garbage_(key, CellKind::kMarker);
+    iterator_->Next();
+    return false;
+  }
+  const std::string_view prefix = parsed.ColumnPrefix(key);
+  if (!query_.columns.empty() && !SeekWantedColumn(prefix.substr(parsed.row_prefix_bytes))) {
+    return false;
+  }
+  column_prefix_.assign(prefix);
+  row_prefix_bytes_ = parsed.row_prefix_bytes;
+  newest_marker_ = 0;
+  num_counted_ = 0;
+  num_live_ = 0;
+  num_shown_ = 0;
+  last_moments_.clear();
+  return true;
+}
+
+// True if `column`, at which the iterator stands, is one of those that are asked for. Otherwise to
+// the next of them, or behind the row.
+bool FamilyCursor::SeekWantedColumn(std::string_view column) {
+  while (wanted_ < query_.columns.size() && query_.columns[wanted_] < column) wanted_++;
+  const bool is_last = wanted_ == query_.columns.size();
+  if (!is_last && query_.columns[wanted_] == column) return true;
+  seek_key_.assign(row_);
+  seek_key_.append(is_last ? std::string_view("\0\2", 2) : std::string_view("\0\1", 2));
+  if (!is_last) seek_key_.append(query_.columns[wanted_]);
+  iterator_->Seek(seek_key_);
+  return false;
+}
+
+FamilyCursor::Verdict FamilyCursor::Judge(std::string_view key) {
+  CellKind kind = CellKind::kVersion;
+  if (!ParseCellNumber(key, &kind, &timestamp_) || !ParseCellValue(iterator_->value(), &cell_)) {
+    Fail("value");
+    return Verdict::kPass;
+  }
+  if (kind == CellKind::kVersion) return JudgeVersion(key);
+  newest_marker_ = std::max(newest_marker_, cell_.write_number);
+  return PassGarbage(key, kind, Verdict::kPass);
+}
+
+FamilyCursor::Verdict FamilyCursor::PassGarbage(std::string_view key, CellKind kind,
+                                                Verdict verdict) {
+  if (!garbage_) return verdict;
+  garbage_(key, kind);
+  return Verdict::kPass;
+}
+
+// Markers first: what was deleted neither is there nor supersedes anything. Then rules, then what
+// is asked for, which must not see what rules have let go.
+FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
+  const uint64_t newest_marker = std::max(newest_marker_, row_markers_.NewestReaching(timestamp_));
+  if (cell_.write_number < newest_marker) {
+    return PassGarbage(key, CellKind::kVersion, Verdict::kPass);
+  }
+  if (cell_.ttl_ms != 0) [[unlikely]] {
+    const uint64_t last_moment = LastMoment(timestamp_, cell_.ttl_ms);
+    if (now_ms_ > last_moment) {
+      // Stricter rules found it there, and let go what it superseded by them.
+      if (rules_.tightened_ms != 0 && last_moment >= rules_.tightened_ms) num_counted_++;
+      if (rules_.min_versions > 0) last_moments_.push_back(last_moment);
+      return PassGarbage(key, CellKind::kVersion, Verdict::kPass);
+    }
+  }
+  // Of versions that are older still, rules let go all as well.
+  if (IsLetGo()) return PassGarbage(key, CellKind::kVersion, Verdict::kColumnIsDone);
+  num_counted_++;
+  num_live_++;
+  if (timestamp_ >= query_.end_timestamp) return Verdict::kPass;
+  if (timestamp_ < query_.min_timestamp || num_shown_ == query_.max_versions) {
+    return Verdict::kColumnIsDone;
+  }
+  num_shown_++;
+  return Verdict::kShow;
+}
+
+bool FamilyCursor::IsLetGo() {
+  return num_counted_ >= rules_.max_versions || (rules_.ttl_ms != 0 && IsExpiredByFamily());
+}
+
+// Too old, and not one of those that are kept all the same. A newer version whose own time to live
+// is up counts if it was there when this one became too old: what it let go then stays away.
+bool FamilyCursor::IsExpiredByFamily() const {
+  const uint64_t last_moment = LastMoment(timestamp_, rules_.ttl_ms);
+  if (now_ms_ <= last_moment) return false;
+  const uint64_t judged = std::max(last_moment + 1, rules_.tightened_ms);
+  const auto num_newer_then = num_live_ + static_cast<uint64_t>(std::count_if(
+                                              last_moments_.begin(), last_moments_.end(),
+                                              [&](uint64_t moment) { return moment >= judged; }));
+  return num_newer_then >= rules_.min_versions;
+}
+
+void FamilyCursor::SkipColumn() {
+  for (int step = 0; step < kStepsBeforeColumnSeek; step++) {
+    iterator_->Next();
+    if (!iterator_->Valid() || !IsInColumn(iterator_->key())) return;
+  }
+  iterator_->Seek(EndOfPrefix(column_prefix_));
+}
+
+}  // namespace winnow

@@ -1,0 +1,133 @@
+// Walks the cells of one family that are there: what deletes hide and what the family's rules have
+// let go it passes over.
+#ifndef WINNOW_ENGINE_TABLE_FAMILY_CURSOR_H_
+#define WINNOW_ENGINE_TABLE_FAMILY_CURSOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "engine/table/cell_key.h"
+#include "engine/table/cell_value.h"
+#include "engine/table/family_rules.h"
+#include "winnow/iterator.h"
+
+namespace winnow {
+
+// The markers of one row. Those that another hides as well, by reaching further and being newer,
+// are left out.
+class RowMarkers {
+ public:
+  void Clear() { markers_.clear(); }
+  // In the order of keys: with descending timestamps.
+  void Add(uint64_t timestamp, uint64_t write_number) {
+    if (!markers_.empty() && markers_.back().write_number > write_number) return;
+    markers_.push_back({timestamp, write_number});
+  }
+  // The greatest write number of those that reach a timestamp; 0: none does.
+  uint64_t NewestReaching(uint64_t timestamp) const;
+
+ private:
+  struct Marker {
+    uint64_t timestamp;
+    uint64_t write_number;
+  };
+  std::vector<Marker> markers_;  // timestamps descend, write numbers ascend
+};
+
+struct CellQuery {
+  // Of each column, and of those that are there.
+  uint64_t max_versions = 1;
+  uint64_t min_timestamp = 0;
+  uint64_t end_timestamp = kMaxTimestamp + 1;
+  // The columns to show, as AppendQualifier writes them, ascending; empty: all.
+  std::vector<std::string> columns;
+};
+
+class FamilyCursor {
+ public:
+  // Told of each key that is passed over and that no reader of this moment or later needs, marker
+  // or cell. The key lives until the call returns.
+  using GarbageSink = std::function<void(std::string_view key, CellKind kind)>;
+
+  // `now_ms`: by which cells expire. With a sink the query must be of all versions.
+  FamilyCursor(std::unique_ptr<Iterator> iterator, const FamilyRules& rules, uint64_t now_ms,
+               CellQuery query, GarbageSink garbage = nullptr);
+
+  // To the first cell whose key is not smaller: a prefix of a row's markers, or, of a row whose
+  // markers were given by UseRowMarkers, any of its keys.
+  void Seek(std::string_view key);
+  // For the row, escaped, that is sought next; its markers are out of the iterator's bounds.
+  void UseRowMarkers(std::string_view row, RowMarkers markers);
+  // The last row, escaped, that has keys below `key`; what it has need not be there. False: none
+  // has, or status() says what is wrong. SeekRow comes next.
+  bool FindRowBefore(std::string_view key, std::string* row);
+  // To the first cell of this row, escaped, and no further than it.
+  void SeekRow(std::string_view row);
+
+  bool Valid() const { return valid_; }
+  void Next();
+  // Require Valid(); the bytes live until the cursor is moved.
+  std::string_view row() const { return row_; }  // escaped
+  std::string_view qualifier() const;            // escaped
+  uint64_t timestamp() const { return timestamp_; }
+  std::string_view value() const { return cell_.value; }
+  std::string_view key() const { return iterator_->key(); }
+
+  absl::Status status() const;
+
+ private:
+  enum class Verdict : uint8_t { kShow, kPass, kColumnIsDone };
+
+  void FindVisible();
+  bool IsInColumn(std::string_view key) const {
+    return key.size() == column_prefix_.size() + kCellNumberBytes &&
+           key.starts_with(column_prefix_);
+  }
+  // At a key of another column: false if the iterator was moved on instead.
+  bool EnterColumn(std::string_view key);
+  bool SeekWantedColumn(std::string_view column);
+  Verdict Judge(std::string_view key);
+  Verdict JudgeVersion(std::string_view key);
+  // Of a version that is not hidden, in the order of a column: whether rules let it go.
+  bool IsLetGo();
+  bool IsExpiredByFamily() const;
+  Verdict PassGarbage(std::string_view key, CellKind kind, Verdict verdict);
+  void SkipColumn();
+  void Fail(std::string_view what);
+
+  const std::unique_ptr<Iterator> iterator_;
+  const FamilyRules rules_;
+  const uint64_t now_ms_;
+  const CellQuery query_;
+  const GarbageSink garbage_;
+
+  bool valid_ = false;
+  absl::Status status_;
+  std::string row_;  // escaped; empty: none yet
+  bool ends_with_row_ = false;
+  bool is_past_row_ = false;
+  size_t wanted_ = 0;  // of query_.columns, in this row
+  RowMarkers row_markers_;
+  std::string column_prefix_;  // empty: none
+  size_t row_prefix_bytes_ = 0;
+  std::string seek_key_;
+
+  // Of the column so far.
+  uint64_t newest_marker_ = 0;  // write number
+  uint64_t num_counted_ = 0;    // versions that others are superseded by
+  uint64_t num_live_ = 0;
+  uint64_t num_shown_ = 0;
+  std::vector<uint64_t> last_moments_;  // of versions whose own time to live is up
+
+  uint64_t timestamp_ = 0;
+  CellValue cell_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_TABLE_FAMILY_CURSOR_H_

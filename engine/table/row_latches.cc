@@ -1,0 +1,44 @@
+#include "engine/table/row_latches.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "winnow/filter/hash.h"
+
+namespace winnow {
+
+uint16_t RowLatches::LatchOf(std::string_view row) {
+  return static_cast<uint16_t>(filter::HashKey(row, /*seed=*/0) % kNumLatches);
+}
+
+RowLatchGuard::RowLatchGuard(RowLatches& latches, uint16_t latch)
+    : latches_(latches), single_(latch), is_single_(true) {
+  latches_.latches_[single_].mutex.Lock();
+}
+
+RowLatchGuard::RowLatchGuard(RowLatches& latches, std::vector<uint16_t> wanted)
+    : latches_(latches), is_single_(false), held_(std::move(wanted)) {
+  std::sort(held_.begin(), held_.end());
+  held_.erase(std::unique(held_.begin(), held_.end()), held_.end());
+  LockHeld();
+}
+
+RowLatchGuard::RowLatchGuard(RowLatches& latches)
+    : latches_(latches), is_single_(false), held_(RowLatches::kNumLatches) {
+  std::iota(held_.begin(), held_.end(), uint16_t{0});
+  LockHeld();
+}
+
+RowLatchGuard::~RowLatchGuard() {
+  if (is_single_) {
+    latches_.latches_[single_].mutex.Unlock();
+    return;
+  }
+  for (const uint16_t latch : held_) latches_.latches_[latch].mutex.Unlock();
+}
+
+void RowLatchGuard::LockHeld() {
+  for (const uint16_t latch : held_) latches_.latches_[latch].mutex.Lock();
+}
+
+}  // namespace winnow

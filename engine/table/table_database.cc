@@ -1,0 +1,129 @@
+// Opening and closing.
+#include "engine/table/table_database.h"
+
+#include <utility>
+
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "winnow/clock.h"
+
+namespace winnow {
+
+absl::StatusOr<std::unique_ptr<TableDatabase>> TableDatabase::Open(const Options& options,
+                                                                   const std::string& path) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<TableDatabase>> {
+    if (options.read_only) {
+      return absl::InvalidArgumentError("tables are not opened read_only");
+    }
+    auto database = std::make_unique<TableDatabaseImpl>(options);
+    WINNOW_RETURN_IF_ERROR(database->OpenDatabase(path));
+    return std::unique_ptr<TableDatabase>(std::move(database));
+  });
+}
+
+TableDatabaseImpl::~TableDatabaseImpl() { Close().IgnoreError(); }
+
+ExpiredCells& TableDatabaseImpl::ExpiredCellsOf(const std::string& column_family) {
+  const MutexLock lock(&filters_mutex_);
+  std::unique_ptr<ExpiredCells>& cells = expired_cells_[column_family];
+  if (cells == nullptr) cells = std::make_unique<ExpiredCells>();
+  return *cells;
+}
+
+// What the user says of this column family, or else what is inherited, but for what would change
+// the meaning of cells. What is recorded with the column family stays.
+ColumnFamilyOptions TableDatabaseImpl::OptionsFor(const std::string& column_family) {
+  const auto named = options_.column_families.find(column_family);
+  const bool is_named = named != options_.column_families.end();
+  ColumnFamilyOptions options = is_named ? named->second : options_;
+  if (!is_named) {
+    options.comparator = BytewiseComparator();
+    options.filter.clear();
+    options.filter_key.clear();
+    options.filter_policy = nullptr;
+    options.merge_operator = nullptr;
+    options.ttl_seconds.reset();
+    options.allow_ingest_behind = false;
+    if (options.compaction.kind == CompactionStyle::Kind::kFifo) options.compaction = {};
+    options.compaction_filter = nullptr;
+  }
+  if (options.compaction_filter == nullptr) {
+    options.compaction_filter = &ExpiredCellsOf(column_family);
+  }
+  return options;
+}
+
+// Which column families are those of tables is known once the database is open. Until then each
+// that has such a name gets a filter that keeps everything.
+absl::Status TableDatabaseImpl::OpenDatabase(const std::string& path) {
+  Options options = options_;
+  const auto names = DB::ListColumnFamilies(options_, path);
+  if (!names.ok() && !absl::IsNotFound(names.status())) return names.status();
+  if (names.ok()) {
+    for (const std::string& name : *names) {
+      if (name.find(':') != std::string::npos) options.column_families[name] = OptionsFor(name);
+      if (name == kCatalogFamily) options.column_families[name] = ColumnFamilyOptions();
+    }
+  }
+  WINNOW_ASSIGN_OR_RETURN(db_, DB::Open(options, path));
+  WINNOW_ASSIGN_OR_RETURN(catalog_, Catalog::Open(db_.get()));
+  WINNOW_ASSIGN_OR_RETURN(Catalog::Contents contents, catalog_->Load());
+  clock_ = std::make_unique<WriteClock>(
+      options_.clock != nullptr ? options_.clock : SystemClock(), contents.bounds,
+      [this](const WriteClock::Bounds& bounds) { return catalog_->SaveBounds(bounds); });
+  WINNOW_RETURN_IF_ERROR(DropLeftovers(&contents));
+  const MutexLock lock(&schema_mutex_);
+  for (auto& [name, stored] : contents.tables) {
+    WINNOW_RETURN_IF_ERROR(AdoptTable(name, std::move(stored)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TableDatabaseImpl::DropLeftovers(Catalog::Contents* contents) {
+  if (contents->intents.empty()) return absl::OkStatus();
+  return DropColumnFamilies(contents->intents);
+}
+
+absl::Status TableDatabaseImpl::ApplyFilter(ColumnFamily* column_family,
+                                            const FamilySchema& schema) {
+  const FilterTexts texts = FilterTextsOf(schema);
+  const auto filter = db_->GetProperty(column_family, "winnow.filter");
+  const auto filter_key = db_->GetProperty(column_family, "winnow.filter-key");
+  if (filter.ok() && *filter == texts.filter && filter_key.ok() &&
+      *filter_key == texts.filter_key) {
+    return absl::OkStatus();
+  }
+  return db_->SetFilter(column_family, texts.filter, texts.filter_key);
+}
+
+absl::Status TableDatabaseImpl::AdoptTable(const std::string& name, StoredTable stored) {
+  auto state = std::make_unique<TableState>(this, name);
+  auto list = std::make_unique<FamilyList>();
+  for (const StoredFamily& family : stored.families) {
+    const std::string column_family_name = ColumnFamilyName(name, family.schema.name);
+    const auto column_family = db_->FindColumnFamily(column_family_name);
+    if (!column_family.ok()) {
+      return absl::DataLossError(absl::StrCat("the column family '", column_family_name,
+                                              "' of table '", name, "' is missing"));
+    }
+    WINNOW_RETURN_IF_ERROR(ApplyFilter(*column_family, family.schema));
+    list->push_back(AddFamilyState(name, family, *column_family));
+  }
+  state->SetFamilies(std::move(list));
+  tables_[name] = Entry{std::move(state), std::move(stored)};
+  return absl::OkStatus();
+}
+
+absl::Status TableDatabaseImpl::Close() {
+  if (db_ == nullptr) return absl::OkStatus();
+  absl::Status saved;
+  if (clock_ != nullptr) {
+    saved = clock_->SaveExactly();
+    // Closed before.
+    if (absl::IsFailedPrecondition(saved)) saved = absl::OkStatus();
+  }
+  const absl::Status closed = db_->Close();
+  return closed.ok() ? saved : closed;
+}
+
+}  // namespace winnow

@@ -1,0 +1,172 @@
+// The open database of tables: its parts, and the calls of its users.
+//
+// Lock order: schema_mutex_, then row latches (RowLatchGuard), then the clock's mutex.
+#ifndef WINNOW_ENGINE_TABLE_TABLE_DATABASE_H_
+#define WINNOW_ENGINE_TABLE_TABLE_DATABASE_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/table/catalog.h"
+#include "engine/table/cell_reader.h"
+#include "engine/table/expired_cells.h"
+#include "engine/table/row_latches.h"
+#include "engine/table/row_writer.h"
+#include "engine/table/table_batch.h"
+#include "engine/table/table_state.h"
+#include "engine/table/write_clock.h"
+#include "filter/base/mutex.h"
+#include "winnow/table.h"
+
+namespace winnow {
+
+class TableDatabaseImpl final : public TableDatabase {
+ public:
+  explicit TableDatabaseImpl(const Options& options) : options_(options) {}
+  ~TableDatabaseImpl() override;
+  absl::Status OpenDatabase(const std::string& path) ABSL_LOCKS_EXCLUDED(schema_mutex_);
+
+  absl::Status Close() override ABSL_LOCKS_EXCLUDED(schema_mutex_);
+  DB& db() override { return *db_; }
+
+  // table_schemas.cc
+  absl::StatusOr<Table*> CreateTable(const TableSchema& schema) override
+      ABSL_LOCKS_EXCLUDED(schema_mutex_);
+  absl::StatusOr<Table*> FindTable(std::string_view name) override
+      ABSL_LOCKS_EXCLUDED(schema_mutex_);
+  absl::Status AlterTable(const TableSchema& schema) override ABSL_LOCKS_EXCLUDED(schema_mutex_);
+  absl::Status DropTable(std::string_view name) override ABSL_LOCKS_EXCLUDED(schema_mutex_);
+  absl::Status TruncateTable(std::string_view name) override ABSL_LOCKS_EXCLUDED(schema_mutex_);
+  std::vector<std::string> ListTables() override ABSL_LOCKS_EXCLUDED(schema_mutex_);
+  absl::StatusOr<TableSchema> DescribeTable(std::string_view name) override
+      ABSL_LOCKS_EXCLUDED(schema_mutex_);
+
+  // table_writes.cc
+  absl::Status Write(const WriteOptions& options, const TableBatch& batch) override;
+  absl::Status Put(const WriteOptions& options, Table* table, std::string_view row,
+                   std::string_view family, std::string_view qualifier,
+                   std::string_view value) override;
+  absl::StatusOr<int64_t> Increment(const WriteOptions& options, Table* table, std::string_view row,
+                                    std::string_view family, std::string_view qualifier,
+                                    int64_t amount) override;
+  absl::StatusOr<std::string> Append(const WriteOptions& options, Table* table,
+                                     std::string_view row, std::string_view family,
+                                     std::string_view qualifier, std::string_view suffix) override;
+  absl::StatusOr<bool> CheckAndMutate(const WriteOptions& options, Table* table,
+                                      const CellCondition& condition,
+                                      const TableBatch& batch) override;
+
+  // table_reads.cc
+  absl::Status Get(const TableReadOptions& options, Table* table, std::string_view row,
+                   RowResult* result) override;
+  absl::Status GetCell(const TableReadOptions& options, Table* table, std::string_view row,
+                       std::string_view family, std::string_view qualifier,
+                       std::string* value) override;
+  absl::StatusOr<bool> Exists(const TableReadOptions& options, Table* table,
+                              std::string_view row) override;
+  std::unique_ptr<RowScanner> Scan(const ScanOptions& options, Table* table) override;
+  std::unique_ptr<TableSnapshot> GetSnapshot() override;
+
+  // table_maintenance.cc
+  absl::Status Flush(std::string_view table) override;
+  absl::Status MajorCompact(std::string_view table) override;
+
+ private:
+  // A table with what its schema says, families in the same order as in the state.
+  struct Entry {
+    std::unique_ptr<TableState> state;
+    StoredTable stored;
+  };
+  using Entries = std::map<std::string, Entry, std::less<>>;
+
+  // --- table_database.cc ---
+  ColumnFamilyOptions OptionsFor(const std::string& column_family);
+  ExpiredCells& ExpiredCellsOf(const std::string& column_family);
+  absl::Status DropLeftovers(Catalog::Contents* contents);
+  // As the schema says, if it is not so: each change is one of the manifest.
+  absl::Status ApplyFilter(ColumnFamily* column_family, const FamilySchema& schema);
+  absl::Status AdoptTable(const std::string& name, StoredTable stored)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
+
+  // --- table_schemas.cc ---
+  absl::StatusOr<Entry*> FindEntry(std::string_view name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
+  absl::Status CreateColumnFamilies(const std::vector<std::string>& names,
+                                    const std::vector<FamilySchema>& schemas);
+  // Of families that the catalog knows no more. Errors leave the rest to the next opening.
+  absl::Status DropColumnFamilies(const std::vector<std::string>& names);
+  const FamilyState* AddFamilyState(const std::string& table, const StoredFamily& family,
+                                    ColumnFamily* column_family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
+  absl::Status ChangeFamilies(Entry* entry, StoredTable altered,
+                              const std::vector<std::string>& added,
+                              const std::vector<std::string>& removed)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
+  // From now on the family may have such cells; recorded before the first is written.
+  enum class Flag : uint8_t { kRowMarkers, kCellTtls };
+  absl::Status SetFlag(const TableState& table, std::string_view family, Flag flag)
+      ABSL_LOCKS_EXCLUDED(schema_mutex_);
+
+  // --- table_writes.cc ---
+  absl::Status CheckChanges(const std::vector<TableChange>& changes);
+  absl::Status PrepareFlags(const std::vector<TableChange>& changes);
+  // With the latches of all rows held.
+  absl::Status WriteLatched(const WriteOptions& options, const std::vector<TableChange>& changes);
+  // The newest version of a column, and whether there is one.
+  struct NewestCell {
+    bool is_there = false;
+    uint64_t timestamp = 0;
+    std::string value;
+  };
+  absl::StatusOr<NewestCell> ReadNewest(CellMoment& moment, const FamilyState& family,
+                                        std::string_view row, std::string_view qualifier);
+  // Writes what `change` makes of the newest version, latched.
+  template <typename Change>
+  absl::Status ReadModifyWrite(const WriteOptions& options, Table* table, std::string_view row,
+                               std::string_view family, std::string_view qualifier,
+                               const Change& change);
+
+  // --- table_reads.cc ---
+  absl::StatusOr<CellMoment> MomentOf(const TableReadOptions& options);
+
+  // --- table_maintenance.cc ---
+  absl::StatusOr<const TableState*> FindState(std::string_view name)
+      ABSL_LOCKS_EXCLUDED(schema_mutex_);
+  absl::Status CleanFamily(const TableState& table, const FamilyState& family);
+  absl::Status CleanRow(const TableState& table, const FamilyState& family, std::string_view row);
+
+  const Options options_;
+  // By column family, before the database, whose compactions use them.
+  Mutex filters_mutex_;
+  std::map<std::string, std::unique_ptr<ExpiredCells>> expired_cells_
+      ABSL_GUARDED_BY(filters_mutex_);
+  std::unique_ptr<WriteClock> clock_;
+  std::unique_ptr<DB> db_;
+  std::optional<Catalog> catalog_;
+  RowLatches latches_;
+
+  Mutex schema_mutex_;
+  Entries tables_ ABSL_GUARDED_BY(schema_mutex_);
+  // All that there were since the database was opened: readers may still use them.
+  std::vector<std::unique_ptr<FamilyState>> families_ ABSL_GUARDED_BY(schema_mutex_);
+  std::vector<std::unique_ptr<TableState>> dropped_tables_ ABSL_GUARDED_BY(schema_mutex_);
+};
+
+class TableSnapshotImpl final : public TableSnapshot {
+ public:
+  TableSnapshotImpl(DB& db, uint64_t now_ms) : snapshot_(db), now_ms_(now_ms) {}
+  uint64_t timestamp() const override { return now_ms_; }
+  const Snapshot* snapshot() const { return snapshot_.get(); }
+
+ private:
+  SnapshotGuard snapshot_;
+  const uint64_t now_ms_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_TABLE_TABLE_DATABASE_H_

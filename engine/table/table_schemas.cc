@@ -1,0 +1,241 @@
+// Creating, altering and dropping tables. Each is one batch in the catalog; column families are
+// created before it and dropped after it, under intents by which the next opening finishes what a
+// crash has left.
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "engine/table/table_database.h"
+
+namespace winnow {
+
+namespace {
+
+absl::Status NoSuchTable(std::string_view name) {
+  return absl::NotFoundError(absl::StrCat("there is no table '", ToAbsl(name), "'"));
+}
+
+const StoredFamily* FindStored(const StoredTable& table, std::string_view family) {
+  for (const StoredFamily& stored : table.families) {
+    if (stored.schema.name == family) return &stored;
+  }
+  return nullptr;
+}
+
+// What the table is to be, from what it is.
+StoredTable Altered(const StoredTable& before, const TableSchema& schema, uint64_t now_ms) {
+  StoredTable after;
+  for (const FamilySchema& family : schema.families) {
+    const StoredFamily* const old = FindStored(before, family.name);
+    StoredFamily stored = old != nullptr ? *old : StoredFamily();
+    if (old != nullptr && AreStricter(family, old->schema)) stored.tightened_ms = now_ms;
+    stored.schema = family;
+    after.families.push_back(std::move(stored));
+  }
+  return after;
+}
+
+}  // namespace
+
+absl::StatusOr<TableDatabaseImpl::Entry*> TableDatabaseImpl::FindEntry(std::string_view name) {
+  const auto at = tables_.find(name);
+  if (at == tables_.end()) return NoSuchTable(name);
+  return &at->second;
+}
+
+absl::StatusOr<Table*> TableDatabaseImpl::FindTable(std::string_view name) {
+  const MutexLock lock(&schema_mutex_);
+  WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindEntry(name));
+  return entry->state.get();
+}
+
+std::vector<std::string> TableDatabaseImpl::ListTables() {
+  const MutexLock lock(&schema_mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : tables_) names.push_back(name);
+  return names;
+}
+
+absl::StatusOr<TableSchema> TableDatabaseImpl::DescribeTable(std::string_view name) {
+  const MutexLock lock(&schema_mutex_);
+  WINNOW_ASSIGN_OR_RETURN(const Entry* const entry, FindEntry(name));
+  TableSchema schema;
+  schema.name = name;
+  for (const StoredFamily& family : entry->stored.families) {
+    schema.families.push_back(family.schema);
+  }
+  return schema;
+}
+
+const FamilyState* TableDatabaseImpl::AddFamilyState(const std::string& table,
+                                                     const StoredFamily& family,
+                                                     ColumnFamily* column_family) {
+  ExpiredCells& cells = ExpiredCellsOf(ColumnFamilyName(table, family.schema.name));
+  cells.rules().Store(RulesOf(family));
+  cells.rules().StoreFlags(family.has_row_markers, family.has_cell_ttls);
+  cells.SetClock(clock_.get());
+  families_.push_back(std::make_unique<FamilyState>(
+      FamilyState{family.schema.name, column_family, &cells.rules()}));
+  return families_.back().get();
+}
+
+// The intents are durable before there is anything to clear away.
+absl::Status TableDatabaseImpl::CreateColumnFamilies(const std::vector<std::string>& names,
+                                                     const std::vector<FamilySchema>& schemas) {
+  for (const std::string& name : names) {
+    if (!db_->FindColumnFamily(name).ok()) continue;
+    return absl::AlreadyExistsError(absl::StrCat("there is a column family '", name, "'"));
+  }
+  WINNOW_RETURN_IF_ERROR(catalog_->AddIntents(names));
+  for (size_t i = 0; i < names.size(); i++) {
+    ColumnFamilyOptions options = OptionsFor(names[i]);
+    const FilterTexts texts = FilterTextsOf(schemas[i]);
+    options.filter = texts.filter;
+    options.filter_key = texts.filter_key;
+    const auto created = db_->CreateColumnFamily(options, names[i]);
+    if (created.ok()) continue;
+    DropColumnFamilies(names).IgnoreError();
+    return created.status();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TableDatabaseImpl::DropColumnFamilies(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto family = db_->FindColumnFamily(name);
+    if (!family.ok()) continue;
+    WINNOW_RETURN_IF_ERROR(db_->DropColumnFamily(*family));
+  }
+  return catalog_->RemoveIntents(names);
+}
+
+absl::StatusOr<Table*> TableDatabaseImpl::CreateTable(const TableSchema& wanted) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<Table*> {
+    TableSchema schema = wanted;
+    WINNOW_RETURN_IF_ERROR(CheckSchema(&schema));
+    const MutexLock lock(&schema_mutex_);
+    if (tables_.contains(schema.name)) {
+      return absl::AlreadyExistsError(absl::StrCat("there is a table '", schema.name, "'"));
+    }
+    StoredTable stored = Altered(StoredTable(), schema, 0);
+    std::vector<std::string> names;
+    for (const FamilySchema& family : schema.families) {
+      names.push_back(ColumnFamilyName(schema.name, family.name));
+    }
+    WINNOW_RETURN_IF_ERROR(CreateColumnFamilies(names, schema.families));
+    WINNOW_RETURN_IF_ERROR(catalog_->SaveTable(schema.name, stored, names, {}));
+    WINNOW_RETURN_IF_ERROR(AdoptTable(schema.name, std::move(stored)));
+    return tables_[schema.name].state.get();
+  });
+}
+
+absl::Status TableDatabaseImpl::AlterTable(const TableSchema& wanted) {
+  return CatchOutOfMemory([&]() -> absl::Status {
+    TableSchema schema = wanted;
+    WINNOW_RETURN_IF_ERROR(CheckSchema(&schema));
+    const MutexLock lock(&schema_mutex_);
+    WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindEntry(schema.name));
+    std::vector<std::string> added;
+    std::vector<FamilySchema> added_schemas;
+    for (const FamilySchema& family : schema.families) {
+      if (FindStored(entry->stored, family.name) != nullptr) continue;
+      added.push_back(ColumnFamilyName(schema.name, family.name));
+      added_schemas.push_back(family);
+    }
+    std::vector<std::string> removed;
+    for (const StoredFamily& family : entry->stored.families) {
+      const bool stays =
+          std::any_of(schema.families.begin(), schema.families.end(),
+                      [&](const FamilySchema& other) { return other.name == family.schema.name; });
+      if (!stays) removed.push_back(ColumnFamilyName(schema.name, family.schema.name));
+    }
+    if (!added.empty()) WINNOW_RETURN_IF_ERROR(CreateColumnFamilies(added, added_schemas));
+    {
+      // Nobody writes by some of the old rules and some of the new.
+      const RowLatchGuard everyone(latches_);
+      WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
+      WINNOW_RETURN_IF_ERROR(
+          ChangeFamilies(entry, Altered(entry->stored, schema, stamp.now_ms), added, removed));
+    }
+    return removed.empty() ? absl::OkStatus() : DropColumnFamilies(removed);
+  });
+}
+
+absl::Status TableDatabaseImpl::ChangeFamilies(Entry* entry, StoredTable altered,
+                                               const std::vector<std::string>& added,
+                                               const std::vector<std::string>& removed) {
+  const std::string& table = entry->state->name();
+  WINNOW_RETURN_IF_ERROR(catalog_->SaveTable(table, altered, added, removed));
+  auto list = std::make_unique<FamilyList>();
+  for (const StoredFamily& family : altered.families) {
+    const std::string name = ColumnFamilyName(table, family.schema.name);
+    if (const auto old = entry->state->Find(family.schema.name); old.ok()) {
+      list->push_back(*old);
+      (*old)->rules->Store(RulesOf(family));
+      WINNOW_RETURN_IF_ERROR(ApplyFilter((*old)->column_family, family.schema));
+      continue;
+    }
+    WINNOW_ASSIGN_OR_RETURN(ColumnFamily* const column_family, db_->FindColumnFamily(name));
+    list->push_back(AddFamilyState(table, family, column_family));
+  }
+  entry->stored = std::move(altered);
+  if (*list != entry->state->families()) entry->state->SetFamilies(std::move(list));
+  return absl::OkStatus();
+}
+
+absl::Status TableDatabaseImpl::DropTable(std::string_view name) {
+  return CatchOutOfMemory([&]() -> absl::Status {
+    const MutexLock lock(&schema_mutex_);
+    WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindEntry(name));
+    std::vector<std::string> names;
+    for (const StoredFamily& family : entry->stored.families) {
+      names.push_back(ColumnFamilyName(name, family.schema.name));
+    }
+    {
+      const RowLatchGuard everyone(latches_);
+      WINNOW_RETURN_IF_ERROR(catalog_->RemoveTable(name, names));
+      entry->state->Drop();
+    }
+    dropped_tables_.push_back(std::move(entry->state));
+    tables_.erase(tables_.find(name));
+    return DropColumnFamilies(names);
+  });
+}
+
+// One batch over all families: each key is hidden, and compactions drop them without reading.
+absl::Status TableDatabaseImpl::TruncateTable(std::string_view name) {
+  return CatchOutOfMemory([&]() -> absl::Status {
+    const MutexLock lock(&schema_mutex_);
+    WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindEntry(name));
+    const RowLatchGuard everyone(latches_);
+    WriteBatch batch;
+    const std::string end = EndOfTable();
+    for (const FamilyState* const family : entry->state->families()) {
+      batch.DeleteRange(family->column_family, {}, end);
+    }
+    WriteOptions durably;
+    durably.sync = true;
+    return db_->Write(durably, batch);
+  });
+}
+
+absl::Status TableDatabaseImpl::SetFlag(const TableState& table, std::string_view family,
+                                        Flag flag) {
+  const MutexLock lock(&schema_mutex_);
+  WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindEntry(table.name()));
+  WINNOW_ASSIGN_OR_RETURN(const FamilyState* const state, table.Find(family));
+  StoredTable flagged = entry->stored;
+  for (StoredFamily& stored : flagged.families) {
+    if (stored.schema.name != family) continue;
+    (flag == Flag::kRowMarkers ? stored.has_row_markers : stored.has_cell_ttls) = true;
+  }
+  const RowLatchGuard everyone(latches_);
+  WINNOW_RETURN_IF_ERROR(catalog_->SaveFlags(table.name(), flagged));
+  entry->stored = std::move(flagged);
+  if (flag == Flag::kRowMarkers) state->rules->set_has_row_markers();
+  if (flag == Flag::kCellTtls) state->rules->set_has_cell_ttls();
+  return absl::OkStatus();
+}
+
+}  // namespace winnow

@@ -1,0 +1,90 @@
+// The tables of an open database.
+#ifndef WINNOW_ENGINE_TABLE_TABLE_STATE_H_
+#define WINNOW_ENGINE_TABLE_TABLE_STATE_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/base/status.h"
+#include "engine/table/family_rules.h"
+#include "winnow/table.h"
+
+namespace winnow {
+
+// A family of a table. Lives until the database is closed, as its column family does.
+struct FamilyState {
+  std::string name;
+  ColumnFamily* column_family = nullptr;
+  LiveRules* rules = nullptr;
+};
+
+// Families in the order of their names.
+using FamilyList = std::vector<const FamilyState*>;
+
+class TableState final : public Table {
+ public:
+  TableState(const TableDatabase* owner, std::string name)
+      : owner_(owner), name_(std::move(name)) {}
+  ~TableState() override = default;
+
+  const std::string& name() const override { return name_; }
+  const TableDatabase* owner() const { return owner_; }
+
+  // Those that the table has now. A list stays until the database is closed, so that it may be used
+  // without a lock; only AlterTable makes another.
+  const FamilyList& families() const { return *families_.load(std::memory_order_acquire); }
+  absl::StatusOr<const FamilyState*> Find(std::string_view family) const {
+    for (const FamilyState* const state : families()) {
+      if (state->name == family) return state;
+    }
+    return absl::NotFoundError(
+        absl::StrCat("table '", name_, "' has no family '", ToAbsl(family), "'"));
+  }
+  bool is_dropped() const { return is_dropped_.load(std::memory_order_acquire); }
+
+  // Both by one thread at a time, while all row latches are held.
+  void SetFamilies(std::unique_ptr<const FamilyList> families) {
+    lists_.push_back(std::move(families));
+    families_.store(lists_.back().get(), std::memory_order_release);
+  }
+  void Drop() { is_dropped_.store(true, std::memory_order_release); }
+
+ private:
+  const TableDatabase* const owner_;
+  const std::string name_;
+  std::vector<std::unique_ptr<const FamilyList>> lists_;
+  std::atomic<const FamilyList*> families_{nullptr};
+  std::atomic<bool> is_dropped_{false};
+};
+
+// The table, if it is one of this database and has not been dropped.
+inline absl::StatusOr<const TableState*> CheckTable(const Table* table,
+                                                    const TableDatabase* owner) {
+  const auto* const state = static_cast<const TableState*>(table);
+  if (state == nullptr) return absl::InvalidArgumentError("the table is null");
+  if (state->owner() != owner) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("table '", state->name(), "' belongs to another database"));
+  }
+  if (state->is_dropped()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("table '", state->name(), "' has been dropped"));
+  }
+  return state;
+}
+
+// Limits of what a call is given.
+absl::Status CheckRow(std::string_view row);
+absl::Status CheckQualifier(std::string_view qualifier);
+absl::Status CheckCellBytes(std::string_view value);
+absl::Status CheckTimestamp(uint64_t timestamp);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_TABLE_TABLE_STATE_H_

@@ -1,0 +1,268 @@
+// Mutations. Each holds the latches of its rows from before it takes its write numbers until its
+// batch is written.
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/out_of_memory.h"
+#include "engine/base/status.h"
+#include "engine/table/table_database.h"
+#include "filter/base/per_thread.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr size_t kCounterBytes = 8;
+// Columns of so few versions are kept clean by whoever reads them to write them.
+constexpr uint32_t kFewVersions = 4;
+
+// The thread's own. One large value is not kept for ever.
+struct PutBuffers {
+  static constexpr size_t kMaxKeptBytes = size_t{1} << 20;
+
+  std::string key;
+  std::string value;
+};
+
+int64_t DecodeCounter(std::string_view bytes) {
+  uint64_t number = 0;
+  for (const char byte : bytes) number = number << 8 | static_cast<uint8_t>(byte);
+  return static_cast<int64_t>(number);
+}
+
+std::string EncodeCounter(int64_t counter) {
+  std::string bytes(kCounterBytes, '\0');
+  for (size_t i = 0; i < kCounterBytes; i++) {
+    bytes[i] = static_cast<char>(static_cast<uint64_t>(counter) >> (8 * (kCounterBytes - 1 - i)));
+  }
+  return bytes;
+}
+
+bool Holds(const CellCondition& condition, bool is_there, std::string_view value) {
+  using Operator = CellCondition::Operator;
+  if (!is_there || condition.op == Operator::kAbsent) {
+    return !is_there && condition.op == Operator::kAbsent;
+  }
+  const int order = value.compare(condition.value);
+  switch (condition.op) {
+    case Operator::kAbsent:
+      return false;
+    case Operator::kEqual:
+      return order == 0;
+    case Operator::kNotEqual:
+      return order != 0;
+    case Operator::kLess:
+      return order < 0;
+    case Operator::kLessOrEqual:
+      return order <= 0;
+    case Operator::kGreater:
+      return order > 0;
+    case Operator::kGreaterOrEqual:
+      return order >= 0;
+  }
+  return false;
+}
+
+std::vector<uint16_t> LatchesOf(const std::vector<TableChange>& changes) {
+  std::vector<uint16_t> latches;
+  latches.reserve(changes.size() + 1);
+  for (const TableChange& change : changes) latches.push_back(RowLatches::LatchOf(change.row));
+  return latches;
+}
+
+}  // namespace
+
+absl::Status TableDatabaseImpl::CheckChanges(const std::vector<TableChange>& changes) {
+  for (const TableChange& change : changes) {
+    WINNOW_ASSIGN_OR_RETURN(const TableState* const table, CheckTable(change.table, this));
+    if (change.type != TableChangeType::kDeleteRow) {
+      if (auto family = table->Find(change.family); !family.ok()) return family.status();
+    }
+    WINNOW_RETURN_IF_ERROR(CheckChange(change));
+  }
+  return absl::OkStatus();
+}
+
+// Each family's flags are set once in its life; nothing is done here after that.
+absl::Status TableDatabaseImpl::PrepareFlags(const std::vector<TableChange>& changes) {
+  for (const TableChange& change : changes) {
+    WINNOW_ASSIGN_OR_RETURN(const TableState* const table, CheckTable(change.table, this));
+    const bool marks_row =
+        change.type == TableChangeType::kDeleteFamily || change.type == TableChangeType::kDeleteRow;
+    if (!marks_row && change.ttl_ms == 0) continue;
+    for (const FamilyState* const family : table->families()) {
+      if (change.type != TableChangeType::kDeleteRow && family->name != change.family) continue;
+      if (marks_row && !family->rules->has_row_markers()) {
+        WINNOW_RETURN_IF_ERROR(SetFlag(*table, family->name, Flag::kRowMarkers));
+      }
+      if (change.ttl_ms != 0 && !family->rules->has_cell_ttls()) {
+        WINNOW_RETURN_IF_ERROR(SetFlag(*table, family->name, Flag::kCellTtls));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TableDatabaseImpl::Write(const WriteOptions& options, const TableBatch& batch) {
+  return CatchOutOfMemory([&]() -> absl::Status {
+    const std::vector<TableChange>& changes = TableBatchAccess::changes(batch);
+    if (changes.empty()) return absl::OkStatus();
+    WINNOW_RETURN_IF_ERROR(CheckChanges(changes));
+    WINNOW_RETURN_IF_ERROR(PrepareFlags(changes));
+    const RowLatchGuard latches(latches_, LatchesOf(changes));
+    return WriteLatched(options, changes);
+  });
+}
+
+// Tables are looked at again: they change while nobody holds a latch.
+absl::Status TableDatabaseImpl::WriteLatched(const WriteOptions& options,
+                                             const std::vector<TableChange>& changes) {
+  bool reads_changes = false;
+  for (const TableChange& change : changes) {
+    WINNOW_ASSIGN_OR_RETURN(const TableState* const table, CheckTable(change.table, this));
+    reads_changes = reads_changes || RowWriter::NeedsReads(*table, change);
+  }
+  WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(changes.size()));
+  RowWriter writer(db_.get(), stamp, reads_changes);
+  for (const TableChange& change : changes) {
+    WINNOW_ASSIGN_OR_RETURN(const TableState* const table, CheckTable(change.table, this));
+    WINNOW_RETURN_IF_ERROR(writer.Apply(*table, change));
+  }
+  return db_->Write(options, writer.batch());
+}
+
+// The common case without a batch of changes, in buffers of the thread.
+absl::Status TableDatabaseImpl::Put(const WriteOptions& options, Table* table, std::string_view row,
+                                    std::string_view family, std::string_view qualifier,
+                                    std::string_view value) {
+  return CatchOutOfMemory([&]() -> absl::Status {
+    WINNOW_RETURN_IF_ERROR(CheckRow(row));
+    WINNOW_RETURN_IF_ERROR(CheckQualifier(qualifier));
+    WINNOW_RETURN_IF_ERROR(CheckCellBytes(value));
+    {
+      const RowLatchGuard latch(latches_, RowLatches::LatchOf(row));
+      WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
+      WINNOW_ASSIGN_OR_RETURN(const FamilyState* const found, state->Find(family));
+      if (!found->rules->has_cell_ttls()) [[likely]] {
+        WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
+        PutBuffers& buffers = PerThread<PutBuffers>::Get();
+        buffers.key.clear();
+        AppendCellPrefix(row, &buffers.key);
+        AppendQualifier(qualifier, &buffers.key);
+        AppendCellNumber(stamp.now_ms, CellKind::kVersion, &buffers.key);
+        buffers.value.clear();
+        AppendCellValue({stamp.write_number, 0, value}, &buffers.value);
+        const absl::Status status =
+            db_->Put(options, found->column_family, buffers.key, buffers.value);
+        if (buffers.value.size() > PutBuffers::kMaxKeptBytes) std::string().swap(buffers.value);
+        return status;
+      }
+    }
+    TableBatch batch;
+    batch.Put(table, row, family, qualifier, value);
+    return Write(options, batch);
+  });
+}
+
+absl::StatusOr<TableDatabaseImpl::NewestCell> TableDatabaseImpl::ReadNewest(
+    CellMoment& moment, const FamilyState& family, std::string_view row,
+    std::string_view qualifier) {
+  CellQuery query;
+  AppendQualifier(qualifier, &query.columns.emplace_back());
+  WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<FamilyCursor> cursor,
+                          OpenRow(moment, family, row, std::move(query)));
+  NewestCell newest;
+  newest.is_there = cursor->Valid();
+  if (!newest.is_there) return newest;
+  newest.timestamp = cursor->timestamp();
+  newest.value.assign(cursor->value());
+  return newest;
+}
+
+template <typename Change>
+absl::Status TableDatabaseImpl::ReadModifyWrite(const WriteOptions& options, Table* table,
+                                                std::string_view row, std::string_view family,
+                                                std::string_view qualifier, const Change& change) {
+  TableChange put{TableChangeType::kPut,  table, std::string(row), std::string(family),
+                  std::string(qualifier), {},    std::nullopt};
+  WINNOW_RETURN_IF_ERROR(CheckChange(put));
+  const RowLatchGuard latch(latches_, RowLatches::LatchOf(row));
+  WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
+  WINNOW_ASSIGN_OR_RETURN(const FamilyState* const found, state->Find(family));
+  WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
+  RowWriter writer(db_.get(), stamp, /*reads_changes=*/true);
+  WINNOW_ASSIGN_OR_RETURN(const NewestCell newest,
+                          ReadNewest(writer.moment(), *found, row, qualifier));
+  put.timestamp = std::max(stamp.now_ms, newest.timestamp);
+  WINNOW_ASSIGN_OR_RETURN(put.value, change(newest));
+  WINNOW_RETURN_IF_ERROR(CheckCellBytes(put.value));
+  WINNOW_RETURN_IF_ERROR(writer.Apply(*state, put));
+  if (found->rules->Load().max_versions <= kFewVersions) {
+    WINNOW_RETURN_IF_ERROR(writer.CleanColumn(*found, row, qualifier));
+  }
+  return db_->Write(options, writer.batch());
+}
+
+absl::StatusOr<int64_t> TableDatabaseImpl::Increment(const WriteOptions& options, Table* table,
+                                                     std::string_view row, std::string_view family,
+                                                     std::string_view qualifier, int64_t amount) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<int64_t> {
+    int64_t sum = 0;
+    const auto add = [&](const NewestCell& newest) -> absl::StatusOr<std::string> {
+      if (newest.is_there && newest.value.size() != kCounterBytes) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "the column holds ", newest.value.size(), " bytes, and a counter has ", kCounterBytes));
+      }
+      // Unsigned, so that it wraps around.
+      sum = static_cast<int64_t>(static_cast<uint64_t>(DecodeCounter(newest.value)) +
+                                 static_cast<uint64_t>(amount));
+      return EncodeCounter(sum);
+    };
+    WINNOW_RETURN_IF_ERROR(ReadModifyWrite(options, table, row, family, qualifier, add));
+    return sum;
+  });
+}
+
+absl::StatusOr<std::string> TableDatabaseImpl::Append(const WriteOptions& options, Table* table,
+                                                      std::string_view row, std::string_view family,
+                                                      std::string_view qualifier,
+                                                      std::string_view suffix) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::string> {
+    std::string whole;
+    const auto append = [&](const NewestCell& newest) -> absl::StatusOr<std::string> {
+      whole = newest.value;
+      whole.append(suffix);
+      return whole;
+    };
+    WINNOW_RETURN_IF_ERROR(ReadModifyWrite(options, table, row, family, qualifier, append));
+    return whole;
+  });
+}
+
+absl::StatusOr<bool> TableDatabaseImpl::CheckAndMutate(const WriteOptions& options, Table* table,
+                                                       const CellCondition& condition,
+                                                       const TableBatch& batch) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
+    const std::vector<TableChange>& changes = TableBatchAccess::changes(batch);
+    WINNOW_RETURN_IF_ERROR(CheckChanges(changes));
+    WINNOW_RETURN_IF_ERROR(CheckRow(condition.row));
+    WINNOW_RETURN_IF_ERROR(CheckQualifier(condition.qualifier));
+    WINNOW_RETURN_IF_ERROR(PrepareFlags(changes));
+    std::vector<uint16_t> wanted = LatchesOf(changes);
+    wanted.push_back(RowLatches::LatchOf(condition.row));
+    const RowLatchGuard latches(latches_, std::move(wanted));
+    WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
+    WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family, state->Find(condition.family));
+    CellMoment moment;
+    moment.db = db_.get();
+    moment.is_latched = true;
+    moment.now_ms = clock_->Now();
+    WINNOW_ASSIGN_OR_RETURN(const NewestCell newest,
+                            ReadNewest(moment, *family, condition.row, condition.qualifier));
+    if (!Holds(condition, newest.is_there, newest.value)) return false;
+    if (!changes.empty()) WINNOW_RETURN_IF_ERROR(WriteLatched(options, changes));
+    return true;
+  });
+}
+
+}  // namespace winnow

@@ -1,0 +1,68 @@
+#include "engine/table/write_clock.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/base/status.h"
+#include "winnow/table.h"
+
+namespace winnow {
+
+WriteClock::WriteClock(const Clock* clock, const Bounds& saved, Save save)
+    : clock_(clock),
+      save_(std::move(save)),
+      latest_ms_(saved.time_ms),
+      next_number_(saved.write_number),
+      saved_ms_(saved.time_ms),
+      saved_number_(saved.write_number) {}
+
+// Written to only when the millisecond is a new one: readers share the line and seldom change it.
+uint64_t WriteClock::Now() {
+  const uint64_t now = std::min(clock_->NowMicros() / 1000, kMaxTimestamp);
+  uint64_t latest = latest_ms_.load(std::memory_order_relaxed);
+  while (latest < now && !latest_ms_.compare_exchange_weak(latest, now)) {
+  }
+  return std::max(latest, now);
+}
+
+uint64_t WriteClock::DurableNow() const {
+  return std::min(latest_ms_.load(std::memory_order_relaxed),
+                  saved_ms_.load(std::memory_order_acquire));
+}
+
+absl::StatusOr<WriteClock::Stamp> WriteClock::Take(uint64_t count) {
+  Stamp stamp;
+  stamp.now_ms = Now();
+  stamp.write_number = next_number_.fetch_add(count, std::memory_order_relaxed);
+  const uint64_t end = stamp.write_number + count;
+  if (stamp.now_ms > saved_ms_.load(std::memory_order_acquire) ||
+      end > saved_number_.load(std::memory_order_acquire)) [[unlikely]] {
+    WINNOW_RETURN_IF_ERROR(Extend(stamp.now_ms, end));
+  }
+  return stamp;
+}
+
+absl::Status WriteClock::Extend(uint64_t time_ms, uint64_t end_number) {
+  const MutexLock lock(&mutex_);
+  Bounds bounds{saved_ms_.load(std::memory_order_relaxed),
+                saved_number_.load(std::memory_order_relaxed)};
+  if (time_ms <= bounds.time_ms && end_number <= bounds.write_number) return absl::OkStatus();
+  if (time_ms > bounds.time_ms) bounds.time_ms = std::min(time_ms + kAheadMs, kMaxTimestamp);
+  if (end_number > bounds.write_number) bounds.write_number = end_number + kAheadNumbers;
+  WINNOW_RETURN_IF_ERROR(save_(bounds));
+  saved_ms_.store(bounds.time_ms, std::memory_order_release);
+  saved_number_.store(bounds.write_number, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::Status WriteClock::SaveExactly() {
+  const MutexLock lock(&mutex_);
+  const Bounds bounds{latest_ms_.load(std::memory_order_relaxed),
+                      next_number_.load(std::memory_order_relaxed)};
+  WINNOW_RETURN_IF_ERROR(save_(bounds));
+  saved_ms_.store(bounds.time_ms, std::memory_order_release);
+  saved_number_.store(bounds.write_number, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+}  // namespace winnow

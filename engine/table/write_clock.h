@@ -1,0 +1,68 @@
+// The time and the order of writes to tables: timestamps that never go back, and numbers that grow
+// from write to write, across openings too.
+#ifndef WINNOW_ENGINE_TABLE_WRITE_CLOCK_H_
+#define WINNOW_ENGINE_TABLE_WRITE_CLOCK_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "filter/base/mutex.h"
+#include "winnow/clock.h"
+
+namespace winnow {
+
+// Hands out what lies below bounds that have been saved, and saves new ones before it goes beyond
+// them: after a crash it goes on from the bounds, as timestamp oracles do (Peng and Dabek,
+// "Large-scale Incremental Processing", OSDI 2010). They are saved as any other write, without
+// waiting for the disk: a crash loses a suffix of the log, so that no write survives that has a
+// number above the bounds that do. Times are milliseconds. Thread-safe.
+class WriteClock {
+ public:
+  struct Bounds {
+    uint64_t time_ms = 0;       // no greater time has been handed out to a write
+    uint64_t write_number = 1;  // all that were handed out are smaller
+  };
+  using Save = std::function<absl::Status(const Bounds&)>;
+
+  // `saved` were given to `save` last. The clock must outlive this object.
+  WriteClock(const Clock* clock, const Bounds& saved, Save save);
+
+  struct Stamp {
+    uint64_t now_ms = 0;
+    uint64_t write_number = 0;  // the first of as many as were asked for
+  };
+  // An error is that of saving, and nothing was handed out then. Whoever asks holds the latches of
+  // the rows that he will write to: their numbers grow in the order of their writes.
+  absl::StatusOr<Stamp> Take(uint64_t count) ABSL_LOCKS_EXCLUDED(mutex_);
+  // For readers: not before any time that was handed out.
+  uint64_t Now();
+  // A time that has been reached, and that after a crash will not be in the future again, whatever
+  // the clock does then: what has expired by it may be forgotten.
+  uint64_t DurableNow() const;
+  // So that the next opening goes on without a gap.
+  absl::Status SaveExactly() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  // How far ahead bounds are saved. An opening after a crash begins with the time at most this far
+  // in the future.
+  static constexpr uint64_t kAheadMs = 1000;
+  static constexpr uint64_t kAheadNumbers = uint64_t{1} << 20;
+
+  absl::Status Extend(uint64_t time_ms, uint64_t end_number) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const Clock* const clock_;
+  const Save save_;
+  std::atomic<uint64_t> latest_ms_;
+  std::atomic<uint64_t> next_number_;
+  std::atomic<uint64_t> saved_ms_;
+  std::atomic<uint64_t> saved_number_;
+  // Taken to save. What has been saved is read without it.
+  Mutex mutex_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_TABLE_WRITE_CLOCK_H_

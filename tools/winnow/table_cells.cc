@@ -1,0 +1,200 @@
+#include "tools/winnow/table_cells.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+#include "tools/winnow/answer.h"
+#include "tools/winnow/database.h"
+
+namespace winnow::cli {
+namespace {
+
+absl::StatusOr<ColumnSelection> ParseColumn(const TableCall& call, const std::string& word) {
+  const size_t colon = word.find(':');
+  ColumnSelection column{word.substr(0, colon), std::nullopt};
+  if (colon == std::string::npos) return column;
+  WINNOW_ASSIGN_OR_RETURN(column.qualifier, BytesFromWord(call.arguments, word.substr(colon + 1)));
+  return column;
+}
+
+// Where a single cell is: TABLE ROW FAMILY:QUALIFIER.
+struct CellPlace {
+  Table* table = nullptr;
+  std::string row = {};
+  std::string family = {};
+  std::string qualifier = {};
+};
+
+absl::StatusOr<CellPlace> ParsePlace(const TableCall& call) {
+  CellPlace place;
+  WINNOW_ASSIGN_OR_RETURN(place.table, call.tables.FindTable(call.words[1]));
+  WINNOW_ASSIGN_OR_RETURN(place.row, BytesFromWord(call.arguments, call.words[2]));
+  WINNOW_ASSIGN_OR_RETURN(ColumnSelection column, ParseColumn(call, call.words[3]));
+  if (!column.qualifier) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", call.words[3], "' is no column: write FAMILY:QUALIFIER"));
+  }
+  place.family = std::move(column.family);
+  place.qualifier = *std::move(column.qualifier);
+  return place;
+}
+
+absl::Status AddColumns(const TableCall& call, size_t begin, TableReadOptions* options) {
+  for (size_t i = begin; i < call.words.size(); i++) {
+    WINNOW_ASSIGN_OR_RETURN(ColumnSelection column, ParseColumn(call, call.words[i]));
+    options->columns.push_back(std::move(column));
+  }
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> versions,
+                          call.arguments.Number("versions"));
+  if (versions) {
+    options->max_versions =
+        static_cast<uint32_t>(std::min<uint64_t>(*versions, kUnlimitedVersions));
+  }
+  return absl::OkStatus();
+}
+
+void PrintCells(const TableCall& call, const RowResult& row) {
+  const TextForm form = PrintedForm(call.arguments);
+  const bool hex = call.arguments.Has("hex");
+  for (const CellView& cell : row.cells()) {
+    if (call.arguments.Has("json")) {
+      Json json = Json::object();
+      AddBytes(&json, "row", row.row(), hex);
+      json["family"] = cell.family;
+      AddBytes(&json, "qualifier", cell.qualifier, hex);
+      json["timestamp"] = cell.timestamp;
+      AddBytes(&json, "value", cell.value, hex);
+      call.output.Write(ToLine(json));
+      continue;
+    }
+    call.output.Line(absl::StrCat(ToText(row.row(), form), "\t", ToAbsl(cell.family), ":",
+                                  ToText(cell.qualifier, form), "\t", cell.timestamp, "\t",
+                                  ToText(cell.value, form)));
+  }
+}
+
+absl::StatusOr<ExitCode> WriteChanges(const TableCall& call, const TableBatch& batch) {
+  WINNOW_RETURN_IF_ERROR(call.tables.Write(WriteOptions(), batch));
+  return PrintDone(call.arguments, call.output);
+}
+
+}  // namespace
+
+absl::StatusOr<ExitCode> PutCell(const TableCall& call) {
+  WINNOW_ASSIGN_OR_RETURN(const CellPlace place, ParsePlace(call));
+  WINNOW_ASSIGN_OR_RETURN(const std::string value, BytesFromWord(call.arguments, call.words[4]));
+  TableBatch::PutOptions options;
+  WINNOW_ASSIGN_OR_RETURN(options.timestamp, call.arguments.Number("timestamp"));
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> ttl_ms, call.arguments.Number("ttl"));
+  options.ttl_ms = ttl_ms.value_or(0);
+  TableBatch batch;
+  batch.Put(place.table, place.row, place.family, place.qualifier, value, options);
+  return WriteChanges(call, batch);
+}
+
+absl::StatusOr<ExitCode> GetCells(const TableCall& call) {
+  WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
+  WINNOW_ASSIGN_OR_RETURN(const std::string row, BytesFromWord(call.arguments, call.words[2]));
+  TableReadOptions options;
+  WINNOW_RETURN_IF_ERROR(AddColumns(call, 3, &options));
+  RowResult result;
+  WINNOW_RETURN_IF_ERROR(call.tables.Get(options, table, row, &result));
+  PrintCells(call, result);
+  return result.empty() ? ExitCode::kNo : ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> ScanCells(const TableCall& call) {
+  WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
+  ScanOptions options;
+  options.fill_cache = false;
+  WINNOW_RETURN_IF_ERROR(AddColumns(call, 2, &options));
+  if (const auto word = call.arguments.Text("from")) {
+    WINNOW_ASSIGN_OR_RETURN(options.start_row, BytesFromWord(call.arguments, *word));
+  }
+  if (const auto word = call.arguments.Text("to")) {
+    WINNOW_ASSIGN_OR_RETURN(options.stop_row, BytesFromWord(call.arguments, *word));
+  }
+  if (const auto word = call.arguments.Text("prefix")) {
+    WINNOW_ASSIGN_OR_RETURN(options.row_prefix, BytesFromWord(call.arguments, *word));
+  }
+  options.reverse = call.arguments.Has("reverse");
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> limit, call.arguments.Number("limit"));
+  options.max_rows = limit.value_or(0);
+  if (limit && *limit == 0) return ExitCode::kOk;
+  const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
+  RowResult row;
+  while (call.output.ok() && scanner->Next(&row)) PrintCells(call, row);
+  WINNOW_RETURN_IF_ERROR(scanner->status());
+  return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> CountRows(const TableCall& call) {
+  WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
+  ScanOptions options;
+  options.fill_cache = false;
+  const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
+  RowResult row;
+  uint64_t count = 0;
+  while (scanner->Next(&row)) count++;
+  WINNOW_RETURN_IF_ERROR(scanner->status());
+  return PrintAnswer(call.arguments, Json{{"rows", count}}, absl::StrCat(count), call.output);
+}
+
+absl::StatusOr<ExitCode> DeleteCell(const TableCall& call) {
+  WINNOW_ASSIGN_OR_RETURN(const CellPlace place, ParsePlace(call));
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> timestamp,
+                          call.arguments.Number("timestamp"));
+  TableBatch batch;
+  batch.DeleteVersion(place.table, place.row, place.family, place.qualifier, timestamp);
+  return WriteChanges(call, batch);
+}
+
+absl::StatusOr<ExitCode> DeleteAll(const TableCall& call) {
+  WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
+  WINNOW_ASSIGN_OR_RETURN(const std::string row, BytesFromWord(call.arguments, call.words[2]));
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> timestamp,
+                          call.arguments.Number("timestamp"));
+  TableBatch batch;
+  if (call.words.size() == 3) {
+    batch.DeleteRow(table, row, timestamp);
+    return WriteChanges(call, batch);
+  }
+  WINNOW_ASSIGN_OR_RETURN(const ColumnSelection column, ParseColumn(call, call.words[3]));
+  if (column.qualifier) {
+    batch.DeleteColumn(table, row, column.family, *column.qualifier, timestamp);
+  } else {
+    batch.DeleteFamily(table, row, column.family, timestamp);
+  }
+  return WriteChanges(call, batch);
+}
+
+absl::StatusOr<ExitCode> IncrementCell(const TableCall& call) {
+  WINNOW_ASSIGN_OR_RETURN(const CellPlace place, ParsePlace(call));
+  int64_t amount = 1;
+  if (call.words.size() > 4 && !absl::SimpleAtoi(call.words[4], &amount)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("incr takes a whole number, not '", call.words[4], "'"));
+  }
+  WINNOW_ASSIGN_OR_RETURN(
+      const int64_t sum, call.tables.Increment(WriteOptions(), place.table, place.row, place.family,
+                                               place.qualifier, amount));
+  return PrintAnswer(call.arguments, Json{{"value", sum}}, absl::StrCat(sum), call.output);
+}
+
+absl::StatusOr<ExitCode> AppendToCell(const TableCall& call) {
+  WINNOW_ASSIGN_OR_RETURN(const CellPlace place, ParsePlace(call));
+  WINNOW_ASSIGN_OR_RETURN(const std::string suffix, BytesFromWord(call.arguments, call.words[4]));
+  WINNOW_ASSIGN_OR_RETURN(const std::string whole,
+                          call.tables.Append(WriteOptions(), place.table, place.row, place.family,
+                                             place.qualifier, suffix));
+  Json json = Json::object();
+  AddBytes(&json, "value", whole, call.arguments.Has("hex"));
+  return PrintAnswer(call.arguments, json, ToText(whole, PrintedForm(call.arguments)), call.output);
+}
+
+}  // namespace winnow::cli
