@@ -98,11 +98,11 @@ struct ColumnFamilyOptions {
   //
   // A value has its write time, eight bytes, if the family had a time to live when it was written:
   // by Put or Write, when the call began; by SstWriter, when it was added to the file. What was
-  // written while there was none never expires. The time to live may be changed with each opening, and
-  // while the database is open, and holds for values that are there already: a shorter one makes more of them expire; with a
-  // longer one, or 0, those show again that had expired and were not dropped yet. Exports have no
-  // write times: what is imported counts as written then. Checkpoints, backups and repairs keep
-  // them.
+  // written while there was none never expires. The time to live may be changed with each opening,
+  // and while the database is open, and holds for values that are there already: a shorter one
+  // makes more of them expire; with a longer one, or 0, those show again that had expired and were
+  // not dropped yet. Exports have no write times: what is imported counts as written then.
+  // Checkpoints, backups and repairs keep them.
   //
   // InvalidArgument: the column family has a merge operator, or had one.
   std::optional<uint64_t> ttl_seconds;
