@@ -13,7 +13,7 @@ uint16_t RowLatches::LatchOf(std::string_view row) {
 
 RowLatchGuard::RowLatchGuard(RowLatches& latches, uint16_t latch)
     : latches_(latches), single_(latch), is_single_(true) {
-  latches_.latches_[single_].mutex.Lock();
+  latches_.latches_[single_].Lock();
 }
 
 RowLatchGuard::RowLatchGuard(RowLatches& latches, std::vector<uint16_t> wanted)
@@ -31,14 +31,14 @@ RowLatchGuard::RowLatchGuard(RowLatches& latches)
 
 RowLatchGuard::~RowLatchGuard() {
   if (is_single_) {
-    latches_.latches_[single_].mutex.Unlock();
+    latches_.latches_[single_].Unlock();
     return;
   }
-  for (const uint16_t latch : held_) latches_.latches_[latch].mutex.Unlock();
+  for (const uint16_t latch : held_) latches_.latches_[latch].Unlock();
 }
 
 void RowLatchGuard::LockHeld() {
-  for (const uint16_t latch : held_) latches_.latches_[latch].mutex.Lock();
+  for (const uint16_t latch : held_) latches_.latches_[latch].Lock();
 }
 
 }  // namespace winnow
