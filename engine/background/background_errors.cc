@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/start_thread.h"
 #include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

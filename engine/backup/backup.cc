@@ -10,11 +10,11 @@
 #include "engine/backup/write_backup.h"
 #include "engine/base/checksum.h"
 #include "engine/base/number_text.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/file_system/file_system_of.h"
 #include "engine/version/file_names.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -1,11 +1,11 @@
 #include "engine/backup/checkpoint.h"
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 #include "engine/version/manifest_file.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

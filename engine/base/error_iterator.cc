@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "engine/base/out_of_memory.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -1,9 +1,9 @@
 // Blocks that are not in the cache: of the threads that miss one at the same time, one reads it.
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/cache/block_cache_hash.h"
 #include "engine/cache/block_cache_shard.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

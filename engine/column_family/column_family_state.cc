@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/base/missing_merge_operator.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

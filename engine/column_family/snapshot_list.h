@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "engine/base/internal_key.h"
-#include "engine/base/out_of_memory.h"
 #include "filter/base/mutex.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/db.h"
 
 namespace winnow {

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/start_thread.h"
 #include "engine/compaction/compaction_parts.h"
 #include "engine/compaction/range_tombstone_merge.h"
 #include "engine/version/level_iterator.h"
 #include "engine/version/merging_iterator.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/compat/c_handles.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/merge_operator.h"
 
 using winnow::BytesOf;

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "engine/base/out_of_memory.h"
 #include "filter/base/mutex.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -4,11 +4,11 @@
 // up without the mutex, and because a batch that was checked must still find its families when it
 // is inserted. The mutex, because everybody else reads the set under it. Each change is one edit of
 // the manifest, so that after a crash a family is there or not, and never in part.
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/option_checks.h"
 #include "engine/db/recorded_options.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -16,11 +16,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/compaction/flush_job.h"
 #include "engine/db/job_events.h"
 #include "engine/statistics/job_timer.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

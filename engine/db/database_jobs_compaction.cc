@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "engine/base/database_closed.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/compaction/covered_files.h"
 #include "engine/compaction/expired_files.h"
@@ -16,6 +15,7 @@
 #include "engine/db/job_events.h"
 #include "engine/sstable/sstable_reader.h"
 #include "engine/statistics/job_timer.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

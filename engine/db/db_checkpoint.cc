@@ -4,10 +4,10 @@
 // tables, which never change, and the pause holds the logs, which only grow: of each as many bytes
 // count as it had at that moment. So the copy is of one moment, however long it takes.
 #include "engine/backup/write_backup.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/file_system/durable_files.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "engine/base/merge_context.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/merge_reads.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -8,11 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/number_text.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/statistics/text_table.h"
 #include "engine/version/explained_chain.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

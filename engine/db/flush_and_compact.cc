@@ -1,8 +1,8 @@
 // Flush, CompactRange, WaitForBackgroundWork: background work that somebody waits for.
 #include "engine/base/database_closed.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -17,7 +17,6 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/sst_writer.h"
@@ -26,6 +25,7 @@
 #include "engine/ingest/external_sstable.h"
 #include "engine/ingest/ingest_placement.h"
 #include "engine/version/file_names.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

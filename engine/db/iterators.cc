@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "engine/base/error_iterator.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/db_iterator.h"
 #include "engine/db/expiring_iterator.h"
 #include "engine/version/merging_iterator.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

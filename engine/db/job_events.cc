@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

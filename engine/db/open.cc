@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "engine/base/database_closed.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/cache/block_cache.h"
 #include "engine/db/database_directory.h"
@@ -16,6 +15,7 @@
 #include "engine/db/option_checks.h"
 #include "engine/file_system/file_system_of.h"
 #include "engine/version/file_names.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -3,10 +3,10 @@
 // A text form is checked for being one, and for its range, when it is set. Options come one at a
 // time and in any order, so that nothing can be said yet about how they fit together: that is
 // checked when the database is opened (options.cc).
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/option_checks.h"
 #include "engine/db/option_table.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/options.h"
 
 namespace winnow {

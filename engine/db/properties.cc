@@ -8,7 +8,6 @@
 #include <set>
 
 #include "absl/strings/numbers.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/file_system/file_system_of.h"
@@ -16,6 +15,7 @@
 #include "engine/statistics/sstables_report.h"
 #include "engine/statistics/statistics_report.h"
 #include "engine/version/file_names.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -11,12 +11,12 @@
 #include <optional>
 
 #include "engine/base/error_iterator.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/base/write_time.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/merge_reads.h"
 #include "engine/sstable/pinned_value_access.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -3,12 +3,12 @@
 #include <utility>
 
 #include "engine/base/database_mutex.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/database_directory.h"
 #include "engine/db/option_table.h"
 #include "engine/file_system/file_system_of.h"
 #include "engine/version/version_set.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/db.h"
 #include "winnow/merge_operator.h"
 

@@ -1,11 +1,11 @@
 // RepairDatabase (winnow/repair.h): the files first, then the logs by opening the database.
 #include <algorithm>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/file_system/file_system_of.h"
 #include "engine/recovery/repair.h"
 #include "engine/version/foreign_database.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/db.h"
 #include "winnow/repair.h"
 

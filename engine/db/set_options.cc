@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/option_checks.h"
 #include "engine/db/option_table.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

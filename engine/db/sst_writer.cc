@@ -6,11 +6,11 @@
 #include "absl/strings/escaping.h"
 #include "engine/base/checksum.h"
 #include "engine/base/missing_merge_operator.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/column_family/column_family_state.h"
 #include "engine/db/option_checks.h"
 #include "engine/file_system/durable_files.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/recovery/set_aside.h"
 #include "engine/version/file_names.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

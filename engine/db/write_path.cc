@@ -3,12 +3,12 @@
 #include <optional>
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/option_checks.h"
 #include "engine/write/batch_format.h"
 #include "engine/write/write_times.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/base/per_thread.h"
 
 namespace winnow {

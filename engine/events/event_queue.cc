@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/start_thread.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

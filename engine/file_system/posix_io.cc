@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 namespace {

@@ -1,7 +1,7 @@
 #include "engine/log/log_writer.h"
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 namespace {

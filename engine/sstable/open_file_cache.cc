@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/hazard_slot.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/sstable/format.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/sstable/block_cursor.h"
 #include "engine/sstable/range_tombstone_block.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/filter/resident_memory.h"
 
 namespace winnow {

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/base/per_thread.h"
 
 namespace winnow {

@@ -2,9 +2,9 @@
 #include <limits>
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/table/table_database.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -1,11 +1,11 @@
 // Get, Exists, Scan.
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/table/row_result.h"
 #include "engine/table/table_database.h"
 #include "engine/table/table_scanner.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

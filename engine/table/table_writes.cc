@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/table/table_database.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/base/per_thread.h"
 
 namespace winnow {

@@ -1,7 +1,7 @@
 #include "engine/transaction/database_transactions.h"
 
 #include "engine/base/database_closed.h"
-#include "engine/base/out_of_memory.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -8,12 +8,12 @@
 
 #include "engine/base/error_iterator.h"
 #include "engine/base/merge_context.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/column_family/column_family_state.h"
 #include "engine/sstable/pinned_value_access.h"
 #include "engine/transaction/batch_index.h"
 #include "engine/transaction/overlay_iterator.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "engine/base/merge_context.h"
-#include "engine/base/out_of_memory.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

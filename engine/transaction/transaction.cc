@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "engine/base/error_iterator.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/transaction/conflict_check.h"
 #include "engine/transaction/database_transactions.h"
 #include "engine/transaction/tracked_keys.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/indexed_write_batch.h"
 
 namespace winnow {

@@ -5,8 +5,8 @@
 #include <thread>
 #include <vector>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/start_thread.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

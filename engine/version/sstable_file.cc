@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/base/slab_pool.h"
 
 namespace winnow {

@@ -6,11 +6,11 @@
 
 #include "engine/base/checksum.h"
 #include "engine/base/database_closed.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/version/current_file.h"
 #include "engine/version/file_names.h"
 #include "engine/version/level_files.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

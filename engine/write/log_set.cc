@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "engine/base/coding.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/version/file_names.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -7,10 +7,10 @@
 
 #include "engine/base/coding.h"
 #include "engine/base/database_closed.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/write/batch_format.h"
 #include "engine/write/commit_validator.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

@@ -4,10 +4,10 @@
 #include <thread>
 #include <utility>
 
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
 #include "engine/base/steady_clock.h"
 #include "engine/write/write_leader.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 

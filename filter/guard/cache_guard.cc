@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <utility>
 
+#include "filter/base/out_of_memory.h"
 #include "filter/guard/guard_impl.h"
 
 namespace winnow::guard {
@@ -14,6 +14,8 @@ constexpr std::chrono::milliseconds kMaxNegativeTtl = std::chrono::seconds(300);
 constexpr int kExecutorThreads = 2;
 constexpr size_t kMaxWaitingRefreshes = 1024;
 constexpr size_t kMaxWaitingRenewals = 65'536;
+// "For ever", of which some can be added to the time of day without an overflow.
+constexpr std::chrono::milliseconds kLongest = std::chrono::hours(24 * 365 * 100);
 
 absl::Status Absent() { return absl::NotFoundError("no such key"); }
 
@@ -37,6 +39,26 @@ absl::Status Validate(const GuardOptions& options) {
   return absl::OkStatus();
 }
 
+void ShortenTimes(GuardOptions* options) {
+  for (GuardOptions::Duration GuardOptions::*const time :
+       {&GuardOptions::ttl, &GuardOptions::min_jitter, &GuardOptions::max_jitter,
+        &GuardOptions::serve_stale_for, &GuardOptions::keep_stale_for, &GuardOptions::max_wait,
+        &GuardOptions::lock_ttl, &GuardOptions::lock_poll, &GuardOptions::breaker_open_for}) {
+    options->*time = std::min(options->*time, kLongest);
+  }
+  options->negative_ttl = std::min(options->negative_ttl, kMaxNegativeTtl);
+}
+
+// The validator is not ours, and may throw.
+bool IsValid(const GuardOptions& options, std::string_view key) {
+  if (!options.is_valid) return true;
+  try {
+    return options.is_valid(key);
+  } catch (...) {
+    return false;
+  }
+}
+
 }  // namespace
 
 CacheGuard::Impl::Impl(Cache* cache, GuardOptions options)
@@ -46,11 +68,9 @@ CacheGuard::Impl::Impl(Cache* cache, GuardOptions options)
       limit_(options_.max_concurrent_loads) {
   if (options_.clock == nullptr) options_.clock = Clock::Real();
   if (options_.random == nullptr) options_.random = RandomSource::Real();
-  options_.negative_ttl = std::min(options_.negative_ttl, kMaxNegativeTtl);
 }
 
 absl::Status CacheGuard::Impl::Start() {
-  if (const absl::Status status = Validate(options_); !status.ok()) return status;
   if (options_.executor == nullptr) {
     auto executor = NewThreadExecutor(kExecutorThreads, kMaxWaitingRefreshes);
     if (!executor.ok()) return executor.status();
@@ -90,7 +110,7 @@ CacheGuard::Impl::Cached CacheGuard::Impl::ReadCache(std::string_view key, std::
 
 absl::Status CacheGuard::Impl::Get(std::string_view key, const Loader& load, std::string* value) {
   Count(&GuardStatistics::requests);
-  if (options_.is_valid && !options_.is_valid(key)) {
+  if (!IsValid(options_, key)) {
     Count(&GuardStatistics::refused_keys);
     return absl::InvalidArgumentError("the validator refuses this key");
   }
@@ -161,13 +181,12 @@ void CacheGuard::Impl::Refresh(internal::OwnFlight* own, const Loader& load, Tim
     ++num_background_;
   }
   Count(number);
-  try {
+  // Nobody is there to be told of an error: the value that is there stays, and the next caller
+  // tries again.
+  (void)UnlessOutOfMemory([&] {
     std::string value;
-    // Nobody is there to be told; the value that is there stays, and the next caller tries again.
     (void)Fly(own, load, seen, Duration(0), &value);
-  } catch (const std::bad_alloc&) {
-    // The same.
-  }
+  });
   MutexLock lock(&mutex_);
   --num_background_;
   background_ended_.SignalAll();
@@ -191,9 +210,13 @@ std::string CacheGuard::Impl::SealFor(std::string_view value, Duration ttl,
 absl::StatusOr<InsertIntent> CacheGuard::Impl::BeginInsert(std::string_view key) {
   KeyFilter* const filter = options_.filter;
   if (filter != nullptr) {
+    // Made first: what the filter remembers must find its end.
+    InsertIntent intent(nullptr, key);
     if (const absl::Status status = filter->BeginInsert(key); !status.ok()) return status;
+    intent.filter_ = filter;
+    return intent;
   }
-  return InsertIntent(filter, key);
+  return InsertIntent(nullptr, key);
 }
 
 absl::Status CacheGuard::Impl::Put(std::string_view key, std::string_view value) {
@@ -233,24 +256,21 @@ InsertIntent::~InsertIntent() {
 }
 
 absl::StatusOr<std::unique_ptr<CacheGuard>> CacheGuard::Create(Cache* cache, GuardOptions options) {
-  try {
+  if (cache == nullptr) return absl::InvalidArgumentError("a cache guard needs a cache");
+  if (const absl::Status status = Validate(options); !status.ok()) return status;
+  ShortenTimes(&options);
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<CacheGuard>> {
     auto impl = std::make_shared<Impl>(cache, std::move(options));
     if (const absl::Status status = impl->Start(); !status.ok()) return status;
     return std::unique_ptr<CacheGuard>(new CacheGuard(std::move(impl)));
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory for a cache guard");
-  }
+  });
 }
 
 CacheGuard::CacheGuard(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 CacheGuard::~CacheGuard() { impl_->Stop(); }
 
 absl::Status CacheGuard::Get(std::string_view key, const Loader& load, std::string* value) {
-  try {
-    return impl_->Get(key, load, value);
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory in a cache guard");
-  }
+  return CatchOutOfMemory([&] { return impl_->Get(key, load, value); });
 }
 
 absl::StatusOr<std::string> CacheGuard::Get(std::string_view key, const Loader& load) {
@@ -260,18 +280,16 @@ absl::StatusOr<std::string> CacheGuard::Get(std::string_view key, const Loader& 
 }
 
 absl::StatusOr<InsertIntent> CacheGuard::BeginInsert(std::string_view key) {
-  return impl_->BeginInsert(key);
+  return CatchOutOfMemory([&] { return impl_->BeginInsert(key); });
 }
 
 absl::Status CacheGuard::Put(std::string_view key, std::string_view value) {
-  try {
-    return impl_->Put(key, value);
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("no memory in a cache guard");
-  }
+  return CatchOutOfMemory([&] { return impl_->Put(key, value); });
 }
 
-absl::Status CacheGuard::Invalidate(std::string_view key) { return impl_->Invalidate(key); }
+absl::Status CacheGuard::Invalidate(std::string_view key) {
+  return CatchOutOfMemory([&] { return impl_->Invalidate(key); });
+}
 
 GuardStatistics CacheGuard::statistics() const { return impl_->statistics(); }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "filter/base/out_of_memory.h"
+
 namespace winnow::guard::internal {
 
 Flight::Outcome Flight::Wait(std::chrono::microseconds max_wait, absl::Status* status,
@@ -24,7 +26,8 @@ void Flight::End(const absl::Status& status, const std::string& value) {
   MutexLock lock(&mutex_);
   has_ended_ = true;
   status_ = status;
-  if (status.ok() && !overtaken_) value_ = value;
+  // Without memory for a copy those that wait see for themselves.
+  if (status.ok() && !overtaken_) overtaken_ = !UnlessOutOfMemory([&] { value_ = value; });
   ended_.SignalAll();
 }
 

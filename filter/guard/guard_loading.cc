@@ -1,9 +1,10 @@
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/guard/guard_impl.h"
 
 namespace winnow::guard {
@@ -16,6 +17,8 @@ constexpr int kMaxJoins = 3;
 absl::StatusOr<std::string> Call(const Loader& load, std::string_view key) {
   try {
     return load(key);
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory();
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("the loader threw: ", error.what()));
   } catch (...) {
@@ -246,7 +249,8 @@ bool CacheGuard::Impl::AdmitNegative(TimePoint now) {
 }
 
 std::string CacheGuard::Impl::NewToken() {
-  return absl::StrFormat("%016x%016x", options_.random->Next(), options_.random->Next());
+  return absl::StrCat(absl::Hex(options_.random->Next(), absl::kZeroPad16),
+                      absl::Hex(options_.random->Next(), absl::kZeroPad16));
 }
 
 }  // namespace winnow::guard

@@ -17,6 +17,11 @@ using internal::MemoryShard;
 
 constexpr size_t kMaxShards = 4096;
 
+// "For ever" must not overflow.
+TimePoint After(TimePoint now, std::chrono::milliseconds ttl) {
+  return now + std::min<std::chrono::milliseconds>(ttl, std::chrono::hours(24 * 365 * 1000));
+}
+
 class ShardedMemoryCache final : public MemoryCache {
  public:
   explicit ShardedMemoryCache(const MemoryCacheOptions& options)
@@ -38,7 +43,7 @@ class ShardedMemoryCache final : public MemoryCache {
                    std::chrono::milliseconds ttl) override {
     const uint64_t hash = HashOf(key);
     return Guarded([&] {
-             ShardOf(hash).Set(hash, key, value, clock_->Now() + ttl);
+             ShardOf(hash).Set(hash, key, value, After(clock_->Now(), ttl));
              return true;
            })
         .status();
@@ -56,12 +61,13 @@ class ShardedMemoryCache final : public MemoryCache {
   absl::StatusOr<bool> TryLock(std::string_view key, std::string_view token,
                                std::chrono::milliseconds ttl) override {
     const TimePoint now = clock_->Now();
-    return Guarded([&] { return ShardOf(HashOf(key)).TryLock(key, token, now, now + ttl); });
+    return Guarded([&] { return ShardOf(HashOf(key)).TryLock(key, token, now, After(now, ttl)); });
   }
   absl::StatusOr<bool> RenewLock(std::string_view key, std::string_view token,
                                  std::chrono::milliseconds ttl) override {
     const TimePoint now = clock_->Now();
-    return Guarded([&] { return ShardOf(HashOf(key)).RenewLock(key, token, now, now + ttl); });
+    return Guarded(
+        [&] { return ShardOf(HashOf(key)).RenewLock(key, token, now, After(now, ttl)); });
   }
   absl::StatusOr<bool> SetAndUnlock(std::string_view key, std::string_view token,
                                     std::string_view value,
@@ -69,7 +75,7 @@ class ShardedMemoryCache final : public MemoryCache {
     const uint64_t hash = HashOf(key);
     const TimePoint now = clock_->Now();
     return Guarded(
-        [&] { return ShardOf(hash).SetAndUnlock(hash, key, token, now, value, now + ttl); });
+        [&] { return ShardOf(hash).SetAndUnlock(hash, key, token, now, value, After(now, ttl)); });
   }
   absl::StatusOr<bool> Unlock(std::string_view key, std::string_view token) override {
     return Guarded([&] { return ShardOf(HashOf(key)).Unlock(key, token, clock_->Now()); });

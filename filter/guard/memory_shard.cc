@@ -9,7 +9,9 @@ namespace {
 constexpr uint8_t kMaxUses = 3;
 constexpr uint64_t kSmallShare = 10;  // of the capacity, a tenth
 constexpr size_t kFirstBuckets = 16;
-constexpr size_t kGhosts = 4096;
+constexpr size_t kMaxGhosts = 4096;
+// A ghost for so much of the capacity: they take a thirty-second of it at most.
+constexpr uint64_t kCapacityOfGhost = 32 * sizeof(uint64_t);
 // What malloc and the table take for an entry beside its strings.
 constexpr uint64_t kOverheadBytes = 64;
 // Locks are held by loads that are running; more than this many are looked through for dead ones.
@@ -20,10 +22,18 @@ uint64_t HeapBytes(const std::string& text) {
   return text.capacity() < sizeof(std::string) / 2 ? 0 : text.capacity() + 1;
 }
 
+size_t NumGhosts(uint64_t capacity_bytes) {
+  return static_cast<size_t>(
+      std::clamp<uint64_t>(capacity_bytes / kCapacityOfGhost, 1, kMaxGhosts));
+}
+
 }  // namespace
 
 MemoryShard::MemoryShard(uint64_t capacity_bytes)
-    : capacity_bytes_(capacity_bytes), buckets_(kFirstBuckets, nullptr), ghosts_(kGhosts, 0) {}
+    : buckets_(kFirstBuckets, nullptr),
+      ghosts_(NumGhosts(capacity_bytes), 0),
+      capacity_bytes_(capacity_bytes -
+                      std::min(capacity_bytes, ghosts_.size() * sizeof(uint64_t))) {}
 
 MemoryShard::~MemoryShard() {
   for (Queue* queue : {&small_, &main_}) {
@@ -185,13 +195,13 @@ void MemoryShard::Evict(Entry* entry) {
 }
 
 bool MemoryShard::TakeGhost(uint64_t hash) {
-  uint64_t& ghost = ghosts_[(hash >> 32) % kGhosts];
+  uint64_t& ghost = ghosts_[(hash >> 32) % ghosts_.size()];
   const bool is_ghost = ghost == hash && hash != 0;
   if (is_ghost) ghost = 0;
   return is_ghost;
 }
 
-void MemoryShard::RememberGhost(uint64_t hash) { ghosts_[(hash >> 32) % kGhosts] = hash; }
+void MemoryShard::RememberGhost(uint64_t hash) { ghosts_[(hash >> 32) % ghosts_.size()] = hash; }
 
 void MemoryShard::Remove(uint64_t hash, std::string_view key) {
   MutexLock lock(&mutex_);

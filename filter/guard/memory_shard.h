@@ -88,7 +88,6 @@ class alignas(64) MemoryShard {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DropExpiredLocks(TimePoint now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const uint64_t capacity_bytes_;
   Mutex mutex_;
   std::vector<Entry*> buckets_ ABSL_GUARDED_BY(mutex_);  // a power of two
   uint64_t num_entries_ ABSL_GUARDED_BY(mutex_) = 0;     // in buckets
@@ -98,6 +97,7 @@ class alignas(64) MemoryShard {
   // The hashes that were evicted last: each in a place that it determines, so that a later one may
   // push it out.
   std::vector<uint64_t> ghosts_ ABSL_GUARDED_BY(mutex_);
+  const uint64_t capacity_bytes_;  // without the ghosts
   std::unordered_map<std::string, Lock> locks_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -62,6 +62,8 @@ double GuardStatistics::FilterFalsePositiveRate() const {
 
 std::string GuardStatistics::ToTable() const {
   std::string table;
+  // More than it needs: StrAppendFormat ends the process if a string must grow and cannot.
+  table.reserve(4096);
   const double all = static_cast<double>(std::max<uint64_t>(requests, 1));
   absl::StrAppendFormat(&table, "%-32s %12d\n", kRequests.name, requests);
   for (const Row& row : kAnswers) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/redis/bitmap_filter_impl.h"
 #include "filter/redis/key_slot.h"
 
@@ -156,24 +157,28 @@ absl::Status BitmapFilter::Impl::QueryRound(std::span<const std::string_view> ke
 void BitmapFilter::Impl::MayContain(std::span<const std::string_view> keys,
                                     std::vector<bool>* answers) {
   answers->assign(keys.size(), true);
-  Positions left = AllPositions(keys.size());
-  absl::Status status;
-  while (!left.empty() && status.ok()) {
-    status = InRounds(&left, [&](const BitmapLayout& layout) -> absl::Status {
-      if (!layout.is_complete) {
-        ForgetLayout();
-        return MissingError(name());
-      }
-      return QueryRound(keys, layout, &left, answers);
-    });
-  }
-  if (!status.ok()) {
-    counter_.AddUnknown(status, left.size());
-    for (const size_t position : left) (*answers)[position] = true;
-  }
+  Positions left;
+  const absl::Status status = CatchOutOfMemory([&]() -> absl::Status {
+    left = AllPositions(keys.size());
+    absl::Status so_far;
+    while (!left.empty() && so_far.ok()) {
+      so_far = InRounds(&left, [&](const BitmapLayout& layout) -> absl::Status {
+        if (!layout.is_complete) {
+          ForgetLayout();
+          return MissingError(name());
+        }
+        return QueryRound(keys, layout, &left, answers);
+      });
+    }
+    return so_far;
+  });
+  // If there was no memory for the list of what is left, that is all.
+  const size_t num_unknown = status.ok() ? 0 : left.empty() ? keys.size() : left.size();
+  if (num_unknown != 0) counter_.AddUnknown(status, num_unknown);
+  for (const size_t position : left) (*answers)[position] = true;
   const auto no = static_cast<uint64_t>(std::count(answers->begin(), answers->end(), false));
   counter_.AddNo(no);
-  counter_.AddFound(keys.size() - no - left.size());
+  counter_.AddFound(keys.size() - no - num_unknown);
 }
 
 void BitmapFilter::Impl::AppendWrite(std::span<const std::string_view> keys,
@@ -248,15 +253,17 @@ absl::Status BitmapFilter::Impl::WriteRound(std::span<const std::string_view> ke
 
 absl::StatusOr<uint64_t> BitmapFilter::Impl::Write(std::span<const std::string_view> keys,
                                                    WriteMode mode, std::vector<std::string>* ids) {
-  uint64_t added = 0;
-  Positions left = AllPositions(keys.size());
-  while (!left.empty()) {
-    const absl::Status status = InRounds(&left, [&](const BitmapLayout& layout) {
-      return WriteRound(keys, layout, mode, &left, ids, &added);
-    });
-    if (!status.ok()) return status;
-  }
-  return added;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<uint64_t> {
+    uint64_t added = 0;
+    Positions left = AllPositions(keys.size());
+    while (!left.empty()) {
+      const absl::Status status = InRounds(&left, [&](const BitmapLayout& layout) {
+        return WriteRound(keys, layout, mode, &left, ids, &added);
+      });
+      if (!status.ok()) return status;
+    }
+    return added;
+  });
 }
 
 absl::StatusOr<std::unique_ptr<BitmapFilter>> BitmapFilter::Open(
@@ -291,42 +298,46 @@ RedisBitmapRule BitmapFilter::rule() const { return impl_->options().rule; }
 
 absl::Status BitmapFilter::Create(const RedisBitmapShape& shape,
                                   const CreateBitmapOptions& options) {
-  const absl::Status status = CheckRedisBitmapShape(shape);
-  if (!status.ok()) return status;
-  if (shape.rule != rule()) {
-    return absl::InvalidArgumentError("Redis filter: the shape is of another rule");
-  }
-  if (BytesOf(shape) > options.max_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(name(), ": ", BytesOf(shape), " bytes, allowed are ", options.max_bytes));
-  }
-  impl_->ForgetLayout();
-  const absl::StatusOr<Reply> reply = impl_->Run(
-      CreateScript(),
-      {std::string(RedisBitmapRuleName(shape.rule)), absl::StrCat(shape.num_bits),
-       absl::StrCat(shape.num_probes), options.is_complete ? "1-" + UniqueDigits() : "0",
-       absl::StrCat(BytesOf(shape)), absl::StrCat(WithJitter(options.ttl, options.ttl_jitter)),
-       absl::StrCat(options.expected_insertions), JavaDouble(options.fpr)});
-  if (!reply.ok()) return reply.status();
-  const absl::StatusOr<std::string> word = WordOf(*reply);
-  if (!word.ok()) return word.status();
-  if (*word == "exists") {
-    return absl::AlreadyExistsError(absl::StrCat(name(), ": there is such a filter or key"));
-  }
-  return absl::OkStatus();
+  return CatchOutOfMemory([&]() -> absl::Status {
+    const absl::Status status = CheckRedisBitmapShape(shape);
+    if (!status.ok()) return status;
+    if (shape.rule != rule()) {
+      return absl::InvalidArgumentError("Redis filter: the shape is of another rule");
+    }
+    if (BytesOf(shape) > options.max_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(name(), ": ", BytesOf(shape), " bytes, allowed are ", options.max_bytes));
+    }
+    impl_->ForgetLayout();
+    const absl::StatusOr<Reply> reply = impl_->Run(
+        CreateScript(),
+        {std::string(RedisBitmapRuleName(shape.rule)), absl::StrCat(shape.num_bits),
+         absl::StrCat(shape.num_probes), options.is_complete ? "1-" + UniqueDigits() : "0",
+         absl::StrCat(BytesOf(shape)), absl::StrCat(WithJitter(options.ttl, options.ttl_jitter)),
+         absl::StrCat(options.expected_insertions), JavaDouble(options.fpr)});
+    if (!reply.ok()) return reply.status();
+    const absl::StatusOr<std::string> word = WordOf(*reply);
+    if (!word.ok()) return word.status();
+    if (*word == "exists") {
+      return absl::AlreadyExistsError(absl::StrCat(name(), ": there is such a filter or key"));
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::Status BitmapFilter::Remove() {
-  Request request;
-  request.Begin(1 + impl_->keys().size());
-  request.Append("UNLINK");
-  for (const std::string& key : impl_->keys()) request.Append(key);
-  impl_->ForgetLayout();
-  return impl_->client()->ExecuteOne(name(), request).status();
+  return CatchOutOfMemory([&]() -> absl::Status {
+    Request request;
+    request.Begin(1 + impl_->keys().size());
+    request.Append("UNLINK");
+    for (const std::string& key : impl_->keys()) request.Append(key);
+    impl_->ForgetLayout();
+    return impl_->client()->ExecuteOne(name(), request).status();
+  });
 }
 
 bool BitmapFilter::MayContain(std::string_view key) {
-  return MayContain(std::span(&key, 1)).front();
+  return impl_->counter()->AnswerForOne([&] { return MayContain(std::span(&key, 1)); });
 }
 
 std::vector<bool> BitmapFilter::MayContain(std::span<const std::string_view> keys) {
@@ -340,51 +351,57 @@ absl::StatusOr<uint64_t> BitmapFilter::Add(std::span<const std::string_view> key
 }
 
 absl::StatusOr<WriteIntent> BitmapFilter::BeginWrite(std::span<const std::string_view> keys) {
-  std::vector<std::string> ids;
-  const absl::StatusOr<uint64_t> added = impl_->Write(keys, Impl::WriteMode::kBegin, &ids);
-  if (!added.ok()) return added.status();
-  return WriteIntent({keys.begin(), keys.end()}, std::move(ids));
+  return CatchOutOfMemory([&]() -> absl::StatusOr<WriteIntent> {
+    std::vector<std::string> ids;
+    const absl::StatusOr<uint64_t> added = impl_->Write(keys, Impl::WriteMode::kBegin, &ids);
+    if (!added.ok()) return added.status();
+    return WriteIntent({keys.begin(), keys.end()}, std::move(ids));
+  });
 }
 
 absl::Status BitmapFilter::EndWrite(WriteIntent intent) {
-  const std::vector<std::string_view> keys(intent.keys_.begin(), intent.keys_.end());
-  const absl::StatusOr<uint64_t> added = impl_->Write(keys, Impl::WriteMode::kEnd, &intent.ids_);
-  if (!added.ok() || intent.ids_.empty()) return added.status();
-  // Only now that every key is in whatever serves and in whatever will.
-  Request request;
-  request.Begin(2 + intent.ids_.size());
-  request.Append("HDEL");
-  request.Append(impl_->keys()[kNotesKey]);
-  for (const std::string& id : intent.ids_) request.Append(id);
-  return impl_->client()->ExecuteOne(name(), request).status();
+  return CatchOutOfMemory([&]() -> absl::Status {
+    const std::vector<std::string_view> keys(intent.keys_.begin(), intent.keys_.end());
+    const absl::StatusOr<uint64_t> added = impl_->Write(keys, Impl::WriteMode::kEnd, &intent.ids_);
+    if (!added.ok() || intent.ids_.empty()) return added.status();
+    // Only now that every key is in whatever serves and in whatever will.
+    Request request;
+    request.Begin(2 + intent.ids_.size());
+    request.Append("HDEL");
+    request.Append(impl_->keys()[kNotesKey]);
+    for (const std::string& id : intent.ids_) request.Append(id);
+    return impl_->client()->ExecuteOne(name(), request).status();
+  });
 }
 
 absl::StatusOr<BitmapFilterInfo> BitmapFilter::GetInfo() {
-  const absl::StatusOr<std::vector<Reply>> fields = impl_->Describe();
-  if (!fields.ok()) return fields.status();
-  const absl::StatusOr<BitmapLayout> layout = ParseLayout(*fields, impl_->options(), name());
-  if (!layout.ok()) return layout.status();
-  Request request;
-  request.Command({"BITCOUNT", name()});
-  const absl::StatusOr<Reply> ones = impl_->client()->ExecuteOne(name(), request);
-  if (!ones.ok()) return ones.status();
-  const auto number = [&fields](DescribedField field) {
-    uint64_t value = 0;
-    return absl::SimpleAtoi((*fields)[field].text, &value) ? value : 0;
-  };
-  BitmapFilterInfo info;
-  info.shape = layout->shape;
-  info.has_configuration = layout->has_configuration;
-  info.is_complete = layout->is_complete;
-  info.is_being_rebuilt = !layout->token.empty();
-  info.generation = (*fields)[kGenerationField].text;
-  info.num_bytes = number(kLengthField);
-  info.num_ones = static_cast<uint64_t>(ones->integer);
-  info.open_writes = number(kNumNotesField);
-  info.expected_insertions = number(kInsertionsField);
-  if (!absl::SimpleAtod((*fields)[kRateField].text, &info.fpr)) info.fpr = 0;
-  info.ttl_left = std::chrono::milliseconds(number(kTtlField));
-  return info;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<BitmapFilterInfo> {
+    const absl::StatusOr<std::vector<Reply>> fields = impl_->Describe();
+    if (!fields.ok()) return fields.status();
+    const absl::StatusOr<BitmapLayout> layout = ParseLayout(*fields, impl_->options(), name());
+    if (!layout.ok()) return layout.status();
+    Request request;
+    request.Command({"BITCOUNT", name()});
+    const absl::StatusOr<Reply> ones = impl_->client()->ExecuteOne(name(), request);
+    if (!ones.ok()) return ones.status();
+    const auto number = [&fields](DescribedField field) {
+      uint64_t value = 0;
+      return absl::SimpleAtoi((*fields)[field].text, &value) ? value : 0;
+    };
+    BitmapFilterInfo info;
+    info.shape = layout->shape;
+    info.has_configuration = layout->has_configuration;
+    info.is_complete = layout->is_complete;
+    info.is_being_rebuilt = !layout->token.empty();
+    info.generation = (*fields)[kGenerationField].text;
+    info.num_bytes = number(kLengthField);
+    info.num_ones = static_cast<uint64_t>(ones->integer);
+    info.open_writes = number(kNumNotesField);
+    info.expected_insertions = number(kInsertionsField);
+    if (!absl::SimpleAtod((*fields)[kRateField].text, &info.fpr)) info.fpr = 0;
+    info.ttl_left = std::chrono::milliseconds(number(kTtlField));
+    return info;
+  });
 }
 
 // Redisson's count(), and the rate of a filter with so many bits set.
@@ -399,33 +416,35 @@ double BitmapFilterInfo::ExpectedFpr() const {
 }
 
 absl::StatusOr<RedisBitmap> BitmapFilter::Download() {
-  const absl::StatusOr<BitmapFilterInfo> info = GetInfo();
-  if (!info.ok()) return info.status();
-  if (info->num_bytes > BytesOf(info->shape)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(name(), ": ", info->num_bytes, " bytes, more than its configuration says"));
-  }
-  std::string value;
-  while (value.size() < info->num_bytes) {
-    Request request;
-    uint64_t begin = value.size();
-    for (size_t i = 0; i < kPieces && begin < info->num_bytes; ++i, begin += kPieceBytes) {
-      request.Command({"GETRANGE", name(), absl::StrCat(begin),
-                       absl::StrCat(std::min(begin + kPieceBytes, info->num_bytes) - 1)});
+  return CatchOutOfMemory([&]() -> absl::StatusOr<RedisBitmap> {
+    const absl::StatusOr<BitmapFilterInfo> info = GetInfo();
+    if (!info.ok()) return info.status();
+    if (info->num_bytes > BytesOf(info->shape)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(name(), ": ", info->num_bytes, " bytes, more than its configuration says"));
     }
-    const absl::StatusOr<std::vector<Reply>> pieces = impl_->client()->Execute(name(), request);
-    if (!pieces.ok()) return pieces.status();
-    for (const Reply& piece : *pieces) {
-      const absl::Status status = piece.ToStatus();
-      if (!status.ok()) return status;
-      value.append(piece.text);
-      const bool is_last = value.size() >= info->num_bytes;
-      if (piece.text.size() != kPieceBytes && !is_last) {
-        return absl::AbortedError(absl::StrCat(name(), ": replaced while it was read"));
+    std::string value;
+    while (value.size() < info->num_bytes) {
+      Request request;
+      uint64_t begin = value.size();
+      for (size_t i = 0; i < kPieces && begin < info->num_bytes; ++i, begin += kPieceBytes) {
+        request.Command({"GETRANGE", name(), absl::StrCat(begin),
+                         absl::StrCat(std::min(begin + kPieceBytes, info->num_bytes) - 1)});
+      }
+      const absl::StatusOr<std::vector<Reply>> pieces = impl_->client()->Execute(name(), request);
+      if (!pieces.ok()) return pieces.status();
+      for (const Reply& piece : *pieces) {
+        const absl::Status status = piece.ToStatus();
+        if (!status.ok()) return status;
+        value.append(piece.text);
+        const bool is_last = value.size() >= info->num_bytes;
+        if (piece.text.size() != kPieceBytes && !is_last) {
+          return absl::AbortedError(absl::StrCat(name(), ": replaced while it was read"));
+        }
       }
     }
-  }
-  return RedisBitmap::FromString(info->shape, value);
+    return RedisBitmap::FromString(info->shape, value);
+  });
 }
 
 }  // namespace winnow::filter::redis

@@ -14,6 +14,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/redis/bitmap_filter_impl.h"
 
 namespace winnow::filter::redis {
@@ -21,6 +22,7 @@ namespace {
 
 constexpr size_t kMaxFillScripts = 16;  // in one round trip
 constexpr uint64_t kUploadBytes = uint64_t{1} << 20;
+constexpr uint64_t kMaxNotePages = 1'000'000;  // kMaxOpenWrites, if there were one on each
 
 absl::Status LostError(const std::string& name) {
   return absl::AbortedError(absl::StrCat(
@@ -143,7 +145,11 @@ absl::StatusOr<std::vector<std::string>> BitmapRebuild::Impl::AddNotes() {
   if (!now.ok()) return now.status();
   std::vector<std::string> old_ids;
   std::string cursor = "0";
+  uint64_t num_pages = 0;
   do {
+    // Each has some hundred places, full or not, and a note takes one; a server that never comes to
+    // an end is none.
+    if (++num_pages > kMaxNotePages) return absl::DataLossError("Redis: HSCAN does not end");
     Request request;
     request.Command({"HSCAN", filter_->keys()[kNotesKey], cursor, "COUNT", "100"});
     const absl::StatusOr<Reply> page = filter_->client()->ExecuteOne(filter_->name(), request);
@@ -193,52 +199,65 @@ absl::Status BitmapRebuild::Impl::Finish() {
 
 absl::StatusOr<std::unique_ptr<BitmapRebuild>> BitmapFilter::StartRebuild(
     const RedisBitmapShape& shape, const RebuildOptions& options) {
-  const absl::Status status = CheckRedisBitmapShape(shape);
-  if (!status.ok()) return status;
-  if (shape.rule != rule() || options.lease.count() <= 0) {
-    return absl::InvalidArgumentError(
-        "Redis filter: the shape is of another rule, or the lease not above 0");
-  }
-  if (BytesOf(shape) > options.max_bytes) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(name(), ": ", BytesOf(shape), " bytes, allowed are ", options.max_bytes));
-  }
-  const absl::StatusOr<Reply> reply =
-      impl_->Run(StartScript(),
-                 {UniqueDigits(), absl::StrCat(options.lease.count()), absl::StrCat(shape.num_bits),
-                  absl::StrCat(shape.num_probes), absl::StrCat(BytesOf(shape))});
-  if (!reply.ok()) return reply.status();
-  const absl::StatusOr<std::string> word = WordOf(*reply);
-  if (!word.ok()) return word.status();
-  if (*word == "missing") {
-    return absl::NotFoundError(absl::StrCat(name(), ": there is no such filter; create it first"));
-  }
-  if (*word == "busy" && reply->elements.size() == 2) {
-    return absl::UnavailableError(
-        absl::StrCat(name(), ": another rebuild is under way; its lease ends in ",
-                     reply->elements[1].integer, " ms if it does nothing"));
-  }
-  if (*word != "ok" || reply->elements.size() != 3) {
-    return absl::DataLossError("Redis: an answer that the script does not give");
-  }
-  impl_->ForgetLayout();
-  return std::unique_ptr<BitmapRebuild>(new BitmapRebuild(
-      std::make_unique<BitmapRebuild::Impl>(impl_.get(), shape, options, reply->elements[1].text,
-                                            static_cast<uint64_t>(reply->elements[2].integer))));
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<BitmapRebuild>> {
+    const absl::Status status = CheckRedisBitmapShape(shape);
+    if (!status.ok()) return status;
+    if (shape.rule != rule() || options.lease.count() <= 0) {
+      return absl::InvalidArgumentError(
+          "Redis filter: the shape is of another rule, or the lease not above 0");
+    }
+    if (BytesOf(shape) > options.max_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(name(), ": ", BytesOf(shape), " bytes, allowed are ", options.max_bytes));
+    }
+    const absl::StatusOr<Reply> reply =
+        impl_->Run(StartScript(), {UniqueDigits(), absl::StrCat(options.lease.count()),
+                                   absl::StrCat(shape.num_bits), absl::StrCat(shape.num_probes),
+                                   absl::StrCat(BytesOf(shape))});
+    if (!reply.ok()) return reply.status();
+    const absl::StatusOr<std::string> word = WordOf(*reply);
+    if (!word.ok()) return word.status();
+    if (*word == "missing") {
+      return absl::NotFoundError(
+          absl::StrCat(name(), ": there is no such filter; create it first"));
+    }
+    if (*word == "busy" && reply->elements.size() == 2) {
+      return absl::UnavailableError(
+          absl::StrCat(name(), ": another rebuild is under way; its lease ends in ",
+                       reply->elements[1].integer, " ms if it does nothing"));
+    }
+    if (*word != "ok" || reply->elements.size() != 3) {
+      return absl::DataLossError("Redis: an answer that the script does not give");
+    }
+    impl_->ForgetLayout();
+    return std::unique_ptr<BitmapRebuild>(new BitmapRebuild(
+        std::make_unique<BitmapRebuild::Impl>(impl_.get(), shape, options, reply->elements[1].text,
+                                              static_cast<uint64_t>(reply->elements[2].integer))));
+  });
 }
 
 BitmapRebuild::BitmapRebuild(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 BitmapRebuild::~BitmapRebuild() = default;
 
-absl::Status BitmapRebuild::Add(std::span<const std::string_view> keys) { return impl_->Add(keys); }
-absl::Status BitmapRebuild::AddAll(const RedisBitmap& bitmap) { return impl_->AddAll(bitmap); }
-absl::Status BitmapRebuild::Renew() {
-  return impl_->Run(FillScript(), {impl_->token(), impl_->lease(), impl_->bytes()});
+absl::Status BitmapRebuild::Add(std::span<const std::string_view> keys) {
+  return CatchOutOfMemory([&]() -> absl::Status { return impl_->Add(keys); });
 }
-absl::Status BitmapRebuild::Finish() { return impl_->Finish(); }
+absl::Status BitmapRebuild::AddAll(const RedisBitmap& bitmap) {
+  return CatchOutOfMemory([&]() -> absl::Status { return impl_->AddAll(bitmap); });
+}
+absl::Status BitmapRebuild::Renew() {
+  return CatchOutOfMemory([&]() -> absl::Status {
+    return impl_->Run(FillScript(), {impl_->token(), impl_->lease(), impl_->bytes()});
+  });
+}
+absl::Status BitmapRebuild::Finish() {
+  return CatchOutOfMemory([&]() -> absl::Status { return impl_->Finish(); });
+}
 absl::Status BitmapRebuild::Abandon() {
-  const absl::Status status = impl_->Run(AbandonScript(), {impl_->token()});
-  return absl::IsAborted(status) ? absl::OkStatus() : status;
+  return CatchOutOfMemory([&]() -> absl::Status {
+    const absl::Status status = impl_->Run(AbandonScript(), {impl_->token()});
+    return absl::IsAborted(status) ? absl::OkStatus() : status;
+  });
 }
 uint64_t BitmapRebuild::fencing_token() const { return impl_->number(); }
 

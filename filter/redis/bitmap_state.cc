@@ -6,7 +6,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 
 namespace winnow::filter::redis {
 namespace {
@@ -99,7 +98,10 @@ absl::StatusOr<std::string> WordOf(const Reply& reply) {
   return reply.elements[0].text;
 }
 
-std::string UniqueDigits() { return absl::StrFormat("%016x%016x", Generator()(), Generator()()); }
+std::string UniqueDigits() {
+  return absl::StrCat(absl::Hex(Generator()(), absl::kZeroPad16),
+                      absl::Hex(Generator()(), absl::kZeroPad16));
+}
 
 uint64_t WithJitter(std::chrono::milliseconds ttl, std::chrono::milliseconds jitter) {
   if (ttl.count() <= 0) return 0;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "filter/base/mutex.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/redis/connection.h"
 #include "filter/redis/key_slot.h"
 #include "filter/redis/url.h"
@@ -20,6 +21,9 @@ using Clock = std::chrono::steady_clock;
 // Servers of a cluster that are remembered: more than any has. A cluster that names ever new ones
 // is forgotten and learnt again.
 constexpr size_t kMaxServers = 1000;
+
+// The system counts what it waits for in milliseconds that fit an int.
+constexpr std::chrono::milliseconds kLongestTime = std::chrono::hours(7 * 24);
 
 // What one answer asks for before the command counts as done.
 enum class Next { kDone, kMoved, kAsk, kAgain, kWholeScript };
@@ -64,10 +68,12 @@ class Client::Impl {
   void Learn(uint16_t slot, const Endpoint& endpoint) ABSL_LOCKS_EXCLUDED(mutex_);
   void Forget(uint16_t slot) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  absl::StatusOr<std::unique_ptr<Connection>> Take(const Endpoint& endpoint, SteadyTime deadline)
+  // `name` is the endpoint's, made once so that giving back takes no memory.
+  absl::StatusOr<std::unique_ptr<Connection>> Take(const Endpoint& endpoint,
+                                                   const std::string& name, SteadyTime deadline)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Null: it was closed.
-  void GiveBack(const Endpoint& endpoint, std::unique_ptr<Connection> connection)
+  void GiveBack(const std::string& name, std::unique_ptr<Connection> connection)
       ABSL_LOCKS_EXCLUDED(mutex_);
   absl::StatusOr<std::vector<Reply>> ExchangeWith(const Endpoint& endpoint, std::string_view bytes,
                                                   size_t num_replies, SteadyTime* deadline);
@@ -103,8 +109,8 @@ void Client::Impl::Forget(uint16_t slot) {
 }
 
 absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& endpoint,
+                                                               const std::string& name,
                                                                SteadyTime deadline) {
-  const std::string name = endpoint.ToString();
   {
     const MutexLock lock(&mutex_);
     if (servers_.size() >= kMaxServers && servers_.count(name) == 0) {
@@ -135,7 +141,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& e
     }
   }
   absl::StatusOr<std::unique_ptr<Connection>> connection =
-      Connection::Open(endpoint, url_, options_);
+      CatchOutOfMemory([&] { return Connection::Open(endpoint, url_, options_); });
   if (!connection.ok()) {
     const MutexLock lock(&mutex_);
     Server& server = servers_[name];
@@ -147,15 +153,14 @@ absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& e
   return connection;
 }
 
-void Client::Impl::GiveBack(const Endpoint& endpoint, std::unique_ptr<Connection> connection) {
+void Client::Impl::GiveBack(const std::string& name, std::unique_ptr<Connection> connection) {
   const MutexLock lock(&mutex_);
-  const auto server = servers_.find(endpoint.ToString());
+  const auto server = servers_.find(name);
   if (server == servers_.end()) return;
-  if (connection != nullptr && server->second.num_open > 0) {
-    server->second.idle.push_back(std::move(connection));
-  } else {
-    server->second.num_open = std::max(0, server->second.num_open - 1);
-  }
+  std::vector<std::unique_ptr<Connection>>& idle = server->second.idle;
+  const bool is_kept = connection != nullptr && server->second.num_open > 0 &&
+                       UnlessOutOfMemory([&] { idle.push_back(std::move(connection)); });
+  if (!is_kept) server->second.num_open = std::max(0, server->second.num_open - 1);
   connection_freed_.Signal();
 }
 
@@ -164,14 +169,16 @@ absl::StatusOr<std::vector<Reply>> Client::Impl::ExchangeWith(const Endpoint& en
                                                               size_t num_replies,
                                                               SteadyTime* deadline) {
   const Clock::time_point before = Clock::now();
-  absl::StatusOr<std::unique_ptr<Connection>> connection = Take(endpoint, *deadline);
+  const std::string name = endpoint.ToString();
+  absl::StatusOr<std::unique_ptr<Connection>> connection = Take(endpoint, name, *deadline);
   if (!connection.ok()) return connection.status();
   // Connecting has a time-out of its own.
   *deadline += std::min<Clock::duration>(Clock::now() - before, options_.connect_timeout);
+  // A connection that is cut short by a lack of memory is given back as well: closed.
   absl::StatusOr<std::vector<Reply>> replies =
-      (*connection)->Exchange(bytes, num_replies, *deadline);
+      CatchOutOfMemory([&] { return (*connection)->Exchange(bytes, num_replies, *deadline); });
   if (!replies.ok()) connection->reset();
-  GiveBack(endpoint, *std::move(connection));
+  GiveBack(name, *std::move(connection));
   return replies;
 }
 
@@ -239,8 +246,6 @@ absl::StatusOr<std::vector<Reply>> Client::Impl::Execute(std::string_view key,
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Open(std::string_view url,
                                                      const ClientOptions& options) {
-  absl::StatusOr<ServerUrl> parsed = ParseServerUrl(url);
-  if (!parsed.ok()) return parsed.status();
   if (options.connect_timeout.count() <= 0 || options.command_timeout.count() <= 0 ||
       options.reconnect_delay.count() < 0 || options.max_connections < 1 ||
       options.max_redirects < 0 || options.max_reply_bytes == 0) {
@@ -248,7 +253,15 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Open(std::string_view url,
         "Redis client: time-outs, connections and reply bytes must be above 0, delay and "
         "redirections at least 0");
   }
-  return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(*std::move(parsed), options)));
+  if (std::max({options.connect_timeout, options.command_timeout, options.reconnect_delay}) >
+      kLongestTime) {
+    return absl::InvalidArgumentError("Redis client: times may be 7 days at most");
+  }
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<Client>> {
+    absl::StatusOr<ServerUrl> parsed = ParseServerUrl(url);
+    if (!parsed.ok()) return parsed.status();
+    return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(*std::move(parsed), options)));
+  });
 }
 
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -257,7 +270,7 @@ Client::~Client() = default;
 const ClientOptions& Client::options() const { return impl_->options(); }
 
 absl::StatusOr<std::vector<Reply>> Client::Execute(std::string_view key, const Request& request) {
-  return impl_->Execute(key, request);
+  return CatchOutOfMemory([&] { return impl_->Execute(key, request); });
 }
 
 absl::StatusOr<Reply> Client::ExecuteOne(std::string_view key, const Request& request) {

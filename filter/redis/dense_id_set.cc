@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/redis/bitmap_state.h"
 #include "filter/redis/query_counter.h"
 #include "winnow/filter/redis/bit_sets.h"
@@ -121,17 +122,19 @@ DenseIdSet::DenseIdSet(Client* client, std::string_view key, uint64_t max_id)
 DenseIdSet::~DenseIdSet() = default;
 
 absl::StatusOr<uint64_t> DenseIdSet::Add(std::span<const uint64_t> ids) {
-  return impl_->Change("set", ids);
+  return CatchOutOfMemory([&] { return impl_->Change("set", ids); });
 }
 absl::StatusOr<uint64_t> DenseIdSet::Remove(std::span<const uint64_t> ids) {
-  return impl_->Change("clear", ids);
+  return CatchOutOfMemory([&] { return impl_->Change("clear", ids); });
 }
-bool DenseIdSet::MayContain(uint64_t id) { return MayContain(std::span(&id, 1)).front(); }
+bool DenseIdSet::MayContain(uint64_t id) {
+  return impl_->counter()->AnswerForOne([&] { return MayContain(std::span(&id, 1)); });
+}
 
 std::vector<bool> DenseIdSet::MayContain(std::span<const uint64_t> ids) {
   std::vector<bool> answers(ids.size(), true);
   if (ids.empty()) return answers;
-  const absl::Status status = impl_->Ask(ids, &answers);
+  const absl::Status status = CatchOutOfMemory([&] { return impl_->Ask(ids, &answers); });
   if (!status.ok()) {
     impl_->counter()->AddUnknown(status, ids.size());
     return answers;
@@ -142,7 +145,9 @@ std::vector<bool> DenseIdSet::MayContain(std::span<const uint64_t> ids) {
   return answers;
 }
 
-absl::StatusOr<uint64_t> DenseIdSet::Count() { return impl_->Count(); }
+absl::StatusOr<uint64_t> DenseIdSet::Count() {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<uint64_t> { return impl_->Count(); });
+}
 QueryCounts DenseIdSet::counts() const { return impl_->counter()->Get(); }
 
 }  // namespace winnow::filter::redis

@@ -1,8 +1,10 @@
 #include "winnow/filter/redis/module_filter.h"
 
+#include <charconv>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "filter/base/out_of_memory.h"
 #include "filter/redis/module_call.h"
 #include "filter/redis/query_counter.h"
 
@@ -11,19 +13,26 @@ namespace {
 
 using Items = std::span<const std::string_view>;
 
-std::string Number(double value) { return absl::StrFormat("%.17g", value); }
+// Each double has a text of its own.
+std::string Number(double value) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 17);
+  return std::string(text, end.ptr);
+}
 
 // Reserves; "item exists" and the like in its place.
 absl::Status RunReserve(Client* client, std::string_view key,
                         const std::vector<std::string>& words) {
-  Request request;
-  request.Begin(words.size());
-  for (const std::string& word : words) request.Append(word);
-  const absl::Status status = client->ExecuteOne(key, request).status();
-  if (absl::IsInvalidArgument(status) && (status.message().find("exists") != std::string::npos)) {
-    return absl::AlreadyExistsError(absl::StrCat(std::string(key), ": ", status.message()));
-  }
-  return status;
+  return CatchOutOfMemory([&]() -> absl::Status {
+    Request request;
+    request.Begin(words.size());
+    for (const std::string& word : words) request.Append(word);
+    const absl::Status status = client->ExecuteOne(key, request).status();
+    if (absl::IsInvalidArgument(status) && (status.message().find("exists") != std::string::npos)) {
+      return absl::AlreadyExistsError(absl::StrCat(std::string(key), ": ", status.message()));
+    }
+    return status;
+  });
 }
 
 absl::Status FullError(std::string_view key, const std::string& text) {
@@ -46,12 +55,14 @@ absl::StatusOr<uint64_t> CountAdded(std::string_view key, const std::vector<Repl
 // A cuckoo filter's single commands exist everywhere; so the facade needs no others.
 absl::StatusOr<bool> CallForOne(Client* client, std::string_view key, std::string_view command,
                                 std::string_view item) {
-  const absl::StatusOr<Reply> reply = CallModule(client, key, command, Items(&item, 1));
-  if (!reply.ok()) return reply.status();
-  if (reply->type != Reply::Type::kInteger) {
-    return absl::DataLossError("Redis: an answer that is neither 0 nor 1");
-  }
-  return reply->integer == 1;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
+    const absl::StatusOr<Reply> reply = CallModule(client, key, command, Items(&item, 1));
+    if (!reply.ok()) return reply.status();
+    if (reply->type != Reply::Type::kInteger) {
+      return absl::DataLossError("Redis: an answer that is neither 0 nor 1");
+    }
+    return reply->integer == 1;
+  });
 }
 
 std::vector<std::string> BloomReserveWords(std::string_view key, const RedisBloomOptions& options) {
@@ -131,20 +142,24 @@ absl::Status ModuleFilter::Reserve(const RedisBloomCuckooOptions& options) {
 }
 
 absl::StatusOr<uint64_t> ModuleFilter::Add(Items keys) {
-  static constexpr std::string_view kCuckooPrefix[] = {"NOCREATE", "ITEMS"};
-  const absl::StatusOr<std::vector<Reply>> replies =
-      CallModuleForAll(impl_->client(), impl_->name(), impl_->is_bloom() ? "BF.MADD" : "CF.INSERT",
-                       impl_->is_bloom() ? Items() : Items(kCuckooPrefix), keys);
-  if (!replies.ok()) return replies.status();
-  return CountAdded(impl_->name(), *replies, keys.size());
+  return CatchOutOfMemory([&]() -> absl::StatusOr<uint64_t> {
+    static constexpr std::string_view kCuckooPrefix[] = {"NOCREATE", "ITEMS"};
+    const absl::StatusOr<std::vector<Reply>> replies = CallModuleForAll(
+        impl_->client(), impl_->name(), impl_->is_bloom() ? "BF.MADD" : "CF.INSERT",
+        impl_->is_bloom() ? Items() : Items(kCuckooPrefix), keys);
+    if (!replies.ok()) return replies.status();
+    return CountAdded(impl_->name(), *replies, keys.size());
+  });
 }
 
-bool ModuleFilter::MayContain(std::string_view key) { return MayContain(Items(&key, 1)).front(); }
+bool ModuleFilter::MayContain(std::string_view key) {
+  return impl_->counter()->AnswerForOne([&] { return MayContain(Items(&key, 1)); });
+}
 
 std::vector<bool> ModuleFilter::MayContain(Items keys) {
   std::vector<bool> answers(keys.size(), true);
   if (keys.empty()) return answers;
-  const absl::Status status = impl_->MayContain(keys, &answers);
+  const absl::Status status = CatchOutOfMemory([&] { return impl_->MayContain(keys, &answers); });
   if (!status.ok()) {
     impl_->counter()->AddUnknown(status, keys.size());
     return answers;
@@ -164,64 +179,72 @@ absl::StatusOr<bool> ModuleFilter::Remove(std::string_view key) {
 }
 
 absl::StatusOr<std::vector<RedisBloomChunk>> ModuleFilter::Dump() {
-  std::vector<RedisBloomChunk> chunks;
-  std::string iterator = "0";
-  for (;;) {
-    const std::string_view argument = iterator;
-    absl::StatusOr<Reply> reply =
-        CallModule(impl_->client(), impl_->name(), impl_->Command("SCANDUMP"), Items(&argument, 1));
-    if (!reply.ok()) return reply.status();
-    if (reply->elements.size() != 2 || reply->elements[0].integer < 0) {
-      return absl::DataLossError("Redis: SCANDUMP gives no chunk");
+  return CatchOutOfMemory([&]() -> absl::StatusOr<std::vector<RedisBloomChunk>> {
+    std::vector<RedisBloomChunk> chunks;
+    std::string iterator = "0";
+    for (;;) {
+      const std::string_view argument = iterator;
+      absl::StatusOr<Reply> reply = CallModule(impl_->client(), impl_->name(),
+                                               impl_->Command("SCANDUMP"), Items(&argument, 1));
+      if (!reply.ok()) return reply.status();
+      if (reply->elements.size() != 2 || reply->elements[0].integer < 0) {
+        return absl::DataLossError("Redis: SCANDUMP gives no chunk");
+      }
+      const auto next = static_cast<uint64_t>(reply->elements[0].integer);
+      if (next == 0) return chunks;
+      // Growing iterators are all that keeps a server from giving chunks for ever.
+      if (!chunks.empty() && next <= chunks.back().iterator) {
+        return absl::DataLossError("Redis: SCANDUMP goes back");
+      }
+      iterator = absl::StrCat(next);
+      chunks.push_back({next, std::move(reply->elements[1].text)});
     }
-    const auto next = static_cast<uint64_t>(reply->elements[0].integer);
-    if (next == 0) return chunks;
-    // Growing iterators are all that keeps a server from giving chunks for ever.
-    if (!chunks.empty() && next <= chunks.back().iterator) {
-      return absl::DataLossError("Redis: SCANDUMP goes back");
-    }
-    iterator = absl::StrCat(next);
-    chunks.push_back({next, std::move(reply->elements[1].text)});
-  }
+  });
 }
 
 absl::Status ModuleFilter::Restore(std::span<const RedisBloomChunk> chunks) {
-  const std::string& name = impl_->name();
-  Request exists;
-  exists.Command({"EXISTS", name});
-  const absl::StatusOr<Reply> there = impl_->client()->ExecuteOne(name, exists);
-  if (!there.ok()) return there.status();
-  if (there->integer != 0)
-    return absl::AlreadyExistsError(absl::StrCat(name, ": there is such a key"));
-  for (const RedisBloomChunk& chunk : chunks) {
-    Request request;
-    request.Command({impl_->Command("LOADCHUNK"), name, absl::StrCat(chunk.iterator), chunk.data});
-    const absl::Status status = impl_->client()->ExecuteOne(name, request).status();
-    if (status.ok()) continue;
-    // Half a filter would say "no" to the keys of the other half.
-    Request remove;
-    remove.Command({"UNLINK", name});
-    const absl::Status removed = impl_->client()->ExecuteOne(name, remove).status();
-    return removed.ok()
-               ? status
-               : absl::Status(status.code(), absl::StrCat(status.message(), "; remove the key ",
-                                                          name, ", which holds half a filter"));
-  }
-  return absl::OkStatus();
+  return CatchOutOfMemory([&]() -> absl::Status {
+    const std::string& name = impl_->name();
+    Request exists;
+    exists.Command({"EXISTS", name});
+    const absl::StatusOr<Reply> there = impl_->client()->ExecuteOne(name, exists);
+    if (!there.ok()) return there.status();
+    if (there->integer != 0)
+      return absl::AlreadyExistsError(absl::StrCat(name, ": there is such a key"));
+    for (const RedisBloomChunk& chunk : chunks) {
+      Request request;
+      request.Command(
+          {impl_->Command("LOADCHUNK"), name, absl::StrCat(chunk.iterator), chunk.data});
+      const absl::Status status = impl_->client()->ExecuteOne(name, request).status();
+      if (status.ok()) continue;
+      // Half a filter would say "no" to the keys of the other half.
+      Request remove;
+      remove.Command({"UNLINK", name});
+      const absl::Status removed = impl_->client()->ExecuteOne(name, remove).status();
+      return removed.ok()
+                 ? status
+                 : absl::Status(status.code(), absl::StrCat(status.message(), "; remove the key ",
+                                                            name, ", which holds half a filter"));
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ModuleFilter::GetInfo() {
-  const absl::StatusOr<Reply> reply =
-      CallModule(impl_->client(), impl_->name(), impl_->Command("INFO"), {});
-  if (!reply.ok()) return reply.status();
-  std::vector<std::pair<std::string, std::string>> info;
-  for (size_t i = 0; i + 1 < reply->elements.size(); i += 2) {
-    const Reply& value = reply->elements[i + 1];
-    info.emplace_back(reply->elements[i].text, value.type == Reply::Type::kInteger
-                                                   ? absl::StrCat(value.integer)
-                                                   : value.text);
-  }
-  return info;
+  return CatchOutOfMemory(
+      [&]() -> absl::StatusOr<std::vector<std::pair<std::string, std::string>>> {
+        const absl::StatusOr<Reply> reply =
+            CallModule(impl_->client(), impl_->name(), impl_->Command("INFO"), {});
+        if (!reply.ok()) return reply.status();
+        std::vector<std::pair<std::string, std::string>> info;
+        for (size_t i = 0; i + 1 < reply->elements.size(); i += 2) {
+          const Reply& value = reply->elements[i + 1];
+          info.emplace_back(reply->elements[i].text, value.type == Reply::Type::kInteger
+                                                         ? absl::StrCat(value.integer)
+                                                         : value.text);
+        }
+        return info;
+      });
 }
 
 absl::Status TairFilters::bfreserve(std::string_view key, uint64_t size, double error_rate) {

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "absl/status/status.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/filter/redis/query_counts.h"
 
 namespace winnow::filter::redis {
@@ -17,6 +18,14 @@ class QueryCounter {
   void AddFound(uint64_t keys) { Add(&found_, keys); }
   // Keys that were answered with "maybe" because of this error.
   void AddUnknown(const absl::Status& error, uint64_t keys);
+
+  // The only answer of a batch of one; "maybe", counted here, if there is no memory for it.
+  template <typename Batch>
+  bool AnswerForOne(Batch ask) {
+    bool answer = true;
+    if (!UnlessOutOfMemory([&] { answer = ask().front(); })) AddUnknown(OutOfMemory(), 1);
+    return answer;
+  }
 
   QueryCounts Get() const;
 

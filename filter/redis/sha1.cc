@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 
 namespace winnow::filter::redis {
 namespace {
@@ -62,7 +62,7 @@ std::string Sha1Digits(std::string_view text) {
   Digest digest = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
   for (size_t at = 0; at < padded.size(); at += kBlockBytes) AddBlock(padded.data() + at, &digest);
   std::string digits;
-  for (const uint32_t word : digest) absl::StrAppendFormat(&digits, "%08x", word);
+  for (const uint32_t word : digest) absl::StrAppend(&digits, absl::Hex(word, absl::kZeroPad8));
   return digits;
 }
 

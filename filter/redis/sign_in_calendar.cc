@@ -1,6 +1,7 @@
 #include <bit>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/filter/redis/bit_sets.h"
 
 namespace winnow::filter::redis {
@@ -19,7 +20,7 @@ int DaysOf(int year, int month) {
 absl::Status CheckMonth(int year, int month) {
   if (year < 1 || year > 9999 || month < 1 || month > 12) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("sign-in calendar: there is no month %d-%d", year, month));
+        absl::StrCat("sign-in calendar: there is no month ", year, "-", month));
   }
   return absl::OkStatus();
 }
@@ -64,33 +65,39 @@ int SignInMonth::LongestStreak() const {
 int SignInMonth::FirstMissedDay() const { return std::countr_one(days_) + 1; }
 
 std::string SignInCalendar::KeyOf(std::string_view user, int year, int month) const {
-  return absl::StrFormat("%s:%s:%04d%02d", prefix_, std::string(user), year, month);
+  return absl::StrCat(prefix_, ":", std::string(user), ":", absl::Dec(year, absl::kZeroPad4),
+                      absl::Dec(month, absl::kZeroPad2));
 }
 
 absl::StatusOr<bool> SignInCalendar::SignIn(std::string_view user, int year, int month, int day) {
-  const absl::Status status = CheckMonth(year, month);
-  if (!status.ok()) return status;
-  if (day < 1 || day > DaysOf(year, month)) {
-    return absl::InvalidArgumentError(
-        absl::StrFormat("sign-in calendar: there is no day %04d-%02d-%d", year, month, day));
-  }
-  const std::string key = KeyOf(user, year, month);
-  Request request;
-  request.Command({"SETBIT", key, std::to_string(day - 1), "1"});
-  const absl::StatusOr<Reply> before = client_->ExecuteOne(key, request);
-  if (!before.ok()) return before.status();
-  return before->integer == 0;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
+    const absl::Status status = CheckMonth(year, month);
+    if (!status.ok()) return status;
+    if (day < 1 || day > DaysOf(year, month)) {
+      return absl::InvalidArgumentError(absl::StrCat("sign-in calendar: there is no day ",
+                                                     absl::Dec(year, absl::kZeroPad4), "-",
+                                                     absl::Dec(month, absl::kZeroPad2), "-", day));
+    }
+    const std::string key = KeyOf(user, year, month);
+    Request request;
+    request.Command({"SETBIT", key, std::to_string(day - 1), "1"});
+    const absl::StatusOr<Reply> before = client_->ExecuteOne(key, request);
+    if (!before.ok()) return before.status();
+    return before->integer == 0;
+  });
 }
 
 absl::StatusOr<SignInMonth> SignInCalendar::Month(std::string_view user, int year, int month) {
-  const absl::Status status = CheckMonth(year, month);
-  if (!status.ok()) return status;
-  const std::string key = KeyOf(user, year, month);
-  Request request;
-  request.Command({"GETRANGE", key, "0", "3"});
-  const absl::StatusOr<Reply> value = client_->ExecuteOne(key, request);
-  if (!value.ok()) return value.status();
-  return SignInMonth::FromString(value->text);
+  return CatchOutOfMemory([&]() -> absl::StatusOr<SignInMonth> {
+    const absl::Status status = CheckMonth(year, month);
+    if (!status.ok()) return status;
+    const std::string key = KeyOf(user, year, month);
+    Request request;
+    request.Command({"GETRANGE", key, "0", "3"});
+    const absl::StatusOr<Reply> value = client_->ExecuteOne(key, request);
+    if (!value.ok()) return value.status();
+    return SignInMonth::FromString(value->text);
+  });
 }
 
 }  // namespace winnow::filter::redis

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
 #include "tools/winnow/input_file.h"
 #include "winnow/filter/saved_filter.h"
 

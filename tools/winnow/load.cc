@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
 #include "tools/report/amount_text.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
 #include "tools/flags/nearest_name.h"
 #include "tools/process/standard_streams.h"
 #include "tools/winnow/command.h"

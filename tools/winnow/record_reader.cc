@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "engine/base/out_of_memory.h"
 #include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/options.h"
 
 namespace winnow::cli {

@@ -1,6 +1,7 @@
 #include "winnow/filter/redis/guard_cache.h"
 
 #include "absl/strings/str_cat.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow::filter::redis {
 namespace {
@@ -61,14 +62,17 @@ GuardCache::GuardCache(Client* client, std::string_view prefix)
 
 absl::StatusOr<Reply> GuardCache::Run(const Script& script, std::string_view key,
                                       std::initializer_list<std::string_view> arguments) {
-  if (prefix_.find_first_of("{}") != std::string::npos) {
-    return absl::InvalidArgumentError(absl::StrCat("Redis cache: braces in the prefix ", prefix_));
-  }
-  const std::vector<std::string> names = {ValueName(prefix_, key), LockName(prefix_, key)};
-  Request request;
-  request.BeginScript(script, names, arguments.size());
-  for (const std::string_view argument : arguments) request.Append(argument);
-  return client_->ExecuteOne(names[0], request);
+  return CatchOutOfMemory([&]() -> absl::StatusOr<Reply> {
+    if (prefix_.find_first_of("{}") != std::string::npos) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Redis cache: braces in the prefix ", prefix_));
+    }
+    const std::vector<std::string> names = {ValueName(prefix_, key), LockName(prefix_, key)};
+    Request request;
+    request.BeginScript(script, names, arguments.size());
+    for (const std::string_view argument : arguments) request.Append(argument);
+    return client_->ExecuteOne(names[0], request);
+  });
 }
 
 absl::StatusOr<bool> GuardCache::RunForYes(const Script& script, std::string_view key,
@@ -79,15 +83,18 @@ absl::StatusOr<bool> GuardCache::RunForYes(const Script& script, std::string_vie
 }
 
 absl::StatusOr<bool> GuardCache::Get(std::string_view key, std::string* value) {
-  const std::string name = ValueName(prefix_, key);
-  Request request;
-  request.Command({"GET", name});
-  absl::StatusOr<Reply> reply = client_->ExecuteOne(name, request);
-  if (!reply.ok()) return reply.status();
-  if (reply->type == Reply::Type::kNil) return false;
-  if (reply->type != Reply::Type::kString) return absl::DataLossError("Redis: GET gives no string");
-  *value = std::move(reply->text);
-  return true;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
+    const std::string name = ValueName(prefix_, key);
+    Request request;
+    request.Command({"GET", name});
+    absl::StatusOr<Reply> reply = client_->ExecuteOne(name, request);
+    if (!reply.ok()) return reply.status();
+    if (reply->type == Reply::Type::kNil) return false;
+    if (reply->type != Reply::Type::kString)
+      return absl::DataLossError("Redis: GET gives no string");
+    *value = std::move(reply->text);
+    return true;
+  });
 }
 
 absl::Status GuardCache::Set(std::string_view key, std::string_view value,
@@ -96,20 +103,24 @@ absl::Status GuardCache::Set(std::string_view key, std::string_view value,
 }
 
 absl::Status GuardCache::Remove(std::string_view key) {
-  const std::string name = ValueName(prefix_, key);
-  Request request;
-  request.Command({"UNLINK", name, LockName(prefix_, key)});
-  return client_->ExecuteOne(name, request).status();
+  return CatchOutOfMemory([&]() -> absl::Status {
+    const std::string name = ValueName(prefix_, key);
+    Request request;
+    request.Command({"UNLINK", name, LockName(prefix_, key)});
+    return client_->ExecuteOne(name, request).status();
+  });
 }
 
 absl::StatusOr<bool> GuardCache::TryLock(std::string_view key, std::string_view token,
                                          std::chrono::milliseconds ttl) {
-  const std::string name = LockName(prefix_, key);
-  Request request;
-  request.Command({"SET", name, token, "NX", "PX", MillisText(ttl)});
-  const absl::StatusOr<Reply> reply = client_->ExecuteOne(name, request);
-  if (!reply.ok()) return reply.status();
-  return reply->type == Reply::Type::kStatus;
+  return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
+    const std::string name = LockName(prefix_, key);
+    Request request;
+    request.Command({"SET", name, token, "NX", "PX", MillisText(ttl)});
+    const absl::StatusOr<Reply> reply = client_->ExecuteOne(name, request);
+    if (!reply.ok()) return reply.status();
+    return reply->type == Reply::Type::kStatus;
+  });
 }
 
 absl::StatusOr<bool> GuardCache::RenewLock(std::string_view key, std::string_view token,

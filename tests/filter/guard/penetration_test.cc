@@ -156,6 +156,32 @@ TEST_F(PenetrationTest, OptionsThatContradictEachOtherAreRefused) {
   options_.max_jitter = seconds(3);
   options_.ttl = seconds(0);
   EXPECT_TRUE(absl::IsInvalidArgument(CacheGuard::Create(cache_.get(), options_).status()));
+  options_.ttl = seconds(600);
+  EXPECT_TRUE(absl::IsInvalidArgument(CacheGuard::Create(nullptr, options_).status()));
+  EXPECT_TRUE(CacheGuard::Create(cache_.get(), options_).ok());
+}
+
+TEST_F(PenetrationTest, TimesMayBeForEver) {
+  constexpr milliseconds kForEver = milliseconds::max();
+  options_.ttl = options_.min_jitter = options_.max_jitter = kForEver;
+  options_.serve_stale_for = options_.keep_stale_for = options_.max_wait = kForEver;
+  options_.lock_ttl = options_.breaker_open_for = kForEver;
+  const auto guard = NewGuard();
+  database_.Write("key", "value");
+  EXPECT_EQ(*guard->Get("key", database_.loader()), "value");
+  clock_.Advance(std::chrono::hours(24 * 365 * 50));
+  EXPECT_EQ(*guard->Get("key", database_.loader()), "value");
+  EXPECT_EQ(database_.loads(), 1);
+  ASSERT_TRUE(cache_->Set("raw", "bytes", kForEver).ok());
+  std::string bytes;
+  EXPECT_TRUE(*cache_->Get("raw", &bytes));
+}
+
+TEST_F(PenetrationTest, AValidatorThatThrowsRefuses) {
+  options_.is_valid = [](std::string_view key) { return key.at(3) != 'x'; };
+  const auto guard = NewGuard();
+  EXPECT_TRUE(absl::IsInvalidArgument(guard->Get("key", database_.loader()).status()));
+  EXPECT_EQ(database_.loads(), 0);
 }
 
 }  // namespace

@@ -4,12 +4,10 @@
 //   penetration  keys that do not exist miss the cache each time: refused by a validator and by a
 //                filter, and remembered as absent for a short time
 //   breakdown    a hot key expires and everybody loads it: one load a key at a time, in this
-//   process
-//                and, if the cache has locks, in all; refreshed in the background before or after
-//                it expires
+//                process and, if the cache has locks, in all; refreshed in the background before
+//                or after it expires
 //   avalanche    many keys expire at once, or the database fails: lives of random length, a bound
-//   on
-//                loads, a breaker, and the value past its time as a fallback
+//                on loads, a breaker, and the value past its time as a fallback
 //
 //   winnow::guard::CacheGuard& guard = ...;
 //   absl::StatusOr<std::string> name = guard.Get("user:17", [&](std::string_view key) {
@@ -41,11 +39,13 @@ namespace winnow::guard {
 // later, on another thread, so what it refers to must live as long as the guard.
 using Loader = std::function<absl::StatusOr<std::string>(std::string_view key)>;
 
+// Times above 100 years are taken for 100 years.
 struct GuardOptions {
   using Duration = std::chrono::milliseconds;
 
   // --- Penetration ---
-  // Refuses keys that cannot exist, before anything else. Empty: all are taken.
+  // Refuses keys that cannot exist, before anything else; so does an exception. Empty: all are
+  // taken.
   std::function<bool(std::string_view key)> is_valid;
   // May be null. Keys are added by BeginInsert and Put. Outlives the guard.
   KeyFilter* filter = nullptr;
@@ -117,8 +117,8 @@ class InsertIntent {
 // locks and whose clocks agree.
 class CacheGuard {
  public:
-  // The cache outlives the guard. InvalidArgument for options that contradict each other,
-  // ResourceExhausted without threads.
+  // The cache outlives the guard. InvalidArgument for options that contradict each other or no
+  // cache, ResourceExhausted without threads or memory.
   static absl::StatusOr<std::unique_ptr<CacheGuard>> Create(Cache* cache, GuardOptions options);
 
   // Waits for the refreshes that are running. No other call may be under way.
@@ -132,9 +132,11 @@ class CacheGuard {
   // the breaker is open, ResourceExhausted if too many loads are running, DeadlineExceeded if
   // another's load takes too long, else the loader's error; all callers that waited for one load
   // get the same. A value past its time is returned instead of any error but NotFound and
-  // InvalidArgument, if there is one.
+  // InvalidArgument, if there is one. A loader may ask the guard for other keys, not for its own:
+  // that waits for itself, until max_wait is over.
   absl::StatusOr<std::string> Get(std::string_view key, const Loader& load);
-  // The same into `value`, whose memory is used again; what it held is lost in any case.
+  // The same into `value`, whose memory is used again; what it held is lost in any case, so `key`
+  // must not lie in it.
   absl::Status Get(std::string_view key, const Loader& load, std::string* value);
 
   // Before a row becomes visible in the database: adds its key to the filter, since one that the

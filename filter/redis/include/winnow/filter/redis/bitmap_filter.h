@@ -135,7 +135,8 @@ class BitmapFilter {
 
   // False only if the key was never added. Never fails: see counts() for why it said maybe.
   bool MayContain(std::string_view key);
-  // The same for many keys in one round trip; answers in their order.
+  // The same for many keys in one round trip; answers in their order. std::bad_alloc if there is no
+  // memory for these.
   std::vector<bool> MayContain(std::span<const std::string_view> keys);
 
   // Adds keys. Gives how many of them were new. NotFound: there is no such filter, or it has

@@ -25,6 +25,7 @@
 
 namespace winnow::filter::redis {
 
+// Times are 7 days at most.
 struct ClientOptions {
   // For connecting to one server, name look-up not counted.
   std::chrono::milliseconds connect_timeout{500};
@@ -49,7 +50,8 @@ class Client {
   // "redis://[[user]:password@]host[:port][/database]", where user, password and host may have
   // %XX; an IPv6 address stands in brackets; or "unix:///path/of/socket". InvalidArgument: another
   // form, a database that is no number, options outside their ranges. Does not connect: the first
-  // call does, and each call after the connection was lost.
+  // call does, and each call after the connection was lost. ResourceExhausted here and from each
+  // call, of the filters too: no memory.
   static absl::StatusOr<std::unique_ptr<Client>> Open(std::string_view url,
                                                       const ClientOptions& options = {});
   ~Client();

@@ -1,7 +1,7 @@
 // Where requests for memory end that the system refuses: as a status, like every other error. What
 // happens inside must leave nothing half-done when it is cut short.
-#ifndef WINNOW_ENGINE_BASE_OUT_OF_MEMORY_H_
-#define WINNOW_ENGINE_BASE_OUT_OF_MEMORY_H_
+#ifndef WINNOW_FILTER_BASE_OUT_OF_MEMORY_H_
+#define WINNOW_FILTER_BASE_OUT_OF_MEMORY_H_
 
 #include <new>
 #include <utility>
@@ -40,4 +40,4 @@ ABSL_NO_THREAD_SAFETY_ANALYSIS bool UnlessOutOfMemory(Call&& call) noexcept {
 
 }  // namespace winnow
 
-#endif  // WINNOW_ENGINE_BASE_OUT_OF_MEMORY_H_
+#endif  // WINNOW_FILTER_BASE_OUT_OF_MEMORY_H_

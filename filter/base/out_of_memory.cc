@@ -1,4 +1,4 @@
-#include "engine/base/out_of_memory.h"
+#include "filter/base/out_of_memory.h"
 
 namespace winnow {
 
