@@ -25,8 +25,7 @@ enum class JobKind { kFlush, kCompaction };
 //  1. A fatal error, the first of which stays: no more writes and no more background work until the
 //     database is opened again. Reads go on.
 //  2. A failure that may pass (a full disk, missing descriptors; other I/O errors a few times):
-//  work
-//     of that kind is tried again, after 50 ms first and up to every 2 s.
+//     work of that kind is tried again, after 50 ms first and up to every 2 s.
 //  3. Damage that a compaction met: the files concerned stay as they are, everything else goes on.
 class BackgroundErrors {
  public:

@@ -1,9 +1,8 @@
 // A flush in the order that its safety needs:
 //
 //  1. Older logs are synced, if they hold writes that stay in memory. Its table will survive a
-//  power
-//     failure; were an older log then cut, a later write would be there and an earlier one, of
-//     another family, would not. A database of one family has its writes in the table instead.
+//     power failure; were an older log then cut, a later write would be there and an earlier one,
+//     of another family, would not. A database of one family has its writes in the table instead.
 //  2. Tables are written and synced, and so is the directory.
 //  3. The edit with the tables and the family's next log number is durable in the manifest.
 //  4. Readers get the view with the tables and without the memtables.

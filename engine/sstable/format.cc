@@ -72,9 +72,14 @@ uint64_t HeaderChecksum(std::string_view header) {
 // Null if the blocks named by the footer lie in order and without gaps up to the footer.
 // Blocks follow each other without gaps:
 //
-//   header | data blocks | filter | index partitions | index | range tombstones | properties |
+//   header
+//   data blocks
+//   filter             optional
+//   index partitions   only with two index levels
+//   index
+//   range tombstones   optional
+//   properties
 //   footer
-//                          ^ optional  ^ only with two index levels  ^ optional
 //
 // What is between the filter (or the data) and the index must be filled by partitions, which is
 // checked when the index has been read. No gap means that every byte of the file is under some

@@ -121,9 +121,9 @@ void ThreadCounters::AddFiltersTo(
 //
 // What an ended thread has counted stays in the sums: the thread that takes its counters adds to
 // them, and its tables by column family, which are many where families are, are added to `ended`
-// and freed. So there are as many as
-// threads have used the database at one time, however many come and go. The lock in between lets
-// the new owner see what the old one wrote, so that each counter has one writer still.
+// and freed. So there are as many as threads have used the database at one time, however many come
+// and go. The lock in between lets the new owner see what the old one wrote, so that each counter
+// has one writer still.
 struct Recorder::Core {
   Mutex mutex;
   std::vector<std::unique_ptr<ThreadCounters>> all ABSL_GUARDED_BY(mutex);

@@ -41,9 +41,8 @@ struct WriteLeaderParts {
 //  1. Sequence numbers are given out in the order of the log, and never twice: not even those of a
 //     write whose append failed, for what of it is in the file is unknown.
 //  2. A write is visible once its group is in the log (synced, if a member asked for it) and all
-//  its
-//     entries, and those of all groups before it, are in the memtables. `visible_sequence` grows in
-//     whole groups.
+//     its entries, and those of all groups before it, are in the memtables. `visible_sequence`
+//     grows in whole groups.
 //  3. A memtable and the log that it names are switched together, while no group is under way.
 class WriteLeader {
  public:

@@ -32,8 +32,7 @@ enum class Dialect {
   // flags; "--" ends the flags.
   kPlain,
   // db_bench's: besides, -name, --switch=BOOLEAN and --noswitch, which is --switch=false; a flag
-  // may
-  // be given again, and the last one counts. No positionals.
+  // may be given again, and the last one counts. No positionals.
   kDbBench,
 };
 

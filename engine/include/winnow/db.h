@@ -242,8 +242,8 @@ class DB {
   // name. Of options of the database itself `family` plays no part, and may be null.
   virtual absl::StatusOr<std::string> GetOption(ColumnFamily* family, std::string_view name) = 0;
   // The options `filter` and `filter_key` together: sets filter spec and filter key for SSTables
-  // written from now on; existing files keep theirs
-  // and are still queried correctly. Recorded. Empty text leaves that part unchanged.
+  // written from now on; existing files keep theirs and are still queried correctly. Recorded.
+  // Empty text leaves that part unchanged.
   virtual absl::Status SetFilter(ColumnFamily* family, std::string_view filter,
                                  std::string_view filter_key) = 0;
 

@@ -19,8 +19,7 @@ namespace winnow {
 //   * Relative paths start at "/". Locks exclude other holders of the same object.
 //   * Sync and SyncDirectory succeed and mean nothing: all is lost when the object is destroyed.
 //   * Bytes of a kBuffered file are seen by readers after Flush, Sync or Close, those of a kLog
-//   file
-//     at once.
+//     file at once.
 //
 // Thread-safe. Must outlive the files and locks that it hands out.
 std::unique_ptr<FileSystem> NewMemoryFileSystem();

@@ -16,17 +16,14 @@
 //
 // What may still happen that could not if transactions ran one after the other:
 //   - Write skew: two transactions read the same keys, and each writes another of them.
-//   GetForUpdate
-//     for the keys that are read and not written prevents it.
+//     GetForUpdate for the keys that are read and not written prevents it.
 //   - Read-only anomaly (Fekete, O'Neil, O'Neil, SIGMOD Record 2004): one that only reads may see
-//   the
-//     effect of a later transaction and not of an earlier one that it depends on. Reading with
+//     the effect of a later transaction and not of an earlier one that it depends on. Reading with
 //     GetForUpdate, and committing, prevents it.
 //   - Phantoms: GetForUpdate guards keys that it was given, absent ones too, but no ranges: a key
 //     that another transaction adds to a range that was iterated over is no conflict.
 //   - Without `snapshot_at_begin`, besides: two reads of a key may differ, and reads of several
-//   keys
-//     may see different moments, unless they are made by GetForUpdate.
+//     keys may see different moments, unless they are made by GetForUpdate.
 //   - In a column family whose old files are dropped unread (`compaction = fifo`, or values whose
 //     time to live is up), a write that was made, flushed and dropped while the transaction ran is
 //     no conflict.
@@ -101,8 +98,7 @@ struct TransactionOptions {
 //   DeadlineExceeded   a lock was not to be had in time; the message names key and holder. The
 //                      transaction is as it was, and the call may be made again.
 //   InvalidArgument    the writes, or the keys, would take more than kMaxBatchBytes; a column
-//   family
-//                      that is null or of another database
+//                      family that is null or of another database
 class Transaction {
  public:
   virtual ~Transaction() = default;

@@ -19,8 +19,7 @@ namespace winnow {
 //    table's footer or in a manifest that nobody touched; one that is where it was behind its
 //    table's header; the log.
 // 3. No key has a value that it never had. A key that was deleted stays so if no table and no log
-// of
-//    the last state was touched and no older file came back.
+//    of the last state was touched and no older file came back.
 // 4. Every file that was there is still there, perhaps in lost/.
 // 5. "0 lost" is said only if every key is right.
 class RecoveryOracle {

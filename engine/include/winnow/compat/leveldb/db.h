@@ -17,8 +17,7 @@
 //   database had been closed, whether or not paranoid_checks is set: LevelDB opens without what was
 //   there. RepairDB keeps what can be read.
 // - What Open replays from the log stays in memory and in the log, as with LevelDB's reuse_logs:
-// every
-//   Open may call the comparator. LevelDB writes it to a table first.
+//   every Open may call the comparator. LevelDB writes it to a table first.
 // - An error of closing a log whose entries are in tables already is not reported.
 // - Databases of LevelDB and RocksDB are told by their files: Open, RepairDB and DestroyDB refuse
 //   them and change nothing.
