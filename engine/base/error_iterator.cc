@@ -23,6 +23,7 @@ class ErrorIterator : public Iterator {
   void Prev() override {}
   std::string_view key() const override { return {}; }
   std::string_view value() const override { return {}; }
+  absl::Status Refresh() override { return status_; }
   absl::Status status() const override { return status_; }
 
  private:

@@ -170,5 +170,13 @@ TEST(IteratorRefresh, OneOfASnapshotStaysWithIt) {
   db->ReleaseSnapshot(read.snapshot);
 }
 
+TEST(IteratorRefresh, OneThatCouldNotBeMadeSaysWhy) {
+  MemoryDb db;
+  ASSERT_TRUE(db->Close().ok());
+  const auto it = db->NewIterator(ReadOptions());
+  EXPECT_EQ(it->status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(it->Refresh(), it->status());
+}
+
 }  // namespace
 }  // namespace winnow
