@@ -51,70 +51,79 @@ class WaitingThread {
   std::thread thread_;
 };
 
-// Until `id` is in the queue of a lock that `owner` holds: then a wait of the owner for what `id`
-// has is a deadlock.
-void AwaitWaiter(PointLocks* locks, const ColumnFamilyState& family, uint64_t owner,
-                 std::string_view held_by_waiter) {
-  for (;;) {
-    const LockResult result =
-        locks->Lock(owner, family, held_by_waiter, {std::chrono::milliseconds(1), true});
-    if (result.outcome == LockOutcome::kDeadlock) return;
-    ASSERT_EQ(result.outcome, LockOutcome::kTimedOut);
-  }
-}
+class PointLocksTest : public testing::Test {
+ protected:
+  const ColumnFamilyState& family() { return Default(db_); }
 
-TEST(PointLocks, AFreeLockIsGrantedAndAHeldOneIsNot) {
-  MemoryDb db;
-  PointLocks locks;
-  EXPECT_EQ(locks.Lock(1, Default(db), "a", kNone).outcome, LockOutcome::kGranted);
-  EXPECT_EQ(locks.Lock(2, Default(db), "b", kNone).outcome, LockOutcome::kGranted);
-  const LockResult refused = locks.Lock(2, Default(db), "a", kNone);
+  LockResult Lock(uint64_t id, std::string_view key, const PointLocks::Patience& patience = kNone) {
+    return locks_.Lock(id, family(), key, patience);
+  }
+  LockOutcome Try(uint64_t id, std::string_view key, const PointLocks::Patience& patience = kNone) {
+    return Lock(id, key, patience).outcome;
+  }
+  void Unlock(std::string_view key) { locks_.Unlock(family(), key); }
+  // Transaction 1 has the first key, 2 the second, and so on.
+  void GiveEachItsOwn(std::initializer_list<std::string_view> keys) {
+    uint64_t id = 0;
+    for (const std::string_view key : keys) EXPECT_EQ(Try(++id, key), LockOutcome::kGranted);
+  }
+
+  // Until somebody is in the queue of a lock that `owner` holds: then a wait of the owner for what
+  // that one has is a deadlock.
+  void AwaitWaiter(uint64_t owner, std::string_view held_by_waiter) {
+    for (;;) {
+      const LockOutcome outcome = Try(owner, held_by_waiter, {std::chrono::milliseconds(1), true});
+      if (outcome == LockOutcome::kDeadlock) return;
+      ASSERT_EQ(outcome, LockOutcome::kTimedOut);
+    }
+  }
+
+  MemoryDb db_;
+  PointLocks locks_;
+};
+
+TEST_F(PointLocksTest, AFreeLockIsGrantedAndAHeldOneIsNot) {
+  EXPECT_EQ(Try(1, "a"), LockOutcome::kGranted);
+  EXPECT_EQ(Try(2, "b"), LockOutcome::kGranted);
+  const LockResult refused = Lock(2, "a");
   EXPECT_EQ(refused.outcome, LockOutcome::kTimedOut);
   EXPECT_EQ(refused.status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(std::string(refused.status.message()), HasSubstr("key \"a\""));
   EXPECT_THAT(std::string(refused.status.message()), HasSubstr("transaction 1 holds"));
-  locks.Unlock(Default(db), "a");
-  EXPECT_EQ(locks.Lock(2, Default(db), "a", kNone).outcome, LockOutcome::kGranted);
+  Unlock("a");
+  EXPECT_EQ(Try(2, "a"), LockOutcome::kGranted);
 }
 
-TEST(PointLocks, FamiliesHaveLocksOfTheirOwn) {
+TEST_F(PointLocksTest, FamiliesHaveLocksOfTheirOwn) {
   MemoryDb db;
-  const auto other = db->CreateColumnFamily(ColumnFamilyOptions(), "other");
+  const auto other = db_->CreateColumnFamily(ColumnFamilyOptions(), "other");
   ASSERT_TRUE(other.ok());
   const auto& other_state = *static_cast<const ColumnFamilyState*>(*other);
   PointLocks locks;
-  EXPECT_EQ(locks.Lock(1, Default(db), "a", kNone).outcome, LockOutcome::kGranted);
-  EXPECT_EQ(locks.Lock(2, other_state, "a", kNone).outcome, LockOutcome::kGranted);
-  EXPECT_EQ(locks.Lock(3, other_state, "a", kNone).outcome, LockOutcome::kTimedOut);
+  EXPECT_EQ(Try(1, "a"), LockOutcome::kGranted);
+  EXPECT_EQ(locks_.Lock(2, other_state, "a", kNone).outcome, LockOutcome::kGranted);
+  EXPECT_EQ(locks_.Lock(3, other_state, "a", kNone).outcome, LockOutcome::kTimedOut);
 }
 
-TEST(PointLocks, WhoWaitsGetsTheLockWhenItsOwnerGivesItBack) {
-  MemoryDb db;
-  PointLocks locks;
-  ASSERT_EQ(locks.Lock(1, Default(db), "a", kNone).outcome, LockOutcome::kGranted);
-  ASSERT_EQ(locks.Lock(2, Default(db), "b", kNone).outcome, LockOutcome::kGranted);
-  WaitingThread waiting(&locks, Default(db), 2, "a");
-  AwaitWaiter(&locks, Default(db), 1, "b");
+TEST_F(PointLocksTest, WhoWaitsGetsTheLockWhenItsOwnerGivesItBack) {
+  GiveEachItsOwn({"a", "b"});
+  WaitingThread waiting(&locks_, family(), 2, "a");
+  AwaitWaiter(1, "b");
   EXPECT_FALSE(waiting.done());
-  locks.Unlock(Default(db), "a");
+  Unlock("a");
   const LockResult result = waiting.Result();
   EXPECT_EQ(result.outcome, LockOutcome::kGranted);
   EXPECT_TRUE(result.waited);
-  EXPECT_EQ(locks.Lock(3, Default(db), "a", kNone).outcome, LockOutcome::kTimedOut);
+  EXPECT_EQ(Try(3, "a"), LockOutcome::kTimedOut);
 }
 
-TEST(PointLocks, ADeadlockIsToldWithItsWholeCircle) {
-  MemoryDb db;
-  PointLocks locks;
-  for (const auto& [id, key] : {std::pair{1, "a"}, {2, "b"}, {3, "c"}}) {
-    ASSERT_EQ(locks.Lock(static_cast<uint64_t>(id), Default(db), key, kNone).outcome,
-              LockOutcome::kGranted);
-  }
-  WaitingThread second(&locks, Default(db), 2, "a");
-  AwaitWaiter(&locks, Default(db), 1, "b");
-  WaitingThread third(&locks, Default(db), 3, "b");
-  AwaitWaiter(&locks, Default(db), 1, "c");
-  const LockResult result = locks.Lock(1, Default(db), "c", kLong);
+TEST_F(PointLocksTest, ADeadlockIsToldWithItsWholeCircle) {
+  GiveEachItsOwn({"a", "b", "c"});
+  WaitingThread second(&locks_, family(), 2, "a");
+  AwaitWaiter(1, "b");
+  WaitingThread third(&locks_, family(), 3, "b");
+  AwaitWaiter(1, "c");
+  const LockResult result = Lock(1, "c", kLong);
   EXPECT_EQ(result.outcome, LockOutcome::kDeadlock);
   EXPECT_EQ(result.status.message(),
             "deadlock: transaction 1 waits for key \"c\" of column family \"default\", held by "
@@ -123,51 +132,39 @@ TEST(PointLocks, ADeadlockIsToldWithItsWholeCircle) {
             "transaction 1");
   EXPECT_EQ(result.status.code(), absl::StatusCode::kAborted);
   // The others still wait, and go on once the one who was refused gives up.
-  locks.Unlock(Default(db), "a");
+  Unlock("a");
   EXPECT_EQ(second.Result().outcome, LockOutcome::kGranted);
-  locks.Unlock(Default(db), "b");
+  Unlock("b");
   EXPECT_EQ(third.Result().outcome, LockOutcome::kGranted);
 }
 
-TEST(PointLocks, WithoutDetectionADeadlockEndsByTimeOut) {
-  MemoryDb db;
-  PointLocks locks;
-  ASSERT_EQ(locks.Lock(1, Default(db), "a", kNone).outcome, LockOutcome::kGranted);
-  ASSERT_EQ(locks.Lock(2, Default(db), "b", kNone).outcome, LockOutcome::kGranted);
-  WaitingThread second(&locks, Default(db), 2, "a");
-  AwaitWaiter(&locks, Default(db), 1, "b");
-  EXPECT_EQ(locks.Lock(1, Default(db), "b", {std::chrono::milliseconds(5), false}).outcome,
-            LockOutcome::kTimedOut);
-  locks.Unlock(Default(db), "a");
+TEST_F(PointLocksTest, WithoutDetectionADeadlockEndsByTimeOut) {
+  GiveEachItsOwn({"a", "b"});
+  WaitingThread second(&locks_, family(), 2, "a");
+  AwaitWaiter(1, "b");
+  EXPECT_EQ(Try(1, "b", {std::chrono::milliseconds(5), false}), LockOutcome::kTimedOut);
+  Unlock("a");
   EXPECT_EQ(second.Result().outcome, LockOutcome::kGranted);
 }
 
-TEST(PointLocks, WhoGivesUpLeavesTheQueueToTheOthers) {
-  MemoryDb db;
-  PointLocks locks;
-  ASSERT_EQ(locks.Lock(1, Default(db), "a", kNone).outcome, LockOutcome::kGranted);
-  ASSERT_EQ(locks.Lock(3, Default(db), "c", kNone).outcome, LockOutcome::kGranted);
-  EXPECT_EQ(locks.Lock(2, Default(db), "a", {std::chrono::milliseconds(1), true}).outcome,
-            LockOutcome::kTimedOut);
-  WaitingThread third(&locks, Default(db), 3, "a");
-  AwaitWaiter(&locks, Default(db), 1, "c");
-  EXPECT_EQ(locks.Lock(4, Default(db), "a", {std::chrono::milliseconds(1), true}).outcome,
-            LockOutcome::kTimedOut);
-  locks.Unlock(Default(db), "a");
+TEST_F(PointLocksTest, WhoGivesUpLeavesTheQueueToTheOthers) {
+  ASSERT_EQ(Try(1, "a"), LockOutcome::kGranted);
+  ASSERT_EQ(Try(3, "c"), LockOutcome::kGranted);
+  EXPECT_EQ(Try(2, "a", {std::chrono::milliseconds(1), true}), LockOutcome::kTimedOut);
+  WaitingThread third(&locks_, family(), 3, "a");
+  AwaitWaiter(1, "c");
+  EXPECT_EQ(Try(4, "a", {std::chrono::milliseconds(1), true}), LockOutcome::kTimedOut);
+  Unlock("a");
   EXPECT_EQ(third.Result().outcome, LockOutcome::kGranted);
 }
 
-TEST(PointLocks, CloseEndsWaitsAndRefusesLaterOnes) {
-  MemoryDb db;
-  PointLocks locks;
-  ASSERT_EQ(locks.Lock(1, Default(db), "a", kNone).outcome, LockOutcome::kGranted);
-  ASSERT_EQ(locks.Lock(2, Default(db), "b", kNone).outcome, LockOutcome::kGranted);
-  WaitingThread second(&locks, Default(db), 2, "a");
-  AwaitWaiter(&locks, Default(db), 1, "b");
-  locks.Close();
+TEST_F(PointLocksTest, CloseEndsWaitsAndRefusesLaterOnes) {
+  GiveEachItsOwn({"a", "b"});
+  WaitingThread second(&locks_, family(), 2, "a");
+  AwaitWaiter(1, "b");
+  locks_.Close();
   EXPECT_EQ(second.Result().outcome, LockOutcome::kClosed);
-  EXPECT_EQ(locks.Lock(1, Default(db), "c", kNone).status.code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Lock(1, "c").status.code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(PointLocks, KeysThatCompareEqualHaveOneLock) {
@@ -185,9 +182,7 @@ TEST(PointLocks, KeysThatCompareEqualHaveOneLock) {
 }
 
 // Each thread counts under a lock without any other protection; all wait for the same few.
-TEST(PointLocks, OneOwnerAtATime) {
-  MemoryDb db;
-  PointLocks locks;
+TEST_F(PointLocksTest, OneOwnerAtATime) {
   constexpr uint64_t kThreads = 8;
   constexpr int kRounds = 300;
   uint64_t counts[2] = {0, 0};
@@ -197,9 +192,9 @@ TEST(PointLocks, OneOwnerAtATime) {
       for (int round = 0; round < kRounds; round++) {
         const size_t which = (id + static_cast<uint64_t>(round)) % 2;
         const std::string key(1, static_cast<char>('a' + which));
-        ASSERT_EQ(locks.Lock(id, Default(db), key, kLong).outcome, LockOutcome::kGranted);
+        ASSERT_EQ(Try(id, key, kLong), LockOutcome::kGranted);
         counts[which]++;
-        locks.Unlock(Default(db), key);
+        Unlock(key);
       }
     });
   }

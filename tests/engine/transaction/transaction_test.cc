@@ -254,18 +254,29 @@ TEST_P(TransactionTest, ReadOnlyDatabasesAreReadInTransactions) {
 
 // --- Locks ---
 
-TEST(PessimisticTransaction, WaitsForALockAndThenSeesWhatItsOwnerLeft) {
-  MemoryDb db;
-  db.Put("a", "1");
-  TransactionOptions options;
-  options.mode = Mode::kPessimistic;
-  options.snapshot_at_begin = false;
-  options.lock_timeout = std::chrono::minutes(10);
-  auto first = *db->BeginTransaction(options);
+class PessimisticTransactionTest : public testing::Test {
+ protected:
+  std::unique_ptr<Transaction> Begin(std::chrono::milliseconds lock_timeout = kForEver,
+                                     bool snapshot_at_begin = true) {
+    TransactionOptions options;
+    options.mode = Mode::kPessimistic;
+    options.snapshot_at_begin = snapshot_at_begin;
+    options.lock_timeout = lock_timeout;
+    return *db_->BeginTransaction(options);
+  }
+
+  static constexpr std::chrono::milliseconds kForEver = std::chrono::minutes(10);
+
+  MemoryDb db_;
+};
+
+TEST_F(PessimisticTransactionTest, WaitsForALockAndThenSeesWhatItsOwnerLeft) {
+  db_.Put("a", "1");
+  const auto first = Begin(kForEver, /*snapshot_at_begin=*/false);
   ASSERT_TRUE(first->Put("a", "2").ok());
   std::string seen;
   std::thread second([&] {
-    const auto transaction = *db->BeginTransaction(options);
+    const auto transaction = Begin(kForEver, /*snapshot_at_begin=*/false);
     EXPECT_TRUE(transaction->GetForUpdate(ReadOptions(), "a", &seen).ok());
     EXPECT_TRUE(transaction->Put("a", seen + "3").ok());
     const absl::Status committed = transaction->Commit();
@@ -274,16 +285,12 @@ TEST(PessimisticTransaction, WaitsForALockAndThenSeesWhatItsOwnerLeft) {
   ASSERT_TRUE(first->Commit().ok());
   second.join();
   EXPECT_EQ(seen, "2");
-  EXPECT_EQ(db.Get("a"), "23");
+  EXPECT_EQ(db_.Get("a"), "23");
 }
 
-TEST(PessimisticTransaction, ATimeOutNamesKeyAndHolderAndMayBeTriedAgain) {
-  MemoryDb db;
-  TransactionOptions options;
-  options.mode = Mode::kPessimistic;
-  options.lock_timeout = std::chrono::milliseconds(0);
-  const auto first = *db->BeginTransaction(options);
-  const auto second = *db->BeginTransaction(options);
+TEST_F(PessimisticTransactionTest, ATimeOutNamesKeyAndHolderAndMayBeTriedAgain) {
+  const auto first = Begin(std::chrono::milliseconds(0));
+  const auto second = Begin(std::chrono::milliseconds(0));
   ASSERT_TRUE(first->Put("a", "1").ok());
   const absl::Status refused = second->Put("a", "2");
   EXPECT_EQ(refused.code(), absl::StatusCode::kDeadlineExceeded);
@@ -292,16 +299,12 @@ TEST(PessimisticTransaction, ATimeOutNamesKeyAndHolderAndMayBeTriedAgain) {
   ASSERT_TRUE(first->Rollback().ok());
   EXPECT_TRUE(second->Put("a", "2").ok());
   EXPECT_TRUE(second->Commit().ok());
-  EXPECT_EQ(db->GetStatistics().Get(Ticker::kTransactionLockTimeouts), 1U);
+  EXPECT_EQ(db_->GetStatistics().Get(Ticker::kTransactionLockTimeouts), 1U);
 }
 
-TEST(PessimisticTransaction, OfTwoThatWaitForEachOtherOneIsRefused) {
-  MemoryDb db;
-  TransactionOptions options;
-  options.mode = Mode::kPessimistic;
-  options.lock_timeout = std::chrono::minutes(10);
-  const auto first = *db->BeginTransaction(options);
-  const auto second = *db->BeginTransaction(options);
+TEST_F(PessimisticTransactionTest, OfTwoThatWaitForEachOtherOneIsRefused) {
+  const auto first = Begin();
+  const auto second = Begin();
   ASSERT_TRUE(first->Put("a", "1").ok());
   ASSERT_TRUE(second->Put("b", "2").ok());
   absl::Status from_first;
@@ -320,21 +323,17 @@ TEST(PessimisticTransaction, OfTwoThatWaitForEachOtherOneIsRefused) {
   const absl::Status& refused = from_first.ok() ? from_second : from_first;
   EXPECT_EQ(refused.code(), absl::StatusCode::kAborted);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("deadlock"));
-  EXPECT_EQ(db->GetStatistics().Get(Ticker::kTransactionDeadlocks), 1U);
-  EXPECT_EQ(db->GetStatistics().Get(Ticker::kTransactionLockWaits), 1U);
+  EXPECT_EQ(db_->GetStatistics().Get(Ticker::kTransactionDeadlocks), 1U);
+  EXPECT_EQ(db_->GetStatistics().Get(Ticker::kTransactionLockWaits), 1U);
 }
 
-TEST(PessimisticTransaction, AWaitEndsWhenTheDatabaseCloses) {
-  MemoryDb db;
-  TransactionOptions options;
-  options.mode = Mode::kPessimistic;
-  options.lock_timeout = std::chrono::minutes(10);
-  const auto first = *db->BeginTransaction(options);
-  const auto second = *db->BeginTransaction(options);
+TEST_F(PessimisticTransactionTest, AWaitEndsWhenTheDatabaseCloses) {
+  const auto first = Begin();
+  const auto second = Begin();
   ASSERT_TRUE(first->Put("a", "1").ok());
   absl::Status refused;
   std::thread waits([&] { refused = second->Put("a", "2"); });
-  EXPECT_TRUE(db->Close().ok());
+  EXPECT_TRUE(db_->Close().ok());
   waits.join();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
 }
