@@ -62,13 +62,17 @@ ABSL_ATTRIBUTE_ALWAYS_INLINE inline void SolveBySlots(const TernarySystem& syste
   uint32_t digits = 0;
   for (uint64_t slot = system.num_slots; slot-- > 0;) {
     const TernaryRow& row = system.rows[slot];
-    solution.ones <<= 1;
+    solution.some <<= 1;
     solution.twos <<= 1;
-    const int ones = __builtin_popcountll((row.ones & solution.ones) | (row.twos & solution.twos));
-    const int twos = __builtin_popcountll((row.ones & solution.twos) | (row.twos & solution.ones));
+    // The products that are not 0, and of them those that are 2 = -1.
+    const uint64_t products = row.some & solution.some;
+    const uint64_t twos = products & (row.twos ^ solution.twos);
     // 66, a multiple of 3, keeps it above 0.
-    const auto trit = static_cast<uint32_t>(system.sums[slot] + 66 - ones + twos) % 3;
-    solution.ones |= trit & 1;
+    const auto trit =
+        static_cast<uint32_t>(system.sums[slot] + 66 - __builtin_popcountll(products) +
+                              2 * __builtin_popcountll(twos)) %
+        3;
+    solution.some |= (trit + 1) >> 1;
     solution.twos |= trit >> 1;
     digits += trit * kPowers[kTritsOfByte - 1 - slot % kTritsOfByte];
     if (slot % kTritsOfByte == 0) {

@@ -19,16 +19,23 @@ inline uint64_t TritBytes(uint64_t num_slots) {
   return (num_slots + kTritsOfByte - 1) / kTritsOfByte;
 }
 
-// 64 numbers modulo 3: bit i of `ones` is set if number i is 1, of `twos` if it is 2.
+// 64 numbers modulo 3: bit i of `some` is set if number i is not 0, of `twos` if it is 2.
 struct TernaryRow {
-  uint64_t ones = 0;
+  uint64_t some = 0;
   uint64_t twos = 0;
 };
 
-// Without a carry from one to the next (Kawahara, Aoki and Takagi, 2008).
+// All numbers in six operations (Boothby and Bradshaw, "Bitslicing and the Method of Four Russians
+// Over Larger Finite Fields", 2009).
 inline TernaryRow AddTernary(const TernaryRow& a, const TernaryRow& b) {
-  const uint64_t t = (a.ones | b.twos) ^ (a.twos | b.ones);
-  return {(a.twos | b.twos) ^ t, (a.ones | b.ones) ^ t};
+  const uint64_t s = a.some ^ b.twos;
+  const uint64_t t = a.twos ^ b.some;
+  return {(s ^ a.twos) | (t ^ b.twos), s & t};
+}
+
+// Where all bits of `mask` are set each 1 becomes 2, and the reverse; where none is, nothing.
+inline TernaryRow NegateTernaryIf(uint64_t mask, const TernaryRow& row) {
+  return {row.some, row.twos ^ (row.some & mask)};
 }
 
 // What back substitution needs of a system over GF(3) in echelon form. A slot without equation has

@@ -23,7 +23,7 @@ RibbonLayer::RibbonLayer(uint64_t max_keys, uint64_t max_blocks) {
   coefficients_.reserve(RibbonShape::NumSlots(max_blocks));
   fingerprints_.reserve(RibbonShape::NumSlots(max_blocks));
   keys_.reserve(max_keys);
-  begins_.reserve(RibbonShape::NumBuckets(max_blocks) + 2);
+  begins_.reserve(RibbonShape::NumBuckets(max_blocks) * kGroupsOfBucket + 2);
 }
 
 void RibbonLayer::Clear(uint64_t num_blocks, uint64_t num_shards) {
@@ -32,7 +32,7 @@ void RibbonLayer::Clear(uint64_t num_blocks, uint64_t num_shards) {
   num_duplicates_ = 0;
   coefficients_.assign(RibbonShape::NumSlots(num_blocks), 0);
   fingerprints_.assign(RibbonShape::NumSlots(num_blocks), 0);
-  begins_.assign(RibbonShape::NumBuckets(num_blocks) + 2, 0);
+  begins_.assign(RibbonShape::NumBuckets(num_blocks) * kGroupsOfBucket + 2, 0);
   num_ternary_starts_ = 0;
 }
 
@@ -78,9 +78,8 @@ bool RibbonLayer::StartGroup(const BumpTarget& bump_target, Lane* lane) {
   while (lane->group > 0) {
     --lane->group;
     if (lane->group == 0 && lane->bucket == lane->bucket_after_seam) return Bump(bump_target, lane);
-    const uint64_t* const keys = lane->keys.data();
-    lane->first_key = keys + lane->group_begins[lane->group];
-    lane->next_key = keys + lane->group_begins[lane->group + 1];
+    lane->first_key = KeysOf(lane->bucket, lane->group);
+    lane->next_key = KeysOf(lane->bucket, lane->group + 1);
     if (lane->next_key == lane->first_key) continue;
     lane->equation = EquationOf(*--lane->next_key);
     return true;
@@ -91,34 +90,23 @@ bool RibbonLayer::StartGroup(const BumpTarget& bump_target, Lane* lane) {
 
 bool RibbonLayer::StartBucket(const BumpTarget& bump_target, Lane* lane) {
   for (; lane->bucket < lane->end_bucket; ++lane->bucket) {
-    if (begins_[lane->bucket] == begins_[lane->bucket + 1]) continue;
-    SortBucket(lane);
+    const auto num_keys =
+        static_cast<size_t>(KeysOf(lane->bucket + 1, 0) - KeysOf(lane->bucket, 0));
+    if (num_keys == 0) continue;
+    lane->filled.resize(std::max(lane->filled.size(), num_keys));
     lane->group = kGroupsOfBucket;
     return StartGroup(bump_target, lane);
   }
   return false;
 }
 
-void RibbonLayer::SortBucket(Lane* lane) const {
-  // A counting sort, the counts two places further as in Load.
-  const uint64_t* const keys = keys_.data() + begins_[lane->bucket];
-  const uint64_t size = begins_[lane->bucket + 1] - begins_[lane->bucket];
-  const auto group_of = [this](uint64_t hash) { return GroupOf(SlotOf(hash)); };
-  std::array<uint32_t, kGroupsOfBucket + 2> positions{};
-  for (uint64_t i = 0; i < size; ++i) ++positions[group_of(keys[i]) + 2];
-  for (size_t i = 2; i < positions.size(); ++i) positions[i] += positions[i - 1];
-  lane->keys.resize(size);
-  lane->filled.resize(std::max<size_t>(lane->filled.size(), size));
-  for (uint64_t i = 0; i < size; ++i) lane->keys[positions[group_of(keys[i]) + 1]++] = keys[i];
-  std::copy(positions.begin(), positions.end() - 1, lane->group_begins.begin());
-}
-
 // Of the present group's keys, which have come through in the binary columns.
 bool RibbonLayer::InsertTernary(const Lane& lane) {
   if (lane.bucket * kBucketSlots >= num_ternary_starts_) return true;
   ternary_group_.clear();
-  for (uint64_t i = lane.group_begins[lane.group]; i < lane.group_begins[lane.group + 1]; ++i) {
-    const uint64_t hash = lane.keys[i];
+  const uint64_t* const end = KeysOf(lane.bucket, lane.group + 1);
+  for (const uint64_t* key = lane.first_key; key != end; ++key) {
+    const uint64_t hash = *key;
     const uint64_t slot = SlotOf(hash);
     if (slot >= num_ternary_starts_) continue;
     ternary_group_.push_back({slot, RibbonCoefficients(hash), RibbonTrit(hash)});
@@ -137,11 +125,11 @@ bool RibbonLayer::Bump(const BumpTarget& bump_target, Lane* lane) {
   // Thresholds are zeros until here, and each bucket is bumped at most once.
   const uint64_t threshold = lane->group + 1;
   SetThreshold(bump_target.thresholds, lane->bucket, threshold);
-  const auto begin = lane->keys.begin();
-  const auto end = begin + lane->group_begins[threshold];
+  uint64_t* const begin = KeysOf(lane->bucket, 0);
+  uint64_t* const end = KeysOf(lane->bucket, threshold);
   std::sort(begin, end);
-  const auto unique_end = std::unique(begin, end);
-  for (auto hash = begin; hash != unique_end; ++hash) {
+  uint64_t* const unique_end = std::unique(begin, end);
+  for (const uint64_t* hash = begin; hash != unique_end; ++hash) {
     bump_target.bumped->push_back(Remix(*hash, kNextLayerSalt));
   }
   num_duplicates_ += static_cast<uint64_t>(end - unique_end);

@@ -4,7 +4,6 @@
 #ifndef WINNOW_FILTER_KINDS_RIBBON_RIBBON_LAYER_H_
 #define WINNOW_FILTER_KINDS_RIBBON_RIBBON_LAYER_H_
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -60,11 +59,11 @@ class RibbonLayer {
   template <typename ForEachKey>
   void Load(uint64_t num_keys, uint64_t num_blocks, uint64_t num_shards, ForEachKey for_each_key) {
     Clear(num_blocks, num_shards);
-    // Counted two places further, so that scattering leaves in each place where its bucket begins.
-    for_each_key([&](uint64_t hash) { ++begins_[SlotOf(hash) / kBucketSlots + 2]; });
+    // Counted two places further, so that scattering leaves in each place where its group begins.
+    for_each_key([&](uint64_t hash) { ++begins_[PlaceOf(SlotOf(hash)) + 2]; });
     for (size_t i = 2; i < begins_.size(); ++i) begins_[i] += begins_[i - 1];
     keys_.resize(num_keys);
-    for_each_key([&](uint64_t hash) { keys_[begins_[SlotOf(hash) / kBucketSlots + 1]++] = hash; });
+    for_each_key([&](uint64_t hash) { keys_[begins_[PlaceOf(SlotOf(hash)) + 1]++] = hash; });
   }
 
   // Gives the keys that begin in the first `num_blocks` blocks an equation in the ternary column as
@@ -107,9 +106,7 @@ class RibbonLayer {
     uint64_t bucket_after_seam = ~uint64_t{0};  // of which the first group is bumped in any case
     uint64_t end_bucket = 0;
     uint64_t end_slot = 0;
-    uint64_t num_redundant = 0;  // of the group
-    std::vector<uint64_t> keys;  // of the bucket, by group
-    std::array<uint32_t, kGroupsOfBucket + 1> group_begins{};
+    uint64_t num_redundant = 0;    // of the group
     std::vector<uint64_t> filled;  // the slots that the group took, the first num_filled
     uint64_t num_filled = 0;
   };
@@ -120,14 +117,21 @@ class RibbonLayer {
   enum class Progress : uint8_t { kGoesOn, kInserted, kRedundant, kConflict };
 
   uint64_t SlotOf(uint64_t hash) const { return RibbonStartSlot(hash, num_shards_, num_starts_); }
-  uint64_t num_buckets() const { return begins_.size() - 2; }
+  uint64_t num_buckets() const { return (begins_.size() - 2) / kGroupsOfBucket; }
+  // Where the group of a slot is among all buckets' groups.
+  static uint64_t PlaceOf(uint64_t slot) {
+    return slot / kBucketSlots * kGroupsOfBucket + GroupOf(slot);
+  }
+  // Where the keys of a bucket's group begin.
+  uint64_t* KeysOf(uint64_t bucket, uint64_t group) {
+    return keys_.data() + begins_[bucket * kGroupsOfBucket + group];
+  }
 
   void Clear(uint64_t num_blocks, uint64_t num_shards);
   Progress Step(uint64_t end_slot, Equation* equation);
   Equation EquationOf(uint64_t hash) const;
   bool StartGroup(const BumpTarget& bump_target, Lane* lane);
   bool StartBucket(const BumpTarget& bump_target, Lane* lane);
-  void SortBucket(Lane* lane) const;
   bool InsertTernary(const Lane& lane);
   bool Bump(const BumpTarget& bump_target, Lane* lane);
   bool Advance(const BumpTarget& bump_target, Lane* lane, Equation* equation);
@@ -143,8 +147,8 @@ class RibbonLayer {
   std::vector<TernaryEquation> ternary_group_;
   BuildVector<uint64_t> coefficients_;
   BuildVector<uint32_t> fingerprints_;
-  BuildVector<uint64_t> keys_;    // by bucket
-  BuildVector<uint32_t> begins_;  // of buckets in keys_, and two more
+  BuildVector<uint64_t> keys_;    // by bucket, and there by group
+  BuildVector<uint32_t> begins_;  // of groups in keys_, and two more
 };
 
 }  // namespace winnow::filter::internal

@@ -16,27 +16,24 @@ void TernaryElimination::Clear(uint64_t num_slots) {
 
 ABSL_ATTRIBUTE_ALWAYS_INLINE inline TernaryElimination::Progress TernaryElimination::Step(
     uint64_t end_slot, Walker* walker) {
-  // All bits set if the first coefficient is 2: no branch, since nobody could predict it.
-  const uint64_t is_two = -(walker->row.twos & 1);
+  // All bits set if the first coefficient is 1, none if it is 2: no branch, since nobody could
+  // predict it.
+  const uint64_t is_one = (walker->row.twos & 1) - 1;
   const TernaryRow there = rows_[walker->slot];
-  if (there.ones == 0) {
-    // Doubled if it is 2, which exchanges ones and twos.
-    const uint64_t exchanged = (walker->row.ones ^ walker->row.twos) & is_two;
-    rows_[walker->slot] = {walker->row.ones ^ exchanged, walker->row.twos ^ exchanged};
-    const int64_t sum = (walker->sum % 3 + 3) << (is_two & 1);
+  if (there.some == 0) {
+    // Doubled if it is 2.
+    rows_[walker->slot] = NegateTernaryIf(~is_one, walker->row);
+    const int64_t sum = (walker->sum % 3 + 3) << (~is_one & 1);
     sums_[walker->slot] = static_cast<uint8_t>(sum % 3);
     filled_[num_filled_++] = walker->slot;
     return Progress::kInserted;
   }
-  // To subtract is to add what has ones and twos exchanged.
-  const uint64_t exchanged = (there.ones ^ there.twos) & ~is_two;
-  const TernaryRow rest = AddTernary(walker->row, {there.ones ^ exchanged, there.twos ^ exchanged});
-  const auto sign = static_cast<int64_t>(~is_two);
+  const TernaryRow rest = AddTernary(walker->row, NegateTernaryIf(is_one, there));
+  const auto sign = static_cast<int64_t>(is_one);
   walker->sum += (sums_[walker->slot] ^ sign) - sign;
-  const uint64_t left = rest.ones | rest.twos;
-  if (left == 0) return walker->sum % 3 == 0 ? Progress::kRedundant : Progress::kConflict;
-  const int zeros = __builtin_ctzll(left);
-  walker->row = {rest.ones >> zeros, rest.twos >> zeros};
+  if (rest.some == 0) return walker->sum % 3 == 0 ? Progress::kRedundant : Progress::kConflict;
+  const int zeros = __builtin_ctzll(rest.some);
+  walker->row = {rest.some >> zeros, rest.twos >> zeros};
   walker->slot += static_cast<uint64_t>(zeros);
   return walker->slot < end_slot ? Progress::kGoesOn : Progress::kConflict;
 }

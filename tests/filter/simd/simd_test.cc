@@ -232,6 +232,28 @@ TEST(RibbonTritsTest, SumsAreThoseOfTheDefinition) {
   }
 }
 
+// Each pair of numbers in one place of the rows, and its neighbours others.
+TEST(RibbonTritsTest, RowsAreAddedAndNegatedWithoutCarry) {
+  const auto row_of = [](const std::vector<uint32_t>& numbers) {
+    TernaryRow row;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      row.some |= uint64_t{numbers[i] != 0} << i;
+      row.twos |= uint64_t{numbers[i] == 2} << i;
+    }
+    return row;
+  };
+  const std::vector<uint32_t> a = {0, 0, 0, 1, 1, 1, 2, 2, 2};
+  const std::vector<uint32_t> b = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+  const TernaryRow sum = row_of({0, 1, 2, 1, 2, 0, 2, 0, 1});
+  const TernaryRow negated = row_of({0, 0, 0, 2, 2, 2, 1, 1, 1});
+  const TernaryRow added = AddTernary(row_of(a), row_of(b));
+  EXPECT_EQ(added.some, sum.some);
+  EXPECT_EQ(added.twos, sum.twos);
+  EXPECT_EQ(NegateTernaryIf(~uint64_t{0}, row_of(a)).twos, negated.twos);
+  EXPECT_EQ(NegateTernaryIf(~uint64_t{0}, row_of(a)).some, negated.some);
+  EXPECT_EQ(NegateTernaryIf(0, row_of(a)).twos, row_of(a).twos);
+}
+
 // A system of which every seventh slot has no equation.
 TEST(RibbonTritsTest, SystemsAreSolvedAlike) {
   constexpr uint64_t kSlots = 1000;
@@ -240,14 +262,14 @@ TEST(RibbonTritsTest, SystemsAreSolvedAlike) {
   for (uint64_t slot = 0; slot + 64 <= kSlots; ++slot) {
     if (slot % 7 == 0) continue;
     const uint64_t twos = MemberHash(7, slot) & ~uint64_t{1};
-    rows[slot] = {(MemberHash(8, slot) & ~twos) | 1, twos};
+    rows[slot] = {MemberHash(8, slot) | twos | 1, twos};
     sums[slot] = static_cast<uint8_t>(MemberHash(9, slot) % 3);
   }
   const TernarySystem system = {rows.data(), sums.data(), kSlots};
   std::vector<uint8_t> trits(TritBytes(kSlots) + kTritPadding, 0);
   SolveTernaryPortable(system, kSlots, trits.data());
   for (uint64_t slot = 0; slot + 64 <= kSlots; ++slot) {
-    const uint32_t ones = SumOfTritsPortable(trits.data(), slot, rows[slot].ones);
+    const uint32_t ones = SumOfTritsPortable(trits.data(), slot, rows[slot].some ^ rows[slot].twos);
     const uint32_t twos = SumOfTritsPortable(trits.data(), slot, rows[slot].twos);
     ASSERT_EQ((ones + 2 * twos) % 3, sums[slot]) << slot;
   }
