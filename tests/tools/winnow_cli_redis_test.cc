@@ -38,7 +38,7 @@ TEST_F(WinnowCliRedis, MakesFillsAsksAndCopiesAFilter) {
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(Redis("query users", "echo Spike | ").exit_code, 1);
   EXPECT_EQ(Redis("query users --count", "printf 'Tom\\nSpike\\n' | ").output, "maybe\t1\nno\t1\n");
-  EXPECT_THAT(Redis("info users").output, HasSubstr("keys_estimated       2"));
+  EXPECT_THAT(Redis("info users").output, HasSubstr("keys_estimated     2"));
   EXPECT_EQ(Redis("dump users --out=users.filter").output, "");
   EXPECT_EQ(shell_.Run("printf 'Tom\\nSpike\\n' | winnow filter query users.filter").output,
             "maybe\tTom\nno\tSpike\n");

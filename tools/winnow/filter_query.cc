@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "engine/base/status.h"
 #include "tools/winnow/commands.h"
+#include "tools/winnow/fields.h"
 #include "tools/winnow/filter_file.h"
 #include "tools/winnow/input_file.h"
 #include "tools/winnow/record_reader.h"
@@ -102,10 +102,7 @@ absl::StatusOr<ExitCode> RunInfo(const Arguments& arguments, Output& output) {
     }
     if (i > 0) output.Line("");
     output.Line(path);
-    for (const auto& [name, value] : info.items()) {
-      output.Line(absl::StrFormat("  %-18s %s", name,
-                                  value.is_string() ? value.get<std::string>() : value.dump()));
-    }
+    PrintFields(info, "  ", output);
   }
   return ExitCode::kOk;
 }

@@ -1,11 +1,11 @@
 // winnow redis create and info.
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "engine/base/status.h"
 #include "tools/report/amount_text.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
+#include "tools/winnow/fields.h"
 #include "tools/winnow/redis_filter.h"
 
 namespace winnow::cli {
@@ -82,10 +82,7 @@ absl::StatusOr<ExitCode> RunRedisInfo(const Arguments& arguments, Output& output
     output.Write(ToLine(json));
     return ExitCode::kOk;
   }
-  for (const auto& [name, value] : json.items()) {
-    output.Line(absl::StrFormat("%-20s %s", name,
-                                value.is_string() ? value.get<std::string>() : value.dump()));
-  }
+  PrintFields(json, "", output);
   return ExitCode::kOk;
 }
 
