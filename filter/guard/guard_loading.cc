@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <exception>
 #include <new>
 #include <string>
@@ -248,8 +250,9 @@ bool CacheGuard::Impl::AdmitNegative(TimePoint now) {
   return true;
 }
 
+// With the process's number, since after a fork both processes may go on with the same random ones.
 std::string CacheGuard::Impl::NewToken() {
-  return absl::StrCat(absl::Hex(options_.random->Next(), absl::kZeroPad16),
+  return absl::StrCat(::getpid(), "-", absl::Hex(options_.random->Next(), absl::kZeroPad16),
                       absl::Hex(options_.random->Next(), absl::kZeroPad16));
 }
 

@@ -1,8 +1,12 @@
 #include "filter/redis/bitmap_state.h"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
-#include <random>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -31,14 +35,17 @@ absl::StatusOr<RedisBitmapShape> ParseShape(RedisBitmapRule rule, std::string_vi
                                                     "' probes"));
 }
 
-std::mt19937_64& Generator() {
-  static thread_local std::mt19937_64* const generator = [] {
-    std::random_device device;
-    std::seed_seq seed{device(), device(), device(), device()};
-    return new std::mt19937_64(seed);
-  }();
-  return *generator;
+// Asked of the system each time, which beside a round trip costs nothing: a generator of our own
+// would go on alike in both processes after a fork, and two writers with one note lose a key.
+std::array<uint64_t, 2> RandomBits() {
+  std::array<uint64_t, 2> bits;
+  if (::getentropy(bits.data(), sizeof(bits)) == 0) return bits;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  return {static_cast<uint64_t>(now), static_cast<uint64_t>(::getpid())};
 }
+
+// "For ever", of which two can be added up.
+constexpr std::chrono::milliseconds kLongestTtl = std::chrono::hours(24 * 365 * 100);
 
 }  // namespace
 
@@ -99,14 +106,15 @@ absl::StatusOr<std::string> WordOf(const Reply& reply) {
 }
 
 std::string UniqueDigits() {
-  return absl::StrCat(absl::Hex(Generator()(), absl::kZeroPad16),
-                      absl::Hex(Generator()(), absl::kZeroPad16));
+  const std::array<uint64_t, 2> bits = RandomBits();
+  return absl::StrCat(absl::Hex(bits[0], absl::kZeroPad16), absl::Hex(bits[1], absl::kZeroPad16));
 }
 
 uint64_t WithJitter(std::chrono::milliseconds ttl, std::chrono::milliseconds jitter) {
   if (ttl.count() <= 0) return 0;
-  std::uniform_int_distribution<int64_t> share(0, std::max<int64_t>(0, jitter.count()));
-  return static_cast<uint64_t>(ttl.count() + share(Generator()));
+  const int64_t most = std::clamp<int64_t>(jitter.count(), 0, kLongestTtl.count());
+  const uint64_t share = RandomBits()[0] % (static_cast<uint64_t>(most) + 1);
+  return static_cast<uint64_t>(std::min(ttl, kLongestTtl).count()) + share;
 }
 
 std::string JavaDouble(double value) {

@@ -1,7 +1,11 @@
 // A hot key that expires.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <latch>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -105,6 +109,46 @@ TEST_F(BreakdownTest, WhoWaitsTooLongGivesUp) {
 
 // Two processes, as it were: two guards that share nothing but the cache. The second one looks for
 // the value again and again, and it is there when the first one's load has ended.
+// By its token a load shows that the lock is still its own.
+TEST_F(BreakdownTest, LoadsInForkedProcessesHaveTokensOfTheirOwn) {
+  class TokenCache final : public Cache {
+   public:
+    absl::StatusOr<bool> Get(std::string_view, std::string*) override { return false; }
+    absl::Status Set(std::string_view, std::string_view, milliseconds) override {
+      return absl::OkStatus();
+    }
+    absl::Status Remove(std::string_view) override { return absl::OkStatus(); }
+    bool HasLocks() const override { return true; }
+    absl::StatusOr<bool> TryLock(std::string_view, std::string_view token, milliseconds) override {
+      // To where the parent reads it, if it comes from a child.
+      if (pipe >= 0) std::ignore = ::write(pipe, token.data(), token.size());
+      return true;
+    }
+    int pipe = -1;
+  } cache;
+  options_.random = nullptr;
+  const auto guard = *CacheGuard::Create(&cache, options_);
+  ASSERT_TRUE(absl::IsNotFound(guard->Get("before", database_.loader()).status()));
+  std::set<std::string> tokens;
+  for (int i = 0; i < 2; ++i) {
+    int pipe[2];
+    ASSERT_EQ(::pipe(pipe), 0);
+    const pid_t worker = ::fork();
+    if (worker == 0) {
+      cache.pipe = pipe[1];
+      ::_exit(absl::IsNotFound(guard->Get("key", database_.loader()).status()) ? 0 : 1);
+    }
+    ::close(pipe[1]);
+    std::string token(100, '\0');
+    const ssize_t length = ::read(pipe[0], token.data(), token.size());
+    ::close(pipe[0]);
+    ASSERT_GT(length, 0);
+    tokens.insert(token.substr(0, static_cast<size_t>(length)));
+    ASSERT_EQ(::waitpid(worker, nullptr, 0), worker);
+  }
+  EXPECT_EQ(tokens.size(), 2u);
+}
+
 TEST_F(BreakdownTest, OneLoadForAllProcesses) {
   class SleepingClock final : public Clock {
    public:

@@ -103,6 +103,24 @@ TEST_F(RedisRebuildTest, NotesOfManyKeysAreTakenBackAndOldOnesRemoved) {
   EXPECT_EQ(filter_->GetInfo()->open_writes, 0u);
 }
 
+// Two workers of one server, which had written something before it started them.
+TEST_F(RedisRebuildTest, WritersInForkedProcessesHaveNotesOfTheirOwn) {
+  ASSERT_TRUE(filter_->EndWrite(*filter_->BeginWrite(Keys{"before"})).ok());
+  constexpr int kWorkers = 3;
+  for (int i = 0; i < kWorkers; ++i) {
+    const pid_t worker = ::fork();
+    if (worker == 0) {
+      auto client = Client::Open(server_->url(), RedisServer::PatientOptions());
+      const std::string key = "of worker " + std::to_string(i);
+      ::_exit(Open(client->get())->BeginWrite(Keys{key}).ok() ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(worker, &status, 0), worker);
+    ASSERT_EQ(status, 0);
+  }
+  EXPECT_EQ(filter_->GetInfo()->open_writes, static_cast<uint64_t>(kWorkers));
+}
+
 TEST_F(RedisRebuildTest, OneAtATimeAndTheNextClearsUpAfterADeadOne) {
   auto dead = Start({.lease = std::chrono::milliseconds(300)});
   ASSERT_TRUE(dead->Add(Keys{"of the dead one"}).ok());
