@@ -2,6 +2,12 @@
 
 namespace winnow::guard::internal {
 
+// closed --max failures in a row--> open --its time is over--> half open --success--> closed
+//                                    ^                             |
+//                                    +----------failure------------+
+//
+// Half open, one load at a time is let through. This question is asked on the way of each miss and
+// takes no lock; it may be wrong by one, and Begin decides.
 bool Breaker::WouldAllow(TimePoint now) const {
   return state() != BreakerState::kOpen ||
          now.time_since_epoch().count() >= open_until_.load(std::memory_order_relaxed);

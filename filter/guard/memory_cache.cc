@@ -22,6 +22,7 @@ TimePoint After(TimePoint now, std::chrono::milliseconds ttl) {
   return now + std::min<std::chrono::milliseconds>(ttl, std::chrono::hours(24 * 365 * 1000));
 }
 
+// Each call takes one shard's mutex, for as long as a value takes to copy.
 class ShardedMemoryCache final : public MemoryCache {
  public:
   explicit ShardedMemoryCache(const MemoryCacheOptions& options)

@@ -85,6 +85,8 @@ void MemoryShard::Kill(Entry** place) {
   Charge(entry);
 }
 
+// A hit moves nothing: it counts a use, up to three, which the queues look at when the entry comes
+// to their end. That is what makes the time under the mutex short.
 bool MemoryShard::Get(uint64_t hash, std::string_view key, TimePoint now, std::string* value) {
   MutexLock lock(&mutex_);
   Entry** const place = PlaceOf(hash, key);
@@ -149,6 +151,9 @@ void MemoryShard::Grow() {
   buckets_.swap(buckets);
 }
 
+// New entries go to the small queue. Those that were used there come to the main one, the others
+// leave, and of them the hash is kept for a while: an entry that comes back in that time goes to
+// the main queue at once. So what is seen once, as in a scan, passes through a tenth of the memory.
 void MemoryShard::MakeRoom() {
   while (small_.bytes + main_.bytes > capacity_bytes_) {
     if (small_.bytes > capacity_bytes_ / kSmallShare || main_.first == nullptr) {
@@ -201,6 +206,7 @@ bool MemoryShard::TakeGhost(uint64_t hash) {
   return is_ghost;
 }
 
+// By hash alone, in a table without order: a collision brings one entry to the main queue early.
 void MemoryShard::RememberGhost(uint64_t hash) { ghosts_[(hash >> 32) % ghosts_.size()] = hash; }
 
 void MemoryShard::Remove(uint64_t hash, std::string_view key) {
@@ -226,6 +232,7 @@ bool MemoryShard::Holds(std::string_view key, std::string_view token, TimePoint 
   return found != locks_.end() && found->second.token == token && found->second.expires > now;
 }
 
+// Of loads that died with their process or thread: nobody comes to release them.
 void MemoryShard::DropExpiredLocks(TimePoint now) {
   std::erase_if(locks_, [now](const auto& lock) { return lock.second.expires <= now; });
 }

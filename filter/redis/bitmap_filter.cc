@@ -74,6 +74,8 @@ absl::StatusOr<std::vector<Reply>> BitmapFilter::Impl::Describe() {
   return std::move(reply->elements);
 }
 
+// Read once and believed until a script refuses it: scripts compare the stamp, so that offsets
+// computed for another shape never reach the string.
 absl::StatusOr<std::shared_ptr<const BitmapLayout>> BitmapFilter::Impl::Layout() {
   {
     const MutexLock lock(&mutex_);
@@ -94,6 +96,8 @@ void BitmapFilter::Impl::ForgetLayout() {
   layout_ = nullptr;
 }
 
+// A round may be refused in part, when the filter is rebuilt between two scripts; what was done
+// stays done, and the rest goes on under the new configuration.
 template <typename Round>
 absl::Status BitmapFilter::Impl::InRounds(Positions* left, Round round) {
   for (int i = 0; i < kMaxRounds; ++i) {
@@ -128,6 +132,7 @@ absl::Status BitmapFilter::Impl::QueryRound(std::span<const std::string_view> ke
   }
   const absl::StatusOr<std::vector<Reply>> replies = client_->Execute(name(), request);
   if (!replies.ok()) return replies.status();
+  // Each script answers for its own stretch of `*left`: '0' and '1' in the order of its keys.
   Positions refused;
   for (size_t i = 0; i < replies->size(); ++i) {
     const size_t begin = i * stride;
@@ -209,6 +214,8 @@ absl::Status BitmapFilter::Impl::WriteRound(std::span<const std::string_view> ke
   // A note that is to be removed goes with the script that adds the last keys, if that is the only.
   const bool ends_here =
       mode == WriteMode::kEnd && ids->size() == 1 && count <= stride && count == left->size();
+  // Of a new write each script leaves a note of its own keys, so that a note is there exactly if
+  // its keys are added.
   std::vector<std::string> new_ids;
   Request request;
   for (size_t begin = 0; begin < count; begin += stride) {

@@ -49,6 +49,15 @@ constexpr std::chrono::milliseconds kLongestTtl = std::chrono::hours(24 * 365 * 
 
 }  // namespace
 
+// Which configuration counts:
+//
+//   ours is there, of another rule      refused: the offsets of one rule mean nothing in another
+//   Redisson's, and Redisson's is asked for    Redisson's, which it may have changed since
+//   ours, of the rule that is asked for        ours
+//   none, but the caller gave a shape          the caller's: go-zero and Jedis leave nothing
+//
+// A managed filter has a string of full length from its creation on: one that is shorter was
+// evicted and made again by a program that knows nothing of it, and would deny what it lost.
 absl::StatusOr<BitmapLayout> ParseLayout(const std::vector<Reply>& fields,
                                          const BitmapFilterOptions& options,
                                          std::string_view name) {
@@ -117,6 +126,7 @@ uint64_t WithJitter(std::chrono::milliseconds ttl, std::chrono::milliseconds jit
   return static_cast<uint64_t>(std::min(ttl, kLongestTtl).count()) + share;
 }
 
+// Double.toString: plain between 10^-3 and 10^7, otherwise with an exponent; always with a point.
 std::string JavaDouble(double value) {
   if (!(value > 0) || !std::isfinite(value)) return "0.0";
   char buffer[64];
@@ -132,6 +142,7 @@ std::string JavaDouble(double value) {
   return absl::StrCat(digits, "E", std::stoi(text.substr(exponent + 1)));
 }
 
+// A script holds up all clients while it runs.
 size_t KeysOfScript(size_t offsets_each) {
   return std::max<size_t>(1, (kMaxArguments - kOtherArguments) / offsets_each);
 }
@@ -141,6 +152,8 @@ std::string PackOffsets(const RedisBitmapShape& shape, std::span<const std::stri
   std::vector<uint64_t> offsets;
   offsets.reserve(keys.size() * static_cast<size_t>(shape.num_probes));
   for (const std::string_view key : keys) AppendRedisOffsets(shape, key, &offsets);
+  // MessagePack: 0xdc and two bytes for the length of an array, 0xa0 + n for a string of n bytes.
+  // The scripts' limit keeps the length far below 2^16.
   const auto count = static_cast<uint16_t>(offsets.size());
   std::string packed = {'\xdc', static_cast<char>(count >> 8), static_cast<char>(count & 0xff)};
   packed.reserve(packed.size() + offsets.size() * (1 + kMostDigits));

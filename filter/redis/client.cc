@@ -108,6 +108,10 @@ void Client::Impl::Forget(uint16_t slot) {
   slots_.erase(slot);
 }
 
+// An idle connection, the youngest first, or a new one; at most max_connections are open to a
+// server. `num_open` is raised before connecting, outside the mutex, so that no two threads take
+// the last place. A server that cannot be reached is not tried again for a while: its failure is
+// what all callers get meanwhile, without waiting.
 absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& endpoint,
                                                                const std::string& name,
                                                                SteadyTime deadline) {
@@ -189,6 +193,8 @@ absl::StatusOr<std::vector<Client::Impl::Pending>> Client::Impl::Sort(
   const Endpoint asked = *endpoint;
   const size_t stride = *asking ? 2 : 1;  // an answer to ASKING before each
   *asking = false;
+  // All commands have keys of one slot, so that they are redirected together; but a slot may move
+  // in the midst of them. What was answered is kept, the rest is sent to where the last one points.
   for (size_t i = 0; i < sent.size(); ++i) {
     Reply& answer = answers[i * stride + stride - 1];
     const Next next = NextStep(answer);

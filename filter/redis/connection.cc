@@ -34,6 +34,8 @@ Connection::Connection(std::unique_ptr<redisContext, Free> context, std::string 
                        uint64_t max_bytes)
     : context_(std::move(context)), name_(std::move(name)), reader_(max_bytes, kMaxReplyElements) {}
 
+// hiredis connects and parses; sending and receiving are done here, since its own calls have one
+// time-out for each system call, which a server that trickles can make last for ever.
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(const Endpoint& endpoint,
                                                              const ServerUrl& url,
                                                              const ClientOptions& options) {
@@ -82,6 +84,8 @@ absl::Status Connection::Introduce(const ServerUrl& url, SteadyTime deadline) {
   return absl::OkStatus();
 }
 
+// Anything to read is wrong: the end of the connection, or the late answer to a question that timed
+// out, which the next one would take for its own.
 bool Connection::IsIdle() const {
   char byte;
   const ssize_t received = recv(context_->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -98,6 +102,7 @@ absl::Status Connection::Wait(bool wants_write, SteadyTime deadline) const {
     }
     pollfd socket = {context_->fd, static_cast<int16_t>(wants_write ? POLLIN | POLLOUT : POLLIN),
                      0};
+    // A minute at most: an int of milliseconds holds no more than 24 days.
     const auto most = static_cast<int>(std::min<int64_t>(left.count(), 60'000));
     const int ready = poll(&socket, 1, most);
     if (ready > 0) return absl::OkStatus();

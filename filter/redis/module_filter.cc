@@ -141,6 +141,8 @@ absl::Status ModuleFilter::Reserve(const RedisBloomCuckooOptions& options) {
   return RunReserve(impl_->client(), impl_->name(), CuckooReserveWords(impl_->name(), options));
 }
 
+// CF.INSERT with NOCREATE, since CF.ADD would make a missing filter; for BF.MADD, which has no such
+// word, the script looks whether the key is there.
 absl::StatusOr<uint64_t> ModuleFilter::Add(Items keys) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<uint64_t> {
     static constexpr std::string_view kCuckooPrefix[] = {"NOCREATE", "ITEMS"};

@@ -16,6 +16,9 @@ void AppendBulk(std::string_view argument, std::string* bytes) {
 
 Script::Script(std::string body) : body_(std::move(body)), sha1_(Sha1Digits(body_)) {}
 
+// Commands are kept as the bytes that are sent, one behind the other; of each it is known where it
+// begins, and of a script's call where what follows the SHA-1 begins, so that it can be sent again
+// with the script's text in its place.
 void Request::Begin(size_t num_arguments) {
   commands_.push_back({bytes_.size(), nullptr, num_arguments, 0});
   absl::StrAppend(&bytes_, "*", num_arguments, "\r\n");
@@ -44,6 +47,7 @@ void Request::Append(uint64_t number) {
   Append(std::string_view(text.data(), text.size()));
 }
 
+// EVAL has as many arguments as EVALSHA: the count stays.
 void Request::AppendCommand(size_t i, bool whole_script, std::string* bytes) const {
   const Place& place = commands_[i];
   const size_t end = i + 1 < commands_.size() ? commands_[i + 1].begin : bytes_.size();
