@@ -51,7 +51,7 @@ constexpr std::chrono::milliseconds kLongestTtl = std::chrono::hours(24 * 365 * 
 
 // Which configuration counts:
 //
-//   ours is there, of another rule      refused: the offsets of one rule mean nothing in another
+//   ours, of another rule                      refused: one rule's offsets mean nothing in another
 //   Redisson's, and Redisson's is asked for    Redisson's, which it may have changed since
 //   ours, of the rule that is asked for        ours
 //   none, but the caller gave a shape          the caller's: go-zero and Jedis leave nothing
