@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
 #include "tests/support/db_fixture.h"
 #include "winnow/indexed_write_batch.h"
 #include "winnow/merge_operator.h"
@@ -30,7 +31,7 @@ template <typename Writes>
 void AddAnswers(std::string_view of, Writes& writes, ColumnFamily* family,
                 std::vector<NamedStatus>* answers) {
   const auto add = [&](std::string_view call, absl::Status status) {
-    answers->emplace_back(absl::StrCat(of, call), std::move(status));
+    answers->emplace_back(absl::StrCat(ToAbsl(of), ToAbsl(call)), std::move(status));
   };
   const ReadOptions read;
   std::string value;
