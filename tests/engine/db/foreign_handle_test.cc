@@ -1,5 +1,5 @@
-// Column families that a call may not take (another database's, dropped ones, none) and snapshots of
-// another database: every call that takes one says so, and harms neither database.
+// Column families that a call may not take (another database's, dropped ones, none) and snapshots
+// of another database: every call that takes one says so, and harms neither database.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -95,7 +95,8 @@ std::vector<NamedStatus> AnswersTo(DB& db, ColumnFamily* family) {
 }
 
 void ExpectEach(const std::vector<NamedStatus>& answers, absl::StatusCode code) {
-  for (const auto& [call, status] : answers) EXPECT_EQ(status.code(), code) << call << ": " << status;
+  for (const auto& [call, status] : answers)
+    EXPECT_EQ(status.code(), code) << call << ": " << status;
 }
 
 TEST(ForeignHandle, OfAFamilyIsRefusedByEveryCall) {
