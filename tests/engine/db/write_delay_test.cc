@@ -77,8 +77,10 @@ class WriteDelay : public testing::Test {
 
   RecordingFileSystem file_system_;
   const std::shared_ptr<DelayListener> listener_ = std::make_shared<DelayListener>();
+  // Guards what follows.
   std::mutex mutex_;
   std::set<std::string> tables_;
+
   std::atomic<bool> compaction_waits_{true};
   std::unique_ptr<DB> db_;
   std::future<absl::Status> write_;
