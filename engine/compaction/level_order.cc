@@ -49,12 +49,14 @@ std::vector<double> OverlapRatios(const Version& version, int level) {
 }
 
 size_t LevelOrder::NextInTurn(const Version& version, int level) const {
+  // A user's comparator may know no key but those that were written: it is asked for nothing else.
+  if (!last_in_turn_.has_value()) return 0;
   const Version::Files& files = version.files(level);
-  const std::string_view last = last_in_turn_;
+  const std::string_view last = *last_in_turn_;
   const auto next = std::partition_point(files.begin(), files.end(), [&](const auto& file) {
     return version.comparator().CompareUserKeys(file->largest_user_key(), last) <= 0;
   });
-  return last.empty() || next == files.end() ? 0 : static_cast<size_t>(next - files.begin());
+  return next == files.end() ? 0 : static_cast<size_t>(next - files.begin());
 }
 
 // Made once for a version, however often it is asked: what changes without one is which files are

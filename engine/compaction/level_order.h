@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,7 +53,8 @@ class LevelOrder {
   std::vector<uint32_t> by_overlap_ ABSL_GUARDED_BY(database_mutex);  // indexes of files
   // Numbers of files that were picked and are still in the level.
   std::set<uint64_t> picked_ ABSL_GUARDED_BY(database_mutex);
-  std::string last_in_turn_ ABSL_GUARDED_BY(database_mutex);  // its largest user key
+  // Its largest user key; none before the first.
+  std::optional<std::string> last_in_turn_ ABSL_GUARDED_BY(database_mutex);
   uint64_t num_picks_ ABSL_GUARDED_BY(database_mutex) = 0;
 };
 

@@ -199,6 +199,10 @@ absl::StatusOr<const ColumnFamilyState*> TransactionImpl::CheckKey(const ColumnF
     return absl::InvalidArgumentError(
         absl::StrCat("column family '", ToAbsl(family->name()), "' belongs to another database"));
   }
+  if (state->is_dropped()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("column family '", ToAbsl(family->name()), "' has been dropped"));
+  }
   if (key.size() > kMaxKeyBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes));

@@ -40,6 +40,15 @@ class Verifier {
     const size_t num_log_problems = problems_.size();
     absl::StatusOr<OpenedDatabase> opened = OpenDatabase(arguments, Access::kRead);
     if (!opened.ok()) {
+      // CURRENT is written last when a database is created, and nothing is written before: whoever
+      // was to do it has not got that far, or was killed.
+      if (!has_current_ && absl::IsNotFound(opened.status()) && problems_.empty()) {
+        return opened.status();
+      }
+      if (!has_current_) {
+        const std::string path = CurrentFileName(directory_);
+        problems_.insert(problems_.begin(), {path, std::nullopt, CorruptionError(path, "missing")});
+      }
       const bool has_no_family = absl::IsNotFound(opened.status()) && arguments.Has("family");
       if (has_no_family || !IsDamage(opened.status())) return opened.status();
       problems_.push_back({directory_, std::nullopt,
@@ -68,7 +77,7 @@ class Verifier {
   uint64_t num_logged_updates() const { return num_logged_updates_; }
 
  private:
-  // CURRENT must name a manifest that exists.
+  // CURRENT must name a manifest that exists. Whether it must exist, the opening tells.
   absl::Status CheckCurrent() {
     FileSystem& file_system = *PosixFileSystem();
     const std::string path = CurrentFileName(directory_);
@@ -76,7 +85,7 @@ class Verifier {
     for (uint64_t before = 0;;) {
       const absl::StatusOr<uint64_t> number = ReadCurrentFile(file_system, directory_);
       if (absl::IsNotFound(number.status())) {
-        problems_.push_back({path, std::nullopt, CorruptionError(path, "missing")});
+        has_current_ = false;
         return absl::OkStatus();
       }
       if (!number.ok()) return NoteDamage(path, number.status());
@@ -158,6 +167,7 @@ class Verifier {
 
   const std::string directory_;
   std::vector<VerifyProblem> problems_;
+  bool has_current_ = true;
   uint64_t num_tables_ = 0;
   uint64_t num_entries_ = 0;
   uint64_t num_logged_updates_ = 0;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <latch>
 #include <memory>
+#include <new>
 #include <random>
 #include <string>
 #include <thread>
@@ -263,6 +264,34 @@ TEST(BlockCache, OneThreadLoadsWhileTheOthersWait) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(loads, 1);
   }
+}
+
+// The loader's entry once stayed, and whoever waited for it waited for ever.
+TEST(BlockCache, ALoadThatFindsNoMemoryIsAnErrorOfAllWhoWaitForIt) {
+  constexpr int kThreads = 4;
+  ShardedBlockCache cache(CapacityOfBlocks(100), 0);
+  ReadCounters counters[kThreads];
+  std::latch others_wait(1);
+  const auto load = [&]() -> absl::StatusOr<BlockRef> {
+    others_wait.wait();
+    throw std::bad_alloc();
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; i++) {
+    threads.emplace_back([&, i] {
+      const auto block = LookupOrLoad(cache, {1, 1}, load, Priority::kProbation, &counters[i]);
+      EXPECT_TRUE(absl::IsResourceExhausted(block.status())) << block.status();
+    });
+  }
+  const auto waits = [&counters] {
+    uint64_t total = 0;
+    for (const ReadCounters& each : counters) total += each.block_load_waits.value();
+    return total;
+  };
+  while (waits() < kThreads - 1) std::this_thread::yield();
+  others_wait.count_down();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(Touch(cache, {1, 1})) << "and the next one loads it";
 }
 
 TEST(BlockCache, ThreadsThatEvictInsertEraseAndReadAgree) {

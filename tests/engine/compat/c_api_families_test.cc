@@ -223,5 +223,62 @@ TEST_F(CApiFamilies, NoFunctionTakesAFamilyOfAnotherDatabase) {
   winnow_close(other);
 }
 
+TEST_F(CApiFamilies, NoWriteOptionTableOrTransactionTakesAFamilyOfAnotherDatabase) {
+  winnow_t* other = winnow_open(options_, "/other", &err_);
+  ASSERT_NE(other, nullptr) << err_;
+  winnow_columnfamily_t* foreign = winnow_create_column_family(other, options_, "foreign", &err_);
+  const auto expect_refused = [this](const char* function) {
+    EXPECT_NE(TakeError().find("belongs to another database"), std::string::npos) << function;
+  };
+  winnow_delete_range_cf(db_, write_, foreign, "a", 1, "z", 1, &err_);
+  expect_refused("delete_range");
+  winnow_merge_cf(db_, write_, foreign, "k", 1, "o", 1, &err_);
+  expect_refused("merge");
+  const char* name = "block_bytes";
+  const char* value = "8K";
+  winnow_set_options_cf(db_, foreign, 1, &name, &value, &err_);
+  expect_refused("set_options");
+  EXPECT_EQ(winnow_get_option_cf(db_, foreign, name, &err_), nullptr);
+  expect_refused("get_option");
+  EXPECT_EQ(winnow_sstwriter_create_cf(db_, foreign, "/new.sst", &err_), nullptr);
+  expect_refused("sstwriter_create");
+  winnow_sstwriter_t* writer = winnow_sstwriter_create_cf(other, foreign, "/new.sst", &err_);
+  winnow_sstwriter_put(writer, "k", 1, "v", 1, &err_);
+  winnow_sstwriter_finish(writer, &err_);
+  winnow_sstwriter_destroy(writer);
+  EXPECT_EQ(TakeError(), "");
+  const char* path = "/new.sst";
+  winnow_ingestoptions_t* ingest = winnow_ingestoptions_create();
+  winnow_ingest_cf(db_, ingest, &foreign, &path, 1, &err_);
+  expect_refused("ingest");
+  winnow_ingestoptions_destroy(ingest);
+
+  winnow_transaction_t* transaction = winnow_begin_transaction(db_, nullptr, &err_);
+  ASSERT_NE(transaction, nullptr) << err_;
+  winnow_transaction_put(transaction, foreign, "k", 1, "v", 1, &err_);
+  expect_refused("transaction_put");
+  winnow_transaction_delete(transaction, foreign, "k", 1, &err_);
+  expect_refused("transaction_delete");
+  winnow_transaction_merge(transaction, foreign, "k", 1, "o", 1, &err_);
+  expect_refused("transaction_merge");
+  size_t length = 7;
+  EXPECT_EQ(winnow_transaction_get(transaction, read_, foreign, "k", 1, &length, &err_), nullptr);
+  expect_refused("transaction_get");
+  EXPECT_EQ(winnow_transaction_get_for_update(transaction, read_, foreign, "k", 1, &length, &err_),
+            nullptr);
+  expect_refused("transaction_get_for_update");
+  winnow_iterator_t* iterator = winnow_transaction_create_iterator(transaction, read_, foreign);
+  winnow_iter_get_error(iterator, &err_);
+  winnow_iter_destroy(iterator);
+  expect_refused("transaction_create_iterator");
+  winnow_transaction_commit(transaction, write_, &err_);
+  EXPECT_EQ(TakeError(), "") << "nothing was written";
+  winnow_transaction_destroy(transaction);
+
+  EXPECT_EQ(winnow_exists_cf(other, read_, foreign, "k", 1, &err_), 0) << TakeError();
+  winnow_columnfamily_destroy(foreign);
+  winnow_close(other);
+}
+
 }  // namespace
 }  // namespace winnow

@@ -1,7 +1,10 @@
 // Column families: made, found, dropped, opened again.
 #include <gtest/gtest.h>
 
+#include <barrier>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -67,6 +70,31 @@ TEST(DbFamilies, ErrorsOfCreatingFindingAndDropping) {
   EXPECT_TRUE(absl::IsInvalidArgument(db->DropColumnFamily(db->DefaultColumnFamily())));
   EXPECT_TRUE(absl::IsInvalidArgument(db->SetFilter("nonsense", "whole")));
   EXPECT_TRUE(absl::IsInvalidArgument(db->SetFilter("", "prefix:0")));
+}
+
+// Each call once recorded both, the other's as it had been before, and the later one won.
+TEST(DbFamilies, FilterAndFilterKeyThatChangeAtTheSameTimeBothDo) {
+  MemoryDb db;
+  db.file_system().set_error_hook([](const FileOperation& operation) {
+    const bool is_edit = operation.kind == FileOperation::Kind::kSync;
+    if (is_edit) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // room for the other
+    return absl::OkStatus();
+  });
+  const std::string filters[] = {"bloom:9", "cuckoo:12"};
+  const std::string filter_keys[] = {"prefix:3", "whole"};
+  for (size_t round = 0; round < 10; round++) {
+    std::barrier together(2);
+    std::thread other([&] {
+      together.arrive_and_wait();
+      EXPECT_TRUE(db->SetFilter(filters[round % 2], "").ok());
+    });
+    together.arrive_and_wait();
+    EXPECT_TRUE(db->SetFilter("", filter_keys[round % 2]).ok());
+    other.join();
+    ASSERT_EQ(*db->GetProperty("winnow.filter"), filters[round % 2]);
+    ASSERT_EQ(*db->GetProperty("winnow.filter-key"), filter_keys[round % 2]);
+  }
+  db.file_system().set_error_hook(nullptr);
 }
 
 TEST(DbFamilies, ADroppedFamilyRefusesCallsLosesItsFilesAndItsNameIsFree) {
