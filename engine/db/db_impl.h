@@ -36,6 +36,7 @@
 #include "engine/statistics/saved_statistics.h"
 #include "engine/transaction/database_transactions.h"
 #include "engine/version/false_positive_cache.h"
+#include "engine/version/first_in_range.h"
 #include "engine/version/version_set.h"
 #include "engine/write/log_set.h"
 #include "engine/write/write_leader.h"
@@ -107,6 +108,13 @@ class DBImpl final : public DB, private IteratorOwner {
   // where no filter is in memory that knows such a range. Deleted keys count.
   bool MayExistInRange(const ReadOptions& options, ColumnFamily* family, std::string_view lower,
                        std::string_view upper);
+
+  // The first entry of the first of these ranges that has one, by their bounds' one filter key, and
+  // without the cost of an iterator. kUnknown: an iterator has to be asked, since the entry is none
+  // that is simply a value, or might be hidden.
+  enum class FirstAnswer : uint8_t { kAbsent, kFound, kUnknown };
+  absl::StatusOr<FirstAnswer> FindFirst(const ReadOptions& options, ColumnFamily* family,
+                                        std::span<const KeyRange> ranges, FirstInRange* first);
 
   // column_families.cc
   ColumnFamily* DefaultColumnFamily() override { return default_family_; }

@@ -113,6 +113,46 @@ absl::Status DBImpl::RenewInput(const DbIteratorOptions& options, DbIteratorInpu
   return absl::OkStatus();
 }
 
+absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options,
+                                                      ColumnFamily* family,
+                                                      std::span<const KeyRange> ranges,
+                                                      FirstInRange* first) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ranges.front().begin));
+  ColumnFamilyState* const own = Own(family);
+  ThreadCounters& counters = recorder_.Local();
+  const ViewGuard view(own->views);
+  if (view->has_range_deletions() || view->has_write_times()) [[unlikely]]
+    return FirstAnswer::kUnknown;
+  const SequenceNumber snapshot = SequenceFor(options);
+  const LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
+  const auto search_memtable = [&](const Memtable& memtable, const KeyRange& range) {
+    if (memtable.empty()) return;
+    const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+    iterator->Seek(MakeInternalKey(range.begin, kMaxSequenceNumber, kEntryTypeForSeek));
+    const bool is_less =
+        iterator->Valid() &&
+        view->comparator.CompareUserKeys(UserKey(iterator->key()), range.end) < 0 &&
+        (!first->is_found || view->comparator.Compare(iterator->key(), first->key) < 0);
+    if (is_less) first->Take(iterator->key(), iterator->value());
+  };
+  first->is_found = false;
+  for (const KeyRange& range : ranges) {
+    search_memtable(*view->active, range);
+    for (const auto& memtable : view->immutables) search_memtable(*memtable, range);
+    const absl::StatusOr<bool> searched =
+        FindFirstInFiles(*view->version, range.begin, range.end, context, first);
+    if (!searched.ok()) {
+      events_.AddIfCorruption(searched.status());
+      return searched.status();
+    }
+    if (!*searched) return FirstAnswer::kUnknown;
+    if (!first->is_found) continue;
+    const bool is_plain = Type(first->key) == EntryType::kPut && Sequence(first->key) <= snapshot;
+    return is_plain ? FirstAnswer::kFound : FirstAnswer::kUnknown;
+  }
+  return FirstAnswer::kAbsent;
+}
+
 bool DBImpl::MayExistInRange(const ReadOptions& options, ColumnFamily* family,
                              std::string_view lower, std::string_view upper) {
   bool may_exist = true;

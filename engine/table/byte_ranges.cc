@@ -82,9 +82,8 @@ ByteRanges ByteRanges::Intersection(const ByteRanges& other) const {
 }
 
 const ByteRanges::Range* ByteRanges::FirstEndingBehind(std::string_view bytes) const {
-  const auto at = std::partition_point(ranges_.begin(), ranges_.end(), [&](const Range& range) {
-    return !range.EndsBehind(bytes);
-  });
+  const auto at = std::partition_point(
+      ranges_.begin(), ranges_.end(), [&](const Range& range) { return !range.EndsBehind(bytes); });
   return at == ranges_.end() ? nullptr : &*at;
 }
 

@@ -13,7 +13,7 @@ class ByteRanges {
   struct Range {
     std::string lower = {};  // from this on
     std::string upper = {};  // to before this
-    bool is_open = false;  // there is no upper bound
+    bool is_open = false;    // there is no upper bound
 
     bool Has(std::string_view bytes) const { return bytes >= lower && EndsBehind(bytes); }
     bool EndsBehind(std::string_view bytes) const { return is_open || bytes < upper; }

@@ -180,7 +180,7 @@ bool FamilyCursor::EnterColumn(std::string_view key) {
     row_.assign(parsed.row);
     row_markers_.Clear();
     wanted_ = 0;
-  wanted_range_ = 0;
+    wanted_range_ = 0;
   }
   if (parsed.is_row_marker) {
     CellValue marker;
@@ -238,8 +238,13 @@ bool FamilyCursor::SeekWantedRange(std::string_view column) {
   return false;
 }
 
+// The next column that is wanted is often near: steps cost less than a seek.
 void FamilyCursor::SeekInRow(std::string_view column) {
   seek_key_.assign(row_).append(kEndOfComponent).append(column);
+  for (int step = 0; step < kStepsBeforeColumnSeek; step++) {
+    iterator_->Next();
+    if (!iterator_->Valid() || iterator_->key() >= seek_key_) return;
+  }
   iterator_->Seek(seek_key_);
 }
 
@@ -278,7 +283,7 @@ FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
     if (now_ms_ > last_moment) {
       // Stricter rules found it there, and let go what it superseded by them.
       if (rules_.tightened_ms != 0 && last_moment >= rules_.tightened_ms) num_counted_++;
-      if (rules_.min_versions > 0) last_moments_.push_back(last_moment);
+      if (rules_.keeps_some_aged) last_moments_.push_back(last_moment);
       return PassGarbage(key, CellKind::kVersion, Verdict::kPass);
     }
   }
@@ -295,19 +300,21 @@ FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
 }
 
 bool FamilyCursor::IsLetGo() {
-  return num_counted_ >= rules_.max_versions || (rules_.ttl_ms != 0 && IsExpiredByFamily());
+  return num_counted_ >= rules_.max_versions ||
+         std::any_of(rules_.aged.begin(), rules_.aged.end(),
+                     [&](const GarbageRule::Limit& aged) { return IsLetGoBy(aged); });
 }
 
 // Too old, and not one of those that are kept all the same. A newer version whose own time to live
 // is up counts if it was there when this one became too old: what it let go then stays away.
-bool FamilyCursor::IsExpiredByFamily() const {
-  const uint64_t last_moment = LastMoment(timestamp_, rules_.ttl_ms);
+bool FamilyCursor::IsLetGoBy(const GarbageRule::Limit& aged) const {
+  const uint64_t last_moment = LastMoment(timestamp_, aged.age_ms);
   if (now_ms_ <= last_moment) return false;
   const uint64_t judged = std::max(last_moment + 1, rules_.tightened_ms);
   const auto num_newer_then = num_live_ + static_cast<uint64_t>(std::count_if(
                                               last_moments_.begin(), last_moments_.end(),
                                               [&](uint64_t moment) { return moment >= judged; }));
-  return num_newer_then >= rules_.min_versions;
+  return num_newer_then >= aged.versions;
 }
 
 void FamilyCursor::SkipColumn() {

@@ -65,7 +65,8 @@ class FamilyCursor {
   // or cell. The key lives until the call returns.
   using GarbageSink = std::function<void(std::string_view key, CellKind kind)>;
 
-  // `now_ms`: by which cells expire. With a sink the query must be of all versions.
+  // `now_ms`: by which cells expire. The rules outlive the cursor. With a sink the query must be of
+  // all versions.
   FamilyCursor(std::unique_ptr<Iterator> iterator, const FamilyRules& rules, uint64_t now_ms,
                CellQuery query, GarbageSink garbage = nullptr);
 
@@ -120,13 +121,13 @@ class FamilyCursor {
   Verdict JudgeVersion(std::string_view key);
   // Of a version that is not hidden, in the order of a column: whether rules let it go.
   bool IsLetGo();
-  bool IsExpiredByFamily() const;
+  bool IsLetGoBy(const GarbageRule::Limit& aged) const;
   Verdict PassGarbage(std::string_view key, CellKind kind, Verdict verdict);
   void SkipColumn();
   void Fail(std::string_view what);
 
   const std::unique_ptr<Iterator> iterator_;
-  const FamilyRules rules_;
+  const FamilyRules& rules_;
   const uint64_t now_ms_;
   const CellQuery query_;
   const GarbageSink garbage_;

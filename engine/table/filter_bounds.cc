@@ -33,8 +33,7 @@ ByteRanges RangesOf(const Comparison& comparison) {
   if (comparison.kind == Comparison::Kind::kBinaryPrefix) {
     const ByteRanges equal = ByteRanges::WithPrefix(bytes);
     const std::string behind = BehindPrefix(bytes);
-    const ByteRanges greater =
-        behind.empty() ? ByteRanges::None() : ByteRanges::From(behind, true);
+    const ByteRanges greater = behind.empty() ? ByteRanges::None() : ByteRanges::From(behind, true);
     const ByteRanges less = ByteRanges::UpTo(bytes, false);
     switch (comparison.op) {
       case CompareOperator::kLess:

@@ -105,9 +105,11 @@ class OrState final : public FilterState {
     return is_kept;
   }
   bool RetainsCell(const FilterCell& cell) const override {
-    return !decides_late_ || std::any_of(choices_.begin(), choices_.end(), [&](const Choice& choice) {
-      return choice.keeps_row && choice.HasShown(cell.number) && choice.state->RetainsCell(cell);
-    });
+    return !decides_late_ ||
+           std::any_of(choices_.begin(), choices_.end(), [&](const Choice& choice) {
+             return choice.keeps_row && choice.HasShown(cell.number) &&
+                    choice.state->RetainsCell(cell);
+           });
   }
   bool IsRowDone() const override {
     return std::all_of(choices_.begin(), choices_.end(), [](const Choice& choice) {

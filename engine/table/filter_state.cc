@@ -143,8 +143,7 @@ class ColumnCountState final : public FilterState {
     return true;
   }
   Shown Show(const FilterCell& cell) override {
-    const bool is_new =
-        num_columns_ == 0 || cell.qualifier != qualifier_ || cell.family != family_;
+    const bool is_new = num_columns_ == 0 || cell.qualifier != qualifier_ || cell.family != family_;
     if (!is_new) return Shown::kNo;
     family_.assign(cell.family);
     qualifier_.assign(cell.qualifier);

@@ -357,8 +357,7 @@ std::string TextOfArguments(const FilterNode& node, std::string_view wanted) {
   };
   do {
     for (const char argument : wanted) add(argument);
-  } while (wanted.ends_with('*') &&
-           (string != node.strings.end() || number != node.numbers.end()));
+  } while (wanted.ends_with('*') && (string != node.strings.end() || number != node.numbers.end()));
   return absl::StrJoin(arguments, ", ");
 }
 
@@ -371,9 +370,9 @@ std::string TextOf(const FilterNode& node) {
     case FilterKind::kAnd:
     case FilterKind::kOr: {
       const std::string_view word = node.kind == FilterKind::kAnd ? " AND " : " OR ";
-      return absl::StrJoin(
-          node.children, ToAbsl(word),
-          [&](std::string* out, const auto& child) { out->append(inner(*child)); });
+      return absl::StrJoin(node.children, ToAbsl(word), [&](std::string* out, const auto& child) {
+        out->append(inner(*child));
+      });
     }
     case FilterKind::kSkip:
       return absl::StrCat("SKIP ", inner(*node.children.front()));

@@ -1,6 +1,6 @@
 // Regular expressions that are matched in time linear in the text: all ways to match are followed
-// at once, a byte at a time (Thompson, "Regular Expression Search Algorithm", CACM 1968), so that no
-// pattern makes a read slow.
+// at once, a byte at a time (Thompson, "Regular Expression Search Algorithm", CACM 1968), so that
+// no pattern makes a read slow.
 #ifndef WINNOW_ENGINE_TABLE_REGULAR_EXPRESSION_H_
 #define WINNOW_ENGINE_TABLE_REGULAR_EXPRESSION_H_
 
@@ -32,12 +32,12 @@ class RegularExpression {
 
   struct Step {
     enum class Kind : uint8_t {
-      kBytes,        // a byte of sets_[operand], then the next step
-      kSplit,        // the next step, or `operand`
-      kJump,         // `operand`
-      kTextBegin,    // the next step, if this is where the text begins; and so on
+      kBytes,      // a byte of sets_[operand], then the next step
+      kSplit,      // the next step, or `operand`
+      kJump,       // `operand`
+      kTextBegin,  // the next step, if this is where the text begins; and so on
       kTextEnd,
-      kLineEnd,      // the end, or before a last line feed
+      kLineEnd,  // the end, or before a last line feed
       kWordEdge,
       kNoWordEdge,
       kMatch,

@@ -142,7 +142,7 @@ class RegularExpressionCompiler {
     if (at_ == pattern_.size()) return Wrong("a '\\' at the end");
     const char letter = pattern_[at_++];
     if (const std::optional<ByteSet> named = NamedSet(letter)) return *named;
-    const std::pair<char, char> controls[] = {{'t', '\t'}, {'n', '\n'}, {'r', '\r'}, {'f', '\f'},
+    const std::pair<char, char> controls[] = {{'t', '\t'}, {'n', '\n'},   {'r', '\r'}, {'f', '\f'},
                                               {'a', '\a'}, {'e', '\x1b'}, {'0', '\0'}};
     for (const auto& [name, byte] : controls) {
       if (letter == name) return SetOf(byte);

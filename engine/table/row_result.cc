@@ -47,6 +47,20 @@ void RowResultBuilder::Add(std::string_view family, const FamilyCursor& cursor, 
   result_.cells_.push_back({{}, {}, cursor.timestamp(), {}, cursor.type()});
 }
 
+void RowResultBuilder::AddCell(std::string_view family, std::string_view qualifier,
+                               uint64_t timestamp, std::string_view value) {
+  RowResult::Place place;
+  place.family = result_.bytes_.size();
+  result_.bytes_.append(family);
+  place.qualifier = result_.bytes_.size();
+  result_.bytes_.append(qualifier);
+  place.value = result_.bytes_.size();
+  result_.bytes_.append(value);
+  place.end = result_.bytes_.size();
+  result_.places_.push_back(place);
+  result_.cells_.push_back({{}, {}, timestamp, {}, CellType::kPut});
+}
+
 void RowResultBuilder::Finish() {
   const std::string_view bytes = result_.bytes_;
   for (size_t i = 0; i < result_.cells_.size(); i++) {

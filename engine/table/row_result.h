@@ -20,6 +20,9 @@ class RowResultBuilder {
   void SetEscapedRow(std::string_view escaped_row);
   // The cell at which the cursor stands.
   void Add(std::string_view family, const FamilyCursor& cursor, Shown shown = Shown::kWhole);
+  // Nothing is escaped.
+  void AddCell(std::string_view family, std::string_view qualifier, uint64_t timestamp,
+               std::string_view value);
   size_t num_cells() const { return result_.cells_.size(); }
   void Finish();
   // After Finish: leaves the cells for whose index `retains` is true.

@@ -157,6 +157,9 @@ class TableDatabaseImpl final : public TableDatabase {
                                const Condition& condition, const TableBatch& batch);
 
   // --- table_reads.cc ---
+  absl::StatusOr<bool> ReadOneCell(const TableReadOptions& options, const TableState& table,
+                                   const CellMoment& moment, std::string_view row,
+                                   RowResult* result);
   absl::Status ReadRow(const TableReadOptions& options, const std::vector<FamilyQuery>& plan,
                        CellMoment& moment, std::string_view row, RowResult* result);
   absl::StatusOr<CellMoment> MomentOf(const TableReadOptions& options);

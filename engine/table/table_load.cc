@@ -47,7 +47,6 @@ class TableLoader final : public TableWriter {
       WINNOW_RETURN_IF_ERROR(CheckQualifier(qualifier));
       WINNOW_RETURN_IF_ERROR(CheckTimestamp(timestamp));
       WINNOW_RETURN_IF_ERROR(CheckCellBytes(value));
-      WINNOW_ASSIGN_OR_RETURN(SstWriter* const writer, WriterOf(*found));
       key_.clear();
       AppendCellPrefix(row, &key_);
       AppendQualifier(qualifier, &key_);
@@ -58,6 +57,7 @@ class TableLoader final : public TableWriter {
       if (key_ <= last_key) {
         return absl::InvalidArgumentError("the cell does not come behind the one before");
       }
+      WINNOW_ASSIGN_OR_RETURN(SstWriter* const writer, WriterOf(*found));
       WINNOW_RETURN_IF_ERROR(writer->Put(key_, value_));
       last_key = key_;
       num_cells_++;
@@ -111,12 +111,12 @@ class TableLoader final : public TableWriter {
         return absl::AbortedError(absl::StrCat("family '", family->name, "' has been replaced"));
       }
       if (family->rules->last_marker() >= write_number_) {
-        return absl::AbortedError(absl::StrCat(
-            "cells of family '", family->name, "' were deleted since the writer was made"));
+        return absl::AbortedError(absl::StrCat("cells of family '", family->name,
+                                               "' were deleted since the writer was made"));
       }
       if (family->rules->has_cell_ttls()) {
-        return absl::FailedPreconditionError(absl::StrCat(
-            "family '", family->name, "' has cells with a time to live of their own"));
+        return absl::FailedPreconditionError(
+            absl::StrCat("family '", family->name, "' has cells with a time to live of their own"));
       }
     }
     return absl::OkStatus();
@@ -146,8 +146,8 @@ absl::StatusOr<std::unique_ptr<TableWriter>> TableDatabaseImpl::NewTableWriter(
     FileSystem* const file_system = FileSystemOf(options_);
     WINNOW_RETURN_IF_ERROR(file_system->CreateDirectories(directory));
     WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
-    return std::unique_ptr<TableWriter>(std::make_unique<TableLoader>(
-        this, table, file_system, directory, stamp.write_number));
+    return std::unique_ptr<TableWriter>(
+        std::make_unique<TableLoader>(this, table, file_system, directory, stamp.write_number));
   });
 }
 

@@ -8,6 +8,7 @@
 #include "engine/table/table_database.h"
 #include "engine/table/table_scanner.h"
 #include "filter/base/out_of_memory.h"
+#include "filter/base/per_thread.h"
 
 namespace winnow {
 
@@ -25,6 +26,16 @@ class FailedScanner final : public RowScanner {
  private:
   const absl::Status status_;
 };
+
+bool IsOfAllTimes(const TableReadOptions& options) {
+  return options.min_timestamp == 0 && options.end_timestamp == kMaxTimestamp + 1;
+}
+
+bool IsOfOneCell(const TableReadOptions& options) {
+  return options.columns.size() == 1 && options.columns.front().qualifier.has_value() &&
+         options.max_versions == 1 && !options.filter.is_set() && !options.raw &&
+         IsOfAllTimes(options);
+}
 
 }  // namespace
 
@@ -83,14 +94,40 @@ absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
   return absl::OkStatus();
 }
 
+// False: it takes a cursor.
+absl::StatusOr<bool> TableDatabaseImpl::ReadOneCell(const TableReadOptions& options,
+                                                    const TableState& table,
+                                                    const CellMoment& moment, std::string_view row,
+                                                    RowResult* result) {
+  const ColumnSelection& column = options.columns.front();
+  WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family, table.Find(column.family));
+  WINNOW_RETURN_IF_ERROR(CheckQualifier(*column.qualifier));
+  uint64_t timestamp = 0;
+  CellValue cell;
+  WINNOW_ASSIGN_OR_RETURN(const PointAnswer answer,
+                          FindNewestCell(store(), moment, *family, row, *column.qualifier,
+                                         &PerThread<PointBuffers>::Get(), &timestamp, &cell));
+  if (answer != PointAnswer::kFound) return answer == PointAnswer::kAbsent;
+  RowResultBuilder builder(result);
+  builder.AddCell(family->name, *column.qualifier, timestamp, cell.value);
+  builder.SetRow(row);
+  builder.Finish();
+  return true;
+}
+
 absl::Status TableDatabaseImpl::Get(const TableReadOptions& options, Table* table,
                                     std::string_view row, RowResult* result) {
   return CatchOutOfMemory([&]() -> absl::Status {
     result->Clear();
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
-    WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(*state, options));
     WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
+    if (IsOfOneCell(options)) {
+      WINNOW_ASSIGN_OR_RETURN(const bool is_known,
+                              ReadOneCell(options, *state, moment, row, result));
+      if (is_known) return absl::OkStatus();
+    }
+    WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(*state, options));
     if (plan.size() > 1) WINNOW_RETURN_IF_ERROR(moment.Fix());
     return ReadRow(options, plan, moment, row, result);
   });
@@ -126,6 +163,17 @@ absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* 
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
     WINNOW_RETURN_IF_ERROR(CheckQualifier(qualifier));
     WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
+    if (IsOfAllTimes(options)) [[likely]] {
+      uint64_t timestamp = 0;
+      CellValue cell;
+      WINNOW_ASSIGN_OR_RETURN(const PointAnswer answer,
+                              FindNewestCell(store(), moment, *family_state, row, qualifier,
+                                             &PerThread<PointBuffers>::Get(), &timestamp, &cell));
+      if (answer == PointAnswer::kFound) value->assign(cell.value);
+      if (answer != PointAnswer::kUnknown) {
+        return answer == PointAnswer::kFound ? absl::OkStatus() : absl::NotFoundError("");
+      }
+    }
     CellQuery query;
     query.min_timestamp = options.min_timestamp;
     query.end_timestamp = options.end_timestamp;

@@ -124,8 +124,8 @@ bool TableScanner::EnterRow() {
   unescaped_row_.clear();
   AppendUnescaped(row_, &unescaped_row_);
   const ByteRanges& rows = filter_->rows();
-  const ByteRanges::Range* const range = is_reverse_ ? rows.LastBeginningUpTo(unescaped_row_)
-                                                     : rows.FirstEndingBehind(unescaped_row_);
+  const ByteRanges::Range* const range =
+      is_reverse_ ? rows.LastBeginningUpTo(unescaped_row_) : rows.FirstEndingBehind(unescaped_row_);
   is_at_end_ = range == nullptr;
   if (is_at_end_) return false;
   if (!range->Has(unescaped_row_)) {

@@ -80,7 +80,8 @@ struct FamilySchema {
   // Empty: none; otherwise the three are as by default.
   std::string garbage_rule = {};
   // What the filters know: "ROW", "ROWCOL" (rows and columns, in one filter), "NONE",
-  // "ROWPREFIX_FIXED_LENGTH:N" (and rows), or the parts of a filter key of ColumnFamilyOptions.
+  // "ROWPREFIX_FIXED_LENGTH:N" and "ROWPREFIX_DELIMITED:C" (up to and including the first byte C),
+  // both beside rows, or the parts of a filter key of ColumnFamilyOptions.
   std::string bloom_filter = "ROW";
   // Their kind and size, as ColumnFamilyOptions::filter.
   std::string filter = "blocked_bloom:10";
@@ -283,8 +284,8 @@ struct CellCondition {
   std::string value = {};
 };
 
-// Loads many cells at once, past the log and the memtables: they go to sorted files, which the table
-// then ingests whole. Used by one thread at a time; destroyed before the database is closed.
+// Loads many cells at once, past the log and the memtables: they go to sorted files, which the
+// table then ingests whole. Used by one thread at a time; destroyed before the database is closed.
 class TableWriter {
  public:
   // Removes what was not finished.

@@ -1,7 +1,8 @@
 // Filters of reads of tables (winnow/table.h), in the language and with the meaning of HBase's:
 //
 //   auto filter = winnow::TableFilter::Parse(
-//       "PrefixFilter('user') AND (QualifierFilter(=, 'binary:city') OR ValueFilter(>, 'binary:M'))");
+//       "PrefixFilter('user') AND (QualifierFilter(=, 'binary:city') OR ValueFilter(>,
+//       'binary:M'))");
 //   if (!filter.ok()) return Report(filter.status());
 //   winnow::ScanOptions options;
 //   options.filter = *filter;

@@ -63,7 +63,7 @@ TEST(RegularExpression, TakesTimeLinearInTheText) {
 }
 
 TEST(RegularExpression, AgreesWithTheStandardLibrary) {
-  static const std::string kParts[] = {"a", "b", ".", "[ab]", "[^a]", "(", "(?:", ")", "|",
+  static const std::string kParts[] = {"a", "b", ".", "[ab]", "[^a]",  "(", "(?:", ")",   "|",
                                        "*", "+", "?", "{2}",  "{1,2}", "^", "$",   "\\d", "c"};
   std::mt19937_64 random(7);
   int num_compared = 0;

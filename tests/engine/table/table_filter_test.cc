@@ -19,8 +19,8 @@ namespace {
 class TableFilterTest : public testing::Test {
  protected:
   TableFilterTest() {
-    table_ = tables_.Create({.name = "t",
-                             .families = {{.name = "f", .max_versions = 3}, {.name = "g"}}});
+    table_ = tables_.Create(
+        {.name = "t", .families = {{.name = "f", .max_versions = 3}, {.name = "g"}}});
     for (const std::string row : {"a", "ab", "b", "c"}) {
       tables_.Put(table_, row, "f", "x", 1, "old " + row);
       tables_.Put(table_, row, "f", "x", 5, "new " + row);
@@ -111,8 +111,7 @@ TEST_F(TableFilterTest, OfCells) {
   EXPECT_EQ(Shown("PrefixFilter('c') AND KeyOnlyFilter() AND ColumnPrefixFilter('y')"), "c/f:y=");
   EXPECT_EQ(Shown("KeyOnlyFilter(true) AND ColumnValueFilter('f','y',=,'binary:y c')"),
             std::string("c/f:y=\0\0\0\3", 10));
-  EXPECT_EQ(Shown("FirstKeyOnlyFilter()"),
-            "a/f:x=new a ab/f:x=new ab b/f:x=new b c/f:x=new c");
+  EXPECT_EQ(Shown("FirstKeyOnlyFilter()"), "a/f:x=new a ab/f:x=new ab b/f:x=new b c/f:x=new c");
   ScanOptions all;
   all.max_versions = 9;
   EXPECT_EQ(Shown("PrefixFilter('b') AND ColumnCountGetFilter(2)", all), "b/f:x=new b b/f:xy=xy b");
@@ -166,8 +165,9 @@ TEST_F(TableFilterTest, BoundsLoseNothing) {
 TEST_F(TableFilterTest, PrecedenceIsThatOfHBase) {
   const std::string text =
       "PrefixFilter('a') OR PrefixFilter('b') AND SKIP PageFilter(1) OR WHILE PageFilter(2)";
-  EXPECT_EQ(TableFilter::Parse(text)->ToString(),
-            "PrefixFilter('a') OR (PrefixFilter('b') AND SKIP PageFilter(1)) OR WHILE PageFilter(2)");
+  EXPECT_EQ(
+      TableFilter::Parse(text)->ToString(),
+      "PrefixFilter('a') OR (PrefixFilter('b') AND SKIP PageFilter(1)) OR WHILE PageFilter(2)");
   EXPECT_EQ(TableFilter::Parse("SKIP (PrefixFilter('a') OR PrefixFilter('it''s'))")->ToString(),
             "SKIP (PrefixFilter('a') OR PrefixFilter('it''s'))");
 }
@@ -238,9 +238,9 @@ TEST(TableFilterText, IsWrittenAsItIsRead) {
         "TimestampsFilter(1, 2, 3)", "RowFilter(<=, 'binary:a:b')",
         "ColumnRangeFilter('a', true, 'b', false)",
         "SingleColumnValueFilter('f', 'q', !=, 'regexstringnocase:a|b', false, true)",
-        "DependentColumnFilter('f', 'q', true, =, 'binary:v')", "DependentColumnFilter('f', 'q', false)",
-        "FuzzyRowFilter('a?', '01', 'b', '0')", "MultiRowRangeFilter('a', true, 'b', false)",
-        "SKIP WHILE PageFilter(3)"}) {
+        "DependentColumnFilter('f', 'q', true, =, 'binary:v')",
+        "DependentColumnFilter('f', 'q', false)", "FuzzyRowFilter('a?', '01', 'b', '0')",
+        "MultiRowRangeFilter('a', true, 'b', false)", "SKIP WHILE PageFilter(3)"}) {
     const auto filter = TableFilter::Parse(text);
     ASSERT_TRUE(filter.ok()) << filter.status();
     EXPECT_EQ(filter->ToString(), text);
