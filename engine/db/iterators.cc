@@ -11,6 +11,7 @@
 #include "engine/db/db_iterator.h"
 #include "engine/db/expiring_iterator.h"
 #include "engine/version/merging_iterator.h"
+#include "engine/version/range_filter_question.h"
 #include "filter/base/out_of_memory.h"
 
 namespace winnow {
@@ -110,6 +111,67 @@ absl::Status DBImpl::RenewInput(const DbIteratorOptions& options, DbIteratorInpu
   WINNOW_RETURN_IF_ERROR(CheckRead(read, options.family, ""));
   *input = MakeInput(read, options.family, options.reads.get());
   return absl::OkStatus();
+}
+
+absl::StatusOr<DBImpl::FirstAnswer> DBImpl::FindFirst(const ReadOptions& options,
+                                                      ColumnFamily* family,
+                                                      std::span<const KeyRange> ranges,
+                                                      FirstInRange* first) {
+  WINNOW_RETURN_IF_ERROR(CheckRead(options, family, ranges.front().begin));
+  ColumnFamilyState* const own = Own(family);
+  ThreadCounters& counters = recorder_.Local();
+  const ViewGuard view(own->views);
+  if (view->has_range_deletions() || view->has_write_times()) [[unlikely]]
+    return FirstAnswer::kUnknown;
+  const SequenceNumber snapshot = SequenceFor(options);
+  const LookupContext context = MakeContext(options, own->id(), FilterCall::kSeek, counters);
+  const auto search_memtable = [&](const Memtable& memtable, const KeyRange& range) {
+    if (memtable.empty()) return;
+    const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+    iterator->Seek(MakeInternalKey(range.begin, kMaxSequenceNumber, kEntryTypeForSeek));
+    const bool is_less =
+        iterator->Valid() &&
+        view->comparator.CompareUserKeys(UserKey(iterator->key()), range.end) < 0 &&
+        (!first->is_found || view->comparator.Compare(iterator->key(), first->key) < 0);
+    if (is_less) first->Take(iterator->key(), iterator->value());
+  };
+  first->is_found = false;
+  for (const KeyRange& range : ranges) {
+    search_memtable(*view->active, range);
+    for (const auto& memtable : view->immutables) search_memtable(*memtable, range);
+    const absl::StatusOr<bool> searched =
+        FindFirstInFiles(*view->version, range.begin, range.end, context, first);
+    if (!searched.ok()) {
+      events_.AddIfCorruption(searched.status());
+      return searched.status();
+    }
+    if (!*searched) return FirstAnswer::kUnknown;
+    if (!first->is_found) continue;
+    const bool is_plain = Type(first->key) == EntryType::kPut && Sequence(first->key) <= snapshot;
+    return is_plain ? FirstAnswer::kFound : FirstAnswer::kUnknown;
+  }
+  return FirstAnswer::kAbsent;
+}
+
+bool DBImpl::MayExistInRange(const ReadOptions& options, ColumnFamily* family,
+                             std::string_view lower, std::string_view upper) {
+  bool may_exist = true;
+  UnlessOutOfMemory([&] {
+    if (!CheckRead(options, family, lower).ok()) return;
+    const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
+    const std::string first = MakeInternalKey(lower, SequenceFor(options), kEntryTypeForSeek);
+    const auto has_keys = [&](const Memtable& memtable) {
+      if (memtable.empty()) return false;
+      const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+      iterator->Seek(first);
+      return iterator->Valid() &&
+             view->comparator.CompareUserKeys(UserKey(iterator->key()), upper) < 0;
+    };
+    may_exist = has_keys(*view->active);
+    for (const auto& memtable : view->immutables) may_exist = may_exist || has_keys(*memtable);
+    may_exist = may_exist || MayHaveKeysInRange(*view->version, lower, upper);
+  });
+  return may_exist;
 }
 
 // The files around the key that have deletions, or versions of one key, to get rid of. Each is

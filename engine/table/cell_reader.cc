@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/table/row_filter.h"
 
 namespace winnow {
 
@@ -31,6 +32,20 @@ absl::StatusOr<RowMarkers> LoadRowMarkers(const CellMoment& moment, const Family
   }
   WINNOW_RETURN_IF_ERROR(iterator->status());
   return markers;
+}
+
+// The markers of the row are shown, and hide nothing.
+absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(const CellMoment& moment,
+                                                         const FamilyState& family,
+                                                         std::string_view row, CellQuery query) {
+  std::string lower;
+  AppendRowMarkerPrefix(row, &lower);
+  auto cursor =
+      std::make_unique<FamilyCursor>(moment.NewIterator(family, lower, EndOfPrefix(lower)),
+                                     family.rules->Load(), moment.now_ms, std::move(query));
+  cursor->Seek(lower);
+  WINNOW_RETURN_IF_ERROR(cursor->status());
+  return cursor;
 }
 
 }  // namespace
@@ -64,6 +79,8 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
   cells.max_versions = options.max_versions;
   cells.min_timestamp = options.min_timestamp;
   cells.end_timestamp = options.end_timestamp;
+  cells.is_raw = options.raw;
+  if (options.filter.is_set()) BoundColumns(options.filter, &cells);
   std::vector<FamilyQuery> plan;
   if (options.columns.empty()) {
     for (const FamilyState* const family : table.families()) plan.push_back({family, cells});
@@ -71,6 +88,9 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
   }
   for (const ColumnSelection& column : options.columns) {
     WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family, table.Find(column.family));
+    if (column.qualifier && options.raw) {
+      return absl::InvalidArgumentError("a raw read is of families, not of columns");
+    }
     if (column.qualifier) WINNOW_RETURN_IF_ERROR(CheckQualifier(*column.qualifier));
     auto at = std::find_if(plan.begin(), plan.end(),
                            [&](const FamilyQuery& query) { return query.family == family; });
@@ -92,6 +112,57 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
   return plan;
 }
 
+// Markers of the row and the column are looked up in one view. Older versions do not matter: what
+// lets the newest go lets them go too.
+absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, const CellMoment& moment,
+                                           const FamilyState& family, std::string_view row,
+                                           std::string_view qualifier, PointBuffers* buffers,
+                                           uint64_t* timestamp, CellValue* cell) {
+  const auto end_of = [](std::string_view prefix, char last, std::string* end) {
+    end->assign(prefix);
+    end->back() = last;
+  };
+  buffers->prefix.clear();
+  AppendCellPrefix(row, &buffers->prefix);
+  const size_t row_bytes = buffers->prefix.size();
+  AppendQualifier(qualifier, &buffers->prefix);
+  end_of(buffers->prefix, '\2', &buffers->end);
+  KeyRange ranges[2];
+  size_t num_ranges = 0;
+  if (family.rules->has_row_markers()) {
+    end_of(std::string_view(buffers->prefix).substr(0, row_bytes), '\0', &buffers->markers);
+    end_of(buffers->markers, '\1', &buffers->markers_end);
+    ranges[num_ranges++] = {buffers->markers, buffers->markers_end};
+  }
+  ranges[num_ranges++] = {buffers->prefix, buffers->end};
+  ReadOptions read;
+  read.snapshot = moment.snapshot;
+  read.fill_cache = moment.fill_cache;
+  read.verify_checksums = moment.verify_checksums;
+  WINNOW_ASSIGN_OR_RETURN(
+      const DBImpl::FirstAnswer answer,
+      store.FindFirst(read, family.column_family, {ranges, num_ranges}, &buffers->first));
+  if (answer == DBImpl::FirstAnswer::kAbsent) {
+    // A marker may have been the first of its kind just now, and with it what it hides; a cell that
+    // is absent stays so.
+    return PointAnswer::kAbsent;
+  }
+  if (answer == DBImpl::FirstAnswer::kUnknown) return PointAnswer::kUnknown;
+  const std::string_view key = UserKey(buffers->first.key);
+  CellKind kind = CellKind::kMarker;
+  if (!key.starts_with(buffers->prefix) || !ParseCellNumber(key, &kind, timestamp) ||
+      !ParseCellValue(buffers->first.value, cell) || kind != CellKind::kVersion ||
+      cell->ttl_ms != 0) {
+    return PointAnswer::kUnknown;
+  }
+  // The family's first marker came after the question was put.
+  if (num_ranges == 1 && family.rules->has_row_markers()) [[unlikely]]
+    return PointAnswer::kUnknown;
+  const uint64_t age_ms = family.rules->Load().certain_age_ms;
+  const bool is_gone = age_ms != 0 && moment.now_ms > LastMoment(*timestamp, age_ms);
+  return is_gone ? PointAnswer::kAbsent : PointAnswer::kFound;
+}
+
 // Whether markers of the row have to be read is known after the view is fixed. Where they must be,
 // both are read as of one snapshot; the first such marker may come just now, and then the iterator
 // is made once more.
@@ -99,6 +170,8 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const 
                                                       std::string_view row, CellQuery query,
                                                       FamilyCursor::GarbageSink garbage) {
   std::string lower;
+  if (query.is_raw) [[unlikely]]
+    return OpenRawRow(moment, family, row, std::move(query));
   AppendCellPrefix(row, &lower);
   const bool is_column = query.columns.size() == 1;
   if (is_column) lower.append(query.columns.front());

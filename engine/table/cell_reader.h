@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "engine/db/db_impl.h"
 #include "engine/table/family_cursor.h"
 #include "engine/table/table_state.h"
 #include "winnow/db.h"
@@ -44,6 +45,21 @@ struct FamilyQuery {
 // families' names. InvalidArgument, NotFound.
 absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
                                                   const TableReadOptions& options);
+
+// The newest cell of a column, for look-ups of that alone: its first entry decides, if nothing
+// hides it and it is no marker. kUnknown: a cursor has to tell. `prefix` is the column's.
+enum class PointAnswer : uint8_t { kAbsent, kFound, kUnknown };
+struct PointBuffers {
+  std::string prefix;
+  std::string end;
+  std::string markers;
+  std::string markers_end;
+  FirstInRange first;
+};
+absl::StatusOr<PointAnswer> FindNewestCell(DBImpl& store, const CellMoment& moment,
+                                           const FamilyState& family, std::string_view row,
+                                           std::string_view qualifier, PointBuffers* buffers,
+                                           uint64_t* timestamp, CellValue* cell);
 
 // A cursor at the first cell that the query finds in a row. The iterator below has the bounds of
 // the row, or of the column if it is a single one, so that filters are asked.

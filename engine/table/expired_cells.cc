@@ -11,9 +11,9 @@ CompactionFilter::Decision ExpiredCells::Filter(const Entry& entry,
                                                 std::string* /*new_value*/) const {
   const WriteClock* const clock = clock_.load(std::memory_order_acquire);
   if (clock == nullptr) return Decision::kKeep;
-  const FamilyRules rules = rules_.Load();
-  const bool may_expire = rules.ttl_ms != 0 || rules_.has_cell_ttls();
-  if (!may_expire || rules.min_versions > 0) return Decision::kKeep;
+  const FamilyRules& rules = rules_.Load();
+  const bool may_expire = rules.certain_age_ms != 0 || rules_.has_cell_ttls();
+  if (!may_expire || rules.keeps_some_aged) return Decision::kKeep;
   CellKind kind = CellKind::kMarker;
   uint64_t timestamp = 0;
   CellValue cell;
@@ -22,7 +22,8 @@ CompactionFilter::Decision ExpiredCells::Filter(const Entry& entry,
     return Decision::kKeep;
   }
   const uint64_t now = clock->DurableNow();
-  if (rules.ttl_ms != 0 && now > LastMoment(timestamp, rules.ttl_ms)) return Decision::kRemove;
+  const uint64_t age_ms = rules.certain_age_ms;
+  if (age_ms != 0 && now > LastMoment(timestamp, age_ms)) return Decision::kRemove;
   if (cell.ttl_ms == 0) return Decision::kKeep;
   const uint64_t last_moment = LastMoment(timestamp, cell.ttl_ms);
   const bool supersedes = rules.tightened_ms != 0 && last_moment >= rules.tightened_ms;

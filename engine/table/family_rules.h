@@ -5,16 +5,42 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/table/garbage_rule.h"
 
 namespace winnow {
 
 struct FamilyRules {
-  uint32_t max_versions = 1;
-  uint32_t min_versions = 0;
-  uint64_t ttl_ms = 0;  // 0: none
+  FamilyRules() = default;
+  FamilyRules(const GarbageRule& rule, uint64_t tightened);
+
+  // So many versions are kept whatever their age.
+  uint64_t max_versions = GarbageRule::kUnlimited;
+  // Of those that are older, so many.
+  std::vector<GarbageRule::Limit> aged = {};
+  // Some of these keep versions: what they let go depends on what else is there.
+  bool keeps_some_aged = false;
+  // What is older than this goes, whatever else is there; 0: nothing does.
+  uint64_t certain_age_ms = 0;
   // When rules were last made stricter; 0: never. What was there then was judged by the new ones.
   uint64_t tightened_ms = 0;
 };
+
+inline FamilyRules::FamilyRules(const GarbageRule& rule, uint64_t tightened)
+    : tightened_ms(tightened) {
+  for (const GarbageRule::Limit& limit : rule.limits()) {
+    if (limit.age_ms == 0) {
+      max_versions = limit.versions;
+      continue;
+    }
+    aged.push_back(limit);
+    keeps_some_aged = keeps_some_aged || limit.versions > 0;
+    if (limit.versions == 0) certain_age_ms = limit.age_ms;
+  }
+}
 
 // The last moment at which something with this time to live exists.
 inline uint64_t LastMoment(uint64_t timestamp, uint64_t ttl_ms) {
@@ -23,20 +49,17 @@ inline uint64_t LastMoment(uint64_t timestamp, uint64_t ttl_ms) {
 }
 
 // The rules of a family that is open, and what is known of its cells; changed while all row latches
-// are held, read by anybody. Single fields: who reads while a schema is altered may see some of the
-// old and some of the new rules.
+// are held, read by anybody.
 class LiveRules {
  public:
-  FamilyRules Load() const {
-    return {max_versions_.load(std::memory_order_relaxed),
-            min_versions_.load(std::memory_order_relaxed), ttl_ms_.load(std::memory_order_relaxed),
-            tightened_ms_.load(std::memory_order_relaxed)};
-  }
-  void Store(const FamilyRules& rules) {
-    max_versions_.store(rules.max_versions, std::memory_order_relaxed);
-    min_versions_.store(rules.min_versions, std::memory_order_relaxed);
-    ttl_ms_.store(rules.ttl_ms, std::memory_order_relaxed);
-    tightened_ms_.store(rules.tightened_ms, std::memory_order_relaxed);
+  LiveRules() { Store(FamilyRules()); }
+
+  // Those that the family has now; they live as long as this object.
+  const FamilyRules& Load() const { return *rules_.load(std::memory_order_acquire); }
+  // By one thread at a time.
+  void Store(FamilyRules rules) {
+    stored_.push_back(std::make_unique<const FamilyRules>(std::move(rules)));
+    rules_.store(stored_.back().get(), std::memory_order_release);
   }
 
   // Of a family that has just been opened or created.
@@ -52,11 +75,19 @@ class LiveRules {
   void set_has_row_markers() { has_row_markers_.store(true, std::memory_order_release); }
   void set_has_cell_ttls() { has_cell_ttls_.store(true, std::memory_order_release); }
 
+  // The greatest write number of a marker since the family was opened; 0: there was none. Noted
+  // before the marker is written, by whoever holds its row's latch.
+  uint64_t last_marker() const { return last_marker_.load(std::memory_order_relaxed); }
+  void NoteMarker(uint64_t write_number) {
+    uint64_t last = last_marker();
+    while (last < write_number && !last_marker_.compare_exchange_weak(last, write_number)) {
+    }
+  }
+
  private:
-  std::atomic<uint32_t> max_versions_{1};
-  std::atomic<uint32_t> min_versions_{0};
-  std::atomic<uint64_t> ttl_ms_{0};
-  std::atomic<uint64_t> tightened_ms_{0};
+  std::vector<std::unique_ptr<const FamilyRules>> stored_;  // all that there were
+  std::atomic<const FamilyRules*> rules_{nullptr};
+  std::atomic<uint64_t> last_marker_{0};
   std::atomic<bool> has_row_markers_{false};
   std::atomic<bool> has_cell_ttls_{false};
 };

@@ -117,10 +117,10 @@ absl::Status RowWriter::Put(const FamilyState& family, const TableChange& change
 // went while they were there, by MIN_VERSIONS and by rules that became stricter: they are asked
 // before a newer version is there that was not at that time.
 absl::Status RowWriter::PutInCleanColumn(const FamilyState& family, const TableChange& change) {
-  const FamilyRules rules = family.rules->Load();
+  const FamilyRules& rules = family.rules->Load();
   const bool is_dead =
       change.ttl_ms != 0 && moment_.now_ms > LastMoment(TimestampOf(change), change.ttl_ms);
-  if (is_dead || rules.min_versions > 0 || rules.tightened_ms != 0) {
+  if (is_dead || rules.keeps_some_aged || rules.tightened_ms != 0) {
     WINNOW_RETURN_IF_ERROR(CleanColumn(family, change.row, change.qualifier));
   }
   MakeCellKey(change, CellKind::kVersion);
@@ -174,11 +174,13 @@ absl::Status RowWriter::DeleteFamilyVersion(const FamilyState& family, const Tab
 }
 
 absl::Status RowWriter::DeleteColumn(const FamilyState& family, const TableChange& change) {
+  family.rules->NoteMarker(next_write_number_);
   MakeCellKey(change, CellKind::kMarker);
   return PutKey(family, {next_write_number_, 0, {}});
 }
 
 absl::Status RowWriter::DeleteFamily(const FamilyState& family, const TableChange& change) {
+  family.rules->NoteMarker(next_write_number_);
   key_.clear();
   AppendRowMarkerPrefix(change.row, &key_);
   AppendCellNumber(TimestampOf(change), CellKind::kMarker, &key_);

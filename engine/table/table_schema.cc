@@ -19,6 +19,7 @@ constexpr uint64_t kHasRowMarkers = 1;
 constexpr uint64_t kHasCellTtls = 2;
 constexpr size_t kMaxColumnFamilyNameBytes = 255;
 constexpr std::string_view kRowPrefixText = "ROWPREFIX_FIXED_LENGTH:";
+constexpr std::string_view kDelimiterText = "ROWPREFIX_DELIMITED:";
 constexpr std::string_view kRowPart = "component:1";
 
 absl::Status BadSchema(std::string_view of, std::string_view what) {
@@ -33,6 +34,19 @@ absl::Status CheckName(std::string_view name) {
   };
   if (!name.empty() && std::all_of(name.begin(), name.end(), is_good)) return absl::OkStatus();
   return BadSchema(name, "a name of a table or family has letters, digits, '_', '-' and '.' alone");
+}
+
+absl::Status CheckGarbageRule(const FamilySchema& family) {
+  if (const auto rule = GarbageRule::Parse(family.garbage_rule); !rule.ok()) {
+    return BadSchema(family.name, ToStd(rule.status().message()));
+  }
+  const FamilySchema defaults;
+  if (family.max_versions == defaults.max_versions && family.ttl_seconds == 0 &&
+      family.min_versions == 0) {
+    return absl::OkStatus();
+  }
+  return BadSchema(family.name,
+                   "a garbage rule stands in the place of VERSIONS, TTL, MIN_VERSIONS");
 }
 
 absl::Status CheckFamilyRules(const FamilySchema& family) {
@@ -52,6 +66,7 @@ absl::Status CheckFamilyRules(const FamilySchema& family) {
                      absl::StrCat("MIN_VERSIONS is ", family.min_versions,
                                   ", and must be less than VERSIONS, ", family.max_versions));
   }
+  if (!family.garbage_rule.empty()) WINNOW_RETURN_IF_ERROR(CheckGarbageRule(family));
   const FilterTexts texts = FilterTextsOf(family);
   if (const auto key = filter::FilterKeyExtractor::Parse(texts.filter_key); !key.ok()) {
     return BadSchema(family.name, absl::StrCat("BLOOMFILTER: ", key.status().message()));
@@ -66,17 +81,19 @@ bool GetFamily(std::string_view* rest, StoredFamily* family) {
   std::string_view name;
   std::string_view bloom_filter;
   std::string_view filter;
+  std::string_view garbage_rule;
   uint64_t flags = 0;
   if (!GetLengthPrefixed(rest, &name) || !GetVarint32(rest, &family->schema.max_versions) ||
       !GetVarint32(rest, &family->schema.min_versions) ||
       !GetVarint64(rest, &family->schema.ttl_seconds) || !GetLengthPrefixed(rest, &bloom_filter) ||
-      !GetLengthPrefixed(rest, &filter) || !GetVarint64(rest, &family->tightened_ms) ||
-      !GetVarint64(rest, &flags)) {
+      !GetLengthPrefixed(rest, &filter) || !GetLengthPrefixed(rest, &garbage_rule) ||
+      !GetVarint64(rest, &family->tightened_ms) || !GetVarint64(rest, &flags)) {
     return false;
   }
   family->schema.name.assign(name);
   family->schema.bloom_filter.assign(bloom_filter);
   family->schema.filter.assign(filter);
+  family->schema.garbage_rule.assign(garbage_rule);
   family->has_row_markers = (flags & kHasRowMarkers) != 0;
   family->has_cell_ttls = (flags & kHasCellTtls) != 0;
   return flags <= (kHasRowMarkers | kHasCellTtls);
@@ -97,6 +114,10 @@ FilterTexts FilterTextsOf(const FamilySchema& schema) {
   if (bloom.starts_with(kRowPrefixText)) {
     texts.filter_key =
         absl::StrCat(ToAbsl(kRowPart), "+prefix:", ToAbsl(bloom.substr(kRowPrefixText.size())));
+  }
+  if (bloom.starts_with(kDelimiterText)) {
+    texts.filter_key =
+        absl::StrCat(ToAbsl(kRowPart), "+delimiter:", ToAbsl(bloom.substr(kDelimiterText.size())));
   }
   // As the store writes them, so that they can be compared.
   if (const auto key = filter::FilterKeyExtractor::Parse(texts.filter_key); key.ok()) {
@@ -128,16 +149,21 @@ absl::Status CheckSchema(TableSchema* schema) {
   return absl::OkStatus();
 }
 
+namespace {
+
+GarbageRule RuleOf(const FamilySchema& schema) {
+  if (schema.garbage_rule.empty()) return GarbageRule::Of(schema);
+  return GarbageRule::Parse(schema.garbage_rule).value_or(GarbageRule());
+}
+
+}  // namespace
+
 FamilyRules RulesOf(const StoredFamily& family) {
-  return {family.schema.max_versions, family.schema.min_versions, family.schema.ttl_seconds * 1000,
-          family.tightened_ms};
+  return FamilyRules(RuleOf(family.schema), family.tightened_ms);
 }
 
 bool AreStricter(const FamilySchema& after, const FamilySchema& before) {
-  if (after.max_versions < before.max_versions) return true;
-  if (after.ttl_seconds == 0) return false;
-  return before.ttl_seconds == 0 || after.ttl_seconds < before.ttl_seconds ||
-         after.min_versions < before.min_versions;
+  return RuleOf(after).IsStricterThan(RuleOf(before));
 }
 
 std::string EncodeTable(const StoredTable& table) {
@@ -150,6 +176,7 @@ std::string EncodeTable(const StoredTable& table) {
     PutVarint64(&stored, family.schema.ttl_seconds);
     PutLengthPrefixed(&stored, family.schema.bloom_filter);
     PutLengthPrefixed(&stored, family.schema.filter);
+    PutLengthPrefixed(&stored, family.schema.garbage_rule);
     PutVarint64(&stored, family.tightened_ms);
     PutVarint64(&stored, (family.has_row_markers ? kHasRowMarkers : 0) |
                              (family.has_cell_ttls ? kHasCellTtls : 0));

@@ -33,6 +33,7 @@ absl::StatusOr<StoredTable> DecodeTable(std::string_view name, std::string_view 
 // InvalidArgument names the field. Puts the families in order.
 absl::Status CheckSchema(TableSchema* schema);
 
+// Of a family whose schema is right.
 FamilyRules RulesOf(const StoredFamily& family);
 // Whether what `before` keeps may be gone by `after`.
 bool AreStricter(const FamilySchema& after, const FamilySchema& before);

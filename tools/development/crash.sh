@@ -1,9 +1,13 @@
 # shellcheck shell=bash disable=SC2154
 # The `crash` command. Sourced by tools/dev.
 
+# shellcheck source=tools/development/table_campaign.sh
+source "$pieces/table_campaign.sh"
+
 crash_usage() {
   cat <<'TEXT'
 tools/dev crash [--points=N] [--kills=N] [--errors] [--seed=S] [--long]
+tools/dev crash --model=table [--points=N] [--seed=S] [--increments=N]
 
 Crashes the store and compares what is left with what was promised: synced writes are there, unsynced
 ones are lost as a suffix only, batches are whole over all column families, deletes stay.
@@ -26,6 +30,10 @@ ones are lost as a suffix only, batches are whole over all column families, dele
 Without any of --points, --kills and --errors: --points=20000 --errors --kills=50, with --long
 --points=1000000 --errors --kills=5000, which takes hours.
 
+With --model=table: N states (default 20000) after power failures in the life of tables: schemas,
+batches, ranges of deleted rows and bulk loads are there whole or not at all; then 8 threads that each
+add 1 to counters --increments times (default 100000), which must all count.
+
   tools/dev crash --points=20000           about two minutes on two cores
   tools/dev crash --kills=200              about a minute
   tools/dev crash --errors                 about a minute
@@ -40,6 +48,10 @@ TEXT
 
 crash_main() {
   local campaign=() chosen=no long=no argument
+  if [[ " $* " == *" --model=table "* ]]; then
+    run_table_campaign crash crash 'points|seed|increments' "$@"
+    return
+  fi
   for argument in "$@"; do
     case "$argument" in
       --points=* | --kills=* | --errors) chosen=yes ;;

@@ -11,12 +11,47 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "winnow/table.h"
 
 namespace winnow {
+
+// Garbage rules with what they mean: whether a version goes that has so many newer ones and is
+// older than a second's multiple by so many milliseconds.
+struct NamedGarbageRule {
+  std::string_view text;
+  bool (*lets_go)(uint64_t newer, uint64_t age_ms);
+  std::vector<uint64_t> ages_ms;
+};
+inline const std::vector<NamedGarbageRule>& NamedGarbageRules() {
+  static const std::vector<NamedGarbageRule> kRules = {
+      {"maxage=4s and maxversions=1",
+       [](uint64_t newer, uint64_t age) { return age > 4000 && newer >= 1; },
+       {4000}},
+      {"maxversions=4 or (maxage=3s and maxversions=2) or maxage=9s and (maxversions=1 or "
+       "maxage=1s)",
+       [](uint64_t newer, uint64_t age) {
+         return newer >= 4 || (age > 3000 && newer >= 2) || age > 9000;
+       },
+       {3000, 9000}},
+      {"(maxage=2s or maxversions=3) AND (maxversions=2 OR maxage=7s)",
+       [](uint64_t newer, uint64_t age) {
+         return (age > 2000 || newer >= 3) && (newer >= 2 || age > 7000);
+       },
+       {2000, 7000}},
+      {"maxversions=2", [](uint64_t newer, uint64_t) { return newer >= 2; }, {}},
+  };
+  return kRules;
+}
+inline const NamedGarbageRule* FindGarbageRule(const std::string& text) {
+  for (const NamedGarbageRule& rule : NamedGarbageRules()) {
+    if (rule.text == text) return &rule;
+  }
+  return nullptr;
+}
 
 class TableModel {
  public:
@@ -39,9 +74,14 @@ class TableModel {
     if (now_ms <= now_ms_) return;
     std::set<uint64_t> moments{now_ms};
     for (const auto& [name, column] : columns_) {
-      const uint64_t ttl_ms = FamilyOf(std::get<1>(name))->ttl_seconds * 1000;
+      const FamilySchema& family = *FamilyOf(std::get<1>(name));
+      const NamedGarbageRule* const rule = FindGarbageRule(family.garbage_rule);
       for (const auto& [timestamp, cell] : column) {
-        for (const uint64_t last : {cell.last_moment, timestamp + ttl_ms}) {
+        std::vector<uint64_t> last_moments{cell.last_moment, timestamp + family.ttl_seconds * 1000};
+        for (const uint64_t age_ms : rule != nullptr ? rule->ages_ms : std::vector<uint64_t>()) {
+          last_moments.push_back(timestamp + age_ms);
+        }
+        for (const uint64_t last : last_moments) {
           if (last >= now_ms_ && last < now_ms) moments.insert(last + 1);
         }
       }
@@ -142,8 +182,15 @@ class TableModel {
   }
   void ApplyRules(const FamilySchema& family, Column* column) const {
     std::erase_if(*column, [&](const auto& cell) { return now_ms_ > cell.second.last_moment; });
-    uint32_t kept = 0;
+    uint64_t kept = 0;
+    const NamedGarbageRule* const rule = FindGarbageRule(family.garbage_rule);
     std::erase_if(*column, [&](const auto& cell) {
+      if (rule != nullptr) {
+        const uint64_t age_ms = now_ms_ > cell.first ? now_ms_ - cell.first : 0;
+        if (rule->lets_go(kept, age_ms)) return true;
+        kept++;
+        return false;
+      }
       const bool is_old =
           family.ttl_seconds != 0 && now_ms_ > cell.first + family.ttl_seconds * 1000;
       const bool goes = kept >= family.max_versions || (is_old && kept >= family.min_versions);

@@ -1,0 +1,256 @@
+// Raw reads, questions to filters alone, ranges of rows that are deleted.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/engine/table/table_fixture.h"
+#include "winnow/transaction.h"
+
+namespace winnow {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// "qualifier@timestamp=value", with the type in front where it is no put.
+Texts RawCells(MemoryTables& tables, Table* table, const ScanOptions& options) {
+  Texts texts;
+  RowResult row;
+  const auto scanner = tables->Scan(options, table);
+  while (scanner->Next(&row)) {
+    for (const CellView& cell : row.cells()) {
+      const char* const type = cell.type == CellType::kPut            ? ""
+                               : cell.type == CellType::kDeleteColumn ? "column "
+                                                                      : "family ";
+      texts.push_back(absl::StrCat(type, std::string(row.row()), "/", std::string(cell.qualifier),
+                                   "@", cell.timestamp, "=", std::string(cell.value)));
+    }
+  }
+  EXPECT_TRUE(scanner->status().ok()) << scanner->status();
+  return texts;
+}
+
+TEST(TableReads, ARawReadShowsWhatIsStored) {
+  MemoryTables tables;
+  Table* const table = tables.Create({.name = "t", .families = {{.name = "f"}}});
+  for (const uint64_t timestamp : {1, 2, 3}) tables.Put(table, "r", "f", "q", timestamp, "v");
+  TableBatch batch;
+  batch.DeleteColumn(table, "r", "f", "q", 2);
+  batch.DeleteFamily(table, "s", "f", 7);
+  tables.Write(batch);
+  tables.Put(table, "s", "f", "p", 9, "w");
+  ScanOptions raw;
+  raw.raw = true;
+  raw.max_versions = kUnlimitedVersions;
+  const Texts all = {"r/q@3=v", "column r/q@2=", "r/q@2=v", "r/q@1=v", "family s/@7=", "s/p@9=w"};
+  EXPECT_EQ(RawCells(tables, table, raw), all);
+  ASSERT_TRUE(tables->Flush("t").ok());
+  EXPECT_EQ(RawCells(tables, table, raw), all);
+  raw.max_versions = 1;
+  EXPECT_EQ(RawCells(tables, table, raw),
+            (Texts{"r/q@3=v", "column r/q@2=", "family s/@7=", "s/p@9=w"}));
+  raw.min_timestamp = 7;
+  raw.reverse = true;
+  EXPECT_EQ(RawCells(tables, table, raw), (Texts{"family s/@7=", "s/p@9=w"}));
+  RowResult row;
+  ASSERT_TRUE(tables->Get(raw, table, "s", &row).ok());
+  EXPECT_EQ(row.cells().size(), 2u);
+  raw.columns = {{"f", "q"}};
+  EXPECT_EQ(tables->Get(raw, table, "s", &row).code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(tables->MajorCompact("t").ok());
+  raw.columns = {};
+  raw.min_timestamp = 0;
+  EXPECT_EQ(RawCells(tables, table, raw), (Texts{"s/p@9=w", "r/q@3=v"}));
+}
+
+TEST(TableReads, MayExistAsksFiltersAndMemoryAlone) {
+  for (const std::string bloom : {"ROW", "ROWCOL", "NONE"}) {
+    SCOPED_TRACE(bloom);
+    MemoryTables tables;
+    Table* const table = tables.Create(
+        {.name = "t", .families = {{.name = "f", .bloom_filter = bloom}, {.name = "g"}}});
+    const auto may_exist = [&](const std::string& row, const TableReadOptions& options) {
+      const auto answer = tables->MayExist(options, table, row);
+      EXPECT_TRUE(answer.ok()) << answer.status();
+      return answer.ok() && *answer;
+    };
+    for (int i = 0; i < 500; i++) tables.Put(table, absl::StrCat("row", i), "f", "q", 1, "v");
+    EXPECT_TRUE(may_exist("row7", {}));
+    EXPECT_FALSE(may_exist("none", {})) << "in memory";
+    ASSERT_TRUE(tables->Flush("t").ok());
+    int num_rows = 0;
+    int num_columns = 0;
+    for (int i = 0; i < 500; i++) {
+      ASSERT_TRUE(may_exist(absl::StrCat("row", i), {}));
+      ASSERT_TRUE(may_exist(absl::StrCat("row", i), {.columns = {{"f", "q"}}}));
+      ASSERT_FALSE(may_exist(absl::StrCat("row", i), {.columns = {{"g", std::nullopt}}}));
+      num_rows += may_exist(absl::StrCat("row", i, "x"), {}) ? 1 : 0;
+      num_columns += may_exist(absl::StrCat("row", i), {.columns = {{"f", "other"}}}) ? 1 : 0;
+    }
+    EXPECT_EQ(num_rows > 450, bloom == "NONE") << num_rows;
+    EXPECT_EQ(num_rows < 30, bloom != "NONE") << num_rows;
+    EXPECT_EQ(num_columns > 450, bloom != "ROWCOL") << num_columns;
+    EXPECT_EQ(num_columns < 30, bloom == "ROWCOL") << num_columns;
+    EXPECT_EQ(tables->MayExist({.columns = {{"none", std::nullopt}}}, table, "r").status().code(),
+              absl::StatusCode::kNotFound);
+  }
+}
+
+// The newest cell of a column is looked up without a cursor where its first entry decides.
+TEST(TableReads, ALookUpOfOneColumnSeesEveryDelete) {
+  for (const std::string bloom : {"ROW", "ROWCOL"}) {
+    MemoryTables tables;
+    Table* const table = tables.Create(
+        {.name = "t", .families = {{.name = "f", .max_versions = 3, .bloom_filter = bloom}}});
+    std::string value;
+    const auto get = [&](const std::string& row) {
+      const absl::Status got = tables->GetCell({}, table, row, "f", "q", &value);
+      RowResult result;
+      EXPECT_TRUE(tables->Get({.columns = {{"f", "q"}}}, table, row, &result).ok());
+      EXPECT_EQ(got.ok(), !result.empty());
+      if (got.ok()) {
+        EXPECT_EQ(value, result.cells()[0].value);
+      }
+      return got.ok() ? value : "";
+    };
+    for (const bool flushes : {false, true}) {
+      const auto apply = [&](const TableBatch& batch) {
+        tables.Write(batch);
+        EXPECT_TRUE(!flushes || tables->Flush("t").ok());
+      };
+      TableBatch batch;
+      for (const std::string row : {"a", "b", "c", "d"}) {
+        batch.Put(table, row, "f", "q", "1", {.timestamp = 1});
+        batch.Put(table, row, "f", "q", "2", {.timestamp = 2});
+      }
+      apply(batch);
+      EXPECT_EQ(get("a"), "2");
+      EXPECT_EQ(get("none"), "");
+      batch.Clear();
+      batch.DeleteVersion(table, "a", "f", "q", std::nullopt);
+      batch.DeleteColumn(table, "b", "f", "q", 2);
+      batch.DeleteRow(table, "c", 1);
+      batch.DeleteRow(table, "d", 5);
+      apply(batch);
+      EXPECT_EQ(get("a"), "1");
+      EXPECT_EQ(get("b"), "");
+      EXPECT_EQ(get("c"), "2") << "the marker reaches the older version alone";
+      EXPECT_EQ(get("d"), "");
+      batch.Clear();
+      batch.Put(table, "d", "f", "q", "later", {.timestamp = 3});
+      apply(batch);
+      EXPECT_EQ(get("d"), "later");
+      EXPECT_TRUE(tables->DeleteRows({}, table, "a", "b").ok());
+      EXPECT_EQ(get("a"), "");
+      EXPECT_TRUE(tables->MajorCompact("t").ok());
+      EXPECT_EQ(get("c"), "2");
+      EXPECT_TRUE(tables->TruncateTable("t").ok());
+    }
+  }
+}
+
+TEST(TableReads, ALookUpOfOneColumnSeesThatTimePasses) {
+  MemoryTables tables;
+  Table* const table =
+      tables.Create({.name = "t", .families = {{.name = "f", .ttl_seconds = 10}, {.name = "g"}}});
+  TableBatch batch;
+  batch.Put(table, "r", "f", "q", "v");
+  batch.Put(table, "r", "g", "q", "v", {.ttl_ms = 5000});
+  tables.Write(batch);
+  std::string value;
+  EXPECT_TRUE(tables->GetCell({}, table, "r", "f", "q", &value).ok());
+  EXPECT_TRUE(tables->GetCell({}, table, "r", "g", "q", &value).ok());
+  tables.clock().AdvanceSeconds(11);
+  EXPECT_TRUE(absl::IsNotFound(tables->GetCell({}, table, "r", "f", "q", &value)));
+  EXPECT_TRUE(absl::IsNotFound(tables->GetCell({}, table, "r", "g", "q", &value)));
+}
+
+TEST(TableReads, DeleteRowsHidesARangeAndNothingLater) {
+  MemoryTables tables;
+  Table* const table = tables.Create({.name = "t", .families = {{.name = "f"}, {.name = "g"}}});
+  const auto put_all = [&] {
+    for (const std::string row : {"a", "b", "bb", "c", "d"}) {
+      tables.Put(table, row, "f", "q", kMaxTimestamp, "v");
+      tables.Put(table, row, "g", "q", 1, "v");
+    }
+  };
+  const auto rows = [&] {
+    std::string text;
+    RowResult row;
+    const auto scanner = tables->Scan({}, table);
+    while (scanner->Next(&row)) absl::StrAppend(&text, std::string(row.row()), " ");
+    return text;
+  };
+  put_all();
+  ASSERT_TRUE(tables->DeleteRows({}, table, "b", "c").ok());
+  EXPECT_EQ(rows(), "a c d ");
+  ASSERT_TRUE(tables->Flush("t").ok());
+  EXPECT_EQ(rows(), "a c d ");
+  put_all();
+  EXPECT_EQ(rows(), "a b bb c d ");
+  ASSERT_TRUE(tables->DeleteRows({}, table, "bb", "").ok());
+  EXPECT_EQ(rows(), "a b ");
+  EXPECT_FALSE(*tables->Exists({}, table, "d")) << "whatever the filter says";
+  ASSERT_TRUE(tables->DeleteRows({}, table, "", "b").ok());
+  EXPECT_EQ(rows(), "b ");
+  ASSERT_TRUE(tables->DeleteRows({}, table, "b", "b").ok());
+  EXPECT_EQ(rows(), "b ");
+  EXPECT_EQ(tables->DeleteRows({}, table, "c", "b").code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TableReads, CheckAndMutateTakesAFilter) {
+  MemoryTables tables;
+  Table* const table = tables.Create({.name = "t", .families = {{.name = "f"}}});
+  tables.Put(table, "r", "f", "q", 1, "v");
+  TableBatch batch;
+  batch.Put(table, "r", "f", "done", "yes");
+  const auto check = [&](const std::string& row, const std::string& text) {
+    const auto done = tables->CheckAndMutate({}, table, row, *TableFilter::Parse(text), batch);
+    EXPECT_TRUE(done.ok()) << done.status();
+    return done.ok() && *done;
+  };
+  EXPECT_FALSE(check("r", "ColumnValueFilter('f', 'q', =, 'binary:w')"));
+  EXPECT_FALSE(check("s", "PrefixFilter('')"));
+  EXPECT_TRUE(check("r", "ColumnValueFilter('f', 'q', =, 'binary:v') AND PageFilter(1)"));
+  EXPECT_EQ(tables.Versions(table, "r", "f", "done"), absl::StrCat("yes@", kStartMs));
+}
+
+// Whatever way a write comes: it would make a cell that no table has.
+TEST(TableReads, OnlyTheTableWritesItsColumnFamily) {
+  MemoryTables tables;
+  Table* const table = tables.Create({.name = "t", .families = {{.name = "f"}}});
+  for (int i = 0; i < 2; i++) {
+    DB& db = tables->db();
+    ColumnFamily* const family = *db.FindColumnFamily("t:f");
+    const auto is_refused = [](const absl::Status& status) {
+      return status.code() == absl::StatusCode::kInvalidArgument;
+    };
+    EXPECT_TRUE(is_refused(db.Put({}, family, "k", "v")));
+    EXPECT_TRUE(is_refused(db.Delete({}, family, "k")));
+    EXPECT_TRUE(is_refused(db.DeleteRange({}, family, "a", "z")));
+    WriteBatch batch;
+    batch.Put("fine", "v");
+    batch.Put(family, "k", "v");
+    EXPECT_TRUE(is_refused(db.Write({}, batch)));
+    EXPECT_TRUE(is_refused(db.Write({}, WriteBatch::FromEncoded(batch.encoded()))));
+    std::string value;
+    EXPECT_TRUE(absl::IsNotFound(db.Get({}, "fine", &value))) << "of the batch nothing";
+    auto transaction = *db.BeginTransaction();
+    EXPECT_TRUE(transaction->Put(family, "k", "v").ok());
+    EXPECT_TRUE(is_refused(transaction->Commit()));
+    auto writer = *db.NewSstWriter(family, "/outside.sst");
+    ASSERT_TRUE(writer->Put("k", "v").ok());
+    ASSERT_TRUE(writer->Finish().ok());
+    EXPECT_TRUE(is_refused(db.Ingest({{.path = "/outside.sst", .family = family}}, {}).status()));
+    ASSERT_TRUE(tables.file_system().Remove("/outside.sst").ok());
+    EXPECT_TRUE(db.Put({}, "k", "v").ok());
+    tables.Reopen();
+  }
+  EXPECT_EQ(tables.Scan(tables.Find("t"), {}), Texts{});
+  (void)table;
+}
+
+}  // namespace
+}  // namespace winnow
