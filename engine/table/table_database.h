@@ -122,6 +122,9 @@ class TableDatabaseImpl final : public TableDatabase {
   const FamilyState* AddFamilyState(const std::string& table, const StoredFamily& family,
                                     ColumnFamily* column_family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
+  // Before the rules of families become stricter. All latches are held.
+  absl::Status CleanByOldRules(const Entry& entry, const TableSchema& schema)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
   absl::Status ChangeFamilies(Entry* entry, StoredTable altered,
                               const std::vector<std::string>& added,
                               const std::vector<std::string>& removed)
@@ -167,8 +170,9 @@ class TableDatabaseImpl final : public TableDatabase {
   // --- table_maintenance.cc ---
   absl::StatusOr<const TableState*> FindState(std::string_view name)
       ABSL_LOCKS_EXCLUDED(schema_mutex_);
-  absl::Status CleanFamily(const TableState& table, const FamilyState& family);
+  absl::Status CleanFamily(const TableState& table, const FamilyState& family, bool is_latched);
   absl::Status CleanRow(const TableState& table, const FamilyState& family, std::string_view row);
+  absl::Status CleanLatchedRow(const FamilyState& family, std::string_view row);
 
   const Options options_;
   // By column family, before the database, whose compactions use them.

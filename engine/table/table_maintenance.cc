@@ -41,15 +41,17 @@ absl::Status TableDatabaseImpl::MajorCompact(std::string_view table) {
     // What has expired by now may be forgotten.
     if (auto stamp = clock_->Take(1); !stamp.ok()) return stamp.status();
     for (const FamilyState* const family : state->families()) {
-      WINNOW_RETURN_IF_ERROR(CleanFamily(*state, *family));
+      WINNOW_RETURN_IF_ERROR(CleanFamily(*state, *family, /*is_latched=*/false));
       WINNOW_RETURN_IF_ERROR(db_->CompactRange(family->column_family, std::nullopt, std::nullopt));
     }
     return absl::OkStatus();
   });
 }
 
-// Finds the rows that have garbage, without latches, and cleans each with its own.
-absl::Status TableDatabaseImpl::CleanFamily(const TableState& table, const FamilyState& family) {
+// Finds the rows that have garbage, without latches, and cleans each with its own, unless all are
+// held.
+absl::Status TableDatabaseImpl::CleanFamily(const TableState& table, const FamilyState& family,
+                                            bool is_latched) {
   CellMoment moment;
   moment.db = db_.get();
   moment.now_ms = clock_->Now();
@@ -60,7 +62,7 @@ absl::Status TableDatabaseImpl::CleanFamily(const TableState& table, const Famil
     if (dirty_row.empty() || !status.ok()) return;
     std::string row;
     AppendUnescaped(dirty_row, &row);
-    status = CleanRow(table, family, row);
+    status = is_latched ? CleanLatchedRow(family, row) : CleanRow(table, family, row);
   };
   const auto note = [&](std::string_view key, CellKind) {
     ParsedCellKey parsed;
@@ -76,11 +78,14 @@ absl::Status TableDatabaseImpl::CleanFamily(const TableState& table, const Famil
   return status.ok() ? cursor.status() : status;
 }
 
-// Markers go last: until all that they hide is gone, they hide it.
 absl::Status TableDatabaseImpl::CleanRow(const TableState& table, const FamilyState& family,
                                          std::string_view row) {
   const RowLatchGuard latch(latches_, RowLatches::LatchOf(row));
-  if (table.is_dropped()) return absl::OkStatus();
+  return table.is_dropped() ? absl::OkStatus() : CleanLatchedRow(family, row);
+}
+
+// Markers go last: until all that they hide is gone, they hide it.
+absl::Status TableDatabaseImpl::CleanLatchedRow(const FamilyState& family, std::string_view row) {
   CellMoment moment;
   moment.db = db_.get();
   moment.is_latched = true;

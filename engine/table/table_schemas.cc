@@ -156,11 +156,25 @@ absl::Status TableDatabaseImpl::AlterTable(const TableSchema& wanted) {
       // Nobody writes by some of the old rules and some of the new.
       const RowLatchGuard everyone(latches_);
       WINNOW_ASSIGN_OR_RETURN(const WriteClock::Stamp stamp, clock_->Take(1));
+      WINNOW_RETURN_IF_ERROR(CleanByOldRules(*entry, schema));
       WINNOW_RETURN_IF_ERROR(
           ChangeFamilies(entry, Altered(entry->stored, schema, stamp.now_ms), added, removed));
     }
     return removed.empty() ? absl::OkStatus() : DropColumnFamilies(removed);
   });
+}
+
+// A version whose own time is up tells what the old rules let go while it was there. The new ones
+// judge what is there from now on, and would show that again.
+absl::Status TableDatabaseImpl::CleanByOldRules(const Entry& entry, const TableSchema& schema) {
+  for (const FamilySchema& family : schema.families) {
+    const StoredFamily* const old = FindStored(entry.stored, family.name);
+    if (old == nullptr || !AreStricter(family, old->schema)) continue;
+    WINNOW_ASSIGN_OR_RETURN(const FamilyState* const state, entry.state->Find(family.name));
+    if (!state->rules->has_cell_ttls()) continue;
+    WINNOW_RETURN_IF_ERROR(CleanFamily(*entry.state, *state, /*is_latched=*/true));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status TableDatabaseImpl::ChangeFamilies(Entry* entry, StoredTable altered,

@@ -327,7 +327,8 @@ class TableDatabase {
   virtual absl::StatusOr<Table*> FindTable(std::string_view name) = 0;
   // Makes the schema of the table of this name what is given: families that it lacks are dropped
   // with all they hold, new ones are added, and the others have the new rules from now on. Writers
-  // wait meanwhile.
+  // wait meanwhile; stricter rules of a family that has ever had cells with a time to live of their
+  // own read all of it.
   virtual absl::Status AlterTable(const TableSchema& schema) = 0;
   virtual absl::Status DropTable(std::string_view name) = 0;
   // Removes all rows; snapshots and scanners keep theirs.

@@ -268,7 +268,7 @@ class RandomHistory {
     one_row.start_row = row;
     one_row.stop_row = row + std::string(1, '\0');
     const std::vector<std::string> expected = model.Read(one_row);
-    ASSERT_EQ(tables_.Get(table_, row, options), expected);
+    ASSERT_EQ(tables_.Get(table_, row, options), expected) << Stored(row, snapshot);
     const auto exists = tables_->Exists(options, table_, row);
     ASSERT_TRUE(exists.ok());
     ASSERT_EQ(*exists, !expected.empty());
@@ -283,6 +283,24 @@ class RandomHistory {
     if (Below(3) == 0) options.max_rows = 1 + Below(3);
     if (Below(3) == 0) options.max_cells = 1 + Below(3);
     ASSERT_EQ(tables_.Scan(table_, options), model.Read(options));
+  }
+
+  // What a difference may come from.
+  std::string Stored(const std::string& row, const TableSnapshot* snapshot) {
+    std::string text = absl::StrCat("at ", model_.now_ms(), snapshot != nullptr ? ", frozen" : "");
+    for (const FamilySchema& family : model_.schema().families) {
+      absl::StrAppend(&text, "\n", family.name, ": VERSIONS ", family.max_versions, ", TTL ",
+                      family.ttl_seconds, ", MIN_VERSIONS ", family.min_versions, ", ",
+                      family.garbage_rule);
+    }
+    TableReadOptions raw;
+    raw.raw = true;
+    raw.max_versions = kUnlimitedVersions;
+    raw.snapshot = snapshot;
+    for (const std::string& cell : tables_.Get(table_, row, raw)) {
+      absl::StrAppend(&text, "\n", cell);
+    }
+    return text;
   }
 
   void CompareCell(const TableModel& model, const TableSnapshot* snapshot) {
