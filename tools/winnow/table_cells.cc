@@ -9,10 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
 #include "tools/winnow/answer.h"
+#include "tools/winnow/counter.h"
 #include "tools/winnow/database.h"
+#include "tools/winnow/table_json.h"
 
 namespace winnow::cli {
 namespace {
+
+constexpr size_t kMaxCellsOfPart = 10'000;  // of a row that a scan prints in parts
 
 absl::StatusOr<ColumnSelection> ParseColumn(const TableCall& call, const std::string& word) {
   const size_t colon = word.find(':');
@@ -20,28 +24,6 @@ absl::StatusOr<ColumnSelection> ParseColumn(const TableCall& call, const std::st
   if (colon == std::string::npos) return column;
   WINNOW_ASSIGN_OR_RETURN(column.qualifier, BytesFromWord(call.arguments, word.substr(colon + 1)));
   return column;
-}
-
-// Where a single cell is: TABLE ROW FAMILY:QUALIFIER.
-struct CellPlace {
-  Table* table = nullptr;
-  std::string row = {};
-  std::string family = {};
-  std::string qualifier = {};
-};
-
-absl::StatusOr<CellPlace> ParsePlace(const TableCall& call) {
-  CellPlace place;
-  WINNOW_ASSIGN_OR_RETURN(place.table, call.tables.FindTable(call.words[1]));
-  WINNOW_ASSIGN_OR_RETURN(place.row, BytesFromWord(call.arguments, call.words[2]));
-  WINNOW_ASSIGN_OR_RETURN(ColumnSelection column, ParseColumn(call, call.words[3]));
-  if (!column.qualifier) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", call.words[3], "' is no column: write FAMILY:QUALIFIER"));
-  }
-  place.family = std::move(column.family);
-  place.qualifier = *std::move(column.qualifier);
-  return place;
 }
 
 absl::Status AddColumns(const TableCall& call, size_t begin, TableReadOptions* options) {
@@ -63,13 +45,7 @@ void PrintCells(const TableCall& call, const RowResult& row) {
   const bool hex = call.arguments.Has("hex");
   for (const CellView& cell : row.cells()) {
     if (call.arguments.Has("json")) {
-      Json json = Json::object();
-      AddBytes(&json, "row", row.row(), hex);
-      json["family"] = cell.family;
-      AddBytes(&json, "qualifier", cell.qualifier, hex);
-      json["timestamp"] = cell.timestamp;
-      AddBytes(&json, "value", cell.value, hex);
-      call.output.Write(ToLine(json));
+      call.output.Write(ToLine(CellJson(row.row(), cell, hex)));
       continue;
     }
     call.output.Line(absl::StrCat(ToText(row.row(), form), "\t", ToAbsl(cell.family), ":",
@@ -84,6 +60,20 @@ absl::StatusOr<ExitCode> WriteChanges(const TableCall& call, const TableBatch& b
 }
 
 }  // namespace
+
+absl::StatusOr<CellPlace> ParsePlace(const TableCall& call) {
+  CellPlace place;
+  WINNOW_ASSIGN_OR_RETURN(place.table, call.tables.FindTable(call.words[1]));
+  WINNOW_ASSIGN_OR_RETURN(place.row, BytesFromWord(call.arguments, call.words[2]));
+  WINNOW_ASSIGN_OR_RETURN(ColumnSelection column, ParseColumn(call, call.words[3]));
+  if (!column.qualifier) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", call.words[3], "' is no column: write FAMILY:QUALIFIER"));
+  }
+  place.family = std::move(column.family);
+  place.qualifier = *std::move(column.qualifier);
+  return place;
+}
 
 absl::StatusOr<ExitCode> PutCell(const TableCall& call) {
   WINNOW_ASSIGN_OR_RETURN(const CellPlace place, ParsePlace(call));
@@ -108,24 +98,30 @@ absl::StatusOr<ExitCode> GetCells(const TableCall& call) {
   return result.empty() ? ExitCode::kNo : ExitCode::kOk;
 }
 
+absl::Status AddRowBounds(const TableCall& call, ScanOptions* options) {
+  if (const auto word = call.arguments.Text("from")) {
+    WINNOW_ASSIGN_OR_RETURN(options->start_row, BytesFromWord(call.arguments, *word));
+  }
+  if (const auto word = call.arguments.Text("to")) {
+    WINNOW_ASSIGN_OR_RETURN(options->stop_row, BytesFromWord(call.arguments, *word));
+  }
+  if (const auto word = call.arguments.Text("prefix")) {
+    WINNOW_ASSIGN_OR_RETURN(options->row_prefix, BytesFromWord(call.arguments, *word));
+  }
+  options->reverse = call.arguments.Has("reverse");
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> limit, call.arguments.Number("limit"));
+  if (limit && *limit == 0) return absl::InvalidArgumentError("--limit is at least 1");
+  options->max_rows = limit.value_or(0);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExitCode> ScanCells(const TableCall& call) {
   WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
   ScanOptions options;
   options.fill_cache = false;
+  options.max_cells = kMaxCellsOfPart;
   WINNOW_RETURN_IF_ERROR(AddColumns(call, 2, &options));
-  if (const auto word = call.arguments.Text("from")) {
-    WINNOW_ASSIGN_OR_RETURN(options.start_row, BytesFromWord(call.arguments, *word));
-  }
-  if (const auto word = call.arguments.Text("to")) {
-    WINNOW_ASSIGN_OR_RETURN(options.stop_row, BytesFromWord(call.arguments, *word));
-  }
-  if (const auto word = call.arguments.Text("prefix")) {
-    WINNOW_ASSIGN_OR_RETURN(options.row_prefix, BytesFromWord(call.arguments, *word));
-  }
-  options.reverse = call.arguments.Has("reverse");
-  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> limit, call.arguments.Number("limit"));
-  options.max_rows = limit.value_or(0);
-  if (limit && *limit == 0) return ExitCode::kOk;
+  WINNOW_RETURN_IF_ERROR(AddRowBounds(call, &options));
   const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
   RowResult row;
   while (call.output.ok() && scanner->Next(&row)) PrintCells(call, row);
@@ -137,10 +133,17 @@ absl::StatusOr<ExitCode> CountRows(const TableCall& call) {
   WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
   ScanOptions options;
   options.fill_cache = false;
+  options.max_cells = kMaxCellsOfPart;
+  WINNOW_RETURN_IF_ERROR(AddRowBounds(call, &options));
   const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
   RowResult row;
+  std::string last_row;
   uint64_t count = 0;
-  while (scanner->Next(&row)) count++;
+  while (scanner->Next(&row)) {
+    if (count > 0 && row.row() == last_row) continue;  // another part of it
+    last_row = row.row();
+    count++;
+  }
   WINNOW_RETURN_IF_ERROR(scanner->status());
   return PrintAnswer(call.arguments, Json{{"rows", count}}, absl::StrCat(count), call.output);
 }
@@ -195,6 +198,20 @@ absl::StatusOr<ExitCode> AppendToCell(const TableCall& call) {
   Json json = Json::object();
   AddBytes(&json, "value", whole, call.arguments.Has("hex"));
   return PrintAnswer(call.arguments, json, ToText(whole, PrintedForm(call.arguments)), call.output);
+}
+
+absl::StatusOr<ExitCode> ReadCounter(const TableCall& call) {
+  WINNOW_ASSIGN_OR_RETURN(const CellPlace place, ParsePlace(call));
+  TableReadOptions options;
+  options.columns = {{place.family, place.qualifier}};
+  RowResult row;
+  WINNOW_RETURN_IF_ERROR(call.tables.Get(options, place.table, place.row, &row));
+  if (row.empty()) {
+    PrintDone(call.arguments, Json{{"value", nullptr}}, call.output);
+    return ExitCode::kNo;
+  }
+  WINNOW_ASSIGN_OR_RETURN(const int64_t sum, CounterOf(row.cells().front().value));
+  return PrintAnswer(call.arguments, Json{{"value", sum}}, absl::StrCat(sum), call.output);
 }
 
 }  // namespace winnow::cli
