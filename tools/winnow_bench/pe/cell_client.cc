@@ -65,7 +65,10 @@ class CellWalk final : public RowWalk {
     bool fits = !range_.first_value.has_value();
     while (cursor_->Valid()) {
       const std::string_view key = cursor_->key();
-      if (!stop_.empty() && key >= stop_) return false;
+      if (!stop_.empty() && key >= stop_) {
+        if (row_.empty()) return false;
+        break;
+      }
       if (!ParseCellKey(key, &parsed)) {
         is_damaged_ = true;
         return false;

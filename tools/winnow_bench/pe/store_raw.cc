@@ -105,17 +105,13 @@ class RawStore final : public RowStore {
 
 absl::StatusOr<std::unique_ptr<RowStore>> OpenRaw(const PeOptions& options,
                                                   const std::string& directory) {
-  WINNOW_ASSIGN_OR_RETURN(Options database, WinnowOptionsOf(options));
-  ColumnFamilyOptions family_options = database;
-  for (uint64_t i = 0; i < options.families; i++) {
-    database.column_families[FamilyName(i)] = family_options;
-  }
+  WINNOW_ASSIGN_OR_RETURN(const Options database, WinnowOptionsOf(options));
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<DB> db, DB::Open(database, directory));
   std::vector<ColumnFamily*> families;
   for (uint64_t i = 0; i < options.families; i++) {
     absl::StatusOr<ColumnFamily*> family = db->FindColumnFamily(FamilyName(i));
     if (absl::IsNotFound(family.status())) {
-      family = db->CreateColumnFamily(family_options, FamilyName(i));
+      family = db->CreateColumnFamily(database, FamilyName(i));
     }
     if (!family.ok()) return family.status();
     families.push_back(*family);
