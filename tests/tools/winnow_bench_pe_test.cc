@@ -142,7 +142,8 @@ TEST_F(PeTest, AbsentRowsAndColumnsReadNoBlocks) {
                                    std::string(absent) + " randomRead 1");
     ASSERT_EQ(result.exit_code, 0) << result.output;
     const nlohmann::json tables = Results()[0];
-    EXPECT_GE(tables["filter_checked"], 2000) << result.output;
+    // No file reaches behind the last row.
+    EXPECT_GE(tables["filter_checked"], 1980) << result.output;
     EXPECT_LE(tables["data_blocks_read"], tables["filter_false_positive"]) << result.output;
     EXPECT_LT(tables["filter_false_positive"], 100) << result.output;
   }

@@ -38,6 +38,7 @@ class Parser {
     CommandLine line;
     line.name = token_.text;
     WINNOW_RETURN_IF_ERROR(Advance());
+    if (token_.Is('.')) return Lexer::ErrorAt(token_.begin, kNoMethods);
     const bool in_parentheses = token_.Is('(');
     if (in_parentheses) WINNOW_RETURN_IF_ERROR(Advance());
     const bool is_empty = in_parentheses ? token_.Is(')') : token_.type == Token::Type::kEnd;
@@ -46,9 +47,7 @@ class Parser {
       if (!token_.Is(')')) return Expected("',' or ')'");
       WINNOW_RETURN_IF_ERROR(Advance());
     }
-    if (token_.type != Token::Type::kEnd) {
-      return token_.Is('.') ? Lexer::ErrorAt(token_.begin, kNoMethods) : Expected("','");
-    }
+    if (token_.type != Token::Type::kEnd) return Expected("','");
     return std::optional<CommandLine>(std::move(line));
   }
 
