@@ -38,6 +38,11 @@ absl::StatusOr<ColumnFamilyState::FilterSettings> ColumnFamilyState::ParseFilter
   return settings;
 }
 
+absl::Status ColumnFamilyState::ReservedError() const {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "column family '", name_, "' holds the cells of a table, which only its table writes"));
+}
+
 void ColumnFamilyState::SetFilter(FilterSettings settings) {
   filter_spec_ = std::move(settings.spec);
   filter_key_ = settings.key;

@@ -74,6 +74,11 @@ class ColumnFamilyState final : public ColumnFamily {
   void ChangeTtl(uint64_t micros) { ttl_micros_.store(micros, std::memory_order_relaxed); }
   TimeToLive ttl() const { return {clock_, ttl_micros_.load(std::memory_order_relaxed)}; }
   bool is_dropped() const { return dropped.load(std::memory_order_relaxed); }
+  // From then on writes and ingestions are refused, but for those of the owner, who keeps entries
+  // of a form of its own there (DBImpl::WriteAsOwner).
+  void ReserveForOwner() { is_reserved_.store(true, std::memory_order_relaxed); }
+  bool is_reserved() const { return is_reserved_.load(std::memory_order_relaxed); }
+  absl::Status ReservedError() const;
 
   struct FilterSettings {
     filter::FilterSpec spec;
@@ -186,6 +191,7 @@ class ColumnFamilyState final : public ColumnFamily {
   const uint64_t hash_seed_;
   const std::shared_ptr<const MergeOperator> merge_operator_;  // never null
   const Clock* clock_ = nullptr;
+  std::atomic<bool> is_reserved_{false};
   std::atomic<uint64_t> ttl_micros_{0};
   const std::shared_ptr<WriteBufferBudget> budget_;
   std::shared_ptr<Memtable> active_ ABSL_GUARDED_BY(database_mutex);

@@ -94,6 +94,20 @@ class DBImpl final : public DB, private IteratorOwner {
   void ReleaseSnapshot(const Snapshot* snapshot) override;
   absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) override;
 
+  // --- For rooms to the right ---
+  // The family is of one of them from now on: other writes and ingestions than by these calls are
+  // refused with InvalidArgument.
+  void ReserveForOwner(ColumnFamily* family) { Own(family)->ReserveForOwner(); }
+  absl::Status WriteAsOwner(const WriteOptions& options, const WriteBatch& batch) {
+    return WriteIfValid(options, batch, nullptr, /*is_of_owner=*/true);
+  }
+  absl::StatusOr<IngestInfo> IngestAsOwner(const std::vector<IngestFile>& files,
+                                           const IngestOptions& options);
+  // Whether keys from `lower` to before `upper` may be there, by memtables and filters alone: true
+  // where no filter is in memory that knows such a range. Deleted keys count.
+  bool MayExistInRange(const ReadOptions& options, ColumnFamily* family, std::string_view lower,
+                       std::string_view upper);
+
   // column_families.cc
   ColumnFamily* DefaultColumnFamily() override { return default_family_; }
   absl::StatusOr<ColumnFamily*> CreateColumnFamily(const ColumnFamilyOptions& options,
@@ -148,14 +162,14 @@ class DBImpl final : public DB, private IteratorOwner {
   TransactionParts PartsForTransactions();
   // `validator` may be null: then nothing is asked.
   absl::Status WriteIfValid(const WriteOptions& options, const WriteBatch& batch,
-                            CommitValidator* validator);
+                            CommitValidator* validator, bool is_of_owner = false);
   absl::Status CheckWritable() const;
   absl::Status CheckWrite(const WriteOptions& options, const WriteBatch& batch) const;
   absl::Status WriteWithTimes(const WriteOptions& options, const WriteBatch& batch,
-                              CommitValidator* validator);
+                              CommitValidator* validator, bool is_of_owner);
   // Through the write queue, as it is.
   absl::Status Enqueue(const WriteOptions& options, const WriteBatch& batch,
-                       CommitValidator* validator);
+                       CommitValidator* validator, bool is_of_owner);
 
   // --- read_path.cc ---
   struct Found;
@@ -211,6 +225,8 @@ class DBImpl final : public DB, private IteratorOwner {
 
   // --- ingest.cc ---
   struct IngestJob;
+  absl::StatusOr<IngestInfo> IngestInto(const std::vector<IngestFile>& files,
+                                        const IngestOptions& options, bool is_of_owner);
   absl::Status OpenIngested(const std::vector<IngestFile>& files, const IngestOptions& options,
                             IngestJob* job);
   absl::Status PlaceIngested(const IngestOptions& options, IngestJob* job);

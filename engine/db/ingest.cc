@@ -279,11 +279,24 @@ void DBImpl::ReportIngest(const IngestJob& job, const absl::Status& status, Stea
 
 absl::StatusOr<IngestInfo> DBImpl::Ingest(const std::vector<IngestFile>& files,
                                           const IngestOptions& options) {
+  return IngestInto(files, options, /*is_of_owner=*/false);
+}
+
+absl::StatusOr<IngestInfo> DBImpl::IngestAsOwner(const std::vector<IngestFile>& files,
+                                                 const IngestOptions& options) {
+  return IngestInto(files, options, /*is_of_owner=*/true);
+}
+
+absl::StatusOr<IngestInfo> DBImpl::IngestInto(const std::vector<IngestFile>& files,
+                                              const IngestOptions& options, bool is_of_owner) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<IngestInfo> {
     WINNOW_RETURN_IF_ERROR(CheckWritable());
     const SteadyTime begin = SteadyNow();
     IngestJob job;
     WINNOW_RETURN_IF_ERROR(OpenIngested(files, options, &job));
+    for (const ColumnFamilyState* const family : job.families) {
+      if (family->is_reserved() && !is_of_owner) return family->ReservedError();
+    }
     if (job.tables.empty()) return job.info;
     {
       // Close waits for it before the directory is unlocked, unless it has come so far already.

@@ -11,6 +11,7 @@
 #include "engine/db/db_iterator.h"
 #include "engine/db/expiring_iterator.h"
 #include "engine/version/merging_iterator.h"
+#include "engine/version/range_filter_question.h"
 #include "filter/base/out_of_memory.h"
 
 namespace winnow {
@@ -110,6 +111,27 @@ absl::Status DBImpl::RenewInput(const DbIteratorOptions& options, DbIteratorInpu
   WINNOW_RETURN_IF_ERROR(CheckRead(read, options.family, ""));
   *input = MakeInput(read, options.family, options.reads.get());
   return absl::OkStatus();
+}
+
+bool DBImpl::MayExistInRange(const ReadOptions& options, ColumnFamily* family,
+                             std::string_view lower, std::string_view upper) {
+  bool may_exist = true;
+  UnlessOutOfMemory([&] {
+    if (!CheckRead(options, family, lower).ok()) return;
+    const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
+    const std::string first = MakeInternalKey(lower, SequenceFor(options), kEntryTypeForSeek);
+    const auto has_keys = [&](const Memtable& memtable) {
+      if (memtable.empty()) return false;
+      const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+      iterator->Seek(first);
+      return iterator->Valid() &&
+             view->comparator.CompareUserKeys(UserKey(iterator->key()), upper) < 0;
+    };
+    may_exist = has_keys(*view->active);
+    for (const auto& memtable : view->immutables) may_exist = may_exist || has_keys(*memtable);
+    may_exist = may_exist || MayHaveKeysInRange(*view->version, lower, upper);
+  });
+  return may_exist;
 }
 
 // The files around the key that have deletions, or versions of one key, to get rid of. Each is

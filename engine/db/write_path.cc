@@ -168,19 +168,19 @@ TransactionParts DBImpl::PartsForTransactions() {
 }
 
 absl::Status DBImpl::WriteIfValid(const WriteOptions& options, const WriteBatch& batch,
-                                  CommitValidator* validator) {
+                                  CommitValidator* validator, bool is_of_owner) {
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] { return CheckWrite(options, batch); }));
   // A batch with no plain origin may be no batch at all, which only the leader finds out.
   if (WriteBatchAccess::is_plain(batch) && batch.num_updates() == 0) return absl::OkStatus();
   if (families_.any_has_ttl()) [[unlikely]]
-    return WriteWithTimes(options, batch, validator);
-  return Enqueue(options, batch, validator);
+    return WriteWithTimes(options, batch, validator, is_of_owner);
+  return Enqueue(options, batch, validator, is_of_owner);
 }
 
 // The time is that of the call, and not of its turn: what waits longest has not less to live. Each
 // value's is in the log, so that it is the same after a replay.
 absl::Status DBImpl::WriteWithTimes(const WriteOptions& options, const WriteBatch& batch,
-                                    CommitValidator* validator) {
+                                    CommitValidator* validator, bool is_of_owner) {
   std::optional<WriteBatch> timed;
   WINNOW_RETURN_IF_ERROR(CatchOutOfMemory([&] {
     const Clock& clock = *TimeToLiveOf(options_, 0).clock;
@@ -188,11 +188,11 @@ absl::Status DBImpl::WriteWithTimes(const WriteOptions& options, const WriteBatc
         batch, [this](uint32_t id) { return families_.TtlOf(id).is_on(); }, clock.NowMicros());
     return CheckBatch(*timed);  // of its bytes there are more
   }));
-  return Enqueue(options, *timed, validator);
+  return Enqueue(options, *timed, validator, is_of_owner);
 }
 
 absl::Status DBImpl::Enqueue(const WriteOptions& options, const WriteBatch& batch,
-                             CommitValidator* validator) {
+                             CommitValidator* validator, bool is_of_owner) {
   ThreadCounters& counters = recorder_.Local();
   SampledTimer timer(counters, LatencyHistogram::kWrite);
   // On this stack: it must outlive the queue's last touch, which is the change of state that Join
@@ -201,6 +201,7 @@ absl::Status DBImpl::Enqueue(const WriteOptions& options, const WriteBatch& batc
   request.batch = &batch;
   request.options = options;
   request.validator = validator;
+  request.is_of_owner = is_of_owner;
   const WriteRequest::State state = write_queue_.Join(&request);
   if (state == WriteRequest::kInserts) {
     InsertScope insert(&write_queue_, &request);

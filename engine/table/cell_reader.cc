@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/base/status.h"
+#include "engine/table/row_filter.h"
 
 namespace winnow {
 
@@ -31,6 +32,20 @@ absl::StatusOr<RowMarkers> LoadRowMarkers(const CellMoment& moment, const Family
   }
   WINNOW_RETURN_IF_ERROR(iterator->status());
   return markers;
+}
+
+// The markers of the row are shown, and hide nothing.
+absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRawRow(const CellMoment& moment,
+                                                         const FamilyState& family,
+                                                         std::string_view row, CellQuery query) {
+  std::string lower;
+  AppendRowMarkerPrefix(row, &lower);
+  auto cursor =
+      std::make_unique<FamilyCursor>(moment.NewIterator(family, lower, EndOfPrefix(lower)),
+                                     family.rules->Load(), moment.now_ms, std::move(query));
+  cursor->Seek(lower);
+  WINNOW_RETURN_IF_ERROR(cursor->status());
+  return cursor;
 }
 
 }  // namespace
@@ -64,6 +79,8 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
   cells.max_versions = options.max_versions;
   cells.min_timestamp = options.min_timestamp;
   cells.end_timestamp = options.end_timestamp;
+  cells.is_raw = options.raw;
+  if (options.filter.is_set()) BoundColumns(options.filter, &cells);
   std::vector<FamilyQuery> plan;
   if (options.columns.empty()) {
     for (const FamilyState* const family : table.families()) plan.push_back({family, cells});
@@ -71,6 +88,9 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
   }
   for (const ColumnSelection& column : options.columns) {
     WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family, table.Find(column.family));
+    if (column.qualifier && options.raw) {
+      return absl::InvalidArgumentError("a raw read is of families, not of columns");
+    }
     if (column.qualifier) WINNOW_RETURN_IF_ERROR(CheckQualifier(*column.qualifier));
     auto at = std::find_if(plan.begin(), plan.end(),
                            [&](const FamilyQuery& query) { return query.family == family; });
@@ -99,6 +119,8 @@ absl::StatusOr<std::unique_ptr<FamilyCursor>> OpenRow(CellMoment& moment, const 
                                                       std::string_view row, CellQuery query,
                                                       FamilyCursor::GarbageSink garbage) {
   std::string lower;
+  if (query.is_raw) [[unlikely]]
+    return OpenRawRow(moment, family, row, std::move(query));
   AppendCellPrefix(row, &lower);
   const bool is_column = query.columns.size() == 1;
   if (is_column) lower.append(query.columns.front());

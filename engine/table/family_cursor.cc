@@ -10,8 +10,14 @@ namespace winnow {
 
 namespace {
 
-// Steps over versions of a column that are not shown, before a seek passes the others.
+// Steps over versions of a column that are not shown, before a seek passes the others; and over
+// the keys of a row.
 constexpr int kStepsBeforeColumnSeek = 4;
+constexpr int kStepsBeforeRowSeek = 16;
+
+// The end of a component, behind escaped bytes.
+constexpr std::string_view kEndOfComponent("\0\1", 2);
+constexpr std::string_view kBehindRow("\0\2", 2);
 
 }  // namespace
 
@@ -34,6 +40,7 @@ FamilyCursor::FamilyCursor(std::unique_ptr<Iterator> iterator, const FamilyRules
 void FamilyCursor::Seek(std::string_view key) {
   column_prefix_.clear();
   wanted_ = 0;
+  wanted_range_ = 0;
   iterator_->Seek(key);
   FindVisible();
 }
@@ -66,6 +73,7 @@ void FamilyCursor::SeekRow(std::string_view row) {
   seek_key_.append(2, '\0');
   column_prefix_.clear();
   wanted_ = 0;
+  wanted_range_ = 0;
   iterator_->Seek(seek_key_);
   FindVisible();
 }
@@ -75,7 +83,27 @@ void FamilyCursor::Next() {
   FindVisible();
 }
 
+void FamilyCursor::NextColumn() {
+  SkipColumn();
+  FindVisible();
+}
+
+void FamilyCursor::NextRow() {
+  int step = 0;
+  while (iterator_->Valid() && IsInRow(iterator_->key())) {
+    if (step++ < kStepsBeforeRowSeek) {
+      iterator_->Next();
+      continue;
+    }
+    SeekBehindRow();
+  }
+  column_prefix_.clear();
+  FindVisible();
+}
+
+// Empty in a marker of a row, which has no column prefix.
 std::string_view FamilyCursor::qualifier() const {
+  if (column_prefix_.size() <= row_prefix_bytes_) return {};
   return std::string_view(column_prefix_)
       .substr(row_prefix_bytes_, column_prefix_.size() - row_prefix_bytes_ - 2);
 }
@@ -90,6 +118,8 @@ void FamilyCursor::Fail(std::string_view what) {
 
 void FamilyCursor::FindVisible() {
   valid_ = false;
+  if (query_.is_raw) [[unlikely]]
+    return FindRaw();
   while (status_.ok() && !is_past_row_ && iterator_->Valid()) {
     const std::string_view key = iterator_->key();
     if (!IsInColumn(key) && !EnterColumn(key)) continue;
@@ -107,6 +137,36 @@ void FamilyCursor::FindVisible() {
   }
 }
 
+// Nothing is judged but the time and the number of versions that are asked for.
+void FamilyCursor::FindRaw() {
+  for (; status_.ok() && iterator_->Valid(); iterator_->Next()) {
+    const std::string_view key = iterator_->key();
+    ParsedCellKey parsed;
+    if (!ParseCellKey(key, &parsed)) return Fail("key");
+    if (parsed.row != row_) {
+      is_past_row_ = ends_with_row_;
+      if (is_past_row_) return;
+      row_.assign(parsed.row);
+    }
+    if (!IsInColumn(key)) {
+      column_prefix_.assign(parsed.ColumnPrefix(key));
+      row_prefix_bytes_ = parsed.row_prefix_bytes;
+      column_number_++;
+      num_shown_ = 0;
+    }
+    if (!ParseCellValue(iterator_->value(), &cell_)) return Fail("value");
+    timestamp_ = parsed.timestamp;
+    if (timestamp_ < query_.min_timestamp || timestamp_ >= query_.end_timestamp) continue;
+    const bool is_version = parsed.kind == CellKind::kVersion;
+    if (is_version && num_shown_++ >= query_.max_versions) continue;
+    type_ = parsed.is_row_marker ? CellType::kDeleteFamily
+            : is_version         ? CellType::kPut
+                                 : CellType::kDeleteColumn;
+    valid_ = true;
+    return;
+  }
+}
+
 // The markers of a row come before its columns, so that they are known when those are met.
 bool FamilyCursor::EnterColumn(std::string_view key) {
   ParsedCellKey parsed;
@@ -120,6 +180,7 @@ bool FamilyCursor::EnterColumn(std::string_view key) {
     row_.assign(parsed.row);
     row_markers_.Clear();
     wanted_ = 0;
+  wanted_range_ = 0;
   }
   if (parsed.is_row_marker) {
     CellValue marker;
@@ -133,11 +194,12 @@ bool FamilyCursor::EnterColumn(std::string_view key) {
     return false;
   }
   const std::string_view prefix = parsed.ColumnPrefix(key);
-  if (!query_.columns.empty() && !SeekWantedColumn(prefix.substr(parsed.row_prefix_bytes))) {
-    return false;
-  }
+  const std::string_view column = prefix.substr(parsed.row_prefix_bytes);
+  if (!query_.columns.empty() && !SeekWantedColumn(column)) return false;
+  if (query_.has_column_ranges && !SeekWantedRange(column)) return false;
   column_prefix_.assign(prefix);
   row_prefix_bytes_ = parsed.row_prefix_bytes;
+  column_number_++;
   newest_marker_ = 0;
   num_counted_ = 0;
   num_live_ = 0;
@@ -152,11 +214,38 @@ bool FamilyCursor::SeekWantedColumn(std::string_view column) {
   while (wanted_ < query_.columns.size() && query_.columns[wanted_] < column) wanted_++;
   const bool is_last = wanted_ == query_.columns.size();
   if (!is_last && query_.columns[wanted_] == column) return true;
-  seek_key_.assign(row_);
-  seek_key_.append(is_last ? std::string_view("\0\2", 2) : std::string_view("\0\1", 2));
-  if (!is_last) seek_key_.append(query_.columns[wanted_]);
-  iterator_->Seek(seek_key_);
+  if (is_last) {
+    SeekBehindRow();
+  } else {
+    SeekInRow(query_.columns[wanted_]);
+  }
   return false;
+}
+
+// A column's text has its end, and a bound has none: they compare as the columns do.
+bool FamilyCursor::SeekWantedRange(std::string_view column) {
+  const auto& ranges = query_.column_ranges;
+  while (wanted_range_ < ranges.size() && !ranges[wanted_range_].is_open &&
+         ranges[wanted_range_].upper <= column) {
+    wanted_range_++;
+  }
+  if (wanted_range_ == ranges.size()) {
+    SeekBehindRow();
+    return false;
+  }
+  if (column >= ranges[wanted_range_].lower) return true;
+  SeekInRow(ranges[wanted_range_].lower);
+  return false;
+}
+
+void FamilyCursor::SeekInRow(std::string_view column) {
+  seek_key_.assign(row_).append(kEndOfComponent).append(column);
+  iterator_->Seek(seek_key_);
+}
+
+void FamilyCursor::SeekBehindRow() {
+  seek_key_.assign(row_).append(kBehindRow);
+  iterator_->Seek(seek_key_);
 }
 
 FamilyCursor::Verdict FamilyCursor::Judge(std::string_view key) {

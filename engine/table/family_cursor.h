@@ -46,6 +46,17 @@ struct CellQuery {
   uint64_t end_timestamp = kMaxTimestamp + 1;
   // The columns to show, as AppendQualifier writes them, ascending; empty: all.
   std::vector<std::string> columns;
+  // The columns to show, as ranges of escaped qualifiers, ascending and apart: only with
+  // `has_column_ranges`.
+  struct ColumnRange {
+    std::string lower;
+    std::string upper;  // exclusive
+    bool is_open = false;
+  };
+  std::vector<ColumnRange> column_ranges;
+  bool has_column_ranges = false;
+  // Everything that is stored: markers, and what they or rules hide. All columns.
+  bool is_raw = false;
 };
 
 class FamilyCursor {
@@ -71,12 +82,18 @@ class FamilyCursor {
 
   bool Valid() const { return valid_; }
   void Next();
+  // Likewise to the next column, and to the next row. Require Valid().
+  void NextColumn();
+  void NextRow();
   // Require Valid(); the bytes live until the cursor is moved.
   std::string_view row() const { return row_; }  // escaped
   std::string_view qualifier() const;            // escaped
   uint64_t timestamp() const { return timestamp_; }
   std::string_view value() const { return cell_.value; }
+  CellType type() const { return type_; }
   std::string_view key() const { return iterator_->key(); }
+  // Another one for each column that the cursor comes to.
+  uint64_t column_number() const { return column_number_; }
 
   absl::Status status() const;
 
@@ -84,6 +101,11 @@ class FamilyCursor {
   enum class Verdict : uint8_t { kShow, kPass, kColumnIsDone };
 
   void FindVisible();
+  void FindRaw();
+  bool IsInRow(std::string_view key) const {
+    return key.size() > row_.size() + 1 && key.starts_with(row_) && key[row_.size()] == '\0' &&
+           (key[row_.size() + 1] == '\0' || key[row_.size() + 1] == '\1');
+  }
   bool IsInColumn(std::string_view key) const {
     return key.size() == column_prefix_.size() + kCellNumberBytes &&
            key.starts_with(column_prefix_);
@@ -91,6 +113,9 @@ class FamilyCursor {
   // At a key of another column: false if the iterator was moved on instead.
   bool EnterColumn(std::string_view key);
   bool SeekWantedColumn(std::string_view column);
+  bool SeekWantedRange(std::string_view column);
+  void SeekInRow(std::string_view column);
+  void SeekBehindRow();
   Verdict Judge(std::string_view key);
   Verdict JudgeVersion(std::string_view key);
   // Of a version that is not hidden, in the order of a column: whether rules let it go.
@@ -111,10 +136,12 @@ class FamilyCursor {
   std::string row_;  // escaped; empty: none yet
   bool ends_with_row_ = false;
   bool is_past_row_ = false;
-  size_t wanted_ = 0;  // of query_.columns, in this row
+  size_t wanted_ = 0;        // of query_.columns, in this row
+  size_t wanted_range_ = 0;  // of query_.column_ranges
   RowMarkers row_markers_;
   std::string column_prefix_;  // empty: none
   size_t row_prefix_bytes_ = 0;
+  uint64_t column_number_ = 0;
   std::string seek_key_;
 
   // Of the column so far.
@@ -126,6 +153,7 @@ class FamilyCursor {
 
   uint64_t timestamp_ = 0;
   CellValue cell_;
+  CellType type_ = CellType::kPut;
 };
 
 }  // namespace winnow

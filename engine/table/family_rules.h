@@ -49,6 +49,14 @@ class LiveRules {
   // before the first of them is written. A reader asks after it has fixed what it sees.
   bool has_row_markers() const { return has_row_markers_.load(std::memory_order_acquire); }
   bool has_cell_ttls() const { return has_cell_ttls_.load(std::memory_order_acquire); }
+  // The greatest write number of a marker since the family was opened; 0: there was none. Noted
+  // before the marker is written, by whoever holds its row's latch.
+  uint64_t last_marker() const { return last_marker_.load(std::memory_order_relaxed); }
+  void NoteMarker(uint64_t write_number) {
+    uint64_t last = last_marker();
+    while (last < write_number && !last_marker_.compare_exchange_weak(last, write_number)) {
+    }
+  }
   void set_has_row_markers() { has_row_markers_.store(true, std::memory_order_release); }
   void set_has_cell_ttls() { has_cell_ttls_.store(true, std::memory_order_release); }
 
@@ -57,6 +65,7 @@ class LiveRules {
   std::atomic<uint32_t> min_versions_{0};
   std::atomic<uint64_t> ttl_ms_{0};
   std::atomic<uint64_t> tightened_ms_{0};
+  std::atomic<uint64_t> last_marker_{0};
   std::atomic<bool> has_row_markers_{false};
   std::atomic<bool> has_cell_ttls_{false};
 };

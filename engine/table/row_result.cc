@@ -24,17 +24,27 @@ void RowResultBuilder::SetEscapedRow(std::string_view escaped_row) {
   AppendUnescaped(escaped_row, &result_.row_);
 }
 
-void RowResultBuilder::Add(std::string_view family, const FamilyCursor& cursor) {
+namespace {
+
+// As HBase's KeyOnlyFilter writes it.
+void AppendLength(size_t length, std::string* out) {
+  for (int shift = 24; shift >= 0; shift -= 8) out->push_back(static_cast<char>(length >> shift));
+}
+
+}  // namespace
+
+void RowResultBuilder::Add(std::string_view family, const FamilyCursor& cursor, Shown shown) {
   RowResult::Place place;
   place.family = result_.bytes_.size();
   result_.bytes_.append(family);
   place.qualifier = result_.bytes_.size();
   AppendUnescaped(cursor.qualifier(), &result_.bytes_);
   place.value = result_.bytes_.size();
-  result_.bytes_.append(cursor.value());
+  if (shown == Shown::kWhole) result_.bytes_.append(cursor.value());
+  if (shown == Shown::kKeyAndLength) AppendLength(cursor.value().size(), &result_.bytes_);
   place.end = result_.bytes_.size();
   result_.places_.push_back(place);
-  result_.cells_.push_back({{}, {}, cursor.timestamp(), {}});
+  result_.cells_.push_back({{}, {}, cursor.timestamp(), {}, cursor.type()});
 }
 
 void RowResultBuilder::Finish() {

@@ -174,11 +174,13 @@ absl::Status RowWriter::DeleteFamilyVersion(const FamilyState& family, const Tab
 }
 
 absl::Status RowWriter::DeleteColumn(const FamilyState& family, const TableChange& change) {
+  family.rules->NoteMarker(next_write_number_);
   MakeCellKey(change, CellKind::kMarker);
   return PutKey(family, {next_write_number_, 0, {}});
 }
 
 absl::Status RowWriter::DeleteFamily(const FamilyState& family, const TableChange& change) {
+  family.rules->NoteMarker(next_write_number_);
   key_.clear();
   AppendRowMarkerPrefix(change.row, &key_);
   AppendCellNumber(TimestampOf(change), CellKind::kMarker, &key_);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/db/db_impl.h"
 #include "engine/table/catalog.h"
 #include "engine/table/cell_reader.h"
 #include "engine/table/expired_cells.h"
@@ -32,6 +33,11 @@ class TableDatabaseImpl final : public TableDatabase {
 
   absl::Status Close() override ABSL_LOCKS_EXCLUDED(schema_mutex_);
   DB& db() override { return *db_; }
+  // For writes to the column families of tables, which are reserved.
+  DBImpl& store() { return static_cast<DBImpl&>(*db_); }
+  // What TableWriter needs: the latches of everybody, and the number of a write.
+  RowLatches& latches() { return latches_; }
+  WriteClock& clock() { return *clock_; }
 
   // table_schemas.cc
   absl::StatusOr<Table*> CreateTable(const TableSchema& schema) override
@@ -59,15 +65,29 @@ class TableDatabaseImpl final : public TableDatabase {
   absl::StatusOr<bool> CheckAndMutate(const WriteOptions& options, Table* table,
                                       const CellCondition& condition,
                                       const TableBatch& batch) override;
+  absl::StatusOr<bool> CheckAndMutate(const WriteOptions& options, Table* table,
+                                      std::string_view row, const TableFilter& condition,
+                                      const TableBatch& batch) override;
+  absl::Status DeleteRows(const WriteOptions& options, Table* table, std::string_view from,
+                          std::string_view to) override;
+
+  // table_load.cc
+  absl::StatusOr<std::unique_ptr<TableWriter>> NewTableWriter(
+      Table* table, const std::string& directory) override;
 
   // table_reads.cc
   absl::Status Get(const TableReadOptions& options, Table* table, std::string_view row,
                    RowResult* result) override;
+  absl::Status MultiGet(const TableReadOptions& options, Table* table,
+                        std::span<const std::string_view> rows,
+                        std::vector<RowResult>* results) override;
   absl::Status GetCell(const TableReadOptions& options, Table* table, std::string_view row,
                        std::string_view family, std::string_view qualifier,
                        std::string* value) override;
   absl::StatusOr<bool> Exists(const TableReadOptions& options, Table* table,
                               std::string_view row) override;
+  absl::StatusOr<bool> MayExist(const TableReadOptions& options, Table* table,
+                                std::string_view row) override;
   std::unique_ptr<RowScanner> Scan(const ScanOptions& options, Table* table) override;
   std::unique_ptr<TableSnapshot> GetSnapshot() override;
 
@@ -130,7 +150,15 @@ class TableDatabaseImpl final : public TableDatabase {
                                std::string_view family, std::string_view qualifier,
                                const Change& change);
 
+  // The same for whatever `condition` finds, with nothing in between: it reads rows that are
+  // latched.
+  template <typename Condition>
+  absl::StatusOr<bool> WriteIf(const WriteOptions& options, Table* table, std::string_view row,
+                               const Condition& condition, const TableBatch& batch);
+
   // --- table_reads.cc ---
+  absl::Status ReadRow(const TableReadOptions& options, const std::vector<FamilyQuery>& plan,
+                       CellMoment& moment, std::string_view row, RowResult* result);
   absl::StatusOr<CellMoment> MomentOf(const TableReadOptions& options);
 
   // --- table_maintenance.cc ---

@@ -99,7 +99,7 @@ absl::Status TableDatabaseImpl::CleanRow(const TableState& table, const FamilySt
     }
     batch.Delete(family.column_family, key);
     if (batch.num_updates() < kGarbageAtOnce || !status.ok()) return;
-    status = db_->Write(WriteOptions(), batch);
+    status = store().WriteAsOwner(WriteOptions(), batch);
     batch.Clear();
   };
   FamilyCursor cursor(moment.NewIterator(family, lower, EndOfPrefix(lower)), family.rules->Load(),
@@ -109,7 +109,7 @@ absl::Status TableDatabaseImpl::CleanRow(const TableState& table, const FamilySt
   WINNOW_RETURN_IF_ERROR(status);
   WINNOW_RETURN_IF_ERROR(cursor.status());
   for (const std::string& marker : markers) batch.Delete(family.column_family, marker);
-  return db_->Write(WriteOptions(), batch);
+  return store().WriteAsOwner(WriteOptions(), batch);
 }
 
 }  // namespace winnow

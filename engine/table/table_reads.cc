@@ -1,7 +1,9 @@
-// Get, Exists, Scan.
+// Get, MultiGet, Exists, MayExist, Scan.
+#include <optional>
 #include <utility>
 
 #include "engine/base/status.h"
+#include "engine/table/row_filter.h"
 #include "engine/table/row_result.h"
 #include "engine/table/table_database.h"
 #include "engine/table/table_scanner.h"
@@ -47,30 +49,70 @@ absl::StatusOr<CellMoment> TableDatabaseImpl::MomentOf(const TableReadOptions& o
   return moment;
 }
 
+absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
+                                        const std::vector<FamilyQuery>& plan, CellMoment& moment,
+                                        std::string_view row, RowResult* result) {
+  RowResultBuilder builder(result);
+  std::optional<RowFilter> filter;
+  if (options.filter.is_set()) {
+    filter.emplace(options.filter, options.max_versions, /*is_reverse=*/false);
+    if (filter->IsDone() || !filter->BeginRow(row)) return absl::OkStatus();
+  }
+  for (const FamilyQuery& query : plan) {
+    auto opened = OpenRow(moment, *query.family, row, query.cells);
+    absl::Status status = opened.status();
+    if (status.ok()) {
+      FamilyCursor& cursor = **opened;
+      while (cursor.Valid() && !(filter && filter->IsRowDone())) {
+        if (filter) {
+          filter->Take(query.family->name, &cursor, &builder);
+          continue;
+        }
+        builder.Add(query.family->name, cursor);
+        cursor.Next();
+      }
+      status = cursor.status();
+    }
+    if (status.ok()) continue;
+    result->Clear();
+    return status;
+  }
+  builder.Finish();
+  if (filter) filter->EndRow(&builder);
+  if (builder.num_cells() > 0) builder.SetRow(row);
+  return absl::OkStatus();
+}
+
 absl::Status TableDatabaseImpl::Get(const TableReadOptions& options, Table* table,
                                     std::string_view row, RowResult* result) {
   return CatchOutOfMemory([&]() -> absl::Status {
     result->Clear();
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
-    WINNOW_ASSIGN_OR_RETURN(std::vector<FamilyQuery> plan, PlanRead(*state, options));
+    WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(*state, options));
     WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
     if (plan.size() > 1) WINNOW_RETURN_IF_ERROR(moment.Fix());
-    RowResultBuilder builder(result);
-    for (FamilyQuery& query : plan) {
-      auto cursor = OpenRow(moment, *query.family, row, std::move(query.cells));
-      if (!cursor.ok()) {
-        result->Clear();
-        return cursor.status();
-      }
-      for (; (*cursor)->Valid(); (*cursor)->Next()) builder.Add(query.family->name, **cursor);
-      if (absl::Status status = (*cursor)->status(); !status.ok()) {
-        result->Clear();
-        return status;
-      }
+    return ReadRow(options, plan, moment, row, result);
+  });
+}
+
+absl::Status TableDatabaseImpl::MultiGet(const TableReadOptions& options, Table* table,
+                                         std::span<const std::string_view> rows,
+                                         std::vector<RowResult>* results) {
+  return CatchOutOfMemory([&]() -> absl::Status {
+    results->resize(rows.size());
+    for (RowResult& result : *results) result.Clear();
+    WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
+    for (const std::string_view row : rows) WINNOW_RETURN_IF_ERROR(CheckRow(row));
+    WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(*state, options));
+    WINNOW_ASSIGN_OR_RETURN(CellMoment moment, MomentOf(options));
+    WINNOW_RETURN_IF_ERROR(moment.Fix());
+    for (size_t i = 0; i < rows.size(); i++) {
+      absl::Status read = ReadRow(options, plan, moment, rows[i], &(*results)[i]);
+      if (read.ok()) continue;
+      for (RowResult& result : *results) result.Clear();
+      return read;
     }
-    if (builder.num_cells() > 0) builder.SetRow(row);
-    builder.Finish();
     return absl::OkStatus();
   });
 }
@@ -98,6 +140,11 @@ absl::Status TableDatabaseImpl::GetCell(const TableReadOptions& options, Table* 
 
 absl::StatusOr<bool> TableDatabaseImpl::Exists(const TableReadOptions& options, Table* table,
                                                std::string_view row) {
+  if (options.filter.is_set()) {
+    RowResult result;
+    WINNOW_RETURN_IF_ERROR(Get(options, table, row, &result));
+    return !result.empty();
+  }
   return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
     WINNOW_RETURN_IF_ERROR(CheckRow(row));
@@ -108,6 +155,33 @@ absl::StatusOr<bool> TableDatabaseImpl::Exists(const TableReadOptions& options, 
       WINNOW_ASSIGN_OR_RETURN(const std::unique_ptr<FamilyCursor> cursor,
                               OpenRow(moment, *query.family, row, std::move(query.cells)));
       if (cursor->Valid()) return true;
+    }
+    return false;
+  });
+}
+
+// Of each column that is asked for; of all of a family the range of the row's keys. Markers do not
+// count: without a cell that they hide nothing is there.
+absl::StatusOr<bool> TableDatabaseImpl::MayExist(const TableReadOptions& options, Table* table,
+                                                 std::string_view row) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
+    WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
+    WINNOW_RETURN_IF_ERROR(CheckRow(row));
+    WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(*state, options));
+    ReadOptions read;
+    if (options.snapshot != nullptr) {
+      read.snapshot = static_cast<const TableSnapshotImpl*>(options.snapshot)->snapshot();
+    }
+    std::string prefix;
+    AppendCellPrefix(row, &prefix);
+    const auto may_have = [&](const FamilyState& family, const std::string& of) {
+      return store().MayExistInRange(read, family.column_family, of, EndOfPrefix(of));
+    };
+    for (const FamilyQuery& query : plan) {
+      if (query.cells.columns.empty() && may_have(*query.family, prefix)) return true;
+      for (const std::string& column : query.cells.columns) {
+        if (may_have(*query.family, prefix + column)) return true;
+      }
     }
     return false;
   });

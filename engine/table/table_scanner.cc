@@ -21,16 +21,10 @@ std::string BehindRow(std::string_view row) {
   return EndOfPrefix(key);
 }
 
-// The smallest string above all that begin with `prefix`; empty: there is none.
-std::string BehindPrefix(std::string prefix) {
-  while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
-  if (!prefix.empty()) prefix.back() = static_cast<char>(prefix.back() + 1);
-  return prefix;
-}
-
 }  // namespace
 
-TableScanner::Bounds TableScanner::BoundsOf(const ScanOptions& options) {
+TableScanner::Bounds TableScanner::BoundsOf(const ScanOptions& options,
+                                            const std::optional<RowFilter>& filter) {
   Bounds bounds;
   if (!options.reverse) {
     if (options.start_row) bounds.lower = BeforeRow(*options.start_row);
@@ -39,12 +33,20 @@ TableScanner::Bounds TableScanner::BoundsOf(const ScanOptions& options) {
     if (options.start_row) bounds.upper = BehindRow(*options.start_row);
     if (options.stop_row) bounds.lower = BehindRow(*options.stop_row);
   }
-  if (options.row_prefix.empty()) return bounds;
-  std::string prefix;
-  AppendEscaped(options.row_prefix, &prefix);
-  bounds.lower = std::max(bounds.lower, prefix);
-  const std::string end = BehindPrefix(std::move(prefix));
-  if (!end.empty() && (bounds.upper.empty() || end < bounds.upper)) bounds.upper = end;
+  // Escaped bytes without an end stand before all keys of rows that are not smaller.
+  const auto narrow = [&](std::string_view lower, std::string_view upper) {
+    std::string key;
+    AppendEscaped(lower, &key);
+    bounds.lower = std::max(bounds.lower, key);
+    if (upper.empty()) return;
+    key.clear();
+    AppendEscaped(upper, &key);
+    if (bounds.upper.empty() || key < bounds.upper) bounds.upper = key;
+  };
+  if (!options.row_prefix.empty()) narrow(options.row_prefix, BehindPrefix(options.row_prefix));
+  if (!filter || filter->rows().ranges().empty()) return bounds;
+  const ByteRanges::Range& last = filter->rows().ranges().back();
+  narrow(filter->rows().ranges().front().lower, last.is_open ? std::string_view() : last.upper);
   return bounds;
 }
 
@@ -52,12 +54,19 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
                                                                const TableState& table,
                                                                const ScanOptions& options) {
   WINNOW_ASSIGN_OR_RETURN(std::vector<FamilyQuery> plan, PlanRead(table, options));
+  std::unique_ptr<TableScanner> scanner(new TableScanner(options));
+  const std::optional<RowFilter>& filter = scanner->filter_;
+  if (filter && filter->decides_late() && options.max_cells != 0) {
+    return absl::InvalidArgumentError(
+        "max_cells: the filter decides by whole rows, which are not given in parts");
+  }
   if (plan.size() > 1) WINNOW_RETURN_IF_ERROR(moment.Fix());
-  std::unique_ptr<TableScanner> scanner(new TableScanner(options, BoundsOf(options)));
-  scanner->before_ = scanner->bounds_.upper.empty() ? EndOfTable() : scanner->bounds_.upper;
-  const Bounds& bounds = scanner->bounds_;
+  const Bounds bounds = BoundsOf(options, filter);
+  scanner->before_ = bounds.upper.empty() ? EndOfTable() : bounds.upper;
   // No row is behind the last and before the first.
-  if (!bounds.upper.empty() && bounds.lower >= bounds.upper) plan.clear();
+  const bool is_empty = (!bounds.upper.empty() && bounds.lower >= bounds.upper) ||
+                        (filter && filter->rows().ranges().empty());
+  if (is_empty) plan.clear();
   for (FamilyQuery& query : plan) {
     std::unique_ptr<Iterator> iterator =
         moment.NewIterator(*query.family, bounds.lower, bounds.upper);
@@ -111,33 +120,76 @@ bool TableScanner::FindRow() {
   return is_found && !NoteErrors();
 }
 
+bool TableScanner::EnterRow() {
+  unescaped_row_.clear();
+  AppendUnescaped(row_, &unescaped_row_);
+  const ByteRanges& rows = filter_->rows();
+  const ByteRanges::Range* const range = is_reverse_ ? rows.LastBeginningUpTo(unescaped_row_)
+                                                     : rows.FirstEndingBehind(unescaped_row_);
+  is_at_end_ = range == nullptr;
+  if (is_at_end_) return false;
+  if (!range->Has(unescaped_row_)) {
+    SkipToRange(*range);
+    return false;
+  }
+  if (filter_->BeginRow(unescaped_row_)) return true;
+  if (is_reverse_) return false;
+  for (const Family& family : families_) {
+    if (family.cursor->Valid() && family.cursor->row() == row_) family.cursor->NextRow();
+  }
+  return false;
+}
+
+void TableScanner::SkipToRange(const ByteRanges::Range& range) {
+  if (is_reverse_) {
+    before_.clear();
+    return AppendEscaped(range.upper, &before_);
+  }
+  std::string lower;
+  AppendEscaped(range.lower, &lower);
+  for (const Family& family : families_) {
+    if (family.cursor->Valid() && family.cursor->row() < lower) family.cursor->Seek(lower);
+  }
+}
+
 bool TableScanner::Fill(RowResultBuilder* result) {
   for (const Family& family : families_) {
     FamilyCursor& cursor = *family.cursor;
-    for (; cursor.Valid() && cursor.row() == row_; cursor.Next()) {
+    while (cursor.Valid() && cursor.row() == row_) {
       if (max_cells_ != 0 && result->num_cells() == max_cells_) return true;
-      result->Add(family.state->name, cursor);
+      if (!filter_) {
+        result->Add(family.state->name, cursor);
+        cursor.Next();
+      } else if (!filter_->IsRowDone()) {
+        filter_->Take(family.state->name, &cursor, result);
+      } else if (is_reverse_) {
+        break;
+      } else {
+        cursor.NextRow();
+      }
     }
   }
   return false;
 }
 
 bool TableScanner::Next(RowResult* row) {
-  while (status_.ok()) {
+  while (status_.ok() && !is_at_end_) {
     RowResultBuilder result(row);
-    if (!is_in_row_) {
-      if (max_rows_ != 0 && num_rows_ == max_rows_) return false;
-      if (!FindRow()) {
-        NoteErrors();
-        return false;
-      }
-    }
-    result.SetEscapedRow(row_);
     const bool is_new_row = !is_in_row_;
+    if (is_new_row) {
+      if (max_rows_ != 0 && num_rows_ == max_rows_) break;
+      if ((filter_ && filter_->IsDone()) || !FindRow()) {
+        NoteErrors();
+        break;
+      }
+      if (filter_ && !EnterRow()) continue;
+    }
     is_in_row_ = Fill(&result);
-    result.Finish();
     if (NoteErrors()) break;
+    result.Finish();
+    if (filter_ && !is_in_row_) filter_->EndRow(&result);
     if (result.num_cells() == 0) continue;
+    result.SetEscapedRow(row_);
     if (is_new_row) num_rows_++;
     return true;
   }

@@ -3,10 +3,12 @@
 #define WINNOW_ENGINE_TABLE_TABLE_SCANNER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/table/cell_reader.h"
+#include "engine/table/row_filter.h"
 #include "engine/table/row_result.h"
 #include "winnow/table.h"
 
@@ -32,18 +34,22 @@ class TableScanner final : public RowScanner {
     std::string lower;
     std::string upper;
   };
-  static Bounds BoundsOf(const ScanOptions& options);
+  static Bounds BoundsOf(const ScanOptions& options, const std::optional<RowFilter>& filter);
 
-  TableScanner(const ScanOptions& options, Bounds bounds)
-      : is_reverse_(options.reverse),
-        max_rows_(options.max_rows),
-        max_cells_(options.max_cells),
-        bounds_(std::move(bounds)) {}
+  explicit TableScanner(const ScanOptions& options)
+      : is_reverse_(options.reverse), max_rows_(options.max_rows), max_cells_(options.max_cells) {
+    if (!options.filter.is_set()) return;
+    filter_.emplace(options.filter, options.max_versions, is_reverse_);
+  }
 
   // To the next row; false: there is none, or status_ says why.
   bool FindRow();
   bool FindRowForward();
   bool FindRowBackward();
+  // False if the filter passes over the row, or over rows up to a further one; the families stand
+  // behind them then.
+  bool EnterRow();
+  void SkipToRange(const ByteRanges::Range& range);
   // Adds cells of row_ from where the families stand; true: there may be more.
   bool Fill(RowResultBuilder* result);
   bool NoteErrors();
@@ -51,11 +57,13 @@ class TableScanner final : public RowScanner {
   const bool is_reverse_;
   const uint64_t max_rows_;
   const size_t max_cells_;
-  const Bounds bounds_;
+  std::optional<RowFilter> filter_;
   std::vector<Family> families_;
-  std::string row_;  // escaped
+  std::string row_;            // escaped
+  std::string unescaped_row_;  // for the filter
   bool is_in_row_ = false;
   std::string before_;  // keys of the rows to come are smaller, in reverse
+  bool is_at_end_ = false;
   uint64_t num_rows_ = 0;
   absl::Status status_;
 };

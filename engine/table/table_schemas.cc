@@ -75,6 +75,7 @@ const FamilyState* TableDatabaseImpl::AddFamilyState(const std::string& table,
   cells.rules().Store(RulesOf(family));
   cells.rules().StoreFlags(family.has_row_markers, family.has_cell_ttls);
   cells.SetClock(clock_.get());
+  store().ReserveForOwner(column_family);
   families_.push_back(std::make_unique<FamilyState>(
       FamilyState{family.schema.name, column_family, &cells.rules()}));
   return families_.back().get();
@@ -216,7 +217,7 @@ absl::Status TableDatabaseImpl::TruncateTable(std::string_view name) {
     }
     WriteOptions durably;
     durably.sync = true;
-    return db_->Write(durably, batch);
+    return store().WriteAsOwner(durably, batch);
   });
 }
 

@@ -22,6 +22,7 @@ struct PutBuffers {
 
   std::string key;
   std::string value;
+  WriteBatch batch;
 };
 
 int64_t DecodeCounter(std::string_view bytes) {
@@ -128,7 +129,7 @@ absl::Status TableDatabaseImpl::WriteLatched(const WriteOptions& options,
     WINNOW_ASSIGN_OR_RETURN(const TableState* const table, CheckTable(change.table, this));
     WINNOW_RETURN_IF_ERROR(writer.Apply(*table, change));
   }
-  return db_->Write(options, writer.batch());
+  return store().WriteAsOwner(options, writer.batch());
 }
 
 // The common case without a batch of changes, in buffers of the thread.
@@ -152,9 +153,14 @@ absl::Status TableDatabaseImpl::Put(const WriteOptions& options, Table* table, s
         AppendCellNumber(stamp.now_ms, CellKind::kVersion, &buffers.key);
         buffers.value.clear();
         AppendCellValue({stamp.write_number, 0, value}, &buffers.value);
-        const absl::Status status =
-            db_->Put(options, found->column_family, buffers.key, buffers.value);
-        if (buffers.value.size() > PutBuffers::kMaxKeptBytes) std::string().swap(buffers.value);
+        buffers.batch.Clear();
+        buffers.batch.Put(found->column_family, buffers.key, buffers.value);
+        const absl::Status status = store().WriteAsOwner(options, buffers.batch);
+        if (buffers.value.size() > PutBuffers::kMaxKeptBytes) [[unlikely]] {
+          std::string().swap(buffers.value);
+          WriteBatch fresh;
+          std::swap(buffers.batch, fresh);
+        }
         return status;
       }
     }
@@ -200,7 +206,7 @@ absl::Status TableDatabaseImpl::ReadModifyWrite(const WriteOptions& options, Tab
   if (found->rules->Load().max_versions <= kFewVersions) {
     WINNOW_RETURN_IF_ERROR(writer.CleanColumn(*found, row, qualifier));
   }
-  return db_->Write(options, writer.batch());
+  return store().WriteAsOwner(options, writer.batch());
 }
 
 absl::StatusOr<int64_t> TableDatabaseImpl::Increment(const WriteOptions& options, Table* table,
@@ -239,29 +245,85 @@ absl::StatusOr<std::string> TableDatabaseImpl::Append(const WriteOptions& option
   });
 }
 
+template <typename Condition>
+absl::StatusOr<bool> TableDatabaseImpl::WriteIf(const WriteOptions& options, Table* table,
+                                                std::string_view row, const Condition& condition,
+                                                const TableBatch& batch) {
+  const std::vector<TableChange>& changes = TableBatchAccess::changes(batch);
+  WINNOW_RETURN_IF_ERROR(CheckChanges(changes));
+  WINNOW_RETURN_IF_ERROR(CheckRow(row));
+  WINNOW_RETURN_IF_ERROR(PrepareFlags(changes));
+  std::vector<uint16_t> wanted = LatchesOf(changes);
+  wanted.push_back(RowLatches::LatchOf(row));
+  const RowLatchGuard latches(latches_, std::move(wanted));
+  WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
+  CellMoment moment;
+  moment.db = db_.get();
+  moment.is_latched = true;
+  moment.now_ms = clock_->Now();
+  WINNOW_ASSIGN_OR_RETURN(const bool holds, condition(*state, moment));
+  if (!holds) return false;
+  if (!changes.empty()) WINNOW_RETURN_IF_ERROR(WriteLatched(options, changes));
+  return true;
+}
+
 absl::StatusOr<bool> TableDatabaseImpl::CheckAndMutate(const WriteOptions& options, Table* table,
                                                        const CellCondition& condition,
                                                        const TableBatch& batch) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
-    const std::vector<TableChange>& changes = TableBatchAccess::changes(batch);
-    WINNOW_RETURN_IF_ERROR(CheckChanges(changes));
-    WINNOW_RETURN_IF_ERROR(CheckRow(condition.row));
     WINNOW_RETURN_IF_ERROR(CheckQualifier(condition.qualifier));
-    WINNOW_RETURN_IF_ERROR(PrepareFlags(changes));
-    std::vector<uint16_t> wanted = LatchesOf(changes);
-    wanted.push_back(RowLatches::LatchOf(condition.row));
-    const RowLatchGuard latches(latches_, std::move(wanted));
+    const auto holds = [&](const TableState& state, CellMoment& moment) -> absl::StatusOr<bool> {
+      WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family, state.Find(condition.family));
+      WINNOW_ASSIGN_OR_RETURN(const NewestCell newest,
+                              ReadNewest(moment, *family, condition.row, condition.qualifier));
+      return Holds(condition, newest.is_there, newest.value);
+    };
+    return WriteIf(options, table, condition.row, holds, batch);
+  });
+}
+
+absl::StatusOr<bool> TableDatabaseImpl::CheckAndMutate(const WriteOptions& options, Table* table,
+                                                       std::string_view row,
+                                                       const TableFilter& condition,
+                                                       const TableBatch& batch) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
+    const auto holds = [&](const TableState& state, CellMoment& moment) -> absl::StatusOr<bool> {
+      TableReadOptions read;
+      read.filter = condition;
+      WINNOW_ASSIGN_OR_RETURN(const std::vector<FamilyQuery> plan, PlanRead(state, read));
+      RowResult result;
+      WINNOW_RETURN_IF_ERROR(ReadRow(read, plan, moment, row, &result));
+      return !result.empty();
+    };
+    return WriteIf(options, table, row, holds, batch);
+  });
+}
+
+// Rows are deleted for good as keys: what is written later has other keys, or newer ones. All
+// latches: a batch that is being written may be of rows in between.
+absl::Status TableDatabaseImpl::DeleteRows(const WriteOptions& options, Table* table,
+                                           std::string_view from, std::string_view to) {
+  return CatchOutOfMemory([&]() -> absl::Status {
+    const size_t longest = std::max(from.size(), to.size());
+    if (longest > kMaxRowBytes) return CheckRow(from.size() == longest ? from : to);
+    if (!to.empty() && to < from) {
+      return absl::InvalidArgumentError("DeleteRows: `to` comes before `from`");
+    }
+    std::string begin;
+    AppendEscaped(from, &begin);
+    std::string end = EndOfTable();
+    if (!to.empty()) {
+      end.clear();
+      AppendEscaped(to, &end);
+    }
+    if (begin == end) return absl::OkStatus();
+    const RowLatchGuard everyone(latches_);
     WINNOW_ASSIGN_OR_RETURN(const TableState* const state, CheckTable(table, this));
-    WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family, state->Find(condition.family));
-    CellMoment moment;
-    moment.db = db_.get();
-    moment.is_latched = true;
-    moment.now_ms = clock_->Now();
-    WINNOW_ASSIGN_OR_RETURN(const NewestCell newest,
-                            ReadNewest(moment, *family, condition.row, condition.qualifier));
-    if (!Holds(condition, newest.is_there, newest.value)) return false;
-    if (!changes.empty()) WINNOW_RETURN_IF_ERROR(WriteLatched(options, changes));
-    return true;
+    WriteBatch batch;
+    for (const FamilyState* const family : state->families()) {
+      batch.DeleteRange(family->column_family, begin, end);
+    }
+    return store().WriteAsOwner(options, batch);
   });
 }
 

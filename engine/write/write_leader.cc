@@ -141,6 +141,8 @@ void WriteLeader::CheckMembers(WriteGroup* group) {
       if (family == nullptr) {
         request->status = absl::FailedPreconditionError(absl::StrCat(
             "column family ", update.family_id, " does not exist or has been dropped"));
+      } else if (family->is_reserved() && !request->is_of_owner) [[unlikely]] {
+        request->status = family->ReservedError();
       } else if (update.type == EntryType::kMerge) {
         request->status = family->CheckOperand(update.value);
       } else if (update.type == EntryType::kRangeDelete) {

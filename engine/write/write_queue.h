@@ -32,6 +32,7 @@ struct WriteRequest {
   const WriteBatch* batch = nullptr;     // null: an exclusive stretch that groups with nobody
   CommitValidator* validator = nullptr;  // null: the batch depends on nothing
   WriteOptions options;
+  bool is_of_owner = false;  // it may go to families that are reserved
   SequenceNumber first_sequence = 0;
   uint32_t num_range_deletions = 0;  // in the batch; counted when the leader looks through it
   absl::Status status;

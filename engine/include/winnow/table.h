@@ -50,6 +50,7 @@
 #include "absl/status/statusor.h"
 #include "winnow/db.h"
 #include "winnow/options.h"
+#include "winnow/table_filter.h"
 
 namespace winnow {
 
@@ -72,6 +73,12 @@ struct FamilySchema {
   // Versions that are kept even when they are older than that, the newest. Default 0. Less than
   // max_versions, and only with a time to live.
   uint32_t min_versions = 0;
+  // Instead of these three any rule of when a version goes, as Bigtable's: "maxversions=N" (so many
+  // newer ones are kept), "maxage=T" (its timestamp is longer ago; T as 30s, 10m, 12h, 7d),
+  // joined by "and" and "or" and parentheses; "and" binds stronger:
+  //   "maxversions=10 or (maxage=7d and maxversions=1)"
+  // Empty: none; otherwise the three are as by default.
+  std::string garbage_rule = {};
   // What the filters know: "ROW", "ROWCOL" (rows and columns, in one filter), "NONE",
   // "ROWPREFIX_FIXED_LENGTH:N" (and rows), or the parts of a filter key of ColumnFamilyOptions.
   std::string bloom_filter = "ROW";
@@ -106,12 +113,17 @@ class TableSnapshot {
   virtual uint64_t timestamp() const = 0;  // the present that it has frozen
 };
 
+// What is stored: a cell, or, in raw reads, the marker of a delete of all that is not newer in its
+// column, or, without a qualifier, in its family.
+enum class CellType : uint8_t { kPut, kDeleteColumn, kDeleteFamily };
+
 // One cell; the bytes are those of the RowResult it is of.
 struct CellView {
   std::string_view family;
   std::string_view qualifier;
   uint64_t timestamp = 0;
   std::string_view value;
+  CellType type = CellType::kPut;
 };
 
 // A row, or a batch of its cells: families by name, then qualifiers bytewise, then newest first.
@@ -156,6 +168,13 @@ struct TableReadOptions {
   // version outside has superseded is not there.
   uint64_t min_timestamp = 0;
   uint64_t end_timestamp = kMaxTimestamp + 1;
+  // Which rows and cells are given (winnow/table_filter.h). What it implies of rows and columns
+  // bounds what is read.
+  TableFilter filter = {};
+  // Everything that is stored, by compactions not yet removed: what was deleted, has expired or is
+  // superseded, and the markers of deletes. Deletes of single versions leave none. `columns` are
+  // families then, without qualifiers. Not for Exists, GetCell and MayExist.
+  bool raw = false;
   // As in ReadOptions.
   bool fill_cache = true;
   bool verify_checksums = true;
@@ -172,7 +191,8 @@ struct ScanOptions : TableReadOptions {
   // Rows at most; 0: all.
   uint64_t max_rows = 0;
   // Cells of one result at most, so that a row of any width takes no more memory than that; it then
-  // comes in several results. 0: whole rows.
+  // comes in several results. 0: whole rows. InvalidArgument beside a filter that decides by whole
+  // rows (SingleColumnValueFilter, DependentColumnFilter, SKIP).
   size_t max_cells = 0;
 };
 
@@ -263,6 +283,26 @@ struct CellCondition {
   std::string value = {};
 };
 
+// Loads many cells at once, past the log and the memtables: they go to sorted files, which the table
+// then ingests whole. Used by one thread at a time; destroyed before the database is closed.
+class TableWriter {
+ public:
+  // Removes what was not finished.
+  virtual ~TableWriter() = default;
+  // Cells of a family in ascending order: by rows, then by qualifiers, both bytewise, then from the
+  // newest timestamp to the oldest. Families may come in any order. InvalidArgument: a limit, a
+  // cell that does not come behind the one before; the writer goes on. NotFound: the family.
+  virtual absl::Status Put(std::string_view row, std::string_view family,
+                           std::string_view qualifier, uint64_t timestamp,
+                           std::string_view value) = 0;
+  virtual uint64_t num_cells() const = 0;
+  // Makes all of them part of the table, durably, together or not at all, as if they were put now.
+  // Nothing may be added afterwards. Aborted: something of the table was deleted since the writer
+  // was made, or its schema was changed. FailedPrecondition: a family has cells with a time to live
+  // of their own.
+  virtual absl::Status Finish() = 0;
+};
+
 // A database of tables, and of what else is in it.
 class TableDatabase {
  public:
@@ -276,8 +316,8 @@ class TableDatabase {
   // As DB::Close. Scanners and snapshots must be gone.
   virtual absl::Status Close() = 0;
 
-  // The store below, for column families that are no tables', and for maintenance. Writing to a
-  // table's column family ("table:family") makes a cell of no table.
+  // The store below, for column families that are no tables', and for maintenance. Writes to the
+  // column family of a table ("table:family") are refused with InvalidArgument.
   virtual DB& db() = 0;
 
   // --- Schemas: each call is durable when it returns, and whole or absent after a crash ---
@@ -314,11 +354,28 @@ class TableDatabase {
   virtual absl::StatusOr<bool> CheckAndMutate(const WriteOptions& options, Table* table,
                                               const CellCondition& condition,
                                               const TableBatch& batch) = 0;
+  // Likewise if the filter shows anything of the row (HBase's CheckAndMutate with a filter).
+  virtual absl::StatusOr<bool> CheckAndMutate(const WriteOptions& options, Table* table,
+                                              std::string_view row, const TableFilter& condition,
+                                              const TableBatch& batch) = 0;
+  // Deletes all rows from `from` to before `to`, whatever their cells' timestamps, by one record a
+  // family, however many there are. An empty `to`: to the end. What is written later is not
+  // deleted. InvalidArgument: `to` comes before `from`.
+  virtual absl::Status DeleteRows(const WriteOptions& options, Table* table, std::string_view from,
+                                  std::string_view to) = 0;
+  // A writer for this table whose files are made in `directory`, in the file system of the
+  // database; it is created if it is missing.
+  virtual absl::StatusOr<std::unique_ptr<TableWriter>> NewTableWriter(
+      Table* table, const std::string& directory) = 0;
 
   // --- Reading ---
   // Empty if nothing of the row is there.
   virtual absl::Status Get(const TableReadOptions& options, Table* table, std::string_view row,
                            RowResult* result) = 0;
+  // Several rows as of one moment: `results` has as many, in the order of `rows`.
+  virtual absl::Status MultiGet(const TableReadOptions& options, Table* table,
+                                std::span<const std::string_view> rows,
+                                std::vector<RowResult>* results) = 0;
   // The newest version of one column. NotFound: there is none. Of `options` the columns and the
   // number of versions do not count.
   virtual absl::Status GetCell(const TableReadOptions& options, Table* table, std::string_view row,
@@ -327,6 +384,12 @@ class TableDatabase {
   // Whether a Get would find anything.
   virtual absl::StatusOr<bool> Exists(const TableReadOptions& options, Table* table,
                                       std::string_view row) = 0;
+  // Likewise, of filters and memory alone: no I/O. False: nothing of what `options.columns` name of
+  // the row is there, or of the row. True for what is absent at the filters' false-positive rate,
+  // and for what was deleted, superseded or has expired. Asks for columns where BLOOMFILTER knows
+  // them. NotFound, InvalidArgument: as Get.
+  virtual absl::StatusOr<bool> MayExist(const TableReadOptions& options, Table* table,
+                                        std::string_view row) = 0;
   // Never null; an error shows in its status().
   virtual std::unique_ptr<RowScanner> Scan(const ScanOptions& options, Table* table) = 0;
   // Null only if there is no memory for it.

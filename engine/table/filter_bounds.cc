@@ -1,0 +1,178 @@
+// Bounds are sound because AND asks from left to right: a filter behind another sees what that lets
+// through, and a filter in front of it may count, or end the read by, what it refuses. So bounds of
+// an AND are those of its filters up to the first that remembers what it saw. Those of an OR hold
+// what any of its filters may show.
+#include "engine/table/filter_bounds.h"
+
+#include <algorithm>
+
+namespace winnow {
+
+namespace {
+
+// Whether its answers depend on the cells that it was asked about before.
+bool RemembersCells(const FilterNode& node) {
+  switch (node.kind) {
+    case FilterKind::kFirstKeyOnly:
+    case FilterKind::kColumnCountGet:
+    case FilterKind::kColumnPagination:
+    case FilterKind::kSingleColumnValue:
+    case FilterKind::kSingleColumnValueExclude:
+    case FilterKind::kDependentColumn:
+    case FilterKind::kSkip:
+    case FilterKind::kWhile:
+      return true;
+    default:
+      return std::any_of(node.children.begin(), node.children.end(),
+                         [](const auto& child) { return RemembersCells(*child); });
+  }
+}
+
+ByteRanges RangesOf(const Comparison& comparison) {
+  const std::string& bytes = comparison.bytes;
+  if (comparison.kind == Comparison::Kind::kBinaryPrefix) {
+    const ByteRanges equal = ByteRanges::WithPrefix(bytes);
+    const std::string behind = BehindPrefix(bytes);
+    const ByteRanges greater =
+        behind.empty() ? ByteRanges::None() : ByteRanges::From(behind, true);
+    const ByteRanges less = ByteRanges::UpTo(bytes, false);
+    switch (comparison.op) {
+      case CompareOperator::kLess:
+        return less;
+      case CompareOperator::kLessOrEqual:
+        return less.Union(equal);
+      case CompareOperator::kEqual:
+        return equal;
+      case CompareOperator::kNotEqual:
+        return less.Union(greater);
+      case CompareOperator::kGreaterOrEqual:
+        return equal.Union(greater);
+      case CompareOperator::kGreater:
+        return greater;
+    }
+  }
+  if (comparison.kind != Comparison::Kind::kBinary) return ByteRanges::All();
+  switch (comparison.op) {
+    case CompareOperator::kLess:
+      return ByteRanges::UpTo(bytes, false);
+    case CompareOperator::kLessOrEqual:
+      return ByteRanges::UpTo(bytes, true);
+    case CompareOperator::kEqual:
+      return ByteRanges::Of(bytes);
+    case CompareOperator::kNotEqual:
+      return ByteRanges::UpTo(bytes, false).Union(ByteRanges::From(bytes, false));
+    case CompareOperator::kGreaterOrEqual:
+      return ByteRanges::From(bytes, true);
+    case CompareOperator::kGreater:
+      return ByteRanges::From(bytes, false);
+  }
+  return ByteRanges::All();
+}
+
+// An empty bound is none.
+ByteRanges Between(const FilterNode& node, size_t index) {
+  const std::string& from = node.strings[index];
+  const std::string& to = node.strings[index + 1];
+  ByteRanges ranges = ByteRanges::From(from, from.empty() || node.flags[index]);
+  if (!to.empty()) ranges = ranges.Intersection(ByteRanges::UpTo(to, node.flags[index + 1]));
+  return ranges;
+}
+
+// Up to the first byte that may be any.
+ByteRanges FuzzyRanges(const FilterNode& node) {
+  ByteRanges ranges = ByteRanges::None();
+  for (size_t i = 0; i < node.strings.size(); i += 2) {
+    const std::string_view row = node.strings[i];
+    ranges = ranges.Union(ByteRanges::WithPrefix(row.substr(0, node.strings[i + 1].find('1'))));
+  }
+  return ranges;
+}
+
+template <typename Ranges, typename Remembers>
+ByteRanges Combined(const FilterNode& node, Ranges ranges_of, Remembers remembers) {
+  ByteRanges ranges = node.kind == FilterKind::kAnd ? ByteRanges::All() : ByteRanges::None();
+  for (const auto& child : node.children) {
+    if (node.kind == FilterKind::kOr) {
+      ranges = ranges.Union(ranges_of(*child));
+      continue;
+    }
+    ranges = ranges.Intersection(ranges_of(*child));
+    if (remembers(*child)) break;
+  }
+  return ranges;
+}
+
+}  // namespace
+
+ByteRanges RowsOf(const FilterNode& node) {
+  switch (node.kind) {
+    case FilterKind::kPrefix:
+      return ByteRanges::WithPrefix(node.strings.front());
+    case FilterKind::kRow:
+      return RangesOf(*node.comparison);
+    case FilterKind::kInclusiveStop:
+      // Which rows that is depends on the direction; it ends the read by itself.
+      return ByteRanges::All();
+    case FilterKind::kFuzzyRow:
+      return FuzzyRanges(node);
+    case FilterKind::kMultiRowRange: {
+      ByteRanges ranges = ByteRanges::None();
+      for (size_t i = 0; i < node.strings.size(); i += 2) {
+        ranges = ranges.Union(Between(node, i));
+      }
+      return ranges;
+    }
+    case FilterKind::kSkip:
+      return RowsOf(*node.children.front());
+    case FilterKind::kAnd:
+    case FilterKind::kOr:
+      return Combined(node, RowsOf, MayEndReads);
+    default:
+      return ByteRanges::All();
+  }
+}
+
+ByteRanges ColumnsOf(const FilterNode& node) {
+  switch (node.kind) {
+    case FilterKind::kColumnPrefix:
+    case FilterKind::kMultipleColumnPrefix: {
+      ByteRanges ranges = ByteRanges::None();
+      for (const std::string& prefix : node.strings) {
+        ranges = ranges.Union(ByteRanges::WithPrefix(prefix));
+      }
+      return ranges;
+    }
+    case FilterKind::kColumnRange:
+      return Between(node, 0);
+    case FilterKind::kQualifier:
+      return RangesOf(*node.comparison);
+    case FilterKind::kColumnValue:
+      return ByteRanges::Of(node.strings[1]);
+    case FilterKind::kAnd:
+    case FilterKind::kOr:
+      return Combined(node, ColumnsOf, RemembersCells);
+    default:
+      return ByteRanges::All();
+  }
+}
+
+bool DecidesRows(const FilterNode& node) {
+  switch (node.kind) {
+    case FilterKind::kSingleColumnValue:
+    case FilterKind::kSingleColumnValueExclude:
+    case FilterKind::kDependentColumn:
+    case FilterKind::kSkip:
+      return true;
+    default:
+      return std::any_of(node.children.begin(), node.children.end(),
+                         [](const auto& child) { return DecidesRows(*child); });
+  }
+}
+
+bool MayEndReads(const FilterNode& node) {
+  return node.kind == FilterKind::kWhile ||
+         std::any_of(node.children.begin(), node.children.end(),
+                     [](const auto& child) { return MayEndReads(*child); });
+}
+
+}  // namespace winnow

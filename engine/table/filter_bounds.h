@@ -1,0 +1,22 @@
+// What can be known of a filter's answers before anything is read.
+#ifndef WINNOW_ENGINE_TABLE_FILTER_BOUNDS_H_
+#define WINNOW_ENGINE_TABLE_FILTER_BOUNDS_H_
+
+#include "engine/table/byte_ranges.h"
+#include "engine/table/filter_node.h"
+
+namespace winnow {
+
+// A read that passes over all other rows, and over all other columns in each, gives what it would
+// give without that.
+ByteRanges RowsOf(const FilterNode& node);
+ByteRanges ColumnsOf(const FilterNode& node);
+
+// Whether what is shown of a row is known only at its end.
+bool DecidesRows(const FilterNode& node);
+// Whether what it refuses may end the read.
+bool MayEndReads(const FilterNode& node);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_TABLE_FILTER_BOUNDS_H_

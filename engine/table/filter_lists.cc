@@ -1,0 +1,205 @@
+#include "engine/table/filter_lists.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "engine/table/filter_bounds.h"
+
+namespace winnow {
+
+namespace {
+
+bool CountsRows(const FilterNode& node) {
+  return node.kind == FilterKind::kPage ||
+         std::any_of(node.children.begin(), node.children.end(),
+                     [](const auto& child) { return CountsRows(*child); });
+}
+
+class AndState final : public FilterState {
+ public:
+  AndState(const FilterNode& node, bool is_reverse) {
+    for (const auto& child : node.children) {
+      states_.push_back(NewFilterState(*child, is_reverse));
+      ends_last_.push_back(CountsRows(*child));
+    }
+  }
+  bool BeginRow(std::string_view row) override {
+    return std::all_of(states_.begin(), states_.end(),
+                       [&](const auto& state) { return state->BeginRow(row); });
+  }
+  Shown Show(const FilterCell& cell) override {
+    Shown shown = Shown::kWhole;
+    for (const auto& state : states_) {
+      const Shown next = state->Show(cell);
+      if (next == Shown::kNo) return next;
+      shown = std::max(shown, next);
+    }
+    return shown;
+  }
+  // Those that count rows count what the others keep.
+  bool EndRow() override {
+    for (const bool is_last : {false, true}) {
+      for (size_t i = 0; i < states_.size(); i++) {
+        if (ends_last_[i] == is_last && !states_[i]->EndRow()) return false;
+      }
+    }
+    return true;
+  }
+  bool RetainsCell(const FilterCell& cell) const override {
+    return std::all_of(states_.begin(), states_.end(),
+                       [&](const auto& state) { return state->RetainsCell(cell); });
+  }
+  bool IsRowDone() const override {
+    return std::any_of(states_.begin(), states_.end(),
+                       [](const auto& state) { return state->IsRowDone(); });
+  }
+  bool IsDone() const override {
+    return std::any_of(states_.begin(), states_.end(),
+                       [](const auto& state) { return state->IsDone(); });
+  }
+
+ private:
+  std::vector<std::unique_ptr<FilterState>> states_;
+  std::vector<bool> ends_last_;
+};
+
+// Each filter sees all rows and cells. What it has shown of a row that it does not keep is shown
+// only if another shows it: that is remembered where some filter decides so late.
+class OrState final : public FilterState {
+ public:
+  OrState(const FilterNode& node, bool is_reverse) : decides_late_(DecidesRows(node)) {
+    for (const auto& child : node.children) {
+      choices_.push_back({.state = NewFilterState(*child, is_reverse), .shown = {}});
+    }
+  }
+  bool BeginRow(std::string_view row) override {
+    bool is_any = false;
+    for (Choice& choice : choices_) {
+      choice.has_row = !choice.state->IsDone() && choice.state->BeginRow(row);
+      choice.shown.clear();
+      choice.shows_any = false;
+      is_any = is_any || choice.has_row;
+    }
+    return is_any;
+  }
+  // The whole value, if one of those that show the cell shows that.
+  Shown Show(const FilterCell& cell) override {
+    Shown shown = Shown::kNo;
+    for (Choice& choice : choices_) {
+      if (!choice.has_row || choice.state->IsDone()) continue;
+      const Shown next = choice.state->Show(cell);
+      if (next == Shown::kNo) continue;
+      shown = shown == Shown::kNo ? next : std::min(shown, next);
+      choice.shows_any = true;
+      if (decides_late_) choice.NoteShown(cell.number);
+    }
+    return shown;
+  }
+  bool EndRow() override {
+    bool is_kept = false;
+    for (Choice& choice : choices_) {
+      choice.keeps_row = choice.has_row && choice.shows_any && choice.state->EndRow();
+      is_kept = is_kept || choice.keeps_row;
+    }
+    return is_kept;
+  }
+  bool RetainsCell(const FilterCell& cell) const override {
+    return !decides_late_ || std::any_of(choices_.begin(), choices_.end(), [&](const Choice& choice) {
+      return choice.keeps_row && choice.HasShown(cell.number) && choice.state->RetainsCell(cell);
+    });
+  }
+  bool IsRowDone() const override {
+    return std::all_of(choices_.begin(), choices_.end(), [](const Choice& choice) {
+      return !choice.has_row || choice.state->IsRowDone() || choice.state->IsDone();
+    });
+  }
+  bool IsDone() const override {
+    return std::all_of(choices_.begin(), choices_.end(),
+                       [](const Choice& choice) { return choice.state->IsDone(); });
+  }
+
+ private:
+  struct Choice {
+    std::unique_ptr<FilterState> state;
+    std::vector<bool> shown;  // by the cells' numbers
+    bool has_row = false;
+    bool shows_any = false;
+    bool keeps_row = false;
+
+    void NoteShown(size_t number) {
+      if (shown.size() <= number) shown.resize(number + 1);
+      shown[number] = true;
+    }
+    bool HasShown(size_t number) const { return number < shown.size() && shown[number]; }
+  };
+
+  const bool decides_late_;
+  std::vector<Choice> choices_;
+};
+
+class SkipState final : public FilterState {
+ public:
+  SkipState(const FilterNode& node, bool is_reverse)
+      : inner_(NewFilterState(*node.children.front(), is_reverse)) {}
+  bool BeginRow(std::string_view row) override {
+    has_refused_ = false;
+    return inner_->BeginRow(row);
+  }
+  Shown Show(const FilterCell& cell) override {
+    const Shown shown = inner_->Show(cell);
+    has_refused_ = has_refused_ || shown == Shown::kNo;
+    return shown;
+  }
+  bool EndRow() override { return !has_refused_ && inner_->EndRow(); }
+  bool RetainsCell(const FilterCell& cell) const override { return inner_->RetainsCell(cell); }
+  bool IsDone() const override { return inner_->IsDone(); }
+
+ private:
+  const std::unique_ptr<FilterState> inner_;
+  bool has_refused_ = false;
+};
+
+class WhileState final : public FilterState {
+ public:
+  WhileState(const FilterNode& node, bool is_reverse)
+      : inner_(NewFilterState(*node.children.front(), is_reverse)) {}
+  bool BeginRow(std::string_view row) override {
+    is_done_ = is_done_ || !inner_->BeginRow(row);
+    return !is_done_;
+  }
+  Shown Show(const FilterCell& cell) override {
+    if (is_done_) return Shown::kNo;
+    const Shown shown = inner_->Show(cell);
+    is_done_ = shown == Shown::kNo;
+    return shown;
+  }
+  bool EndRow() override {
+    const bool is_kept = inner_->EndRow();
+    is_done_ = is_done_ || !is_kept;
+    return is_kept;
+  }
+  bool RetainsCell(const FilterCell& cell) const override { return inner_->RetainsCell(cell); }
+  bool IsDone() const override { return is_done_ || inner_->IsDone(); }
+
+ private:
+  const std::unique_ptr<FilterState> inner_;
+  bool is_done_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<FilterState> NewFilterListState(const FilterNode& node, bool is_reverse) {
+  switch (node.kind) {
+    case FilterKind::kAnd:
+      return std::make_unique<AndState>(node, is_reverse);
+    case FilterKind::kOr:
+      return std::make_unique<OrState>(node, is_reverse);
+    case FilterKind::kSkip:
+      return std::make_unique<SkipState>(node, is_reverse);
+    default:
+      return std::make_unique<WhileState>(node, is_reverse);
+  }
+}
+
+}  // namespace winnow

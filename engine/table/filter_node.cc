@@ -1,0 +1,106 @@
+#include "engine/table/filter_node.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+
+namespace winnow {
+
+namespace {
+
+bool ContainsIgnoringCase(std::string_view text, std::string_view wanted) {
+  const auto is_same = [](char a, char b) {
+    return absl::ascii_tolower(static_cast<unsigned char>(a)) ==
+           absl::ascii_tolower(static_cast<unsigned char>(b));
+  };
+  return std::search(text.begin(), text.end(), wanted.begin(), wanted.end(), is_same) !=
+             text.end() ||
+         wanted.empty();
+}
+
+bool Stands(int order, CompareOperator op) {
+  switch (op) {
+    case CompareOperator::kLess:
+      return order < 0;
+    case CompareOperator::kLessOrEqual:
+      return order <= 0;
+    case CompareOperator::kEqual:
+      return order == 0;
+    case CompareOperator::kNotEqual:
+      return order != 0;
+    case CompareOperator::kGreaterOrEqual:
+      return order >= 0;
+    case CompareOperator::kGreater:
+      return order > 0;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Comparison::Holds(std::string_view value) const {
+  switch (kind) {
+    case Kind::kBinary:
+      return Stands(value.compare(bytes), op);
+    case Kind::kBinaryPrefix:
+      return Stands(value.substr(0, bytes.size()).compare(bytes), op);
+    case Kind::kSubstring:
+      return ContainsIgnoringCase(value, bytes) == (op == CompareOperator::kEqual);
+    case Kind::kRegularExpression:
+      return expression->FindIn(value) == (op == CompareOperator::kEqual);
+  }
+  return false;
+}
+
+namespace {
+
+TableFilter Combine(FilterKind kind, const std::vector<TableFilter>& filters) {
+  if (filters.size() == 1) return filters.front();
+  FilterNode node{.kind = kind};
+  for (const TableFilter& filter : filters) {
+    std::shared_ptr<const FilterNode> child = TableFilterAccess::shared(filter);
+    if (child == nullptr) child = std::make_shared<const FilterNode>();
+    node.children.push_back(std::move(child));
+  }
+  if (node.children.empty()) return TableFilter();
+  return TableFilterAccess::Make(std::move(node));
+}
+
+}  // namespace
+
+TableFilter TableFilter::And(const std::vector<TableFilter>& filters) {
+  return Combine(FilterKind::kAnd, filters);
+}
+
+TableFilter TableFilter::Or(const std::vector<TableFilter>& filters) {
+  return Combine(FilterKind::kOr, filters);
+}
+
+absl::StatusOr<TableFilter> TableFilter::FuzzyRows(const std::vector<FuzzyRow>& rows) {
+  if (rows.empty()) return absl::InvalidArgumentError("FuzzyRowFilter takes a row and its mask");
+  FilterNode node{.kind = FilterKind::kFuzzyRow};
+  for (const FuzzyRow& row : rows) {
+    if (row.row.size() != row.mask.size()) {
+      return absl::InvalidArgumentError("FuzzyRowFilter: a mask is as long as its row");
+    }
+    std::string mask = row.mask;
+    for (char& byte : mask) byte = byte == '0' || byte == '\0' ? '0' : '1';
+    node.strings.push_back(row.row);
+    node.strings.push_back(std::move(mask));
+  }
+  return TableFilterAccess::Make(std::move(node));
+}
+
+absl::StatusOr<TableFilter> TableFilter::RowRanges(const std::vector<RowRange>& ranges) {
+  if (ranges.empty()) return absl::InvalidArgumentError("MultiRowRangeFilter takes a range");
+  FilterNode node{.kind = FilterKind::kMultiRowRange};
+  for (const RowRange& range : ranges) {
+    node.strings.push_back(range.start);
+    node.flags.push_back(range.includes_start);
+    node.strings.push_back(range.stop);
+    node.flags.push_back(range.includes_stop);
+  }
+  return TableFilterAccess::Make(std::move(node));
+}
+
+}  // namespace winnow

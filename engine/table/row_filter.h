@@ -1,0 +1,64 @@
+// A filter in the reads of rows: asks it about what cursors come to, and gathers what it shows.
+#ifndef WINNOW_ENGINE_TABLE_ROW_FILTER_H_
+#define WINNOW_ENGINE_TABLE_ROW_FILTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/table/byte_ranges.h"
+#include "engine/table/family_cursor.h"
+#include "engine/table/filter_state.h"
+#include "engine/table/row_result.h"
+
+namespace winnow {
+
+class RowFilter {
+ public:
+  // The cursors show all versions that are kept; `max_versions` counts those that the filter shows.
+  RowFilter(const TableFilter& filter, uint64_t max_versions, bool is_reverse);
+
+  // Where alone there may be something to show.
+  const ByteRanges& rows() const { return rows_; }
+  // What is shown of a row is known only at its end.
+  bool decides_late() const { return decides_late_; }
+  // The row is not escaped. False: nothing of it is shown.
+  bool BeginRow(std::string_view row);
+  // Asks about the cell at which the cursor stands, adds it to the result if it is shown, and moves
+  // the cursor on.
+  void Take(std::string_view family, FamilyCursor* cursor, RowResultBuilder* result);
+  // Nothing that follows in this row need be asked about.
+  bool IsRowDone() const;
+  // At the end of the row, when its last result is finished: takes away what is not shown after
+  // all.
+  void EndRow(RowResultBuilder* result);
+  // No row behind this one is shown.
+  bool IsDone() const { return state_->IsDone(); }
+
+ private:
+  const TableFilter filter_;
+  const uint64_t max_versions_;
+  const ByteRanges rows_;
+  const bool decides_late_;
+  const bool ends_rows_early_;
+  const std::unique_ptr<FilterState> state_;
+
+  // Of the row.
+  size_t num_asked_ = 0;
+  bool shows_any_ = false;
+  std::vector<size_t> shown_;  // numbers of the cells that were, if it is decided late
+  // Of the column.
+  uint64_t column_number_ = 0;
+  const FamilyCursor* column_cursor_ = nullptr;
+  uint64_t num_shown_ = 0;
+  std::string qualifier_;
+};
+
+// The parts of queries that a filter bounds.
+void BoundColumns(const TableFilter& filter, CellQuery* query);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_TABLE_ROW_FILTER_H_
