@@ -39,10 +39,15 @@ absl::Status SetAttribute(const std::string& name, const std::string& value, Fam
     family->filter = value;
     return absl::OkStatus();
   }
+  if (name == "GARBAGE_RULE") {
+    family->garbage_rule = value;
+    return absl::OkStatus();
+  }
   if (name != "VERSIONS" && name != "TTL" && name != "MIN_VERSIONS") {
     return absl::InvalidArgumentError(
         absl::StrCat("a family has no attribute '", name,
-                     "', but VERSIONS, TTL (seconds), MIN_VERSIONS, BLOOMFILTER and FILTER"));
+                     "', but VERSIONS, TTL (seconds), MIN_VERSIONS, GARBAGE_RULE, BLOOMFILTER and "
+                     "FILTER"));
   }
   WINNOW_ASSIGN_OR_RETURN(const uint64_t number, NumberOf(name, value));
   if (name == "TTL") {
@@ -110,9 +115,13 @@ absl::StatusOr<ExitCode> DescribeTable(const TableCall& call) {
   WINNOW_ASSIGN_OR_RETURN(const TableSchema schema, call.tables.DescribeTable(call.words[1]));
   std::vector<std::string> lines;
   for (const FamilySchema& family : schema.families) {
-    lines.push_back(absl::StrCat(family.name, ",VERSIONS=", family.max_versions,
-                                 ",TTL=", family.ttl_seconds, ",MIN_VERSIONS=", family.min_versions,
-                                 ",BLOOMFILTER=", family.bloom_filter, ",FILTER=", family.filter));
+    const std::string rules =
+        family.garbage_rule.empty()
+            ? absl::StrCat(",VERSIONS=", family.max_versions, ",TTL=", family.ttl_seconds,
+                           ",MIN_VERSIONS=", family.min_versions)
+            : absl::StrCat(",GARBAGE_RULE=", family.garbage_rule);
+    lines.push_back(absl::StrCat(family.name, rules, ",BLOOMFILTER=", family.bloom_filter,
+                                 ",FILTER=", family.filter));
   }
   return PrintAnswer(call.arguments, SchemaJson(schema), absl::StrJoin(lines, "\n"), call.output);
 }
@@ -161,7 +170,7 @@ constexpr Action kActions[] = {
     {"put", 4, 4, PutCell},
     {"get", 2, kAnyNumber, GetCells},
     {"scan", 1, kAnyNumber, ScanCells},
-    {"count", 1, 1, CountRows},
+    {"count", 1, kAnyNumber, CountRows},
     {"delete", 3, 3, DeleteCell},
     {"deleteall", 2, 3, DeleteAll},
     {"incr", 3, 4, IncrementCell},
@@ -214,7 +223,7 @@ Verbs, in HBase's words; a COLUMN is FAMILY:QUALIFIER, and where it says so FAMI
   list | exists TABLE | describe TABLE | drop TABLE | truncate TABLE
   flush TABLE | major_compact TABLE
   put TABLE ROW COLUMN VALUE                    --timestamp=MS, --ttl=MS
-  get TABLE ROW [COLUMN or FAMILY]...           --versions=N
+  get TABLE ROW [COLUMN or FAMILY]...           --versions=N, --filter=TEXT, --raw
   scan TABLE [COLUMN or FAMILY]...              and --from, --to, --prefix, --reverse, --limit
   count TABLE                                   rows; likewise
   delete TABLE ROW COLUMN                       one version: --timestamp=MS, else the newest
@@ -222,8 +231,10 @@ Verbs, in HBase's words; a COLUMN is FAMILY:QUALIFIER, and where it says so FAMI
   incr TABLE ROW COLUMN [N] | get_counter TABLE ROW COLUMN | append TABLE ROW COLUMN VALUE
   explain TABLE ROW COLUMN                      what is stored of a column, and what hides it
   import TABLE [FILE]... | export TABLE         lines of text, by HBase's ImportTsv
-Attributes: VERSIONS, TTL (seconds), MIN_VERSIONS, BLOOMFILTER (ROW, ROWCOL, NONE,
-ROWPREFIX_FIXED_LENGTH:N) and FILTER (as blocked_bloom:10). Cells are printed one a line,
+Attributes: VERSIONS, TTL (seconds), MIN_VERSIONS, or instead of these GARBAGE_RULE (as
+maxversions=9 or maxage=7d); BLOOMFILTER (ROW, ROWCOL, NONE, ROWPREFIX_FIXED_LENGTH:N) and
+FILTER (as blocked_bloom:10). --filter is HBase's filter text, as ValueFilter(>, 'binary:M');
+--raw shows markers of deletes, too, and what they hide. Cells are printed one a line,
 ROW<TAB>COLUMN<TAB>TIMESTAMP<TAB>VALUE. Every verb opens the database for writing. Exit code
 1 if get, get_counter, exists or explain finds nothing.
 
@@ -240,7 +251,7 @@ over so, but for times to live of single cells.)",
       .json = R"(
 cells: one line each: {"row":K,"family":NAME,"qualifier":K,"timestamp":MS,"value":V};
 describe: {"table":NAME,"families":[{"name","versions","ttl_seconds","min_versions",
-"bloom_filter","filter"},...]}; list: {"tables":[NAME,...]}; exists: {"exists":B};
+"garbage_rule","bloom_filter","filter"},...]}; list: {"tables":[NAME,...]}; exists: {"exists":B};
 count: {"rows":N}; incr, append, get_counter: {"value":N or TEXT}; explain: {"stored":[...],
 "visible":N}; import: {"lines":N,"cells":N,"bad_lines":N,"seconds":S,"cells_per_second":R};
 others: {"ok":true})",
@@ -255,6 +266,8 @@ others: {"ok":true})",
                 {"remove", "FAMILY", "alter: remove the family with all it holds; repeatable",
                  /*repeatable=*/true},
                 {"versions", "N", "versions of a column to print (default: 1)"},
+                {"filter", "TEXT", "only what this filter shows"},
+                {"raw", "", "everything that is stored, markers of deletes included"},
                 {"from", "ROW", "begin at this row"},
                 {"to", "ROW", "end before this row"},
                 {"prefix", "BYTES", "only rows with this prefix"},
@@ -266,6 +279,7 @@ others: {"ok":true})",
                 {"skip-empty-columns", "", "import: an empty field is no cell"},
                 {"fail-on-bad-line", "", "import: end at the first bad line"},
                 {"log-bad-lines", "", "import: print each bad line's place and reason"},
+                {"bulk", "", "import: write sorted files and ingest them, past the log"},
                 {"dry-run", "", "import: read and count, write nothing"}},
       .run = RunTable,
   };

@@ -37,6 +37,12 @@ absl::Status AddColumns(const TableCall& call, size_t begin, TableReadOptions* o
     options->max_versions =
         static_cast<uint32_t>(std::min<uint64_t>(*versions, kUnlimitedVersions));
   }
+  options->raw = call.arguments.Has("raw");
+  const std::optional<std::string> filter = call.arguments.Text("filter");
+  if (!filter) return absl::OkStatus();
+  absl::StatusOr<TableFilter> parsed = TableFilter::Parse(*filter);
+  if (!parsed.ok()) return WithContext(parsed.status(), "--filter");
+  options->filter = *std::move(parsed);
   return absl::OkStatus();
 }
 
@@ -48,9 +54,11 @@ void PrintCells(const TableCall& call, const RowResult& row) {
       call.output.Write(ToLine(CellJson(row.row(), cell, hex)));
       continue;
     }
+    const std::string value = cell.type == CellType::kPut
+                                  ? ToText(cell.value, form)
+                                  : absl::StrCat("\t", ToAbsl(NameOf(cell.type)));
     call.output.Line(absl::StrCat(ToText(row.row(), form), "\t", ToAbsl(cell.family), ":",
-                                  ToText(cell.qualifier, form), "\t", cell.timestamp, "\t",
-                                  ToText(cell.value, form)));
+                                  ToText(cell.qualifier, form), "\t", cell.timestamp, "\t", value));
   }
 }
 
@@ -119,8 +127,8 @@ absl::StatusOr<ExitCode> ScanCells(const TableCall& call) {
   WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
   ScanOptions options;
   options.fill_cache = false;
-  options.max_cells = kMaxCellsOfPart;
   WINNOW_RETURN_IF_ERROR(AddColumns(call, 2, &options));
+  if (!options.filter.is_set()) options.max_cells = kMaxCellsOfPart;  // some decide by whole rows
   WINNOW_RETURN_IF_ERROR(AddRowBounds(call, &options));
   const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
   RowResult row;
@@ -133,7 +141,8 @@ absl::StatusOr<ExitCode> CountRows(const TableCall& call) {
   WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
   ScanOptions options;
   options.fill_cache = false;
-  options.max_cells = kMaxCellsOfPart;
+  WINNOW_RETURN_IF_ERROR(AddColumns(call, 2, &options));
+  if (!options.filter.is_set()) options.max_cells = kMaxCellsOfPart;
   WINNOW_RETURN_IF_ERROR(AddRowBounds(call, &options));
   const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
   RowResult row;

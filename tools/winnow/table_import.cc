@@ -12,6 +12,8 @@
 #include "engine/base/status.h"
 #include "tools/report/amount_text.h"
 #include "tools/winnow/answer.h"
+#include "tools/winnow/bulk_cells.h"
+#include "tools/winnow/database.h"
 #include "tools/winnow/input_file.h"
 #include "tools/winnow/progress.h"
 #include "tools/winnow/record_reader.h"
@@ -27,16 +29,17 @@ constexpr size_t kImportBatchBytes = size_t{1} << 20;
 
 class TableImporter {
  public:
+  // `timestamp`: of cells whose lines have none. `bulk`, which may be null, takes the cells in the
+  // place of batches.
   TableImporter(const TableCall& call, Table* table, const TableSchema& schema, TsvFormat format,
-                uint64_t total_bytes)
+                uint64_t timestamp, BulkCells* bulk, uint64_t total_bytes)
       : call_(call),
         table_(table),
         schema_(schema),
         format_(std::move(format)),
+        timestamp_(timestamp),
+        bulk_(bulk),
         progress_(total_bytes) {}
-
-  // Each call before the first file. The timestamp of cells whose lines have none.
-  void SetTimestamp(uint64_t timestamp) { timestamp_ = timestamp; }
 
   absl::Status ImportFile(const InputFile& file) {
     LineReader lines(file.descriptor(), file.name());
@@ -52,6 +55,11 @@ class TableImporter {
   }
 
   absl::Status Finish() {
+    if (bulk_ != nullptr) {
+      const absl::Status finished = bulk_->Finish();
+      num_cells_ = bulk_->num_ingested();
+      return finished;
+    }
     WINNOW_RETURN_IF_ERROR(WriteOut());
     return is_dry() ? absl::OkStatus() : call_.tables.Flush(schema_.name);
   }
@@ -75,6 +83,7 @@ class TableImporter {
       absl::StrAppend(&text, "; ", report::HumanCount(num_bad_, "bad line", "bad lines"),
                       " skipped");
     }
+    if (bulk_ != nullptr) absl::StrAppend(&text, "; ingested");
     if (is_dry()) absl::StrAppend(&text, "; nothing was written");
     Complain("table import", text);
   }
@@ -86,16 +95,27 @@ class TableImporter {
     absl::StatusOr<TsvLine> line = format_.ParseLine(text);
     if (line.ok()) line = Checked(*std::move(line));
     if (!line.ok()) return BadLine(line.status(), lines);
+    const uint64_t timestamp = line->timestamp.value_or(timestamp_);
+    if (bulk_ != nullptr) return lines.InContext(AddToBulk(*std::move(line), timestamp));
     for (const TsvCell& cell : line->cells) {
       batch_.Put(table_, line->row, cell.family, cell.qualifier, cell.value,
-                 {.timestamp = line->timestamp ? line->timestamp : timestamp_,
-                  .ttl_ms = line->ttl_ms});
+                 {.timestamp = timestamp, .ttl_ms = line->ttl_ms});
       batch_bytes_ += line->row.size() + cell.qualifier.size() + cell.value.size();
     }
     if (batch_.num_changes() < kImportBatchCells && batch_bytes_ < kImportBatchBytes) {
       return absl::OkStatus();
     }
     return lines.InContext(WriteOut());
+  }
+
+  absl::Status AddToBulk(TsvLine line, uint64_t timestamp) {
+    for (TsvCell& cell : line.cells) {
+      WINNOW_RETURN_IF_ERROR(bulk_->Add({line.row, std::move(cell.family),
+                                         std::move(cell.qualifier), timestamp,
+                                         std::move(cell.value)}));
+    }
+    num_cells_ = bulk_->num_ingested();
+    return absl::OkStatus();
   }
 
   // A line that the table would refuse is a bad one: it must not take its batch with it.
@@ -144,8 +164,9 @@ class TableImporter {
   Table* const table_;
   const TableSchema& schema_;
   const TsvFormat format_;
+  const uint64_t timestamp_;
+  BulkCells* const bulk_;
   Progress progress_;
-  std::optional<uint64_t> timestamp_;
   TableBatch batch_;
   size_t batch_bytes_ = 0;
   uint64_t num_lines_ = 0;
@@ -194,9 +215,18 @@ absl::StatusOr<ExitCode> ImportTable(const TableCall& call) {
   const std::vector<std::string> paths(call.words.begin() + 2, call.words.end());
   WINNOW_ASSIGN_OR_RETURN(const std::vector<InputFile> files, OpenInputs(paths));
 
-  TableImporter importer(call, table, schema, format, TotalBytes(files));
+  std::optional<BulkCells> bulk;
+  if (call.arguments.Has("bulk")) {
+    if (format.Has(TsvColumn::Type::kTtl) || call.arguments.Has("dry-run")) {
+      return absl::InvalidArgumentError("--bulk goes with neither HBASE_CELL_TTL nor --dry-run");
+    }
+    WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(call.arguments));
+    bulk.emplace(call.tables, table, path);
+  }
   // One moment for the whole import, as in ImportTsv.
-  importer.SetTimestamp(timestamp ? *timestamp : call.tables.GetSnapshot()->timestamp());
+  const uint64_t moment = timestamp ? *timestamp : call.tables.GetSnapshot()->timestamp();
+  TableImporter importer(call, table, schema, format, moment, bulk ? &*bulk : nullptr,
+                         TotalBytes(files));
   absl::Status imported;
   for (const InputFile& file : files) {
     imported = importer.ImportFile(file);

@@ -12,7 +12,11 @@ namespace winnow::cli {
 // {"table":NAME,"families":[{"name","versions",...},...]}
 Json SchemaJson(const TableSchema& schema);
 
-// {"row":K,"family":NAME,"qualifier":K,"timestamp":MS,"value":V}; AddBytes says what `hex` is.
+// HBase's name for what is stored: "Put", "DeleteColumn", "DeleteFamily".
+std::string_view NameOf(CellType type);
+
+// {"row":K,"family":NAME,"qualifier":K,"timestamp":MS,"value":V}; AddBytes says what `hex` is. The
+// marker of a delete has a "type" and no value.
 Json CellJson(std::string_view row, const CellView& cell, bool hex);
 
 }  // namespace winnow::cli

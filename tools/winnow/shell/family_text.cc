@@ -134,13 +134,25 @@ std::string DescribeFamily(const FamilySchema& family) {
   }
   const std::string ttl =
       family.ttl_seconds == 0 ? "FOREVER" : absl::StrCat(family.ttl_seconds);
-  return absl::StrCat("{NAME => ", Quoted(family.name), ", VERSIONS => '", family.max_versions,
-                      "', TTL => '", ttl, "', MIN_VERSIONS => '", family.min_versions,
-                      "', BLOOMFILTER => ", bloom, ", FILTER => ", Quoted(family.filter), "}");
+  const std::string rules =
+      family.garbage_rule.empty()
+          ? absl::StrCat("VERSIONS => '", family.max_versions, "', TTL => '", ttl,
+                         "', MIN_VERSIONS => '", family.min_versions, "'")
+          : absl::StrCat("GARBAGE_RULE => ", Quoted(family.garbage_rule));
+  return absl::StrCat("{NAME => ", Quoted(family.name), ", ", rules, ", BLOOMFILTER => ", bloom,
+                      ", FILTER => ", Quoted(family.filter), "}");
 }
 
 absl::Status SetAttributes(Keywords attributes, FamilySchema* family,
                            std::vector<std::string>* ignored) {
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> rule,
+                          attributes.TakeText("GARBAGE_RULE"));
+  if (rule) {
+    family->garbage_rule = *rule;
+    family->max_versions = 1;
+    family->ttl_seconds = 0;
+    family->min_versions = 0;
+  }
   WINNOW_RETURN_IF_ERROR(SetCount(&attributes, "VERSIONS", &family->max_versions));
   WINNOW_RETURN_IF_ERROR(SetCount(&attributes, "MIN_VERSIONS", &family->min_versions));
   WINNOW_RETURN_IF_ERROR(SetTtl(&attributes, family));

@@ -18,8 +18,12 @@ namespace {
 constexpr size_t kMaxCellsAtOnce = 10'000;  // of a row that a scan shows in parts
 
 std::string CellText(const CellView& cell, const ReadRequest& request) {
-  std::string text = absl::StrCat("timestamp=", cell.timestamp,
-                                  ", value=", FormatValue(cell.value, request.FormatOf(cell)));
+  std::string text = absl::StrCat("timestamp=", cell.timestamp);
+  if (cell.type == CellType::kPut) {
+    absl::StrAppend(&text, ", value=", FormatValue(cell.value, request.FormatOf(cell)));
+  } else {
+    absl::StrAppend(&text, ", type=", ToAbsl(cli::NameOf(cell.type)));
+  }
   if (text.size() > request.max_cell_text) text.resize(request.max_cell_text);
   return text;
 }
@@ -166,6 +170,7 @@ constexpr ShellCommand kReadCommands[] = {
      "get 't', 'r'\n"
      "get 't', 'r', 'f:q', 'f2'\n"
      "get 't', 'r', {COLUMN => ['f:q', 'f2'], VERSIONS => 3, TIMERANGE => [0, 1700000000000]}\n"
+     "get 't', 'r', {FILTER => \"ColumnPrefixFilter('a')\"}\n"
      "get 't', 'r', {COLUMN => 'f:q:toLong'}      # toInt, toShort, toString likewise",
      GetCommand},
     {"get_counter", "dml", "shows a counter that incr writes", "get_counter 't', 'r', 'f:q'",
@@ -173,7 +178,9 @@ constexpr ShellCommand kReadCommands[] = {
     {"scan", "dml", "shows the cells of many rows, in order",
      "scan 't'\n"
      "scan 't', {STARTROW => 'a', STOPROW => 'b', LIMIT => 10, COLUMNS => ['f:q', 'f2']}\n"
-     "scan 't', {ROWPREFIXFILTER => 'user1', REVERSED => true, VERSIONS => 2}",
+     "scan 't', {ROWPREFIXFILTER => 'user1', REVERSED => true, VERSIONS => 2}\n"
+     "scan 't', {FILTER => \"QualifierFilter(=, 'binary:q') AND ValueFilter(>, 'binary:M')\"}\n"
+     "scan 't', {RAW => true, VERSIONS => 10}      # deletes, and what they hide, too",
      ScanCommand},
     {"count", "dml", "counts rows",
      "count 't'\ncount 't', INTERVAL => 100000, STARTROW => 'a', STOPROW => 'b'", CountCommand},

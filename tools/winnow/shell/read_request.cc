@@ -38,6 +38,17 @@ absl::Status TakeTimes(Keywords* keywords, ReadRequest* request) {
   return absl::InvalidArgumentError("TIMERANGE must not end before it begins");
 }
 
+absl::Status TakeFilter(Keywords* keywords, ReadRequest* request) {
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> text, keywords->TakeText("FILTER"));
+  if (!text) return absl::OkStatus();
+  absl::StatusOr<TableFilter> filter = TableFilter::Parse(*text);
+  if (!filter.ok()) return WithContext(filter.status(), "FILTER");
+  request->options.filter = *std::move(filter);
+  // Some decide by whole rows.
+  request->options.max_cells = 0;
+  return absl::OkStatus();
+}
+
 absl::Status TakeFormat(Keywords* keywords, ReadRequest* request) {
   WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> method,
                           keywords->TakeText("FORMATTER"));
@@ -88,6 +99,7 @@ absl::Status TakeReadKeywords(Keywords* keywords, ReadRequest* request) {
   }
   WINNOW_RETURN_IF_ERROR(TakeTimes(keywords, request));
   WINNOW_RETURN_IF_ERROR(TakeFormat(keywords, request));
+  WINNOW_RETURN_IF_ERROR(TakeFilter(keywords, request));
   const std::optional<Value> cache_blocks = keywords->Take("CACHE_BLOCKS");
   if (cache_blocks) {
     WINNOW_ASSIGN_OR_RETURN(request->options.fill_cache, BooleanOf(*cache_blocks, "CACHE_BLOCKS"));
@@ -114,6 +126,7 @@ absl::Status TakeScanKeywords(Keywords* keywords, ReadRequest* request) {
   WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> limit, keywords->TakeNumber("LIMIT"));
   options.max_rows = limit.value_or(0);
   WINNOW_ASSIGN_OR_RETURN(options.reverse, keywords->TakeBoolean("REVERSED"));
+  WINNOW_ASSIGN_OR_RETURN(options.raw, keywords->TakeBoolean("RAW"));
   return absl::OkStatus();
 }
 

@@ -238,7 +238,8 @@ constexpr ShellCommand kSchemaCommands[] = {
      "create 't', {NAME => 'f', VERSIONS => 3, TTL => 86400, BLOOMFILTER => 'ROWCOL'}\n"
      "create 't', {NAME => 'f', BLOOMFILTER => 'ROWPREFIX_FIXED_LENGTH',\n"
      "             CONFIGURATION => {'RowPrefixBloomFilter.prefix_length' => '10'}}\n"
-     "create 't', {NAME => 'f', FILTER => 'ribbon:1%'}      # the filters' kind and size",
+     "create 't', {NAME => 'f', FILTER => 'ribbon:1%'}      # the filters' kind and size\n"
+     "create 't', {NAME => 'f', GARBAGE_RULE => 'maxversions=9 or maxage=7d'}",
      Create},
     {"alter", "ddl", "changes families, adds them, or removes them with all they hold",
      "alter 't', NAME => 'f', VERSIONS => 5\n"

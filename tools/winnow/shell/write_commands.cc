@@ -67,9 +67,15 @@ absl::Status DeleteCommand(Session& session, Parameters& parameters) {
   return WriteBatchOf(session, at.table_name, batch);
 }
 
-// deleteall 't', {ROWPREFIXFILTER => 'p'}: all rows that begin so, a batch of them at a time.
-absl::Status DeleteRowsWithPrefix(Session& session, const std::string& name, Table* table,
-                                  Keywords keywords) {
+// The first row behind all that begin so; empty: there is none.
+std::string BehindPrefix(std::string prefix) {
+  while (!prefix.empty() && static_cast<uint8_t>(prefix.back()) == 0xff) prefix.pop_back();
+  if (!prefix.empty()) prefix.back() = static_cast<char>(static_cast<uint8_t>(prefix.back()) + 1);
+  return prefix;
+}
+
+// deleteall 't', {ROWPREFIXFILTER => 'p'}: all rows that begin so.
+absl::Status DeleteRowsWithPrefix(Session& session, Table* table, Keywords keywords) {
   WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> prefix,
                           keywords.TakeText("ROWPREFIXFILTER"));
   keywords.Take("CACHE");  // rows a batch, in HBase
@@ -77,26 +83,11 @@ absl::Status DeleteRowsWithPrefix(Session& session, const std::string& name, Tab
   if (!prefix || prefix->empty()) {
     return absl::InvalidArgumentError("deleteall takes a row, or {ROWPREFIXFILTER => 'PREFIX'}");
   }
-  constexpr size_t kRowsOfBatch = 1000;
   WINNOW_ASSIGN_OR_RETURN(TableDatabase* const tables, session.Tables());
-  ScanOptions options;
-  options.row_prefix = *prefix;
-  options.fill_cache = false;
-  options.max_cells = 1000;
-  const std::unique_ptr<RowScanner> scanner = tables->Scan(options, table);
-  TableBatch batch;
-  RowResult row;
-  std::string last_row;
-  while (scanner->Next(&row)) {
-    if (row.row() == last_row) continue;  // another part of it
-    last_row = row.row();
-    batch.DeleteRow(table, last_row);
-    if (batch.num_changes() < kRowsOfBatch) continue;
-    WINNOW_RETURN_IF_ERROR(tables->Write(WriteOptions(), batch));
-    batch.Clear();
-  }
-  WINNOW_RETURN_IF_ERROR(scanner->status());
-  return WriteBatchOf(session, name, batch);
+  WINNOW_RETURN_IF_ERROR(
+      tables->DeleteRows(WriteOptions(), table, *prefix, BehindPrefix(*prefix)));
+  session.printer().Done();
+  return absl::OkStatus();
 }
 
 absl::Status DeleteAllCommand(Session& session, Parameters& parameters) {
@@ -105,7 +96,7 @@ absl::Status DeleteAllCommand(Session& session, Parameters& parameters) {
   if (parameters.NextIs(Value::Type::kHash)) {
     Keywords keywords = parameters.TakeKeywords();
     WINNOW_RETURN_IF_ERROR(parameters.Finish());
-    return DeleteRowsWithPrefix(session, name, table, std::move(keywords));
+    return DeleteRowsWithPrefix(session, table, std::move(keywords));
   }
   WINNOW_ASSIGN_OR_RETURN(const std::string row, parameters.TakeText("the row"));
   std::string column_name;  // empty: the whole row

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
 #include "tools/winnow_bench/pe/store_factory.h"
 #include "tools/winnow_bench/pe/winnow_settings.h"
@@ -22,27 +23,37 @@ void CountRow(const RowResult& row, ReadCount* count) {
 
 class TableWalk final : public RowWalk {
  public:
-  TableWalk(std::unique_ptr<RowScanner> scanner, std::optional<std::string> first_value)
-      : scanner_(std::move(scanner)), first_value_(std::move(first_value)) {}
+  explicit TableWalk(std::unique_ptr<RowScanner> scanner) : scanner_(std::move(scanner)) {}
 
   bool Next(ReadCount* count) override {
-    while (scanner_->Next(&row_)) {
-      if (first_value_) {
-        const CellView* const cell = row_.Find(FamilyName(0), ColumnName(0));
-        if (cell == nullptr || cell->value != *first_value_) continue;
-      }
-      CountRow(row_, count);
-      return true;
-    }
-    return false;
+    if (!scanner_->Next(&row_)) return false;
+    CountRow(row_, count);
+    return true;
   }
   absl::Status status() const override { return scanner_->status(); }
 
  private:
   const std::unique_ptr<RowScanner> scanner_;
-  const std::optional<std::string> first_value_;
   RowResult row_;
 };
+
+class FailedWalk final : public RowWalk {
+ public:
+  explicit FailedWalk(absl::Status status) : status_(std::move(status)) {}
+  bool Next(ReadCount*) override { return false; }
+  absl::Status status() const override { return status_; }
+
+ private:
+  const absl::Status status_;
+};
+
+// Rows whose first column has this value, as PerformanceEvaluation asks for them.
+absl::StatusOr<TableFilter> FirstColumnIs(const std::string& value) {
+  return TableFilter::Parse(absl::StrCat(
+      "SingleColumnValueFilter(", TableFilter::Quote(FamilyName(0)), ", ",
+      TableFilter::Quote(ColumnName(0)), ", =, ",
+      TableFilter::Quote(absl::StrCat("binary:", value)), ", true, true)"));
+}
 
 class TableClient final : public RowClient {
  public:
@@ -73,10 +84,14 @@ class TableClient final : public RowClient {
   }
 
   absl::Status Get(std::span<const std::string> rows, ReadCount* count) override {
-    for (const std::string& row : rows) {
-      WINNOW_RETURN_IF_ERROR(tables_.Get(read_, table_, row, &row_));
+    if (rows.size() == 1) {
+      WINNOW_RETURN_IF_ERROR(tables_.Get(read_, table_, rows[0], &row_));
       CountRow(row_, count);
+      return absl::OkStatus();
     }
+    const std::vector<std::string_view> views(rows.begin(), rows.end());
+    WINNOW_RETURN_IF_ERROR(tables_.MultiGet(read_, table_, views, &rows_));
+    for (const RowResult& row : rows_) CountRow(row, count);
     return absl::OkStatus();
   }
 
@@ -87,7 +102,12 @@ class TableClient final : public RowClient {
     scan.stop_row = range.stop_row;
     scan.max_rows = range.max_rows;
     scan.reverse = range.reverse;
-    return std::make_unique<TableWalk>(tables_.Scan(scan, table_), range.first_value);
+    if (range.first_value) {
+      absl::StatusOr<TableFilter> filter = FirstColumnIs(*range.first_value);
+      if (!filter.ok()) return std::make_unique<FailedWalk>(filter.status());
+      scan.filter = *std::move(filter);
+    }
+    return std::make_unique<TableWalk>(tables_.Scan(scan, table_));
   }
 
   absl::Status Delete(const std::string& row) override {
@@ -143,6 +163,7 @@ class TableClient final : public RowClient {
   std::vector<std::string> qualifiers_;
   TableBatch batch_;
   RowResult row_;
+  std::vector<RowResult> rows_;
 };
 
 class TableStore final : public RowStore {
