@@ -16,10 +16,12 @@ using winnow::cli::TsvFormat;
 using winnow::cli::TsvLine;
 using winnow::fuzz::Require;
 
-constexpr std::string_view kColumns[] = {"", "HBASE_ROW_KEY,f:a,g:b", "f:a,HBASE_TS_KEY,HBASE_ROW_KEY",
+constexpr std::string_view kColumns[] = {"", "HBASE_ROW_KEY,f:a,g:b",
+                                         "f:a,HBASE_TS_KEY,HBASE_ROW_KEY",
                                          "HBASE_ROW_KEY,HBASE_CELL_TTL,f:,f:b"};
 
-// The line that says this, where every cell is there that a column names; false: it has no such form.
+// The line that says this, where every cell is there that a column names; false: it has no such
+// form.
 bool Write(const TsvFormat& format, const TsvLine& line, std::string* text) {
   size_t next_cell = 0;
   for (size_t i = 0; i < format.columns().size(); i++) {
@@ -77,10 +79,15 @@ bool Same(const TsvLine& left, const TsvLine& right) {
 
 std::vector<std::string> winnow::fuzz::Seeds() {
   using namespace std::string_literals;
-  return {"\0\t"
-          "row\\x00\t17\tf:q\\n\tvalue\\\\"s,
-          "\1\tr\ta\tb"s, "\5\tr\t\\N\t\\x09"s, "\2,a,5,r"s, "\6|\\N|9|r"s, "\3\tr\t60000\tv"s,
-          "\013\tr\t\t\t"s};
+  return {
+      "\0\t"
+      "row\\x00\t17\tf:q\\n\tvalue\\\\"s,
+      "\1\tr\ta\tb"s,
+      "\5\tr\t\\N\t\\x09"s,
+      "\2,a,5,r"s,
+      "\6|\\N|9|r"s,
+      "\3\tr\t60000\tv"s,
+      "\013\tr\t\t\t"s};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

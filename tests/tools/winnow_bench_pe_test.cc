@@ -90,9 +90,9 @@ TEST(PeOptionsTest, RefusesWhatCannotBeRun) {
 TEST_F(PeTest, RunsEveryCommandOnEveryEngine) {
   for (const PeCommand& command : PeCommands()) {
     const uint64_t rows = command.action == Action::kFilterScan ? 10 : 200;
-    const ShellResult result =
-        Run("--rows=" + std::to_string(rows) + " --valueSize=20 --columns=2 --engine=" +
-            AllEngines() + " " + std::string(command.name) + " 2");
+    const ShellResult result = Run("--rows=" + std::to_string(rows) +
+                                   " --valueSize=20 --columns=2 --engine=" + AllEngines() + " " +
+                                   std::string(command.name) + " 2");
     ASSERT_EQ(result.exit_code, 0) << command.name << result.output;
     for (const auto& engine : Results()) {
       EXPECT_EQ(engine["operations"], 2 * rows) << command.name;
@@ -103,8 +103,8 @@ TEST_F(PeTest, RunsEveryCommandOnEveryEngine) {
 
 // Whatever engine: the same rows, of as many cells.
 TEST_F(PeTest, ReadsWhatWasWritten) {
-  const std::string common = "--rows=300 --valueSize=30 --columns=3 --families=2 --engine=" +
-                             AllEngines() + " ";
+  const std::string common =
+      "--rows=300 --valueSize=30 --columns=3 --families=2 --engine=" + AllEngines() + " ";
   ASSERT_EQ(Run(common + "sequentialWrite 1").exit_code, 0);
   const struct {
     const char* words;
@@ -135,11 +135,13 @@ TEST_F(PeTest, ReadsWhatWasWritten) {
   }
 }
 
-// What the issue of filters is: a read of what is not there reads no block, but where a filter errs.
+// What the issue of filters is: a read of what is not there reads no block, but where a filter
+// errs.
 TEST_F(PeTest, AbsentRowsAndColumnsReadNoBlocks) {
   for (const char* const absent : {"row", "column"}) {
-    const ShellResult result = Run("--rows=2000 --valueSize=50 --bloomFilter=ROWCOL --absent=" +
-                                   std::string(absent) + " randomRead 1");
+    const ShellResult result =
+        Run("--rows=2000 --valueSize=50 --bloomFilter=ROWCOL --absent=" + std::string(absent) +
+            " randomRead 1");
     ASSERT_EQ(result.exit_code, 0) << result.output;
     const nlohmann::json tables = Results()[0];
     // No file reaches behind the last row.

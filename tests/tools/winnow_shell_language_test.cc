@@ -83,7 +83,8 @@ TEST(ParserTest, CollectsPairsWithoutBracesInALastHash) {
   const Value& hash = line.arguments[1];
   ASSERT_TRUE(hash.Is(Value::Type::kHash));
   ASSERT_EQ(hash.entries.size(), 2u);
-  EXPECT_TRUE(hash.entries[0].first.IsWord("NAME"));
+  EXPECT_TRUE(hash.entries[0].first.Is(Value::Type::kWord));
+  EXPECT_EQ(hash.entries[0].first.text, "NAME");
   EXPECT_EQ(hash.entries[1].second.integer, 1000);
 }
 

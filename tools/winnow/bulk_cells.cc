@@ -46,9 +46,9 @@ void BulkCells::Sort() {
     return std::make_tuple(std::string_view(cell.family), std::string_view(cell.row),
                            std::string_view(cell.qualifier), kMaxTimestamp - cell.timestamp);
   };
-  std::stable_sort(
-      cells_.begin(), cells_.end(),
-      [&](const BulkCell& left, const BulkCell& right) { return place(left) < place(right); });
+  std::stable_sort(cells_.begin(), cells_.end(), [&](const BulkCell& left, const BulkCell& right) {
+    return place(left) < place(right);
+  });
 }
 
 absl::Status BulkCells::Finish() {

@@ -64,8 +64,8 @@ absl::StatusOr<ExitCode> RunShell(const Arguments& arguments, Output& output) {
                               isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
   const size_t width = TerminalWidth();
   const bool json = arguments.Has("json");
-  shell::Printer printer(
-      output, json ? shell::Printer::Form::kJson : shell::Printer::Form::kText, width);
+  shell::Printer printer(output, json ? shell::Printer::Form::kJson : shell::Printer::Form::kText,
+                         width);
   const auto notify = [&output](std::string_view text) {
     output.Flush().IgnoreError();
     Complain("shell", absl::StrCat("note: ", ToAbsl(text)));

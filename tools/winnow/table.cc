@@ -139,8 +139,7 @@ absl::StatusOr<ExitCode> ListTables(const TableCall& call) {
 absl::StatusOr<ExitCode> TableExists(const TableCall& call) {
   const absl::Status found = call.tables.FindTable(call.words[1]).status();
   if (!found.ok() && !absl::IsNotFound(found)) return found;
-  PrintAnswer(call.arguments, Json{{"exists", found.ok()}}, found.ok() ? "yes" : "no",
-              call.output);
+  PrintAnswer(call.arguments, Json{{"exists", found.ok()}}, found.ok() ? "yes" : "no", call.output);
   return found.ok() ? ExitCode::kOk : ExitCode::kNo;
 }
 

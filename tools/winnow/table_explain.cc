@@ -83,7 +83,8 @@ class CellExplainer {
       cell.key = entry->key();
       CellValue value;
       if (!ParseCellKey(cell.key, &cell.parsed) || !ParseCellValue(entry->value(), &value)) {
-        return absl::DataLossError(absl::StrCat("family '", schema_.name, "' holds what is no cell"));
+        return absl::DataLossError(
+            absl::StrCat("family '", schema_.name, "' holds what is no cell"));
       }
       cell.write_number = value.write_number;
       cell.ttl_ms = value.ttl_ms;
@@ -96,8 +97,9 @@ class CellExplainer {
   // Why it is seen or not. Whether, is what a Get has said.
   std::string VerdictOn(const StoredCell& cell, const RowResult& visible) const {
     if (cell.parsed.kind == CellKind::kMarker) {
-      return absl::StrCat("marker of a delete: hides what was written before it, up to its "
-                          "timestamp");
+      return absl::StrCat(
+          "marker of a delete: hides what was written before it, up to its "
+          "timestamp");
     }
     for (const StoredCell& marker : cells_) {
       const bool hides = marker.parsed.kind == CellKind::kMarker &&
@@ -137,8 +139,8 @@ class CellExplainer {
   }
 
   void PrintText(const StoredCell& cell, const KeyExplanation& look_up, TextForm form) const {
-    std::string line = absl::StrCat("timestamp ", cell.parsed.timestamp, ", write ",
-                                    cell.write_number);
+    std::string line =
+        absl::StrCat("timestamp ", cell.parsed.timestamp, ", write ", cell.write_number);
     if (cell.parsed.kind == CellKind::kVersion) {
       absl::StrAppend(&line, ", ", cell.value.size(), " bytes: ", ToText(cell.value, form));
     } else {
@@ -153,8 +155,7 @@ class CellExplainer {
   absl::Status PrintAbsent() const {
     std::string key = column_prefix_;
     AppendCellNumber(now_ms_, CellKind::kVersion, &key);
-    WINNOW_ASSIGN_OR_RETURN(const KeyExplanation look_up,
-                            call_.tables.db().Explain(family_, key));
+    WINNOW_ASSIGN_OR_RETURN(const KeyExplanation look_up, call_.tables.db().Explain(family_, key));
     call_.output.Line("nothing is stored of this column");
     call_.output.Text(look_up.ToString());
     return absl::OkStatus();
@@ -187,8 +188,7 @@ absl::StatusOr<ExitCode> ExplainCell(const TableCall& call) {
       call.tables.db().FindColumnFamily(absl::StrCat(schema.name, ":", place.family)));
   CellExplainer explainer(call, family, *found);
   WINNOW_RETURN_IF_ERROR(explainer.Read(place.table, place.row, place.qualifier));
-  WINNOW_RETURN_IF_ERROR(
-      explainer.Print(call.arguments.Has("json"), PrintedForm(call.arguments)));
+  WINNOW_RETURN_IF_ERROR(explainer.Print(call.arguments.Has("json"), PrintedForm(call.arguments)));
   return explainer.num_visible() == 0 ? ExitCode::kNo : ExitCode::kOk;
 }
 

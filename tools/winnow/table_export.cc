@@ -28,7 +28,6 @@ class TableExporter {
     return format_.names_cells() ? WriteCells(row) : WriteLines(row);
   }
 
-  uint64_t num_lines() const { return num_lines_; }
   uint64_t num_cells() const { return num_cells_; }
 
  private:
@@ -72,8 +71,8 @@ class TableExporter {
       line.resize(format_.columns().size());
       for (size_t i = 0; i < line.size(); i++) {
         const TsvColumn& column = format_.columns()[i];
-        const bool is_its = column.type == TsvColumn::Type::kCell &&
-                            column.family == cell.family && column.qualifier == cell.qualifier;
+        const bool is_its = column.type == TsvColumn::Type::kCell && column.family == cell.family &&
+                            column.qualifier == cell.qualifier;
         if (is_its) line[i] = &cell;
       }
     }
@@ -95,8 +94,9 @@ class TableExporter {
       } else if (cells[i] == nullptr) {
         format_.AppendAbsent(i, &line);
       } else if (cells[i]->value.empty() && !format_.escaped()) {
-        return Unwritable(row, "a value is empty, as a cell that is not there would be: such cells "
-                               "need --escaped");
+        return Unwritable(row,
+                          "a value is empty, as a cell that is not there would be: such cells "
+                          "need --escaped");
       } else {
         WINNOW_RETURN_IF_ERROR(Append(i, cells[i]->value, row, &line));
         num_cells_++;
@@ -113,18 +113,16 @@ class TableExporter {
   }
 
   static absl::Status Unwritable(const RowResult& row, std::string_view reason) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "row '", absl::CHexEscape(ToAbsl(row.row())), "': ", ToAbsl(reason)));
+    return absl::FailedPreconditionError(
+        absl::StrCat("row '", absl::CHexEscape(ToAbsl(row.row())), "': ", ToAbsl(reason)));
   }
 
   void WriteLine(std::string_view line) {
     output_.Line(line);
-    num_lines_++;
   }
 
   const TsvFormat& format_;
   Output& output_;
-  uint64_t num_lines_ = 0;
   uint64_t num_cells_ = 0;
 };
 

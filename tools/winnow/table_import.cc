@@ -110,9 +110,9 @@ class TableImporter {
 
   absl::Status AddToBulk(TsvLine line, uint64_t timestamp) {
     for (TsvCell& cell : line.cells) {
-      WINNOW_RETURN_IF_ERROR(bulk_->Add({line.row, std::move(cell.family),
-                                         std::move(cell.qualifier), timestamp,
-                                         std::move(cell.value)}));
+      WINNOW_RETURN_IF_ERROR(
+          bulk_->Add({line.row, std::move(cell.family), std::move(cell.qualifier), timestamp,
+                      std::move(cell.value)}));
     }
     num_cells_ = bulk_->num_ingested();
     return absl::OkStatus();
@@ -182,8 +182,8 @@ absl::Status CheckFamilies(const TsvFormat& format, const TableSchema& schema) {
         std::any_of(schema.families.begin(), schema.families.end(),
                     [&](const FamilySchema& family) { return family.name == column.family; });
     if (!is_known) {
-      return absl::NotFoundError(absl::StrCat("--columns: table '", schema.name,
-                                              "' has no family '", column.family, "'"));
+      return absl::NotFoundError(
+          absl::StrCat("--columns: table '", schema.name, "' has no family '", column.family, "'"));
     }
   }
   return absl::OkStatus();
@@ -198,8 +198,7 @@ absl::StatusOr<TsvFormat> TsvFormatOf(const Arguments& arguments) {
     return absl::InvalidArgumentError("--columns names no column");
   }
   WINNOW_ASSIGN_OR_RETURN(settings.separator,
-                          FromText(arguments.Text("separator").value_or("\t"),
-                                   TextForm::kEscaped));
+                          FromText(arguments.Text("separator").value_or("\t"), TextForm::kEscaped));
   settings.escaped = arguments.Has("escaped");
   settings.skip_empty = arguments.Has("skip-empty-columns");
   return TsvFormat::Parse(settings);

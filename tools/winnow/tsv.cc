@@ -45,9 +45,7 @@ absl::StatusOr<TsvColumn> ParseColumnSpec(const std::string& text) {
   return TsvColumn{.family = parts.first, .qualifier = parts.second};
 }
 
-absl::Status BadLine(std::string_view reason) {
-  return absl::InvalidArgumentError(ToAbsl(reason));
-}
+absl::Status BadLine(std::string_view reason) { return absl::InvalidArgumentError(ToAbsl(reason)); }
 
 }  // namespace
 
@@ -70,7 +68,8 @@ bool TsvFormat::Has(TsvColumn::Type type) const {
 absl::Status TsvFormat::CheckSeparator() const {
   const std::string& separator = settings_.separator;
   if (separator.size() != 1) {
-    return absl::InvalidArgumentError("--separator: TsvParser only supports single-byte separators");
+    return absl::InvalidArgumentError(
+        "--separator: TsvParser only supports single-byte separators");
   }
   const auto byte = static_cast<unsigned char>(separator[0]);
   if (byte == '\n') return absl::InvalidArgumentError("--separator: lines end so");
@@ -101,7 +100,8 @@ absl::Status TsvFormat::ParseColumns() {
     }
   }
   if (!Has(TsvColumn::Type::kRow)) {
-    return absl::InvalidArgumentError("--columns: Must specify exactly one column as HBASE_ROW_KEY");
+    return absl::InvalidArgumentError(
+        "--columns: Must specify exactly one column as HBASE_ROW_KEY");
   }
   if (Has(TsvColumn::Type::kCellName) != Has(TsvColumn::Type::kCellValue)) {
     return absl::InvalidArgumentError("--columns: WINNOW_COLUMN and WINNOW_VALUE go together");
@@ -146,8 +146,8 @@ absl::StatusOr<std::vector<std::string_view>> TsvFormat::Split(std::string_view 
 }
 
 absl::StatusOr<std::optional<std::string>> TsvFormat::Decode(std::string_view field) const {
-  const bool is_absent = (settings_.escaped && field == kAbsentField) ||
-                         (settings_.skip_empty && field.empty());
+  const bool is_absent =
+      (settings_.escaped && field == kAbsentField) || (settings_.skip_empty && field.empty());
   if (is_absent) return std::optional<std::string>();
   if (!settings_.escaped) return std::optional<std::string>(field);
   WINNOW_ASSIGN_OR_RETURN(std::string bytes, FromText(field, TextForm::kEscaped));
@@ -179,8 +179,7 @@ absl::Status TsvFormat::TakeField(const TsvColumn& column, std::string_view fiel
     line->row = *std::move(bytes);
   } else if (column.type == TsvColumn::Type::kCellName) {
     const std::string name = bytes.value_or("");
-    const std::pair<std::string, std::string> parts =
-        absl::StrSplit(name, absl::MaxSplits(':', 1));
+    const std::pair<std::string, std::string> parts = absl::StrSplit(name, absl::MaxSplits(':', 1));
     line->cells.push_back({parts.first, parts.second, ""});
   } else if (column.type == TsvColumn::Type::kCellValue) {
     // Put together with its name by ParseLine, whichever comes first.
@@ -210,8 +209,7 @@ absl::StatusOr<TsvLine> TsvFormat::ParseLine(std::string_view line) const {
   return parsed;
 }
 
-absl::Status TsvFormat::AppendField(size_t index, std::string_view bytes,
-                                    std::string* line) const {
+absl::Status TsvFormat::AppendField(size_t index, std::string_view bytes, std::string* line) const {
   const char separator = settings_.separator[0];
   if (index > 0) line->push_back(separator);
   if (!settings_.escaped) {

@@ -132,8 +132,7 @@ std::string DescribeFamily(const FamilySchema& family) {
     bloom = absl::StrCat(Quoted(kRowPrefix), ", CONFIGURATION => {", Quoted(kPrefixLengthKey),
                          " => ", Quoted(family.bloom_filter.substr(prefix.size())), "}");
   }
-  const std::string ttl =
-      family.ttl_seconds == 0 ? "FOREVER" : absl::StrCat(family.ttl_seconds);
+  const std::string ttl = family.ttl_seconds == 0 ? "FOREVER" : absl::StrCat(family.ttl_seconds);
   const std::string rules =
       family.garbage_rule.empty()
           ? absl::StrCat("VERSIONS => '", family.max_versions, "', TTL => '", ttl,

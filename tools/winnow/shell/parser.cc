@@ -110,8 +110,8 @@ class Parser {
       case Token::Type::kWord:
         if (token_.text == "nil") break;
         value.boolean = token_.text == "true";
-        value.type = value.boolean || token_.text == "false" ? Value::Type::kBoolean
-                                                             : Value::Type::kWord;
+        value.type =
+            value.boolean || token_.text == "false" ? Value::Type::kBoolean : Value::Type::kWord;
         value.text = std::move(token_.text);
         break;
       default:

@@ -86,8 +86,7 @@ void PrintScanned(const RowResult& row, const ReadRequest& request, Printer& pri
     if (printer.is_json()) {
       printer.Object(cli::CellJson(row.row(), cell, /*hex=*/false));
     } else {
-      printer.Row(key,
-                  absl::StrCat("column=", ColumnText(cell), ", ", CellText(cell, request)));
+      printer.Row(key, absl::StrCat("column=", ColumnText(cell), ", ", CellText(cell, request)));
     }
   }
 }

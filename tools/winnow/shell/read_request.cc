@@ -11,12 +11,10 @@ namespace winnow::shell {
 namespace {
 
 // Of caches, replicas, metrics and other things of a cluster.
-constexpr std::string_view kClusterKeywords[] = {"CACHE", "CONSISTENCY",
-                                                 "REGION_REPLICA_ID", "ATTRIBUTES",
-                                                 "ISOLATION_LEVEL", "ALL_METRICS",
-                                                 "METRICS",         "READ_TYPE",
-                                                 "MAX_RESULT_SIZE", "ALLOW_PARTIAL_RESULTS",
-                                                 "FORMATTER_CLASS"};
+constexpr std::string_view kClusterKeywords[] = {
+    "CACHE",           "CONSISTENCY",           "REGION_REPLICA_ID", "ATTRIBUTES",
+    "ISOLATION_LEVEL", "ALL_METRICS",           "METRICS",           "READ_TYPE",
+    "MAX_RESULT_SIZE", "ALLOW_PARTIAL_RESULTS", "FORMATTER_CLASS"};
 
 absl::Status TakeTimes(Keywords* keywords, ReadRequest* request) {
   TableReadOptions& options = request->options;
@@ -50,8 +48,7 @@ absl::Status TakeFilter(Keywords* keywords, ReadRequest* request) {
 }
 
 absl::Status TakeFormat(Keywords* keywords, ReadRequest* request) {
-  WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> method,
-                          keywords->TakeText("FORMATTER"));
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> method, keywords->TakeText("FORMATTER"));
   if (method) {
     const std::optional<ValueFormat> format = FormatOfMethod(*method);
     if (!format) {

@@ -96,8 +96,7 @@ absl::Status AlterBy(const Value& argument, TableSchema* schema,
       return RemoveFamily(schema, *removed);
     }
     WINNOW_ASSIGN_OR_RETURN(name, attributes.TakeText("NAME"));
-    WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> method,
-                            attributes.TakeText("METHOD"));
+    WINNOW_ASSIGN_OR_RETURN(const std::optional<std::string> method, attributes.TakeText("METHOD"));
     if (method && *method == "delete") {
       if (!name) return absl::InvalidArgumentError("NAME parameter missing for delete method");
       WINNOW_RETURN_IF_ERROR(attributes.Finish());
@@ -255,16 +254,14 @@ constexpr ShellCommand kSchemaCommands[] = {
     {"drop", "ddl", "removes a table with all it holds", "drop 't'",
      ByName<&TableDatabase::DropTable>},
     {"truncate", "dml", "removes all rows of a table", "truncate 't'", Truncate},
-    {"disable", "ddl", "does nothing: tables are always enabled", "disable 't'",
-     SwitchTable<true>},
-    {"enable", "ddl", "does nothing: tables are always enabled", "enable 't'",
-     SwitchTable<false>},
+    {"disable", "ddl", "does nothing: tables are always enabled", "disable 't'", SwitchTable<true>},
+    {"enable", "ddl", "does nothing: tables are always enabled", "enable 't'", SwitchTable<false>},
     {"is_enabled", "ddl", "true for every table", "is_enabled 't'", IsSwitched<true>},
     {"is_disabled", "ddl", "false for every table", "is_disabled 't'", IsSwitched<false>},
     {"flush", "tools", "writes a table's memory to files", "flush 't'",
      ByName<&TableDatabase::Flush>},
-    {"major_compact", "tools", "removes what no reader can see, and compacts",
-     "major_compact 't'", ByName<&TableDatabase::MajorCompact>},
+    {"major_compact", "tools", "removes what no reader can see, and compacts", "major_compact 't'",
+     ByName<&TableDatabase::MajorCompact>},
 };
 
 }  // namespace

@@ -25,9 +25,7 @@ constexpr size_t kMaxStatementBytes = 5 * kMaxCellBytes;
 
 }  // namespace
 
-cli::ExitCode ScriptRunner::exit_code() const {
-  return session_.exit_code().value_or(exit_code_);
-}
+cli::ExitCode ScriptRunner::exit_code() const { return session_.exit_code().value_or(exit_code_); }
 
 void ScriptRunner::RunText(std::string_view name, std::string_view text) {
   StatementReader reader;
@@ -88,8 +86,7 @@ void ScriptRunner::RunStatement(std::string_view name, size_t line, std::string_
 
 void ScriptRunner::Report(std::string_view name, size_t line, const absl::Status& status) {
   output_.Flush().IgnoreError();
-  const std::string where =
-      settings_.prompts ? "" : absl::StrCat(ToAbsl(name), ":", line, ": ");
+  const std::string where = settings_.prompts ? "" : absl::StrCat(ToAbsl(name), ":", line, ": ");
   cli::Complain("shell", absl::StrCat(where, "ERROR: ", status.message()));
   if (settings_.prompts) return;
   const cli::ExitCode code =

@@ -55,7 +55,8 @@ bool StatementReader::Scan(char letter) {
   }
   switch (letter) {
     case '\n':
-      return depth_ == 0 && last_ != ',' && last_ != '\\' && !(last_but_one_ == '=' && last_ == '>');
+      return depth_ == 0 && last_ != ',' && last_ != '\\' &&
+             !(last_but_one_ == '=' && last_ == '>');
     case ';':
       if (depth_ == 0) return true;
       break;

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,7 +35,6 @@ struct Value {
   }
 
   bool Is(Type wanted) const { return type == wanted; }
-  bool IsWord(std::string_view word) const { return type == Type::kWord && text == word; }
 };
 
 // One line of the shell: get 't', 'r', {VERSIONS => 3}.

@@ -84,8 +84,7 @@ absl::Status DeleteRowsWithPrefix(Session& session, Table* table, Keywords keywo
     return absl::InvalidArgumentError("deleteall takes a row, or {ROWPREFIXFILTER => 'PREFIX'}");
   }
   WINNOW_ASSIGN_OR_RETURN(TableDatabase* const tables, session.Tables());
-  WINNOW_RETURN_IF_ERROR(
-      tables->DeleteRows(WriteOptions(), table, *prefix, BehindPrefix(*prefix)));
+  WINNOW_RETURN_IF_ERROR(tables->DeleteRows(WriteOptions(), table, *prefix, BehindPrefix(*prefix)));
   session.printer().Done();
   return absl::OkStatus();
 }

@@ -79,7 +79,8 @@ class CellWalk final : public RowWalk {
       if (IsWanted(parsed.qualifier)) {
         count->cells++;
         count->bytes += cursor_->value().size();
-        fits = fits || (parsed.qualifier == ColumnName(0) && cursor_->value() == range_.first_value);
+        fits =
+            fits || (parsed.qualifier == ColumnName(0) && cursor_->value() == range_.first_value);
       }
       range_.reverse ? cursor_->Prev() : cursor_->Next();
     }
@@ -212,9 +213,8 @@ class CellClient final : public RowClient {
   absl::Status ReadColumns(const std::string& row, ReadCount* count) {
     for (const CellColumn& column : read_columns_) {
       bool is_there = false;
-      WINNOW_RETURN_IF_ERROR(store_->ReadColumn(FamilyIndex(column.family),
-                                                ColumnPrefix(row, column.qualifier), &is_there,
-                                                &value_));
+      WINNOW_RETURN_IF_ERROR(store_->ReadColumn(
+          FamilyIndex(column.family), ColumnPrefix(row, column.qualifier), &is_there, &value_));
       if (!is_there) continue;
       count->cells++;
       count->bytes += value_.size();
@@ -246,8 +246,8 @@ class CellClient final : public RowClient {
 
 }  // namespace
 
-std::unique_ptr<RowClient> NewCellClient(std::unique_ptr<CellStore> store,
-                                         const PeOptions& options, RowLatches& latches,
+std::unique_ptr<RowClient> NewCellClient(std::unique_ptr<CellStore> store, const PeOptions& options,
+                                         RowLatches& latches,
                                          std::vector<CellColumn> read_columns) {
   return std::make_unique<CellClient>(std::move(store), options, latches, std::move(read_columns));
 }

@@ -42,9 +42,8 @@ class CellStore {
 };
 
 // `latches` are those of all clients of a store: its read-modify-writes are atomic too.
-std::unique_ptr<RowClient> NewCellClient(std::unique_ptr<CellStore> store,
-                                         const PeOptions& options, RowLatches& latches,
-                                         std::vector<CellColumn> read_columns);
+std::unique_ptr<RowClient> NewCellClient(std::unique_ptr<CellStore> store, const PeOptions& options,
+                                         RowLatches& latches, std::vector<CellColumn> read_columns);
 
 // The family's number in its name.
 size_t FamilyIndex(std::string_view family);

@@ -152,8 +152,8 @@ absl::Status ClientRun::RunReadModifyWrite(const std::string& row) {
   if (command_.action == Action::kAppend) return client_->Append(row, qualifier_, row);
   // So that what is compared is there.
   WINNOW_RETURN_IF_ERROR(client_->PutOne(row, qualifier_, row));
-  const auto then = command_.action == Action::kCheckAndDelete ? RowClient::Then::kDelete
-                                                               : RowClient::Then::kPut;
+  const auto then =
+      command_.action == Action::kCheckAndDelete ? RowClient::Then::kDelete : RowClient::Then::kPut;
   return client_->CheckAndWrite(row, qualifier_, row, then);
 }
 

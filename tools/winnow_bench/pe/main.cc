@@ -45,7 +45,8 @@ int PeMain(std::span<const std::string> words) {
   for (const std::string& engine : options->engines) {
     absl::StatusOr<std::vector<PeResult>> run = RunPe(*options, engine);
     if (!run.ok()) {
-      status = absl::Status(run.status().code(), absl::StrCat(engine, ": ", run.status().message()));
+      status =
+          absl::Status(run.status().code(), absl::StrCat(engine, ": ", run.status().message()));
       break;
     }
     for (PeResult& result : *run) results.push_back(std::move(result));

@@ -23,10 +23,11 @@ constexpr uint32_t kMaxClients = 500;
 
 // Flags of PerformanceEvaluation that mean something to a cluster alone.
 constexpr std::string_view kIgnoredValues[] = {
-    "connCount",     "blockEncoding", "traceRate",        "period",        "presplit",
-    "splitPolicy",   "replicas",      "inmemory",         "encryption",    "autoFlush",
-    "usetags",       "numoftags",     "caching",          "cacheBlocks",   "asyncPrefetch",
-    "scanReadType",  "bufferSize",    "inmemoryCompaction", "oneCon",      "latencyThreshold"};
+    "connCount",  "blockEncoding",      "traceRate",     "period",
+    "presplit",   "splitPolicy",        "replicas",      "inmemory",
+    "encryption", "autoFlush",          "usetags",       "numoftags",
+    "caching",    "cacheBlocks",        "asyncPrefetch", "scanReadType",
+    "bufferSize", "inmemoryCompaction", "oneCon",        "latencyThreshold"};
 
 struct PeFlag {
   cli::FlagSpec spec;
@@ -115,8 +116,10 @@ std::vector<PeFlag> PeFlags() {
   constexpr uint64_t kMany = 1'000'000'000'000;
   return {
       CountFlag("rows", "rows of each client (default: 1048576)", &PeOptions::rows, 1, kMany),
-      RealFlag("size", "GiB of all clients' rows instead; with --rows, reads ask for so many\n"
-               "rows of them", &PeOptions::size_gib, 1e6),
+      RealFlag("size",
+               "GiB of all clients' rows instead; with --rows, reads ask for so many\n"
+               "rows of them",
+               &PeOptions::size_gib, 1e6),
       CountFlag("valueSize", "bytes of a value (default: 1000)", &PeOptions::value_bytes, 0,
                 10'000'000),
       SwitchFlag("valueRandom", "values have 0 to valueSize bytes", &PeOptions::random_value_size),
@@ -155,7 +158,8 @@ std::vector<PeFlag> PeFlags() {
       CountFlag("seed", "of random rows and values (default: 0)", &PeOptions::seed, 0, UINT64_MAX),
       {{"engine", "NAMES", "one or several of the engines below (default: tables)", true},
        SetEngines},
-      TextFlag("db", "DIR", "the databases' directory; kept, so that reads find what was\n"
+      TextFlag("db", "DIR",
+               "the databases' directory; kept, so that reads find what was\n"
                "written (default: winnow_bench-pe-<user id> in $TMPDIR or /tmp)",
                &PeOptions::directory),
       TextFlag("json", "FILE", "write the results there, too", &PeOptions::json),
@@ -239,15 +243,15 @@ std::string PeHelp() {
       "\n"
       "Usage: winnow_bench pe [flags] COMMAND CLIENTS\n"
       "\n"
-      "Rows are numbers of 26 digits; CLIENTS are threads, each with --rows of them. A command that\n"
+      "Rows are numbers of 26 digits; CLIENTS are threads, each with --rows of them. A command "
+      "that\n"
       "reads loads the rows first where they are not there yet, compacts, and does not measure "
       "that.\n"
       "Flags of a cluster (nomapred, presplit, replicas, ...) are accepted and change nothing.\n"
       "\n"
       "Commands:\n";
   for (const PeCommand& command : PeCommands()) {
-    absl::StrAppendFormat(&help, "  %-17s %s\n", ToAbsl(command.name),
-                          ToAbsl(command.description));
+    absl::StrAppendFormat(&help, "  %-17s %s\n", ToAbsl(command.name), ToAbsl(command.description));
   }
   help += "\nEngines:\n";
   for (const RowStoreFactory* store : RowStores()) {

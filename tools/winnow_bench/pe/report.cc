@@ -34,19 +34,18 @@ std::string CountText(const std::optional<uint64_t>& count) {
 }
 
 std::vector<std::string> CellsOf(const PeOptions& options, const PeResult& result) {
-  std::vector<std::string> cells = {
-      result.engine,
-      options.cycles > 1 ? absl::StrCat(result.cycle) : "",
-      report::HumanCount(result.operations),
-      absl::StrFormat("%.2f", result.seconds),
-      report::HumanCount(
-          static_cast<uint64_t>(PerSecond(static_cast<double>(result.operations), result.seconds))),
-      absl::StrFormat("%.2f", MicrosPerOperation(result))};
+  std::vector<std::string> cells = {result.engine,
+                                    options.cycles > 1 ? absl::StrCat(result.cycle) : "",
+                                    report::HumanCount(result.operations),
+                                    absl::StrFormat("%.2f", result.seconds),
+                                    report::HumanCount(static_cast<uint64_t>(PerSecond(
+                                        static_cast<double>(result.operations), result.seconds))),
+                                    absl::StrFormat("%.2f", MicrosPerOperation(result))};
   for (const NamedPercentile& percentile : kPercentiles) {
-    cells.push_back(result.latency == nullptr
-                        ? ""
-                        : absl::StrFormat("%.1f",
-                                          result.latency->PercentileMicros(percentile.fraction)));
+    cells.push_back(
+        result.latency == nullptr
+            ? ""
+            : absl::StrFormat("%.1f", result.latency->PercentileMicros(percentile.fraction)));
   }
   cells.push_back(report::HumanCount(result.read.rows));
   cells.push_back(report::HumanCount(result.read.cells));
@@ -93,17 +92,17 @@ std::string PeTable(const PeOptions& options, std::span<const PeResult> results)
   using Align = report::TextTable::Align;
   report::TextTable table;
   table.AddColumn("engine", Align::kLeft);
-  for (const char* title : {"cycle", "operations", "seconds", "ops/s", "us/op", "p50", "p95", "p99",
-                            "p99.9", "rows read", "cells", "MiB/s", "filters asked", "said no",
-                            "wrongly yes", "blocks read"}) {
+  for (const char* title :
+       {"cycle", "operations", "seconds", "ops/s", "us/op", "p50", "p95", "p99", "p99.9",
+        "rows read", "cells", "MiB/s", "filters asked", "said no", "wrongly yes", "blocks read"}) {
     table.AddColumn(title, Align::kRight);
   }
   for (const PeResult& result : results) table.AddRow(CellsOf(options, result));
-  std::string title = absl::StrCat(
-      options.command, ", ", report::HumanCount(options.clients, "client", "clients"), ", ",
-      report::HumanCount(options.total_rows(), "row", "rows"), " of ", options.families, " x ",
-      options.columns, " columns, values of ", options.value_bytes,
-      " bytes, BLOOMFILTER ", options.bloom_filter);
+  std::string title =
+      absl::StrCat(options.command, ", ", report::HumanCount(options.clients, "client", "clients"),
+                   ", ", report::HumanCount(options.total_rows(), "row", "rows"), " of ",
+                   options.families, " x ", options.columns, " columns, values of ",
+                   options.value_bytes, " bytes, BLOOMFILTER ", options.bloom_filter);
   if (options.absent != Absent::kNothing) {
     absl::StrAppend(&title, ", absent ", options.absent == Absent::kRow ? "rows" : "columns");
   }
@@ -114,14 +113,11 @@ absl::Status WritePeJson(const PeOptions& options, std::span<const PeResult> res
   if (options.json.empty()) return absl::OkStatus();
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const PeResult& result : results) all.push_back(ToPeJson(result));
-  const nlohmann::ordered_json json = {{"tool", "winnow_bench pe"},
-                                       {"rows", options.total_rows()},
-                                       {"families", options.families},
-                                       {"columns", options.columns},
-                                       {"value_bytes", options.value_bytes},
-                                       {"bloom_filter", options.bloom_filter},
-                                       {"filter", options.filter},
-                                       {"results", all}};
+  const nlohmann::ordered_json json = {
+      {"tool", "winnow_bench pe"},          {"rows", options.total_rows()},
+      {"families", options.families},       {"columns", options.columns},
+      {"value_bytes", options.value_bytes}, {"bloom_filter", options.bloom_filter},
+      {"filter", options.filter},           {"results", all}};
   return report::WriteReportFile(
       options.json,
       json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");

@@ -35,8 +35,7 @@ absl::Status RunClients(const PeOptions& options, const PeCommand& command, RowS
   for (uint64_t i = 0; i < options.clients; i++) {
     WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<RowClient> client,
                             store.NewClient(ReadColumns(options)));
-    runs->push_back(
-        std::make_unique<ClientRun>(options, command, std::move(client), i, cycle));
+    runs->push_back(std::make_unique<ClientRun>(options, command, std::move(client), i, cycle));
   }
   std::vector<std::thread> threads;
   for (const auto& run : *runs) threads.emplace_back([&run] { run->Run(); });
@@ -67,8 +66,7 @@ EngineCounters Difference(const EngineCounters& after, const EngineCounters& bef
   EngineCounters counters;
   counters.filter_checked = minus(after.filter_checked, before.filter_checked);
   counters.filter_rejected = minus(after.filter_rejected, before.filter_rejected);
-  counters.filter_false_positive =
-      minus(after.filter_false_positive, before.filter_false_positive);
+  counters.filter_false_positive = minus(after.filter_false_positive, before.filter_false_positive);
   counters.data_blocks_read = minus(after.data_blocks_read, before.data_blocks_read);
   return counters;
 }
@@ -104,8 +102,8 @@ absl::StatusOr<PeResult> RunCycle(const PeOptions& options, const PeCommand& com
 }
 
 absl::Status Prepare(const PeOptions& options, const PeCommand& command,
-                     const RowStoreFactory& factory, const std::string& path,
-                     LoadedRows* loaded, std::unique_ptr<RowStore>* store) {
+                     const RowStoreFactory& factory, const std::string& path, LoadedRows* loaded,
+                     std::unique_ptr<RowStore>* store) {
   const bool reads = command.action < Action::kIncrement && !command.writes_rows();
   const bool loads = reads && (!loaded->fits() || loaded->rows() < options.total_rows());
   if (!loaded->fits() || loads) WINNOW_RETURN_IF_ERROR(factory.destroy(path));

@@ -26,7 +26,7 @@ struct PeResult {
   ReadCount read;
   double seconds = 0;  // from the first client's start to the last one's end
   double client_seconds = 0;
-  EngineCounters counters;  // of this cycle alone
+  EngineCounters counters;                    // of this cycle alone
   std::unique_ptr<LatencyHistogram> latency;  // null without --latency
 };
 

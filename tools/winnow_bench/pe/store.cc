@@ -9,9 +9,11 @@ std::string FamilyName(uint64_t index) { return absl::StrCat("info", index); }
 std::string ColumnName(uint64_t index) { return absl::StrCat(index); }
 
 std::vector<const RowStoreFactory*> RowStores() {
-  return {&kTablesFactory, &kRawFactory,
+  return {
+      &kTablesFactory,
+      &kRawFactory,
 #ifdef WINNOW_BENCH_ROCKSDB
-          &kRocksDbRowsFactory,
+      &kRocksDbRowsFactory,
 #endif
   };
 }

@@ -116,8 +116,8 @@ class RocksCells final : public CellStore {
     const bool asks_filter = families_.knows_rows && !row_prefix.empty();
     options.prefix_same_as_start = asks_filter;
     options.total_order_seek = !asks_filter;
-    return std::make_unique<RocksCursor>(std::unique_ptr<rocksdb::Iterator>(
-        db_->NewIterator(options, families_.handles[family])));
+    return std::make_unique<RocksCursor>(
+        std::unique_ptr<rocksdb::Iterator>(db_->NewIterator(options, families_.handles[family])));
   }
 
  private:
@@ -217,8 +217,9 @@ absl::StatusOr<std::unique_ptr<RowStore>> OpenRocksDb(const PeOptions& options,
   database.max_background_jobs = 2;
   std::unique_ptr<rocksdb::DB> db;
   const rocksdb::Status opened = OpenPeerDatabase(
-      &db, [&](auto* target) -> decltype(rocksdb::DB::Open(database, directory, descriptors,
-                                                           &families.handles, target)) {
+      &db,
+      [&](auto* target) -> decltype(rocksdb::DB::Open(database, directory, descriptors,
+                                                      &families.handles, target)) {
         return rocksdb::DB::Open(database, directory, descriptors, &families.handles, target);
       });
   if (!opened.ok()) return RocksStatus(opened);

@@ -49,10 +49,10 @@ class FailedWalk final : public RowWalk {
 
 // Rows whose first column has this value, as PerformanceEvaluation asks for them.
 absl::StatusOr<TableFilter> FirstColumnIs(const std::string& value) {
-  return TableFilter::Parse(absl::StrCat(
-      "SingleColumnValueFilter(", TableFilter::Quote(FamilyName(0)), ", ",
-      TableFilter::Quote(ColumnName(0)), ", =, ",
-      TableFilter::Quote(absl::StrCat("binary:", value)), ", true, true)"));
+  return TableFilter::Parse(
+      absl::StrCat("SingleColumnValueFilter(", TableFilter::Quote(FamilyName(0)), ", ",
+                   TableFilter::Quote(ColumnName(0)), ", =, ",
+                   TableFilter::Quote(absl::StrCat("binary:", value)), ", true, true)"));
 }
 
 class TableClient final : public RowClient {
@@ -118,8 +118,7 @@ class TableClient final : public RowClient {
 
   absl::Status Increment(const std::string& row, const std::string& qualifier) override {
     for (const std::string& family : families_) {
-      WINNOW_RETURN_IF_ERROR(
-          tables_.Increment(write_, table_, row, family, qualifier, 1).status());
+      WINNOW_RETURN_IF_ERROR(tables_.Increment(write_, table_, row, family, qualifier, 1).status());
     }
     return absl::OkStatus();
   }
@@ -141,10 +140,8 @@ class TableClient final : public RowClient {
     } else {
       batch_.DeleteColumn(table_, row, families_[0], qualifier);
     }
-    const CellCondition condition = {.row = row,
-                                     .family = families_[0],
-                                     .qualifier = qualifier,
-                                     .value = std::string(value)};
+    const CellCondition condition = {
+        .row = row, .family = families_[0], .qualifier = qualifier, .value = std::string(value)};
     return tables_.CheckAndMutate(write_, table_, condition, batch_).status();
   }
 
@@ -198,9 +195,8 @@ absl::StatusOr<std::unique_ptr<RowStore>> OpenTables(const PeOptions& options,
   if (absl::IsNotFound(table.status())) {
     TableSchema schema{.name = options.table};
     for (uint64_t i = 0; i < options.families; i++) {
-      schema.families.push_back({.name = FamilyName(i),
-                                 .bloom_filter = options.bloom_filter,
-                                 .filter = options.filter});
+      schema.families.push_back(
+          {.name = FamilyName(i), .bloom_filter = options.bloom_filter, .filter = options.filter});
     }
     table = tables->CreateTable(schema);
   }
