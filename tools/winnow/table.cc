@@ -222,7 +222,7 @@ Verbs, in HBase's words; a COLUMN is FAMILY:QUALIFIER, and where it says so FAMI
   list | exists TABLE | describe TABLE | drop TABLE | truncate TABLE
   flush TABLE | major_compact TABLE
   put TABLE ROW COLUMN VALUE                    --timestamp=MS, --ttl=MS
-  get TABLE ROW [COLUMN or FAMILY]...           --versions=N, --filter=TEXT, --raw
+  get TABLE ROW [COLUMN or FAMILY]...           --versions=N, --where=FILTER, --raw
   scan TABLE [COLUMN or FAMILY]...              and --from, --to, --prefix, --reverse, --limit
   count TABLE                                   rows; likewise
   delete TABLE ROW COLUMN                       one version: --timestamp=MS, else the newest
@@ -232,7 +232,7 @@ Verbs, in HBase's words; a COLUMN is FAMILY:QUALIFIER, and where it says so FAMI
   import TABLE [FILE]... | export TABLE         lines of text, by HBase's ImportTsv
 Attributes: VERSIONS, TTL (seconds), MIN_VERSIONS, or instead of these GARBAGE_RULE (as
 maxversions=9 or maxage=7d); BLOOMFILTER (ROW, ROWCOL, NONE, ROWPREFIX_FIXED_LENGTH:N) and
-FILTER (as blocked_bloom:10). --filter is HBase's filter text, as ValueFilter(>, 'binary:M');
+FILTER (as blocked_bloom:10). --where is HBase's filter text, as ValueFilter(>, 'binary:M');
 --raw shows markers of deletes, too, and what they hide. Cells are printed one a line,
 ROW<TAB>COLUMN<TAB>TIMESTAMP<TAB>VALUE. Every verb opens the database for writing. Exit code
 1 if get, get_counter, exists or explain finds nothing.
@@ -265,7 +265,7 @@ others: {"ok":true})",
                 {"remove", "FAMILY", "alter: remove the family with all it holds; repeatable",
                  /*repeatable=*/true},
                 {"versions", "N", "versions of a column to print (default: 1)"},
-                {"filter", "TEXT", "only what this filter shows"},
+                {"where", "FILTER", "only what this filter shows"},
                 {"raw", "", "everything that is stored, markers of deletes included"},
                 {"from", "ROW", "begin at this row"},
                 {"to", "ROW", "end before this row"},

@@ -38,10 +38,10 @@ absl::Status AddColumns(const TableCall& call, size_t begin, TableReadOptions* o
         static_cast<uint32_t>(std::min<uint64_t>(*versions, kUnlimitedVersions));
   }
   options->raw = call.arguments.Has("raw");
-  const std::optional<std::string> filter = call.arguments.Text("filter");
+  const std::optional<std::string> filter = call.arguments.Text("where");
   if (!filter) return absl::OkStatus();
   absl::StatusOr<TableFilter> parsed = TableFilter::Parse(*filter);
-  if (!parsed.ok()) return WithContext(parsed.status(), "--filter");
+  if (!parsed.ok()) return WithContext(parsed.status(), "--where");
   options->filter = *std::move(parsed);
   return absl::OkStatus();
 }

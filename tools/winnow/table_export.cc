@@ -117,9 +117,7 @@ class TableExporter {
         absl::StrCat("row '", absl::CHexEscape(ToAbsl(row.row())), "': ", ToAbsl(reason)));
   }
 
-  void WriteLine(std::string_view line) {
-    output_.Line(line);
-  }
+  void WriteLine(std::string_view line) { output_.Line(line); }
 
   const TsvFormat& format_;
   Output& output_;
