@@ -90,7 +90,9 @@ absl::StatusOr<size_t> Arguments::TakeFlag(std::span<const FlagSpec> flags,
   const bool is_plain = dialect == Dialect::kPlain;
   FlagWord word = TakeApart(words.front());
   if (!is_plain) SpellOutSwitch(flags, &word);
-  const FlagSpec* flag = is_plain && word.num_dashes != 2 ? nullptr : FindFlag(flags, word.name);
+  // In the plain dialect a flag of one letter has one dash, any other two.
+  const bool has_its_dashes = !is_plain || word.num_dashes == (word.name.size() == 1 ? 1 : 2);
+  const FlagSpec* flag = has_its_dashes ? FindFlag(flags, word.name) : nullptr;
   if (flag == nullptr) return UnknownFlag(flags, word.name);
 
   size_t words_taken = 1;

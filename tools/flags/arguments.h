@@ -28,8 +28,8 @@ struct FlagSpec {
 
 // The habits that a program follows.
 enum class Dialect {
-  // --name=value, --name value, --switch. Other words are positionals and may stand before or after
-  // flags; "--" ends the flags.
+  // --name=value, --name value, --switch; with a name of one letter -n value. Other words are
+  // positionals and may stand before or after flags; "--" ends the flags.
   kPlain,
   // db_bench's: besides, -name, --switch=BOOLEAN and --noswitch, which is --switch=false; a flag
   // may be given again, and the last one counts. No positionals.

@@ -42,8 +42,12 @@ bool IsVerb(std::string_view name) { return name.find(' ') != std::string_view::
 std::string FlagLines(const std::vector<FlagSpec>& flags) {
   std::string lines;
   for (const FlagSpec& flag : flags) {
-    std::string left = absl::StrCat("--", ToAbsl(flag.name));
-    if (!flag.value_name.empty()) absl::StrAppend(&left, "=", ToAbsl(flag.value_name));
+    // A flag of one letter has one dash, and its value behind it.
+    const bool is_letter = flag.name.size() == 1;
+    std::string left = absl::StrCat(is_letter ? "-" : "--", ToAbsl(flag.name));
+    if (!flag.value_name.empty()) {
+      absl::StrAppend(&left, is_letter ? " " : "=", ToAbsl(flag.value_name));
+    }
     for (const absl::string_view help : absl::StrSplit(ToAbsl(flag.help), '\n')) {
       absl::StrAppendFormat(&lines, "  %-20s %s\n", left, help);
       left.clear();
@@ -67,19 +71,19 @@ constexpr absl::string_view kExitCodes =
 
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command>* const commands = new std::vector<Command>{
-      LoadCommand(),        SstBuildCommand(),    IngestCommand(),      ImportCommand(),
-      ExportCommand(),      GetCommand(),         MultiGetCommand(),    PutCommand(),
-      MergeCommand(),       DeleteCommand(),      ScanCommand(),        CountCommand(),
-      ExplainCommand(),     StatsCommand(),       PropertyCommand(),    OptionsCommand(),
-      CompactCommand(),     FamiliesCommand(),    TableCommand(),       VerifyCommand(),
-      RepairCommand(),      ReplayCommand(),      CheckpointCommand(),  BackupCommand(),
-      RestoreCommand(),     DestroyCommand(),     SstCommand(),         WalCommand(),
-      ManifestCommand(),    FilterCommand(),      FilterPlanCommand(),  FilterBuildCommand(),
-      FilterQueryCommand(), FilterInfoCommand(),  FilterMergeCommand(), FilterConvertCommand(),
-      FilterBenchCommand(),
+      LoadCommand(),          SstBuildCommand(),    IngestCommand(),     ImportCommand(),
+      ExportCommand(),        GetCommand(),         MultiGetCommand(),   PutCommand(),
+      MergeCommand(),         DeleteCommand(),      ScanCommand(),       CountCommand(),
+      ExplainCommand(),       StatsCommand(),       PropertyCommand(),   OptionsCommand(),
+      CompactCommand(),       FamiliesCommand(),    TableCommand(),      ShellCommand(),
+      VerifyCommand(),        RepairCommand(),      ReplayCommand(),     CheckpointCommand(),
+      BackupCommand(),        RestoreCommand(),     DestroyCommand(),    SstCommand(),
+      WalCommand(),           ManifestCommand(),    FilterCommand(),     FilterPlanCommand(),
+      FilterBuildCommand(),   FilterQueryCommand(), FilterInfoCommand(), FilterMergeCommand(),
+      FilterConvertCommand(), FilterBenchCommand(),
 #ifdef WINNOW_CLI_REDIS
-      RedisCommand(),       RedisCreateCommand(), RedisInfoCommand(),   RedisAddCommand(),
-      RedisQueryCommand(),  RedisDumpCommand(),   RedisLoadCommand(),   RedisRebuildCommand(),
+      RedisCommand(),         RedisCreateCommand(), RedisInfoCommand(),  RedisAddCommand(),
+      RedisQueryCommand(),    RedisDumpCommand(),   RedisLoadCommand(),  RedisRebuildCommand(),
 #endif
   };
   return *commands;

@@ -23,6 +23,7 @@ Command PropertyCommand();    // stats.cc
 Command OptionsCommand();     // options.cc
 Command FamiliesCommand();    // families.cc
 Command TableCommand();       // table.cc
+Command ShellCommand();       // shell.cc
 Command CompactCommand();     // compact.cc
 Command ExplainCommand();     // explain.cc
 Command VerifyCommand();      // verify.cc

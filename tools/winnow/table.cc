@@ -14,6 +14,9 @@
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/table_cells.h"
+#include "tools/winnow/table_explain.h"
+#include "tools/winnow/table_json.h"
+#include "tools/winnow/table_transfer.h"
 #include "winnow/table.h"
 
 namespace winnow::cli {
@@ -36,10 +39,15 @@ absl::Status SetAttribute(const std::string& name, const std::string& value, Fam
     family->filter = value;
     return absl::OkStatus();
   }
+  if (name == "GARBAGE_RULE") {
+    family->garbage_rule = value;
+    return absl::OkStatus();
+  }
   if (name != "VERSIONS" && name != "TTL" && name != "MIN_VERSIONS") {
     return absl::InvalidArgumentError(
         absl::StrCat("a family has no attribute '", name,
-                     "', but VERSIONS, TTL (seconds), MIN_VERSIONS, BLOOMFILTER and FILTER"));
+                     "', but VERSIONS, TTL (seconds), MIN_VERSIONS, GARBAGE_RULE, BLOOMFILTER and "
+                     "FILTER"));
   }
   WINNOW_ASSIGN_OR_RETURN(const uint64_t number, NumberOf(name, value));
   if (name == "TTL") {
@@ -66,45 +74,56 @@ absl::StatusOr<FamilySchema> ParseFamily(const std::string& word, const TableSch
   return family;
 }
 
-absl::StatusOr<TableSchema> ParseSchema(const Words& words, const TableSchema& before) {
-  TableSchema schema{.name = words[1]};
-  for (size_t i = 2; i < words.size(); i++) {
-    WINNOW_ASSIGN_OR_RETURN(FamilySchema family, ParseFamily(words[i], before));
+absl::StatusOr<ExitCode> CreateTable(const TableCall& call) {
+  TableSchema schema{.name = call.words[1]};
+  for (size_t i = 2; i < call.words.size(); i++) {
+    WINNOW_ASSIGN_OR_RETURN(FamilySchema family, ParseFamily(call.words[i], {}));
     schema.families.push_back(std::move(family));
   }
-  return schema;
-}
-
-absl::StatusOr<ExitCode> CreateTable(const TableCall& call) {
-  WINNOW_ASSIGN_OR_RETURN(const TableSchema schema, ParseSchema(call.words, {}));
   if (auto created = call.tables.CreateTable(schema); !created.ok()) return created.status();
   return PrintDone(call.arguments, call.output);
 }
 
 absl::StatusOr<ExitCode> AlterTable(const TableCall& call) {
-  WINNOW_ASSIGN_OR_RETURN(const TableSchema before, call.tables.DescribeTable(call.words[1]));
-  WINNOW_ASSIGN_OR_RETURN(const TableSchema schema, ParseSchema(call.words, before));
+  WINNOW_ASSIGN_OR_RETURN(TableSchema schema, call.tables.DescribeTable(call.words[1]));
+  std::vector<FamilySchema>& families = schema.families;
+  const auto find = [&families](const std::string& name) {
+    return std::find_if(families.begin(), families.end(),
+                        [&name](const FamilySchema& family) { return family.name == name; });
+  };
+  for (const std::string& name : call.arguments.All("remove")) {
+    const auto found = find(name);
+    if (found == families.end()) {
+      return absl::NotFoundError(absl::StrCat("--remove=", name, ": no such family"));
+    }
+    families.erase(found);
+  }
+  for (size_t i = 2; i < call.words.size(); i++) {
+    WINNOW_ASSIGN_OR_RETURN(FamilySchema family, ParseFamily(call.words[i], schema));
+    const auto found = find(family.name);
+    if (found == families.end()) {
+      families.push_back(std::move(family));
+    } else {
+      *found = std::move(family);
+    }
+  }
   WINNOW_RETURN_IF_ERROR(call.tables.AlterTable(schema));
   return PrintDone(call.arguments, call.output);
 }
 
 absl::StatusOr<ExitCode> DescribeTable(const TableCall& call) {
   WINNOW_ASSIGN_OR_RETURN(const TableSchema schema, call.tables.DescribeTable(call.words[1]));
-  Json families = Json::array();
   std::vector<std::string> lines;
   for (const FamilySchema& family : schema.families) {
-    families.push_back({{"name", family.name},
-                        {"versions", family.max_versions},
-                        {"ttl_seconds", family.ttl_seconds},
-                        {"min_versions", family.min_versions},
-                        {"bloom_filter", family.bloom_filter},
-                        {"filter", family.filter}});
-    lines.push_back(absl::StrCat(family.name, ",VERSIONS=", family.max_versions,
-                                 ",TTL=", family.ttl_seconds, ",MIN_VERSIONS=", family.min_versions,
-                                 ",BLOOMFILTER=", family.bloom_filter, ",FILTER=", family.filter));
+    const std::string rules =
+        family.garbage_rule.empty()
+            ? absl::StrCat(",VERSIONS=", family.max_versions, ",TTL=", family.ttl_seconds,
+                           ",MIN_VERSIONS=", family.min_versions)
+            : absl::StrCat(",GARBAGE_RULE=", family.garbage_rule);
+    lines.push_back(absl::StrCat(family.name, rules, ",BLOOMFILTER=", family.bloom_filter,
+                                 ",FILTER=", family.filter));
   }
-  return PrintAnswer(call.arguments, Json{{"table", schema.name}, {"families", families}},
-                     absl::StrJoin(lines, "\n"), call.output);
+  return PrintAnswer(call.arguments, SchemaJson(schema), absl::StrJoin(lines, "\n"), call.output);
 }
 
 absl::StatusOr<ExitCode> ListTables(const TableCall& call) {
@@ -115,6 +134,13 @@ absl::StatusOr<ExitCode> ListTables(const TableCall& call) {
     for (const std::string& name : names) call.output.Line(name);
   }
   return ExitCode::kOk;
+}
+
+absl::StatusOr<ExitCode> TableExists(const TableCall& call) {
+  const absl::Status found = call.tables.FindTable(call.words[1]).status();
+  if (!found.ok() && !absl::IsNotFound(found)) return found;
+  PrintAnswer(call.arguments, Json{{"exists", found.ok()}}, found.ok() ? "yes" : "no", call.output);
+  return found.ok() ? ExitCode::kOk : ExitCode::kNo;
 }
 
 template <absl::Status (TableDatabase::*kCall)(std::string_view)>
@@ -132,9 +158,10 @@ struct Action {
 
 constexpr Action kActions[] = {
     {"create", 2, kAnyNumber, CreateTable},
-    {"alter", 2, kAnyNumber, AlterTable},
+    {"alter", 1, kAnyNumber, AlterTable},
     {"describe", 1, 1, DescribeTable},
     {"list", 0, 0, ListTables},
+    {"exists", 1, 1, TableExists},
     {"drop", 1, 1, ByName<&TableDatabase::DropTable>},
     {"truncate", 1, 1, ByName<&TableDatabase::TruncateTable>},
     {"flush", 1, 1, ByName<&TableDatabase::Flush>},
@@ -142,11 +169,15 @@ constexpr Action kActions[] = {
     {"put", 4, 4, PutCell},
     {"get", 2, kAnyNumber, GetCells},
     {"scan", 1, kAnyNumber, ScanCells},
-    {"count", 1, 1, CountRows},
+    {"count", 1, kAnyNumber, CountRows},
     {"delete", 3, 3, DeleteCell},
     {"deleteall", 2, 3, DeleteAll},
     {"incr", 3, 4, IncrementCell},
     {"append", 4, 4, AppendToCell},
+    {"get_counter", 3, 3, ReadCounter},
+    {"explain", 3, 3, ExplainCell},
+    {"import", 1, kAnyNumber, ImportTable},
+    {"export", 1, 1, ExportTable},
 };
 
 absl::StatusOr<const Action*> FindAction(const Words& words) {
@@ -186,36 +217,69 @@ Command TableCommand() {
       .summary = "tables of rows, columns and versions, as in HBase",
       .details = R"(
 Verbs, in HBase's words; a COLUMN is FAMILY:QUALIFIER, and where it says so FAMILY alone:
-  create TABLE FAMILY[,ATTRIBUTE=VALUE...]...   alter likewise: families not named go
-  list | describe TABLE | drop TABLE | truncate TABLE | flush TABLE | major_compact TABLE
+  create TABLE FAMILY[,ATTRIBUTE=VALUE...]...
+  alter TABLE FAMILY[,ATTRIBUTE=VALUE...]...    changes or adds families; --remove=FAMILY
+  list | exists TABLE | describe TABLE | drop TABLE | truncate TABLE
+  flush TABLE | major_compact TABLE
   put TABLE ROW COLUMN VALUE                    --timestamp=MS, --ttl=MS
-  get TABLE ROW [COLUMN or FAMILY]...           --versions=N
+  get TABLE ROW [COLUMN or FAMILY]...           --versions=N, --where=FILTER, --raw
   scan TABLE [COLUMN or FAMILY]...              and --from, --to, --prefix, --reverse, --limit
-  count TABLE                                   rows
+  count TABLE                                   rows; likewise
   delete TABLE ROW COLUMN                       one version: --timestamp=MS, else the newest
   deleteall TABLE ROW [COLUMN or FAMILY]        all versions up to --timestamp=MS, else up to now
-  incr TABLE ROW COLUMN [N] | append TABLE ROW COLUMN VALUE
-Attributes: VERSIONS, TTL (seconds), MIN_VERSIONS, BLOOMFILTER (ROW, ROWCOL, NONE,
-ROWPREFIX_FIXED_LENGTH:N) and FILTER (as blocked_bloom:10). Cells are printed one a line,
+  incr TABLE ROW COLUMN [N] | get_counter TABLE ROW COLUMN | append TABLE ROW COLUMN VALUE
+  explain TABLE ROW COLUMN                      what is stored of a column, and what hides it
+  import TABLE [FILE]... | export TABLE         lines of text, by HBase's ImportTsv
+Attributes: VERSIONS, TTL (seconds), MIN_VERSIONS, or instead of these GARBAGE_RULE (as
+maxversions=9 or maxage=7d); BLOOMFILTER (ROW, ROWCOL, NONE, ROWPREFIX_FIXED_LENGTH:N) and
+FILTER (as blocked_bloom:10). --where is HBase's filter text, as ValueFilter(>, 'binary:M');
+--raw shows markers of deletes, too, and what they hide. Cells are printed one a line,
 ROW<TAB>COLUMN<TAB>TIMESTAMP<TAB>VALUE. Every verb opens the database for writing. Exit code
-1 if get finds nothing.)",
+1 if get, get_counter, exists or explain finds nothing.
+
+import reads fields, with a separator of one byte, as --columns names them: HBASE_ROW_KEY, and
+perhaps HBASE_TS_KEY and HBASE_CELL_TTL (milliseconds in decimal), the others FAMILY:QUALIFIER.
+Lines without a timestamp have that of --timestamp, or of the beginning. Bad lines are skipped
+and counted: no separator, too many fields, no row, no number. As in ImportTsv there are no
+escapes and an empty field is an empty value; --escaped reads \t \n \\ \xNN, and \N as no
+cell. export inverts it: all versions, a line for each timestamp of a row; without timestamps
+the newest. A cell that is not there is an empty field, which --skip-empty-columns reads. What
+cannot be written so ends the export: --escaped can write it. Without --columns each line is one
+cell, HBASE_ROW_KEY,HBASE_TS_KEY,WINNOW_COLUMN,WINNOW_VALUE, escaped: any table can be carried
+over so, but for times to live of single cells.)",
       .json = R"(
 cells: one line each: {"row":K,"family":NAME,"qualifier":K,"timestamp":MS,"value":V};
 describe: {"table":NAME,"families":[{"name","versions","ttl_seconds","min_versions",
-"bloom_filter","filter"},...]}; list: {"tables":[NAME,...]}; count: {"rows":N};
-incr, append: {"value":N or TEXT}; others: {"ok":true})",
+"garbage_rule","bloom_filter","filter"},...]}; list: {"tables":[NAME,...]}; exists: {"exists":B};
+count: {"rows":N}; incr, append, get_counter: {"value":N or TEXT}; explain: {"stored":[...],
+"visible":N}; import: {"lines":N,"cells":N,"bad_lines":N,"seconds":S,"cells_per_second":R};
+others: {"ok":true})",
       .examples = R"(
   winnow table create users info,VERSIONS=3 log,TTL=86400,BLOOMFILTER=ROWCOL --db=/tmp/people
   winnow table put users ann info:city Ulm --db=/tmp/people
-  winnow table get users ann --db=/tmp/people)",
+  winnow table get users ann --db=/tmp/people
+  winnow table import users people.tsv --columns=HBASE_ROW_KEY,info:city --db=/tmp/people
+  winnow table export users --db=/tmp/people | winnow table import copy --db=/tmp/copies)",
       .flags = {{"timestamp", "MS", "milliseconds since 1970 (default: now)"},
                 {"ttl", "MS", "put: how long the cell exists (default: as the family says)"},
+                {"remove", "FAMILY", "alter: remove the family with all it holds; repeatable",
+                 /*repeatable=*/true},
                 {"versions", "N", "versions of a column to print (default: 1)"},
+                {"where", "FILTER", "only what this filter shows"},
+                {"raw", "", "everything that is stored, markers of deletes included"},
                 {"from", "ROW", "begin at this row"},
                 {"to", "ROW", "end before this row"},
                 {"prefix", "BYTES", "only rows with this prefix"},
                 {"reverse", "", "from the last row to the first; --from is the greatest"},
-                {"limit", "N", "stop after N rows"}},
+                {"limit", "N", "stop after N rows"},
+                {"columns", "NAMES", "import, export: what the fields of a line are"},
+                {"separator", "BYTE", "import, export: between fields (default: a tab)"},
+                {"escaped", "", "import, export: fields have escapes"},
+                {"skip-empty-columns", "", "import: an empty field is no cell"},
+                {"fail-on-bad-line", "", "import: end at the first bad line"},
+                {"log-bad-lines", "", "import: print each bad line's place and reason"},
+                {"bulk", "", "import: write sorted files and ingest them, past the log"},
+                {"dry-run", "", "import: read and count, write nothing"}},
       .run = RunTable,
   };
 }

@@ -9,10 +9,14 @@
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
 #include "tools/winnow/answer.h"
+#include "tools/winnow/counter.h"
 #include "tools/winnow/database.h"
+#include "tools/winnow/table_json.h"
 
 namespace winnow::cli {
 namespace {
+
+constexpr size_t kMaxCellsOfPart = 10'000;  // of a row that a scan prints in parts
 
 absl::StatusOr<ColumnSelection> ParseColumn(const TableCall& call, const std::string& word) {
   const size_t colon = word.find(':');
@@ -22,13 +26,48 @@ absl::StatusOr<ColumnSelection> ParseColumn(const TableCall& call, const std::st
   return column;
 }
 
-// Where a single cell is: TABLE ROW FAMILY:QUALIFIER.
-struct CellPlace {
-  Table* table = nullptr;
-  std::string row = {};
-  std::string family = {};
-  std::string qualifier = {};
-};
+absl::Status AddColumns(const TableCall& call, size_t begin, TableReadOptions* options) {
+  for (size_t i = begin; i < call.words.size(); i++) {
+    WINNOW_ASSIGN_OR_RETURN(ColumnSelection column, ParseColumn(call, call.words[i]));
+    options->columns.push_back(std::move(column));
+  }
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> versions,
+                          call.arguments.Number("versions"));
+  if (versions) {
+    options->max_versions =
+        static_cast<uint32_t>(std::min<uint64_t>(*versions, kUnlimitedVersions));
+  }
+  options->raw = call.arguments.Has("raw");
+  const std::optional<std::string> filter = call.arguments.Text("where");
+  if (!filter) return absl::OkStatus();
+  absl::StatusOr<TableFilter> parsed = TableFilter::Parse(*filter);
+  if (!parsed.ok()) return WithContext(parsed.status(), "--where");
+  options->filter = *std::move(parsed);
+  return absl::OkStatus();
+}
+
+void PrintCells(const TableCall& call, const RowResult& row) {
+  const TextForm form = PrintedForm(call.arguments);
+  const bool hex = call.arguments.Has("hex");
+  for (const CellView& cell : row.cells()) {
+    if (call.arguments.Has("json")) {
+      call.output.Write(ToLine(CellJson(row.row(), cell, hex)));
+      continue;
+    }
+    const std::string value = cell.type == CellType::kPut
+                                  ? ToText(cell.value, form)
+                                  : absl::StrCat("\t", ToAbsl(NameOf(cell.type)));
+    call.output.Line(absl::StrCat(ToText(row.row(), form), "\t", ToAbsl(cell.family), ":",
+                                  ToText(cell.qualifier, form), "\t", cell.timestamp, "\t", value));
+  }
+}
+
+absl::StatusOr<ExitCode> WriteChanges(const TableCall& call, const TableBatch& batch) {
+  WINNOW_RETURN_IF_ERROR(call.tables.Write(WriteOptions(), batch));
+  return PrintDone(call.arguments, call.output);
+}
+
+}  // namespace
 
 absl::StatusOr<CellPlace> ParsePlace(const TableCall& call) {
   CellPlace place;
@@ -43,47 +82,6 @@ absl::StatusOr<CellPlace> ParsePlace(const TableCall& call) {
   place.qualifier = *std::move(column.qualifier);
   return place;
 }
-
-absl::Status AddColumns(const TableCall& call, size_t begin, TableReadOptions* options) {
-  for (size_t i = begin; i < call.words.size(); i++) {
-    WINNOW_ASSIGN_OR_RETURN(ColumnSelection column, ParseColumn(call, call.words[i]));
-    options->columns.push_back(std::move(column));
-  }
-  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> versions,
-                          call.arguments.Number("versions"));
-  if (versions) {
-    options->max_versions =
-        static_cast<uint32_t>(std::min<uint64_t>(*versions, kUnlimitedVersions));
-  }
-  return absl::OkStatus();
-}
-
-void PrintCells(const TableCall& call, const RowResult& row) {
-  const TextForm form = PrintedForm(call.arguments);
-  const bool hex = call.arguments.Has("hex");
-  for (const CellView& cell : row.cells()) {
-    if (call.arguments.Has("json")) {
-      Json json = Json::object();
-      AddBytes(&json, "row", row.row(), hex);
-      json["family"] = cell.family;
-      AddBytes(&json, "qualifier", cell.qualifier, hex);
-      json["timestamp"] = cell.timestamp;
-      AddBytes(&json, "value", cell.value, hex);
-      call.output.Write(ToLine(json));
-      continue;
-    }
-    call.output.Line(absl::StrCat(ToText(row.row(), form), "\t", ToAbsl(cell.family), ":",
-                                  ToText(cell.qualifier, form), "\t", cell.timestamp, "\t",
-                                  ToText(cell.value, form)));
-  }
-}
-
-absl::StatusOr<ExitCode> WriteChanges(const TableCall& call, const TableBatch& batch) {
-  WINNOW_RETURN_IF_ERROR(call.tables.Write(WriteOptions(), batch));
-  return PrintDone(call.arguments, call.output);
-}
-
-}  // namespace
 
 absl::StatusOr<ExitCode> PutCell(const TableCall& call) {
   WINNOW_ASSIGN_OR_RETURN(const CellPlace place, ParsePlace(call));
@@ -108,24 +106,30 @@ absl::StatusOr<ExitCode> GetCells(const TableCall& call) {
   return result.empty() ? ExitCode::kNo : ExitCode::kOk;
 }
 
+absl::Status AddRowBounds(const TableCall& call, ScanOptions* options) {
+  if (const auto word = call.arguments.Text("from")) {
+    WINNOW_ASSIGN_OR_RETURN(options->start_row, BytesFromWord(call.arguments, *word));
+  }
+  if (const auto word = call.arguments.Text("to")) {
+    WINNOW_ASSIGN_OR_RETURN(options->stop_row, BytesFromWord(call.arguments, *word));
+  }
+  if (const auto word = call.arguments.Text("prefix")) {
+    WINNOW_ASSIGN_OR_RETURN(options->row_prefix, BytesFromWord(call.arguments, *word));
+  }
+  options->reverse = call.arguments.Has("reverse");
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> limit, call.arguments.Number("limit"));
+  if (limit && *limit == 0) return absl::InvalidArgumentError("--limit is at least 1");
+  options->max_rows = limit.value_or(0);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ExitCode> ScanCells(const TableCall& call) {
   WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
   ScanOptions options;
   options.fill_cache = false;
   WINNOW_RETURN_IF_ERROR(AddColumns(call, 2, &options));
-  if (const auto word = call.arguments.Text("from")) {
-    WINNOW_ASSIGN_OR_RETURN(options.start_row, BytesFromWord(call.arguments, *word));
-  }
-  if (const auto word = call.arguments.Text("to")) {
-    WINNOW_ASSIGN_OR_RETURN(options.stop_row, BytesFromWord(call.arguments, *word));
-  }
-  if (const auto word = call.arguments.Text("prefix")) {
-    WINNOW_ASSIGN_OR_RETURN(options.row_prefix, BytesFromWord(call.arguments, *word));
-  }
-  options.reverse = call.arguments.Has("reverse");
-  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> limit, call.arguments.Number("limit"));
-  options.max_rows = limit.value_or(0);
-  if (limit && *limit == 0) return ExitCode::kOk;
+  if (!options.filter.is_set()) options.max_cells = kMaxCellsOfPart;  // some decide by whole rows
+  WINNOW_RETURN_IF_ERROR(AddRowBounds(call, &options));
   const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
   RowResult row;
   while (call.output.ok() && scanner->Next(&row)) PrintCells(call, row);
@@ -137,10 +141,18 @@ absl::StatusOr<ExitCode> CountRows(const TableCall& call) {
   WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
   ScanOptions options;
   options.fill_cache = false;
+  WINNOW_RETURN_IF_ERROR(AddColumns(call, 2, &options));
+  if (!options.filter.is_set()) options.max_cells = kMaxCellsOfPart;
+  WINNOW_RETURN_IF_ERROR(AddRowBounds(call, &options));
   const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
   RowResult row;
+  std::string last_row;
   uint64_t count = 0;
-  while (scanner->Next(&row)) count++;
+  while (scanner->Next(&row)) {
+    if (count > 0 && row.row() == last_row) continue;  // another part of it
+    last_row = row.row();
+    count++;
+  }
   WINNOW_RETURN_IF_ERROR(scanner->status());
   return PrintAnswer(call.arguments, Json{{"rows", count}}, absl::StrCat(count), call.output);
 }
@@ -195,6 +207,20 @@ absl::StatusOr<ExitCode> AppendToCell(const TableCall& call) {
   Json json = Json::object();
   AddBytes(&json, "value", whole, call.arguments.Has("hex"));
   return PrintAnswer(call.arguments, json, ToText(whole, PrintedForm(call.arguments)), call.output);
+}
+
+absl::StatusOr<ExitCode> ReadCounter(const TableCall& call) {
+  WINNOW_ASSIGN_OR_RETURN(const CellPlace place, ParsePlace(call));
+  TableReadOptions options;
+  options.columns = {{place.family, place.qualifier}};
+  RowResult row;
+  WINNOW_RETURN_IF_ERROR(call.tables.Get(options, place.table, place.row, &row));
+  if (row.empty()) {
+    PrintDone(call.arguments, Json{{"value", nullptr}}, call.output);
+    return ExitCode::kNo;
+  }
+  WINNOW_ASSIGN_OR_RETURN(const int64_t sum, CounterOf(row.cells().front().value));
+  return PrintAnswer(call.arguments, Json{{"value", sum}}, absl::StrCat(sum), call.output);
 }
 
 }  // namespace winnow::cli

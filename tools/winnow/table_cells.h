@@ -20,6 +20,18 @@ struct TableCall {
   Output& output;
 };
 
+// Where a single cell is: TABLE ROW FAMILY:QUALIFIER.
+struct CellPlace {
+  Table* table = nullptr;
+  std::string row = {};
+  std::string family = {};
+  std::string qualifier = {};
+};
+absl::StatusOr<CellPlace> ParsePlace(const TableCall& call);
+
+// What --from, --to, --prefix, --reverse and --limit say; a limit of 0 is InvalidArgument.
+absl::Status AddRowBounds(const TableCall& call, ScanOptions* options);
+
 absl::StatusOr<ExitCode> PutCell(const TableCall& call);
 absl::StatusOr<ExitCode> GetCells(const TableCall& call);
 absl::StatusOr<ExitCode> ScanCells(const TableCall& call);
@@ -28,6 +40,7 @@ absl::StatusOr<ExitCode> DeleteCell(const TableCall& call);
 absl::StatusOr<ExitCode> DeleteAll(const TableCall& call);
 absl::StatusOr<ExitCode> IncrementCell(const TableCall& call);
 absl::StatusOr<ExitCode> AppendToCell(const TableCall& call);
+absl::StatusOr<ExitCode> ReadCounter(const TableCall& call);
 
 }  // namespace winnow::cli
 

@@ -1,5 +1,6 @@
 // winnow_bench: db_bench's benchmarks on several storage engines. HelpText() says how to use it.
 #include <cstdio>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "tools/process/standard_streams.h"
 #include "tools/winnow_bench/child.h"
 #include "tools/winnow_bench/flags.h"
+#include "tools/winnow_bench/pe/main.h"
 #include "tools/winnow_bench/report_html.h"
 #include "tools/winnow_bench/report_json.h"
 #include "tools/winnow_bench/report_text.h"
@@ -77,6 +79,9 @@ int Run(const BenchConfig& config) {
 }
 
 int Main(const std::vector<std::string>& words) {
+  if (!words.empty() && words.front() == "pe") {
+    return pe::PeMain(std::span(words).subspan(1));
+  }
   const absl::StatusOr<BenchConfig> config = ParseFlags(words);
   if (!config.ok()) {
     std::fprintf(stderr, "winnow_bench: %s\n", std::string(config.status().message()).c_str());

@@ -1,0 +1,158 @@
+// winnow table export: rows as text that `winnow table import` reads.
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+#include "tools/report/amount_text.h"
+#include "tools/winnow/answer.h"
+#include "tools/winnow/progress.h"
+#include "tools/winnow/table_transfer.h"
+
+namespace winnow::cli {
+namespace {
+
+constexpr size_t kMaxCellsOfResult = 10'000;
+
+class TableExporter {
+ public:
+  TableExporter(const TsvFormat& format, Output& output) : format_(format), output_(output) {}
+
+  // A row, or where lines name their cells a part of one.
+  absl::Status WriteRow(const RowResult& row) {
+    return format_.names_cells() ? WriteCells(row) : WriteLines(row);
+  }
+
+  uint64_t num_cells() const { return num_cells_; }
+
+ private:
+  // A line for each cell.
+  absl::Status WriteCells(const RowResult& row) {
+    for (const CellView& cell : row.cells()) {
+      std::string line;
+      for (size_t i = 0; i < format_.columns().size(); i++) {
+        WINNOW_RETURN_IF_ERROR(AppendOfCell(i, row, cell, &line));
+      }
+      num_cells_++;
+      WriteLine(line);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AppendOfCell(size_t index, const RowResult& row, const CellView& cell,
+                            std::string* line) const {
+    switch (format_.columns()[index].type) {
+      case TsvColumn::Type::kRow:
+        return Append(index, row.row(), row, line);
+      case TsvColumn::Type::kTimestamp:
+        return Append(index, absl::StrCat(cell.timestamp), row, line);
+      case TsvColumn::Type::kCellName:
+        return Append(index, absl::StrCat(ToAbsl(cell.family), ":", ToAbsl(cell.qualifier)), row,
+                      line);
+      case TsvColumn::Type::kCellValue:
+        return Append(index, cell.value, row, line);
+      default:
+        return absl::OkStatus();
+    }
+  }
+
+  // A line for each timestamp, the oldest first, with the cells of it; without timestamps one line
+  // with the newest of each column.
+  absl::Status WriteLines(const RowResult& row) {
+    const bool has_timestamps = format_.Has(TsvColumn::Type::kTimestamp);
+    std::map<uint64_t, std::vector<const CellView*>> lines;
+    for (const CellView& cell : row.cells()) {
+      std::vector<const CellView*>& line = lines[has_timestamps ? cell.timestamp : 0];
+      line.resize(format_.columns().size());
+      for (size_t i = 0; i < line.size(); i++) {
+        const TsvColumn& column = format_.columns()[i];
+        const bool is_its = column.type == TsvColumn::Type::kCell && column.family == cell.family &&
+                            column.qualifier == cell.qualifier;
+        if (is_its) line[i] = &cell;
+      }
+    }
+    for (const auto& [timestamp, cells] : lines) {
+      WINNOW_RETURN_IF_ERROR(WriteLineOf(row, timestamp, cells));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteLineOf(const RowResult& row, uint64_t timestamp,
+                           const std::vector<const CellView*>& cells) {
+    std::string line;
+    for (size_t i = 0; i < cells.size(); i++) {
+      const TsvColumn::Type type = format_.columns()[i].type;
+      if (type == TsvColumn::Type::kRow) {
+        WINNOW_RETURN_IF_ERROR(Append(i, row.row(), row, &line));
+      } else if (type == TsvColumn::Type::kTimestamp) {
+        WINNOW_RETURN_IF_ERROR(Append(i, absl::StrCat(timestamp), row, &line));
+      } else if (cells[i] == nullptr) {
+        format_.AppendAbsent(i, &line);
+      } else if (cells[i]->value.empty() && !format_.escaped()) {
+        return Unwritable(row,
+                          "a value is empty, as a cell that is not there would be: such cells "
+                          "need --escaped");
+      } else {
+        WINNOW_RETURN_IF_ERROR(Append(i, cells[i]->value, row, &line));
+        num_cells_++;
+      }
+    }
+    WriteLine(line);
+    return absl::OkStatus();
+  }
+
+  absl::Status Append(size_t index, std::string_view bytes, const RowResult& row,
+                      std::string* line) const {
+    const absl::Status appended = format_.AppendField(index, bytes, line);
+    return appended.ok() ? appended : Unwritable(row, ToStd(appended.message()));
+  }
+
+  static absl::Status Unwritable(const RowResult& row, std::string_view reason) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("row '", absl::CHexEscape(ToAbsl(row.row())), "': ", ToAbsl(reason)));
+  }
+
+  void WriteLine(std::string_view line) { output_.Line(line); }
+
+  const TsvFormat& format_;
+  Output& output_;
+  uint64_t num_cells_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<ExitCode> ExportTable(const TableCall& call) {
+  WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
+  WINNOW_ASSIGN_OR_RETURN(const TsvFormat format, TsvFormatOf(call.arguments));
+  if (format.Has(TsvColumn::Type::kTtl)) {
+    return absl::InvalidArgumentError("--columns: what is read of a cell has no HBASE_CELL_TTL");
+  }
+  ScanOptions options;
+  options.fill_cache = false;
+  options.max_versions = format.Has(TsvColumn::Type::kTimestamp) ? kUnlimitedVersions : 1;
+  if (format.names_cells()) options.max_cells = kMaxCellsOfResult;
+  for (const TsvColumn& column : format.columns()) {
+    if (column.type == TsvColumn::Type::kCell) {
+      options.columns.push_back({column.family, column.qualifier});
+    }
+  }
+  WINNOW_RETURN_IF_ERROR(AddRowBounds(call, &options));
+  TableExporter exporter(format, call.output);
+  Progress progress(0);
+  const std::unique_ptr<RowScanner> scanner = call.tables.Scan(options, table);
+  RowResult row;
+  while (call.output.ok() && scanner->Next(&row)) {
+    WINNOW_RETURN_IF_ERROR(exporter.WriteRow(row));
+    progress.Update(exporter.num_cells(), 0);
+  }
+  progress.Clear();
+  WINNOW_RETURN_IF_ERROR(scanner->status());
+  return ExitCode::kOk;
+}
+
+}  // namespace winnow::cli
