@@ -13,6 +13,7 @@
 #include <memory>
 #include <thread>
 
+#include "engine/base/start_thread.h"
 #include "engine/base/status.h"
 #include "engine/compat/leveldb/conversions.h"
 #include "engine/file_system/posix_io.h"
@@ -129,16 +130,20 @@ class StdioLogger final : public Logger {
   const Stream stream_;
 };
 
-// Runs functions one after the other in a thread that starts with the first.
+// Runs functions one after the other in a thread that starts with the first. Where the system has
+// no thread to give they wait, and each further one tries again: LevelDB's interface has no way to
+// say that a function could not be taken.
 class BackgroundQueue {
  public:
   void Add(void (*function)(void*), void* argument) {
     winnow::MutexLock lock(&mutex_);
-    if (!started_) {
-      started_ = true;
-      std::thread([this] { Run(); }).detach();
-    }
     tasks_.emplace_back(function, argument);
+    if (!started_) {
+      std::thread thread;
+      if (!winnow::StartThread(&thread, [this] { Run(); }).ok()) return;
+      thread.detach();
+      started_ = true;
+    }
     added_.Signal();
   }
 
@@ -229,9 +234,15 @@ class PosixEnv final : public Env {
     return Status();
   }
   void Schedule(void (*function)(void* arg), void* arg) override { queue_.Add(function, arg); }
-  // Detached: LevelDB's interface has no way to wait for it.
+  // Detached: LevelDB's interface has no way to wait for it. A function that gets no thread of its
+  // own runs with those of Schedule.
   void StartThread(void (*function)(void* arg), void* arg) override {
-    std::thread(function, arg).detach();
+    std::thread thread;
+    if (!winnow::StartThread(&thread, [function, arg] { function(arg); }).ok()) {
+      queue_.Add(function, arg);
+      return;
+    }
+    thread.detach();
   }
   Status GetTestDirectory(std::string* path) override {
     const char* chosen = std::getenv("TEST_TMPDIR");

@@ -1,5 +1,6 @@
 // LevelDB's Env on Winnow: the default one, a program's own, and one in memory.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,6 +77,31 @@ TEST(LevelDbCompatEnvTest, FilesLocksThreadsAndTime) {
   env->StartThread(run, &ran);
   while (ran < 2) env->SleepForMicroseconds(100);
   EXPECT_GT(env->NowMicros(), before);
+}
+
+// For a process of its own, as a user whose limit of threads counts.
+[[noreturn]] void RunFunctionsWithoutThreads() {
+  if (::setgid(65534) != 0 || ::setuid(65534) != 0) ::_exit(2);
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NPROC, &limit) != 0) ::_exit(3);
+  const rlimit none{.rlim_cur = 0, .rlim_max = limit.rlim_max};
+  if (::setrlimit(RLIMIT_NPROC, &none) != 0) ::_exit(4);
+  static std::atomic<int> num_run{0};
+  const auto count = [](void*) { num_run++; };
+  Env::Default()->Schedule(count, nullptr);
+  Env::Default()->StartThread(count, nullptr);
+  if (num_run != 0) ::_exit(5);  // in this thread, or the limit does not count
+  if (::setrlimit(RLIMIT_NPROC, &limit) != 0) ::_exit(6);
+  Env::Default()->Schedule(count, nullptr);
+  for (int i = 0; i < 10'000 && num_run < 3; i++) Env::Default()->SleepForMicroseconds(1000);
+  ::_exit(num_run == 3 ? 0 : 7);
+}
+
+TEST(LevelDbCompatEnvTest, FunctionsWaitWhereTheSystemHasNoThreadToGive) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become a user who has no other threads";
+  // Started anew, so that no earlier test has begun the Env's thread.
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(RunFunctionsWithoutThreads(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(LevelDbCompatDatabaseInEnvTest, ADatabaseLivesInAProgramsOwnEnv) {
