@@ -184,6 +184,28 @@ void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const cha
             errptr);
 }
 
+void winnow_refilter(winnow_t* db, const char* filter, const char* filter_key,
+                     uint8_t (*progress)(void*, uint64_t, uint64_t), void* state, char** errptr) {
+  winnow_columnfamily_t family = {db->default_family};
+  winnow_refilter_cf(db, &family, filter, filter_key, progress, state, errptr);
+}
+
+void winnow_refilter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
+                        const char* filter_key, uint8_t (*progress)(void*, uint64_t, uint64_t),
+                        void* state, char** errptr) {
+  winnow::ReportFrom(errptr, [&]() -> absl::Status {
+    winnow::RefilterOptions options;
+    options.filter = winnow::TextOrEmpty(filter);
+    options.filter_key = winnow::TextOrEmpty(filter_key);
+    if (progress != nullptr) {
+      options.on_progress = [&](const winnow::RefilterInfo& so_far) {
+        return progress(state, so_far.files_refiltered, so_far.files_left) != 0;
+      };
+    }
+    return db->db->Refilter(family->family, options).status();
+  });
+}
+
 char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr) {
   return winnow::ExplainText(db, db->default_family, BytesOf(key, keylen), /*json=*/false, errptr);
 }

@@ -114,6 +114,10 @@ class DBImpl final : public DB, private IteratorOwner {
                             std::optional<std::string_view> end) override;
   absl::Status WaitForBackgroundWork() override;
 
+  // refilter.cc
+  absl::StatusOr<RefilterInfo> Refilter(ColumnFamily* family,
+                                        const RefilterOptions& options) override;
+
   // ingest.cc
   absl::StatusOr<IngestInfo> Ingest(const std::vector<IngestFile>& files,
                                     const IngestOptions& options) override;

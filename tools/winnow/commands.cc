@@ -71,7 +71,7 @@ const std::vector<Command>& AllCommands() {
       ExportCommand(),      GetCommand(),         MultiGetCommand(),    PutCommand(),
       MergeCommand(),       DeleteCommand(),      ScanCommand(),        CountCommand(),
       ExplainCommand(),     StatsCommand(),       PropertyCommand(),    OptionsCommand(),
-      CompactCommand(),     FamiliesCommand(),    TableCommand(),       VerifyCommand(),
+      CompactCommand(),     RefilterCommand(),    FamiliesCommand(),    TableCommand(),       VerifyCommand(),
       RepairCommand(),      ReplayCommand(),      CheckpointCommand(),  BackupCommand(),
       RestoreCommand(),     DestroyCommand(),     SstCommand(),         WalCommand(),
       ManifestCommand(),    FilterCommand(),      FilterPlanCommand(),  FilterBuildCommand(),

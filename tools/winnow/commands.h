@@ -24,6 +24,7 @@ Command OptionsCommand();     // options.cc
 Command FamiliesCommand();    // families.cc
 Command TableCommand();       // table.cc
 Command CompactCommand();     // compact.cc
+Command RefilterCommand();    // refilter.cc
 Command ExplainCommand();     // explain.cc
 Command VerifyCommand();      // verify.cc
 Command RepairCommand();      // repair.cc

@@ -43,6 +43,7 @@
 #include "winnow/merge_operator.h"
 #include "winnow/options.h"
 #include "winnow/pinned_value.h"
+#include "winnow/refilter.h"
 #include "winnow/statistics.h"
 #include "winnow/transaction.h"
 #include "winnow/verify.h"
@@ -255,6 +256,25 @@ class DB {
   // and automatic compactions of the family keep its level 0 small.
   virtual absl::Status CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
                                     std::optional<std::string_view> end) = 0;
+  // Gives every SSTable of the family a filter of its present settings, or of those in the options,
+  // which are set first, without a compaction: the tables are read once and stay as they are, and
+  // each new filter lies in a file of its own beside its table. So it costs one reading of the
+  // tables, and the filters written; CompactRange reads and writes all of it. Waits; a call for a
+  // family waits for the one before.
+  //
+  // Reads, writes, flushes and compactions go on meanwhile. Readers go over to the new filter of a
+  // file at once, and no key is missed in between. What it reads and writes is paced as what
+  // compactions write is (Options::background_bytes_per_second). A file that a compaction replaces
+  // before its turn is passed over: what compactions write has the filter of the settings. So are
+  // files that have it already: after an error, a close or a crash a second call goes on where the
+  // first one ended.
+  //
+  // InvalidArgument: as SetFilter; nothing has changed. FailedPrecondition: the family has a filter
+  // policy. DataLoss: a table is damaged and keeps the filter that it has; all others have the new
+  // one. Cancelled: on_progress said so, or the family was dropped. ResourceExhausted: the disk is
+  // full, and the rest keeps its filters.
+  virtual absl::StatusOr<RefilterInfo> Refilter(ColumnFamily* family,
+                                                const RefilterOptions& options) = 0;
   // Waits until no flush or compaction is running or due.
   virtual absl::Status WaitForBackgroundWork() = 0;
 
@@ -372,6 +392,9 @@ class DB {
   absl::Status CompactRange(std::optional<std::string_view> begin,
                             std::optional<std::string_view> end) {
     return CompactRange(DefaultColumnFamily(), begin, end);
+  }
+  absl::StatusOr<RefilterInfo> Refilter(const RefilterOptions& options) {
+    return Refilter(DefaultColumnFamily(), options);
   }
   absl::StatusOr<std::string> GetProperty(std::string_view name) {
     return GetProperty(DefaultColumnFamily(), name);
