@@ -36,6 +36,7 @@
 #include "engine/statistics/saved_statistics.h"
 #include "engine/transaction/database_transactions.h"
 #include "engine/version/false_positive_cache.h"
+#include "engine/trace/trace_recorder.h"
 #include "engine/version/version_set.h"
 #include "engine/write/log_set.h"
 #include "engine/write/write_leader.h"
@@ -134,6 +135,10 @@ class DBImpl final : public DB, private IteratorOwner {
       ColumnFamily* family, std::span<const KeyRange> ranges) override;
   Statistics GetStatistics() override;
   absl::StatusOr<std::vector<VerifyProblem>> Verify() override;
+
+  // tracing.cc
+  absl::Status StartTrace(const TraceOptions& options, const std::string& path) override;
+  absl::StatusOr<TraceInfo> EndTrace() override;
 
  private:
   // --- open.cc ---
@@ -236,6 +241,11 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::Status CopyTo(const std::string& directory, const PlaceSstable& place_sstable,
                       CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(database_mutex);
 
+  // --- tracing.cc; while a trace is recorded ---
+  void TraceKey(TraceCall call, ColumnFamily* family, std::string_view key);
+  void TraceBatch(const WriteBatch& batch);
+  std::unique_ptr<Iterator> Traced(std::unique_ptr<Iterator> iterator, ColumnFamily* family);
+
   // --- verify.cc ---
   void VerifyTables(std::vector<VerifyProblem>* problems) ABSL_LOCKS_EXCLUDED(database_mutex);
 
@@ -276,6 +286,7 @@ class DBImpl final : public DB, private IteratorOwner {
   FileInPlace lock_file_;
   Recorder recorder_;
   StatisticsSaver statistics_saver_;
+  TraceRecorder trace_;
   FalsePositiveCache false_positive_cache_;
   SnapshotList snapshots_;
   std::atomic<bool> closed_{false};

@@ -232,6 +232,7 @@ absl::Status DBImpl::Close() {
   transactions_->Close();
   // A listener may be in the middle of a call; those that it begins from now on are refused.
   events_.Drain();
+  if (trace_.is_on()) UnlessOutOfMemory([this] { trace_.End().IgnoreError(); });
   const absl::Status status = options_.read_only ? absl::OkStatus() : CloseFiles();
   // While the lock is held: later the file would be the next process's.
   if (!options_.read_only && lock_file_.Check(*file_system_).ok())

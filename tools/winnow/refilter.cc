@@ -12,13 +12,12 @@
 namespace winnow::cli {
 namespace {
 
-std::string HumanBytes(uint64_t bytes) { return report::HumanBytes(static_cast<double>(bytes)); }
-
-std::string Sentence(const RefilterInfo& info, std::string_view filter) {
+std::string RefilterSentence(const RefilterInfo& info, std::string_view filter) {
   std::string text = absl::StrCat(
       report::HumanCount(info.files_refiltered, "file", "files"), " now with ", ToAbsl(filter), ", ",
       report::HumanCount(info.files_current, "file", "files"), " had it before; ",
-      HumanBytes(info.bytes_read), " read, ", HumanBytes(info.bytes_written), " written, ",
+      report::HumanBytes(static_cast<double>(info.bytes_read)), " read, ",
+      report::HumanBytes(static_cast<double>(info.bytes_written)), " written, ",
       report::HumanSeconds(std::chrono::duration<double>(info.duration).count()));
   if (info.filters_fell_back > 0) {
     absl::StrAppend(&text, "; ", info.filters_fell_back, " could not be built as specified");
@@ -56,7 +55,7 @@ absl::StatusOr<ExitCode> RunRefilter(const Arguments& arguments, Output& output)
                           {"bytes_written", info->bytes_written},
                           {"filter_bytes", info->filter_bytes},
                           {"seconds", std::chrono::duration<double>(info->duration).count()}},
-                     Sentence(*info, filter), output);
+                     RefilterSentence(*info, filter), output);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@
 #include "winnow/pinned_value.h"
 #include "winnow/refilter.h"
 #include "winnow/statistics.h"
+#include "winnow/trace.h"
 #include "winnow/transaction.h"
 #include "winnow/verify.h"
 #include "winnow/write_batch.h"
@@ -339,6 +340,15 @@ class DB {
   // How a Get of `key` proceeds: each memtable and candidate file, what its filter answers, what
   // its block holds. Counted in no statistics.
   virtual absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) = 0;
+  // Records calls in a new file, `path`, until EndTrace or Close: Get, Exists and MultiGet by key,
+  // seeks of iterators made from now on, and updates that were written. Recording costs each call a
+  // lock that all share, and never fails one: what does not fit, or cannot be written, is left out
+  // and counted. AlreadyExists: there is such a file. FailedPrecondition: a trace is being recorded.
+  // InvalidArgument: options out of range.
+  virtual absl::Status StartTrace(const TraceOptions& options, const std::string& path) = 0;
+  // Ends the recording and syncs the file. FailedPrecondition: none was begun. The first error that
+  // writing met otherwise.
+  virtual absl::StatusOr<TraceInfo> EndTrace() = 0;
   // Reads every block of every live SSTable and checks checksums, key order, filters against keys
   // and counts. Names what openings have set aside (*.log.damaged, *.log.unread, *.orphan) and, of
   // a database that is open read-only, what could not be replayed. One entry for each problem

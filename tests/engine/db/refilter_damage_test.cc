@@ -14,7 +14,7 @@
 #include "winnow/backup.h"
 #include "winnow/repair.h"
 
-namespace winnow {
+namespace winnow::refilter {
 namespace {
 
 TEST(Refilter, MakesAnotherFilterWhereTheTablesOwnIsDamaged) {
@@ -216,4 +216,4 @@ TEST(Refilter, AFullDiskKeepsTheOldFiltersAndLeavesNoFiles) {
 }
 
 }  // namespace
-}  // namespace winnow
+}  // namespace winnow::refilter

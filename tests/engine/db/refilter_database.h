@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_fixture.h"
 
-namespace winnow {
+namespace winnow::refilter {
 
 inline constexpr int kNumKeys = 6000;
 inline constexpr char kNewFilter[] = "ribbon:0.1%";
@@ -97,6 +97,6 @@ inline uint64_t FalsePositives(DB& db) {
   return count;
 }
 
-}  // namespace winnow
+}  // namespace winnow::refilter
 
 #endif  // WINNOW_TESTS_ENGINE_DB_REFILTER_DATABASE_H_

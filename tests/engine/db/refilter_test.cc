@@ -12,7 +12,7 @@
 #include "winnow/event_listener.h"
 #include "winnow/filter_policy.h"
 
-namespace winnow {
+namespace winnow::refilter {
 namespace {
 
 TEST(Refilter, GivesEveryFileTheFilterAndLeavesTheTablesAsTheyAre) {
@@ -348,4 +348,4 @@ TEST(Refilter, LeavesFiltersOfAPolicyToThePolicy) {
 }
 
 }  // namespace
-}  // namespace winnow
+}  // namespace winnow::refilter

@@ -11,7 +11,7 @@
 #include "tests/support/db_fixture.h"
 #include "tests/support/verify_messages.h"
 
-namespace winnow {
+namespace winnow::refilter_threads {
 namespace {
 
 constexpr int kNumReaders = 8;
@@ -228,4 +228,4 @@ TEST(RefilterThreads, ADropOfTheFamilyEndsIt) {
 }
 
 }  // namespace
-}  // namespace winnow
+}  // namespace winnow::refilter_threads

@@ -11,7 +11,7 @@
 #include "winnow/filter/hash.h"
 #include "winnow/memory_file_system.h"
 
-namespace winnow {
+namespace winnow::filter_file {
 namespace {
 
 constexpr char kPath[] = "/000009.flt";
@@ -147,4 +147,4 @@ TEST(FilterFile, TheExampleInFormatMdIsWhatIsWritten) {
 }
 
 }  // namespace
-}  // namespace winnow
+}  // namespace winnow::filter_file
