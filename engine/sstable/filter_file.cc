@@ -94,11 +94,16 @@ absl::StatusOr<FilterFileHeader> FilterFileHeader::Decode(std::string_view start
   const bool fits = header_bytes <= start.size() && spec_length <= kMaxFilterFileTextBytes &&
                     key_length <= kMaxFilterFileTextBytes &&
                     header_bytes == kMinFilterFileHeaderBytes + spec_length + key_length;
-  const bool is_sound = fits && DecodeFixed64(&start[kChecksumAt]) ==
-                                    HeaderChecksum(start.substr(0, header_bytes));
+  const bool is_sound = fits && ChecksumsMatch(DecodeFixed64(&start[kChecksumAt]),
+                                               HeaderChecksum(start.substr(0, header_bytes)));
   const uint16_t major = Fixed16(&start[kMajorAt]);
   if (!is_sound) {
-    if (major > kMajorVersion && major <= 255) {
+    // The sum of this version's bytes says that nothing but the version is wrong.
+    std::string as_ours(start.substr(0, fits ? header_bytes : kMinFilterFileHeaderBytes));
+    std::memcpy(&as_ours[kMajorAt], &kMajorVersion, sizeof(kMajorVersion));
+    const bool only_version =
+        fits && ChecksumsMatch(DecodeFixed64(&start[kChecksumAt]), HeaderChecksum(as_ours));
+    if (major > kMajorVersion && major <= 255 && !only_version) {
       return absl::FailedPreconditionError(
           absl::StrCat(ToAbsl(path), ": filter file of version ", major, ", newer than ",
                        kMajorVersion, ", which this version of Winnow reads"));

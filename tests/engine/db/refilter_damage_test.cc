@@ -209,7 +209,8 @@ TEST(Refilter, AFullDiskKeepsTheOldFiltersAndLeavesNoFiles) {
       const auto back = db->Refilter({.filter = "blocked_bloom:10"});
       ASSERT_TRUE(back.ok()) << back.status();
       size_t left = 0;
-      for (const std::string& name : *memory->List("/db")) left += name.ends_with(".flt") ? 1 : 0;
+      const std::vector<std::string> names = *memory->List("/db");
+      for (const std::string& name : names) left += name.ends_with(".flt") ? 1 : 0;
       EXPECT_EQ(left, 0u);
     }
   }

@@ -85,14 +85,19 @@ class Readers {
 
 Options ManyFiles() {
   Options options = MemoryDb::Busy();
-  options.write_buffer_bytes = 32 << 10;
-  options.target_file_bytes = 16 << 10;
+  options.target_file_bytes = 64 << 10;
   return options;
 }
 
 void Fill(MemoryDb& db) {
-  for (int i = 0; i < kNumKeys; i += 2) db.Put(KeyAt(i), std::string(40, 'v'));
+  for (int i = 0; i < kNumKeys; i += 2) db.Put(KeyAt(i), std::string(400, 'v'));
   db.Flush();
+}
+
+// A refiltering would then take many seconds.
+void PaceSlowly(DB& db) {
+  const absl::Status set = db.SetOption("background_bytes_per_second", "128K");
+  ASSERT_TRUE(set.ok()) << set;
 }
 
 TEST(RefilterThreads, EightReadersMissNoKey) {
@@ -120,7 +125,7 @@ TEST(RefilterThreads, WritersCompactionsAndCopiesGoOn) {
     // Keys that nobody looks for, and even ones again.
     for (int i = 0; !stop.load(); i++) {
       EXPECT_TRUE(db->Put(WriteOptions(), absl::StrCat("other", i % 5000), "w").ok());
-      EXPECT_TRUE(db->Put(WriteOptions(), KeyAt(i * 2 % kNumKeys), std::string(40, 'w')).ok());
+      EXPECT_TRUE(db->Put(WriteOptions(), KeyAt(i * 2 % kNumKeys), std::string(400, 'w')).ok());
     }
   });
   std::thread compactor([&] {
@@ -156,7 +161,8 @@ TEST(RefilterThreads, WritersCompactionsAndCopiesGoOn) {
   // Nothing is left of the filter files that were replaced.
   db.Reopen();
   size_t filter_files = 0;
-  for (const std::string& name : *db.file_system().List(MemoryDb::kPath)) {
+  const std::vector<std::string> names = *db.file_system().List(MemoryDb::kPath);
+  for (const std::string& name : names) {
     filter_files += name.ends_with(".flt") ? 1 : 0;
   }
   size_t tables = 0;
@@ -166,11 +172,10 @@ TEST(RefilterThreads, WritersCompactionsAndCopiesGoOn) {
 
 TEST(RefilterThreads, ACloseEndsIt) {
   for (int round = 0; round < 4; round++) {
-    Options options = ManyFiles();
-    // Paced so that it takes minutes.
-    options.background_bytes_per_second = uint64_t{64} << 10;
-    MemoryDb db(options);
+    MemoryDb db(ManyFiles());
     Fill(db);
+    ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+    PaceSlowly(*db);
     std::atomic<bool> began{false};
     absl::Status status;
     std::thread refilter([&] {
@@ -195,15 +200,15 @@ TEST(RefilterThreads, ACloseEndsIt) {
 }
 
 TEST(RefilterThreads, ADropOfTheFamilyEndsIt) {
-  Options options = ManyFiles();
-  options.background_bytes_per_second = uint64_t{64} << 10;
-  MemoryDb db(options);
-  const auto family = db->CreateColumnFamily(options, "other");
+  MemoryDb db(ManyFiles());
+  const auto family = db->CreateColumnFamily(ManyFiles(), "other");
   ASSERT_TRUE(family.ok());
   for (int i = 0; i < kNumKeys; i++) {
-    ASSERT_TRUE(db->Put(WriteOptions(), *family, KeyAt(i), std::string(40, 'v')).ok());
+    ASSERT_TRUE(db->Put(WriteOptions(), *family, KeyAt(i), std::string(400, 'v')).ok());
   }
   ASSERT_TRUE(db->Flush(*family).ok());
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  PaceSlowly(*db);
   std::atomic<bool> began{false};
   absl::Status status;
   std::thread refilter([&] {
@@ -222,7 +227,8 @@ TEST(RefilterThreads, ADropOfTheFamilyEndsIt) {
   EXPECT_TRUE(status.ok() || absl::IsFailedPrecondition(status) || absl::IsCancelled(status))
       << status;
   db.Reopen();
-  for (const std::string& name : *db.file_system().List(MemoryDb::kPath)) {
+  const std::vector<std::string> names = *db.file_system().List(MemoryDb::kPath);
+  for (const std::string& name : names) {
     EXPECT_FALSE(name.ends_with(".flt") || name.ends_with(".sst")) << name;
   }
 }
