@@ -165,9 +165,9 @@ absl::Status CheckFilterCopy(FileSystem& file_system, const SstableFile& table,
                              const std::string& from, const std::string& copy) {
   WINNOW_ASSIGN_OR_RETURN(auto file, file_system.OpenRandomAccess(copy));
   const FileMetadata& metadata = table.metadata();
-  WINNOW_ASSIGN_OR_RETURN(const auto filter_file,
-                          FilterFile::Open(std::move(file), from, metadata.filter_file.file_id,
-                                           metadata.file_id));
+  WINNOW_ASSIGN_OR_RETURN(
+      const auto filter_file,
+      FilterFile::Open(std::move(file), from, metadata.filter_file.file_id, metadata.file_id));
   return filter_file->Verify();
 }
 

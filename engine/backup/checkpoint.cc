@@ -11,7 +11,8 @@ namespace winnow {
 
 namespace {
 
-// tables    and filter files: as `place_sstable` likes. They never change, so that a link is as good
+// tables    and filter files: as `place_sstable` likes. They never change, so that a link is as
+// good
 //           as a copy
 // logs      copied, since the database goes on appending to the newest, and up to the bytes that
 //           count: what came later is not part of this moment

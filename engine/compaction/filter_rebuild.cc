@@ -128,8 +128,7 @@ absl::StatusOr<FilterRebuildResult> RebuildFilter(const FilterRebuildOptions& op
     WINNOW_RETURN_IF_ERROR(KeyScan(options, table, builder.get(), &result).Run());
   }
   const std::string path = FilterFileName(store.directory, number);
-  const absl::Status written =
-      Write(options, store, table, builder->Finish(), path, &result);
+  const absl::Status written = Write(options, store, table, builder->Finish(), path, &result);
   if (written.ok()) return result;
   store.file_system->Remove(path).IgnoreError();
   return written;

@@ -36,8 +36,8 @@ struct DatabaseJobs::RefilterJob {
   filter::FilterKeyExtractor key;
   std::string spec_text;
   std::string key_text;
-  std::set<uint64_t> damaged;          // not to be tried again
-  std::set<uint64_t> without_own;      // whose own filter is damaged
+  std::set<uint64_t> damaged;      // not to be tried again
+  std::set<uint64_t> without_own;  // whose own filter is damaged
   absl::Status first_damage;
   RefilterInfo info;
 };
@@ -106,7 +106,8 @@ absl::StatusOr<FilterFileMetadata> DatabaseJobs::MakeFilter(RefilterJob* job,
   options.context.level = level;
   options.context.num_levels = kNumLevels;
   options.readahead_bytes = parts_.options->compaction_readahead_bytes();
-  options.paced = {parts_.rate_limiter, BackgroundRateLimiter::Priority::kCompaction,
+  options.paced = {parts_.rate_limiter,
+                   BackgroundRateLimiter::Priority::kCompaction,
                    {&parts_.scheduler->cancelled(), &family.dropped}};
   WINNOW_ASSIGN_OR_RETURN(const FilterRebuildResult made,
                           RebuildFilter(options, parts_.versions->store(), file, number));
@@ -235,9 +236,9 @@ absl::Status DatabaseJobs::Refilter(ColumnFamilyState* family, const RefilterOpt
     parts_.scheduler->WaitForProgress();
   }
   // A flush that began before the settings changed has those of before.
-  const Memtable* const oldest =
-      family->flush_running && !family->immutables.empty() ? family->immutables.front().get()
-                                                           : nullptr;
+  const Memtable* const oldest = family->flush_running && !family->immutables.empty()
+                                     ? family->immutables.front().get()
+                                     : nullptr;
   while (oldest != nullptr && family->flush_running && !family->immutables.empty() &&
          family->immutables.front().get() == oldest && !parts_.scheduler->is_stopping()) {
     parts_.scheduler->WaitForProgress();

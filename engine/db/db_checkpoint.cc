@@ -68,9 +68,7 @@ absl::Status DBImpl::Checkpoint(const std::string& directory) {
     return CopyTo(
         directory,
         [this](const SstableFile& /*table*/, FileType /*type*/, const std::string& from,
-               const std::string& to) {
-          return LinkOrCopy(*file_system_, from, to);
-        },
+               const std::string& to) { return LinkOrCopy(*file_system_, from, to); },
         &contents);
   });
 }

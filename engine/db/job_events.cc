@@ -92,9 +92,8 @@ void NotifyRefilterBegin(EventQueue* events, std::string_view family, std::strin
 
 void NotifyRefilterEnd(EventQueue* events, std::string_view family, std::string_view filter,
                        const JobResult& result) {
-  UnlessOutOfMemory([&] {
-    NotifyEnd(events, RefilterEvent(Event::Kind::kRefilterEnd, family, filter), result);
-  });
+  UnlessOutOfMemory(
+      [&] { NotifyEnd(events, RefilterEvent(Event::Kind::kRefilterEnd, family, filter), result); });
 }
 
 }  // namespace winnow

@@ -15,9 +15,10 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
     ColumnFamilyState* const own = Own(family);
     // A policy's filters are made of keys by code of the user's, and only with a table.
     if (own->filter_policy() != nullptr) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "filters of the column family '", ToAbsl(own->name()), "' are made by its filter policy '",
-          ToAbsl(own->filter_policy()->Name()), "': open it without one to refilter"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("filters of the column family '", ToAbsl(own->name()),
+                       "' are made by its filter policy '", ToAbsl(own->filter_policy()->Name()),
+                       "': open it without one to refilter"));
     }
     if (!options.filter.empty() || !options.filter_key.empty()) {
       WINNOW_RETURN_IF_ERROR(SetFilter(family, options.filter, options.filter_key));

@@ -61,9 +61,9 @@ absl::Status CheckFilterFile(FileSystem& file_system, const std::string& directo
   const std::string path = FilterFileName(directory, metadata.filter_file.number);
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> file = file_system.OpenRandomAccess(path);
   if (!file.ok()) return MissingIsDamage(file.status());
-  WINNOW_ASSIGN_OR_RETURN(const auto filter_file,
-                          FilterFile::Open(*std::move(file), path, metadata.filter_file.file_id,
-                                           metadata.file_id));
+  WINNOW_ASSIGN_OR_RETURN(
+      const auto filter_file,
+      FilterFile::Open(*std::move(file), path, metadata.filter_file.file_id, metadata.file_id));
   return filter_file->Verify();
 }
 

@@ -104,9 +104,9 @@ absl::StatusOr<FilterFileHeader> FilterFileHeader::Decode(std::string_view start
     const bool only_version =
         fits && ChecksumsMatch(DecodeFixed64(&start[kChecksumAt]), HeaderChecksum(as_ours));
     if (major > kMajorVersion && major <= 255 && !only_version) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(ToAbsl(path), ": filter file of version ", major, ", newer than ",
-                       kMajorVersion, ", which this version of Winnow reads"));
+      return absl::FailedPreconditionError(absl::StrCat(ToAbsl(path), ": filter file of version ",
+                                                        major, ", newer than ", kMajorVersion,
+                                                        ", which this version of Winnow reads"));
     }
     return damaged("checksum mismatch in its header");
   }
@@ -129,8 +129,8 @@ absl::StatusOr<FilterFileHeader> FilterFileHeader::Decode(std::string_view start
   // No allocation goes by a size that the file does not have.
   if (header.file_bytes != file_bytes || header.filter_bytes > file_bytes ||
       BytesOfFile(header) != file_bytes) {
-    return damaged(ToStd(absl::StrCat("has ", file_bytes, " bytes, its header says ",
-                                      header.file_bytes)));
+    return damaged(
+        ToStd(absl::StrCat("has ", file_bytes, " bytes, its header says ", header.file_bytes)));
   }
   return header;
 }
@@ -194,8 +194,8 @@ absl::Status WriteFilterFile(const filter::BuiltFilter& built, FilterFileHeader*
   if (!built.block.empty()) {
     char trailer[kBlockTrailerBytes];
     trailer[0] = static_cast<char>(Compression::kNone);
-    EncodeFixed64(trailer + 1, BlockChecksum(built.block, 0, header->file_id,
-                                             header->filter_block().offset));
+    EncodeFixed64(trailer + 1,
+                  BlockChecksum(built.block, 0, header->file_id, header->filter_block().offset));
     WINNOW_RETURN_IF_ERROR(file->Append(built.block));
     WINNOW_RETURN_IF_ERROR(file->Append(std::string_view(trailer, sizeof(trailer))));
   }

@@ -22,8 +22,8 @@ namespace winnow {
 
 // What a filter file says before its filter block.
 struct FilterFileHeader {
-  uint64_t file_id = 0;    // its own random identity
-  uint64_t table_id = 0;   // the identity of the SSTable that it belongs to
+  uint64_t file_id = 0;   // its own random identity
+  uint64_t table_id = 0;  // the identity of the SSTable that it belongs to
   uint64_t file_bytes = 0;
   uint64_t hash_seed = 0;
   uint64_t num_filter_keys = 0;
@@ -35,7 +35,9 @@ struct FilterFileHeader {
 
   std::string Encode() const;
   uint64_t header_bytes() const;
-  BlockHandle filter_block() const { return {filter_bytes == 0 ? 0 : header_bytes(), filter_bytes}; }
+  BlockHandle filter_block() const {
+    return {filter_bytes == 0 ? 0 : header_bytes(), filter_bytes};
+  }
   // `start` is the start of a file of `file_bytes` bytes, kMaxFilterFileHeaderBytes of it if it has
   // as many. DataLoss: it is none, damaged, or of another size. FailedPrecondition: a newer major
   // version.

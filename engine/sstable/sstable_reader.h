@@ -392,9 +392,10 @@ class SstableReader : public filter::internal::InSlabPool {
 
   SstableReaderOptions options_;
   BlockFile file_;
-  const uint64_t table_id_;  // in the block cache
+  const uint64_t table_id_;   // in the block cache
   uint64_t filter_table_id_;  // of the filter there: a filter file's has an id of its own
-  // Null: the table's own filter is in use, or the filter file is in memory and not needed any more.
+  // Null: the table's own filter is in use, or the filter file is in memory and not needed any
+  // more.
   std::unique_ptr<const FilterFile> filter_file_;
   Footer footer_;
   SstableFigures figures_;

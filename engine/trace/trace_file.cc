@@ -79,9 +79,9 @@ absl::StatusOr<TraceHeader> TraceHeader::Decode(std::string_view bytes, std::str
     return CorruptionError(path, 0, "trace: checksum mismatch in its header");
   }
   if (major > kMajorVersion) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(ToAbsl(path), ": trace of version ", major, ", newer than ", kMajorVersion,
-                     ", which this version of Winnow reads"));
+    return absl::FailedPreconditionError(absl::StrCat(ToAbsl(path), ": trace of version ", major,
+                                                      ", newer than ", kMajorVersion,
+                                                      ", which this version of Winnow reads"));
   }
   TraceHeader header;
   const uint32_t flags = DecodeFixed32(&bytes[kFlagsAt]);

@@ -22,8 +22,7 @@ constexpr uint64_t kChoiceSeed = 0x7472616365;
 
 uint64_t MicrosSince1970() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
 }
 
 absl::Status CheckTraceOptions(const TraceOptions& options) {

@@ -102,10 +102,9 @@ std::unique_ptr<FilterFile> SstableFile::OpenFilterFile() {
     return nullptr;
   }
   if ((*opened)->size() != named.file_bytes) {
-    GiveUpFilterFile(
-        CorruptionError(path.ToString(), absl::StrCat("file has ", (*opened)->size(),
-                                                      " bytes, the manifest says ",
-                                                      named.file_bytes)));
+    GiveUpFilterFile(CorruptionError(
+        path.ToString(), absl::StrCat("file has ", (*opened)->size(), " bytes, the manifest says ",
+                                      named.file_bytes)));
     return nullptr;
   }
   auto file = FilterFile::Open(*std::move(opened), path, named.file_id, metadata_.file_id);

@@ -344,10 +344,10 @@ std::string FileMetadata::DebugString() const {
       write_times.num_entries == 0 ? ""
                                    : absl::StrCat(" times=", write_times.num_entries, " ",
                                                   write_times.oldest, "..", write_times.newest),
-      filter_file.number == 0
-          ? ""
-          : absl::StrCat(" filter_file=", SixDigits(filter_file.number), " id=",
-                         AllHexDigits(filter_file.file_id), " bytes=", filter_file.file_bytes));
+      filter_file.number == 0 ? ""
+                              : absl::StrCat(" filter_file=", SixDigits(filter_file.number),
+                                             " id=", AllHexDigits(filter_file.file_id),
+                                             " bytes=", filter_file.file_bytes));
 }
 
 std::string VersionEdit::DebugString() const {

@@ -365,8 +365,8 @@ void VersionSet::RemoveUndecidedFiles() {
   RemoveUnlessLive(std::exchange(undecided_files_, {}));
 }
 
-// A table that moved to another level, or was given another filter, when its edit failed is still in
-// use.
+// A table that moved to another level, or was given another filter, when its edit failed is still
+// in use.
 void VersionSet::RemoveUnlessLive(const std::vector<std::string>& names) {
   std::set<std::string> live;
   ForEachSstable([&](const SstableFile& file) {

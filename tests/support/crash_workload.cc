@@ -22,10 +22,9 @@ Options CrashOptions(FileSystem* file_system) {
 
 std::string DescribeSteps(std::span<const CrashStep> steps) {
   static constexpr std::array<const char*, kNumCrashSteps> kNames = {
-      "put",     "synced put", "synced delete", "batch",        "flush",
-      "compact", "snapshot",   "create family", "drop family",  "checkpoint",
-      "reopen",  "set filter", "ingest",        "delete range", "transact",
-      "refilter"};
+      "put",      "synced put",    "synced delete", "batch",      "flush",  "compact",
+      "snapshot", "create family", "drop family",   "checkpoint", "reopen", "set filter",
+      "ingest",   "delete range",  "transact",      "refilter"};
   std::string text;
   for (const CrashStep step : steps) {
     absl::StrAppend(&text, text.empty() ? "" : ", ", kNames[static_cast<size_t>(step)]);

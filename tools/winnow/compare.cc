@@ -57,8 +57,8 @@ absl::StatusOr<std::vector<ComparedTable>> TablesOf(DB& db, ColumnFamily* family
     return a.level != b.level ? a.level < b.level : a.number > b.number;
   });
   if (tables.empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        directory, " has no SSTables: all its data is still in the write-ahead log"));
+    return absl::NotFoundError(
+        absl::StrCat(directory, " has no SSTables: all its data is still in the write-ahead log"));
   }
   return tables;
 }

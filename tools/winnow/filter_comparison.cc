@@ -109,8 +109,8 @@ void FilterComparison::CountNeedlessReads(double weight, MayContain may_contain,
   candidate->needless_reads += static_cast<double>(maybe) * weight;
 }
 
-// By its own filter key and seed, whatever those of the comparison are. With hashes alone it can only
-// be asked if they are the same.
+// By its own filter key and seed, whatever those of the comparison are. With hashes alone it can
+// only be asked if they are the same.
 void FilterComparison::AskPresentOne(const SstableReader& table, double weight,
                                      ComparedFilter* candidate) {
   const SstableFigures& figures = table.figures();
@@ -126,9 +126,8 @@ void FilterComparison::AskPresentOne(const SstableReader& table, double weight,
       weight,
       [&](const ComparedLookup& lookup) {
         if (same_hash) return table.filter().MayContain(lookup.hash);
-        return workload_.keys_are_hashes ||
-               table.filter().MayContain(
-                   table.filter_key().LookupHash(lookup.key, table.hash_seed()));
+        return workload_.keys_are_hashes || table.filter().MayContain(table.filter_key().LookupHash(
+                                                lookup.key, table.hash_seed()));
       },
       candidate);
 }

@@ -25,8 +25,8 @@ struct ComparedLookup {
 struct ComparedWorkload {
   filter::FilterKeyExtractor filter_key;
   uint64_t hash_seed = 0;
-  // Of keys that are known only by their hash it cannot be said which file of a level has them in its
-  // range: each file below level 0 counts by its share of the level's entries.
+  // Of keys that are known only by their hash it cannot be said which file of a level has them in
+  // its range: each file below level 0 counts by its share of the level's entries.
   bool keys_are_hashes = false;
   std::vector<ComparedLookup> lookups;
 };
@@ -56,8 +56,8 @@ class FilterComparison {
  public:
   FilterComparison(ComparedWorkload workload, std::vector<ComparedFilter> candidates);
 
-  // Reads the table once and builds each candidate from its keys; `entries_in_level` is of its level.
-  // Memory: 16 bytes a key of the table, and one filter at a time. Errors of the table.
+  // Reads the table once and builds each candidate from its keys; `entries_in_level` is of its
+  // level. Memory: 16 bytes a key of the table, and one filter at a time. Errors of the table.
   absl::Status AddTable(const SstableReader& table, int level, uint64_t entries_in_level);
 
   // Once all tables have been added.
@@ -86,7 +86,7 @@ class FilterComparison {
   const ComparedWorkload workload_;
   std::vector<ComparedFilter> candidates_;
   std::vector<uint64_t> random_hashes_;
-  std::vector<bool> found_;   // by look-up: a newer table has the key
+  std::vector<bool> found_;    // by look-up: a newer table has the key
   std::vector<size_t> asked_;  // of the table at hand
   uint64_t num_found_ = 0;
 };

@@ -14,8 +14,8 @@ namespace {
 
 std::string RefilterSentence(const RefilterInfo& info, std::string_view filter) {
   std::string text = absl::StrCat(
-      report::HumanCount(info.files_refiltered, "file", "files"), " now with ", ToAbsl(filter), ", ",
-      report::HumanCount(info.files_current, "file", "files"), " had it before; ",
+      report::HumanCount(info.files_refiltered, "file", "files"), " now with ", ToAbsl(filter),
+      ", ", report::HumanCount(info.files_current, "file", "files"), " had it before; ",
       report::HumanBytes(static_cast<double>(info.bytes_read)), " read, ",
       report::HumanBytes(static_cast<double>(info.bytes_written)), " written, ",
       report::HumanSeconds(std::chrono::duration<double>(info.duration).count()));

@@ -36,9 +36,8 @@ absl::StatusOr<ExitCode> RunTrace(const Arguments& arguments, Output& output) {
             {"hashed", trace->header().keys_are_hashes},
             {"one_in", trace->header().one_in},
             {"cut", trace->was_cut()}};
-  std::string text =
-      absl::StrCat(report::HumanCount(summary.all, "call", "calls"), " in ",
-                   report::HumanSeconds(seconds));
+  std::string text = absl::StrCat(report::HumanCount(summary.all, "call", "calls"), " in ",
+                                  report::HumanSeconds(seconds));
   for (uint32_t call = 1; call < kNumTraceCalls; call++) {
     const std::string name(TraceCallName(static_cast<TraceCall>(call)));
     json[name] = summary.calls[call];

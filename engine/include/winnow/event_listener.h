@@ -32,8 +32,8 @@ struct Event {
     kCompactionBegin,
     kCompactionEnd,  // the same, and status, num_outputs, bytes_read, bytes_written, duration
     kRefilterBegin,  // column_family; message: the filter that its files are to have
-    kRefilterEnd,    // the same, and status, num_outputs (files), bytes_read, bytes_written, duration
-    kIngestEnd,      // status, num_inputs (files), bytes_written, duration; message: their levels
+    kRefilterEnd,  // the same, and status, num_outputs (files), bytes_read, bytes_written, duration
+    kIngestEnd,    // status, num_inputs (files), bytes_written, duration; message: their levels
     // column_family, num_inputs: an iterator passed so many deleted or hidden entries between two
     // that it showed; the SSTables that they are in are compacted early
     kGarbageMet,

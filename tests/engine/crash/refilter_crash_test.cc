@@ -1,5 +1,5 @@
-// A power failure, or a kill, at every step of a refiltering: no key is missed, and a second call goes
-// on where the first one ended.
+// A power failure, or a kill, at every step of a refiltering: no key is missed, and a second call
+// goes on where the first one ended.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -86,8 +86,8 @@ TEST(RefilterCrash, HidesNoKeyWhereverItEndsAndGoesOnThere) {
                                         CrashChoice::TornLastAppend(0.5)};
     for (uint64_t seed = 1; seed <= 2; seed++) choices.push_back(CrashChoice::RandomSubset(seed));
     for (const CrashChoice& choice : choices) {
-      SCOPED_TRACE(absl::StrCat("after ", operations - begin, " operations: ",
-                                memory.operation(operations - 1).ToString()));
+      SCOPED_TRACE(absl::StrCat("after ", operations - begin,
+                                " operations: ", memory.operation(operations - 1).ToString()));
       const auto state = memory.StateAfterCrash(operations, choice);
       ASSERT_NO_FATAL_FAILURE(CheckState(*state, &files_done_before));
       states++;

@@ -1,5 +1,5 @@
-// DB::Refilter and what can be wrong: damaged filter files and tables, full disks; and copies, which
-// have the filter files or do without.
+// DB::Refilter and what can be wrong: damaged filter files and tables, full disks; and copies,
+// which have the filter files or do without.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -49,7 +49,7 @@ inline void ExpectAllKeys(MemoryDb& db) {
 }
 
 inline std::vector<std::string> FilesNamed(MemoryDb& db, std::string_view suffix,
-                                    const std::string& directory = MemoryDb::kPath) {
+                                           const std::string& directory = MemoryDb::kPath) {
   std::vector<std::string> files;
   const auto names = db.file_system().List(directory);
   for (const std::string& name : *names) {
@@ -79,8 +79,7 @@ inline RefilterInfo RefilterOrFail(MemoryDb& db, RefilterOptions options) {
 inline std::map<std::string, std::string> BytesOf(MemoryDb& db, std::string_view suffix) {
   std::map<std::string, std::string> bytes;
   for (const std::string& name : FilesNamed(db, suffix)) {
-    bytes[name] =
-        *ReadFile(db.file_system(), absl::StrCat(MemoryDb::kPath, "/", name), 64 << 20);
+    bytes[name] = *ReadFile(db.file_system(), absl::StrCat(MemoryDb::kPath, "/", name), 64 << 20);
   }
   return bytes;
 }

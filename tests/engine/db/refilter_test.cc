@@ -130,8 +130,7 @@ TEST(Refilter, KnowsDeletionsVersionsAndOperands) {
   db.Delete("deleted");
   db.Put("kept", "2");
   ASSERT_TRUE(db->Merge(WriteOptions(), db->DefaultColumnFamily(), "merged", "a").ok());
-  ASSERT_TRUE(
-      db->DeleteRange(WriteOptions(), db->DefaultColumnFamily(), "range", "rangf").ok());
+  ASSERT_TRUE(db->DeleteRange(WriteOptions(), db->DefaultColumnFamily(), "range", "rangf").ok());
   db.Flush();
   RefilterOrFail(db, {.filter = kNewFilter});
   EXPECT_EQ(db.Get("deleted"), "(absent)");

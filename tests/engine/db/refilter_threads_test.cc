@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kNumReaders = 8;
 constexpr int kNumKeys = 4000;
-constexpr const char* kFilters[] = {"ribbon:0.1%", "cuckoo:12", "blocked_bloom:10", "none",
-                                    "binary_fuse:0.4%", "bloom:14"};
+constexpr const char* kFilters[] = {"ribbon:0.1%", "cuckoo:12",        "blocked_bloom:10",
+                                    "none",        "binary_fuse:0.4%", "bloom:14"};
 constexpr const char* kFilterKeys[] = {"whole", "prefix:7", "whole+prefix:6"};
 
 std::string KeyAt(int i) { return absl::StrCat("key", 100000 + i); }

@@ -14,10 +14,10 @@ namespace winnow::metamorphic {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(Operation::Kind::kCount)> kKindNames = {
-    "put",     "delete", "merge",      "delete-range", "batch",   "transact",   "get",
-    "multiget", "may-exist", "exists", "iterate",      "take",    "release",    "flush",
-    "compact", "reopen", "set-filter", "refilter",     "create",  "drop",       "checkpoint",
-    "backup",  "ingest", "verify",     "advance-clock",
+    "put",      "delete",    "merge",      "delete-range",  "batch",  "transact", "get",
+    "multiget", "may-exist", "exists",     "iterate",       "take",   "release",  "flush",
+    "compact",  "reopen",    "set-filter", "refilter",      "create", "drop",     "checkpoint",
+    "backup",   "ingest",    "verify",     "advance-clock",
 };
 
 constexpr std::array<std::string_view, 6> kMoveNames = {"first",         "last", "seek",

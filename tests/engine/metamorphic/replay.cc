@@ -152,7 +152,7 @@ class Replayer {
                 .status();
         // Filters of a policy of the user's own stay as they are.
         return DoneOr(options_.own_filters() && absl::IsFailedPrecondition(done) ? absl::OkStatus()
-                                                                                : done);
+                                                                                 : done);
       }
       case Operation::Kind::kDropFamily:
         families_[Index(operation.family)] = nullptr;

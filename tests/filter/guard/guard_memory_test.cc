@@ -53,12 +53,10 @@ TEST_F(GuardMemoryTest, EachCallFailsAloneAndTheNextIsAnswered) {
     EXPECT_EQ(read, expected);
   };
 
-  FailEach(
-      get,
-      [&] {
-        expect(value);
-        EXPECT_TRUE(guard->Invalidate(key).ok());
-      });
+  FailEach(get, [&] {
+    expect(value);
+    EXPECT_TRUE(guard->Invalidate(key).ok());
+  });
   EXPECT_GT(database_.loads(), 10) << "so many allocations has a load";
   FailEach([&] { return guard->Put(key, newer); }, [] {});
   expect(newer);
