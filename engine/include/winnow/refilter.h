@@ -28,12 +28,12 @@ struct RefilterInfo {
 struct RefilterOptions {
   // As DB::SetFilter takes them; empty: as they are. They are set first, for all tables that are
   // written from then on.
-  std::string filter;
-  std::string filter_key;
+  std::string filter = "";
+  std::string filter_key = "";
   // Called on the thread of the call after each file, without a lock held. False ends the call with
   // Cancelled; what was done by then stays. It may call the database, but not close it. May be
   // empty.
-  std::function<bool(const RefilterInfo& so_far)> on_progress;
+  std::function<bool(const RefilterInfo& so_far)> on_progress = nullptr;
 };
 
 }  // namespace winnow
