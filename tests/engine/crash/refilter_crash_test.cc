@@ -32,7 +32,9 @@ std::pair<size_t, size_t> RunRefilter(RecordingFileSystem* memory) {
   for (int i = 0; i < kNumKeys; i += 2) {
     EXPECT_TRUE(db->Put(WriteOptions(), KeyAt(i), std::string(100, 'v')).ok());
     // A table of each hundred.
-    if (i % 100 == 98) EXPECT_TRUE(db->Flush().ok());
+    if (i % 100 == 98) {
+      EXPECT_TRUE(db->Flush().ok());
+    }
   }
   const size_t begin = memory->num_operations();
   const auto info = db->Refilter({.filter = kFilter});
