@@ -170,6 +170,8 @@ class ColumnFamilyState final : public ColumnFamily {
   // A level has been chosen for tables that are not in the version yet: no compaction begins, which
   // might choose to write across them.
   bool ingest_running ABSL_GUARDED_BY(database_mutex) = false;
+  // A call of Refilter; another one waits.
+  bool refilter_running ABSL_GUARDED_BY(database_mutex) = false;
   ExpectedFprHistory expected_fpr_history ABSL_GUARDED_BY(database_mutex);
   std::atomic<bool> dropped{false};
   ViewHolder views;  // thread-safe

@@ -184,6 +184,43 @@ void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const cha
             errptr);
 }
 
+void winnow_start_trace(winnow_t* db, const char* path, uint64_t max_bytes, uint8_t hash_keys,
+                        uint32_t one_in, char** errptr) {
+  winnow::TraceOptions options;
+  if (max_bytes != 0) options.max_bytes = max_bytes;
+  options.hash_keys = hash_keys != 0;
+  options.one_in = one_in;
+  winnow::ReportFrom(errptr, [&] { return db->db->StartTrace(options, path); });
+}
+
+uint64_t winnow_end_trace(winnow_t* db, char** errptr) {
+  const absl::StatusOr<winnow::TraceInfo> info = db->db->EndTrace();
+  winnow::ReportToC(info.status(), errptr);
+  return info.ok() ? info->calls_recorded : 0;
+}
+
+void winnow_refilter(winnow_t* db, const char* filter, const char* filter_key,
+                     uint8_t (*progress)(void*, uint64_t, uint64_t), void* state, char** errptr) {
+  winnow_columnfamily_t family = {db->default_family};
+  winnow_refilter_cf(db, &family, filter, filter_key, progress, state, errptr);
+}
+
+void winnow_refilter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
+                        const char* filter_key, uint8_t (*progress)(void*, uint64_t, uint64_t),
+                        void* state, char** errptr) {
+  winnow::ReportFrom(errptr, [&]() -> absl::Status {
+    winnow::RefilterOptions options;
+    options.filter = winnow::TextOrEmpty(filter);
+    options.filter_key = winnow::TextOrEmpty(filter_key);
+    if (progress != nullptr) {
+      options.on_progress = [&](const winnow::RefilterInfo& so_far) {
+        return progress(state, so_far.files_refiltered, so_far.files_left) != 0;
+      };
+    }
+    return db->db->Refilter(family->family, options).status();
+  });
+}
+
 char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr) {
   return winnow::ExplainText(db, db->default_family, BytesOf(key, keylen), /*json=*/false, errptr);
 }

@@ -1,4 +1,5 @@
-// The flushes and compactions of one database: which is due, running it, and what changes with it.
+// The flushes, compactions and refilterings of one database: which is due, running it, and what
+// changes with it.
 #ifndef WINNOW_ENGINE_DB_DATABASE_JOBS_H_
 #define WINNOW_ENGINE_DB_DATABASE_JOBS_H_
 
@@ -20,6 +21,7 @@
 #include "engine/version/version_set.h"
 #include "engine/write/log_set.h"
 #include "engine/write/write_leader.h"
+#include "winnow/refilter.h"
 
 namespace winnow {
 
@@ -62,6 +64,11 @@ class DatabaseJobs final : public BackgroundJobs {
   absl::Status CompactRange(ColumnFamilyState* family, std::optional<std::string_view> begin,
                             std::optional<std::string_view> end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // Gives each table of the family a filter of its present settings, on the calling thread and
+  // beside all other work; one call for a family at a time. `*info` is set after an error too.
+  absl::Status Refilter(ColumnFamilyState* family, const RefilterOptions& options,
+                        RefilterInfo* info) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // True while a flush or compaction runs, on whatever thread.
   bool IsRunning() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
@@ -128,6 +135,22 @@ class DatabaseJobs final : public BackgroundJobs {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Damaged files are read as far as they can be, and never compacted away.
   void QuarantineInputs(const Compaction& compaction, const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // --- database_jobs_refilter.cc ---
+  struct RefilterJob;
+  static bool HasWantedFilter(const RefilterJob& job, const SstableFile& file);
+  std::shared_ptr<SstableFile> NextToRefilter(RefilterJob* job, int* level, bool* waits) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::StatusOr<FilterFileMetadata> MakeFilter(RefilterJob* job, const SstableFile& file,
+                                                int level, uint64_t number)
+      ABSL_LOCKS_EXCLUDED(database_mutex);
+  absl::Status InstallFilter(RefilterJob* job, const std::shared_ptr<SstableFile>& file,
+                             const FilterFileMetadata& filter)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status RefilterFile(RefilterJob* job, const std::shared_ptr<SstableFile>& file, int level)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status RefilterAll(RefilterJob* job, const RefilterOptions& options, SteadyTime begin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const DatabaseJobParts parts_;

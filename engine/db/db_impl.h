@@ -34,6 +34,7 @@
 #include "engine/statistics/memory_report.h"
 #include "engine/statistics/recorder.h"
 #include "engine/statistics/saved_statistics.h"
+#include "engine/trace/trace_recorder.h"
 #include "engine/transaction/database_transactions.h"
 #include "engine/version/false_positive_cache.h"
 #include "engine/version/first_in_range.h"
@@ -136,6 +137,10 @@ class DBImpl final : public DB, private IteratorOwner {
                             std::optional<std::string_view> end) override;
   absl::Status WaitForBackgroundWork() override;
 
+  // refilter.cc
+  absl::StatusOr<RefilterInfo> Refilter(ColumnFamily* family,
+                                        const RefilterOptions& options) override;
+
   // ingest.cc
   absl::StatusOr<IngestInfo> Ingest(const std::vector<IngestFile>& files,
                                     const IngestOptions& options) override;
@@ -152,6 +157,10 @@ class DBImpl final : public DB, private IteratorOwner {
       ColumnFamily* family, std::span<const KeyRange> ranges) override;
   Statistics GetStatistics() override;
   absl::StatusOr<std::vector<VerifyProblem>> Verify() override;
+
+  // tracing.cc
+  absl::Status StartTrace(const TraceOptions& options, const std::string& path) override;
+  absl::StatusOr<TraceInfo> EndTrace() override;
 
  private:
   // --- open.cc ---
@@ -256,6 +265,11 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::Status CopyTo(const std::string& directory, const PlaceSstable& place_sstable,
                       CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(database_mutex);
 
+  // --- tracing.cc; while a trace is recorded ---
+  void TraceKey(TraceCall call, ColumnFamily* family, std::string_view key);
+  void TraceBatch(const WriteBatch& batch);
+  std::unique_ptr<Iterator> Traced(std::unique_ptr<Iterator> iterator, ColumnFamily* family);
+
   // --- verify.cc ---
   void VerifyTables(std::vector<VerifyProblem>* problems) ABSL_LOCKS_EXCLUDED(database_mutex);
 
@@ -296,6 +310,7 @@ class DBImpl final : public DB, private IteratorOwner {
   FileInPlace lock_file_;
   Recorder recorder_;
   StatisticsSaver statistics_saver_;
+  TraceRecorder trace_;
   FalsePositiveCache false_positive_cache_;
   SnapshotList snapshots_;
   std::atomic<bool> closed_{false};

@@ -50,7 +50,10 @@ std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, Colum
   iterator_options.events = &events_;
   iterator_options.reads = std::make_unique<ReadCounters>();
   DbIteratorInput input = MakeInput(options, family, iterator_options.reads.get());
-  return NewDbIterator(std::move(input), std::move(iterator_options));
+  auto iterator = NewDbIterator(std::move(input), std::move(iterator_options));
+  if (trace_.is_on()) [[unlikely]]
+    return Traced(std::move(iterator), family);
+  return iterator;
 }
 
 DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* family,

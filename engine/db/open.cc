@@ -206,13 +206,16 @@ absl::Status DBImpl::StartEvents() {
           continue;
         }
         const filter::FilterState& state = file->reader()->filter_state();
-        if (state.code == filter::FilterStateCode::kOk) continue;
+        if (state.code == filter::FilterStateCode::kOk && file->filter_file_status().ok()) continue;
         recorder_.Local().Add(Ticker::kFiltersDamaged);
         Event degraded;
         degraded.kind = Event::Kind::kFilterDegraded;
         degraded.column_family = std::string(family->name());
         degraded.path = SstableFileName(path_, file->number());
-        degraded.message = state.reason;
+        degraded.message =
+            file->filter_file_status().ok()
+                ? state.reason
+                : absl::StrCat(file->filter_file_status().message(), ": the table's own is asked");
         events_.Add(std::move(degraded));
       }
     }
@@ -229,6 +232,7 @@ absl::Status DBImpl::Close() {
   transactions_->Close();
   // A listener may be in the middle of a call; those that it begins from now on are refused.
   events_.Drain();
+  if (trace_.is_on()) UnlessOutOfMemory([this] { trace_.End().IgnoreError(); });
   const absl::Status status = options_.read_only ? absl::OkStatus() : CloseFiles();
   // While the lock is held: later the file would be the next process's.
   if (!options_.read_only && lock_file_.Check(*file_system_).ok())

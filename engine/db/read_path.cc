@@ -199,6 +199,8 @@ absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, s
   // Most calls are of the default family and without a snapshot, which takes no call to know.
   if (!IsSurelyReadable(options, family, key)) [[unlikely]]
     WINNOW_RETURN_IF_ERROR(CheckRead(options, family, key));
+  if (trace_.is_on()) [[unlikely]]
+    TraceKey(TraceCall::kGet, family, key);
   ColumnFamilyState* own = Own(family);
   ThreadCounters& counters = recorder_.Local();
   SampledTimer timer(counters, LatencyHistogram::kGet);
@@ -299,6 +301,9 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
   if (absl::Status status = CheckRead(options, family, ""); !status.ok()) {
     std::fill(statuses.begin(), statuses.end(), status);
     return;
+  }
+  if (trace_.is_on()) [[unlikely]] {
+    for (const std::string_view key : keys) TraceKey(TraceCall::kMultiGet, family, key);
   }
   ColumnFamilyState* own = Own(family);
   const ViewGuard view(own->views);

@@ -24,6 +24,7 @@
 #include "engine/sstable/block_file.h"
 #include "engine/sstable/filter_block.h"
 #include "engine/sstable/filter_description.h"
+#include "engine/sstable/filter_file.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/mapped_blocks.h"
@@ -60,6 +61,9 @@ struct SstableReaderOptions {
   // Data blocks that are stored plain are read where they lie, if the file can be mapped and they
   // are read as they are, without a global sequence number.
   bool map_file = false;
+  // The table_id() of another reader of the same file, whose blocks in the cache are then those of
+  // this one; 0: none.
+  uint64_t table_id = 0;
 };
 
 struct SstableReadOptions {
@@ -171,10 +175,12 @@ class SstableReader : public filter::internal::InSlabPool {
   // Reads footer, properties, index and filter. `path` is for error messages. FailedPrecondition: a
   // newer format version, or another comparator than the table was written with. DataLoss: damage,
   // or a file that is not the expected one. A filter that is damaged, unknown or cannot be read is
-  // no error: see filter_state().
-  static absl::StatusOr<std::unique_ptr<SstableReader>> Open(const SstableReaderOptions& options,
-                                                             std::unique_ptr<RandomAccessFile> file,
-                                                             SharedPath path);
+  // no error: see filter_state(). With `filter_file`, which is of this table, its filter is the one
+  // that is asked, and what figures() and filter_description() say of a filter is said of that one;
+  // the table's own is not read.
+  static absl::StatusOr<std::unique_ptr<SstableReader>> Open(
+      const SstableReaderOptions& options, std::unique_ptr<RandomAccessFile> file, SharedPath path,
+      std::unique_ptr<FilterFile> filter_file = nullptr);
   ~SstableReader();
 
   SstableReader(const SstableReader&) = delete;
@@ -267,6 +273,8 @@ class SstableReader : public filter::internal::InSlabPool {
 
   // Takes the table's blocks out of the cache: for a file that is being deleted.
   void EraseCachedBlocks() const;
+  // The filter alone: for one that another reader of the table replaces.
+  void EraseCachedFilter() const;
 
   // Null if the table has none. Neither Get nor iterators nor the filter know of them: who looks
   // for entries asks these too, whatever the filter says. It lives as long as the reader.
@@ -280,6 +288,7 @@ class SstableReader : public filter::internal::InSlabPool {
   // All that the file says about itself, read anew. Errors as those of Open.
   absl::StatusOr<SstableProperties> ReadProperties() const;
   uint64_t file_id() const { return file_.file_id(); }
+  uint64_t table_id() const { return table_id_; }
   uint64_t file_bytes() const { return file_.size(); }
   std::string path() const { return file_.path(); }
   const InternalKeyComparator& comparator() const { return options_.comparator; }
@@ -306,6 +315,7 @@ class SstableReader : public filter::internal::InSlabPool {
   // The steps of Open, in this order.
   absl::Status ReadFooter();
   absl::Status TakeProperties();
+  void TakeFilterFile(std::unique_ptr<FilterFile> filter_file);
   void TakeRoom();
   absl::Status ReadIndex();
   absl::Status ReadRangeTombstones();
@@ -315,8 +325,13 @@ class SstableReader : public filter::internal::InSlabPool {
   bool filter_is_wanted() const;
   filter::FilterState ReadResidentFilter();
   filter::FilterState ReadFilterIntoCache();
+  // Where the filter in use lies: in the table, or in its filter file.
+  BlockHandle filter_handle() const {
+    return filter_file_ == nullptr ? footer_.filter : filter_file_->header().filter_block();
+  }
   FilterBlockSource filter_source() const {
-    return {&file_, footer_.filter, figures_.hash_seed, !filter_description_->policy.empty()};
+    return {filter_file_ == nullptr ? &file_ : &filter_file_->blocks(), filter_handle(),
+            figures_.hash_seed, !filter_description_->policy.empty()};
   }
   FilterAnswer AskPolicyOrCache(const SstableReadOptions& options, uint64_t filter_hash,
                                 std::string_view user_key) const;
@@ -377,7 +392,11 @@ class SstableReader : public filter::internal::InSlabPool {
 
   SstableReaderOptions options_;
   BlockFile file_;
-  const uint64_t table_id_;  // in the block cache
+  const uint64_t table_id_;   // in the block cache
+  uint64_t filter_table_id_;  // of the filter there: a filter file's has an id of its own
+  // Null: the table's own filter is in use, or the filter file is in memory and not needed any
+  // more.
+  std::unique_ptr<const FilterFile> filter_file_;
   Footer footer_;
   SstableFigures figures_;
   std::shared_ptr<const FilterDescription> filter_description_;

@@ -60,8 +60,8 @@ void SstableVerifier::CheckHeader() {
   const absl::StatusOr<TableHeader> header = TableHeader::Decode(bytes, table_.path());
   if (!header.ok()) return Report(0, header.status());
   if (header->header_bytes() != footer.header_bytes || header->file_id != footer.file_id ||
-      header->database_id != table_.hash_seed() ||
-      (stored_.ok() && header->column_family_id != stored_->column_family_id)) {
+      (stored_.ok() && (header->database_id != stored_->hash_seed ||
+                        header->column_family_id != stored_->column_family_id))) {
     Report(0, "header: says another table than footer and properties do");
   }
 }

@@ -56,6 +56,10 @@ enum class Ticker : uint32_t {
   kEntriesChangedByFilter,      // [entries] to which one gave another value
   kBackgroundWaitMicros,        // [microseconds] that flushes and compactions waited, for
                                 // Options::background_bytes_per_second
+  kRefilters,                   // [calls] of Refilter, failed ones included
+  kFilesRefiltered,             // [files] that got another filter by them
+  kRefilterBytesRead,           // [bytes] of blocks that they read, as stored
+  kRefilterBytesWritten,        // [bytes] of filter files that they wrote
   kIngestions,                  // [calls] of Ingest that succeeded
   kFilesIngested,               // [files] that came in with them
   kBytesIngested,               // [bytes] of those
