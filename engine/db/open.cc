@@ -48,6 +48,11 @@ DBImpl::DBImpl(const Options& options, std::string path)
       file_system_(&yielding_file_system_),
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
+      row_cache_(
+          options_.row_cache_bytes == 0
+              ? nullptr
+              : std::make_unique<RowCache>(options_.row_cache_bytes,
+                                           static_cast<uint64_t>(options_.row_cache_ttl_seconds))),
       versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_), &open_files_,
                  options_.charge_filters_to_cache, options_.mmap_reads},
                 &mutex_),
@@ -110,6 +115,7 @@ DatabaseJobParts DBImpl::JobParts() {
   parts.events = &events_;
   parts.rate_limiter = &rate_limiter_;
   parts.recorder = &recorder_;
+  parts.row_cache = row_cache_.get();
   parts.save_statistics = [this] {
     if (statistics_saver_.IsDue(SteadyNow())) SaveStatistics(/*is_closed=*/false);
   };
@@ -205,15 +211,19 @@ absl::Status DBImpl::StartEvents() {
           events_.AddIfCorruption(file->open_status());
           continue;
         }
-        const filter::FilterState& state = file->reader()->filter_state();
-        if (state.code == filter::FilterStateCode::kOk) continue;
-        recorder_.Local().Add(Ticker::kFiltersDamaged);
-        Event degraded;
-        degraded.kind = Event::Kind::kFilterDegraded;
-        degraded.column_family = std::string(family->name());
-        degraded.path = SstableFileName(path_, file->number());
-        degraded.message = state.reason;
-        events_.Add(std::move(degraded));
+        const auto report = [&](const filter::FilterState& state) {
+          if (state.code == filter::FilterStateCode::kOk) return;
+          recorder_.Local().Add(Ticker::kFiltersDamaged);
+          Event degraded;
+          degraded.kind = Event::Kind::kFilterDegraded;
+          degraded.column_family = std::string(family->name());
+          degraded.path = SstableFileName(path_, file->number());
+          degraded.message = state.reason;
+          events_.Add(std::move(degraded));
+        };
+        report(file->reader()->filter_state());
+        const RangeFilterBlock* const range_filter = file->reader()->range_filter();
+        if (range_filter != nullptr) report(range_filter->state());
       }
     }
   }

@@ -35,6 +35,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
   WINNOW_RETURN_IF_ERROR(reader->ReadIndex());
   WINNOW_RETURN_IF_ERROR(reader->ReadRangeTombstones());
   reader->ReadFilter();
+  reader->ReadRangeFilter();
   return reader;
 }
 
@@ -197,6 +198,14 @@ void SstableReader::ReadFilter() {
              (filter_memory_.size() > 0 || filter_in_cache_)) {
     filter_policy_ = options_.filter_policy;
   }
+}
+
+// Numbers that are made of keys are in order under the bytewise comparator alone.
+void SstableReader::ReadRangeFilter() {
+  if (!footer_.range_filter.exists() || !options_.load_filter) return;
+  if (!options_.comparator.is_bytewise()) return;
+  range_filter_ = RangeFilterBlock::Load(file_, footer_.range_filter,
+                                         options_.charge_cache ? options_.cache : nullptr);
 }
 
 // The block stays in memory as the file holds it, trailer included: filters are read in place.

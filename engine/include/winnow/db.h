@@ -319,6 +319,11 @@ class DB {
   // How a Get of `key` proceeds: each memtable and candidate file, what its filter answers, what
   // its block holds. Counted in no statistics.
   virtual absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) = 0;
+  // The same for an iterator over [lower, upper) that seeks to `lower`: what each range filter
+  // answers, and whether there are entries. InvalidArgument: `upper` is not above `lower`.
+  virtual absl::StatusOr<RangeExplanation> ExplainRange(ColumnFamily* family,
+                                                        std::string_view lower,
+                                                        std::string_view upper) = 0;
   // Reads every block of every live SSTable and checks checksums, key order, filters against keys
   // and counts. Names what openings have set aside (*.log.damaged, *.log.unread, *.orphan) and, of
   // a database that is open read-only, what could not be replayed. One entry for each problem
@@ -381,6 +386,9 @@ class DB {
   }
   absl::StatusOr<KeyExplanation> Explain(std::string_view key) {
     return Explain(DefaultColumnFamily(), key);
+  }
+  absl::StatusOr<RangeExplanation> ExplainRange(std::string_view lower, std::string_view upper) {
+    return ExplainRange(DefaultColumnFamily(), lower, upper);
   }
 };
 
