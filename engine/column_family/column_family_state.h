@@ -10,6 +10,7 @@
 #include "engine/base/capabilities.h"
 #include "engine/base/write_time.h"
 #include "engine/column_family/read_view.h"
+#include "engine/column_family/row_cache.h"
 #include "engine/compaction/picker.h"
 #include "engine/memtable/memtable.h"
 #include "engine/sstable/sstable_builder.h"
@@ -175,6 +176,8 @@ class ColumnFamilyState final : public ColumnFamily {
   ExpectedFprHistory expected_fpr_history ABSL_GUARDED_BY(database_mutex);
   std::atomic<bool> dropped{false};
   ViewHolder views;  // thread-safe
+  RowValidity rows;  // of the row cache; thread-safe
+  RowFamily row_family() { return {id_, &rows}; }
 
  private:
   std::shared_ptr<Memtable> NewMemtable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

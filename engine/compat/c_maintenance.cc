@@ -48,6 +48,19 @@ char* ExplainText(winnow_t* db, ColumnFamily* family, std::string_view key, bool
   return text;
 }
 
+char* ExplainRangeText(winnow_t* db, winnow_columnfamily_t* family, std::string_view lower,
+                       std::string_view upper, bool json, char** errptr) {
+  char* text = nullptr;
+  ReportFrom(errptr, [&]() -> absl::Status {
+    ColumnFamily* const asked = family == nullptr ? db->default_family : family->family;
+    WINNOW_ASSIGN_OR_RETURN(const RangeExplanation explanation,
+                            db->db->ExplainRange(asked, lower, upper));
+    text = CopyToC(json ? explanation.ToJson() : explanation.ToString());
+    return text != nullptr ? absl::OkStatus() : OutOfMemory();
+  });
+  return text;
+}
+
 void ApproximateSizes(winnow_t* db, ColumnFamily* family, int num_ranges, const char* const* starts,
                       const size_t* start_lengths, const char* const* limits,
                       const size_t* limit_lengths, uint64_t* sizes) {
@@ -237,6 +250,19 @@ char* winnow_explain_json(winnow_t* db, const char* key, size_t keylen, char** e
 char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key,
                              size_t keylen, char** errptr) {
   return winnow::ExplainText(db, family->family, BytesOf(key, keylen), /*json=*/true, errptr);
+}
+
+char* winnow_explain_range(winnow_t* db, winnow_columnfamily_t* family, const char* start,
+                           size_t startlen, const char* limit, size_t limitlen, char** errptr) {
+  return winnow::ExplainRangeText(db, family, BytesOf(start, startlen), BytesOf(limit, limitlen),
+                                  /*json=*/false, errptr);
+}
+
+char* winnow_explain_range_json(winnow_t* db, winnow_columnfamily_t* family, const char* start,
+                                size_t startlen, const char* limit, size_t limitlen,
+                                char** errptr) {
+  return winnow::ExplainRangeText(db, family, BytesOf(start, startlen), BytesOf(limit, limitlen),
+                                  /*json=*/true, errptr);
 }
 
 char* winnow_verify(winnow_t* db) {

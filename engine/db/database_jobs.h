@@ -39,6 +39,7 @@ struct DatabaseJobParts {
   EventQueue* events = nullptr;
   BackgroundRateLimiter* rate_limiter = nullptr;
   Recorder* recorder = nullptr;
+  RowCache* row_cache = nullptr;          // may be null
   std::function<void()> save_statistics;  // if it is time
 };
 
@@ -88,6 +89,9 @@ class DatabaseJobs final : public BackgroundJobs {
   absl::Status WriteFlush(const ColumnFamilyState& family,
                           const std::vector<std::shared_ptr<Memtable>>& memtables,
                           SstableBuilderOptions builder, SstableOutputResult* result);
+  // The rows that the memtables write, before readers can do without the memtables.
+  void ForgetRows(ColumnFamilyState* family,
+                  const std::vector<std::shared_ptr<Memtable>>& memtables);
   // The oldest log that holds entries which are in memory alone once the family's first immutable
   // memtables have been flushed; Memtable::kNoLog: none does.
   uint64_t OldestLogWithout(const ColumnFamilyState& flushed, size_t num_memtables) const

@@ -95,6 +95,8 @@ class DBImpl final : public DB, private IteratorOwner {
   const Snapshot* GetSnapshot() override;
   void ReleaseSnapshot(const Snapshot* snapshot) override;
   absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) override;
+  absl::StatusOr<RangeExplanation> ExplainRange(ColumnFamily* family, std::string_view lower,
+                                                std::string_view upper) override;
 
   // --- For rooms to the right ---
   // The family is of one of them from now on: other writes and ingestions than by these calls are
@@ -191,7 +193,18 @@ class DBImpl final : public DB, private IteratorOwner {
   // --- read_path.cc ---
   struct Found;
   absl::Status Find(const ReadOptions& options, ColumnFamilyState* family, const ReadView& view,
-                    std::string_view key, ThreadCounters& counters, Found* found);
+                    const RowValidity::Moment& moment, std::string_view key,
+                    ThreadCounters& counters, Found* found);
+  // Version::Get, where there is a row cache; `moment` is from before the view.
+  absl::Status GetThroughRowCache(const ReadOptions& options, ColumnFamilyState* family,
+                                  const ReadView& view, const RowValidity::Moment& moment,
+                                  const LookupKey& lookup, ThreadCounters& counters,
+                                  PointResult* result);
+  // Version::MultiGet, likewise.
+  void MultiGetThroughRowCache(const ReadOptions& options, ColumnFamilyState* family,
+                               const ReadView& view, const RowValidity::Moment& moment,
+                               std::span<BatchLookup> batch, const LookupContext& context,
+                               ThreadCounters& counters);
   void MultiGetAll(const ReadOptions& options, ColumnFamily* family,
                    std::span<const std::string_view> keys, std::span<PinnedValue> values,
                    std::span<absl::Status> statuses);
@@ -312,6 +325,7 @@ class DBImpl final : public DB, private IteratorOwner {
   StatisticsSaver statistics_saver_;
   TraceRecorder trace_;
   FalsePositiveCache false_positive_cache_;
+  const std::unique_ptr<RowCache> row_cache_;  // null: nothing is kept
   SnapshotList snapshots_;
   std::atomic<bool> closed_{false};
   const OwningProcess process_;

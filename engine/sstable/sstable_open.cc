@@ -42,6 +42,7 @@ absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
   reader->ReadFilter();
   // A filter in memory needs its file no more, and the process has that many descriptors.
   if (!reader->filter_in_cache_) reader->filter_file_.reset();
+  reader->ReadRangeFilter();
   return reader;
 }
 
@@ -219,6 +220,14 @@ void SstableReader::ReadFilter() {
              (filter_memory_.size() > 0 || filter_in_cache_)) {
     filter_policy_ = options_.filter_policy;
   }
+}
+
+// Numbers that are made of keys are in order under the bytewise comparator alone.
+void SstableReader::ReadRangeFilter() {
+  if (!footer_.range_filter.exists() || !options_.load_filter) return;
+  if (!options_.comparator.is_bytewise()) return;
+  range_filter_ = RangeFilterBlock::Load(file_, footer_.range_filter,
+                                         options_.charge_cache ? options_.cache : nullptr);
 }
 
 // The block stays in memory as the file holds it, trailer included: filters are read in place.

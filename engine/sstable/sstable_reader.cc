@@ -382,7 +382,7 @@ size_t SstableReader::memory_bytes() const {
                                 ? 0
                                 : footer_.range_tombstones.size + tombstones_->index.memory_bytes();
   return sizeof(*this) + directory + mapped + tombstones + index_memory_.size() +
-         filter_memory_.size();
+         filter_memory_bytes();
 }
 
 }  // namespace winnow

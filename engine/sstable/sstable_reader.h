@@ -28,6 +28,7 @@
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/mapped_blocks.h"
+#include "engine/sstable/range_filter_block.h"
 #include "engine/sstable/sstable_properties.h"
 #include "filter/base/slab_pool.h"
 #include "winnow/file_system.h"
@@ -211,6 +212,9 @@ class SstableReader : public filter::internal::InSlabPool {
   const filter::FilterState& filter_state() const {
     return filter_refusal_ == nullptr ? kFilterIsUsable : *filter_refusal_;
   }
+  // Null if the table has none, or none that is wanted. It knows of entries alone: range tombstones
+  // are asked for beside it.
+  const RangeFilterBlock* range_filter() const { return range_filter_.get(); }
   // How the table's filter was made, as the file records it.
   const FilterDescription& filter_description() const { return *filter_description_; }
   const filter::FilterKeyExtractor& filter_key() const { return filter_description_->key; }
@@ -296,9 +300,14 @@ class SstableReader : public filter::internal::InSlabPool {
   size_t memory_bytes() const;
   // Of the file, if it is mapped; else 0.
   size_t mapped_bytes() const { return mapped_ == nullptr ? 0 : mapped_->bytes().size(); }
-  size_t filter_memory_bytes() const { return filter_memory_.size(); }
-  // Of memory_bytes(): what is charged to the cache, for filter and index.
-  size_t charged_bytes() const { return charge_ ? wanted_bytes_ : 0; }
+  size_t filter_memory_bytes() const {
+    return filter_memory_.size() + (range_filter_ == nullptr ? 0 : range_filter_->memory_bytes());
+  }
+  // Of memory_bytes(): what is charged to the cache, for filters and index.
+  size_t charged_bytes() const {
+    return (charge_ ? wanted_bytes_ : 0) +
+           (range_filter_ == nullptr ? 0 : range_filter_->charged_bytes());
+  }
   // Of filter and index that are blocks of the cache: 0 if they are in memory.
   size_t bytes_through_cache() const { return is_resident_ ? 0 : wanted_bytes_; }
   // There is a filter, but it is not used: it is too large for the cache.
@@ -320,6 +329,7 @@ class SstableReader : public filter::internal::InSlabPool {
   absl::Status ReadIndex();
   absl::Status ReadRangeTombstones();
   void ReadFilter();
+  void ReadRangeFilter();
   void MapFile();
 
   bool filter_is_wanted() const;
@@ -408,6 +418,7 @@ class SstableReader : public filter::internal::InSlabPool {
   filter::ResidentMemory filter_memory_;
   filter::FilterReader filter_;
   std::unique_ptr<const filter::FilterState> filter_refusal_;  // null: nothing is wrong with it
+  std::unique_ptr<const RangeFilterBlock> range_filter_;
   filter::FilterKind filter_kind_ = filter::FilterKind::kNone;
   CacheCharge charge_;
   size_t wanted_bytes_ = 0;  // for filter and index to be in memory

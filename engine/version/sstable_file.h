@@ -82,6 +82,8 @@ class SstableFile {
   }
   // Null if it has none, or could not be opened.
   const RangeTombstoneIndex* range_tombstones() const { return range_tombstones_; }
+  // False: it has none, or could not be opened. The filter may be one that is not usable.
+  bool has_range_filter() const { return reader_ != nullptr && reader_->range_filter() != nullptr; }
   uint64_t smallest_prefix() const { return smallest_prefix_; }
   uint64_t largest_prefix() const { return largest_prefix_; }
   const FilterKeyIdentity& filter_key_identity() const { return filter_key_identity_; }

@@ -329,7 +329,7 @@ void CrashWorkload::Do(CrashStep step) {
       TakeSnapshot();
       break;
     case CrashStep::kCreateFamily:
-      if (second_ == nullptr) CreateSecondFamily("cuckoo:12");
+      if (second_ == nullptr) CreateSecondFamily("cuckoo:12+range:8");
       break;
     case CrashStep::kDropFamily:
       DropSecondFamily();
@@ -430,7 +430,7 @@ void CrashWorkload::Run() {
   memory_->set_error_hook(hook_);
   Open();
   WriteSome(10);
-  CreateSecondFamily("cuckoo:12");
+  CreateSecondFamily("cuckoo:12+range:8");
   WriteSome(16);
   if (db_ != nullptr) Flush(db_->DefaultColumnFamily());
   DeleteRange(/*sync=*/false);

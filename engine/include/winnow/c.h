@@ -213,6 +213,12 @@ void winnow_refilter(winnow_t* db, const char* filter, const char* filter_key,
    table for people, or JSON. NULL on an error. */
 char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr);
 char* winnow_explain_json(winnow_t* db, const char* key, size_t keylen, char** errptr);
+/* The same for an iterator from `start` to before `limit`: what each range filter answers.
+   `family` may be NULL: "default". */
+char* winnow_explain_range(winnow_t* db, winnow_columnfamily_t* family, const char* start,
+                           size_t startlen, const char* limit, size_t limitlen, char** errptr);
+char* winnow_explain_range_json(winnow_t* db, winnow_columnfamily_t* family, const char* start,
+                                size_t startlen, const char* limit, size_t limitlen, char** errptr);
 
 /* Reads and checks every block of every SSTable. NULL if all is well, else malloc'ed text with one
    problem a line, each with file, offset and reason, or with what kept it from checking. */

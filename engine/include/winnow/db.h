@@ -349,6 +349,11 @@ class DB {
   // Ends the recording and syncs the file. FailedPrecondition: none was begun. The first error that
   // writing met otherwise.
   virtual absl::StatusOr<TraceInfo> EndTrace() = 0;
+  // The same for an iterator over [lower, upper) that seeks to `lower`: what each range filter
+  // answers, and whether there are entries. InvalidArgument: `upper` is not above `lower`.
+  virtual absl::StatusOr<RangeExplanation> ExplainRange(ColumnFamily* family,
+                                                        std::string_view lower,
+                                                        std::string_view upper) = 0;
   // Reads every block of every live SSTable and checks checksums, key order, filters against keys
   // and counts. Names what openings have set aside (*.log.damaged, *.log.unread, *.orphan) and, of
   // a database that is open read-only, what could not be replayed. One entry for each problem
@@ -414,6 +419,9 @@ class DB {
   }
   absl::StatusOr<KeyExplanation> Explain(std::string_view key) {
     return Explain(DefaultColumnFamily(), key);
+  }
+  absl::StatusOr<RangeExplanation> ExplainRange(std::string_view lower, std::string_view upper) {
+    return ExplainRange(DefaultColumnFamily(), lower, upper);
   }
 };
 
