@@ -69,6 +69,7 @@ void DatabaseJobs::ReleaseReplaced() {
 
 absl::Status DatabaseJobs::DoUpkeep() {
   parts_.save_statistics();
+  parts_.keep_filters();
   WINNOW_RETURN_IF_ERROR(parts_.lock_file->Check(*parts_.versions->store().file_system));
   WINNOW_RETURN_IF_ERROR(parts_.logs->CheckInPlace());
   // Unlike a log's, what the manifest said is still known.

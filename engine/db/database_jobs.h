@@ -38,6 +38,7 @@ struct DatabaseJobParts {
   BackgroundRateLimiter* rate_limiter = nullptr;
   Recorder* recorder = nullptr;
   std::function<void()> save_statistics;  // if it is time
+  std::function<void()> keep_filters;     // within their budget
 };
 
 // Invariants:

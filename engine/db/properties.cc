@@ -182,6 +182,7 @@ MemoryUsage DBImpl::GetMemoryUsage() {
   usage.write_buffer_limit = budget.limit_bytes();
   usage.block_cache_capacity = cache.capacity_bytes();
   usage.tables_are_charged = options_.charge_filters_to_cache;
+  usage.filter_budget = filter_budget_.limit_bytes();
   return usage;
 }
 
@@ -201,6 +202,8 @@ std::vector<std::string_view> DB::PropertyNames() {
           "winnow.num-files-at-level<N>",
           "winnow.estimate-num-keys",
           "winnow.approximate-memory-usage",
+          "winnow.filter-budget",
+          "winnow.filter-budget-json",
           "winnow.filter-memory",
           "winnow.index-memory",
           "winnow.memtable-memory",
@@ -269,6 +272,8 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
       return name == "winnow.filter-stats" ? FilterStatsTable(statistics, statistics.in_all)
                                            : FilterStatsJson(statistics, statistics.in_all);
     }
+    if (name == "winnow.filter-budget") return FilterBudgetTable(ReportFilterBudget());
+    if (name == "winnow.filter-budget-json") return FilterBudgetJson(ReportFilterBudget());
     if (name == "winnow.levels") return LevelsTable(GetStatistics());
     if (name == "winnow.levels-json") return LevelsJson(GetStatistics());
     if (name == "winnow.memory-usage") return MemoryTable(GetMemoryUsage());

@@ -72,6 +72,18 @@ absl::StatusOr<SstableProperties> SstableReader::ReadProperties() const {
 absl::Status SstableReader::TakeProperties() {
   WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, ReadProperties());
   figures_ = properties;
+  if (!properties.filter_units.empty()) {
+    uint64_t bytes = filter::kFilterBlockHeaderBytes;
+    for (const filter::BuiltUnit& unit : properties.filter_units) bytes += unit.bytes;
+    if (bytes != footer_.filter.size || !properties.filter_policy.empty()) {
+      return file_.Corruption(footer_.properties, BlockKind::kProperties,
+                              "the filter's units do not fill its block");
+    }
+    if (options_.load_filter && options_.filter_ledger != nullptr) {
+      units_ = std::make_unique<FilterUnits>(&file_, footer_.filter, figures_.hash_seed,
+                                             properties.filter_units, options_.filter_ledger);
+    }
+  }
   filter_description_ = FilterDescription::Of(properties);
   const std::string_view comparator_name = options_.comparator.user()->Name();
   if (properties.comparator_name != comparator_name) {
@@ -113,7 +125,9 @@ bool SstableReader::filter_is_wanted() const {
 // for: its partitions are blocks of the cache anyway.
 void SstableReader::TakeRoom() {
   wanted_bytes_ = has_index_partitions() ? 0 : footer_.index.size + CachedBlock::kReadablePadding;
-  if (filter_is_wanted()) wanted_bytes_ += footer_.filter.size + kBlockTrailerBytes;
+  if (filter_is_wanted() && !filter_follows_budget()) {
+    wanted_bytes_ += footer_.filter.size + kBlockTrailerBytes;
+  }
   if (!options_.charge_cache || wanted_bytes_ == 0) return;
   charge_ = CacheCharge::Try(options_.cache, wanted_bytes_);
   is_resident_ = static_cast<bool>(charge_);
@@ -184,13 +198,16 @@ void SstableReader::ReadFilter() {
     state.code = filter::FilterStateCode::kUnknownVersion;
     state.reason = filter_description_->key_error;
   } else if (filter_is_wanted()) {
-    state = is_resident_ ? ReadResidentFilter() : ReadFilterIntoCache();
+    state = is_resident_ || filter_follows_budget() ? ReadResidentFilter() : ReadFilterIntoCache();
   }
   if (state.code != filter::FilterStateCode::kOk) {
     state.reason = absl::StrCat(file_.path(), ": at offset ", footer_.filter.offset,
                                 ": filter block: ", state.reason);
     filter_refusal_ = std::make_unique<const filter::FilterState>(std::move(state));
+    // What is right of the units is asked all the same.
+    if (units_ != nullptr) return;
     filter_memory_ = filter::ResidentMemory();
+    filter_charge_ = LedgerCharge();
     policy_filter_ = std::string_view();
     filter_kind_ = filter::FilterKind::kNone;
   } else if (!filter_description_->policy.empty() &&
@@ -201,7 +218,13 @@ void SstableReader::ReadFilter() {
 
 // The block stays in memory as the file holds it, trailer included: filters are read in place.
 filter::FilterState SstableReader::ReadResidentFilter() {
-  filter_memory_ = filter::ResidentMemory(footer_.filter.size + kBlockTrailerBytes);
+  if (units_ != nullptr) return ReadFilterUnits();
+  const size_t stored_bytes = footer_.filter.size + kBlockTrailerBytes;
+  if (FilterLedger* const ledger = options_.filter_ledger; ledger != nullptr) {
+    if (!ledger->Reserve(stored_bytes, FilterLedger::Claim::kFirstUnit)) return {};
+    filter_charge_ = LedgerCharge(ledger, stored_bytes);
+  }
+  filter_memory_ = filter::ResidentMemory(stored_bytes);
   if (filter_memory_.data() == nullptr) {
     filter_lacks_memory_ = true;
     return {filter::FilterStateCode::kDamaged, "no memory"};
@@ -216,8 +239,30 @@ filter::FilterState SstableReader::ReadResidentFilter() {
   return state;
 }
 
+// The first unit, which has a claim to room; of the others what fits beside those that are there.
+// Which of all tables' are worth it is for the planner to say.
+filter::FilterState SstableReader::ReadFilterUnits() {
+  const absl::StatusOr<filter::FilterSpec> spec =
+      filter::ParseFilterSpec(filter_description_->spec);
+  if (spec.ok()) filter_kind_ = spec->kind;
+  filter::FilterState state;
+  first_unit_ = units_->LoadFirst(&state);
+  if (first_unit_ == nullptr) return {};
+  filter_ = first_unit_->reader;
+  if (!filter_.always_true()) filter_kind_ = filter_.kind();
+  for (;;) {
+    const absl::StatusOr<bool> loaded = units_->LoadNext(FilterLedger::Claim::kFurtherUnit);
+    if (loaded.ok() && *loaded) continue;
+    if (!loaded.ok() && state.code == filter::FilterStateCode::kOk) {
+      state = {filter::FilterStateCode::kDamaged, std::string(loaded.status().message())};
+    }
+    if (loaded.ok() || !absl::IsDataLoss(loaded.status())) return state;
+  }
+}
+
 // Read once, to know its kind and that it is sound; it may leave the cache at once.
 filter::FilterState SstableReader::ReadFilterIntoCache() {
+  units_.reset();
   if (footer_.filter.size > options_.cache->MostForOneFilter()) {
     filter_is_too_large_ = true;
     return {};

@@ -131,6 +131,42 @@ Field WithoutZero(Field field, uint64_t SstableProperties::*member) {
   return WithoutEmpty(std::move(field));
 }
 
+constexpr size_t kFilterUnitBytes = 24;
+
+std::string EncodeFilterUnits(const SstableProperties& properties) {
+  std::string bytes;
+  for (const filter::BuiltUnit& unit : properties.filter_units) {
+    PutFixed64(&bytes, unit.bytes);
+    PutFixed64(&bytes, std::bit_cast<uint64_t>(unit.expected_fpr));
+    PutFixed64(&bytes, unit.checksum);
+  }
+  return bytes;
+}
+
+bool DecodeFilterUnits(SstableProperties* properties, std::string_view value) {
+  const size_t count = value.size() / kFilterUnitBytes;
+  if (value.size() % kFilterUnitBytes != 0 || count == 0 ||
+      count > filter::FilterBuilder::kMaxUnitsToBuild) {
+    return false;
+  }
+  for (; !value.empty(); value.remove_prefix(kFilterUnitBytes)) {
+    filter::BuiltUnit& unit = properties->filter_units.emplace_back();
+    unit.bytes = DecodeFixed64(value.data());
+    unit.expected_fpr = std::bit_cast<double>(DecodeFixed64(value.data() + 8));
+    unit.checksum = DecodeFixed64(value.data() + 16);
+    if (!(unit.expected_fpr >= 0 && unit.expected_fpr <= 1)) return false;
+  }
+  return true;
+}
+
+std::string ShowFilterUnits(const SstableProperties& properties) {
+  std::string text;
+  for (const filter::BuiltUnit& unit : properties.filter_units) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", unit.bytes, " bytes at ", unit.expected_fpr);
+  }
+  return text;
+}
+
 const std::vector<Field>& Fields() {
   using P = SstableProperties;
   static const auto* const fields = new std::vector<Field>{
@@ -161,6 +197,7 @@ const std::vector<Field>& Fields() {
       Number("num_filter_keys", &P::num_filter_keys),
       Number("filter_bytes", &P::filter_bytes),
       Real("expected_fpr", &P::expected_fpr),
+      WithoutEmpty({"filter_units", false, EncodeFilterUnits, DecodeFilterUnits, ShowFilterUnits}),
       Number("filter_fell_back", &P::filter_fell_back),
       Text("comparator", &P::comparator_name, /*required=*/true),
       WithoutEmpty(Text("merge_operator", &P::merge_operator_name)),

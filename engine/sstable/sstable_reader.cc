@@ -102,6 +102,10 @@ FilterAnswer SstableReader::AskPolicyOrCache(const SstableReadOptions& options,
   const auto answer = [](bool may_contain) {
     return may_contain ? FilterAnswer::kMaybe : FilterAnswer::kNo;
   };
+  if (units_ != nullptr) {
+    if (units_->num_resident() == 0) return FilterAnswer::kNotAsked;
+    return answer(units_->MayContain(filter_hash));
+  }
   if (!filter_in_cache_) return answer(filter_policy_->KeyMayMatch(user_key, policy_filter_));
   const BlockRef block = FilterFromCache(options);
   if (!block) return FilterAnswer::kNotAsked;
@@ -378,7 +382,7 @@ size_t SstableReader::memory_bytes() const {
                                 ? 0
                                 : footer_.range_tombstones.size + tombstones_->index.memory_bytes();
   return sizeof(*this) + directory + mapped + tombstones + index_memory_.size() +
-         filter_memory_.size();
+         filter_memory_bytes();
 }
 
 }  // namespace winnow

@@ -24,6 +24,8 @@
 #include "engine/sstable/block_file.h"
 #include "engine/sstable/filter_block.h"
 #include "engine/sstable/filter_description.h"
+#include "engine/sstable/filter_ledger.h"
+#include "engine/sstable/filter_units.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/mapped_blocks.h"
@@ -57,6 +59,10 @@ struct SstableReaderOptions {
   // (TryAddCharge). Otherwise they are blocks of the cache, loaded when a look-up needs them; a
   // filter that is too large for that (MostForOneFilter) is not used.
   bool charge_cache = false;
+  // What filters in memory take is counted there, and under a limit, whatever charge_cache says, no
+  // more of them than it has room for are there. Null: in none, and filters are read whole. Must
+  // outlive the reader.
+  FilterLedger* filter_ledger = nullptr;
   // Data blocks that are stored plain are read where they lie, if the file can be mapped and they
   // are read as they are, without a global sequence number.
   bool map_file = false;
@@ -185,15 +191,19 @@ class SstableReader : public filter::internal::InSlabPool {
   const filter::FilterReader& filter() const { return filter_; }
   // True if AskFilter can say no.
   bool has_filter() const {
-    return !filter_.always_true() || filter_policy_ != nullptr || filter_in_cache_;
+    return !filter_.always_true() || filter_policy_ != nullptr || filter_in_cache_ ||
+           units_ != nullptr;
   }
   // What the filter, whoever made it, says of `user_key`. `filter_hash` is what filter() is queried
   // with. Of `options`: a filter that is not in the cache is loaded if the cache is to be filled.
   FilterAnswer AskFilter(const SstableReadOptions& options, uint64_t filter_hash,
                          std::string_view user_key) const {
     if (!filter_.MayContain(filter_hash)) return FilterAnswer::kNo;
-    if (!filter_.always_true()) [[likely]]
-      return FilterAnswer::kMaybe;
+    if (!filter_.always_true()) [[likely]] {
+      if (units_ == nullptr || units_->MayContain(filter_hash)) [[likely]]
+        return FilterAnswer::kMaybe;
+      return FilterAnswer::kNo;
+    }
     if (!has_filter()) return FilterAnswer::kNotAsked;
     return AskPolicyOrCache(options, filter_hash, user_key);
   }
@@ -287,7 +297,17 @@ class SstableReader : public filter::internal::InSlabPool {
   size_t memory_bytes() const;
   // Of the file, if it is mapped; else 0.
   size_t mapped_bytes() const { return mapped_ == nullptr ? 0 : mapped_->bytes().size(); }
-  size_t filter_memory_bytes() const { return filter_memory_.size(); }
+  size_t filter_memory_bytes() const {
+    return filter_memory_.size() + (units_ == nullptr ? 0 : units_->resident_bytes());
+  }
+  // The units of the filter, which come and go; null: it is in memory, or in the cache, as a whole,
+  // or there is none.
+  FilterUnits* filter_units() const { return units_.get(); }
+  // The rate of what of the filter is in memory or in the cache; 1 without one.
+  double filter_fpr_now() const {
+    if (units_ != nullptr) return units_->resident_fpr();
+    return has_filter() ? figures_.expected_fpr : 1;
+  }
   // Of memory_bytes(): what is charged to the cache, for filter and index.
   size_t charged_bytes() const { return charge_ ? wanted_bytes_ : 0; }
   // Of filter and index that are blocks of the cache: 0 if they are in memory.
@@ -314,6 +334,10 @@ class SstableReader : public filter::internal::InSlabPool {
 
   bool filter_is_wanted() const;
   filter::FilterState ReadResidentFilter();
+  filter::FilterState ReadFilterUnits();
+  bool filter_follows_budget() const {
+    return options_.filter_ledger != nullptr && options_.filter_ledger->limit_bytes() != 0;
+  }
   filter::FilterState ReadFilterIntoCache();
   FilterBlockSource filter_source() const {
     return {&file_, footer_.filter, figures_.hash_seed, !filter_description_->policy.empty()};
@@ -386,8 +410,11 @@ class SstableReader : public filter::internal::InSlabPool {
   IndexBlock index_;  // of data blocks, or of index partitions; empty if it is in the cache
   std::unique_ptr<BlockDirectory> directory_;  // of index_; may be null
   MappedBlocks::Held mapped_;                  // null: the file is not mapped
+  LedgerCharge filter_charge_;
   filter::ResidentMemory filter_memory_;
+  std::unique_ptr<const ResidentUnit> first_unit_;  // may be null; else filter_ is its reader
   filter::FilterReader filter_;
+  std::unique_ptr<FilterUnits> units_;
   std::unique_ptr<const filter::FilterState> filter_refusal_;  // null: nothing is wrong with it
   filter::FilterKind filter_kind_ = filter::FilterKind::kNone;
   CacheCharge charge_;

@@ -18,6 +18,7 @@ struct MemoryUsage {
   uint64_t block_cache_table = 0;   // in which blocks are found
   uint64_t write_buffer_limit = 0;  // 0: none for all families together
   uint64_t block_cache_capacity = 0;
+  uint64_t filter_budget = 0;       // 0: none; else filters take nothing of the cache's capacity
   bool tables_are_charged = false;  // to the block cache
   uint64_t tables = 0;
   // Those whose filters and indexes are not in memory but, when they are needed, blocks of the

@@ -290,6 +290,8 @@ constexpr NamedTicker kTickerNames[] = {
     {Ticker::kBlockCacheMisses, "block.cache.misses"},
     {Ticker::kBlockLoadWaits, "block.load.waits"},
     {Ticker::kFalsePositiveCacheHits, "false_positive_cache.hits"},
+    {Ticker::kFilterUnitsLoaded, "filter.units.loaded"},
+    {Ticker::kFilterUnitsDropped, "filter.units.dropped"},
     {Ticker::kFiltersDamaged, "filters.damaged"},
     {Ticker::kBackgroundRetries, "background.retries"},
     {Ticker::kFilesQuarantined, "files.quarantined"},

@@ -53,6 +53,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   options.expected_file_id = file->metadata_.file_id;
   options.global_sequence = file->metadata_.global_sequence;
   options.map_file = store->map_files;
+  options.filter_ledger = store->filter_ledger.get();
   // Of a cache that holds nothing no room can be had.
   options.charge_cache = store->charge_readers && store->cache->capacity_bytes() > 0;
   auto reader = SstableReader::Open(options, *std::move(opened), path);
@@ -63,8 +64,12 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   file->reader_ = *std::move(reader);
   file->range_tombstones_ = file->reader_->range_tombstones();
   if (store->charge_readers) {
-    file->reader_charge_ =
-        CacheCharge(store->cache, file->memory_bytes() - file->reader_->charged_bytes());
+    // Filters that have a budget of their own take nothing of the cache's.
+    const bool has_budget =
+        store->filter_ledger != nullptr && store->filter_ledger->limit_bytes() != 0;
+    const size_t elsewhere = has_budget ? file->reader_->filter_memory_bytes() : 0;
+    file->reader_charge_ = CacheCharge(
+        store->cache, file->memory_bytes() - file->reader_->charged_bytes() - elsewhere);
   }
   // Beside the key range, which a look-up reads anyway.
   file->filter_key_identity_ = {file->reader_->hash_seed(),

@@ -26,6 +26,7 @@ struct SstableStore {
   OpenFileCache* open_files = nullptr;  // null: every table keeps its file open
   bool charge_readers = false;          // to the cache, which is then not null
   bool map_files = false;               // data blocks are read where they lie, if that can be had
+  std::shared_ptr<FilterLedger> filter_ledger = nullptr;  // null: nothing is counted
 
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(const SharedPath& path,
                                                              uint64_t file_id) const;
@@ -90,6 +91,13 @@ class SstableFile {
   // The hash of a key, for a look-up, under this file's filter key and seed.
   uint64_t FilterHash(std::string_view user_key) const;
 
+  // Look-ups, or so, in which the filter was right or wrong to say that a key is not there: those
+  // in which it can save a read. A thread tells of many at a time.
+  void NoteRefutable(uint64_t lookups) const {
+    refutable_lookups_.fetch_add(lookups, std::memory_order_relaxed);
+  }
+  uint64_t refutable_lookups() const { return refutable_lookups_.load(std::memory_order_relaxed); }
+
   // Called once the edit that drops the file is durable.
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
@@ -122,6 +130,7 @@ class SstableFile {
   size_t filter_kind_index_ = 0;
   std::atomic<bool> obsolete_{false};
   std::atomic<bool> garbage_met_{false};
+  mutable std::atomic<uint64_t> refutable_lookups_{0};
   const OwningProcess process_;
 };
 
