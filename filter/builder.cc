@@ -141,9 +141,9 @@ bool FilterBuilder::BuildKind(const internal::KindOperations& operations,
 bool FilterBuilder::BuildUnit(const internal::KindOperations& operations, double bits_per_key,
                               int unit, BuiltFilter* built, std::string* block) {
   for (int attempt = 0; attempt < limits_.max_attempts; ++attempt) {
-    const internal::BuildRequest request = {
-        bits_per_key, unit_bits_.empty() ? spec_.fpr : 0, hash_seed_, limits_.max_shard_bits,
-        attempt,      unit};
+    const internal::BuildRequest request = {bits_per_key, unit_bits_.empty() ? spec_.fpr : 0,
+                                            hash_seed_,   limits_.max_shard_bits,
+                                            attempt,      unit};
     internal::BuildResult result;
     const bool succeeded = operations.build(request, &hashes_, &result);
     built->peak_temporary_bytes =

@@ -142,6 +142,7 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
     // Held here, since the family's own list may be cleared meanwhile, by a drop.
     const std::vector<std::shared_ptr<Memtable>> memtables = family->immutables;
     // Taken under the mutex: the filter settings may change while the tables are written.
+    parts_.plan_new_filters();
     SstableBuilderOptions builder = family->BuilderOptions(0);
     WINNOW_RETURN_IF_ERROR(parts_.versions->Settle());
     // A log that is begun from here on is not older, and nothing of these memtables is in it.

@@ -70,8 +70,8 @@ absl::Status DatabaseOpener::Open() {
   parts_.logs->set_database_id(parts_.versions->hash_seed());
   const OptionTexts recorded = parts_.versions->database_options();
   WINNOW_RETURN_IF_ERROR(AddFamilies());
-  const bool is_new_budget = !HaveEqualText(recorded, parts_.versions->database_options(),
-                                            "filter_memory_budget");
+  const bool is_new_budget =
+      !HaveEqualText(recorded, parts_.versions->database_options(), "filter_memory_budget");
   WINNOW_RETURN_IF_ERROR(parts_.plan_filters(is_new_budget));
   WINNOW_RETURN_IF_ERROR(ReplayLogs());
   return parts_.options->read_only ? absl::OkStatus() : StartWriting();

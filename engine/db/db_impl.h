@@ -270,7 +270,8 @@ class DBImpl final : public DB, private IteratorOwner {
   std::vector<FamilyTree> TreesNow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void GivePlannedBits(const std::vector<FamilyTree>& trees, const std::vector<BitsByLevel>& bits)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  // For tables that are written before KeepFilters has been called.
+  // For tables that are about to be written: by the trees' shape alone, where they have grown or
+  // shrunk much since KeepFilters planned.
   void PlanNewFilters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Plans which filters are in memory, and makes it so.
   void KeepFilters() ABSL_LOCKS_EXCLUDED(database_mutex);
@@ -297,6 +298,8 @@ class DBImpl final : public DB, private IteratorOwner {
   FilterBudget filter_budget_;
   SteadyTime filters_kept_ ABSL_GUARDED_BY(database_mutex);  // when they were last
   bool filters_are_kept_ ABSL_GUARDED_BY(database_mutex) = false;
+  // That new filters' bits are planned for; less than 0: they are to be planned.
+  double planned_keys_ ABSL_GUARDED_BY(database_mutex) = -1;
   FalsePositiveCache false_positive_cache_;
   SnapshotList snapshots_;
   std::atomic<bool> closed_{false};

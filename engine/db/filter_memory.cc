@@ -2,6 +2,7 @@
 // brings. What is decided is engine/filter_memory's; here is when, and from what.
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -11,6 +12,23 @@
 #include "filter/base/out_of_memory.h"
 
 namespace winnow {
+
+namespace {
+
+double KeysOf(const std::vector<FamilyTree>& trees) {
+  double keys = 0;
+  for (const FamilyTree& tree : trees) {
+    keys += tree.expected_flush_keys;
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& file : tree.version->files(level)) {
+        keys += static_cast<double>(file->metadata().num_entries);
+      }
+    }
+  }
+  return keys;
+}
+
+}  // namespace
 
 std::vector<FamilyTree> DBImpl::TreesNow() const {
   std::vector<FamilyTree> trees;
@@ -30,6 +48,7 @@ std::vector<FamilyTree> DBImpl::TreesNow() const {
 
 void DBImpl::GivePlannedBits(const std::vector<FamilyTree>& trees,
                              const std::vector<BitsByLevel>& bits) {
+  planned_keys_ = trees.empty() ? -1 : KeysOf(trees);
   std::map<uint32_t, BitsByLevel> by_family;
   for (size_t i = 0; i < bits.size(); i++) by_family[trees[i].id] = bits[i];
   for (const auto& [id, family] : families_.all()) {
@@ -45,6 +64,8 @@ void DBImpl::GivePlannedBits(const std::vector<FamilyTree>& trees,
 void DBImpl::PlanNewFilters() {
   if (filter_budget_.limit_bytes() == 0) return;
   const std::vector<FamilyTree> trees = TreesNow();
+  const double keys = KeysOf(trees);
+  if (planned_keys_ >= 0 && std::abs(keys - planned_keys_) <= planned_keys_ / 10) return;
   GivePlannedBits(trees, BitsForNewFilters(trees, LookupHistory(), filter_budget_.limit_bytes()));
 }
 
@@ -101,10 +122,9 @@ absl::Status DBImpl::CheckFilterBudget(uint64_t budget_bytes) const {
   const std::vector<TreeFilter> filters = LookupHistory().FiltersOf(TreesNow());
   const uint64_t least = LeastFilterBudget(filters);
   if (least <= budget_bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("filter_memory_budget: ", budget_bytes,
-                   " bytes are too few for one unit of each of ",
-                   filters.size(), " filters: the smallest that works is ", least));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "filter_memory_budget: ", budget_bytes, " bytes are too few for one unit of each of ",
+      filters.size(), " filters: the smallest that works is ", least));
 }
 
 absl::StatusOr<FilterPlans> DBImpl::PlanFilters(uint64_t budget_bytes) {
@@ -125,8 +145,7 @@ absl::StatusOr<FilterPlans> DBImpl::PlanFilters(uint64_t budget_bytes) {
 void DBImpl::ExpectLookups() {
   const absl::StatusOr<SavedStatistics> saved = ReadSavedStatistics(*file_system_, path_);
   if (!saved.ok() || saved->saved_unix_seconds <= saved->opened_unix_seconds) return;
-  const auto seconds =
-      static_cast<double>(saved->saved_unix_seconds - saved->opened_unix_seconds);
+  const auto seconds = static_cast<double>(saved->saved_unix_seconds - saved->opened_unix_seconds);
   std::map<std::pair<std::string, int>, uint64_t> by_level;
   for (const FilterStatistics& row : saved->since_opening.filters) {
     by_level[{row.column_family, row.level}] += row.rejected + row.false_positive;

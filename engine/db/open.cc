@@ -116,6 +116,8 @@ DatabaseJobParts DBImpl::JobParts() {
     if (statistics_saver_.IsDue(SteadyNow())) SaveStatistics(/*is_closed=*/false);
   };
   parts.keep_filters = [this] { KeepFilters(); };
+  parts.plan_new_filters = [this]()
+                               ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { PlanNewFilters(); };
   return parts;
 }
 

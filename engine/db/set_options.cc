@@ -117,8 +117,8 @@ absl::Status DBImpl::PlanOptions(ColumnFamilyState* family, std::span<const Opti
   return PrepareOptions(base, now, change);
 }
 
-// A budget that comes takes the place of the amounts that families have; one that is there leaves no
-// room for an amount.
+// A budget that comes takes the place of the amounts that families have; one that is there leaves
+// no room for an amount.
 absl::Status DBImpl::PlanFilterBudget(const ColumnFamilyState& family, const Options& now,
                                       OptionsChange* change) {
   const Options& next = change->next;
@@ -209,7 +209,7 @@ void DBImpl::ApplyFilterBudget(uint64_t budget_bytes) {
   filter_ledger_->set_limit_bytes(budget_bytes);
   filters_are_kept_ = true;
   UnlessOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-    if (filter_ledger_->limit_bytes() == 0) GivePlannedBits({}, {});
+    GivePlannedBits({}, {});  // and plan anew
     PlanNewFilters();
   });
 }

@@ -165,9 +165,9 @@ FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
   Decide(trees, filters, NeedlessReads(planned, ResidentOf(filters)), changes);
   if (limit != 0) changes.bits = BitsForNewFilters(trees, history_, limit);
   if (watch_.HasJustLeft()) {
-    changes.alert = absl::StrCat(FormatPercent(watch_.measured_fpr()), " of the look-ups of absent ",
-                                 "keys passed, where ", FormatPercent(watch_.low()), " to ",
-                                 FormatPercent(watch_.high()), " are expected");
+    changes.alert = absl::StrCat(
+        FormatPercent(watch_.measured_fpr()), " of the look-ups of absent ", "keys passed, where ",
+        FormatPercent(watch_.low()), " to ", FormatPercent(watch_.high()), " are expected");
   }
   return changes;
 }

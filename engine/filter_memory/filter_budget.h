@@ -27,8 +27,8 @@ struct LevelOutcomes {
   uint64_t false_positives = 0;
 };
 
-// Thread-safe. Who wants a report waits while units are read from files: the lock is held meanwhile,
-// which no look-up and no other work takes.
+// Thread-safe. Who wants a report waits while units are read from files: the lock is held
+// meanwhile, which no look-up and no other work takes.
 class FilterBudget {
  public:
   explicit FilterBudget(std::shared_ptr<FilterLedger> ledger) : ledger_(std::move(ledger)) {}
@@ -42,7 +42,7 @@ class FilterBudget {
     uint64_t units_loaded = 0;
     uint64_t units_dropped = 0;
     std::vector<DamagedUnit> damaged;
-    std::string alert;  // not empty: the measured rate has left the promised interval
+    std::string alert;              // not empty: the measured rate has left the promised interval
     std::vector<BitsByLevel> bits;  // of new filters, by tree
   };
 
@@ -71,8 +71,8 @@ class FilterBudget {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Apply(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
              const FilterPlan& plan, Changes* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Decide(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
-              double before, const Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Decide(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters, double before,
+              const Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<FilterLedger> ledger_;
   Mutex mutex_;

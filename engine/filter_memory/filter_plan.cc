@@ -88,8 +88,7 @@ class Planner {
       firsts.push_back(
           {i, 1, first.bytes, saved / static_cast<double>(std::max<uint64_t>(first.bytes, 1))});
     }
-    std::sort(firsts.begin(), firsts.end(),
-              [](const Stride& a, const Stride& b) { return b < a; });
+    std::sort(firsts.begin(), firsts.end(), [](const Stride& a, const Stride& b) { return b < a; });
     for (const Stride& first : firsts) {
       if (first.bytes > budget_bytes_ - plan_.bytes) continue;
       plan_.bytes += first.bytes;
@@ -125,8 +124,7 @@ double PassingShare(const PlannedFilter& filter, size_t count) {
   return share;
 }
 
-double NeedlessReads(std::span<const PlannedFilter> filters,
-                     std::span<const size_t> num_resident) {
+double NeedlessReads(std::span<const PlannedFilter> filters, std::span<const size_t> num_resident) {
   double reads = 0;
   for (size_t i = 0; i < filters.size(); i++) {
     reads += filters[i].lookups * PassingShare(filters[i], num_resident[i]);

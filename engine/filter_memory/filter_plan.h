@@ -39,19 +39,18 @@ struct FilterPlan {
 // what is measured wavers, and a filter that is dropped and loaded again costs a read each time.
 inline constexpr double kReplacementGain = 1.25;
 
-// Every filter keeps its first step as long as all first steps fit into the budget: a shortage makes
-// filters weaker before any is absent. Beyond that the least sum of needless reads that can be had
-// for the bytes taken; what is left of the budget is less than the step that would come next, or
-// any smaller one that is worth its bytes. With a `replacement_gain` over 1, that holds but for steps
-// in memory which it keeps there. Cannot fail; takes O(n log n) for n steps in all.
+// Every filter keeps its first step as long as all first steps fit into the budget: a shortage
+// makes filters weaker before any is absent. Beyond that the least sum of needless reads that can
+// be had for the bytes taken; what is left of the budget is less than the step that would come
+// next, or any smaller one that is worth its bytes. With a `replacement_gain` over 1, that holds
+// but for steps in memory which it keeps there. Cannot fail; takes O(n log n) for n steps in all.
 FilterPlan PlanFilterMemory(std::span<const PlannedFilter> filters, uint64_t budget_bytes,
                             double replacement_gain = 1);
 
 // The share of look-ups that its first `count` steps let through.
 double PassingShare(const PlannedFilter& filter, size_t count);
 // Of filters whose first `num_resident` steps are in memory: what PlanFilterMemory makes least.
-double NeedlessReads(std::span<const PlannedFilter> filters,
-                     std::span<const size_t> num_resident);
+double NeedlessReads(std::span<const PlannedFilter> filters, std::span<const size_t> num_resident);
 
 }  // namespace winnow
 

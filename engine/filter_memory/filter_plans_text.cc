@@ -12,19 +12,19 @@ namespace {
 std::string SummaryJson(const FilterPlanSummary& summary) {
   std::string rows;
   for (const FilterPlanRow& row : summary.rows) {
-    absl::StrAppend(&rows, rows.empty() ? "" : ",", "{\"family\":", JsonString(row.column_family),
-                    ",\"level\":", row.level, ",\"kind\":", JsonString(row.kind),
-                    ",\"files\":", row.num_files, ",\"keys\":", row.num_keys,
-                    ",\"bits_per_key\":", JsonNumber(row.bits_per_key),
-                    ",\"memory_bytes\":", row.memory_bytes, ",\"needless_reads_per_miss\":",
-                    JsonNumber(row.needless_reads_per_miss), ",\"needless_reads_per_second\":",
-                    JsonNumber(row.needless_reads_per_second), "}");
+    absl::StrAppend(
+        &rows, rows.empty() ? "" : ",", "{\"family\":", JsonString(row.column_family),
+        ",\"level\":", row.level, ",\"kind\":", JsonString(row.kind), ",\"files\":", row.num_files,
+        ",\"keys\":", row.num_keys, ",\"bits_per_key\":", JsonNumber(row.bits_per_key),
+        ",\"memory_bytes\":", row.memory_bytes,
+        ",\"needless_reads_per_miss\":", JsonNumber(row.needless_reads_per_miss),
+        ",\"needless_reads_per_second\":", JsonNumber(row.needless_reads_per_second), "}");
   }
-  return absl::StrCat("{\"budget_bytes\":", summary.budget_bytes,
-                      ",\"memory_bytes\":", summary.memory_bytes, ",\"needless_reads_per_miss\":",
-                      JsonNumber(summary.needless_reads_per_miss),
-                      ",\"needless_reads_per_second\":",
-                      JsonNumber(summary.needless_reads_per_second), ",\"levels\":[", rows, "]}");
+  return absl::StrCat(
+      "{\"budget_bytes\":", summary.budget_bytes, ",\"memory_bytes\":", summary.memory_bytes,
+      ",\"needless_reads_per_miss\":", JsonNumber(summary.needless_reads_per_miss),
+      ",\"needless_reads_per_second\":", JsonNumber(summary.needless_reads_per_second),
+      ",\"levels\":[", rows, "]}");
 }
 
 }  // namespace
@@ -35,12 +35,11 @@ std::string FilterPlans::ToTable() const {
                    2);
   for (size_t i = 0; i < planned.rows.size(); i++) {
     const FilterPlanRow& row = planned.rows[i];
-    levels.AddRow({absl::Utf8SafeCEscape(row.column_family), row.kind, absl::StrCat(row.level),
-                   FormatCount(row.num_files), FormatCount(row.num_keys),
-                   FixedPoint(row.bits_per_key, 1), FormatBytes(row.memory_bytes),
-                   FixedPoint(now.rows[i].needless_reads_per_miss, 5),
-                   FixedPoint(row.needless_reads_per_miss, 5),
-                   FixedPoint(row.needless_reads_per_second, 1)});
+    levels.AddRow(
+        {absl::Utf8SafeCEscape(row.column_family), row.kind, absl::StrCat(row.level),
+         FormatCount(row.num_files), FormatCount(row.num_keys), FixedPoint(row.bits_per_key, 1),
+         FormatBytes(row.memory_bytes), FixedPoint(now.rows[i].needless_reads_per_miss, 5),
+         FixedPoint(row.needless_reads_per_miss, 5), FixedPoint(row.needless_reads_per_second, 1)});
   }
   TextTable budgets({"budget", "bytes", "in memory", "reads/miss", "reads/s"}, 1);
   const auto add = [&](const char* name, const FilterPlanSummary& summary) {

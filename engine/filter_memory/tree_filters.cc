@@ -122,8 +122,7 @@ std::vector<TreeFilter> LookupHistory::FiltersOf(std::span<const FamilyTree> tre
       filter.planned = PlannedOf(reader, &filter.can_change);
       const auto entries = static_cast<double>(std::max<uint64_t>(1, file.metadata().num_entries));
       // Each table of level 0 is a run of its own.
-      const double share =
-          level == 0 ? 1 : entries / keys_of_level[static_cast<size_t>(level)];
+      const double share = level == 0 ? 1 : entries / keys_of_level[static_cast<size_t>(level)];
       const auto asked = tables_.find(file.number());
       const double lookups = asked == tables_.end() ? 0 : asked->second.lookups;
       const double seconds = asked == tables_.end() ? 0 : asked->second.seconds;

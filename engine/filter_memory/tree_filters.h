@@ -33,16 +33,16 @@ struct TreeFilter {
   int level = 0;
   const SstableFile* file = nullptr;
   double num_keys = 0;
-  PlannedFilter planned;     // look-ups a second
-  bool can_change = false;   // its units come and go; else all of it is there, or nothing
+  PlannedFilter planned;    // look-ups a second
+  bool can_change = false;  // its units come and go; else all of it is there, or nothing
 };
 
 // Look-ups that filters could refute, by table and decayed over time: a look-up of five minutes ago
 // counts half. For one thread.
 class LookupHistory {
  public:
-  // Look-ups a second of a sorted run of each column family, by name, as an earlier opening measured
-  // them: they stand where nothing has been measured yet.
+  // Look-ups a second of a sorted run of each column family, by name, as an earlier opening
+  // measured them: they stand where nothing has been measured yet.
   void Expect(std::map<std::string, double> run_rates) { expected_ = std::move(run_rates); }
 
   // Adds what was counted since the last call, `seconds` ago. Forgets tables that are gone.

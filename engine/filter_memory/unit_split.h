@@ -27,10 +27,10 @@ struct PlannedLevel {
 std::vector<double> PlanBitsPerKey(std::span<const PlannedLevel> levels, uint64_t budget_bytes);
 
 // The units of a filter for which `bits_per_key` are planned: two halves of that, which all files
-// have in memory where the plan comes true, and a third such unit for files that are asked more than
-// others. So a cold file makes do with half of the plan, or a third of what it was written with,
-// and two units' rate is at most an eighth above that of one unit of their bits. Where that is enough
-// for anybody, two; of very few bits, one.
+// have in memory where the plan comes true, and a third such unit for files that are asked more
+// than others. So a cold file makes do with half of the plan, or a third of what it was written
+// with, and two units' rate is at most an eighth above that of one unit of their bits. Where that
+// is enough for anybody, two; of very few bits, one.
 std::vector<double> SplitIntoUnits(const filter::FilterSpec& spec, double bits_per_key);
 
 }  // namespace winnow

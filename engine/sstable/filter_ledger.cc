@@ -19,7 +19,8 @@ bool FilterLedger::Reserve(uint64_t bytes, Claim claim) {
       if (!DropLeastValued()) break;
       ReclaimLocked();
     }
-    const uint64_t most_before = claim == Claim::kFirstUnit ? limit : limit - std::min(limit, bytes);
+    const uint64_t most_before =
+        claim == Claim::kFirstUnit ? limit : limit - std::min(limit, bytes);
     if (resident_bytes() > most_before) return false;
   }
   const uint64_t now = resident_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;

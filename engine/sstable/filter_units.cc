@@ -18,11 +18,7 @@ FilterUnits::~FilterUnits() {
 
 FilterUnits::FilterUnits(const BlockFile* file, BlockHandle block, uint64_t hash_seed,
                          std::vector<filter::BuiltUnit> units, FilterLedger* ledger)
-    : file_(file),
-      block_(block),
-      hash_seed_(hash_seed),
-      units_(std::move(units)),
-      ledger_(ledger) {
+    : file_(file), block_(block), hash_seed_(hash_seed), units_(std::move(units)), ledger_(ledger) {
   MutexLock lock(&ledger_->mutex_);
   ledger_->members_.insert(this);
 }
@@ -31,12 +27,6 @@ uint64_t FilterUnits::resident_bytes() const {
   uint64_t bytes = 0;
   for (size_t i = 0; i < num_resident(); i++) bytes += units_[i].bytes;
   return bytes;
-}
-
-double FilterUnits::resident_fpr() const {
-  double rate = 1;
-  for (size_t i = 0; i < num_resident(); i++) rate *= units_[i].expected_fpr;
-  return rate;
 }
 
 // A unit's own checksum says nothing of the file or the place that it came from, but the properties
@@ -57,8 +47,8 @@ std::unique_ptr<ResidentUnit> FilterUnits::Read(size_t index, LedgerCharge charg
   }
   *read_status = file_->ReadBytes(offset, bytes, unit->memory.data());
   if (!read_status->ok()) return unit;
-  unit->reader = filter::FilterReader::OpenUnit({unit->memory.data(), bytes},
-                                                units_[index].checksum, state);
+  unit->reader =
+      filter::FilterReader::OpenUnit({unit->memory.data(), bytes}, units_[index].checksum, state);
   if (state->code == filter::FilterStateCode::kOk && !unit->reader.always_true() &&
       unit->reader.hash_seed() != hash_seed_) {
     *state = {filter::FilterStateCode::kDamaged,
@@ -77,7 +67,8 @@ std::unique_ptr<ResidentUnit> FilterUnits::LoadFirst(filter::FilterState* state)
   if (!ledger_->Reserve(units_[0].bytes, FilterLedger::Claim::kFirstUnit)) return nullptr;
   absl::Status read_status;
   auto unit = Read(0, LedgerCharge(ledger_, units_[0].bytes), &read_status, state);
-  if (!read_status.ok()) *state = {filter::FilterStateCode::kDamaged, std::string(read_status.message())};
+  if (!read_status.ok())
+    *state = {filter::FilterStateCode::kDamaged, std::string(read_status.message())};
   MutexLock lock(&ledger_->mutex_);
   first_here_ = 1;
   num_resident_.store(1, std::memory_order_release);

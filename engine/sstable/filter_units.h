@@ -68,16 +68,14 @@ class FilterUnits {
   // From the first on, the reader's own included.
   size_t num_resident() const { return num_resident_.load(std::memory_order_acquire); }
   uint64_t resident_bytes() const;
-  // The rate of what is in memory; 1 if nothing is.
-  double resident_fpr() const;
 
   // Reads the first unit for the table's reader to keep. Once, before anything else; null: there is
   // no room for it.
   std::unique_ptr<ResidentUnit> LoadFirst(filter::FilterState* state);
 
   // Reads the next unit; false: there is none, or no room for it. An error: the file could not be
-  // read, and another try may succeed, or DataLoss: the unit is damaged, counts as resident from now
-  // on and answers "may contain".
+  // read, and another try may succeed, or DataLoss: the unit is damaged, counts as resident from
+  // now on and answers "may contain".
   absl::StatusOr<bool> LoadNext(FilterLedger::Claim claim);
   // Until so many are left, or only the reader's own.
   void DropTo(size_t count) ABSL_LOCKS_EXCLUDED(ledger_->mutex_);

@@ -303,11 +303,6 @@ class SstableReader : public filter::internal::InSlabPool {
   // The units of the filter, which come and go; null: it is in memory, or in the cache, as a whole,
   // or there is none.
   FilterUnits* filter_units() const { return units_.get(); }
-  // The rate of what of the filter is in memory or in the cache; 1 without one.
-  double filter_fpr_now() const {
-    if (units_ != nullptr) return units_->resident_fpr();
-    return has_filter() ? figures_.expected_fpr : 1;
-  }
   // Of memory_bytes(): what is charged to the cache, for filter and index.
   size_t charged_bytes() const { return charge_ ? wanted_bytes_ : 0; }
   // Of filter and index that are blocks of the cache: 0 if they are in memory.

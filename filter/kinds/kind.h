@@ -23,7 +23,7 @@ struct BuildRequest {
   double fpr;           // the rate that bits_per_key was computed from; 0: bits were asked for
   uint64_t hash_seed;
   uint64_t max_shard_bits;
-  int attempt;  // from 0; another one must use another salt, if the kind has salts
+  int attempt;   // from 0; another one must use another salt, if the kind has salts
   int unit = 0;  // of the block, from 0: each asks of the same hashes, and must err independently
 };
 

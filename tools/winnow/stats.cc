@@ -121,7 +121,8 @@ budget takes at first. The counters are those of the process that has the
 database open, which saves them every minute, or had it last: since it opened the database,
 and in all, with every opening before. A program prints its own, as they are now, with
 DB::GetProperty("winnow.stats").)",
-      .json = R"({"levels":...,"filter_budget":{"budget_bytes":...},"filters":{"since_opening":...,"in_all":...},
+      .json =
+          R"({"levels":...,"filter_budget":{"budget_bytes":...},"filters":{"since_opening":...,"in_all":...},
 "counters":{"opened_unix_seconds":...,"saved_unix_seconds":...,"is_closed":...,
 "since_opening":...,"in_all":...}})",
       .examples = R"(

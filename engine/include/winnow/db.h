@@ -318,9 +318,9 @@ class DB {
   virtual absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(
       ColumnFamily* family, std::span<const KeyRange> ranges) = 0;
   virtual Statistics GetStatistics() = 0;
-  // What Options::filter_memory_budget would bring if it were `budget_bytes` (more than 0), by level
-  // and column family, and half and double of it; nothing changes. From the trees as they are and
-  // the look-ups that were measured.
+  // What Options::filter_memory_budget would bring if it were `budget_bytes` (more than 0), by
+  // level and column family, and half and double of it; nothing changes. From the trees as they are
+  // and the look-ups that were measured.
   virtual absl::StatusOr<FilterPlans> PlanFilters(uint64_t budget_bytes) = 0;
   // How a Get of `key` proceeds: each memtable and candidate file, what its filter answers, what
   // its block holds. Counted in no statistics.

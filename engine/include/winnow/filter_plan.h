@@ -15,10 +15,10 @@ namespace winnow {
 struct FilterPlanRow {
   std::string column_family;
   int level = 0;
-  std::string kind;            // as specs name it; "none" where the family has no filter
+  std::string kind;  // as specs name it; "none" where the family has no filter
   uint64_t num_files = 0;
-  uint64_t num_keys = 0;       // filter keys of these files
-  double bits_per_key = 0;     // in memory
+  uint64_t num_keys = 0;    // filter keys of these files
+  double bits_per_key = 0;  // in memory
   uint64_t memory_bytes = 0;
   // Of a look-up of a key that is nowhere: how many blocks of this level it reads in vain, and how
   // many all look-ups at their measured rate do in a second.

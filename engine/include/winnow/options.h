@@ -180,12 +180,13 @@ struct Options : ColumnFamilyOptions {
   //
   // Within the memory are, and "winnow.memory-usage" tells of each: the memtables of all column
   // families (five sixteenths: db_write_buffer_bytes); the filters of open tables
-  // (filter_memory_budget, a quarter of the rest: `filter` then names a kind and no amount); and, in
-  // the capacity of the block cache, cached blocks with the indexes of open tables, for which
+  // (filter_memory_budget, a quarter of the rest: `filter` then names a kind and no amount); and,
+  // in the capacity of the block cache, cached blocks with the indexes of open tables, for which
   // blocks give way (charge_filters_to_cache). Indexes of more tables than there is room for are
-  // read through the cache, which costs time and not memory: the property says of how many. What else is known of a
-  // table, 1 to 2 KiB, stays in memory, and counts: so that there are not too many tables where
-  // many column families share little memory, writes then wait for compactions of level 0.
+  // read through the cache, which costs time and not memory: the property says of how many. What
+  // else is known of a table, 1 to 2 KiB, stays in memory, and counts: so that there are not too
+  // many tables where many column families share little memory, writes then wait for compactions of
+  // level 0.
   //
   // Besides, for which 16 MiB and a tenth of the memory are usual: what compactions read ahead (a
   // 32nd: compaction_readahead_bytes) and jobs build of filter and index for the table that they

@@ -107,8 +107,7 @@ uint64_t BitAt(const UnitView& unit, uint64_t bit) {
 bool MayContain(const UnitView& unit, uint64_t key_hash) {
   // With a branch for each probe: an absent key is refuted by the first or second one in most
   // cases, and each further one would be another cache miss.
-  Location location =
-      Locate(Remix(key_hash, unit.salt), unit.num_shards, unit.slots_per_shard);
+  Location location = Locate(Remix(key_hash, unit.salt), unit.num_shards, unit.slots_per_shard);
   for (int probe = 0; probe < unit.parameter; ++probe) {
     const uint64_t bit = location.shard_begin + location.probes.Next(unit.slots_per_shard);
     if (BitAt(unit, bit) == 0) return false;
@@ -145,8 +144,7 @@ void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t co
   std::array<Location, kMaxBatch> locations;
   std::array<std::array<uint64_t, 2>, kMaxBatch> bits;
   for (size_t i = 0; i < count; ++i) {
-    locations[i] =
-        Locate(Remix(key_hashes[i], unit.salt), unit.num_shards, unit.slots_per_shard);
+    locations[i] = Locate(Remix(key_hashes[i], unit.salt), unit.num_shards, unit.slots_per_shard);
   }
   uint64_t possible = ~uint64_t{0} >> (64 - count);  // bit i: key i may be there
   for (uint64_t probe = 0; probe < unit.parameter && possible != 0; probe += 2) {

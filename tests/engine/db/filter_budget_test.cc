@@ -167,7 +167,8 @@ TEST(FilterBudget, ARecordedAmountGivesWay) {
 
 TEST(FilterBudget, FilesThatAreAskedMoreHaveMoreInMemory) {
   Options options = ManyTables();
-  options.filter_memory_budget = 80 * kKiB;  // about ten bits a key, and files have half as many more
+  options.filter_memory_budget =
+      80 * kKiB;  // about ten bits a key, and files have half as many more
   MemoryDb db(options);
   constexpr uint64_t kKeys = 60'000;
   Fill(&db, kKeys);
@@ -193,8 +194,7 @@ TEST(FilterBudget, MeasuredRatesAreThoseThatThePlanPromises) {
   const uint64_t all =
       written["resident_bytes"].get<uint64_t>() + written["dropped_bytes"].get<uint64_t>();
   for (const uint64_t share : {45u, 60u, 80u, 100u}) {
-    const absl::Status set =
-        db->SetOption("filter_memory_budget", absl::StrCat(all * share / 100));
+    const absl::Status set = db->SetOption("filter_memory_budget", absl::StrCat(all * share / 100));
     ASSERT_TRUE(set.ok()) << set;
     const FilterPlans plans = *db->PlanFilters(all * share / 100);
     constexpr int kLookups = 200'000;

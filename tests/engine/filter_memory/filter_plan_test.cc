@@ -30,7 +30,8 @@ uint64_t BytesOf(const std::vector<PlannedFilter>& filters, const std::vector<si
   return bytes;
 }
 
-// The least sum of needless reads within the budget, of all choices in which each filter has a step.
+// The least sum of needless reads within the budget, of all choices in which each filter has a
+// step.
 double BestOfAll(const std::vector<PlannedFilter>& filters, uint64_t budget) {
   double best = 1e300;
   std::vector<size_t> resident(filters.size(), 1);
@@ -157,8 +158,8 @@ Tree MakeTree(filter::FilterKind kind, double uniform_bits, int num_levels,
   for (double bits = 1; bits <= 30; bits += kStepBits) {
     const double rate = filter::ExpectedFpr(kind, bits, 1'000'000);
     const double step_bits = steps.empty() ? bits : kStepBits;
-    steps.push_back({static_cast<uint64_t>(kKeysOfTable * step_bits / 8),
-                     std::min(1.0, rate / before)});
+    steps.push_back(
+        {static_cast<uint64_t>(kKeysOfTable * step_bits / 8), std::min(1.0, rate / before)});
     before = std::min(before, rate);
   }
   Tree tree;
@@ -185,8 +186,9 @@ double ShareOfUniform(const Tree& tree) {
 
 TEST(FilterPlan, UniformLookupsReadAThirdAsOftenInVainAsWithEqualBits) {
   for (const double bits : {6.0, 8.0, 10.0}) {
-    for (const filter::FilterKind kind : {filter::FilterKind::kBlockedBloom,
-                                          filter::FilterKind::kBloom, filter::FilterKind::kRibbon}) {
+    for (const filter::FilterKind kind :
+         {filter::FilterKind::kBlockedBloom, filter::FilterKind::kBloom,
+          filter::FilterKind::kRibbon}) {
       const Tree tree = MakeTree(kind, bits, 4, [](int) { return 1.0; });
       EXPECT_LE(ShareOfUniform(tree), 1.0 / 3) << filter::KindName(kind) << ":" << bits;
     }
@@ -195,8 +197,9 @@ TEST(FilterPlan, UniformLookupsReadAThirdAsOftenInVainAsWithEqualBits) {
 
 TEST(FilterPlan, ZipfianLookupsReadAFifthAsOftenInVainAsWithEqualBits) {
   for (const double bits : {6.0, 8.0, 10.0}) {
-    for (const filter::FilterKind kind : {filter::FilterKind::kBlockedBloom,
-                                          filter::FilterKind::kBloom, filter::FilterKind::kRibbon}) {
+    for (const filter::FilterKind kind :
+         {filter::FilterKind::kBlockedBloom, filter::FilterKind::kBloom,
+          filter::FilterKind::kRibbon}) {
       const Tree tree = MakeTree(kind, bits, 4, [](int rank) { return 1.0 / (rank + 1); });
       EXPECT_LE(ShareOfUniform(tree), 1.0 / 5) << filter::KindName(kind) << ":" << bits;
     }

@@ -73,8 +73,8 @@ TEST(UnitSplit, UnitsErrIndependentlyAndNoKeyIsRefuted) {
     }
     // The first two together: the product of their rates, within its 99.9 % interval.
     constexpr int kProbes = 2'000'000;
-    const double expected = built.units[0].expected_fpr *
-                            (built.units.size() > 1 ? built.units[1].expected_fpr : 1);
+    const double expected =
+        built.units[0].expected_fpr * (built.units.size() > 1 ? built.units[1].expected_fpr : 1);
     double passed = 0;
     double all_passed = 0;
     for (int i = 0; i < kProbes; i++) {
@@ -89,7 +89,8 @@ TEST(UnitSplit, UnitsErrIndependentlyAndNoKeyIsRefuted) {
     const double mean = kProbes * expected;
     EXPECT_THAT(passed, DoubleNear(mean, 3.29 * std::sqrt(mean) + 0.03 * mean)) << text;
     const double mean_of_all = kProbes * built.expected_fpr;
-    EXPECT_THAT(all_passed, DoubleNear(mean_of_all, 4 * std::sqrt(mean_of_all) + 0.05 * mean_of_all))
+    EXPECT_THAT(all_passed,
+                DoubleNear(mean_of_all, 4 * std::sqrt(mean_of_all) + 0.05 * mean_of_all))
         << text;
     RecordProperty(std::string(text), std::to_string(passed / kProbes));
   }
