@@ -130,7 +130,7 @@ bool FilterBuilder::BuildKind(const internal::KindOperations& operations,
       return false;
     }
   }
-  built->block = blocks.size() == 1 ? std::move(blocks[0]) : internal::JoinBlocks(blocks);
+  built->block = blocks.size() == 1 ? std::move(blocks[0]) : internal::BlockOfAllUnits(blocks);
   built->kind = operations.kind;
   // Each errs by itself.
   built->expected_fpr = 1;

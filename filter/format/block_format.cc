@@ -211,7 +211,7 @@ uint64_t UnitChecksum(std::string_view unit_bytes) {
 }
 
 // Units are under checksums of their own, and moved as they are.
-std::string JoinBlocks(const std::vector<std::string>& blocks) {
+std::string BlockOfAllUnits(const std::vector<std::string>& blocks) {
   std::string joined(kBlockHeaderBytes, '\0');
   for (const std::string& block : blocks) joined.append(block, kBlockHeaderBytes);
   WriteBlockHeader(static_cast<uint32_t>(blocks.size()), &joined);

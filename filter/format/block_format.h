@@ -70,7 +70,7 @@ FilterState ParseUnit(std::string_view bytes, Unit* unit);
 uint64_t UnitChecksum(std::string_view unit_bytes);
 
 // Puts blocks of one unit together to one that has all of their units, in this order.
-std::string JoinBlocks(const std::vector<std::string>& blocks);
+std::string BlockOfAllUnits(const std::vector<std::string>& blocks);
 
 // Reads the unit at `offset` of a block that ParseBlock has accepted, and moves `*offset` to the
 // next. Allocates nothing.
