@@ -13,6 +13,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
 #include "engine/file_system/testing/recording_file_system.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/test_clock.h"
