@@ -1,5 +1,6 @@
 #include "filter/guard/flights.h"
 
+#include <string>
 #include <utility>
 
 #include "filter/base/out_of_memory.h"
@@ -27,7 +28,11 @@ void Flight::End(const absl::Status& status, const std::string& value) {
   has_ended_ = true;
   status_ = status;
   // Without memory for a copy those that wait see for themselves.
-  if (status.ok() && !overtaken_) overtaken_ = !UnlessOutOfMemory([&] { value_ = value; });
+  if (status.ok() && !overtaken_) {
+    std::string copy;
+    overtaken_ = !UnlessOutOfMemory([&] { copy = value; });
+    value_ = std::move(copy);
+  }
   ended_.SignalAll();
 }
 

@@ -83,17 +83,17 @@ TEST(ParserTest, CollectsPairsWithoutBracesInALastHash) {
   const Value& hash = line.arguments[1];
   ASSERT_TRUE(hash.Is(Value::Type::kHash));
   ASSERT_EQ(hash.entries.size(), 2u);
-  EXPECT_TRUE(hash.entries[0].first.Is(Value::Type::kWord));
-  EXPECT_EQ(hash.entries[0].first.text, "NAME");
-  EXPECT_EQ(hash.entries[1].second.integer, 1000);
+  EXPECT_TRUE(hash.entries[0].key.Is(Value::Type::kWord));
+  EXPECT_EQ(hash.entries[0].key.text, "NAME");
+  EXPECT_EQ(hash.entries[1].value.integer, 1000);
 }
 
 TEST(ParserTest, TakesParenthesesNestingAndCommasAtTheEnd) {
   const CommandLine line = Parsed("get('t', ['a', ['b',],], {A => {'b' => -1,}, C => nil})");
   ASSERT_EQ(line.arguments.size(), 3u);
   EXPECT_EQ(line.arguments[1].items[1].items[0].text, "b");
-  EXPECT_EQ(line.arguments[2].entries[0].second.entries[0].second.integer, -1);
-  EXPECT_TRUE(line.arguments[2].entries[1].second.Is(Value::Type::kNil));
+  EXPECT_EQ(line.arguments[2].entries[0].value.entries[0].value.integer, -1);
+  EXPECT_TRUE(line.arguments[2].entries[1].value.Is(Value::Type::kNil));
 }
 
 TEST(ParserTest, AStatementOfCommentsIsEmpty) {

@@ -93,7 +93,7 @@ class Parser {
     }
     WINNOW_RETURN_IF_ERROR(Advance());
     WINNOW_ASSIGN_OR_RETURN(Value value, ParseValue(depth));
-    hash->entries.emplace_back(std::move(key), std::move(value));
+    hash->entries.push_back({std::move(key), std::move(value)});
     return absl::OkStatus();
   }
 

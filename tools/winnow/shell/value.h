@@ -9,6 +9,8 @@
 
 namespace winnow::shell {
 
+struct ValuePair;
+
 struct Value {
   enum class Type {
     kNil,
@@ -23,19 +25,26 @@ struct Value {
   Type type = Type::kNil;
   bool boolean = false;
   int64_t integer = 0;
-  std::string text;                              // of kText and kWord
-  std::vector<Value> items;                      // of kList
-  std::vector<std::pair<Value, Value>> entries;  // of kHash, in the order in which they stand
+  std::string text;                // of kText and kWord
+  std::vector<Value> items;        // of kList
+  std::vector<ValuePair> entries;  // of kHash, in the order in which they stand
 
-  static Value Text(std::string text) {
-    Value value;
-    value.type = Type::kText;
-    value.text = std::move(text);
-    return value;
-  }
-
+  static Value Text(std::string text);
   bool Is(Type wanted) const { return type == wanted; }
 };
+
+struct ValuePair {
+  Value key;
+  Value value;
+};
+
+// Here, where what a Value consists of is complete.
+inline Value Value::Text(std::string text) {
+  Value value;
+  value.type = Type::kText;
+  value.text = std::move(text);
+  return value;
+}
 
 // One line of the shell: get 't', 'r', {VERSIONS => 3}.
 struct CommandLine {

@@ -59,7 +59,7 @@ class TableClient final : public RowClient {
  public:
   TableClient(TableDatabase& tables, Table* table, const PeOptions& options,
               std::vector<CellColumn> read_columns)
-      : tables_(tables), table_(table), options_(options) {
+      : tables_(tables), table_(table) {
     write_.disable_wal = !options.write_to_wal;
     for (CellColumn& column : read_columns) {
       read_.columns.push_back({std::move(column.family), std::move(column.qualifier)});
@@ -153,7 +153,6 @@ class TableClient final : public RowClient {
  private:
   TableDatabase& tables_;
   Table* const table_;
-  const PeOptions& options_;
   WriteOptions write_;
   TableReadOptions read_;
   std::vector<std::string> families_;
