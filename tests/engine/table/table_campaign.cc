@@ -3,10 +3,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -16,6 +16,7 @@
 #include "tests/engine/table/table_crash_states.h"
 #include "tests/engine/table/table_fixture.h"
 #include "tests/engine/table/table_histories.h"
+#include "tests/support/campaign_options.h"
 
 namespace winnow {
 namespace {
@@ -31,32 +32,29 @@ struct Settings {
   uint64_t jobs = 2;
 };
 
+// The first argument says which campaign, "histories" or "crash".
 bool ParseSettings(int argc, char** argv, Settings* settings) {
-  const struct {
-    std::string_view prefix;
-    uint64_t* number;
-  } numbers[] = {{"--seed=", &settings->seed},
-                 {"--seeds=", &settings->seeds},
-                 {"--operations=", &settings->operations},
-                 {"--length=", &settings->length},
-                 {"--points=", &settings->points},
-                 {"--increments=", &settings->increments},
-                 {"--jobs=", &settings->jobs}};
-  for (int i = 1; i < argc; i++) {
-    const std::string_view argument = argv[i];
-    bool known = argument == "histories" || argument == "crash";
-    settings->crashes = settings->crashes || argument == "crash";
-    for (const auto& [prefix, number] : numbers) {
-      if (!argument.starts_with(prefix)) continue;
-      const char* const end = argument.data() + argument.size();
-      const auto parsed = std::from_chars(argument.data() + prefix.size(), end, *number);
-      known = parsed.ec == std::errc() && parsed.ptr == end;
-    }
-    if (!known) {
-      absl::FPrintF(stderr, "table_campaign: cannot read '%s'\n", std::string(argument));
-      return false;
-    }
+  const std::string_view campaign = argc > 1 ? argv[1] : "histories";
+  if (campaign != "histories" && campaign != "crash") {
+    absl::FPrintF(stderr, "table_campaign: histories or crash, not '%s'\n", std::string(campaign));
+    return false;
   }
+  settings->crashes = campaign == "crash";
+  std::map<std::string, uint64_t> numbers = {{"seed", settings->seed},
+                                             {"seeds", settings->seeds},
+                                             {"operations", settings->operations},
+                                             {"length", settings->length},
+                                             {"points", settings->points},
+                                             {"increments", settings->increments},
+                                             {"jobs", settings->jobs}};
+  if (!ParseNumbers(argc - 1, argv + 1, &numbers)) return false;
+  settings->seed = numbers["seed"];
+  settings->seeds = numbers["seeds"];
+  settings->operations = numbers["operations"];
+  settings->length = numbers["length"];
+  settings->points = numbers["points"];
+  settings->increments = numbers["increments"];
+  settings->jobs = numbers["jobs"];
   return settings->jobs > 0 && settings->length > 0;
 }
 
