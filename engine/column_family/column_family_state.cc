@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/merge_context.h"
 #include "engine/base/missing_merge_operator.h"
 #include "engine/base/status.h"
 #include "filter/base/out_of_memory.h"
@@ -151,7 +152,7 @@ Compression ColumnFamilyState::CompressionFor(int level) const {
 }
 
 absl::Status ColumnFamilyState::CheckOperand(std::string_view operand) const {
-  const absl::Status status = merge_operator_->CheckOperand(operand);
+  const absl::Status status = CheckMergeOperand(*merge_operator_, operand);
   if (status.ok()) [[likely]]
     return status;
   if (IsMissingMergeOperator(*merge_operator_)) return WithContext(status, name_);

@@ -143,7 +143,10 @@ absl::Status DBImpl::PlaceIngested(const IngestOptions& options, IngestJob* job)
 
 void DBImpl::RemovePlaced(const IngestJob& job) {
   for (size_t i = 0; i < job.num_placed; i++) {
-    file_system_->Remove(SstableFileName(path_, job.tables[i].file.number)).IgnoreError();
+    // Without memory for it the next opening removes the file.
+    UnlessOutOfMemory([&] {
+      file_system_->Remove(SstableFileName(path_, job.tables[i].file.number)).IgnoreError();
+    });
   }
 }
 
@@ -313,7 +316,7 @@ absl::StatusOr<IngestInfo> DBImpl::IngestInto(const std::vector<IngestFile>& fil
     if (status.ok() && options.move) {
       // A name that cannot be removed is one too many, and no reason to call this a failure.
       for (const ExternalSstable& table : job.tables) {
-        file_system_->Remove(table.path).IgnoreError();
+        UnlessOutOfMemory([&] { file_system_->Remove(table.path).IgnoreError(); });
       }
     }
     {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "engine/base/checksum.h"
+#include "engine/base/merge_context.h"
 #include "engine/base/missing_merge_operator.h"
 #include "engine/base/status.h"
 #include "engine/column_family/column_family_state.h"
@@ -38,7 +39,7 @@ class SstWriterImpl final : public SstWriter {
   }
   absl::Status Merge(std::string_view key, std::string_view operand) override {
     return CatchOutOfMemory([&]() -> absl::Status {
-      const absl::Status checked = merge_operator_->CheckOperand(operand);
+      const absl::Status checked = CheckMergeOperand(*merge_operator_, operand);
       if (!checked.ok()) return WithContext(checked, path_);
       return Add(key, EntryType::kMerge, operand);
     });

@@ -36,6 +36,8 @@ struct EngineSettings {
   bool disable_auto_compactions = false;
   std::string compaction = "leveled";  // winnow's text for the style
   bool statistics = false;
+  // "optimistic" or "pessimistic": the run has transactions of this kind. Empty: it has none.
+  std::string transactions;
 };
 
 struct SessionSettings {
@@ -92,6 +94,19 @@ class Session {
   virtual void MergeNumber(std::string_view key, std::string_view number) {
     Fail(absl::UnimplementedError("the engine has no merge operators"));
   }
+  // One transaction: reads each key for update and then gives it the value. Returns whether it was
+  // committed; false: another was faster, or an error. Adds to `found` how many keys were there.
+  virtual bool Transact(std::span<const std::string_view> keys, std::string_view value,
+                        uint64_t* found) {
+    Fail(absl::UnimplementedError("the engine has no transactions"));
+    return false;
+  }
+  // Adds an entry, in ascending order of the keys, to a table outside of the database; IngestTables
+  // brings all of them in, whole.
+  virtual void AddToTable(std::string_view key, std::string_view value) {
+    Fail(absl::UnimplementedError("the engine ingests no tables"));
+  }
+  virtual void IngestTables() {}
   // Collects entries and writes them as one batch.
   virtual void AddToBatch(std::string_view key, std::string_view value) = 0;
   virtual void WriteBatch() = 0;

@@ -84,6 +84,8 @@ void AddEngineFlags(BenchConfig* config, std::vector<Flag>* flags) {
        {group, "compaction", &config->compaction,
         "leveled, lazy_leveled (winnow), tiered (rocksdb: universal) or fifo:BYTES; leveldb: "
         "leveled"},
+       {group, "transactions", &config->transactions,
+        "winnow, rocksdb: optimistic or pessimistic, of txnrandom"},
        {group, "open_files", &config->open_files,
         "SSTables kept open (winnow: at least 16); -1: all", -1, 1e9},
        {group, "mmap_reads", &config->mmap_reads,

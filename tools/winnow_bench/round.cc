@@ -136,6 +136,9 @@ class Round {
     settings.disable_auto_compactions = config_.disable_auto_compactions;
     settings.compaction = config_.compaction;
     settings.statistics = config_.statistics;
+    for (const std::string& name : SplitNames(config_.benchmarks)) {
+      if (FindWorkload(name)->has_transactions) settings.transactions = config_.transactions;
+    }
     return settings;
   }
 
