@@ -150,13 +150,18 @@ absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system->Exists(path));
   if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
   WINNOW_ASSIGN_OR_RETURN(auto file, file_system->Create(path, {}));
-  builder.is_external = true;
-  builder.merge_operator_name = std::string(merge_operator->Name());
-  builder.level = 0;
-  builder.num_levels = 0;  // which level it will be on nobody knows
-  builder.creation_time_seconds = static_cast<uint64_t>(std::time(nullptr));
-  return std::unique_ptr<SstWriter>(std::make_unique<SstWriterImpl>(
-      builder, std::move(merge_operator), std::move(file), path, file_system, ttl));
+  auto writer = CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<SstWriter>> {
+    builder.is_external = true;
+    builder.merge_operator_name = std::string(merge_operator->Name());
+    builder.level = 0;
+    builder.num_levels = 0;  // which level it will be on nobody knows
+    builder.creation_time_seconds = static_cast<uint64_t>(std::time(nullptr));
+    return std::make_unique<SstWriterImpl>(builder, std::move(merge_operator), std::move(file),
+                                           path, file_system, ttl);
+  });
+  // Without a writer nobody else would remove the file.
+  if (!writer.ok()) UnlessOutOfMemory([&] { file_system->Remove(path).IgnoreError(); });
+  return writer;
 }
 
 absl::StatusOr<std::unique_ptr<SstWriter>> SstWriter::Create(const ColumnFamilyOptions& options,
