@@ -331,7 +331,7 @@ absl::StatusOr<IngestInfo> DBImpl::IngestInto(const std::vector<IngestFile>& fil
     }
     UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
     WINNOW_RETURN_IF_ERROR(status);
-    return job.info;
+    return std::move(job.info);  // a copy might find no memory, and it is ingested
   });
 }
 
