@@ -211,11 +211,11 @@ absl::Status DBImpl::StartEvents() {
           events_.AddIfCorruption(file->open_status());
           continue;
         }
-        const auto report = [&](std::string_view reason) {
+        const auto report = [&, name = family->name()](std::string_view reason) {
           recorder_.Local().Add(Ticker::kFiltersDamaged);
           Event degraded;
           degraded.kind = Event::Kind::kFilterDegraded;
-          degraded.column_family = std::string(family->name());
+          degraded.column_family = std::string(name);
           degraded.path = SstableFileName(path_, file->number());
           degraded.message = reason;
           events_.Add(std::move(degraded));
