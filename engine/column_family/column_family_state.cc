@@ -188,6 +188,11 @@ absl::Status CheckFilterFitsComparator(std::string_view filter, std::string_view
   WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec spec, filter::ParseFilterSpec(filter));
   WINNOW_ASSIGN_OR_RETURN(const filter::FilterKeyExtractor extractor,
                           filter::FilterKeyExtractor::Parse(filter_key));
+  if (spec.range_bits != 0 && &comparator != BytewiseComparator()) {
+    return absl::InvalidArgumentError(absl::StrCat("filter: the range filter of '", ToAbsl(filter),
+                                                   "' needs the bytewise comparator, not '",
+                                                   ToAbsl(comparator.Name()), "'"));
+  }
   if (spec.kind == filter::FilterKind::kNone) return absl::OkStatus();
   if (!comparator.EqualKeysHaveEqualBytes()) {
     return absl::InvalidArgumentError(absl::StrCat(

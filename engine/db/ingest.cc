@@ -221,10 +221,15 @@ absl::Status DBImpl::InstallIngested(VersionEdit edit, IngestJob* job) {
     }
     return ChangeFailed(status, "recording an ingestion");
   }
+  // Before anybody can see the entries no row is left that they hide, and nobody keeps one who does
+  // not see them. Those that come in behind all others have no such moment: rows that were read
+  // without them are forgotten once everybody reads with them.
   for (ColumnFamilyState* family : job->distinct_families) {
+    if (job->info.sequence != 0) family->rows.ForgetAllBefore(job->info.sequence);
     family->InstallDurableView(versions_.families().at(family->id()).version);
   }
   if (job->info.sequence != 0) leader_.Publish(job->info.sequence);
+  for (ColumnFamilyState* family : job->distinct_families) family->rows.ForgetAll();
   for (ColumnFamilyState* family : job->distinct_families) leader_.LookForStall(family);
   return absl::OkStatus();
 }

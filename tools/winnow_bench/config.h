@@ -43,6 +43,7 @@ struct BenchConfig {
   std::string transactions = "optimistic";
   int64_t open_files = -1;
   bool mmap_reads = false;
+  int64_t row_cache_size = 0;
   int64_t max_background_jobs = 2;
   int64_t bloom_bits = -1;
   std::string filter;

@@ -24,6 +24,7 @@ struct EngineSettings {
   size_t table_file_bytes = size_t{64} << 20;
   int open_files = -1;
   bool mmap_reads = false;
+  uint64_t row_cache_bytes = 0;  // winnow
   int background_threads = 2;
   std::string filter;  // winnow's spec text, or "<engine>.<kind>:<bits>"
   // RocksDB: filters and indexes in the block cache, and cut into partitions.
@@ -116,6 +117,10 @@ class Session {
   // Returns how many of the keys are there.
   virtual uint64_t MultiGet(std::span<const std::string_view> keys, uint64_t* bytes) = 0;
   virtual std::unique_ptr<Cursor> NewCursor() = 0;
+  // For one that reads nothing outside of [lower, upper); an engine may make use of knowing that.
+  virtual std::unique_ptr<Cursor> NewCursorBetween(std::string_view lower, std::string_view upper) {
+    return NewCursor();
+  }
 
   const absl::Status& status() const { return status_; }
 

@@ -126,6 +126,13 @@ class WinnowSession final : public Session {
   std::unique_ptr<Cursor> NewCursor() override {
     return std::make_unique<WinnowCursor>(db_->NewIterator(read_options_, family_));
   }
+  std::unique_ptr<Cursor> NewCursorBetween(std::string_view lower,
+                                           std::string_view upper) override {
+    ReadOptions read_options = read_options_;
+    read_options.lower_bound = std::string(lower);
+    read_options.upper_bound = std::string(upper);
+    return std::make_unique<WinnowCursor>(db_->NewIterator(read_options, family_));
+  }
 
  private:
   void Check(const absl::Status& status) {
@@ -208,7 +215,7 @@ class WinnowEngine final : public Engine {
     uint64_t filter_bytes = 0;
     uint64_t entries = 0;
     for (const LevelStatistics& level : statistics.levels) {
-      filter_bytes += level.filter_bytes;
+      filter_bytes += level.filter_bytes + level.range_filter_bytes;
       entries += level.num_entries;
     }
     FilterShape shape;
@@ -271,6 +278,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
   if (!style.ok()) return style.status();
   options.compaction = *style;
   options.mmap_reads = settings.mmap_reads;
+  options.row_cache_bytes = settings.row_cache_bytes;
   options.background_threads = settings.background_threads;
   options.filter = settings.filter;
   options.filter_key = settings.filter_key;

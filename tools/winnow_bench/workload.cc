@@ -172,6 +172,20 @@ void ReadRandom(Worker& worker) {
   }
 }
 
+// So few keys that a cache of answers has them all.
+void ReadMissingHot(Worker& worker) {
+  constexpr uint64_t kOneOf = 100;
+  const uint64_t reads = worker.config().num_reads();
+  const uint64_t num = std::max<uint64_t>(worker.config().num_keys(), 2) - 1;
+  const uint64_t num_hot = std::max<uint64_t>(1, num / kOneOf);
+  std::string key;
+  for (uint64_t i = 0; worker.Continues(i, reads, Worker::Limit::kUnlessTimed); i++) {
+    worker.keys().Absent(worker.random().Below(num_hot) * (num / num_hot), &key);
+    worker.CountLookups(1, worker.session().Get(key, worker.bytes()));
+    worker.Finished(1);
+  }
+}
+
 template <Wanted wanted>
 void MultiReadRandom(Worker& worker) {
   const uint64_t reads = worker.config().num_reads();
@@ -228,6 +242,22 @@ void SeekRandom(Worker& worker) {
   }
 }
 
+// All keys that begin with one that is absent: none.
+void SeekEmptyRange(Worker& worker) {
+  const uint64_t reads = worker.config().num_reads();
+  std::string lower;
+  std::string upper;
+  for (uint64_t i = 0; worker.Continues(i, reads, Worker::Limit::kUnlessTimed); i++) {
+    MakeKey(worker, Wanted::kAbsent, &lower);
+    upper = lower + '\xff';
+    std::unique_ptr<Cursor> cursor = worker.session().NewCursorBetween(lower, upper);
+    cursor->Seek(lower);
+    worker.CountLookups(1, cursor->StandsOn(lower));
+    if (absl::Status status = cursor->status(); !status.ok()) worker.Fail(status);
+    worker.Finished(1);
+  }
+}
+
 // Calls nothing. What the slowest of them took is what the machine made a thread wait (for a
 // processor, mostly), and the least that the slowest call of any engine can be expected to take.
 void LookAtClock(Worker& worker) {
@@ -263,7 +293,7 @@ void PrintLevels(Worker& worker) { std::printf("%s\n", worker.engine().LevelsTex
 
 using Kind = WorkloadKind;
 
-constexpr std::array<Workload, 29> kWorkloads = {{
+constexpr std::array<Workload, 31> kWorkloads = {{
     {"fillseq", Kind::kFill, "write all keys in order", FillSequential},
     {"fillrandom", Kind::kFill, "write each key once, in random order", WriteRandom},
     {"fillsync", Kind::kFill, "write num/1000 random keys, each synced", FillSync, false, true},
@@ -276,6 +306,8 @@ constexpr std::array<Workload, 29> kWorkloads = {{
      MergeRandom},
     {"readrandom", Kind::kRead, "look up random present keys", ReadRandom<Wanted::kPresent>, true},
     {"readmissing", Kind::kRead, "look up random absent keys", ReadRandom<Wanted::kAbsent>, true},
+    {"readmissinghot", Kind::kRead, "look up num/100 absent keys, in random order, again and again",
+     ReadMissingHot, true},
     {"multireadrandom", Kind::kRead, "present keys, multiread_batch in a call",
      MultiReadRandom<Wanted::kPresent>, true},
     {"multireadmissing", Kind::kRead, "absent keys, multiread_batch in a call",
@@ -286,6 +318,8 @@ constexpr std::array<Workload, 29> kWorkloads = {{
      ReadInOrder<Direction::kBackward>},
     {"seekrandom", Kind::kRead, "new iterator, seek to a present key, read seek_nexts entries",
      SeekRandom, true},
+    {"seekemptyrange", Kind::kRead,
+     "new iterator over the keys that begin with an absent one: none", SeekEmptyRange, true},
     {"readwhilewriting", Kind::kMixed, "readrandom while one more thread overwrites",
      ReadRandom<Wanted::kPresent>, true, false, OverwriteUntilStopped},
     {"txnrandom", Kind::kMixed, "transactions that read 4 random keys for update and write them",
