@@ -36,7 +36,7 @@ bool UnitsFillBlock(std::span<const filter::BuiltUnit> units, uint64_t block_byt
   if (block_bytes < filter::kFilterBlockHeaderBytes) return false;
   uint64_t left = block_bytes - filter::kFilterBlockHeaderBytes;
   for (const filter::BuiltUnit& unit : units) {
-    if (unit.bytes > left) return false;
+    if (unit.bytes == 0 || unit.bytes > left) return false;
     left -= unit.bytes;
   }
   return left == 0;
