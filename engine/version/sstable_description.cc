@@ -48,6 +48,7 @@ absl::StatusOr<FileMetadata> DescribeSstable(const SstableReader& reader,
   const auto iterator = reader.NewIterator({});
   iterator->SeekToFirst();
   if (iterator->Valid()) file.smallest = iterator->key();
+  WINNOW_RETURN_IF_ERROR(iterator->status());  // which the next seek forgets
   iterator->SeekToLast();
   if (iterator->Valid()) file.largest = iterator->key();
   WINNOW_RETURN_IF_ERROR(iterator->status());
