@@ -59,7 +59,10 @@ bool OperandChain::MergeWhole() {
 void OperandChain::Combine() {
   if (entries_.size() < 2) return;
   std::string combined;
-  if (!CombineOperands(*operator_, user_key_, OldestFirst(entries_.size()), &combined)) return;
+  if (!operator_->PartialMerge(user_key_, OldestFirst(entries_.size()), &combined) ||
+      combined.size() > kMaxValueBytes) {
+    return;
+  }
   ReplaceBy(EntryType::kMerge, std::move(combined));
 }
 

@@ -34,8 +34,7 @@ enum class BlockKind : uint8_t {
   kProperties,
   kFooter,
   kHeader,
-  kRangeTombstones,
-  kRangeFilter
+  kRangeTombstones
 };
 // "data block", "filter block" ...
 std::string_view BlockKindName(BlockKind kind);
@@ -84,15 +83,10 @@ struct Footer {
   BlockHandle filter;  // does not exist if there is none
   BlockHandle index;
   BlockHandle range_tombstones;  // does not exist if there are none
-  BlockHandle range_filter;      // does not exist if there is none
 
-  // The first byte behind the range tombstones, or behind the index block if there are none.
-  uint64_t range_tombstones_end() const {
-    return range_filter.exists() ? range_filter.offset : properties.offset;
-  }
   // The first byte behind the index block.
   uint64_t index_end() const {
-    return range_tombstones.exists() ? range_tombstones.offset : range_tombstones_end();
+    return range_tombstones.exists() ? range_tombstones.offset : properties.offset;
   }
 
   std::string Encode() const;  // kFooterBytes

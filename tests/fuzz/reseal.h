@@ -37,14 +37,14 @@ inline std::string ResealLog(std::string bytes, uint64_t number) {
 // A table: its footer, the blocks that the footer names, and `blocks`, which are those that the
 // sound table has.
 inline std::string ResealTable(std::string bytes, std::vector<BlockHandle> blocks) {
-  // FORMAT.md, "Footer".
+  // FORMAT.md, "Footer": checksum, file identity, file size, three handles.
   constexpr size_t kFileIdAt = 8;
-  constexpr size_t kHandlesAt[] = {24, 40, 56, 72, 96};
+  constexpr size_t kHandlesAt = 24;
   if (bytes.size() < kFooterBytes) return bytes;
   const size_t footer = bytes.size() - kFooterBytes;
   const char* const fields = bytes.data() + footer;
   const uint64_t file_id = DecodeFixed64(fields + kFileIdAt);
-  for (const size_t at : kHandlesAt) {
+  for (size_t at = kHandlesAt; at < kHandlesAt + 3 * 16; at += 16) {
     blocks.push_back({DecodeFixed64(fields + at), DecodeFixed64(fields + at + 8)});
   }
   for (const BlockHandle& block : blocks) {

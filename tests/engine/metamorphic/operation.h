@@ -54,7 +54,6 @@ struct Operation {
     kCompact,
     kReopen,
     kSetFilter,
-    kRefilter,  // what is there, too
     kCreateFamily,
     kDropFamily,
     kCheckpoint,
