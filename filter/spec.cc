@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "filter/base/nearest_name.h"
 #include "filter/registry/registry.h"
+#include "winnow/filter/range_filter.h"
 #include "winnow/filter/sizing.h"
 
 namespace winnow::filter {
@@ -157,8 +158,18 @@ absl::Status CheckWords(std::string_view text, const FilterSpec& spec) {
                          ", got '", absl::CHexEscape(spec.words[first_is_known ? 1 : 0]), "'"));
 }
 
+absl::Status CheckRangeBits(std::string_view text, double bits) {
+  if (bits >= kMinRangeFilterBits && bits <= kMaxRangeFilterBits) return absl::OkStatus();
+  return BadSpec(
+      text, absl::StrCat("bits per key of a range filter must be from ",
+                         FormatBits(kMinRangeFilterBits), " to ", FormatBits(kMaxRangeFilterBits)));
+}
+
 // `text` is what errors quote.
 absl::Status CheckSpec(std::string_view text, const FilterSpec& spec) {
+  if (spec.range_bits != 0) {
+    if (absl::Status status = CheckRangeBits(text, spec.range_bits); !status.ok()) return status;
+  }
   if (spec.kind == FilterKind::kNone) {
     if (spec.bits_per_key == 0 && spec.fpr == 0 && spec.words.empty()) return absl::OkStatus();
     return BadSpec(text, "none takes no amount; did you mean 'none'?");
@@ -195,6 +206,30 @@ absl::Status ReadAmount(std::string_view text, std::string_view amount, FilterSp
   return CheckBits(text, *spec);
 }
 
+// Where another filter begins: a sign before a digit is a slip in an amount.
+size_t FindSecondFilter(std::string_view text) {
+  for (size_t at = text.find('+'); at != std::string_view::npos; at = text.find('+', at + 1)) {
+    const bool is_sign =
+        at + 1 < text.size() && absl::ascii_isdigit(static_cast<unsigned char>(text[at + 1]));
+    if (!is_sign) return at;
+  }
+  return std::string_view::npos;
+}
+
+// Reads what follows the plus sign: "range:12".
+absl::Status ReadRange(std::string_view text, std::string_view range, FilterSpec* spec) {
+  constexpr std::string_view kName = "range:";
+  const std::optional<double> bits =
+      range.starts_with(kName) ? ParseAmount(range.substr(kName.size()), 0) : std::nullopt;
+  if (!bits) {
+    return BadSpec(text, absl::StrCat("what stands behind '+' must be a range filter with its bits "
+                                      "per key, such as '+range:12', got '",
+                                      absl::CHexEscape(ToAbsl(range.substr(0, 64))), "'"));
+  }
+  spec->range_bits = *bits;
+  return CheckRangeBits(text, *bits);
+}
+
 }  // namespace
 
 absl::StatusOr<FilterSpec> ParseFilterSpec(std::string_view text) {
@@ -203,9 +238,16 @@ absl::StatusOr<FilterSpec> ParseFilterSpec(std::string_view text) {
                    "there is no '=' in a filter spec; write kind:amount, such as "
                    "'blocked_bloom:10'");
   }
-  // StrSplit makes no part at all of a view without an address.
-  const std::vector<std::string> parts = absl::StrSplit(ToAbsl(text.empty() ? "" : text), ':');
   FilterSpec spec;
+  const size_t plus = FindSecondFilter(text);
+  if (plus != std::string_view::npos) {
+    if (absl::Status status = ReadRange(text, text.substr(plus + 1), &spec); !status.ok()) {
+      return status;
+    }
+  }
+  // StrSplit makes no part at all of a view without an address.
+  const std::string_view point = text.empty() ? "" : text.substr(0, plus);
+  const std::vector<std::string> parts = absl::StrSplit(ToAbsl(point), ':');
   if (parts[0] == KindName(FilterKind::kAuto)) {
     spec.kind = FilterKind::kAuto;
   } else if (parts[0] != KindName(FilterKind::kNone)) {
@@ -238,7 +280,9 @@ std::string ToString(const FilterSpec& spec) {
   } else if (spec.bits_per_key != 0) {
     amount = FormatBits(spec.bits_per_key);
   }
-  return Join(spec.kind, amount, spec.words);
+  std::string text = Join(spec.kind, amount, spec.words);
+  if (spec.range_bits != 0) absl::StrAppend(&text, "+range:", FormatBits(spec.range_bits));
+  return text;
 }
 
 std::string_view KindName(FilterKind kind) {

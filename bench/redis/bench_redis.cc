@@ -29,24 +29,31 @@ struct Layout {
   RedisBitmapShape shape;
 };
 
-// A filter with even numbers as keys; null where there is no server.
+// A filter with even numbers as keys; where it could not be made, `status` says why.
 struct Setting {
+  absl::Status status;
   std::unique_ptr<Client> client;
   std::unique_ptr<BitmapFilter> filter;
   std::vector<std::string> names;
   std::vector<std::string_view> keys;
 };
 
-std::unique_ptr<BitmapFilter> MakeFilter(Client* client, const Layout& layout,
-                                         const std::vector<std::string_view>& keys) {
+absl::StatusOr<std::unique_ptr<BitmapFilter>> MakeFilter(
+    Client* client, const Layout& layout, const std::vector<std::string_view>& keys) {
   const std::string name = "winnow-bench-" + layout.name;
   auto filter = BitmapFilter::Open(client, name, {.rule = layout.shape.rule});
-  if (!filter.ok() || !(*filter)->Remove().ok() || !(*filter)->Create(layout.shape).ok()) {
-    return nullptr;
-  }
+  if (!filter.ok()) return filter.status();
+  if (absl::Status removed = (*filter)->Remove(); !removed.ok()) return removed;
+  if (absl::Status created = (*filter)->Create(layout.shape); !created.ok()) return created;
+  // In pieces, each well within a time-out.
   std::vector<std::string_view> even;
-  for (size_t i = 0; i < keys.size(); i += 2) even.push_back(keys[i]);
-  return (*filter)->Add(even).ok() ? *std::move(filter) : nullptr;
+  for (size_t i = 0; i < keys.size(); i += 2) {
+    even.push_back(keys[i]);
+    if (even.size() < 1000 && i + 2 < keys.size()) continue;
+    if (auto added = (*filter)->Add(even); !added.ok()) return added.status();
+    even.clear();
+  }
+  return filter;
 }
 
 const Setting& SettingOf(const Layout& layout) {
@@ -56,11 +63,14 @@ const Setting& SettingOf(const Layout& layout) {
   if (!is_new) return setting;
   const char* url = std::getenv("WINNOW_REDIS_URL");
   auto client = Client::Open(url == nullptr ? "redis://127.0.0.1:6379" : url);
+  setting.status = client.status();
   if (!client.ok()) return setting;
   setting.client = *std::move(client);
   for (size_t i = 0; i < kKeys; ++i) setting.names.push_back("user:" + std::to_string(i));
   setting.keys.assign(setting.names.begin(), setting.names.end());
-  setting.filter = MakeFilter(setting.client.get(), layout, setting.keys);
+  auto filter = MakeFilter(setting.client.get(), layout, setting.keys);
+  setting.status = filter.status();
+  if (filter.ok()) setting.filter = *std::move(filter);
   return setting;
 }
 
@@ -75,7 +85,7 @@ void RunBatches(benchmark::State& state, const Layout& layout, const std::string
                 void (*call)(BitmapFilter*, Batch)) {
   const Setting& setting = SettingOf(layout);
   if (setting.filter == nullptr) {
-    state.SkipWithError("no Redis server at WINNOW_REDIS_URL");
+    state.SkipWithError(setting.status.ToString().c_str());
     return;
   }
   const auto batch = static_cast<size_t>(state.range(0));

@@ -13,6 +13,7 @@
 #include "engine/base/status.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/file_system/file_system_of.h"
+#include "engine/sstable/filter_file.h"
 #include "engine/version/file_names.h"
 #include "filter/base/out_of_memory.h"
 
@@ -28,7 +29,7 @@ constexpr uint64_t kLargestList = uint64_t{256} << 20;
 struct BackedUpFile {
   uint64_t bytes = 0;
   uint64_t checksum = 0;
-  uint64_t file_id = 0;  // tables only
+  uint64_t file_id = 0;  // tables and filter files only
 };
 
 struct BackupList {
@@ -157,6 +158,17 @@ absl::Status CopyBackup(FileSystem& file_system, const std::string& from, const 
   WINNOW_RETURN_IF_ERROR(file_system.SyncDirectory(to));
   WINNOW_RETURN_IF_ERROR(file_system.Rename(temporary, current));
   return file_system.SyncDirectory(to);
+}
+
+// Reads the copy of a filter file, likewise.
+absl::Status CheckFilterCopy(FileSystem& file_system, const SstableFile& table,
+                             const std::string& from, const std::string& copy) {
+  WINNOW_ASSIGN_OR_RETURN(auto file, file_system.OpenRandomAccess(copy));
+  const FileMetadata& metadata = table.metadata();
+  WINNOW_ASSIGN_OR_RETURN(
+      const auto filter_file,
+      FilterFile::Open(std::move(file), from, metadata.filter_file.file_id, metadata.file_id));
+  return filter_file->Verify();
 }
 
 // Reads the copy of a table: what is damaged must not take the place of an older, sound backup.
@@ -291,11 +303,14 @@ absl::StatusOr<BackupInfo> WriteBackup(FileSystem& file_system, const std::strin
   BackupList list;
   list.created_seconds = static_cast<int64_t>(std::time(nullptr));
   uint64_t shared_bytes = 0;
-  const auto place_sstable = [&](const SstableFile& table, const std::string& from,
+  const auto place_sstable = [&](const SstableFile& table, FileType type, const std::string& from,
                                  const std::string& to) -> absl::Status {
     const std::string name = to.substr(directory.size() + 1);
     BackedUpFile& file = list.files[name];
-    file = {table.metadata().file_bytes, 0, table.metadata().file_id};
+    const FileMetadata& metadata = table.metadata();
+    file = type == FileType::kFilterFile
+               ? BackedUpFile{metadata.filter_file.file_bytes, 0, metadata.filter_file.file_id}
+               : BackedUpFile{metadata.file_bytes, 0, metadata.file_id};
     // The number alone does not make it the same table: a database that was restored from an older
     // backup gives numbers again that a newer backup has. The identity does.
     const auto known = previous->files.find(name);
@@ -311,7 +326,8 @@ absl::StatusOr<BackupInfo> WriteBackup(FileSystem& file_system, const std::strin
       if (!absl::IsUnimplemented(linked)) return linked;
     }
     WINNOW_ASSIGN_OR_RETURN(file.checksum, CopyFile(file_system, from, to));
-    return CheckCopy(file_system, table, from, to);
+    return type == FileType::kFilterFile ? CheckFilterCopy(file_system, table, from, to)
+                                         : CheckCopy(file_system, table, from, to);
   };
   CheckpointContents contents;
   // On an error WriteCheckpoint has removed the directory. After a crash it stays, without a list,

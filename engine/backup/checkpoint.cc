@@ -11,7 +11,9 @@ namespace winnow {
 
 namespace {
 
-// tables    as `place_sstable` likes: they never change, so that a link is as good as a copy
+// tables    and filter files: as `place_sstable` likes. They never change, so that a link is as
+// good
+//           as a copy
 // logs      copied, since the database goes on appending to the newest, and up to the bytes that
 //           count: what came later is not part of this moment
 // manifest  a new one with the whole state, under a number of its own; its directory is synced
@@ -24,8 +26,14 @@ absl::Status WriteFiles(FileSystem& file_system, const std::string& from, const 
   for (const auto& version : contents->versions) {
     for (int level = 0; level < kNumLevels; level++) {
       for (const auto& table : version->files(level)) {
-        WINNOW_RETURN_IF_ERROR(place_sstable(*table, SstableFileName(from, table->number()),
+        WINNOW_RETURN_IF_ERROR(place_sstable(*table, FileType::kSstable,
+                                             SstableFileName(from, table->number()),
                                              SstableFileName(to, table->number())));
+        const uint64_t filter = table->metadata().filter_file.number;
+        if (filter == 0) continue;
+        WINNOW_RETURN_IF_ERROR(place_sstable(*table, FileType::kFilterFile,
+                                             FilterFileName(from, filter),
+                                             FilterFileName(to, filter)));
       }
     }
   }

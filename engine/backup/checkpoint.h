@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "engine/version/file_names.h"
 #include "engine/version/version.h"
 #include "engine/version/version_edit.h"
 
@@ -25,9 +26,10 @@ struct CheckpointContents {
   std::map<uint64_t, uint64_t> log_checksums;  // by number; known once they have been copied
 };
 
-// Puts a table's file into the other directory: links or copies it.
-using PlaceSstable = std::function<absl::Status(const SstableFile& table, const std::string& from,
-                                                const std::string& to)>;
+// Puts a file of a table into the other directory: links or copies it. `type` says which, the table
+// itself or its filter file.
+using PlaceSstable = std::function<absl::Status(const SstableFile& table, FileType type,
+                                                const std::string& from, const std::string& to)>;
 
 // Writes the contents of the database in `from` to the directory `to`, which must be empty. CURRENT
 // comes last: after a power failure there is either a whole database or none. On an error what was

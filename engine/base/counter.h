@@ -41,6 +41,16 @@ struct FilterCounters {
   SingleWriterCounter false_positive;
 };
 
+// What range filters answered, for one level.
+struct RangeFilterCounters {
+  SingleWriterCounter not_asked;  // the file's range filter is not usable
+  SingleWriterCounter rejected;
+  SingleWriterCounter true_positive;
+  SingleWriterCounter false_positive;
+  // Sum of the rates that were promised for the ranges that held nothing, in units of 2^-32.
+  SingleWriterCounter promised;
+};
+
 }  // namespace winnow
 
 #endif  // WINNOW_ENGINE_BASE_COUNTER_H_

@@ -5,6 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "engine/base/status.h"
+#include "engine/base/user_exception.h"
 #include "winnow/options.h"
 
 namespace winnow {
@@ -25,12 +26,28 @@ absl::Status MergeOperands(const MergeOperator& merge_operator, std::string_view
                            std::optional<std::string_view> existing,
                            std::span<const std::string_view> operands, std::string* result) {
   result->clear();
-  const absl::Status merged = merge_operator.FullMerge(key, existing, operands, result);
+  const absl::Status merged =
+      CatchUserException([&] { return merge_operator.FullMerge(key, existing, operands, result); });
   if (!merged.ok()) return MergeFailed(merge_operator, key, ToStd(merged.message()));
   if (result->size() <= kMaxValueBytes) return absl::OkStatus();
   return MergeFailed(merge_operator, key,
                      ToStd(absl::StrCat(result->size(), " bytes are over the limit of ",
                                         kMaxValueBytes, " bytes of a value")));
+}
+
+bool CombineOperands(const MergeOperator& merge_operator, std::string_view key,
+                     std::span<const std::string_view> operands, std::string* result) {
+  result->clear();
+  bool is_combined = false;
+  const absl::Status status = CatchUserException([&] {
+    is_combined = merge_operator.PartialMerge(key, operands, result);
+    return absl::OkStatus();
+  });
+  return status.ok() && is_combined && result->size() <= kMaxValueBytes;
+}
+
+absl::Status CheckMergeOperand(const MergeOperator& merge_operator, std::string_view operand) {
+  return CatchUserException([&] { return merge_operator.CheckOperand(operand); });
 }
 
 void MergeContext::Clear() {
@@ -47,7 +64,7 @@ void MergeContext::Combine(std::string_view key) {
   size_t bytes = 0;
   for (const std::string_view operand : operands) bytes += operand.size();
   std::string combined;
-  if (!operator_->PartialMerge(key, operands, &combined) || combined.size() > kMaxValueBytes) {
+  if (!CombineOperands(*operator_, key, operands, &combined)) {
     combine_at_ *= 2;
     return;
   }

@@ -66,6 +66,12 @@ class MergeContext {
 absl::Status MergeOperands(const MergeOperator& merge_operator, std::string_view key,
                            std::optional<std::string_view> existing,
                            std::span<const std::string_view> operands, std::string* result);
+// Replaces `*result` by one operand made of `operands`, oldest first. False: they cannot be
+// combined, or make one that is too long.
+bool CombineOperands(const MergeOperator& merge_operator, std::string_view key,
+                     std::span<const std::string_view> operands, std::string* result);
+// What the operator says of an operand.
+absl::Status CheckMergeOperand(const MergeOperator& merge_operator, std::string_view operand);
 
 }  // namespace winnow
 

@@ -35,11 +35,7 @@ void RangeTombstoneIndex::TakeBounds(std::span<const RangeTombstone> tombstones)
   // They are sorted: what the first and the last share, all share.
   const std::string_view a = bounds_.front();
   const std::string_view b = bounds_.back();
-  const size_t shared = static_cast<size_t>(
-      std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(std::min(a.size(), b.size())),
-                    b.begin())
-          .first -
-      a.begin());
+  const size_t shared = CommonPrefix(a, b);
   shared_prefix_ = SharedPrefix(a.substr(0, shared));
   heads_.reserve(bounds_.size());
   for (const std::string_view bound : bounds_) heads_.push_back(KeyPrefix64(bound.substr(shared)));

@@ -4,13 +4,28 @@
 #define WINNOW_ENGINE_BASE_SHARED_PREFIX_H_
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
+#include "engine/base/coding.h"
 #include "engine/base/internal_key.h"
 
 namespace winnow {
+
+// How many bytes `a` and `b` begin with alike.
+inline size_t CommonPrefix(std::string_view a, std::string_view b) {
+  const size_t length = std::min(a.size(), b.size());
+  size_t i = 0;
+  for (; length - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
+    const uint64_t difference = DecodeFixed64(a.data() + i) ^ DecodeFixed64(b.data() + i);
+    if (difference != 0) return i + static_cast<size_t>(std::countr_zero(difference)) / 8;
+  }
+  while (i < length && a[i] == b[i]) i++;
+  return i;
+}
 
 // For the bytewise order. Borrows the prefix.
 class SharedPrefix {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/base/merge_context.h"
 #include "engine/base/missing_merge_operator.h"
 #include "engine/base/status.h"
 #include "filter/base/out_of_memory.h"
@@ -151,7 +152,7 @@ Compression ColumnFamilyState::CompressionFor(int level) const {
 }
 
 absl::Status ColumnFamilyState::CheckOperand(std::string_view operand) const {
-  const absl::Status status = merge_operator_->CheckOperand(operand);
+  const absl::Status status = CheckMergeOperand(*merge_operator_, operand);
   if (status.ok()) [[likely]]
     return status;
   if (IsMissingMergeOperator(*merge_operator_)) return WithContext(status, name_);
@@ -187,6 +188,11 @@ absl::Status CheckFilterFitsComparator(std::string_view filter, std::string_view
   WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec spec, filter::ParseFilterSpec(filter));
   WINNOW_ASSIGN_OR_RETURN(const filter::FilterKeyExtractor extractor,
                           filter::FilterKeyExtractor::Parse(filter_key));
+  if (spec.range_bits != 0 && &comparator != BytewiseComparator()) {
+    return absl::InvalidArgumentError(absl::StrCat("filter: the range filter of '", ToAbsl(filter),
+                                                   "' needs the bytewise comparator, not '",
+                                                   ToAbsl(comparator.Name()), "'"));
+  }
   if (spec.kind == filter::FilterKind::kNone) return absl::OkStatus();
   if (!comparator.EqualKeysHaveEqualBytes()) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -10,6 +10,7 @@
 #include "engine/base/capabilities.h"
 #include "engine/base/write_time.h"
 #include "engine/column_family/read_view.h"
+#include "engine/column_family/row_cache.h"
 #include "engine/compaction/picker.h"
 #include "engine/memtable/memtable.h"
 #include "engine/sstable/sstable_builder.h"
@@ -170,9 +171,13 @@ class ColumnFamilyState final : public ColumnFamily {
   // A level has been chosen for tables that are not in the version yet: no compaction begins, which
   // might choose to write across them.
   bool ingest_running ABSL_GUARDED_BY(database_mutex) = false;
+  // A call of Refilter; another one waits.
+  bool refilter_running ABSL_GUARDED_BY(database_mutex) = false;
   ExpectedFprHistory expected_fpr_history ABSL_GUARDED_BY(database_mutex);
   std::atomic<bool> dropped{false};
   ViewHolder views;  // thread-safe
+  RowValidity rows;  // of the row cache; thread-safe
+  RowFamily row_family() { return {id_, &rows}; }
 
  private:
   std::shared_ptr<Memtable> NewMemtable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/coding.h"
+#include "engine/base/status.h"
+#include "engine/base/user_exception.h"
 #include "winnow/options.h"
 
 namespace winnow {
@@ -106,7 +108,16 @@ class CompactedValues final : public InternalIterator {
     entry.level = rules_.output_level;
     entry.is_last_level = context_.is_last_level && context_.is_last_level(entry.key);
     new_value_.clear();
-    switch (rules_.filter->Filter(entry, &new_value_)) {
+    auto decision = CompactionFilter::Decision::kKeep;
+    status_ = CatchUserException([&] {
+      decision = rules_.filter->Filter(entry, &new_value_);
+      return absl::OkStatus();
+    });
+    if (!status_.ok()) {
+      status_ = WithContext(status_, "the compaction filter");
+      return;
+    }
+    switch (decision) {
       case CompactionFilter::Decision::kKeep:
         return;
       case CompactionFilter::Decision::kRemove:

@@ -59,10 +59,7 @@ bool OperandChain::MergeWhole() {
 void OperandChain::Combine() {
   if (entries_.size() < 2) return;
   std::string combined;
-  if (!operator_->PartialMerge(user_key_, OldestFirst(entries_.size()), &combined) ||
-      combined.size() > kMaxValueBytes) {
-    return;
-  }
+  if (!CombineOperands(*operator_, user_key_, OldestFirst(entries_.size()), &combined)) return;
   ReplaceBy(EntryType::kMerge, std::move(combined));
 }
 

@@ -17,9 +17,16 @@ namespace {
 // compaction has the same default (max_size_amplification_percent = 200).
 constexpr uint64_t kMostTimesLastLevel = 2;
 
+// What lazy leveling lets gather above the last level, for what leveled compaction keeps there.
+// That is always there; this grows from nothing to twice as much and goes down as a whole, so that
+// it is the same on average. What goes down meets the last level at once: the more goes together,
+// the less is written for each byte of it.
+constexpr double kMostTimesLeveled = 2;
+
 constexpr const char* kLevelZeroIsFull = "level 0 is full";
 constexpr const char* kRunOverEmptyLevel = "a run lies over an empty level";
 constexpr const char* kTooMuchAboveLastLevel = "too much lies above the last level";
+constexpr const char* kRunsGoDownTogether = "runs go down together";
 
 bool IsLazy(const ColumnFamilyOptions& options) {
   return options.compaction.kind == CompactionStyle::Kind::kLazyLeveled;
@@ -31,11 +38,22 @@ uint64_t BytesAboveLastLevel(const Version& version, int last) {
   return bytes;
 }
 
-// As much as leveled compaction would have right above the last level.
 double MostBytesAboveLastLevel(const Version& version, const ColumnFamilyOptions& options) {
   const uint64_t last_bytes = version.level_bytes(LastCompactedLevel(options));
-  return static_cast<double>(std::max(last_bytes, options.level_base_bytes)) /
+  return kMostTimesLeveled * static_cast<double>(std::max(last_bytes, options.level_base_bytes)) /
          options.level_size_multiplier;
+}
+
+// Lazy leveling, with `deepest_bytes` in the level above the last and `bytes_above` over it:
+// whether they are due to go down, and better as one run. A byte that goes down costs a share of
+// writing the last level again, the smaller the more of them go; to make one run costs each of them
+// one write.
+bool ShouldGoDownTogether(const Version& version, const ColumnFamilyOptions& options,
+                          uint64_t deepest_bytes, uint64_t bytes_above) {
+  const double all = static_cast<double>(deepest_bytes) + static_cast<double>(bytes_above);
+  if (deepest_bytes == 0 || all < MostBytesAboveLastLevel(version, options)) return false;
+  const auto last_bytes = static_cast<double>(version.level_bytes(LastCompactedLevel(options)));
+  return last_bytes / static_cast<double>(deepest_bytes) > last_bytes / all + 1;
 }
 
 bool AllIdleIn(const Version& version, int level) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
@@ -125,13 +143,19 @@ std::unique_ptr<Compaction> FindTierMerge(const std::shared_ptr<const Version>& 
   const uint64_t deepest_bytes = bytes[static_cast<size_t>(deepest)];
   const bool is_too_much =
       !IsLazy(options) && deepest_bytes > 0 && above_deepest >= kMostTimesLastLevel * deepest_bytes;
+  const bool go_down_together =
+      IsLazy(options) && deepest == last - 1 &&
+      ShouldGoDownTogether(*version, options, deepest_bytes, above_deepest);
   auto compaction = std::make_unique<Compaction>();
   compaction->version = version;
-  compaction->reason = is_too_much ? kTooMuchAboveLastLevel : kLevelZeroIsFull;
+  compaction->reason = is_too_much        ? kTooMuchAboveLastLevel
+                       : go_down_together ? kRunsGoDownTogether
+                                          : kLevelZeroIsFull;
   compaction->output_level =
-      is_too_much ? deepest
-                  : TierToMergeInto(version->level_bytes(0),
-                                    std::span(bytes).subspan(1, static_cast<size_t>(deepest)));
+      is_too_much || go_down_together
+          ? deepest
+          : TierToMergeInto(version->level_bytes(0),
+                            std::span(bytes).subspan(1, static_cast<size_t>(deepest)));
   for (int level = 0; level <= compaction->output_level; level++) {
     compaction->inputs[static_cast<size_t>(level)] = version->files(level);
   }

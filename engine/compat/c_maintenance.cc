@@ -48,6 +48,19 @@ char* ExplainText(winnow_t* db, ColumnFamily* family, std::string_view key, bool
   return text;
 }
 
+char* ExplainRangeText(winnow_t* db, winnow_columnfamily_t* family, std::string_view lower,
+                       std::string_view upper, bool json, char** errptr) {
+  char* text = nullptr;
+  ReportFrom(errptr, [&]() -> absl::Status {
+    ColumnFamily* const asked = family == nullptr ? db->default_family : family->family;
+    WINNOW_ASSIGN_OR_RETURN(const RangeExplanation explanation,
+                            db->db->ExplainRange(asked, lower, upper));
+    text = CopyToC(json ? explanation.ToJson() : explanation.ToString());
+    return text != nullptr ? absl::OkStatus() : OutOfMemory();
+  });
+  return text;
+}
+
 void ApproximateSizes(winnow_t* db, ColumnFamily* family, int num_ranges, const char* const* starts,
                       const size_t* start_lengths, const char* const* limits,
                       const size_t* limit_lengths, uint64_t* sizes) {
@@ -184,6 +197,43 @@ void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const cha
             errptr);
 }
 
+void winnow_start_trace(winnow_t* db, const char* path, uint64_t max_bytes, uint8_t hash_keys,
+                        uint32_t one_in, char** errptr) {
+  winnow::TraceOptions options;
+  if (max_bytes != 0) options.max_bytes = max_bytes;
+  options.hash_keys = hash_keys != 0;
+  options.one_in = one_in;
+  winnow::ReportFrom(errptr, [&] { return db->db->StartTrace(options, path); });
+}
+
+uint64_t winnow_end_trace(winnow_t* db, char** errptr) {
+  const absl::StatusOr<winnow::TraceInfo> info = db->db->EndTrace();
+  winnow::ReportToC(info.status(), errptr);
+  return info.ok() ? info->calls_recorded : 0;
+}
+
+void winnow_refilter(winnow_t* db, const char* filter, const char* filter_key,
+                     uint8_t (*progress)(void*, uint64_t, uint64_t), void* state, char** errptr) {
+  winnow_columnfamily_t family = {db->default_family};
+  winnow_refilter_cf(db, &family, filter, filter_key, progress, state, errptr);
+}
+
+void winnow_refilter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
+                        const char* filter_key, uint8_t (*progress)(void*, uint64_t, uint64_t),
+                        void* state, char** errptr) {
+  winnow::ReportFrom(errptr, [&]() -> absl::Status {
+    winnow::RefilterOptions options;
+    options.filter = winnow::TextOrEmpty(filter);
+    options.filter_key = winnow::TextOrEmpty(filter_key);
+    if (progress != nullptr) {
+      options.on_progress = [&](const winnow::RefilterInfo& so_far) {
+        return progress(state, so_far.files_refiltered, so_far.files_left) != 0;
+      };
+    }
+    return db->db->Refilter(family->family, options).status();
+  });
+}
+
 char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr) {
   return winnow::ExplainText(db, db->default_family, BytesOf(key, keylen), /*json=*/false, errptr);
 }
@@ -200,6 +250,19 @@ char* winnow_explain_json(winnow_t* db, const char* key, size_t keylen, char** e
 char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key,
                              size_t keylen, char** errptr) {
   return winnow::ExplainText(db, family->family, BytesOf(key, keylen), /*json=*/true, errptr);
+}
+
+char* winnow_explain_range(winnow_t* db, winnow_columnfamily_t* family, const char* start,
+                           size_t startlen, const char* limit, size_t limitlen, char** errptr) {
+  return winnow::ExplainRangeText(db, family, BytesOf(start, startlen), BytesOf(limit, limitlen),
+                                  /*json=*/false, errptr);
+}
+
+char* winnow_explain_range_json(winnow_t* db, winnow_columnfamily_t* family, const char* start,
+                                size_t startlen, const char* limit, size_t limitlen,
+                                char** errptr) {
+  return winnow::ExplainRangeText(db, family, BytesOf(start, startlen), BytesOf(limit, limitlen),
+                                  /*json=*/true, errptr);
 }
 
 char* winnow_verify(winnow_t* db) {

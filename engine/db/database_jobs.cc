@@ -156,6 +156,7 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
       WINNOW_RETURN_IF_ERROR(names_synced);
       WINNOW_RETURN_IF_ERROR(logs_synced);
       WINNOW_RETURN_IF_ERROR(WriteFlush(*family, memtables, std::move(builder), &result));
+      if (parts_.row_cache != nullptr) ForgetRows(family, memtables);
     }
     return InstallFlush(family, num_memtables, result);
   });
@@ -180,6 +181,12 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
   NotifyFlushEnd(
       parts_.events, family->name(), num_memtables,
       {status, result.files.size(), 0, result.bytes_written, result.num_filters_fell_back, begin});
+}
+
+void DatabaseJobs::ForgetRows(ColumnFamilyState* family,
+                              const std::vector<std::shared_ptr<Memtable>>& memtables) {
+  const uint64_t forgotten = parts_.row_cache->Forget(family->row_family(), memtables);
+  parts_.recorder->Local().Add(Ticker::kRowCacheForgotten, forgotten);
 }
 
 uint64_t DatabaseJobs::OldestLogWithout(const ColumnFamilyState& flushed,

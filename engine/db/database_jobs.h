@@ -1,4 +1,5 @@
-// The flushes and compactions of one database: which is due, running it, and what changes with it.
+// The flushes, compactions and refilterings of one database: which is due, running it, and what
+// changes with it.
 #ifndef WINNOW_ENGINE_DB_DATABASE_JOBS_H_
 #define WINNOW_ENGINE_DB_DATABASE_JOBS_H_
 
@@ -20,6 +21,7 @@
 #include "engine/version/version_set.h"
 #include "engine/write/log_set.h"
 #include "engine/write/write_leader.h"
+#include "winnow/refilter.h"
 
 namespace winnow {
 
@@ -37,6 +39,7 @@ struct DatabaseJobParts {
   EventQueue* events = nullptr;
   BackgroundRateLimiter* rate_limiter = nullptr;
   Recorder* recorder = nullptr;
+  RowCache* row_cache = nullptr;          // may be null
   std::function<void()> save_statistics;  // if it is time
 };
 
@@ -63,6 +66,11 @@ class DatabaseJobs final : public BackgroundJobs {
                             std::optional<std::string_view> end)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
+  // Gives each table of the family a filter of its present settings, on the calling thread and
+  // beside all other work; one call for a family at a time. `*info` is set after an error too.
+  absl::Status Refilter(ColumnFamilyState* family, const RefilterOptions& options,
+                        RefilterInfo* info) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
   // True while a flush or compaction runs, on whatever thread.
   bool IsRunning() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     return flushes_running_ > 0 || compactions_running_ > 0;
@@ -81,6 +89,9 @@ class DatabaseJobs final : public BackgroundJobs {
   absl::Status WriteFlush(const ColumnFamilyState& family,
                           const std::vector<std::shared_ptr<Memtable>>& memtables,
                           SstableBuilderOptions builder, SstableOutputResult* result);
+  // The rows that the memtables write, before readers can do without the memtables.
+  void ForgetRows(ColumnFamilyState* family,
+                  const std::vector<std::shared_ptr<Memtable>>& memtables);
   // The oldest log that holds entries which are in memory alone once the family's first immutable
   // memtables have been flushed; Memtable::kNoLog: none does.
   uint64_t OldestLogWithout(const ColumnFamilyState& flushed, size_t num_memtables) const
@@ -128,6 +139,22 @@ class DatabaseJobs final : public BackgroundJobs {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Damaged files are read as far as they can be, and never compacted away.
   void QuarantineInputs(const Compaction& compaction, const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
+  // --- database_jobs_refilter.cc ---
+  struct RefilterJob;
+  static bool HasWantedFilter(const RefilterJob& job, const SstableFile& file);
+  std::shared_ptr<SstableFile> NextToRefilter(RefilterJob* job, int* level, bool* waits) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::StatusOr<FilterFileMetadata> MakeFilter(RefilterJob* job, const SstableFile& file,
+                                                int level, uint64_t number)
+      ABSL_LOCKS_EXCLUDED(database_mutex);
+  absl::Status InstallFilter(RefilterJob* job, const std::shared_ptr<SstableFile>& file,
+                             const FilterFileMetadata& filter)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status RefilterFile(RefilterJob* job, const std::shared_ptr<SstableFile>& file, int level)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status RefilterAll(RefilterJob* job, const RefilterOptions& options, SteadyTime begin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const DatabaseJobParts parts_;

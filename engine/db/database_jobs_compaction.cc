@@ -249,7 +249,13 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     for (const FileMetadata& file : result.output.files) {
       change.added.push_back({compaction.output_level, file});
     }
-    return InstallCompaction(family, std::move(edit), result);
+    WINNOW_RETURN_IF_ERROR(InstallCompaction(family, std::move(edit), result));
+    // What readers find is no longer what they found. Once they have the view, so that nobody keeps
+    // what the old one has.
+    if (compaction.drops_inputs || result.values.removed + result.values.changed > 0) {
+      family->rows.ForgetAll();
+    }
+    return absl::OkStatus();
   });
   // Whatever the outcome: after a failure the same files must be there to be picked again.
   compaction.MarkInputs(false);

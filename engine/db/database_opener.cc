@@ -260,6 +260,7 @@ void DatabaseOpener::RemoveOrphans() {
   const auto names = parts_.file_system->List(parts_.path);
   if (!names.ok()) return;
   const std::set<uint64_t> live = parts_.versions->LiveSstables();
+  const std::set<uint64_t> live_filters = parts_.versions->LiveFilterFiles();
   const bool keep_all = KeepsOrphans();
   bool has_kept = false;
   // Where names were mixed up, the file of a table that the manifest names may have another name.
@@ -269,7 +270,9 @@ void DatabaseOpener::RemoveOrphans() {
     uint64_t number;
     if (!ParseFileName(name, &type, &number)) continue;  // not ours: never touched
     const bool orphan =
-        (type == FileType::kSstable && !live.contains(number)) || type == FileType::kTemporary ||
+        (type == FileType::kSstable && !live.contains(number)) ||
+        (type == FileType::kFilterFile && !live_filters.contains(number)) ||
+        type == FileType::kTemporary ||
         (type == FileType::kManifest && number != parts_.versions->manifest_number()) ||
         (type == FileType::kLog && number < parts_.versions->OldestNeededLog());
     if (!orphan) continue;

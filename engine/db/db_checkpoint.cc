@@ -67,9 +67,8 @@ absl::Status DBImpl::Checkpoint(const std::string& directory) {
     CheckpointContents contents;
     return CopyTo(
         directory,
-        [this](const SstableFile& /*table*/, const std::string& from, const std::string& to) {
-          return LinkOrCopy(*file_system_, from, to);
-        },
+        [this](const SstableFile& /*table*/, FileType /*type*/, const std::string& from,
+               const std::string& to) { return LinkOrCopy(*file_system_, from, to); },
         &contents);
   });
 }

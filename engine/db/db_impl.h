@@ -34,6 +34,7 @@
 #include "engine/statistics/memory_report.h"
 #include "engine/statistics/recorder.h"
 #include "engine/statistics/saved_statistics.h"
+#include "engine/trace/trace_recorder.h"
 #include "engine/transaction/database_transactions.h"
 #include "engine/version/false_positive_cache.h"
 #include "engine/version/first_in_range.h"
@@ -94,6 +95,8 @@ class DBImpl final : public DB, private IteratorOwner {
   const Snapshot* GetSnapshot() override;
   void ReleaseSnapshot(const Snapshot* snapshot) override;
   absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) override;
+  absl::StatusOr<RangeExplanation> ExplainRange(ColumnFamily* family, std::string_view lower,
+                                                std::string_view upper) override;
 
   // --- For rooms to the right ---
   // The family is of one of them from now on: other writes and ingestions than by these calls are
@@ -136,6 +139,10 @@ class DBImpl final : public DB, private IteratorOwner {
                             std::optional<std::string_view> end) override;
   absl::Status WaitForBackgroundWork() override;
 
+  // refilter.cc
+  absl::StatusOr<RefilterInfo> Refilter(ColumnFamily* family,
+                                        const RefilterOptions& options) override;
+
   // ingest.cc
   absl::StatusOr<IngestInfo> Ingest(const std::vector<IngestFile>& files,
                                     const IngestOptions& options) override;
@@ -152,6 +159,10 @@ class DBImpl final : public DB, private IteratorOwner {
       ColumnFamily* family, std::span<const KeyRange> ranges) override;
   Statistics GetStatistics() override;
   absl::StatusOr<std::vector<VerifyProblem>> Verify() override;
+
+  // tracing.cc
+  absl::Status StartTrace(const TraceOptions& options, const std::string& path) override;
+  absl::StatusOr<TraceInfo> EndTrace() override;
 
  private:
   // --- open.cc ---
@@ -182,7 +193,18 @@ class DBImpl final : public DB, private IteratorOwner {
   // --- read_path.cc ---
   struct Found;
   absl::Status Find(const ReadOptions& options, ColumnFamilyState* family, const ReadView& view,
-                    std::string_view key, ThreadCounters& counters, Found* found);
+                    const RowValidity::Moment& moment, std::string_view key,
+                    ThreadCounters& counters, Found* found);
+  // Version::Get, where there is a row cache; `moment` is from before the view.
+  absl::Status GetThroughRowCache(const ReadOptions& options, ColumnFamilyState* family,
+                                  const ReadView& view, const RowValidity::Moment& moment,
+                                  const LookupKey& lookup, ThreadCounters& counters,
+                                  PointResult* result);
+  // Version::MultiGet, likewise.
+  void MultiGetThroughRowCache(const ReadOptions& options, ColumnFamilyState* family,
+                               const ReadView& view, const RowValidity::Moment& moment,
+                               std::span<BatchLookup> batch, const LookupContext& context,
+                               ThreadCounters& counters);
   void MultiGetAll(const ReadOptions& options, ColumnFamily* family,
                    std::span<const std::string_view> keys, std::span<PinnedValue> values,
                    std::span<absl::Status> statuses);
@@ -256,6 +278,11 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::Status CopyTo(const std::string& directory, const PlaceSstable& place_sstable,
                       CheckpointContents* contents) ABSL_LOCKS_EXCLUDED(database_mutex);
 
+  // --- tracing.cc; while a trace is recorded ---
+  void TraceKey(TraceCall call, ColumnFamily* family, std::string_view key);
+  void TraceBatch(const WriteBatch& batch);
+  std::unique_ptr<Iterator> Traced(std::unique_ptr<Iterator> iterator, ColumnFamily* family);
+
   // --- verify.cc ---
   void VerifyTables(std::vector<VerifyProblem>* problems) ABSL_LOCKS_EXCLUDED(database_mutex);
 
@@ -296,7 +323,9 @@ class DBImpl final : public DB, private IteratorOwner {
   FileInPlace lock_file_;
   Recorder recorder_;
   StatisticsSaver statistics_saver_;
+  TraceRecorder trace_;
   FalsePositiveCache false_positive_cache_;
+  const std::unique_ptr<RowCache> row_cache_;  // null: nothing is kept
   SnapshotList snapshots_;
   std::atomic<bool> closed_{false};
   const OwningProcess process_;

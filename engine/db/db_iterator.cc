@@ -42,6 +42,7 @@ class DbIterator final : public Iterator {
         comparator_(view_->comparator),
         options_(std::move(options)),
         moment_(std::move(input.moment)),
+        questions_(std::move(input.questions)),
         internal_(std::move(input.internal)),
         snapshot_(input.snapshot) {}
 
@@ -70,6 +71,7 @@ class DbIterator final : public Iterator {
       DbIteratorInput input;
       WINNOW_RETURN_IF_ERROR(options_.owner->RenewInput(options_, &input));
       internal_ = std::move(input.internal);
+      questions_ = std::move(input.questions);
       moment_ = std::move(input.moment);
       view_ = std::move(input.view);
       snapshot_ = input.snapshot;
@@ -216,6 +218,10 @@ class DbIterator final : public Iterator {
     hand_over(reads.block_cache_misses, &handed_[4], counters.reads().block_cache_misses);
     hand_over(reads.block_load_waits, &handed_[5], counters.reads().block_load_waits);
     hand_over(reads.filter_blocks_read, &handed_[6], counters.reads().filter_blocks_read);
+    if (questions_ != nullptr && questions_->has_counted()) {
+      UnlessOutOfMemory(
+          [&] { questions_->HandOver(&counters.Filters(options_.family_id, FilterCall::kSeek)); });
+    }
   }
   void Start(Direction direction) {
     HandOverCounts();
@@ -453,6 +459,7 @@ class DbIterator final : public Iterator {
   const DbIteratorOptions options_;
   // If there are values with write times; internal_ looks at it.
   std::unique_ptr<IteratorMoment> moment_;
+  std::unique_ptr<RangeQuestions> questions_;  // may be null; internal_ asks them
   std::unique_ptr<InternalIterator> internal_;
   SequenceNumber snapshot_;
   Direction direction_ = kForward;

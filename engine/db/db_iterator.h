@@ -25,6 +25,8 @@ struct DbIteratorInput {
   std::shared_ptr<const ReadView> view;
   // If there are values with write times.
   std::unique_ptr<IteratorMoment> moment;
+  // If there are range filters, and bounds to ask them for.
+  std::unique_ptr<RangeQuestions> questions;
   std::unique_ptr<InternalIterator> internal;
   SequenceNumber snapshot = 0;
 };
@@ -43,6 +45,7 @@ class IteratorOwner {
 struct DbIteratorOptions {
   IteratorOwner* owner = nullptr;  // must outlive the iterator
   ColumnFamily* family = nullptr;
+  uint32_t family_id = 0;
   // The user's own, where there is one: the iterator stays with it.
   bool has_user_snapshot = false;
   bool fill_cache = true;

@@ -62,6 +62,8 @@ std::string AnswerName(ExplainStep::Answer answer) {
       return "operand";
     case ExplainStep::Answer::kRangeDeleted:
       return "range deleted";
+    case ExplainStep::Answer::kEntries:
+      return "entries";
   }
   return "";
 }
@@ -80,9 +82,7 @@ void ExplainExpiry(const TimeToLive& ttl, ExplainStep* step) {
   step->detail = absl::StrCat(expired ? "expired at " : "expires at ", TimeText(end));
 }
 
-}  // namespace
-
-std::string KeyExplanation::ToString() const {
+std::string StepsTable(const std::vector<ExplainStep>& steps) {
   TextTable table({"asked", "level", "filter", "filter says", "content says", "sequence", "note"},
                   7);
   for (const ExplainStep& step : steps) {
@@ -92,12 +92,11 @@ std::string KeyExplanation::ToString() const {
                   FilterAnswerName(step.filter_answer), AnswerName(step.answer),
                   step.sequence == 0 ? "-" : absl::StrCat(step.sequence), note});
   }
-  return absl::StrCat("filter key ", JsonString(filter_key), ", hash ", AllHexDigits(key_hash),
-                      ": ", found ? "found" : "not found", "\n", table.ToString());
+  return table.ToString();
 }
 
 // Every field is always there, so that a reader need not test for it; 0 and -1 mean "none".
-std::string KeyExplanation::ToJson() const {
+std::string StepsJson(const std::vector<ExplainStep>& steps) {
   std::string rows;
   for (const ExplainStep& step : steps) {
     absl::StrAppend(
@@ -111,9 +110,29 @@ std::string KeyExplanation::ToJson() const {
         step.write_time_micros.has_value() ? JsonString(TimeText(*step.write_time_micros)) : "null",
         ",\"detail\":", JsonString(step.detail), "}");
   }
+  return absl::StrCat("[", rows, "]");
+}
+
+}  // namespace
+
+std::string KeyExplanation::ToString() const {
+  return absl::StrCat("filter key ", JsonString(filter_key), ", hash ", AllHexDigits(key_hash),
+                      ": ", found ? "found" : "not found", "\n", StepsTable(steps));
+}
+
+std::string KeyExplanation::ToJson() const {
   return absl::StrCat("{\"filter_key\":", JsonString(filter_key), ",\"hash\":\"",
                       AllHexDigits(key_hash), "\"", ",\"found\":", found ? "true" : "false",
-                      ",\"steps\":[", rows, "]}");
+                      ",\"steps\":", StepsJson(steps), "}");
+}
+
+std::string RangeExplanation::ToString() const {
+  return absl::StrCat(found ? "entries found" : "no entries", "\n", StepsTable(steps));
+}
+
+std::string RangeExplanation::ToJson() const {
+  return absl::StrCat("{\"found\":", found ? "true" : "false", ",\"steps\":", StepsJson(steps),
+                      "}");
 }
 
 // Goes the way of Get step by step, with a note of each. A separate walk, so that Get pays nothing
@@ -168,6 +187,41 @@ absl::StatusOr<KeyExplanation> DBImpl::Explain(ColumnFamily* family, std::string
                                       return step.answer == ExplainStep::Answer::kValue ||
                                              step.answer == ExplainStep::Answer::kOperand;
                                     });
+    return explanation;
+  });
+}
+
+// Memtables have no range filter: they are looked into.
+absl::StatusOr<RangeExplanation> DBImpl::ExplainRange(ColumnFamily* family, std::string_view lower,
+                                                      std::string_view upper) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<RangeExplanation> {
+    WINNOW_RETURN_IF_ERROR(CheckRead(family, lower));
+    WINNOW_RETURN_IF_ERROR(CheckRead(family, upper));
+    const std::shared_ptr<const ReadView> view = Own(family)->views.Shared();
+    if (view->comparator.CompareUserKeys(lower, upper) >= 0) {
+      return absl::InvalidArgumentError("the upper bound of the range is not above its lower one");
+    }
+    RangeExplanation explanation;
+    const std::string begin = MakeInternalKey(lower, kMaxSequenceNumber, kEntryTypeForSeek);
+    const auto explain = [&](const Memtable& memtable, ExplainStep::Source source) {
+      ExplainStep& step = explanation.steps.emplace_back();
+      step.source = source;
+      step.filter = "none";
+      const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
+      iterator->Seek(begin);
+      const bool any = iterator->Valid() &&
+                       view->comparator.CompareUserKeys(UserKey(iterator->key()), upper) < 0;
+      step.answer = any ? ExplainStep::Answer::kEntries : ExplainStep::Answer::kAbsent;
+      if (any) step.sequence = Sequence(iterator->key());
+    };
+    explain(*view->active, ExplainStep::Source::kMemtable);
+    for (const auto& memtable : view->immutables) {
+      explain(*memtable, ExplainStep::Source::kImmutableMemtable);
+    }
+    view->version->ExplainRange(lower, upper, &explanation.steps);
+    explanation.found = std::any_of(
+        explanation.steps.begin(), explanation.steps.end(),
+        [](const ExplainStep& step) { return step.answer == ExplainStep::Answer::kEntries; });
     return explanation;
   });
 }

@@ -143,7 +143,10 @@ absl::Status DBImpl::PlaceIngested(const IngestOptions& options, IngestJob* job)
 
 void DBImpl::RemovePlaced(const IngestJob& job) {
   for (size_t i = 0; i < job.num_placed; i++) {
-    file_system_->Remove(SstableFileName(path_, job.tables[i].file.number)).IgnoreError();
+    // Without memory for it the next opening removes the file.
+    UnlessOutOfMemory([&] {
+      file_system_->Remove(SstableFileName(path_, job.tables[i].file.number)).IgnoreError();
+    });
   }
 }
 
@@ -218,10 +221,15 @@ absl::Status DBImpl::InstallIngested(VersionEdit edit, IngestJob* job) {
     }
     return ChangeFailed(status, "recording an ingestion");
   }
+  // Before anybody can see the entries no row is left that they hide, and nobody keeps one who does
+  // not see them. Those that come in behind all others have no such moment: rows that were read
+  // without them are forgotten once everybody reads with them.
   for (ColumnFamilyState* family : job->distinct_families) {
+    if (job->info.sequence != 0) family->rows.ForgetAllBefore(job->info.sequence);
     family->InstallDurableView(versions_.families().at(family->id()).version);
   }
   if (job->info.sequence != 0) leader_.Publish(job->info.sequence);
+  for (ColumnFamilyState* family : job->distinct_families) family->rows.ForgetAll();
   for (ColumnFamilyState* family : job->distinct_families) leader_.LookForStall(family);
   return absl::OkStatus();
 }
@@ -313,7 +321,7 @@ absl::StatusOr<IngestInfo> DBImpl::IngestInto(const std::vector<IngestFile>& fil
     if (status.ok() && options.move) {
       // A name that cannot be removed is one too many, and no reason to call this a failure.
       for (const ExternalSstable& table : job.tables) {
-        file_system_->Remove(table.path).IgnoreError();
+        UnlessOutOfMemory([&] { file_system_->Remove(table.path).IgnoreError(); });
       }
     }
     {

@@ -41,6 +41,7 @@ std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, Colum
   DbIteratorOptions iterator_options;
   iterator_options.owner = this;
   iterator_options.family = family;
+  iterator_options.family_id = Own(family)->id();
   iterator_options.has_user_snapshot = options.snapshot != nullptr;
   iterator_options.fill_cache = options.fill_cache;
   iterator_options.verify_checksums = options.verify_checksums;
@@ -50,7 +51,10 @@ std::unique_ptr<Iterator> DBImpl::MakeIterator(const ReadOptions& options, Colum
   iterator_options.events = &events_;
   iterator_options.reads = std::make_unique<ReadCounters>();
   DbIteratorInput input = MakeInput(options, family, iterator_options.reads.get());
-  return NewDbIterator(std::move(input), std::move(iterator_options));
+  auto iterator = NewDbIterator(std::move(input), std::move(iterator_options));
+  if (trace_.is_on()) [[unlikely]]
+    return Traced(std::move(iterator), family);
+  return iterator;
 }
 
 DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* family,
@@ -73,6 +77,11 @@ DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* fami
   Version::IteratorRange range;
   if (options.lower_bound.has_value()) range.lower = *options.lower_bound;
   if (options.upper_bound.has_value()) range.upper = *options.upper_bound;
+  const bool is_bounded = options.lower_bound.has_value() || options.upper_bound.has_value();
+  if (is_bounded && view->version->has_range_filters()) {
+    input.questions = std::make_unique<RangeQuestions>(options.lower_bound, options.upper_bound);
+    range.questions = input.questions.get();
+  }
   // Newest first. Order decides nothing between versions, which their sequence numbers do; it is
   // the order in which everything else here looks.
   std::vector<std::unique_ptr<InternalIterator>> children;

@@ -31,6 +31,14 @@ Event CompactionEvent(Event::Kind kind, std::string_view family, const Compactio
   return event;
 }
 
+Event RefilterEvent(Event::Kind kind, std::string_view family, std::string_view filter) {
+  Event event;
+  event.kind = kind;
+  event.column_family = std::string(family);
+  event.message = std::string(filter);
+  return event;
+}
+
 // A filter that could not be made is reported before the end of the job that it belongs to.
 void NotifyEnd(EventQueue* events, Event event, const JobResult& result) {
   event.status = result.status;
@@ -75,6 +83,17 @@ void NotifyCompactionEnd(EventQueue* events, std::string_view family, const Comp
   UnlessOutOfMemory([&] {
     NotifyEnd(events, CompactionEvent(Event::Kind::kCompactionEnd, family, compaction), result);
   });
+}
+
+void NotifyRefilterBegin(EventQueue* events, std::string_view family, std::string_view filter) {
+  UnlessOutOfMemory(
+      [&] { events->Add(RefilterEvent(Event::Kind::kRefilterBegin, family, filter)); });
+}
+
+void NotifyRefilterEnd(EventQueue* events, std::string_view family, std::string_view filter,
+                       const JobResult& result) {
+  UnlessOutOfMemory(
+      [&] { NotifyEnd(events, RefilterEvent(Event::Kind::kRefilterEnd, family, filter), result); });
 }
 
 }  // namespace winnow

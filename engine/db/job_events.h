@@ -28,6 +28,9 @@ void NotifyCompactionBegin(EventQueue* events, std::string_view family,
                            const Compaction& compaction);
 void NotifyCompactionEnd(EventQueue* events, std::string_view family, const Compaction& compaction,
                          const JobResult& result);
+void NotifyRefilterBegin(EventQueue* events, std::string_view family, std::string_view filter);
+void NotifyRefilterEnd(EventQueue* events, std::string_view family, std::string_view filter,
+                       const JobResult& result);
 
 }  // namespace winnow
 

@@ -148,7 +148,9 @@ class MemtableChain {
     OperandFold fold;
     fold.newest = newest_;
     fold.oldest = oldest_;
-    if (!collector_->merge_operator().PartialMerge(key_.user_key, operands, &fold.operand)) return;
+    if (!CombineOperands(collector_->merge_operator(), key_.user_key, operands, &fold.operand)) {
+      return;
+    }
     memtable_.folds().Keep(key_.user_key, std::move(fold));
   }
 

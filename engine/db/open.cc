@@ -48,6 +48,11 @@ DBImpl::DBImpl(const Options& options, std::string path)
       file_system_(&yielding_file_system_),
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
+      row_cache_(
+          options_.row_cache_bytes == 0
+              ? nullptr
+              : std::make_unique<RowCache>(options_.row_cache_bytes,
+                                           static_cast<uint64_t>(options_.row_cache_ttl_seconds))),
       versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_), &open_files_,
                  options_.charge_filters_to_cache, options_.mmap_reads},
                 &mutex_),
@@ -110,6 +115,7 @@ DatabaseJobParts DBImpl::JobParts() {
   parts.events = &events_;
   parts.rate_limiter = &rate_limiter_;
   parts.recorder = &recorder_;
+  parts.row_cache = row_cache_.get();
   parts.save_statistics = [this] {
     if (statistics_saver_.IsDue(SteadyNow())) SaveStatistics(/*is_closed=*/false);
   };
@@ -205,15 +211,28 @@ absl::Status DBImpl::StartEvents() {
           events_.AddIfCorruption(file->open_status());
           continue;
         }
+        const auto report = [&, name = family->name()](std::string_view reason) {
+          recorder_.Local().Add(Ticker::kFiltersDamaged);
+          Event degraded;
+          degraded.kind = Event::Kind::kFilterDegraded;
+          degraded.column_family = std::string(name);
+          degraded.path = SstableFileName(path_, file->number());
+          degraded.message = reason;
+          events_.Add(std::move(degraded));
+        };
+        const auto is_damaged = [](const filter::FilterState& state) {
+          return state.code != filter::FilterStateCode::kOk;
+        };
         const filter::FilterState& state = file->reader()->filter_state();
-        if (state.code == filter::FilterStateCode::kOk) continue;
-        recorder_.Local().Add(Ticker::kFiltersDamaged);
-        Event degraded;
-        degraded.kind = Event::Kind::kFilterDegraded;
-        degraded.column_family = std::string(family->name());
-        degraded.path = SstableFileName(path_, file->number());
-        degraded.message = state.reason;
-        events_.Add(std::move(degraded));
+        if (!file->filter_file_status().ok()) {
+          report(absl::StrCat(file->filter_file_status().message(), ": the table's own is asked"));
+        } else if (is_damaged(state)) {
+          report(state.reason);
+        }
+        const RangeFilterBlock* const range_filter = file->reader()->range_filter();
+        if (range_filter != nullptr && is_damaged(range_filter->state())) {
+          report(range_filter->state().reason);
+        }
       }
     }
   }
@@ -229,6 +248,7 @@ absl::Status DBImpl::Close() {
   transactions_->Close();
   // A listener may be in the middle of a call; those that it begins from now on are refused.
   events_.Drain();
+  if (trace_.is_on()) UnlessOutOfMemory([this] { trace_.End().IgnoreError(); });
   const absl::Status status = options_.read_only ? absl::OkStatus() : CloseFiles();
   // While the lock is held: later the file would be the next process's.
   if (!options_.read_only && lock_file_.Check(*file_system_).ok())

@@ -281,6 +281,8 @@ std::vector<TextOption> DatabaseRows() {
       Opening(BoolOption("error_if_exists", &O::error_if_exists)),
       Opening(BoolOption("read_only", &O::read_only)),
       Database(BytesOption("block_cache_bytes", &O::block_cache_bytes), Change::kAtOpening),
+      Database(BytesOption("row_cache_bytes", &O::row_cache_bytes), Change::kAtOpening),
+      Database(IntOption("row_cache_ttl_seconds", &O::row_cache_ttl_seconds), Change::kAtOpening),
       Database(BoolOption("charge_filters_to_cache", &O::charge_filters_to_cache),
                Change::kAtOpening),
       Database(BytesOption("db_write_buffer_bytes", &O::db_write_buffer_bytes), Change::kWhileOpen),

@@ -135,6 +135,10 @@ void CheckDatabaseFields(const Options& options, Checker& check) {
   }
   check.Range<uint64_t>("max_log_bytes", options.max_log_bytes, kMiB, kTiB);
   check.Range<uint64_t>("block_cache_bytes", options.block_cache_bytes, 0, 16 * kTiB);
+  if (options.row_cache_bytes != 0) {  // 0: none
+    check.Range<uint64_t>("row_cache_bytes", options.row_cache_bytes, 64 * kKiB, 16 * kTiB);
+  }
+  check.Range("row_cache_ttl_seconds", options.row_cache_ttl_seconds, 0, 1'000'000'000);
   if (options.db_write_buffer_bytes != 0) {  // 0: no bound
     check.Range<uint64_t>("db_write_buffer_bytes", options.db_write_buffer_bytes, kMiB, 16 * kTiB);
   }

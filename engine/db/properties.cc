@@ -46,7 +46,9 @@ SstableMemory MemoryOf(const Version& version) {
       memory.num_tables_through_cache += reader.bytes_through_cache() > 0 ? 1 : 0;
       memory.bytes_through_cache += reader.bytes_through_cache();
       memory.mapped_bytes += reader.mapped_bytes();
-      memory.num_filters_too_large += reader.filter_is_too_large() ? 1 : 0;
+      const RangeFilterBlock* const range_filter = reader.range_filter();
+      const bool lacks_room = range_filter != nullptr && range_filter->lacks_room();
+      memory.num_filters_too_large += reader.filter_is_too_large() || lacks_room ? 1 : 0;
     }
   }
   return memory;
@@ -66,12 +68,19 @@ LevelStatistics LevelRow(const std::string& family, const Version& version, int 
     if (file->reader() == nullptr) continue;
     const SstableFigures& figures = file->reader()->figures();
     row.filter_bytes += figures.filter_bytes;
+    row.range_filter_bytes += figures.range_filter_bytes;
     row.index_bytes += figures.index_bytes;
     filter_keys += figures.num_filter_keys;
   }
   // By filter keys, not entries: several entries may share one, and a file may have no filter.
   row.filter_bits_per_key = filter_keys == 0 ? 0 : Ratio(row.filter_bytes * 8, filter_keys);
   return row;
+}
+
+std::string KindText(size_t kind) {
+  if (kind == kPolicyFilterKindIndex) return "policy";
+  if (kind == RecorderTotals::kRangeKind) return std::string(kRangeFilterKind);
+  return std::string(filter::KindName(static_cast<filter::FilterKind>(kind)));
 }
 
 }  // namespace
@@ -98,9 +107,7 @@ Statistics DBImpl::CountedSinceOpening(const std::map<uint32_t, FamilyNow>& fami
     FilterStatistics& row = statistics.filters.emplace_back();
     row.column_family = family->second.name;
     row.level = key.level;
-    row.kind = key.kind == kPolicyFilterKindIndex
-                   ? "policy"
-                   : std::string(filter::KindName(static_cast<filter::FilterKind>(key.kind)));
+    row.kind = KindText(key.kind);
     row.call = key.call;
     row.rejected = counts.rejected;
     row.true_positive = counts.true_positive;
@@ -110,7 +117,11 @@ Statistics DBImpl::CountedSinceOpening(const std::map<uint32_t, FamilyNow>& fami
     row.checked = counts.rejected + counts.true_positive + counts.false_positive;
     row.eligible = row.checked + counts.not_asked;
     // Beside the measured rate: a filter that keeps less than it promises shows here.
-    row.promised_fpr = family->second.expected_fpr.Of(*family->second.version, key.level, key.kind);
+    row.promised_fpr =
+        key.kind == RecorderTotals::kRangeKind
+            ? static_cast<double>(counts.promised) * 0x1p-32 /
+                  static_cast<double>(counts.rejected + counts.false_positive)  // NaN of none
+            : family->second.expected_fpr.Of(*family->second.version, key.level, key.kind);
   }
   statistics.in_all = statistics_saver_.InAll(statistics);
   // Names are what rows of earlier openings have: a family that is created anew goes on with them.
@@ -179,6 +190,10 @@ MemoryUsage DBImpl::GetMemoryUsage() {
   }
   usage.block_cache = cache.blocks_memory_bytes();
   usage.block_cache_table = cache.slots_bytes();
+  if (row_cache_ != nullptr) {
+    usage.row_cache = row_cache_->memory_bytes();
+    usage.row_cache_limit = options_.row_cache_bytes;
+  }
   usage.write_buffer_limit = budget.limit_bytes();
   usage.block_cache_capacity = cache.capacity_bytes();
   usage.tables_are_charged = options_.charge_filters_to_cache;

@@ -159,7 +159,9 @@ absl::Status DBImpl::CheckSnapshot(const ReadOptions& options) const {
 
 [[gnu::always_inline]] inline absl::Status DBImpl::Find(const ReadOptions& options,
                                                         ColumnFamilyState* family,
-                                                        const ReadView& view, std::string_view key,
+                                                        const ReadView& view,
+                                                        const RowValidity::Moment& moment,
+                                                        std::string_view key,
                                                         ThreadCounters& counters, Found* found) {
   // The view was taken before the sequence number: entries that the view lacks because it was
   // replaced in between belong to writes that ran at the same time as this call.
@@ -174,8 +176,13 @@ absl::Status DBImpl::CheckSnapshot(const ReadOptions& options) const {
     counters.Add(Ticker::kMemtableHits);
     return absl::OkStatus();
   } else {
-    const LookupContext context = MakeContext(options, family->id(), FilterCall::kGet, counters);
-    WINNOW_RETURN_IF_ERROR(view.version->Get(lookup, context, &found->result));
+    if (row_cache_ != nullptr) [[unlikely]] {
+      WINNOW_RETURN_IF_ERROR(
+          GetThroughRowCache(options, family, view, moment, lookup, counters, &found->result));
+    } else {
+      const LookupContext context = MakeContext(options, family->id(), FilterCall::kGet, counters);
+      WINNOW_RETURN_IF_ERROR(view.version->Get(lookup, context, &found->result));
+    }
     if (!found->result.found) return absl::OkStatus();
     type = found->result.type;
   }
@@ -191,6 +198,67 @@ absl::Status DBImpl::CheckSnapshot(const ReadOptions& options) const {
   return absl::OkStatus();
 }
 
+namespace {
+
+void CountRow(const PointResult& result, ThreadCounters& counters) {
+  counters.Add(Ticker::kRowCacheHits);
+  const bool is_there = result.found && (IsPut(result.type) || result.type == EntryType::kMerge);
+  if (!is_there) counters.Add(Ticker::kRowCacheAbsentHits);
+}
+
+// A row has the bytes of the key that it was asked for with; a write of an equal key of other bytes
+// would not be known to concern it.
+bool MayKeepRows(const ReadView& view) { return view.comparator.user()->EqualKeysHaveEqualBytes(); }
+
+}  // namespace
+
+// Memtables have been asked. A snapshot sees what is kept if that was read at its moment or before;
+// what is found with one is not what newer readers find.
+[[gnu::noinline]] absl::Status DBImpl::GetThroughRowCache(
+    const ReadOptions& options, ColumnFamilyState* family, const ReadView& view,
+    const RowValidity::Moment& moment, const LookupKey& lookup, ThreadCounters& counters,
+    PointResult* result) {
+  const RowFamily rows = family->row_family();
+  const bool may_keep = MayKeepRows(view);
+  if (may_keep && row_cache_->Find(rows, lookup.user_key, lookup.snapshot, result)) {
+    CountRow(*result, counters);
+    return absl::OkStatus();
+  }
+  counters.Add(Ticker::kRowCacheMisses);
+  const LookupContext context = MakeContext(options, family->id(), FilterCall::kGet, counters);
+  WINNOW_RETURN_IF_ERROR(view.version->Get(lookup, context, result));
+  if (may_keep && options.snapshot == nullptr && options.fill_cache) {
+    row_cache_->Insert(rows, moment, lookup.user_key, lookup.snapshot, *result);
+  }
+  return absl::OkStatus();
+}
+
+void DBImpl::MultiGetThroughRowCache(const ReadOptions& options, ColumnFamilyState* family,
+                                     const ReadView& view, const RowValidity::Moment& moment,
+                                     std::span<BatchLookup> batch, const LookupContext& context,
+                                     ThreadCounters& counters) {
+  const RowFamily rows = family->row_family();
+  const bool may_keep = MayKeepRows(view);
+  std::vector<BatchLookup*> missed;
+  for (BatchLookup& lookup : batch) {
+    if (lookup.done) continue;
+    if (may_keep &&
+        row_cache_->Find(rows, lookup.key.user_key, lookup.key.snapshot, &lookup.result)) {
+      lookup.done = true;
+      CountRow(lookup.result, counters);
+    } else {
+      missed.push_back(&lookup);
+    }
+  }
+  counters.Add(Ticker::kRowCacheMisses, missed.size());
+  view.version->MultiGet(batch, context);
+  if (!may_keep || options.snapshot != nullptr || !options.fill_cache) return;
+  for (BatchLookup* lookup : missed) {
+    if (!lookup->status.ok()) continue;
+    row_cache_->Insert(rows, moment, lookup->key.user_key, lookup->key.snapshot, lookup->result);
+  }
+}
+
 // What differs between the calls is only what becomes of the value; `take` runs while the view is
 // still pinned, so that bytes in a memtable may be read in it.
 template <typename Take, typename TakeMerged>
@@ -199,15 +267,21 @@ absl::Status DBImpl::GetWith(const ReadOptions& options, ColumnFamily* family, s
   // Most calls are of the default family and without a snapshot, which takes no call to know.
   if (!IsSurelyReadable(options, family, key)) [[unlikely]]
     WINNOW_RETURN_IF_ERROR(CheckRead(options, family, key));
+  if (trace_.is_on()) [[unlikely]]
+    TraceKey(TraceCall::kGet, family, key);
   ColumnFamilyState* own = Own(family);
   ThreadCounters& counters = recorder_.Local();
   SampledTimer timer(counters, LatencyHistogram::kGet);
   counters.Add(Ticker::kGets);
+  RowValidity::Moment moment;
+  if (row_cache_ != nullptr) [[unlikely]]
+    moment = own->rows.Now();
   const ViewGuard view(own->views);
   Found found;
   // An error ends the look-up, though an older file might have the key: what cannot be read may
   // hold a newer version or its deletion.
-  if (absl::Status status = Find(options, own, *view, key, counters, &found); !status.ok()) {
+  if (absl::Status status = Find(options, own, *view, moment, key, counters, &found);
+      !status.ok()) {
     events_.AddIfCorruption(status);
     return status;
   }
@@ -300,7 +374,11 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
     std::fill(statuses.begin(), statuses.end(), status);
     return;
   }
+  if (trace_.is_on()) [[unlikely]] {
+    for (const std::string_view key : keys) TraceKey(TraceCall::kMultiGet, family, key);
+  }
   ColumnFamilyState* own = Own(family);
+  const RowValidity::Moment before_view = own->rows.Now();
   const ViewGuard view(own->views);
   const SequenceNumber snapshot = SequenceFor(options);
   const LookupContext context = MakeContext(options, own->id(), FilterCall::kMultiGet, counters);
@@ -330,7 +408,11 @@ void DBImpl::MultiGetAll(const ReadOptions& options, ColumnFamily* family,
     nodes[i] = in_memory.node;
     batch[i].done = in_memory.known();
   }
-  view->version->MultiGet(batch, context);
+  if (row_cache_ != nullptr) [[unlikely]] {
+    MultiGetThroughRowCache(options, own, *view, before_view, batch, context, counters);
+  } else {
+    view->version->MultiGet(batch, context);
+  }
   // One moment for all keys.
   const ExpiryMoment moment(own->ttl());
   // Values are reset whatever the outcome: one from an earlier call must not pass for this one's.

@@ -157,6 +157,8 @@ void DBImpl::ApplyOptions(ColumnFamilyState* family, OptionsChange change) {
     if (!change.ttl.empty()) {
       const TimeToLive ttl = TimeToLiveOf(options_, *change.next.ttl_seconds);
       families_.ChangeTtl(family, ttl.micros, std::move(change.ttl));
+      // Compactions may have dropped what had expired, and does not come back.
+      family->rows.ForgetAll();
     }
     if (change.filter.has_value()) {
       family->SetFilter(*std::move(change.filter));

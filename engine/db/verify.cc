@@ -7,6 +7,7 @@
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/recovery/set_aside.h"
+#include "engine/sstable/filter_file.h"
 #include "engine/version/file_names.h"
 #include "filter/base/out_of_memory.h"
 
@@ -51,6 +52,21 @@ std::string DifferenceFromManifest(const SstableFile& file) {
   return "";
 }
 
+// Every byte of it. What it says of the keys is checked with the table, which it is asked for.
+absl::Status CheckFilterFile(FileSystem& file_system, const std::string& directory,
+                             const SstableFile& table) {
+  WINNOW_RETURN_IF_ERROR(table.filter_file_status());
+  const FileMetadata& metadata = table.metadata();
+  if (metadata.filter_file.number == 0) return absl::OkStatus();
+  const std::string path = FilterFileName(directory, metadata.filter_file.number);
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> file = file_system.OpenRandomAccess(path);
+  if (!file.ok()) return MissingIsDamage(file.status());
+  WINNOW_ASSIGN_OR_RETURN(
+      const auto filter_file,
+      FilterFile::Open(*std::move(file), path, metadata.filter_file.file_id, metadata.file_id));
+  return filter_file->Verify();
+}
+
 }  // namespace
 
 // Reads every block of every table in use, with the views held, so that no compaction can remove a
@@ -76,6 +92,10 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
           events_.AddIfCorruption(absl::DataLossError(file->open_status().message()));
           problems->push_back({path, std::nullopt, MissingIsDamage(file->open_status())});
           continue;
+        }
+        if (const absl::Status status = CheckFilterFile(*file_system_, path_, *file);
+            !status.ok()) {
+          add({FilterFileName(path_, file->metadata().filter_file.number), std::nullopt, status});
         }
         for (const SstableProblem& problem : file->reader()->Verify()) {
           add({path, problem.offset, problem.ToStatus(path)});

@@ -218,6 +218,8 @@ absl::Status DBImpl::Enqueue(const WriteOptions& options, const WriteBatch& batc
   }
   // Each writer counts for itself, on its own thread's counters.
   if (request.status.ok()) {
+    if (trace_.is_on()) [[unlikely]]
+      TraceBatch(batch);
     counters.Add(Ticker::kWrites);
     counters.Add(Ticker::kKeysWritten, batch.num_updates());
     if (request.num_range_deletions != 0) [[unlikely]]

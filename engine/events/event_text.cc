@@ -63,6 +63,10 @@ std::string_view EventKindName(Event::Kind kind) {
       return "compaction-begin";
     case Event::Kind::kCompactionEnd:
       return "compaction-end";
+    case Event::Kind::kRefilterBegin:
+      return "refilter-begin";
+    case Event::Kind::kRefilterEnd:
+      return "refilter-end";
     case Event::Kind::kIngestEnd:
       return "ingest-end";
     case Event::Kind::kGarbageMet:
@@ -103,6 +107,11 @@ std::string Event::ToString() const {
     case Kind::kCompactionBegin:
     case Kind::kCompactionEnd:
       return CompactionText(*this);
+    case Kind::kRefilterBegin:
+      return absl::StrCat("refiltering of ", column_family, " with ", message, " begins");
+    case Kind::kRefilterEnd:
+      return absl::StrCat("refiltering of ", column_family, " with ", message, " ", Outcome(*this),
+                          ", ", Counted(bytes_read, "byte"), " read");
     case Kind::kIngestEnd:
       return absl::StrCat("ingestion of ", Counted(num_inputs, "file"), " ", IngestOutcome(*this));
     case Kind::kGarbageMet:

@@ -17,7 +17,10 @@ void ObservedFileSystem::Notify(Event::Kind kind, const std::string& path) {
   FileType type;
   uint64_t number;
   if (!ParseFileName(std::string_view(path).substr(directory_.size()), &type, &number)) return;
-  if (type != FileType::kSstable && type != FileType::kLog && type != FileType::kManifest) return;
+  if (type != FileType::kSstable && type != FileType::kFilterFile && type != FileType::kLog &&
+      type != FileType::kManifest) {
+    return;
+  }
   Event event;
   event.kind = kind;
   event.path = path;

@@ -15,7 +15,7 @@ namespace {
 //     0 checksum     24 properties   72 range tombstones   112 major, minor
 //     8 identity     40 filter       88 index levels       116 footer bytes
 //    16 file bytes   56 index        92 header bytes       120 magic
-//                                    96 reserved (0)
+//                                    96 range filter
 constexpr size_t kChecksumAt = 0;
 constexpr size_t kFileIdAt = 8;
 constexpr size_t kFileBytesAt = 16;
@@ -25,7 +25,7 @@ constexpr size_t kIndexAt = 56;
 constexpr size_t kRangeTombstonesAt = 72;
 constexpr size_t kIndexLevelsAt = 88;
 constexpr size_t kHeaderBytesAt = 92;
-constexpr size_t kReservedAt = 96;
+constexpr size_t kRangeFilterAt = 96;
 constexpr size_t kMajorAt = 112;
 constexpr size_t kMinorAt = 114;
 constexpr size_t kFooterBytesAt = 116;
@@ -78,6 +78,7 @@ uint64_t HeaderChecksum(std::string_view header) {
 //   index partitions   only with two index levels
 //   index
 //   range tombstones   optional
+//   range filter       optional
 //   properties
 //   footer
 //
@@ -96,8 +97,14 @@ const char* LayoutError(const Footer& footer) {
   const BlockHandle& tombstones = footer.range_tombstones;
   if (!tombstones.exists() && tombstones.offset != 0) return "empty range tombstone block";
   if (tombstones.exists() &&
-      (!tombstones.FitsBelow(end) || tombstones.end() != footer.properties.offset)) {
-    return "range tombstone block does not end at the properties block";
+      (!tombstones.FitsBelow(end) || tombstones.end() != footer.range_tombstones_end())) {
+    return "range tombstone block does not end at the block behind it";
+  }
+  const BlockHandle& range_filter = footer.range_filter;
+  if (!range_filter.exists() && range_filter.offset != 0) return "empty range filter block";
+  if (range_filter.exists() &&
+      (!range_filter.FitsBelow(end) || range_filter.end() != footer.properties.offset)) {
+    return "range filter block does not end at the properties block";
   }
   if (!footer.index.FitsBelow(end) || footer.index.end() != footer.index_end()) {
     return "index block does not end at the block behind it";
@@ -130,6 +137,8 @@ std::string_view BlockKindName(BlockKind kind) {
       return "header";
     case BlockKind::kRangeTombstones:
       return "range tombstone block";
+    case BlockKind::kRangeFilter:
+      return "range filter block";
   }
   return "unknown block";
 }
@@ -189,6 +198,7 @@ std::string Footer::Encode() const {
   PutHandle(&out[kFilterAt], filter);
   PutHandle(&out[kIndexAt], index);
   PutHandle(&out[kRangeTombstonesAt], range_tombstones);
+  PutHandle(&out[kRangeFilterAt], range_filter);
   EncodeFixed32(&out[kIndexLevelsAt], index_levels);
   EncodeFixed32(&out[kHeaderBytesAt], header_bytes);
   std::memcpy(&out[kMajorAt], &kTableMajorVersion, sizeof(kTableMajorVersion));
@@ -240,6 +250,7 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
   footer.filter = GetHandle(data + kFilterAt);
   footer.index = GetHandle(data + kIndexAt);
   footer.range_tombstones = GetHandle(data + kRangeTombstonesAt);
+  footer.range_filter = GetHandle(data + kRangeFilterAt);
   footer.index_levels = DecodeFixed32(data + kIndexLevelsAt);
   footer.header_bytes = DecodeFixed32(data + kHeaderBytesAt);
   if (footer.file_bytes != file_bytes) {
@@ -255,6 +266,6 @@ absl::StatusOr<Footer> Footer::Decode(std::string_view bytes, uint64_t file_byte
   return footer;
 }
 
-static_assert(kReservedAt + 16 == kMajorAt);
+static_assert(kRangeFilterAt + 16 == kMajorAt);
 
 }  // namespace winnow

@@ -34,7 +34,8 @@ enum class BlockKind : uint8_t {
   kProperties,
   kFooter,
   kHeader,
-  kRangeTombstones
+  kRangeTombstones,
+  kRangeFilter
 };
 // "data block", "filter block" ...
 std::string_view BlockKindName(BlockKind kind);
@@ -83,10 +84,15 @@ struct Footer {
   BlockHandle filter;  // does not exist if there is none
   BlockHandle index;
   BlockHandle range_tombstones;  // does not exist if there are none
+  BlockHandle range_filter;      // does not exist if there is none
 
+  // The first byte behind the range tombstones, or behind the index block if there are none.
+  uint64_t range_tombstones_end() const {
+    return range_filter.exists() ? range_filter.offset : properties.offset;
+  }
   // The first byte behind the index block.
   uint64_t index_end() const {
-    return range_tombstones.exists() ? range_tombstones.offset : properties.offset;
+    return range_tombstones.exists() ? range_tombstones.offset : range_tombstones_end();
   }
 
   std::string Encode() const;  // kFooterBytes

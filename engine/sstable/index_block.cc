@@ -5,17 +5,18 @@
 #include <limits>
 
 #include "engine/base/coding.h"
+#include "engine/base/shared_prefix.h"
 
 namespace winnow {
 
 namespace {
 
 // Offsets in the header; the sections follow in the order of the comment in index_block.h.
-constexpr size_t kNumEntriesAt = 0;    // u32
-constexpr size_t kFlagsAt = 4;         // u32
-constexpr size_t kFirstOffsetAt = 8;   // u64
-constexpr size_t kPrefixBytesAt = 16;  // u32
-constexpr size_t kReservedAt = 20;     // u32, 0
+constexpr size_t kNumEntriesAt = 0;     // u32
+constexpr size_t kFlagsAt = 4;          // u32
+constexpr size_t kFirstOffsetAt = 8;    // u64
+constexpr size_t kPrefixBytesAt = 16;   // u32
+constexpr size_t kReservedWordAt = 20;  // u32, 0
 constexpr size_t kHeaderBytes = 24;
 
 constexpr uint32_t kHasTrailers = 1;
@@ -38,12 +39,6 @@ Sections LayOut(uint64_t num_entries, uint32_t flags, uint64_t prefix_bytes) {
   at.prefix = at.suffix_ends + 4 * num_entries;
   at.suffixes = at.prefix + prefix_bytes;
   return at;
-}
-
-size_t CommonPrefix(std::string_view a, std::string_view b) {
-  const size_t length = std::min(a.size(), b.size());
-  return static_cast<size_t>(std::mismatch(a.begin(), a.begin() + length, b.begin()).first -
-                             a.begin());
 }
 
 }  // namespace
@@ -108,7 +103,7 @@ std::string IndexBuilder::Encode(size_t first, size_t last, uint64_t first_offse
   EncodeFixed32(&out[kFlagsAt], flags);
   EncodeFixed64(&out[kFirstOffsetAt], first_offset);
   EncodeFixed32(&out[kPrefixBytesAt], static_cast<uint32_t>(prefix_bytes));
-  EncodeFixed32(&out[kReservedAt], 0);
+  EncodeFixed32(&out[kReservedWordAt], 0);
   if (count > 0) out.replace(at.prefix, prefix_bytes, separator(first).substr(0, prefix_bytes));
   for (size_t i = 0; i < count; i++) {
     const std::string_view internal = separator(first + i);
@@ -139,7 +134,7 @@ const char* IndexBlockError(std::string_view contents, uint64_t limit) {
   const uint64_t first_offset = DecodeFixed64(contents.data() + kFirstOffsetAt);
   const uint64_t prefix_bytes = DecodeFixed32(contents.data() + kPrefixBytesAt);
   if ((flags & ~(kHasTrailers | kWideEnds)) != 0) return "unknown flags";
-  if (DecodeFixed32(contents.data() + kReservedAt) != 0) return "reserved field is not zero";
+  if (DecodeFixed32(contents.data() + kReservedWordAt) != 0) return "reserved field is not zero";
   const Sections at = LayOut(count, flags, prefix_bytes);
   if (at.suffixes > contents.size()) return "sections out of bounds";
   if (first_offset > limit) return "blocks out of bounds";

@@ -1,11 +1,12 @@
 #include "engine/sstable/sstable_builder.h"
 
 #include <algorithm>
-#include <bit>
+#include <optional>
 #include <utility>
 
 #include "engine/base/checksum.h"
 #include "engine/base/coding.h"
+#include "engine/base/shared_prefix.h"
 #include "engine/base/status.h"
 #include "engine/sstable/block_compression.h"
 #include "engine/sstable/data_block_builder.h"
@@ -14,6 +15,7 @@
 #include "engine/sstable/policy_filter.h"
 #include "engine/sstable/range_tombstone_block.h"
 #include "winnow/filter/builder.h"
+#include "winnow/filter/range_filter.h"
 
 namespace winnow {
 
@@ -21,19 +23,6 @@ namespace {
 
 constexpr size_t kMaxBlockBytes = size_t{16} << 20;
 constexpr int kMaxRestartInterval = 1024;
-
-// What the key shares with its predecessor decides three things at once: that it is greater,
-// whether it is another version of the same user key, and how much of it is stored.
-size_t CommonPrefix(std::string_view a, std::string_view b) {
-  const size_t length = std::min(a.size(), b.size());
-  size_t i = 0;
-  for (; length - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
-    const uint64_t difference = DecodeFixed64(a.data() + i) ^ DecodeFixed64(b.data() + i);
-    if (difference != 0) return i + static_cast<size_t>(std::countr_zero(difference)) / 8;
-  }
-  while (i < length && a[i] == b[i]) i++;
-  return i;
-}
 
 }  // namespace
 
@@ -72,6 +61,7 @@ struct SstableBuilder::State {
   absl::Status WriteFilter(SstableSummary* summary, BlockHandle* handle);
   absl::Status WriteIndex(Footer* footer);
   absl::Status WriteRangeTombstones(BlockHandle* handle);
+  absl::Status WriteRangeFilter(BlockHandle* handle);
   void FillBounds(SstableSummary* summary) const;
   void FillProperties();
 
@@ -93,6 +83,7 @@ struct SstableBuilder::State {
   IndexBuilder index;
   std::unique_ptr<filter::FilterBuilder> filter;       // null: no filter
   std::unique_ptr<PolicyFilterBuilder> policy_filter;  // null: no policy
+  std::optional<filter::RangeFilterBuilder> range_filter;
   SstableProperties properties;
   std::string contents_buffer;
   std::string compressed_buffer;
@@ -107,6 +98,15 @@ void SstableBuilder::State::StartFilter() {
     options.filter_key = filter::FilterKeyExtractor();
     properties.filter_policy = std::string(options.filter_policy->Name());
     return;
+  }
+  if (options.filter_spec.range_bits != 0) {
+    auto created =
+        filter::RangeFilterBuilder::Create(options.filter_spec.range_bits, options.hash_seed);
+    if (!created.ok()) {
+      status = WithContext(created.status(), path);
+      return;
+    }
+    range_filter = *std::move(created);
   }
   if (options.filter_spec.kind == filter::FilterKind::kNone) return;
   filter::FilterBuildContext context;
@@ -138,6 +138,8 @@ absl::Status SstableBuilder::State::WriteHeader() {
 bool SstableBuilder::State::IsAscending(std::string_view internal_key) {
   const std::string_view user_key = UserKey(internal_key);
   const std::string_view last_user_key = UserKey(last_key);
+  // What the key shares with its predecessor decides three things at once: that it is greater,
+  // whether it is another version of the same user key, and how much of it is stored.
   shared_with_last = CommonPrefix(last_user_key, user_key);
   if (!options.comparator.is_bytewise()) {
     return options.comparator.Compare(last_key, internal_key) < 0;
@@ -183,6 +185,7 @@ absl::Status SstableBuilder::State::CheckEntry(std::string_view internal_key,
 void SstableBuilder::State::AddToFilter(std::string_view user_key, bool same_user_key) {
   if (same_user_key) return;
   if (policy_filter != nullptr) policy_filter->Add(user_key);
+  if (range_filter.has_value()) range_filter->Add(user_key);
   if (filter == nullptr) return;
   filter::FilterKeyExtractor::Hashes hashes;
   const size_t count =
@@ -356,6 +359,16 @@ absl::Status SstableBuilder::State::WriteRangeTombstones(BlockHandle* handle) {
   return absl::OkStatus();
 }
 
+// Of entries alone: a range that it denies may be covered by range tombstones, which are asked for
+// beside it. Without entries there is nothing to say.
+absl::Status SstableBuilder::State::WriteRangeFilter(BlockHandle* handle) {
+  if (!range_filter.has_value() || properties.num_entries == 0) return absl::OkStatus();
+  const std::string block = range_filter->Finish();
+  range_filter.reset();
+  properties.range_filter_bytes = block.size();
+  return WriteBlock(Compression::kNone, block, handle);
+}
+
 // An end that a tombstone has beyond the last entry is exclusive, and sorts so.
 void SstableBuilder::State::FillBounds(SstableSummary* summary) const {
   summary->smallest = first_key;
@@ -438,8 +451,8 @@ void SstableBuilder::AddRangeTombstones(std::string_view begin, std::string_view
   state_->tombstones.Add(begin, end, sequences);
 }
 
-//   | header | data blocks | filter | index partitions | index | range tombstones | properties |
-//   | footer |
+//   | header | data blocks | filter | index partitions | index | range tombstones | range filter |
+//   | properties | footer |
 //
 // Everything that a reader needs first is at the end, so that a table is written in one pass.
 absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
@@ -459,6 +472,7 @@ absl::StatusOr<SstableSummary> SstableBuilder::Finish() {
     WINNOW_RETURN_IF_ERROR(state.WriteFilter(summary, &footer.filter));
     WINNOW_RETURN_IF_ERROR(state.WriteIndex(&footer));
     WINNOW_RETURN_IF_ERROR(state.WriteRangeTombstones(&footer.range_tombstones));
+    WINNOW_RETURN_IF_ERROR(state.WriteRangeFilter(&footer.range_filter));
     state.FillProperties();
     WINNOW_RETURN_IF_ERROR(
         state.WriteBlock(Compression::kNone, state.properties.Encode(), &footer.properties));
@@ -498,14 +512,18 @@ uint64_t SstableBuilder::file_bytes_estimate() const {
   const uint64_t pending = state_->data_block.empty() ? 0 : state_->data_block.EstimatedBytes();
   const uint64_t filter_bytes =
       state_->filter == nullptr ? 0 : state_->filter->EstimatedBlockBytes();
-  return state_->offset + pending + filter_bytes + state_->index.EstimatedBytes() +
+  const uint64_t range_filter_bytes =
+      state_->range_filter.has_value() ? state_->range_filter->EstimatedBlockBytes() : 0;
+  return state_->offset + pending + filter_bytes + range_filter_bytes +
+         state_->index.EstimatedBytes() +
          (state_->tombstones.empty() ? 0 : state_->tombstones.EstimatedBytes());
 }
 
 size_t SstableBuilder::memory_bytes() const {
   return state_->index.memory_bytes() +
          (state_->filter == nullptr ? 0 : state_->filter->memory_bytes()) +
-         (state_->policy_filter == nullptr ? 0 : state_->policy_filter->memory_bytes());
+         (state_->policy_filter == nullptr ? 0 : state_->policy_filter->memory_bytes()) +
+         (state_->range_filter.has_value() ? state_->range_filter->memory_bytes() : 0);
 }
 
 }  // namespace winnow

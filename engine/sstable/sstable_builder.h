@@ -25,7 +25,7 @@ namespace winnow {
 struct SstableBuilderOptions {
   InternalKeyComparator comparator{BytewiseComparator()};
 
-  filter::FilterSpec filter_spec;
+  filter::FilterSpec filter_spec;  // a range filter in it is for the bytewise comparator alone
   filter::FilterKeyExtractor filter_key;
   uint64_t hash_seed = 0;
   // Makes the filter from whole keys in place of the two fields above; null: they hold.

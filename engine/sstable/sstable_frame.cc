@@ -184,7 +184,8 @@ class FrameSearch {
     const uint64_t filter_bytes =
         properties->filter_bytes == 0 ? 0 : properties->filter_bytes + kBlockTrailerBytes;
     const BlockHandle handle = {properties->data_bytes + filter_bytes + properties->index_bytes +
-                                    properties->range_tombstone_bytes,
+                                    properties->range_tombstone_bytes +
+                                    RangeFilterBytes(*properties),
                                 size};
     const uint64_t stored = DecodeFixed64(bytes.data() + size + 1);
     const auto is_right = [&](uint64_t file_id) {
@@ -207,6 +208,12 @@ class FrameSearch {
     return true;
   }
 
+  // With its trailer.
+  static uint64_t RangeFilterBytes(const SstableProperties& properties) {
+    const uint64_t bytes = properties.range_filter_bytes;
+    return bytes == 0 ? 0 : bytes + kBlockTrailerBytes;
+  }
+
   static Footer FooterFrom(const SstableProperties& properties, const BlockHandle& handle,
                            uint64_t file_id) {
     Footer footer;
@@ -219,13 +226,18 @@ class FrameSearch {
     // Where the top index begins behind partitions only these could tell; without it their blocks
     // are searched for.
     footer.index_levels = properties.index_partitions == 0 ? 1 : 2;
+    const uint64_t range_filter_bytes = RangeFilterBytes(properties);
+    if (range_filter_bytes > 0) {
+      footer.range_filter = {handle.offset - range_filter_bytes, properties.range_filter_bytes};
+    }
     const uint64_t tombstone_bytes = properties.range_tombstone_bytes;
+    const uint64_t tombstones_end = handle.offset - range_filter_bytes;
     if (tombstone_bytes > kBlockTrailerBytes) {
-      footer.range_tombstones = {handle.offset - tombstone_bytes,
+      footer.range_tombstones = {tombstones_end - tombstone_bytes,
                                  tombstone_bytes - kBlockTrailerBytes};
     }
     if (footer.index_levels == 1 && properties.index_bytes > kBlockTrailerBytes) {
-      footer.index = {handle.offset - tombstone_bytes - properties.index_bytes,
+      footer.index = {tombstones_end - tombstone_bytes - properties.index_bytes,
                       properties.index_bytes - kBlockTrailerBytes};
     }
     return footer;

@@ -86,6 +86,9 @@ absl::Status SstableReader::ForEachBlock(
     info.num_entries = tombstones_->index.num_fragments();
     visit(info);
   }
+  if (footer_.range_filter.exists()) {
+    visit(StoredBlockInfo(BlockKind::kRangeFilter, footer_.range_filter));
+  }
   visit(StoredBlockInfo(BlockKind::kProperties, footer_.properties));
   SstableBlockInfo footer_info;
   footer_info.kind = BlockKind::kFooter;

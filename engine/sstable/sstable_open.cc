@@ -13,7 +13,10 @@ namespace winnow {
 // file that was replaced can never be served from its predecessor's blocks.
 SstableReader::SstableReader(const SstableReaderOptions& options,
                              std::unique_ptr<RandomAccessFile> file, SharedPath path)
-    : options_(options), file_(std::move(file), std::move(path)), table_id_(NewTableId()) {
+    : options_(options),
+      file_(std::move(file), std::move(path)),
+      table_id_(options.table_id != 0 ? options.table_id : NewTableId()),
+      filter_table_id_(table_id_) {
   file_.set_trailer_offset(options.global_sequence << 8);
 }
 
@@ -22,7 +25,8 @@ SstableReader::~SstableReader() = default;
 const filter::FilterState SstableReader::kFilterIsUsable;
 
 absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
-    const SstableReaderOptions& options, std::unique_ptr<RandomAccessFile> file, SharedPath path) {
+    const SstableReaderOptions& options, std::unique_ptr<RandomAccessFile> file, SharedPath path,
+    std::unique_ptr<FilterFile> filter_file) {
   // Point look-ups read single blocks, and iterators read ahead by themselves; the system's own
   // readahead would fetch much that nobody reads.
   file->Hint(RandomAccessFile::AccessPattern::kRandom);
@@ -30,11 +34,15 @@ absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
       new SstableReader(options, std::move(file), std::move(path)));  // private constructor
   WINNOW_RETURN_IF_ERROR(reader->ReadFooter());
   WINNOW_RETURN_IF_ERROR(reader->TakeProperties());
+  if (filter_file != nullptr) reader->TakeFilterFile(std::move(filter_file));
   if (options.map_file && options.global_sequence == 0) reader->MapFile();
   reader->TakeRoom();
   WINNOW_RETURN_IF_ERROR(reader->ReadIndex());
   WINNOW_RETURN_IF_ERROR(reader->ReadRangeTombstones());
   reader->ReadFilter();
+  // A filter in memory needs its file no more, and the process has that many descriptors.
+  if (!reader->filter_in_cache_) reader->filter_file_.reset();
+  reader->ReadRangeFilter();
   return reader;
 }
 
@@ -92,6 +100,21 @@ absl::Status SstableReader::TakeProperties() {
                           "data blocks do not fill their part");
 }
 
+// From here on it is the table's filter: everything that asks or describes a filter goes by it.
+void SstableReader::TakeFilterFile(std::unique_ptr<FilterFile> filter_file) {
+  const FilterFileHeader& header = filter_file->header();
+  figures_.hash_seed = header.hash_seed;
+  figures_.num_filter_keys = header.num_filter_keys;
+  figures_.filter_bytes = header.filter_bytes;
+  figures_.expected_fpr = header.expected_fpr;
+  SstableProperties described;
+  described.filter_spec = header.filter_spec;
+  described.filter_key = header.filter_key;
+  filter_description_ = FilterDescription::Of(described);
+  filter_table_id_ = NewTableId();
+  filter_file_ = std::move(filter_file);
+}
+
 // The file that was opened may have been cut since, and a mapping that ends before it does would be
 // read beyond its end.
 void SstableReader::MapFile() {
@@ -103,7 +126,7 @@ void SstableReader::MapFile() {
 
 // A policy that nobody has is not damage: every key may be there.
 bool SstableReader::filter_is_wanted() const {
-  if (!footer_.filter.exists() || !options_.load_filter) return false;
+  if (!filter_handle().exists() || !options_.load_filter) return false;
   const std::string& policy = filter_description_->policy;
   return policy.empty() ||
          (options_.filter_policy != nullptr && options_.filter_policy->Name() == policy);
@@ -113,7 +136,7 @@ bool SstableReader::filter_is_wanted() const {
 // for: its partitions are blocks of the cache anyway.
 void SstableReader::TakeRoom() {
   wanted_bytes_ = has_index_partitions() ? 0 : footer_.index.size + CachedBlock::kReadablePadding;
-  if (filter_is_wanted()) wanted_bytes_ += footer_.filter.size + kBlockTrailerBytes;
+  if (filter_is_wanted()) wanted_bytes_ += filter_handle().size + kBlockTrailerBytes;
   if (!options_.charge_cache || wanted_bytes_ == 0) return;
   charge_ = CacheCharge::Try(options_.cache, wanted_bytes_);
   is_resident_ = static_cast<bool>(charge_);
@@ -187,8 +210,8 @@ void SstableReader::ReadFilter() {
     state = is_resident_ ? ReadResidentFilter() : ReadFilterIntoCache();
   }
   if (state.code != filter::FilterStateCode::kOk) {
-    state.reason = absl::StrCat(file_.path(), ": at offset ", footer_.filter.offset,
-                                ": filter block: ", state.reason);
+    state.reason = absl::StrCat(filter_source().file->path(), ": at offset ",
+                                filter_handle().offset, ": filter block: ", state.reason);
     filter_refusal_ = std::make_unique<const filter::FilterState>(std::move(state));
     filter_memory_ = filter::ResidentMemory();
     policy_filter_ = std::string_view();
@@ -199,9 +222,17 @@ void SstableReader::ReadFilter() {
   }
 }
 
+// Numbers that are made of keys are in order under the bytewise comparator alone.
+void SstableReader::ReadRangeFilter() {
+  if (!footer_.range_filter.exists() || !options_.load_filter) return;
+  if (!options_.comparator.is_bytewise()) return;
+  range_filter_ = RangeFilterBlock::Load(file_, footer_.range_filter,
+                                         options_.charge_cache ? options_.cache : nullptr);
+}
+
 // The block stays in memory as the file holds it, trailer included: filters are read in place.
 filter::FilterState SstableReader::ReadResidentFilter() {
-  filter_memory_ = filter::ResidentMemory(footer_.filter.size + kBlockTrailerBytes);
+  filter_memory_ = filter::ResidentMemory(filter_handle().size + kBlockTrailerBytes);
   if (filter_memory_.data() == nullptr) {
     filter_lacks_memory_ = true;
     return {filter::FilterStateCode::kDamaged, "no memory"};
@@ -218,7 +249,7 @@ filter::FilterState SstableReader::ReadResidentFilter() {
 
 // Read once, to know its kind and that it is sound; it may leave the cache at once.
 filter::FilterState SstableReader::ReadFilterIntoCache() {
-  if (footer_.filter.size > options_.cache->MostForOneFilter()) {
+  if (filter_handle().size > options_.cache->MostForOneFilter()) {
     filter_is_too_large_ = true;
     return {};
   }
@@ -233,7 +264,7 @@ filter::FilterState SstableReader::ReadFilterIntoCache() {
   if (filter.contents.empty()) return state;
   filter_kind_ = filter.reader.kind();
   filter_in_cache_ = !filter.reader.always_true() || !filter_description_->policy.empty();
-  options_.cache->Insert({table_id_, footer_.filter.offset}, *std::move(block),
+  options_.cache->Insert({filter_table_id_, filter_handle().offset}, *std::move(block),
                          ShardedBlockCache::Priority::kProbation);
   return {};
 }

@@ -162,6 +162,7 @@ const std::vector<Field>& Fields() {
       Number("filter_bytes", &P::filter_bytes),
       Real("expected_fpr", &P::expected_fpr),
       Number("filter_fell_back", &P::filter_fell_back),
+      Count("range_filter_bytes", &P::range_filter_bytes),
       Text("comparator", &P::comparator_name, /*required=*/true),
       WithoutEmpty(Text("merge_operator", &P::merge_operator_name)),
       Number("compression", &P::compression),

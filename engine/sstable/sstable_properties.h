@@ -23,6 +23,7 @@ struct SstableFigures {
   uint64_t num_filter_keys = 0;  // distinct, of each part that filter_key names
   uint64_t filter_bytes = 0;
   double expected_fpr = 1;
+  uint64_t range_filter_bytes = 0;  // of its block; 0: there is none
   Compression compression = Compression::kNone;
 };
 

@@ -85,7 +85,7 @@ absl::StatusOr<const char*> SstableReader::CheckMapped(const BlockHandle& handle
 }
 
 BlockRef SstableReader::FilterFromCache(const SstableReadOptions& options) const {
-  const BlockKey key{table_id_, footer_.filter.offset};
+  const BlockKey key{filter_table_id_, filter_handle().offset};
   BlockRef block = options_.cache->Lookup(key);
   if (block || !FillsCache(options)) return block;
   const auto load = [&] {
@@ -357,12 +357,16 @@ void SstableReader::EraseCachedBlocks() const {
   for (cursor.SeekToFirst(); cursor.Valid(); cursor.Next()) {
     options_.cache->Erase({table_id_, cursor.handle().offset});
   }
-  if (filter_in_cache_) options_.cache->Erase({table_id_, footer_.filter.offset});
+  EraseCachedFilter();
   if (index_in_cache_) options_.cache->Erase({table_id_, footer_.index.offset});
   if (!has_index_partitions()) return;
   for (uint32_t i = 0; i < index_.size(); i++) {
     options_.cache->Erase({table_id_, index_.handle(i).offset});
   }
+}
+
+void SstableReader::EraseCachedFilter() const {
+  if (filter_in_cache_) options_.cache->Erase({filter_table_id_, filter_handle().offset});
 }
 
 void SstableReader::AppendRangeTombstones(std::vector<RangeTombstone>* tombstones) const {
@@ -378,7 +382,7 @@ size_t SstableReader::memory_bytes() const {
                                 ? 0
                                 : footer_.range_tombstones.size + tombstones_->index.memory_bytes();
   return sizeof(*this) + directory + mapped + tombstones + index_memory_.size() +
-         filter_memory_.size();
+         filter_memory_bytes();
 }
 
 }  // namespace winnow

@@ -24,9 +24,11 @@
 #include "engine/sstable/block_file.h"
 #include "engine/sstable/filter_block.h"
 #include "engine/sstable/filter_description.h"
+#include "engine/sstable/filter_file.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/mapped_blocks.h"
+#include "engine/sstable/range_filter_block.h"
 #include "engine/sstable/sstable_properties.h"
 #include "filter/base/slab_pool.h"
 #include "winnow/file_system.h"
@@ -60,6 +62,9 @@ struct SstableReaderOptions {
   // Data blocks that are stored plain are read where they lie, if the file can be mapped and they
   // are read as they are, without a global sequence number.
   bool map_file = false;
+  // The table_id() of another reader of the same file, whose blocks in the cache are then those of
+  // this one; 0: none.
+  uint64_t table_id = 0;
 };
 
 struct SstableReadOptions {
@@ -171,10 +176,12 @@ class SstableReader : public filter::internal::InSlabPool {
   // Reads footer, properties, index and filter. `path` is for error messages. FailedPrecondition: a
   // newer format version, or another comparator than the table was written with. DataLoss: damage,
   // or a file that is not the expected one. A filter that is damaged, unknown or cannot be read is
-  // no error: see filter_state().
-  static absl::StatusOr<std::unique_ptr<SstableReader>> Open(const SstableReaderOptions& options,
-                                                             std::unique_ptr<RandomAccessFile> file,
-                                                             SharedPath path);
+  // no error: see filter_state(). With `filter_file`, which is of this table, its filter is the one
+  // that is asked, and what figures() and filter_description() say of a filter is said of that one;
+  // the table's own is not read.
+  static absl::StatusOr<std::unique_ptr<SstableReader>> Open(
+      const SstableReaderOptions& options, std::unique_ptr<RandomAccessFile> file, SharedPath path,
+      std::unique_ptr<FilterFile> filter_file = nullptr);
   ~SstableReader();
 
   SstableReader(const SstableReader&) = delete;
@@ -205,6 +212,9 @@ class SstableReader : public filter::internal::InSlabPool {
   const filter::FilterState& filter_state() const {
     return filter_refusal_ == nullptr ? kFilterIsUsable : *filter_refusal_;
   }
+  // Null if the table has none, or none that is wanted. It knows of entries alone: range tombstones
+  // are asked for beside it.
+  const RangeFilterBlock* range_filter() const { return range_filter_.get(); }
   // How the table's filter was made, as the file records it.
   const FilterDescription& filter_description() const { return *filter_description_; }
   const filter::FilterKeyExtractor& filter_key() const { return filter_description_->key; }
@@ -267,6 +277,8 @@ class SstableReader : public filter::internal::InSlabPool {
 
   // Takes the table's blocks out of the cache: for a file that is being deleted.
   void EraseCachedBlocks() const;
+  // The filter alone: for one that another reader of the table replaces.
+  void EraseCachedFilter() const;
 
   // Null if the table has none. Neither Get nor iterators nor the filter know of them: who looks
   // for entries asks these too, whatever the filter says. It lives as long as the reader.
@@ -280,6 +292,7 @@ class SstableReader : public filter::internal::InSlabPool {
   // All that the file says about itself, read anew. Errors as those of Open.
   absl::StatusOr<SstableProperties> ReadProperties() const;
   uint64_t file_id() const { return file_.file_id(); }
+  uint64_t table_id() const { return table_id_; }
   uint64_t file_bytes() const { return file_.size(); }
   std::string path() const { return file_.path(); }
   const InternalKeyComparator& comparator() const { return options_.comparator; }
@@ -287,9 +300,14 @@ class SstableReader : public filter::internal::InSlabPool {
   size_t memory_bytes() const;
   // Of the file, if it is mapped; else 0.
   size_t mapped_bytes() const { return mapped_ == nullptr ? 0 : mapped_->bytes().size(); }
-  size_t filter_memory_bytes() const { return filter_memory_.size(); }
-  // Of memory_bytes(): what is charged to the cache, for filter and index.
-  size_t charged_bytes() const { return charge_ ? wanted_bytes_ : 0; }
+  size_t filter_memory_bytes() const {
+    return filter_memory_.size() + (range_filter_ == nullptr ? 0 : range_filter_->memory_bytes());
+  }
+  // Of memory_bytes(): what is charged to the cache, for filters and index.
+  size_t charged_bytes() const {
+    return (charge_ ? wanted_bytes_ : 0) +
+           (range_filter_ == nullptr ? 0 : range_filter_->charged_bytes());
+  }
   // Of filter and index that are blocks of the cache: 0 if they are in memory.
   size_t bytes_through_cache() const { return is_resident_ ? 0 : wanted_bytes_; }
   // There is a filter, but it is not used: it is too large for the cache.
@@ -306,17 +324,24 @@ class SstableReader : public filter::internal::InSlabPool {
   // The steps of Open, in this order.
   absl::Status ReadFooter();
   absl::Status TakeProperties();
+  void TakeFilterFile(std::unique_ptr<FilterFile> filter_file);
   void TakeRoom();
   absl::Status ReadIndex();
   absl::Status ReadRangeTombstones();
   void ReadFilter();
+  void ReadRangeFilter();
   void MapFile();
 
   bool filter_is_wanted() const;
   filter::FilterState ReadResidentFilter();
   filter::FilterState ReadFilterIntoCache();
+  // Where the filter in use lies: in the table, or in its filter file.
+  BlockHandle filter_handle() const {
+    return filter_file_ == nullptr ? footer_.filter : filter_file_->header().filter_block();
+  }
   FilterBlockSource filter_source() const {
-    return {&file_, footer_.filter, figures_.hash_seed, !filter_description_->policy.empty()};
+    return {filter_file_ == nullptr ? &file_ : &filter_file_->blocks(), filter_handle(),
+            figures_.hash_seed, !filter_description_->policy.empty()};
   }
   FilterAnswer AskPolicyOrCache(const SstableReadOptions& options, uint64_t filter_hash,
                                 std::string_view user_key) const;
@@ -377,7 +402,11 @@ class SstableReader : public filter::internal::InSlabPool {
 
   SstableReaderOptions options_;
   BlockFile file_;
-  const uint64_t table_id_;  // in the block cache
+  const uint64_t table_id_;   // in the block cache
+  uint64_t filter_table_id_;  // of the filter there: a filter file's has an id of its own
+  // Null: the table's own filter is in use, or the filter file is in memory and not needed any
+  // more.
+  std::unique_ptr<const FilterFile> filter_file_;
   Footer footer_;
   SstableFigures figures_;
   std::shared_ptr<const FilterDescription> filter_description_;
@@ -389,6 +418,7 @@ class SstableReader : public filter::internal::InSlabPool {
   filter::ResidentMemory filter_memory_;
   filter::FilterReader filter_;
   std::unique_ptr<const filter::FilterState> filter_refusal_;  // null: nothing is wrong with it
+  std::unique_ptr<const RangeFilterBlock> range_filter_;
   filter::FilterKind filter_kind_ = filter::FilterKind::kNone;
   CacheCharge charge_;
   size_t wanted_bytes_ = 0;  // for filter and index to be in memory

@@ -39,6 +39,7 @@ absl::Status SstableVerifier::CheckAll() {
   CheckFrame();
   CheckFilterBlock();
   CheckRangeTombstones();
+  CheckRangeFilter();
   if (table_.has_index_partitions()) {
     CheckPartitions();
   } else {
@@ -60,8 +61,8 @@ void SstableVerifier::CheckHeader() {
   const absl::StatusOr<TableHeader> header = TableHeader::Decode(bytes, table_.path());
   if (!header.ok()) return Report(0, header.status());
   if (header->header_bytes() != footer.header_bytes || header->file_id != footer.file_id ||
-      header->database_id != table_.hash_seed() ||
-      (stored_.ok() && header->column_family_id != stored_->column_family_id)) {
+      (stored_.ok() && (header->database_id != stored_->hash_seed ||
+                        header->column_family_id != stored_->column_family_id))) {
     Report(0, "header: says another table than footer and properties do");
   }
 }
@@ -109,6 +110,18 @@ void SstableVerifier::CheckFilterBlock() {
                                        BlockKind::kFilter, true, &compression);
   }
   if (!status.ok()) Report(handle.offset, status);
+}
+
+void SstableVerifier::CheckRangeFilter() {
+  const BlockHandle& handle = table_.footer_.range_filter;
+  if (!handle.exists() || !table_.comparator().is_bytewise()) return;
+  const auto filter = RangeFilterBlock::Load(table_.file_, handle, nullptr);
+  if (filter == nullptr || filter->lacks_memory()) {
+    return Report(handle.offset, "range filter block: no memory to check it", /*is_damage=*/false);
+  }
+  if (filter->state().code != filter::FilterStateCode::kOk) {
+    return Report(handle.offset, absl::DataLossError(filter->state().reason));
+  }
 }
 
 // Once more from the file, as the filter.
@@ -247,6 +260,13 @@ void SstableVerifier::CheckEntry(const BlockHandle& handle, std::string_view key
                        : "the filter denies its " + filter_key.part(part).ToString());
     }
   }
+  if (table_.range_filter() != nullptr) {
+    key_successor_.assign(UserKey(key));
+    key_successor_.push_back('\0');
+    if (!table_.range_filter()->reader().MayContain(UserKey(key), key_successor_)) {
+      report("the range filter denies it");
+    }
+  }
   seen_.num_entries++;
   seen_.num_puts += IsPut(Type(key)) ? 1 : 0;
   seen_.num_merges += Type(key) == EntryType::kMerge ? 1 : 0;
@@ -279,6 +299,7 @@ void SstableVerifier::CheckCounts() {
   expect("num_deletions", seen_.num_deletions, stored.num_deletions);
   expect("num_merges", seen_.num_merges, stored.num_merges);
   expect("num_range_deletions", seen_.num_range_deletions, stored.num_range_deletions);
+  expect("range_filter_bytes", table_.footer_.range_filter.size, stored.range_filter_bytes);
   expect("range_tombstone_bytes", seen_.range_tombstone_bytes, stored.range_tombstone_bytes);
   expect("num_with_write_time", seen_.write_times.num_entries, stored.write_times.num_entries);
   expect("oldest_write_time", seen_.write_times.oldest, stored.write_times.oldest);

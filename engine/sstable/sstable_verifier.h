@@ -30,6 +30,7 @@ class SstableVerifier {
   void CheckFrame();
   void CheckFilterBlock();
   void CheckRangeTombstones();
+  void CheckRangeFilter();
   void CheckIndex();
   void CheckPartitions();
   // All data blocks of one lowest-level index block.
@@ -46,6 +47,7 @@ class SstableVerifier {
   bool skipped_a_block_ = false;       // counts mean nothing then
   uint64_t expected_data_offset_ = 0;  // first the end of the header
   std::string last_key_;
+  std::string key_successor_;
   std::optional<std::string> last_separator_;
 };
 

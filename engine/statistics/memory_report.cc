@@ -25,6 +25,9 @@ std::string MemoryTable(const MemoryUsage& usage) {
   add("indexes of SSTables", usage.indexes, usage.tables_are_charged ? "with blocks" : "");
   add("block cache", usage.block_cache, capacity);
   add("block cache's table", usage.block_cache_table);
+  if (usage.row_cache_limit > 0) {
+    add("row cache", usage.row_cache, FormatCount(usage.row_cache_limit));
+  }
   add("sum", usage.sum());
   std::string text = table.ToString();
   if (usage.tables_exceed_cache()) {
@@ -43,7 +46,7 @@ std::string MemoryTable(const MemoryUsage& usage) {
   }
   if (usage.filters_not_used > 0) {
     absl::StrAppend(&text, "filters of ", FormatCount(usage.filters_not_used),
-                    " tables are not used: they are too large for the block cache\n");
+                    " tables are not used, for want of room in the block cache\n");
   }
   return text;
 }
@@ -53,7 +56,8 @@ std::string MemoryJson(const MemoryUsage& usage) {
       "{\"memtables\":", usage.memtables, ",\"held_by_iterators\":", usage.held_by_readers,
       ",\"filters\":", usage.filters, ",\"indexes\":", usage.indexes,
       ",\"block_cache\":", usage.block_cache, ",\"block_cache_table\":", usage.block_cache_table,
-      ",\"sum\":", usage.sum(), ",\"write_buffer_limit\":", usage.write_buffer_limit,
+      ",\"row_cache\":", usage.row_cache, ",\"sum\":", usage.sum(),
+      ",\"write_buffer_limit\":", usage.write_buffer_limit,
       ",\"block_cache_capacity\":", usage.block_cache_capacity, ",\"tables\":", usage.tables,
       ",\"tables_through_cache\":", usage.tables_through_cache,
       ",\"bytes_through_cache\":", usage.bytes_through_cache,

@@ -16,6 +16,8 @@ struct MemoryUsage {
   uint64_t indexes = 0;             // indexes of open SSTables, and what is known of each
   uint64_t block_cache = 0;         // blocks, and what is allocated for more of them
   uint64_t block_cache_table = 0;   // in which blocks are found
+  uint64_t row_cache = 0;           // whole answers
+  uint64_t row_cache_limit = 0;     // 0: there is no row cache
   uint64_t write_buffer_limit = 0;  // 0: none for all families together
   uint64_t block_cache_capacity = 0;
   bool tables_are_charged = false;  // to the block cache
@@ -27,7 +29,9 @@ struct MemoryUsage {
   uint64_t filters_not_used = 0;  // too large to be one block of the cache
   uint64_t mapped = 0;            // of SSTables' files; what of it is in memory is the page cache's
 
-  uint64_t sum() const { return memtables + filters + indexes + block_cache + block_cache_table; }
+  uint64_t sum() const {
+    return memtables + filters + indexes + block_cache + block_cache_table + row_cache;
+  }
   // What is known of each table leaves the cache no more than the least that it keeps for blocks.
   bool tables_exceed_cache() const;
 };

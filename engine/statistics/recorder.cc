@@ -76,20 +76,33 @@ HistogramSummary Histogram::Summarize(const std::array<uint64_t, kNumBuckets>& c
 
 namespace {
 
+void AddTotals(const RecorderTotals::FilterTotals& more, RecorderTotals::FilterTotals* sum) {
+  sum->not_asked += more.not_asked;
+  sum->rejected += more.rejected;
+  sum->true_positive += more.true_positive;
+  sum->false_positive += more.false_positive;
+  sum->promised += more.promised;
+}
+
 // A row is made only for what has been met.
 void AddTable(uint32_t family, FilterCall call, const FilterCounterTable& table,
               std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals>* totals) {
   table.ForEach([&](int level, size_t kind, const FilterCounters& counters) {
     const RecorderTotals::FilterTotals one = {counters.not_asked.value(), counters.rejected.value(),
                                               counters.true_positive.value(),
-                                              counters.false_positive.value()};
+                                              counters.false_positive.value(), 0};
     if (one.not_asked + one.rejected + one.true_positive + one.false_positive == 0) return;
-    RecorderTotals::FilterTotals& sum = (*totals)[{family, level, kind, call}];
-    sum.not_asked += one.not_asked;
-    sum.rejected += one.rejected;
-    sum.true_positive += one.true_positive;
-    sum.false_positive += one.false_positive;
+    AddTotals(one, &(*totals)[{family, level, kind, call}]);
   });
+  const FilterCounterTable::Ranges* const ranges = table.range_filters();
+  for (int level = 0; ranges != nullptr && level < kNumLevels; level++) {
+    const RangeFilterCounters& counters = (*ranges)[static_cast<size_t>(level)];
+    const RecorderTotals::FilterTotals one = {
+        counters.not_asked.value(), counters.rejected.value(), counters.true_positive.value(),
+        counters.false_positive.value(), counters.promised.value()};
+    if (one.not_asked + one.rejected + one.true_positive + one.false_positive == 0) continue;
+    AddTotals(one, &(*totals)[{family, level, RecorderTotals::kRangeKind, call}]);
+  }
 }
 
 }  // namespace

@@ -38,7 +38,10 @@ struct RecorderTotals {
     uint64_t rejected = 0;
     uint64_t true_positive = 0;
     uint64_t false_positive = 0;
+    uint64_t promised = 0;  // RangeFilterCounters::promised
   };
+  // FilterKey::kind of range filters; the others are SstableFile::filter_kind_index().
+  static constexpr size_t kRangeKind = kNumFilterKinds;
   struct FilterKey {
     uint32_t family_id;
     int level;

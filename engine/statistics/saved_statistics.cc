@@ -111,6 +111,16 @@ bool GetCounted(std::string_view* in, CountedStatistics* counted) {
   return true;
 }
 
+// Of range filters, whose promise depends on the ranges: over all that held nothing.
+double MeanOfPromises(const FilterStatistics& a, const FilterStatistics& b) {
+  const auto misses = [](const FilterStatistics& row) {
+    return static_cast<double>(row.rejected + row.false_positive);
+  };
+  if (misses(a) == 0) return b.promised_fpr;
+  if (misses(b) == 0) return a.promised_fpr;
+  return (a.promised_fpr * misses(a) + b.promised_fpr * misses(b)) / (misses(a) + misses(b));
+}
+
 absl::StatusOr<SavedStatistics> ReadOne(FileSystem& file_system, const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file_system, path, kMaxFileBytes));
   absl::StatusOr<SavedStatistics> saved = DecodeStatistics(bytes);
@@ -195,12 +205,14 @@ void AddStatistics(const CountedStatistics& more, CountedStatistics* sum) {
     const auto [found, is_new] = rows.try_emplace(key(row), row);
     if (is_new) continue;
     FilterStatistics& total = found->second;
+    if (row.kind == kRangeFilterKind) total.promised_fpr = MeanOfPromises(total, row);
     total.eligible += row.eligible;
     total.checked += row.checked;
     total.rejected += row.rejected;
     total.true_positive += row.true_positive;
     total.false_positive += row.false_positive;
-    if (row.promised_fpr == row.promised_fpr) total.promised_fpr = row.promised_fpr;  // not NaN
+    const bool is_known = row.promised_fpr == row.promised_fpr;  // not NaN
+    if (is_known && row.kind != kRangeFilterKind) total.promised_fpr = row.promised_fpr;
   }
   sum->filters.clear();
   for (auto& [unused, row] : rows) sum->filters.push_back(std::move(row));

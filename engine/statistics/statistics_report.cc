@@ -213,13 +213,15 @@ std::string SavedStatisticsJson(const SavedStatistics& saved) {
 
 // Levels without files have no rows (LevelStatistics), so that the tables are as deep as the trees.
 std::string LevelsTable(const Statistics& statistics) {
-  TextTable table(
-      {"family", "level", "files", "size", "entries", "filters", "indexes", "filter bits/key"}, 1);
+  TextTable table({"family", "level", "files", "size", "entries", "filters", "range filters",
+                   "indexes", "filter bits/key"},
+                  1);
   for (const LevelStatistics& row : statistics.levels) {
     table.AddRow({absl::Utf8SafeCEscape(row.column_family), absl::StrCat(row.level),
                   FormatCount(row.num_files), FormatBytes(row.file_bytes),
                   FormatCount(row.num_entries), FormatBytes(row.filter_bytes),
-                  FormatBytes(row.index_bytes), FormatRatio(row.filter_bits_per_key)});
+                  FormatBytes(row.range_filter_bytes), FormatBytes(row.index_bytes),
+                  FormatRatio(row.filter_bits_per_key)});
   }
   return table.ToString();
 }
@@ -228,9 +230,10 @@ std::string LevelsJson(const Statistics& statistics) {
   std::vector<std::string> rows;
   for (const LevelStatistics& row : statistics.levels) {
     rows.push_back(absl::StrCat(
-        "{\"family\":", JsonString(row.column_family), ",\"level\":", row.level, ",\"files\":",
-        row.num_files, ",\"bytes\":", row.file_bytes, ",\"entries\":", row.num_entries,
-        ",\"filter_bytes\":", row.filter_bytes, ",\"index_bytes\":", row.index_bytes,
+        "{\"family\":", JsonString(row.column_family), ",\"level\":", row.level,
+        ",\"files\":", row.num_files, ",\"bytes\":", row.file_bytes,
+        ",\"entries\":", row.num_entries, ",\"filter_bytes\":", row.filter_bytes,
+        ",\"range_filter_bytes\":", row.range_filter_bytes, ",\"index_bytes\":", row.index_bytes,
         ",\"filter_bits_per_key\":", JsonNumber(row.filter_bits_per_key), "}"));
   }
   return JsonArray(rows);
@@ -277,6 +280,10 @@ constexpr NamedTicker kTickerNames[] = {
     {Ticker::kEntriesFilteredOut, "compaction_filter.removed"},
     {Ticker::kEntriesChangedByFilter, "compaction_filter.changed"},
     {Ticker::kBackgroundWaitMicros, "background.wait.micros"},
+    {Ticker::kRefilters, "refilters"},
+    {Ticker::kFilesRefiltered, "files.refiltered"},
+    {Ticker::kRefilterBytesRead, "refilter.bytes.read"},
+    {Ticker::kRefilterBytesWritten, "refilter.bytes.written"},
     {Ticker::kIngestions, "ingestions"},
     {Ticker::kFilesIngested, "files.ingested"},
     {Ticker::kBytesIngested, "bytes.ingested"},
@@ -289,6 +296,10 @@ constexpr NamedTicker kTickerNames[] = {
     {Ticker::kBlockCacheHits, "block.cache.hits"},
     {Ticker::kBlockCacheMisses, "block.cache.misses"},
     {Ticker::kBlockLoadWaits, "block.load.waits"},
+    {Ticker::kRowCacheHits, "row_cache.hits"},
+    {Ticker::kRowCacheAbsentHits, "row_cache.hits.absent"},
+    {Ticker::kRowCacheMisses, "row_cache.misses"},
+    {Ticker::kRowCacheForgotten, "row_cache.forgotten"},
     {Ticker::kFalsePositiveCacheHits, "false_positive_cache.hits"},
     {Ticker::kFiltersDamaged, "filters.damaged"},
     {Ticker::kBackgroundRetries, "background.retries"},

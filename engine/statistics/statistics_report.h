@@ -3,10 +3,14 @@
 #define WINNOW_ENGINE_STATISTICS_STATISTICS_REPORT_H_
 
 #include <string>
+#include <string_view>
 
 #include "winnow/statistics.h"
 
 namespace winnow {
+
+// FilterStatistics::kind of range filters.
+inline constexpr std::string_view kRangeFilterKind = "range";
 
 // NaN where nothing was counted: nothing measured is not the same as a rate of zero.
 double Ratio(uint64_t numerator, uint64_t denominator);

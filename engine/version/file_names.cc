@@ -52,6 +52,11 @@ std::string SstableFileName(std::string_view directory, uint64_t number) {
 }
 std::string SstableName(uint64_t number) { return absl::StrCat(SixDigits(number), ".sst"); }
 
+std::string FilterFileName(std::string_view directory, uint64_t number) {
+  return Join(directory, FilterName(number));
+}
+std::string FilterName(uint64_t number) { return absl::StrCat(SixDigits(number), ".flt"); }
+
 std::string InfoLogFileName(std::string_view directory, uint64_t age) {
   if (age < 2) return Join(directory, age == 0 ? "LOG" : std::string(kOldInfoLog));
   return Join(directory, absl::StrCat(ToAbsl(kOldInfoLog), ".", age));
@@ -88,6 +93,8 @@ bool ParseFileName(std::string_view name, FileType* type, uint64_t* number) {
     *type = FileType::kLog;
   } else if (ParseNumbered(name, ".sst", number)) {
     *type = FileType::kSstable;
+  } else if (ParseNumbered(name, ".flt", number)) {
+    *type = FileType::kFilterFile;
   } else {
     return false;
   }

@@ -5,6 +5,7 @@
 //   MANIFEST-000005   the log of version edits
 //   000012.log        a write-ahead log
 //   000013.sst        an SSTable
+//   000014.flt        a filter file: another filter for an SSTable
 //   LOG, LOG.old, ... what happened, for people; LOG.old.2 is older than LOG.old
 //   STATISTICS        what has been counted; STATISTICS.old is the one before
 //   *.tmp             being written; removed when the database is opened
@@ -23,6 +24,7 @@ enum class FileType {
   kManifest,
   kLog,
   kSstable,
+  kFilterFile,
   kInfoLog,
   kStatistics,
   kTemporary
@@ -35,6 +37,9 @@ std::string LogFileName(std::string_view directory, uint64_t number);
 std::string SstableFileName(std::string_view directory, uint64_t number);
 // The same without the directory.
 std::string SstableName(uint64_t number);
+std::string FilterFileName(std::string_view directory, uint64_t number);
+// The same without the directory.
+std::string FilterName(uint64_t number);
 // `age` 0 is LOG, 1 LOG.old, 2 LOG.old.2, ...
 std::string InfoLogFileName(std::string_view directory, uint64_t age);
 std::string StatisticsFileName(std::string_view directory);

@@ -20,6 +20,15 @@ FilterCounters* FilterCounterTable::AtOther(size_t row, size_t kind) {
   return &(*others)[row][kind];
 }
 
+FilterCounterTable::Ranges* FilterCounterTable::RangeFilters() {
+  Ranges* ranges = ranges_.load(std::memory_order_relaxed);
+  if (ranges == nullptr) {
+    ranges = new (std::nothrow) Ranges();
+    ranges_.store(ranges, std::memory_order_release);
+  }
+  return ranges;
+}
+
 void FilterCounterTable::ForEach(
     absl::FunctionRef<void(int level, size_t kind, const FilterCounters& counters)> visit) const {
   const Others* const others = others_.load(std::memory_order_acquire);

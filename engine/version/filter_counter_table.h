@@ -33,13 +33,16 @@ class FilterHistory {
 
 // A level of a tree mostly has filters of one kind: the kind that is counted first on a level has
 // its counters here, all others are in a table that is made when there are any. So a table takes
-// 248 bytes, of which there is one for each thread and family.
+// 256 bytes, of which there is one for each thread and family.
 class FilterCounterTable {
  public:
   FilterCounterTable() {
     for (std::atomic<uint8_t>& kind : first_kinds_) kind.store(kNone, std::memory_order_relaxed);
   }
-  ~FilterCounterTable() { delete others_.load(std::memory_order_relaxed); }
+  ~FilterCounterTable() {
+    delete others_.load(std::memory_order_relaxed);
+    delete ranges_.load(std::memory_order_relaxed);
+  }
   FilterCounterTable(const FilterCounterTable&) = delete;
   FilterCounterTable& operator=(const FilterCounterTable&) = delete;
 
@@ -50,6 +53,13 @@ class FilterCounterTable {
       return &first_[row];
     return AtOther(row, kind);
   }
+
+  // Of range filters, a row for each level. For the owning thread. Null: there is no memory for
+  // them, and nothing is counted.
+  using Ranges = std::array<RangeFilterCounters, kNumLevels>;
+  Ranges* RangeFilters();
+  // Null: nothing has been counted. Any thread may call it.
+  const Ranges* range_filters() const { return ranges_.load(std::memory_order_acquire); }
 
   // For the owning thread alone.
   FilterHistory& history(int level) { return histories_[static_cast<size_t>(level)]; }
@@ -67,6 +77,7 @@ class FilterCounterTable {
   // A level's counters are zero before it has a kind: a reader that sees the kind needs no order.
   std::array<std::atomic<uint8_t>, kNumLevels> first_kinds_;
   std::atomic<Others*> others_{nullptr};  // owned
+  std::atomic<Ranges*> ranges_{nullptr};  // owned
   std::array<FilterCounters, kNumLevels> first_;
   std::array<FilterHistory, kNumLevels> histories_;
 };

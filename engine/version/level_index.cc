@@ -16,9 +16,7 @@ LevelIndex::LevelIndex(const std::vector<std::shared_ptr<SstableFile>>& files,
   // The level is sorted: what its first and last key share, all its keys share.
   const std::string_view first = files_.front()->smallest_user_key();
   const std::string_view last = files_.back()->largest_user_key();
-  const size_t shorter = std::min(first.size(), last.size());
-  size_t shared = 0;
-  while (shared < shorter && first[shared] == last[shared]) shared++;
+  const size_t shared = CommonPrefix(first, last);
   shared_prefix_ = SharedPrefix(first.substr(0, shared));
   largest_.reserve(files.size());
   smallest_.reserve(files.size());

@@ -6,7 +6,17 @@ namespace winnow {
 
 LevelIterator::LevelIterator(Files files, const InternalKeyComparator& comparator,
                              const SstableReadOptions& options)
-    : files_(files), comparator_(comparator), options_(options), index_(files_.size()) {}
+    : LevelIterator(files, comparator, options, 0, nullptr) {}
+
+LevelIterator::LevelIterator(Files files, const InternalKeyComparator& comparator,
+                             const SstableReadOptions& options, int level,
+                             RangeQuestions* questions)
+    : files_(files),
+      comparator_(comparator),
+      options_(options),
+      index_(files_.size()),
+      level_(level),
+      questions_(questions) {}
 
 // The table iterator is kept while the file stays the same: a seek within it reuses its block.
 // Compaction and ordinary scans pass files in order, so one open iterator at a time is enough.
@@ -66,8 +76,14 @@ void LevelIterator::Seek(std::string_view internal_key) {
   });
   // The first file that ends at or after the key. If the key lies in the gap before that file, its
   // seek lands on its first entry.
-  Open(static_cast<size_t>(found - files_.begin()));
+  const auto index = static_cast<size_t>(found - files_.begin());
+  // In any file but the last there is something to find: its largest key.
+  auto answer = RangeQuestions::Answer::kNotAsked;
+  if (questions_ != nullptr && index + 1 == files_.size()) [[unlikely]]
+    answer = questions_->AskFrom(*files_[index], level_, internal_key);
+  Open(answer == RangeQuestions::Answer::kNo ? files_.size() : index);
   if (table_ != nullptr) table_->Seek(internal_key);
+  if (answer == RangeQuestions::Answer::kMaybe) NoteOutcome();
   SkipForward();
 }
 
@@ -78,9 +94,21 @@ void LevelIterator::SeekForPrev(std::string_view internal_key) {
     return comparator_.Compare(file->metadata().smallest, internal_key) <= 0;
   });
   // The last file that begins at or before the key.
-  Open(found == files_.begin() ? files_.size() : static_cast<size_t>(found - files_.begin()) - 1);
+  const size_t index =
+      found == files_.begin() ? files_.size() : static_cast<size_t>(found - files_.begin()) - 1;
+  auto answer = RangeQuestions::Answer::kNotAsked;
+  if (questions_ != nullptr && index == 0 && !files_.empty()) [[unlikely]]
+    answer = questions_->AskUpTo(*files_[index], level_, internal_key);
+  Open(answer == RangeQuestions::Answer::kNo ? files_.size() : index);
   if (table_ != nullptr) table_->SeekForPrev(internal_key);
+  if (answer == RangeQuestions::Answer::kMaybe) NoteOutcome();
   SkipBackward();
+}
+
+// An error is no outcome.
+void LevelIterator::NoteOutcome() {
+  if (table_ == nullptr || !table_->status().ok()) return;
+  questions_->Note(level_, table_->Valid() ? std::optional(UserKey(table_->key())) : std::nullopt);
 }
 
 void LevelIterator::Next() {

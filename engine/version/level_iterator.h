@@ -8,6 +8,7 @@
 
 #include "engine/base/internal_iterator.h"
 #include "engine/sstable/sstable_iterator.h"
+#include "engine/version/range_questions.h"
 #include "engine/version/sstable_file.h"
 
 namespace winnow {
@@ -20,6 +21,11 @@ class LevelIterator final : public InternalIterator {
 
   LevelIterator(Files files, const InternalKeyComparator& comparator,
                 const SstableReadOptions& options);
+  // The same, for files of this level that all overlap the bounds of `questions`: a file whose
+  // range filter rules out what a seek looks for is not read. `questions`, which must outlive it,
+  // may be null.
+  LevelIterator(Files files, const InternalKeyComparator& comparator,
+                const SstableReadOptions& options, int level, RangeQuestions* questions);
 
   bool Valid() const override { return table_ != nullptr && table_->Valid(); }
   void SeekToFirst() override;
@@ -37,12 +43,16 @@ class LevelIterator final : public InternalIterator {
   void Open(size_t index);
   void SkipForward();
   void SkipBackward();
+  // Of a seek in table_, whose range filter let it through.
+  void NoteOutcome();
 
   const Files files_;
   const InternalKeyComparator comparator_;
   const SstableReadOptions options_;
   size_t index_;
   std::unique_ptr<SstableIterator> table_;
+  const int level_ = 0;
+  RangeQuestions* const questions_ = nullptr;
   absl::Status status_;  // of opening a file; clears with the next seek
 };
 

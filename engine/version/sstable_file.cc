@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/base/status.h"
+#include "engine/sstable/filter_file.h"
 #include "engine/version/file_names.h"
 #include "filter/base/out_of_memory.h"
 #include "filter/base/slab_pool.h"
@@ -28,7 +29,8 @@ SstableFile::SstableFile(OnlyByOpen /*tag*/, std::shared_ptr<const SstableStore>
 std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const SstableStore>& store,
                                                FileMetadata metadata,
                                                const InternalKeyComparator& comparator,
-                                               const FilterPolicy* filter_policy) {
+                                               const FilterPolicy* filter_policy,
+                                               const SstableFile* predecessor) {
   auto file = std::allocate_shared<SstableFile>(filter::internal::SlabAllocator<SstableFile>(),
                                                 OnlyByOpen(), store, std::move(metadata));
   const SharedPath path(std::shared_ptr<const std::string>(store, &store->directory),
@@ -55,7 +57,20 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   options.map_file = store->map_files;
   // Of a cache that holds nothing no room can be had.
   options.charge_cache = store->charge_readers && store->cache->capacity_bytes() > 0;
-  auto reader = SstableReader::Open(options, *std::move(opened), path);
+  if (predecessor != nullptr && predecessor->reader() != nullptr) {
+    options.table_id = predecessor->reader()->table_id();
+  }
+  std::unique_ptr<FilterFile> filter_file = file->OpenFilterFile();
+  const bool has_filter_file = filter_file != nullptr;
+  auto reader = SstableReader::Open(options, *std::move(opened), path, std::move(filter_file));
+  if (has_filter_file && reader.ok() &&
+      (*reader)->filter_state().code != filter::FilterStateCode::kOk) {
+    // Once more, with the table's own filter.
+    file->GiveUpFilterFile(absl::DataLossError((*reader)->filter_state().reason));
+    reader->reset();
+    opened = store->OpenFile(path, file->metadata_.file_id);
+    reader = opened.ok() ? SstableReader::Open(options, *std::move(opened), path) : opened.status();
+  }
   if (!reader.ok()) {
     file->open_status_ = std::move(reader).status();
     return file;
@@ -75,15 +90,63 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   return file;
 }
 
+// Whatever is wrong: a filter is an optimisation, and the table has one of its own.
+std::unique_ptr<FilterFile> SstableFile::OpenFilterFile() {
+  const FilterFileMetadata& named = metadata_.filter_file;
+  if (named.number == 0) return nullptr;
+  const SharedPath path(std::shared_ptr<const std::string>(store_, &store_->directory),
+                        FilterName(named.number));
+  auto opened = store_->OpenFile(path, 0);
+  if (!opened.ok()) {
+    GiveUpFilterFile(MissingIsDamage(opened.status()));
+    return nullptr;
+  }
+  if ((*opened)->size() != named.file_bytes) {
+    GiveUpFilterFile(CorruptionError(
+        path.ToString(), absl::StrCat("file has ", (*opened)->size(), " bytes, the manifest says ",
+                                      named.file_bytes)));
+    return nullptr;
+  }
+  auto file = FilterFile::Open(*std::move(opened), path, named.file_id, metadata_.file_id);
+  if (file.ok()) return *std::move(file);
+  GiveUpFilterFile(std::move(file).status());
+  return nullptr;
+}
+
+// What was only not to be had now, for want of descriptors, say, the next opening tries again.
+void SstableFile::GiveUpFilterFile(absl::Status why) {
+  if (absl::IsDataLoss(why)) metadata_.filter_file = FilterFileMetadata();
+  filter_file_status_ = std::move(why);
+}
+
+void SstableFile::RemoveFilterFile() const {
+  if (metadata_.filter_file.number == 0) return;
+  const std::string path = FilterFileName(store_->directory, metadata_.filter_file.number);
+  store_->file_system->Remove(path).IgnoreError();
+}
+
+void SstableFile::MarkRefiltered(std::shared_ptr<SstableFile> successor) {
+  successor->quarantined = quarantined;
+  if (garbage_met()) successor->NoteGarbage();
+  successor_ = std::move(successor);
+}
+
 // Runs when the last version or iterator that holds the file lets go, on whatever thread that is.
 // MarkObsolete happened before the edit's caller released its own reference, and reference counting
 // orders the two, hence the relaxed load.
 //
 // Blocks leave the cache first: they could never be hit again, but would be counted as memory.
 SstableFile::~SstableFile() {
-  if (!obsolete_.load(std::memory_order_relaxed)) return;
+  const bool is_obsolete = obsolete_.load(std::memory_order_relaxed);
+  if (!is_obsolete && successor_ == nullptr) return;
   // A forked child may destroy its last iterator while the parent reads on.
   if (!process_.IsThisOne()) return;
+  if (!is_obsolete) {
+    if (reader_ != nullptr) reader_->EraseCachedFilter();
+    reader_.reset();
+    UnlessOutOfMemory([this] { RemoveFilterFile(); });
+    return;
+  }
   UnlessOutOfMemory([this] {
     if (reader_ != nullptr) reader_->EraseCachedBlocks();
   });
@@ -91,6 +154,7 @@ SstableFile::~SstableFile() {
   // A file that cannot be removed now is an orphan that the next open removes.
   UnlessOutOfMemory([this] {
     store_->file_system->Remove(SstableFileName(store_->directory, metadata_.number)).IgnoreError();
+    RemoveFilterFile();
   });
 }
 

@@ -52,11 +52,15 @@ class SstableFile {
   SstableFile(OnlyByOpen tag, std::shared_ptr<const SstableStore> store, FileMetadata metadata);
   // Opens the reader. A file that cannot be opened is kept, with the reason: reads that need it
   // fail, all others go on. `filter_policy` may be null.
+  // A filter file that is named and cannot be used is no error either: the table's own filter is
+  // asked, and filter_file_status() says why. `predecessor`, which may be null, is the same table
+  // with another filter file: blocks of it in the cache go on being used.
   static std::shared_ptr<SstableFile> Open(const std::shared_ptr<const SstableStore>& store,
                                            FileMetadata metadata,
                                            const InternalKeyComparator& comparator,
-                                           const FilterPolicy* filter_policy = nullptr);
-  // Removes the file from disk if it was marked obsolete.
+                                           const FilterPolicy* filter_policy = nullptr,
+                                           const SstableFile* predecessor = nullptr);
+  // Removes the file from disk if it was marked obsolete, and its filter file if that was replaced.
   ~SstableFile();
 
   const FileMetadata& metadata() const { return metadata_; }
@@ -64,6 +68,9 @@ class SstableFile {
   // Null if the file could not be opened.
   const SstableReader* reader() const { return reader_.get(); }
   const absl::Status& open_status() const { return open_status_; }
+  // Of the filter file that the manifest named, OK if there was none. One that is damaged or
+  // missing is in metadata() no more, so that the next manifest does not name it.
+  const absl::Status& filter_file_status() const { return filter_file_status_; }
 
   // What entries and range tombstones cover.
   const UserKeyRange& range() const { return range_; }
@@ -75,6 +82,8 @@ class SstableFile {
   }
   // Null if it has none, or could not be opened.
   const RangeTombstoneIndex* range_tombstones() const { return range_tombstones_; }
+  // False: it has none, or could not be opened. The filter may be one that is not usable.
+  bool has_range_filter() const { return reader_ != nullptr && reader_->range_filter() != nullptr; }
   uint64_t smallest_prefix() const { return smallest_prefix_; }
   uint64_t largest_prefix() const { return largest_prefix_; }
   const FilterKeyIdentity& filter_key_identity() const { return filter_key_identity_; }
@@ -93,6 +102,12 @@ class SstableFile {
   // Called once the edit that drops the file is durable.
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
 
+  // Called once the edit is durable that gives the table another filter file: the present one is
+  // removed with this object. `successor`, the table with the new filter, lives as long at least,
+  // so that the table itself is not removed while this object's readers have use for it.
+  void MarkRefiltered(std::shared_ptr<SstableFile> successor)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+
   // Iterators passed many deletions, or what they hide, in its key range: it is worth compacting
   // before its level is due.
   bool NoteGarbage() { return !garbage_met_.exchange(true, std::memory_order_relaxed); }  // first?
@@ -109,11 +124,18 @@ class SstableFile {
   // adds to all of these: about as much as 10,000 open tables were measured to take besides.
   static constexpr size_t kBytesElsewhere = 384;
 
+  // Null: the table has none, or none that can be used; filter_file_status_ then says why.
+  std::unique_ptr<FilterFile> OpenFilterFile();
+  void GiveUpFilterFile(absl::Status why);
+  void RemoveFilterFile() const;
+
   const std::shared_ptr<const SstableStore> store_;
-  const FileMetadata metadata_;
+  FileMetadata metadata_;  // changed by Open alone
   std::unique_ptr<SstableReader> reader_;
   CacheCharge reader_charge_;
   absl::Status open_status_;
+  absl::Status filter_file_status_;
+  std::shared_ptr<SstableFile> successor_;  // not null: MarkRefiltered was called
   const UserKeyRange range_;
   const RangeTombstoneIndex* range_tombstones_ = nullptr;
   const uint64_t smallest_prefix_;

@@ -29,6 +29,7 @@ Version::Version(const InternalKeyComparator& comparator, std::array<Files, kNum
   for (const Files& level : levels_) {
     for (const auto& file : level) {
       has_write_times_ = has_write_times_ || file->metadata().write_times.num_entries > 0;
+      has_range_filters_ = has_range_filters_ || file->has_range_filter();
     }
   }
 }
@@ -132,12 +133,21 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
     return;
   }
   const SstableReader& reader = *file->reader();
+  RangeQuestions* const questions = file->has_range_filter() ? range.questions : nullptr;
+  const auto add = [&] {
+    if (questions == nullptr) {
+      iterators->push_back(reader.NewIterator(context.read_options));
+      return;
+    }
+    iterators->push_back(std::make_unique<LevelIterator>(
+        LevelIterator::Files(&file, 1), comparator_, context.read_options, level, questions));
+  };
   const bool may_ask = comparator_.is_bytewise() && reader.has_filter() && range.lower.has_value();
   const auto question =
       may_ask ? reader.filter_key().QuestionOfRange(*range.lower, range.upper, reader.hash_seed())
               : std::nullopt;
   if (!question.has_value()) {
-    iterators->push_back(reader.NewIterator(context.read_options));
+    add();
     return;
   }
   FilterCounters* counters = context.filter_counters == nullptr
@@ -152,21 +162,32 @@ void Version::AddFileIterator(const std::shared_ptr<SstableFile>& file, int leve
   }
   if (answer == FilterAnswer::kNotAsked) {
     if (counters != nullptr) counters->not_asked.Increment();
-    iterators->push_back(reader.NewIterator(context.read_options));
+    add();
     return;
   }
+  // A range filter knows better, and may spare the read that tells whether this one was right,
+  // which is then counted of neither.
+  const std::string begin = MakeInternalKey(*range.lower, kMaxSequenceNumber, kEntryTypeForSeek);
+  auto range_answer = RangeQuestions::Answer::kNotAsked;
+  if (questions != nullptr) range_answer = questions->AskFrom(*file, level, begin);
+  if (range_answer == RangeQuestions::Answer::kNo) return;
   // Every entry of the range has the one filter key, so what stands at its start tells whether the
   // filter was right. An empty range is left out; an error is kept for the reader to see.
   std::unique_ptr<SstableIterator> iterator = reader.NewIterator(context.read_options);
-  iterator->Seek(MakeInternalKey(*range.lower, kMaxSequenceNumber, kEntryTypeForSeek));
-  if (!iterator->Valid() && iterator->status().ok()) {
-    if (counters != nullptr) counters->false_positive.Increment();
+  iterator->Seek(begin);
+  if (!iterator->status().ok()) {
+    iterators->push_back(std::move(iterator));
     return;
   }
-  if (counters != nullptr && iterator->status().ok()) {
-    const bool present = question->part.FilterKey(UserKey(iterator->key())) == question->filter_key;
+  const auto found = iterator->Valid() ? std::optional(UserKey(iterator->key())) : std::nullopt;
+  if (range_answer == RangeQuestions::Answer::kMaybe) questions->Note(level, found);
+  if (counters != nullptr) {
+    const bool present =
+        found.has_value() && question->part.FilterKey(*found) == question->filter_key;
     (present ? counters->true_positive : counters->false_positive).Increment();
   }
+  if (!found.has_value()) return;
+  if (questions != nullptr) return add();
   iterators->push_back(std::move(iterator));
 }
 
@@ -211,8 +232,8 @@ void Version::AddIterators(const IteratorRange& range, const LookupContext& cont
     if (overlapping.size() == 1) {
       AddFileIterator(overlapping[0], level, range, context, iterators);
     } else {
-      iterators->push_back(
-          std::make_unique<LevelIterator>(overlapping, comparator_, context.read_options));
+      iterators->push_back(std::make_unique<LevelIterator>(
+          overlapping, comparator_, context.read_options, level, range.questions));
     }
     hide(num_before);
   }

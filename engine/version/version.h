@@ -20,6 +20,7 @@
 #include "engine/version/filter_counter_table.h"
 #include "engine/version/iterator_tombstones.h"
 #include "engine/version/level_index.h"
+#include "engine/version/range_questions.h"
 #include "engine/version/sstable_file.h"
 #include "winnow/explain.h"
 #include "winnow/options.h"
@@ -92,12 +93,18 @@ class Version {
 
   // Appends what Get would look at, in order, to `steps`; counts nothing.
   void Explain(const LookupKey& key, std::vector<ExplainStep>* steps) const;
+  // Appends the files that an iterator from `lower` to before `upper` would look at, with what
+  // their range filters answer, and reads what they hold; counts nothing.
+  void ExplainRange(std::string_view lower, std::string_view upper,
+                    std::vector<ExplainStep>* steps) const;
 
   // Adds iterators that together cover the keys in [lower, upper) (both optional). Files that a
   // filter proves to hold nothing of the range are left out.
   struct IteratorRange {
     std::optional<std::string_view> lower;
     std::optional<std::string_view> upper;
+    // With these bounds; outlives the iterators. Null: range filters are not asked.
+    RangeQuestions* questions = nullptr;
   };
   // `tombstones`, if not null, has those of what is newer, and gets those of the files: iterators
   // that are added then show nothing that either hides.
@@ -128,6 +135,8 @@ class Version {
 
   // Some file, of those that could be opened, has range tombstones.
   bool has_range_tombstones() const { return has_range_tombstones_; }
+  // Some file, of those that could be opened, has a range filter.
+  bool has_range_filters() const { return has_range_filters_; }
 
   // One line a file, in level order; the same in tools and tests.
   std::string DebugString() const;
@@ -192,6 +201,7 @@ class Version {
   };
   std::vector<SortedLevel> sorted_levels_;
   bool has_range_tombstones_ = false;
+  bool has_range_filters_ = false;
   bool has_write_times_ = false;
 };
 

@@ -39,7 +39,8 @@ enum Tag : uint32_t {
   kFamilyMergeOperator = 17,
   kWriteTimes = 18,  // of the file that the last kAddedFile or kIngestedFile names
   kFamilyTtl = 19,
-  kLastKnown = kFamilyTtl,
+  kFilterFile = 20,  // of the file that the last kAddedFile or kIngestedFile names
+  kLastKnown = kFilterFile,
   kFirstIgnorable = 1000,
   kDatabaseOption = 1000,
   kFamilyOption = 1001,
@@ -141,6 +142,23 @@ bool GetWriteTimes(std::string_view bytes, FamilyEdit* family) {
          times.num_entries <= file.num_entries && times.oldest <= times.newest;
 }
 
+// Must be understood too: a reader that passed over it would take the file for an orphan.
+void PutFilterFile(std::string* out, const FilterFileMetadata& file) {
+  if (file.number == 0) return;
+  std::string bytes;
+  PutVarint64(&bytes, file.number);
+  PutFixed64(&bytes, file.file_id);
+  PutVarint64(&bytes, file.file_bytes);
+  PutField(out, kFilterFile, bytes);
+}
+
+bool GetFilterFile(std::string_view bytes, FamilyEdit* family) {
+  if (family->added.empty()) return false;
+  FilterFileMetadata& file = family->added.back().file.filter_file;
+  return GetFileNumber(&bytes, &file.number) && file.number != 0 &&
+         GetFixed64(&bytes, &file.file_id) && GetVarint64(&bytes, &file.file_bytes);
+}
+
 // NAME=TEXT. A reader that does not know the field opens the database all the same: whoever opens
 // it brings options of his own.
 void PutOptions(std::string* out, Tag tag, const OptionTexts& options) {
@@ -222,6 +240,8 @@ bool DecodeFamilyField(uint32_t tag, std::string_view bytes, FamilyEdit* family)
       return GetIngestedFile(bytes, &family->added.emplace_back());
     case kWriteTimes:
       return GetWriteTimes(bytes, family);
+    case kFilterFile:
+      return GetFilterFile(bytes, family);
     case kFamilyTtl:
       if (!GetNumber(bytes, &number) || number > kMaxTtlSeconds) return false;
       family->ttl_seconds = number;
@@ -271,6 +291,7 @@ void VersionEdit::EncodeTo(std::string* out) const {
     for (const FamilyEdit::AddedFile& file : family.added) {
       PutAddedFile(out, file);
       PutWriteTimes(out, file.file.write_times);
+      PutFilterFile(out, file.file.filter_file);
     }
   }
 }
@@ -322,7 +343,11 @@ std::string FileMetadata::DebugString() const {
       global_sequence == 0 ? "" : absl::StrCat(" ingested@", global_sequence),
       write_times.num_entries == 0 ? ""
                                    : absl::StrCat(" times=", write_times.num_entries, " ",
-                                                  write_times.oldest, "..", write_times.newest));
+                                                  write_times.oldest, "..", write_times.newest),
+      filter_file.number == 0 ? ""
+                              : absl::StrCat(" filter_file=", SixDigits(filter_file.number),
+                                             " id=", AllHexDigits(filter_file.file_id),
+                                             " bytes=", filter_file.file_bytes));
 }
 
 std::string VersionEdit::DebugString() const {

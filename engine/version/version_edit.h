@@ -18,6 +18,15 @@ namespace winnow {
 // Options as they were last in force, by name: the texts of winnow::SetOption.
 using OptionTexts = std::map<std::string, std::string>;
 
+// What a manifest knows of the filter file of an SSTable.
+struct FilterFileMetadata {
+  uint64_t number = 0;  // 0: there is none, the table's own filter is asked
+  uint64_t file_id = 0;
+  uint64_t file_bytes = 0;
+
+  friend bool operator==(const FilterFileMetadata&, const FilterFileMetadata&) = default;
+};
+
 // What a manifest knows of an SSTable.
 struct FileMetadata {
   uint64_t number = 0;
@@ -34,6 +43,7 @@ struct FileMetadata {
   // file. 0: entries have their own.
   SequenceNumber global_sequence = 0;
   WriteTimes write_times;
+  FilterFileMetadata filter_file;
 
   std::string DebugString() const;
 };

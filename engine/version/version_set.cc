@@ -20,9 +20,14 @@ namespace {
 // reads a bounded number of edits for each file that exists.
 constexpr uint64_t kManifestSlackBytes = uint64_t{4} << 20;
 
-void AppendAddedFiles(const VersionEdit& edit, std::vector<uint64_t>* numbers) {
+void AppendFileNames(const FileMetadata& file, std::vector<std::string>* names) {
+  names->push_back(SstableName(file.number));
+  if (file.filter_file.number != 0) names->push_back(FilterName(file.filter_file.number));
+}
+
+void AppendAddedFiles(const VersionEdit& edit, std::vector<std::string>* names) {
   for (const FamilyEdit& change : edit.families) {
-    for (const FamilyEdit::AddedFile& added : change.added) numbers->push_back(added.file.number);
+    for (const FamilyEdit::AddedFile& added : change.added) AppendFileNames(added.file, names);
   }
 }
 
@@ -163,6 +168,15 @@ void VersionSet::ForEachSstable(absl::FunctionRef<void(const SstableFile&)> visi
 std::set<uint64_t> VersionSet::LiveSstables() const {
   std::set<uint64_t> numbers;
   ForEachSstable([&](const SstableFile& file) { numbers.insert(file.number()); });
+  return numbers;
+}
+
+std::set<uint64_t> VersionSet::LiveFilterFiles() const {
+  std::set<uint64_t> numbers;
+  ForEachSstable([&](const SstableFile& file) {
+    const uint64_t number = file.metadata().filter_file.number;
+    if (number != 0) numbers.insert(number);
+  });
   return numbers;
 }
 
@@ -317,7 +331,7 @@ absl::Status VersionSet::LogAndApply(VersionEdit edit) {
     // job is tried again with new files: these would pile up.
     if (!built.ok()) {
       UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
-        std::vector<uint64_t> added_files;
+        std::vector<std::string> added_files;
         AppendAddedFiles(edit, &added_files);
         RemoveUnlessLive(added_files);
       });
@@ -351,15 +365,20 @@ void VersionSet::RemoveUndecidedFiles() {
   RemoveUnlessLive(std::exchange(undecided_files_, {}));
 }
 
-// A table that moved to another level when its edit failed is still in use.
-void VersionSet::RemoveUnlessLive(const std::vector<uint64_t>& numbers) {
-  const std::set<uint64_t> live = LiveSstables();
+// A table that moved to another level, or was given another filter, when its edit failed is still
+// in use.
+void VersionSet::RemoveUnlessLive(const std::vector<std::string>& names) {
+  std::set<std::string> live;
+  ForEachSstable([&](const SstableFile& file) {
+    std::vector<std::string> in_use;
+    AppendFileNames(file.metadata(), &in_use);
+    live.insert(in_use.begin(), in_use.end());
+  });
   DatabaseUnlock unlock(mutex_);
-  for (const uint64_t number : numbers) {
+  for (const std::string& name : names) {
     // What cannot be removed is removed by the next open.
-    if (!live.contains(number)) {
-      store_.file_system->Remove(SstableFileName(store_.directory, number)).IgnoreError();
-    }
+    if (live.contains(name)) continue;
+    store_.file_system->Remove(absl::StrCat(store_.directory, "/", name)).IgnoreError();
   }
 }
 
@@ -374,6 +393,7 @@ void VersionSet::Install(VersionEdit edit, BuiltVersions built) {
   ApplyScalars(std::move(edit));
   for (auto& [id, result] : built) {
     for (const auto& file : result.replaced) file->MarkObsolete();
+    for (auto& [before, after] : result.refiltered) before->MarkRefiltered(std::move(after));
     families_[id].version = std::move(result.version);
   }
 }

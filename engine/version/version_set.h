@@ -165,8 +165,9 @@ class VersionSet {
   uint64_t OldestNeededLog() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Tables of present versions whose files could not be opened.
   std::vector<KnownSstable> UnopenedSstables() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  // Numbers of all tables in present versions.
+  // Numbers of all tables in present versions, and of their filter files.
   std::set<uint64_t> LiveSstables() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  std::set<uint64_t> LiveFilterFiles() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // --- Safe without the mutex.
 
@@ -192,6 +193,8 @@ class VersionSet {
   struct BuiltVersion {
     std::shared_ptr<const Version> version;
     Version::Files replaced;  // of the version before: those that are to be removed
+    // Those whose tables stay, and what stands for them with another filter.
+    std::vector<std::pair<std::shared_ptr<SstableFile>, std::shared_ptr<SstableFile>>> refiltered;
   };
   using BuiltVersions = std::map<uint32_t, BuiltVersion>;
   // The families that an edit changes, as they are before it.
@@ -227,7 +230,7 @@ class VersionSet {
   // In the present versions of all families.
   void ForEachSstable(absl::FunctionRef<void(const SstableFile&)> visit) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  void RemoveUnlessLive(const std::vector<uint64_t>& numbers)
+  void RemoveUnlessLive(const std::vector<std::string>& names)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void RemoveUndecidedFiles() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void Install(VersionEdit edit, BuiltVersions built) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -253,8 +256,8 @@ class VersionSet {
   absl::Status manifest_error_ ABSL_GUARDED_BY(database_mutex);
   // The disk was full: nothing more may be appended, the next edit begins another manifest.
   bool manifest_end_unknown_ ABSL_GUARDED_BY(database_mutex) = false;
-  // Tables of edits that did not fit: a manifest may name them until another one has been begun.
-  std::vector<uint64_t> undecided_files_ ABSL_GUARDED_BY(database_mutex);
+  // Files of edits that did not fit: a manifest may name them until another one has been begun.
+  std::vector<std::string> undecided_files_ ABSL_GUARDED_BY(database_mutex);
   std::atomic<uint64_t> manifest_number_{0};
 
   Families families_ ABSL_GUARDED_BY(database_mutex);

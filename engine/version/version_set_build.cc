@@ -81,6 +81,17 @@ absl::StatusOr<VersionSet::BuiltVersion> VersionSet::BuildVersion(const FamilyEd
     std::shared_ptr<SstableFile> file = named_files[added.file.number].file;
     if (file == nullptr) {
       file = SstableFile::Open(shared_store_, added.file, before.comparator(), base.filter_policy);
+    } else if (file->metadata().filter_file != added.file.filter_file) {
+      auto with_new_filter = SstableFile::Open(shared_store_, added.file, before.comparator(),
+                                               base.filter_policy, file.get());
+      WINNOW_RETURN_IF_ERROR(with_new_filter->filter_file_status());
+      // The table's own filter again, which need not be sound.
+      if (const SstableReader* reader = with_new_filter->reader();
+          reader != nullptr && reader->filter_state().code != filter::FilterStateCode::kOk) {
+        return absl::DataLossError(reader->filter_state().reason);
+      }
+      result.refiltered.emplace_back(std::move(file), with_new_filter);
+      file = std::move(with_new_filter);
     }
     if (!file->open_status().ok()) return file->open_status();
     levels[static_cast<size_t>(added.level)].push_back(std::move(file));

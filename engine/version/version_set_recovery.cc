@@ -78,6 +78,7 @@ absl::Status VersionSet::ApplyWhileReading(const VersionEdit& edit, ListedFiles*
         return absl::InternalError(absl::StrCat("file ", file.file.number, " is added twice"));
       }
       MarkFileNumberUsed(file.file.number);
+      MarkFileNumberUsed(file.file.filter_file.number);
     }
     if (change.dropped) files->erase(change.family_id);
   }

@@ -251,7 +251,7 @@ absl::StatusOr<std::optional<GuavaBloomSpec>> ParseGuavaBloomSpec(std::string_vi
     if (text.size() < suffix.size() || text.substr(text.size() - suffix.size()) != suffix) continue;
     absl::StatusOr<FilterSpec> spec = ParseFilterSpec(text.substr(0, text.size() - suffix.size()));
     if (!spec.ok()) return spec.status();
-    if (spec->kind != FilterKind::kBloom || !spec->words.empty()) {
+    if (spec->kind != FilterKind::kBloom || !spec->words.empty() || spec->range_bits != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("filter spec '", std::string(text), "': only bloom takes the word '",
                        suffix.substr(1), "', as in 'bloom:1%", suffix, "'"));

@@ -68,10 +68,12 @@ std::optional<uint64_t> RangeFilterReader::LargestBelow(std::string_view rest) c
   return number == 0 ? std::nullopt : std::optional<uint64_t>(number - 1);
 }
 
-bool RangeFilterReader::MayContain(std::string_view lower,
-                                   std::optional<std::string_view> upper_exclusive) const {
-  if (is_always_true_) return true;
-  if (upper_exclusive.has_value() && *upper_exclusive <= lower) return false;
+// Where the ends of the range already say no, nothing is left to chance.
+RangeFilterAnswer RangeFilterReader::Ask(std::string_view lower,
+                                         std::optional<std::string_view> upper_exclusive) const {
+  constexpr RangeFilterAnswer kSurelyNot = {false, 0};
+  if (is_always_true_) return {};
+  if (upper_exclusive.has_value() && *upper_exclusive <= lower) return kSurelyNot;
   uint64_t first = 0;
   switch (SideOf(lower, prefix_)) {
     case Side::kBefore:
@@ -80,19 +82,27 @@ bool RangeFilterReader::MayContain(std::string_view lower,
       first = SmallestFrom(lower.substr(prefix_.size()));
       break;
     case Side::kBehind:
-      return false;
+      return kSurelyNot;
   }
   uint64_t last = kLargestNumber;
   if (upper_exclusive.has_value()) {
     const Side side = SideOf(*upper_exclusive, prefix_);
-    if (side == Side::kBefore) return false;
+    if (side == Side::kBefore) return kSurelyNot;
     if (side == Side::kAmong) {
       const auto below = LargestBelow(upper_exclusive->substr(prefix_.size()));
-      if (!below.has_value()) return false;
+      if (!below.has_value()) return kSurelyNot;
       last = *below;
     }
   }
-  return first <= last && HasNumberBetween(first, last);
+  if (first > last) return kSurelyNot;
+  return {HasNumberBetween(first, last), PromisedRate(first, last)};
+}
+
+double RangeFilterReader::PromisedRate(uint64_t first, uint64_t last) const {
+  if (num_keys_ == 0 || last < smallest_ || first > largest_ || is_exact_) return 0;
+  const double length =
+      static_cast<double>(std::min(last, largest_) - std::max(first, smallest_)) + 1;
+  return std::min(1.0, length * static_cast<double>(num_keys_) / static_cast<double>(universe_));
 }
 
 bool RangeFilterReader::HasNumberBetween(uint64_t first, uint64_t last) const {

@@ -48,6 +48,11 @@ absl::StatusOr<PolicySpec> ParsePolicySpec(std::string_view text) {
   const std::string_view filter_text = text.substr(0, word);
   absl::StatusOr<FilterSpec> filter = ParseFilterSpec(filter_text);
   if (!filter.ok()) return filter.status();
+  if (filter->range_bits != 0) {
+    return BadSpec(text,
+                   "RocksDB asks its filters for single keys and prefixes alone: leave the "
+                   "range filter behind '+' out");
+  }
   spec.filter = *std::move(filter);
   spec.level_aware = IsLevelAwareUnasked(spec.filter);
   if (word == std::string_view::npos) return spec;

@@ -122,7 +122,32 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"auto:60%", "did you mean 'auto:50%'"}, BadSpec{"auto:8:fast", "no further word"},
         BadSpec{"aut", "did you mean 'auto'"}, BadSpec{"ribbon:0.5", "did you mean 'ribbon:1'"},
         BadSpec{"binary_fuse:1", "did you mean 'binary_fuse:2'"},
-        BadSpec{"bloom:10:", "takes no further word"}, BadSpec{"ribon:10", "unknown kind"}));
+        BadSpec{"bloom:10+range", "such as '+range:12', got 'range'"},
+        BadSpec{"bloom:10+", "such as '+range:12'"}, BadSpec{"bloom:10+range:", "'+range:12'"},
+        BadSpec{"bloom:10+prefix:4", "behind '+' must be a range filter"},
+        BadSpec{"bloom:10+range:2", "bits per key of a range filter must be from 3 to 34"},
+        BadSpec{"bloom:10+range:35", "from 3 to 34"}, BadSpec{"bloom:10+range:0", "from 3 to 34"},
+        BadSpec{"bloom:10+range:12+range:12", "'+range:12'"}, BadSpec{"+range:12", "unknown kind"},
+        BadSpec{"bloom:10+range:1%", "'+range:12'"}, BadSpec{"bloom:10:", "takes no further word"},
+        BadSpec{"ribon:10", "unknown kind"}));
+
+TEST(SpecTest, ARangeFilterStandsBesideAnyKind) {
+  for (const char* text : {"blocked_bloom:10+range:12", "none+range:3", "auto+range:34",
+                           "cuckoo:1%:semi_sorted+range:7.5", "ribbon:0.1%+range:20"}) {
+    const auto spec = ParseFilterSpec(text);
+    ASSERT_TRUE(spec.ok()) << spec.status();
+    EXPECT_GE(spec->range_bits, 3);
+    EXPECT_EQ(ToString(*spec), text);
+    EXPECT_TRUE(ValidateFilterSpec(*spec).ok());
+    FilterSpec without = *spec;
+    without.range_bits = 0;
+    EXPECT_EQ(without,
+              *ParseFilterSpec(std::string_view(text).substr(0, std::string_view(text).find('+'))));
+  }
+  FilterSpec spec = *ParseFilterSpec("bloom:10+range:12");
+  spec.range_bits = 50;
+  EXPECT_FALSE(ValidateFilterSpec(spec).ok());
+}
 
 TEST(SpecTest, ControlCharactersAreEscapedInErrors) {
   const auto spec = ParseFilterSpec(std::string_view("bl\0om\n", 6));

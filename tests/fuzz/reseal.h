@@ -37,14 +37,14 @@ inline std::string ResealLog(std::string bytes, uint64_t number) {
 // A table: its footer, the blocks that the footer names, and `blocks`, which are those that the
 // sound table has.
 inline std::string ResealTable(std::string bytes, std::vector<BlockHandle> blocks) {
-  // FORMAT.md, "Footer": checksum, file identity, file size, three handles.
+  // FORMAT.md, "Footer".
   constexpr size_t kFileIdAt = 8;
-  constexpr size_t kHandlesAt = 24;
+  constexpr size_t kHandlesAt[] = {24, 40, 56, 72, 96};
   if (bytes.size() < kFooterBytes) return bytes;
   const size_t footer = bytes.size() - kFooterBytes;
   const char* const fields = bytes.data() + footer;
   const uint64_t file_id = DecodeFixed64(fields + kFileIdAt);
-  for (size_t at = kHandlesAt; at < kHandlesAt + 3 * 16; at += 16) {
+  for (const size_t at : kHandlesAt) {
     blocks.push_back({DecodeFixed64(fields + at), DecodeFixed64(fields + at + 8)});
   }
   for (const BlockHandle& block : blocks) {

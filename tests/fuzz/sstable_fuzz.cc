@@ -59,6 +59,12 @@ void Use(const std::string& bytes) {
     const winnow::RangeTombstoneIndex* const tombstones = table.range_tombstones();
     if (tombstones != nullptr) tombstones->NewestCovering(key, winnow::kMaxSequenceNumber);
   }
+  if (const winnow::RangeFilterBlock* const filter = table.range_filter(); filter != nullptr) {
+    for (const char* key : {"", "key1", "key1003", "key2", "zzz"}) {
+      filter->reader().MayContain("key1002", key);
+      filter->reader().MayContain(key, "key1059");
+    }
+  }
   const auto iterator = table.NewIterator({});
   const size_t most = bytes.size() * 2 + 100;  // entries that a file of this size could hold
   size_t seen = 0;
@@ -75,6 +81,8 @@ std::vector<std::string> winnow::fuzz::Seeds() {
           BuildTable(60, Compression::kNone, "blocked_bloom:10"),
           BuildTable(60, Compression::kNone, "blocked_bloom:10", /*has_range_tombstones=*/true),
           BuildTable(0, Compression::kNone, "none", /*has_range_tombstones=*/true),
+          BuildTable(60, Compression::kNone, "none+range:6", /*has_range_tombstones=*/true),
+          BuildTable(60, Compression::kNone, "blocked_bloom:10+range:20"),
           BuildTable(60, Compression::kLz4, "cuckoo:12"),
           BuildTable(60, Compression::kZstd, "bloom:10"),
           BuildTable(60, Compression::kSnappy, "none")};

@@ -22,9 +22,9 @@ Options CrashOptions(FileSystem* file_system) {
 
 std::string DescribeSteps(std::span<const CrashStep> steps) {
   static constexpr std::array<const char*, kNumCrashSteps> kNames = {
-      "put",     "synced put", "synced delete", "batch",        "flush",
-      "compact", "snapshot",   "create family", "drop family",  "checkpoint",
-      "reopen",  "set filter", "ingest",        "delete range", "transact"};
+      "put",      "synced put",    "synced delete", "batch",      "flush",  "compact",
+      "snapshot", "create family", "drop family",   "checkpoint", "reopen", "set filter",
+      "ingest",   "delete range",  "transact",      "refilter"};
   std::string text;
   for (const CrashStep step : steps) {
     absl::StrAppend(&text, text.empty() ? "" : ", ", kNames[static_cast<size_t>(step)]);
@@ -241,6 +241,12 @@ void CrashWorkload::SetFilter(std::string_view filter) {
   Note(db_->SetOptions(db_->DefaultColumnFamily(), settings));
 }
 
+void CrashWorkload::Refilter(std::string_view filter) {
+  if (db_ == nullptr) return;
+  Note(db_->Refilter({.filter = std::string(filter)}).status());
+  if (second_ != nullptr) Note(db_->Refilter(second_, {.filter = std::string(filter)}).status());
+}
+
 void CrashWorkload::TakeSnapshot() {
   if (db_ == nullptr) return;
   Contents contents = history_.After(history_.writes().size());
@@ -323,7 +329,7 @@ void CrashWorkload::Do(CrashStep step) {
       TakeSnapshot();
       break;
     case CrashStep::kCreateFamily:
-      if (second_ == nullptr) CreateSecondFamily("cuckoo:12");
+      if (second_ == nullptr) CreateSecondFamily("cuckoo:12+range:8");
       break;
     case CrashStep::kDropFamily:
       DropSecondFamily();
@@ -348,6 +354,9 @@ void CrashWorkload::Do(CrashStep step) {
       Transact(random_() % 2 == 0 ? TransactionOptions::Mode::kOptimistic
                                   : TransactionOptions::Mode::kPessimistic,
                /*sync=*/random_() % 2 == 0);
+      break;
+    case CrashStep::kRefilter:
+      Refilter(random_() % 2 == 0 ? "ribbon:1%" : "cuckoo:12");
       break;
   }
   CheckSnapshots();
@@ -421,7 +430,7 @@ void CrashWorkload::Run() {
   memory_->set_error_hook(hook_);
   Open();
   WriteSome(10);
-  CreateSecondFamily("cuckoo:12");
+  CreateSecondFamily("cuckoo:12+range:8");
   WriteSome(16);
   if (db_ != nullptr) Flush(db_->DefaultColumnFamily());
   DeleteRange(/*sync=*/false);
@@ -434,6 +443,7 @@ void CrashWorkload::Run() {
   Flush(second_);
   WriteSome(6);
   CompactEverything();
+  Refilter("ribbon:1%");
   MakeCheckpoint();
   WriteSome(6);
   DropSecondFamily();
@@ -449,6 +459,7 @@ void CrashWorkload::Run() {
   DeleteRange(/*sync=*/false);
   WriteSome(10);
   if (db_ != nullptr) Flush(db_->DefaultColumnFamily());
+  Refilter("cuckoo:12");
   WriteSome(8);
   Close();
   memory_->set_error_hook(nullptr);

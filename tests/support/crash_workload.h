@@ -38,8 +38,9 @@ enum class CrashStep {
   kDeleteRange,
   // Committed, with writes that were rolled back before; beside one that never is.
   kTransact,
+  kRefilter,  // of every family
 };
-inline constexpr size_t kNumCrashSteps = 15;
+inline constexpr size_t kNumCrashSteps = 16;
 
 // "put, flush, reopen"
 std::string DescribeSteps(std::span<const CrashStep> steps);
@@ -105,6 +106,7 @@ class CrashWorkload {
   void CheckNoFailedWriteIsSeen();
   void MakeCheckpoint();
   void SetFilter(std::string_view filter);
+  void Refilter(std::string_view filter);
   void Flush(ColumnFamily* family);
   // A flush during which more is written, right before the older log is synced.
   void FlushWhileWriting();

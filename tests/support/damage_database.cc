@@ -117,20 +117,21 @@ std::string WhyPointAnswersAreWrong(DB& db, ColumnFamily* family, const std::str
 }
 
 // What an iterator shows must be right as far as it goes, and complete unless it names an error.
-std::string WhyIteratorIsWrong(DB& db, ColumnFamily* family,
+std::string WhyIteratorIsWrong(DB& db, ColumnFamily* family, const ReadOptions& read,
                                const std::map<std::string, std::string>& expected,
                                size_t* num_errors) {
-  const auto iterator = db.NewIterator(ReadOptions(), family);
-  auto next = expected.begin();
+  const auto iterator = db.NewIterator(read, family);
+  auto next = expected.lower_bound(read.lower_bound.value_or(""));
+  const auto end =
+      read.upper_bound.has_value() ? expected.lower_bound(*read.upper_bound) : expected.end();
   for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next(), ++next) {
-    if (next == expected.end() || next->first != iterator->key() ||
-        next->second != iterator->value()) {
+    if (next == end || next->first != iterator->key() || next->second != iterator->value()) {
       return absl::StrCat("the iterator shows '", std::string(iterator->key()), "' = '",
                           std::string(iterator->value()), "'");
     }
   }
   const absl::Status status = iterator->status();
-  if (status.ok()) return next == expected.end() ? "" : "the iterator ends without an error";
+  if (status.ok()) return next == end ? "" : "the iterator ends without an error";
   (*num_errors)++;
   return IsClearError(status) ? "" : absl::StrCat("unclear error: ", status.ToString());
 }
@@ -192,6 +193,7 @@ DamageDatabase Build(DatabaseEnd end, const std::vector<std::string>& filters, b
     if (options.filter == "cuckoo:12") options.filter_key = "whole+prefix:4";
     options.compression = options.filter == "none" ? Compression::kNone : Compression::kLz4;
     const std::string name = options.filter.substr(0, options.filter.find(':'));
+    if (name == "cuckoo" || name == "none") options.filter += "+range:8";
     EXPECT_TRUE(db->CreateColumnFamily(options, name).ok());
   }
   for (ColumnFamily* family : db->ColumnFamilies()) FillFamily(*db, family, &database);
@@ -246,12 +248,16 @@ std::string WhyAnswersAreWrong(DB& db, const DamageDatabase& database, const Con
   for (ColumnFamily* family : db.ColumnFamilies()) {
     num_families++;
     const std::map<std::string, std::string>& entries = expected.at(family->id());
-    std::string why = WhyIteratorIsWrong(db, family, entries, num_errors);
+    std::string why = WhyIteratorIsWrong(db, family, ReadOptions(), entries, num_errors);
     for (const std::string& key : database.keys) {
       if (!why.empty()) return why;
       const auto entry = entries.find(key);
       why = WhyPointAnswersAreWrong(db, family, key,
                                     entry == entries.end() ? nullptr : &entry->second, num_errors);
+      ReadOptions near;
+      near.lower_bound = key;
+      near.upper_bound = key + "8";
+      if (why.empty()) why = WhyIteratorIsWrong(db, family, near, entries, num_errors);
     }
     if (!why.empty()) return why;
   }

@@ -102,6 +102,7 @@ inline void ChooseFamilyOptions(std::mt19937_64& random, ColumnFamilyOptions* op
     options->filter = pick("blocked_bloom:10", "bloom:10", "cuckoo:1%", "none", "blocked_bloom:2",
                            "binary_fuse:1%", "ribbon:1%", "auto");
     if (&comparator == BytewiseComparator()) {
+      if (random() % 3 == 0) options->filter += pick("+range:4", "+range:14");
       options->filter_key =
           pick("whole", "prefix:4", "prefix:1", "delimiter::", "delimiter:::2", "prefix:30",
                "component:1", "whole+prefix:4", "whole+prefix:1+delimiter::+delimiter:::2",

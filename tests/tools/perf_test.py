@@ -21,6 +21,7 @@ import flags  # noqa: E402
 import instructions  # noqa: E402
 import plots  # noqa: E402
 import rows  # noqa: E402
+import styles  # noqa: E402
 import tables  # noqa: E402
 
 # Speaks as winnow_bench does: each engine takes as many microseconds as its place in the list.
@@ -38,6 +39,7 @@ if flags["engine"] == {broken!r}:
     sys.exit(1)
 micros = 1.0 + list(engines).index(flags["engine"])
 result = dict(engine=flags["engine"], micros_per_op=micros, ops_per_sec=1e6 / micros, p999_us=9.0,
+              ops=1000, space_bytes=1 << 20, filter=dict(false_positive=10),
               max_us=9000.0, open_us=70.0, write_amplification=3.0, peak_rss_bytes=1 << 20,
               durability="log, unsynced" if "fillrandom" in flags["benchmarks"] else None)
 machine = dict(cpu="a processor", num_cpus=2, memory_bytes=1 << 30, os="an OS",
@@ -82,6 +84,7 @@ class PerfTest(unittest.TestCase):
                 (["--from_json=x", "--rounds=2"], "leave out --rounds"),
                 (["scale", "--keys=1,"], "--keys wants numbers with commas"),
                 (["scales"], "did you mean 'scale'?"),
+                (["stiles"], "did you mean 'styles'?"),
                 (["instructions", "--quick"], "unknown argument '--quick'"),
                 (["readmissing"], "unknown command 'readmissing'")):
             for check in ([], ["--check"]):
@@ -171,6 +174,19 @@ class PerfTest(unittest.TestCase):
                 self.assertEqual([point["keys"] for point in points], [1000, 2000])
         self.assertRegex(output, r"opening, files in the page cache +ms +winnow +0\.070 +0\.070")
         self.assertEqual((self.folder / "build/perf/scale.html").read_text().count("<polyline"), 12)
+
+    def test_styles_of_both_engines_stand_beside_each_other(self):
+        code, output = self.run_perf("styles", self.stand_in(), "--keys=1000,2000", "--rounds=2")
+        self.assertEqual(code, 0, output)
+        report = json.loads((self.folder / "build/perf/styles.json").read_text())
+        for by_style in report["curves"].values():
+            self.assertEqual(list(by_style), [name for name, _, _ in styles.STYLES])
+            for points in by_style.values():
+                self.assertEqual([point["keys"] for point in points], [1000, 2000])
+        self.assertRegex(output, r"1,000 +winnow lazy_leveled +1\.00 +3\.00 +3\.00 ")
+        self.assertRegex(output, r"2,000 +rocksdb universal\* ")
+        page = (self.folder / "build/perf/styles.html").read_text()
+        self.assertEqual(page.count("<polyline"), 5 * len(styles.STYLES))
 
     def test_a_small_run_with_the_program_itself(self):
         chosen = "--rows=readmissing,tail_longest,fillrandom_volume,ycsbe_leveldb"

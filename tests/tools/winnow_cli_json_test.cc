@@ -111,8 +111,9 @@ TEST_F(WinnowCliJson, CompactSstAndExplain) {
 
   const std::vector<json> sst = Lines("winnow sst --db=db --json --blocks --keys");
   ASSERT_EQ(sst.size(), 4u) << "one table, three entries";
-  EXPECT_EQ(Members(sst[0]), (std::set<std::string>{"file", "file_id", "database_id", "file_bytes",
-                                                    "properties", "filter", "blocks"}));
+  EXPECT_EQ(Members(sst[0]),
+            (std::set<std::string>{"file", "file_id", "database_id", "file_bytes", "properties",
+                                   "filter", "range_filter", "blocks"}));
   EXPECT_EQ(sst[0]["properties"]["entries"], 3);
   EXPECT_EQ(sst[0]["properties"]["largest_key_hex"], "ff00");
   EXPECT_EQ(sst[0]["filter"]["kind"], "blocked_bloom");

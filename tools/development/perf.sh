@@ -5,6 +5,7 @@ perf_usage() {
   cat <<'TEXT'
 tools/dev perf [--rows=NAME,…] [--num=N] [--rounds=N] [--large] [FLAG…]
 tools/dev perf scale [--keys=N,…] [--rounds=N] [FLAG…]
+tools/dev perf styles [--keys=N,…] [--rounds=N] [FLAG…]
 tools/dev perf instructions [--write]
 
 How fast Winnow is beside RocksDB (as it comes, and tuned for points), LevelDB, LMDB and WiredTiger,
@@ -30,6 +31,11 @@ quiet machine, and about two hours for all rows of five million keys.
 scale: the same work on more and more keys (--keys, default 1000000,3000000,10000000; up to
 100000000): load, absent and present keys, memory for each GB of data, opening. Three rounds;
 build/perf/scale.html has the curves. bench/engine/README.md continues them on paper.
+
+styles: Winnow's styles of compaction beside RocksDB's leveled and universal, in trees that small
+memtables make as deep as large ones (--keys, default 100000,300000,1000000,3000000): what a load and
+an overwrite of every key write, the space after them, what absent keys cost and how many blocks they
+read for nothing. Three rounds; build/perf/styles.html has the curves.
 
 instructions: how many instructions Get, MultiGet, Put, Seek and Next take, counted by callgrind, so
 that a loss is seen on a busy machine; compared with bench/engine/instruction_counts.json, which

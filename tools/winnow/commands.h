@@ -25,6 +25,9 @@ Command FamiliesCommand();    // families.cc
 Command TableCommand();       // table.cc
 Command ShellCommand();       // shell.cc
 Command CompactCommand();     // compact.cc
+Command RefilterCommand();    // refilter.cc
+Command CompareCommand();     // compare.cc
+Command TraceCommand();       // trace.cc
 Command ExplainCommand();     // explain.cc
 Command VerifyCommand();      // verify.cc
 Command RepairCommand();      // repair.cc

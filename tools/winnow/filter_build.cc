@@ -161,6 +161,10 @@ absl::StatusOr<std::unique_ptr<FilterMaker>> MakeFromArguments(const Arguments& 
   if (spec.kind == filter::FilterKind::kNone) {
     return absl::InvalidArgumentError("--filter=none: there is nothing to build");
   }
+  if (spec.range_bits != 0) {
+    return absl::InvalidArgumentError(
+        "--filter: range filters stand in SSTables alone: leave out what is behind '+'");
+  }
   if (capacity.has_value()) return MakeWithCapacity(spec, *capacity, seed.value_or(0));
   WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<filter::FilterBuilder> builder,
                           filter::FilterBuilder::Create(spec, seed.value_or(0)));

@@ -13,6 +13,7 @@
 #include "tools/winnow/commands.h"
 #include "tools/winnow/filter_measure.h"
 #include "tools/winnow/progress.h"
+#include "winnow/filter/range_filter.h"
 #include "winnow/filter/sizing.h"
 #include "winnow/filter/spec.h"
 
@@ -44,6 +45,8 @@ struct Plan {
   uint64_t num_keys = 0;
   std::optional<double> fpr;
   std::optional<uint64_t> bytes;
+  std::optional<uint64_t>
+      range_length;  // the longest that a range filter shall answer at that rate
 
   // `spec`, with an amount that keeps to the wish. Of more bytes than a kind can use it takes what
   // it can; InvalidArgument if they are too few.
@@ -86,7 +89,38 @@ absl::StatusOr<Plan> ReadPlan(const Arguments& arguments) {
         "them");
   }
   plan.num_keys = *num_keys;
+  WINNOW_ASSIGN_OR_RETURN(plan.range_length, CountOf(arguments, "range"));
+  if (plan.range_length.has_value() && !plan.fpr.has_value()) {
+    return absl::InvalidArgumentError("--range: say at which rate: --fpr=1%");
+  }
   return plan;
+}
+
+// A range of n numbers is let through with a probability of n / 2^(bits - 2) at most.
+double RangeFilterBits(const Plan& plan) {
+  const double bits = std::log2(static_cast<double>(*plan.range_length) / *plan.fpr) + 2;
+  return std::max(filter::kMinRangeFilterBits, std::ceil(bits * 10) / 10);
+}
+
+// The range filter's directory included.
+double RangeFilterBytes(const Plan& plan) {
+  return (RangeFilterBits(plan) + 0.2) * static_cast<double>(plan.num_keys) / 8;
+}
+
+// What a range filter beside any of them would take.
+std::string RangeFilterText(const Plan& plan) {
+  const std::string length = report::HumanCount(*plan.range_length);
+  const double bits = RangeFilterBits(plan);
+  if (bits > filter::kMaxRangeFilterBits) {
+    return absl::StrFormat(
+        "No range filter is so exact for ranges of %s numbers: it would take %.1f "
+        "bits a key, and has %g at most.",
+        length, bits, filter::kMaxRangeFilterBits);
+  }
+  return absl::StrFormat(
+      "A range filter beside it, for scans of up to %s numbers without keys, at "
+      "this rate:\n+range:%g, %s besides.",
+      length, bits, report::HumanBytes(RangeFilterBytes(plan)));
 }
 
 // The whole filter's bytes: as measured, or scaled up from what was measured.
@@ -133,7 +167,16 @@ absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
       output.Write(PlanRow(plan, kind, *row));
     }
   }
-  if (json) return ExitCode::kOk;
+  if (json) {
+    if (plan.range_length.has_value()) {
+      output.Write(ToLine(Json{{"kind", "range"},
+                               {"keys", plan.num_keys},
+                               {"range", *plan.range_length},
+                               {"bits_per_key", RangeFilterBits(plan)},
+                               {"bytes", RangeFilterBytes(plan)}}));
+    }
+    return ExitCode::kOk;
+  }
   output.Write(refused);
   output.Line("");
   output.Line(absl::StrFormat(
@@ -141,6 +184,7 @@ absl::StatusOr<ExitCode> RunPlan(const Arguments& arguments, Output& output) {
       "build ns and query ns are for one key without its hash, query ns for an absent one;\n"
       "filters larger than the processor's cache take longer to query.",
       report::HumanCount(plan.num_keys, "key", "keys"), report::HumanCount(measured_keys)));
+  if (plan.range_length.has_value()) output.Line(RangeFilterText(plan));
   return ExitCode::kOk;
 }
 
@@ -171,6 +215,10 @@ absl::StatusOr<ExitCode> RunBench(const Arguments& arguments, Output& output) {
     WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec parsed, filter::ParseFilterSpec(spec));
     if (parsed.kind == filter::FilterKind::kNone) {
       return absl::InvalidArgumentError("--filter=none: there is nothing to measure");
+    }
+    if (parsed.range_bits != 0) {
+      return absl::InvalidArgumentError(
+          "--filter: keys are looked up here, and no ranges: leave out what is behind '+'");
     }
   }
   const bool json = arguments.Has("json");
@@ -203,13 +251,17 @@ a Bloom filter, or the bits of a fingerprint.)",
       .json = R"(
 one line per kind: keys, bytes, spec, kind, bits_per_key, probes, fingerprint_bits,
 expected_fpr, measured_fpr, build_ns_per_key, absent_query_ns, present_query_ns,
-batch_query_ns, measured_keys, measured_bytes; or kind, refused)",
+batch_query_ns, measured_keys, measured_bytes; or kind, refused. With --range one more: kind
+"range", keys, range, bits_per_key, bytes)",
       .examples = R"(
   winnow filter plan --keys=1e9 --fpr=0.1%
-  winnow filter plan --keys=50e6 --bytes=64M)",
+  winnow filter plan --keys=50e6 --bytes=64M
+  winnow filter plan --keys=50e6 --fpr=1% --range=1000)",
       .flags = {{"keys", "N", "how many keys there will be: 1000000, 1e9"},
                 {"fpr", "RATE", "the wanted false-positive rate: 0.01 or 1%"},
-                {"bytes", "SIZE", "the size that the filter may have: 4096, 512KiB, 64M, 1.5GiB"}},
+                {"bytes", "SIZE", "the size that the filter may have: 4096, 512KiB, 64M, 1.5GiB"},
+                {"range", "LENGTH",
+                 "also say what a range filter takes that refutes scans of up to so many numbers"}},
       .run = RunPlan,
   };
 }

@@ -51,6 +51,19 @@ Json FilterAsJson(const SstableReader& table, const SstableProperties& propertie
               {"sampled_probes", kFprProbes}};
 }
 
+Json RangeFilterAsJson(const SstableReader& table) {
+  const RangeFilterBlock* const filter = table.range_filter();
+  if (filter == nullptr) return Json{{"state", "none"}};
+  if (!filter->is_usable()) return Json{{"state", "unusable"}, {"reason", filter->state().reason}};
+  const filter::RangeFilterInfo info = filter->reader().Describe();
+  return Json{{"state", "ok"},
+              {"bytes", info.num_bytes},
+              {"keys", info.num_keys},
+              {"bits_per_key", info.bits_per_key},
+              {"prefix_bytes", info.prefix.size()},
+              {"expected_fpr_of_one", info.expected_fpr_of_one}};
+}
+
 Json PropertiesAsJson(const SstableProperties& properties, bool hex) {
   Json json = {{"entries", properties.num_entries},
                {"puts", properties.num_puts},
@@ -140,13 +153,15 @@ class SstPrinter {
     WINNOW_ASSIGN_OR_RETURN(const SstableProperties stored, table.ReadProperties());
     Json properties = PropertiesAsJson(stored, hex_);
     Json filter = FilterAsJson(table, stored);
+    Json range_filter = RangeFilterAsJson(table);
     if (json_) {
       Json json = {{"file", table.path()},
                    {"file_id", absl::StrFormat("%016x", table.file_id())},
                    {"database_id", absl::StrFormat("%016x", stored.hash_seed)},
                    {"file_bytes", table.file_bytes()},
                    {"properties", std::move(properties)},
-                   {"filter", std::move(filter)}};
+                   {"filter", std::move(filter)},
+                   {"range_filter", std::move(range_filter)}};
       if (blocks_) WINNOW_RETURN_IF_ERROR(AddBlocks(table, &json));
       output_.Write(ToLine(json));
     } else {
@@ -156,6 +171,10 @@ class SstPrinter {
       output_.Write(AsTable(properties));
       output_.Line("Filter:");
       output_.Write(AsTable(filter));
+      if (table.range_filter() != nullptr) {
+        output_.Line("Range filter:");
+        output_.Write(AsTable(range_filter));
+      }
       if (blocks_) WINNOW_RETURN_IF_ERROR(PrintBlocks(table));
     }
     if (!keys_) return absl::OkStatus();

@@ -40,8 +40,10 @@ struct BenchConfig {
   int64_t block_size = 4096;
   int64_t target_file_size = int64_t{64} << 20;
   std::string compaction = "leveled";
+  std::string transactions = "optimistic";
   int64_t open_files = -1;
   bool mmap_reads = false;
+  int64_t row_cache_size = 0;
   int64_t max_background_jobs = 2;
   int64_t bloom_bits = -1;
   std::string filter;

@@ -24,6 +24,7 @@ struct EngineSettings {
   size_t table_file_bytes = size_t{64} << 20;
   int open_files = -1;
   bool mmap_reads = false;
+  uint64_t row_cache_bytes = 0;  // winnow
   int background_threads = 2;
   std::string filter;  // winnow's spec text, or "<engine>.<kind>:<bits>"
   // RocksDB: filters and indexes in the block cache, and cut into partitions.
@@ -36,6 +37,8 @@ struct EngineSettings {
   bool disable_auto_compactions = false;
   std::string compaction = "leveled";  // winnow's text for the style
   bool statistics = false;
+  // "optimistic" or "pessimistic": the run has transactions of this kind. Empty: it has none.
+  std::string transactions;
 };
 
 struct SessionSettings {
@@ -92,6 +95,19 @@ class Session {
   virtual void MergeNumber(std::string_view key, std::string_view number) {
     Fail(absl::UnimplementedError("the engine has no merge operators"));
   }
+  // One transaction: reads each key for update and then gives it the value. Returns whether it was
+  // committed; false: another was faster, or an error. Adds to `found` how many keys were there.
+  virtual bool Transact(std::span<const std::string_view> keys, std::string_view value,
+                        uint64_t* found) {
+    Fail(absl::UnimplementedError("the engine has no transactions"));
+    return false;
+  }
+  // Adds an entry, in ascending order of the keys, to a table outside of the database; IngestTables
+  // brings all of them in, whole.
+  virtual void AddToTable(std::string_view key, std::string_view value) {
+    Fail(absl::UnimplementedError("the engine ingests no tables"));
+  }
+  virtual void IngestTables() {}
   // Collects entries and writes them as one batch.
   virtual void AddToBatch(std::string_view key, std::string_view value) = 0;
   virtual void WriteBatch() = 0;
@@ -101,6 +117,10 @@ class Session {
   // Returns how many of the keys are there.
   virtual uint64_t MultiGet(std::span<const std::string_view> keys, uint64_t* bytes) = 0;
   virtual std::unique_ptr<Cursor> NewCursor() = 0;
+  // For one that reads nothing outside of [lower, upper); an engine may make use of knowing that.
+  virtual std::unique_ptr<Cursor> NewCursorBetween(std::string_view lower, std::string_view upper) {
+    return NewCursor();
+  }
 
   const absl::Status& status() const { return status_; }
 

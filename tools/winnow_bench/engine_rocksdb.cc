@@ -7,6 +7,7 @@
 #include <rocksdb/merge_operator.h>
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
+#include <rocksdb/sst_file_writer.h>
 #include <rocksdb/statistics.h>
 #include <rocksdb/table.h>
 #include <rocksdb/table_properties.h>
@@ -18,10 +19,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "tools/peer/open_peer_database.h"
 #include "tools/winnow_bench/assertions.h"
 #include "tools/winnow_bench/engine_factory.h"
 #include "tools/winnow_bench/peer_session.h"
+#include "tools/winnow_bench/rocksdb_transactions.h"
+#include "tools/winnow_bench/table_folder.h"
 #ifdef WINNOW_BENCH_ROCKSDB_FILTERS
 #include "winnow/filter/rocksdb.h"
 #endif
@@ -41,9 +43,18 @@ struct RocksDbApi {
   using WriteOptions = rocksdb::WriteOptions;
 };
 
+// What the sessions of one database share.
+struct Opened {
+  std::unique_ptr<rocksdb::DB> db;
+  RocksDbBegin begin;
+  rocksdb::Options options;
+  TableFolder tables;
+};
+
 class RocksDbSession final : public PeerSession<RocksDbApi> {
  public:
-  RocksDbSession(rocksdb::DB* db, const SessionSettings& settings) : PeerSession(db, settings) {
+  RocksDbSession(Opened* opened, const SessionSettings& settings)
+      : PeerSession(opened->db.get(), settings), opened_(opened) {
     write_options_.disableWAL = settings.disable_wal;
   }
 
@@ -57,6 +68,44 @@ class RocksDbSession final : public PeerSession<RocksDbApi> {
     if (failed()) return;
     Fail(AsStatus<RocksDbApi>(db_->Merge(write_options_, db_->DefaultColumnFamily(),
                                          AsSlice<RocksDbApi>(key), AsSlice<RocksDbApi>(number))));
+  }
+
+  bool Transact(std::span<const std::string_view> keys, std::string_view value,
+                uint64_t* found) override {
+    if (failed()) return false;
+    transaction_.reset(opened_->begin(write_options_, transaction_.release()));
+    rocksdb::Status status;
+    for (const std::string_view key : keys) {
+      value_.Reset();
+      status = transaction_->GetForUpdate(read_options_, db_->DefaultColumnFamily(),
+                                          AsSlice<RocksDbApi>(key), &value_);
+      *found += status.ok() ? 1 : 0;
+      if (status.ok() || status.IsNotFound()) {
+        status = transaction_->Put(AsSlice<RocksDbApi>(key), AsSlice<RocksDbApi>(value));
+      }
+      if (!status.ok()) break;
+    }
+    if (status.ok()) status = transaction_->Commit();
+    if (status.ok()) return true;
+    transaction_->Rollback().PermitUncheckedError();
+    if (!status.IsBusy() && !status.IsTimedOut() && !status.IsTryAgain()) Check(status);
+    return false;
+  }
+
+  void AddToTable(std::string_view key, std::string_view value) override {
+    if (failed()) return;
+    if (writer_ == nullptr) BeginTable();
+    if (failed()) return;
+    Check(writer_->Put(AsSlice<RocksDbApi>(key), AsSlice<RocksDbApi>(value)));
+    if (writer_->FileSize() >= opened_->options.target_file_size_base) EndTable();
+  }
+  void IngestTables() override {
+    if (writer_ != nullptr) EndTable();
+    if (failed() || tables_.empty()) return;
+    rocksdb::IngestExternalFileOptions options;
+    options.move_files = true;
+    Check(db_->IngestExternalFile(tables_, options));
+    tables_.clear();
   }
 
   bool Get(std::string_view key, uint64_t* bytes) override {
@@ -84,6 +133,22 @@ class RocksDbSession final : public PeerSession<RocksDbApi> {
   }
 
  private:
+  void BeginTable() {
+    const absl::StatusOr<std::string> path = opened_->tables.NextTable();
+    if (!path.ok()) return Fail(path.status());
+    writer_ = std::make_unique<rocksdb::SstFileWriter>(rocksdb::EnvOptions(), opened_->options);
+    tables_.push_back(*path);
+    Check(writer_->Open(*path));
+  }
+  void EndTable() {
+    Check(writer_->Finish());
+    writer_.reset();
+  }
+
+  Opened* const opened_;
+  std::unique_ptr<rocksdb::Transaction> transaction_;  // of the call before, to be used again
+  std::unique_ptr<rocksdb::SstFileWriter> writer_;     // of the last of `tables_`, if not null
+  std::vector<std::string> tables_;
   rocksdb::PinnableSlice value_;
   std::vector<rocksdb::Slice> slices_;
   std::vector<rocksdb::PinnableSlice> values_;
@@ -92,11 +157,13 @@ class RocksDbSession final : public PeerSession<RocksDbApi> {
 
 class RocksDbEngine final : public Engine {
  public:
-  RocksDbEngine(std::unique_ptr<rocksdb::DB> db, std::shared_ptr<rocksdb::Statistics> statistics)
-      : statistics_(std::move(statistics)), db_(std::move(db)) {}
+  explicit RocksDbEngine(std::unique_ptr<Opened> opened)
+      : opened_(std::move(opened)),
+        statistics_(opened_->options.statistics),
+        db_(opened_->db.get()) {}
 
   absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionSettings& settings) override {
-    return std::make_unique<RocksDbSession>(db_.get(), settings);
+    return std::make_unique<RocksDbSession>(opened_.get(), settings);
   }
 
   absl::Status Flush() override {
@@ -176,8 +243,9 @@ class RocksDbEngine final : public Engine {
     return db_->GetIntProperty(name, &value) ? value : 0;
   }
 
-  std::shared_ptr<rocksdb::Statistics> statistics_;
-  std::unique_ptr<rocksdb::DB> db_;
+  const std::unique_ptr<Opened> opened_;
+  const std::shared_ptr<rocksdb::Statistics> statistics_;
+  rocksdb::DB* const db_;
 };
 
 std::string TitleOf(const char* name) {
@@ -322,14 +390,13 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenWith(Tuning tuning, const EngineSett
   if (!keyed.ok()) return keyed;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
 
-  const std::string& directory = settings.directory;
   std::unique_ptr<rocksdb::DB> db;
-  const rocksdb::Status status = OpenPeerDatabase(
-      &db, [&](auto* opened) -> decltype(rocksdb::DB::Open(options, directory, opened)) {
-        return rocksdb::DB::Open(options, directory, opened);
-      });
+  RocksDbBegin begin;
+  const rocksdb::Status status =
+      OpenForTransactions(settings.transactions, options, settings.directory, &db, &begin);
   if (!status.ok()) return AsStatus<RocksDbApi>(status);
-  return std::make_unique<RocksDbEngine>(std::move(db), options.statistics);
+  return std::make_unique<RocksDbEngine>(std::unique_ptr<Opened>(new Opened{
+      std::move(db), std::move(begin), options, TableFolder(settings.directory + ".tables")}));
 }
 
 absl::Status Destroy(const std::string& directory) {

@@ -7,7 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "tools/winnow_bench/engine_factory.h"
+#include "tools/winnow_bench/table_folder.h"
 #include "winnow/db.h"
+#include "winnow/ingest.h"
+#include "winnow/transaction.h"
 
 namespace winnow::bench {
 namespace {
@@ -35,10 +38,18 @@ class WinnowCursor final : public Cursor {
   std::unique_ptr<Iterator> iterator_;
 };
 
+// What the sessions of one database share.
+struct Opened {
+  std::unique_ptr<DB> db;
+  uint64_t table_bytes;
+  TransactionOptions transactions;
+  TableFolder tables;
+};
+
 class WinnowSession final : public Session {
  public:
-  WinnowSession(DB* db, const SessionSettings& settings)
-      : db_(db), family_(db->DefaultColumnFamily()) {
+  WinnowSession(Opened* opened, const SessionSettings& settings)
+      : opened_(opened), db_(opened->db.get()), family_(db_->DefaultColumnFamily()) {
     write_options_.sync = settings.sync;
     write_options_.disable_wal = settings.disable_wal;
     read_options_.verify_checksums = settings.verify_checksums;
@@ -56,6 +67,39 @@ class WinnowSession final : public Session {
   void MergeNumber(std::string_view key, std::string_view number) override {
     if (!failed()) Check(db_->Merge(write_options_, family_, key, number));
   }
+  bool Transact(std::span<const std::string_view> keys, std::string_view value,
+                uint64_t* found) override {
+    if (failed()) return false;
+    absl::StatusOr<std::unique_ptr<Transaction>> begun =
+        db_->BeginTransaction(opened_->transactions);
+    if (!begun.ok()) Check(begun.status());
+    if (failed()) return false;
+    Transaction& transaction = **begun;
+    absl::Status status;
+    for (const std::string_view key : keys) {
+      status = transaction.GetForUpdate(read_options_, family_, key, &value_);
+      *found += status.ok() ? 1 : 0;
+      if (status.ok() || absl::IsNotFound(status)) status = transaction.Put(family_, key, value);
+      if (!status.ok()) break;
+    }
+    if (status.ok()) status = transaction.Commit(write_options_);
+    if (!absl::IsAborted(status) && !absl::IsDeadlineExceeded(status)) Check(status);
+    return status.ok();
+  }
+
+  void AddToTable(std::string_view key, std::string_view value) override {
+    if (failed()) return;
+    if (writer_ == nullptr) BeginTable();
+    if (!failed()) Check(writer_->Put(key, value));
+    if (!failed() && writer_->file_bytes() >= opened_->table_bytes) EndTable();
+  }
+  void IngestTables() override {
+    if (writer_ != nullptr) EndTable();
+    if (failed() || tables_.empty()) return;
+    Check(db_->Ingest(tables_, {.move = true}).status());
+    tables_.clear();
+  }
+
   void AddToBatch(std::string_view key, std::string_view value) override { batch_.Put(key, value); }
   void WriteBatch() override {
     if (!failed()) Check(db_->Write(write_options_, batch_));
@@ -82,10 +126,29 @@ class WinnowSession final : public Session {
   std::unique_ptr<Cursor> NewCursor() override {
     return std::make_unique<WinnowCursor>(db_->NewIterator(read_options_, family_));
   }
+  std::unique_ptr<Cursor> NewCursorBetween(std::string_view lower,
+                                           std::string_view upper) override {
+    ReadOptions read_options = read_options_;
+    read_options.lower_bound = std::string(lower);
+    read_options.upper_bound = std::string(upper);
+    return std::make_unique<WinnowCursor>(db_->NewIterator(read_options, family_));
+  }
 
  private:
   void Check(const absl::Status& status) {
     if (!status.ok()) Fail(WithName(status));
+  }
+  void BeginTable() {
+    const absl::StatusOr<std::string> path = opened_->tables.NextTable();
+    if (!path.ok()) return Check(path.status());
+    absl::StatusOr<std::unique_ptr<SstWriter>> writer = db_->NewSstWriter(family_, *path);
+    if (!writer.ok()) return Check(writer.status());
+    writer_ = *std::move(writer);
+    tables_.push_back({.path = *path});
+  }
+  void EndTable() {
+    Check(writer_->Finish().status());
+    writer_.reset();
   }
   bool Found(const absl::Status& status, const PinnedValue& value, uint64_t* bytes) {
     if (status.ok()) {
@@ -96,6 +159,7 @@ class WinnowSession final : public Session {
     return false;
   }
 
+  Opened* const opened_;
   DB* const db_;
   ColumnFamily* const family_;
   WriteOptions write_options_;
@@ -104,14 +168,17 @@ class WinnowSession final : public Session {
   PinnedValue value_;
   std::vector<PinnedValue> values_;
   std::vector<absl::Status> statuses_;
+  std::unique_ptr<SstWriter> writer_;  // of the last of `tables_`; null: that is finished
+  std::vector<IngestFile> tables_;
 };
 
 class WinnowEngine final : public Engine {
  public:
-  explicit WinnowEngine(std::unique_ptr<DB> db) : db_(std::move(db)) {}
+  explicit WinnowEngine(std::unique_ptr<Opened> opened)
+      : opened_(std::move(opened)), db_(opened_->db.get()) {}
 
   absl::StatusOr<std::unique_ptr<Session>> NewSession(const SessionSettings& settings) override {
-    return std::make_unique<WinnowSession>(db_.get(), settings);
+    return std::make_unique<WinnowSession>(opened_.get(), settings);
   }
   absl::Status Flush() override { return WithName(db_->Flush()); }
   absl::Status Compact() override {
@@ -137,9 +204,9 @@ class WinnowEngine final : public Engine {
     counters.filter_true_positive = true_positive;
     counters.filter_false_positive = false_positive;
     counters.data_blocks_read = statistics.Get(Ticker::kDataBlocksRead);
-    counters.bytes_written = statistics.Get(Ticker::kLogBytesWritten) +
-                             statistics.Get(Ticker::kFlushBytesWritten) +
-                             statistics.Get(Ticker::kCompactionBytesWritten);
+    counters.bytes_written =
+        statistics.Get(Ticker::kLogBytesWritten) + statistics.Get(Ticker::kFlushBytesWritten) +
+        statistics.Get(Ticker::kBytesIngested) + statistics.Get(Ticker::kCompactionBytesWritten);
     return counters;
   }
 
@@ -148,7 +215,7 @@ class WinnowEngine final : public Engine {
     uint64_t filter_bytes = 0;
     uint64_t entries = 0;
     for (const LevelStatistics& level : statistics.levels) {
-      filter_bytes += level.filter_bytes;
+      filter_bytes += level.filter_bytes + level.range_filter_bytes;
       entries += level.num_entries;
     }
     FilterShape shape;
@@ -185,7 +252,8 @@ class WinnowEngine final : public Engine {
     return text.ok() ? *text : std::string(text.status().message());
   }
 
-  std::unique_ptr<DB> db_;
+  const std::unique_ptr<Opened> opened_;
+  DB* const db_;
 };
 
 std::string Title() {
@@ -210,6 +278,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
   if (!style.ok()) return style.status();
   options.compaction = *style;
   options.mmap_reads = settings.mmap_reads;
+  options.row_cache_bytes = settings.row_cache_bytes;
   options.background_threads = settings.background_threads;
   options.filter = settings.filter;
   options.filter_key = settings.filter_key;
@@ -220,7 +289,14 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
   options.compression = *compression;
   absl::StatusOr<std::unique_ptr<DB>> db = DB::Open(options, settings.directory);
   if (!db.ok()) return WithName(db.status());
-  return std::make_unique<WinnowEngine>(*std::move(db));
+  TransactionOptions transactions;
+  if (settings.transactions == "pessimistic") {
+    transactions.mode = TransactionOptions::Mode::kPessimistic;
+  }
+  // Of an aggregate, since what counts tables can be neither copied nor moved.
+  return std::make_unique<WinnowEngine>(
+      std::unique_ptr<Opened>(new Opened{*std::move(db), settings.table_file_bytes, transactions,
+                                         TableFolder(settings.directory + ".tables")}));
 }
 
 absl::Status Destroy(const std::string& directory) {

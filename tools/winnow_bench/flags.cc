@@ -119,6 +119,11 @@ absl::Status CheckConfig(const BenchConfig& config) {
       !known.ok()) {
     return known;
   }
+  const std::string_view kTransactions[] = {"optimistic", "pessimistic"};
+  if (absl::Status known = CheckName("kind of transactions", config.transactions, kTransactions);
+      !known.ok()) {
+    return known;
+  }
   if (config.sync && config.disable_wal) {
     return absl::InvalidArgumentError("--sync and --disable_wal exclude each other");
   }

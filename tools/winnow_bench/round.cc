@@ -126,6 +126,7 @@ class Round {
     settings.table_file_bytes = static_cast<size_t>(config_.target_file_size);
     settings.open_files = static_cast<int>(config_.open_files);
     settings.mmap_reads = config_.mmap_reads;
+    settings.row_cache_bytes = static_cast<uint64_t>(config_.row_cache_size);
     settings.background_threads = static_cast<int>(config_.max_background_jobs);
     settings.filter = FilterFor(config_, engine_name_);
     settings.filter_key = config_.filter_key;
@@ -136,6 +137,9 @@ class Round {
     settings.disable_auto_compactions = config_.disable_auto_compactions;
     settings.compaction = config_.compaction;
     settings.statistics = config_.statistics;
+    for (const std::string& name : SplitNames(config_.benchmarks)) {
+      if (FindWorkload(name)->has_transactions) settings.transactions = config_.transactions;
+    }
     return settings;
   }
 

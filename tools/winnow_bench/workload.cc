@@ -14,8 +14,16 @@ constexpr uint64_t kFillSyncDivisor = 1000;
 constexpr uint64_t kWalkEntries = 256;
 
 constexpr std::chrono::microseconds kLook{1};
+constexpr size_t kKeysOfTransaction = 4;
 
 enum class Order { kSequential, kRandom };
+
+// Where the range of this thread begins, if each writes one of its own.
+uint64_t FirstOfRange(const Worker& worker, uint64_t count) {
+  const uint64_t threads = static_cast<uint64_t>(worker.place().num_threads);
+  const uint64_t thread = static_cast<uint64_t>(worker.place().thread);
+  return thread * (count / threads) + std::min(thread, count % threads);
+}
 
 // Writes this thread's share of the first `count` keys of the order, each once.
 void WriteKeys(Worker& worker, Order order, uint64_t count) {
@@ -23,12 +31,7 @@ void WriteKeys(Worker& worker, Order order, uint64_t count) {
   const uint64_t share = worker.ShareOf(count);
   const uint64_t batch = static_cast<uint64_t>(worker.config().batch_size);
   // A sequential fill gives each thread a range of its own, so that each still writes in order.
-  uint64_t first = 0;
-  if (order == Order::kSequential) {
-    const uint64_t threads = static_cast<uint64_t>(worker.place().num_threads);
-    const uint64_t thread = static_cast<uint64_t>(worker.place().thread);
-    first = thread * (count / threads) + std::min(thread, count % threads);
-  }
+  const uint64_t first = order == Order::kSequential ? FirstOfRange(worker, count) : 0;
   std::string key;
   uint64_t done = 0;
   while (worker.Continues(done, share, Worker::Limit::kHard)) {
@@ -59,6 +62,22 @@ void WriteRandom(Worker& worker) { WriteKeys(worker, Order::kRandom, worker.conf
 void FillSync(Worker& worker) {
   WriteKeys(worker, Order::kRandom,
             std::max<uint64_t>(1, worker.config().num_keys() / kFillSyncDivisor));
+}
+
+// Each thread writes a range of its own to tables, and brings them in together.
+void Ingest(Worker& worker) {
+  const uint64_t count = worker.config().num_keys();
+  const uint64_t first = FirstOfRange(worker, count);
+  const uint64_t share = worker.ShareOf(count);
+  std::string key;
+  for (uint64_t i = 0; worker.Continues(i, share, Worker::Limit::kHard); i++) {
+    worker.keys().Present(first + i, &key);
+    const std::string_view value = worker.values().Next();
+    worker.CountWritten(key, value);
+    worker.session().AddToTable(key, value);
+    worker.Finished(1);
+  }
+  worker.session().IngestTables();
 }
 
 void DeleteRandom(Worker& worker) {
@@ -118,6 +137,28 @@ void MakeKey(Worker& worker, Wanted wanted, std::string* key) {
   }
 }
 
+// Each reads four keys for update, in order, so that none waits in a circle, and writes them. One
+// that meets a conflict begins anew; all its tries count as one operation.
+void TransactRandom(Worker& worker) {
+  const uint64_t transactions = worker.config().num_reads();
+  std::array<std::string, kKeysOfTransaction> keys;
+  std::array<std::string_view, kKeysOfTransaction> views;
+  for (uint64_t i = 0; worker.Continues(i, transactions, Worker::Limit::kUnlessTimed); i++) {
+    for (std::string& key : keys) MakeKey(worker, Wanted::kPresent, &key);
+    std::sort(keys.begin(), keys.end());
+    std::copy(keys.begin(), keys.end(), views.begin());
+    const std::string_view value = worker.values().Next();
+    uint64_t found = 0;
+    while (!worker.session().Transact(views, value, &found)) {
+      if (!worker.session().status().ok()) return;
+      found = 0;
+    }
+    for (const std::string& key : keys) worker.CountWritten(key, value);
+    worker.CountLookups(keys.size(), found);
+    worker.Finished(1);
+  }
+}
+
 template <Wanted wanted>
 void ReadRandom(Worker& worker) {
   const uint64_t reads = worker.config().num_reads();
@@ -127,6 +168,20 @@ void ReadRandom(Worker& worker) {
     const bool found = worker.session().Get(key, worker.bytes());
     if (found) *worker.bytes() += key.size();
     worker.CountLookups(1, found);
+    worker.Finished(1);
+  }
+}
+
+// So few keys that a cache of answers has them all.
+void ReadMissingHot(Worker& worker) {
+  constexpr uint64_t kOneOf = 100;
+  const uint64_t reads = worker.config().num_reads();
+  const uint64_t num = std::max<uint64_t>(worker.config().num_keys(), 2) - 1;
+  const uint64_t num_hot = std::max<uint64_t>(1, num / kOneOf);
+  std::string key;
+  for (uint64_t i = 0; worker.Continues(i, reads, Worker::Limit::kUnlessTimed); i++) {
+    worker.keys().Absent(worker.random().Below(num_hot) * (num / num_hot), &key);
+    worker.CountLookups(1, worker.session().Get(key, worker.bytes()));
     worker.Finished(1);
   }
 }
@@ -187,6 +242,22 @@ void SeekRandom(Worker& worker) {
   }
 }
 
+// All keys that begin with one that is absent: none.
+void SeekEmptyRange(Worker& worker) {
+  const uint64_t reads = worker.config().num_reads();
+  std::string lower;
+  std::string upper;
+  for (uint64_t i = 0; worker.Continues(i, reads, Worker::Limit::kUnlessTimed); i++) {
+    MakeKey(worker, Wanted::kAbsent, &lower);
+    upper = lower + '\xff';
+    std::unique_ptr<Cursor> cursor = worker.session().NewCursorBetween(lower, upper);
+    cursor->Seek(lower);
+    worker.CountLookups(1, cursor->StandsOn(lower));
+    if (absl::Status status = cursor->status(); !status.ok()) worker.Fail(status);
+    worker.Finished(1);
+  }
+}
+
 // Calls nothing. What the slowest of them took is what the machine made a thread wait (for a
 // processor, mostly), and the least that the slowest call of any engine can be expected to take.
 void LookAtClock(Worker& worker) {
@@ -222,10 +293,11 @@ void PrintLevels(Worker& worker) { std::printf("%s\n", worker.engine().LevelsTex
 
 using Kind = WorkloadKind;
 
-constexpr std::array<Workload, 27> kWorkloads = {{
+constexpr std::array<Workload, 31> kWorkloads = {{
     {"fillseq", Kind::kFill, "write all keys in order", FillSequential},
     {"fillrandom", Kind::kFill, "write each key once, in random order", WriteRandom},
     {"fillsync", Kind::kFill, "write num/1000 random keys, each synced", FillSync, false, true},
+    {"ingest", Kind::kFill, "write all keys in order to tables outside, and ingest them", Ingest},
     {"overwrite", Kind::kWrite, "write each key once more, in random order", WriteRandom},
     {"deleterandom", Kind::kWrite, "delete keys in random order, each once", DeleteRandom},
     {"deleterange", Kind::kWrite, "delete ranges of one key, in random order, each once",
@@ -234,6 +306,8 @@ constexpr std::array<Workload, 27> kWorkloads = {{
      MergeRandom},
     {"readrandom", Kind::kRead, "look up random present keys", ReadRandom<Wanted::kPresent>, true},
     {"readmissing", Kind::kRead, "look up random absent keys", ReadRandom<Wanted::kAbsent>, true},
+    {"readmissinghot", Kind::kRead, "look up num/100 absent keys, in random order, again and again",
+     ReadMissingHot, true},
     {"multireadrandom", Kind::kRead, "present keys, multiread_batch in a call",
      MultiReadRandom<Wanted::kPresent>, true},
     {"multireadmissing", Kind::kRead, "absent keys, multiread_batch in a call",
@@ -244,8 +318,12 @@ constexpr std::array<Workload, 27> kWorkloads = {{
      ReadInOrder<Direction::kBackward>},
     {"seekrandom", Kind::kRead, "new iterator, seek to a present key, read seek_nexts entries",
      SeekRandom, true},
+    {"seekemptyrange", Kind::kRead,
+     "new iterator over the keys that begin with an absent one: none", SeekEmptyRange, true},
     {"readwhilewriting", Kind::kMixed, "readrandom while one more thread overwrites",
      ReadRandom<Wanted::kPresent>, true, false, OverwriteUntilStopped},
+    {"txnrandom", Kind::kMixed, "transactions that read 4 random keys for update and write them",
+     TransactRandom, true, false, nullptr, true},
     {"ycsba", Kind::kMixed, "YCSB A: 50 % reads, 50 % updates, zipfian", RunYcsbA, true},
     {"ycsbb", Kind::kMixed, "YCSB B: 95 % reads, 5 % updates, zipfian", RunYcsbB, true},
     {"ycsbc", Kind::kMixed, "YCSB C: reads, zipfian", RunYcsbC, true},

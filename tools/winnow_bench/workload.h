@@ -27,6 +27,7 @@ struct Workload {
   bool counts_found = false;                  // the result line says (N of M found)
   bool forces_sync = false;                   // as if --sync
   void (*disturb)(Worker& worker) = nullptr;  // one more thread does this until the others are done
+  bool has_transactions = false;              // for which rocksdb is opened in its own way
 };
 
 // All of them, in the order of --help.

@@ -196,10 +196,29 @@ char* winnow_get_option(winnow_t* db, const char* name, char** errptr);
 /* Changes filter and filter key of SSTables written from now on; NULL or "" leaves one as it is. */
 void winnow_set_filter(winnow_t* db, const char* filter, const char* filter_key, char** errptr);
 
+/* Records calls in a new file (winnow/db.h, DB::StartTrace); max_bytes 0: 1 GiB. */
+void winnow_start_trace(winnow_t* db, const char* path, uint64_t max_bytes, uint8_t hash_keys,
+                        uint32_t one_in, char** errptr);
+/* Ends the recording; gives how many calls it holds. */
+uint64_t winnow_end_trace(winnow_t* db, char** errptr);
+
+/* Sets them in the same way, and gives every SSTable such a filter without a compaction
+   (winnow/db.h, DB::Refilter). `progress`, which may be NULL, is called on the calling thread after
+   each file; 0 ends the call with an error, and what was done by then stays. */
+void winnow_refilter(winnow_t* db, const char* filter, const char* filter_key,
+                     uint8_t (*progress)(void* state, uint64_t files_done, uint64_t files_left),
+                     void* state, char** errptr);
+
 /* How a look-up of `key` proceeds: where it looks, what each filter answers. Malloc'ed text: a
    table for people, or JSON. NULL on an error. */
 char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr);
 char* winnow_explain_json(winnow_t* db, const char* key, size_t keylen, char** errptr);
+/* The same for an iterator from `start` to before `limit`: what each range filter answers.
+   `family` may be NULL: "default". */
+char* winnow_explain_range(winnow_t* db, winnow_columnfamily_t* family, const char* start,
+                           size_t startlen, const char* limit, size_t limitlen, char** errptr);
+char* winnow_explain_range_json(winnow_t* db, winnow_columnfamily_t* family, const char* start,
+                                size_t startlen, const char* limit, size_t limitlen, char** errptr);
 
 /* Reads and checks every block of every SSTable. NULL if all is well, else malloc'ed text with one
    problem a line, each with file, offset and reason, or with what kept it from checking. */
@@ -270,6 +289,10 @@ void winnow_set_options_cf(winnow_t* db, winnow_columnfamily_t* family, int coun
                            const char* const* names, const char* const* values, char** errptr);
 char* winnow_get_option_cf(winnow_t* db, winnow_columnfamily_t* family, const char* name,
                            char** errptr);
+void winnow_refilter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
+                        const char* filter_key,
+                        uint8_t (*progress)(void* state, uint64_t files_done, uint64_t files_left),
+                        void* state, char** errptr);
 void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
                           const char* filter_key, char** errptr);
 char* winnow_explain_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key, size_t keylen,

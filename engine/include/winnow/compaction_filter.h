@@ -34,8 +34,10 @@ namespace winnow {
 // newer one is in memory or in a level above. A decision should depend on nothing but the entry.
 //
 // What it decides takes effect with the compaction, all of it or nothing: a crash or an error
-// before leaves everything as it was, and the values are shown again. It must not throw, must not
-// call into the database, and is called for each entry: what it takes compactions take.
+// before leaves everything as it was, and the values are shown again. What it throws fails the
+// compaction, as a value that is too long does: CompactRange returns it, and where the compaction
+// began by itself nothing can be written until the database is opened again. It must not call into
+// the database, and is called for each entry: what it takes compactions take.
 class CompactionFilter {
  public:
   enum class Decision {

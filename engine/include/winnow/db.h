@@ -43,7 +43,9 @@
 #include "winnow/merge_operator.h"
 #include "winnow/options.h"
 #include "winnow/pinned_value.h"
+#include "winnow/refilter.h"
 #include "winnow/statistics.h"
+#include "winnow/trace.h"
 #include "winnow/transaction.h"
 #include "winnow/verify.h"
 #include "winnow/write_batch.h"
@@ -255,6 +257,25 @@ class DB {
   // and automatic compactions of the family keep its level 0 small.
   virtual absl::Status CompactRange(ColumnFamily* family, std::optional<std::string_view> begin,
                                     std::optional<std::string_view> end) = 0;
+  // Gives every SSTable of the family a filter of its present settings, or of those in the options,
+  // which are set first, without a compaction: the tables are read once and stay as they are, and
+  // each new filter lies in a file of its own beside its table. So it costs one reading of the
+  // tables, and the filters written; CompactRange reads and writes all of it. Waits; a call for a
+  // family waits for the one before.
+  //
+  // Reads, writes, flushes and compactions go on meanwhile. Readers go over to the new filter of a
+  // file at once, and no key is missed in between. What it reads and writes is paced as what
+  // compactions write is (Options::background_bytes_per_second). A file that a compaction replaces
+  // before its turn is passed over: what compactions write has the filter of the settings. So are
+  // files that have it already: after an error, a close or a crash a second call goes on where the
+  // first one ended.
+  //
+  // InvalidArgument: as SetFilter; nothing has changed. FailedPrecondition: the family has a filter
+  // policy. DataLoss: a table is damaged and keeps the filter that it has; all others have the new
+  // one. Cancelled: on_progress said so, or the family was dropped. ResourceExhausted: the disk is
+  // full, and the rest keeps its filters.
+  virtual absl::StatusOr<RefilterInfo> Refilter(ColumnFamily* family,
+                                                const RefilterOptions& options) = 0;
   // Waits until no flush or compaction is running or due.
   virtual absl::Status WaitForBackgroundWork() = 0;
 
@@ -319,6 +340,20 @@ class DB {
   // How a Get of `key` proceeds: each memtable and candidate file, what its filter answers, what
   // its block holds. Counted in no statistics.
   virtual absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) = 0;
+  // Records calls in a new file, `path`, until EndTrace or Close: Get, Exists and MultiGet by key,
+  // seeks of iterators made from now on, and updates that were written. Recording costs each call a
+  // lock that all share, and never fails one: what does not fit, or cannot be written, is left out
+  // and counted. AlreadyExists: there is such a file. FailedPrecondition: a trace is being
+  // recorded. InvalidArgument: options out of range.
+  virtual absl::Status StartTrace(const TraceOptions& options, const std::string& path) = 0;
+  // Ends the recording and syncs the file. FailedPrecondition: none was begun. The first error that
+  // writing met otherwise.
+  virtual absl::StatusOr<TraceInfo> EndTrace() = 0;
+  // The same for an iterator over [lower, upper) that seeks to `lower`: what each range filter
+  // answers, and whether there are entries. InvalidArgument: `upper` is not above `lower`.
+  virtual absl::StatusOr<RangeExplanation> ExplainRange(ColumnFamily* family,
+                                                        std::string_view lower,
+                                                        std::string_view upper) = 0;
   // Reads every block of every live SSTable and checks checksums, key order, filters against keys
   // and counts. Names what openings have set aside (*.log.damaged, *.log.unread, *.orphan) and, of
   // a database that is open read-only, what could not be replayed. One entry for each problem
@@ -373,6 +408,9 @@ class DB {
                             std::optional<std::string_view> end) {
     return CompactRange(DefaultColumnFamily(), begin, end);
   }
+  absl::StatusOr<RefilterInfo> Refilter(const RefilterOptions& options) {
+    return Refilter(DefaultColumnFamily(), options);
+  }
   absl::StatusOr<std::string> GetProperty(std::string_view name) {
     return GetProperty(DefaultColumnFamily(), name);
   }
@@ -381,6 +419,9 @@ class DB {
   }
   absl::StatusOr<KeyExplanation> Explain(std::string_view key) {
     return Explain(DefaultColumnFamily(), key);
+  }
+  absl::StatusOr<RangeExplanation> ExplainRange(std::string_view lower, std::string_view upper) {
+    return ExplainRange(DefaultColumnFamily(), lower, upper);
   }
 };
 

@@ -31,14 +31,16 @@ struct Event {
     // unread, since range deletions cover them)
     kCompactionBegin,
     kCompactionEnd,  // the same, and status, num_outputs, bytes_read, bytes_written, duration
-    kIngestEnd,      // status, num_inputs (files), bytes_written, duration; message: their levels
+    kRefilterBegin,  // column_family; message: the filter that its files are to have
+    kRefilterEnd,  // the same, and status, num_outputs (files), bytes_read, bytes_written, duration
+    kIngestEnd,    // status, num_inputs (files), bytes_written, duration; message: their levels
     // column_family, num_inputs: an iterator passed so many deleted or hidden entries between two
     // that it showed; the SSTables that they are in are compacted early
     kGarbageMet,
     kWriteStallBegin,  // column_family, message: writes are delayed or wait from now on
     kWriteStallEnd,    // column_family, duration; reported with the first write that is not stalled
     kBackgroundError,  // message (what failed), status, will_retry
-    kFileCreated,      // path of an SSTable, a write-ahead log or a manifest
+    kFileCreated,      // path of an SSTable, a filter file, a write-ahead log or a manifest
     kFileRemoved,      // the same
     kCorruptionFound,  // status, which names the file; each message once while open
     kFilterDegraded,   // column_family, path, message: answers "may contain" from now on

@@ -15,7 +15,8 @@ struct ExplainStep {
   enum class FilterAnswer { kNoFilter, kUnusable, kNo, kMaybe };
   // kOperand: merge operands, so that what is older counts as well, up to the value or deletion
   // that `detail` tells of. kRangeDeleted: a range deletion there covers the key and is newer than
-  // all of its entries there, whatever the filter says of those.
+  // all of its entries there, whatever the filter says of those. kEntries: of a range, that the
+  // place has at least one.
   enum class Answer {
     kNotAsked,
     kAbsent,
@@ -24,7 +25,8 @@ struct ExplainStep {
     kExpired,
     kError,
     kOperand,
-    kRangeDeleted
+    kRangeDeleted,
+    kEntries
   };
 
   Source source = Source::kSstable;
@@ -48,6 +50,17 @@ struct KeyExplanation {
   uint64_t key_hash = 0;   // its hash under the database's seed
   bool found = false;
   std::vector<ExplainStep> steps;
+
+  std::string ToString() const;  // an aligned table for people
+  std::string ToJson() const;
+};
+
+// Why an iterator between two bounds reads what it reads.
+struct RangeExplanation {
+  // Each place whose keys reach into the range. `filter` is the range filter, "range:12"; `answer`
+  // is kEntries, kAbsent or kError. Range deletions are not looked at.
+  std::vector<ExplainStep> steps;
+  bool found = false;  // some place has entries, which may be deletions
 
   std::string ToString() const;  // an aligned table for people
   std::string ToJson() const;

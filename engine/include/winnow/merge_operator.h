@@ -24,9 +24,10 @@ namespace winnow {
 // What operands mean to one column family. Its name is recorded when the family is created or
 // opened with it, and stays: opening with another one, or with none, is refused.
 //
-// Implementations must be thread-safe, must not throw anything but std::bad_alloc, must not call
-// into the database, and must give equal results for equal arguments at any time: readers,
-// flushes and compactions each merge, in whatever groups they meet the operands.
+// Implementations must be thread-safe, must not call into the database, and must give equal results
+// for equal arguments at any time: readers, flushes and compactions each merge, in whatever groups
+// they meet the operands. What they throw counts as the error, or the false, that they might have
+// returned; std::bad_alloc is ResourceExhausted.
 class MergeOperator {
  public:
   virtual ~MergeOperator() = default;

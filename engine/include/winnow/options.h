@@ -51,6 +51,8 @@ struct ColumnFamilyOptions {
   // The membership filter of each SSTable: "kind[:amount]", the amount as bits per key ("10") or as
   // a wanted false-positive rate ("1%"); "none" for no filter. Kinds: blocked_bloom, bloom, cuckoo
   // (or "cuckoo:1%:semi_sorted"), binary_fuse, ribbon, and auto, which chooses by level and keys.
+  // "+range:BITS" at the end adds a range filter of 3 to 34 bits a key, which iterators with bounds
+  // ask before they read a file; only under the bytewise comparator (winnow/filter/range_filter.h).
   // Empty: what the column family was last opened with, "blocked_bloom:10" for a new one.
   // Changeable on a live database with DB::SetFilter.
   std::string filter;
@@ -220,6 +222,16 @@ struct Options : ColumnFamilyOptions {
   std::shared_ptr<BlockCache> block_cache;
   // Default 32 MiB; ignored where block_cache is set. 0: nothing is cached.
   size_t block_cache_bytes = size_t{32} << 20;
+
+  // Bytes for whole answers of Get, Exists and MultiGet that tables gave: values, and that a key is
+  // not there, so that asking again reads nothing and asks no filter. Writes, ingestions and range
+  // deletions are seen at once. Merge operands are not kept, nor values of more than a hundredth of
+  // the bytes; look-ups with a snapshot use what is kept and add nothing. Each answer takes some
+  // 150 bytes besides key and value. Default 0: nothing is kept. Range 0 and 64 KiB - 16 TiB.
+  size_t row_cache_bytes = 0;
+  // How long answers are kept at most, each a tenth more or less. Default 0: without a limit. Range
+  // 0 - 1 billion.
+  int row_cache_ttl_seconds = 0;
 
   // True: the memory of open tables, their filters and indexes included, is taken from the capacity
   // of the block cache, so that cached blocks give way to filters, down to an eighth of it. Once

@@ -56,6 +56,10 @@ enum class Ticker : uint32_t {
   kEntriesChangedByFilter,      // [entries] to which one gave another value
   kBackgroundWaitMicros,        // [microseconds] that flushes and compactions waited, for
                                 // Options::background_bytes_per_second
+  kRefilters,                   // [calls] of Refilter, failed ones included
+  kFilesRefiltered,             // [files] that got another filter by them
+  kRefilterBytesRead,           // [bytes] of blocks that they read, as stored
+  kRefilterBytesWritten,        // [bytes] of filter files that they wrote
   kIngestions,                  // [calls] of Ingest that succeeded
   kFilesIngested,               // [files] that came in with them
   kBytesIngested,               // [bytes] of those
@@ -71,6 +75,10 @@ enum class Ticker : uint32_t {
   kBlockCacheHits,    // [blocks] that reads found in the block cache
   kBlockCacheMisses,  // [blocks] that reads looked for there in vain
   kBlockLoadWaits,    // [blocks] of those, that another thread was loading: waited for, not read
+  kRowCacheHits,      // [keys] whose answer was kept (Options::row_cache_bytes)
+  kRowCacheAbsentHits,      // [keys] of those, that were not there
+  kRowCacheMisses,          // [keys] that tables were asked for though there is such a cache
+  kRowCacheForgotten,       // [keys] whose answer flushes forgot, since they were written
   kFalsePositiveCacheHits,  // [look-ups] of a file whose filter's false positive was remembered: no
                             // block
                             // was read
@@ -132,7 +140,8 @@ struct FilterStatistics {
   // none.
   double MeasuredFpr() const;
   // What the formula of the filters on this level promises, weighted by entries; of those that it
-  // had last where compactions have emptied it.
+  // had last where compactions have emptied it. Of range filters (the kind "range"): the mean of
+  // what was promised for the ranges that held nothing, each by its length.
   double promised_fpr = 0;
 };
 
@@ -140,12 +149,13 @@ struct FilterStatistics {
 struct LevelStatistics {
   std::string column_family;
   int level = 0;
-  uint64_t num_files = 0;          // SSTables
-  uint64_t file_bytes = 0;         // on disk
-  uint64_t num_entries = 0;        // versions of keys, deletions included
-  uint64_t filter_bytes = 0;       // of filter blocks
-  uint64_t index_bytes = 0;        // of index blocks
-  double filter_bits_per_key = 0;  // for each distinct filter key, of each part, of a file
+  uint64_t num_files = 0;           // SSTables
+  uint64_t file_bytes = 0;          // on disk
+  uint64_t num_entries = 0;         // versions of keys, deletions included
+  uint64_t filter_bytes = 0;        // of filter blocks
+  uint64_t range_filter_bytes = 0;  // of range filter blocks
+  uint64_t index_bytes = 0;         // of index blocks
+  double filter_bits_per_key = 0;   // for each distinct filter key, of each part, of a file
 };
 
 // What was counted in some time.

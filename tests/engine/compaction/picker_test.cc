@@ -267,18 +267,18 @@ TEST(CompactionPicker, OnceTooMuchLiesAboveTheLastLevelTheWholeRunDrains) {
   options.compaction.kind = CompactionStyle::Kind::kLazyLeveled;
   const auto tree_with = [](uint64_t num_files) {
     Tree tree;
-    for (uint64_t i = 0; i < num_files; i++) tree.AddFile(5, 30 * i, 30 * i + 25);
+    for (uint64_t i = 0; i < num_files; i++) tree.AddFile(5, 15 * i, 15 * i + 12);
     for (uint64_t i = 0; i < 100; i++) tree.AddFile(6, 10 * i, 10 * i + 5);
     return tree;
   };
   CompactionPicker picker;
-  EXPECT_EQ(picker.Pick(tree_with(20).version(), options), nullptr) << "a quarter is allowed";
-  ASSERT_NE(picker.Pick(tree_with(26).version(), options), nullptr);
+  EXPECT_EQ(picker.Pick(tree_with(45).version(), options), nullptr) << "a half is allowed";
+  ASSERT_NE(picker.Pick(tree_with(52).version(), options), nullptr);
   const auto next = picker.Pick(tree_with(1).version(), options);
   ASSERT_NE(next, nullptr) << "as long as there is any of the run";
   EXPECT_EQ(next->output_level, 6);
   EXPECT_EQ(picker.Pick(tree_with(0).version(), options), nullptr);
-  EXPECT_EQ(picker.Pick(tree_with(20).version(), options), nullptr) << "the next run may grow";
+  EXPECT_EQ(picker.Pick(tree_with(45).version(), options), nullptr) << "the next run may grow";
 }
 
 TEST(CompactionPicker, FifoDropsTheOldestAndNeverTheNewest) {

@@ -3,11 +3,13 @@
 
 #include <functional>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_fixture.h"
 #include "tests/support/test_clock.h"
@@ -192,6 +194,22 @@ TEST_F(DbCompactionFilterTest, IsShownWhatHasNotExpiredWithoutItsTimeAndKeepsIt)
   EXPECT_EQ(db_.Get("b"), "Change");
   clock.AdvanceSeconds(1);
   EXPECT_EQ(db_.Get("b"), "(absent)") << "changing a value does not make it younger";
+}
+
+TEST_F(DbCompactionFilterTest, WhatItThrowsFailsTheCompactionAndLosesNothing) {
+  db_.Put("a", "keep");
+  db_.Put("b", "remove");
+  db_.Flush();
+  filter_.on_call = [](const CompactionFilter::Entry&) { throw std::runtime_error("no luck"); };
+  const absl::Status failed = db_->CompactRange(std::nullopt, std::nullopt);
+  EXPECT_TRUE(absl::IsFailedPrecondition(failed)) << failed;
+  EXPECT_TRUE(absl::StrContains(failed.message(), "compaction filter: has thrown \"no luck\""))
+      << failed;
+  EXPECT_EQ(db_.Get("b"), "remove");
+  filter_.on_call = nullptr;
+  db_.CompactAll();
+  EXPECT_EQ(db_.Get("a"), "keep");
+  EXPECT_EQ(db_.Get("b"), "(absent)");
 }
 
 TEST_F(DbCompactionFilterTest, AnIteratorKeepsWhatItHas) {

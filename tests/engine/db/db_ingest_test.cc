@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "engine/sstable/format.h"
 #include "tests/support/db_fixture.h"
 
 namespace winnow {
@@ -288,6 +289,41 @@ TEST_F(DbIngestTest, WhatIsNoTableOfAWriterIsRefusedWithItsReason) {
   ASSERT_TRUE(writer.ok() && (*writer)->Put("b", "").ok() && (*writer)->Put("a", "").ok());
   ASSERT_TRUE((*writer)->Finish().ok());
   EXPECT_EQ(IngestCode({{"/reverse"}}), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(DbIngestTest, ATableOfANewerFormatIsRefusedAndStaysWhereItIs) {
+  const std::string path = Table("t", {{"a", "1"}});
+  std::string bytes = *ReadFile(db_.file_system(), path, 1 << 20);
+  bytes[bytes.size() - 16] = static_cast<char>(kTableMajorVersion + 1);
+  bytes[bytes.size() - kFooterBytes] ^= 1;  // a checksum that this version does not know
+  ASSERT_TRUE(WriteFileAtomically(db_.file_system(), path, bytes).ok());
+  const absl::Status refused = db_->Ingest({{path}}, {.move = true}).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_NE(refused.message().find("format 2.0"), absl::string_view::npos) << refused;
+  EXPECT_TRUE(Exists(path));
+  EXPECT_EQ(NumTables(), 0u);
+}
+
+// By an order that calls itself the database's.
+TEST_F(DbIngestTest, AnUnsortedTableIsRefusedAndStaysWhereItIs) {
+  class FalseComparator final : public Comparator {
+   public:
+    int Compare(std::string_view a, std::string_view b) const override {
+      return BytewiseComparator()->Compare(b, a);
+    }
+    std::string_view Name() const override { return BytewiseComparator()->Name(); }
+    bool EqualKeysHaveEqualBytes() const override { return true; }
+  };
+  const FalseComparator backwards;
+  Options options = MemoryDb::Quiet();
+  options.comparator = &backwards;
+  auto writer = SstWriter::Create(options, "/unsorted", &db_.file_system());
+  ASSERT_TRUE(writer.ok() && (*writer)->Put("b", "").ok() && (*writer)->Put("a", "").ok());
+  ASSERT_TRUE((*writer)->Finish().ok());
+  EXPECT_EQ(IngestCode({{"/unsorted"}}, {.move = true}), absl::StatusCode::kDataLoss);
+  EXPECT_TRUE(Exists("/unsorted"));
+  EXPECT_EQ(NumTables(), 0u);
+  EXPECT_EQ(db_.Get("a"), "(absent)");
 }
 
 // A byte in the middle: its frame is sound, and only who reads the block finds it.

@@ -41,9 +41,9 @@ void AddAnswers(std::string_view of, Writes& writes, ColumnFamily* family,
   add("Merge", writes.Merge(family, "key", "operand"));
   add("Get", writes.Get(read, family, "key", &value));
   add("Get pinned", writes.Get(read, family, "key", &pinned));
-  constexpr std::array<std::string_view, 1> kKeys = {"key"};
+  constexpr std::array<std::string_view, 1> kOneKey = {"key"};
   std::array<absl::Status, 1> statuses;
-  writes.MultiGet(read, family, kKeys, {&pinned, 1}, statuses);
+  writes.MultiGet(read, family, kOneKey, {&pinned, 1}, statuses);
   add("MultiGet", statuses[0]);
   add("NewIterator", writes.NewIterator(read, family)->status());
 }
@@ -63,9 +63,9 @@ std::vector<NamedStatus> AnswersTo(DB& db, ColumnFamily* family) {
   add("DeleteRange", db.DeleteRange(write, family, "a", "z"));
   add("Get", db.Get(read, family, "key", &value));
   add("Get pinned", db.Get(read, family, "key", &pinned));
-  constexpr std::array<std::string_view, 1> kKeys = {"key"};
+  constexpr std::array<std::string_view, 1> kOneKey = {"key"};
   std::array<absl::Status, 1> statuses;
-  db.MultiGet(read, family, kKeys, {&pinned, 1}, statuses);
+  db.MultiGet(read, family, kOneKey, {&pinned, 1}, statuses);
   add("MultiGet", statuses[0]);
   add("Exists", db.Exists(read, family, "key").status());
   add("NewIterator", db.NewIterator(read, family)->status());

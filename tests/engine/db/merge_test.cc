@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -307,6 +308,50 @@ TEST(Merge, AKeyThatTheOperatorRefusesIsAnErrorAndKeepsItsOperands) {
   Merge(db, "b", "4");
   db.CompactAll();
   EXPECT_EQ(ReadAll(db, "b"), "new|4");
+}
+
+// Throws where it is not told to return.
+class Throwing final : public MergeOperator {
+ public:
+  std::string_view Name() const override { return "test.throwing"; }
+  absl::Status FullMerge(std::string_view key, std::optional<std::string_view> existing,
+                         std::span<const std::string_view> operands,
+                         std::string* result) const override {
+    if (key == "throws") throw std::runtime_error("no such luck");
+    if (key == "throws a number") throw 7;
+    absl::StrAppend(result, std::string(operands.back()));
+    return absl::OkStatus();
+  }
+  bool PartialMerge(std::string_view key, std::span<const std::string_view> operands,
+                    std::string* result) const override {
+    throw std::runtime_error("nothing is combined");
+  }
+  absl::Status CheckOperand(std::string_view operand) const override {
+    if (operand == "throw") throw std::runtime_error("not this one");
+    return absl::OkStatus();
+  }
+};
+
+TEST(Merge, WhatAnOperatorThrowsIsAnErrorOfThatKey) {
+  Options options = MemoryDb::Quiet();
+  options.merge_operator = std::make_shared<Throwing>();
+  MemoryDb db(options);
+  const absl::Status refused = db->Merge(WriteOptions(), "key", "throw");
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_TRUE(absl::StrContains(refused.message(), "not this one")) << refused;
+  for (int i = 0; i < 300; i++) {
+    for (const char* key : {"fine", "throws", "throws a number"}) {
+      Merge(db, key, std::to_string(i));
+    }
+    if (i == 100 || i == 200) db.Flush();
+  }
+  for (int round = 0; round < 3; round++) {
+    EXPECT_EQ(ReadAll(db, "fine"), "299");
+    EXPECT_TRUE(absl::StrContains(ReadAll(db, "throws"), "has thrown \"no such luck\""));
+    EXPECT_TRUE(absl::StrContains(ReadAll(db, "throws a number"), "is no std::exception"));
+    if (round == 0) db.CompactAll();
+    if (round == 1) db.Reopen();
+  }
 }
 
 TEST(Merge, WhatCannotBeMergedIsRefusedWhenItIsWritten) {

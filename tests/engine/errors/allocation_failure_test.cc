@@ -20,7 +20,9 @@
 #include "tests/support/scratch_directory.h"
 #include "tests/support/verify_messages.h"
 #include "winnow/backup.h"
+#include "winnow/ingest.h"
 #include "winnow/repair.h"
+#include "winnow/transaction.h"
 
 namespace winnow {
 namespace {
@@ -33,11 +35,12 @@ std::string KeyOf(int i) { return absl::StrCat("key", 100 + i); }
 class AllocationFailure : public testing::Test {
  protected:
   using Contents = std::map<std::string, std::string>;
+  static constexpr int kDeleted = -1;
   // What the call is asked to write, and what it says.
   struct Call {
     const char* name;
     std::function<absl::Status(AllocationFailure&)> run;
-    std::map<std::string, int> writes = {};  // keys, and which ValueOf
+    std::map<std::string, int> writes = {};  // keys, and which ValueOf, or kDeleted
   };
 
   // The library's part of a call: only here, and in the library's threads, do requests fail.
@@ -77,18 +80,29 @@ class AllocationFailure : public testing::Test {
     return found;
   }
 
+  Contents WithWrites(const std::map<std::string, int>& writes) const {
+    Contents contents = expected_;
+    for (const auto& [key, value] : writes) {
+      if (value == kDeleted) {
+        contents.erase(key);
+      } else {
+        contents[key] = ValueOf(value);
+      }
+    }
+    return contents;
+  }
   // All that must be there, and of what failed all or nothing.
-  void ExpectAll(const Contents& maybe) {
+  void ExpectAll(const std::map<std::string, int>& maybe) {
     const Contents found = ReadAll();
-    Contents with = expected_;
-    for (const auto& [key, value] : maybe) with[key] = value;
-    EXPECT_TRUE(found == expected_ || found == with) << found.size() << " keys";
+    EXPECT_TRUE(found == expected_ || found == WithWrites(maybe)) << found.size() << " keys";
   }
 
   void CheckAfter(const Call& call, const absl::Status& status) {
-    Contents maybe;
-    for (const auto& [key, value] : call.writes) {
-      (status.ok() ? expected_ : maybe)[key] = ValueOf(value);
+    std::map<std::string, int> maybe;
+    if (status.ok()) {
+      expected_ = WithWrites(call.writes);
+    } else {
+      maybe = call.writes;
     }
     if (db_ != nullptr) {
       ExpectAll({});  // what failed is not seen before reopening
@@ -152,6 +166,7 @@ class AllocationFailure : public testing::Test {
     options.write_buffer_bytes = size_t{1} << 20;
     options.block_cache_bytes = size_t{256} << 10;
     options.memtable_filter_ratio = 0.1;
+    options.merge_operator = *ParseMergeOperator("append:");
     return options;
   }
   absl::Status Reopen() {
@@ -286,6 +301,60 @@ class AllocationFailure : public testing::Test {
     }
     return first;
   }
+  // Two keys that are new, and one that is not.
+  absl::Status IngestTable() {
+    const std::string table = path() + ".sst";
+    Unfailing([&] {
+      auto writer = *SstWriter::Create(TestOptions(), table);
+      EXPECT_TRUE(writer->Put(KeyOf(3), ValueOf(21)).ok());
+      EXPECT_TRUE(writer->Put(KeyOf(20), ValueOf(22)).ok());
+      EXPECT_TRUE(writer->Put(KeyOf(21), ValueOf(23)).ok());
+      EXPECT_TRUE(writer->Finish().ok());
+    });
+    const std::vector<IngestFile> files = {{.path = table}};
+    absl::Status status = Failing([&] { return db_->Ingest(files, {}).status(); });
+    Unfailing([&] { std::filesystem::remove(table); });
+    return status;
+  }
+  absl::Status WriteTable() {
+    const std::string table = path() + ".sst";
+    const Options options = TestOptions();
+    absl::Status status = Failing([&]() -> absl::Status {
+      auto writer = SstWriter::Create(options, table);
+      if (!writer.ok()) return writer.status();
+      for (const auto& [key, value] : expected_) {
+        if (absl::Status put = (*writer)->Put(key, value); !put.ok()) return put;
+      }
+      return (*writer)->Finish().status();
+    });
+    Unfailing([&] { EXPECT_EQ(std::filesystem::remove(table), status.ok()) << status; });
+    return status;
+  }
+  // Reads, writes, undoes a part and commits.
+  absl::Status Transact(TransactionOptions::Mode mode) {
+    const std::string undone = ValueOf(4);
+    const std::string value = ValueOf(3);
+    return Failing([&]() -> absl::Status {
+      auto begun = db_->BeginTransaction({.mode = mode});
+      if (!begun.ok()) return begun.status();
+      Transaction& transaction = **begun;
+      PinnedValue read;
+      absl::Status status = transaction.GetForUpdate(ReadOptions(), KeyOf(1), &read);
+      if (status.ok()) status = transaction.Put(KeyOf(1), value);
+      if (status.ok()) status = transaction.Put("new", value);
+      if (status.ok()) status = transaction.SetSavepoint();
+      if (status.ok()) status = transaction.Put(KeyOf(2), undone);
+      if (status.ok()) status = transaction.Delete(KeyOf(4));
+      if (status.ok()) status = transaction.RollbackToSavepoint();
+      if (status.ok()) {
+        const auto iterator = transaction.NewIterator(ReadOptions());
+        for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
+        }
+        status = iterator->status();
+      }
+      return status.ok() ? transaction.Commit() : status;
+    });
+  }
   static const std::vector<Call>& AllCalls();
   std::string NewDirectory() { return absl::StrCat(path(), "-copy"); }
   std::string Backups() { return absl::StrCat(path(), "-backups"); }
@@ -339,6 +408,34 @@ const std::vector<AllocationFailure::Call>& AllocationFailure::AllCalls() {
          return Failing([&] { return test.db().Write(WriteOptions(), batch); });
        },
        {{KeyOf(20), 20}, {KeyOf(21), 21}, {KeyOf(22), 22}, {KeyOf(23), 23}, {KeyOf(24), 24}}},
+      {"Merge",
+       [](auto& test) {
+         const std::string value = test.ValueOf(3);
+         return Failing([&] { return test.db().Merge(WriteOptions(), "new", value); });
+       },
+       {{"new", 3}}},
+      {"DeleteRange",
+       [](auto& test) {
+         return Failing([&] { return test.db().DeleteRange(WriteOptions(), KeyOf(2), KeyOf(5)); });
+       },
+       {{KeyOf(2), kDeleted}, {KeyOf(3), kDeleted}, {KeyOf(4), kDeleted}}},
+      {"Ingest",
+       [](auto& test) { return test.IngestTable(); },
+       {{KeyOf(3), 21}, {KeyOf(20), 22}, {KeyOf(21), 23}}},
+      {"SstWriter", [](auto& test) { return test.WriteTable(); }},
+      {"Transaction, optimistic",
+       [](auto& test) { return test.Transact(TransactionOptions::Mode::kOptimistic); },
+       {{KeyOf(1), 3}, {"new", 3}}},
+      {"Transaction, pessimistic",
+       [](auto& test) { return test.Transact(TransactionOptions::Mode::kPessimistic); },
+       {{KeyOf(1), 3}, {"new", 3}}},
+      {"SetOptions",
+       [](auto& test) {
+         const std::vector<OptionSetting> options = {
+             {"write_buffer_bytes", "2M"}, {"filter", "ribbon:1%"}, {"compression", "lz4"}};
+         DB& db = test.db();
+         return Failing([&] { return db.SetOptions(db.DefaultColumnFamily(), options); });
+       }},
       {"Flush", [](auto& test) { return Failing([&] { return test.db().Flush(); }); }},
       {"CompactRange",
        [](auto& test) { return Failing([&] { return test.db().CompactRange({}, {}); }); }},

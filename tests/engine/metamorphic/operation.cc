@@ -14,10 +14,10 @@ namespace winnow::metamorphic {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<size_t>(Operation::Kind::kCount)> kKindNames = {
-    "put",     "delete",     "merge",     "delete-range", "batch",      "transact",
-    "get",     "multiget",   "may-exist", "exists",       "iterate",    "take",
-    "release", "flush",      "compact",   "reopen",       "set-filter", "create",
-    "drop",    "checkpoint", "backup",    "ingest",       "verify",     "advance-clock",
+    "put",      "delete",    "merge",      "delete-range",  "batch",  "transact", "get",
+    "multiget", "may-exist", "exists",     "iterate",       "take",   "release",  "flush",
+    "compact",  "reopen",    "set-filter", "refilter",      "create", "drop",     "checkpoint",
+    "backup",   "ingest",    "verify",     "advance-clock",
 };
 
 constexpr std::array<std::string_view, 6> kMoveNames = {"first",         "last", "seek",
@@ -45,7 +45,8 @@ constexpr Weight kWeights[] = {
     {Operation::Kind::kFlush, 20},
     {Operation::Kind::kCompact, 10},
     {Operation::Kind::kReopen, 5},
-    {Operation::Kind::kSetFilter, 12},
+    {Operation::Kind::kSetFilter, 7},
+    {Operation::Kind::kRefilter, 5},
     {Operation::Kind::kCreateFamily, 10},
     {Operation::Kind::kDropFamily, 4},
     {Operation::Kind::kCheckpoint, 2},

@@ -54,6 +54,7 @@ struct Operation {
     kCompact,
     kReopen,
     kSetFilter,
+    kRefilter,  // what is there, too
     kCreateFamily,
     kDropFamily,
     kCheckpoint,

@@ -18,6 +18,8 @@ class OptionSet {
 
   // On the operating system's files instead of in memory.
   bool on_disk() const { return on_disk_; }
+  // With a filter policy of the user's own.
+  bool own_filters() const { return own_filters_; }
 
   // For opening the database at the operation with this number. The file system is not set.
   Options ForOpening(uint64_t operation_number) const;

@@ -145,6 +145,15 @@ class Replayer {
         if (operation.number % 2 == 0) set.Update(SetOptions(operation, family));
         return DoneOr(set);
       }
+      case Operation::Kind::kRefilter: {
+        const OptionSet::Filter filter = options_.ForSetFilter(operation.number);
+        const absl::Status done =
+            db_->Refilter(family, {.filter = filter.filter, .filter_key = filter.filter_key})
+                .status();
+        // Filters of a policy of the user's own stay as they are.
+        return DoneOr(options_.own_filters() && absl::IsFailedPrecondition(done) ? absl::OkStatus()
+                                                                                 : done);
+      }
       case Operation::Kind::kDropFamily:
         families_[Index(operation.family)] = nullptr;
         return DoneOr(db_->DropColumnFamily(family));

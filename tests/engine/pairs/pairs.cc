@@ -308,6 +308,18 @@ absl::Status CompactRange(Subject& subject, std::mt19937_64& random) {
   return subject.db().CompactRange(subject.AnyFamily(random), begin, end);
 }
 
+absl::Status Refilter(Subject& subject, std::mt19937_64& random) {
+  static constexpr const char* kFilters[] = {"ribbon:1%", "cuckoo:10", "blocked_bloom:8", "none"};
+  const absl::Status status =
+      subject.db()
+          .Refilter(subject.AnyFamily(random),
+                    {.filter = kFilters[random() % 4],
+                     .filter_key = random() % 2 == 0 ? "whole" : "whole+prefix:3"})
+          .status();
+  // The family was dropped in the middle of it.
+  return absl::IsCancelled(status) ? absl::OkStatus() : status;
+}
+
 // Of one file or two, for whichever families, with keys that others write.
 absl::Status Ingest(Subject& subject, std::mt19937_64& random) {
   std::vector<IngestFile> files;
@@ -467,6 +479,7 @@ const std::vector<std::pair<std::string, Call>>& Calls() {
                                                     {"set_options", SetOptions},
                                                     {"flush", Flush},
                                                     {"compact_range", CompactRange},
+                                                    {"refilter", Refilter},
                                                     {"ingest", Ingest},
                                                     {"transact", Transact},
                                                     {"wait", WaitForBackgroundWork},

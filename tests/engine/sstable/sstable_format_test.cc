@@ -150,7 +150,7 @@ void DumpFooter(AnnotatedDump& dump) {
   dump.Handle("range tombstones");
   dump.Field(4, "index levels");
   dump.Field(4, "size of the header");
-  dump.Field(16, "zeros");
+  dump.Handle("range filter");
   dump.Field(2, "major version");
   dump.Field(2, "minor version");
   dump.Field(4, "size of the footer");

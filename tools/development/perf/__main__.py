@@ -16,13 +16,15 @@ import measure  # noqa: E402
 import plots  # noqa: E402
 import rows  # noqa: E402
 import scale  # noqa: E402
+import styles  # noqa: E402
 import tables  # noqa: E402
 
 RESULTS = pathlib.Path("build/perf")
 PROGRAM = "build/release/bin/winnow_bench"
 COUNTS_PROGRAM = "build/release/bin/instruction_counts"
 QUICK_NUM = 20_000
-DEFAULT_SIZES = "1000000,3000000,10000000"
+# Of each command that measures curves, by default.
+SIZES = {"scale": "1000000,3000000,10000000", "styles": "100000,300000,1000000,3000000"}
 QUICK_SIZES = "10000,30000"
 
 
@@ -130,20 +132,21 @@ def run_rows(found):
     return 130 if interrupted else 1 if report["failures"] else 0
 
 
-def run_scale(found):
+def run_curves(command, module, found):
+    """The same work on more and more keys: `module` says which."""
     program = found.get("program", PROGRAM)
     is_quick = "quick" in found
     engines, titles, left_out = engines_for(found, program)
     sizes = sorted({int(keys) for keys in
-                    found.get("keys", QUICK_SIZES if is_quick else DEFAULT_SIZES).split(",")})
+                    found.get("keys", QUICK_SIZES if is_quick else SIZES[command]).split(",")})
     rounds = int(found.get("rounds", 1 if is_quick else 3))
     with measure.databases_folder(found.get("db")) as folder:
-        measure.need_disk(folder, scale.disk_bytes(max(sizes)))
-        report = scale.run(measure.Bench(program, folder), engines, sizes, rounds, titles)
+        measure.need_disk(folder, module.disk_bytes(max(sizes)))
+        report = module.run(measure.Bench(program, folder), engines, sizes, rounds, titles)
     report["left_out"] = left_out
-    write_file(found.get("json", RESULTS / "scale.json"), json.dumps(report, indent=1) + "\n")
-    write_file(found.get("report", RESULTS / "scale.html"), scale.html_page(report))
-    scale.print_text(report)
+    write_file(found.get("json", RESULTS / f"{command}.json"), json.dumps(report, indent=1) + "\n")
+    write_file(found.get("report", RESULTS / f"{command}.html"), module.html_page(report))
+    module.print_text(report)
     return 1 if report["failures"] else 0
 
 
@@ -165,7 +168,9 @@ def main(words):
         if command == "instructions":
             return instructions.main(found.get("program", COUNTS_PROGRAM), "write" in found)
         if command == "scale":
-            return run_scale(found)
+            return run_curves(command, scale, found)
+        if command == "styles":
+            return run_curves(command, styles, {"engine": "rocksdb", **found})
         if "from_json" in found:
             kept = pathlib.Path(found["from_json"]).read_text(encoding="utf-8")
             show_rows(json.loads(kept), found)

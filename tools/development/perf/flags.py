@@ -1,4 +1,4 @@
-"""The flags of `tools/dev perf` and of its two commands, checked before anything is built."""
+"""The flags of `tools/dev perf` and of its commands, checked before anything is built."""
 
 import difflib
 import re
@@ -11,6 +11,7 @@ MEASURING = ("quick", "rounds", "engine", "db", "json", "report")
 KNOWN = {
     "": (*MEASURING, "num", "rows", "large", "in_parts", "from_json", "markdown", "plot"),
     "scale": (*MEASURING, "keys"),
+    "styles": (*MEASURING, "keys"),
     "instructions": ("write",),
 }
 SWITCHES = ("quick", "large", "in_parts", "write")
@@ -35,7 +36,7 @@ def parse(words):
         words = words[1:]
         if command not in KNOWN:
             raise UsageError(f"unknown command '{command}'"
-                             + suggestion(command, ["scale", "instructions"]))
+                             + suggestion(command, ["scale", "styles", "instructions"]))
     found = {}
     for word in words:
         match = re.fullmatch(r"--([a-z_]+)(?:=(.*))?", word, re.DOTALL)

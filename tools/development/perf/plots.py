@@ -5,7 +5,11 @@ import math
 
 COLOURS = {"winnow": "#1b6ca8", "winnow_leveldb": "#1b6ca8", "rocksdb": "#d1495b",
            "rocksdb_tuned": "#edae49", "leveldb": "#66a182", "lmdb": "#8d5a97",
-           "wiredtiger": "#8c8c8c"}
+           "wiredtiger": "#8c8c8c",
+           # of styles.py
+           "winnow leveled": "#1b6ca8", "winnow lazy_leveled": "#66a182",
+           "winnow tiered": "#8d5a97", "rocksdb leveled": "#d1495b",
+           "rocksdb universal": "#edae49"}
 STEPS = (1, 2, 5)
 
 

@@ -83,6 +83,14 @@ struct RangeFilterInfo {
   double expected_fpr_of_one = 1;
 };
 
+// What a range filter says of a range.
+struct RangeFilterAnswer {
+  bool may_contain = true;  // false: no key that was added is in it
+  // How often it is "maybe" of a range so long that holds no number of a key, at most: 0 to 1.
+  // (Bounds that differ behind eight bytes only are of one number.)
+  double promised_rate = 1;
+};
+
 // A cheap value over borrowed bytes: the block must outlive it and all its copies. Const methods
 // may be called from many threads. A reader that cannot understand its block answers "may contain"
 // to everything.
@@ -98,7 +106,12 @@ class RangeFilterReader {
   // False only if no key that was added is in [lower, upper_exclusive), in bytewise order; without
   // an upper bound in [lower, ...). An empty range holds no key. Takes a few cache lines, and
   // allocates nothing.
-  bool MayContain(std::string_view lower, std::optional<std::string_view> upper_exclusive) const;
+  bool MayContain(std::string_view lower, std::optional<std::string_view> upper_exclusive) const {
+    return Ask(lower, upper_exclusive).may_contain;
+  }
+  // The same, with what it promises.
+  RangeFilterAnswer Ask(std::string_view lower,
+                        std::optional<std::string_view> upper_exclusive) const;
 
   bool always_true() const { return is_always_true_; }
   RangeFilterInfo Describe() const;
@@ -106,6 +119,7 @@ class RangeFilterReader {
  private:
   uint64_t SmallestFrom(std::string_view rest) const;
   std::optional<uint64_t> LargestBelow(std::string_view rest) const;
+  double PromisedRate(uint64_t first, uint64_t last) const;
   bool HasNumberBetween(uint64_t first, uint64_t last) const;
   bool HasCodeBetween(uint64_t first, uint64_t last) const;
   bool HasCodeOfPiece(uint64_t first, uint64_t last) const;

@@ -1,13 +1,17 @@
 // The filter spec: one line of text that says which filter is wanted and how large, the same in
 // C++, options files and on the command line.
 //
-//   kind[:amount][:word...]      blocked_bloom:10     bits per key
+//   kind[:amount][:word...][+range:bits]
+//                                blocked_bloom:10     bits per key
 //                                cuckoo:0.1%          wanted false-positive rate
 //                                bloom                default: 10 bits per key
 //                                auto:8               the kind is chosen when a filter is built
 //                                cuckoo:1%:semi_sorted
 //                                                     buckets a bit a key smaller, slower to query
 //                                none                 no filter
+//                                blocked_bloom:10+range:12
+//                                                     and beside it a range filter of 12 bits a key
+//                                                     (range_filter.h), for scans between bounds
 //
 //   absl::StatusOr<FilterSpec> spec = ParseFilterSpec("blocked_bloom:10");
 
@@ -33,6 +37,9 @@ struct FilterSpec {
   double bits_per_key = 0;         // 0: not given
   double fpr = 0;                  // wanted false-positive rate, 0 to 1; 0: not given
   std::vector<std::string> words;  // refinements of a kind: semi_sorted, of cuckoo alone
+  // Bits a key of the range filter beside it; 0: there is none. The builder of filters, and what is
+  // said of a kind's size and rate, know nothing of it: RangeFilterBuilder builds it.
+  double range_bits = 0;
 
   friend bool operator==(const FilterSpec&, const FilterSpec&) = default;
 };

@@ -1,0 +1,137 @@
+#include "engine/compaction/filter_rebuild.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/base/internal_key.h"
+#include "engine/base/status.h"
+#include "engine/sstable/sstable_iterator.h"
+#include "engine/version/file_names.h"
+
+namespace winnow {
+
+namespace {
+
+// Between two looks at the flags and the rate limiter.
+constexpr uint64_t kEntriesBetweenPauses = 1024;
+
+size_t SharedBytes(std::string_view a, std::string_view b) {
+  const auto [end, other_end] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  return static_cast<size_t>(end - a.begin());
+}
+
+bool IsCancelled(const PacedBy& paced) {
+  return std::any_of(paced.cancelled.begin(), paced.cancelled.end(),
+                     [](const std::atomic<bool>* flag) {
+                       return flag != nullptr && flag->load(std::memory_order_relaxed);
+                     });
+}
+
+// The same hashes as SstableBuilder gives the filter of a table that it writes: each part of each
+// distinct user key once, deletions included.
+class KeyScan {
+ public:
+  KeyScan(const FilterRebuildOptions& options, const SstableFile& table,
+          filter::FilterBuilder* builder, FilterRebuildResult* result)
+      : options_(options), table_(table), builder_(builder), result_(result) {}
+
+  absl::Status Run() {
+    SstableReadOptions read;
+    read.fill_cache = false;
+    read.readahead_bytes = options_.readahead_bytes;
+    read.counters = &counters_;
+    SstableIterator iterator(*table_.reader(), read);
+    uint64_t entries = 0;
+    std::string last_user_key;
+    for (iterator.SeekToFirst(); iterator.Valid(); iterator.Next()) {
+      if (entries % kEntriesBetweenPauses == 0) WINNOW_RETURN_IF_ERROR(Pause());
+      const std::string_view user_key = UserKey(iterator.key());
+      if (entries == 0 || user_key != last_user_key) {
+        Add(user_key, SharedBytes(user_key, last_user_key));
+        last_user_key.assign(user_key);
+      }
+      entries++;
+    }
+    WINNOW_RETURN_IF_ERROR(iterator.status());
+    result_->bytes_read = counters_.bytes_read.value();
+    if (entries == table_.metadata().num_entries) return Pause();
+    return CorruptionError(table_.reader()->path(),
+                           absl::StrCat("holds ", entries, " entries, the manifest says ",
+                                        table_.metadata().num_entries));
+  }
+
+ private:
+  void Add(std::string_view user_key, size_t shared) {
+    filter::FilterKeyExtractor::Hashes hashes;
+    const size_t count = options_.key.NewHashes(user_key, shared, options_.hash_seed, &hashes);
+    for (size_t i = 0; i < count; i++) builder_->Add(hashes[i]);
+  }
+
+  absl::Status Pause() {
+    if (IsCancelled(options_.paced)) {
+      return absl::CancelledError("the database is closing, or the family has been dropped");
+    }
+    const uint64_t read = counters_.bytes_read.value();
+    if (options_.paced.limiter != nullptr && read > paid_) {
+      result_->waited += options_.paced.limiter->Request(read - paid_, options_.paced.priority,
+                                                         options_.paced.cancelled);
+    }
+    paid_ = read;
+    return absl::OkStatus();
+  }
+
+  const FilterRebuildOptions& options_;
+  const SstableFile& table_;
+  filter::FilterBuilder* const builder_;
+  FilterRebuildResult* const result_;
+  ReadCounters counters_;
+  uint64_t paid_ = 0;  // bytes that the limiter knows of
+};
+
+absl::Status Write(const FilterRebuildOptions& options, const SstableStore& store,
+                   const SstableFile& table, const filter::BuiltFilter& built,
+                   const std::string& path, FilterRebuildResult* result) {
+  FilterFileHeader header;
+  header.table_id = table.metadata().file_id;
+  header.filter_spec = filter::ToString(options.spec);
+  header.filter_key = options.key.ToString();
+  header.hash_seed = options.hash_seed;
+  WINNOW_ASSIGN_OR_RETURN(auto file, store.file_system->Create(path, {}));
+  if (options.paced.limiter != nullptr) {
+    file = NewPacedFile(std::move(file), options.paced, &result->waited);
+  }
+  WINNOW_RETURN_IF_ERROR(WriteFilterFile(built, &header, file.get()));
+  result->file.file_id = header.file_id;
+  result->file.file_bytes = header.file_bytes;
+  result->bytes_written = header.file_bytes;
+  result->filter_bytes = built.block.size();
+  result->fell_back = built.fell_back;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<FilterRebuildResult> RebuildFilter(const FilterRebuildOptions& options,
+                                                  const SstableStore& store,
+                                                  const SstableFile& table, uint64_t number) {
+  if (table.reader() == nullptr) return table.open_status();
+  FilterRebuildResult result;
+  result.file.number = number;
+  WINNOW_ASSIGN_OR_RETURN(
+      const auto builder,
+      filter::FilterBuilder::Create(options.spec, options.hash_seed, {}, options.context));
+  // Without a filter there is nothing to read keys for.
+  if (options.spec.kind != filter::FilterKind::kNone) {
+    WINNOW_RETURN_IF_ERROR(KeyScan(options, table, builder.get(), &result).Run());
+  }
+  const std::string path = FilterFileName(store.directory, number);
+  const absl::Status written = Write(options, store, table, builder->Finish(), path, &result);
+  if (written.ok()) return result;
+  store.file_system->Remove(path).IgnoreError();
+  return written;
+}
+
+}  // namespace winnow

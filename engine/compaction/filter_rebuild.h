@@ -1,0 +1,48 @@
+// Another filter for an SSTable, made from the keys in it, without a change to the table.
+#ifndef WINNOW_ENGINE_COMPACTION_FILTER_REBUILD_H_
+#define WINNOW_ENGINE_COMPACTION_FILTER_REBUILD_H_
+
+#include <chrono>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/compaction/background_rate_limiter.h"
+#include "engine/sstable/filter_file.h"
+#include "engine/version/sstable_file.h"
+#include "winnow/filter/builder.h"
+#include "winnow/filter/filter_key.h"
+#include "winnow/filter/spec.h"
+
+namespace winnow {
+
+struct FilterRebuildOptions {
+  filter::FilterSpec spec;
+  filter::FilterKeyExtractor key;
+  uint64_t hash_seed = 0;
+  filter::FilterBuildContext context;
+  size_t readahead_bytes = size_t{1} << 20;
+  // What is read and written is paced by it.
+  PacedBy paced;
+};
+
+struct FilterRebuildResult {
+  FilterFileMetadata file;
+  uint64_t bytes_read = 0;
+  uint64_t bytes_written = 0;
+  uint64_t filter_bytes = 0;
+  bool fell_back = false;
+  std::chrono::microseconds waited{0};
+};
+
+// Reads every data block of `table` once, checks it, and writes a synced filter file of number
+// `number` to the table's directory; the directory is the caller's to sync. Holds eight bytes a key
+// meanwhile, and the filter. DataLoss: the table is damaged, or does not hold as many entries as it
+// says: a filter without them would hide them. Cancelled. After an error no file is left.
+absl::StatusOr<FilterRebuildResult> RebuildFilter(const FilterRebuildOptions& options,
+                                                  const SstableStore& store,
+                                                  const SstableFile& table, uint64_t number);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_COMPACTION_FILTER_REBUILD_H_

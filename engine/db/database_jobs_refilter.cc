@@ -1,0 +1,275 @@
+// Refilter: each SSTable of a family gets a filter of the family's present settings, which was made
+// from its keys and lies in a file of its own.
+//
+// The table is not touched. One file after the other:
+//
+//  1. Without the mutex, beside compactions and all else: the table's blocks are read and checked,
+//     and the filter file is written and synced. Until step 3 it is an orphan.
+//  2. Under the mutex: is the table still there, and no compaction at it? If not, the filter file
+//     goes; what the compaction writes has the present filter anyway.
+//  3. One edit takes the table out and adds it with its filter file. Building the version opens it
+//     as an SstableFile of its own, so that readers ask the old filter as long as they hold the old
+//     version, and the new one from the new version on. With the last such reader the filter file
+//     that was replaced is removed (SstableFile::MarkRefiltered).
+//
+// A crash at any point leaves the table with a filter that knows all its keys. A call that is made
+// again passes over the files that are done.
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "engine/base/database_closed.h"
+#include "engine/base/status.h"
+#include "engine/compaction/filter_rebuild.h"
+#include "engine/db/database_jobs.h"
+#include "engine/db/job_events.h"
+#include "engine/version/file_names.h"
+#include "filter/base/out_of_memory.h"
+
+namespace winnow {
+
+// Where the work on one family stands.
+struct DatabaseJobs::RefilterJob {
+  ColumnFamilyState* family = nullptr;
+  filter::FilterSpec spec;
+  filter::FilterKeyExtractor key;
+  std::string spec_text;
+  std::string key_text;
+  std::set<uint64_t> damaged;      // not to be tried again
+  std::set<uint64_t> without_own;  // whose own filter is damaged
+  absl::Status first_damage;
+  RefilterInfo info;
+};
+
+namespace {
+
+// Of the version as it is now; -1: the file is not in it.
+int LevelOf(const Version& version, const SstableFile& file) {
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& there : version.files(level)) {
+      if (there.get() == &file) return level;
+    }
+  }
+  return -1;
+}
+
+}  // namespace
+
+// Where the filter file could not be used the table's own filter is, and says so itself.
+bool DatabaseJobs::HasWantedFilter(const RefilterJob& job, const SstableFile& file) {
+  if (file.reader() == nullptr) return true;  // nothing can be read of it
+  const FilterDescription& has = file.reader()->filter_description();
+  return has.policy.empty() && has.spec == job.spec_text && has.key_text == job.key_text &&
+         file.reader()->filter_state().code == filter::FilterStateCode::kOk;
+}
+
+// Null: there is none that could be done now. `*waits` says whether one is being compacted, which
+// may come back as it is.
+std::shared_ptr<SstableFile> DatabaseJobs::NextToRefilter(RefilterJob* job, int* level,
+                                                          bool* waits) const {
+  const Version& version = *job->family->version();
+  std::shared_ptr<SstableFile> next;
+  *waits = false;
+  job->info.files_left = 0;
+  // From below: there are most of the bytes, and what lies above is soon written anew anyway.
+  for (int at = kNumLevels - 1; at >= 0; at--) {
+    for (const auto& file : version.files(at)) {
+      if (HasWantedFilter(*job, *file) || job->damaged.contains(file->number())) continue;
+      job->info.files_left++;
+      *waits = *waits || file->being_compacted;
+      if (next != nullptr || file->being_compacted) continue;
+      next = file;
+      *level = at;
+    }
+  }
+  return next;
+}
+
+// Reads the table, unless the filter that is wanted is the one that it was written with.
+absl::StatusOr<FilterFileMetadata> DatabaseJobs::MakeFilter(RefilterJob* job,
+                                                            const SstableFile& file, int level,
+                                                            uint64_t number) {
+  const ColumnFamilyState& family = *job->family;
+  if (file.metadata().filter_file.number != 0 && !job->without_own.contains(file.number())) {
+    WINNOW_ASSIGN_OR_RETURN(const SstableProperties own, file.reader()->ReadProperties());
+    if (own.filter_policy.empty() && own.filter_spec == job->spec_text &&
+        own.filter_key == job->key_text) {
+      return FilterFileMetadata();
+    }
+  }
+  FilterRebuildOptions options;
+  options.spec = job->spec;
+  options.key = job->key;
+  // All tables of a database that were not ingested have it: look-ups hash once for all of them.
+  options.hash_seed = parts_.versions->hash_seed();
+  options.context.level = level;
+  options.context.num_levels = kNumLevels;
+  options.readahead_bytes = parts_.options->compaction_readahead_bytes();
+  options.paced = {parts_.rate_limiter,
+                   BackgroundRateLimiter::Priority::kCompaction,
+                   {&parts_.scheduler->cancelled(), &family.dropped}};
+  WINNOW_ASSIGN_OR_RETURN(const FilterRebuildResult made,
+                          RebuildFilter(options, parts_.versions->store(), file, number));
+  job->info.bytes_read += made.bytes_read;
+  job->info.bytes_written += made.bytes_written;
+  job->info.filter_bytes += made.filter_bytes;
+  job->info.filters_fell_back += made.fell_back ? 1 : 0;
+  ThreadCounters& counters = parts_.recorder->Local();
+  counters.Add(Ticker::kRefilterBytesRead, made.bytes_read);
+  counters.Add(Ticker::kRefilterBytesWritten, made.bytes_written);
+  counters.Add(Ticker::kBackgroundWaitMicros, static_cast<uint64_t>(made.waited.count()));
+  counters.Add(Ticker::kFiltersFellBack, made.fell_back ? 1 : 0);
+  return made.file;
+}
+
+// Counted as a compaction of the file while the edit is on its way, so that none begins which would
+// have the file among its inputs, and neither a range compaction nor a drop of the family comes
+// between.
+absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr<SstableFile>& file,
+                                         const FilterFileMetadata& filter) {
+  ColumnFamilyState* const family = job->family;
+  VersionSet& versions = *parts_.versions;
+  const int level = LevelOf(*family->version(), *file);
+  if (level < 0 || file->being_compacted || family->is_dropped()) {
+    if (level < 0) job->info.files_gone++;
+    if (filter.number == 0) return absl::OkStatus();
+    DatabaseUnlock unlock(parts_.mutex);
+    const SstableStore& store = versions.store();
+    store.file_system->Remove(FilterFileName(store.directory, filter.number)).IgnoreError();
+    return absl::OkStatus();
+  }
+  VersionEdit edit;
+  FamilyEdit& change = edit.families.emplace_back();
+  change.family_id = family->id();
+  change.deleted.push_back({level, file->number()});
+  change.added.push_back({level, file->metadata()});
+  change.added.back().file.filter_file = filter;
+  file->being_compacted = true;
+  compactions_running_++;
+  family->compactions_running++;
+  const absl::Status status = versions.LogAndApply(std::move(edit));
+  file->being_compacted = false;
+  compactions_running_--;
+  family->compactions_running--;
+  parts_.scheduler->SignalWork();
+  parts_.scheduler->SignalProgress();
+  WINNOW_RETURN_IF_ERROR(status);
+  job->info.files_refiltered++;
+  job->info.files_restored += filter.number == 0 ? 1 : 0;
+  parts_.recorder->Local().Add(Ticker::kFilesRefiltered);
+  const auto record = versions.families().find(family->id());
+  if (record == versions.families().end()) return absl::OkStatus();  // dropped meanwhile
+  UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    family->expected_fpr_history.Remember(*family->version());
+  });
+  family->InstallDurableView(record->second.version);
+  return absl::OkStatus();
+}
+
+// What is wrong with one table is no reason to leave the others as they are.
+absl::Status DatabaseJobs::RefilterFile(RefilterJob* job, const std::shared_ptr<SstableFile>& file,
+                                        int level) {
+  WINNOW_RETURN_IF_ERROR(parts_.versions->Settle());
+  const uint64_t number = parts_.versions->NewFileNumber();
+  absl::StatusOr<FilterFileMetadata> made;
+  {
+    DatabaseUnlock unlock(parts_.mutex);
+    made = CatchOutOfMemory([&] { return MakeFilter(job, *file, level, number); });
+  }
+  absl::Status status = made.status();
+  if (made.ok()) {
+    status = InstallFilter(job, file, *made);
+    if (status.ok()) return status;
+    // As after a compaction: what the manifest holds is not known unless the disk was full, or the
+    // table or its new filter could not be opened.
+    if (!absl::IsDataLoss(status)) {
+      if (!absl::IsResourceExhausted(status)) {
+        parts_.scheduler->errors().SetFatal(status, "recording a filter file");
+      }
+      return status;
+    }
+  }
+  if (!absl::IsDataLoss(status)) return status;
+  if (made.ok() && made->number == 0) {
+    job->without_own.insert(file->number());  // it comes again, and another is made
+    return absl::OkStatus();
+  }
+  parts_.events->AddIfCorruption(status);
+  job->damaged.insert(file->number());
+  job->info.files_damaged++;
+  if (job->first_damage.ok()) job->first_damage = status;
+  return absl::OkStatus();
+}
+
+absl::Status DatabaseJobs::RefilterAll(RefilterJob* job, const RefilterOptions& options,
+                                       SteadyTime begin) {
+  ColumnFamilyState* const family = job->family;
+  for (;;) {
+    if (parts_.scheduler->is_stopping()) return DatabaseClosedError();
+    WINNOW_RETURN_IF_ERROR(parts_.scheduler->errors().fatal());
+    if (family->is_dropped()) {
+      return absl::CancelledError("the column family has been dropped");
+    }
+    int level = 0;
+    bool waits = false;
+    const std::shared_ptr<SstableFile> file = NextToRefilter(job, &level, &waits);
+    if (file == nullptr) {
+      if (!waits) return job->first_damage;
+      parts_.scheduler->WaitForProgress();
+      continue;
+    }
+    // Writers may be waiting for it.
+    if (flushes_running_ > 0) parts_.scheduler->WaitForProgress();
+    WINNOW_RETURN_IF_ERROR(RefilterFile(job, file, level));
+    job->info.files_left -= job->info.files_left > 0 ? 1 : 0;
+    job->info.duration = MicrosSince(begin);
+    if (options.on_progress == nullptr) continue;
+    DatabaseUnlock unlock(parts_.mutex);
+    if (!options.on_progress(job->info)) return absl::CancelledError("as the caller asked for");
+  }
+}
+
+absl::Status DatabaseJobs::Refilter(ColumnFamilyState* family, const RefilterOptions& options,
+                                    RefilterInfo* info) {
+  while (family->refilter_running && !parts_.scheduler->is_stopping()) {
+    parts_.scheduler->WaitForProgress();
+  }
+  // A flush that began before the settings changed has those of before.
+  const Memtable* const oldest = family->flush_running && !family->immutables.empty()
+                                     ? family->immutables.front().get()
+                                     : nullptr;
+  while (oldest != nullptr && family->flush_running && !family->immutables.empty() &&
+         family->immutables.front().get() == oldest && !parts_.scheduler->is_stopping()) {
+    parts_.scheduler->WaitForProgress();
+  }
+  if (parts_.scheduler->is_stopping()) return DatabaseClosedError();
+  const SteadyTime begin = SteadyNow();
+  RefilterJob job;
+  job.family = family;
+  job.spec = family->filter_spec();
+  job.key = family->filter_key();
+  job.spec_text = filter::ToString(job.spec);
+  job.key_text = job.key.ToString();
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : family->version()->files(level)) {
+      job.info.files_current += HasWantedFilter(job, *file) ? 1 : 0;
+    }
+  }
+  family->refilter_running = true;
+  NotifyRefilterBegin(parts_.events, family->name(), job.spec_text);
+  const absl::Status status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return RefilterAll(&job, options, begin);
+  });
+  family->refilter_running = false;
+  job.info.duration = MicrosSince(begin);
+  parts_.recorder->Local().Add(Ticker::kRefilters);
+  NotifyRefilterEnd(parts_.events, family->name(), job.spec_text,
+                    {status, job.info.files_refiltered, job.info.bytes_read, job.info.bytes_written,
+                     job.info.filters_fell_back, begin});
+  parts_.scheduler->SignalProgress();
+  *info = job.info;
+  return status;
+}
+
+}  // namespace winnow

@@ -1,0 +1,108 @@
+// Recording of calls: DB::StartTrace.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "engine/write/batch_format.h"
+#include "filter/base/out_of_memory.h"
+#include "winnow/filter/hash.h"
+
+namespace winnow {
+
+namespace {
+
+// Passes everything on, and tells of seeks.
+class TracedIterator final : public Iterator {
+ public:
+  TracedIterator(std::unique_ptr<Iterator> iterator, std::function<void(std::string_view)> on_seek)
+      : iterator_(std::move(iterator)), on_seek_(std::move(on_seek)) {}
+
+  bool Valid() const override { return iterator_->Valid(); }
+  void SeekToFirst() override {
+    on_seek_("");
+    iterator_->SeekToFirst();
+  }
+  void SeekToLast() override { iterator_->SeekToLast(); }
+  void Seek(std::string_view key) override {
+    on_seek_(key);
+    iterator_->Seek(key);
+  }
+  void SeekForPrev(std::string_view key) override {
+    on_seek_(key);
+    iterator_->SeekForPrev(key);
+  }
+  void Next() override { iterator_->Next(); }
+  void Prev() override { iterator_->Prev(); }
+  std::string_view key() const override { return iterator_->key(); }
+  std::string_view value() const override { return iterator_->value(); }
+  absl::Status Refresh() override { return iterator_->Refresh(); }
+  absl::Status status() const override { return iterator_->status(); }
+
+ private:
+  const std::unique_ptr<Iterator> iterator_;
+  const std::function<void(std::string_view)> on_seek_;
+};
+
+std::optional<TraceCall> CallOf(EntryType type) {
+  if (IsPut(type)) return TraceCall::kPut;
+  if (type == EntryType::kDelete) return TraceCall::kDelete;
+  if (type == EntryType::kMerge) return TraceCall::kMerge;
+  return std::nullopt;  // a range has no key that a filter could be asked for
+}
+
+}  // namespace
+
+absl::Status DBImpl::StartTrace(const TraceOptions& options, const std::string& path) {
+  return CatchOutOfMemory([&] {
+    WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
+    return trace_.Start(options, file_system_, path, versions_.hash_seed());
+  });
+}
+
+absl::StatusOr<TraceInfo> DBImpl::EndTrace() {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<TraceInfo> {
+    WINNOW_RETURN_IF_ERROR(CheckRead(default_family_, ""));
+    return trace_.End();
+  });
+}
+
+// By the filter key that the present view asks with, as a look-up would.
+void DBImpl::TraceKey(TraceCall call, ColumnFamily* family, std::string_view key) {
+  UnlessOutOfMemory([&] {
+    TraceRecord record;
+    record.call = call;
+    record.family_id = family->id();
+    const ViewGuard view(Own(family)->views);
+    record.key_hash = view->MakeLookupKey(key, 0).filter_hash;
+    trace_.Add(record, key);
+  });
+}
+
+void DBImpl::TraceBatch(const WriteBatch& batch) {
+  UnlessOutOfMemory([&] {
+    BatchReader reader(batch.encoded());
+    BatchUpdate update;
+    bool more = true;
+    while (reader.Next(&update, &more).ok() && more) {
+      const std::optional<TraceCall> call = CallOf(update.type);
+      if (!call.has_value()) continue;
+      TraceRecord record;
+      record.call = *call;
+      record.family_id = update.family_id;
+      record.value_bytes = update.value.size();
+      record.key_hash = filter::HashKey(update.key, versions_.hash_seed());
+      trace_.Add(record, update.key);
+    }
+  });
+}
+
+std::unique_ptr<Iterator> DBImpl::Traced(std::unique_ptr<Iterator> iterator, ColumnFamily* family) {
+  return std::make_unique<TracedIterator>(
+      std::move(iterator),
+      [this, family](std::string_view key) { TraceKey(TraceCall::kSeek, family, key); });
+}
+
+}  // namespace winnow

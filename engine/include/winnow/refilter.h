@@ -1,0 +1,41 @@
+// Other filters for the SSTables that are there, without a compaction: DB::Refilter.
+#ifndef WINNOW_REFILTER_H_
+#define WINNOW_REFILTER_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace winnow {
+
+// What DB::Refilter has done so far, or in all.
+struct RefilterInfo {
+  uint64_t files_refiltered = 0;  // that have another filter now
+  // Of those, that got their own filter back, which was the wanted one: nothing was read for it.
+  uint64_t files_restored = 0;
+  uint64_t files_current = 0;  // that had the wanted filter before
+  uint64_t files_gone = 0;     // that a compaction had replaced by the time their filter was made
+  uint64_t files_damaged = 0;  // whose keys could not all be read: they keep the filter they have
+  uint64_t files_left = 0;     // still to be looked at; 0 at the end
+  uint64_t filters_fell_back = 0;  // that could not be built as specified (FilterBuilder::Finish)
+  uint64_t bytes_read = 0;         // of SSTables: each block once, and no other
+  uint64_t bytes_written = 0;      // of filter files
+  uint64_t filter_bytes = 0;       // of the filters made
+  std::chrono::microseconds duration{0};
+};
+
+struct RefilterOptions {
+  // As DB::SetFilter takes them; empty: as they are. They are set first, for all tables that are
+  // written from then on.
+  std::string filter = "";
+  std::string filter_key = "";
+  // Called on the thread of the call after each file, without a lock held. False ends the call with
+  // Cancelled; what was done by then stays. It may call the database, but not close it. May be
+  // empty.
+  std::function<bool(const RefilterInfo& so_far)> on_progress = nullptr;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_REFILTER_H_

@@ -1,0 +1,56 @@
+#include "engine/sstable/range_filter_block.h"
+
+#include <new>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+
+namespace winnow {
+
+std::unique_ptr<const RangeFilterBlock> RangeFilterBlock::Load(const BlockFile& file,
+                                                               const BlockHandle& handle,
+                                                               ShardedBlockCache* cache) {
+  std::unique_ptr<RangeFilterBlock> block(new (std::nothrow) RangeFilterBlock());
+  if (block == nullptr) return nullptr;
+  const size_t stored_bytes = handle.size + kBlockTrailerBytes;
+  if (cache != nullptr) {
+    block->charge_ = CacheCharge::Try(cache, stored_bytes);
+    block->lacks_room_ = !block->charge_;
+    if (block->lacks_room_) return block;
+  }
+  block->state_ = block->Read(file, handle);
+  if (block->state_.code == filter::FilterStateCode::kOk) return block;
+  block->state_.reason = absl::StrCat(file.path(), ": at offset ", handle.offset,
+                                      ": range filter block: ", block->state_.reason);
+  block->reader_ = filter::RangeFilterReader();
+  block->memory_ = filter::ResidentMemory();
+  block->charge_ = CacheCharge();
+  return block;
+}
+
+// It stays in memory as the file holds it, trailer included, and is read in place.
+filter::FilterState RangeFilterBlock::Read(const BlockFile& file, const BlockHandle& handle) {
+  using filter::FilterStateCode;
+  const size_t stored_bytes = handle.size + kBlockTrailerBytes;
+  memory_ = filter::ResidentMemory(stored_bytes);
+  if (memory_.data() == nullptr) {
+    lacks_memory_ = true;
+    return {FilterStateCode::kDamaged, "no memory"};
+  }
+  absl::Status status = file.ReadBytes(handle.offset, stored_bytes, memory_.data());
+  Compression compression = Compression::kNone;
+  if (status.ok()) {
+    status = file.CheckTrailer(std::string_view(memory_.data(), stored_bytes), handle,
+                               BlockKind::kRangeFilter, true, &compression);
+  }
+  if (!status.ok()) return {FilterStateCode::kDamaged, std::string(status.message())};
+  // Filters are used in place; our writer never compresses them.
+  if (compression != Compression::kNone) return {FilterStateCode::kDamaged, "is compressed"};
+  filter::FilterState state;
+  reader_ = filter::RangeFilterReader::Open(std::string_view(memory_.data(), handle.size), &state);
+  return state;
+}
+
+}  // namespace winnow

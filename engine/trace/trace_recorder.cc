@@ -1,0 +1,118 @@
+#include "engine/trace/trace_recorder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/checksum.h"
+#include "engine/base/status.h"
+#include "filter/base/out_of_memory.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr size_t kFrameBytes = size_t{64} << 10;
+constexpr uint64_t kLeastBytes = uint64_t{1} << 10;
+constexpr uint64_t kMostBytes = uint64_t{1} << 40;
+constexpr uint32_t kMostOneIn = 1000000;
+// Which keys are chosen has nothing to do with how filters hash them.
+constexpr uint64_t kChoiceSeed = 0x7472616365;
+
+uint64_t MicrosSince1970() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+absl::Status CheckTraceOptions(const TraceOptions& options) {
+  if (options.max_bytes < kLeastBytes || options.max_bytes > kMostBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a trace's max_bytes is ", kLeastBytes, " to ",
+                                                   kMostBytes, ", not ", options.max_bytes));
+  }
+  if (options.one_in == 0 || options.one_in > kMostOneIn) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a trace's one_in is 1 to ", kMostOneIn, ", not ", options.one_in));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status TraceRecorder::Start(const TraceOptions& options, FileSystem* file_system,
+                                  const std::string& path, uint64_t hash_seed) {
+  WINNOW_RETURN_IF_ERROR(CheckTraceOptions(options));
+  MutexLock lock(&mutex_);
+  if (file_ != nullptr) return absl::FailedPreconditionError("a trace is being recorded already");
+  WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system->Exists(path));
+  if (exists) return absl::AlreadyExistsError(absl::StrCat(path, ": there is such a file"));
+  TraceHeader header;
+  header.keys_are_hashes = options.hash_keys;
+  header.hash_seed = hash_seed;
+  header.start_micros = MicrosSince1970();
+  header.one_in = options.one_in;
+  WINNOW_ASSIGN_OR_RETURN(auto file, file_system->Create(path, {}));
+  WINNOW_RETURN_IF_ERROR(file->Append(header.Encode()));
+  options_ = options;
+  began_ = SteadyNow();
+  last_micros_ = 0;
+  payload_.clear();
+  in_payload_ = 0;
+  error_ = absl::OkStatus();
+  info_ = TraceInfo();
+  file_ = std::move(file);
+  is_on_.store(true, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TraceInfo> TraceRecorder::End() {
+  MutexLock lock(&mutex_);
+  if (file_ == nullptr) return absl::FailedPreconditionError("no trace is being recorded");
+  is_on_.store(false, std::memory_order_relaxed);
+  WriteFrame();
+  error_.Update(file_->Sync());
+  info_.bytes = file_->size();
+  error_.Update(file_->Close());
+  file_.reset();
+  WINNOW_RETURN_IF_ERROR(error_);
+  return info_;
+}
+
+// Calls that could not be written are as good as never recorded.
+void TraceRecorder::WriteFrame() {
+  if (payload_.empty()) return;
+  const bool had_memory = UnlessOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (error_.ok()) error_ = file_->Append(TraceFrame(payload_, file_->size()));
+  });
+  (had_memory && error_.ok() ? info_.calls_recorded : info_.calls_not_recorded) += in_payload_;
+  payload_.clear();
+  in_payload_ = 0;
+}
+
+void TraceRecorder::Add(TraceRecord record, std::string_view key) {
+  MutexLock lock(&mutex_);
+  if (file_ == nullptr) return;
+  if (options_.one_in > 1 && Checksum(key, kChoiceSeed) % options_.one_in != 0) return;
+  const uint64_t needed = payload_.size() + key.size() + 64 + kTraceFrameHeaderBytes;
+  if (!error_.ok() || file_->size() + needed > options_.max_bytes) {
+    info_.calls_not_recorded++;
+    return;
+  }
+  const auto since = std::chrono::duration_cast<std::chrono::microseconds>(SteadyNow() - began_);
+  record.micros = std::max(last_micros_, static_cast<uint64_t>(since.count()));
+  if (!options_.hash_keys) record.key = key;
+  const size_t before = payload_.size();
+  const bool had_memory = UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    AppendTraceRecord(record, options_.hash_keys, last_micros_, &payload_);
+  });
+  if (!had_memory) {
+    payload_.resize(before);
+    info_.calls_not_recorded++;
+    return;
+  }
+  last_micros_ = record.micros;
+  in_payload_++;
+  if (payload_.size() >= kFrameBytes) WriteFrame();
+}
+
+}  // namespace winnow

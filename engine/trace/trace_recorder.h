@@ -1,0 +1,51 @@
+// Writes the trace of an open database.
+#ifndef WINNOW_ENGINE_TRACE_TRACE_RECORDER_H_
+#define WINNOW_ENGINE_TRACE_TRACE_RECORDER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "engine/base/steady_clock.h"
+#include "engine/trace/trace_file.h"
+#include "filter/base/mutex.h"
+#include "winnow/file_system.h"
+#include "winnow/trace.h"
+
+namespace winnow {
+
+// Thread-safe. Off, it costs a call one load of a flag that nobody writes to.
+class TraceRecorder {
+ public:
+  bool is_on() const { return is_on_.load(std::memory_order_relaxed); }
+
+  // AlreadyExists, InvalidArgument, FailedPrecondition as DB::StartTrace.
+  absl::Status Start(const TraceOptions& options, FileSystem* file_system, const std::string& path,
+                     uint64_t hash_seed) ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<TraceInfo> End() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // Does a trace want this key? `record` is then filled in but for its time.
+  void Add(TraceRecord record, std::string_view key) ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  void WriteFrame() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  std::atomic<bool> is_on_{false};
+  Mutex mutex_;
+  TraceOptions options_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<WritableFile> file_ ABSL_GUARDED_BY(mutex_);  // null: nothing is recorded
+  SteadyTime began_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_micros_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string payload_ ABSL_GUARDED_BY(mutex_);
+  uint64_t in_payload_ ABSL_GUARDED_BY(mutex_) = 0;  // calls
+  absl::Status error_ ABSL_GUARDED_BY(mutex_);
+  TraceInfo info_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_TRACE_TRACE_RECORDER_H_

@@ -1,0 +1,75 @@
+// What an iterator between bounds meets, for people.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/base/status.h"
+#include "engine/sstable/sstable_iterator.h"
+#include "engine/version/version.h"
+
+namespace winnow {
+
+namespace {
+
+// "range:12" of "blocked_bloom:10+range:12".
+std::string RangeFilterText(const std::string& spec) {
+  const size_t plus = spec.find('+');
+  return plus == std::string::npos ? "none" : spec.substr(plus + 1);
+}
+
+// What the range filter of a file that is open answers.
+void ExplainRangeFilter(const SstableReader& reader, std::string_view lower, std::string_view upper,
+                        ExplainStep* step) {
+  step->file_name = reader.path();
+  step->filter = RangeFilterText(reader.filter_description().spec);
+  const RangeFilterBlock* const filter = reader.range_filter();
+  if (filter == nullptr) return;
+  if (!filter->is_usable()) {
+    step->filter_answer = ExplainStep::FilterAnswer::kUnusable;
+    step->detail = filter->lacks_room() ? "no room for the range filter" : filter->state().reason;
+    return;
+  }
+  step->filter_answer = filter->reader().MayContain(lower, upper)
+                            ? ExplainStep::FilterAnswer::kMaybe
+                            : ExplainStep::FilterAnswer::kNo;
+}
+
+}  // namespace
+
+// Files whose filter says no are not read, as by an iterator.
+void Version::ExplainRange(std::string_view lower, std::string_view upper,
+                           std::vector<ExplainStep>* steps) const {
+  const std::string begin = MakeInternalKey(lower, kMaxSequenceNumber, kEntryTypeForSeek);
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : files(level)) {
+      if (file->EndsBefore(lower, comparator_) ||
+          comparator_.CompareUserKeys(file->smallest_user_key(), upper) >= 0) {
+        continue;
+      }
+      ExplainStep& step = steps->emplace_back();
+      step.level = level;
+      step.file_number = file->number();
+      if (file->reader() == nullptr) {
+        step.answer = ExplainStep::Answer::kError;
+        step.detail = ToStd(file->open_status().message());
+        continue;
+      }
+      ExplainRangeFilter(*file->reader(), lower, upper, &step);
+      if (step.filter_answer == ExplainStep::FilterAnswer::kNo) continue;
+      const auto iterator = file->reader()->NewIterator(SstableReadOptions());
+      iterator->Seek(begin);
+      if (!iterator->status().ok()) {
+        step.answer = ExplainStep::Answer::kError;
+        step.detail = ToStd(iterator->status().message());
+        continue;
+      }
+      const bool any =
+          iterator->Valid() && comparator_.CompareUserKeys(UserKey(iterator->key()), upper) < 0;
+      step.answer = any ? ExplainStep::Answer::kEntries : ExplainStep::Answer::kAbsent;
+      if (any) step.sequence = Sequence(iterator->key());
+      step.false_positive = step.filter_answer == ExplainStep::FilterAnswer::kMaybe && !any;
+    }
+  }
+}
+
+}  // namespace winnow

@@ -1,0 +1,351 @@
+// DB::Refilter: other filters for tables that stay as they are.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/engine/db/refilter_database.h"
+#include "tests/support/verify_messages.h"
+#include "winnow/event_listener.h"
+#include "winnow/filter_policy.h"
+
+namespace winnow::refilter {
+namespace {
+
+TEST(Refilter, GivesEveryFileTheFilterAndLeavesTheTablesAsTheyAre) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  const auto tables = BytesOf(db, ".sst");
+  ASSERT_GE(tables.size(), 4u);
+  EXPECT_EQ(FilesWith(*db, "blocked_bloom:10"), tables.size());
+
+  const RefilterInfo info = RefilterOrFail(db, {.filter = kNewFilter});
+  EXPECT_EQ(info.files_refiltered, tables.size());
+  EXPECT_EQ(info.files_current + info.files_gone + info.files_damaged + info.files_left, 0u);
+  EXPECT_EQ(FilesWith(*db, kNewFilter), tables.size());
+  EXPECT_EQ(FilesNamed(db, ".flt").size(), tables.size());
+  EXPECT_EQ(BytesOf(db, ".sst"), tables);
+  EXPECT_EQ(*db->GetProperty("winnow.filter"), kNewFilter);
+  ExpectAllKeys(db);
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  const auto explained = db->Explain(KeyAt(2));
+  ASSERT_TRUE(explained.ok());
+  EXPECT_EQ(explained->steps.back().filter, kNewFilter);
+
+  db.Reopen();
+  EXPECT_EQ(FilesWith(*db, kNewFilter), tables.size());
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 0u);
+  ExpectAllKeys(db);
+  // 10 bits a key let one in a hundred through, this filter one in a thousand.
+  EXPECT_LT(FalsePositives(*db), 20u);
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+}
+
+TEST(Refilter, ReadsEachTableOnceAndASecondCallReadsNothing) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  uint64_t table_bytes = 0;
+  for (const auto& [name, bytes] : BytesOf(db, ".sst")) table_bytes += bytes.size();
+  const RefilterInfo info = RefilterOrFail(db, {.filter = kNewFilter});
+  EXPECT_LE(info.bytes_read, table_bytes);
+  EXPECT_GT(info.bytes_read, table_bytes * 9 / 10);
+  uint64_t filter_file_bytes = 0;
+  for (const auto& [name, bytes] : BytesOf(db, ".flt")) filter_file_bytes += bytes.size();
+  EXPECT_EQ(info.bytes_written, filter_file_bytes);
+  EXPECT_LT(info.filter_bytes, info.bytes_written);
+
+  const RefilterInfo again = RefilterOrFail(db, {.filter = kNewFilter});
+  EXPECT_EQ(again.files_refiltered, 0u);
+  EXPECT_EQ(again.files_current, info.files_refiltered);
+  EXPECT_EQ(again.bytes_read + again.bytes_written, 0u);
+  const Statistics counted = db->GetStatistics();
+  EXPECT_EQ(counted.Get(Ticker::kRefilters), 2u);
+  EXPECT_EQ(counted.Get(Ticker::kFilesRefiltered), info.files_refiltered);
+  EXPECT_EQ(counted.Get(Ticker::kRefilterBytesRead), info.bytes_read);
+  EXPECT_EQ(counted.Get(Ticker::kRefilterBytesWritten), info.bytes_written);
+
+  // Half of what a compaction of the same files reads and writes, and the filters.
+  db.CompactAll();
+  const Statistics after = db->GetStatistics();
+  const uint64_t compaction =
+      after.Get(Ticker::kCompactionBytesRead) - counted.Get(Ticker::kCompactionBytesRead) +
+      after.Get(Ticker::kCompactionBytesWritten) - counted.Get(Ticker::kCompactionBytesWritten);
+  EXPECT_LT(info.bytes_read + info.bytes_written, compaction * 55 / 100);
+}
+
+TEST(Refilter, GoesBackToTheTablesOwnFiltersWithoutReadingThem) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  const size_t files = FilesNamed(db, ".sst").size();
+  RefilterOrFail(db, {.filter = kNewFilter});
+  const RefilterInfo info = RefilterOrFail(db, {.filter = "blocked_bloom:10"});
+  EXPECT_EQ(info.files_refiltered, files);
+  EXPECT_EQ(info.files_restored, files);
+  EXPECT_EQ(info.bytes_read + info.bytes_written, 0u);
+  EXPECT_EQ(FilesWith(*db, "blocked_bloom:10"), files);
+  EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>());
+  ExpectAllKeys(db);
+  db.Reopen();
+  EXPECT_EQ(FilesWith(*db, "blocked_bloom:10"), files);
+  ExpectAllKeys(db);
+}
+
+TEST(Refilter, ChangesWhatFiltersKnowOfKeys) {
+  for (const char* filter_key : {"prefix:6", "delimiter:/", "whole+prefix:8"}) {
+    SCOPED_TRACE(filter_key);
+    MemoryDb db(SmallFiles());
+    Fill(db);
+    RefilterOrFail(db, {.filter_key = filter_key});
+    EXPECT_EQ(*db->GetProperty("winnow.filter-key"), filter_key);
+    ExpectAllKeys(db);
+    ReadOptions read;
+    const std::string lower = KeyAt(11);
+    const std::string upper = KeyAt(11) + "x";
+    read.lower_bound = lower;
+    read.upper_bound = upper;
+    auto nothing = db->NewIterator(read);
+    nothing->SeekToFirst();
+    EXPECT_FALSE(nothing->Valid());
+    nothing.reset();
+    EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+    db.Reopen();
+    ExpectAllKeys(db);
+    // And back.
+    RefilterOrFail(db, {.filter = "cuckoo:12", .filter_key = "whole"});
+    ExpectAllKeys(db);
+    EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  }
+}
+
+TEST(Refilter, KnowsDeletionsVersionsAndOperands) {
+  Options options = SmallFiles();
+  options.merge_operator = *ParseMergeOperator("append:+");
+  MemoryDb db(options);
+  db.Put("deleted", "1");
+  db.Put("kept", "1");
+  db.Flush();
+  const SnapshotGuard snapshot(*db);
+  db.Delete("deleted");
+  db.Put("kept", "2");
+  ASSERT_TRUE(db->Merge(WriteOptions(), db->DefaultColumnFamily(), "merged", "a").ok());
+  ASSERT_TRUE(db->DeleteRange(WriteOptions(), db->DefaultColumnFamily(), "range", "rangf").ok());
+  db.Flush();
+  RefilterOrFail(db, {.filter = kNewFilter});
+  EXPECT_EQ(db.Get("deleted"), "(absent)");
+  EXPECT_EQ(db.Get("deleted", snapshot.get()), "1");
+  EXPECT_EQ(db.Get("kept"), "2");
+  EXPECT_EQ(db.Get("kept", snapshot.get()), "1");
+  EXPECT_EQ(db.Get("merged"), "a");
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+}
+
+TEST(Refilter, TakesFiltersAwayAndBringsThemBack) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  const size_t files = FilesNamed(db, ".sst").size();
+  const RefilterInfo info = RefilterOrFail(db, {.filter = "none"});
+  EXPECT_EQ(info.bytes_read, 0u);
+  EXPECT_EQ(FilesWith(*db, "none"), files);
+  EXPECT_EQ(*db->GetProperty("winnow.filter-memory"), "0");
+  ExpectAllKeys(db);
+  db.Reopen();
+  EXPECT_EQ(*db->GetProperty("winnow.filter-memory"), "0");
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  RefilterOrFail(db, {.filter = "binary_fuse:0.4%"});
+  ExpectAllKeys(db);
+}
+
+TEST(Refilter, IteratorsKeepTheFilterFileTheyBeganWith) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  RefilterOrFail(db, {.filter = kNewFilter});
+  auto iterator = db->NewIterator(ReadOptions());
+  iterator->SeekToFirst();
+  const std::vector<std::string> first = FilesNamed(db, ".flt");
+  RefilterOrFail(db, {.filter = "cuckoo:12"});
+  EXPECT_EQ(FilesNamed(db, ".flt").size(), 2 * first.size());
+  // All tables go as well, which the iterator still reads from.
+  db.CompactAll();
+  int seen = 0;
+  for (; iterator->Valid(); iterator->Next()) seen++;
+  EXPECT_TRUE(iterator->status().ok()) << iterator->status();
+  EXPECT_EQ(seen, kNumKeys / 2);
+  iterator.reset();
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>());
+  ExpectAllKeys(db);
+}
+
+TEST(Refilter, CompactionsWriteOrdinaryFiltersAndMovesKeepTheFilterFile) {
+  MemoryDb db(SmallFiles());
+  for (int i = 0; i < 1000; i += 2) db.Put(KeyAt(i), "v");
+  db.Flush();
+  RefilterOrFail(db, {.filter = kNewFilter});
+  const auto filters = BytesOf(db, ".flt");
+  ASSERT_EQ(filters.size(), 1u);
+  // Overlaps nothing: the file moves down as it is.
+  ASSERT_TRUE(db->SetOption("level0_compaction_trigger", "1").ok());
+  ASSERT_TRUE(db->SetOption("disable_auto_compactions", "false").ok());
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  if (*db->GetProperty("winnow.num-files-at-level0") == "0" &&
+      db->GetStatistics().Get(Ticker::kCompactionBytesWritten) == 0) {
+    EXPECT_EQ(BytesOf(db, ".flt"), filters);
+    EXPECT_EQ(FilesWith(*db, kNewFilter), 1u);
+  }
+  db.Reopen();
+  EXPECT_EQ(FilesWith(*db, kNewFilter), 1u);
+  db.CompactAll();
+  EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>());
+  EXPECT_EQ(FilesWith(*db, kNewFilter), FilesNamed(db, ".sst").size());
+  for (int i = 0; i < 1000; i++) ASSERT_EQ(db.Get(KeyAt(i)), i % 2 == 0 ? "v" : "(absent)");
+}
+
+// Every byte of a filter file, and no file at all: the table is asked by its own filter.
+// A file of this name that belongs to another table has all checksums right.
+TEST(Refilter, IngestedTablesAreHashedAsAllOthersAre) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  auto writer = SstWriter::Create(db.options(), "/outside.sst", &db.file_system());
+  ASSERT_TRUE(writer.ok());
+  for (int i = 0; i < 500; i++) {
+    ASSERT_TRUE((*writer)->Put(absl::StrCat("zz", 10000 + i), "ingested").ok());
+  }
+  ASSERT_TRUE((*writer)->Finish().ok());
+  ASSERT_TRUE(db->Ingest({{"/outside.sst", db->DefaultColumnFamily()}}, {}).ok());
+  RefilterOrFail(db, {.filter = kNewFilter});
+  for (int pass = 0; pass < 2; pass++) {
+    for (int i = 0; i < 500; i++) {
+      ASSERT_EQ(db.Get(absl::StrCat("zz", 10000 + i)), "ingested");
+      ASSERT_EQ(db.Get(absl::StrCat("zz", 10000 + i, "x")), "(absent)");
+    }
+    ExpectAllKeys(db, 500);
+    EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+    db.Reopen();
+  }
+}
+
+TEST(Refilter, EndsWhereTheCallerSaysAndGoesOnThere) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  const size_t files = FilesNamed(db, ".sst").size();
+  RefilterOptions options;
+  options.filter = kNewFilter;
+  std::vector<uint64_t> left;
+  options.on_progress = [&](const RefilterInfo& so_far) {
+    left.push_back(so_far.files_left);
+    return so_far.files_refiltered < 2;
+  };
+  EXPECT_TRUE(absl::IsCancelled(db->Refilter(options).status()));
+  EXPECT_EQ(left, (std::vector<uint64_t>{files - 1, files - 2}));
+  EXPECT_EQ(FilesWith(*db, kNewFilter), 2u);
+  ExpectAllKeys(db);
+  db.Reopen();
+  const RefilterInfo rest = RefilterOrFail(db, {});
+  EXPECT_EQ(rest.files_current, 2u);
+  EXPECT_EQ(rest.files_refiltered, files - 2);
+  ExpectAllKeys(db);
+}
+
+TEST(Refilter, RefusesWhatCannotBe) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  EXPECT_TRUE(absl::IsInvalidArgument(db->Refilter({.filter = "blom:10"}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(db->Refilter({.filter_key = "prefix:0"}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(db->Refilter(nullptr, {}).status()));
+  EXPECT_EQ(*db->GetProperty("winnow.filter"), "blocked_bloom:10");
+  EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>());
+  const auto family = db->CreateColumnFamily(ColumnFamilyOptions(), "other");
+  ASSERT_TRUE(family.ok());
+  ASSERT_TRUE(db->DropColumnFamily(*family).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(db->Refilter(*family, {}).status()));
+  db.options().read_only = true;
+  db.Reopen();
+  EXPECT_TRUE(absl::IsFailedPrecondition(db->Refilter({.filter = kNewFilter}).status()));
+  ASSERT_TRUE(db->Close().ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(db->Refilter({.filter = kNewFilter}).status()));
+}
+
+TEST(Refilter, FiltersInTheCacheAreReplacedThere) {
+  Options options = SmallFiles();
+  options.charge_filters_to_cache = true;
+  options.block_cache_bytes = 64 << 10;  // room for few of the filters at a time
+  MemoryDb db(options);
+  Fill(db);
+  RefilterOrFail(db, {.filter = kNewFilter});
+  ExpectAllKeys(db);
+  db.Reopen();
+  ExpectAllKeys(db);
+  RefilterOrFail(db, {.filter = "cuckoo:12"});
+  ExpectAllKeys(db);
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+}
+
+TEST(Refilter, BlocksInTheCacheStayThere) {
+  Options options = SmallFiles();
+  options.block_cache_bytes = 64 << 20;
+  MemoryDb db(options);
+  Fill(db);
+  ExpectAllKeys(db);
+  const uint64_t read = db->GetStatistics().Get(Ticker::kDataBlocksRead);
+  RefilterOrFail(db, {.filter = kNewFilter});
+  ExpectAllKeys(db);
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kDataBlocksRead), read);
+}
+
+// Kept by the events' own thread, and read once the database is closed.
+class RefilterEvents final : public EventListener {
+ public:
+  void OnEvent(const Event& event) override {
+    if (event.kind == Event::Kind::kRefilterBegin || event.kind == Event::Kind::kRefilterEnd) {
+      events.push_back(event);
+    }
+  }
+  std::vector<Event> events;
+};
+
+TEST(Refilter, IsReported) {
+  const auto listener = std::make_shared<RefilterEvents>();
+  Options options = SmallFiles();
+  options.listeners = {listener};
+  MemoryDb db(options);
+  Fill(db);
+  const RefilterInfo info = RefilterOrFail(db, {.filter = kNewFilter});
+  db.CloseDb();
+  ASSERT_EQ(listener->events.size(), 2u);
+  EXPECT_EQ(listener->events[0].ToString(), "refiltering of default with ribbon:0.1% begins");
+  EXPECT_EQ(listener->events[1].num_outputs, info.files_refiltered);
+  EXPECT_EQ(listener->events[1].bytes_read, info.bytes_read);
+  EXPECT_EQ(listener->events[1].bytes_written, info.bytes_written);
+  EXPECT_EQ(EventKindName(listener->events[1].kind), "refilter-end");
+}
+
+class NamedPolicy final : public FilterPolicy {
+ public:
+  std::string_view Name() const override { return "test.everything"; }
+  void CreateFilter(std::span<const std::string_view>, std::string* filter) const override {
+    filter->assign("all");
+  }
+  bool KeyMayMatch(std::string_view, std::string_view) const override { return true; }
+};
+
+TEST(Refilter, LeavesFiltersOfAPolicyToThePolicy) {
+  const NamedPolicy policy;
+  Options options = SmallFiles();
+  options.filter_policy = &policy;
+  MemoryDb db(options);
+  Fill(db);
+  EXPECT_TRUE(absl::IsFailedPrecondition(db->Refilter({.filter = kNewFilter}).status()));
+  // Opened without it, the tables have no filter that could be asked: now they get one.
+  db.options().filter_policy = nullptr;
+  db.Reopen();
+  RefilterOrFail(db, {.filter = kNewFilter});
+  EXPECT_EQ(FilesWith(*db, kNewFilter), FilesNamed(db, ".sst").size());
+  ExpectAllKeys(db);
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace winnow::refilter

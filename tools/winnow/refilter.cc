@@ -1,0 +1,85 @@
+// winnow refilter: other filters for the files that are there, without rewriting them.
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/status.h"
+#include "tools/report/amount_text.h"
+#include "tools/winnow/answer.h"
+#include "tools/winnow/commands.h"
+#include "tools/winnow/database.h"
+#include "tools/winnow/progress.h"
+
+namespace winnow::cli {
+namespace {
+
+std::string RefilterSentence(const RefilterInfo& info, std::string_view filter) {
+  std::string text = absl::StrCat(
+      report::HumanCount(info.files_refiltered, "file", "files"), " now with ", ToAbsl(filter),
+      ", ", report::HumanCount(info.files_current, "file", "files"), " had it before; ",
+      report::HumanBytes(static_cast<double>(info.bytes_read)), " read, ",
+      report::HumanBytes(static_cast<double>(info.bytes_written)), " written, ",
+      report::HumanSeconds(std::chrono::duration<double>(info.duration).count()));
+  if (info.filters_fell_back > 0) {
+    absl::StrAppend(&text, "; ", info.filters_fell_back, " could not be built as specified");
+  }
+  return text;
+}
+
+absl::StatusOr<ExitCode> RunRefilter(const Arguments& arguments, Output& output) {
+  WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteExisting));
+  Progress progress(0);
+  RefilterOptions options;
+  // --filter and --filter-key have been set by opening, and recorded.
+  uint64_t files = 0;
+  options.on_progress = [&](const RefilterInfo& so_far) {
+    progress.Update(++files, so_far.bytes_read);
+    return true;
+  };
+  const absl::StatusOr<RefilterInfo> info = opened.db->Refilter(opened.family, options);
+  progress.Clear();
+  WINNOW_RETURN_IF_ERROR(info.status());
+  WINNOW_ASSIGN_OR_RETURN(const std::string filter,
+                          opened.db->GetProperty(opened.family, "winnow.filter"));
+  WINNOW_ASSIGN_OR_RETURN(const std::string filter_key,
+                          opened.db->GetProperty(opened.family, "winnow.filter-key"));
+  WINNOW_RETURN_IF_ERROR(opened.db->Close());
+  return PrintAnswer(arguments,
+                     Json{{"filter", filter},
+                          {"filter_key", filter_key},
+                          {"files_refiltered", info->files_refiltered},
+                          {"files_restored", info->files_restored},
+                          {"files_current", info->files_current},
+                          {"files_gone", info->files_gone},
+                          {"filters_fell_back", info->filters_fell_back},
+                          {"bytes_read", info->bytes_read},
+                          {"bytes_written", info->bytes_written},
+                          {"filter_bytes", info->filter_bytes},
+                          {"seconds", std::chrono::duration<double>(info->duration).count()}},
+                     RefilterSentence(*info, filter), output);
+}
+
+}  // namespace
+
+Command RefilterCommand() {
+  return {
+      .name = "refilter",
+      .database = DatabaseUse::kWrite,
+      .summary = "give all files another filter without rewriting them",
+      .details = R"(
+Reads each SSTable once and writes its new filter to a file of its own, NNNNNN.flt, which is
+asked from then on: half of what `winnow compact` reads and writes, and no space but that of the
+filters. Files that have the filter already are passed over, so that a run that was interrupted
+goes on where it ended. Without --filter the files get the filter that is set. A damaged file
+keeps its filter, and the command ends with exit code 3 once all others are done.)",
+      .json = R"({"filter":TEXT,"filter_key":TEXT,"files_refiltered":N,"files_restored":N,
+ "files_current":N,"files_gone":N,"filters_fell_back":N,"bytes_read":N,"bytes_written":N,
+ "filter_bytes":N,"seconds":S})",
+      .examples = R"(
+  winnow refilter --db=/tmp/fruit --filter=ribbon:0.1%
+  winnow refilter --db=/tmp/fruit --filter-key=whole+prefix:8 --set=background_bytes_per_second=50M)",
+      .flags = {},
+      .run = RunRefilter,
+  };
+}
+
+}  // namespace winnow::cli
