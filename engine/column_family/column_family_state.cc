@@ -67,10 +67,12 @@ std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable() const {
 void ColumnFamilyState::SwitchMemtable() {
   std::shared_ptr<Memtable> fresh = NewMemtable();
   immutables.reserve(immutables.size() + 1);
-  std::shared_ptr<ReadView> view = NewView(version_);
-  if (active_ != nullptr) view->immutables.insert(view->immutables.begin(), active_);
-  view->active = fresh;
-  views.Install(std::move(view));
+  ReservedView reserved = ReserveView();
+  ReadView& view = *reserved.view;
+  view.version = version_;
+  if (active_ != nullptr) view.immutables.insert(view.immutables.begin(), active_);
+  view.active = fresh;
+  views.Install(std::move(reserved.held));
   view_is_stale_ = false;
   // At the back, as the newest: a flush takes from the front, so that level 0 grows in the order of
   // the writes.
@@ -121,19 +123,33 @@ void ColumnFamilyState::InstallNothing() {
 // A whole new view for every change, however small: readers take memtables and version together, so
 // that a key is never looked for after it has left the memtable and before it is in a file.
 void ColumnFamilyState::InstallView(std::shared_ptr<const Version> version) {
-  views.Install(NewView(version));
-  version_ = std::move(version);
-  view_is_stale_ = false;
+  ReservedView reserved = ReserveView();
+  InstallDurableView(std::move(version), std::move(reserved));
 }
 
 void ColumnFamilyState::InstallDurableView(std::shared_ptr<const Version> version) {
   version_ = std::move(version);
   view_is_stale_ = !UnlessOutOfMemory(
-      [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { views.Install(NewView(version_)); });
+      [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { InstallView(version_); });
 }
 
-std::shared_ptr<ReadView> ColumnFamilyState::NewView(std::shared_ptr<const Version> version) const {
-  auto view = std::make_shared<ReadView>();
+void ColumnFamilyState::InstallDurableView(std::shared_ptr<const Version> version,
+                                           ReservedView reserved) {
+  FillView(version, reserved.view.get());
+  version_ = std::move(version);
+  views.Install(std::move(reserved.held));
+  view_is_stale_ = false;
+}
+
+ColumnFamilyState::ReservedView ColumnFamilyState::ReserveView() const {
+  ReservedView reserved;
+  reserved.view = std::make_shared<ReadView>();
+  reserved.held.push_back(reserved.view);
+  FillView(nullptr, reserved.view.get());
+  return reserved;
+}
+
+void ColumnFamilyState::FillView(std::shared_ptr<const Version> version, ReadView* view) const {
   view->comparator = comparator_;
   view->active = active_;
   // Reversed: a look-up goes from new to old and ends at the first hit.
@@ -142,7 +158,6 @@ std::shared_ptr<ReadView> ColumnFamilyState::NewView(std::shared_ptr<const Versi
   view->extractor = filter_key_;
   view->hash_seed = hash_seed_;
   view->merge_operator = merge_operator_.get();
-  return view;
 }
 
 Compression ColumnFamilyState::CompressionFor(int level) const {

@@ -136,6 +136,15 @@ class ColumnFamilyState final : public ColumnFamily {
   // RenewStaleView tries again.
   void InstallDurableView(std::shared_ptr<const Version> version)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // The memory for a view that readers cannot do without, since `version` will have what is not in
+  // the one that they have: taken before `version` is made durable. No memtable is retired between.
+  struct ReservedView {
+    std::shared_ptr<ReadView> view;
+    ViewHolder::Held held;
+  };
+  ReservedView ReserveView() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void InstallDurableView(std::shared_ptr<const Version> version, ReservedView reserved)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void RenewStaleView() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     if (view_is_stale_) InstallDurableView(version_);
   }
@@ -181,8 +190,8 @@ class ColumnFamilyState final : public ColumnFamily {
 
  private:
   std::shared_ptr<Memtable> NewMemtable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  // Of the present memtables; throws if there is no memory.
-  std::shared_ptr<ReadView> NewView(std::shared_ptr<const Version> version) const
+  // What the view is to have of the present memtables. Takes no memory if it had as many before.
+  void FillView(std::shared_ptr<const Version> version, ReadView* view) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const std::string name_;

@@ -3,6 +3,7 @@
 #define WINNOW_ENGINE_COLUMN_FAMILY_READ_VIEW_H_
 
 #include <atomic>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -59,9 +60,12 @@ class ViewHolder {
   ViewHolder() = default;
   ~ViewHolder();
 
-  // Makes `view` the present one. The old one is retired: freed once no reader announces it. Out
-  // of memory: nothing has changed.
-  void Install(std::shared_ptr<const ReadView> view) ABSL_LOCKS_EXCLUDED(mutex_);
+  // One view in the memory that a holder needs to keep it.
+  using Held = std::list<std::shared_ptr<const ReadView>>;
+
+  // Makes `view` the present one. The old one is retired: freed once no reader announces it. Takes
+  // no memory.
+  void Install(Held view) ABSL_LOCKS_EXCLUDED(mutex_);
   std::shared_ptr<const ReadView> Shared() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Frees retired views that nobody announces any more; returns how many are left. The memtables
   // and files that go with them are released on the calling thread.
@@ -71,8 +75,8 @@ class ViewHolder {
   friend class ViewGuard;
   std::atomic<const ReadView*> current_{nullptr};
   mutable Mutex mutex_;
-  std::shared_ptr<const ReadView> owner_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::shared_ptr<const ReadView>> retired_ ABSL_GUARDED_BY(mutex_);
+  Held present_ ABSL_GUARDED_BY(mutex_);
+  Held retired_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Pins the present view for a scope on one thread.

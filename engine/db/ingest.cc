@@ -13,6 +13,7 @@
 //     Last the sequence number is published: with it, and not before, readers see all the files.
 //  7. Of files that were moved the old names go.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -212,6 +213,11 @@ absl::Status DBImpl::ChooseLevels(const IngestOptions& options, IngestJob* job, 
 // From the edit on nothing may fail. The views come before the number: a snapshot that has it finds
 // all the files wherever it looks.
 absl::Status DBImpl::InstallIngested(VersionEdit edit, IngestJob* job) {
+  // Where a view cannot be had nothing must be durable: what is ingested would be there, and unseen.
+  std::map<ColumnFamilyState*, ColumnFamilyState::ReservedView> reserved;
+  for (ColumnFamilyState* family : job->distinct_families) {
+    reserved[family] = family->ReserveView();
+  }
   job->is_handed_over = true;
   if (absl::Status status = versions_.LogAndApply(std::move(edit)); !status.ok()) {
     // Where the tables could not be opened the manifest goes on, and they have been removed; with a
@@ -224,9 +230,9 @@ absl::Status DBImpl::InstallIngested(VersionEdit edit, IngestJob* job) {
   // Before anybody can see the entries no row is left that they hide, and nobody keeps one who does
   // not see them. Those that come in behind all others have no such moment: rows that were read
   // without them are forgotten once everybody reads with them.
-  for (ColumnFamilyState* family : job->distinct_families) {
+  for (auto& [family, view] : reserved) {
     if (job->info.sequence != 0) family->rows.ForgetAllBefore(job->info.sequence);
-    family->InstallDurableView(versions_.families().at(family->id()).version);
+    family->InstallDurableView(versions_.families().at(family->id()).version, std::move(view));
   }
   if (job->info.sequence != 0) leader_.Publish(job->info.sequence);
   for (ColumnFamilyState* family : job->distinct_families) family->rows.ForgetAll();

@@ -149,8 +149,8 @@ absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(
   // Create would cut what is there.
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system->Exists(path));
   if (exists) return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
-  WINNOW_ASSIGN_OR_RETURN(auto file, file_system->Create(path, {}));
   auto writer = CatchOutOfMemory([&]() -> absl::StatusOr<std::unique_ptr<SstWriter>> {
+    WINNOW_ASSIGN_OR_RETURN(auto file, file_system->Create(path, {}));
     builder.is_external = true;
     builder.merge_operator_name = std::string(merge_operator->Name());
     builder.level = 0;
@@ -159,7 +159,7 @@ absl::StatusOr<std::unique_ptr<SstWriter>> CreateSstWriter(
     return std::make_unique<SstWriterImpl>(builder, std::move(merge_operator), std::move(file),
                                            path, file_system, ttl);
   });
-  // Without a writer nobody else would remove the file.
+  // Without a writer nobody else would remove the file, which may be there if Create failed.
   if (!writer.ok()) UnlessOutOfMemory([&] { file_system->Remove(path).IgnoreError(); });
   return writer;
 }
