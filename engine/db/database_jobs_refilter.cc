@@ -14,10 +14,12 @@
 //
 // A crash at any point leaves the table with a filter that knows all its keys. A call that is made
 // again passes over the files that are done.
+#include <array>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/base/database_closed.h"
 #include "engine/base/status.h"
@@ -36,6 +38,10 @@ struct DatabaseJobs::RefilterJob {
   filter::FilterKeyExtractor key;
   std::string spec_text;
   std::string key_text;
+  // Under a budget of filter memory, which has a plan for each level: not empty. What the plan says
+  // while the job runs plays no part, or the job would not end.
+  std::array<std::vector<double>, kNumLevels> unit_bits;
+  bool in_units() const { return !unit_bits[0].empty(); }
   std::set<uint64_t> damaged;      // not to be tried again
   std::set<uint64_t> without_own;  // whose own filter is damaged
   absl::Status first_damage;
@@ -60,8 +66,11 @@ int LevelOf(const Version& version, const SstableFile& file) {
 bool DatabaseJobs::HasWantedFilter(const RefilterJob& job, const SstableFile& file) {
   if (file.reader() == nullptr) return true;  // nothing can be read of it
   const FilterDescription& has = file.reader()->filter_description();
+  // Of a filter that could not be built there are no units.
+  const bool in_wanted_form =
+      has.in_units == job.in_units() || file.reader()->figures().filter_bytes == 0;
   return has.policy.empty() && has.spec == job.spec_text && has.key_text == job.key_text &&
-         file.reader()->filter_state().code == filter::FilterStateCode::kOk;
+         in_wanted_form && file.reader()->filter_state().code == filter::FilterStateCode::kOk;
 }
 
 // Null: there is none that could be done now. `*waits` says whether one is being compacted, which
@@ -94,12 +103,13 @@ absl::StatusOr<FilterFileMetadata> DatabaseJobs::MakeFilter(RefilterJob* job,
   if (file.metadata().filter_file.number != 0 && !job->without_own.contains(file.number())) {
     WINNOW_ASSIGN_OR_RETURN(const SstableProperties own, file.reader()->ReadProperties());
     if (own.filter_policy.empty() && own.filter_spec == job->spec_text &&
-        own.filter_key == job->key_text) {
+        own.filter_key == job->key_text && own.filter_units.empty() != job->in_units()) {
       return FilterFileMetadata();
     }
   }
   FilterRebuildOptions options;
   options.spec = job->spec;
+  options.unit_bits = job->unit_bits[static_cast<size_t>(level)];
   options.key = job->key;
   // All tables of a database that were not ingested have it: look-ups hash once for all of them.
   options.hash_seed = parts_.versions->hash_seed();
@@ -247,8 +257,13 @@ absl::Status DatabaseJobs::Refilter(ColumnFamilyState* family, const RefilterOpt
   const SteadyTime begin = SteadyNow();
   RefilterJob job;
   job.family = family;
-  job.spec = family->filter_spec();
-  job.key = family->filter_key();
+  parts_.plan_new_filters();
+  for (int level = 0; level < kNumLevels; level++) {
+    const SstableBuilderOptions wanted = family->BuilderOptions(level);
+    job.spec = wanted.filter_spec;
+    job.key = wanted.filter_key;
+    job.unit_bits[static_cast<size_t>(level)] = wanted.filter_unit_bits;
+  }
   job.spec_text = filter::ToString(job.spec);
   job.key_text = job.key.ToString();
   for (int level = 0; level < kNumLevels; level++) {

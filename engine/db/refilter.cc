@@ -30,6 +30,11 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
       if (!IsUsable()) return Unusable();
       copies_running_++;  // Close waits
       status = jobs_.Refilter(own, options, &info);
+      {
+        // Which of the new filters' units are worth their memory.
+        DatabaseUnlock unlock(&mutex_);
+        UnlessOutOfMemory([this] { KeepFilters(); });
+      }
       copies_running_--;
       scheduler_.SignalProgress();
     }

@@ -50,6 +50,7 @@ struct BenchConfig {
   std::string filter_key = "whole";
   bool cache_index_and_filter_blocks = false;
   bool partition_index_and_filters = false;
+  int64_t filter_memory_budget = 0;
   bool rocksdb_tuned = false;
   std::string compression_type = "snappy";
   bool sync = false;

@@ -281,6 +281,11 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
   options.row_cache_bytes = settings.row_cache_bytes;
   options.background_threads = settings.background_threads;
   options.filter = settings.filter;
+  options.filter_memory_budget = settings.filter_memory_budget;
+  // The budget decides the amount.
+  if (settings.filter_memory_budget != 0) {
+    options.filter = settings.filter.substr(0, settings.filter.find(':'));
+  }
   options.filter_key = settings.filter_key;
   options.disable_auto_compactions = settings.disable_auto_compactions;
   if (absl::Status set = SetOption(&options, "merge_operator", "uint64_add"); !set.ok()) return set;

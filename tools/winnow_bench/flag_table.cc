@@ -76,6 +76,10 @@ void AddEngineFlags(BenchConfig* config, std::vector<Flag>* flags) {
         "rocksdb: filters take part in the block cache"},
        {group, "partition_index_and_filters", &config->partition_index_and_filters,
         "rocksdb: filters in partitions of 4 KiB"},
+       {group, "filter_memory_budget", &config->filter_memory_budget,
+        "winnow: bytes for all filters, instead of bits; rocksdb: as much more block cache, for\n"
+        "filters in partitions. 0: none",
+        0, kLargestBytes},
        {group, "compression_type", &config->compression_type, "none, snappy, lz4 or zstd"},
        {group, "block_size", &config->block_size,
         "uncompressed bytes of a data block (lmdb and wiredtiger: 4 and 32 KiB)", 256, 16 << 20},
