@@ -194,6 +194,7 @@ class DBImpl final : public DB, private IteratorOwner {
 
   // --- read_path.cc ---
   struct Found;
+  template <bool kThroughRowCache>
   absl::Status Find(const ReadOptions& options, ColumnFamilyState* family, const ReadView& view,
                     const RowValidity::Moment& moment, std::string_view key,
                     ThreadCounters& counters, Found* found);
@@ -213,6 +214,9 @@ class DBImpl final : public DB, private IteratorOwner {
   template <typename Take, typename TakeMerged>
   absl::Status GetWith(const ReadOptions& options, ColumnFamily* family, std::string_view key,
                        Take take, TakeMerged take_merged);
+  template <bool kThroughRowCache, typename Take, typename TakeMerged>
+  absl::Status GetBy(const ReadOptions& options, ColumnFamily* family, std::string_view key,
+                     Take& take, TakeMerged& take_merged);
   // The value of a key of which Find has met an operand.
   absl::Status FinishMerge(const ReadOptions& options, const ColumnFamilyState& family,
                            const ReadView& view, std::string_view key, ThreadCounters& counters,
