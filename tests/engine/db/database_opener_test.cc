@@ -28,7 +28,8 @@ struct Parts {
         leader({&live_options, &mutex, &queue, &logs, &versions, &families, &scheduler, &events,
                 &recorder}),
         opener(
-            {&options, "/db", file_system, &mutex, &queue, &versions, &logs, &families, &leader}) {}
+            {&options, "/db", file_system, &mutex, &queue, &versions, &logs, &families, &leader,
+             [](bool) { return absl::OkStatus(); }}) {}
 
   const Options options;
   EventQueue events{{}};

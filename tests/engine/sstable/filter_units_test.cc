@@ -210,12 +210,16 @@ TEST(FilterUnits, DamageThatIsFoundLaterCostsItsUnitAlone) {
       while (units->num_resident() < units->units().size()) {
         const absl::StatusOr<bool> loaded = units->LoadNext(FilterLedger::Claim::kFurtherUnit);
         ASSERT_TRUE(loaded.ok() ? *loaded : absl::IsDataLoss(loaded.status())) << loaded.status();
-        if (!loaded.ok()) EXPECT_TRUE(loaded.status().message().find("f.flt") == 0);
+        if (!loaded.ok()) {
+          EXPECT_TRUE(loaded.status().message().find("f.flt") == 0);
+        }
         num_damaged += loaded.ok() ? 0 : 1;
       }
       EXPECT_EQ(num_damaged, 1) << at;
       const int passing = Passing(*table);
-      if (listed) EXPECT_LT(passing, 200) << "the two other units go on";
+      if (listed) {
+        EXPECT_LT(passing, 200) << "the two other units go on";
+      }
       // What is refused takes no memory.
       EXPECT_LE(ledger.resident_bytes(), listed ? block.size * 7 / 10 : 0) << at;
     }
