@@ -170,12 +170,12 @@ TEST(FilterBudget, FilesThatAreAskedMoreHaveMoreInMemory) {
   options.filter_memory_budget =
       80 * kKiB;  // about ten bits a key, and files have half as many more
   MemoryDb db(options);
-  constexpr uint64_t kNumKeys = 60'000;
-  Fill(&db, kNumKeys);
+  constexpr uint64_t kFilledKeys = 60'000;
+  Fill(&db, kFilledKeys);
   db.CompactAll();
-  const uint64_t before = AskForAbsent(*db, 0, kNumKeys / 20, 1, 40'000);
+  const uint64_t before = AskForAbsent(*db, 0, kFilledKeys / 20, 1, 40'000);
   Replan(*db);
-  const uint64_t after = AskForAbsent(*db, 0, kNumKeys / 20, 2, 40'000);
+  const uint64_t after = AskForAbsent(*db, 0, kFilledKeys / 20, 2, 40'000);
   EXPECT_LE(after * 4, before) << "the twentieth of the keys that is asked for has whole filters";
   EXPECT_GT(Budget(*db)["dropped_bytes"], 0u);
   EXPECT_LE(Budget(*db)["peak_bytes"], 84 * kKiB);
@@ -187,8 +187,8 @@ TEST(FilterBudget, MeasuredRatesAreThoseThatThePlanPromises) {
   Options options = ManyTables();
   options.filter_memory_budget = 120 * kKiB;
   MemoryDb db(options);
-  constexpr uint64_t kNumKeys = 90'000;
-  Fill(&db, kNumKeys);
+  constexpr uint64_t kFilledKeys = 90'000;
+  Fill(&db, kFilledKeys);
   db.CompactAll();
   const Json written = Budget(*db);
   const uint64_t all =
@@ -198,7 +198,7 @@ TEST(FilterBudget, MeasuredRatesAreThoseThatThePlanPromises) {
     ASSERT_TRUE(set.ok()) << set;
     const FilterPlans plans = *db->PlanFilters(all * share / 100);
     constexpr int kLookups = 200'000;
-    const uint64_t reads = AskForAbsent(*db, 0, kNumKeys, share, kLookups);
+    const uint64_t reads = AskForAbsent(*db, 0, kFilledKeys, share, kLookups);
     const double expected = plans.now.needless_reads_per_miss * kLookups;
     EXPECT_NEAR(static_cast<double>(reads), expected,
                 3.29 * std::sqrt(expected) + 0.03 * expected + 3)
@@ -289,8 +289,8 @@ TEST(FilterBudgetThreads, NoKeyIsMissedWhileUnitsComeAndGo) {
   options.filter = "blocked_bloom";
   options.filter_memory_budget = 1 << 20;
   MemoryDb db(options);
-  constexpr uint64_t kNumKeys = 60'000;
-  Fill(&db, kNumKeys);
+  constexpr uint64_t kFilledKeys = 60'000;
+  Fill(&db, kFilledKeys);
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> missed{0};
   std::atomic<uint64_t> found{0};
@@ -300,7 +300,7 @@ TEST(FilterBudgetThreads, NoKeyIsMissedWhileUnitsComeAndGo) {
       std::mt19937_64 random(t);
       std::string value;
       while (!stop.load(std::memory_order_relaxed)) {
-        const std::string key = KeyAt(2 * (random() % kNumKeys));
+        const std::string key = KeyAt(2 * (random() % kFilledKeys));
         if (db->Get(ReadOptions(), key, &value).ok()) {
           found.fetch_add(1, std::memory_order_relaxed);
         } else {
@@ -314,7 +314,7 @@ TEST(FilterBudgetThreads, NoKeyIsMissedWhileUnitsComeAndGo) {
   std::mt19937_64 random(99);
   uint64_t changes = 0;
   for (int i = 0; i < (LongTests() ? 2000 : 60); i++) {
-    for (int write = 0; write < 200; write++) db.Put(KeyAt(2 * (random() % kNumKeys)), "v");
+    for (int write = 0; write < 200; write++) db.Put(KeyAt(2 * (random() % kFilledKeys)), "v");
     const uint64_t budget = 64 * kKiB + random() % (96 * kKiB);
     changes += db->SetOption("filter_memory_budget", absl::StrCat(budget)).ok() ? 1 : 0;
     std::this_thread::yield();
