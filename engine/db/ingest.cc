@@ -213,7 +213,8 @@ absl::Status DBImpl::ChooseLevels(const IngestOptions& options, IngestJob* job, 
 // From the edit on nothing may fail. The views come before the number: a snapshot that has it finds
 // all the files wherever it looks.
 absl::Status DBImpl::InstallIngested(VersionEdit edit, IngestJob* job) {
-  // Where a view cannot be had nothing must be durable: what is ingested would be there, and unseen.
+  // Where a view cannot be had nothing must be durable: what is ingested would be there, and
+  // unseen.
   std::map<ColumnFamilyState*, ColumnFamilyState::ReservedView> reserved;
   for (ColumnFamilyState* family : job->distinct_families) {
     reserved[family] = family->ReserveView();
