@@ -30,10 +30,12 @@ def main():
     parser = argparse.ArgumentParser(prog="tools/dev lint")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--tidy", action="store_true")
+    parser.add_argument("--precompiled", action="store_true")
     parser.add_argument("--rule", action="append", choices=sorted(RULES))
     options = parser.parse_args()
 
-    tree = SourceTree(pathlib.Path(__file__).resolve().parents[3], options.jobs)
+    tree = SourceTree(pathlib.Path(__file__).resolve().parents[3], options.jobs,
+                      options.precompiled)
     failed = False
     for name, violations in RULES.items():
         if options.rule and name not in options.rule:

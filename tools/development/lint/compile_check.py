@@ -17,6 +17,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wno-unused-parameter", "-Wnon-virt
 LOCK_WARNINGS = ["-Wthread-safety"]  # a test may stand outside of a class's own protocol
 CLEAN_RUNS = "build/lint"
 COMPILE_COMMANDS = "build/release/compile_commands.json"
+COMMON_HEADERS = "build/release/CMakeFiles/winnow_common_headers.dir/cmake_pch.hxx"
 
 
 def header_command(path):
@@ -73,6 +74,22 @@ def first_included(tree, source, command):
     return None
 
 
+def with_common_headers(tree, commands):
+    """The sources' commands with the build's common headers read beforehand, where there are any:
+    an include of one of those that a source forgets is then not found."""
+    precompiled = tree.root / CLEAN_RUNS / "common_headers.pch"
+    precompiled.parent.mkdir(parents=True, exist_ok=True)
+    if not tree.has(COMMON_HEADERS):
+        return commands
+    code, output = tree.run(["clang++", "-std=c++20", "-x", "c++-header", COMMON_HEADERS,
+                             "-o", str(precompiled)])
+    if code != 0:
+        raise RuntimeError(f"{COMMON_HEADERS} does not compile:\n{output}")
+    return {path: command if command[0] == "clang" else
+            command[:1] + ["-include-pch", str(precompiled)] + command[1:]
+            for path, command in commands.items()}
+
+
 def is_clean_since(stamp):
     """Whether the last run was clean and nothing that it read has changed."""
     try:
@@ -88,6 +105,8 @@ def violations(tree):
     commands = {path: command for path, command in source_commands(tree).items()
                 if path.parts[0] != "tests"}
     compiled_first = {first_included(tree, *item) for item in commands.items()}
+    if tree.precompiled:
+        commands = with_common_headers(tree, commands)
     commands.update({path: header_command(path) for path in tree.headers
                      if path not in compiled_first})
     rules_changed = pathlib.Path(__file__).stat().st_mtime_ns

@@ -8,9 +8,11 @@ CODE_FOLDERS = ("engine", "filter", "tools", "tests", "bench")
 
 
 class SourceTree:
-    def __init__(self, root, jobs):
+    def __init__(self, root, jobs, precompiled=False):
+        """`precompiled`: sources are compiled behind the build's common headers."""
         self.root = pathlib.Path(root)
         self.jobs = jobs
+        self.precompiled = precompiled
         self.headers = self._files("*.h")
         self.sources = self._files("*.cc")
         self.code = sorted(self.headers + self.sources)
