@@ -39,10 +39,10 @@ absl::Status DBImpl::AwaitFlush(ColumnFamilyState* family) {
 }
 
 absl::Status DBImpl::Flush(ColumnFamily* family) {
-  const absl::Status status = CatchOutOfMemory([&] {
-    WINNOW_RETURN_IF_ERROR(CheckRead(family, ""));
-    return FlushMemtables(Own(family));
-  });
+  const absl::Status checked = CatchOutOfMemory([&] { return CheckRead(family, ""); });
+  // In a forked child some lock may be held by a thread that the child has not.
+  if (!checked.ok()) return checked;
+  const absl::Status status = CatchOutOfMemory([&] { return FlushMemtables(Own(family)); });
   UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
   return status;
 }
