@@ -24,7 +24,6 @@ configure() {
   local preset="$1" shared=()
   shift
   case "$preset" in release | debug) shared=(-DWINNOW_WERROR="${WINNOW_WERROR:-ON}") ;; esac
-  [ "$preset" != release ] || shared+=(-DWINNOW_UNITY_ROOMS="${WINNOW_UNITY_ROOMS:-OFF}")
   local log="build/configure-$preset.log"
   mkdir -p build
   say "configuring build/$preset"

@@ -37,8 +37,6 @@ test_stages_of_ci() {
   local failed=0 stage started result table
   WINNOW_STAGE_TIMES="$(mktemp)"
   export WINNOW_STAGE_TIMES
-  # Nobody changes a line and builds again here.
-  export WINNOW_UNITY_ROOMS=ON
   # Expanded now: nothing of this function is left when the trap runs.
   # shellcheck disable=SC2064
   trap "rm -f '$WINNOW_STAGE_TIMES'" EXIT
