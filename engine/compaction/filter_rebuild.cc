@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/internal_key.h"
+#include "engine/base/shared_prefix.h"
 #include "engine/base/status.h"
 #include "engine/sstable/sstable_iterator.h"
 #include "engine/version/file_names.h"
@@ -17,11 +18,6 @@ namespace {
 
 // Between two looks at the flags and the rate limiter.
 constexpr uint64_t kEntriesBetweenPauses = 1024;
-
-size_t SharedBytes(std::string_view a, std::string_view b) {
-  const auto [end, other_end] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-  return static_cast<size_t>(end - a.begin());
-}
 
 bool IsCancelled(const PacedBy& paced) {
   return std::any_of(paced.cancelled.begin(), paced.cancelled.end(),
@@ -50,7 +46,7 @@ class KeyScan {
       if (entries % kEntriesBetweenPauses == 0) WINNOW_RETURN_IF_ERROR(Pause());
       const std::string_view user_key = UserKey(iterator.key());
       if (entries == 0 || user_key != last_user_key) {
-        Add(user_key, SharedBytes(user_key, last_user_key));
+        Add(user_key, CommonPrefix(user_key, last_user_key));
         last_user_key.assign(user_key);
       }
       entries++;

@@ -8,6 +8,7 @@
 #include "engine/base/checksum.h"
 #include "engine/base/status.h"
 #include "filter/base/out_of_memory.h"
+#include "winnow/clock.h"
 
 namespace winnow {
 
@@ -19,11 +20,6 @@ constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 constexpr uint32_t kMostOneIn = 1000000;
 // Which keys are chosen has nothing to do with how filters hash them.
 constexpr uint64_t kChoiceSeed = 0x7472616365;
-
-uint64_t MicrosSince1970() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
-}
 
 absl::Status CheckTraceOptions(const TraceOptions& options) {
   if (options.max_bytes < kLeastBytes || options.max_bytes > kMostBytes) {
@@ -49,7 +45,7 @@ absl::Status TraceRecorder::Start(const TraceOptions& options, FileSystem* file_
   TraceHeader header;
   header.keys_are_hashes = options.hash_keys;
   header.hash_seed = hash_seed;
-  header.start_micros = MicrosSince1970();
+  header.start_micros = SystemClock()->NowMicros();
   header.one_in = options.one_in;
   WINNOW_ASSIGN_OR_RETURN(auto file, file_system->Create(path, {}));
   WINNOW_RETURN_IF_ERROR(file->Append(header.Encode()));

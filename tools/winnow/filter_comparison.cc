@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/internal_key.h"
+#include "engine/base/shared_prefix.h"
 #include "engine/base/status.h"
 #include "engine/sstable/sstable_iterator.h"
 #include "engine/version/level_files.h"
@@ -66,10 +67,9 @@ absl::Status FilterComparison::ReadKeys(const SstableReader& table, TableKeys* k
     const std::string_view key = UserKey(iterator.key());
     if (!is_first && key == last) continue;
     if (is_first) keys->smallest = key;
-    const auto [end, other_end] = std::mismatch(key.begin(), key.end(), last.begin(), last.end());
     filter::FilterKeyExtractor::Hashes hashes;
-    const size_t count = workload_.filter_key.NewHashes(
-        key, is_first ? 0 : static_cast<size_t>(end - key.begin()), workload_.hash_seed, &hashes);
+    const size_t count = workload_.filter_key.NewHashes(key, is_first ? 0 : CommonPrefix(key, last),
+                                                        workload_.hash_seed, &hashes);
     keys->filter_hashes.insert(keys->filter_hashes.end(), hashes.begin(), hashes.begin() + count);
     if (!workload_.keys_are_hashes) {
       keys->present.push_back(filter::HashKey(key, workload_.hash_seed));
