@@ -148,7 +148,9 @@ absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr
   file->being_compacted = true;
   compactions_running_++;
   family->compactions_running++;
-  const absl::Status status = versions.LogAndApply(std::move(edit));
+  const absl::Status status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return versions.LogAndApply(std::move(edit));
+  });
   file->being_compacted = false;
   compactions_running_--;
   family->compactions_running--;

@@ -29,7 +29,9 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
       DatabaseLock lock(&mutex_);
       if (!IsUsable()) return Unusable();
       copies_running_++;  // Close waits
-      status = jobs_.Refilter(own, options, &info);
+      status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+        return jobs_.Refilter(own, options, &info);
+      });
       copies_running_--;
       scheduler_.SignalProgress();
     }

@@ -60,11 +60,13 @@ void HashList::CloseChunk() {
 
 // In two passes. The first counts, so that no shard's last chunk is larger than it must be. The
 // second moves the hashes, and takes a chunk that it has read to the end as one that can be
-// written: between them, list and shards hold hardly more memory than the list did.
+// written: between them, list and shards hold hardly more memory than the list did. The list keeps
+// room for the chunks to come back to: Join is for a destructor, which may not run out of memory.
 std::vector<HashList> HashList::SplitByShard(uint32_t num_shards, uint64_t salt) {
   std::vector<HashList> shards(num_shards);
   if (num_shards == 1) {
     shards[0] = std::move(*this);
+    chunks_.reserve(shards[0].chunks_.size());
     return shards;
   }
   const auto shard_of = [num_shards, salt](uint64_t hash) {
@@ -98,6 +100,9 @@ std::vector<HashList> HashList::SplitByShard(uint32_t num_shards, uint64_t salt)
     chunk = Chunk{};
   }
   *this = HashList();
+  size_t num_chunks = 0;
+  for (const HashList& shard : shards) num_chunks += shard.chunks_.size();
+  chunks_.reserve(num_chunks);
   return shards;
 }
 

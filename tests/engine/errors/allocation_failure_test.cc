@@ -21,6 +21,7 @@
 #include "tests/support/verify_messages.h"
 #include "winnow/backup.h"
 #include "winnow/ingest.h"
+#include "winnow/refilter.h"
 #include "winnow/repair.h"
 #include "winnow/transaction.h"
 
@@ -439,6 +440,11 @@ const std::vector<AllocationFailure::Call>& AllocationFailure::AllCalls() {
       {"Flush", [](auto& test) { return Failing([&] { return test.db().Flush(); }); }},
       {"CompactRange",
        [](auto& test) { return Failing([&] { return test.db().CompactRange({}, {}); }); }},
+      {"Refilter",
+       [](auto& test) {
+         const RefilterOptions options = {.filter = "cuckoo:12"};
+         return Failing([&] { return test.db().Refilter(options).status(); });
+       }},
       {"Get", [](auto& test) { return test.GetAll(false); }},
       {"Get, pinned", [](auto& test) { return test.GetAll(true); }},
       {"MultiGet", [](auto& test) { return test.MultiGetAll(); }},
