@@ -16,6 +16,12 @@ static_assert(std::endian::native == std::endian::little,
 inline constexpr size_t kMaxVarint32Bytes = 5;
 inline constexpr size_t kMaxVarint64Bytes = 10;
 
+inline uint16_t DecodeFixed16(const char* data) {
+  uint16_t value;
+  std::memcpy(&value, data, sizeof(value));
+  return value;
+}
+
 inline uint32_t DecodeFixed32(const char* data) {
   uint32_t value;
   std::memcpy(&value, data, sizeof(value));

@@ -67,12 +67,12 @@ std::shared_ptr<Memtable> ColumnFamilyState::NewMemtable() const {
 void ColumnFamilyState::SwitchMemtable() {
   std::shared_ptr<Memtable> fresh = NewMemtable();
   immutables.reserve(immutables.size() + 1);
-  ReservedView reserved = ReserveView();
-  ReadView& view = *reserved.view;
-  view.version = version_;
+  ViewHolder::Held reserved = ReserveView();
+  ReadView& view = *reserved.front();
+  FillView(version_, &view);
   if (active_ != nullptr) view.immutables.insert(view.immutables.begin(), active_);
   view.active = fresh;
-  views.Install(std::move(reserved.held));
+  views.Install(std::move(reserved));
   view_is_stale_ = false;
   // At the back, as the newest: a flush takes from the front, so that level 0 grows in the order of
   // the writes.
@@ -123,8 +123,7 @@ void ColumnFamilyState::InstallNothing() {
 // A whole new view for every change, however small: readers take memtables and version together, so
 // that a key is never looked for after it has left the memtable and before it is in a file.
 void ColumnFamilyState::InstallView(std::shared_ptr<const Version> version) {
-  ReservedView reserved = ReserveView();
-  InstallDurableView(std::move(version), std::move(reserved));
+  InstallDurableView(std::move(version), ReserveView());
 }
 
 void ColumnFamilyState::InstallDurableView(std::shared_ptr<const Version> version) {
@@ -134,18 +133,16 @@ void ColumnFamilyState::InstallDurableView(std::shared_ptr<const Version> versio
 }
 
 void ColumnFamilyState::InstallDurableView(std::shared_ptr<const Version> version,
-                                           ReservedView reserved) {
-  FillView(version, reserved.view.get());
+                                           ViewHolder::Held reserved) {
+  FillView(version, reserved.front().get());
   version_ = std::move(version);
-  views.Install(std::move(reserved.held));
+  views.Install(std::move(reserved));
   view_is_stale_ = false;
 }
 
-ColumnFamilyState::ReservedView ColumnFamilyState::ReserveView() const {
-  ReservedView reserved;
-  reserved.view = std::make_shared<ReadView>();
-  reserved.held.push_back(reserved.view);
-  FillView(nullptr, reserved.view.get());
+ViewHolder::Held ColumnFamilyState::ReserveView() const {
+  ViewHolder::Held reserved(1, std::make_shared<ReadView>());
+  reserved.front()->immutables.reserve(immutables.size());
   return reserved;
 }
 

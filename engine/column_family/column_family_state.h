@@ -138,12 +138,8 @@ class ColumnFamilyState final : public ColumnFamily {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // The memory for a view that readers cannot do without, since `version` will have what is not in
   // the one that they have: taken before `version` is made durable. No memtable is retired between.
-  struct ReservedView {
-    std::shared_ptr<ReadView> view;
-    ViewHolder::Held held;
-  };
-  ReservedView ReserveView() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  void InstallDurableView(std::shared_ptr<const Version> version, ReservedView reserved)
+  ViewHolder::Held ReserveView() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void InstallDurableView(std::shared_ptr<const Version> version, ViewHolder::Held reserved)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void RenewStaleView() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     if (view_is_stale_) InstallDurableView(version_);
@@ -190,7 +186,7 @@ class ColumnFamilyState final : public ColumnFamily {
 
  private:
   std::shared_ptr<Memtable> NewMemtable() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  // What the view is to have of the present memtables. Takes no memory if it had as many before.
+  // With the present memtables. Takes no memory if ReserveView made it for as many.
   void FillView(std::shared_ptr<const Version> version, ReadView* view) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 

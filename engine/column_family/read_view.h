@@ -60,11 +60,11 @@ class ViewHolder {
   ViewHolder() = default;
   ~ViewHolder();
 
-  // One view in the memory that a holder needs to keep it.
-  using Held = std::list<std::shared_ptr<const ReadView>>;
+  // Views, each in the memory that a holder needs to keep it.
+  using Held = std::list<std::shared_ptr<ReadView>>;
 
-  // Makes `view` the present one. The old one is retired: freed once no reader announces it. Takes
-  // no memory.
+  // Makes `view`, of which there is one, the present one; from now on nobody changes it. The old
+  // one is retired: freed once no reader announces it. Takes no memory.
   void Install(Held view) ABSL_LOCKS_EXCLUDED(mutex_);
   std::shared_ptr<const ReadView> Shared() const ABSL_LOCKS_EXCLUDED(mutex_);
   // Frees retired views that nobody announces any more; returns how many are left. The memtables

@@ -62,11 +62,19 @@ BackgroundRateLimiter::BackgroundRateLimiter(uint64_t bytes_per_second, SteadyCl
                                              Sleep sleep)
     : clock_(std::move(clock)), sleep_(std::move(sleep)), bytes_per_second_(bytes_per_second) {}
 
-bool BackgroundRateLimiter::MustNotWait(const Cancelled& cancelled) const {
-  if (stopped_.load(std::memory_order_relaxed)) return true;
+bool IsCancelled(const BackgroundRateLimiter::Cancelled& cancelled) {
   return std::any_of(cancelled.begin(), cancelled.end(), [](const std::atomic<bool>* flag) {
     return flag != nullptr && flag->load(std::memory_order_relaxed);
   });
+}
+
+absl::Status CheckNotCancelled(const BackgroundRateLimiter::Cancelled& cancelled) {
+  if (!IsCancelled(cancelled)) return absl::OkStatus();
+  return absl::CancelledError("the database is closing, or the family has been dropped");
+}
+
+bool BackgroundRateLimiter::MustNotWait(const Cancelled& cancelled) const {
+  return stopped_.load(std::memory_order_relaxed) || IsCancelled(cancelled);
 }
 
 bool BackgroundRateLimiter::HasNoLimit(Priority priority) {

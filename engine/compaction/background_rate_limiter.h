@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "absl/status/status.h"
 #include "engine/base/steady_clock.h"
 #include "filter/base/mutex.h"
 #include "winnow/file_system.h"
@@ -75,6 +76,11 @@ class BackgroundRateLimiter {
   SteadyTime flushes_done_ ABSL_GUARDED_BY(mutex_);
   SteadyTime compactions_done_ ABSL_GUARDED_BY(mutex_);
 };
+
+// One of them is set; they may be null.
+bool IsCancelled(const BackgroundRateLimiter::Cancelled& cancelled);
+// Cancelled, if one is: for jobs that a close, or a drop of their family, ends.
+absl::Status CheckNotCancelled(const BackgroundRateLimiter::Cancelled& cancelled);
 
 // `file` as a job writes it, under the limiter. `*waited` grows by how long it waits; all of them
 // outlive the file.

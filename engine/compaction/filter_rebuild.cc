@@ -1,6 +1,5 @@
 #include "engine/compaction/filter_rebuild.h"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,13 +17,6 @@ namespace {
 
 // Between two looks at the flags and the rate limiter.
 constexpr uint64_t kEntriesBetweenPauses = 1024;
-
-bool IsCancelled(const PacedBy& paced) {
-  return std::any_of(paced.cancelled.begin(), paced.cancelled.end(),
-                     [](const std::atomic<bool>* flag) {
-                       return flag != nullptr && flag->load(std::memory_order_relaxed);
-                     });
-}
 
 // The same hashes as SstableBuilder gives the filter of a table that it writes: each part of each
 // distinct user key once, deletions included.
@@ -67,9 +59,7 @@ class KeyScan {
   }
 
   absl::Status Pause() {
-    if (IsCancelled(options_.paced)) {
-      return absl::CancelledError("the database is closing, or the family has been dropped");
-    }
+    WINNOW_RETURN_IF_ERROR(CheckNotCancelled(options_.paced.cancelled));
     const uint64_t read = counters_.bytes_read.value();
     if (options_.paced.limiter != nullptr && read > paid_) {
       result_->waited += options_.paced.limiter->Request(read - paid_, options_.paced.priority,

@@ -259,11 +259,7 @@ absl::Status WriteSstables(const SstableOutputOptions& options,
       until_cancel_check = kEntriesBetweenCancelChecks;
       // Closing a database, or dropping a family, must not wait for a compaction of gigabytes;
       // looking at the flags for each entry would cost more than it is worth.
-      for (const std::atomic<bool>* cancelled : options.cancelled) {
-        if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed)) {
-          return absl::CancelledError("the database is closing, or the family has been dropped");
-        }
-      }
+      WINNOW_RETURN_IF_ERROR(CheckNotCancelled(options.cancelled));
     }
     if (entries->at_new_user_key()) {
       WINNOW_RETURN_IF_ERROR(run.BeginUserKey(UserKey(entries->key())));

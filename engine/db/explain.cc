@@ -208,11 +208,7 @@ absl::StatusOr<RangeExplanation> DBImpl::ExplainRange(ColumnFamily* family, std:
       step.source = source;
       step.filter = "none";
       const std::unique_ptr<InternalIterator> iterator = memtable.NewIterator();
-      iterator->Seek(begin);
-      const bool any = iterator->Valid() &&
-                       view->comparator.CompareUserKeys(UserKey(iterator->key()), upper) < 0;
-      step.answer = any ? ExplainStep::Answer::kEntries : ExplainStep::Answer::kAbsent;
-      if (any) step.sequence = Sequence(iterator->key());
+      Version::ExplainSeek(begin, upper, view->comparator, iterator.get(), &step);
     };
     explain(*view->active, ExplainStep::Source::kMemtable);
     for (const auto& memtable : view->immutables) {

@@ -215,7 +215,7 @@ absl::Status DBImpl::ChooseLevels(const IngestOptions& options, IngestJob* job, 
 absl::Status DBImpl::InstallIngested(VersionEdit edit, IngestJob* job) {
   // Where a view cannot be had nothing must be durable: what is ingested would be there, and
   // unseen.
-  std::map<ColumnFamilyState*, ColumnFamilyState::ReservedView> reserved;
+  std::map<ColumnFamilyState*, ViewHolder::Held> reserved;
   for (ColumnFamilyState* family : job->distinct_families) {
     reserved[family] = family->ReserveView();
   }

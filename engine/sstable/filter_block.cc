@@ -29,26 +29,32 @@ filter::FilterState Unusable(filter::FilterStateCode code, std::string_view reas
 
 }  // namespace
 
-filter::FilterState ReadFilterBlock(const FilterBlockSource& source, char* memory,
-                                    filter::FilterReader* reader, absl::Status* read_status) {
+filter::FilterState ReadInPlace(const BlockFile& file, const BlockHandle& handle, BlockKind kind,
+                                char* memory, absl::Status* read_status) {
   using filter::FilterStateCode;
-  *reader = filter::FilterReader();
-  const size_t stored_bytes = source.handle.size + kBlockTrailerBytes;
-  *read_status = source.file->ReadBytes(source.handle.offset, stored_bytes, memory);
+  const size_t stored_bytes = handle.size + kBlockTrailerBytes;
+  *read_status = file.ReadBytes(handle.offset, stored_bytes, memory);
   if (!read_status->ok()) {
     return Unusable(FilterStateCode::kDamaged, ToStd(read_status->message()));
   }
   Compression compression;
   const absl::Status checked =
-      source.file->CheckTrailer(std::string_view(memory, stored_bytes), source.handle,
-                                BlockKind::kFilter, true, &compression);
+      file.CheckTrailer(std::string_view(memory, stored_bytes), handle, kind, true, &compression);
   if (!checked.ok()) return Unusable(FilterStateCode::kDamaged, ToStd(checked.message()));
-  // Filters are used in place; our writer never compresses them.
+  // Our writer never does.
   if (compression != Compression::kNone) {
     return Unusable(FilterStateCode::kDamaged, "is compressed");
   }
-  filter::FilterState state;
-  if (source.made_by_policy) return state;
+  return {};
+}
+
+filter::FilterState ReadFilterBlock(const FilterBlockSource& source, char* memory,
+                                    filter::FilterReader* reader, absl::Status* read_status) {
+  using filter::FilterStateCode;
+  *reader = filter::FilterReader();
+  filter::FilterState state =
+      ReadInPlace(*source.file, source.handle, BlockKind::kFilter, memory, read_status);
+  if (state.code != FilterStateCode::kOk || source.made_by_policy) return state;
   *reader = filter::FilterReader::Open(std::string_view(memory, source.handle.size), &state);
   // The filter block records its seed, and so do the properties. Queried with hashes of another
   // seed it would deny keys that it holds, the one mistake that a filter must not make.

@@ -24,9 +24,13 @@ struct FilterBlockSource {
   bool made_by_policy;  // a user's: its contents say nothing to a FilterReader
 };
 
-// Reads the block into `memory`, which has room for it and its trailer and is used in place, and
-// checks every byte. Unless the state is OK, `*reader` answers "may contain". `*read_status` is
-// that of the file.
+// Reads a block that is used in place, and so never compressed, into `memory`, which has room for
+// it and its trailer, and checks every byte. `*read_status` is that of the file.
+filter::FilterState ReadInPlace(const BlockFile& file, const BlockHandle& handle, BlockKind kind,
+                                char* memory, absl::Status* read_status);
+
+// The same of a filter block, and what it needs to be asked. Unless the state is OK, `*reader`
+// answers "may contain".
 filter::FilterState ReadFilterBlock(const FilterBlockSource& source, char* memory,
                                     filter::FilterReader* reader, absl::Status* read_status);
 

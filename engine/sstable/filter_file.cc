@@ -39,12 +39,6 @@ uint64_t HeaderChecksum(std::string_view header) {
   return Checksum(header.substr(kCheckedFrom), ChecksumSeed(kMagic, 0));
 }
 
-uint16_t Fixed16(const char* at) {
-  uint16_t value;
-  std::memcpy(&value, at, sizeof(value));
-  return value;
-}
-
 uint64_t BytesOfFile(const FilterFileHeader& header) {
   const BlockHandle block = header.filter_block();
   return block.exists() ? block.end() : header.header_bytes();
@@ -96,7 +90,7 @@ absl::StatusOr<FilterFileHeader> FilterFileHeader::Decode(std::string_view start
                     header_bytes == kMinFilterFileHeaderBytes + spec_length + key_length;
   const bool is_sound = fits && ChecksumsMatch(DecodeFixed64(&start[kChecksumAt]),
                                                HeaderChecksum(start.substr(0, header_bytes)));
-  const uint16_t major = Fixed16(&start[kMajorAt]);
+  const uint16_t major = DecodeFixed16(&start[kMajorAt]);
   if (!is_sound) {
     // The sum of this version's bytes says that nothing but the version is wrong.
     std::string as_ours(start.substr(0, fits ? header_bytes : kMinFilterFileHeaderBytes));

@@ -53,12 +53,6 @@ void PutHandle(char* out, const BlockHandle& handle) {
 
 BlockHandle GetHandle(const char* data) { return {DecodeFixed64(data), DecodeFixed64(data + 8)}; }
 
-uint16_t DecodeFixed16(const char* data) {
-  uint16_t value;
-  std::memcpy(&value, data, sizeof(value));
-  return value;
-}
-
 // Covers everything behind it. Seeded with the place: a footer that was found at another size of
 // file is not this file's.
 uint64_t FooterChecksum(std::string_view footer, uint64_t file_bytes) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "engine/sstable/filter_block.h"
 
 namespace winnow {
 
@@ -39,16 +40,10 @@ filter::FilterState RangeFilterBlock::Read(const BlockFile& file, const BlockHan
     lacks_memory_ = true;
     return {FilterStateCode::kDamaged, "no memory"};
   }
-  absl::Status status = file.ReadBytes(handle.offset, stored_bytes, memory_.data());
-  Compression compression = Compression::kNone;
-  if (status.ok()) {
-    status = file.CheckTrailer(std::string_view(memory_.data(), stored_bytes), handle,
-                               BlockKind::kRangeFilter, true, &compression);
-  }
-  if (!status.ok()) return {FilterStateCode::kDamaged, std::string(status.message())};
-  // Filters are used in place; our writer never compresses them.
-  if (compression != Compression::kNone) return {FilterStateCode::kDamaged, "is compressed"};
-  filter::FilterState state;
+  absl::Status read_status;
+  filter::FilterState state =
+      ReadInPlace(file, handle, BlockKind::kRangeFilter, memory_.data(), &read_status);
+  if (state.code != FilterStateCode::kOk) return state;
   reader_ = filter::RangeFilterReader::Open(std::string_view(memory_.data(), handle.size), &state);
   return state;
 }

@@ -73,8 +73,7 @@ absl::StatusOr<TraceHeader> TraceHeader::Decode(std::string_view bytes, std::str
   if (bytes.size() < kTraceHeaderBytes || DecodeFixed64(bytes.data()) != kMagic) {
     return CorruptionError(path, 0, "not a trace");
   }
-  uint16_t major;
-  std::memcpy(&major, &bytes[kMajorAt], sizeof(major));
+  const uint16_t major = DecodeFixed16(&bytes[kMajorAt]);
   if (!ChecksumsMatch(DecodeFixed64(&bytes[kChecksumAt]), HeaderChecksum(bytes))) {
     return CorruptionError(path, 0, "trace: checksum mismatch in its header");
   }

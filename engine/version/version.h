@@ -97,6 +97,11 @@ class Version {
   // their range filters answer, and reads what they hold; counts nothing.
   void ExplainRange(std::string_view lower, std::string_view upper,
                     std::vector<ExplainStep>* steps) const;
+  // What an iterator over one source finds that seeks to `begin`, an internal key: an entry before
+  // `upper`, nothing, or an error.
+  static void ExplainSeek(std::string_view begin, std::string_view upper,
+                          const InternalKeyComparator& comparator, InternalIterator* entries,
+                          ExplainStep* step);
 
   // Adds iterators that together cover the keys in [lower, upper) (both optional). Files that a
   // filter proves to hold nothing of the range are left out.
@@ -142,6 +147,9 @@ class Version {
   std::string DebugString() const;
 
  private:
+  // A step for a file of the level; null: it could not be opened, which the step says.
+  static ExplainStep* AddStep(const SstableFile& file, int level, std::vector<ExplainStep>* steps);
+
   // A file whose key range includes the key of a look-up.
   struct Candidate {
     const SstableFile* file;

@@ -503,6 +503,16 @@ void Version::MultiGet(std::span<BatchLookup> batch, const LookupContext& contex
   }
 }
 
+ExplainStep* Version::AddStep(const SstableFile& file, int level, std::vector<ExplainStep>* steps) {
+  ExplainStep& step = steps->emplace_back();
+  step.level = level;
+  step.file_number = file.number();
+  if (file.reader() != nullptr) return &step;
+  step.answer = ExplainStep::Answer::kError;
+  step.detail = ToStd(file.open_status().message());
+  return nullptr;
+}
+
 // Follows Get's path but goes on after errors, and neither prefetches nor counts: for people.
 void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) const {
   CandidateWalk walk(*this, key.user_key);
@@ -510,14 +520,9 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
   int level;
   bool found = false;
   while (!found && walk.Next(&file, &level)) {
-    ExplainStep& step = steps->emplace_back();
-    step.level = level;
-    step.file_number = file->number();
-    if (file->reader() == nullptr) {
-      step.answer = ExplainStep::Answer::kError;
-      step.detail = ToStd(file->open_status().message());
-      continue;
-    }
+    ExplainStep* const added = AddStep(*file, level, steps);
+    if (added == nullptr) continue;
+    ExplainStep& step = *added;
     const SstableReader& reader = *file->reader();
     step.file_name = reader.path();
     const FilterDescription& filter = reader.filter_description();

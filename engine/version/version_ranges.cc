@@ -36,6 +36,21 @@ void ExplainRangeFilter(const SstableReader& reader, std::string_view lower, std
 
 }  // namespace
 
+void Version::ExplainSeek(std::string_view begin, std::string_view upper,
+                          const InternalKeyComparator& comparator, InternalIterator* entries,
+                          ExplainStep* step) {
+  entries->Seek(begin);
+  if (!entries->status().ok()) {
+    step->answer = ExplainStep::Answer::kError;
+    step->detail = ToStd(entries->status().message());
+    return;
+  }
+  const bool any =
+      entries->Valid() && comparator.CompareUserKeys(UserKey(entries->key()), upper) < 0;
+  step->answer = any ? ExplainStep::Answer::kEntries : ExplainStep::Answer::kAbsent;
+  if (any) step->sequence = Sequence(entries->key());
+}
+
 // Files whose filter says no are not read, as by an iterator.
 void Version::ExplainRange(std::string_view lower, std::string_view upper,
                            std::vector<ExplainStep>* steps) const {
@@ -46,28 +61,14 @@ void Version::ExplainRange(std::string_view lower, std::string_view upper,
           comparator_.CompareUserKeys(file->smallest_user_key(), upper) >= 0) {
         continue;
       }
-      ExplainStep& step = steps->emplace_back();
-      step.level = level;
-      step.file_number = file->number();
-      if (file->reader() == nullptr) {
-        step.answer = ExplainStep::Answer::kError;
-        step.detail = ToStd(file->open_status().message());
-        continue;
-      }
-      ExplainRangeFilter(*file->reader(), lower, upper, &step);
-      if (step.filter_answer == ExplainStep::FilterAnswer::kNo) continue;
+      ExplainStep* const step = AddStep(*file, level, steps);
+      if (step == nullptr) continue;
+      ExplainRangeFilter(*file->reader(), lower, upper, step);
+      if (step->filter_answer == ExplainStep::FilterAnswer::kNo) continue;
       const auto iterator = file->reader()->NewIterator(SstableReadOptions());
-      iterator->Seek(begin);
-      if (!iterator->status().ok()) {
-        step.answer = ExplainStep::Answer::kError;
-        step.detail = ToStd(iterator->status().message());
-        continue;
-      }
-      const bool any =
-          iterator->Valid() && comparator_.CompareUserKeys(UserKey(iterator->key()), upper) < 0;
-      step.answer = any ? ExplainStep::Answer::kEntries : ExplainStep::Answer::kAbsent;
-      if (any) step.sequence = Sequence(iterator->key());
-      step.false_positive = step.filter_answer == ExplainStep::FilterAnswer::kMaybe && !any;
+      ExplainSeek(begin, upper, comparator_, iterator.get(), step);
+      step->false_positive = step->filter_answer == ExplainStep::FilterAnswer::kMaybe &&
+                             step->answer == ExplainStep::Answer::kAbsent;
     }
   }
 }

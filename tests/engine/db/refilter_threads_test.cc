@@ -172,28 +172,55 @@ TEST(RefilterThreads, WritersCompactionsAndCopiesGoOn) {
   EXPECT_LE(filter_files, tables);
 }
 
+// A refiltering on a thread of its own.
+class SlowRefilter {
+ public:
+  SlowRefilter(DB& db, ColumnFamily* family) {
+    PaceSlowly(db);
+    thread_ = std::thread([this, &db, family] {
+      RefilterOptions refilter_options;
+      refilter_options.filter = "cuckoo:12";
+      refilter_options.on_progress = [this](const RefilterInfo&) {
+        has_progressed_ = true;
+        return true;
+      };
+      has_begun_ = true;
+      status_ = db.Refilter(family, refilter_options).status();
+      has_progressed_ = true;
+    });
+  }
+  void AwaitBegin() const { Await(has_begun_); }
+  void AwaitProgress() const { Await(has_progressed_); }
+  absl::Status Join() {
+    thread_.join();
+    return status_;
+  }
+
+ private:
+  static void Await(const std::atomic<bool>& flag) {
+    while (!flag.load()) std::this_thread::yield();
+  }
+
+  std::atomic<bool> has_begun_{false};
+  std::atomic<bool> has_progressed_{false};
+  absl::Status status_;
+  std::thread thread_;
+};
+
 TEST(RefilterThreads, ACloseEndsIt) {
   for (int round = 0; round < 4; round++) {
     MemoryDb db(ManyFiles());
     Fill(db);
     ASSERT_TRUE(db->WaitForBackgroundWork().ok());
-    PaceSlowly(*db);
-    std::atomic<bool> began{false};
-    absl::Status status;
-    std::thread refilter([&] {
-      RefilterOptions refilter_options;
-      refilter_options.filter = "cuckoo:12";
-      refilter_options.on_progress = [&](const RefilterInfo&) {
-        began = true;
-        return true;
-      };
-      if (round % 2 == 1) began = true;
-      status = db->Refilter(refilter_options).status();
-    });
-    while (!began.load()) std::this_thread::yield();
+    SlowRefilter refilter(*db, db->DefaultColumnFamily());
+    if (round % 2 == 1) {
+      refilter.AwaitBegin();
+    } else {
+      refilter.AwaitProgress();
+    }
     const absl::Status closed = db->Close();
     EXPECT_TRUE(closed.ok()) << closed;
-    refilter.join();
+    const absl::Status status = refilter.Join();
     EXPECT_TRUE(status.ok() || absl::IsFailedPrecondition(status)) << status;
     db.CloseDb();
     db.Reopen();
@@ -210,22 +237,10 @@ TEST(RefilterThreads, ADropOfTheFamilyEndsIt) {
   }
   ASSERT_TRUE(db->Flush(*family).ok());
   ASSERT_TRUE(db->WaitForBackgroundWork().ok());
-  PaceSlowly(*db);
-  std::atomic<bool> began{false};
-  absl::Status status;
-  std::thread refilter([&] {
-    RefilterOptions refilter_options;
-    refilter_options.filter = "cuckoo:12";
-    refilter_options.on_progress = [&](const RefilterInfo&) {
-      began = true;
-      return true;
-    };
-    status = db->Refilter(*family, refilter_options).status();
-    began = true;
-  });
-  while (!began.load()) std::this_thread::yield();
+  SlowRefilter refilter(*db, *family);
+  refilter.AwaitProgress();
   EXPECT_TRUE(db->DropColumnFamily(*family).ok());
-  refilter.join();
+  const absl::Status status = refilter.Join();
   EXPECT_TRUE(status.ok() || absl::IsFailedPrecondition(status) || absl::IsCancelled(status))
       << status;
   db.Reopen();
