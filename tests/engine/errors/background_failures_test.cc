@@ -121,6 +121,10 @@ TEST_F(BackgroundFailures, FlushesGoOnWhileACompactionDoesNotFit) {
     ASSERT_TRUE(put.ok()) << i << ": " << put;
   }
   EXPECT_TRUE(db->Flush().ok());
+  // A compaction is due, and comes to its first refusal when the machine lets it.
+  for (int tries = 0; refused.load() == 0 && tries < 10'000; tries++) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   EXPECT_GT(refused.load(), 0);
   recording.set_error_hook(nullptr);
   ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
