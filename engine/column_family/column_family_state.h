@@ -176,8 +176,9 @@ class ColumnFamilyState final : public ColumnFamily {
   // A level has been chosen for tables that are not in the version yet: no compaction begins, which
   // might choose to write across them.
   bool ingest_running ABSL_GUARDED_BY(database_mutex) = false;
-  // A call of Refilter; another one waits.
-  bool refilter_running ABSL_GUARDED_BY(database_mutex) = false;
+  // Calls of Refilter: the one of the number that are done is at work, later ones wait.
+  uint64_t refilters_asked_for ABSL_GUARDED_BY(database_mutex) = 0;
+  uint64_t refilters_done ABSL_GUARDED_BY(database_mutex) = 0;
   ExpectedFprHistory expected_fpr_history ABSL_GUARDED_BY(database_mutex);
   std::atomic<bool> dropped{false};
   ViewHolder views;  // thread-safe

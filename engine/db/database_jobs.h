@@ -143,6 +143,11 @@ class DatabaseJobs final : public BackgroundJobs {
 
   // --- database_jobs_refilter.cc ---
   struct RefilterJob;
+  bool HasPresentSettings(const RefilterJob& job) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void TakePresentSettings(RefilterJob* job) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void WaitForFlushOfBefore(const ColumnFamilyState& family)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   static bool HasWantedFilter(const RefilterJob& job, const SstableFile& file);
   std::shared_ptr<SstableFile> NextToRefilter(RefilterJob* job, int* level, bool* waits) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -156,6 +161,8 @@ class DatabaseJobs final : public BackgroundJobs {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status RefilterAll(RefilterJob* job, const RefilterOptions& options, SteadyTime begin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status RefilterInTurn(ColumnFamilyState* family, const RefilterOptions& options,
+                              RefilterInfo* info) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const DatabaseJobParts parts_;
   int flushes_running_ ABSL_GUARDED_BY(database_mutex) = 0;

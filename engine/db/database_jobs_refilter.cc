@@ -14,6 +14,10 @@
 //
 // A crash at any point leaves the table with a filter that knows all its keys. A call that is made
 // again passes over the files that are done.
+//
+// Calls for one family have their turns in the order in which they came. Settings that change in the
+// middle of one are its own from then on: compactions write with them already, and a call that went
+// on with those of before would undo their work as fast as they did it.
 #include <memory>
 #include <set>
 #include <string>
@@ -169,6 +173,20 @@ absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr
   return absl::OkStatus();
 }
 
+// False: the files are to have other filters than when the job last looked.
+bool DatabaseJobs::HasPresentSettings(const RefilterJob& job) const {
+  return job.spec == job.family->filter_spec() && job.key == job.family->filter_key();
+}
+
+void DatabaseJobs::TakePresentSettings(RefilterJob* job) const {
+  const ColumnFamilyState& family = *job->family;
+  job->spec = family.filter_spec();
+  job->key = family.filter_key();
+  job->spec_text = filter::ToString(job->spec);
+  job->key_text = job->key.ToString();
+  job->without_own.clear();
+}
+
 // What is wrong with one table is no reason to leave the others as they are.
 absl::Status DatabaseJobs::RefilterFile(RefilterJob* job, const std::shared_ptr<SstableFile>& file,
                                         int level) {
@@ -213,6 +231,11 @@ absl::Status DatabaseJobs::RefilterAll(RefilterJob* job, const RefilterOptions& 
     if (family->is_dropped()) {
       return absl::CancelledError("the column family has been dropped");
     }
+    if (!HasPresentSettings(*job)) {
+      TakePresentSettings(job);
+      WaitForFlushOfBefore(*family);
+      continue;
+    }
     int level = 0;
     bool waits = false;
     const std::shared_ptr<SstableFile> file = NextToRefilter(job, &level, &waits);
@@ -232,44 +255,53 @@ absl::Status DatabaseJobs::RefilterAll(RefilterJob* job, const RefilterOptions& 
   }
 }
 
+// A flush that began before the settings changed has those of before.
+void DatabaseJobs::WaitForFlushOfBefore(const ColumnFamilyState& family) {
+  if (!family.flush_running || family.immutables.empty()) return;
+  const Memtable* const oldest = family.immutables.front().get();
+  while (family.flush_running && !family.immutables.empty() &&
+         family.immutables.front().get() == oldest && !parts_.scheduler->is_stopping()) {
+    parts_.scheduler->WaitForProgress();
+  }
+}
+
 absl::Status DatabaseJobs::Refilter(ColumnFamilyState* family, const RefilterOptions& options,
                                     RefilterInfo* info) {
-  while (family->refilter_running && !parts_.scheduler->is_stopping()) {
+  const uint64_t turn = family->refilters_asked_for++;
+  while (family->refilters_done != turn && !parts_.scheduler->is_stopping()) {
     parts_.scheduler->WaitForProgress();
   }
-  // A flush that began before the settings changed has those of before.
-  const Memtable* const oldest = family->flush_running && !family->immutables.empty()
-                                     ? family->immutables.front().get()
-                                     : nullptr;
-  while (oldest != nullptr && family->flush_running && !family->immutables.empty() &&
-         family->immutables.front().get() == oldest && !parts_.scheduler->is_stopping()) {
-    parts_.scheduler->WaitForProgress();
-  }
+  // Nobody's turn comes any more, so it may be passed by.
   if (parts_.scheduler->is_stopping()) return DatabaseClosedError();
+  const absl::Status status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return RefilterInTurn(family, options, info);
+  });
+  family->refilters_done++;
+  parts_.scheduler->SignalProgress();
+  return status;
+}
+
+absl::Status DatabaseJobs::RefilterInTurn(ColumnFamilyState* family, const RefilterOptions& options,
+                                          RefilterInfo* info) {
+  WaitForFlushOfBefore(*family);
   const SteadyTime begin = SteadyNow();
   RefilterJob job;
   job.family = family;
-  job.spec = family->filter_spec();
-  job.key = family->filter_key();
-  job.spec_text = filter::ToString(job.spec);
-  job.key_text = job.key.ToString();
+  TakePresentSettings(&job);
   for (int level = 0; level < kNumLevels; level++) {
     for (const auto& file : family->version()->files(level)) {
       job.info.files_current += HasWantedFilter(job, *file) ? 1 : 0;
     }
   }
-  family->refilter_running = true;
   NotifyRefilterBegin(parts_.events, family->name(), job.spec_text);
   const absl::Status status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
     return RefilterAll(&job, options, begin);
   });
-  family->refilter_running = false;
   job.info.duration = MicrosSince(begin);
   parts_.recorder->Local().Add(Ticker::kRefilters);
   NotifyRefilterEnd(parts_.events, family->name(), job.spec_text,
                     {status, job.info.files_refiltered, job.info.bytes_read, job.info.bytes_written,
                      job.info.filters_fell_back, begin});
-  parts_.scheduler->SignalProgress();
   *info = job.info;
   return status;
 }

@@ -27,7 +27,7 @@ struct RefilterInfo {
 
 struct RefilterOptions {
   // As DB::SetFilter takes them; empty: as they are. They are set first, for all tables that are
-  // written from then on.
+  // written from then on. Where they are set again before the call ends, it goes on with the last.
   std::string filter = "";
   std::string filter_key = "";
   // Called on the thread of the call after each file, without a lock held. False ends the call with

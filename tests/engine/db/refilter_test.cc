@@ -249,6 +249,29 @@ TEST(Refilter, EndsWhereTheCallerSaysAndGoesOnThere) {
   ExpectAllKeys(db);
 }
 
+// What compactions write meanwhile has the later filter: a call that made the earlier one of it
+// again would never end beside them.
+TEST(Refilter, GoesOnWithTheFilterThatIsSetMeanwhile) {
+  MemoryDb db(SmallFiles());
+  Fill(db);
+  const size_t files = FilesNamed(db, ".sst").size();
+  RefilterOptions options;
+  options.filter = kNewFilter;
+  options.on_progress = [&](const RefilterInfo& so_far) {
+    if (so_far.files_refiltered == 2) {
+      const absl::Status set = db->SetFilter(db->DefaultColumnFamily(), "cuckoo:12", "prefix:6");
+      EXPECT_TRUE(set.ok()) << set;
+    }
+    return true;
+  };
+  const RefilterInfo info = RefilterOrFail(db, options);
+  EXPECT_EQ(info.files_refiltered, files + 2);
+  EXPECT_EQ(info.files_left, 0u);
+  EXPECT_EQ(FilesWith(*db, "cuckoo:12"), files);
+  ExpectAllKeys(db);
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+}
+
 TEST(Refilter, RefusesWhatCannotBe) {
   MemoryDb db(SmallFiles());
   Fill(db);
