@@ -61,6 +61,15 @@ FilterBuilder::~FilterBuilder() = default;
 
 uint64_t FilterBuilder::EstimatedBlockBytes() const {
   if (spec_.kind == FilterKind::kNone) return 0;
+  if (!unit_bits_.empty()) {
+    uint64_t bytes = internal::kBlockHeaderBytes;
+    for (const double bits : unit_bits_) {
+      const double payload_bits = static_cast<double>(num_added()) * bits;
+      bytes += internal::kUnitHeaderBytes +
+               internal::PaddedPayloadBytes(static_cast<uint64_t>(payload_bits / 8));
+    }
+    return bytes;
+  }
   // By the amount of bits alone: what small filters add for chance is within an estimate's error.
   const double bits_per_key = bits_per_key_
                                   ? *bits_per_key_
@@ -90,27 +99,51 @@ BuiltFilter FilterBuilder::Finish() {
     built.block = EmptyFilterBlock(*internal::FindLayout(spec_.kind, spec_.words), hash_seed_);
     built.kind = spec_.kind;
     built.expected_fpr = 0;
+    const std::string_view unit = std::string_view(built.block).substr(internal::kBlockHeaderBytes);
+    built.units.push_back({unit.size(), 0, internal::UnitChecksum(unit)});
     return built;
   }
   // Validated when the builder was created, so that there is a layout.
-  if (BuildKind(*internal::FindLayout(spec_.kind, spec_.words), SpecBitsPerKey(spec_), &built))
-    return built;
+  const internal::KindOperations& wanted = *internal::FindLayout(spec_.kind, spec_.words);
+  std::vector<double> unit_bits = unit_bits_;
+  if (unit_bits.empty()) unit_bits.push_back(SpecBitsPerKey(spec_));
+  if (BuildKind(wanted, unit_bits, &built)) return built;
   // blocked_bloom cannot fail to be built, whatever the hashes are, but verification may still find
   // the memory faulty: then there is no filter, which answers "may contain" to everything.
   built.fell_back = true;
   built.reason = std::string(KindName(spec_.kind)) + " could not be built";
-  const BitsPerKeyRange range = AllowedBitsPerKey(FilterKind::kBlockedBloom);
-  const double bits = std::clamp(SpecBitsPerKey(spec_), range.min, range.max);
-  if (BuildKind(*internal::FindKind(FilterKind::kBlockedBloom), bits, &built)) return built;
+  const internal::KindOperations& fallback = *internal::FindKind(FilterKind::kBlockedBloom);
+  if (BuildKind(fallback, unit_bits, &built)) return built;
   built.num_keys = num_added();
   return built;
 }
 
-bool FilterBuilder::BuildKind(const internal::KindOperations& operations, double bits_per_key,
-                              BuiltFilter* built) {
+bool FilterBuilder::BuildKind(const internal::KindOperations& operations,
+                              const std::vector<double>& unit_bits, BuiltFilter* built) {
+  const BitsPerKeyRange range = operations.bits_per_key;
+  std::vector<std::string> blocks(unit_bits.size());
+  built->units.clear();
+  for (size_t i = 0; i < unit_bits.size(); ++i) {
+    const double bits = std::clamp(unit_bits[i], range.min, range.max);
+    if (!BuildUnit(operations, bits, static_cast<int>(i), built, &blocks[i])) {
+      built->units.clear();
+      return false;
+    }
+  }
+  built->block = blocks.size() == 1 ? std::move(blocks[0]) : internal::BlockOfAllUnits(blocks);
+  built->kind = operations.kind;
+  // Each errs by itself.
+  built->expected_fpr = 1;
+  for (const BuiltUnit& unit : built->units) built->expected_fpr *= unit.expected_fpr;
+  return true;
+}
+
+bool FilterBuilder::BuildUnit(const internal::KindOperations& operations, double bits_per_key,
+                              int unit, BuiltFilter* built, std::string* block) {
   for (int attempt = 0; attempt < limits_.max_attempts; ++attempt) {
-    const internal::BuildRequest request = {bits_per_key, spec_.fpr, hash_seed_,
-                                            limits_.max_shard_bits, attempt};
+    const internal::BuildRequest request = {bits_per_key, unit_bits_.empty() ? spec_.fpr : 0,
+                                            hash_seed_,   limits_.max_shard_bits,
+                                            attempt,      unit};
     internal::BuildResult result;
     const bool succeeded = operations.build(request, &hashes_, &result);
     built->peak_temporary_bytes =
@@ -118,15 +151,18 @@ bool FilterBuilder::BuildKind(const internal::KindOperations& operations, double
     // Every attempt leaves the hashes complete, though in another order.
     if (!succeeded) continue;
     if (limits_.on_block_built) limits_.on_block_built(operations.kind, attempt, &result.block);
+    if (result.block.size() < internal::kBlockHeaderBytes) continue;
     if (verify_.value_or(operations.verify_by_default)) {
       FilterState state;
       const FilterReader reader = FilterReader::Open(result.block, &state);
       if (state.code != FilterStateCode::kOk || !HoldsAll(reader, hashes_)) continue;
     }
-    built->block = std::move(result.block);
-    built->kind = operations.kind;
+    const std::string_view unit_bytes =
+        std::string_view(result.block).substr(internal::kBlockHeaderBytes);
+    built->units.push_back(
+        {unit_bytes.size(), result.expected_fpr, internal::UnitChecksum(unit_bytes)});
+    *block = std::move(result.block);
     built->num_keys = result.num_keys;
-    built->expected_fpr = result.expected_fpr;
     return true;
   }
   return false;

@@ -16,6 +16,8 @@
 namespace winnow::filter {
 namespace {
 
+static_assert(kFilterBlockHeaderBytes == internal::kBlockHeaderBytes);
+
 // A block holds units, which are ANDed: a key may be in the block if every unit may contain it. A
 // unit of a kind or version that is not understood counts as "may contain", since the others are
 // still right about what they refute. A damaged unit makes the whole block unusable: what damaged
@@ -109,6 +111,19 @@ FilterReader FilterReader::OpenUnchecked(std::string_view block, FilterState* st
   return OpenUnits(block, units, state);
 }
 
+FilterReader FilterReader::OpenUnit(std::string_view unit, uint64_t checksum, FilterState* state) {
+  FilterState ignored;
+  if (state == nullptr) state = &ignored;
+  std::vector<internal::Unit> units(1);
+  *state = internal::ParseUnit(unit, &units[0]);
+  if (state->code == FilterStateCode::kOk && internal::UnitChecksum(unit) != checksum) {
+    *state = {FilterStateCode::kDamaged, "filter unit: it is another one than is expected"};
+  }
+  FilterReader reader = OpenUnits(unit, units, state);
+  reader.block_ = {};  // there is none to describe
+  return reader;
+}
+
 // `units` are what ParseBlock made of `block`, and `*state` what it said of it.
 FilterReader FilterReader::OpenUnits(std::string_view block,
                                      const std::vector<internal::Unit>& units, FilterState* state) {
@@ -149,7 +164,10 @@ FilterReader FilterReader::OpenUnits(std::string_view block,
                     .num_slots = block.size()};
   } else {
     // A mode of its own for the usual kind: its prefetch is inlined into the caller.
-    reader.mode_ = reader.kind_ == FilterKind::kBlockedBloom ? Mode::kBlockedBloom : Mode::kOneUnit;
+    // With a salt the hash is not that of the block.
+    const bool asks_as_is =
+        reader.kind_ == FilterKind::kBlockedBloom && first_understood->header.salt == 0;
+    reader.mode_ = asks_as_is ? Mode::kBlockedBloom : Mode::kOneUnit;
     // Only here, where the fields of the header have been found sound: an empty unit's are not
     // read.
     reader.unit_ = internal::MakeUnitView(*reader.operations_, *first_understood);
@@ -211,7 +229,7 @@ void FilterReader::MayContainBatch(const uint64_t* key_hashes, size_t count,
 
 FilterInfo FilterReader::Describe() const {
   FilterInfo info;
-  if (always_true()) return info;
+  if (always_true() || block_.empty()) return info;
   info.num_bytes = block_.size();
   info.num_units = internal::UnitCount(block_);
   uint64_t offset = internal::kBlockHeaderBytes;

@@ -14,7 +14,7 @@ namespace winnow {
 class HazardSlot {
  public:
   // A thread announces one object of each kind at a time.
-  enum Kind : size_t { kReadView, kOpenFile, kRangeTombstones };
+  enum Kind : size_t { kReadView, kOpenFile, kRangeTombstones, kFilterUnits };
 
   // True if some thread announces the object, or if that cannot be known now.
   static bool AnyAnnounces(const void* object);
@@ -35,7 +35,7 @@ class HazardSlot {
   static const bool scans_fence_;
 
   static inline constinit thread_local HazardSlot* of_this_thread_ = nullptr;
-  alignas(64) std::array<std::atomic<const void*>, 3> announced_{};
+  alignas(64) std::array<std::atomic<const void*>, 4> announced_{};
 };
 
 // Pins an object for a scope on one thread. Invariant: an object is freed only after a scan of all

@@ -9,6 +9,7 @@
 #include "engine/base/merge_context.h"
 #include "engine/base/missing_merge_operator.h"
 #include "engine/base/status.h"
+#include "engine/filter_memory/unit_split.h"
 #include "filter/base/out_of_memory.h"
 
 namespace winnow {
@@ -176,6 +177,13 @@ SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   SstableBuilderOptions builder;
   builder.comparator = comparator_;
   builder.filter_spec = filter_spec_;
+  if (planned_filter_bits_.has_value() && filter_spec_.kind != filter::FilterKind::kNone &&
+      filter_policy_ == nullptr) {
+    builder.filter_spec.bits_per_key = 0;
+    builder.filter_spec.fpr = 0;
+    builder.filter_unit_bits =
+        SplitIntoUnits(filter_spec_, (*planned_filter_bits_)[static_cast<size_t>(level)]);
+  }
   builder.filter_key = filter_key_;
   builder.hash_seed = hash_seed_;
   builder.filter_policy = filter_policy_;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "engine/column_family/read_view.h"
 #include "engine/column_family/row_cache.h"
 #include "engine/compaction/picker.h"
+#include "engine/filter_memory/filter_forecast.h"
 #include "engine/memtable/memtable.h"
 #include "engine/sstable/sstable_builder.h"
 #include "engine/statistics/expected_fpr_history.h"
@@ -156,6 +158,11 @@ class ColumnFamilyState final : public ColumnFamily {
     const bool none_left = immutables.size() <= num_flushed;
     return none_left ? active_->log_number() : immutables[num_flushed]->log_number();
   }
+  // Under a budget of filter memory: bits per key of new filters. Without one, what the spec says.
+  void SetPlannedFilterBits(const std::optional<BitsByLevel>& bits)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    planned_filter_bits_ = bits;
+  }
   SstableBuilderOptions BuilderOptions(int level) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
@@ -209,6 +216,7 @@ class ColumnFamilyState final : public ColumnFamily {
   std::vector<std::weak_ptr<Memtable>> released_ ABSL_GUARDED_BY(database_mutex);
   filter::FilterSpec filter_spec_ ABSL_GUARDED_BY(database_mutex);
   filter::FilterKeyExtractor filter_key_ ABSL_GUARDED_BY(database_mutex);
+  std::optional<BitsByLevel> planned_filter_bits_ ABSL_GUARDED_BY(database_mutex);
   std::shared_ptr<const Version> version_ ABSL_GUARDED_BY(database_mutex);
   bool view_is_stale_ ABSL_GUARDED_BY(database_mutex) = false;
 };

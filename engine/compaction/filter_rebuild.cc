@@ -85,6 +85,7 @@ absl::Status Write(const FilterRebuildOptions& options, const SstableStore& stor
   header.filter_spec = filter::ToString(options.spec);
   header.filter_key = options.key.ToString();
   header.hash_seed = options.hash_seed;
+  if (!options.unit_bits.empty()) header.units = built.units;
   WINNOW_ASSIGN_OR_RETURN(auto file, store.file_system->Create(path, {}));
   if (options.paced.limiter != nullptr) {
     file = NewPacedFile(std::move(file), options.paced, &result->waited);
@@ -109,6 +110,7 @@ absl::StatusOr<FilterRebuildResult> RebuildFilter(const FilterRebuildOptions& op
   WINNOW_ASSIGN_OR_RETURN(
       const auto builder,
       filter::FilterBuilder::Create(options.spec, options.hash_seed, {}, options.context));
+  builder->set_unit_bits(options.unit_bits);
   // Without a filter there is nothing to read keys for.
   if (options.spec.kind != filter::FilterKind::kNone) {
     WINNOW_RETURN_IF_ERROR(KeyScan(options, table, builder.get(), &result).Run());

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,6 +19,7 @@ namespace winnow {
 
 struct FilterRebuildOptions {
   filter::FilterSpec spec;
+  std::vector<double> unit_bits;  // as SstableBuilderOptions::filter_unit_bits
   filter::FilterKeyExtractor key;
   uint64_t hash_seed = 0;
   filter::FilterBuildContext context;

@@ -86,6 +86,9 @@ absl::StatusOr<ColumnFamily*> DBImpl::CreateColumnFamily(const ColumnFamilyOptio
     }
     change.filter = !options.filter.empty() ? options.filter
                                             : std::string(can_filter ? kDefaultFilter : "none");
+    const uint64_t budget_bytes = filter_budget_.limit_bytes();
+    WINNOW_RETURN_IF_ERROR(CheckFilterFitsBudget(options.filter, budget_bytes, name));
+    if (budget_bytes != 0) change.filter = FilterWithoutAmount(*change.filter);
     change.filter_key =
         options.filter_key.empty() ? std::string(kDefaultFilterKey) : options.filter_key;
     const uint64_t ttl_seconds = options.ttl_seconds.value_or(0);

@@ -69,6 +69,7 @@ void DatabaseJobs::ReleaseReplaced() {
 
 absl::Status DatabaseJobs::DoUpkeep() {
   parts_.save_statistics();
+  parts_.keep_filters();
   WINNOW_RETURN_IF_ERROR(parts_.lock_file->Check(*parts_.versions->store().file_system));
   WINNOW_RETURN_IF_ERROR(parts_.logs->CheckInPlace());
   // Unlike a log's, what the manifest said is still known.
@@ -141,6 +142,7 @@ void DatabaseJobs::Flush(ColumnFamilyState* family) {
     // Held here, since the family's own list may be cleared meanwhile, by a drop.
     const std::vector<std::shared_ptr<Memtable>> memtables = family->immutables;
     // Taken under the mutex: the filter settings may change while the tables are written.
+    parts_.plan_new_filters();
     SstableBuilderOptions builder = family->BuilderOptions(0);
     WINNOW_RETURN_IF_ERROR(parts_.versions->Settle());
     // A log that is begun from here on is not older, and nothing of these memtables is in it.

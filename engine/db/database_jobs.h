@@ -41,6 +41,9 @@ struct DatabaseJobParts {
   Recorder* recorder = nullptr;
   RowCache* row_cache = nullptr;          // may be null
   std::function<void()> save_statistics;  // if it is time
+  std::function<void()> keep_filters;     // within their budget
+  // For the filters that a job is about to write; with the mutex held.
+  std::function<void()> plan_new_filters;
 };
 
 // Invariants:

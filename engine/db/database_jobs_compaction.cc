@@ -240,6 +240,7 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     // The files overlap nothing where they go.
     if (compaction.is_trivial_move) compaction.MoveInputs(&change);
     if (!compaction.changes_manifest_only()) {
+      parts_.plan_new_filters();
       SstableBuilderOptions builder = family->BuilderOptions(compaction.output_level);
       const std::shared_ptr<const ColumnFamilyOptions> options = family->shared_options();
       DatabaseUnlock unlock(parts_.mutex);

@@ -15,13 +15,15 @@
 // A crash at any point leaves the table with a filter that knows all its keys. A call that is made
 // again passes over the files that are done.
 //
-// Calls for one family have their turns in the order in which they came. Settings that change in the
-// middle of one are its own from then on: compactions write with them already, and a call that went
-// on with those of before would undo their work as fast as they did it.
+// Calls for one family have their turns in the order in which they came. Settings that change in
+// the middle of one are its own from then on: compactions write with them already, and a call that
+// went on with those of before would undo their work as fast as they did it.
+#include <array>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/base/database_closed.h"
 #include "engine/base/status.h"
@@ -40,6 +42,10 @@ struct DatabaseJobs::RefilterJob {
   filter::FilterKeyExtractor key;
   std::string spec_text;
   std::string key_text;
+  // Under a budget of filter memory, which has a plan for each level: not empty. What the plan says
+  // while the job runs plays no part, or the job would not end.
+  std::array<std::vector<double>, kNumLevels> unit_bits;
+  bool in_units() const { return !unit_bits[0].empty(); }
   std::set<uint64_t> damaged;      // not to be tried again
   std::set<uint64_t> without_own;  // whose own filter is damaged
   absl::Status first_damage;
@@ -64,8 +70,11 @@ int LevelOf(const Version& version, const SstableFile& file) {
 bool DatabaseJobs::HasWantedFilter(const RefilterJob& job, const SstableFile& file) {
   if (file.reader() == nullptr) return true;  // nothing can be read of it
   const FilterDescription& has = file.reader()->filter_description();
+  // Of a filter that could not be built there are no units.
+  const bool in_wanted_form =
+      has.in_units == job.in_units() || file.reader()->figures().filter_bytes == 0;
   return has.policy.empty() && has.spec == job.spec_text && has.key_text == job.key_text &&
-         file.reader()->filter_state().code == filter::FilterStateCode::kOk;
+         in_wanted_form && file.reader()->filter_state().code == filter::FilterStateCode::kOk;
 }
 
 // Null: there is none that could be done now. `*waits` says whether one is being compacted, which
@@ -98,12 +107,13 @@ absl::StatusOr<FilterFileMetadata> DatabaseJobs::MakeFilter(RefilterJob* job,
   if (file.metadata().filter_file.number != 0 && !job->without_own.contains(file.number())) {
     WINNOW_ASSIGN_OR_RETURN(const SstableProperties own, file.reader()->ReadProperties());
     if (own.filter_policy.empty() && own.filter_spec == job->spec_text &&
-        own.filter_key == job->key_text) {
+        own.filter_key == job->key_text && own.filter_units.empty() != job->in_units()) {
       return FilterFileMetadata();
     }
   }
   FilterRebuildOptions options;
   options.spec = job->spec;
+  options.unit_bits = job->unit_bits[static_cast<size_t>(level)];
   options.key = job->key;
   // All tables of a database that were not ingested have it: look-ups hash once for all of them.
   options.hash_seed = parts_.versions->hash_seed();
@@ -175,13 +185,18 @@ absl::Status DatabaseJobs::InstallFilter(RefilterJob* job, const std::shared_ptr
 
 // False: the files are to have other filters than when the job last looked.
 bool DatabaseJobs::HasPresentSettings(const RefilterJob& job) const {
-  return job.spec == job.family->filter_spec() && job.key == job.family->filter_key();
+  const SstableBuilderOptions wanted = job.family->BuilderOptions(0);
+  return job.spec == wanted.filter_spec && job.key == wanted.filter_key &&
+         job.in_units() == !wanted.filter_unit_bits.empty();
 }
 
 void DatabaseJobs::TakePresentSettings(RefilterJob* job) const {
-  const ColumnFamilyState& family = *job->family;
-  job->spec = family.filter_spec();
-  job->key = family.filter_key();
+  for (int level = 0; level < kNumLevels; level++) {
+    const SstableBuilderOptions wanted = job->family->BuilderOptions(level);
+    job->spec = wanted.filter_spec;
+    job->key = wanted.filter_key;
+    job->unit_bits[static_cast<size_t>(level)] = wanted.filter_unit_bits;
+  }
   job->spec_text = filter::ToString(job->spec);
   job->key_text = job->key.ToString();
   job->without_own.clear();
@@ -287,6 +302,7 @@ absl::Status DatabaseJobs::RefilterInTurn(ColumnFamilyState* family, const Refil
   const SteadyTime begin = SteadyNow();
   RefilterJob job;
   job.family = family;
+  parts_.plan_new_filters();
   TakePresentSettings(&job);
   for (int level = 0; level < kNumLevels; level++) {
     for (const auto& file : family->version()->files(level)) {

@@ -46,6 +46,14 @@ bool IsOneOf(FileSystem& file_system, const std::string& path,
                      [&](const KnownSstable& table) { return table.file_id == frame->file_id; });
 }
 
+// Or neither has one.
+bool HaveEqualText(const OptionTexts& a, const OptionTexts& b, const std::string& name) {
+  const auto of_a = a.find(name);
+  const auto of_b = b.find(name);
+  if (of_a == a.end() || of_b == b.end()) return of_a == a.end() && of_b == b.end();
+  return of_a->second == of_b->second;
+}
+
 }  // namespace
 
 absl::Status DatabaseOpener::Open() {
@@ -60,7 +68,11 @@ absl::Status DatabaseOpener::Open() {
   DatabaseLock lock(parts_.mutex);
   WINNOW_RETURN_IF_ERROR(ReadOrCreateState(exists));
   parts_.logs->set_database_id(parts_.versions->hash_seed());
+  const OptionTexts recorded = parts_.versions->database_options();
   WINNOW_RETURN_IF_ERROR(AddFamilies());
+  const bool is_new_budget =
+      !HaveEqualText(recorded, parts_.versions->database_options(), "filter_memory_budget");
+  WINNOW_RETURN_IF_ERROR(parts_.plan_filters(is_new_budget));
   WINNOW_RETURN_IF_ERROR(ReplayLogs());
   return parts_.options->read_only ? absl::OkStatus() : StartWriting();
 }
@@ -187,7 +199,10 @@ absl::Status DatabaseOpener::AddFamily(const FamilyRecord& record,
                                                     parts_.versions->hash_seed(),
                                                     parts_.families->write_buffers());
   // What the options leave open stays as recorded.
-  const std::string filter = options.filter.empty() ? record.filter : options.filter;
+  // A budget takes the place of an amount that was recorded.
+  const bool has_budget = parts_.options->filter_memory_budget != 0;
+  const std::string recorded = has_budget ? FilterWithoutAmount(record.filter) : record.filter;
+  const std::string filter = options.filter.empty() ? recorded : options.filter;
   const std::string filter_key =
       options.filter_key.empty() ? record.filter_key : options.filter_key;
   auto settings = family->ParseFilter(filter, filter_key);

@@ -2,6 +2,7 @@
 #ifndef WINNOW_ENGINE_DB_DATABASE_OPENER_H_
 #define WINNOW_ENGINE_DB_DATABASE_OPENER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,9 @@ struct DatabaseOpenerParts {
   LogSet* logs = nullptr;
   ColumnFamilySet* families = nullptr;
   WriteLeader* leader = nullptr;
+  // Called once the families are there, and before anything is written; may refuse the opening
+  // where its filter_memory_budget is not the recorded one.
+  std::function<absl::Status(bool is_new_budget)> plan_filters;
 };
 
 // Used once. Invariant: until the new manifest is durable, the last step but one, another crash

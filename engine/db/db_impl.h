@@ -30,6 +30,7 @@
 #include "engine/db/db_iterator.h"
 #include "engine/events/event_queue.h"
 #include "engine/events/observed_file_system.h"
+#include "engine/filter_memory/filter_budget.h"
 #include "engine/sstable/yielding_file_system.h"
 #include "engine/statistics/memory_report.h"
 #include "engine/statistics/recorder.h"
@@ -158,6 +159,7 @@ class DBImpl final : public DB, private IteratorOwner {
   absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(
       ColumnFamily* family, std::span<const KeyRange> ranges) override;
   Statistics GetStatistics() override;
+  absl::StatusOr<FilterPlans> PlanFilters(uint64_t budget_bytes) override;
   absl::StatusOr<std::vector<VerifyProblem>> Verify() override;
 
   // tracing.cc
@@ -249,6 +251,10 @@ class DBImpl final : public DB, private IteratorOwner {
                            OptionsChange* change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status PrepareOptions(const ColumnFamilyState& family, const Options& now,
                               OptionsChange* change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  absl::Status PlanFilterBudget(const ColumnFamilyState& family, const Options& now,
+                                OptionsChange* change)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void ApplyFilterBudget(uint64_t budget_bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void ApplyOptions(ColumnFamilyState* family, OptionsChange change)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
@@ -315,6 +321,22 @@ class DBImpl final : public DB, private IteratorOwner {
   std::string NumberProperty(ColumnFamilyState* family, std::string_view name, bool* known);
   MemoryUsage GetMemoryUsage();
 
+  // --- filter_memory.cc ---
+  std::vector<FamilyTree> TreesNow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  void GivePlannedBits(const std::vector<FamilyTree>& trees, const std::vector<BitsByLevel>& bits)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // For tables that are about to be written: by the trees' shape alone, where they have grown or
+  // shrunk much since KeepFilters planned.
+  void PlanNewFilters() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Plans which filters are in memory, and makes it so.
+  void KeepFilters() ABSL_LOCKS_EXCLUDED(database_mutex);
+  // InvalidArgument if one unit of each file does not fit.
+  absl::Status CheckFilterBudget(uint64_t budget_bytes) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // By what the last opening has counted.
+  void ExpectLookups();
+  FilterBudgetReport ReportFilterBudget() ABSL_LOCKS_EXCLUDED(database_mutex);
+
   const Options options_;  // as given; of what changes, database_options_ and families know more
   const std::string path_;
   EventQueue events_;
@@ -328,6 +350,12 @@ class DBImpl final : public DB, private IteratorOwner {
   Recorder recorder_;
   StatisticsSaver statistics_saver_;
   TraceRecorder trace_;
+  const std::shared_ptr<FilterLedger> filter_ledger_;  // with the tables, which may live longer
+  FilterBudget filter_budget_;
+  SteadyTime filters_kept_ ABSL_GUARDED_BY(database_mutex);  // when they were last
+  bool filters_are_kept_ ABSL_GUARDED_BY(database_mutex) = false;
+  // That new filters' bits are planned for; less than 0: they are to be planned.
+  double planned_keys_ ABSL_GUARDED_BY(database_mutex) = -1;
   FalsePositiveCache false_positive_cache_;
   const std::unique_ptr<RowCache> row_cache_;  // null: nothing is kept
   SnapshotList snapshots_;

@@ -48,13 +48,15 @@ DBImpl::DBImpl(const Options& options, std::string path)
       file_system_(&yielding_file_system_),
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
+      filter_ledger_(std::make_shared<FilterLedger>(options_.filter_memory_budget)),
+      filter_budget_(filter_ledger_),
       row_cache_(
           options_.row_cache_bytes == 0
               ? nullptr
               : std::make_unique<RowCache>(options_.row_cache_bytes,
                                            static_cast<uint64_t>(options_.row_cache_ttl_seconds))),
       versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_), &open_files_,
-                 options_.charge_filters_to_cache, options_.mmap_reads},
+                 options_.charge_filters_to_cache, options_.mmap_reads, filter_ledger_},
                 &mutex_),
       logs_(file_system_, path_),
       families_(options_.db_write_buffer_bytes),
@@ -119,6 +121,9 @@ DatabaseJobParts DBImpl::JobParts() {
   parts.save_statistics = [this] {
     if (statistics_saver_.IsDue(SteadyNow())) SaveStatistics(/*is_closed=*/false);
   };
+  parts.keep_filters = [this] { KeepFilters(); };
+  parts.plan_new_filters = [this]()
+                               ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { PlanNewFilters(); };
   return parts;
 }
 
@@ -155,6 +160,10 @@ absl::Status DBImpl::OpenDatabase() {
   }
   // Without a thread for one of the two the object is destroyed, which closes what has been opened.
   WINNOW_RETURN_IF_ERROR(StartEvents());
+  UnlessOutOfMemory([this] {
+    ExpectLookups();
+    KeepFilters();
+  });
   if (options_.read_only) return absl::OkStatus();
   return scheduler_.Start(options_.background_threads, &jobs_);
 }
@@ -170,6 +179,13 @@ absl::Status DBImpl::OpenFiles() {
   parts.logs = &logs_;
   parts.families = &families_;
   parts.leader = &leader_;
+  // A database that has grown beyond its budget opens, with filters for as many files as there is
+  // room for; a reader is not the one who decides.
+  parts.plan_filters = [this](bool is_new_budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    PlanNewFilters();
+    return is_new_budget && !options_.read_only ? CheckFilterBudget(options_.filter_memory_budget)
+                                                : absl::OkStatus();
+  };
   DatabaseOpener opener(parts);
   const absl::Status status = opener.Open();
   // On an error too: OpenDatabase decides when the lock goes.

@@ -3,6 +3,8 @@
 #define WINNOW_ENGINE_DB_OPTION_CHECKS_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -24,6 +26,12 @@ absl::Status MergesDoNotExpire(std::string_view family);
 
 // `seconds` at most kMaxTtlSeconds.
 TimeToLive TimeToLiveOf(const Options& options, uint64_t seconds);
+
+// The spec without its amount: "ribbon" of "ribbon:1%". What is no spec as it is.
+std::string FilterWithoutAmount(std::string_view filter);
+// InvalidArgument: the spec has an amount, which a budget decides.
+absl::Status CheckFilterFitsBudget(std::string_view filter, uint64_t filter_memory_budget,
+                                   std::string_view family);
 
 // SSTables whose file may be open at one time.
 size_t MaxOpenFilesOf(const Options& options);

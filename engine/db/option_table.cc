@@ -285,6 +285,7 @@ std::vector<TextOption> DatabaseRows() {
       Database(IntOption("row_cache_ttl_seconds", &O::row_cache_ttl_seconds), Change::kAtOpening),
       Database(BoolOption("charge_filters_to_cache", &O::charge_filters_to_cache),
                Change::kAtOpening),
+      Database(BytesOption("filter_memory_budget", &O::filter_memory_budget), Change::kWhileOpen),
       Database(BytesOption("db_write_buffer_bytes", &O::db_write_buffer_bytes), Change::kWhileOpen),
       Database(BytesOption("compaction_readahead_bytes", &O::compaction_readahead_bytes),
                Change::kWhileOpen),

@@ -142,6 +142,10 @@ void CheckDatabaseFields(const Options& options, Checker& check) {
   if (options.db_write_buffer_bytes != 0) {  // 0: no bound
     check.Range<uint64_t>("db_write_buffer_bytes", options.db_write_buffer_bytes, kMiB, 16 * kTiB);
   }
+  if (options.filter_memory_budget != 0) {  // 0: none
+    check.Range<uint64_t>("filter_memory_budget", options.filter_memory_budget, 64 * kKiB,
+                          16 * kTiB);
+  }
   check.Range<uint64_t>("compaction_readahead_bytes", options.compaction_readahead_bytes, 64 * kKiB,
                         kGiB);
   // Zero is allowed besides the range, and means that there is no LOG.
@@ -175,6 +179,8 @@ absl::Status ValidateColumnFamilyOptions(const ColumnFamilyOptions& options,
 
 absl::Status ValidateOptions(const Options& options) {
   WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(options, "default"));
+  WINNOW_RETURN_IF_ERROR(
+      CheckFilterFitsBudget(options.filter, options.filter_memory_budget, "default"));
   Checker check("", kAllFields);
   CheckDatabaseFields(options, check);
   for (const auto& listener : options.listeners) {
@@ -189,8 +195,30 @@ absl::Status ValidateOptions(const Options& options) {
     }
     WINNOW_RETURN_IF_ERROR(check.status());
     WINNOW_RETURN_IF_ERROR(ValidateColumnFamilyOptions(family, name));
+    WINNOW_RETURN_IF_ERROR(
+        CheckFilterFitsBudget(family.filter, options.filter_memory_budget, name));
   }
   return check.status();
+}
+
+std::string FilterWithoutAmount(std::string_view filter) {
+  absl::StatusOr<filter::FilterSpec> spec = filter::ParseFilterSpec(filter);
+  if (!spec.ok() || (spec->bits_per_key == 0 && spec->fpr == 0)) return std::string(filter);
+  spec->bits_per_key = 0;
+  spec->fpr = 0;
+  return filter::ToString(*spec);
+}
+
+absl::Status CheckFilterFitsBudget(std::string_view filter, uint64_t filter_memory_budget,
+                                   std::string_view family) {
+  if (filter_memory_budget == 0 || filter.empty()) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(const filter::FilterSpec spec, filter::ParseFilterSpec(filter));
+  if (spec.bits_per_key == 0 && spec.fpr == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("options: column family '", ToAbsl(family), "': filter: '", ToAbsl(filter),
+                   "' gives an amount, and filter_memory_budget another: leave out one of them, as "
+                   "in filter=",
+                   FilterWithoutAmount(filter)));
 }
 
 absl::Status CheckField(const Options& options, std::string_view field) {
@@ -218,7 +246,10 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
       buffers / static_cast<uint64_t>(options.max_write_buffers), 64 * kKiB, uint64_t{512} << 20);
   options.charge_filters_to_cache = true;
   const uint64_t lost = std::min<uint64_t>(buffers, 5 * kMiB);
-  options.block_cache_bytes = memory - buffers - memory / 32 - lost;
+  // Of what is left a quarter for filters, the rest for blocks and indexes.
+  const uint64_t rest = memory - buffers - memory / 32 - lost;
+  options.filter_memory_budget = rest / 4;
+  options.block_cache_bytes = rest - rest / 4;
   // Four buffers: about what level 0 holds when its compaction is due, so that merging it into the
   // first level below rewrites no more than it brings.
   options.level_base_bytes = std::max<uint64_t>(4 * options.write_buffer_bytes, kMiB);

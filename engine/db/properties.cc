@@ -26,6 +26,7 @@ constexpr std::string_view kFilesAtLevel = "winnow.num-files-at-level";
 // In memory, as far as files could be opened; one that could not has no reader and takes none.
 struct SstableMemory {
   uint64_t filter_bytes = 0;
+  uint64_t range_filter_bytes = 0;
   uint64_t index_bytes = 0;
   uint64_t num_tables = 0;
   uint64_t num_tables_through_cache = 0;
@@ -40,8 +41,9 @@ SstableMemory MemoryOf(const Version& version) {
       if (file->reader() == nullptr) continue;
       const SstableReader& reader = *file->reader();
       memory.filter_bytes += reader.filter_memory_bytes();
-      // What a reader keeps besides its filter is its index, and itself.
-      memory.index_bytes += file->memory_bytes() - reader.filter_memory_bytes();
+      memory.range_filter_bytes += reader.range_filter_memory_bytes();
+      // What a reader keeps besides its filters is its index, and itself.
+      memory.index_bytes += file->bytes_besides_filters();
       memory.num_tables++;
       memory.num_tables_through_cache += reader.bytes_through_cache() > 0 ? 1 : 0;
       memory.bytes_through_cache += reader.bytes_through_cache();
@@ -181,6 +183,7 @@ MemoryUsage DBImpl::GetMemoryUsage() {
   for (const auto& view : views) {
     const SstableMemory memory = MemoryOf(*view->version);
     usage.filters += memory.filter_bytes;
+    usage.range_filters += memory.range_filter_bytes;
     usage.indexes += memory.index_bytes;
     usage.tables += memory.num_tables;
     usage.tables_through_cache += memory.num_tables_through_cache;
@@ -197,6 +200,7 @@ MemoryUsage DBImpl::GetMemoryUsage() {
   usage.write_buffer_limit = budget.limit_bytes();
   usage.block_cache_capacity = cache.capacity_bytes();
   usage.tables_are_charged = options_.charge_filters_to_cache;
+  usage.filter_budget = filter_budget_.limit_bytes();
   return usage;
 }
 
@@ -216,6 +220,8 @@ std::vector<std::string_view> DB::PropertyNames() {
           "winnow.num-files-at-level<N>",
           "winnow.estimate-num-keys",
           "winnow.approximate-memory-usage",
+          "winnow.filter-budget",
+          "winnow.filter-budget-json",
           "winnow.filter-memory",
           "winnow.index-memory",
           "winnow.memtable-memory",
@@ -236,15 +242,15 @@ std::string DBImpl::NumberProperty(ColumnFamilyState* family, std::string_view n
   uint64_t memtable_bytes = view->active->memory_bytes();
   for (const auto& memtable : view->immutables) memtable_bytes += memtable->memory_bytes();
   const SstableMemory memory = MemoryOf(*view->version);
-  if (name == "winnow.filter-memory") return absl::StrCat(memory.filter_bytes);
+  const uint64_t filter_bytes = memory.filter_bytes + memory.range_filter_bytes;
+  if (name == "winnow.filter-memory") return absl::StrCat(filter_bytes);
   if (name == "winnow.index-memory") return absl::StrCat(memory.index_bytes);
   if (name == "winnow.memtable-memory") return absl::StrCat(memtable_bytes);
   if (name == "winnow.block-cache-usage") return absl::StrCat(cache_->usage_bytes());
   if (name == "winnow.num-open-files") return absl::StrCat(open_files_.num_open());
   if (name == "winnow.last-sequence") return absl::StrCat(leader_.visible_sequence());
   if (name == "winnow.approximate-memory-usage") {
-    return absl::StrCat(memtable_bytes + memory.filter_bytes + memory.index_bytes +
-                        cache_->usage_bytes());
+    return absl::StrCat(memtable_bytes + filter_bytes + memory.index_bytes + cache_->usage_bytes());
   }
   // An estimate: versions of one key in several files are counted each.
   if (name == "winnow.estimate-num-keys") {
@@ -284,6 +290,8 @@ absl::StatusOr<std::string> DBImpl::GetProperty(ColumnFamily* family, std::strin
       return name == "winnow.filter-stats" ? FilterStatsTable(statistics, statistics.in_all)
                                            : FilterStatsJson(statistics, statistics.in_all);
     }
+    if (name == "winnow.filter-budget") return FilterBudgetTable(ReportFilterBudget());
+    if (name == "winnow.filter-budget-json") return FilterBudgetJson(ReportFilterBudget());
     if (name == "winnow.levels") return LevelsTable(GetStatistics());
     if (name == "winnow.levels-json") return LevelsJson(GetStatistics());
     if (name == "winnow.memory-usage") return MemoryTable(GetMemoryUsage());

@@ -32,6 +32,11 @@ absl::StatusOr<RefilterInfo> DBImpl::Refilter(ColumnFamily* family,
       status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
         return jobs_.Refilter(own, options, &info);
       });
+      {
+        // Which of the new filters' units are worth their memory.
+        DatabaseUnlock unlock(&mutex_);
+        UnlessOutOfMemory([this] { KeepFilters(); });
+      }
       copies_running_--;
       scheduler_.SignalProgress();
     }

@@ -108,12 +108,39 @@ absl::Status DBImpl::PlanOptions(ColumnFamilyState* family, std::span<const Opti
     if (option.get(next) != option.get(now)) change->changed.push_back(&option);
   }
   if (change->changed.empty()) return absl::OkStatus();
+  WINNOW_RETURN_IF_ERROR(PlanFilterBudget(base, now, change));
   if (const absl::Status fits = ValidateColumnFamilyOptions(next, base.name()); !fits.ok()) {
     return WithContext(fits, Listed(change->changed, next));
   }
   const bool merges = !versions_.families().at(base.id()).merge_operator_name.empty();
   if (merges && next.ttl_seconds != 0) return MergesDoNotExpire(base.name());
   return PrepareOptions(base, now, change);
+}
+
+// A budget that comes takes the place of the amounts that families have; one that is there leaves
+// no room for an amount.
+absl::Status DBImpl::PlanFilterBudget(const ColumnFamilyState& family, const Options& now,
+                                      OptionsChange* change) {
+  const Options& next = change->next;
+  if (next.filter_memory_budget == 0) return absl::OkStatus();
+  if (next.filter != now.filter) {
+    WINNOW_RETURN_IF_ERROR(
+        CheckFilterFitsBudget(next.filter, next.filter_memory_budget, family.name()));
+  }
+  if (next.filter_memory_budget == now.filter_memory_budget) return absl::OkStatus();
+  WINNOW_RETURN_IF_ERROR(CheckField(next, "filter_memory_budget"));
+  WINNOW_RETURN_IF_ERROR(CheckFilterBudget(next.filter_memory_budget));
+  if (now.filter_memory_budget != 0) return absl::OkStatus();
+  for (const auto& [id, record] : versions_.families()) {
+    const std::string kind = FilterWithoutAmount(record.filter);
+    // The family whose options are set has its own edit, with what it is given there.
+    if (kind == record.filter || (id == family.id() && next.filter != now.filter)) continue;
+    FamilyEdit& edit = change->edit.families.emplace_back();
+    edit.family_id = id;
+    edit.filter = kind;
+    edit.filter_key = record.filter_key;
+  }
+  return absl::OkStatus();
 }
 
 // Takes all memory.
@@ -168,6 +195,7 @@ void DBImpl::ApplyOptions(ColumnFamilyState* family, OptionsChange change) {
   }
   families_.write_buffers()->set_limit_bytes(change.next.db_write_buffer_bytes);
   rate_limiter_.set_bytes_per_second(change.next.background_bytes_per_second);
+  ApplyFilterBudget(change.next.filter_memory_budget);
   live_options_.Set(change.next);
   scheduler_.UseThreads(change.next.background_threads);
   leader_.LimitsChanged();
@@ -175,6 +203,17 @@ void DBImpl::ApplyOptions(ColumnFamilyState* family, OptionsChange change) {
   events_.Add(std::move(change.event));
   // For those who wait in a stall that may be none any more.
   scheduler_.SignalProgress();
+}
+
+// The specs of families stay as they are in memory: under a budget their amounts play no part.
+void DBImpl::ApplyFilterBudget(uint64_t budget_bytes) {
+  if (budget_bytes == filter_ledger_->limit_bytes()) return;
+  filter_ledger_->set_limit_bytes(budget_bytes);
+  filters_are_kept_ = true;
+  UnlessOutOfMemory([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    GivePlannedBits({}, {});  // and plan anew
+    PlanNewFilters();
+  });
 }
 
 absl::Status DBImpl::ChangeOptions(ColumnFamilyState* family,
@@ -211,6 +250,10 @@ absl::Status DBImpl::SetOptions(ColumnFamily* family, std::span<const OptionSett
       status = CatchOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
         return ChangeOptions(Own(family), settings);
       });
+      if (status.ok()) {
+        DatabaseUnlock unlock(&mutex_);
+        UnlessOutOfMemory([this] { KeepFilters(); });
+      }
       options_are_changing_ = false;
       copies_running_--;
       scheduler_.SignalProgress();

@@ -87,6 +87,8 @@ std::string_view EventKindName(Event::Kind kind) {
       return "filter-degraded";
     case Event::Kind::kOptionsChanged:
       return "options-changed";
+    case Event::Kind::kFilterRateOffPromise:
+      return "filter-rate-off-promise";
     case Event::Kind::kFilterNotWritten:
       break;
   }
@@ -137,6 +139,8 @@ std::string Event::ToString() const {
     case Kind::kOptionsChanged:
       return absl::StrCat("options changed", column_family.empty() ? "" : " of ", column_family,
                           ": ", message);
+    case Kind::kFilterRateOffPromise:
+      return absl::StrCat("filters do not keep what they promise: ", message);
     case Kind::kFilterNotWritten:
       break;
   }

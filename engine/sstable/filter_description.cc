@@ -11,13 +11,14 @@ namespace winnow {
 
 namespace {
 
-using Texts = std::tuple<std::string, std::string, std::string>;
+using Words = std::tuple<std::string, std::string, std::string, bool>;
 
 std::shared_ptr<const FilterDescription> Describe(const SstableProperties& properties) {
   auto description = std::make_shared<FilterDescription>();
   description->spec = properties.filter_spec;
   description->key_text = properties.filter_key;
   description->policy = properties.filter_policy;
+  description->in_units = !properties.filter_units.empty();
   const absl::StatusOr<filter::FilterKeyExtractor> key =
       filter::FilterKeyExtractor::Parse(properties.filter_key);
   if (key.ok()) {
@@ -34,9 +35,10 @@ class KnownDescriptions {
  public:
   std::shared_ptr<const FilterDescription> Find(const SstableProperties& properties)
       ABSL_LOCKS_EXCLUDED(mutex_) {
-    Texts texts(properties.filter_spec, properties.filter_key, properties.filter_policy);
+    Words words(properties.filter_spec, properties.filter_key, properties.filter_policy,
+                !properties.filter_units.empty());
     MutexLock lock(&mutex_);
-    if (const auto known = known_.find(texts); known != known_.end()) {
+    if (const auto known = known_.find(words); known != known_.end()) {
       if (auto description = known->second.lock(); description != nullptr) return description;
     }
     if (known_.size() >= forget_at_) {
@@ -44,7 +46,7 @@ class KnownDescriptions {
       forget_at_ = 2 * known_.size() + kFewest;
     }
     std::shared_ptr<const FilterDescription> description = Describe(properties);
-    known_.insert_or_assign(std::move(texts), description);
+    known_.insert_or_assign(std::move(words), description);
     return description;
   }
 
@@ -52,7 +54,7 @@ class KnownDescriptions {
   static constexpr size_t kFewest = 16;
 
   Mutex mutex_;
-  std::map<Texts, std::weak_ptr<const FilterDescription>> known_ ABSL_GUARDED_BY(mutex_);
+  std::map<Words, std::weak_ptr<const FilterDescription>> known_ ABSL_GUARDED_BY(mutex_);
   size_t forget_at_ ABSL_GUARDED_BY(mutex_) = kFewest;
 };
 

@@ -12,9 +12,10 @@ namespace winnow {
 
 // Immutable. Nearly all tables of a process say the same, which is kept once for all that are open.
 struct FilterDescription {
-  std::string spec;      // SstableProperties::filter_spec
-  std::string key_text;  // SstableProperties::filter_key
-  std::string policy;    // SstableProperties::filter_policy
+  std::string spec;       // SstableProperties::filter_spec
+  std::string key_text;   // SstableProperties::filter_key
+  std::string policy;     // SstableProperties::filter_policy
+  bool in_units = false;  // written as units of which each can be in memory or not
   filter::FilterKeyExtractor key;
   std::string key_error;  // not empty: nothing is known of this text, and `key` is the whole key
 

@@ -33,7 +33,7 @@ constexpr size_t kExpectedFprAt = 72;
 constexpr size_t kFellBackAt = 80;
 constexpr size_t kSpecLengthAt = 84;
 constexpr size_t kKeyLengthAt = 88;
-constexpr size_t kZeroAt = 92;
+constexpr size_t kNumUnitsAt = 92;
 
 uint64_t HeaderChecksum(std::string_view header) {
   return Checksum(header.substr(kCheckedFrom), ChecksumSeed(kMagic, 0));
@@ -47,13 +47,15 @@ uint64_t BytesOfFile(const FilterFileHeader& header) {
 }  // namespace
 
 uint64_t FilterFileHeader::header_bytes() const {
-  return kMinFilterFileHeaderBytes + filter_spec.size() + filter_key.size();
+  return kMinFilterFileHeaderBytes + filter_spec.size() + filter_key.size() +
+         units.size() * kListedUnitBytes;
 }
 
 std::string FilterFileHeader::Encode() const {
   std::string out(kMinFilterFileHeaderBytes, '\0');
   out.append(filter_spec);
   out.append(filter_key);
+  out.append(EncodeUnitList(units));
   EncodeFixed64(out.data(), kMagic);
   std::memcpy(&out[kMajorAt], &kMajorVersion, sizeof(kMajorVersion));
   std::memcpy(&out[kMinorAt], &kMinorVersion, sizeof(kMinorVersion));
@@ -68,6 +70,7 @@ std::string FilterFileHeader::Encode() const {
   EncodeFixed32(&out[kFellBackAt], filter_fell_back ? 1 : 0);
   EncodeFixed32(&out[kSpecLengthAt], static_cast<uint32_t>(filter_spec.size()));
   EncodeFixed32(&out[kKeyLengthAt], static_cast<uint32_t>(filter_key.size()));
+  EncodeFixed32(&out[kNumUnitsAt], static_cast<uint32_t>(units.size()));
   EncodeFixed64(&out[kChecksumAt], HeaderChecksum(out));
   return out;
 }
@@ -85,9 +88,11 @@ absl::StatusOr<FilterFileHeader> FilterFileHeader::Decode(std::string_view start
   const uint64_t header_bytes = DecodeFixed32(&start[kHeaderBytesAt]);
   const uint64_t spec_length = DecodeFixed32(&start[kSpecLengthAt]);
   const uint64_t key_length = DecodeFixed32(&start[kKeyLengthAt]);
+  const uint64_t num_units = DecodeFixed32(&start[kNumUnitsAt]);
+  const uint64_t units_at = kMinFilterFileHeaderBytes + spec_length + key_length;
   const bool fits = header_bytes <= start.size() && spec_length <= kMaxFilterFileTextBytes &&
-                    key_length <= kMaxFilterFileTextBytes &&
-                    header_bytes == kMinFilterFileHeaderBytes + spec_length + key_length;
+                    key_length <= kMaxFilterFileTextBytes && num_units <= kMostListedUnits &&
+                    header_bytes == units_at + num_units * kListedUnitBytes;
   const bool is_sound = fits && ChecksumsMatch(DecodeFixed64(&start[kChecksumAt]),
                                                HeaderChecksum(start.substr(0, header_bytes)));
   const uint16_t major = DecodeFixed16(&start[kMajorAt]);
@@ -117,7 +122,9 @@ absl::StatusOr<FilterFileHeader> FilterFileHeader::Decode(std::string_view start
   header.filter_fell_back = DecodeFixed32(&start[kFellBackAt]) != 0;
   header.filter_spec = start.substr(kMinFilterFileHeaderBytes, spec_length);
   header.filter_key = start.substr(kMinFilterFileHeaderBytes + spec_length, key_length);
-  if (DecodeFixed32(&start[kZeroAt]) != 0 || header.file_id == 0 || header.table_id == 0) {
+  const std::string_view units = start.substr(units_at, num_units * kListedUnitBytes);
+  if (header.file_id == 0 || header.table_id == 0 ||
+      (num_units != 0 && !DecodeUnitList(units, &header.units))) {
     return damaged("impossible field in its header");
   }
   // No allocation goes by a size that the file does not have.
@@ -125,6 +132,9 @@ absl::StatusOr<FilterFileHeader> FilterFileHeader::Decode(std::string_view start
       BytesOfFile(header) != file_bytes) {
     return damaged(
         ToStd(absl::StrCat("has ", file_bytes, " bytes, its header says ", header.file_bytes)));
+  }
+  if (num_units != 0 && !UnitsFillBlock(header.units, header.filter_bytes)) {
+    return damaged("the filter's units do not fill its block");
   }
   return header;
 }

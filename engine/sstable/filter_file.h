@@ -9,11 +9,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "engine/file_system/shared_path.h"
 #include "engine/sstable/block_file.h"
+#include "engine/sstable/filter_unit_list.h"
 #include "engine/sstable/format.h"
 #include "winnow/file_system.h"
 #include "winnow/filter/builder.h"
@@ -32,6 +34,7 @@ struct FilterFileHeader {
   bool filter_fell_back = false;
   std::string filter_spec;  // these two as in SstableProperties
   std::string filter_key;
+  std::vector<filter::BuiltUnit> units;  // as SstableProperties::filter_units
 
   std::string Encode() const;
   uint64_t header_bytes() const;
@@ -50,7 +53,7 @@ struct FilterFileHeader {
 inline constexpr size_t kMinFilterFileHeaderBytes = 96;
 inline constexpr size_t kMaxFilterFileTextBytes = 4096;  // of each of the two texts
 inline constexpr size_t kMaxFilterFileHeaderBytes =
-    kMinFilterFileHeaderBytes + 2 * kMaxFilterFileTextBytes;
+    kMinFilterFileHeaderBytes + 2 * kMaxFilterFileTextBytes + kMostListedUnits * kListedUnitBytes;
 
 // An open filter file whose header is sound. Thread-safe.
 class FilterFile {
@@ -76,7 +79,7 @@ class FilterFile {
 };
 
 // Writes, syncs and closes. Of `header` the caller has filled in table_id, filter_spec, filter_key
-// and hash_seed; the rest is set here.
+// and hash_seed, and units if they are to be read without each other; the rest is set here.
 absl::Status WriteFilterFile(const filter::BuiltFilter& built, FilterFileHeader* header,
                              WritableFile* file);
 

@@ -117,6 +117,7 @@ void SstableBuilder::State::StartFilter() {
   auto created = filter::FilterBuilder::Create(options.filter_spec, options.hash_seed, {}, context);
   if (created.ok()) {
     filter = *std::move(created);
+    filter->set_unit_bits(options.filter_unit_bits);
   } else {
     status = WithContext(created.status(), path);
   }
@@ -288,7 +289,7 @@ absl::Status SstableBuilder::State::WriteFilter(SstableSummary* summary, BlockHa
     return WriteBlock(Compression::kNone, block, handle);
   }
   if (filter == nullptr) return absl::OkStatus();
-  const filter::BuiltFilter built = filter->Finish();
+  filter::BuiltFilter built = filter->Finish();
   filter.reset();
   summary->filter_kind = std::string(filter::KindName(built.kind));
   summary->filter_peak_temporary_bytes = built.peak_temporary_bytes;
@@ -296,6 +297,7 @@ absl::Status SstableBuilder::State::WriteFilter(SstableSummary* summary, BlockHa
   properties.filter_bytes = built.block.size();
   properties.expected_fpr = built.expected_fpr;
   properties.filter_fell_back = built.fell_back;
+  if (!options.filter_unit_bits.empty()) properties.filter_units = std::move(built.units);
   if (built.block.empty()) return absl::OkStatus();
   return WriteBlock(Compression::kNone, built.block, handle);
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,6 +27,9 @@ struct SstableBuilderOptions {
   InternalKeyComparator comparator{BytewiseComparator()};
 
   filter::FilterSpec filter_spec;  // a range filter in it is for the bytewise comparator alone
+  // Not empty: the filter is written as so many units, with these bits per key (FilterBuilder), in
+  // place of the spec's amount; each can be in memory or not. The range filter is none of them.
+  std::vector<double> filter_unit_bits;
   filter::FilterKeyExtractor filter_key;
   uint64_t hash_seed = 0;
   // Makes the filter from whole keys in place of the two fields above; null: they hold.

@@ -132,7 +132,12 @@ std::vector<SstableProblem> SstableReader::Verify() const { return SstableVerifi
 double SstableReader::SampleFalsePositiveRate(uint64_t probes, uint64_t seed) const {
   if (probes == 0) return 0;
   uint64_t passed = 0;
-  for (uint64_t i = 0; i < probes; i++) passed += filter_.MayContain(NextRandom(&seed)) ? 1 : 0;
+  for (uint64_t i = 0; i < probes; i++) {
+    const uint64_t hash = NextRandom(&seed);
+    const bool may_contain =
+        filter_.MayContain(hash) && (units_ == nullptr || units_->MayContain(hash));
+    passed += may_contain ? 1 : 0;
+  }
   return static_cast<double>(passed) / static_cast<double>(probes);
 }
 

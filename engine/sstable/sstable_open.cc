@@ -16,7 +16,9 @@ SstableReader::SstableReader(const SstableReaderOptions& options,
     : options_(options),
       file_(std::move(file), std::move(path)),
       table_id_(options.table_id != 0 ? options.table_id : NewTableId()),
-      filter_table_id_(table_id_) {
+      filter_table_id_(table_id_),
+      filter_has_budget_(options.filter_ledger != nullptr &&
+                         options.filter_ledger->limit_bytes() != 0) {
   file_.set_trailer_offset(options.global_sequence << 8);
 }
 
@@ -33,15 +35,14 @@ absl::StatusOr<std::unique_ptr<SstableReader>> SstableReader::Open(
   std::unique_ptr<SstableReader> reader(
       new SstableReader(options, std::move(file), std::move(path)));  // private constructor
   WINNOW_RETURN_IF_ERROR(reader->ReadFooter());
-  WINNOW_RETURN_IF_ERROR(reader->TakeProperties());
-  if (filter_file != nullptr) reader->TakeFilterFile(std::move(filter_file));
+  WINNOW_RETURN_IF_ERROR(reader->TakeProperties(std::move(filter_file)));
   if (options.map_file && options.global_sequence == 0) reader->MapFile();
   reader->TakeRoom();
   WINNOW_RETURN_IF_ERROR(reader->ReadIndex());
   WINNOW_RETURN_IF_ERROR(reader->ReadRangeTombstones());
   reader->ReadFilter();
-  // A filter in memory needs its file no more, and the process has that many descriptors.
-  if (!reader->filter_in_cache_) reader->filter_file_.reset();
+  // A filter in memory for good needs its file no more, and the process has that many descriptors.
+  if (!reader->filter_in_cache_ && reader->units_ == nullptr) reader->filter_file_.reset();
   reader->ReadRangeFilter();
   return reader;
 }
@@ -77,9 +78,15 @@ absl::StatusOr<SstableProperties> SstableReader::ReadProperties() const {
 
 // The comparator's name must be the one that the table was sorted by: under another order searches
 // would end in wrong places without any sign of it.
-absl::Status SstableReader::TakeProperties() {
+absl::Status SstableReader::TakeProperties(std::unique_ptr<FilterFile> filter_file) {
   WINNOW_ASSIGN_OR_RETURN(const SstableProperties properties, ReadProperties());
   figures_ = properties;
+  if (!properties.filter_units.empty() &&
+      (!UnitsFillBlock(properties.filter_units, footer_.filter.size) ||
+       !properties.filter_policy.empty())) {
+    return file_.Corruption(footer_.properties, BlockKind::kProperties,
+                            "the filter's units do not fill its block");
+  }
   filter_description_ = FilterDescription::Of(properties);
   const std::string_view comparator_name = options_.comparator.user()->Name();
   if (properties.comparator_name != comparator_name) {
@@ -95,9 +102,17 @@ absl::Status SstableReader::TakeProperties() {
   const bool fits = footer_.filter.exists() || !has_index_partitions()
                         ? figures_.data_bytes == data_limit
                         : figures_.data_bytes <= data_limit;
-  if (fits) return absl::OkStatus();
-  return file_.Corruption(footer_.properties, BlockKind::kProperties,
-                          "data blocks do not fill their part");
+  if (!fits) {
+    return file_.Corruption(footer_.properties, BlockKind::kProperties,
+                            "data blocks do not fill their part");
+  }
+  std::vector<filter::BuiltUnit> units = properties.filter_units;
+  if (filter_file != nullptr) {
+    units = filter_file->header().units;
+    TakeFilterFile(std::move(filter_file));
+  }
+  TakeFilterUnits(std::move(units));
+  return absl::OkStatus();
 }
 
 // From here on it is the table's filter: everything that asks or describes a filter goes by it.
@@ -110,9 +125,27 @@ void SstableReader::TakeFilterFile(std::unique_ptr<FilterFile> filter_file) {
   SstableProperties described;
   described.filter_spec = header.filter_spec;
   described.filter_key = header.filter_key;
+  described.filter_units = header.units;
   filter_description_ = FilterDescription::Of(described);
   filter_table_id_ = NewTableId();
   filter_file_ = std::move(filter_file);
+}
+
+// Units that are listed come and go one by one. Under a budget a filter without a list is one unit,
+// so that it is read later where there is no room for it now. Nothing is asked by keys that are not
+// understood, nor by hashes where a policy has its own.
+void SstableReader::TakeFilterUnits(std::vector<filter::BuiltUnit> listed) {
+  FilterLedger* const ledger = options_.filter_ledger;
+  const FilterDescription& description = *filter_description_;
+  if (ledger == nullptr || !filter_is_wanted() || !description.policy.empty() ||
+      !description.key_error.empty()) {
+    return;
+  }
+  if (!listed.empty()) {
+    units_ = std::make_unique<FilterUnits>(filter_source(), std::move(listed), ledger);
+  } else if (filter_has_budget_) {
+    units_ = std::make_unique<FilterUnits>(filter_source(), figures_.expected_fpr, ledger);
+  }
 }
 
 // The file that was opened may have been cut since, and a mapping that ends before it does would be
@@ -136,7 +169,9 @@ bool SstableReader::filter_is_wanted() const {
 // for: its partitions are blocks of the cache anyway.
 void SstableReader::TakeRoom() {
   wanted_bytes_ = has_index_partitions() ? 0 : footer_.index.size + CachedBlock::kReadablePadding;
-  if (filter_is_wanted()) wanted_bytes_ += filter_handle().size + kBlockTrailerBytes;
+  if (filter_is_wanted() && !filter_has_budget_) {
+    wanted_bytes_ += filter_handle().size + kBlockTrailerBytes;
+  }
   if (!options_.charge_cache || wanted_bytes_ == 0) return;
   charge_ = CacheCharge::Try(options_.cache, wanted_bytes_);
   is_resident_ = static_cast<bool>(charge_);
@@ -207,13 +242,19 @@ void SstableReader::ReadFilter() {
     state.code = filter::FilterStateCode::kUnknownVersion;
     state.reason = filter_description_->key_error;
   } else if (filter_is_wanted()) {
-    state = is_resident_ ? ReadResidentFilter() : ReadFilterIntoCache();
+    state = is_resident_ || filter_has_budget_ ? ReadResidentFilter() : ReadFilterIntoCache();
   }
   if (state.code != filter::FilterStateCode::kOk) {
     state.reason = absl::StrCat(filter_source().file->path(), ": at offset ",
                                 filter_handle().offset, ": filter block: ", state.reason);
     filter_refusal_ = std::make_unique<const filter::FilterState>(std::move(state));
+    // What is right of several units is asked all the same.
+    if (units_ != nullptr && units_->units().size() > 1) return;
+    filter_ = filter::FilterReader();
+    first_unit_.reset();
+    units_.reset();
     filter_memory_ = filter::ResidentMemory();
+    filter_charge_ = LedgerCharge();
     policy_filter_ = std::string_view();
     filter_kind_ = filter::FilterKind::kNone;
   } else if (!filter_description_->policy.empty() &&
@@ -232,7 +273,13 @@ void SstableReader::ReadRangeFilter() {
 
 // The block stays in memory as the file holds it, trailer included: filters are read in place.
 filter::FilterState SstableReader::ReadResidentFilter() {
-  filter_memory_ = filter::ResidentMemory(filter_handle().size + kBlockTrailerBytes);
+  if (units_ != nullptr) return ReadFilterUnits();
+  const size_t stored_bytes = filter_handle().size + kBlockTrailerBytes;
+  if (FilterLedger* const ledger = options_.filter_ledger; ledger != nullptr) {
+    if (!ledger->Reserve(stored_bytes, FilterLedger::Claim::kFirstUnit)) return {};
+    filter_charge_ = LedgerCharge(ledger, stored_bytes);
+  }
+  filter_memory_ = filter::ResidentMemory(stored_bytes);
   if (filter_memory_.data() == nullptr) {
     filter_lacks_memory_ = true;
     return {filter::FilterStateCode::kDamaged, "no memory"};
@@ -242,13 +289,38 @@ filter::FilterState SstableReader::ReadResidentFilter() {
       ReadFilterBlock(filter_source(), filter_memory_.data(), &filter_, &read_status);
   filter_kind_ = filter_.kind();
   if (!filter_description_->policy.empty()) {
-    policy_filter_ = std::string_view(filter_memory_.data(), footer_.filter.size);
+    policy_filter_ = std::string_view(filter_memory_.data(), filter_handle().size);
   }
   return state;
 }
 
+// The first unit, which has a claim to room; of the others what fits beside those that are there.
+// Which of all tables' are worth it is for the planner to say.
+filter::FilterState SstableReader::ReadFilterUnits() {
+  const absl::StatusOr<filter::FilterSpec> spec =
+      filter::ParseFilterSpec(filter_description_->spec);
+  // Until the first unit says it: which kind "auto" was the file alone knows.
+  if (spec.ok() && spec->kind != filter::FilterKind::kAuto) filter_kind_ = spec->kind;
+  filter::FilterState state;
+  absl::Status read_status;
+  first_unit_ = units_->LoadFirst(&state, &read_status);
+  filter_lacks_memory_ = absl::IsResourceExhausted(read_status);
+  if (first_unit_ == nullptr) return {};
+  filter_ = first_unit_->reader;
+  if (!filter_.always_true()) filter_kind_ = filter_.kind();
+  for (;;) {
+    const absl::StatusOr<bool> loaded = units_->LoadNext(FilterLedger::Claim::kFurtherUnit);
+    if (loaded.ok() && *loaded) continue;
+    if (!loaded.ok() && state.code == filter::FilterStateCode::kOk) {
+      state = {filter::FilterStateCode::kDamaged, std::string(loaded.status().message())};
+    }
+    if (loaded.ok() || !absl::IsDataLoss(loaded.status())) return state;
+  }
+}
+
 // Read once, to know its kind and that it is sound; it may leave the cache at once.
 filter::FilterState SstableReader::ReadFilterIntoCache() {
+  units_.reset();
   if (filter_handle().size > options_.cache->MostForOneFilter()) {
     filter_is_too_large_ = true;
     return {};

@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "engine/base/coding.h"
 #include "engine/base/status.h"
+#include "engine/sstable/filter_unit_list.h"
 
 namespace winnow {
 
@@ -131,6 +132,22 @@ Field WithoutZero(Field field, uint64_t SstableProperties::*member) {
   return WithoutEmpty(std::move(field));
 }
 
+std::string EncodeFilterUnits(const SstableProperties& properties) {
+  return EncodeUnitList(properties.filter_units);
+}
+
+bool DecodeFilterUnits(SstableProperties* properties, std::string_view value) {
+  return DecodeUnitList(value, &properties->filter_units);
+}
+
+std::string ShowFilterUnits(const SstableProperties& properties) {
+  std::string text;
+  for (const filter::BuiltUnit& unit : properties.filter_units) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", unit.bytes, " bytes at ", unit.expected_fpr);
+  }
+  return text;
+}
+
 const std::vector<Field>& Fields() {
   using P = SstableProperties;
   static const auto* const fields = new std::vector<Field>{
@@ -161,6 +178,7 @@ const std::vector<Field>& Fields() {
       Number("num_filter_keys", &P::num_filter_keys),
       Number("filter_bytes", &P::filter_bytes),
       Real("expected_fpr", &P::expected_fpr),
+      WithoutEmpty({"filter_units", false, EncodeFilterUnits, DecodeFilterUnits, ShowFilterUnits}),
       Number("filter_fell_back", &P::filter_fell_back),
       Count("range_filter_bytes", &P::range_filter_bytes),
       Text("comparator", &P::comparator_name, /*required=*/true),

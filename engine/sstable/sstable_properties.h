@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "engine/base/write_time.h"
 #include "winnow/compression.h"
+#include "winnow/filter/builder.h"
 
 namespace winnow {
 
@@ -47,6 +49,9 @@ struct SstableProperties : SstableFigures {
 
   std::string filter_spec;  // as requested; the filter block says what was built
   std::string filter_key;   // FilterKeyExtractor::ToString()
+  // Of a filter that was written under a budget of memory: what its units are, so that each can be
+  // read, and known for the right one, without the others. Else empty.
+  std::vector<filter::BuiltUnit> filter_units;
   // The name of the FilterPolicy that made the filter block; empty: Winnow made it.
   std::string filter_policy;
   bool filter_fell_back = false;  // another kind than requested was built

@@ -96,12 +96,15 @@ BlockRef SstableReader::FilterFromCache(const SstableReadOptions& options) const
   return loaded.ok() ? *std::move(loaded) : BlockRef();
 }
 
-FilterAnswer SstableReader::AskPolicyOrCache(const SstableReadOptions& options,
-                                             uint64_t filter_hash,
-                                             std::string_view user_key) const {
+FilterAnswer SstableReader::AskFurther(const SstableReadOptions& options, uint64_t filter_hash,
+                                       std::string_view user_key) const {
   const auto answer = [](bool may_contain) {
     return may_contain ? FilterAnswer::kMaybe : FilterAnswer::kNo;
   };
+  if (units_ != nullptr) {
+    if (units_->num_resident() == 0) return FilterAnswer::kNotAsked;
+    return answer(units_->MayContain(filter_hash));
+  }
   if (!filter_in_cache_) return answer(filter_policy_->KeyMayMatch(user_key, policy_filter_));
   const BlockRef block = FilterFromCache(options);
   if (!block) return FilterAnswer::kNotAsked;
@@ -375,14 +378,13 @@ void SstableReader::AppendRangeTombstones(std::vector<RangeTombstone>* tombstone
   (void)ReadRangeTombstoneBlock(tombstones_->block.contents(), options_.comparator, tombstones);
 }
 
-size_t SstableReader::memory_bytes() const {
+size_t SstableReader::bytes_besides_filters() const {
   const size_t directory = directory_ == nullptr ? 0 : directory_->memory_bytes();
   const size_t mapped = mapped_ == nullptr ? 0 : mapped_->memory_bytes();
   const size_t tombstones = tombstones_ == nullptr
                                 ? 0
                                 : footer_.range_tombstones.size + tombstones_->index.memory_bytes();
-  return sizeof(*this) + directory + mapped + tombstones + index_memory_.size() +
-         filter_memory_bytes();
+  return sizeof(*this) + directory + mapped + tombstones + index_memory_.size();
 }
 
 }  // namespace winnow

@@ -25,6 +25,8 @@
 #include "engine/sstable/filter_block.h"
 #include "engine/sstable/filter_description.h"
 #include "engine/sstable/filter_file.h"
+#include "engine/sstable/filter_ledger.h"
+#include "engine/sstable/filter_units.h"
 #include "engine/sstable/format.h"
 #include "engine/sstable/index_block.h"
 #include "engine/sstable/mapped_blocks.h"
@@ -59,6 +61,10 @@ struct SstableReaderOptions {
   // (TryAddCharge). Otherwise they are blocks of the cache, loaded when a look-up needs them; a
   // filter that is too large for that (MostForOneFilter) is not used.
   bool charge_cache = false;
+  // What filters in memory take is counted there, and under a limit, whatever charge_cache says, no
+  // more of them than it has room for are there. Null: in none, and filters are read whole. Must
+  // outlive the reader.
+  FilterLedger* filter_ledger = nullptr;
   // Data blocks that are stored plain are read where they lie, if the file can be mapped and they
   // are read as they are, without a global sequence number.
   bool map_file = false;
@@ -192,17 +198,18 @@ class SstableReader : public filter::internal::InSlabPool {
   const filter::FilterReader& filter() const { return filter_; }
   // True if AskFilter can say no.
   bool has_filter() const {
-    return !filter_.always_true() || filter_policy_ != nullptr || filter_in_cache_;
+    return !filter_.always_true() || filter_policy_ != nullptr || filter_in_cache_ ||
+           units_ != nullptr;
   }
   // What the filter, whoever made it, says of `user_key`. `filter_hash` is what filter() is queried
   // with. Of `options`: a filter that is not in the cache is loaded if the cache is to be filled.
   FilterAnswer AskFilter(const SstableReadOptions& options, uint64_t filter_hash,
                          std::string_view user_key) const {
     if (!filter_.MayContain(filter_hash)) return FilterAnswer::kNo;
-    if (!filter_.always_true()) [[likely]]
+    if (!filter_.always_true() && units_ == nullptr) [[likely]]
       return FilterAnswer::kMaybe;
     if (!has_filter()) return FilterAnswer::kNotAsked;
-    return AskPolicyOrCache(options, filter_hash, user_key);
+    return AskFurther(options, filter_hash, user_key);
   }
   // Of the filter, wherever it is; kNone if a policy made it.
   filter::FilterKind filter_kind() const { return filter_kind_; }
@@ -296,13 +303,25 @@ class SstableReader : public filter::internal::InSlabPool {
   uint64_t file_bytes() const { return file_.size(); }
   std::string path() const { return file_.path(); }
   const InternalKeyComparator& comparator() const { return options_.comparator; }
-  // Memory held: filter, index, fixed part.
-  size_t memory_bytes() const;
+  // Memory held: filters, index, fixed part. Units of the filter come and go meanwhile.
+  size_t memory_bytes() const {
+    return bytes_besides_filters() + filter_memory_bytes() + range_filter_memory_bytes();
+  }
+  size_t bytes_besides_filters() const;
   // Of the file, if it is mapped; else 0.
   size_t mapped_bytes() const { return mapped_ == nullptr ? 0 : mapped_->bytes().size(); }
   size_t filter_memory_bytes() const {
-    return filter_memory_.size() + (range_filter_ == nullptr ? 0 : range_filter_->memory_bytes());
+    return filter_memory_.size() + (units_ == nullptr ? 0 : units_->resident_bytes());
   }
+  // Not of the filter, and of no budget: the range filter beside it.
+  size_t range_filter_memory_bytes() const {
+    return range_filter_ == nullptr ? 0 : range_filter_->memory_bytes();
+  }
+  // The units of the filter in use, wherever it lies, which come and go; null: it is in memory, or
+  // in the cache, as a whole, or there is none. Which it is was settled when the table was opened.
+  FilterUnits* filter_units() const { return units_.get(); }
+  // The filter's memory is that of a budget, and not charged to the cache.
+  bool filter_has_budget() const { return filter_has_budget_; }
   // Of memory_bytes(): what is charged to the cache, for filters and index.
   size_t charged_bytes() const {
     return (charge_ ? wanted_bytes_ : 0) +
@@ -323,8 +342,9 @@ class SstableReader : public filter::internal::InSlabPool {
 
   // The steps of Open, in this order.
   absl::Status ReadFooter();
-  absl::Status TakeProperties();
+  absl::Status TakeProperties(std::unique_ptr<FilterFile> filter_file);
   void TakeFilterFile(std::unique_ptr<FilterFile> filter_file);
+  void TakeFilterUnits(std::vector<filter::BuiltUnit> listed);
   void TakeRoom();
   absl::Status ReadIndex();
   absl::Status ReadRangeTombstones();
@@ -334,6 +354,7 @@ class SstableReader : public filter::internal::InSlabPool {
 
   bool filter_is_wanted() const;
   filter::FilterState ReadResidentFilter();
+  filter::FilterState ReadFilterUnits();
   filter::FilterState ReadFilterIntoCache();
   // Where the filter in use lies: in the table, or in its filter file.
   BlockHandle filter_handle() const {
@@ -343,8 +364,9 @@ class SstableReader : public filter::internal::InSlabPool {
     return {filter_file_ == nullptr ? &file_ : &filter_file_->blocks(), filter_handle(),
             figures_.hash_seed, !filter_description_->policy.empty()};
   }
-  FilterAnswer AskPolicyOrCache(const SstableReadOptions& options, uint64_t filter_hash,
-                                std::string_view user_key) const;
+  // What neither the first unit nor the lack of a filter decides.
+  FilterAnswer AskFurther(const SstableReadOptions& options, uint64_t filter_hash,
+                          std::string_view user_key) const;
   // The cached filter's block, or none where it cannot be had.
   BlockRef FilterFromCache(const SstableReadOptions& options) const;
   // The index of one level, or else its top level: in memory, or in the block that `*pin` holds.
@@ -404,8 +426,8 @@ class SstableReader : public filter::internal::InSlabPool {
   BlockFile file_;
   const uint64_t table_id_;   // in the block cache
   uint64_t filter_table_id_;  // of the filter there: a filter file's has an id of its own
-  // Null: the table's own filter is in use, or the filter file is in memory and not needed any
-  // more.
+  // Null: the table's own filter is in use, or the filter file's is in memory for good, and the
+  // file not needed any more.
   std::unique_ptr<const FilterFile> filter_file_;
   Footer footer_;
   SstableFigures figures_;
@@ -415,13 +437,17 @@ class SstableReader : public filter::internal::InSlabPool {
   IndexBlock index_;  // of data blocks, or of index partitions; empty if it is in the cache
   std::unique_ptr<BlockDirectory> directory_;  // of index_; may be null
   MappedBlocks::Held mapped_;                  // null: the file is not mapped
+  LedgerCharge filter_charge_;
   filter::ResidentMemory filter_memory_;
+  std::unique_ptr<const ResidentUnit> first_unit_;  // may be null; else filter_ is its reader
   filter::FilterReader filter_;
+  std::unique_ptr<FilterUnits> units_;
   std::unique_ptr<const filter::FilterState> filter_refusal_;  // null: nothing is wrong with it
   std::unique_ptr<const RangeFilterBlock> range_filter_;
   filter::FilterKind filter_kind_ = filter::FilterKind::kNone;
   CacheCharge charge_;
   size_t wanted_bytes_ = 0;  // for filter and index to be in memory
+  const bool filter_has_budget_;
   bool is_resident_ = true;  // they are, or have no bytes
   bool index_in_cache_ = false;
   bool index_is_whole_ = false;  // index_ is of data blocks

@@ -8,7 +8,7 @@ namespace winnow {
 
 bool MemoryUsage::tables_exceed_cache() const {
   return tables_are_charged &&
-         filters + indexes >
+         (filter_budget == 0 ? filters : 0) + range_filters + indexes >
              block_cache_capacity - ShardedBlockCache::LeastForBlocks(block_cache_capacity);
 }
 
@@ -21,8 +21,11 @@ std::string MemoryTable(const MemoryUsage& usage) {
   add("memtables", usage.memtables,
       usage.write_buffer_limit == 0 ? "" : FormatCount(usage.write_buffer_limit));
   add("  of these, held by iterators", usage.held_by_readers);
-  add("filters of SSTables", usage.filters, usage.tables_are_charged ? "with blocks" : "");
-  add("indexes of SSTables", usage.indexes, usage.tables_are_charged ? "with blocks" : "");
+  const std::string with_blocks = usage.tables_are_charged ? "with blocks" : "";
+  add("filters of SSTables", usage.filters,
+      usage.filter_budget == 0 ? with_blocks : FormatCount(usage.filter_budget));
+  if (usage.range_filters > 0) add("range filters of SSTables", usage.range_filters, with_blocks);
+  add("indexes of SSTables", usage.indexes, with_blocks);
   add("block cache", usage.block_cache, capacity);
   add("block cache's table", usage.block_cache_table);
   if (usage.row_cache_limit > 0) {
@@ -54,11 +57,12 @@ std::string MemoryTable(const MemoryUsage& usage) {
 std::string MemoryJson(const MemoryUsage& usage) {
   return absl::StrCat(
       "{\"memtables\":", usage.memtables, ",\"held_by_iterators\":", usage.held_by_readers,
-      ",\"filters\":", usage.filters, ",\"indexes\":", usage.indexes,
-      ",\"block_cache\":", usage.block_cache, ",\"block_cache_table\":", usage.block_cache_table,
-      ",\"row_cache\":", usage.row_cache, ",\"sum\":", usage.sum(),
-      ",\"write_buffer_limit\":", usage.write_buffer_limit,
-      ",\"block_cache_capacity\":", usage.block_cache_capacity, ",\"tables\":", usage.tables,
+      ",\"filters\":", usage.filters, ",\"range_filters\":", usage.range_filters,
+      ",\"indexes\":", usage.indexes, ",\"block_cache\":", usage.block_cache,
+      ",\"block_cache_table\":", usage.block_cache_table, ",\"row_cache\":", usage.row_cache,
+      ",\"sum\":", usage.sum(), ",\"write_buffer_limit\":", usage.write_buffer_limit,
+      ",\"block_cache_capacity\":", usage.block_cache_capacity,
+      ",\"filter_budget\":", usage.filter_budget, ",\"tables\":", usage.tables,
       ",\"tables_through_cache\":", usage.tables_through_cache,
       ",\"bytes_through_cache\":", usage.bytes_through_cache,
       ",\"filters_not_used\":", usage.filters_not_used, ",\"mapped\":", usage.mapped,

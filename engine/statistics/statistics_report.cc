@@ -301,6 +301,8 @@ constexpr NamedTicker kTickerNames[] = {
     {Ticker::kRowCacheMisses, "row_cache.misses"},
     {Ticker::kRowCacheForgotten, "row_cache.forgotten"},
     {Ticker::kFalsePositiveCacheHits, "false_positive_cache.hits"},
+    {Ticker::kFilterUnitsLoaded, "filter.units.loaded"},
+    {Ticker::kFilterUnitsDropped, "filter.units.dropped"},
     {Ticker::kFiltersDamaged, "filters.damaged"},
     {Ticker::kBackgroundRetries, "background.retries"},
     {Ticker::kFilesQuarantined, "files.quarantined"},

@@ -1,5 +1,6 @@
 #include "engine/version/sstable_file.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/base/status.h"
@@ -55,6 +56,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   options.expected_file_id = file->metadata_.file_id;
   options.global_sequence = file->metadata_.global_sequence;
   options.map_file = store->map_files;
+  options.filter_ledger = store->filter_ledger.get();
   // Of a cache that holds nothing no room can be had.
   options.charge_cache = store->charge_readers && store->cache->capacity_bytes() > 0;
   if (predecessor != nullptr && predecessor->reader() != nullptr) {
@@ -78,8 +80,13 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   file->reader_ = *std::move(reader);
   file->range_tombstones_ = file->reader_->range_tombstones();
   if (store->charge_readers) {
-    file->reader_charge_ =
-        CacheCharge(store->cache, file->memory_bytes() - file->reader_->charged_bytes());
+    // Filters that have a budget of their own take nothing of the cache's. Where a filter could not
+    // be used, less is in memory than was charged for it.
+    const SstableReader& of = *file->reader_;
+    const size_t elsewhere =
+        of.charged_bytes() + (of.filter_has_budget() ? of.filter_memory_bytes() : 0);
+    const size_t held = file->memory_bytes();
+    file->reader_charge_ = CacheCharge(store->cache, held - std::min(held, elsewhere));
   }
   // Beside the key range, which a look-up reads anyway.
   file->filter_key_identity_ = {file->reader_->hash_seed(),
@@ -127,6 +134,7 @@ void SstableFile::RemoveFilterFile() const {
 
 void SstableFile::MarkRefiltered(std::shared_ptr<SstableFile> successor) {
   successor->quarantined = quarantined;
+  successor->NoteRefutable(refutable_lookups());
   if (garbage_met()) successor->NoteGarbage();
   successor_ = std::move(successor);
 }
@@ -158,9 +166,9 @@ SstableFile::~SstableFile() {
   });
 }
 
-size_t SstableFile::memory_bytes() const {
+size_t SstableFile::bytes_besides_filters() const {
   const size_t known = sizeof(*this) + metadata_.smallest.capacity() + metadata_.largest.capacity();
-  return reader_ == nullptr ? known : known + kBytesElsewhere + reader_->memory_bytes();
+  return reader_ == nullptr ? known : known + kBytesElsewhere + reader_->bytes_besides_filters();
 }
 
 // For look-ups whose key was hashed for another identity; costs one hash.

@@ -26,6 +26,7 @@ struct SstableStore {
   OpenFileCache* open_files = nullptr;  // null: every table keeps its file open
   bool charge_readers = false;          // to the cache, which is then not null
   bool map_files = false;               // data blocks are read where they lie, if that can be had
+  std::shared_ptr<FilterLedger> filter_ledger = nullptr;  // null: nothing is counted
 
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(const SharedPath& path,
                                                              uint64_t file_id) const;
@@ -89,8 +90,14 @@ class SstableFile {
   const FilterKeyIdentity& filter_key_identity() const { return filter_key_identity_; }
   size_t filter_kind_index() const { return filter_kind_index_; }
 
-  // Of the reader, with its filter and index, and of what is known of the file.
-  size_t memory_bytes() const;
+  // Of the reader, with its filters and index, and of what is known of the file.
+  size_t memory_bytes() const {
+    return bytes_besides_filters() +
+           (reader_ == nullptr
+                ? 0
+                : reader_->filter_memory_bytes() + reader_->range_filter_memory_bytes());
+  }
+  size_t bytes_besides_filters() const;
   // Of memory_bytes(): what each open table takes, however small it is.
   static constexpr size_t FixedBytes() {
     return sizeof(SstableFile) + sizeof(SstableReader) + kBytesElsewhere;
@@ -98,6 +105,13 @@ class SstableFile {
 
   // The hash of a key, for a look-up, under this file's filter key and seed.
   uint64_t FilterHash(std::string_view user_key) const;
+
+  // Look-ups, or so, in which the filter was right or wrong to say that a key is not there: those
+  // in which it can save a read. A thread tells of many at a time.
+  void NoteRefutable(uint64_t lookups) const {
+    refutable_lookups_.fetch_add(lookups, std::memory_order_relaxed);
+  }
+  uint64_t refutable_lookups() const { return refutable_lookups_.load(std::memory_order_relaxed); }
 
   // Called once the edit that drops the file is durable.
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
@@ -144,6 +158,7 @@ class SstableFile {
   size_t filter_kind_index_ = 0;
   std::atomic<bool> obsolete_{false};
   std::atomic<bool> garbage_met_{false};
+  mutable std::atomic<uint64_t> refutable_lookups_{0};
   const OwningProcess process_;
 };
 

@@ -175,6 +175,9 @@ class Version {
                                        const LookupContext& context, PointResult* result);
   // Null: not counted.
   static FilterCounters* CountersOf(const Candidate& candidate, const LookupContext& context);
+  static constexpr uint64_t kRefutableSampled = 64;
+  // Of a look-up of what is not there.
+  static void CountRefutable(SingleWriterCounter* counter, const Candidate& candidate);
   // The filter, which has been queried, says no, which is then counted.
   static bool IsRejected(const Candidate& candidate, const LookupContext& context);
   // Of a file that is not rejected. False: the filter is known to be wrong about the key, which is

@@ -106,11 +106,19 @@ inline FilterCounters* Version::CountersOf(const Candidate& candidate,
   return context.filter_counters->At(candidate.level, candidate.file->filter_kind_index());
 }
 
+// One in so many is counted for its file, too, and for all: files have no counters of each thread.
+inline void Version::CountRefutable(SingleWriterCounter* counter, const Candidate& candidate) {
+  const uint64_t count = counter->value() + 1;
+  counter->Increment();
+  if (count % kRefutableSampled == 0) [[unlikely]]
+    candidate.file->NoteRefutable(kRefutableSampled);
+}
+
 // In the statistics a file is in one of four cases: rejected, not queried, true or false positive.
 inline bool Version::IsRejected(const Candidate& candidate, const LookupContext& context) {
   if (candidate.answer != FilterAnswer::kNo) return false;
   FilterCounters* const counters = CountersOf(candidate, context);
-  if (counters != nullptr) counters->rejected.Increment();
+  if (counters != nullptr) CountRefutable(&counters->rejected, candidate);
   return true;
 }
 
@@ -128,7 +136,7 @@ inline bool Version::MustRead(const Candidate& candidate, const LookupKey& key,
   }
   // The filter was wrong before and is wrong again, but this time it costs no read.
   if (context.false_positive_cache_hits != nullptr) context.false_positive_cache_hits->Increment();
-  if (counters != nullptr) counters->false_positive.Increment();
+  if (counters != nullptr) CountRefutable(&counters->false_positive, candidate);
   return false;
 }
 
@@ -141,7 +149,7 @@ inline void Version::CountRead(const Candidate& candidate, const LookupKey& key,
     if (counters != nullptr) counters->true_positive.Increment();
     return;
   }
-  if (counters != nullptr) counters->false_positive.Increment();
+  if (counters != nullptr) CountRefutable(&counters->false_positive, candidate);
   if (context.false_positive_cache != nullptr) {
     // Whatever the snapshot: filter_key_present is about all versions, so the pair stays refuted
     // for as long as the file lives.

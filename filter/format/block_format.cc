@@ -195,6 +195,29 @@ Unit NextUnit(std::string_view block, uint64_t* offset) {
   return unit;
 }
 
+FilterState ParseUnit(std::string_view bytes, Unit* unit) {
+  *unit = Unit();
+  FilterState state = CheckUnitAt(bytes, 0, CheckedBytes::kAll);
+  if (state.code != FilterStateCode::kOk) return state;
+  uint64_t offset = 0;
+  *unit = NextUnit(bytes, &offset);
+  if (offset == bytes.size()) return state;
+  return Failure(FilterStateCode::kDamaged, absl::StrCat("filter unit of ", offset, " bytes where ",
+                                                         bytes.size(), " are expected"));
+}
+
+uint64_t UnitChecksum(std::string_view unit_bytes) {
+  return LoadField<uint64_t>(unit_bytes, kUnitChecksumAt);
+}
+
+// Units are under checksums of their own, and moved as they are.
+std::string BlockOfAllUnits(const std::vector<std::string>& blocks) {
+  std::string joined(kBlockHeaderBytes, '\0');
+  for (const std::string& block : blocks) joined.append(block, kBlockHeaderBytes);
+  WriteBlockHeader(static_cast<uint32_t>(blocks.size()), &joined);
+  return joined;
+}
+
 FilterState ParseBlock(std::string_view block, std::vector<Unit>* units, CheckedBytes checked) {
   // `offset` walks from unit to unit and never passes the end: CheckUnitAt accepts a unit only if
   // all of it lies in the block, and kMaxUnits bounds the walk.

@@ -64,6 +64,14 @@ enum class CheckedBytes { kAll, kBlockHeader };
 FilterState ParseBlock(std::string_view block, std::vector<Unit>* units,
                        CheckedBytes checked = CheckedBytes::kAll);
 
+// The same for a unit by itself, with all its checks; it fills `bytes`.
+FilterState ParseUnit(std::string_view bytes, Unit* unit);
+// The checksum that a unit of at least a header's length records of itself.
+uint64_t UnitChecksum(std::string_view unit_bytes);
+
+// Puts blocks of one unit together to one that has all of their units, in this order.
+std::string BlockOfAllUnits(const std::vector<std::string>& blocks);
+
 // Reads the unit at `offset` of a block that ParseBlock has accepted, and moves `*offset` to the
 // next. Allocates nothing.
 Unit NextUnit(std::string_view block, uint64_t* offset);

@@ -23,8 +23,18 @@ struct BuildRequest {
   double fpr;           // the rate that bits_per_key was computed from; 0: bits were asked for
   uint64_t hash_seed;
   uint64_t max_shard_bits;
-  int attempt;  // from 0; another one must use another salt, if the kind has salts
+  int attempt;   // from 0; another one must use another salt, if the kind has salts
+  int unit = 0;  // of the block, from 0: each asks of the same hashes, and must err independently
 };
+
+// What the hashes of a unit are remixed with: a unit must not let through what another one does.
+inline uint64_t SaltOfUnit(const BuildRequest& request) {
+  return static_cast<uint64_t>(request.unit) * 0xd1342543de82ef95;
+}
+// The same for kinds that try again.
+inline uint64_t SaltOfAttempt(const BuildRequest& request) {
+  return SaltOfUnit(request) + static_cast<uint64_t>(request.attempt) * 0x9e3779b97f4a7c15;
+}
 
 struct BuildResult {
   std::string block;  // sealed, of one unit

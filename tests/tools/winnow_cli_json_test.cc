@@ -93,7 +93,8 @@ TEST_F(WinnowCliJson, UpdatesAndCount) {
 
 TEST_F(WinnowCliJson, StatsAndPropertiesAreNested) {
   const json stats = One("winnow stats --db=db --json");
-  EXPECT_EQ(Members(stats), (std::set<std::string>{"levels", "filters", "counters"}));
+  EXPECT_EQ(Members(stats),
+            (std::set<std::string>{"levels", "filter_budget", "filters", "counters"}));
   for (const auto& [name, table] : stats.items()) EXPECT_TRUE(table.is_structured()) << name;
   // What the commands before have counted, and not what this one would.
   EXPECT_GT(stats["counters"]["in_all"]["tickers"]["writes"], 0);

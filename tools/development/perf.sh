@@ -6,6 +6,7 @@ perf_usage() {
 tools/dev perf [--rows=NAME,…] [--num=N] [--rounds=N] [--large] [FLAG…]
 tools/dev perf scale [--keys=N,…] [--rounds=N] [FLAG…]
 tools/dev perf styles [--keys=N,…] [--rounds=N] [FLAG…]
+tools/dev perf memory [--num=N] [--rounds=N] [FLAG…]
 tools/dev perf instructions [--write]
 
 How fast Winnow is beside RocksDB (as it comes, and tuned for points), LevelDB, LMDB and WiredTiger,
@@ -36,6 +37,10 @@ styles: Winnow's styles of compaction beside RocksDB's leveled and universal, in
 memtables make as deep as large ones (--keys, default 100000,300000,1000000,3000000): what a load and
 an overwrite of every key write, the space after them, what absent keys cost and how many blocks they
 read for nothing. Three rounds; build/perf/styles.html has the curves.
+
+memory: absent keys with an eighth to all of the memory that 10 bits a key would take for filters:
+reads in vain and time, Winnow with --filter_memory_budget beside RocksDB with partitioned filters in
+its cache, which has the same memory (--num, default 10000000).
 
 instructions: how many instructions Get, MultiGet, Put, Seek and Next take, counted by callgrind, so
 that a loss is seen on a busy machine; compared with bench/engine/instruction_counts.json, which

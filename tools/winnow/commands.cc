@@ -71,20 +71,20 @@ constexpr absl::string_view kExitCodes =
 
 const std::vector<Command>& AllCommands() {
   static const std::vector<Command>* const commands = new std::vector<Command>{
-      LoadCommand(),        SstBuildCommand(),    IngestCommand(),      ImportCommand(),
-      ExportCommand(),      GetCommand(),         MultiGetCommand(),    PutCommand(),
-      MergeCommand(),       DeleteCommand(),      ScanCommand(),        CountCommand(),
-      ExplainCommand(),     StatsCommand(),       PropertyCommand(),    OptionsCommand(),
-      CompactCommand(),     RefilterCommand(),    CompareCommand(),     TraceCommand(),
-      FamiliesCommand(),    TableCommand(),       ShellCommand(),       VerifyCommand(),
-      RepairCommand(),      ReplayCommand(),      CheckpointCommand(),  BackupCommand(),
-      RestoreCommand(),     DestroyCommand(),     SstCommand(),         WalCommand(),
-      ManifestCommand(),    FilterCommand(),      FilterPlanCommand(),  FilterBuildCommand(),
-      FilterQueryCommand(), FilterInfoCommand(),  FilterMergeCommand(), FilterConvertCommand(),
-      FilterBenchCommand(),
+      LoadCommand(),          SstBuildCommand(),    IngestCommand(),     ImportCommand(),
+      ExportCommand(),        GetCommand(),         MultiGetCommand(),   PutCommand(),
+      MergeCommand(),         DeleteCommand(),      ScanCommand(),       CountCommand(),
+      ExplainCommand(),       StatsCommand(),       PlanCommand(),       PropertyCommand(),
+      OptionsCommand(),       CompactCommand(),     RefilterCommand(),   CompareCommand(),
+      TraceCommand(),         FamiliesCommand(),    TableCommand(),      ShellCommand(),
+      VerifyCommand(),        RepairCommand(),      ReplayCommand(),     CheckpointCommand(),
+      BackupCommand(),        RestoreCommand(),     DestroyCommand(),    SstCommand(),
+      WalCommand(),           ManifestCommand(),    FilterCommand(),     FilterPlanCommand(),
+      FilterBuildCommand(),   FilterQueryCommand(), FilterInfoCommand(), FilterMergeCommand(),
+      FilterConvertCommand(), FilterBenchCommand(),
 #ifdef WINNOW_CLI_REDIS
-      RedisCommand(),       RedisCreateCommand(), RedisInfoCommand(),   RedisAddCommand(),
-      RedisQueryCommand(),  RedisDumpCommand(),   RedisLoadCommand(),   RedisRebuildCommand(),
+      RedisCommand(),         RedisCreateCommand(), RedisInfoCommand(),  RedisAddCommand(),
+      RedisQueryCommand(),    RedisDumpCommand(),   RedisLoadCommand(),  RedisRebuildCommand(),
 #endif
   };
   return *commands;

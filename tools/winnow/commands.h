@@ -19,6 +19,7 @@ Command DeleteCommand();      // put.cc
 Command ScanCommand();        // scan.cc
 Command CountCommand();       // scan.cc
 Command StatsCommand();       // stats.cc
+Command PlanCommand();        // plan.cc
 Command PropertyCommand();    // stats.cc
 Command OptionsCommand();     // options.cc
 Command FamiliesCommand();    // families.cc

@@ -123,7 +123,13 @@ absl::Status CheckFilterFlags(const Arguments& arguments) {
 Options OptionsLastUsed(const Arguments& arguments, Access access) {
   Options options;
   options.file_system = FileSystemAsTyped();
-  if (access == Access::kRead) return options;  // which need none, and record none
+  if (access == Access::kRead) {  // which need none but for what they tell of, and record none
+    Options recorded = options;
+    if (DB::LoadOptions(arguments.Text("db").value_or(""), &recorded).ok()) {
+      options.filter_memory_budget = recorded.filter_memory_budget;
+    }
+    return options;
+  }
   DB::LoadOptions(arguments.Text("db").value_or(""), &options).IgnoreError();
   return options;
 }

@@ -44,8 +44,11 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
   if (arguments.Has("json")) {
     WINNOW_ASSIGN_OR_RETURN(const std::string levels,
                             opened.db->GetProperty(opened.family, "winnow.levels-json"));
+    WINNOW_ASSIGN_OR_RETURN(const std::string budget,
+                            opened.db->GetProperty(opened.family, "winnow.filter-budget-json"));
     Json all = Json::object();
     all["levels"] = ParsedJson(levels);
+    all["filter_budget"] = ParsedJson(budget);
     all["counters"] = ParsedJson(SavedStatisticsJson(saved));
     all["filters"] = std::move(all["counters"]["filters"]);
     all["counters"].erase("filters");
@@ -55,6 +58,10 @@ absl::StatusOr<ExitCode> RunStats(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const std::string levels,
                           opened.db->GetProperty(opened.family, "winnow.levels"));
   if (!levels.empty()) output.Text(levels);
+  output.Line("");
+  WINNOW_ASSIGN_OR_RETURN(const std::string budget,
+                          opened.db->GetProperty(opened.family, "winnow.filter-budget"));
+  output.Text(budget);
   output.Line("");
   if (!missing.empty()) {
     output.Line(missing);
@@ -109,11 +116,13 @@ Command StatsCommand() {
       .name = "stats",
       .summary = "print the tables of levels, filters and counters",
       .details = R"(
-Levels and filter sizes are the files'. The counters are those of the process that has the
+Levels and filter sizes are the files'; filter memory is what an opening with the recorded
+budget takes at first. The counters are those of the process that has the
 database open, which saves them every minute, or had it last: since it opened the database,
 and in all, with every opening before. A program prints its own, as they are now, with
 DB::GetProperty("winnow.stats").)",
-      .json = R"({"levels":...,"filters":{"since_opening":...,"in_all":...},
+      .json =
+          R"({"levels":...,"filter_budget":{"budget_bytes":...},"filters":{"since_opening":...,"in_all":...},
 "counters":{"opened_unix_seconds":...,"saved_unix_seconds":...,"is_closed":...,
 "since_opening":...,"in_all":...}})",
       .examples = R"(

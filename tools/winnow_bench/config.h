@@ -15,6 +15,8 @@ struct BenchConfig {
   std::string engine = "winnow";
   std::string db;  // empty: winnow_bench-<user id> in $TMPDIR or /tmp
   bool use_existing_db = false;
+  std::string replay;  // a trace's file
+  int64_t replay_family = 0;
 
   int64_t num = 1'000'000;
   int64_t reads = -1;    // negative: num
@@ -50,6 +52,7 @@ struct BenchConfig {
   std::string filter_key = "whole";
   bool cache_index_and_filter_blocks = false;
   bool partition_index_and_filters = false;
+  int64_t filter_memory_budget = 0;
   bool rocksdb_tuned = false;
   std::string compression_type = "snappy";
   bool sync = false;

@@ -30,6 +30,9 @@ struct EngineSettings {
   // RocksDB: filters and indexes in the block cache, and cut into partitions.
   bool cache_index_and_filter_blocks = false;
   bool partition_index_and_filters = false;
+  // Winnow's option of this name; RocksDB has it on top of its cache, with filters in partitions
+  // there.
+  uint64_t filter_memory_budget = 0;
   // Keys and values of the whole run, uncompressed: more than the caches hold, or less?
   uint64_t data_bytes = 0;
   std::string filter_key;  // "whole", "prefix:N", "whole+prefix:N"

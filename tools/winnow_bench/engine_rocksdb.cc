@@ -356,7 +356,17 @@ absl::Status SetCompactionStyle(std::string_view style, rocksdb::Options* option
 
 enum class Tuning { kNone, kForPoints };
 
-absl::StatusOr<std::unique_ptr<Engine>> OpenWith(Tuning tuning, const EngineSettings& settings) {
+// With a budget for filters: the same memory in one cache, where filters and blocks contend.
+EngineSettings WithBudgetInCache(EngineSettings settings) {
+  if (settings.filter_memory_budget == 0) return settings;
+  settings.cache_bytes += settings.filter_memory_budget;
+  settings.cache_index_and_filter_blocks = true;
+  settings.partition_index_and_filters = true;
+  return settings;
+}
+
+absl::StatusOr<std::unique_ptr<Engine>> OpenWith(Tuning tuning, const EngineSettings& given) {
+  const EngineSettings settings = WithBudgetInCache(given);
   rocksdb::Options options;
   options.create_if_missing = true;
   options.compression = Compression(settings.compression);

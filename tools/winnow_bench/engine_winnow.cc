@@ -281,9 +281,24 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
   options.row_cache_bytes = settings.row_cache_bytes;
   options.background_threads = settings.background_threads;
   options.filter = settings.filter;
+  options.filter_memory_budget = settings.filter_memory_budget;
+  // The budget decides the amount.
+  if (settings.filter_memory_budget != 0) {
+    options.filter = settings.filter.substr(0, settings.filter.find(':'));
+  }
   options.filter_key = settings.filter_key;
   options.disable_auto_compactions = settings.disable_auto_compactions;
-  if (absl::Status set = SetOption(&options, "merge_operator", "uint64_add"); !set.ok()) return set;
+  // A database of somebody's own, copied here to be measured, keeps what its values mean.
+  Options recorded;
+  if (DB::LoadOptions(settings.directory, &recorded).ok()) {
+    options.merge_operator = recorded.merge_operator;
+    options.ttl_seconds = recorded.ttl_seconds;
+  }
+  if (options.merge_operator == nullptr && options.ttl_seconds.value_or(0) == 0) {
+    if (absl::Status set = SetOption(&options, "merge_operator", "uint64_add"); !set.ok()) {
+      return set;
+    }
+  }
   const absl::StatusOr<Compression> compression = ParseCompression(settings.compression);
   if (!compression.ok()) return compression.status();
   options.compression = *compression;

@@ -14,26 +14,32 @@ constexpr double kLargestBytes = 1e15;
 
 void AddRunFlags(BenchConfig* config, std::vector<Flag>* flags) {
   const std::string_view group = "What to run";
-  flags->insert(flags->end(),
-                {{group, "benchmarks", &config->benchmarks, "comma list, run in this order"},
-                 {group, "engine", &config->engine,
-                  "comma list; each runs every benchmark; rocksdb@cuckoo:1% is rocksdb with that "
-                  "filter, rocksdb@*:10 with each kind"},
-                 {group, "rocksdb_tuned", &config->rocksdb_tuned,
-                  "beside each rocksdb also rocksdb_tuned: tuned for points"},
-                 {group, "rounds", &config->rounds,
-                  "repeat everything, engines interleaved (A B A B)", 1, 1000},
-                 {group, "warmup", &config->warmup,
-                  "unmeasured runs before each measured read benchmark", 0, 1000},
-                 {group, "threads", &config->threads, "threads that call the engine", 1, 1024},
-                 {group, "duration", &config->duration,
-                  "seconds of each random benchmark; 0: by count", 0, 1e6},
-                 {group, "db", &config->db,
-                  "directory; each engine's database in DIR/<engine>; empty: in $TMPDIR or /tmp"},
-                 {group, "use_existing_db", &config->use_existing_db,
-                  "keep what is there; otherwise a fill starts from an empty database"},
-                 {group, "seed", &config->seed,
-                  "the same seed gives every engine the same keys and values"}});
+  flags->insert(
+      flags->end(),
+      {{group, "benchmarks", &config->benchmarks, "comma list, run in this order"},
+       {group, "engine", &config->engine,
+        "comma list; each runs every benchmark; rocksdb@cuckoo:1% is rocksdb with that "
+        "filter, rocksdb@*:10 with each kind"},
+       {group, "rocksdb_tuned", &config->rocksdb_tuned,
+        "beside each rocksdb also rocksdb_tuned: tuned for points"},
+       {group, "rounds", &config->rounds, "repeat everything, engines interleaved (A B A B)", 1,
+        1000},
+       {group, "warmup", &config->warmup, "unmeasured runs before each measured read benchmark", 0,
+        1000},
+       {group, "threads", &config->threads, "threads that call the engine", 1, 1024},
+       {group, "duration", &config->duration, "seconds of each random benchmark; 0: by count", 0,
+        1e6},
+       {group, "db", &config->db,
+        "directory; each engine's database in DIR/<engine>; empty: in $TMPDIR or /tmp"},
+       {group, "use_existing_db", &config->use_existing_db,
+        "keep what is there; otherwise a fill starts from an empty database"},
+       {group, "replay", &config->replay,
+        "a trace (DB::StartTrace), whose calls benchmark replay makes again; --benchmarks "
+        "is replay then, if it is not given"},
+       {group, "replay_family", &config->replay_family,
+        "number of the column family whose calls are replayed", 0, 4294967295.0},
+       {group, "seed", &config->seed,
+        "the same seed gives every engine the same keys and values"}});
 }
 
 void AddDataFlags(BenchConfig* config, std::vector<Flag>* flags) {
@@ -76,6 +82,10 @@ void AddEngineFlags(BenchConfig* config, std::vector<Flag>* flags) {
         "rocksdb: filters take part in the block cache"},
        {group, "partition_index_and_filters", &config->partition_index_and_filters,
         "rocksdb: filters in partitions of 4 KiB"},
+       {group, "filter_memory_budget", &config->filter_memory_budget,
+        "winnow: bytes for all filters, instead of bits; rocksdb: as much more block cache, for\n"
+        "filters in partitions. 0: none",
+        0, kLargestBytes},
        {group, "compression_type", &config->compression_type, "none, snappy, lz4 or zstd"},
        {group, "block_size", &config->block_size,
         "uncompressed bytes of a data block (lmdb and wiredtiger: 4 and 32 KiB)", 256, 16 << 20},

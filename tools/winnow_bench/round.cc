@@ -132,6 +132,7 @@ class Round {
     settings.filter_key = config_.filter_key;
     settings.cache_index_and_filter_blocks = config_.cache_index_and_filter_blocks;
     settings.partition_index_and_filters = config_.partition_index_and_filters;
+    settings.filter_memory_budget = static_cast<uint64_t>(config_.filter_memory_budget);
     settings.data_bytes = DataBytes();
     settings.compression = config_.compression_type;
     settings.disable_auto_compactions = config_.disable_auto_compactions;

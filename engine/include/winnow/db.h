@@ -38,6 +38,7 @@
 #include "absl/status/statusor.h"
 #include "winnow/backup.h"
 #include "winnow/explain.h"
+#include "winnow/filter_plan.h"
 #include "winnow/ingest.h"
 #include "winnow/iterator.h"
 #include "winnow/merge_operator.h"
@@ -270,6 +271,11 @@ class DB {
   // files that have it already: after an error, a close or a crash a second call goes on where the
   // first one ended.
   //
+  // Under Options::filter_memory_budget the settings name a kind, and each new filter has the units
+  // that the budget has for its table's level at present; a filter of that kind that has units is
+  // current, whatever their bits. Units of filter files are in memory or not like any others, and
+  // while a table changes over, those of both its filters count.
+  //
   // InvalidArgument: as SetFilter; nothing has changed. FailedPrecondition: the family has a filter
   // policy. DataLoss: a table is damaged and keeps the filter that it has; all others have the new
   // one. Cancelled: on_progress said so, or the family was dropped. ResourceExhausted: the disk is
@@ -328,7 +334,8 @@ class DB {
   // "winnow.num-open-files" (SSTables of the database whose file is open).
   // Text: "winnow.background-error" (empty if none), "winnow.recovery" (what opening found in the
   // logs: replayed, cut off, missing), "winnow.filter", "winnow.filter-key",
-  // "winnow.merge-operator" (empty: the family has none),
+  // "winnow.merge-operator" (empty: the family has none), "winnow.filter-budget" (a table, and
+  // with "-json": what filters take of Options::filter_memory_budget, promise and keep),
   // "winnow.sstables-by-level" (the form of LevelDB's "leveldb.sstables").
   virtual absl::StatusOr<std::string> GetProperty(ColumnFamily* family, std::string_view name) = 0;
   static std::vector<std::string_view> PropertyNames();
@@ -337,6 +344,10 @@ class DB {
   virtual absl::StatusOr<std::vector<uint64_t>> GetApproximateSizes(
       ColumnFamily* family, std::span<const KeyRange> ranges) = 0;
   virtual Statistics GetStatistics() = 0;
+  // What Options::filter_memory_budget would bring if it were `budget_bytes` (more than 0), by
+  // level and column family, and half and double of it; nothing changes. From the trees as they are
+  // and the look-ups that were measured.
+  virtual absl::StatusOr<FilterPlans> PlanFilters(uint64_t budget_bytes) = 0;
   // How a Get of `key` proceeds: each memtable and candidate file, what its filter answers, what
   // its block holds. Counted in no statistics.
   virtual absl::StatusOr<KeyExplanation> Explain(ColumnFamily* family, std::string_view key) = 0;

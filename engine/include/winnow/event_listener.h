@@ -45,6 +45,9 @@ struct Event {
     kCorruptionFound,  // status, which names the file; each message once while open
     kFilterDegraded,   // column_family, path, message: answers "may contain" from now on
     kOptionsChanged,   // column_family, if any of its own; message: "zstd_level=9, ..."
+    // message: the false-positive rate of the last minutes and the interval that filters promise,
+    // which it has left (Options::filter_memory_budget)
+    kFilterRateOffPromise,
     kFilterNotWritten,  // column_family: SSTables were written without the filter that the options
                         // specify
   };

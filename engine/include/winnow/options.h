@@ -181,12 +181,14 @@ struct Options : ColumnFamilyOptions {
   // and threads of the machine it may keep busy (at least 1).
   //
   // Within the memory are, and "winnow.memory-usage" tells of each: the memtables of all column
-  // families (five sixteenths: db_write_buffer_bytes), and, in the capacity of the block cache,
-  // cached blocks with the filters and indexes of open tables, for which blocks give way
-  // (charge_filters_to_cache). Those of more tables than there is room for are read through the
-  // cache, which costs time and not memory: the property says of how many. What else is known of a
-  // table, 1 to 2 KiB, stays in memory, and counts: so that there are not too many tables where
-  // many column families share little memory, writes then wait for compactions of level 0.
+  // families (five sixteenths: db_write_buffer_bytes); the filters of open tables
+  // (filter_memory_budget, a quarter of the rest: `filter` then names a kind and no amount); and,
+  // in the capacity of the block cache, cached blocks with the indexes of open tables, for which
+  // blocks give way (charge_filters_to_cache). Indexes of more tables than there is room for are
+  // read through the cache, which costs time and not memory: the property says of how many. What
+  // else is known of a table, 1 to 2 KiB, stays in memory, and counts: so that there are not too
+  // many tables where many column families share little memory, writes then wait for compactions of
+  // level 0.
   //
   // Besides, for which 16 MiB and a tenth of the memory are usual: what compactions read ahead (a
   // 32nd: compaction_readahead_bytes) and jobs build of filter and index for the table that they
@@ -246,6 +248,24 @@ struct Options : ColumnFamilyOptions {
   // in memory, however many they are, and nothing but the triggers of each family's level 0 holds
   // writes back.
   bool charge_filters_to_cache = false;
+
+  // Bytes that the filters of all SSTables, of all column families, may take in memory. Within it
+  // the database decides by itself, from the shape of its trees and from where keys are looked up
+  // that are not there: how many bits a new filter gets on its level, and which parts of existing
+  // ones are in memory. Filters are written as units of which each refutes keys by itself; of files
+  // that are seldom asked fewer are kept, of all at least one. What is in memory exceeds the budget
+  // by no more than one such unit. Filters are then no part of the block cache, whatever
+  // charge_filters_to_cache says. DB::PlanFilters shows beforehand what a budget brings, and
+  // "winnow.filter-budget" what it does. `filter` then names a kind and no amount: both given are
+  // refused, while a recorded amount gives way. InvalidArgument: one unit of each file does not fit
+  // into a budget that was not in force before; the error has the smallest that works. (A database
+  // that grows beyond its budget goes on, with filters for as many files as there is room for.)
+  // Filters that were written without a budget are one unit each: DB::Refilter, as compactions do,
+  // gives them several. Range filters ("+range:BITS") are no part of the budget: they have the bits
+  // that are asked for, and are charged to the cache where charge_filters_to_cache says so.
+  // Default 0: as `filter` says, all of it in memory.
+  // Range 64 KiB - 16 TiB.
+  uint64_t filter_memory_budget = 0;
 
   // Bytes that the memtables of all column families may take together, their filters and what is
   // allocated ahead included. At half of it the largest are flushed; writes wait for flushes when

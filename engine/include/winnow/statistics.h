@@ -83,6 +83,10 @@ enum class Ticker : uint32_t {
                             // block
                             // was read
 
+  // Of filters, by Options::filter_memory_budget:
+  kFilterUnitsLoaded,   // [units] read from files, each by one read, beside those of new files
+  kFilterUnitsDropped,  // [units] whose memory was given up for others'
+
   // What went wrong.
   kFiltersDamaged,     // [files] whose filter could not be used when the database was opened
   kBackgroundRetries,  // [failures] of flushes and compactions after which they are tried again

@@ -35,13 +35,21 @@ uint64_t BlockCount(double num_keys, double bits_per_key, uint32_t num_shards) {
 // Sets the bits of all hashes in a payload of zeros. A string begins where its allocator likes, so
 // that each of its blocks may lie on two cache lines and cost both: blocks are filled in from the
 // next line's begin on, for which `*block` has room at its end, and then moved to their place.
-void FillBlocks(const HashList& hashes, uint64_t num_blocks, int probes, std::string* block) {
+void FillBlocks(const HashList& hashes, uint64_t salt, uint64_t num_blocks, int probes,
+                std::string* block) {
   uint8_t* const payload = PayloadOf(block);
   const auto past_line = reinterpret_cast<uintptr_t>(payload) % kBlockBytes;
   uint8_t* const lines = payload + (past_line == 0 ? 0 : kBlockBytes - past_line);
   const MutableBlockTable table(lines, num_blocks, probes);
-  hashes.ForEachRun(
-      [&table](const uint64_t* run, size_t count) { AddToBlocks(table, run, count); });
+  hashes.ForEachRun([&table, salt](const uint64_t* run, size_t count) {
+    if (salt == 0) return AddToBlocks(table, run, count);
+    std::array<uint64_t, 512> remixed;
+    for (size_t begin = 0; begin < count; begin += remixed.size()) {
+      const size_t size = std::min(remixed.size(), count - begin);
+      for (size_t i = 0; i < size; ++i) remixed[i] = Remix(run[begin + i], salt);
+      AddToBlocks(table, remixed.data(), size);
+    }
+  });
   std::memmove(payload, lines, num_blocks * kBlockBytes);
 }
 
@@ -55,10 +63,11 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   header.slots_per_shard = num_blocks / header.num_shards;
   header.num_keys = hashes->size();
   header.hash_seed = request.hash_seed;
+  header.salt = SaltOfUnit(request);
   header.payload_bytes = num_blocks * kBlockBytes;
 
   result->block = MakeUnsealedBlock(header.payload_bytes + kBlockBytes);
-  FillBlocks(*hashes, num_blocks, header.parameter, &result->block);
+  FillBlocks(*hashes, header.salt, num_blocks, header.parameter, &result->block);
   ResizeUnsealedBlock(header.payload_bytes, &result->block);
   SealBlock(header, &result->block);
   result->num_keys = header.num_keys;
@@ -81,6 +90,11 @@ bool MayContain(const UnitView& unit, uint64_t key_hash) {
   return BlockContains(TableOf(unit).BlockOf(key_hash), key_hash, unit.parameter);
 }
 
+// Of units behind a block's first one, which have a salt, and of any.
+bool MayContainRemixed(const UnitView& unit, uint64_t key_hash) {
+  return MayContain(unit, Remix(key_hash, unit.salt));
+}
+
 // As many 32-bit lanes of a register as there are probes, each with a one.
 void Prepare(UnitView* unit) {
   std::array<uint32_t, 8> lanes{};
@@ -93,13 +107,26 @@ void Prepare(UnitView* unit) {
 // looks at the number of probes.
 MayContainFunction MayContainFunctionOf([[maybe_unused]] const UnitView& unit) {
 #if defined(__x86_64__)
-  if (kHasAvx512Vl && unit.parameter <= kMaxProbesOfRound) return &PreparedUnitContainsAvx512;
+  if (kHasAvx512Vl && unit.parameter <= kMaxProbesOfRound) {
+    if (unit.salt == 0) return &PreparedUnitContainsAvx512;
+    return [](const UnitView& salted, uint64_t key_hash) {
+      return PreparedUnitContainsAvx512(salted, Remix(key_hash, salted.salt));
+    };
+  }
 #endif
-  return &MayContain;
+  return unit.salt == 0 ? &MayContain : &MayContainRemixed;
 }
 
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
-  PrefetchBlock(TableOf(unit).BlockOf(key_hash));
+  PrefetchBlock(TableOf(unit).BlockOf(Remix(key_hash, unit.salt)));
+}
+
+void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t count,
+                     uint8_t* may_contain) {
+  if (unit.salt == 0) return BlocksContainHashes(unit, key_hashes, count, may_contain);
+  std::array<uint64_t, kMaxBatch> remixed;
+  for (size_t i = 0; i < count; ++i) remixed[i] = Remix(key_hashes[i], unit.salt);
+  BlocksContainHashes(unit, remixed.data(), count, may_contain);
 }
 
 UnitDescription Describe(const Unit& unit) {
@@ -128,10 +155,10 @@ constinit const KindOperations kBlockedBloomOperations = {
     .build = &Build,
     .is_consistent = &IsConsistent,
     .prepare = &Prepare,
-    .may_contain = &MayContain,
+    .may_contain = &MayContainRemixed,
     .may_contain_of = &MayContainFunctionOf,
     .prefetch = &Prefetch,
-    .may_contain_batch = &BlocksContainHashes,
+    .may_contain_batch = &MayContainBatch,
     .describe = &Describe,
 };
 

@@ -68,16 +68,18 @@ bool Build(const BuildRequest& request, HashList* hashes, BuildResult* result) {
   header.slots_per_shard = BitsPerShard(num_keys, request.bits_per_key, header.num_shards);
   header.num_keys = hashes->size();
   header.hash_seed = request.hash_seed;
+  header.salt = SaltOfUnit(request);
   header.payload_bytes = header.slots_per_shard / 8 * header.num_shards;
 
   // Shard by shard, so that the random writes of a large filter stay inside a core's cache.
-  const ShardedHashes shards(hashes, header.num_shards, 0);
+  const ShardedHashes shards(hashes, header.num_shards, header.salt);
   result->block = MakeUnsealedBlock(header.payload_bytes);
   uint8_t* const payload = PayloadOf(&result->block);
   for (uint64_t shard = 0; shard < header.num_shards; ++shard) {
     shards[shard].ForEachRun([&](const uint64_t* run, size_t count) {
       for (size_t i = 0; i < count; ++i) {
-        Location location = Locate(run[i], header.num_shards, header.slots_per_shard);
+        const uint64_t hash = Remix(run[i], header.salt);
+        Location location = Locate(hash, header.num_shards, header.slots_per_shard);
         const int num_probes = header.parameter;
         for (int probe = 0; probe < num_probes; ++probe) {
           SetBit(location.shard_begin + location.probes.Next(header.slots_per_shard), payload);
@@ -105,7 +107,7 @@ uint64_t BitAt(const UnitView& unit, uint64_t bit) {
 bool MayContain(const UnitView& unit, uint64_t key_hash) {
   // With a branch for each probe: an absent key is refuted by the first or second one in most
   // cases, and each further one would be another cache miss.
-  Location location = Locate(key_hash, unit.num_shards, unit.slots_per_shard);
+  Location location = Locate(Remix(key_hash, unit.salt), unit.num_shards, unit.slots_per_shard);
   for (int probe = 0; probe < unit.parameter; ++probe) {
     const uint64_t bit = location.shard_begin + location.probes.Next(unit.slots_per_shard);
     if (BitAt(unit, bit) == 0) return false;
@@ -116,7 +118,8 @@ bool MayContain(const UnitView& unit, uint64_t key_hash) {
 // The first lines only: half of all absent keys are refuted by the first probe, nearly all by the
 // fourth.
 void Prefetch(const UnitView& unit, uint64_t key_hash) {
-  const Location location = Locate(key_hash, unit.num_shards, unit.slots_per_shard);
+  const Location location =
+      Locate(Remix(key_hash, unit.salt), unit.num_shards, unit.slots_per_shard);
   for (uint64_t probe = 0; probe < std::min<uint64_t>(unit.parameter, 4); ++probe) {
     FetchLine(unit.payload + (location.At(probe, unit) >> 3));
   }
@@ -141,7 +144,7 @@ void MayContainBatch(const UnitView& unit, const uint64_t* key_hashes, size_t co
   std::array<Location, kMaxBatch> locations;
   std::array<std::array<uint64_t, 2>, kMaxBatch> bits;
   for (size_t i = 0; i < count; ++i) {
-    locations[i] = Locate(key_hashes[i], unit.num_shards, unit.slots_per_shard);
+    locations[i] = Locate(Remix(key_hashes[i], unit.salt), unit.num_shards, unit.slots_per_shard);
   }
   uint64_t possible = ~uint64_t{0} >> (64 - count);  // bit i: key i may be there
   for (uint64_t probe = 0; probe < unit.parameter && possible != 0; probe += 2) {

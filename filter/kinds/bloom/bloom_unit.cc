@@ -26,7 +26,7 @@ uint64_t CountOnes(std::string_view bytes) {
 
 bool HasBloomFields(const UnitHeader& header, int max_probes) {
   if (header.parameter < 1 || header.parameter > max_probes) return false;
-  if (header.salt != 0 || header.detail != 0 || header.num_shards == 0) return false;
+  if (header.detail != 0 || header.num_shards == 0) return false;
   // A key takes at least a bit. Division, since a product could wrap.
   return header.num_keys != 0 && header.num_keys / 8 <= header.payload_bytes;
 }

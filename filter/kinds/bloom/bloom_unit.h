@@ -11,7 +11,7 @@ namespace winnow::filter::internal {
 
 // Do those fields of a header agree that mean the same in both kinds: 1 to `max_probes` probes, at
 // least one shard, no more keys than there are bits, and zeros where a Bloom filter has nothing to
-// say (it never fails to build, so that it has no salt)?
+// say?
 bool HasBloomFields(const UnitHeader& header, int max_probes);
 
 // KindOperations::describe; theory gives the unit the rate `expected_fpr`.

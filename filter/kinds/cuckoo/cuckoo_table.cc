@@ -96,7 +96,7 @@ bool BuildCuckoo(const CuckooLayout& layout, const BuildRequest& request, HashLi
   header.kind = static_cast<uint8_t>(FilterKind::kCuckoo);
   header.kind_version = layout.version;
   header.hash_seed = request.hash_seed;
-  header.salt = static_cast<uint64_t>(request.attempt) * 0x9e3779b97f4a7c15;
+  header.salt = SaltOfAttempt(request);
   header.num_shards =
       ShardCount(static_cast<double>(hashes->size()), request.bits_per_key, request.max_shard_bits);
   const int fingerprint_bits = FingerprintBits(layout, request.bits_per_key);

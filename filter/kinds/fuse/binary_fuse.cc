@@ -82,7 +82,7 @@ bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result
   header.kind = static_cast<uint8_t>(FilterKind::kBinaryFuse);
   header.num_keys = num_hashes;
   header.hash_seed = request.hash_seed;
-  header.salt = static_cast<uint64_t>(request.attempt) * 0x9e3779b97f4a7c15;
+  header.salt = SaltOfAttempt(request);
   header.num_shards = LargeShardCount(num_hashes, request.bits_per_key, request.max_shard_bits);
 
   ShardedHashes shards(hashes, header.num_shards, header.salt);

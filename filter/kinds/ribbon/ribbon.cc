@@ -168,7 +168,7 @@ bool TryBuild(const BuildRequest& request, HashList* hashes, BuildResult* result
   UnitHeader header;
   header.kind = static_cast<uint8_t>(FilterKind::kRibbon);
   header.hash_seed = request.hash_seed;
-  header.salt = static_cast<uint64_t>(request.attempt) * 0x9e3779b97f4a7c15;
+  header.salt = SaltOfAttempt(request);
   header.num_shards = NumShards(num_hashes, request);
 
   const ShardedHashes shards(hashes, header.num_shards, header.salt);

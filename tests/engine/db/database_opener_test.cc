@@ -27,8 +27,8 @@ struct Parts {
         live_options(given),
         leader({&live_options, &mutex, &queue, &logs, &versions, &families, &scheduler, &events,
                 &recorder}),
-        opener(
-            {&options, "/db", file_system, &mutex, &queue, &versions, &logs, &families, &leader}) {}
+        opener({&options, "/db", file_system, &mutex, &queue, &versions, &logs, &families, &leader,
+                [](bool) { return absl::OkStatus(); }}) {}
 
   const Options options;
   EventQueue events{{}};

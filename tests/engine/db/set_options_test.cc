@@ -26,7 +26,7 @@ namespace {
 // A text for each option that differs from the default.
 const std::map<std::string_view, std::string>& OtherTexts() {
   static const auto& texts = *new std::map<std::string_view, std::string>{
-      {"filter", "cuckoo:12"},
+      {"filter", "cuckoo"},
       {"filter_key", "prefix:4"},
       {"ttl_seconds", "3600"},
       {"compression", "zstd"},
@@ -45,6 +45,7 @@ const std::map<std::string_view, std::string>& OtherTexts() {
       {"level_base_bytes", "1M"},
       {"level_size_multiplier", "7.3"},
       {"disable_auto_compactions", "true"},
+      {"filter_memory_budget", "1M"},  // which leaves no amount to the filter
       {"db_write_buffer_bytes", "32M"},
       {"compaction_readahead_bytes", "1M"},
       {"background_bytes_per_second", "1G"},

@@ -21,7 +21,7 @@ TEST(JobMemory, NoLargeBufferComesFromTheHeap) {
   const auto db = OpenOrFail(Options::ForMemory(size_t{16} << 20, 1), directory.path() + "/db");
   ResetLargestAllocation();
   for (int table = 0; table < 3; table++) {
-    for (int i = 0; i < 15000; i++) {
+    for (int i = 0; i < 8000; i++) {
       ASSERT_TRUE(db->Put(WriteOptions(), absl::StrCat(i * 3 + table), "value").ok());
     }
     ASSERT_TRUE(db->Flush().ok());
@@ -29,7 +29,7 @@ TEST(JobMemory, NoLargeBufferComesFromTheHeap) {
   ASSERT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
   EXPECT_LE(LargestAllocation(), kLargestRequest);
   // What it was about: tables with a filter that is not small, in the end.
-  EXPECT_EQ(*db->GetProperty("winnow.estimate-num-keys"), "45000");
+  EXPECT_EQ(*db->GetProperty("winnow.estimate-num-keys"), "24000");
   EXPECT_GT(std::stoull(*db->GetProperty("winnow.filter-memory")), 50000U);
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_model.h"
+#include "winnow/filter/spec.h"
 #include "winnow/filter_policy.h"
 #include "winnow/merge_operator.h"
 
@@ -57,6 +58,8 @@ OptionSet::OptionSet(uint64_t seed) : seed_(seed) {
   std::mt19937_64 random(seed);
   on_disk_ = random() % 4 == 0;
   own_filters_ = random() % 5 == 0;
+  constexpr uint64_t kBudgets[] = {0, 0, 64 << 10, 1 << 20};
+  filter_memory_budget_ = kBudgets[random() % 4];
 }
 
 std::mt19937_64 OptionSet::RandomFor(uint64_t operation_number) const {
@@ -65,10 +68,20 @@ std::mt19937_64 OptionSet::RandomFor(uint64_t operation_number) const {
   return std::mt19937_64(mixed);
 }
 
+// A budget decides the amount, but for that of a range filter.
+std::string OptionSet::FittingFilter(const std::string& filter) const {
+  if (filter_memory_budget_ == 0) return filter;
+  filter::FilterSpec spec = *filter::ParseFilterSpec(filter);
+  spec.bits_per_key = 0;
+  spec.fpr = 0;
+  return filter::ToString(spec);
+}
+
 ColumnFamilyOptions OptionSet::ForFamily(uint64_t operation_number) const {
   std::mt19937_64 random = RandomFor(operation_number);
   ColumnFamilyOptions options;
   ChooseFamilyOptions(random, &options);
+  options.filter = FittingFilter(options.filter);
   if (own_filters_ && random() % 4 != 0) options.filter_policy = &kByteListPolicy;
   if (random() % 4 == 0) {
     options.compression_per_level = {Compression::kNone, Compression::kLz4, Compression::kZstd};
@@ -95,6 +108,7 @@ Options OptionSet::ForOpening(uint64_t operation_number) const {
   options.recovery_mode = random() % 2 == 0 ? RecoveryMode::kStrict : RecoveryMode::kPointInTime;
   options.max_open_files = random() % 2 == 0 ? 0 : 16;
   options.charge_filters_to_cache = random() % 2 == 0;
+  options.filter_memory_budget = filter_memory_budget_;
   options.db_write_buffer_bytes = random() % 2 == 0 ? 0 : size_t{1} << 20;
   options.compaction_readahead_bytes = random() % 2 == 0 ? size_t{64} << 10 : size_t{16} << 20;
   options.mmap_reads = random() % 2 == 0;
@@ -126,7 +140,7 @@ OptionSet::Filter OptionSet::ForSetFilter(uint64_t operation_number) const {
   std::mt19937_64 random = RandomFor(operation_number);
   ColumnFamilyOptions options;
   ChooseFamilyOptions(random, &options);
-  return {options.filter, options.filter_key};
+  return {FittingFilter(options.filter), options.filter_key};
 }
 
 std::vector<std::pair<std::string, std::string>> OptionSet::ForSetOptions(
@@ -167,7 +181,8 @@ std::string OptionSet::ToString() const {
       ", filter_key ", options.filter_key.empty() ? "default" : options.filter_key,
       ", compression ", std::string(CompressionName(options.compression)), ", block_bytes ",
       options.block_bytes, ", write_buffer_bytes ", options.write_buffer_bytes,
-      ", block_cache_bytes ", options.block_cache_bytes, ", level0_compaction_trigger ",
+      ", block_cache_bytes ", options.block_cache_bytes, ", filter_memory_budget ",
+      options.filter_memory_budget, ", level0_compaction_trigger ",
       options.level0_compaction_trigger, ", compaction ", options.compaction.ToString(),
       ", background_threads ", options.background_threads,
       options.disable_auto_compactions ? ", no automatic compactions" : "");

@@ -51,12 +51,14 @@ class OptionSet {
   std::string ToString() const;
 
  private:
+  std::string FittingFilter(const std::string& filter) const;
   // Randomness of one decision, which does not depend on the other operations of the log.
   std::mt19937_64 RandomFor(uint64_t operation_number) const;
 
   uint64_t seed_;
   bool on_disk_ = false;
   bool own_filters_ = false;  // a FilterPolicy instead of Winnow's kinds
+  uint64_t filter_memory_budget_ = 0;
 };
 
 }  // namespace winnow::metamorphic

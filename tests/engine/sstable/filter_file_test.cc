@@ -133,7 +133,7 @@ TEST(FilterFile, TheExampleInFormatMdIsWhatIsWritten) {
   dump.Field(4, "not fallen back");
   dump.Field(4, "length of the filter spec");
   dump.Field(4, "length of the filter key");
-  dump.Field(4, "zero");
+  dump.Field(4, "units that are listed");
   dump.Field(16, "filter spec \"blocked_bloom:10\"");
   dump.Field(9, "filter key \"prefix:16\"");
   ASSERT_EQ(dump.offset(), bytes.size());

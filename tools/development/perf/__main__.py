@@ -13,6 +13,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))  # text_table
 import flags  # noqa: E402
 import instructions  # noqa: E402
 import measure  # noqa: E402
+import memory  # noqa: E402
 import plots  # noqa: E402
 import rows  # noqa: E402
 import scale  # noqa: E402
@@ -150,6 +151,21 @@ def run_curves(command, module, found):
     return 1 if report["failures"] else 0
 
 
+def run_memory(found):
+    program = found.get("program", PROGRAM)
+    is_quick = "quick" in found
+    engines, _, left_out = engines_for({"engine": "rocksdb", **found}, program)
+    engines = [engine for engine in engines if engine in memory.ENGINES]
+    keys = 200_000 if is_quick else int(found.get("num", 10_000_000))
+    rounds = int(found.get("rounds", 1 if is_quick else 3))
+    with measure.databases_folder(found.get("db")) as folder:
+        measure.need_disk(folder, memory.disk_bytes(keys))
+        report = memory.run(measure.Bench(program, folder), engines, keys, rounds)
+    write_file(found.get("json", RESULTS / "memory.json"), json.dumps(report, indent=1) + "\n")
+    memory.print_text(report, left_out)
+    return 0
+
+
 def main(words):
     if words == ["--list-rows"]:
         list_rows()
@@ -171,6 +187,8 @@ def main(words):
             return run_curves(command, scale, found)
         if command == "styles":
             return run_curves(command, styles, {"engine": "rocksdb", **found})
+        if command == "memory":
+            return run_memory(found)
         if "from_json" in found:
             kept = pathlib.Path(found["from_json"]).read_text(encoding="utf-8")
             show_rows(json.loads(kept), found)

@@ -12,6 +12,7 @@ KNOWN = {
     "": (*MEASURING, "num", "rows", "large", "in_parts", "from_json", "markdown", "plot"),
     "scale": (*MEASURING, "keys"),
     "styles": (*MEASURING, "keys"),
+    "memory": ("quick", "rounds", "engine", "db", "json", "num"),
     "instructions": ("write",),
 }
 SWITCHES = ("quick", "large", "in_parts", "write")
@@ -36,7 +37,7 @@ def parse(words):
         words = words[1:]
         if command not in KNOWN:
             raise UsageError(f"unknown command '{command}'"
-                             + suggestion(command, ["scale", "styles", "instructions"]))
+                             + suggestion(command, ["scale", "styles", "memory", "instructions"]))
     found = {}
     for word in words:
         match = re.fullmatch(r"--([a-z_]+)(?:=(.*))?", word, re.DOTALL)

@@ -15,6 +15,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "winnow/filter/choice.h"
@@ -27,6 +29,15 @@ namespace internal {
 struct KindOperations;
 }
 
+// A unit of a filter block: it refutes keys by itself, and can be loaded without the others.
+struct BuiltUnit {
+  uint64_t bytes = 0;       // of the block, its header included
+  double expected_fpr = 1;  // of this unit alone
+  uint64_t checksum = 0;    // by which FilterReader::OpenUnit knows it again
+
+  friend bool operator==(const BuiltUnit&, const BuiltUnit&) = default;
+};
+
 // What Finish gives.
 struct BuiltFilter {
   // The filter block, for FilterReader::Open. Empty for kNone: write no filter then.
@@ -36,6 +47,8 @@ struct BuiltFilter {
   // Distinct hashes. The Bloom kinds drop only duplicates that were added one after the other,
   // since others do not hurt them, and count the rest.
   uint64_t num_keys = 0;
+  // Those of the block, in their order behind its header (kFilterBlockHeaderBytes); none for kNone.
+  std::vector<BuiltUnit> units;
   // The false-positive rate that theory gives for this very filter; 1 for kNone.
   double expected_fpr = 1;
   // Why this kind: a sentence for logs, "as asked for" unless the spec was "auto" or fell back.
@@ -115,6 +128,12 @@ class FilterBuilder {
   // to what the kind allows.
   void set_bits_per_key(double bits_per_key) { bits_per_key_ = bits_per_key; }
 
+  // Several units in place of one, with these bits per key, each held to what the kind allows: all
+  // that the block holds is then their product's rate, and a reader may do without some of them. At
+  // most kMaxUnitsToBuild; empty: one unit of the spec's amount, or of set_bits_per_key's.
+  static constexpr size_t kMaxUnitsToBuild = 3;
+  void set_unit_bits(std::vector<double> bits_per_key) { unit_bits_ = std::move(bits_per_key); }
+
   // Builds the block, once. Never fails: it tries other salts, then blocked_bloom, then no filter.
   BuiltFilter Finish();
 
@@ -122,8 +141,11 @@ class FilterBuilder {
   FilterBuilder(const FilterSpec& spec, uint64_t hash_seed, FilterBuildLimits limits,
                 FilterBuildContext context);
 
-  bool BuildKind(const internal::KindOperations& operations, double bits_per_key,
+  // The block's units, of one kind; false if one of them could not be built.
+  bool BuildKind(const internal::KindOperations& operations, const std::vector<double>& unit_bits,
                  BuiltFilter* built);
+  bool BuildUnit(const internal::KindOperations& operations, double bits_per_key, int unit,
+                 BuiltFilter* built, std::string* block);
 
   FilterSpec spec_;
   uint64_t hash_seed_;
@@ -131,6 +153,7 @@ class FilterBuilder {
   FilterBuildContext context_;
   std::optional<bool> verify_;          // not set: as the kind wants it
   std::optional<double> bits_per_key_;  // not set: as the spec says
+  std::vector<double> unit_bits_;       // empty: one unit
   internal::HashList hashes_;
   uint64_t previous_ = 0;  // meaningful once there is a hash: every value is a legal one
 };

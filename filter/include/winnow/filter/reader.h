@@ -21,6 +21,9 @@
 
 namespace winnow::filter {
 
+// What stands before the first unit of a filter block.
+inline constexpr uint64_t kFilterBlockHeaderBytes = 64;
+
 namespace internal {
 struct KindOperations;
 struct Unit;
@@ -59,6 +62,11 @@ class FilterReader {
   // but the first header's, and so takes no time that grows with the block. What was damaged since
   // may go unnoticed, and hide keys.
   static FilterReader OpenUnchecked(std::string_view block, FilterState* state);
+
+  // One unit of a block by itself, which refutes keys as it does among the others: for stores that
+  // keep some of a block's units in memory. `unit` is its bytes, BuiltUnit::bytes of them, and is
+  // damaged unless it carries `checksum`, BuiltUnit::checksum.
+  static FilterReader OpenUnit(std::string_view unit, uint64_t checksum, FilterState* state);
 
   // False only if the key of this hash was not added.
   bool MayContain(uint64_t key_hash) const { return may_contain_(unit_, key_hash); }

@@ -1,0 +1,171 @@
+// The filters of an open database under a budget of memory: what they may take, and what that
+// brings. What is decided is engine/filter_memory's; here is when, and from what.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "engine/base/status.h"
+#include "engine/db/db_impl.h"
+#include "filter/base/out_of_memory.h"
+
+namespace winnow {
+
+namespace {
+
+double KeysOf(const std::vector<FamilyTree>& trees) {
+  double keys = 0;
+  for (const FamilyTree& tree : trees) {
+    keys += tree.expected_flush_keys;
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& file : tree.version->files(level)) {
+        keys += static_cast<double>(file->metadata().num_entries);
+      }
+    }
+  }
+  return keys;
+}
+
+}  // namespace
+
+std::vector<FamilyTree> DBImpl::TreesNow() const {
+  std::vector<FamilyTree> trees;
+  for (const auto& [id, family] : families_.all()) {
+    if (family->is_dropped() || family->version() == nullptr) continue;
+    FamilyTree& tree = trees.emplace_back();
+    tree.id = id;
+    tree.name = std::string(family->name());
+    tree.spec = family->filter_spec();
+    tree.version = family->version();
+    uint64_t in_memory = family->active().num_entries();
+    for (const auto& memtable : family->immutables) in_memory += memtable->num_entries();
+    tree.expected_flush_keys = static_cast<double>(in_memory);
+  }
+  return trees;
+}
+
+void DBImpl::GivePlannedBits(const std::vector<FamilyTree>& trees,
+                             const std::vector<BitsByLevel>& bits) {
+  planned_keys_ = trees.empty() ? -1 : KeysOf(trees);
+  std::map<uint32_t, BitsByLevel> by_family;
+  for (size_t i = 0; i < bits.size(); i++) by_family[trees[i].id] = bits[i];
+  for (const auto& [id, family] : families_.all()) {
+    const auto planned = by_family.find(id);
+    if (planned != by_family.end()) {
+      family->SetPlannedFilterBits(planned->second);
+    } else if (filter_budget_.limit_bytes() == 0) {
+      family->SetPlannedFilterBits(std::nullopt);
+    }
+  }
+}
+
+void DBImpl::PlanNewFilters() {
+  if (filter_budget_.limit_bytes() == 0) return;
+  const std::vector<FamilyTree> trees = TreesNow();
+  const double keys = KeysOf(trees);
+  if (planned_keys_ >= 0 && std::abs(keys - planned_keys_) <= planned_keys_ / 10) return;
+  GivePlannedBits(trees, BitsForNewFilters(trees, LookupHistory(), filter_budget_.limit_bytes()));
+}
+
+// Without a budget nothing is looked at, but once more after one was taken away.
+void DBImpl::KeepFilters() {
+  std::vector<FamilyTree> trees;
+  double seconds = 0;
+  {
+    DatabaseLock lock(&mutex_);
+    const bool is_limited = filter_budget_.limit_bytes() != 0;
+    if (!is_limited && !filters_are_kept_) return;
+    filters_are_kept_ = is_limited;
+    const SteadyTime now = SteadyNow();
+    if (filters_kept_ != SteadyTime()) {
+      seconds = std::chrono::duration<double>(now - filters_kept_).count();
+    }
+    filters_kept_ = now;
+    trees = TreesNow();
+  }
+  std::map<std::pair<uint32_t, int>, LevelOutcomes> by_level;
+  for (const auto& [key, counts] : recorder_.Sum().filters) {
+    LevelOutcomes& outcomes = by_level[{key.family_id, key.level}];
+    outcomes.family_id = key.family_id;
+    outcomes.level = key.level;
+    outcomes.refutable += counts.rejected + counts.false_positive;
+    outcomes.false_positives += counts.false_positive;
+  }
+  std::vector<LevelOutcomes> counted;
+  for (const auto& [key, outcomes] : by_level) counted.push_back(outcomes);
+  const FilterBudget::Changes changes = filter_budget_.Keep(trees, counted, seconds);
+  recorder_.Local().Add(Ticker::kFilterUnitsLoaded, changes.units_loaded);
+  recorder_.Local().Add(Ticker::kFilterUnitsDropped, changes.units_dropped);
+  recorder_.Local().Add(Ticker::kFiltersDamaged, changes.damaged.size());
+  for (const FilterBudget::DamagedUnit& unit : changes.damaged) {
+    Event degraded;
+    degraded.kind = Event::Kind::kFilterDegraded;
+    degraded.column_family = unit.family;
+    degraded.path = unit.path;
+    degraded.message = unit.reason;
+    events_.Add(std::move(degraded));
+  }
+  if (!changes.alert.empty()) {
+    Event alert;
+    alert.kind = Event::Kind::kFilterRateOffPromise;
+    alert.message = changes.alert;
+    events_.Add(std::move(alert));
+  }
+  DatabaseLock lock(&mutex_);
+  GivePlannedBits(trees, changes.bits);
+}
+
+absl::Status DBImpl::CheckFilterBudget(uint64_t budget_bytes) const {
+  if (budget_bytes == 0) return absl::OkStatus();
+  const std::vector<TreeFilter> filters = LookupHistory().FiltersOf(TreesNow());
+  const uint64_t least = LeastFilterBudget(filters);
+  if (least <= budget_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "filter_memory_budget: ", budget_bytes, " bytes are too few for one unit of each of ",
+      filters.size(), " filters: the smallest that works is ", least));
+}
+
+absl::StatusOr<FilterPlans> DBImpl::PlanFilters(uint64_t budget_bytes) {
+  return CatchOutOfMemory([&]() -> absl::StatusOr<FilterPlans> {
+    if (!IsUsable()) return Unusable();
+    if (budget_bytes == 0) {
+      return absl::InvalidArgumentError("a plan needs a budget of at least one byte");
+    }
+    std::vector<FamilyTree> trees;
+    {
+      DatabaseLock lock(&mutex_);
+      trees = TreesNow();
+    }
+    return filter_budget_.Plan(trees, budget_bytes);
+  });
+}
+
+void DBImpl::ExpectLookups() {
+  const absl::StatusOr<SavedStatistics> saved = ReadSavedStatistics(*file_system_, path_);
+  if (!saved.ok() || saved->saved_unix_seconds <= saved->opened_unix_seconds) return;
+  const auto seconds = static_cast<double>(saved->saved_unix_seconds - saved->opened_unix_seconds);
+  std::map<std::pair<std::string, int>, uint64_t> by_level;
+  for (const FilterStatistics& row : saved->since_opening.filters) {
+    by_level[{row.column_family, row.level}] += row.rejected + row.false_positive;
+  }
+  std::map<std::string, double> run_rates;
+  for (const auto& [key, lookups] : by_level) {
+    // Of the tables of level 0 nobody knows any more how many there were.
+    if (key.second == 0) continue;
+    double& rate = run_rates[key.first];
+    rate = std::max(rate, static_cast<double>(lookups) / seconds);
+  }
+  filter_budget_.Expect(std::move(run_rates));
+}
+
+FilterBudgetReport DBImpl::ReportFilterBudget() {
+  std::vector<FamilyTree> trees;
+  {
+    DatabaseLock lock(&mutex_);
+    trees = TreesNow();
+  }
+  return filter_budget_.Report(trees);
+}
+
+}  // namespace winnow

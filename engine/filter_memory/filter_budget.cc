@@ -1,0 +1,219 @@
+#include "engine/filter_memory/filter_budget.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "engine/base/counted.h"
+#include "engine/base/number_text.h"
+#include "engine/base/status.h"
+#include "engine/statistics/text_table.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+std::vector<PlannedFilter> PlannedOf(std::span<const TreeFilter> filters) {
+  std::vector<PlannedFilter> planned;
+  planned.reserve(filters.size());
+  for (const TreeFilter& filter : filters) planned.push_back(filter.planned);
+  return planned;
+}
+
+std::vector<size_t> ResidentOf(std::span<const TreeFilter> filters) {
+  std::vector<size_t> resident;
+  for (const TreeFilter& filter : filters) resident.push_back(filter.planned.num_resident);
+  return resident;
+}
+
+// What a byte of the last of these units saves.
+double ValueOf(const PlannedFilter& filter, size_t count) {
+  if (count == 0) return 0;
+  const FilterStep& last = filter.steps[count - 1];
+  const double saved = filter.lookups * PassingShare(filter, count - 1) * (1 - last.rate);
+  return saved / static_cast<double>(std::max<uint64_t>(last.bytes, 1));
+}
+
+// The mean of what filters let through, by what each is asked.
+struct WeightedRates {
+  double lookups = 0;
+  double promised = 0;
+  double expected = 0;
+
+  void Add(const PlannedFilter& filter) {
+    lookups += filter.lookups;
+    promised += filter.lookups * PassingShare(filter, filter.steps.size());
+    expected += filter.lookups * PassingShare(filter, filter.num_resident);
+  }
+};
+
+}  // namespace
+
+// By the filters as they were in memory until now: what was counted meanwhile was let through by
+// those. A level whose tables have all gone has nothing to be held against.
+void FilterBudget::Watch(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
+                         std::span<const LevelOutcomes> counted, double seconds) {
+  std::map<LevelKey, WeightedRates> rates;
+  for (const TreeFilter& filter : filters) {
+    rates[{trees[filter.family].id, filter.level}].Add(filter.planned);
+  }
+  double lookups = 0;
+  double false_positives = 0;
+  double expected = 0;
+  std::map<LevelKey, LevelOutcomes> next;
+  std::map<LevelKey, RateWatch> watches;
+  for (const LevelOutcomes& now : counted) {
+    const LevelKey key = {now.family_id, now.level};
+    next[key] = now;
+    const auto rate = rates.find(key);
+    if (rate == rates.end() || rate->second.lookups <= 0) continue;
+    const LevelOutcomes before = counted_[key];
+    const auto new_lookups = static_cast<double>(now.refutable - before.refutable);
+    const auto new_false = static_cast<double>(now.false_positives - before.false_positives);
+    const double expected_fpr = rate->second.expected / rate->second.lookups;
+    RateWatch& watch = watches[key] = watches_[key];
+    watch.Add(new_lookups, new_false, expected_fpr, seconds);
+    lookups += new_lookups;
+    false_positives += new_false;
+    expected += new_lookups * expected_fpr;
+  }
+  counted_ = std::move(next);
+  watches_ = std::move(watches);
+  watch_.Add(lookups, false_positives, lookups > 0 ? expected / lookups : 0, seconds);
+}
+
+// What is dropped first makes the room for what is loaded then; of that the most valuable first, so
+// that it is there if the room does not suffice: readers may hold what was dropped for a moment.
+void FilterBudget::Apply(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
+                         const FilterPlan& plan, Changes* changes) {
+  std::vector<std::pair<double, size_t>> to_load;
+  for (size_t i = 0; i < filters.size(); i++) {
+    const TreeFilter& filter = filters[i];
+    if (!filter.can_change) continue;
+    FilterUnits& units = *filter.file->reader()->filter_units();
+    const size_t wanted = plan.num_resident[i];
+    const size_t before = units.num_resident();
+    units.set_value(ValueOf(filter.planned, std::min(wanted, before)));
+    if (wanted < before) {
+      units.DropTo(std::max<size_t>(wanted, 1));
+      changes->units_dropped += before - std::min(before, units.num_resident());
+    } else if (wanted > before) {
+      to_load.emplace_back(ValueOf(filter.planned, wanted), i);
+    }
+  }
+  ledger_->Reclaim();
+  std::sort(to_load.begin(), to_load.end(), std::greater<>());
+  for (const auto& [value, i] : to_load) {
+    const TreeFilter& filter = filters[i];
+    FilterUnits& units = *filter.file->reader()->filter_units();
+    while (units.num_resident() < plan.num_resident[i]) {
+      const auto claim = units.num_resident() == 0 ? FilterLedger::Claim::kFirstUnit
+                                                   : FilterLedger::Claim::kFurtherUnit;
+      const absl::StatusOr<bool> loaded = units.LoadNext(claim);
+      if (!loaded.ok() && absl::IsDataLoss(loaded.status())) {
+        changes->damaged.push_back({trees[filter.family].name, units.file().path(),
+                                    std::string(loaded.status().message())});
+        continue;
+      }
+      // A file that cannot be read now, or no room: the next plan tries again.
+      if (!loaded.ok() || !*loaded) break;
+      changes->units_loaded++;
+      units.set_value(ValueOf(filter.planned, units.num_resident()));
+    }
+  }
+}
+
+void FilterBudget::Decide(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
+                          double before, const Changes& changes) {
+  std::vector<size_t> resident;
+  for (const TreeFilter& filter : filters) {
+    resident.push_back(filter.can_change ? filter.file->reader()->filter_units()->num_resident()
+                                         : filter.planned.num_resident);
+  }
+  const double after = NeedlessReads(PlannedOf(filters), resident);
+  if (changes.units_loaded + changes.units_dropped == 0) {
+    // The last change says more than that there was none since.
+    if (last_decision_.empty()) {
+      last_decision_ = absl::StrCat("kept ", Counted(filters.size(), "filter"), " as they were");
+    }
+    return;
+  }
+  last_decision_ = absl::StrCat(
+      "loaded ", Counted(changes.units_loaded, "unit"), " and dropped ", changes.units_dropped,
+      " of ", Counted(filters.size(), "filter"), ", so that look-ups of absent keys read ",
+      Significant(after, 3), " blocks in vain where they read ", Significant(before, 3),
+      history_.LookupsPerSecond(trees) > 0 ? " a second" : " each, if all are asked alike");
+}
+
+FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
+                                         std::span<const LevelOutcomes> counted, double seconds) {
+  Changes changes;
+  MutexLock lock(&mutex_);
+  const std::vector<TreeFilter> before = history_.FiltersOf(trees);
+  Watch(trees, before, counted, seconds);
+  history_.Observe(trees, seconds);
+  const std::vector<TreeFilter> filters = history_.FiltersOf(trees);
+  const std::vector<PlannedFilter> planned = PlannedOf(filters);
+  const uint64_t limit = limit_bytes();
+  const uint64_t budget = limit == 0 ? std::numeric_limits<uint64_t>::max() : limit;
+  const FilterPlan plan = PlanFilterMemory(planned, budget, kReplacementGain);
+  Apply(trees, filters, plan, &changes);
+  Decide(trees, filters, NeedlessReads(planned, ResidentOf(filters)), changes);
+  if (limit != 0) changes.bits = BitsForNewFilters(trees, history_, limit);
+  if (watch_.HasJustLeft()) {
+    changes.alert = absl::StrCat(
+        FormatPercent(watch_.measured_fpr()), " of the look-ups of absent ", "keys passed, where ",
+        FormatPercent(watch_.low()), " to ", FormatPercent(watch_.high()), " are expected");
+  }
+  return changes;
+}
+
+FilterPlans FilterBudget::Plan(std::span<const FamilyTree> trees, uint64_t budget_bytes) {
+  MutexLock lock(&mutex_);
+  return ForecastFilters(trees, history_, budget_bytes, limit_bytes());
+}
+
+FilterBudgetReport FilterBudget::Report(std::span<const FamilyTree> trees) {
+  MutexLock lock(&mutex_);
+  FilterBudgetReport report;
+  report.budget_bytes = limit_bytes();
+  report.resident_bytes = ledger_->resident_bytes();
+  report.peak_bytes = ledger_->peak_bytes();
+  report.expected_fpr = watch_.expected_fpr();
+  report.low_fpr = watch_.low();
+  report.high_fpr = watch_.high();
+  report.measured_fpr = watch_.measured_fpr();
+  report.last_decision = last_decision_;
+  std::map<std::tuple<size_t, int, filter::FilterKind>, std::pair<FilterBudgetRow, WeightedRates>>
+      rows;
+  for (const TreeFilter& filter : history_.FiltersOf(trees)) {
+    const SstableReader& reader = *filter.file->reader();
+    auto& [row, rates] = rows[{filter.family, filter.level, reader.filter_kind()}];
+    row.num_files++;
+    for (size_t i = 0; i < filter.planned.steps.size(); i++) {
+      const uint64_t bytes = filter.planned.steps[i].bytes;
+      (i < filter.planned.num_resident ? row.resident_bytes : row.dropped_bytes) += bytes;
+    }
+    rates.Add(filter.planned);
+  }
+  for (auto& [key, sums] : rows) {
+    auto& [row, rates] = sums;
+    const FamilyTree& tree = trees[std::get<0>(key)];
+    row.column_family = tree.name;
+    row.level = std::get<1>(key);
+    row.kind = std::string(filter::KindName(std::get<2>(key)));
+    row.promised_fpr = rates.lookups > 0 ? rates.promised / rates.lookups : kUnknown;
+    row.expected_fpr = rates.lookups > 0 ? rates.expected / rates.lookups : kUnknown;
+    const auto watch = watches_.find({tree.id, row.level});
+    row.measured_fpr = watch == watches_.end() ? kUnknown : watch->second.measured_fpr();
+    report.dropped_bytes += row.dropped_bytes;
+    report.rows.push_back(std::move(row));
+  }
+  return report;
+}
+
+}  // namespace winnow

@@ -1,0 +1,88 @@
+// Keeps the filters of one database within filter_memory_budget, where they save the most.
+#ifndef WINNOW_ENGINE_FILTER_MEMORY_FILTER_BUDGET_H_
+#define WINNOW_ENGINE_FILTER_MEMORY_FILTER_BUDGET_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/filter_memory/filter_budget_report.h"
+#include "engine/filter_memory/filter_forecast.h"
+#include "engine/filter_memory/rate_watch.h"
+#include "engine/filter_memory/tree_filters.h"
+#include "engine/sstable/filter_ledger.h"
+#include "filter/base/mutex.h"
+
+namespace winnow {
+
+// What look-ups of a level met since the database was opened.
+struct LevelOutcomes {
+  uint32_t family_id = 0;
+  int level = 0;
+  uint64_t refutable = 0;  // of what was not there, in files whose filter was asked
+  uint64_t false_positives = 0;
+};
+
+// Thread-safe. Who wants a report waits while units are read from files: the lock is held
+// meanwhile, which no look-up and no other work takes.
+class FilterBudget {
+ public:
+  explicit FilterBudget(std::shared_ptr<FilterLedger> ledger) : ledger_(std::move(ledger)) {}
+
+  struct DamagedUnit {
+    std::string family;
+    std::string path;  // of the table, or of its filter file
+    std::string reason;
+  };
+  struct Changes {
+    uint64_t units_loaded = 0;
+    uint64_t units_dropped = 0;
+    std::vector<DamagedUnit> damaged;
+    std::string alert;              // not empty: the measured rate has left the promised interval
+    std::vector<BitsByLevel> bits;  // of new filters, by tree
+  };
+
+  // Plans anew and makes it so, as far as files can be read. `seconds` have passed since the last
+  // call. Without a limit everything is loaded.
+  Changes Keep(std::span<const FamilyTree> trees, std::span<const LevelOutcomes> counted,
+               double seconds) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // LookupHistory::Expect.
+  void Expect(std::map<std::string, double> run_rates) ABSL_LOCKS_EXCLUDED(mutex_) {
+    MutexLock lock(&mutex_);
+    history_.Expect(std::move(run_rates));
+  }
+
+  FilterPlans Plan(std::span<const FamilyTree> trees, uint64_t budget_bytes)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  FilterBudgetReport Report(std::span<const FamilyTree> trees) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  uint64_t limit_bytes() const { return ledger_->limit_bytes(); }
+
+ private:
+  using LevelKey = std::pair<uint32_t, int>;  // family, level
+
+  void Watch(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
+             std::span<const LevelOutcomes> counted, double seconds)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Apply(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
+             const FilterPlan& plan, Changes* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Decide(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters, double before,
+              const Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::shared_ptr<FilterLedger> ledger_;
+  Mutex mutex_;
+  LookupHistory history_ ABSL_GUARDED_BY(mutex_);
+  std::map<LevelKey, LevelOutcomes> counted_ ABSL_GUARDED_BY(mutex_);  // at the last call
+  std::map<LevelKey, RateWatch> watches_ ABSL_GUARDED_BY(mutex_);
+  RateWatch watch_ ABSL_GUARDED_BY(mutex_);
+  std::string last_decision_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_FILTER_MEMORY_FILTER_BUDGET_H_

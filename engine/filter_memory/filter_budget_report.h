@@ -1,0 +1,43 @@
+// What filters take of their budget, promise and keep, as a table for people and as JSON.
+#ifndef WINNOW_ENGINE_FILTER_MEMORY_FILTER_BUDGET_REPORT_H_
+#define WINNOW_ENGINE_FILTER_MEMORY_FILTER_BUDGET_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace winnow {
+
+// NaN where nothing is known.
+struct FilterBudgetRow {
+  std::string column_family;
+  int level = 0;
+  std::string kind;
+  uint64_t num_files = 0;
+  uint64_t resident_bytes = 0;
+  uint64_t dropped_bytes = 0;  // of units that are in files alone
+  double promised_fpr = 0;     // with all units, by the tables' look-ups
+  double expected_fpr = 0;     // with those in memory
+  double measured_fpr = 0;     // of the last minutes, of all kinds on the level
+};
+
+struct FilterBudgetReport {
+  uint64_t budget_bytes = 0;  // 0: none
+  uint64_t resident_bytes = 0;
+  uint64_t peak_bytes = 0;  // the most since the database was opened
+  uint64_t dropped_bytes = 0;
+  // Of the last minutes: what the plan promised, the interval around it, and what was measured.
+  double expected_fpr = 0;
+  double low_fpr = 0;
+  double high_fpr = 0;
+  double measured_fpr = 0;
+  std::string last_decision;  // a sentence
+  std::vector<FilterBudgetRow> rows;
+};
+
+std::string FilterBudgetTable(const FilterBudgetReport& report);
+std::string FilterBudgetJson(const FilterBudgetReport& report);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_FILTER_MEMORY_FILTER_BUDGET_REPORT_H_

@@ -1,0 +1,33 @@
+// What budgets of filter memory bring, for people who choose one, and what new filters get.
+#ifndef WINNOW_ENGINE_FILTER_MEMORY_FILTER_FORECAST_H_
+#define WINNOW_ENGINE_FILTER_MEMORY_FILTER_FORECAST_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/filter_memory/tree_filters.h"
+#include "winnow/filter_plan.h"
+#include "winnow/options.h"
+
+namespace winnow {
+
+using BitsByLevel = std::array<double, kNumLevels>;
+
+// Bits per key that a filter written now gets under the budget, of each family in order: those that
+// PlanBitsPerKey gives the trees as they are with the next flush. Levels without files have the
+// bits of the deepest one that has some, which holds nearly all keys.
+std::vector<BitsByLevel> BitsForNewFilters(std::span<const FamilyTree> trees,
+                                           const LookupHistory& history, uint64_t budget_bytes);
+
+// The least budget with which every filter is there with its first unit.
+uint64_t LeastFilterBudget(std::span<const TreeFilter> filters);
+
+// Cannot fail. `budget_bytes` more than 0.
+FilterPlans ForecastFilters(std::span<const FamilyTree> trees, const LookupHistory& history,
+                            uint64_t budget_bytes, uint64_t present_budget_bytes);
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_FILTER_MEMORY_FILTER_FORECAST_H_

@@ -1,0 +1,135 @@
+#include "engine/filter_memory/filter_plan.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace winnow {
+
+namespace {
+
+// The next steps of one filter that are taken together: one, or more where a later step saves more
+// for its bytes than those before it.
+struct Stride {
+  size_t filter = 0;
+  size_t end = 0;  // steps that are in memory after it
+  uint64_t bytes = 0;
+  double saved_for_byte = 0;
+
+  // The greatest first; then the filter that comes first, so that equal inputs give equal plans.
+  friend bool operator<(const Stride& a, const Stride& b) {
+    if (a.saved_for_byte != b.saved_for_byte) return a.saved_for_byte < b.saved_for_byte;
+    return a.filter > b.filter;
+  }
+};
+
+// From `begin` on: the upper hull of what steps save over their bytes. Taken stride by stride, what
+// a byte saves only falls, which is what makes the greedy choice the best one.
+Stride NextStride(const PlannedFilter& filter, size_t index, size_t begin,
+                  double replacement_gain) {
+  Stride best;
+  best.filter = index;
+  best.end = begin;
+  const double before = PassingShare(filter, begin);
+  double rate = before;
+  double saved = 0;
+  uint64_t bytes = 0;
+  for (size_t i = begin; i < filter.steps.size(); i++) {
+    const double passed = rate * filter.steps[i].rate;
+    const double weight = i < filter.num_resident ? replacement_gain : 1;
+    saved += filter.lookups * (rate - passed) * weight;
+    rate = passed;
+    bytes += filter.steps[i].bytes;
+    const double for_byte = saved / static_cast<double>(std::max<uint64_t>(bytes, 1));
+    if (best.end != begin && for_byte <= best.saved_for_byte) continue;
+    best.end = i + 1;
+    best.bytes = bytes;
+    best.saved_for_byte = for_byte;
+  }
+  return best;
+}
+
+class Planner {
+ public:
+  Planner(std::span<const PlannedFilter> filters, uint64_t budget_bytes, double replacement_gain)
+      : filters_(filters), budget_bytes_(budget_bytes), replacement_gain_(replacement_gain) {
+    plan_.num_resident.resize(filters.size());
+  }
+
+  FilterPlan Run() {
+    TakeFirstSteps();
+    for (size_t i = 0; i < filters_.size(); i++) {
+      // A filter that lacks its first step has none of the others.
+      if (plan_.num_resident[i] > 0) Push(i);
+    }
+    // What does not fit is left out, and with it all that its filter has behind it. Smaller strides
+    // of others may still fit.
+    while (!strides_.empty()) {
+      const Stride stride = strides_.top();
+      strides_.pop();
+      if (stride.bytes > budget_bytes_ - plan_.bytes) continue;
+      plan_.bytes += stride.bytes;
+      plan_.num_resident[stride.filter] = stride.end;
+      Push(stride.filter);
+    }
+    plan_.needless_reads = NeedlessReads(filters_, plan_.num_resident);
+    return std::move(plan_);
+  }
+
+ private:
+  // Where not all fit, those that save the most for their bytes.
+  void TakeFirstSteps() {
+    std::vector<Stride> firsts;
+    for (size_t i = 0; i < filters_.size(); i++) {
+      const PlannedFilter& filter = filters_[i];
+      if (filter.steps.empty()) continue;
+      const FilterStep& first = filter.steps.front();
+      const double weight = filter.num_resident > 0 ? replacement_gain_ : 1;
+      const double saved = filter.lookups * (1 - first.rate) * weight;
+      firsts.push_back(
+          {i, 1, first.bytes, saved / static_cast<double>(std::max<uint64_t>(first.bytes, 1))});
+    }
+    std::sort(firsts.begin(), firsts.end(), [](const Stride& a, const Stride& b) { return b < a; });
+    for (const Stride& first : firsts) {
+      if (first.bytes > budget_bytes_ - plan_.bytes) continue;
+      plan_.bytes += first.bytes;
+      plan_.num_resident[first.filter] = 1;
+    }
+  }
+
+  void Push(size_t index) {
+    const PlannedFilter& filter = filters_[index];
+    const size_t begin = plan_.num_resident[index];
+    if (begin >= filter.steps.size()) return;
+    const Stride stride = NextStride(filter, index, begin, replacement_gain_);
+    if (stride.saved_for_byte > 0) strides_.push(stride);
+  }
+
+  const std::span<const PlannedFilter> filters_;
+  const uint64_t budget_bytes_;
+  const double replacement_gain_;
+  FilterPlan plan_;
+  std::priority_queue<Stride> strides_;
+};
+
+}  // namespace
+
+FilterPlan PlanFilterMemory(std::span<const PlannedFilter> filters, uint64_t budget_bytes,
+                            double replacement_gain) {
+  return Planner(filters, budget_bytes, replacement_gain).Run();
+}
+
+double PassingShare(const PlannedFilter& filter, size_t count) {
+  double share = 1;
+  for (size_t i = 0; i < count; i++) share *= filter.steps[i].rate;
+  return share;
+}
+
+double NeedlessReads(std::span<const PlannedFilter> filters, std::span<const size_t> num_resident) {
+  double reads = 0;
+  for (size_t i = 0; i < filters.size(); i++) {
+    reads += filters[i].lookups * PassingShare(filters[i], num_resident[i]);
+  }
+  return reads;
+}
+
+}  // namespace winnow

@@ -1,0 +1,139 @@
+#include "engine/filter_memory/tree_filters.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr double kHalfLifeSeconds = 300;
+// What is expected of a table counts as if it had been measured for so long.
+constexpr double kTrustSeconds = 30;
+// A family that nobody was seen to ask counts this much beside the one that is asked most: a scan
+// of another does not take all of its filters away.
+constexpr double kLeastShare = 1e-3;
+
+void ForEachTable(const Version& version,
+                  absl::FunctionRef<void(int level, const SstableFile& file)> visit) {
+  for (int level = 0; level < kNumLevels; level++) {
+    for (const auto& file : version.files(level)) {
+      if (file->reader() != nullptr) visit(level, *file);
+    }
+  }
+}
+
+PlannedFilter PlannedOf(const SstableReader& reader, bool* can_change) {
+  PlannedFilter planned;
+  const FilterUnits* const units = reader.filter_units();
+  *can_change = units != nullptr;
+  if (units == nullptr) {
+    planned.steps.push_back({reader.filter_memory_bytes(), reader.figures().expected_fpr});
+    planned.num_resident = 1;
+    return planned;
+  }
+  for (const filter::BuiltUnit& unit : units->units()) {
+    planned.steps.push_back({unit.bytes, unit.expected_fpr});
+  }
+  planned.num_resident = units->num_resident();
+  return planned;
+}
+
+}  // namespace
+
+void LookupHistory::Observe(std::span<const FamilyTree> trees, double seconds) {
+  const double decay = std::exp2(-seconds / kHalfLifeSeconds);
+  std::unordered_map<uint64_t, Asked> next;
+  for (const FamilyTree& tree : trees) {
+    ForEachTable(*tree.version, [&](int, const SstableFile& file) {
+      Asked asked;
+      if (const auto known = tables_.find(file.number()); known != tables_.end()) {
+        asked = known->second;
+      }
+      const uint64_t counted = file.refutable_lookups();
+      // Less, where the table has got another filter file just now: it is counted anew.
+      const uint64_t before = counted < asked.counted ? 0 : asked.counted;
+      asked.lookups = asked.lookups * decay + static_cast<double>(counted - before);
+      asked.seconds = asked.seconds * decay + seconds;
+      asked.counted = counted;
+      next.emplace(file.number(), asked);
+    });
+  }
+  tables_ = std::move(next);
+}
+
+double LookupHistory::MeasuredRate(const SstableFile& file) const {
+  const auto asked = tables_.find(file.number());
+  if (asked == tables_.end() || asked->second.seconds <= 0) return 0;
+  return asked->second.lookups / asked->second.seconds;
+}
+
+// The run that is asked most: a look-up that ends above does not come to those below, and one whose
+// key lies outside of a small run's range is not asked of it.
+double LookupHistory::RunRate(const FamilyTree& tree) const {
+  double most = 0;
+  for (int level = 0; level < kNumLevels; level++) {
+    double of_level = 0;
+    for (const auto& file : tree.version->files(level)) {
+      const double rate = MeasuredRate(*file);
+      of_level = level == 0 ? std::max(of_level, rate) : of_level + rate;
+    }
+    most = std::max(most, of_level);
+  }
+  if (most > 0) return most;
+  const auto expected = expected_.find(tree.name);
+  return expected == expected_.end() ? 0 : expected->second;
+}
+
+double LookupHistory::LookupsPerSecond(std::span<const FamilyTree> trees) const {
+  double sum = 0;
+  for (const FamilyTree& tree : trees) sum += RunRate(tree);
+  return sum;
+}
+
+std::vector<double> LookupHistory::RunRates(std::span<const FamilyTree> trees) const {
+  std::vector<double> rates;
+  for (const FamilyTree& tree : trees) rates.push_back(RunRate(tree));
+  const double most = rates.empty() ? 0 : *std::max_element(rates.begin(), rates.end());
+  for (double& rate : rates) rate = most == 0 ? 1 : std::max(rate, most * kLeastShare);
+  return rates;
+}
+
+std::vector<TreeFilter> LookupHistory::FiltersOf(std::span<const FamilyTree> trees) const {
+  const std::vector<double> run_rates = RunRates(trees);
+  std::vector<TreeFilter> filters;
+  for (size_t i = 0; i < trees.size(); i++) {
+    const Version& version = *trees[i].version;
+    std::array<double, kNumLevels> keys_of_level{};
+    ForEachTable(version, [&](int level, const SstableFile& file) {
+      keys_of_level[static_cast<size_t>(level)] +=
+          static_cast<double>(std::max<uint64_t>(1, file.metadata().num_entries));
+    });
+    ForEachTable(version, [&](int level, const SstableFile& file) {
+      const SstableReader& reader = *file.reader();
+      if (reader.figures().filter_bytes == 0 || reader.has_policy_filter()) return;
+      if (!reader.has_filter()) return;  // it is damaged, or not understood
+      TreeFilter& filter = filters.emplace_back();
+      filter.family = i;
+      filter.level = level;
+      filter.file = &file;
+      filter.num_keys = static_cast<double>(reader.figures().num_filter_keys);
+      filter.planned = PlannedOf(reader, &filter.can_change);
+      const auto entries = static_cast<double>(std::max<uint64_t>(1, file.metadata().num_entries));
+      // Each table of level 0 is a run of its own.
+      const double share = level == 0 ? 1 : entries / keys_of_level[static_cast<size_t>(level)];
+      const auto asked = tables_.find(file.number());
+      const double lookups = asked == tables_.end() ? 0 : asked->second.lookups;
+      const double seconds = asked == tables_.end() ? 0 : asked->second.seconds;
+      filter.planned.lookups =
+          (lookups + share * run_rates[i] * kTrustSeconds) / (seconds + kTrustSeconds);
+    });
+  }
+  return filters;
+}
+
+}  // namespace winnow

@@ -1,0 +1,79 @@
+// The filters of a database's trees as the planner sees them, and how often each was asked.
+#ifndef WINNOW_ENGINE_FILTER_MEMORY_TREE_FILTERS_H_
+#define WINNOW_ENGINE_FILTER_MEMORY_TREE_FILTERS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "engine/filter_memory/filter_plan.h"
+#include "engine/version/version.h"
+#include "winnow/filter/spec.h"
+
+namespace winnow {
+
+// One column family at one moment.
+struct FamilyTree {
+  uint32_t id = 0;
+  std::string name;
+  filter::FilterSpec spec;
+  std::shared_ptr<const Version> version;
+  // Filter keys of the table that its next flush will write, as far as they are known.
+  double expected_flush_keys = 0;
+};
+
+// One table's filter.
+struct TreeFilter {
+  size_t family = 0;  // in the span of trees
+  int level = 0;
+  const SstableFile* file = nullptr;
+  double num_keys = 0;
+  PlannedFilter planned;    // look-ups a second
+  bool can_change = false;  // its units come and go; else all of it is there, or nothing
+};
+
+// Look-ups that filters could refute, by table and decayed over time: a look-up of five minutes ago
+// counts half. For one thread.
+class LookupHistory {
+ public:
+  // Look-ups a second of a sorted run of each column family, by name, as an earlier opening
+  // measured them: they stand where nothing has been measured yet.
+  void Expect(std::map<std::string, double> run_rates) { expected_ = std::move(run_rates); }
+
+  // Adds what was counted since the last call, `seconds` ago. Forgets tables that are gone.
+  void Observe(std::span<const FamilyTree> trees, double seconds);
+
+  // Of each table's filter that is, or could be, in memory, by family and level. Where little has
+  // been measured the tables of a sorted run share evenly, by their keys, in what its family's runs
+  // are asked.
+  std::vector<TreeFilter> FiltersOf(std::span<const FamilyTree> trees) const;
+
+  // Look-ups a second of what is not there in a sorted run of each family, as FiltersOf has it for
+  // those that were asked little: measured, at least a small share of what the busiest family has,
+  // and 1 for each where nothing has been measured.
+  std::vector<double> RunRates(std::span<const FamilyTree> trees) const;
+  // The measured ones, summed over families; 0: none were.
+  double LookupsPerSecond(std::span<const FamilyTree> trees) const;
+
+ private:
+  struct Asked {
+    uint64_t counted = 0;  // SstableFile::refutable_lookups at the last call
+    double lookups = 0;    // decayed
+    double seconds = 0;    // decayed, over which they were counted
+  };
+
+  double MeasuredRate(const SstableFile& file) const;
+  double RunRate(const FamilyTree& tree) const;
+
+  std::unordered_map<uint64_t, Asked> tables_;  // by number
+  std::map<std::string, double> expected_;
+};
+
+}  // namespace winnow
+
+#endif  // WINNOW_ENGINE_FILTER_MEMORY_TREE_FILTERS_H_

@@ -1,0 +1,57 @@
+#include "engine/sstable/filter_ledger.h"
+
+#include <algorithm>
+
+#include "engine/base/hazard_slot.h"
+#include "engine/sstable/filter_units.h"
+
+namespace winnow {
+
+FilterLedger::~FilterLedger() = default;
+
+// The sums are changed under the lock where bytes come, and without it where they go.
+bool FilterLedger::Reserve(uint64_t bytes, Claim claim) {
+  MutexLock lock(&mutex_);
+  const uint64_t limit = limit_bytes();
+  if (limit != 0 && resident_bytes() + bytes > limit) {
+    ReclaimLocked();
+    while (claim == Claim::kFirstUnit && resident_bytes() + bytes > limit) {
+      if (!DropLeastValued()) break;
+      ReclaimLocked();
+    }
+    const uint64_t most_before =
+        claim == Claim::kFirstUnit ? limit : limit - std::min(limit, bytes);
+    if (resident_bytes() > most_before) return false;
+  }
+  const uint64_t now = resident_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (now > peak_bytes()) peak_bytes_.store(now, std::memory_order_relaxed);
+  return true;
+}
+
+void FilterLedger::Reclaim() {
+  MutexLock lock(&mutex_);
+  ReclaimLocked();
+}
+
+void FilterLedger::ReclaimLocked() {
+  std::erase_if(replaced_, [](const std::unique_ptr<const ResidentUnits>& units) {
+    return !HazardSlot::AnyAnnounces(units.get());
+  });
+}
+
+bool FilterLedger::DropLeastValued() {
+  FilterUnits* least = nullptr;
+  double least_value = 0;
+  for (FilterUnits* const member : members_) {
+    if (!member->CanDrop()) continue;
+    const double value = member->value_.load(std::memory_order_relaxed);
+    if (least != nullptr && value >= least_value) continue;
+    least = member;
+    least_value = value;
+  }
+  if (least == nullptr) return false;
+  least->Publish(least->num_resident() - 1, nullptr);
+  return true;
+}
+
+}  // namespace winnow

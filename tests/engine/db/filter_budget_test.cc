@@ -1,0 +1,369 @@
+// Options::filter_memory_budget: filters of the whole database within one number of bytes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "engine/version/file_names.h"
+#include "tests/support/db_fixture.h"
+#include "winnow/event_listener.h"
+
+namespace winnow {
+namespace {
+
+using ::testing::HasSubstr;
+using Json = nlohmann::json;
+
+constexpr uint64_t kKiB = 1024;
+
+// Even numbers are there, odd ones are not.
+std::string KeyAt(uint64_t i) { return absl::StrCat("key", 10'000'000 + i); }
+
+Json Budget(DB& db) {
+  return Json::parse(*db.GetProperty(db.DefaultColumnFamily(), "winnow.filter-budget-json"));
+}
+
+// Tables of about 1800 keys each, at the last level.
+Options ManyTables() {
+  Options options = MemoryDb::Quiet();
+  options.target_file_bytes = 64 * kKiB;
+  options.filter = "blocked_bloom";
+  return options;
+}
+
+void Fill(MemoryDb* db, uint64_t num_keys) {
+  for (uint64_t i = 0; i < num_keys; i++) db->Put(KeyAt(2 * i), "v");
+}
+
+// Blocks that look-ups of absent keys near those of [begin, end) come to.
+uint64_t AskForAbsent(DB& db, uint64_t begin, uint64_t end, uint64_t seed, int times) {
+  const uint64_t before = db.GetStatistics().Get(Ticker::kDataBlocksRead) +
+                          db.GetStatistics().Get(Ticker::kBlockCacheHits);
+  std::mt19937_64 random(seed);
+  std::string value;
+  for (int i = 0; i < times; i++) {
+    const uint64_t key = 2 * (begin + random() % (end - begin)) + 1;
+    EXPECT_TRUE(absl::IsNotFound(
+        db.Get(ReadOptions(), absl::StrCat(KeyAt(key), "/", random() % 1'000'000), &value)));
+  }
+  return db.GetStatistics().Get(Ticker::kDataBlocksRead) +
+         db.GetStatistics().Get(Ticker::kBlockCacheHits) - before;
+}
+
+// Every change of the budget plans anew, with what was measured.
+void Replan(DB& db) {
+  const uint64_t bytes = Budget(db)["budget_bytes"];
+  for (const uint64_t budget : {bytes + 1, bytes}) {
+    const absl::Status set = db.SetOption("filter_memory_budget", absl::StrCat(budget));
+    ASSERT_TRUE(set.ok()) << set;
+  }
+}
+
+TEST(FilterBudget, AllIsInMemoryWhereThereIsRoomAndNoMoreWhereThereIsNot) {
+  Options options = ManyTables();
+  options.filter_memory_budget = 1 << 20;
+  MemoryDb db(options);
+  Fill(&db, 40'000);
+  db.CompactAll();
+  Json ample = Budget(*db);
+  EXPECT_GT(ample["resident_bytes"], 0u);
+  EXPECT_EQ(ample["dropped_bytes"], 0u) << ample;
+  const uint64_t all = ample["resident_bytes"];
+  ASSERT_GT(all, 80 * kKiB) << "20 bits and less are planned for 40,000 keys";
+
+  // Half of it: each file has a weaker filter, and none has none.
+  ASSERT_TRUE(db->SetOption("filter_memory_budget", absl::StrCat(all * 2 / 3)).ok());
+  const Json tight = Budget(*db);
+  EXPECT_LE(tight["resident_bytes"], all * 2 / 3);
+  EXPECT_GT(tight["dropped_bytes"], 0u) << tight;
+  for (const Json& row : tight["levels"]) EXPECT_LT(row["expected_fpr"], 0.2) << row;
+  for (uint64_t i = 0; i < 40'000; i += 7) ASSERT_EQ(db.Get(KeyAt(2 * i)), "v");
+  EXPECT_GT(db->GetStatistics().Get(Ticker::kFilterUnitsDropped), 0u);
+
+  ASSERT_TRUE(db->SetOption("filter_memory_budget", "1M").ok());
+  EXPECT_EQ(Budget(*db)["resident_bytes"], all) << "units that were dropped are read again";
+  EXPECT_GT(db->GetStatistics().Get(Ticker::kFilterUnitsLoaded), 0u);
+  ASSERT_TRUE(db->SetOption("filter_memory_budget", "0").ok());
+  EXPECT_EQ(Budget(*db)["resident_bytes"], all);
+}
+
+TEST(FilterBudget, ABudgetThatDoesNotSufficeForAUnitOfEachIsRefusedWithOneThatDoes) {
+  Options options = ManyTables();
+  options.filter_memory_budget = 4 << 20;
+  MemoryDb db(options);
+  Fill(&db, 200'000);
+  db.CompactAll();
+  const absl::Status refused = db->SetOption("filter_memory_budget", "64K");
+  ASSERT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
+  EXPECT_EQ(*db->GetOption("filter_memory_budget"), "4M");
+  const std::string text(refused.message());
+  const std::string words = "the smallest that works is ";
+  ASSERT_THAT(text, HasSubstr(words));
+  const uint64_t least = std::stoull(text.substr(text.find(words) + words.size()));
+  EXPECT_GT(least, 64 * kKiB);
+  EXPECT_FALSE(db->SetOption("filter_memory_budget", absl::StrCat(least - 1)).ok());
+  EXPECT_TRUE(db->SetOption("filter_memory_budget", absl::StrCat(least)).ok());
+  EXPECT_LE(Budget(*db)["resident_bytes"], least);
+
+  db.options().filter_memory_budget = 64 * kKiB;
+  db.CloseDb();
+  const auto opened = DB::Open(db.options(), MemoryDb::kPath);
+  EXPECT_EQ(opened.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(opened.status().message()), HasSubstr(absl::StrCat(words, least)));
+}
+
+TEST(FilterBudget, ABudgetAndBitsAreNotBothGiven) {
+  Options options = MemoryDb::Quiet();
+  options.filter_memory_budget = 1 << 20;
+  for (const char* const filter : {"blocked_bloom:10", "ribbon:1%"}) {
+    options.filter = filter;
+    const absl::Status status = DB::Open(options, "/nowhere").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(status.message()), HasSubstr("filter_memory_budget")) << status;
+  }
+  options.filter.clear();
+  options.column_families["users"].filter = "bloom:3";
+  EXPECT_FALSE(DB::Open(options, "/nowhere").ok());
+  options.column_families.clear();
+  options.filter_memory_budget = 1000;
+  EXPECT_FALSE(DB::Open(options, "/nowhere").ok()) << "less than 64 KiB";
+  options.filter_memory_budget = 1 << 20;
+  options.filter = "ribbon";
+  MemoryDb db(options);
+  EXPECT_FALSE(db->SetFilter("bloom:10", "whole").ok());
+  EXPECT_TRUE(db->SetFilter("bloom", "whole").ok());
+  ColumnFamilyOptions family;
+  family.filter = "bloom:10";
+  EXPECT_FALSE(db->CreateColumnFamily(family, "a").ok());
+  family.filter.clear();
+  EXPECT_TRUE(db->CreateColumnFamily(family, "a").ok());
+}
+
+// Whoever gives a budget to a database that has bits per key decides anew.
+TEST(FilterBudget, ARecordedAmountGivesWay) {
+  Options options = ManyTables();
+  options.filter = "ribbon:1%";
+  MemoryDb db(options);
+  Fill(&db, 5000);
+  db.CompactAll();
+  ASSERT_TRUE(db->SetOption("filter_memory_budget", "1M").ok());
+  EXPECT_EQ(*db->GetOption("filter"), "ribbon");
+  Options loaded;
+  loaded.file_system = &db.file_system();
+  ASSERT_TRUE(DB::LoadOptions(MemoryDb::kPath, &loaded).ok());
+  EXPECT_EQ(loaded.filter, "ribbon");
+  EXPECT_EQ(loaded.filter_memory_budget, 1u << 20);
+  db.options() = loaded;
+  db.Reopen();
+  for (uint64_t i = 0; i < 5000; i += 3) ASSERT_EQ(db.Get(KeyAt(2 * i)), "v");
+}
+
+TEST(FilterBudget, FilesThatAreAskedMoreHaveMoreInMemory) {
+  Options options = ManyTables();
+  options.filter_memory_budget =
+      80 * kKiB;  // about ten bits a key, and files have half as many more
+  MemoryDb db(options);
+  constexpr uint64_t kFilledKeys = 60'000;
+  Fill(&db, kFilledKeys);
+  db.CompactAll();
+  const uint64_t before = AskForAbsent(*db, 0, kFilledKeys / 20, 1, 40'000);
+  Replan(*db);
+  const uint64_t after = AskForAbsent(*db, 0, kFilledKeys / 20, 2, 40'000);
+  EXPECT_LE(after * 4, before) << "the twentieth of the keys that is asked for has whole filters";
+  EXPECT_GT(Budget(*db)["dropped_bytes"], 0u);
+  EXPECT_LE(Budget(*db)["peak_bytes"], 84 * kKiB);
+  EXPECT_THAT(Budget(*db)["last_decision"].get<std::string>(), HasSubstr("blocks in vain"));
+}
+
+// What is measured lies within the interval around what the plan promises.
+TEST(FilterBudget, MeasuredRatesAreThoseThatThePlanPromises) {
+  Options options = ManyTables();
+  options.filter_memory_budget = 120 * kKiB;
+  MemoryDb db(options);
+  constexpr uint64_t kFilledKeys = 90'000;
+  Fill(&db, kFilledKeys);
+  db.CompactAll();
+  const Json written = Budget(*db);
+  const uint64_t all =
+      written["resident_bytes"].get<uint64_t>() + written["dropped_bytes"].get<uint64_t>();
+  for (const uint64_t share : {45u, 60u, 80u, 100u}) {
+    const absl::Status set = db->SetOption("filter_memory_budget", absl::StrCat(all * share / 100));
+    ASSERT_TRUE(set.ok()) << set;
+    const FilterPlans plans = *db->PlanFilters(all * share / 100);
+    constexpr int kLookups = 200'000;
+    const uint64_t reads = AskForAbsent(*db, 0, kFilledKeys, share, kLookups);
+    const double expected = plans.now.needless_reads_per_miss * kLookups;
+    EXPECT_NEAR(static_cast<double>(reads), expected,
+                3.29 * std::sqrt(expected) + 0.03 * expected + 3)
+        << share << " %";
+  }
+}
+
+TEST(FilterBudget, APlanSaysWhatABudgetBringsAndChangesNothing) {
+  Options options = ManyTables();
+  options.filter = "blocked_bloom:10";
+  MemoryDb db(options);
+  Fill(&db, 30'000);
+  db.CompactAll();
+  Fill(&db, 1000);
+  db.Flush();
+  const FilterPlans plans = *db->PlanFilters(64 * kKiB);
+  ASSERT_EQ(plans.planned.rows.size(), 2u);
+  const FilterPlanRow& newest = plans.planned.rows[0];
+  const FilterPlanRow& oldest = plans.planned.rows[1];
+  EXPECT_EQ(newest.level, 0);
+  EXPECT_EQ(oldest.level, kNumLevels - 1);
+  EXPECT_GT(newest.bits_per_key, oldest.bits_per_key) << "Monkey";
+  EXPECT_LE(plans.planned.memory_bytes, 64 * kKiB);
+  EXPECT_LE(plans.at_half.memory_bytes, 32 * kKiB);
+  EXPECT_GT(plans.at_half.needless_reads_per_miss, plans.planned.needless_reads_per_miss);
+  EXPECT_LT(plans.at_double.needless_reads_per_miss, plans.planned.needless_reads_per_miss);
+  EXPECT_NEAR(plans.now.needless_reads_per_miss, 2 * 0.0097, 0.003);
+  EXPECT_THAT(plans.ToTable(), HasSubstr("reads/miss"));
+  const Json json = Json::parse(plans.ToJson());
+  EXPECT_EQ(json["planned"]["levels"].size(), 2u);
+  EXPECT_FALSE(db->PlanFilters(0).ok());
+  EXPECT_EQ(*db->GetOption("filter_memory_budget"), "0");
+  ASSERT_TRUE(db->Close().ok());
+  EXPECT_FALSE(db->PlanFilters(1 << 20).ok());
+}
+
+class Events final : public EventListener {
+ public:
+  void OnEvent(const Event& event) override {
+    if (event.kind == Event::Kind::kFilterDegraded) degraded++;
+  }
+  std::atomic<int> degraded{0};
+};
+
+// One damaged byte costs one unit: the others go on.
+TEST(FilterBudget, ADamagedUnitAnswersMayContainAndIsCounted) {
+  const auto events = std::make_shared<Events>();
+  Options options = ManyTables();
+  options.target_file_bytes = 64 << 20;
+  options.filter_memory_budget = 1 << 20;
+  options.listeners = {events};
+  MemoryDb db(options);
+  Fill(&db, 20'000);
+  db.CompactAll();
+  std::string path;
+  const auto names = db.file_system().List(MemoryDb::kPath);
+  for (const std::string& name : *names) {
+    if (name.ends_with(".sst")) path = absl::StrCat(MemoryDb::kPath, "/", name);
+  }
+  std::string bytes = *ReadFile(db.file_system(), path, 1 << 26);
+  const size_t filter_at = bytes.find("WNWFILTR");
+  ASSERT_NE(filter_at, std::string::npos);
+  const double sound = Budget(*db)["levels"][0]["expected_fpr"];
+  for (const bool first : {true, false}) {
+    db.CloseDb();
+    std::string damaged = bytes;
+    const size_t at = first ? filter_at + 64 + 1000 : filter_at + 64 + 30'000;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    auto file = db.file_system().Create(path, {});
+    ASSERT_TRUE((*file)->Append(damaged).ok() && (*file)->Sync().ok() && (*file)->Close().ok());
+    db.Reopen();
+    EXPECT_EQ(db->GetStatistics().Get(Ticker::kFiltersDamaged), 1u);
+    for (uint64_t i = 0; i < 20'000; i += 3) ASSERT_EQ(db.Get(KeyAt(2 * i)), "v");
+    const uint64_t reads = AskForAbsent(*db, 0, 20'000, 1, 20'000);
+    EXPECT_GT(static_cast<double>(reads), 20'000 * sound) << "weaker,";
+    EXPECT_LT(reads, 2000u) << "and not absent";
+    const auto problems = db->Verify();
+    ASSERT_TRUE(problems.ok()) << problems.status();
+    EXPECT_FALSE(problems->empty());
+  }
+  db.CloseDb();
+  EXPECT_GE(events->degraded.load(), 2);
+}
+
+// Readers, a writer whose flushes and compactions go on, and a budget that goes up and down.
+TEST(FilterBudgetThreads, NoKeyIsMissedWhileUnitsComeAndGo) {
+  Options options = MemoryDb::Busy();
+  options.filter = "blocked_bloom";
+  options.filter_memory_budget = 1 << 20;
+  MemoryDb db(options);
+  constexpr uint64_t kFilledKeys = 60'000;
+  Fill(&db, kFilledKeys);
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> missed{0};
+  std::atomic<uint64_t> found{0};
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 8; t++) {
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(t);
+      std::string value;
+      while (!stop.load(std::memory_order_relaxed)) {
+        const std::string key = KeyAt(2 * (random() % kFilledKeys));
+        if (db->Get(ReadOptions(), key, &value).ok()) {
+          found.fetch_add(1, std::memory_order_relaxed);
+        } else {
+          missed.fetch_add(1, std::memory_order_relaxed);
+        }
+        (void)db->Get(ReadOptions(), absl::StrCat(key, "x"), &value);
+        if (!db->MayExist(ReadOptions(), key)) missed.fetch_add(1, std::memory_order_relaxed);
+      }
+    });
+  }
+  std::mt19937_64 random(99);
+  uint64_t changes = 0;
+  for (int i = 0; i < (LongTests() ? 2000 : 60); i++) {
+    for (int write = 0; write < 200; write++) db.Put(KeyAt(2 * (random() % kFilledKeys)), "v");
+    const uint64_t budget = 64 * kKiB + random() % (96 * kKiB);
+    changes += db->SetOption("filter_memory_budget", absl::StrCat(budget)).ok() ? 1 : 0;
+    std::this_thread::yield();
+  }
+  stop.store(true);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(missed.load(), 0u);
+  EXPECT_GT(found.load(), 0u);
+  EXPECT_GT(changes, 0u);
+  EXPECT_GT(db->GetStatistics().Get(Ticker::kFilterUnitsDropped), 0u);
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+}
+
+// At each moment, during compactions too, by the ledger's own peak.
+TEST(FilterBudget, MemoryKeepsWithinTheBudgetAndOneUnitWhileTheTreeGrows) {
+  Options options = MemoryDb::Busy();
+  options.target_file_bytes = 256 * kKiB;
+  options.compression = Compression::kNone;
+  options.filter = "blocked_bloom";
+  options.filter_memory_budget = 64 * kKiB;
+  MemoryDb db(options);
+  std::mt19937_64 random(5);
+  for (uint64_t i = 0; i < 60'000; i++) db.Put(KeyAt(random() % 500'000), std::string(20, 'v'));
+  ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  db.CompactAll();
+  const Json budget = Budget(*db);
+  // The largest unit is ten bits of all keys that a table of 256 KiB has, and a bit.
+  EXPECT_LE(budget["peak_bytes"], 64 * kKiB + 12 * kKiB) << budget;
+  EXPECT_GT(budget["resident_bytes"], 16 * kKiB) << budget;
+}
+
+TEST(FilterBudget, EveryKindOpensAgainWithItsUnits) {
+  for (const char* const filter : {"bloom", "blocked_bloom", "cuckoo", "cuckoo:semi_sorted",
+                                   "binary_fuse", "ribbon", "auto", "none"}) {
+    Options options = ManyTables();
+    options.filter = filter;
+    options.filter_memory_budget = 256 * kKiB;
+    MemoryDb db(options);
+    Fill(&db, 20'000);
+    db.CompactAll();
+    db.Reopen();
+    for (uint64_t i = 0; i < 20'000; i += 11) ASSERT_EQ(db.Get(KeyAt(2 * i)), "v") << filter;
+    const auto problems = db->Verify();
+    ASSERT_TRUE(problems.ok()) << problems.status();
+    EXPECT_TRUE(problems->empty()) << filter;
+    if (std::string_view(filter) == "none") continue;
+    EXPECT_LT(AskForAbsent(*db, 0, 20'000, 3, 20'000), 1500u) << filter;
+  }
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,287 @@
+// DB::Refilter under Options::filter_memory_budget: units of filter files come and go like those of
+// tables, within one number of bytes.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/engine/db/refilter_database.h"
+#include "tests/support/verify_messages.h"
+#include "winnow/event_listener.h"
+
+namespace winnow::refilter {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr uint64_t kKiB = 1024;
+// What a unit of these tables takes at most.
+constexpr uint64_t kUnit = 4 * kKiB;
+
+Json Budget(DB& db) { return Json::parse(*db.GetProperty("winnow.filter-budget-json")); }
+Json Memory(DB& db) { return Json::parse(*db.GetProperty("winnow.memory-usage-json")); }
+
+void SetBudget(MemoryDb& db, uint64_t bytes) {
+  const absl::Status set = db->SetOption("filter_memory_budget", absl::StrCat(bytes));
+  ASSERT_TRUE(set.ok()) << set;
+}
+
+std::string Number(uint64_t i) { return absl::StrCat("key", 10'000'000 + i); }
+
+// Tables of about 1800 keys each, at the last level: even numbers are there, odd ones are not.
+Options ManyTables(uint64_t budget) {
+  Options options = MemoryDb::Quiet();
+  options.target_file_bytes = 64 * kKiB;
+  options.filter_memory_budget = budget;
+  options.filter = budget == 0 ? "blocked_bloom:10" : "blocked_bloom";
+  return options;
+}
+
+constexpr uint64_t kNumbers = 40'000;
+
+void FillNumbers(MemoryDb& db, uint64_t count = kNumbers) {
+  for (uint64_t i = 0; i < count; i++) db.Put(Number(2 * i), "v");
+  db.CompactAll();
+}
+
+void ExpectNumbers(MemoryDb& db, uint64_t count = kNumbers) {
+  for (uint64_t i = 0; i < 2 * count; i += 7) {
+    ASSERT_EQ(db.Get(Number(i)), i % 2 == 0 ? "v" : "(absent)") << i;
+  }
+}
+
+void ExpectWithin(DB& db, uint64_t budget) {
+  const Json report = Budget(db);
+  EXPECT_LE(report["resident_bytes"], budget + kUnit) << report;
+  EXPECT_LE(report["peak_bytes"], budget + kUnit) << report;
+  // Counted once, whichever file it is read from.
+  EXPECT_EQ(Memory(db)["filters"], report["resident_bytes"]);
+}
+
+TEST(RefilterBudget, GivesUnitsToFiltersFromBeforeTheBudget) {
+  MemoryDb db(ManyTables(0));
+  FillNumbers(db);
+  const size_t files = FilesNamed(db, ".sst").size();
+  SetBudget(db, 1 << 20);
+  EXPECT_EQ(*db->GetOption("filter"), "blocked_bloom");
+  const Json whole = Budget(*db);
+  EXPECT_EQ(whole["dropped_bytes"], 0u);
+
+  const RefilterInfo info = RefilterOrFail(db, {});
+  EXPECT_EQ(info.files_refiltered, files);
+  EXPECT_EQ(info.files_restored, 0u);
+  EXPECT_EQ(FilesWith(*db, "blocked_bloom"), files);
+  const uint64_t all = Budget(*db)["resident_bytes"];
+  EXPECT_GT(all, whole["resident_bytes"]) << "the budget has more than ten bits a key";
+  ExpectNumbers(db);
+
+  SetBudget(db, all * 2 / 3);
+  EXPECT_LE(Budget(*db)["resident_bytes"], all * 2 / 3);
+  EXPECT_GT(Budget(*db)["dropped_bytes"], 0u);
+  EXPECT_EQ(Memory(*db)["filters"], Budget(*db)["resident_bytes"]);
+  ExpectNumbers(db);
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  const RefilterInfo again = RefilterOrFail(db, {});
+  EXPECT_EQ(again.files_current, files);
+  EXPECT_EQ(again.files_refiltered + again.bytes_read, 0u);
+
+  SetBudget(db, 1 << 20);
+  EXPECT_EQ(Budget(*db)["resident_bytes"], all) << "units are read from filter files again";
+  db.CloseDb();
+  db.options().filter = "";
+  db.options().filter_memory_budget = 1 << 20;
+  db.Reopen();
+  EXPECT_EQ(Budget(*db)["resident_bytes"], all);
+  EXPECT_EQ(FilesWith(*db, "blocked_bloom"), files);
+  ExpectNumbers(db);
+
+  // Without the budget such filters are none that the settings name.
+  SetBudget(db, 0);
+  EXPECT_EQ(RefilterOrFail(db, {}).files_refiltered, files);
+  EXPECT_EQ(RefilterOrFail(db, {}).files_current, files);
+  ExpectNumbers(db);
+}
+
+TEST(RefilterBudget, KeepsWithinTheBudgetWhileFiltersAreReplaced) {
+  constexpr uint64_t kBudget = 64 * kKiB;
+  MemoryDb db(ManyTables(kBudget));
+  FillNumbers(db);
+  db.Reopen();  // the first flush had larger units
+  const size_t files = FilesNamed(db, ".sst").size();
+  EXPECT_GT(Budget(*db)["dropped_bytes"], 0u);
+  ExpectWithin(*db, kBudget);
+  for (const char* const filter : {"ribbon", "cuckoo", "auto", "blocked_bloom"}) {
+    SCOPED_TRACE(filter);
+    const RefilterInfo info = RefilterOrFail(db, {.filter = filter});
+    EXPECT_EQ(info.files_refiltered, files);
+    EXPECT_EQ(FilesWith(*db, filter), files);
+    ExpectNumbers(db);
+    ExpectWithin(*db, kBudget);
+    EXPECT_GT(Budget(*db)["resident_bytes"], kBudget / 3);
+    EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+  }
+  EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>()) << "the tables' own, at the end";
+  // Iterators hold tables with the filters that they began with, which count as well.
+  const auto iterator = db->NewIterator(ReadOptions());
+  iterator->SeekToFirst();
+  RefilterOrFail(db, {.filter = "ribbon"});
+  ExpectNumbers(db);
+  EXPECT_LE(Budget(*db)["peak_bytes"], kBudget + kUnit);
+  for (uint64_t i = 0; i < kNumbers; i++, iterator->Next()) {
+    ASSERT_TRUE(iterator->Valid());
+    ASSERT_EQ(iterator->key(), Number(2 * i));
+  }
+}
+
+TEST(RefilterBudget, ABudgetAndAnAmountAreNotBothGiven) {
+  MemoryDb db(ManyTables(1 << 20));
+  FillNumbers(db, 2000);
+  EXPECT_TRUE(absl::IsInvalidArgument(db->Refilter({.filter = "ribbon:1%"}).status()));
+  EXPECT_EQ(*db->GetOption("filter"), "blocked_bloom");
+  EXPECT_EQ(FilesNamed(db, ".flt"), std::vector<std::string>());
+  ExpectNumbers(db, 2000);
+}
+
+class DegradedFilters final : public EventListener {
+ public:
+  void OnEvent(const Event& event) override {
+    if (event.kind == Event::Kind::kFilterDegraded) paths.push_back(event.path);
+  }
+  std::vector<std::string> paths;  // by the events' own thread, and read once it is closed
+};
+
+// One table, whose filter file has units that do not all fit.
+class DamagedFilterFile : public testing::Test {
+ protected:
+  static constexpr uint64_t kScant = 64 * kKiB;
+  static constexpr uint64_t kMany = 100'000;
+
+  DamagedFilterFile() : db_(LargeTable(events_)) {
+    FillNumbers(db_, kMany);
+    RefilterOrFail(db_, {.filter = "blocked_bloom"});
+    EXPECT_EQ(FilesWith(*db_, "blocked_bloom"), 1u);
+    EXPECT_GT(Budget(*db_)["dropped_bytes"], 0u);
+    db_.CloseDb();
+    const auto filters = BytesOf(db_, ".flt");
+    EXPECT_EQ(filters.size(), 1u);
+    name_ = filters.begin()->first;
+    sound_ = filters.begin()->second;
+    block_at_ = sound_.find("WNWFILTR");
+    EXPECT_NE(block_at_, std::string::npos);
+    db_.options().filter = "";
+  }
+
+  static Options LargeTable(const std::shared_ptr<DegradedFilters>& events) {
+    Options options = ManyTables(kScant);
+    options.target_file_bytes = 64 << 20;
+    options.filter = "ribbon";
+    options.listeners = {events};
+    return options;
+  }
+
+  void DamageAt(size_t at) {
+    std::string damaged = sound_;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    Overwrite(db_, name_, damaged);
+  }
+
+  uint64_t Damaged() { return db_->GetStatistics().Get(Ticker::kFiltersDamaged); }
+
+  const std::shared_ptr<DegradedFilters> events_ = std::make_shared<DegradedFilters>();
+  MemoryDb db_;
+  std::string name_;
+  std::string sound_;
+  size_t block_at_ = 0;
+};
+
+TEST_F(DamagedFilterFile, InAUnitThatIsReadAtOnceLeavesTheTablesOwn) {
+  DamageAt(block_at_ + 64 + 1000);
+  db_.Reopen();
+  EXPECT_EQ(Damaged(), 1u);
+  EXPECT_EQ(FilesWith(*db_, "ribbon"), 1u);
+  ExpectNumbers(db_, kMany);
+  EXPECT_FALSE(VerifyMessages(*db_).empty());
+  const Json report = Budget(*db_);
+  EXPECT_GT(report["resident_bytes"], 0u);
+  EXPECT_EQ(report["levels"][0]["kind"], "ribbon");
+  EXPECT_EQ(Memory(*db_)["filters"], report["resident_bytes"]);
+  // And the next time it is gone.
+  db_.Reopen();
+  EXPECT_EQ(Damaged(), 0u);
+  EXPECT_EQ(FilesNamed(db_, ".flt"), std::vector<std::string>());
+  EXPECT_EQ(VerifyMessages(*db_), std::vector<std::string>());
+  RefilterOrFail(db_, {});
+  EXPECT_EQ(FilesWith(*db_, "blocked_bloom"), 1u);
+  ExpectNumbers(db_, kMany);
+}
+
+TEST_F(DamagedFilterFile, InAUnitThatIsReadLaterCostsThatUnit) {
+  DamageAt(sound_.size() - 1000);
+  db_.Reopen();
+  EXPECT_EQ(Damaged(), 0u) << "nobody has read it";
+  EXPECT_FALSE(VerifyMessages(*db_).empty());
+  ExpectNumbers(db_, kMany);
+  SetBudget(db_, 1 << 20);
+  EXPECT_EQ(Damaged(), 1u);
+  EXPECT_EQ(FilesWith(*db_, "blocked_bloom"), 1u) << "the other units go on";
+  ExpectNumbers(db_, kMany);
+  SetBudget(db_, (1 << 20) + 1);
+  EXPECT_EQ(Damaged(), 1u) << "not tried again";
+  const absl::StatusOr<RefilterInfo> made = db_->Refilter({.filter = "cuckoo"});
+  ASSERT_TRUE(made.ok()) << made.status();
+  ExpectNumbers(db_, kMany);
+  EXPECT_EQ(VerifyMessages(*db_), std::vector<std::string>());
+  db_.CloseDb();
+  ASSERT_EQ(events_->paths.size(), 1u);
+  EXPECT_TRUE(events_->paths[0].ends_with(name_)) << events_->paths[0];
+}
+
+// Readers, filters that are replaced, and a budget that goes up and down.
+TEST(RefilterBudgetThreads, NoKeyIsMissed) {
+  MemoryDb db(ManyTables(64 * kKiB));
+  constexpr uint64_t kFew = 20'000;
+  FillNumbers(db, kFew);
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> missed{0};
+  std::atomic<uint64_t> found{0};
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; t++) {
+    threads.emplace_back([&, t] {
+      std::mt19937_64 random(t);
+      std::string value;
+      while (!stop.load(std::memory_order_relaxed)) {
+        const std::string key = Number(2 * (random() % kFew));
+        const bool is_there = db->Get(ReadOptions(), key, &value).ok();
+        (is_there ? found : missed).fetch_add(1, std::memory_order_relaxed);
+        (void)db->Get(ReadOptions(), absl::StrCat(key, "x"), &value);
+      }
+    });
+  }
+  threads.emplace_back([&] {
+    std::mt19937_64 random(99);
+    while (!stop.load(std::memory_order_relaxed)) {
+      const uint64_t budget = 64 * kKiB + random() % (64 * kKiB);
+      db->SetOption("filter_memory_budget", absl::StrCat(budget)).IgnoreError();
+      std::this_thread::yield();
+    }
+  });
+  for (int i = 0; i < (LongTests() ? 200 : 6); i++) {
+    for (const char* const filter : {"ribbon", "bloom", "blocked_bloom"}) {
+      RefilterOrFail(db, {.filter = filter});
+    }
+  }
+  stop.store(true);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(missed.load(), 0u);
+  EXPECT_GT(found.load(), 0u);
+  EXPECT_EQ(VerifyMessages(*db), std::vector<std::string>());
+}
+
+}  // namespace
+}  // namespace winnow::refilter

@@ -1,0 +1,142 @@
+#include "engine/filter_memory/unit_split.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "winnow/filter/builder.h"
+#include "winnow/filter/reader.h"
+#include "winnow/filter/sizing.h"
+
+namespace winnow {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+filter::FilterSpec Spec(std::string_view text) { return *filter::ParseFilterSpec(text); }
+
+TEST(UnitSplit, HalvesOfThePlanAndOneMoreForWhatIsAskedMore) {
+  EXPECT_THAT(SplitIntoUnits(Spec("blocked_bloom"), 10), ElementsAre(5, 5, 5));
+  EXPECT_THAT(SplitIntoUnits(Spec("blocked_bloom"), 16), ElementsAre(8, 8));
+  EXPECT_THAT(SplitIntoUnits(Spec("blocked_bloom"), 2), ElementsAre(2));
+}
+
+TEST(UnitSplit, NoUnitIsSmallerThanItsKindAllows) {
+  for (const filter::FilterSpec& spec : filter::BuildableSpecs()) {
+    const filter::BitsPerKeyRange allowed = filter::AllowedBitsPerKey(spec);
+    for (double bits = kLeastPlannedBits; bits <= kMostPlannedBits; bits += 0.5) {
+      const std::vector<double> units = SplitIntoUnits(spec, bits);
+      ASSERT_FALSE(units.empty());
+      ASSERT_LE(units.size(), filter::FilterBuilder::kMaxUnitsToBuild);
+      for (const double unit : units) EXPECT_GE(unit, allowed.min) << filter::ToString(spec);
+    }
+  }
+}
+
+// What the split costs: two units of half the bits, each erring by itself, beside one unit.
+TEST(UnitSplit, UnitsErrIndependentlyAndNoKeyIsRefuted) {
+  std::mt19937_64 random(22);
+  std::vector<uint64_t> keys(100'000);
+  for (uint64_t& key : keys) key = random();
+  for (const std::string_view text :
+       {"bloom", "blocked_bloom", "cuckoo", "cuckoo:semi_sorted", "binary_fuse", "ribbon"}) {
+    const filter::FilterSpec spec = Spec(text);
+    auto builder = *filter::FilterBuilder::Create(spec, 7);
+    for (const uint64_t key : keys) builder->Add(key);
+    const std::vector<double> unit_bits = SplitIntoUnits(spec, 12);
+    builder->set_unit_bits(unit_bits);
+    const filter::BuiltFilter built = builder->Finish();
+    ASSERT_THAT(built.units, SizeIs(unit_bits.size())) << text;
+
+    std::vector<filter::FilterReader> readers;
+    uint64_t offset = filter::kFilterBlockHeaderBytes;
+    for (const filter::BuiltUnit& unit : built.units) {
+      const std::string_view bytes = std::string_view(built.block).substr(offset, unit.bytes);
+      filter::FilterState state;
+      readers.push_back(filter::FilterReader::OpenUnit(bytes, unit.checksum, &state));
+      ASSERT_EQ(state.code, filter::FilterStateCode::kOk) << text << ": " << state.reason;
+      offset += unit.bytes;
+    }
+    EXPECT_EQ(offset, built.block.size());
+    filter::FilterState state;
+    const filter::FilterReader whole = filter::FilterReader::Open(built.block, &state);
+    ASSERT_EQ(state.code, filter::FilterStateCode::kOk) << state.reason;
+
+    for (const uint64_t key : keys) {
+      ASSERT_TRUE(whole.MayContain(key)) << text;
+      for (const filter::FilterReader& reader : readers) ASSERT_TRUE(reader.MayContain(key));
+    }
+    // The first two together: the product of their rates, within its 99.9 % interval.
+    constexpr int kProbes = 2'000'000;
+    const double expected =
+        built.units[0].expected_fpr * (built.units.size() > 1 ? built.units[1].expected_fpr : 1);
+    double passed = 0;
+    double all_passed = 0;
+    for (int i = 0; i < kProbes; i++) {
+      const uint64_t hash = random();
+      bool here = readers[0].MayContain(hash);
+      if (readers.size() > 1) here = here && readers[1].MayContain(hash);
+      passed += here ? 1 : 0;
+      const bool everywhere = here && (readers.size() < 3 || readers[2].MayContain(hash));
+      all_passed += everywhere ? 1 : 0;
+      ASSERT_EQ(whole.MayContain(hash), everywhere) << text;
+    }
+    const double mean = kProbes * expected;
+    EXPECT_THAT(passed, DoubleNear(mean, 3.29 * std::sqrt(mean) + 0.03 * mean)) << text;
+    const double mean_of_all = kProbes * built.expected_fpr;
+    EXPECT_THAT(all_passed,
+                DoubleNear(mean_of_all, 4 * std::sqrt(mean_of_all) + 0.05 * mean_of_all))
+        << text;
+    RecordProperty(std::string(text), std::to_string(passed / kProbes));
+  }
+}
+
+TEST(UnitSplit, AUnitOfAnotherTableIsNoUnit) {
+  auto builder = *filter::FilterBuilder::Create(Spec("blocked_bloom"), 7);
+  auto other = *filter::FilterBuilder::Create(Spec("blocked_bloom"), 7);
+  for (uint64_t i = 0; i < 1000; i++) {
+    builder->Add(i * 0x9e3779b97f4a7c15);
+    other->Add(i * 0xd1342543de82ef95);
+  }
+  const filter::BuiltFilter mine = builder->Finish();
+  const filter::BuiltFilter foreign = other->Finish();
+  const std::string_view bytes =
+      std::string_view(foreign.block).substr(filter::kFilterBlockHeaderBytes);
+  filter::FilterState state;
+  EXPECT_FALSE(
+      filter::FilterReader::OpenUnit(bytes, foreign.units[0].checksum, &state).always_true());
+  EXPECT_TRUE(filter::FilterReader::OpenUnit(bytes, mine.units[0].checksum, &state).always_true());
+  EXPECT_EQ(state.code, filter::FilterStateCode::kDamaged);
+}
+
+TEST(PlanBitsPerKey, SmallLevelsGetMoreAndAllTogetherWhatThereIs) {
+  std::vector<PlannedLevel> levels;
+  double keys = 0;
+  for (const double level_keys : {1e4, 1e5, 1e6}) {
+    levels.push_back({Spec("blocked_bloom"), level_keys, 1});
+    keys += level_keys;
+  }
+  const auto budget = static_cast<uint64_t>(keys * 10 / 8);
+  const std::vector<double> bits = PlanBitsPerKey(levels, budget);
+  ASSERT_THAT(bits, SizeIs(3));
+  EXPECT_GT(bits[0], bits[1]);
+  EXPECT_GT(bits[1], bits[2]);
+  double bytes = 0;
+  for (size_t i = 0; i < levels.size(); i++) bytes += levels[i].num_keys * bits[i] / 8;
+  EXPECT_LE(bytes, static_cast<double>(budget) + 10);
+  EXPECT_GE(bytes, static_cast<double>(budget) * 0.93);
+}
+
+TEST(PlanBitsPerKey, NeverMoreThanIsOfAnyUseNorLessThanIsOne) {
+  const std::vector<PlannedLevel> levels = {{Spec("ribbon"), 1000, 1}};
+  EXPECT_THAT(PlanBitsPerKey(levels, 1 << 30), ElementsAre(kMostPlannedBits));
+  EXPECT_THAT(PlanBitsPerKey(levels, 1), ElementsAre(kLeastPlannedBits));
+}
+
+}  // namespace
+}  // namespace winnow
