@@ -85,7 +85,9 @@ TEST_P(EveryEngineTest, RunsEveryBenchmarkAndPrintsDbBenchsLines) {
   const auto is_left_out = [&](const Workload& workload) {
     const std::set<std::string_view> more = {"mergerandom", "deleterange", "ingest"};
     // Where RocksDB has transactions it deletes no ranges.
-    return workload.has_transactions || (!has_more_writes && more.contains(workload.name));
+    // There is no trace here to be replayed.
+    return workload.name == "replay" || workload.has_transactions ||
+           (!has_more_writes && more.contains(workload.name));
   };
   std::string benchmarks = "fillrandom";
   for (const Workload& workload : Workloads()) {
@@ -369,7 +371,8 @@ TEST_F(RunTest, OneEngineRunsWithSeveralFiltersAndMakesAPage) {
 
 TEST_F(RunTest, AWrongCommandLineExitsWithTwo) {
   for (const char* flags :
-       {"--benchmark=fillseq", "--num=x", "--engine=nothing", "--benchmarks=fill", "fillseq"}) {
+       {"--benchmark=fillseq", "--num=x", "--engine=nothing", "--benchmarks=fill", "fillseq",
+        "--benchmarks=replay", "--replay=t --benchmarks=fillseq"}) {
     const Outcome outcome = Run(flags);
     EXPECT_EQ(outcome.exit_code, 2) << flags;
     EXPECT_THAT(outcome.output, HasSubstr("winnow_bench: ")) << flags;

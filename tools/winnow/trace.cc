@@ -1,5 +1,6 @@
 // winnow trace: what a trace holds.
 #include <array>
+#include <map>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,7 @@ namespace {
 
 struct TraceSummary {
   std::array<uint64_t, kNumTraceCalls> calls{};
+  std::map<uint32_t, uint64_t> by_family;
   uint64_t all = 0;
   uint64_t micros = 0;
 };
@@ -27,6 +29,7 @@ absl::StatusOr<ExitCode> RunTrace(const Arguments& arguments, Output& output) {
     WINNOW_ASSIGN_OR_RETURN(const bool more, trace->Next(&record));
     if (!more) break;
     summary.calls[static_cast<size_t>(record.call)]++;
+    summary.by_family[record.family_id]++;
     summary.all++;
     summary.micros = record.micros;
   }
@@ -45,6 +48,13 @@ absl::StatusOr<ExitCode> RunTrace(const Arguments& arguments, Output& output) {
       absl::StrAppend(&text, ", ", name, " ", report::HumanCount(summary.calls[call]));
     }
   }
+  json["column_families"] = Json::object();
+  for (const auto& [id, calls] : summary.by_family) {
+    json["column_families"][std::to_string(id)] = calls;
+    // Numbers are of interest where there is more than the default one.
+    if (summary.by_family.size() == 1 && id == 0) continue;
+    absl::StrAppend(&text, "; of column family ", id, " ", report::HumanCount(calls));
+  }
   if (trace->header().keys_are_hashes) absl::StrAppend(&text, "; keys are hashes");
   if (trace->header().one_in > 1) {
     absl::StrAppend(&text, "; one key in ", trace->header().one_in);
@@ -62,9 +72,10 @@ Command TraceCommand() {
       .database = DatabaseUse::kNone,
       .summary = "count the calls that a trace holds",
       .details = R"(
-A trace is what DB::StartTrace records, for `winnow compare --workload`.)",
+A trace is what DB::StartTrace records, for `winnow compare --workload` and, with whole keys, for
+`winnow_bench --replay`. Column families are counted by their numbers: 0 is the default one.)",
       .json = R"({"calls":N,"seconds":S,"hashed":BOOL,"one_in":N,"cut":BOOL,"get":N,"multiget":N,
- "seek":N,"put":N,"delete":N,"merge":N})",
+ "seek":N,"put":N,"delete":N,"merge":N,"column_families":{"NUMBER":N,…}})",
       .examples = R"(
   winnow trace calls.trace)",
       .flags = {},

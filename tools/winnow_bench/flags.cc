@@ -124,6 +124,12 @@ absl::Status CheckConfig(const BenchConfig& config) {
       !known.ok()) {
     return known;
   }
+  const std::vector<std::string> benchmarks = SplitNames(config.benchmarks);
+  const bool replays =
+      std::find(benchmarks.begin(), benchmarks.end(), "replay") != benchmarks.end();
+  if (replays != !config.replay.empty()) {
+    return absl::InvalidArgumentError("benchmark replay and --replay=FILE need each other");
+  }
   if (config.sync && config.disable_wal) {
     return absl::InvalidArgumentError("--sync and --disable_wal exclude each other");
   }
@@ -165,6 +171,7 @@ absl::StatusOr<BenchConfig> ParseFlags(std::span<const std::string> words) {
     }
   }
   if (config.help || !config.from_json.empty()) return config;
+  if (!config.replay.empty() && arguments->All("benchmarks").empty()) config.benchmarks = "replay";
   config.engine = ExpandContenders(config.engine);
   if (config.rocksdb_tuned) config.engine = AddTunedContenders(config.engine);
   if (absl::Status checked = CheckConfig(config); !checked.ok()) return checked;

@@ -120,10 +120,17 @@ ValueSource::ValueSource(size_t value_bytes, double compression_ratio, uint64_t 
   }
 }
 
-std::string_view ValueSource::Next() {
-  if (position_ + value_bytes_ > buffer_.size()) position_ = 0;
-  const std::string_view value(buffer_.data() + position_, value_bytes_);
-  position_ += value_bytes_;
+std::string_view ValueSource::Next() { return NextOf(value_bytes_); }
+
+std::string_view ValueSource::NextOf(size_t value_bytes) {
+  if (value_bytes > buffer_.size()) {
+    large_.clear();
+    while (large_.size() < value_bytes) large_.append(buffer_);
+    return std::string_view(large_).substr(0, value_bytes);
+  }
+  if (position_ + value_bytes > buffer_.size()) position_ = 0;
+  const std::string_view value(buffer_.data() + position_, value_bytes);
+  position_ += value_bytes;
   return value;
 }
 

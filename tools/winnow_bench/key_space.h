@@ -69,11 +69,14 @@ class ValueSource {
 
   // Valid until the source is destroyed.
   std::string_view Next();
+  // One of so many bytes, valid until the next call.
+  std::string_view NextOf(size_t value_bytes);
 
  private:
   size_t value_bytes_;
   size_t position_ = 0;
   std::string buffer_;
+  std::string large_;  // of a value larger than that
 };
 
 }  // namespace winnow::bench

@@ -293,7 +293,7 @@ void PrintLevels(Worker& worker) { std::printf("%s\n", worker.engine().LevelsTex
 
 using Kind = WorkloadKind;
 
-constexpr std::array<Workload, 31> kWorkloads = {{
+constexpr std::array<Workload, 32> kWorkloads = {{
     {"fillseq", Kind::kFill, "write all keys in order", FillSequential},
     {"fillrandom", Kind::kFill, "write each key once, in random order", WriteRandom},
     {"fillsync", Kind::kFill, "write num/1000 random keys, each synced", FillSync, false, true},
@@ -330,6 +330,7 @@ constexpr std::array<Workload, 31> kWorkloads = {{
     {"ycsbd", Kind::kMixed, "YCSB D: 95 % reads of the latest, 5 % inserts", RunYcsbD, true},
     {"ycsbe", Kind::kMixed, "YCSB E: 95 % scans of 1 to 100 entries, 5 % inserts", RunYcsbE, true},
     {"ycsbf", Kind::kMixed, "YCSB F: 50 % reads, 50 % read-modify-writes", RunYcsbF, true},
+    {"replay", Kind::kMixed, "the calls that the trace of --replay holds", Replay, true},
     {"clock", Kind::kMixed, "look at the clock for 1 us: what the machine alone makes threads wait",
      LookAtClock},
     {"compact", Kind::kMaintenance, "compact the whole key range", Compact},

@@ -36,6 +36,9 @@ std::vector<std::string_view> WorkloadNames();
 // Null if there is none of that name.
 const Workload* FindWorkload(std::string_view name);
 
+// The calls of the trace that --replay names.
+void Replay(Worker& worker);
+
 // The core workloads of YCSB (Cooper et al., "Benchmarking Cloud Serving Systems with YCSB", 2010).
 void RunYcsbA(Worker& worker);
 void RunYcsbB(Worker& worker);
