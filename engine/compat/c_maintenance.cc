@@ -48,6 +48,16 @@ char* ExplainText(winnow_t* db, ColumnFamily* family, std::string_view key, bool
   return text;
 }
 
+char* PlanText(winnow_t* db, uint64_t budget_bytes, bool json, char** errptr) {
+  char* text = nullptr;
+  ReportFrom(errptr, [&]() -> absl::Status {
+    WINNOW_ASSIGN_OR_RETURN(const FilterPlans plans, db->db->PlanFilters(budget_bytes));
+    text = CopyToC(json ? plans.ToJson() : plans.ToTable());
+    return text != nullptr ? absl::OkStatus() : OutOfMemory();
+  });
+  return text;
+}
+
 char* ExplainRangeText(winnow_t* db, winnow_columnfamily_t* family, std::string_view lower,
                        std::string_view upper, bool json, char** errptr) {
   char* text = nullptr;
@@ -232,6 +242,14 @@ void winnow_refilter_cf(winnow_t* db, winnow_columnfamily_t* family, const char*
     }
     return db->db->Refilter(family->family, options).status();
   });
+}
+
+char* winnow_plan_filters(winnow_t* db, uint64_t budget_bytes, char** errptr) {
+  return winnow::PlanText(db, budget_bytes, /*json=*/false, errptr);
+}
+
+char* winnow_plan_filters_json(winnow_t* db, uint64_t budget_bytes, char** errptr) {
+  return winnow::PlanText(db, budget_bytes, /*json=*/true, errptr);
 }
 
 char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr) {

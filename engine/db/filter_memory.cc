@@ -68,13 +68,14 @@ void DBImpl::PlanNewFilters() {
   GivePlannedBits(trees, BitsForNewFilters(trees, LookupHistory(), filter_budget_.limit_bytes()));
 }
 
-// Without a budget nothing is looked at, but once more after one was taken away.
+// Without a budget nothing is looked at, but once more after one was taken away, or where filters
+// may be left out.
 void DBImpl::KeepFilters() {
   std::vector<FamilyTree> trees;
   double seconds = 0;
   {
     DatabaseLock lock(&mutex_);
-    const bool is_limited = filter_budget_.limit_bytes() != 0;
+    const bool is_limited = filter_budget_.limit_bytes() != 0 || options_.optimize_filters_for_hits;
     if (!is_limited && !filters_are_kept_) return;
     filters_are_kept_ = is_limited;
     const SteadyTime now = SteadyNow();
@@ -91,6 +92,7 @@ void DBImpl::KeepFilters() {
     outcomes.level = key.level;
     outcomes.refutable += counts.rejected + counts.false_positive;
     outcomes.false_positives += counts.false_positive;
+    outcomes.true_positives += counts.true_positive;
   }
   std::vector<LevelOutcomes> counted;
   for (const auto& [key, outcomes] : by_level) counted.push_back(outcomes);

@@ -49,14 +49,15 @@ DBImpl::DBImpl(const Options& options, std::string path)
       cache_(options.block_cache != nullptr ? options.block_cache
                                             : NewBlockCache(options.block_cache_bytes)),
       filter_ledger_(std::make_shared<FilterLedger>(options_.filter_memory_budget)),
-      filter_budget_(filter_ledger_),
+      filter_budget_(filter_ledger_, options_.optimize_filters_for_hits),
       row_cache_(
           options_.row_cache_bytes == 0
               ? nullptr
               : std::make_unique<RowCache>(options_.row_cache_bytes,
                                            static_cast<uint64_t>(options_.row_cache_ttl_seconds))),
       versions_({file_system_, path_, BlockCacheAccess::Sharded(*cache_), &open_files_,
-                 options_.charge_filters_to_cache, options_.mmap_reads, filter_ledger_},
+                 options_.charge_filters_to_cache, options_.mmap_reads, filter_ledger_,
+                 options_.optimize_filters_for_hits},
                 &mutex_),
       logs_(file_system_, path_),
       families_(options_.db_write_buffer_bytes),

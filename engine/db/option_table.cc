@@ -286,6 +286,8 @@ std::vector<TextOption> DatabaseRows() {
       Database(BoolOption("charge_filters_to_cache", &O::charge_filters_to_cache),
                Change::kAtOpening),
       Database(BytesOption("filter_memory_budget", &O::filter_memory_budget), Change::kWhileOpen),
+      Database(BoolOption("optimize_filters_for_hits", &O::optimize_filters_for_hits),
+               Change::kAtOpening),
       Database(BytesOption("db_write_buffer_bytes", &O::db_write_buffer_bytes), Change::kWhileOpen),
       Database(BytesOption("compaction_readahead_bytes", &O::compaction_readahead_bytes),
                Change::kWhileOpen),

@@ -15,6 +15,12 @@ namespace winnow {
 
 namespace {
 
+// Between the two what was decided stays, so that filters do not come and go with every wave of
+// look-ups; and so it does where fewer look-ups than this were seen.
+constexpr double kLeaveAtPresentShare = 0.95;
+constexpr double kReturnAtPresentShare = 0.90;
+constexpr double kLeastLookups = 2000;
+
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 std::vector<PlannedFilter> PlannedOf(std::span<const TreeFilter> filters) {
@@ -69,9 +75,11 @@ void FilterBudget::Watch(std::span<const FamilyTree> trees, std::span<const Tree
   for (const LevelOutcomes& now : counted) {
     const LevelKey key = {now.family_id, now.level};
     next[key] = now;
+    const LevelOutcomes before = counted_[key];
+    history_.AddHits(now.family_id, now.level,
+                     static_cast<double>(now.true_positives - before.true_positives));
     const auto rate = rates.find(key);
     if (rate == rates.end() || rate->second.lookups <= 0) continue;
-    const LevelOutcomes before = counted_[key];
     const auto new_lookups = static_cast<double>(now.refutable - before.refutable);
     const auto new_false = static_cast<double>(now.false_positives - before.false_positives);
     const double expected_fpr = rate->second.expected / rate->second.lookups;
@@ -84,6 +92,41 @@ void FilterBudget::Watch(std::span<const FamilyTree> trees, std::span<const Tree
   counted_ = std::move(next);
   watches_ = std::move(watches);
   watch_.Add(lookups, false_positives, lookups > 0 ? expected / lookups : 0, seconds);
+}
+
+void FilterBudget::ChooseLeftOut(std::span<const FamilyTree> trees) {
+  if (!optimize_for_hits_) return;
+  std::set<uint32_t> left_out;
+  for (const FamilyTree& tree : trees) {
+    const RunLookups lookups = history_.OfLastLevel(tree);
+    const double share = lookups.present_share();
+    const bool was = left_out_.contains(tree.id);
+    const bool is = lookups.all() < kLeastLookups
+                        ? was
+                        : share >= kLeaveAtPresentShare || (was && share >= kReturnAtPresentShare);
+    if (is) left_out.insert(tree.id);
+  }
+  left_out_ = std::move(left_out);
+}
+
+std::vector<TreeFilter> FilterBudget::FiltersOf(std::span<const FamilyTree> trees) const {
+  std::vector<TreeFilter> filters = history_.FiltersOf(trees);
+  for (TreeFilter& filter : filters) {
+    filter.planned.is_left_out =
+        filter.can_change && filter.is_of_last_level && left_out_.contains(trees[filter.family].id);
+  }
+  return filters;
+}
+
+std::string FilterBudget::LeftOutText(std::span<const FamilyTree> trees) const {
+  std::string text;
+  for (const FamilyTree& tree : trees) {
+    if (!left_out_.contains(tree.id)) continue;
+    absl::StrAppend(&text, "; the last level of '", ToAbsl(tree.name), "' does without filters: ",
+                    FormatPercent(history_.OfLastLevel(tree).present_share()),
+                    " of the look-ups there find their key");
+  }
+  return text;
 }
 
 // What is dropped first makes the room for what is loaded then; of that the most valuable first, so
@@ -99,7 +142,7 @@ void FilterBudget::Apply(std::span<const FamilyTree> trees, std::span<const Tree
     const size_t before = units.num_resident();
     units.set_value(ValueOf(filter.planned, std::min(wanted, before)));
     if (wanted < before) {
-      units.DropTo(std::max<size_t>(wanted, 1));
+      units.DropTo(filter.planned.is_left_out ? 0 : std::max<size_t>(wanted, 1));
       changes->units_dropped += before - std::min(before, units.num_resident());
     } else if (wanted > before) {
       to_load.emplace_back(ValueOf(filter.planned, wanted), i);
@@ -135,10 +178,12 @@ void FilterBudget::Decide(std::span<const FamilyTree> trees, std::span<const Tre
                                          : filter.planned.num_resident);
   }
   const double after = NeedlessReads(PlannedOf(filters), resident);
+  const std::string left_out = LeftOutText(trees);
   if (changes.units_loaded + changes.units_dropped == 0) {
     // The last change says more than that there was none since.
     if (last_decision_.empty()) {
-      last_decision_ = absl::StrCat("kept ", Counted(filters.size(), "filter"), " as they were");
+      last_decision_ =
+          absl::StrCat("kept ", Counted(filters.size(), "filter"), " as they were", left_out);
     }
     return;
   }
@@ -146,7 +191,8 @@ void FilterBudget::Decide(std::span<const FamilyTree> trees, std::span<const Tre
       "loaded ", Counted(changes.units_loaded, "unit"), " and dropped ", changes.units_dropped,
       " of ", Counted(filters.size(), "filter"), ", so that look-ups of absent keys read ",
       Significant(after, 3), " blocks in vain where they read ", Significant(before, 3),
-      history_.LookupsPerSecond(trees) > 0 ? " a second" : " each, if all are asked alike");
+      history_.LookupsPerSecond(trees) > 0 ? " a second" : " each, if all are asked alike",
+      left_out);
 }
 
 FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
@@ -154,9 +200,10 @@ FilterBudget::Changes FilterBudget::Keep(std::span<const FamilyTree> trees,
   Changes changes;
   MutexLock lock(&mutex_);
   const std::vector<TreeFilter> before = history_.FiltersOf(trees);
-  Watch(trees, before, counted, seconds);
   history_.Observe(trees, seconds);
-  const std::vector<TreeFilter> filters = history_.FiltersOf(trees);
+  Watch(trees, before, counted, seconds);
+  ChooseLeftOut(trees);
+  const std::vector<TreeFilter> filters = FiltersOf(trees);
   const std::vector<PlannedFilter> planned = PlannedOf(filters);
   const uint64_t limit = limit_bytes();
   const uint64_t budget = limit == 0 ? std::numeric_limits<uint64_t>::max() : limit;

@@ -1,10 +1,12 @@
-// Keeps the filters of one database within filter_memory_budget, where they save the most.
+// Keeps the filters of one database within filter_memory_budget, where they save the most, and out
+// of memory where they save next to nothing (optimize_filters_for_hits).
 #ifndef WINNOW_ENGINE_FILTER_MEMORY_FILTER_BUDGET_H_
 #define WINNOW_ENGINE_FILTER_MEMORY_FILTER_BUDGET_H_
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,13 +27,15 @@ struct LevelOutcomes {
   int level = 0;
   uint64_t refutable = 0;  // of what was not there, in files whose filter was asked
   uint64_t false_positives = 0;
+  uint64_t true_positives = 0;
 };
 
 // Thread-safe. Who wants a report waits while units are read from files: the lock is held
 // meanwhile, which no look-up and no other work takes.
 class FilterBudget {
  public:
-  explicit FilterBudget(std::shared_ptr<FilterLedger> ledger) : ledger_(std::move(ledger)) {}
+  FilterBudget(std::shared_ptr<FilterLedger> ledger, bool optimize_for_hits)
+      : ledger_(std::move(ledger)), optimize_for_hits_(optimize_for_hits) {}
 
   struct DamagedUnit {
     std::string family;
@@ -69,17 +73,26 @@ class FilterBudget {
   void Watch(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
              std::span<const LevelOutcomes> counted, double seconds)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Which families do without the filters of their last level from now on.
+  void ChooseLeftOut(std::span<const FamilyTree> trees) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<TreeFilter> FiltersOf(std::span<const FamilyTree> trees) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // One sentence on each; empty: none is left out.
+  std::string LeftOutText(std::span<const FamilyTree> trees) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Apply(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters,
              const FilterPlan& plan, Changes* changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Decide(std::span<const FamilyTree> trees, std::span<const TreeFilter> filters, double before,
               const Changes& changes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<FilterLedger> ledger_;
+  const bool optimize_for_hits_;
   Mutex mutex_;
   LookupHistory history_ ABSL_GUARDED_BY(mutex_);
   std::map<LevelKey, LevelOutcomes> counted_ ABSL_GUARDED_BY(mutex_);  // at the last call
   std::map<LevelKey, RateWatch> watches_ ABSL_GUARDED_BY(mutex_);
   RateWatch watch_ ABSL_GUARDED_BY(mutex_);
+  std::set<uint32_t> left_out_ ABSL_GUARDED_BY(mutex_);  // family ids
   std::string last_decision_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -81,7 +81,7 @@ class Planner {
     std::vector<Stride> firsts;
     for (size_t i = 0; i < filters_.size(); i++) {
       const PlannedFilter& filter = filters_[i];
-      if (filter.steps.empty()) continue;
+      if (filter.steps.empty() || filter.is_left_out) continue;
       const FilterStep& first = filter.steps.front();
       const double weight = filter.num_resident > 0 ? replacement_gain_ : 1;
       const double saved = filter.lookups * (1 - first.rate) * weight;

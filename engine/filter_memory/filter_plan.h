@@ -26,7 +26,8 @@ struct FilterStep {
 struct PlannedFilter {
   double lookups = 0;  // of keys that are not there, in whatever unit of time
   std::vector<FilterStep> steps;
-  size_t num_resident = 0;  // steps that are in memory now
+  size_t num_resident = 0;   // steps that are in memory now
+  bool is_left_out = false;  // no step is to be
 };
 
 struct FilterPlan {
@@ -39,11 +40,12 @@ struct FilterPlan {
 // what is measured wavers, and a filter that is dropped and loaded again costs a read each time.
 inline constexpr double kReplacementGain = 1.25;
 
-// Every filter keeps its first step as long as all first steps fit into the budget: a shortage
-// makes filters weaker before any is absent. Beyond that the least sum of needless reads that can
-// be had for the bytes taken; what is left of the budget is less than the step that would come
-// next, or any smaller one that is worth its bytes. With a `replacement_gain` over 1, that holds
-// but for steps in memory which it keeps there. Cannot fail; takes O(n log n) for n steps in all.
+// Every filter that is not left out keeps its first step as long as all first steps fit into the
+// budget: a shortage makes filters weaker before any is absent. Beyond that the least sum of
+// needless reads that can be had for the bytes taken; what is left of the budget is less than the
+// step that would come next, or any smaller one that is worth its bytes. With a `replacement_gain`
+// over 1, that holds but for steps in memory which it keeps there. Cannot fail; takes O(n log n)
+// for n steps in all.
 FilterPlan PlanFilterMemory(std::span<const PlannedFilter> filters, uint64_t budget_bytes,
                             double replacement_gain = 1);
 

@@ -58,12 +58,42 @@ void LookupHistory::Observe(std::span<const FamilyTree> trees, double seconds) {
       // Less, where the table has got another filter file just now: it is counted anew.
       const uint64_t before = counted < asked.counted ? 0 : asked.counted;
       asked.lookups = asked.lookups * decay + static_cast<double>(counted - before);
+      const uint64_t hits = file.unasked_hits();
+      const uint64_t hits_before = hits < asked.counted_hits ? 0 : asked.counted_hits;
+      asked.unasked_hits = asked.unasked_hits * decay + static_cast<double>(hits - hits_before);
+      asked.counted_hits = hits;
       asked.seconds = asked.seconds * decay + seconds;
       asked.counted = counted;
       next.emplace(file.number(), asked);
     });
   }
   tables_ = std::move(next);
+  for (auto& [level, hits] : asked_hits_) hits *= decay;
+  // Of families that are gone, too.
+  std::erase_if(asked_hits_, [](const auto& level) { return level.second < 1; });
+}
+
+int LookupHistory::LastLevel(const Version& version) {
+  int last = kNumLevels - 1;
+  while (last > 0 && version.files(last).empty()) last--;
+  return last;
+}
+
+RunLookups LookupHistory::OfLastLevel(const FamilyTree& tree) const {
+  RunLookups sum;
+  for (const auto& file : tree.version->files(LastLevel(*tree.version))) {
+    const auto asked = tables_.find(file->number());
+    if (asked == tables_.end()) continue;
+    sum.absent += asked->second.lookups;
+    sum.present += asked->second.unasked_hits;
+  }
+  const auto asked_hits = asked_hits_.find({tree.id, LastLevel(*tree.version)});
+  if (asked_hits != asked_hits_.end()) sum.present += asked_hits->second;
+  return sum;
+}
+
+void LookupHistory::AddHits(uint32_t family_id, int level, double hits) {
+  asked_hits_[{family_id, level}] += hits;
 }
 
 double LookupHistory::MeasuredRate(const SstableFile& file) const {
@@ -108,6 +138,7 @@ std::vector<TreeFilter> LookupHistory::FiltersOf(std::span<const FamilyTree> tre
   std::vector<TreeFilter> filters;
   for (size_t i = 0; i < trees.size(); i++) {
     const Version& version = *trees[i].version;
+    const int last_level = LastLevel(version);
     std::array<double, kNumLevels> keys_of_level{};
     ForEachTable(version, [&](int level, const SstableFile& file) {
       keys_of_level[static_cast<size_t>(level)] +=
@@ -120,6 +151,7 @@ std::vector<TreeFilter> LookupHistory::FiltersOf(std::span<const FamilyTree> tre
       TreeFilter& filter = filters.emplace_back();
       filter.family = i;
       filter.level = level;
+      filter.is_of_last_level = level == last_level;
       filter.file = &file;
       filter.num_keys = static_cast<double>(reader.figures().num_filter_keys);
       filter.planned = PlannedOf(reader, &filter.can_change);

@@ -35,6 +35,16 @@ struct TreeFilter {
   double num_keys = 0;
   PlannedFilter planned;    // look-ups a second
   bool can_change = false;  // its units come and go; else all of it is there, or nothing
+  bool is_of_last_level = false;
+};
+
+// What look-ups of a sorted run came to.
+struct RunLookups {
+  double absent = 0;   // keys that it does not hold
+  double present = 0;  // and those that it does
+
+  double all() const { return absent + present; }
+  double present_share() const { return all() > 0 ? present / all() : 0; }
 };
 
 // Look-ups that filters could refute, by table and decayed over time: a look-up of five minutes ago
@@ -48,6 +58,9 @@ class LookupHistory {
   // Adds what was counted since the last call, `seconds` ago. Forgets tables that are gone.
   void Observe(std::span<const FamilyTree> trees, double seconds);
 
+  // Of look-ups that found their key on a level, where filters were asked; after Observe.
+  void AddHits(uint32_t family_id, int level, double hits);
+
   // Of each table's filter that is, or could be, in memory, by family and level. Where little has
   // been measured the tables of a sorted run share evenly, by their keys, in what its family's runs
   // are asked.
@@ -57,20 +70,26 @@ class LookupHistory {
   // those that were asked little: measured, at least a small share of what the busiest family has,
   // and 1 for each where nothing has been measured.
   std::vector<double> RunRates(std::span<const FamilyTree> trees) const;
+  // As far as they are measured, of the last level that has tables.
+  RunLookups OfLastLevel(const FamilyTree& tree) const;
   // The measured ones, summed over families; 0: none were.
   double LookupsPerSecond(std::span<const FamilyTree> trees) const;
 
  private:
   struct Asked {
-    uint64_t counted = 0;  // SstableFile::refutable_lookups at the last call
-    double lookups = 0;    // decayed
-    double seconds = 0;    // decayed, over which they were counted
+    uint64_t counted = 0;       // SstableFile::refutable_lookups at the last call
+    double lookups = 0;         // decayed
+    uint64_t counted_hits = 0;  // SstableFile::unasked_hits
+    double unasked_hits = 0;    // decayed
+    double seconds = 0;         // decayed, over which they were counted
   };
 
+  static int LastLevel(const Version& version);
   double MeasuredRate(const SstableFile& file) const;
   double RunRate(const FamilyTree& tree) const;
 
-  std::unordered_map<uint64_t, Asked> tables_;  // by number
+  std::unordered_map<uint64_t, Asked> tables_;             // by number
+  std::map<std::pair<uint32_t, int>, double> asked_hits_;  // decayed, by family and level
   std::map<std::string, double> expected_;
 };
 

@@ -1,5 +1,6 @@
 #include "engine/sstable/filter_units.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -118,7 +119,16 @@ absl::StatusOr<bool> FilterUnits::LoadNext(FilterLedger::Claim claim) {
 
 void FilterUnits::DropTo(size_t count) {
   MutexLock lock(&ledger_->mutex_);
-  while (num_resident() > count && CanDrop()) Publish(num_resident() - 1, nullptr);
+  while (num_resident() > std::max(count, first_here_)) Publish(num_resident() - 1, nullptr);
+}
+
+filter::FilterKind FilterUnits::kind() const {
+  MutexLock lock(&ledger_->mutex_);
+  const ResidentUnits* const present = present_.load(std::memory_order_relaxed);
+  if (present == nullptr || present->count == 0 || present->units[0]->reader.always_true()) {
+    return filter::FilterKind::kNone;
+  }
+  return present->units[0]->reader.kind();
 }
 
 void FilterUnits::Publish(size_t count, std::shared_ptr<const ResidentUnit> added) {

@@ -72,6 +72,8 @@ class FilterUnits {
   // From the first on, the reader's own included.
   size_t num_resident() const { return num_resident_.load(std::memory_order_acquire); }
   uint64_t resident_bytes() const;
+  // Of the first unit here; kNone: none is in memory, or it is damaged.
+  filter::FilterKind kind() const ABSL_LOCKS_EXCLUDED(ledger_->mutex_);
 
   // Reads the first unit for the table's reader to keep. Once, before anything else; null: there is
   // no room for it. `*read_status` is that of the file and of memory: whatever went wrong, the unit
@@ -82,7 +84,7 @@ class FilterUnits {
   // read, and another try may succeed, or DataLoss: the unit is damaged, counts as resident from
   // now on and answers "may contain".
   absl::StatusOr<bool> LoadNext(FilterLedger::Claim claim);
-  // Until so many are left, or only the reader's own.
+  // Until so many are left, none included, or only the reader's own.
   void DropTo(size_t count) ABSL_LOCKS_EXCLUDED(ledger_->mutex_);
 
   // What a byte of the last resident unit saves; by the planner, for FilterLedger to compare.

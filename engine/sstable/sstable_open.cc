@@ -18,7 +18,7 @@ SstableReader::SstableReader(const SstableReaderOptions& options,
       table_id_(options.table_id != 0 ? options.table_id : NewTableId()),
       filter_table_id_(table_id_),
       filter_has_budget_(options.filter_ledger != nullptr &&
-                         options.filter_ledger->limit_bytes() != 0) {
+                         (options.filter_ledger->limit_bytes() != 0 || options.filters_can_leave)) {
   file_.set_trailer_offset(options.global_sequence << 8);
 }
 
@@ -302,15 +302,21 @@ filter::FilterState SstableReader::ReadFilterUnits() {
   // Until the first unit says it: which kind "auto" was the file alone knows.
   if (spec.ok() && spec->kind != filter::FilterKind::kAuto) filter_kind_ = spec->kind;
   filter::FilterState state;
-  absl::Status read_status;
-  first_unit_ = units_->LoadFirst(&state, &read_status);
-  filter_lacks_memory_ = absl::IsResourceExhausted(read_status);
-  if (first_unit_ == nullptr) return {};
-  filter_ = first_unit_->reader;
-  if (!filter_.always_true()) filter_kind_ = filter_.kind();
+  if (!options_.filters_can_leave) {
+    absl::Status read_status;
+    first_unit_ = units_->LoadFirst(&state, &read_status);
+    filter_lacks_memory_ = absl::IsResourceExhausted(read_status);
+    if (first_unit_ == nullptr) return {};
+    filter_ = first_unit_->reader;
+    if (!filter_.always_true()) filter_kind_ = filter_.kind();
+  }
   for (;;) {
-    const absl::StatusOr<bool> loaded = units_->LoadNext(FilterLedger::Claim::kFurtherUnit);
+    const auto claim = units_->num_resident() == 0 ? FilterLedger::Claim::kFirstUnit
+                                                   : FilterLedger::Claim::kFurtherUnit;
+    const absl::StatusOr<bool> loaded = units_->LoadNext(claim);
+    if (filter_kind_ == filter::FilterKind::kNone) filter_kind_ = units_->kind();
     if (loaded.ok() && *loaded) continue;
+    filter_lacks_memory_ = filter_lacks_memory_ || absl::IsResourceExhausted(loaded.status());
     if (!loaded.ok() && state.code == filter::FilterStateCode::kOk) {
       state = {filter::FilterStateCode::kDamaged, std::string(loaded.status().message())};
     }

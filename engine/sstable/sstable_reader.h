@@ -65,6 +65,9 @@ struct SstableReaderOptions {
   // more of them than it has room for are there. Null: in none, and filters are read whole. Must
   // outlive the reader.
   FilterLedger* filter_ledger = nullptr;
+  // All of a filter may be dropped and loaded again, the first unit included, which is asked a
+  // little later for that: with a ledger, also where it has no limit.
+  bool filters_can_leave = false;
   // Data blocks that are stored plain are read where they lie, if the file can be mapped and they
   // are read as they are, without a global sequence number.
   bool map_file = false;

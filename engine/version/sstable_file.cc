@@ -57,6 +57,7 @@ std::shared_ptr<SstableFile> SstableFile::Open(const std::shared_ptr<const Sstab
   options.global_sequence = file->metadata_.global_sequence;
   options.map_file = store->map_files;
   options.filter_ledger = store->filter_ledger.get();
+  options.filters_can_leave = store->filters_can_leave;
   // Of a cache that holds nothing no room can be had.
   options.charge_cache = store->charge_readers && store->cache->capacity_bytes() > 0;
   if (predecessor != nullptr && predecessor->reader() != nullptr) {
@@ -135,6 +136,7 @@ void SstableFile::RemoveFilterFile() const {
 void SstableFile::MarkRefiltered(std::shared_ptr<SstableFile> successor) {
   successor->quarantined = quarantined;
   successor->NoteRefutable(refutable_lookups());
+  successor->NoteUnaskedHits(unasked_hits());
   if (garbage_met()) successor->NoteGarbage();
   successor_ = std::move(successor);
 }

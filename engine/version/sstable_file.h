@@ -27,6 +27,7 @@ struct SstableStore {
   bool charge_readers = false;          // to the cache, which is then not null
   bool map_files = false;               // data blocks are read where they lie, if that can be had
   std::shared_ptr<FilterLedger> filter_ledger = nullptr;  // null: nothing is counted
+  bool filters_can_leave = false;  // SstableReaderOptions has it; with a ledger
 
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(const SharedPath& path,
                                                              uint64_t file_id) const;
@@ -112,6 +113,12 @@ class SstableFile {
     refutable_lookups_.fetch_add(lookups, std::memory_order_relaxed);
   }
   uint64_t refutable_lookups() const { return refutable_lookups_.load(std::memory_order_relaxed); }
+  // The same of those that found the key while the filter could not be asked; where it is asked,
+  // the filters' statistics have them by level.
+  void NoteUnaskedHits(uint64_t lookups) const {
+    unasked_hits_.fetch_add(lookups, std::memory_order_relaxed);
+  }
+  uint64_t unasked_hits() const { return unasked_hits_.load(std::memory_order_relaxed); }
 
   // Called once the edit that drops the file is durable.
   void MarkObsolete() { obsolete_.store(true, std::memory_order_relaxed); }
@@ -159,6 +166,7 @@ class SstableFile {
   std::atomic<bool> obsolete_{false};
   std::atomic<bool> garbage_met_{false};
   mutable std::atomic<uint64_t> refutable_lookups_{0};
+  mutable std::atomic<uint64_t> unasked_hits_{0};
   const OwningProcess process_;
 };
 

@@ -178,6 +178,9 @@ class Version {
   static constexpr uint64_t kRefutableSampled = 64;
   // Of a look-up of what is not there.
   static void CountRefutable(SingleWriterCounter* counter, const Candidate& candidate);
+  // Of a file whose filter could not be asked.
+  static void CountUnasked(const Candidate& candidate, const LookupContext& context,
+                           const PointResult& result);
   // The filter, which has been queried, says no, which is then counted.
   static bool IsRejected(const Candidate& candidate, const LookupContext& context);
   // Of a file that is not rejected. False: the filter is known to be wrong about the key, which is

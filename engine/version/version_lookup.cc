@@ -114,6 +114,22 @@ inline void Version::CountRefutable(SingleWriterCounter* counter, const Candidat
     candidate.file->NoteRefutable(kRefutableSampled);
 }
 
+// What a filter that is not in memory would have been good for. One counter has both outcomes: each
+// 64th would be of one kind alone where callers ask in a pattern, so that gaps vary (multiples of
+// the golden ratio, whose upper bits are spread evenly).
+[[gnu::cold]] void Version::CountUnasked(const Candidate& candidate, const LookupContext& context,
+                                         const PointResult& result) {
+  const FilterCounters* const counters = CountersOf(candidate, context);
+  if (counters == nullptr) return;
+  const uint64_t spread = counters->not_asked.value() * 0x9e3779b97f4a7c15;
+  if (spread > UINT64_MAX / kRefutableSampled) return;
+  if (result.filter_key_present) {
+    candidate.file->NoteUnaskedHits(kRefutableSampled);
+  } else {
+    candidate.file->NoteRefutable(kRefutableSampled);
+  }
+}
+
 // In the statistics a file is in one of four cases: rejected, not queried, true or false positive.
 inline bool Version::IsRejected(const Candidate& candidate, const LookupContext& context) {
   if (candidate.answer != FilterAnswer::kNo) return false;
@@ -143,7 +159,7 @@ inline bool Version::MustRead(const Candidate& candidate, const LookupKey& key,
 inline void Version::CountRead(const Candidate& candidate, const LookupKey& key,
                                const LookupContext& context, const PointResult& result) {
   // Only a filter that was asked can have a false positive, or a true one.
-  if (candidate.answer != FilterAnswer::kMaybe) return;
+  if (candidate.answer != FilterAnswer::kMaybe) return CountUnasked(candidate, context, result);
   FilterCounters* const counters = CountersOf(candidate, context);
   if (result.filter_key_present) {
     if (counters != nullptr) counters->true_positive.Increment();
@@ -545,6 +561,9 @@ void Version::Explain(const LookupKey& key, std::vector<ExplainStep>* steps) con
     }
     if (answer == FilterAnswer::kMaybe) {
       step.filter_answer = ExplainStep::FilterAnswer::kMaybe;
+    } else if (reader.filter_units() != nullptr) {
+      step.filter_answer = ExplainStep::FilterAnswer::kUnusable;
+      step.detail = "no part of the filter is in memory now";
     } else if (reader.has_filter() || reader.filter_is_too_large()) {
       step.filter_answer = ExplainStep::FilterAnswer::kUnusable;
       step.detail = reader.has_filter() ? "the filter cannot be loaded into the block cache now"

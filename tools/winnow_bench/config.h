@@ -53,6 +53,7 @@ struct BenchConfig {
   bool cache_index_and_filter_blocks = false;
   bool partition_index_and_filters = false;
   int64_t filter_memory_budget = 0;
+  bool optimize_filters_for_hits = false;
   bool rocksdb_tuned = false;
   std::string compression_type = "snappy";
   bool sync = false;

@@ -33,6 +33,9 @@ struct EngineSettings {
   // Winnow's option of this name; RocksDB has it on top of its cache, with filters in partitions
   // there.
   uint64_t filter_memory_budget = 0;
+  // Both have an option of this name: RocksDB writes no filters on the last level, Winnow leaves
+  // them out of memory where that costs little.
+  bool optimize_filters_for_hits = false;
   // Keys and values of the whole run, uncompressed: more than the caches hold, or less?
   uint64_t data_bytes = 0;
   std::string filter_key;  // "whole", "prefix:N", "whole+prefix:N"

@@ -377,6 +377,7 @@ absl::StatusOr<std::unique_ptr<Engine>> OpenWith(Tuning tuning, const EngineSett
   options.max_bytes_for_level_base = 4 * settings.table_file_bytes;
   options.allow_mmap_reads = settings.mmap_reads;
   options.disable_auto_compactions = settings.disable_auto_compactions;
+  options.optimize_filters_for_hits = settings.optimize_filters_for_hits;
   const rocksdb::Status found = rocksdb::MergeOperator::CreateFromString(
       rocksdb::ConfigOptions(), "uint64add", &options.merge_operator);
   if (!found.ok()) return AsStatus<RocksDbApi>(found);

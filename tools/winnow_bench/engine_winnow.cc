@@ -282,6 +282,7 @@ absl::StatusOr<std::unique_ptr<Engine>> Open(const EngineSettings& settings) {
   options.background_threads = settings.background_threads;
   options.filter = settings.filter;
   options.filter_memory_budget = settings.filter_memory_budget;
+  options.optimize_filters_for_hits = settings.optimize_filters_for_hits;
   // The budget decides the amount.
   if (settings.filter_memory_budget != 0) {
     options.filter = settings.filter.substr(0, settings.filter.find(':'));

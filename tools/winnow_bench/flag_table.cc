@@ -86,6 +86,9 @@ void AddEngineFlags(BenchConfig* config, std::vector<Flag>* flags) {
         "winnow: bytes for all filters, instead of bits; rocksdb: as much more block cache, for\n"
         "filters in partitions. 0: none",
         0, kLargestBytes},
+       {group, "optimize_filters_for_hits", &config->optimize_filters_for_hits,
+        "winnow: no filters of the last level in memory while nearly all look-ups there find their "
+        "key; rocksdb: none written there"},
        {group, "compression_type", &config->compression_type, "none, snappy, lz4 or zstd"},
        {group, "block_size", &config->block_size,
         "uncompressed bytes of a data block (lmdb and wiredtiger: 4 and 32 KiB)", 256, 16 << 20},

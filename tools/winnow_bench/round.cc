@@ -133,6 +133,7 @@ class Round {
     settings.cache_index_and_filter_blocks = config_.cache_index_and_filter_blocks;
     settings.partition_index_and_filters = config_.partition_index_and_filters;
     settings.filter_memory_budget = static_cast<uint64_t>(config_.filter_memory_budget);
+    settings.optimize_filters_for_hits = config_.optimize_filters_for_hits;
     settings.data_bytes = DataBytes();
     settings.compression = config_.compression_type;
     settings.disable_auto_compactions = config_.disable_auto_compactions;

@@ -55,6 +55,7 @@ std::string RunTitle(const BenchConfig& config) {
                         static_cast<double>(config.cache_size) / kMebibyte);
   if (config.cache_index_and_filter_blocks) title.append(", filters in the block cache");
   if (config.partition_index_and_filters) title.append(", partitioned");
+  if (config.optimize_filters_for_hits) title.append(", optimized for hits");
   return title;
 }
 

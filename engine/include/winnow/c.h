@@ -209,6 +209,11 @@ void winnow_refilter(winnow_t* db, const char* filter, const char* filter_key,
                      uint8_t (*progress)(void* state, uint64_t files_done, uint64_t files_left),
                      void* state, char** errptr);
 
+/* What a filter_memory_budget of so many bytes would bring (winnow/db.h, DB::PlanFilters).
+   Malloc'ed text: a table for people, or JSON. NULL on an error. */
+char* winnow_plan_filters(winnow_t* db, uint64_t budget_bytes, char** errptr);
+char* winnow_plan_filters_json(winnow_t* db, uint64_t budget_bytes, char** errptr);
+
 /* How a look-up of `key` proceeds: where it looks, what each filter answers. Malloc'ed text: a
    table for people, or JSON. NULL on an error. */
 char* winnow_explain(winnow_t* db, const char* key, size_t keylen, char** errptr);

@@ -267,6 +267,16 @@ struct Options : ColumnFamilyOptions {
   // Range 64 KiB - 16 TiB.
   uint64_t filter_memory_budget = 0;
 
+  // Leaves the filters of a column family's last level, nine tenths of them in a leveled tree, out
+  // of memory while they save little: while 95 % of the look-ups that come to that level find their
+  // key there, by what the last minutes have shown. Where that is less than 90 % they come back by
+  // themselves, with one read each. In files they always are. Beside filter_memory_budget the rest
+  // of the filters have the room. "winnow.filter-budget" tells what is left out and why. Until they
+  // are back MayExist says "may" more often. As under a budget, filters are no part of the block
+  // cache then. A look-up pays some nanoseconds a table for filters that come and go. Default
+  // false.
+  bool optimize_filters_for_hits = false;
+
   // Bytes that the memtables of all column families may take together, their filters and what is
   // allocated ahead included. At half of it the largest are flushed; writes wait for flushes when
   // all of it is taken. What iterators hold counts, but is not waited for; one group of writes

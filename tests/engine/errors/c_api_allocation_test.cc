@@ -113,6 +113,11 @@ TEST_F(CApiAllocation, OfMaintenanceIsAnErrorOrNull) {
       EXPECT_EQ(text != nullptr, IsOk());
       winnow_free(text);
     }
+    for (auto* const plan : {winnow_plan_filters, winnow_plan_filters_json}) {
+      char* const text = Failing([&] { return plan(db_, 1 << 20, &error_); });
+      EXPECT_EQ(text != nullptr, IsOk());
+      winnow_free(text);
+    }
     const char* start = "a";
     const char* limit = "z";
     const size_t length = 1;

@@ -120,6 +120,19 @@ TEST(FilterPlan, FiltersAreWeakerBeforeAnyIsAbsent) {
   EXPECT_THAT(short_plan.num_resident, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 1, 1));
 }
 
+TEST(FilterPlan, WhatIsLeftOutLeavesItsRoomToOthers) {
+  std::vector<PlannedFilter> filters(2);
+  for (PlannedFilter& filter : filters) filter = {10, {{64, 0.1}, {64, 0.1}}};
+  filters[0].lookups = 1000;
+  filters[0].num_resident = 2;
+  filters[0].is_left_out = true;
+  const FilterPlan plan = PlanFilterMemory(filters, 128, kReplacementGain);
+  EXPECT_THAT(plan.num_resident, ElementsAre(0, 2));
+  EXPECT_THAT(plan.needless_reads, DoubleNear(1000 + 10 * 0.01, 1e-9))
+      << "it is said what it costs";
+  EXPECT_THAT(PlanFilterMemory(filters, kAllOfIt).num_resident, ElementsAre(0, 2));
+}
+
 TEST(FilterPlan, WhatIsInMemoryStaysUnlessAnotherIsWorthAQuarterMore) {
   std::vector<PlannedFilter> filters = {
       {.lookups = 100, .steps = {{100, 0.1}, {100, 0.1}}, .num_resident = 2},

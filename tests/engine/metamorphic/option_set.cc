@@ -116,6 +116,7 @@ Options OptionSet::ForOpening(uint64_t operation_number) const {
   constexpr size_t kRowCacheBytes[] = {0, 64 << 10, 8 << 20};
   options.row_cache_bytes = kRowCacheBytes[random() % 3];
   options.row_cache_ttl_seconds = random() % 2 == 0 ? 0 : 1;
+  options.optimize_filters_for_hits = random() % 3 == 0;
   return options;
 }
 
