@@ -7,6 +7,7 @@
 
 namespace winnow {
 
+FilterLedger::FilterLedger(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
 FilterLedger::~FilterLedger() = default;
 
 // The sums are changed under the lock where bytes come, and without it where they go.
@@ -43,14 +44,14 @@ bool FilterLedger::DropLeastValued() {
   FilterUnits* least = nullptr;
   double least_value = 0;
   for (FilterUnits* const member : members_) {
-    if (!member->CanDrop()) continue;
+    if (!member->CanDrop(*this)) continue;
     const double value = member->value_.load(std::memory_order_relaxed);
     if (least != nullptr && value >= least_value) continue;
     least = member;
     least_value = value;
   }
   if (least == nullptr) return false;
-  least->Publish(least->num_resident() - 1, nullptr);
+  least->Publish(*this, least->num_resident() - 1, nullptr);
   return true;
 }
 

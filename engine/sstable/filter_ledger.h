@@ -25,7 +25,7 @@ struct ResidentUnits;
 class FilterLedger {
  public:
   // 0: no limit.
-  explicit FilterLedger(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
+  explicit FilterLedger(uint64_t limit_bytes);
   FilterLedger(const FilterLedger&) = delete;
   FilterLedger& operator=(const FilterLedger&) = delete;
   ~FilterLedger();

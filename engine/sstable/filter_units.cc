@@ -109,7 +109,7 @@ absl::StatusOr<bool> FilterUnits::LoadNext(FilterLedger::Claim claim) {
     MutexLock lock(&ledger_->mutex_);
     // Somebody needed the room of the units before it meanwhile, or loaded it too.
     if (num_resident() != index) return false;
-    Publish(index + 1, std::move(unit));
+    Publish(*ledger_, index + 1, std::move(unit));
   }
   WINNOW_RETURN_IF_ERROR(read_status);
   if (state.code == filter::FilterStateCode::kOk) return true;
@@ -119,7 +119,8 @@ absl::StatusOr<bool> FilterUnits::LoadNext(FilterLedger::Claim claim) {
 
 void FilterUnits::DropTo(size_t count) {
   MutexLock lock(&ledger_->mutex_);
-  while (num_resident() > std::max(count, first_here_)) Publish(num_resident() - 1, nullptr);
+  while (num_resident() > std::max(count, first_here_))
+    Publish(*ledger_, num_resident() - 1, nullptr);
 }
 
 filter::FilterKind FilterUnits::kind() const {
@@ -131,7 +132,8 @@ filter::FilterKind FilterUnits::kind() const {
   return present->units[0]->reader.kind();
 }
 
-void FilterUnits::Publish(size_t count, std::shared_ptr<const ResidentUnit> added) {
+void FilterUnits::Publish(FilterLedger& ledger, size_t count,
+                          std::shared_ptr<const ResidentUnit> added) {
   const ResidentUnits* const before = present_.load(std::memory_order_relaxed);
   auto next = std::make_unique<ResidentUnits>();
   next->count = count - first_here_;
@@ -139,12 +141,12 @@ void FilterUnits::Publish(size_t count, std::shared_ptr<const ResidentUnit> adde
     const bool was_there = before != nullptr && i < before->count;
     next->units[i] = was_there ? before->units[i] : added;
   }
-  ledger_->replaced_.reserve(ledger_->replaced_.size() + 1);
+  ledger.replaced_.reserve(ledger.replaced_.size() + 1);
   num_resident_.store(count, std::memory_order_release);
   // Sequentially consistent, as whoever frees what was replaced needs it (hazard_slot.cc).
   present_.store(next.release(), std::memory_order_seq_cst);
-  if (before != nullptr) ledger_->replaced_.emplace_back(before);
-  ledger_->ReclaimLocked();
+  if (before != nullptr) ledger.replaced_.emplace_back(before);
+  ledger.ReclaimLocked();
 }
 
 }  // namespace winnow

@@ -99,10 +99,11 @@ class FilterUnits {
   // Without memory and charge unless all is well.
   std::unique_ptr<ResidentUnit> Read(size_t index, LedgerCharge charge, absl::Status* read_status,
                                      filter::FilterState* state) const;
-  // Makes the units from `first_here_` on that are below `count` all that readers ask.
-  void Publish(size_t count, std::shared_ptr<const ResidentUnit> added)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(ledger_->mutex_);
-  bool CanDrop() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(ledger_->mutex_) {
+  // Makes the units from `first_here_` on that are below `count` all that readers ask. `ledger` is
+  // *ledger_, by the name under which its lock is held.
+  void Publish(FilterLedger& ledger, size_t count, std::shared_ptr<const ResidentUnit> added)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(ledger.mutex_);
+  bool CanDrop(const FilterLedger& ledger) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(ledger.mutex_) {
     return num_resident() > 1 && num_resident() > first_here_;
   }
 
