@@ -234,7 +234,7 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
   const uint64_t memory = std::max<uint64_t>(memory_bytes, 16 * kMiB);
   options.background_threads = std::clamp(threads, 1, 64);
   // Five sixteenths for memtables, of one busy family in three buffers; a 32nd for what compactions
-  // read ahead; as much as for memtables, up to 5 MiB, for what many families and tables take
+  // read ahead; as much as for memtables, up to 8 MiB, for what many families and tables take
   // besides, and for what the allocator loses between small things of many sizes. The block cache
   // has the rest.
   options.max_write_buffers = 3;
@@ -245,7 +245,7 @@ Options Options::ForMemory(size_t memory_bytes, int threads) {
   options.write_buffer_bytes = std::clamp<uint64_t>(
       buffers / static_cast<uint64_t>(options.max_write_buffers), 64 * kKiB, uint64_t{512} << 20);
   options.charge_filters_to_cache = true;
-  const uint64_t lost = std::min<uint64_t>(buffers, 5 * kMiB);
+  const uint64_t lost = std::min<uint64_t>(buffers, 8 * kMiB);
   // Of what is left a quarter for filters, the rest for blocks and indexes.
   const uint64_t rest = memory - buffers - memory / 32 - lost;
   options.filter_memory_budget = rest / 4;

@@ -40,6 +40,16 @@ uint64_t FilterUnits::resident_bytes() const {
   return bytes;
 }
 
+// With what the allocator adds to each of them, and the place among the ledger's members.
+size_t FilterUnits::bytes_besides_units() const {
+  constexpr size_t kBytesOfAllocation = 16;
+  constexpr size_t kBytesOfSharing = 32;
+  constexpr size_t kBytesOfMember = 48;
+  return sizeof(*this) + sizeof(ResidentUnits) + kBytesOfMember + 3 * kBytesOfAllocation +
+         units_.size() * (sizeof(filter::BuiltUnit) + sizeof(ResidentUnit) + kBytesOfSharing +
+                          2 * kBytesOfAllocation);
+}
+
 // A unit's own checksum says nothing of the file or the place that it came from, but the list names
 // it, which is under one that does: what another table has there would deny keys.
 filter::FilterState FilterUnits::ReadListed(size_t index, ResidentUnit* unit,

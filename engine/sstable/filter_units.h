@@ -72,6 +72,8 @@ class FilterUnits {
   // From the first on, the reader's own included.
   size_t num_resident() const { return num_resident_.load(std::memory_order_acquire); }
   uint64_t resident_bytes() const;
+  // What the objects around the units take, as much as if all units were in memory.
+  size_t bytes_besides_units() const;
   // Of the first unit here; kNone: none is in memory, or it is damaged.
   filter::FilterKind kind() const ABSL_LOCKS_EXCLUDED(ledger_->mutex_);
 

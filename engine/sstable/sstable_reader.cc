@@ -384,7 +384,8 @@ size_t SstableReader::bytes_besides_filters() const {
   const size_t tombstones = tombstones_ == nullptr
                                 ? 0
                                 : footer_.range_tombstones.size + tombstones_->index.memory_bytes();
-  return sizeof(*this) + directory + mapped + tombstones + index_memory_.size();
+  const size_t units = units_ == nullptr ? 0 : units_->bytes_besides_units();
+  return sizeof(*this) + directory + mapped + tombstones + units + index_memory_.size();
 }
 
 }  // namespace winnow

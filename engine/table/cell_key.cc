@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "engine/base/coding.h"
+
 namespace winnow {
 
 namespace {
@@ -86,10 +88,8 @@ void AppendCellNumber(uint64_t timestamp, CellKind kind, std::string* out) {
 
 bool ParseCellNumber(std::string_view key, CellKind* kind, uint64_t* timestamp) {
   if (key.size() < kCellNumberBytes) return false;
-  uint64_t number = 0;
-  for (const char byte : key.substr(key.size() - kCellNumberBytes)) {
-    number = number << 8 | static_cast<uint8_t>(byte);
-  }
+  const uint64_t number =
+      __builtin_bswap64(DecodeFixed64(key.data() + key.size() - kCellNumberBytes));
   const uint64_t age = number >> 1;
   if (age == 0) return false;  // above every timestamp
   *kind = static_cast<CellKind>(number & 1);
@@ -97,10 +97,15 @@ bool ParseCellNumber(std::string_view key, CellKind* kind, uint64_t* timestamp) 
   return true;
 }
 
-bool ParseCellKey(std::string_view key, ParsedCellKey* parsed) {
+bool ParseCellKey(std::string_view key, std::string_view known_row, ParsedCellKey* parsed) {
   if (!ParseCellNumber(key, &parsed->kind, &parsed->timestamp)) return false;
   const std::string_view prefix = parsed->ColumnPrefix(key);
-  const std::optional<size_t> row_end = FindEnd(prefix, 0);
+  // What ends a row is followed by no escape, so that one that begins a key is looked for no more.
+  const bool is_known = prefix.size() > known_row.size() + 1 && !known_row.empty() &&
+                        prefix[known_row.size()] == kZero &&
+                        prefix[known_row.size() + 1] != kEscapedZero &&
+                        prefix.starts_with(known_row);
+  const std::optional<size_t> row_end = is_known ? known_row.size() : FindEnd(prefix, 0);
   if (!row_end || *row_end == 0) return false;
   parsed->row = key.substr(0, *row_end);
   parsed->row_prefix_bytes = *row_end + 2;

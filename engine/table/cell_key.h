@@ -50,8 +50,13 @@ struct ParsedCellKey {
   }
 };
 
-// False: no key of a cell or marker.
-[[nodiscard]] bool ParseCellKey(std::string_view key, ParsedCellKey* parsed);
+// False: no key of a cell or marker. `known_row`, escaped and perhaps empty, is that of the key
+// before, which is often this one's.
+[[nodiscard]] bool ParseCellKey(std::string_view key, std::string_view known_row,
+                                ParsedCellKey* parsed);
+[[nodiscard]] inline bool ParseCellKey(std::string_view key, ParsedCellKey* parsed) {
+  return ParseCellKey(key, {}, parsed);
+}
 // The same for a key that has the column prefix of one that has been parsed: the number alone.
 [[nodiscard]] bool ParseCellNumber(std::string_view key, CellKind* kind, uint64_t* timestamp);
 

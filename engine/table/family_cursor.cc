@@ -47,12 +47,14 @@ void FamilyCursor::Seek(std::string_view key) {
 
 void FamilyCursor::UseRowMarkers(std::string_view row, RowMarkers markers) {
   row_.assign(row);
+  row_number_++;
   row_markers_ = std::move(markers);
 }
 
 bool FamilyCursor::FindRowBefore(std::string_view key, std::string* row) {
   valid_ = false;
   row_.clear();
+  row_number_++;
   iterator_->SeekForPrev(key);
   if (!iterator_->Valid()) return false;
   ParsedCellKey parsed;
@@ -66,6 +68,7 @@ bool FamilyCursor::FindRowBefore(std::string_view key, std::string* row) {
 
 void FamilyCursor::SeekRow(std::string_view row) {
   row_.assign(row);
+  row_number_++;
   row_markers_.Clear();
   ends_with_row_ = true;
   is_past_row_ = false;
@@ -142,11 +145,12 @@ void FamilyCursor::FindRaw() {
   for (; status_.ok() && iterator_->Valid(); iterator_->Next()) {
     const std::string_view key = iterator_->key();
     ParsedCellKey parsed;
-    if (!ParseCellKey(key, &parsed)) return Fail("key");
+    if (!ParseCellKey(key, row_, &parsed)) return Fail("key");
     if (parsed.row != row_) {
       is_past_row_ = ends_with_row_;
       if (is_past_row_) return;
       row_.assign(parsed.row);
+      row_number_++;
     }
     if (!IsInColumn(key)) {
       column_prefix_.assign(parsed.ColumnPrefix(key));
@@ -170,7 +174,7 @@ void FamilyCursor::FindRaw() {
 // The markers of a row come before its columns, so that they are known when those are met.
 bool FamilyCursor::EnterColumn(std::string_view key) {
   ParsedCellKey parsed;
-  if (!ParseCellKey(key, &parsed)) {
+  if (!ParseCellKey(key, row_, &parsed)) {
     Fail("key");
     return false;
   }
@@ -178,6 +182,7 @@ bool FamilyCursor::EnterColumn(std::string_view key) {
     is_past_row_ = ends_with_row_;
     if (is_past_row_) return false;
     row_.assign(parsed.row);
+    row_number_++;
     row_markers_.Clear();
     wanted_ = 0;
     wanted_range_ = 0;

@@ -88,7 +88,9 @@ class FamilyCursor {
   void NextRow();
   // Require Valid(); the bytes live until the cursor is moved.
   std::string_view row() const { return row_; }  // escaped
-  std::string_view qualifier() const;            // escaped
+  // Another one for each row that the cursor comes to.
+  uint64_t row_number() const { return row_number_; }
+  std::string_view qualifier() const;  // escaped
   uint64_t timestamp() const { return timestamp_; }
   std::string_view value() const { return cell_.value; }
   CellType type() const { return type_; }
@@ -135,6 +137,7 @@ class FamilyCursor {
   bool valid_ = false;
   absl::Status status_;
   std::string row_;  // escaped; empty: none yet
+  uint64_t row_number_ = 0;
   bool ends_with_row_ = false;
   bool is_past_row_ = false;
   size_t wanted_ = 0;        // of query_.columns, in this row

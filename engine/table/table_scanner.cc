@@ -78,11 +78,12 @@ absl::StatusOr<std::unique_ptr<RowScanner>> TableScanner::Open(CellMoment moment
   return std::unique_ptr<RowScanner>(std::move(scanner));
 }
 
-// Errors before what was found: it may be less than there is.
+// Errors before what was found: it may be less than there is. A cursor that stands on a cell has
+// met none.
 bool TableScanner::NoteErrors() {
   for (const Family& family : families_) {
     if (!status_.ok()) return true;
-    status_ = family.cursor->status();
+    if (!family.cursor->Valid()) status_ = family.cursor->status();
   }
   return !status_.ok();
 }
@@ -155,7 +156,9 @@ void TableScanner::SkipToRange(const ByteRanges::Range& range) {
 bool TableScanner::Fill(RowResultBuilder* result) {
   for (const Family& family : families_) {
     FamilyCursor& cursor = *family.cursor;
-    while (cursor.Valid() && cursor.row() == row_) {
+    if (!cursor.Valid() || cursor.row() != row_) continue;
+    const uint64_t row_number = cursor.row_number();
+    while (cursor.Valid() && cursor.row_number() == row_number) {
       if (max_cells_ != 0 && result->num_cells() == max_cells_) return true;
       if (!filter_) {
         result->Add(family.state->name, cursor);

@@ -194,7 +194,7 @@ struct Options : ColumnFamilyOptions {
   // 32nd: compaction_readahead_bytes) and jobs build of filter and index for the table that they
   // write; what a family is known by, some 10 KiB; counters of each thread; the pages of the newest
   // log, 4 MiB at most, which the system can write back; what the allocator keeps of what was
-  // freed, for which five sixteenths of the memory, up to 5 MiB, are left out of the cache. Not
+  // freed, for which five sixteenths of the memory, up to 8 MiB, are left out of the cache. Not
   // bounded: one large write, which takes three times its size; memtables that iterators hold after
   // their flush; blocks that pinned values and iterators hold; opening read-only, which keeps in
   // memory all that the logs hold.
