@@ -123,9 +123,16 @@ absl::Status DBImpl::CheckFilterBudget(uint64_t budget_bytes) const {
   const std::vector<TreeFilter> filters = LookupHistory().FiltersOf(TreesNow());
   const uint64_t least = LeastFilterBudget(filters);
   if (least <= budget_bytes) return absl::OkStatus();
+  const bool any_whole = std::any_of(filters.begin(), filters.end(), [](const TreeFilter& filter) {
+    return filter.planned.steps.size() == 1;
+  });
   return absl::InvalidArgumentError(absl::StrCat(
       "filter_memory_budget: ", budget_bytes, " bytes are too few for one unit of each of ",
-      filters.size(), " filters: the smallest that works is ", least));
+      filters.size(), " filters: the smallest that works is ", least,
+      any_whole
+          ? "; less will do once Refilter, under that, has made several units of filters from "
+            "before a budget"
+          : ""));
 }
 
 absl::StatusOr<FilterPlans> DBImpl::PlanFilters(uint64_t budget_bytes) {

@@ -131,6 +131,11 @@ Options OptionsLastUsed(const Arguments& arguments, Access access) {
     return options;
   }
   DB::LoadOptions(arguments.Text("db").value_or(""), &options).IgnoreError();
+  // Amounts that are recorded, and not given again, give way to a budget.
+  if (IsSet(arguments, "filter_memory_budget")) {
+    options.filter.clear();
+    for (auto& [name, family] : options.column_families) family.filter.clear();
+  }
   return options;
 }
 
