@@ -4,7 +4,7 @@
 // the binary interface. It has changed twice, so that the version decides:
 //
 //   RocksDB         functions of FilterBitsBuilder that are not in all versions
-//   7.0  to 9.5     none
+//   7.0.3 to 9.5    none
 //   9.6  to 10.8    AddKeyAndAlt, second after the destructor
 //   10.9 to 11.x    the same, and CalculateSpace and EstimatedFpRate at the end
 
@@ -20,9 +20,11 @@
 
 #define WINNOW_ROCKSDB_VERSION (ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR)
 
-#if WINNOW_ROCKSDB_VERSION < 700 || WINNOW_ROCKSDB_VERSION >= 1200
+// It does not work inside 7.0.0 to 7.0.2.
+#if WINNOW_ROCKSDB_VERSION < 700 || (WINNOW_ROCKSDB_VERSION == 700 && ROCKSDB_PATCH < 3) || \
+    WINNOW_ROCKSDB_VERSION >= 1200
 #error \
-    "Winnow's filters know the FilterBitsBuilder of RocksDB 7.0 to 11.x. For another version, \
+    "Winnow's filters know the FilterBitsBuilder of RocksDB 7.0.3 to 11.x. For another version, \
 compare table/block_based/filter_policy_internal.h of that version with \
 filter/rocksdb/filter_bits_interface.h, add its layout there if it differs, and raise the limit."
 #endif

@@ -50,7 +50,8 @@ constexpr double kBuiltInBits = 10;
 
 }  // namespace
 
-WinnowFilterPolicy::WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed)
+WinnowFilterPolicy::WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed,
+                                       std::shared_ptr<AllocationFit> fit)
     : spec_(std::move(spec)),
       hash_seed_(hash_seed),
       name_(PolicyName(KindName(spec_.filter.kind))),
@@ -58,7 +59,7 @@ WinnowFilterPolicy::WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed)
       built_in_(ROCKSDB_NAMESPACE::NewBloomFilterPolicy(kBuiltInBits)),
       level_aware_(spec_.level_aware ? std::make_shared<LevelAware>(spec_.filter, spec_.size_ratio)
                                      : nullptr),
-      fit_(std::make_shared<AllocationFit>()) {}
+      fit_(std::move(fit)) {}
 
 ROCKSDB_NAMESPACE::FilterBitsBuilder* WinnowFilterPolicy::GetBuilderWithContext(
     const ROCKSDB_NAMESPACE::FilterBuildingContext& context) const {

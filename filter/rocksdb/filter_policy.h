@@ -22,8 +22,10 @@ inline constexpr std::string_view kPolicyNamePrefix = "winnow.";
 // Thread-safe.
 class WinnowFilterPolicy final : public ROCKSDB_NAMESPACE::FilterPolicy {
  public:
-  // `hash_seed` is for the keys of the filters that it builds.
-  WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed);
+  // `hash_seed` is for the keys of the filters that it builds, `fit` for their sizes where the
+  // table options ask for that.
+  WinnowFilterPolicy(PolicySpec spec, uint64_t hash_seed,
+                     std::shared_ptr<AllocationFit> fit = std::make_shared<AllocationFit>());
 
   const char* Name() const override { return name_.c_str(); }
   // The whole text, so that an OPTIONS file names the policy completely.

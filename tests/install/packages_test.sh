@@ -15,12 +15,33 @@ if grep -q '^WINNOW_ROCKSDB:BOOL=ON' "$build/CMakeCache.txt" &&
   [ -e "$(find "$build/lib" -name 'libwinnow_rocksdb*.so' -print -quit)" ]; then
   names+=(winnow-rocksdb)
 fi
+# has TARGET: whether its library was built.
+has() { [ -e "$(find "$build/lib" -name "lib$1.a" -print -quit)" ]; }
+if has winnow_guard; then names+=(libwinnow-guard-dev); fi
+if has winnow_redis; then names+=(libwinnow-redis-dev); fi
 for name in "${names[@]}"; do
   package="$(find "$work/packages" -maxdepth 1 -name "${name}_*.deb")"
   [ -n "$package" ] || fail "there is no package $name"
   [ "$(dpkg-deb --field "$package" Package)" = "$name" ] || fail "$package has another name"
   dpkg-deb --extract "$package" "$work/root"
 done
+if [[ " ${names[*]} " == *" winnow-rocksdb "* ]]; then
+  for library in libwinnow_rocksdb.so libwinnow_rocksdb_preload.so; do
+    [ -n "$(find "$work/root" -name "$library*" -print -quit)" ] ||
+      fail "winnow-rocksdb has no $library"
+  done
+fi
+if has winnow_guard; then
+  dpkg-deb --field "$work"/packages/libwinnow-guard-dev_*.deb Depends | grep '^libwinnow-dev (= ' \
+    >/dev/null || fail "libwinnow-guard-dev does not need libwinnow-dev"
+  if dpkg-deb --contents "$work"/packages/libwinnow-dev_*.deb | grep -i guard >/dev/null; then
+    fail "libwinnow-dev holds parts of the guard"
+  fi
+fi
+if has winnow_redis_guard; then
+  dpkg-deb --field "$work"/packages/libwinnow-redis-dev_*.deb Depends | grep libwinnow-guard-dev \
+    >/dev/null || fail "libwinnow-redis-dev does not need libwinnow-guard-dev"
+fi
 dpkg-deb --field "$work"/packages/libwinnow_*.deb Depends | grep libzstd >/dev/null ||
   fail "libwinnow does not name the libraries that it needs"
 [ -z "$(dpkg-deb --contents "$work"/packages/libwinnow_*.deb | grep -v 'libwinnow.so' |

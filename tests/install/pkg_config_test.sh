@@ -35,6 +35,11 @@ for file in "$work"/whole/lib*/pkgconfig/*.pc "$work"/whole/lib/*/pkgconfig/*.pc
   [[ ! "$all" =~ "-DNOMINMAX" ]] || fail "$module.pc brings -DNOMINMAX"
 done
 
+# Without --static a program links Winnow and what its headers call of Abseil, and none of the codecs.
+[ "$(flags "$work/whole" --libs winnow | tr ' ' '\n' | grep '^-l' | sort | tr '\n' ' ')" = \
+  "-labsl_status -labsl_statusor -lwinnow " ] ||
+  fail "winnow.pc links more than it must: $(flags "$work/whole" --libs winnow)"
+
 compile outside_program c++20 winnow
 compile outside_filter_program c++20 winnow-filter
 compile outside_leveldb_program c++11 winnow-leveldb
@@ -56,6 +61,9 @@ run_linked "filtered" "$work/archives" outside_filter_program winnow-filter
 if [ -f "$work/whole/include/winnow/guard/cache_guard.h" ]; then
   compile outside_guard_program c++20 winnow-guard
   run_linked "guarded" "$work/whole" outside_guard_program winnow-guard
+  if flags "$work/archives" --exists winnow-guard; then fail "winnow-guard.pc is of component guard"; fi
+  install_into "$work/archives" "$build" guard
+  run_linked "guarded" "$work/archives" outside_guard_program winnow-guard
 fi
 if [ -f "$work/whole/include/winnow/filter/redis/guard_cache.h" ]; then
   compile outside_redis_program c++20 winnow-redis-guard

@@ -136,7 +136,8 @@ void winnow_approximate_sizes(winnow_t* db, int num_ranges, const char* const* r
 
 /* Compacts the keys from start_key to limit_key, both included, and waits; NULL: from the first, to
    the last key. An error shows in the property "winnow.background-error", and in winnow_put,
-   winnow_delete and winnow_write, which write nothing until a range was compacted without one. */
+   winnow_delete, winnow_delete_range, winnow_merge and winnow_write, which write nothing until a
+   range was compacted without one. Transactions and ingestions, which LevelDB has not, go on. */
 void winnow_compact_range(winnow_t* db, const char* start_key, size_t start_key_len,
                           const char* limit_key, size_t limit_key_len);
 

@@ -204,6 +204,12 @@ TEST_F(CApiFamilies, NoFunctionTakesAFamilyOfAnotherDatabase) {
   expect_refused("explain");
   EXPECT_EQ(winnow_explain_json_cf(db_, foreign, "k", 1, &err_), nullptr);
   expect_refused("explain_json");
+  EXPECT_EQ(winnow_explain_range(db_, foreign, "a", 1, "z", 1, &err_), nullptr);
+  expect_refused("explain_range");
+  EXPECT_EQ(winnow_explain_range_json(db_, foreign, "a", 1, "z", 1, &err_), nullptr);
+  expect_refused("explain_range_json");
+  winnow_refilter_cf(db_, foreign, "cuckoo:12", nullptr, nullptr, nullptr, &err_);
+  expect_refused("refilter");
   winnow_drop_column_family(db_, foreign, &err_);
   expect_refused("drop_column_family");
 
@@ -234,6 +240,19 @@ TEST_F(CApiFamilies, NoWriteOptionTableOrTransactionTakesAFamilyOfAnotherDatabas
   expect_refused("delete_range");
   winnow_merge_cf(db_, write_, foreign, "k", 1, "o", 1, &err_);
   expect_refused("merge");
+  winnow_writebatch_t* batch = winnow_writebatch_create();
+  const auto expect_batch_refused = [&](const char* function) {
+    winnow_write(db_, write_, batch, &err_);
+    EXPECT_NE(TakeError().find("another open database"), std::string::npos) << function;
+    winnow_writebatch_clear(batch);
+  };
+  winnow_writebatch_delete_cf(batch, foreign, "k", 1);
+  expect_batch_refused("writebatch_delete");
+  winnow_writebatch_merge_cf(batch, foreign, "k", 1, "o", 1);
+  expect_batch_refused("writebatch_merge");
+  winnow_writebatch_delete_range_cf(batch, foreign, "a", 1, "z", 1);
+  expect_batch_refused("writebatch_delete_range");
+  winnow_writebatch_destroy(batch);
   const char* name = "block_bytes";
   const char* value = "8K";
   winnow_set_options_cf(db_, foreign, 1, &name, &value, &err_);

@@ -302,6 +302,10 @@ TEST_F(CApiTest, AnErrorOfCompactRangeStopsLaterWritesUntilOneSucceeds) {
   EXPECT_EQ(TakeError().rfind("Corruption: ", 0), 0U);
   winnow_delete(db_, write_, "m", 1, &err_);
   EXPECT_EQ(TakeError().rfind("Corruption: ", 0), 0U);
+  winnow_delete_range(db_, write_, "a", 1, "z", 1, &err_);
+  EXPECT_EQ(TakeError().rfind("Corruption: ", 0), 0U);
+  winnow_merge(db_, write_, "m", 1, "x", 1, &err_);
+  EXPECT_EQ(TakeError().rfind("Corruption: ", 0), 0U);
   winnow_writebatch_t* batch = winnow_writebatch_create();
   winnow_writebatch_put(batch, "n", 1, "x", 1);
   winnow_write(db_, write_, batch, &err_);

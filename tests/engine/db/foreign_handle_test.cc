@@ -78,6 +78,8 @@ std::vector<NamedStatus> AnswersTo(DB& db, ColumnFamily* family) {
   const KeyRange range{"a", "z"};
   add("GetApproximateSizes", db.GetApproximateSizes(family, {&range, 1}).status());
   add("Explain", db.Explain(family, "key").status());
+  add("ExplainRange", db.ExplainRange(family, "a", "z").status());
+  add("Refilter", db.Refilter(family, RefilterOptions()).status());
   add("NewSstWriter", db.NewSstWriter(family, "/new.sst").status());
   for (const auto mode :
        {TransactionOptions::Mode::kOptimistic, TransactionOptions::Mode::kPessimistic}) {

@@ -8,6 +8,7 @@
 #include "filter/rocksdb/bits_reader.h"
 #include "filter/rocksdb/construction_charge.h"
 #include "filter/rocksdb/filter_bits_interface.h"
+#include "filter/rocksdb/filter_policy.h"
 #include "tests/filter/rocksdb/rocksdb_fixture.h"
 
 namespace winnow::filter::internal {
@@ -142,6 +143,27 @@ TEST_P(FittedFilterTest, LosesLessMemoryAndNoKey) {
     }
   }
   EXPECT_LT(lost[1], lost[0]) << "bytes of allocations without a filter in them";
+}
+
+// The bytes of an allocation that a filter of the policy leaves unused.
+size_t LostBytes(const rocksdb::FilterPolicy& policy, bool optimizes_for_memory) {
+  rocksdb::BlockBasedTableOptions table;
+  table.optimize_filters_for_memory = optimizes_for_memory;
+  const std::unique_ptr<rocksdb::FilterBitsBuilder> builder(
+      policy.GetBuilderWithContext(rocksdb::FilterBuildingContext(table)));
+  for (uint64_t i = 0; i < 22'000; ++i) builder->AddKey(NumberedKey(i));
+  std::unique_ptr<const char[]> owner;
+  const size_t bytes = builder->Finish(&owner).size();
+  return FourSizesADoubling(bytes + 5) - bytes;
+}
+
+TEST(FittedPolicyTest, FitsFiltersOnlyWhereTheTableOptionsAskForIt) {
+  const WinnowFilterPolicy policy(*ParsePolicySpec("bloom:10"), 0x5eed,
+                                  std::make_shared<AllocationFit>(&FourSizesADoubling));
+  const size_t lost = LostBytes(policy, /*optimizes_for_memory=*/false);
+  EXPECT_GT(lost, 1000u);
+  EXPECT_LT(LostBytes(policy, /*optimizes_for_memory=*/true), lost / 2);
+  EXPECT_EQ(LostBytes(policy, /*optimizes_for_memory=*/false), lost);
 }
 
 // Sizes as in malloc of the C library: little is gained, and none of it may cost a rate.

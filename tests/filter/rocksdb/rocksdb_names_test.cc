@@ -147,6 +147,24 @@ TEST_F(NamesTest, SetOptionsAndTheOptionsFileAgree) {
   }
 }
 
+// RocksDB 11.9 says OK to a name that nobody knows, and keeps the policy.
+TEST_F(NamesTest, SetOptionsWithAWrongNameIsWarnedOfAndChangesNothing) {
+  static std::string line;
+  line.clear();
+  auto db = OpenOrFail(SmallTreeOptions(), TableWithFilter(MakeTestPolicy("cuckoo:1%")),
+                       folder_.Path("db"));
+  SetFilterPolicyWarningHandler([](const std::string& warning) { line = warning; });
+  const rocksdb::Status set =
+      db->SetOptions({{"block_based_table_factory", "{filter_policy=winnow.cucko:2%;}"}});
+  SetFilterPolicyWarningHandler(nullptr);
+  if (set.ok()) {
+    EXPECT_THAT(line, HasSubstr("did you mean 'cuckoo'"));
+  } else {
+    EXPECT_THAT(set.ToString(), HasSubstr("filter_policy"));
+  }
+  EXPECT_EQ(TableOf(db->GetOptions()).filter_policy->GetId(), "winnow.cuckoo:1%");
+}
+
 TEST_F(NamesTest, AWrongNameIsWarnedOfOnceThoughReadTwice) {
   static int warnings;
   warnings = 0;

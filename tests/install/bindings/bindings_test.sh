@@ -32,6 +32,9 @@ grep '^winnow_' "$here/libwinnow_symbols.txt" >"$work/c_functions"
 shows libwinnow-c.so.0 libwinnow-c.so.0 "$work/c_functions"
 shows libleveldb-winnow.so.1 libleveldb-winnow.so.1 "$here/bindings/libleveldb-winnow_symbols.txt"
 [ "$(wc -l <"$here/bindings/libleveldb-winnow_symbols.txt")" = 68 ] || fail "LevelDB has 68 functions"
+if [ "$in_one_file" = OFF ] && compgen -G "/usr/lib/*/libabsl_status.a" >/dev/null; then
+  fail "Abseil's archives are installed, and yet the libraries were linked without them"
+fi
 for library in libwinnow-c.so.0 libleveldb-winnow.so.1; do
   keeps_to_itself "$library"
   needs_no "$library" libwinnow

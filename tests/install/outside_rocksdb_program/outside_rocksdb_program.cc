@@ -9,6 +9,20 @@
 
 #include "winnow/filter/rocksdb.h"
 
+// RocksDB 11 gives the database back in a unique_ptr, those before in a pointer.
+template <typename Database>
+rocksdb::Status Open(const rocksdb::Options& options, const char* path,
+                     std::unique_ptr<Database>* db) {
+  if constexpr (requires { Database::Open(options, path, db); }) {
+    return Database::Open(options, path, db);
+  } else {
+    Database* opened = nullptr;
+    const rocksdb::Status status = Database::Open(options, path, &opened);
+    db->reset(opened);
+    return status;
+  }
+}
+
 // Fills a database in the folder that is given, by name and by pointer, and asks for absent keys.
 int main(int argc, char** argv) {
   if (argc != 2 || !winnow::filter::RegisterFilterPolicies().ok()) return 1;
@@ -25,9 +39,8 @@ int main(int argc, char** argv) {
   options.create_if_missing = true;
   options.statistics = rocksdb::CreateDBStatistics();
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  rocksdb::DB* raw = nullptr;
-  if (!rocksdb::DB::Open(options, argv[1], &raw).ok()) return 1;
-  const std::unique_ptr<rocksdb::DB> db(raw);
+  std::unique_ptr<rocksdb::DB> db;
+  if (!Open(options, argv[1], &db).ok()) return 1;
   std::string value;
   for (int i = 0; i < 1000; ++i) {
     if (!db->Put({}, std::to_string(2 * i), "value").ok()) return 1;

@@ -12,11 +12,15 @@
 #endif
 #define ROCKSDB_MAJOR STAND_IN_MAJOR
 #define ROCKSDB_MINOR STAND_IN_MINOR
+#ifndef STAND_IN_PATCH
+#define STAND_IN_PATCH 3
+#endif
+#define ROCKSDB_PATCH STAND_IN_PATCH
 #define STAND_IN_VERSION (STAND_IN_MAJOR * 100 + STAND_IN_MINOR)
 
 namespace ROCKSDB_NAMESPACE {
 inline std::string GetRocksVersionAsString(bool with_patch = true) {
   return std::to_string(ROCKSDB_MAJOR) + "." + std::to_string(ROCKSDB_MINOR) +
-         (with_patch ? ".0" : "");
+         (with_patch ? "." + std::to_string(ROCKSDB_PATCH) : "");
 }
 }  // namespace ROCKSDB_NAMESPACE
