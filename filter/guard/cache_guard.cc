@@ -167,7 +167,7 @@ void CacheGuard::Impl::RefreshLater(std::string_view key, const Loader& load,
   internal::Flights::Place place = flights_->Join(key);
   if (!place.is_first) return;
   // Shared because functions are copied. Dropped without being run, it ends the flight.
-  const auto own = std::make_shared<internal::OwnFlight>(flights_, std::move(place.flight));
+  const auto own = std::make_shared<internal::OwnFlight>(flights_, std::move(place));
   (void)options_.executor->Run(
       std::chrono::microseconds(0),
       [weak = weak_from_this(), own, load, fresh_until = seen.fresh_until, number] {
@@ -252,6 +252,7 @@ absl::Status CacheGuard::Impl::Invalidate(std::string_view key) {
 GuardStatistics CacheGuard::Impl::statistics() const {
   GuardStatistics statistics = counters_.Sum();
   statistics.breaker = breaker_.state();
+  statistics.has_filter = options_.filter != nullptr;
   return statistics;
 }
 

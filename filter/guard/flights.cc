@@ -9,18 +9,28 @@ namespace winnow::guard::internal {
 
 Flight::Outcome Flight::Wait(std::chrono::microseconds max_wait, absl::Status* status,
                              std::string* value) {
-  const auto deadline = std::chrono::steady_clock::now() + max_wait;
   MutexLock lock(&mutex_);
-  // Who waits need not wait for a load whose result it will not take.
-  while (!has_ended_ && !overtaken_) {
-    const auto left = deadline - std::chrono::steady_clock::now();
-    if (left <= left.zero()) return Outcome::kTimeout;
-    ended_.WaitFor(&mutex_, std::chrono::ceil<std::chrono::microseconds>(left));
-  }
+  if (!WaitForEndLocked(max_wait)) return Outcome::kTimeout;
   if (overtaken_) return Outcome::kOvertaken;
   *status = status_;
   if (status_.ok()) value->assign(value_);
   return Outcome::kDone;
+}
+
+bool Flight::WaitForEnd(std::chrono::microseconds max_wait) {
+  MutexLock lock(&mutex_);
+  return WaitForEndLocked(max_wait);
+}
+
+// Who waits need not wait for a load whose result it will not take.
+bool Flight::WaitForEndLocked(std::chrono::microseconds max_wait) {
+  const auto deadline = std::chrono::steady_clock::now() + max_wait;
+  while (!has_ended_ && !overtaken_) {
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (left <= left.zero()) return false;
+    ended_.WaitFor(&mutex_, std::chrono::ceil<std::chrono::microseconds>(left));
+  }
+  return true;
 }
 
 void Flight::End(const absl::Status& status, const std::string& value) {
@@ -40,10 +50,23 @@ Flights::Place Flights::Join(std::string_view key) {
   Shard& shard = ShardOf(key);
   MutexLock lock(&shard.mutex);
   const auto found = shard.flights.find(key);
-  if (found != shard.flights.end()) return {found->second, false};
+  if (found != shard.flights.end() && !found->second.has_departed) {
+    return {found->second.flight, false, nullptr};
+  }
   auto flight = std::make_shared<Flight>(key);
-  shard.flights.emplace(key, flight);
-  return {std::move(flight), true};
+  if (found == shard.flights.end()) {
+    shard.flights.emplace(key, Entry{flight});
+    return {std::move(flight), true, nullptr};
+  }
+  Entry previous = std::exchange(found->second, Entry{flight});
+  return {std::move(flight), true, std::move(previous.flight)};
+}
+
+void Flights::Depart(const Flight& flight) {
+  Shard& shard = ShardOf(flight.key());
+  MutexLock lock(&shard.mutex);
+  const auto found = shard.Find(flight);
+  if (found != shard.flights.end()) found->second.has_departed = true;
 }
 
 std::shared_ptr<Flight> Flights::Alone(std::string_view key) {
@@ -67,9 +90,13 @@ OwnFlight::~OwnFlight() {
 void Flights::Close(const Flight& flight) {
   Shard& shard = ShardOf(flight.key());
   MutexLock lock(&shard.mutex);
-  // After Overtake another one may be there.
-  const auto found = shard.flights.find(flight.key());
-  if (found != shard.flights.end() && found->second.get() == &flight) shard.flights.erase(found);
+  const auto found = shard.Find(flight);
+  if (found != shard.flights.end()) shard.flights.erase(found);
+}
+
+Flights::Entries::iterator Flights::Shard::Find(const Flight& flight) {
+  const auto found = flights.find(flight.key());
+  return found != flights.end() && found->second.flight.get() == &flight ? found : flights.end();
 }
 
 void Flights::Overtake(std::string_view key) {
@@ -79,7 +106,7 @@ void Flights::Overtake(std::string_view key) {
     MutexLock lock(&shard.mutex);
     const auto found = shard.flights.find(key);
     if (found == shard.flights.end()) return;
-    flight = std::move(found->second);
+    flight = std::move(found->second.flight);
     shard.flights.erase(found);
   }
   flight->Overtake();

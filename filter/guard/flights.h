@@ -33,6 +33,8 @@ class Flight {
   };
   // Waits for the end, so long at most. The value of a load that succeeded is assigned.
   Outcome Wait(std::chrono::microseconds max_wait, absl::Status* status, std::string* value);
+  // False if it has not come in time. Being overtaken is an end too.
+  bool WaitForEnd(std::chrono::microseconds max_wait);
 
   // Runs `store` unless the flight was overtaken, and no Overtake() while it runs. False if it was,
   // or if `store` returns false: then it is.
@@ -54,6 +56,7 @@ class Flight {
     ended_.SignalAll();
   }
   void End(const absl::Status& status, const std::string& value);
+  bool WaitForEndLocked(std::chrono::microseconds max_wait) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string key_;
   Mutex mutex_;
@@ -64,34 +67,19 @@ class Flight {
   std::string value_ ABSL_GUARDED_BY(mutex_);
 };
 
-class Flights;
-
-// A flight that was begun here. If it is not ended, those that wait try again.
-class OwnFlight {
- public:
-  OwnFlight(std::shared_ptr<Flights> flights, std::shared_ptr<Flight> flight)
-      : flights_(std::move(flights)), flight_(std::move(flight)) {}
-  OwnFlight(const OwnFlight&) = delete;
-  ~OwnFlight();
-
-  Flight* flight() const { return flight_.get(); }
-  // The load has ended with this; the value counts if the status is OK.
-  void End(const absl::Status& status, const std::string& value);
-
- private:
-  const std::shared_ptr<Flights> flights_;
-  const std::shared_ptr<Flight> flight_;
-  bool has_ended_ = false;
-};
-
 class Flights {
  public:
   // The flight of the key, and whether the caller has begun it, and so owns it.
   struct Place {
     std::shared_ptr<Flight> flight;
     bool is_first;
+    std::shared_ptr<Flight> previous;  // one that has departed, and may not have ended; or null
   };
   Place Join(std::string_view key);
+  // From now on nobody joins the flight: who comes begins another, which is to wait for this one's
+  // end. For a load that another process's write cannot overtake: those who have joined came before
+  // it began, and may have what it reads.
+  void Depart(const Flight& flight);
   // From now on nobody joins the flight, and Overtake does not find it: who stores its value sees
   // for itself whether the key has been written.
   void Close(const Flight& flight);
@@ -108,15 +96,47 @@ class Flights {
     using is_transparent = void;
     size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
   };
+  struct Entry {
+    std::shared_ptr<Flight> flight;
+    bool has_departed = false;
+  };
+  using Entries = std::unordered_map<std::string, Entry, Hash, std::equal_to<>>;
   struct alignas(64) Shard {
     Mutex mutex;
-    std::unordered_map<std::string, std::shared_ptr<Flight>, Hash, std::equal_to<>> flights
-        ABSL_GUARDED_BY(mutex);
+    Entries flights ABSL_GUARDED_BY(mutex);
+
+    // The entry of this very flight, or the end: after Overtake another one may be there.
+    Entries::iterator Find(const Flight& flight) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   };
   static constexpr size_t kShards = 64;
 
   Shard& ShardOf(std::string_view key) { return shards_[Hash()(key) % kShards]; }
   std::array<Shard, kShards> shards_;
+};
+
+// A flight that was begun here. If it is not ended, those that wait try again.
+class OwnFlight {
+ public:
+  OwnFlight(std::shared_ptr<Flights> flights, Flights::Place place)
+      : flights_(std::move(flights)),
+        flight_(std::move(place.flight)),
+        previous_(std::move(place.previous)) {}
+  OwnFlight(const OwnFlight&) = delete;
+  ~OwnFlight();
+
+  Flight* flight() const { return flight_.get(); }
+  // Waits for the end of the one that departed before it; false if that has not come in time.
+  bool WaitForTurn(std::chrono::microseconds max_wait) {
+    return previous_ == nullptr || previous_->WaitForEnd(max_wait);
+  }
+  // The load has ended with this; the value counts if the status is OK.
+  void End(const absl::Status& status, const std::string& value);
+
+ private:
+  const std::shared_ptr<Flights> flights_;
+  const std::shared_ptr<Flight> flight_;
+  const std::shared_ptr<Flight> previous_;
+  bool has_ended_ = false;
 };
 
 }  // namespace winnow::guard::internal

@@ -37,7 +37,8 @@ namespace winnow::guard {
 //
 // A flight is overtaken by Put and Invalidate: its result is then neither stored nor given to those
 // who wait for it. A load under a cache's lock is overtaken as well if the lock has ended when its
-// value is to be stored.
+// value is to be stored, or if the cache cannot tell. A load without a lock, though the cache has
+// locks, is not stored, and given to those only who came before it began.
 class CacheGuard::Impl : public std::enable_shared_from_this<CacheGuard::Impl> {
  public:
   Impl(Cache* cache, GuardOptions options);
@@ -93,6 +94,7 @@ class CacheGuard::Impl : public std::enable_shared_from_this<CacheGuard::Impl> {
   bool StoreSealed(std::string_view key, const std::string& sealed, Duration ttl,
                    internal::HeldLock* lock);
   bool StoreNothing(std::string_view key, internal::HeldLock* lock);
+  void CountUnlessTrue(const absl::StatusOr<bool>& held);
   absl::Status RefusedByBreaker();
   bool AdmitNegative(TimePoint now);
   std::string NewToken();

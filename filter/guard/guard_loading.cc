@@ -31,6 +31,10 @@ absl::StatusOr<std::string> Call(const Loader& load, std::string_view key) {
 // Whether the database has answered.
 bool IsAnswer(const absl::Status& status) { return status.ok() || absl::IsNotFound(status); }
 
+absl::Status LoadTakesTooLong() {
+  return absl::DeadlineExceededError("the key's load takes too long");
+}
+
 // What was found in the cache is this caller's answer only. Those who wait may have come when it
 // had been removed: they ask the cache themselves.
 void Distrust(internal::Flight* flight) {
@@ -44,7 +48,7 @@ absl::Status CacheGuard::Impl::GetByLoading(std::string_view key, const Loader& 
   for (int joins = 0; joins < kMaxJoins; ++joins) {
     internal::Flights::Place place = flights_->Join(key);
     if (place.is_first) {
-      internal::OwnFlight own(flights_, std::move(place.flight));
+      internal::OwnFlight own(flights_, std::move(place));
       return FallBack(Fly(&own, load, TimePoint::min(), options_.max_wait, value), fallback, value);
     }
     if (joins == 0) Count(&GuardStatistics::joined);
@@ -53,8 +57,7 @@ absl::Status CacheGuard::Impl::GetByLoading(std::string_view key, const Loader& 
       case internal::Flight::Outcome::kDone:
         return FallBack(status, fallback, value);
       case internal::Flight::Outcome::kTimeout:
-        return FallBack(absl::DeadlineExceededError("the key's load takes too long"), fallback,
-                        value);
+        return FallBack(LoadTakesTooLong(), fallback, value);
       case internal::Flight::Outcome::kOvertaken:
         break;
     }
@@ -75,7 +78,9 @@ absl::Status CacheGuard::Impl::FallBack(const absl::Status& status, const Fallba
 
 absl::Status CacheGuard::Impl::Fly(internal::OwnFlight* own, const Loader& load, TimePoint seen,
                                    Duration max_wait, std::string* value) {
-  absl::Status status = FindOrLoad(own->flight(), load, seen, max_wait, value);
+  absl::Status status = own->WaitForTurn(max_wait)
+                            ? FindOrLoad(own->flight(), load, seen, max_wait, value)
+                            : LoadTakesTooLong();
   own->End(status, *value);
   return status;
 }
@@ -103,6 +108,7 @@ absl::Status CacheGuard::Impl::FindOrLoad(internal::Flight* flight, const Loader
   const std::string& key = flight->key();
   internal::HeldLock lock(cache_, options_.timer, options_.lock_ttl);
   bool is_locked = false;
+  bool may_store = true;
   if (!breaker_.WouldAllow(Now())) return RefusedByBreaker();
   if (cache_->HasLocks()) {
     absl::Status found;
@@ -116,6 +122,10 @@ absl::Status CacheGuard::Impl::FindOrLoad(internal::Flight* flight, const Loader
       case LockEnd::kTimeout:
         return absl::DeadlineExceededError("another process's load of the key takes too long");
       case LockEnd::kNoLocks:
+        // Nothing will tell whether another process writes the key from now on: what is loaded is
+        // for those alone who are here already.
+        flights_->Depart(*flight);
+        may_store = false;
         break;
     }
   } else if (auto found = FindFresh(key, seen, value)) {
@@ -124,7 +134,11 @@ absl::Status CacheGuard::Impl::FindOrLoad(internal::Flight* flight, const Loader
   }
   std::chrono::microseconds load_time{0};
   absl::Status status = CallLoader(key, load, max_wait, &load_time, value);
-  Store(flight, status, *value, load_time, is_locked ? &lock : nullptr);
+  if (may_store) {
+    Store(flight, status, *value, load_time, is_locked ? &lock : nullptr);
+  } else if (IsAnswer(status)) {
+    Count(&GuardStatistics::discarded_loads);
+  }
   return status;
 }
 
@@ -210,7 +224,8 @@ void CacheGuard::Impl::Store(internal::Flight* flight, const absl::Status& statu
   if (!is_stored && lock != nullptr) (void)lock->Release();
 }
 
-// False if the lock has ended, so that the key may have been written meanwhile.
+// False if the lock has ended, so that the key may have been written meanwhile, or if the cache
+// cannot tell whether it has.
 bool CacheGuard::Impl::StoreSealed(std::string_view key, const std::string& sealed, Duration ttl,
                                    internal::HeldLock* lock) {
   if (ttl == Duration(0)) return StoreNothing(key, lock);
@@ -219,20 +234,24 @@ bool CacheGuard::Impl::StoreSealed(std::string_view key, const std::string& seal
     return true;
   }
   const absl::StatusOr<bool> stored = lock->StoreAndRelease(sealed, ttl);
-  if (!stored.ok()) Count(&GuardStatistics::cache_errors);
-  const bool has_ended = stored.ok() && !*stored;
-  if (has_ended) Count(&GuardStatistics::lost_locks);
-  return !has_ended;
+  CountUnlessTrue(stored);
+  return stored.value_or(false);
+}
+
+void CacheGuard::Impl::CountUnlessTrue(const absl::StatusOr<bool>& held) {
+  if (!held.ok()) {
+    Count(&GuardStatistics::cache_errors);
+  } else if (!*held) {
+    Count(&GuardStatistics::lost_locks);
+  }
 }
 
 // The same for an absent key that is not remembered. A value past its time may be there.
 bool CacheGuard::Impl::StoreNothing(std::string_view key, internal::HeldLock* lock) {
   if (lock != nullptr) {
     const absl::StatusOr<bool> released = lock->Release();
-    if (released.ok() && !*released) {
-      Count(&GuardStatistics::lost_locks);
-      return false;
-    }
+    CountUnlessTrue(released);
+    if (!released.value_or(false)) return false;
   }
   if (!cache_->Remove(key).ok()) Count(&GuardStatistics::cache_errors);
   return true;

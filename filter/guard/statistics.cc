@@ -34,7 +34,7 @@ constexpr Row kLoads[] = {
     {&GuardStatistics::load_failures, "failed"},
     {&GuardStatistics::refreshes, "refreshes past a value's time"},
     {&GuardStatistics::early_refreshes, "refreshes before it"},
-    {&GuardStatistics::discarded_loads, "overtaken by a write"},
+    {&GuardStatistics::discarded_loads, "not stored, maybe overtaken"},
     {&GuardStatistics::unstored_negatives, "absent keys not remembered"},
     {&GuardStatistics::cache_errors, "errors of the cache"},
     {&GuardStatistics::lost_locks, "locks that ended too early"},
@@ -57,7 +57,8 @@ std::string_view ToString(BreakerState state) {
 double GuardStatistics::FilterFalsePositiveRate() const {
   const uint64_t let_through = negative_hits + loads_not_found;
   const uint64_t absent = let_through + filtered;
-  return absent == 0 ? 0 : static_cast<double>(let_through) / static_cast<double>(absent);
+  if (!has_filter || absent == 0) return 0;
+  return static_cast<double>(let_through) / static_cast<double>(absent);
 }
 
 std::string GuardStatistics::ToTable() const {
@@ -75,8 +76,13 @@ std::string GuardStatistics::ToTable() const {
                           &row == kLoads ? 32 : 30, row.name, this->*row.number);
   }
   absl::StrAppendFormat(&table, "%-32s %12s\n", "breaker", ToString(breaker));
-  absl::StrAppendFormat(&table, "%-32s %10.3f %%\n", "filter's false positives",
-                        100 * FilterFalsePositiveRate());
+  constexpr char kFalsePositives[] = "filter's false positives";
+  if (has_filter && filtered + negative_hits + loads_not_found != 0) {
+    absl::StrAppendFormat(&table, "%-32s %10.3f %%\n", kFalsePositives,
+                          100 * FilterFalsePositiveRate());
+  } else {
+    absl::StrAppendFormat(&table, "%-32s %12s\n", kFalsePositives, "-");
+  }
   return table;
 }
 

@@ -20,6 +20,8 @@ constexpr uint64_t kMaxOpenWrites = 1'000'000;
 constexpr size_t kMaxScripts = 64;  // in one round trip
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 constexpr size_t kPieces = 16;
+// Notes of writers, once their filter was removed.
+constexpr std::chrono::milliseconds kNotesTtl = std::chrono::hours(24);
 
 absl::Status ChangedTooOften(const std::string& name) {
   return absl::AbortedError(
@@ -335,11 +337,17 @@ absl::Status BitmapFilter::Create(const RedisBitmapShape& shape,
 absl::Status BitmapFilter::Remove() {
   return CatchOutOfMemory([&]() -> absl::Status {
     Request request;
-    request.Begin(1 + impl_->keys().size());
+    request.Begin(impl_->keys().size());
     request.Append("UNLINK");
-    for (const std::string& key : impl_->keys()) request.Append(key);
+    for (size_t i = 0; i < impl_->keys().size(); ++i) {
+      if (i != kNotesKey) request.Append(impl_->keys()[i]);
+    }
+    request.Command({"PEXPIRE", impl_->keys()[kNotesKey], absl::StrCat(kNotesTtl.count())});
     impl_->ForgetLayout();
-    return impl_->client()->ExecuteOne(name(), request).status();
+    const absl::StatusOr<std::vector<Reply>> replies = impl_->client()->Execute(name(), request);
+    if (!replies.ok()) return replies.status();
+    const absl::Status removed = (*replies)[0].ToStatus();
+    return removed.ok() ? (*replies)[1].ToStatus() : removed;
   });
 }
 

@@ -4,7 +4,8 @@
 // 1. From StartRebuild on a writer's script adds to both generations, or is refused and sent again:
 //    it names the rebuild that it has computed offsets for.
 // 2. A writer that began before StartRebuild and has not ended has a note, which Finish adds; if it
-//    ends meanwhile, its EndWrite adds to both before the note goes.
+//    ends meanwhile, its EndWrite adds to both before the note goes. Notes outlive their filter by
+//    a day, so that the one that is made next has them too.
 // 3. A row that was committed, and whose writer had ended, before StartRebuild is visible to the
 //    scan, which begins later.
 // 4. Whoever takes the lease after a rebuild that died gives it another token: the dead one's
@@ -108,22 +109,14 @@ absl::Status BitmapRebuild::Impl::AddAll(const RedisBitmap& bitmap) {
         absl::StrCat(filter_->name(), ": the filter to be added has another shape"));
   }
   const std::string value = bitmap.ToString();
-  const std::string& upload = filter_->keys()[kUploadKey];
-  Request first;
-  first.Command({"UNLINK", upload});
-  absl::Status status = filter_->client()->ExecuteOne(filter_->name(), first).status();
+  absl::Status status;
   for (uint64_t at = 0; at < value.size() && status.ok(); at += kUploadBytes) {
-    Request request;
-    request.Command(
-        {"SETRANGE", upload, absl::StrCat(at), std::string_view(value).substr(at, kUploadBytes)});
-    // So that it does not stay if this process dies.
-    request.Command({"PEXPIRE", upload, lease()});
-    const auto replies = filter_->client()->Execute(filter_->name(), request);
-    status = replies.ok() ? (*replies)[0].ToStatus() : replies.status();
-    if (status.ok()) status = Run(FillScript(), {token_, lease(), bytes()});
+    status =
+        Run(UploadScript(), {token_, lease(), absl::StrCat(at), value.substr(at, kUploadBytes)});
   }
-  if (status.ok() && !value.empty()) status = Run(UniteScript(), {token_, lease(), bytes()});
-  return status;
+  if (!status.ok()) return status;
+  if (value.empty()) return Run(FillScript(), {token_, lease(), bytes()});  // is it lost?
+  return Run(UniteScript(), {token_, lease(), absl::StrCat(value.size())});
 }
 
 absl::StatusOr<uint64_t> BitmapRebuild::Impl::ServerMillis() {

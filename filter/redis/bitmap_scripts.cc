@@ -49,7 +49,9 @@ local function set(key, at, first, last)
 end
 )lua";
 
-// Times are the server's, in milliseconds. All keys of a filter expire at one of them.
+// Times are the server's, in milliseconds. All keys of a filter expire at one of them, but the
+// notes of writers: one that began before it and commits after it may die, and whoever makes the
+// filter again has nothing else to know its key by.
 constexpr absl::string_view kTimes = R"lua(
 local function now()
   local t = redis.call('TIME')
@@ -64,6 +66,9 @@ local function expire(keys, at)
     end
   end
 end
+local function keep_notes(at)
+  expire({KEYS[6]}, at > 0 and at + 86400000 or 0)
+end
 local function renew(lease)
   expire({KEYS[4], KEYS[5]}, now() + tonumber(lease))
 end
@@ -73,11 +78,13 @@ end
 local function configure(rule, bits, probes, generation, at, insertions, rate)
   redis.call('HSET', KEYS[2], 'rule', rule, 'bits', bits, 'probes', probes, 'generation',
              generation, 'expire_at', string.format('%.0f', at))
-  if rule == 'redisson' then
+  -- Redisson would take an incomplete filter for a whole one.
+  if rule == 'redisson' and generation ~= '0' then
     redis.call('HSET', KEYS[3], 'size', bits, 'hashIterations', probes, 'expectedInsertions',
                insertions, 'falseProbability', rate)
   end
-  expire({KEYS[1], KEYS[2], KEYS[3], KEYS[6]}, at)
+  expire({KEYS[1], KEYS[2], KEYS[3]}, at)
+  keep_notes(at)
 end
 )lua";
 
@@ -90,7 +97,7 @@ if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('HEXISTS', KEYS[2], 'rule') 
    redis.call('HEXISTS', KEYS[3], 'size') == 1 then
   return {'exists'}
 end
-redis.call('DEL', KEYS[4], KEYS[5], KEYS[6])
+redis.call('DEL', KEYS[4], KEYS[5])
 make(KEYS[1], tonumber(ARGV[5]))
 local ttl = tonumber(ARGV[6])
 configure(ARGV[1], ARGV[2], ARGV[3], ARGV[4], ttl > 0 and now() + ttl or 0, ARGV[7], ARGV[8])
@@ -131,8 +138,7 @@ if redis.call('STRLEN', KEYS[1]) < tonumber(ARGV[2]) then return {'missing'} end
 if ARGV[4] == 'begin' then
   if redis.call('HLEN', KEYS[6]) >= tonumber(ARGV[7]) then return {'full'} end
   redis.call('HSET', KEYS[6], ARGV[5], string.format('%.0f', now()) .. ':' .. ARGV[6])
-  local at = tonumber(redis.call('HGET', KEYS[2], 'expire_at') or '0')
-  if at > 0 then expire({KEYS[6]}, at) end
+  keep_notes(tonumber(redis.call('HGET', KEYS[2], 'expire_at') or '0'))
 end
 local probes = tonumber(ARGV[8])
 local at = cmsgpack.unpack(ARGV[9])
@@ -169,8 +175,27 @@ renew(ARGV[2])
 return {'ok'}
 )lua";
 
+// An upload that was evicted between two pieces, or before they are united, lacks bits: the rebuild
+// is given up, so that nobody commits it without them.
+constexpr absl::string_view kUploaded = R"lua(
+local function is_uploaded(bytes)
+  if redis.call('STRLEN', KEYS[7]) == tonumber(bytes) then return true end
+  redis.call('UNLINK', KEYS[4], KEYS[5], KEYS[7])
+  return false
+end
+)lua";
+
+constexpr absl::string_view kUpload = R"lua(
+if ARGV[3] == '0' then redis.call('UNLINK', KEYS[7]) end
+if not is_uploaded(ARGV[3]) then return {'lost'} end
+redis.call('APPEND', KEYS[7], ARGV[4])
+redis.call('PEXPIRE', KEYS[7], ARGV[2])
+renew(ARGV[2])
+return {'ok'}
+)lua";
+
 constexpr absl::string_view kUnite = R"lua(
-if redis.call('STRLEN', KEYS[7]) > tonumber(ARGV[3]) then return {'lost'} end
+if not is_uploaded(ARGV[3]) then return {'lost'} end
 redis.call('BITOP', 'OR', KEYS[4], KEYS[4], KEYS[7])
 redis.call('UNLINK', KEYS[7])
 renew(ARGV[2])
@@ -239,8 +264,14 @@ const Script& FillScript() {
       new Script(absl::StrCat(kSetBits, kTimes, kToken, kLost, kFill));
   return *script;
 }
+const Script& UploadScript() {
+  static const Script* const script =
+      new Script(absl::StrCat(kTimes, kToken, kLost, kUploaded, kUpload));
+  return *script;
+}
 const Script& UniteScript() {
-  static const Script* const script = new Script(absl::StrCat(kTimes, kToken, kLost, kUnite));
+  static const Script* const script =
+      new Script(absl::StrCat(kTimes, kToken, kLost, kUploaded, kUnite));
   return *script;
 }
 const Script& CommitScript() {

@@ -21,7 +21,6 @@ inline constexpr size_t kBitsKey = 0;
 // refuses scripts with keys that it has not.
 inline constexpr size_t kNumQueryKeys = 3;
 inline constexpr size_t kNotesKey = 5;
-inline constexpr size_t kUploadKey = 6;
 
 // Each answers an array whose first element is a word: "ok", or why it did nothing: "changed" (the
 // configuration or the rebuild is not the one that the caller named), "missing", and others.
@@ -42,7 +41,9 @@ const Script& WriteScript();
 const Script& StartScript();
 // ARGV: token, lease, bytes, and offsets or nothing. "lost".
 const Script& FillScript();
-// ARGV: token, lease, bytes. "lost".
+// ARGV: token, lease, where the piece begins, the piece. "lost".
+const Script& UploadScript();
+// ARGV: token, lease, bytes of the upload. "lost".
 const Script& UniteScript();
 // ARGV: token, bytes, rule, bits, probes, time to live, insertions, rate. "lost".
 const Script& CommitScript();

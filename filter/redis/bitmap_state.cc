@@ -53,7 +53,7 @@ constexpr std::chrono::milliseconds kLongestTtl = std::chrono::hours(24 * 365 * 
 //
 //   ours, of another rule                      refused: one rule's offsets mean nothing in another
 //   Redisson's, and Redisson's is asked for    Redisson's, which it may have changed since
-//   ours, of the rule that is asked for        ours
+//   ours, of the rule that is asked for        ours; of Redisson's until its first rebuild only
 //   none, but the caller gave a shape          the caller's: go-zero and Jedis leave nothing
 //
 // A managed filter has a string of full length from its creation on: one that is shorter was
@@ -71,6 +71,7 @@ absl::StatusOr<BitmapLayout> ParseLayout(const std::vector<Reply>& fields,
       absl::NotFoundError(absl::StrCat("there is no filter ", std::string(name)));
   const std::string& configured_rule = text(kRuleField);
   const bool is_managed = !configured_rule.empty();
+  const bool is_complete = !is_managed || text(kGenerationField) != "0";
   if (is_managed && configured_rule != rule) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(name), " is a filter of ", configured_rule, ", not ", rule));
@@ -78,7 +79,7 @@ absl::StatusOr<BitmapLayout> ParseLayout(const std::vector<Reply>& fields,
   if (!text(kConfigSizeField).empty() && options.rule == RedisBitmapRule::kRedisson) {
     // Redisson's own configuration counts where both are there: it may have changed it.
     shape = ParseShape(options.rule, text(kConfigSizeField), text(kConfigProbesField));
-  } else if (is_managed && options.rule != RedisBitmapRule::kRedisson) {
+  } else if (is_managed && (options.rule != RedisBitmapRule::kRedisson || !is_complete)) {
     shape = ParseShape(options.rule, text(kBitsField), text(kProbesField));
   } else if (!is_managed && options.shape_without_configuration.has_value()) {
     shape = *options.shape_without_configuration;
@@ -90,8 +91,8 @@ absl::StatusOr<BitmapLayout> ParseLayout(const std::vector<Reply>& fields,
   }
   layout.shape = *shape;
   layout.has_configuration = is_managed || !text(kConfigSizeField).empty();
+  layout.is_complete = is_complete;
   if (is_managed) {
-    layout.is_complete = text(kGenerationField) != "0";
     layout.least_bytes_to_query = layout.least_bytes_to_add = BytesOf(layout.shape);
   }
   layout.token = text(kTokenField);

@@ -191,8 +191,8 @@ absl::StatusOr<std::vector<Client::Impl::Pending>> Client::Impl::Sort(
     bool* asking, std::vector<Reply>* replies) {
   std::vector<Pending> left;
   const Endpoint asked = *endpoint;
-  const size_t stride = *asking ? 2 : 1;  // an answer to ASKING before each
-  *asking = false;
+  // An answer to ASKING before each. Whoever is not redirected is asked again in the same way.
+  const size_t stride = *asking ? 2 : 1;
   // All commands have keys of one slot, so that they are redirected together; but a slot may move
   // in the midst of them. What was answered is kept, the rest is sent to where the last one points.
   for (size_t i = 0; i < sent.size(); ++i) {

@@ -161,6 +161,10 @@ absl::StatusOr<std::vector<Reply>> Connection::Exchange(std::string_view bytes, 
     if (status.ok()) status = Receive();
     if (!status.ok()) return status;
   }
+  // What was sent beyond that would be taken for the answer to the next question.
+  if (reader_.HasUnread()) {
+    return absl::DataLossError(absl::StrCat("Redis at ", name_, ": more answers than questions"));
+  }
   return replies;
 }
 

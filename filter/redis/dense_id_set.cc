@@ -9,12 +9,13 @@
 namespace winnow::filter::redis {
 namespace {
 
-// ARGV: "set" or "clear", ids. How many bits it has changed.
+// ARGV: "set" or "clear", bytes of the whole string, ids. How many bits it has changed.
 const Script& ChangeIdsScript() {
   static const Script* const script = new Script(R"lua(
+if redis.call('STRLEN', KEYS[1]) < tonumber(ARGV[2]) then return {'missing'} end
 local value = ARGV[1] == 'set' and 1 or 0
 local changed = 0
-for i = 2, #ARGV do
+for i = 3, #ARGV do
   if redis.call('SETBIT', KEYS[1], ARGV[i], value) ~= value then changed = changed + 1 end
 end
 return {'ok', changed}
@@ -22,16 +23,36 @@ return {'ok', changed}
   return *script;
 }
 
-// ARGV: ids. A '0' or '1' for each.
+// ARGV: "ask", bytes of the whole string, ids. A '0' or '1' for each.
 const Script& AskIdsScript() {
   static const Script* const script = new Script(R"lua(
-if redis.call('EXISTS', KEYS[1]) == 0 then return {'missing'} end
+if redis.call('STRLEN', KEYS[1]) < tonumber(ARGV[2]) then return {'missing'} end
 local answers = {}
-for i = 1, #ARGV do answers[i] = redis.call('GETBIT', KEYS[1], ARGV[i]) end
+for i = 3, #ARGV do answers[i - 2] = redis.call('GETBIT', KEYS[1], ARGV[i]) end
 return {'ok', table.concat(answers)}
 )lua");
   return *script;
 }
+
+// ARGV: "count", bytes of the whole string.
+const Script& CountIdsScript() {
+  static const Script* const script = new Script(R"lua(
+if redis.call('STRLEN', KEYS[1]) < tonumber(ARGV[2]) then return {'missing'} end
+return {'ok', redis.call('BITCOUNT', KEYS[1])}
+)lua");
+  return *script;
+}
+
+// ARGV: "create", bytes of the whole string, its last bit.
+const Script& CreateIdsScript() {
+  static const Script* const script = new Script(R"lua(
+if redis.call('EXISTS', KEYS[1]) == 1 then return {'exists'} end
+return {'ok', redis.call('SETBIT', KEYS[1], ARGV[3], 0)}
+)lua");
+  return *script;
+}
+
+constexpr uint64_t kMostMaxId = (uint64_t{1} << 32) - 1;  // SETBIT's
 
 constexpr size_t kIdsOfScript = kMaxArguments - 20;
 
@@ -42,13 +63,15 @@ class DenseIdSet::Impl {
   Impl(Client* client, std::string_view key, uint64_t max_id)
       : client_(client), key_(key), max_id_(max_id) {}
 
+  absl::Status Create();
   absl::StatusOr<uint64_t> Change(std::string_view how, std::span<const uint64_t> ids);
   absl::Status Ask(std::span<const uint64_t> ids, std::vector<bool>* answers);
   absl::StatusOr<uint64_t> Count();
   QueryCounter* counter() { return &counter_; }
 
  private:
-  absl::StatusOr<std::vector<Reply>> Run(const Script& script, std::string_view first,
+  // One script, or as many as the ids need, in one round trip: what each answered behind "ok".
+  absl::StatusOr<std::vector<Reply>> Run(const Script& script, std::string_view what,
                                          std::span<const uint64_t> ids);
 
   Client* const client_;
@@ -57,29 +80,45 @@ class DenseIdSet::Impl {
   QueryCounter counter_;
 };
 
-// One round trip. What each script answered behind "ok".
 absl::StatusOr<std::vector<Reply>> DenseIdSet::Impl::Run(const Script& script,
-                                                         std::string_view first,
+                                                         std::string_view what,
                                                          std::span<const uint64_t> ids) {
-  Request request;
-  for (size_t begin = 0; begin < ids.size(); begin += kIdsOfScript) {
-    const auto part = ids.subspan(begin, std::min(kIdsOfScript, ids.size() - begin));
-    request.BeginScript(script, std::span(&key_, 1), part.size() + (first.empty() ? 0 : 1));
-    if (!first.empty()) request.Append(first);
-    for (const uint64_t id : part) request.Append(id);
+  if (max_id_ > kMostMaxId) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(key_, ": ids may be limited to ", kMostMaxId, " at most, not ", max_id_));
   }
+  Request request;
+  do {
+    const auto part = ids.first(std::min(kIdsOfScript, ids.size()));
+    request.BeginScript(script, std::span(&key_, 1), 2 + part.size());
+    request.Append(what);
+    request.Append(max_id_ / 8 + 1);
+    for (const uint64_t id : part) request.Append(id);
+    ids = ids.subspan(part.size());
+  } while (!ids.empty());
   absl::StatusOr<std::vector<Reply>> replies = client_->Execute(key_, request);
   if (!replies.ok()) return replies.status();
   std::vector<Reply> results;
   for (Reply& reply : *replies) {
     const absl::StatusOr<std::string> word = WordOf(reply);
     if (!word.ok()) return word.status();
-    if (*word == "missing")
-      return absl::NotFoundError(absl::StrCat(key_, ": there is no such set"));
-    if (reply.elements.size() != 2) return absl::DataLossError("Redis: not the script's answer");
+    if (*word == "missing") {
+      return absl::NotFoundError(
+          absl::StrCat(key_, ": there is no such set, it has expired, or its string is not whole"));
+    }
+    if (*word == "exists") {
+      return absl::AlreadyExistsError(absl::StrCat(key_, ": there is such a key"));
+    }
+    if (*word != "ok" || reply.elements.size() != 2) {
+      return absl::DataLossError("Redis: not the script's answer");
+    }
     results.push_back(std::move(reply.elements[1]));
   }
   return results;
+}
+
+absl::Status DenseIdSet::Impl::Create() {
+  return Run(CreateIdsScript(), "create", std::span(&max_id_, 1)).status();
 }
 
 absl::StatusOr<uint64_t> DenseIdSet::Impl::Change(std::string_view how,
@@ -100,27 +139,28 @@ absl::Status DenseIdSet::Impl::Ask(std::span<const uint64_t> ids, std::vector<bo
   // What cannot be in the set needs no question, but must not fail those beside it.
   std::vector<uint64_t> asked;
   for (const uint64_t id : ids) asked.push_back(std::min(id, max_id_));
-  const absl::StatusOr<std::vector<Reply>> results = Run(AskIdsScript(), "", asked);
+  const absl::StatusOr<std::vector<Reply>> results = Run(AskIdsScript(), "ask", asked);
   if (!results.ok()) return results.status();
   std::string bits;
   for (const Reply& result : *results) bits += result.text;
   if (bits.size() != ids.size()) return absl::DataLossError("Redis: not the script's answer");
-  for (size_t i = 0; i < ids.size(); ++i) (*answers)[i] = bits[i] == '1' && ids[i] <= max_id_;
+  for (size_t i = 0; i < ids.size(); ++i) (*answers)[i] = bits[i] != '0' && ids[i] <= max_id_;
   return absl::OkStatus();
 }
 
 absl::StatusOr<uint64_t> DenseIdSet::Impl::Count() {
-  Request request;
-  request.Command({"BITCOUNT", key_});
-  const absl::StatusOr<Reply> count = client_->ExecuteOne(key_, request);
+  const absl::StatusOr<std::vector<Reply>> count = Run(CountIdsScript(), "count", {});
   if (!count.ok()) return count.status();
-  return static_cast<uint64_t>(count->integer);
+  return static_cast<uint64_t>(count->front().integer);
 }
 
 DenseIdSet::DenseIdSet(Client* client, std::string_view key, uint64_t max_id)
     : impl_(std::make_unique<Impl>(client, key, max_id)) {}
 DenseIdSet::~DenseIdSet() = default;
 
+absl::Status DenseIdSet::Create() {
+  return CatchOutOfMemory([&] { return impl_->Create(); });
+}
 absl::StatusOr<uint64_t> DenseIdSet::Add(std::span<const uint64_t> ids) {
   return CatchOutOfMemory([&] { return impl_->Change("set", ids); });
 }

@@ -36,8 +36,11 @@ void AppendCall(std::string_view key, std::string_view command,
 absl::StatusOr<Reply> ResultOf(std::string_view key, Reply reply) {
   const absl::StatusOr<std::string> word = WordOf(reply);
   if (!word.ok()) {
-    // What a command inside a script says comes with the script's name behind it.
-    if (absl::IsInvalidArgument(word.status()) && reply.text.find("full") != std::string::npos) {
+    // What a command inside a script says comes with the script's name behind it. Cuckoo filters
+    // that may not grow are full, those that may no more have reached their maximum.
+    if (absl::IsInvalidArgument(word.status()) &&
+        (reply.text.find("full") != std::string::npos ||
+         reply.text.find("Maximum expansions reached") != std::string::npos)) {
       return absl::ResourceExhaustedError(word.status().message());
     }
     return word.status();

@@ -5,6 +5,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "filter/base/out_of_memory.h"
+#include "filter/redis/bitmap_state.h"
+#include "filter/redis/key_slot.h"
 #include "filter/redis/module_call.h"
 #include "filter/redis/query_counter.h"
 
@@ -89,6 +91,21 @@ std::vector<std::string> CuckooReserveWords(std::string_view key,
           absl::StrCat(options.expansion)};
 }
 
+// KEYS: what was loaded, and the name it is to have.
+const Script& PublishScript() {
+  static const Script* const script = new Script(R"lua(
+if redis.call('EXISTS', KEYS[1]) == 0 then return {'missing'} end
+if redis.call('RENAMENX', KEYS[1], KEYS[2]) == 0 then return {'exists'} end
+redis.call('PERSIST', KEYS[2])
+return {'ok'}
+)lua");
+  return *script;
+}
+
+absl::Status ExistsError(const std::string& name) {
+  return absl::AlreadyExistsError(absl::StrCat(name, ": there is such a key"));
+}
+
 }  // namespace
 
 class ModuleFilter::Impl {
@@ -104,6 +121,9 @@ class ModuleFilter::Impl {
     return absl::StrCat(is_bloom() ? "BF." : "CF.", std::string(rest));
   }
   absl::Status MayContain(Items keys, std::vector<bool>* answers);
+  // Loads chunks into `key`, which expires if no more come; then gives it the filter's name.
+  absl::Status Load(std::span<const RedisBloomChunk> chunks, const std::string& key);
+  absl::Status Publish(const std::string& key);
   QueryCounter* counter() { return &counter_; }
 
  private:
@@ -123,6 +143,40 @@ absl::Status ModuleFilter::Impl::MayContain(Items keys, std::vector<bool>* answe
   }
   for (size_t i = 0; i < keys.size(); ++i) (*answers)[i] = (*replies)[i].integer != 0;
   return absl::OkStatus();
+}
+
+absl::Status ModuleFilter::Impl::Load(std::span<const RedisBloomChunk> chunks,
+                                      const std::string& key) {
+  // From one chunk to the next no more than a command's time passes, and connecting.
+  const ClientOptions& options = client_->options();
+  const std::chrono::milliseconds ttl =
+      std::chrono::minutes(1) + 2 * (options.command_timeout + options.connect_timeout);
+  for (const RedisBloomChunk& chunk : chunks) {
+    Request request;
+    request.Command({Command("LOADCHUNK"), key, absl::StrCat(chunk.iterator), chunk.data});
+    request.Command({"PEXPIRE", key, absl::StrCat(ttl.count())});
+    const absl::StatusOr<std::vector<Reply>> replies = client_->Execute(name_, request);
+    if (!replies.ok()) return replies.status();
+    for (const Reply& reply : *replies) {
+      const absl::Status status = reply.ToStatus();
+      if (!status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ModuleFilter::Impl::Publish(const std::string& key) {
+  Request request;
+  request.BeginScript(PublishScript(), std::vector<std::string>{key, name_}, 0);
+  const absl::StatusOr<Reply> reply = client_->ExecuteOne(name_, request);
+  if (!reply.ok()) return reply.status();
+  const absl::StatusOr<std::string> word = WordOf(*reply);
+  if (!word.ok()) return word.status();
+  if (*word == "exists") return ExistsError(name_);
+  if (*word == "ok") return absl::OkStatus();
+  return *word == "missing"
+             ? absl::NotFoundError(absl::StrCat(name_, ": the server has evicted what was loaded"))
+             : absl::DataLossError("Redis: an answer that the script does not give");
 }
 
 ModuleFilter::ModuleFilter(Client* client, std::string_view name, Kind kind)
@@ -206,29 +260,22 @@ absl::StatusOr<std::vector<RedisBloomChunk>> ModuleFilter::Dump() {
 
 absl::Status ModuleFilter::Restore(std::span<const RedisBloomChunk> chunks) {
   return CatchOutOfMemory([&]() -> absl::Status {
+    if (chunks.empty()) return absl::InvalidArgumentError("Redis filter: a dump without chunks");
     const std::string& name = impl_->name();
     Request exists;
     exists.Command({"EXISTS", name});
     const absl::StatusOr<Reply> there = impl_->client()->ExecuteOne(name, exists);
     if (!there.ok()) return there.status();
-    if (there->integer != 0)
-      return absl::AlreadyExistsError(absl::StrCat(name, ": there is such a key"));
-    for (const RedisBloomChunk& chunk : chunks) {
-      Request request;
-      request.Command(
-          {impl_->Command("LOADCHUNK"), name, absl::StrCat(chunk.iterator), chunk.data});
-      const absl::Status status = impl_->client()->ExecuteOne(name, request).status();
-      if (status.ok()) continue;
-      // Half a filter would say "no" to the keys of the other half.
-      Request remove;
-      remove.Command({"UNLINK", name});
-      const absl::Status removed = impl_->client()->ExecuteOne(name, remove).status();
-      return removed.ok()
-                 ? status
-                 : absl::Status(status.code(), absl::StrCat(status.message(), "; remove the key ",
-                                                            name, ", which holds half a filter"));
-    }
-    return absl::OkStatus();
+    if (there->integer != 0) return ExistsError(name);
+    // Half a filter would say "no" to the keys of the other half. Nobody else loads into this one.
+    const std::string loaded = KeyBeside(name, absl::StrCat("winnow:load:", UniqueDigits()));
+    absl::Status status = impl_->Load(chunks, loaded);
+    if (status.ok()) status = impl_->Publish(loaded);
+    if (status.ok()) return status;
+    Request remove;
+    remove.Command({"UNLINK", loaded});
+    impl_->client()->ExecuteOne(name, remove).IgnoreError();  // it expires
+    return status;
   });
 }
 

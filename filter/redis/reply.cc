@@ -31,9 +31,12 @@ constexpr ErrorCode kErrorCodes[] = {
     {"ERR unknown command", absl::StatusCode::kUnimplemented},
 };
 
-// A script's error has the command's behind words of its own in some versions.
+// Whole words: BUSYKEY is not BUSY. A script's error has the command's behind words of its own in
+// some versions.
 bool Names(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix ||
+  const bool is_first = text.substr(0, prefix.size()) == prefix &&
+                        (text.size() == prefix.size() || text[prefix.size()] == ' ');
+  return is_first ||
          text.find(absl::StrCat(" ", std::string(prefix), " ")) != std::string_view::npos;
 }
 

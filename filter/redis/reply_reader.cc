@@ -75,6 +75,20 @@ void* CreateNil(const redisReadTask* task) { return NewReply(task, Reply::Type::
 // Called for whole replies only: elements lie inside theirs.
 void FreeReply(void* reply) { delete static_cast<Reply*>(reply); }
 
+// hiredis from 1.0 on reads RESP3's doubles and booleans, and without functions for them gives
+// numbers in place of objects. Nothing here asks for RESP3: who sends them is refused.
+template <typename ObjectFunctions>
+void RefuseDoublesAndBooleans(ObjectFunctions* functions) {
+  if constexpr (requires { functions->createDouble; }) {
+    functions->createDouble = [](const redisReadTask*, double, char*, size_t) -> void* {
+      return nullptr;
+    };
+  }
+  if constexpr (requires { functions->createBool; }) {
+    functions->createBool = [](const redisReadTask*, int) -> void* { return nullptr; };
+  }
+}
+
 redisReplyObjectFunctions* Functions() {
   static redisReplyObjectFunctions functions = [] {
     redisReplyObjectFunctions made = {};
@@ -83,6 +97,7 @@ redisReplyObjectFunctions* Functions() {
     made.createInteger = CreateInteger;
     made.createNil = CreateNil;
     made.freeObject = FreeReply;
+    RefuseDoublesAndBooleans(&made);
     return made;
   }();
   return &functions;
@@ -120,7 +135,8 @@ absl::StatusOr<std::optional<Reply>> ReplyReader::Next() {
   if (redisReaderGetReply(reader_.get(), &object) != REDIS_OK) {
     if (reader_->err == REDIS_ERR_OOM) {
       return absl::DataLossError(absl::StrCat("Redis: a reply of more than ", max_elements_,
-                                              " elements, or without memory for it"));
+                                              " elements, of a kind that is not known, or "
+                                              "without memory for it"));
     }
     return absl::DataLossError(absl::StrCat("Redis: not its protocol: ", reader_->errstr));
   }

@@ -30,6 +30,8 @@ class ReplyReader {
   // The next whole reply, or nothing before more bytes came. DataLoss: this is no Redis, or more
   // than the limits allow; nothing can be read any more then.
   absl::StatusOr<std::optional<Reply>> Next();
+  // Bytes came behind the last reply that Next gave.
+  bool HasUnread() const { return bytes_unread_ != 0; }
 
  private:
   struct Free {

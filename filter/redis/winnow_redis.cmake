@@ -21,10 +21,11 @@ target_include_directories(winnow_redis PUBLIC
 set_target_properties(winnow_redis PROPERTIES EXPORT_NAME redis)
 add_library(Winnow::redis ALIAS winnow_redis)
 
-# The cache guard's cache on Redis, where both are built.
+# The cache guard's cache and filter on Redis, where both are built.
 function(winnow_add_redis_guard)
   winnow_library(winnow_redis_guard
     SOURCES ${PROJECT_SOURCE_DIR}/filter/redis/guard/guard_cache.cc
+            ${PROJECT_SOURCE_DIR}/filter/redis/guard/guard_filter.cc
     DEPENDS winnow_redis winnow_guard)
   set_target_properties(winnow_redis_guard PROPERTIES EXPORT_NAME redis_guard)
   add_library(Winnow::redis_guard ALIAS winnow_redis_guard)

@@ -40,4 +40,11 @@ install_into "$work/prefix" "$build" development
 refused rocksdb "component rocksdb is not installed in $work/prefix"
 refused shared "component shared is not installed in $work/prefix"
 refused c "component c is not installed in $work/prefix"
+refused guard "component guard is not installed in $work/prefix"
+[ "$(with guard/cache_guard.h)" = OFF ] || fail "the guard's headers belong to component guard"
 quietly configure_outside outside_components "$work/prefix" -DCOMPONENT="filter;engine"
+install_into "$work/prefix" "$build" guard
+if [ "$(with guard/cache_guard.h)" = ON ]; then
+  quietly configure_outside outside_components "$work/prefix" -DCOMPONENT="filter;guard"
+  refused redis_guard "component redis_guard is not installed in $work/prefix"
+fi

@@ -129,6 +129,25 @@ TEST_F(WinnowCliRedis, AnInterruptedRebuildLeavesTheFilterAndEndsWithItsLease) {
   EXPECT_EQ(Redis("query users", "printf 'Tom\\nSpike\\n' | ").output, "maybe\tTom\nno\tSpike\n");
 }
 
+TEST_F(WinnowCliRedis, ARebuildOutlivesTheSilenceOfItsInput) {
+  EXPECT_EQ(
+      Redis("rebuild users --keys=1000 --lease=3", "(echo Tom; sleep 8; echo Jerry) | ").output,
+      "rebuilt with 2 keys in 9585 bits\n");
+  EXPECT_EQ(Redis("query users", "printf 'Tom\\nJerry\\n' | ").output,
+            "maybe\tTom\nmaybe\tJerry\n");
+}
+
+TEST_F(WinnowCliRedis, MakesNothingLargerThanItMay) {
+  for (const char* verb : {"create", "rebuild"}) {
+    const std::string command = std::string(verb) + " users --keys=1e5 --fpr=1%";
+    const ShellResult refused = Redis(command + " --max-bytes=100KiB", "echo Tom | ");
+    EXPECT_EQ(refused.exit_code, 3) << verb;
+    EXPECT_THAT(refused.output, HasSubstr("119814 bytes, allowed are 102400"));
+    EXPECT_EQ(Redis(command + " --max-bytes=200KiB", "echo Tom | ").exit_code, 0) << verb;
+  }
+  EXPECT_EQ(Redis("create more --keys=10 --max-bytes=few").exit_code, 2);
+}
+
 TEST_F(WinnowCliRedis, AServerThatHangsCostsTheTimeOut) {
   ASSERT_EQ(Redis("create users --keys=100").exit_code, 0);
   server_->Freeze();

@@ -4,6 +4,7 @@
 #   development  libwinnow-dev      headers, static libraries, CMake and pkg-config files
 #   tools        winnow-tools       winnow, winnow_bench
 #   rocksdb      winnow-rocksdb     filters for RocksDB, where they are built
+#   guard        libwinnow-guard-dev  the cache guard, where it is built
 #   redis        libwinnow-redis-dev  filters on a Redis server, where they are built
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME winnow)
@@ -16,7 +17,7 @@ set(CPACK_STRIP_FILES ON)
 
 get_cmake_property(components COMPONENTS)
 set(CPACK_COMPONENTS_ALL "")
-foreach(component runtime bindings development tools rocksdb redis)
+foreach(component runtime bindings development tools rocksdb guard redis)
   if(component IN_LIST components)
     list(APPEND CPACK_COMPONENTS_ALL ${component})
   endif()
@@ -36,7 +37,11 @@ set(CPACK_DEBIAN_BINDINGS_PACKAGE_SECTION libs)
 set(CPACK_COMPONENT_BINDINGS_DESCRIPTION
     "The C interface, and LevelDB's, as libraries that other languages load.")
 
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libwinnow-dev)
+set(development_package libwinnow-dev)
+if(NOT WINNOW_ENGINE)  # the filter library alone is one package
+  set(development_package libwinnow-filter-dev)
+endif()
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME ${development_package})
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
     "Headers (LevelDB's among them), static libraries, CMake and pkg-config files.")
@@ -51,13 +56,23 @@ set(CPACK_DEBIAN_ROCKSDB_PACKAGE_NAME winnow-rocksdb)
 set(CPACK_DEBIAN_ROCKSDB_PACKAGE_SECTION libs)
 set(CPACK_COMPONENT_ROCKSDB_DESCRIPTION "Winnow's filters for unmodified RocksDB programs.")
 
+set(CPACK_DEBIAN_GUARD_PACKAGE_NAME libwinnow-guard-dev)
+set(CPACK_DEBIAN_GUARD_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_GUARD_PACKAGE_DEPENDS "${development_package} (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_GUARD_DESCRIPTION
+    "Winnow's guard in front of a cache: headers, static library.")
+
 set(CPACK_DEBIAN_REDIS_PACKAGE_NAME libwinnow-redis-dev)
 set(CPACK_DEBIAN_REDIS_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_REDIS_PACKAGE_DEPENDS "libwinnow-dev (= ${PROJECT_VERSION}), libhiredis-dev")
+set(CPACK_DEBIAN_REDIS_PACKAGE_DEPENDS
+    "${development_package} (= ${PROJECT_VERSION}), libhiredis-dev")
+if(TARGET winnow_redis_guard)  # which is in it
+  string(APPEND CPACK_DEBIAN_REDIS_PACKAGE_DEPENDS
+         ", libwinnow-guard-dev (= ${PROJECT_VERSION})")
+endif()
 set(CPACK_COMPONENT_REDIS_DESCRIPTION "Winnow's filters on a Redis server: headers, static library.")
 
-if(NOT WINNOW_ENGINE)  # the filter library alone is one package
-  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libwinnow-filter-dev)
+if(NOT WINNOW_ENGINE)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libabsl-dev, libxxhash-dev, pkg-config")
 endif()
 include(CPack)

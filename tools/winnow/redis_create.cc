@@ -16,8 +16,10 @@ absl::StatusOr<ExitCode> RunRedisCreate(const Arguments& arguments, Output& outp
   absl::Status created;
   Json json = {{"name", arguments.positionals()[0]}};
   if (opened.module != nullptr) {
-    if (arguments.Has("ttl") || arguments.Has("incomplete") || arguments.Has("bits")) {
-      return absl::InvalidArgumentError("--ttl, --incomplete and --bits are not for redisbloom");
+    if (arguments.Has("ttl") || arguments.Has("incomplete") || arguments.Has("bits") ||
+        arguments.Has("max-bytes")) {
+      return absl::InvalidArgumentError(
+          "--ttl, --incomplete, --bits and --max-bytes are not for redisbloom");
     }
     WINNOW_ASSIGN_OR_RETURN(const RedisSize size, RedisSizeOf(arguments));
     created = opened.is_cuckoo
@@ -36,7 +38,7 @@ absl::StatusOr<ExitCode> RunRedisCreate(const Arguments& arguments, Output& outp
     WINNOW_ASSIGN_OR_RETURN(options.ttl, SecondsOf(arguments, "ttl"));
     WINNOW_ASSIGN_OR_RETURN(options.ttl_jitter, SecondsOf(arguments, "ttl-jitter"));
     options.is_complete = !arguments.Has("incomplete");
-    options.max_bytes = uint64_t{512} << 20;
+    WINNOW_ASSIGN_OR_RETURN(options.max_bytes, RedisMaxBytesOf(arguments));
     created = opened.bitmap->Create(shape, options);
     json["bits"] = shape.num_bits;
     json["probes"] = shape.num_probes;
@@ -109,7 +111,8 @@ already lacks it: with --incomplete it answers "maybe" to everything until the f
                            {"bits", "N", "go-zero's: so many bits, and 14 probes"},
                            {"ttl", "SECONDS", "time to live (default: none)"},
                            {"ttl-jitter", "SECONDS", "and a random time up to this (default: 0)"},
-                           {"incomplete", "", "answers maybe until it is rebuilt"}}),
+                           {"incomplete", "", "answers maybe until it is rebuilt"},
+                           kRedisMaxBytesFlag}),
       .run = RunRedisCreate,
   };
 }

@@ -116,6 +116,11 @@ absl::StatusOr<filter::RedisBitmapShape> RedisShapeOf(const Arguments& arguments
   return filter::RedissonShape(size.keys, size.fpr);
 }
 
+absl::StatusOr<uint64_t> RedisMaxBytesOf(const Arguments& arguments) {
+  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> bytes, BytesOf(arguments, "max-bytes"));
+  return bytes.value_or(uint64_t{512} << 20);
+}
+
 absl::StatusOr<uint64_t> ForEachKeyBatch(
     const Arguments& arguments, const std::function<absl::Status(const KeyBatch&)>& visit) {
   const std::vector<std::string> paths(arguments.positionals().begin() + 1,

@@ -32,6 +32,10 @@ absl::StatusOr<RedisFilter> OpenRedisFilter(const Arguments& arguments);
 // The shape that --keys and --fpr, or --bits for go-zero's, ask for. InvalidArgument.
 absl::StatusOr<filter::RedisBitmapShape> RedisShapeOf(const Arguments& arguments,
                                                       filter::RedisBitmapRule rule);
+// --max-bytes, or 512 MiB, which is what Redis takes for a string unless it is told otherwise.
+inline constexpr FlagSpec kRedisMaxBytesFlag = {
+    "max-bytes", "SIZE", "make nothing larger: 64M, 1.5GiB (default: 512MiB)"};
+absl::StatusOr<uint64_t> RedisMaxBytesOf(const Arguments& arguments);
 // --keys, and --fpr (1 % if it was not given). InvalidArgument.
 struct RedisSize {
   uint64_t keys = 0;

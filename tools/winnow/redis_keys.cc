@@ -1,7 +1,12 @@
 // winnow redis add, query and rebuild: many keys from text.
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "engine/base/status.h"
+#include "filter/base/mutex.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/redis_filter.h"
@@ -72,6 +77,68 @@ absl::StatusOr<ExitCode> RunRedisQuery(const Arguments& arguments, Output& outpu
   return num_keys == 1 && counts.no == 1 ? ExitCode::kNo : ExitCode::kOk;
 }
 
+// Fills a rebuild, and renews its lease while the input has nothing to say.
+class LeasedRebuild {
+ public:
+  LeasedRebuild(filter::redis::BitmapRebuild* rebuild, std::chrono::milliseconds lease)
+      : rebuild_(rebuild),
+        pause_(std::max(lease / 3, std::chrono::milliseconds(1))),
+        next_(std::chrono::steady_clock::now() + pause_),
+        renewing_([this] { RenewUntilEnd(); }) {}
+  ~LeasedRebuild() {
+    {
+      MutexLock lock(&mutex_);
+      has_ended_ = true;
+    }
+    ended_.SignalAll();
+    renewing_.join();
+  }
+  LeasedRebuild(const LeasedRebuild&) = delete;
+  LeasedRebuild& operator=(const LeasedRebuild&) = delete;
+
+  absl::Status Add(const KeyBatch& keys) {
+    MutexLock lock(&mutex_);
+    PutOff();
+    return rebuild_->Add(keys);
+  }
+
+ private:
+  void PutOff() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    next_ = std::chrono::steady_clock::now() + pause_;
+  }
+
+  void RenewUntilEnd() {
+    MutexLock lock(&mutex_);
+    while (!has_ended_) {
+      const auto left = next_ - std::chrono::steady_clock::now();
+      if (left > left.zero()) {
+        ended_.WaitFor(&mutex_, std::chrono::ceil<std::chrono::microseconds>(left));
+        continue;
+      }
+      // If the rebuild is lost the next batch, or the end, says so.
+      (void)rebuild_->Renew();
+      PutOff();
+    }
+  }
+
+  Mutex mutex_;
+  // Takes one thread at a time.
+  filter::redis::BitmapRebuild* const rebuild_ ABSL_PT_GUARDED_BY(mutex_);
+  const std::chrono::milliseconds pause_;
+  CondVar ended_;
+  std::chrono::steady_clock::time_point next_ ABSL_GUARDED_BY(mutex_);
+  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread renewing_;
+};
+
+absl::StatusOr<uint64_t> FillFromInputs(const Arguments& arguments,
+                                        filter::redis::BitmapRebuild* rebuild,
+                                        std::chrono::milliseconds lease) {
+  LeasedRebuild leased(rebuild, lease);
+  return ForEachKeyBatch(
+      arguments, [&](const KeyBatch& keys) { return ServerError(arguments, leased.Add(keys)); });
+}
+
 absl::StatusOr<ExitCode> RunRedisRebuild(const Arguments& arguments, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const RedisFilter opened, OpenRedisFilter(arguments));
   if (opened.bitmap == nullptr) {
@@ -80,7 +147,7 @@ absl::StatusOr<ExitCode> RunRedisRebuild(const Arguments& arguments, Output& out
   WINNOW_ASSIGN_OR_RETURN(const filter::RedisBitmapShape shape,
                           RedisShapeOf(arguments, opened.bitmap->rule()));
   filter::redis::RebuildOptions options;
-  options.max_bytes = uint64_t{512} << 20;
+  WINNOW_ASSIGN_OR_RETURN(options.max_bytes, RedisMaxBytesOf(arguments));
   if (arguments.Has("keys")) {
     WINNOW_ASSIGN_OR_RETURN(const RedisSize size, RedisSizeOf(arguments));
     options.expected_insertions = size.keys;
@@ -101,10 +168,8 @@ absl::StatusOr<ExitCode> RunRedisRebuild(const Arguments& arguments, Output& out
     rebuild = opened.bitmap->StartRebuild(shape, options);
   }
   WINNOW_RETURN_IF_ERROR(ServerError(arguments, rebuild.status()));
-  const auto add = [&](const KeyBatch& keys) {
-    return ServerError(arguments, (*rebuild)->Add(keys));
-  };
-  const absl::StatusOr<uint64_t> num_keys = ForEachKeyBatch(arguments, add);
+  const absl::StatusOr<uint64_t> num_keys =
+      FillFromInputs(arguments, rebuild->get(), options.lease);
   if (!num_keys.ok()) {
     const absl::Status abandoned = (*rebuild)->Abandon();
     if (!abandoned.ok()) Complain("redis rebuild", ToStd(abandoned.message()));
@@ -171,19 +236,21 @@ Command RedisRebuildCommand() {
       .summary = "fill a new generation from all keys, then put it in place",
       .details = R"(
 The old filter answers, and is added to, until the new one is complete; writers that use this
-library add to both. One rebuild at a time: another waits for the lease to end, which each batch
-of keys renews. A filter that does not exist is made, and answers maybe until this has ended.
-If it is interrupted, or the input is bad, the old filter stays.)",
+library add to both. One rebuild at a time: another waits for the lease to end, which is renewed
+as long as this runs, however long the input is silent. A filter that does not exist is made, and
+answers maybe until this has ended. If it is interrupted, or the input is bad, the old filter
+stays.)",
       .json = R"({"keys":N,"bits":N})",
       .examples = R"(
   winnow redis rebuild users all-users.tsv --url=redis://127.0.0.1 --keys=2e6 --fpr=1%
   psql -Atc 'select name from users' | winnow redis rebuild users --url=redis://127.0.0.1 --keys=2e6)",
-      .flags =
-          RedisFlags({{"keys", "N", "how many keys it is for, 1e6 or 1000000"},
-                      {"fpr", "RATE", "false-positive rate at that number (default: 1%)"},
-                      {"bits", "N", "go-zero's: so many bits, and 14 probes"},
-                      {"lease", "SECONDS", "lost if it adds nothing for so long (default: 30)"},
-                      {"hex", "", "lines are keys as hexadecimal digits"}}),
+      .flags = RedisFlags(
+          {{"keys", "N", "how many keys it is for, 1e6 or 1000000"},
+           {"fpr", "RATE", "false-positive rate at that number (default: 1%)"},
+           {"bits", "N", "go-zero's: so many bits, and 14 probes"},
+           {"lease", "SECONDS", "lost if it cannot reach the server for so long (default: 30)"},
+           kRedisMaxBytesFlag,
+           {"hex", "", "lines are keys as hexadecimal digits"}}),
       .run = RunRedisRebuild,
   };
 }

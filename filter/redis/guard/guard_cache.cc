@@ -119,7 +119,10 @@ absl::StatusOr<bool> GuardCache::TryLock(std::string_view key, std::string_view 
     request.Command({"SET", name, token, "NX", "PX", MillisText(ttl)});
     const absl::StatusOr<Reply> reply = client_->ExecuteOne(name, request);
     if (!reply.ok()) return reply.status();
-    return reply->type == Reply::Type::kStatus;
+    if (reply->type == Reply::Type::kStatus) return true;
+    if (reply->type == Reply::Type::kNil) return false;
+    // "Somebody holds it" would let the guard wait for what does not come.
+    return absl::DataLossError("Redis: SET NX gives neither OK nor nil");
   });
 }
 

@@ -54,6 +54,35 @@ inline std::string ToHex(std::string_view bytes) {
   return digits;
 }
 
+// What Python prints of bytes: b'\x01\r\n', or with double quotes.
+inline std::string FromPythonBytes(std::string_view literal) {
+  std::string bytes;
+  for (size_t i = 2; i + 1 < literal.size(); ++i) {
+    if (literal[i] != '\\') {
+      bytes += literal[i];
+      continue;
+    }
+    switch (literal[++i]) {
+      case 'x':
+        bytes += FromHex(literal.substr(i + 1, 2));
+        i += 2;
+        break;
+      case 'r':
+        bytes += '\r';
+        break;
+      case 'n':
+        bytes += '\n';
+        break;
+      case 't':
+        bytes += '\t';
+        break;
+      default:
+        bytes += literal[i];
+    }
+  }
+  return bytes;
+}
+
 }  // namespace winnow::filter
 
 #endif  // WINNOW_TESTS_FILTER_DYNAMIC_GOLDEN_DATA_H_

@@ -1,6 +1,7 @@
 // Many keys that expire at once, and a database that fails.
 
 #include <algorithm>
+#include <cmath>
 #include <latch>
 #include <thread>
 #include <vector>
@@ -57,6 +58,48 @@ TEST_F(AvalancheTest, WithJitterLoadsAreSpreadOverItsRange) {
     }
   }
   EXPECT_EQ(sum, kKeys);  // none twice: a life is 660 s at least, and 900 s at most
+}
+
+// By the defaults, to the millisecond: what is loaded as well as what is put.
+TEST_F(AvalancheTest, LivesAreUniformBetweenTheirBounds) {
+  class RecordingCache final : public Cache {
+   public:
+    absl::StatusOr<bool> Get(std::string_view, std::string*) override { return false; }
+    absl::Status Set(std::string_view, std::string_view, milliseconds ttl) override {
+      lives.push_back(ttl.count());
+      return absl::OkStatus();
+    }
+    absl::Status Remove(std::string_view) override { return absl::OkStatus(); }
+    std::vector<int64_t> lives;
+  } cache;
+  options_.ttl = GuardOptions().ttl;
+  options_.min_jitter = GuardOptions().min_jitter;
+  options_.max_jitter = GuardOptions().max_jitter;
+  auto guard = CacheGuard::Create(&cache, options_);
+  ASSERT_TRUE(guard.ok());
+  for (int i = 0; i < kKeys; ++i) {
+    database_.Write(Key(i), "v");
+    if (i % 2 == 0) {
+      ASSERT_TRUE((*guard)->Get(Key(i), database_.loader()).ok());
+    } else {
+      ASSERT_TRUE((*guard)->Put(Key(i), "v").ok());
+    }
+  }
+  ASSERT_EQ(cache.lives.size(), static_cast<size_t>(kKeys));
+  constexpr int64_t kShortest = 660'000;
+  constexpr int64_t kLongest = 900'000;
+  constexpr int kBins = 24;
+  std::vector<int> bins(kBins);
+  for (const int64_t life : cache.lives) {
+    ASSERT_GE(life, kShortest);
+    ASSERT_LE(life, kLongest);
+    ++bins[static_cast<size_t>((life - kShortest) * kBins / (kLongest + 1 - kShortest))];
+  }
+  EXPECT_LT(*std::min_element(cache.lives.begin(), cache.lives.end()), 661'000);
+  EXPECT_GT(*std::max_element(cache.lives.begin(), cache.lives.end()), 899'000);
+  const double expected = double{kKeys} / kBins;
+  const double sigma = std::sqrt(expected * (1 - 1.0 / kBins));
+  for (const int bin : bins) EXPECT_NEAR(bin, expected, 5 * sigma);
 }
 
 TEST_F(AvalancheTest, TheBreakerOpensProbesAndCloses) {

@@ -1,8 +1,11 @@
 // The guard's own threads and clock, and many callers at a time.
 
 #include <atomic>
+#include <future>
 #include <latch>
+#include <memory>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -22,6 +25,75 @@ TEST(ThreadExecutorTest, RunsTasksWhenTheyAreDueAndRefusesTooMany) {
   EXPECT_TRUE((*executor)->Run(long_from_now, [] { ADD_FAILURE(); }));
   EXPECT_FALSE((*executor)->Run(long_from_now, [] { ADD_FAILURE(); }));
   EXPECT_TRUE(absl::IsInvalidArgument(NewThreadExecutor(0, 1).status()));
+}
+
+// One caller is held up in the midst of a hit, by the validator, the filter or the cache: callers
+// of other keys have to do with no lock that it holds.
+TEST(GuardThreadsTest, AHitWaitsForNoHitOfAnotherKey) {
+  struct Hold {
+    void At(std::string_view where, std::string_view key) {
+      if (key != "slow" || where != holds_at) return;
+      is_held.count_down();
+      may_go_on.wait();
+    }
+    std::string holds_at;
+    std::latch is_held{1};
+    std::latch may_go_on{1};
+  };
+  class HoldingCache final : public Cache {
+   public:
+    HoldingCache(Cache* cache, Hold* hold) : cache_(cache), hold_(hold) {}
+    absl::StatusOr<bool> Get(std::string_view key, std::string* value) override {
+      hold_->At("cache", key);
+      return cache_->Get(key, value);
+    }
+    absl::Status Set(std::string_view key, std::string_view value, milliseconds ttl) override {
+      return cache_->Set(key, value, ttl);
+    }
+    absl::Status Remove(std::string_view key) override { return cache_->Remove(key); }
+
+   private:
+    Cache* const cache_;
+    Hold* const hold_;
+  };
+  class HoldingFilter final : public KeyFilter {
+   public:
+    explicit HoldingFilter(Hold* hold) : hold_(hold) {}
+    bool MayContain(std::string_view key) override {
+      hold_->At("filter", key);
+      return true;
+    }
+    absl::Status Add(std::string_view) override { return absl::OkStatus(); }
+
+   private:
+    Hold* const hold_;
+  };
+  const auto memory = NewMemoryCache();
+  for (const char* const where : {"validator", "filter", "cache"}) {
+    Hold hold;
+    HoldingCache cache(memory.get(), &hold);
+    const auto filter = NewRebuildableFilter(std::make_unique<HoldingFilter>(&hold));
+    GuardOptions options;
+    options.is_valid = [&](std::string_view key) {
+      hold.At("validator", key);
+      return true;
+    };
+    options.filter = filter.get();
+    auto guard = CacheGuard::Create(&cache, options);
+    ASSERT_TRUE(guard.ok());
+    ASSERT_TRUE((*guard)->Put("slow", "s").ok());
+    ASSERT_TRUE((*guard)->Put("quick", "q").ok());
+    hold.holds_at = where;
+    const Loader none = [](std::string_view) { return absl::InternalError("not a hit"); };
+    auto slow = std::async(std::launch::async, [&] { return (*guard)->Get("slow", none); });
+    hold.is_held.wait();
+    auto quick = std::async(std::launch::async, [&] { return (*guard)->Get("quick", none); });
+    EXPECT_EQ(quick.wait_for(seconds(60)), std::future_status::ready) << where;
+    hold.may_go_on.count_down();
+    EXPECT_EQ(quick.get().value(), "q");
+    EXPECT_EQ(slow.get().value(), "s");
+    EXPECT_EQ((*guard)->statistics().hits, 2u);
+  }
 }
 
 // All mechanisms at once, under real threads: every answer is one that the key has had.

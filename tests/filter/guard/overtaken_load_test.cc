@@ -1,5 +1,6 @@
 // A load that began before its key was written.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <functional>
@@ -108,6 +109,130 @@ TEST_F(GuardTest, AWriteOfAnotherProcessOvertakesALoad) {
   };
   EXPECT_EQ(guard->Get("k", load).value(), "old");
   EXPECT_EQ(guard->Get("k", database_.loader()).value(), "new");
+}
+
+// The cache in memory, whose locks are out of reach now and then: no other call is.
+class CacheOfFailingLocks final : public Cache {
+ public:
+  explicit CacheOfFailingLocks(Cache* cache) : cache_(cache) {}
+  absl::StatusOr<bool> Get(std::string_view key, std::string* value) override {
+    return cache_->Get(key, value);
+  }
+  absl::Status Set(std::string_view key, std::string_view value, milliseconds ttl) override {
+    return cache_->Set(key, value, ttl);
+  }
+  absl::Status Remove(std::string_view key) override { return cache_->Remove(key); }
+  bool HasLocks() const override { return true; }
+  absl::StatusOr<bool> TryLock(std::string_view key, std::string_view token,
+                               milliseconds ttl) override {
+    if (Fails(&failing_locks)) return error_;
+    return cache_->TryLock(key, token, ttl);
+  }
+  absl::StatusOr<bool> SetAndUnlock(std::string_view key, std::string_view token,
+                                    std::string_view value, milliseconds ttl) override {
+    if (Fails(&failing_stores)) return error_;
+    return cache_->SetAndUnlock(key, token, value, ttl);
+  }
+  absl::StatusOr<bool> Unlock(std::string_view key, std::string_view token) override {
+    if (Fails(&failing_unlocks)) return error_;
+    return cache_->Unlock(key, token);
+  }
+
+  // So many calls fail.
+  std::atomic<int> failing_locks{0};
+  std::atomic<int> failing_stores{0};
+  std::atomic<int> failing_unlocks{0};
+
+ private:
+  static bool Fails(std::atomic<int>* left) { return *left > 0 && (*left)-- > 0; }
+
+  Cache* const cache_;
+  const absl::Status error_ = absl::DeadlineExceededError("the server is slow");
+};
+
+// Another process writes the key while its load goes on, and then a caller comes that waits for it.
+class FailingLocksTest : public GuardTest {
+ protected:
+  absl::StatusOr<std::string> GetAfterAWriteInMidLoad(const absl::StatusOr<std::string>& old) {
+    auto guard = CacheGuard::Create(&failing_, options_);
+    EXPECT_TRUE(guard.ok());
+    const auto other = NewGuard();
+    absl::StatusOr<std::string> later = absl::UnknownError("");
+    std::thread later_caller;
+    const Loader load = [&](std::string_view) {
+      database_.Write("k", "new");
+      EXPECT_TRUE(other->Invalidate("k").ok());
+      later_caller = std::thread([&] { later = (*guard)->Get("k", database_.loader()); });
+      // Time to join this load; one that may not be joined is waited for without a sign.
+      for (int i = 0; i < 200 && (*guard)->statistics().joined == 0; ++i) {
+        std::this_thread::sleep_for(milliseconds(1));
+      }
+      return old;
+    };
+    EXPECT_EQ((*guard)->Get("k", load), old);  // its caller came before
+    later_caller.join();
+    EXPECT_EQ((*guard)->Get("k", database_.loader()).value(), "new");
+    EXPECT_EQ(other->Get("k", database_.loader()).value(), "new");
+    EXPECT_EQ((*guard)->statistics().discarded_loads, 1u);
+    return later;
+  }
+
+  CacheOfFailingLocks failing_{cache_.get()};
+};
+
+TEST_F(FailingLocksTest, WithoutTheLockAnOlderValueIsNotStored) {
+  failing_.failing_locks = 1;
+  EXPECT_EQ(GetAfterAWriteInMidLoad("old").value(), "new");
+}
+
+TEST_F(FailingLocksTest, WithoutTheLockThatTheKeyIsAbsentIsNotStored) {
+  failing_.failing_locks = 1;
+  EXPECT_EQ(GetAfterAWriteInMidLoad(absl::NotFoundError("no row")).value(), "new");
+}
+
+TEST_F(FailingLocksTest, AValueThatMayNotHaveBeenStoredIsNotGivenToLaterCallers) {
+  failing_.failing_stores = 1;
+  EXPECT_EQ(GetAfterAWriteInMidLoad("old").value(), "new");
+}
+
+TEST_F(FailingLocksTest, NorThatTheKeyIsAbsentIfItsLockMayHaveEnded) {
+  options_.negative_ttl = seconds(0);
+  failing_.failing_unlocks = 1;
+  EXPECT_EQ(GetAfterAWriteInMidLoad(absl::NotFoundError("no row")).value(), "new");
+}
+
+// The cache's failure must not send every caller to the database: those who came too late for a
+// load share the next one.
+TEST_F(FailingLocksTest, WithoutTheLockThereIsOneLoadAtATime) {
+  constexpr int kLater = 32;
+  failing_.failing_locks = 1000;
+  auto guard = CacheGuard::Create(&failing_, options_);
+  ASSERT_TRUE(guard.ok());
+  database_.Write("k", "v");
+  std::atomic<int> running{0};
+  std::atomic<int> most_running{0};
+  const Loader load = [&](std::string_view key) {
+    most_running = std::max<int>(most_running, ++running);
+    auto value = database_.Read(key);
+    --running;
+    return value;
+  };
+  std::vector<std::thread> later;
+  const Loader first = [&](std::string_view key) {
+    ++running;
+    for (int i = 0; i < kLater; ++i) {
+      later.emplace_back([&] { EXPECT_EQ((*guard)->Get("k", load).value(), "v"); });
+    }
+    // One of them owns the next load, the others wait for it.
+    while ((*guard)->statistics().joined < kLater - 1) std::this_thread::yield();
+    auto value = database_.Read(key);
+    --running;
+    return value;
+  };
+  EXPECT_EQ((*guard)->Get("k", first).value(), "v");
+  for (std::thread& thread : later) thread.join();
+  EXPECT_EQ(database_.loads(), 2);
+  EXPECT_EQ(most_running, 1);
 }
 
 // Invalidate comes while the load's value is on its way into the cache.

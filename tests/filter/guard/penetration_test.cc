@@ -149,6 +149,24 @@ TEST_F(PenetrationTest, WhatItDidIsATable) {
       << table;
 }
 
+// Without a filter every absent key reaches the database: that is no rate of a filter's.
+TEST_F(PenetrationTest, ARateOfFalsePositivesNeedsAFilterThatWasAsked) {
+  const std::string none = "filter's false positives                    -\n";
+  {
+    const auto guard = NewGuard();
+    EXPECT_TRUE(absl::IsNotFound(guard->Get("absent", database_.loader()).status()));
+    EXPECT_EQ(guard->statistics().FilterFalsePositiveRate(), 0);
+    EXPECT_TRUE(guard->statistics().ToTable().ends_with(none)) << guard->statistics().ToTable();
+  }
+  auto filter = NewBloomKeyFilter(1000, 0.001);
+  ASSERT_TRUE(filter.ok());
+  options_.filter = filter->get();
+  const auto guard = NewGuard();
+  EXPECT_TRUE(guard->statistics().ToTable().ends_with(none));
+  EXPECT_TRUE(absl::IsNotFound(guard->Get("absent", database_.loader()).status()));
+  EXPECT_TRUE(guard->statistics().ToTable().ends_with("     0.000 %\n"));
+}
+
 TEST_F(PenetrationTest, OptionsThatContradictEachOtherAreRefused) {
   options_.min_jitter = seconds(2);
   options_.max_jitter = seconds(1);

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,21 @@ class FakeModule {
   int num_commands() const { return server_.num_commands(); }
   const std::vector<std::string>& reserves() const { return reserves_; }
   void AddString(const std::string& key) { strings_[key] = "value"; }
+  // Called after each chunk that was loaded, while its loader waits.
+  void AfterChunks(std::function<void()> call) { after_chunk_ = std::move(call); }
+  // LOADCHUNK fails from the n-th on.
+  void FailChunks(int n) { chunks_before_failure_ = n; }
+  std::vector<std::string> keys() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::vector<std::string> keys;
+    for (const auto& [key, chunks] : chunks_) keys.push_back(key);
+    return keys;
+  }
+  // Those that expire.
+  std::set<std::string> expiring() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return expiring_;
+  }
 
  private:
   using Words = FakeServer::Words;
@@ -37,12 +53,27 @@ class FakeModule {
   }
 
   std::string Answer(const Words& words) {
+    std::string answer = AnswerAlone(words);
+    if (after_chunk_ && words[0].find("LOADCHUNK") != std::string::npos) after_chunk_();
+    return answer;
+  }
+
+  std::string AnswerAlone(const Words& words) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (words[0] == "EVALSHA") return "-NOSCRIPT No matching script. Please use EVAL.\r\n";
-    if (words[0] == "EVAL") return AnswerTyped(words);
+    if (words[0] == "EVAL")
+      return words[2] == "2" ? Publish(words[3], words[4]) : AnswerTyped(words);
     if (words[0] == "EXISTS") return Integer(Exists(words[1]) ? 1 : 0);
     if (words[0] == "BF.RESERVE" || words[0] == "CF.RESERVE") return Reserve(words);
     if (words[0] == "BF.LOADCHUNK" || words[0] == "CF.LOADCHUNK") return Load(words);
+    if (words[0] == "PEXPIRE" && Exists(words[1])) {
+      expiring_.insert(words[1]);
+      return Integer(1);
+    }
+    if (words[0] == "PEXPIRE") return Integer(0);
+    if (words[0] == "UNLINK") {
+      return Integer(chunks_.erase(words[1]) + blooms_.erase(words[1]) + cuckoos_.erase(words[1]));
+    }
     return "-ERR unknown command '" + words[0] + "'\r\n";
   }
 
@@ -122,7 +153,25 @@ class FakeModule {
     return Array(2) + Integer(chunks[next].iterator) + Bulk(chunks[next].data);
   }
 
+  // What the script that ends a Restore does.
+  std::string Publish(const std::string& loaded, const std::string& name) {
+    if (!Exists(loaded)) return Array(1) + Bulk("missing");
+    if (Exists(name)) return Array(1) + Bulk("exists");
+    const auto move = [&](auto* values) {
+      auto node = values->extract(loaded);
+      if (node.empty()) return;
+      node.key() = name;
+      values->insert(std::move(node));
+    };
+    move(&blooms_);
+    move(&cuckoos_);
+    move(&chunks_);
+    expiring_.erase(loaded);
+    return Array(1) + Bulk("ok");
+  }
+
   std::string Load(const Words& words) {
+    if (chunks_before_failure_-- == 0) return "-ERR received bad data\r\n";
     std::vector<RedisBloomChunk>& chunks = chunks_[words[1]];
     chunks.push_back({std::stoull(words[2]), words[3]});
     if (auto bloom = RedisBloomFilter::Load(chunks); bloom.ok()) {
@@ -139,7 +188,10 @@ class FakeModule {
   std::map<std::string, RedisBloomCuckooFilter> cuckoos_;
   std::map<std::string, std::string> strings_;
   std::map<std::string, std::vector<RedisBloomChunk>> chunks_;
+  std::set<std::string> expiring_;
+  int chunks_before_failure_ = -1;  // none
   std::vector<std::string> reserves_;
+  std::function<void()> after_chunk_;
   FakeServer server_;  // last: its threads use the others
 };
 

@@ -4,12 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <random>
 
+#include "filter/redis/bitmap_scripts.h"
 #include "filter/redis/key_slot.h"
+#include "filter/redis/reply_reader.h"
 #include "filter/redis/url.h"
+#include "tests/filter/dynamic/golden_data.h"
 #include "tests/filter/redis/fake_server.h"
+#include "winnow/filter/redis/bit_sets.h"
 #include "winnow/filter/redis/bitmap_filter.h"
+#include "winnow/filter/redis/module_filter.h"
 
 namespace winnow::filter::redis {
 namespace {
@@ -48,6 +54,27 @@ QueryCounts Question(const FakeServer::Handler& handler) {
   return (*filter)->counts();
 }
 
+// How long a call takes that waits for its time-out: so long, and no more than a busy machine adds.
+class RedisTimeOut {
+ public:
+  explicit RedisTimeOut(milliseconds time_out)
+      : time_out_(time_out), begin_(std::chrono::steady_clock::now()) {}
+  ~RedisTimeOut() {
+    const auto taken = std::chrono::steady_clock::now() - begin_;
+    EXPECT_GE(taken, time_out_);
+    EXPECT_LT(taken, time_out_ + std::chrono::seconds(20));
+  }
+
+ private:
+  const milliseconds time_out_;
+  const std::chrono::steady_clock::time_point begin_;
+};
+
+std::ptrdiff_t NumDescriptors() {
+  const std::filesystem::directory_iterator descriptors("/proc/self/fd");
+  return std::distance(begin(descriptors), end(descriptors));
+}
+
 FakeServer::Handler Always(const std::string& answer) {
   return [answer](const FakeServer::Words&) { return answer; };
 }
@@ -63,6 +90,53 @@ TEST(RedisClient, ErrorsHaveTheCodesThatSayWhatToDo) {
   EXPECT_TRUE(absl::IsPermissionDenied(AskFake(Always("-NOAUTH Authentication\r\n")).status()));
   EXPECT_TRUE(absl::IsUnimplemented(AskFake(Always("-ERR unknown command 'X'\r\n")).status()));
   EXPECT_EQ(AskFake(Always("$5\r\nhello\r\n"))->text, "hello");
+}
+
+// The one reply that these bytes are.
+Reply ReadWhole(const std::string& bytes) {
+  ReplyReader reader(1 << 20, 1000);
+  EXPECT_TRUE(reader.Feed(bytes).ok());
+  const auto reply = reader.Next();
+  EXPECT_TRUE(reply.ok() && reply->has_value()) << bytes;
+  EXPECT_FALSE(reader.HasUnread()) << bytes;
+  return reply.ok() && reply->has_value() ? **reply : Reply();
+}
+
+TEST(RedisClient, ReadsWhatRealServersSend) {
+  int num_replies = 0;
+  const auto expect_errors_code = [&](const std::string& bytes, const std::string& of) {
+    const Reply reply = ReadWhole(bytes);
+    ++num_replies;
+    EXPECT_EQ(reply.is_error(), bytes[0] == '-') << of;
+    const absl::StatusCode code = reply.ToStatus().code();
+    const auto begins = [&](std::string_view prefix) { return bytes.rfind(prefix, 0) == 0; };
+    if (begins("-WRONGTYPE")) {
+      EXPECT_EQ(code, absl::StatusCode::kFailedPrecondition) << of;
+    } else if (begins("-WRONGPASS")) {
+      EXPECT_EQ(code, absl::StatusCode::kPermissionDenied) << of;
+    } else if (begins("-ERR unknown command") || begins("-ERR Unknown Redis command")) {
+      EXPECT_EQ(code, absl::StatusCode::kUnimplemented) << of;
+    } else {
+      EXPECT_EQ(code, bytes[0] == '-' ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kOk)
+          << of;
+    }
+  };
+  for (const std::string& line : GoldenLines("redis/wire-7.0.15.txt")) {
+    const size_t arrow = line.find(" => ");
+    const bool is_command = line.rfind("> ", 0) == 0;
+    const std::string bytes =
+        is_command ? FromPythonBytes(std::string_view(line).substr(arrow + 4)) : "";
+    // Neither what was followed by the end of the connection, nor the maps of RESP3.
+    if (!is_command || bytes.find("<EOF>") != std::string::npos || bytes[0] == '%') continue;
+    expect_errors_code(bytes, line);
+  }
+  EXPECT_GE(num_replies, 150);
+  num_replies = 0;
+  const std::vector<std::string> lines = GoldenLines("redisbloom/wire-2.6.28.txt");
+  for (size_t i = 1; i + 1 < lines.size() && lines[i] != "== RESP3"; i += 2) {
+    expect_errors_code(FromPythonBytes(lines[i + 1]), lines[i]);
+  }
+  EXPECT_EQ(num_replies, 175);
 }
 
 TEST(RedisClient, AFilterThatCannotBeAskedSaysMaybeAndCountsWhy) {
@@ -103,8 +177,11 @@ TEST(RedisClient, TimeOutsHoldWhateverTrickles) {
     }
     ::close(socket);
   });
-  const auto reply = Ask("redis://127.0.0.1:" + std::to_string(port));
-  EXPECT_TRUE(absl::IsDeadlineExceeded(reply.status())) << reply.status();
+  {
+    const RedisTimeOut held(ShortOptions().command_timeout);
+    const auto reply = Ask("redis://127.0.0.1:" + std::to_string(port));
+    EXPECT_TRUE(absl::IsDeadlineExceeded(reply.status())) << reply.status();
+  }
   stopped = true;
   drips.join();
   ::close(listener);
@@ -123,6 +200,26 @@ TEST(RedisClient, RefusesRepliesBeyondItsLimits) {
   EXPECT_TRUE(absl::IsDataLoss(Ask(deep.url(), options).status()));
 }
 
+TEST(RedisClient, RefusesTheDoublesAndBooleansOfAProtocolThatNobodyAskedFor) {
+  for (const char* answer : {"#t\r\n", "#f\r\n", ",1.5\r\n", "*1\r\n#t\r\n", "*1\r\n,inf\r\n"}) {
+    EXPECT_TRUE(absl::IsDataLoss(AskFake(Always(answer)).status())) << answer;
+  }
+}
+
+TEST(RedisClient, AnAnswerTooManyIsNotTakenForThatToTheNextQuestion) {
+  std::atomic<int> questions{0};
+  FakeServer server([&](const auto&) {
+    const std::string answer = ":" + std::to_string(++questions) + "\r\n";
+    return questions == 1 ? answer + answer : answer;
+  });
+  auto client = Client::Open(server.url(), ShortOptions());
+  Request request;
+  request.Command({"GET", "apple"});
+  EXPECT_TRUE(absl::IsDataLoss((*client)->ExecuteOne("apple", request).status()));
+  EXPECT_EQ((*client)->ExecuteOne("apple", request)->integer, 2);
+  EXPECT_EQ(server.num_connections(), 2);
+}
+
 TEST(RedisClient, ARedirectionInACircleEnds) {
   FakeServer* other = nullptr;
   FakeServer one([&](const auto&) { return "-MOVED 1 " + other->address() + "\r\n"; });
@@ -132,6 +229,18 @@ TEST(RedisClient, ARedirectionInACircleEnds) {
   EXPECT_TRUE(absl::IsUnavailable(reply.status()));
   EXPECT_THAT(reply.status().message(), HasSubstr("redirected more than 5 times"));
   EXPECT_LE(one.num_commands() + two.num_commands(), 8);
+  // The same with ASK, where each command has ASKING before it but the first.
+  FakeServer* third = nullptr;
+  const auto ask = [](const FakeServer::Words& words, const FakeServer& there) -> std::string {
+    return words[0] == "ASKING" ? "+OK\r\n" : "-ASK 1 " + there.address() + "\r\n";
+  };
+  FakeServer fourth([&](const auto& words) { return ask(words, *third); });
+  FakeServer circle([&](const auto& words) { return ask(words, fourth); });
+  third = &circle;
+  const auto asked = Ask(circle.url());
+  EXPECT_TRUE(absl::IsUnavailable(asked.status()));
+  EXPECT_THAT(asked.status().message(), HasSubstr("redirected more than 5 times"));
+  EXPECT_LE(circle.num_commands() + fourth.num_commands(), 15);
   for (const char* bad :
        {"-MOVED \r\n", "-MOVED 1\r\n", "-MOVED 1 host:port\r\n", "-ASK x :0\r\n"}) {
     EXPECT_TRUE(absl::IsDataLoss(AskFake(Always(bad)).status())) << bad;
@@ -169,6 +278,51 @@ TEST(RedisClient, FollowsAskOnceWithAsking) {
   EXPECT_EQ(owner.num_commands(), 4);
 }
 
+// A script's text has to follow its SHA-1 to where ASK pointed, with ASKING before it again.
+TEST(RedisClient, FollowsAskWithAScriptThatTheOtherDoesNotKnow) {
+  static const Script* const script = new Script("return 'here'");
+  FakeServer* asked = nullptr;
+  std::atomic<bool> is_asking{false};
+  FakeServer importing([&](const FakeServer::Words& words) -> std::string {
+    if (words[0] == "ASKING") {
+      is_asking = true;
+      return "+OK\r\n";
+    }
+    if (!is_asking.exchange(false)) return "-MOVED 1 " + asked->address() + "\r\n";
+    return words[0] == "EVAL" ? "$4\r\nhere\r\n" : "-NOSCRIPT No matching script\r\n";
+  });
+  FakeServer owner([&](const auto&) { return "-ASK 1 " + importing.address() + "\r\n"; });
+  asked = &owner;
+  ClientOptions options = ShortOptions();
+  options.max_redirects = 1;
+  auto client = Client::Open(owner.url(), options);
+  Request request;
+  request.BeginScript(*script, std::vector<std::string>{"apple"}, 0);
+  const auto reply = (*client)->ExecuteOne("apple", request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->text, "here");
+  EXPECT_EQ(owner.num_commands(), 1);
+  EXPECT_EQ(importing.num_commands(), 4);
+}
+
+TEST(RedisClient, AConfigurationThatChangesTimeAndAgainIsMaybeAndCounted) {
+  FakeServer server([](const FakeServer::Words& words) -> std::string {
+    if (words[1] != DescribeScript().sha1()) return "*1\r\n$7\r\nchanged\r\n";
+    std::string fields = "*16\r\n$2\r\nok\r\n";
+    for (const std::string_view field : {"a stamp", "redisson", "9585", "7", "1", "9585", "7", "",
+                                         "", "", "", "", "1199", "0", "-1"}) {
+      fields += "$" + std::to_string(field.size()) + "\r\n" + std::string(field) + "\r\n";
+    }
+    return fields;
+  });
+  auto client = Client::Open(server.url(), ShortOptions());
+  auto filter = BitmapFilter::Open(client->get(), "users");
+  EXPECT_TRUE((*filter)->MayContain("Tom"));
+  EXPECT_EQ((*filter)->counts().changed, 1u);
+  EXPECT_EQ((*filter)->counts().unreachable, 0u);
+  EXPECT_TRUE(absl::IsAborted((*filter)->Add(std::vector<std::string_view>{"Tom"}).status()));
+}
+
 TEST(RedisClient, GarbageNeverHangsOrCrashes) {
   std::mt19937 random(1);
   std::string answer;
@@ -200,15 +354,50 @@ TEST(RedisClient, GarbageNeverHangsOrCrashes) {
   options.command_timeout = milliseconds(10);
   auto client = Client::Open(server.url(), options);
   auto filter = BitmapFilter::Open(client->get(), "users");
+  ModuleFilter bloom(client->get(), "bloom", ModuleFilter::Kind::kBloom);
+  ModuleFilter cuckoo(client->get(), "cuckoo", ModuleFilter::Kind::kCuckoo);
+  DenseIdSet ids(client->get(), "ids", 1000);
+  std::ptrdiff_t before = 0;
   for (int i = 0; i < 300; ++i) {
+    if (i == 20) before = NumDescriptors();
     {
       const std::lock_guard<std::mutex> lock(mutex);
       answer.clear();
       for (uint32_t j = random() % 6; j > 0; --j) answer += kPieces[random() % std::size(kPieces)];
     }
     EXPECT_TRUE((*filter)->MayContain("Tom"));
+    EXPECT_TRUE(bloom.MayContain("Tom"));
+    EXPECT_TRUE(cuckoo.MayContain("Tom"));
+    EXPECT_TRUE(ids.MayContain(17));
   }
   EXPECT_EQ((*filter)->counts().no, 0u);
+  // One or two are open at a time here, and as many at the server, which may close them later.
+  for (int i = 0; i < 1000 && NumDescriptors() > before + 10; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+  }
+  EXPECT_LE(NumDescriptors(), before + 10);
+}
+
+TEST(RedisClient, WhatADenseSetIsToldThatIsNoAnswerIsMaybe) {
+  for (const char* answer : {"*2\r\n$2\r\nok\r\n$1\r\n2\r\n", "*2\r\n$2\r\nok\r\n$1\r\nx\r\n",
+                             "*2\r\n$2\r\nno\r\n$1\r\n0\r\n", "*2\r\n$2\r\nok\r\n:0\r\n"}) {
+    FakeServer server(Always(answer));
+    auto client = Client::Open(server.url(), ShortOptions());
+    DenseIdSet ids(client->get(), "ids", 1000);
+    EXPECT_TRUE(ids.MayContain(17)) << answer;
+  }
+  FakeServer server(Always("*2\r\n$2\r\nok\r\n$1\r\n0\r\n"));
+  auto client = Client::Open(server.url(), ShortOptions());
+  EXPECT_FALSE(DenseIdSet(client->get(), "ids", 1000).MayContain(17));
+}
+
+TEST(RedisClient, ACuckooFilterThatMayGrowNoMoreIsFull) {
+  FakeServer server(Always("-Maximum expansions reached script: 0123, on @user_script:8.\r\n"));
+  auto client = Client::Open(server.url(), ShortOptions());
+  ModuleFilter filter(client->get(), "cuckoo", ModuleFilter::Kind::kCuckoo);
+  EXPECT_TRUE(absl::IsResourceExhausted(filter.Add(std::vector<std::string_view>{"Tom"}).status()));
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(TairFilters(client->get()).cfadd("cuckoo", "Tom").status()));
 }
 
 TEST(RedisClient, DiesMidReplyAndComesBack) {
@@ -272,7 +461,10 @@ TEST(RedisClient, AFrozenServerCostsOneTimeOutAndAThawedOneAnswers) {
   ASSERT_TRUE((*filter)->Create(*RedissonShape(1000, 0.01)).ok());
   EXPECT_FALSE((*filter)->MayContain("Tom"));
   server.Freeze();
-  EXPECT_TRUE((*filter)->MayContain("Tom"));
+  {
+    const RedisTimeOut held(ShortOptions().command_timeout);
+    EXPECT_TRUE((*filter)->MayContain("Tom"));
+  }
   EXPECT_EQ((*filter)->counts().unreachable, 1u);
   server.Thaw();
   int tries = 0;

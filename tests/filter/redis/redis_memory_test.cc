@@ -85,7 +85,11 @@ TEST_F(RedisMemoryTest, EachCallFailsAlone) {
   EXPECT_TRUE(filter_->MayContain(there_));
   EXPECT_TRUE(filter_->MayContain(absent_)) << "its note is open, or its row was committed";
 
-  DenseIdSet ids(client_.get(), std::string(40, 'i'));
+  DenseIdSet ids(client_.get(), std::string(40, 'i'), 1000);
+  FailEach([&] {
+    const absl::Status created = ids.Create();
+    return absl::IsAlreadyExists(created) ? absl::OkStatus() : created;
+  });
   const std::vector<uint64_t> id = {17};
   FailEach([&] { return ids.Add(id).status(); });
   FailEach([&] {

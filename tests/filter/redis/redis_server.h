@@ -74,6 +74,7 @@ class RedisServer {
   RedisServer& operator=(const RedisServer&) = delete;
 
   int port() const { return port_; }
+  bool is_cluster() const { return !nodes_.empty(); }
   std::string url() const { return "redis://127.0.0.1:" + std::to_string(port_); }
 
   void Stop() {

@@ -35,14 +35,17 @@ struct GuardStatistics {
   uint64_t refreshes = 0;        // in the background, after a value's time
   uint64_t early_refreshes = 0;  // in the background, before it
 
-  uint64_t discarded_loads = 0;  // whose value was overtaken by Put or Invalidate, and not stored
+  // Not stored, as the value was overtaken by Put or Invalidate, or might have been.
+  uint64_t discarded_loads = 0;
   uint64_t unstored_negatives = 0;  // as there were too many already
   uint64_t cache_errors = 0;
   uint64_t lost_locks = 0;  // that ended before the load did
 
   BreakerState breaker = BreakerState::kClosed;
+  bool has_filter = false;
 
-  // Of absent keys, what share the filter let through, as measured: 0 if none was asked for.
+  // Of absent keys, what share the filter let through, as measured: 0 if none was asked for, or
+  // there is no filter.
   double FilterFalsePositiveRate() const;
   // All of this as lines of text.
   std::string ToTable() const;

@@ -54,21 +54,34 @@ class SignInCalendar {
   const std::string prefix_;
 };
 
-// A set of ids from 0 on, a bit each. Thread-safe.
+// A set of ids from 0 on, a bit each, as SETBIT has them.
+//
+//   DenseIdSet ids(client, "ids", 999'999);
+//   ids.Create();                                       // once, and again after its key was lost
+//   ids.Add(std::vector<uint64_t>{17, 4711});
+//
+// The string has its whole length from Create on. One that is missing or shorter was lost: it has
+// expired, was evicted, or was made again by a program that knows nothing of that, and would deny
+// the ids of before. So MayContain says maybe then, and the other calls fail with NotFound; no call
+// but Create makes a key. All processes give the same limit. A string that other programs have made
+// with SETBIT is a set once it is whole: "SETBIT key max_id 0" makes it so, unless it is already.
+// Calls fail as Client::Execute does. Thread-safe.
 class DenseIdSet {
  public:
   static constexpr uint64_t kDefaultMaxId = (uint64_t{64} << 23) - 1;  // 64 MiB
 
-  // An id above `max_id` is refused: Redis makes room for all below it at once, during which it
-  // answers nobody. InvalidArgument from a call if it is above 2^32 - 1.
+  // Ids above `max_id` are refused. InvalidArgument from a call if it is above 2^32 - 1.
   DenseIdSet(Client* client, std::string_view key, uint64_t max_id = kDefaultMaxId);
   ~DenseIdSet();
 
+  // Makes an empty set. Redis makes room for all ids up to the limit at once, during which it
+  // answers nobody. AlreadyExists: there is such a key, whole or not.
+  absl::Status Create();
   // Gives how many were new. OutOfRange: an id above the limit; nothing is added then.
   absl::StatusOr<uint64_t> Add(std::span<const uint64_t> ids);
   absl::StatusOr<uint64_t> Remove(std::span<const uint64_t> ids);
   // False: certainly not in the set, and ids above the limit never are. True: in it, or it could
-  // not be asked, which counts() tells apart. A missing key is no empty set: it says maybe.
+  // not be asked, which counts() tells apart.
   bool MayContain(uint64_t id);
   std::vector<bool> MayContain(std::span<const uint64_t> ids);
   absl::StatusOr<uint64_t> Count();

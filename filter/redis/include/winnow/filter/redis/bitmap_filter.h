@@ -52,13 +52,13 @@ struct CreateBitmapOptions {
   uint64_t expected_insertions = 0;
   double fpr = 0;
   // Time to live of all keys of the filter, which expire at one and the same moment: so long and
-  // a random share of the jitter from now. 0: none.
+  // a random share of the jitter from now; notes of writers stay for a day more. 0: none.
   std::chrono::milliseconds ttl{0};
   std::chrono::milliseconds ttl_jitter{0};
   // Nothing larger is made: a server answers nobody while it makes so large a string.
   uint64_t max_bytes = uint64_t{64} << 20;
   // False: the keys that exist already are still to be added, by a rebuild. Until then the filter
-  // answers "maybe" to everything.
+  // answers "maybe" to everything, and Redisson's own programs find no configuration.
   bool is_complete = true;
 };
 
@@ -126,7 +126,8 @@ class BitmapFilter {
   // Makes an empty filter; Redisson's tryInit. AlreadyExists: there is one, or another key of that
   // name. ResourceExhausted: larger than max_bytes. And the errors of Client::Execute.
   absl::Status Create(const RedisBitmapShape& shape, const CreateBitmapOptions& options = {});
-  // Removes the filter with all that lies beside it. Ok if there is none.
+  // Removes the filter with all that lies beside it, but for notes of writers: those go after a
+  // day, since the next filter of that name may need them. Ok if there is none.
   absl::Status Remove();
 
   ~BitmapFilter();

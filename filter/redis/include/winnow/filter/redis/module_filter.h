@@ -58,8 +58,10 @@ class ModuleFilter {
   // SCANDUMP: the chunks for RedisBloomFilter::Load or RedisBloomCuckooFilter::Load, and for
   // Restore. A filter that changes meanwhile gives a dump that those refuse. NotFound.
   absl::StatusOr<std::vector<RedisBloomChunk>> Dump();
-  // LOADCHUNK: makes the filter out of chunks. AlreadyExists: there is a key of that name. If it
-  // fails halfway, what it made is removed.
+  // LOADCHUNK: makes the filter out of chunks, under another name in the same slot, and gives it
+  // its own once it is whole: until then it is missing to everybody. AlreadyExists: there is a key
+  // of that name. InvalidArgument: no chunks, or what the server refuses. NotFound: the server has
+  // evicted what was loaded. What a call that fails has loaded is removed, or expires.
   absl::Status Restore(std::span<const RedisBloomChunk> chunks);
 
   // BF.INFO or CF.INFO: names and values as the server gives them, in their order.
