@@ -15,6 +15,7 @@
 #include "engine/file_system/file_system_of.h"
 #include "engine/sstable/filter_file.h"
 #include "engine/version/file_names.h"
+#include "engine/version/foreign_database.h"
 #include "filter/base/out_of_memory.h"
 
 namespace winnow {
@@ -281,6 +282,7 @@ absl::Status RestoreBackup(const Options& options, const std::string& backup_dir
 
 absl::StatusOr<BackupInfo> WriteBackup(FileSystem& file_system, const std::string& backup_directory,
                                        const CopyDatabaseTo& copy_database_to) {
+  WINNOW_RETURN_IF_ERROR(RefuseForeignDatabase(file_system, backup_directory));
   WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, backup_directory));
   WINNOW_ASSIGN_OR_RETURN(const bool is_database,
                           file_system.Exists(CurrentFileName(backup_directory)));

@@ -44,6 +44,8 @@ class LogReplay {
   absl::Status FindLogs() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Salvage: a log under another's name is replayed as the one that it is, or not at all.
   absl::Status MatchLogsByContent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Those that salvage can read of a file that is to be this log.
+  absl::StatusOr<uint64_t> CountRecords(const std::string& path, uint64_t number) const;
   // The identity that logs must have; 0, which is any, while the database is created: what an
   // earlier try has left holds no writes, and had another identity.
   uint64_t DatabaseOfLogs() const;

@@ -12,9 +12,23 @@
 
 namespace winnow {
 
+absl::StatusOr<uint64_t> LogReplay::CountRecords(const std::string& path, uint64_t number) const {
+  auto opened =
+      LogReader::Open(*file_system_, path, {number, DatabaseOfLogs()}, LogRecoveryMode::kSalvage);
+  if (IsCorruption(opened.status())) return 0;
+  if (!opened.ok()) return opened.status();
+  std::string_view payload;
+  uint64_t offset = 0;
+  for (uint64_t records = 0;; records++) {
+    WINNOW_ASSIGN_OR_RETURN(const bool more, (*opened)->Read(&payload, &offset));
+    if (!more) return records;
+  }
+}
+
 // Names may be swapped, or a copy put in the place of another log; the file header says which log
-// it is. One that nothing needs is not replayed: its records are right by themselves, and would
-// bring back what was deleted long ago. Neither is one with a number that was never given out here.
+// it is. Of copies of a log, one of which may have lost its end, that with the most is replayed.
+// One that nothing needs is not replayed: its records are right by themselves, and would bring back
+// what was deleted long ago. Neither is one with a number that was never given out here.
 absl::Status LogReplay::MatchLogsByContent() {
   std::map<uint64_t, uint64_t> misnamed;  // number in the name -> the log's own
   std::vector<uint64_t> foreign;
@@ -47,13 +61,26 @@ absl::Status LogReplay::MatchLogsByContent() {
   for (const auto& [number, stated] : misnamed) {
     const std::string& path = found.at(number);
     const bool is_wanted = stated >= oldest_needed && stated < versions_->next_file_number();
-    if (is_wanted && paths_.emplace(stated, path).second) {
-      AddLoss(absl::StrCat(path, ": is log ", stated, " by its content, and replayed as that"));
-      continue;
+    std::string left_out = path;
+    if (is_wanted) {
+      const auto [there, is_new] = paths_.emplace(stated, path);
+      bool is_replayed = is_new;
+      if (!is_new) {
+        WINNOW_ASSIGN_OR_RETURN(const uint64_t records, CountRecords(path, stated));
+        WINNOW_ASSIGN_OR_RETURN(const uint64_t present, CountRecords(there->second, stated));
+        is_replayed = records > present;
+        if (is_replayed) std::swap(there->second, left_out);
+      }
+      if (is_replayed) {
+        AddLoss(absl::StrCat(path, ": is log ", stated, " by its content, and replayed as that"));
+        if (is_new) continue;
+      }
     }
-    AddLoss(absl::StrCat(path, ": not replayed: it is log ", stated, " by its content, ",
-                         is_wanted ? "which is there already" : "which nothing needs"));
-    WINNOW_RETURN_IF_ERROR(KeepInLost(path));
+    AddLoss(absl::StrCat(left_out, ": not replayed: it is log ", stated, " by its content, ",
+                         !is_wanted         ? "which nothing needs"
+                         : left_out == path ? "which is there already"
+                                            : "of which there is a copy with more records"));
+    WINNOW_RETURN_IF_ERROR(KeepInLost(left_out));
   }
   return absl::OkStatus();
 }

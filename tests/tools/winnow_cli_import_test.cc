@@ -58,6 +58,14 @@ Pairs ReadLevelDb(const std::string& path) {
   return pairs;
 }
 
+rocksdb::Status OpenRocksDb(const rocksdb::Options& options, const std::string& path,
+                            std::unique_ptr<rocksdb::DB>* db) {
+  const auto open = [&](auto* opened) -> decltype(rocksdb::DB::Open(options, path, opened)) {
+    return rocksdb::DB::Open(options, path, opened);
+  };
+  return OpenPeerDatabase(db, open);
+}
+
 std::string First(const std::string& output) { return output.substr(0, output.find('\n')); }
 
 TEST(WinnowCliImport, LevelDbThereAndBackGivesTheSamePairs) {
@@ -86,10 +94,7 @@ TEST(WinnowCliImport, RocksDbThereAndBackWithItsColumnFamilies) {
     rocksdb::Options options;
     options.create_if_missing = true;
     std::unique_ptr<rocksdb::DB> db;
-    const auto open = [&](auto* opened) -> decltype(rocksdb::DB::Open(options, source, opened)) {
-      return rocksdb::DB::Open(options, source, opened);
-    };
-    ASSERT_TRUE(OpenPeerDatabase(&db, open).ok());
+    ASSERT_TRUE(OpenRocksDb(options, source, &db).ok());
     rocksdb::ColumnFamilyHandle* people = nullptr;
     ASSERT_TRUE(db->CreateColumnFamily(options, "people", &people).ok());
     for (const auto& [key, value] : pairs) {
@@ -243,11 +248,52 @@ TEST(WinnowCliImport, ADatabaseOfAnotherEngineIsRefusedByEveryCommandAndLeftAsIt
   WriteLevelDb(shell.directory() + "/leveldb", RandomPairs(1000));
   rocksdb::Options options;
   options.create_if_missing = true;
-  rocksdb::DB* opened = nullptr;
-  ASSERT_TRUE(rocksdb::DB::Open(options, shell.directory() + "/rocksdb", &opened).ok());
+  std::unique_ptr<rocksdb::DB> opened;
+  ASSERT_TRUE(OpenRocksDb(options, shell.directory() + "/rocksdb", &opened).ok());
   ASSERT_TRUE(opened->Put(rocksdb::WriteOptions(), "k", "v").ok());
   ASSERT_TRUE(opened->Flush(rocksdb::FlushOptions()).ok());
-  delete opened;
+  opened.reset();
+  ASSERT_EQ(shell
+                .Run("printf 'k\tv\n' > lines.tsv && winnow sst-build --out=table.sst lines.tsv && "
+                     "winnow put k v --db=own && cp own/*.log log")
+                .exit_code,
+            0);
+  const std::vector<std::string> commands = {"get k",
+                                             "mget k",
+                                             "put k v",
+                                             "merge k 1 --set=merge_operator=max",
+                                             "delete k",
+                                             "load lines.tsv",
+                                             "load --sorted lines.tsv",
+                                             "ingest table.sst",
+                                             "replay log",
+                                             "scan",
+                                             "count",
+                                             "export",
+                                             "export --to=leveldb new",
+                                             "explain k",
+                                             "stats",
+                                             "plan --budget=64M",
+                                             "compare --filters=bloom:10",
+                                             "property estimate-num-keys",
+                                             "options",
+                                             "options --set=block_bytes=8K",
+                                             "refilter --filter=cuckoo:12",
+                                             "compact",
+                                             "verify",
+                                             "repair",
+                                             "families",
+                                             "families create more",
+                                             "table list",
+                                             "table create users info",
+                                             "table get users ann",
+                                             "shell -e list",
+                                             "sst",
+                                             "wal",
+                                             "manifest",
+                                             "checkpoint c",
+                                             "backup b",
+                                             "destroy --yes"};
   for (const std::string engine : {"leveldb", "rocksdb"}) {
     // Also of what is left without CURRENT and manifest.
     for (const char* removed : {"nothing", "CURRENT", "MANIFEST*"}) {
@@ -255,11 +301,9 @@ TEST(WinnowCliImport, ADatabaseOfAnotherEngineIsRefusedByEveryCommandAndLeftAsIt
           shell.Run("rm -f " + engine + "/" + removed + "; rm -rf copy; cp -a " + engine + " copy")
               .exit_code,
           0);
-      for (const char* command : {"get k", "put k v", "delete k", "scan", "count", "stats",
-                                  "verify", "repair", "destroy --yes", "compact", "families", "sst",
-                                  "wal", "manifest", "checkpoint c", "backup b"}) {
-        const ShellResult result =
-            shell.Run(std::string("winnow ") + command + " --db=" + engine + " </dev/null");
+      for (const std::string& command : commands) {
+        const std::string directory = (command.starts_with("options") ? " " : " --db=") + engine;
+        const ShellResult result = shell.Run("winnow " + command + directory);
         EXPECT_EQ(result.exit_code, 3) << command << ": " << result.output;
         EXPECT_NE(result.output.find("winnow import --from=" + engine), std::string::npos)
             << command << " without " << removed << ": " << result.output;

@@ -2,6 +2,9 @@
 // a signal.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -71,6 +74,54 @@ TEST_F(WinnowCliLimits, ALimitOnFileSizesIsAnError) { RunAll("ulimit -f 8"); }
 TEST_F(WinnowCliLimits, LittleAddressSpaceIsAnError) {
   if (kSanitized) GTEST_SKIP() << "needs address space";
   RunAll("ulimit -v 60000");
+}
+
+TEST_F(WinnowCliLimits, NoThreadToBeHadIsAnError) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers start threads themselves";
+  const std::string as_nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups ";
+  if (shell_
+          .Run("test $(id -u) = 0 && chown -R 65534:65534 . && " + as_nobody +
+               "prlimit --nproc=100 winnow --version")
+          .exit_code != 0) {
+    GTEST_SKIP() << "only root can become a user whose threads are counted";
+  }
+  const std::string limit = "winnow() { " + as_nobody + "prlimit --nproc=0 winnow \"$@\"; }";
+  const ShellResult loaded = shell_.Run(limit + "; winnow load --db=new lines.tsv");
+  EXPECT_EQ(loaded.exit_code, 3) << loaded.output;
+  EXPECT_NE(loaded.output.find("cannot start a thread"), std::string::npos) << loaded.output;
+  RunAll(limit);
+}
+
+// Whoever goes on after an error goes on behind the entries that were reported.
+TEST_F(WinnowCliLimits, WhatLoadReportsOnAFullDiskIsWhatIsStored) {
+  shell_.Run("seq 1000000 1100000 | sed 's/$/\tvalue of a line/' > many.tsv; mkdir disk");
+  const std::string small_disk = "mount -t tmpfs -o size=1500k none disk";
+  const bool may_mount = shell_.Run("unshare -m sh -c '" + small_disk + "'").exit_code == 0;
+  for (const std::string& limit : {std::string("ulimit -f 1200"), small_disk}) {
+    if (limit == small_disk && !may_mount) continue;
+    for (const std::string mode : {"", " --sorted"}) {
+      for (const std::string sizes :
+           {"", " --set=target_file_bytes=64K --set=write_buffer_bytes=64K"}) {
+        const std::string in_own_mounts = may_mount ? "unshare -m sh -c '" : "sh -c '";
+        const ShellResult result = shell_.RunForOutput(
+            in_own_mounts + "rm -rf disk/*; " + limit +
+            "; winnow load --db=disk/db --json --set=compression=none many.tsv" + mode + sizes +
+            "; code=$?; winnow count --db=disk/db; winnow scan --db=disk/db | tr -d \"\\t\\n\" | "
+            "wc -c; exit $code'");
+        SCOPED_TRACE(limit + mode + sizes + ": " + result.output);
+        // No file is too large where all are small.
+        EXPECT_EQ(result.exit_code, limit != small_disk && !sizes.empty() ? 0 : 3);
+        std::istringstream lines(result.output);
+        std::string report;
+        uint64_t entries = 0;
+        uint64_t bytes = 0;
+        ASSERT_TRUE(std::getline(lines, report) && lines >> entries >> bytes);
+        const auto reported = nlohmann::json::parse(report);
+        EXPECT_EQ(reported["entries"], entries);
+        EXPECT_EQ(reported["bytes"], bytes);
+      }
+    }
+  }
 }
 
 // Lines were read into a buffer that could not grow, and the process was aborted.

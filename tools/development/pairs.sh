@@ -7,9 +7,9 @@ tools/dev pairs [--seeds=N] [--seed=S] [--calls=N] [--pair=CALL,CALL] [--preset=
 
 Makes every public call beside every other public call, on two to eight threads: writes and reads of
 all kinds, iterators and snapshots, column families that come and go, flushes, compactions,
-checkpoints, backups, Verify, readers that open the same files, Close. Each answer must be one that
-the call may give, and the database must open again, sound, with what nobody touched. Runs under
-AddressSanitizer and under ThreadSanitizer.
+checkpoints, backups, traces, tables, Verify, readers that open the same files, others that would
+destroy or repair them, Close. Each answer must be one that the call may give, and the database must
+open again, sound, with what nobody touched. Runs under AddressSanitizer and under ThreadSanitizer.
 
   --seeds=N          how often each pair (default 3 in each of the two)
   --seed=S           the first seed (default 1)

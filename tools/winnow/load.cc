@@ -73,8 +73,7 @@ class Loader {
       return db_.Flush(family_);
     }
     const absl::Status finished = tables_->Finish();
-    entries_ = tables_->entries();
-    if (finished.ok()) bytes_ = bytes_given_;
+    TakeCountsOfTables();
     return finished;
   }
 
@@ -142,10 +141,13 @@ class Loader {
     if (absl::IsInvalidArgument(put)) {
       return BadLine(lines, absl::DataLossError("with --sorted, keys must ascend, each once"));
     }
-    entries_ = tables_->entries();
-    bytes_given_ += record.key.size() + record.value.size();
-    if (entries_ > 0) bytes_ = bytes_given_;
+    TakeCountsOfTables();
     return lines.InContext(put);
+  }
+
+  void TakeCountsOfTables() {
+    entries_ = tables_->entries();
+    bytes_ = tables_->bytes();
   }
 
   absl::Status BadLine(const LineReader& lines, const absl::Status& reason) {
@@ -170,7 +172,6 @@ class Loader {
   // What the database has acknowledged: whoever resumes after an error goes on from here.
   uint64_t entries_ = 0;
   uint64_t bytes_ = 0;
-  uint64_t bytes_given_ = 0;
   uint64_t skipped_ = 0;
   uint64_t finished_input_bytes_ = 0;
 };

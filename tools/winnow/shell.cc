@@ -9,10 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
+#include "engine/version/foreign_database.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
 #include "tools/winnow/input_file.h"
 #include "tools/winnow/shell/script.h"
+#include "winnow/file_system.h"
 #include "winnow/table.h"
 
 namespace winnow::cli {
@@ -35,6 +37,7 @@ shell::Session::Opener OpenerFor(const Arguments& arguments) {
     WINNOW_ASSIGN_OR_RETURN(const std::string path, DatabasePath(arguments));
     WINNOW_ASSIGN_OR_RETURN(const bool exists, HoldsDatabase(path));
     if (!exists && !creates) {
+      WINNOW_RETURN_IF_ERROR(RefuseForeignDatabase(*PosixFileSystem(), path));
       return absl::NotFoundError(
           absl::StrCat("no database in ", path, " yet: create 't', 'f' makes one"));
     }

@@ -35,12 +35,14 @@ absl::Status SortedTables::Start() {
   WINNOW_RETURN_IF_ERROR(file_system.CreateDirectories(directory_));
   file_system.Remove(table_path_).IgnoreError();
   WINNOW_ASSIGN_OR_RETURN(writer_, db_.NewSstWriter(family_, table_path_));
+  writer_bytes_ = 0;
   return absl::OkStatus();
 }
 
 absl::Status SortedTables::Put(std::string_view key, std::string_view value) {
   if (writer_ == nullptr) WINNOW_RETURN_IF_ERROR(Start());
   WINNOW_RETURN_IF_ERROR(writer_->Put(key, value));
+  writer_bytes_ += key.size() + value.size();
   if (until_size_check_-- > 0) return absl::OkStatus();
   until_size_check_ = kEntriesBetweenSizeChecks;
   return writer_->file_bytes() < table_bytes_ ? absl::OkStatus() : Finish();
@@ -55,6 +57,7 @@ absl::Status SortedTables::Finish() {
   WINNOW_RETURN_IF_ERROR(
       db_.Ingest({{table_path_, family_}}, {.move = true, .verify = false}).status());
   entries_ += table.num_entries;
+  bytes_ += writer_bytes_;
   tables_++;
   return absl::OkStatus();
 }

@@ -31,6 +31,7 @@ class SortedTables {
 
   // In the database by now.
   uint64_t entries() const { return entries_; }
+  uint64_t bytes() const { return bytes_; }  // of their keys and values
   uint64_t tables() const { return tables_; }
 
  private:
@@ -43,7 +44,9 @@ class SortedTables {
   const uint64_t table_bytes_;
   std::unique_ptr<SstWriter> writer_;  // null: none is begun
   uint64_t until_size_check_ = 0;
+  uint64_t writer_bytes_ = 0;
   uint64_t entries_ = 0;
+  uint64_t bytes_ = 0;
   uint64_t tables_ = 0;
 };
 

@@ -64,12 +64,13 @@ class ForeignDatabase : public testing::Test {
     existing.create_if_missing = false;
     Options salvage = options_;
     salvage.recovery_mode = RecoveryMode::kSalvage;
+    const auto own = OpenOrFail(options_, "/own");
     const std::string command = "`winnow import --from=" + engine;
     for (const absl::Status& status :
          {DB::Open(options_, path_).status(), DB::Open(reading, path_).status(),
           DB::Open(existing, path_).status(), DB::Open(salvage, path_).status(),
           RepairDatabase(options_, path_).status(), DB::Destroy(options_, path_),
-          DB::ListColumnFamilies(options_, path_).status()}) {
+          DB::ListColumnFamilies(options_, path_).status(), own->BackupTo(path_).status()}) {
       EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
       EXPECT_TRUE(absl::StrContains(status.message(), command)) << status;
       EXPECT_EQ(ReadAll(), before);

@@ -16,6 +16,8 @@
 #include "winnow/compaction_filter.h"
 #include "winnow/db.h"
 #include "winnow/memory_file_system.h"
+#include "winnow/repair.h"
+#include "winnow/table.h"
 
 namespace winnow::pairs {
 
@@ -44,10 +46,16 @@ class BusyFilter final : public CompactionFilter {
   }
 };
 
+// What calls of a run need of its database.
+struct SubjectNeeds {
+  bool tables = false;         // it is opened as one of tables
+  bool may_be_closed = false;  // a call closes it
+};
+
 // What the threads of one run share. The handles stay valid until the database is destroyed.
 class Subject {
  public:
-  explicit Subject(uint64_t seed) : seed_(seed) {
+  Subject(uint64_t seed, const SubjectNeeds& needs) : needs_(needs) {
     options_.file_system = memory_.get();
     options_.clock = &clock_;
     options_.write_buffer_bytes = 64 << 10;
@@ -70,12 +78,22 @@ class Subject {
     // Soon more than is allowed: the limit gives way.
     if (seed % 5 == 0) options_.background_bytes_per_second = uint64_t{1} << 20;
     options_.merge_operator = *ParseMergeOperator("max");
+    std::mt19937_64 random(seed);
+    if (random() % 2 == 0) options_.row_cache_bytes = 64 << 10;
+    if (random() % 3 == 0) {
+      options_.filter = "ribbon";
+      options_.filter_memory_budget = 256 << 10;
+    }
+    options_.charge_filters_to_cache = random() % 3 == 0;
+    options_.optimize_filters_for_hits = random() % 3 == 0;
   }
 
   absl::Status Open() {
-    auto opened = DB::Open(options_, "/db");
-    if (!opened.ok()) return opened.status();
-    db_ = *std::move(opened);
+    if (absl::Status opened = OpenDatabase(); !opened.ok()) return opened;
+    if (needs_.tables) {
+      auto created = tables_->CreateTable(NewTable("users"));
+      if (!created.ok()) return created.status();
+    }
     for (int i = 0; i < kUntouchedKeys; i++) {
       absl::Status put = db_->Put(WriteOptions(), absl::StrCat("untouched", i), "value");
       if (!put.ok()) return put;
@@ -96,28 +114,42 @@ class Subject {
     return db_->Flush();
   }
 
+  absl::Status Close() { return needs_.tables ? tables_->Close() : db_->Close(); }
+
   // What every run must leave behind.
   absl::Status CheckAfterwards() {
-    absl::Status closed = db_->Close();
+    absl::Status closed = Close();
     if (!closed.ok()) return closed;
-    db_.reset();
-    auto opened = DB::Open(options_, "/db");
-    if (!opened.ok()) return opened.status();
-    const auto problems = (*opened)->Verify();
+    tables_.reset();
+    own_db_.reset();
+    if (absl::Status opened = OpenDatabase(); !opened.ok()) return opened;
+    const auto problems = db_->Verify();
     if (!problems.ok()) return problems.status();
     if (!problems->empty()) return problems->front().status;
     for (int i = 0; i < kUntouchedKeys; i++) {
       std::string value;
       const std::string key = absl::StrCat("untouched", i);
-      if (absl::Status get = (*opened)->Get(ReadOptions(), key, &value); !get.ok()) {
+      if (absl::Status get = db_->Get(ReadOptions(), key, &value); !get.ok()) {
         return absl::DataLossError(absl::StrCat(key, ": ", get.ToString()));
       }
     }
-    return (*opened)->Close();
+    return Close();
   }
 
   DB& db() { return *db_; }
+  TableDatabase& tables() { return *tables_; }
   const Options& options() const { return options_; }
+  bool may_be_closed() const { return needs_.may_be_closed; }
+
+  // Under a budget a filter's amount is not to be given.
+  std::string Filter(std::string_view spec) const {
+    return std::string(options_.filter_memory_budget == 0 ? spec : spec.substr(0, spec.find(':')));
+  }
+  TableSchema NewTable(std::string name) const {
+    return {.name = std::move(name),
+            .families = {{.name = "a", .max_versions = 3, .filter = Filter("cuckoo:12")},
+                         {.name = "b", .filter = Filter("blocked_bloom:10")}}};
+  }
 
   void AddFamily(ColumnFamily* family) {
     const std::lock_guard lock(mutex_);
@@ -130,12 +162,29 @@ class Subject {
   std::string NewName() { return absl::StrCat("n", next_name_.fetch_add(1)); }
 
  private:
-  const uint64_t seed_;
+  absl::Status OpenDatabase() {
+    if (needs_.tables) {
+      auto opened = TableDatabase::Open(options_, "/db");
+      if (!opened.ok()) return opened.status();
+      tables_ = *std::move(opened);
+      db_ = &tables_->db();
+      return absl::OkStatus();
+    }
+    auto opened = DB::Open(options_, "/db");
+    if (!opened.ok()) return opened.status();
+    own_db_ = *std::move(opened);
+    db_ = own_db_.get();
+    return absl::OkStatus();
+  }
+
+  const SubjectNeeds needs_;
   const std::unique_ptr<FileSystem> memory_ = NewMemoryFileSystem();
   const HurryingClock clock_;
   const BusyFilter filter_;
   Options options_;
-  std::unique_ptr<DB> db_;
+  std::unique_ptr<DB> own_db_;             // or
+  std::unique_ptr<TableDatabase> tables_;  // which holds it
+  DB* db_ = nullptr;
   // std::mutex, which knows no annotations: guards the list below.
   std::mutex mutex_;
   std::vector<ColumnFamily*> families_;
@@ -265,7 +314,7 @@ absl::Status FindFamily(Subject& subject, std::mt19937_64& random) {
 absl::Status SetFilter(Subject& subject, std::mt19937_64& random) {
   constexpr std::string_view kFilters[] = {"bloom:10", "cuckoo:12", "none", ""};
   constexpr std::string_view kFilterKeys[] = {"whole", "prefix:4", "whole+prefix:4", ""};
-  return subject.db().SetFilter(subject.AnyFamily(random), kFilters[random() % 4],
+  return subject.db().SetFilter(subject.AnyFamily(random), subject.Filter(kFilters[random() % 4]),
                                 kFilterKeys[random() % 4]);
 }
 
@@ -287,8 +336,10 @@ absl::Status SetOptions(Subject& subject, std::mt19937_64& random) {
       {"level0_stop_trigger", "20"}, {"level0_stop_trigger", "36"}, {"filter", "cuckoo:12"},
       {"filter", "bloom:10"},        {"block_bytes", "1K"},         {"block_bytes", "16K"}};
   ColumnFamily* family = subject.AnyFamily(random);
-  const OptionSetting settings[] = {kOfDatabase[random() % std::size(kOfDatabase)],
-                                    kOfFamily[random() % std::size(kOfFamily)]};
+  OptionSetting settings[] = {kOfDatabase[random() % std::size(kOfDatabase)],
+                              kOfFamily[random() % std::size(kOfFamily)]};
+  const std::string filter = subject.Filter(settings[1].text);
+  if (settings[1].name == "filter") settings[1].text = filter;
   const absl::Status status = subject.db().SetOptions(family, settings);
   if (!status.ok()) return status;
   return subject.db().GetOption(family, settings[random() % 2].name).status();
@@ -313,7 +364,7 @@ absl::Status Refilter(Subject& subject, std::mt19937_64& random) {
   const absl::Status status =
       subject.db()
           .Refilter(subject.AnyFamily(random),
-                    {.filter = kFilters[random() % 4],
+                    {.filter = subject.Filter(kFilters[random() % 4]),
                      .filter_key = random() % 2 == 0 ? "whole" : "whole+prefix:3"})
           .status();
   // The family was dropped in the middle of it.
@@ -430,6 +481,24 @@ absl::Status Look(Subject& subject, std::mt19937_64& random) {
   return subject.db().GetProperty(family, name).status();
 }
 
+absl::Status Explain(Subject& subject, std::mt19937_64& random) {
+  if (random() % 2 == 0) {
+    return subject.db().PlanFilters(uint64_t{64 << 10} << (random() % 8)).status();
+  }
+  const auto [begin, end] = AnyRange(random);
+  return subject.db().ExplainRange(subject.AnyFamily(random), begin, end + "~").status();
+}
+
+// Begun and ended by whoever comes first.
+absl::Status Trace(Subject& subject, std::mt19937_64& random) {
+  if (random() % 2 == 0) return subject.db().EndTrace().status();
+  TraceOptions options;
+  options.max_bytes = uint64_t{1} << (10 + random() % 10);
+  options.hash_keys = random() % 2 == 0;
+  options.one_in = 1 + static_cast<uint32_t>(random() % 3);
+  return subject.db().StartTrace(options, "/trace-" + subject.NewName());
+}
+
 absl::Status Verify(Subject& subject, std::mt19937_64& /*random*/) {
   const auto problems = subject.db().Verify();
   if (!problems.ok()) return problems.status();
@@ -454,10 +523,99 @@ absl::Status OpenTwice(Subject& subject, std::mt19937_64& /*random*/) {
                                            : absl::InternalError("a second opener was let in");
 }
 
+// Without opening it.
+absl::Status LookFromOutside(Subject& subject, std::mt19937_64& random) {
+  if (random() % 3 == 0) {
+    const auto statistics = DB::ReadStatistics(subject.options(), "/db");
+    return statistics.ok() || absl::IsNotFound(statistics.status())
+               ? absl::OkStatus()
+               : absl::InternalError(statistics.status().ToString());
+  }
+  if (random() % 2 == 0) {
+    Options options = subject.options();
+    const absl::Status loaded = DB::LoadOptions("/db", &options);
+    return loaded.ok() ? loaded : absl::InternalError(loaded.ToString());
+  }
+  const auto families = DB::ListColumnFamilies(subject.options(), "/db");
+  if (!families.ok()) return absl::InternalError(families.status().ToString());
+  return families->front() == "default" ? absl::OkStatus()
+                                        : absl::InternalError("there is no default family");
+}
+
+// Of a database that is open; one that another call has closed is repaired, and not destroyed.
+absl::Status DestroyOrRepair(Subject& subject, std::mt19937_64& random) {
+  if (!subject.may_be_closed() && random() % 2 == 0) {
+    const absl::Status destroyed = DB::Destroy(subject.options(), "/db");
+    return absl::IsFailedPrecondition(destroyed)
+               ? absl::OkStatus()
+               : absl::InternalError("destroyed: " + destroyed.ToString());
+  }
+  const absl::Status repaired = RepairDatabase(subject.options(), "/db").status();
+  if (absl::IsFailedPrecondition(repaired)) return absl::OkStatus();
+  const bool is_open = subject.db().Flush().ok();
+  return repaired.ok() && !is_open ? absl::OkStatus()
+                                   : absl::InternalError("repaired: " + repaired.ToString());
+}
+
+// Of two tables, of which one comes and goes.
+absl::Status UseTable(Subject& subject, std::mt19937_64& random) {
+  TableDatabase& tables = subject.tables();
+  const std::string name = random() % 4 == 0 ? "visits" : "users";
+  const auto found = tables.FindTable(name);
+  if (!found.ok() || (name == "visits" && random() % 8 == 0)) {
+    if (found.ok()) return tables.DropTable(name);
+    return tables.CreateTable(subject.NewTable(name)).status();
+  }
+  Table* const table = *found;
+  const std::string row = AnyKey(random);
+  TableBatch batch;
+  batch.Put(table, row, "b", "batch", std::string(random() % 300, 'b'));
+  batch.DeleteColumn(table, row, "a", "c1");
+  RowResult result;
+  switch (random() % 12) {
+    case 0:
+      return tables.Write(WriteOptions(), batch);
+    case 1:
+      return tables.Increment(WriteOptions(), table, row, "b", "count", 1).status();
+    case 2:
+      return tables.Append(WriteOptions(), table, row, "b", "text", "more").status();
+    case 3:
+      return tables
+          .CheckAndMutate(WriteOptions(), table, {row, "a", "c0", CellCondition::Operator::kAbsent},
+                          batch)
+          .status();
+    case 4:
+      return tables.DeleteRows(WriteOptions(), table, row, row + "~");
+    case 5: {
+      const auto scanner = tables.Scan({}, table);
+      std::string last;
+      for (int left = 100; left > 0 && scanner->Next(&result); left--) {
+        if (result.row() <= last) return absl::InternalError("a scanner goes backwards");
+        last = result.row();
+      }
+      return scanner->status();
+    }
+    case 6:
+      return tables.Get({}, table, row, &result);
+    case 7:
+      return tables.Flush(name);
+    case 8:
+      return random() % 2 == 0 ? tables.MajorCompact(name) : tables.TruncateTable(name);
+    case 9: {
+      TableSchema schema = subject.NewTable(name);
+      schema.families[0].max_versions = 1 + static_cast<uint32_t>(random() % 3);
+      return tables.AlterTable(schema);
+    }
+    default:
+      return tables.Put(WriteOptions(), table, row, "a", absl::StrCat("c", random() % 3),
+                        std::string(random() % 1000, 'a'));
+  }
+}
+
 absl::Status Close(Subject& subject, std::mt19937_64& random) {
   // After the others have begun.
   for (uint64_t left = random() % 200; left > 0; left--) std::this_thread::yield();
-  return subject.db().Close();
+  return subject.Close();
 }
 
 const std::vector<std::pair<std::string, Call>>& Calls() {
@@ -486,9 +644,14 @@ const std::vector<std::pair<std::string, Call>>& Calls() {
                                                     {"checkpoint", Checkpoint},
                                                     {"backup", BackupTo},
                                                     {"look", Look},
+                                                    {"explain", Explain},
+                                                    {"trace", Trace},
                                                     {"verify", Verify},
                                                     {"open_read_only", OpenReadOnly},
                                                     {"open_twice", OpenTwice},
+                                                    {"look_from_outside", LookFromOutside},
+                                                    {"destroy_or_repair", DestroyOrRepair},
+                                                    {"table", UseTable},
                                                     {"close", Close}};
   return *calls;
 }
@@ -510,7 +673,10 @@ std::string Describe(const PairRun& run) {
 }
 
 std::string RunPair(const PairRun& run) {
-  Subject subject(run.seed);
+  const auto has = [&](Call call) {
+    return Calls()[run.first].second == call || Calls()[run.second].second == call;
+  };
+  Subject subject(run.seed, {.tables = has(UseTable), .may_be_closed = has(Close)});
   if (absl::Status opened = subject.Open(); !opened.ok()) return opened.ToString();
   std::mutex mutex;
   std::string wrong;

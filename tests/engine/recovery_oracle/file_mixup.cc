@@ -33,12 +33,34 @@ class Mixer {
       case Mixup::kAgeLog:
         return AgeLog();
       case Mixup::kForeignTable:
-        return ForeignTable();
+        return Foreign(".sst");
       case Mixup::kForeignManifest:
         for (const auto& [name, bytes] : other_.ages.back()) {
           if (name == "CURRENT" || absl::StartsWith(name, "MANIFEST-")) Put(name, bytes);
         }
         return;
+      case Mixup::kRemoveLog:
+        return Remove(Any(".log"));
+      case Mixup::kCopyLog:
+      case Mixup::kSwapLogs:
+        return MoveLog(mixup);
+      case Mixup::kCutLog:
+      case Mixup::kAppendToLog:
+      case Mixup::kFlipInLog:
+        return Damage(Any(".log"), mixup);
+      case Mixup::kForeignLog:
+        return Foreign(".log");
+      case Mixup::kCutCurrent:
+        return Damage("CURRENT", mixup);
+      case Mixup::kForeignCurrent:
+        return Put("CURRENT", other_.ages.back().at("CURRENT"));
+      case Mixup::kRemoveFilter:
+        return Remove(Any(".flt"));
+      case Mixup::kCutFilter:
+      case Mixup::kFlipInFilter:
+        return Damage(Any(".flt"), mixup);
+      case Mixup::kForeignFilter:
+        return Foreign(".flt");
       default:
         return DamageTable(mixup);
     }
@@ -71,8 +93,7 @@ class Mixer {
 
   void Move(Mixup mixup) {
     const std::string from = Any(".sst");
-    const std::string to =
-        mixup == Mixup::kRenameTable ? absl::StrCat("000", 100 + Below(800), ".sst") : Any(".sst");
+    const std::string to = mixup == Mixup::kRenameTable ? NewName(".sst") : Any(".sst");
     if (from.empty() || from == to) return;
     absl::StrAppend(&mixed_.done, "from ", from, " to ");
     Touch(to, MixupName(mixup));
@@ -112,6 +133,38 @@ class Mixer {
     }
   }
 
+  void MoveLog(Mixup mixup) {
+    const std::string from = Any(".log");
+    const std::string to = mixup == Mixup::kSwapLogs ? Any(".log") : NewName(".log");
+    if (from.empty() || from == to) return;
+    absl::StrAppend(&mixed_.done, "from ", from, " to ");
+    Touch(to, MixupName(mixup));
+    if (mixup == Mixup::kSwapLogs) {
+      std::swap(files_[from], files_[to]);
+    } else {
+      files_[to] = files_[from];
+    }
+  }
+
+  // Of a log, a filter file or CURRENT: its end is cut off or grows, or one bit is another.
+  void Damage(const std::string& name, Mixup mixup) {
+    if (!files_.contains(name) || files_[name].empty()) return;
+    std::string& bytes = files_[name];
+    if (mixup == Mixup::kFlipInLog || mixup == Mixup::kFlipInFilter) {
+      const uint64_t at = Below(bytes.size());
+      Touch(name, absl::StrCat(MixupName(mixup), " at ", at, " of"));
+      bytes[at] = static_cast<char>(bytes[at] ^ (1 << Below(8)));
+      return;
+    }
+    const uint64_t length = Length(bytes.size());
+    Touch(name, absl::StrCat(MixupName(mixup), " ", length, " bytes of"));
+    if (mixup == Mixup::kAppendToLog) {
+      for (uint64_t i = 0; i < length; i++) bytes.push_back(static_cast<char>(random_()));
+    } else {
+      bytes.resize(bytes.size() - length);
+    }
+  }
+
   void DamageManifest(Mixup mixup) {
     const std::string name = Any("MANIFEST-");
     if (name.empty() || files_[name].empty()) return;
@@ -146,13 +199,16 @@ class Mixer {
     mixed_.has_older_files = true;
   }
 
-  void ForeignTable() {
+  void Foreign(const std::string& suffix) {
     const Files& foreign = other_.ages.back();
-    const std::string from = AnyOf(foreign, ".sst");
+    const std::string from = AnyOf(foreign, suffix);
     if (from.empty()) return;
-    const std::string to =
-        Below(2) == 0 ? Any(".sst") : absl::StrCat("000", 100 + Below(800), ".sst");
+    const std::string to = Below(2) == 0 ? Any(suffix) : NewName(suffix);
     if (!to.empty()) Put(to, foreign.at(from));
+  }
+
+  std::string NewName(const std::string& suffix) {
+    return absl::StrCat("000", 100 + Below(800), suffix);
   }
 
   std::mt19937_64 random_;
@@ -170,7 +226,11 @@ const char* MixupName(Mixup mixup) {
       "swap tables",     "rename table",    "copy table",       "cut table",
       "cut table front", "append to table", "prepend to table", "erase in table",
       "flip in table",   "zero in table",   "cut manifest",     "flip in manifest",
-      "age manifest",    "age log",         "foreign table",    "foreign manifest"};
+      "age manifest",    "age log",         "foreign table",    "foreign manifest",
+      "remove log",      "cut log",         "append to log",    "flip in log",
+      "copy log",        "swap logs",       "foreign log",      "cut CURRENT",
+      "foreign CURRENT", "remove filter",   "cut filter",       "flip in filter",
+      "foreign filter"};
   static_assert(std::size(kNames) == static_cast<size_t>(Mixup::kEnd));
   return kNames[static_cast<size_t>(mixup)];
 }

@@ -30,6 +30,19 @@ enum class Mixup {
   kAgeLog,           // a log of an earlier time comes back
   kForeignTable,     // of another database, over one or beside all
   kForeignManifest,  // with CURRENT
+  kRemoveLog,
+  kCutLog,
+  kAppendToLog,
+  kFlipInLog,
+  kCopyLog,  // under another number
+  kSwapLogs,
+  kForeignLog,  // over one or beside all
+  kCutCurrent,
+  kForeignCurrent,
+  kRemoveFilter,
+  kCutFilter,
+  kFlipInFilter,
+  kForeignFilter,  // over one or beside all
   kEnd
 };
 

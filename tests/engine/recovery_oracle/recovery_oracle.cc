@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "engine/base/coding.h"
+#include "engine/log/log_format.h"
 #include "tests/support/verify_messages.h"
 #include "winnow/repair.h"
 
@@ -79,8 +80,14 @@ class Trial {
 
   bool IsRescuable(const Holder& holder) const {
     if (holder.file_id == 0) {
-      const auto file = mixed_.files.find(holder.file);
-      return file != mixed_.files.end() && file->second == holder.bytes;
+      return std::any_of(mixed_.files.begin(), mixed_.files.end(), [&](const auto& file) {
+        const auto& [name, bytes] = file;
+        if (!absl::EndsWith(name, ".log") || !Stands(bytes, holder, holder.offset)) return false;
+        // The log says which one it is; where it cannot, its name does.
+        return bytes.compare(0, kLogFileHeaderBytes, holder.header) == 0 ||
+               (name == holder.file &&
+                !DecodeLogFileHeader(bytes.substr(0, kLogFileHeaderBytes)).ok());
+      });
     }
     std::string identity;
     PutFixed64(&identity, holder.file_id);
@@ -125,6 +132,25 @@ class Trial {
     });
   }
 
+  // A log that ends early, or is not there at all, is what a crash leaves as well. But a later
+  // record tells of those before it, and the manifest of a database that was closed of all.
+  bool NothingTellsOfLostRecords() const {
+    bool is_lost = false;
+    for (const Holder& holder : holders_) {
+      if (holder.file_id != 0) continue;
+      const bool is_rescuable = IsRescuable(holder);
+      if (is_lost && is_rescuable) return false;
+      is_lost |= !is_rescuable;
+    }
+    return is_lost && !(database_.is_closed && ManifestsAreUntouched());
+  }
+
+  bool ManifestsAreUntouched() const {
+    return std::none_of(mixed_.touched.begin(), mixed_.touched.end(), [](const std::string& name) {
+      return absl::StrContains(name, "MANIFEST-");
+    });
+  }
+
   std::string WhyContentsAreWrong(DB& db) const {
     std::map<uint32_t, ColumnFamily*> families;
     for (ColumnFamily* family : db.ColumnFamilies()) families[family->id()] = family;
@@ -141,10 +167,7 @@ class Trial {
     }
     // Only a manifest knows that a log is not needed any more: that of a killed process looks like
     // any other.
-    const bool older_log_may_count =
-        mixed_.has_older_files &&
-        std::any_of(mixed_.touched.begin(), mixed_.touched.end(),
-                    [](const std::string& name) { return absl::StrContains(name, "MANIFEST-"); });
+    const bool older_log_may_count = mixed_.has_older_files && !ManifestsAreUntouched();
     for (const Holder& holder : holders_) {
       if (!IsRescuable(holder) || older_log_may_count) continue;
       // Of a family without tables and without a manifest not even the name is known.
@@ -176,7 +199,8 @@ class Trial {
     }
     const bool says_nothing =
         report_.tables_lost == 0 && report_.tables_rewritten == 0 && report_.notes.empty();
-    return all_right || !says_nothing ? "" : "loses keys without a word";
+    return all_right || !says_nothing || NothingTellsOfLostRecords() ? ""
+                                                                     : "loses keys without a word";
   }
 
   const AgedDatabase& database_;

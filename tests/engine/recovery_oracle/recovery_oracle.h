@@ -17,11 +17,13 @@ namespace winnow {
 // 2. The newest entry of a key is there if the bytes that hold it are: a data block of some table,
 //    where it was or as far from there as the table's end is, and whose identity stands in that
 //    table's footer or in a manifest that nobody touched; one that is where it was behind its
-//    table's header; the log.
+//    table's header; a record of a log that says which one it is, under whatever name, or under its
+//    own name where it cannot say.
 // 3. No key has a value that it never had. A key that was deleted stays so if no table and no log
 //    of the last state was touched and no older file came back.
 // 4. Every file that was there is still there, perhaps in lost/.
-// 5. "0 lost" is said only if every key is right.
+// 5. "0 lost" is said only if every key is right, or what is gone is the end of the logs, of which
+//    nothing tells.
 class RecoveryOracle {
  public:
   explicit RecoveryOracle(uint64_t seed)

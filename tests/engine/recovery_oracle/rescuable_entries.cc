@@ -6,8 +6,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "engine/log/log_reader.h"
 #include "engine/sstable/sstable_iterator.h"
 #include "engine/sstable/sstable_reader.h"
+#include "engine/version/file_names.h"
+#include "engine/write/batch_format.h"
+#include "engine/write/log_set.h"
 #include "tests/support/db_fixture.h"
 
 namespace winnow {
@@ -116,6 +120,52 @@ void AddBlocks(const std::string& name, const std::string& bytes, RecordingFileS
   }
 }
 
+using KeySet = std::set<std::pair<uint32_t, std::string>>;
+
+// What one log holds beyond the tables, record by record.
+void AddRecords(const std::string& name, const std::string& bytes, RecordingFileSystem& disk,
+                const AgedDatabase& database, const KeySet& in_tables,
+                std::vector<Holder>* holders) {
+  uint64_t number = 0;
+  FileType type = FileType::kLog;
+  ASSERT_TRUE(ParseFileName(name, &type, &number));
+  const auto reader =
+      *LogReader::Open(disk, absl::StrCat(kDirectory, "/", name), number, LogRecoveryMode::kStrict);
+  std::string_view payload;
+  uint64_t offset = 0;
+  for (auto more = reader->Read(&payload, &offset);; more = reader->Read(&payload, &offset)) {
+    ASSERT_TRUE(more.ok()) << more.status();
+    if (!*more) return;
+    const Holder record{.file = name,
+                        .bytes = bytes.substr(offset, kLogRecordHeaderBytes + payload.size()),
+                        .offset = offset,
+                        .file_bytes = bytes.size(),
+                        .header = bytes.substr(0, kLogFileHeaderBytes)};
+    std::map<uint32_t, Holder> by_family;
+    LogStart start;
+    if (!LogStart::Decode(payload, &start)) {
+      BatchReader batch(payload.substr(1));
+      BatchUpdate update;
+      for (bool has_update = true; has_update;) {
+        ASSERT_TRUE(batch.Next(&update, &has_update).ok());
+        if (!has_update) break;
+        Holder& holder = by_family.try_emplace(update.family_id, record).first->second;
+        holder.family_id = update.family_id;
+        const auto& contents = database.contents.at(update.family_id);
+        const auto entry = contents.find(std::string(update.key));
+        // No value is written twice.
+        if (update.type == EntryType::kPut && entry != contents.end() &&
+            entry->second == update.value &&
+            !in_tables.contains({update.family_id, std::string(update.key)})) {
+          holder.newest_keys.emplace_back(update.key);
+        }
+      }
+    }
+    if (by_family.empty()) by_family[0] = record;
+    for (auto& [family, holder] : by_family) holders->push_back(std::move(holder));
+  }
+}
+
 }  // namespace
 
 Options AgedOptions(FileSystem* file_system) {
@@ -153,6 +203,10 @@ AgedDatabase BuildAgedDatabase(uint64_t seed) {
       ColumnFamily* const family = db->ColumnFamilies()[random() % 3];
       EXPECT_TRUE(db->CompactRange(family, std::nullopt, std::nullopt).ok());
     }
+    if (round > 0) {
+      ColumnFamily* const family = db->ColumnFamilies()[random() % 3];
+      EXPECT_TRUE(db->Refilter(family, {.filter = "cuckoo:12"}).ok());
+    }
     if (random() % 2 == 0) {
       age();
       EXPECT_TRUE(db->Close().ok());
@@ -161,14 +215,19 @@ AgedDatabase BuildAgedDatabase(uint64_t seed) {
     }
     writer.Write(*db, 60);
   }
+  // The families that are not flushed need the log before, too.
+  for (uint64_t more_logs = random() % 3; more_logs > 0; more_logs--) {
+    EXPECT_TRUE(db->Flush(db->ColumnFamilies()[random() % 3]).ok());
+    writer.Write(*db, 40);
+  }
   if (random() % 2 == 0) {
     EXPECT_TRUE(db->Close().ok());
+    database.is_closed = true;
   }
   age();
   return database;
 }
 
-// A log is taken whole: what of a damaged one comes back is for the tests of logs.
 std::vector<Holder> HoldersOf(const AgedDatabase& database) {
   std::vector<Holder> holders;
   const Files& files = database.ages.back();
@@ -177,19 +236,12 @@ std::vector<Holder> HoldersOf(const AgedDatabase& database) {
     if (absl::EndsWith(name, ".sst")) AddBlocks(name, bytes, *disk, database, &holders);
   }
   // What no table holds is in the logs.
-  std::set<std::pair<uint32_t, std::string>> in_tables;
+  KeySet in_tables;
   for (const Holder& holder : holders) {
     for (const std::string& key : holder.newest_keys) in_tables.insert({holder.family_id, key});
   }
   for (const auto& [name, bytes] : files) {
-    if (!absl::EndsWith(name, ".log")) continue;
-    for (const auto& [id, entries] : database.contents) {
-      Holder log{.file = name, .bytes = bytes, .family_id = id};
-      for (const auto& [key, value] : entries) {
-        if (!in_tables.contains({id, key})) log.newest_keys.push_back(key);
-      }
-      holders.push_back(std::move(log));
-    }
+    if (absl::EndsWith(name, ".log")) AddRecords(name, bytes, *disk, database, in_tables, &holders);
   }
   return holders;
 }
