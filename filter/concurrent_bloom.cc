@@ -10,9 +10,9 @@ namespace winnow::filter {
 
 namespace {
 
-// From here on from the system itself: zeroed page by page as keys are added, so that a filter that
-// is made ahead and holds few keys costs little, and given back at once.
-constexpr size_t kMinMappedBytes = size_t{128} << 10;
+// From here on, two pages, from the system itself: zeroed page by page as keys are added, so that a
+// filter that is made ahead and holds few keys costs little, and given back at once.
+constexpr size_t kMinMappedBytes = size_t{8} << 10;
 
 std::shared_ptr<void> AllocateZeroed(size_t num_blocks) {
   const size_t bytes = (num_blocks + 1) * internal::kBlockBytes;  // one to align in

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 namespace winnow {
 
@@ -18,6 +19,12 @@ class HazardSlot {
 
   // True if some thread announces the object, or if that cannot be known now.
   static bool AnyAnnounces(const void* object);
+  // In how many guards of the kind the calling thread is, if the outermost announces something.
+  static size_t NumGuards(Kind kind) {
+    const HazardSlot& slot = ForThisThread();
+    const bool announces = slot.announced_[kind].load(std::memory_order_relaxed) != nullptr;
+    return announces ? 1 + slot.num_inner_[kind] : 0;
+  }
 
  private:
   friend class HazardGuard;
@@ -36,6 +43,7 @@ class HazardSlot {
 
   static inline constinit thread_local HazardSlot* of_this_thread_ = nullptr;
   alignas(64) std::array<std::atomic<const void*>, 4> announced_{};
+  std::array<uint32_t, 4> num_inner_{};  // guards inside another of their kind; the owner's alone
 };
 
 // Pins an object for a scope on one thread. Invariant: an object is freed only after a scan of all
@@ -45,9 +53,17 @@ class HazardGuard {
  public:
   explicit HazardGuard(HazardSlot::Kind kind)
       : announced_(HazardSlot::ForThisThread().announced_[kind]),
-        is_free_(announced_.load(std::memory_order_relaxed) == nullptr) {}
+        kind_(kind),
+        is_free_(announced_.load(std::memory_order_relaxed) == nullptr) {
+    if (!is_free_) [[unlikely]]
+      HazardSlot::ForThisThread().num_inner_[kind]++;
+  }
   ~HazardGuard() {
-    if (is_free_) announced_.store(nullptr, std::memory_order_release);
+    if (is_free_) [[likely]] {
+      announced_.store(nullptr, std::memory_order_release);
+    } else {
+      HazardSlot::ForThisThread().num_inner_[kind_]--;
+    }
   }
   HazardGuard(const HazardGuard&) = delete;
   HazardGuard& operator=(const HazardGuard&) = delete;
@@ -76,6 +92,7 @@ class HazardGuard {
 
  private:
   std::atomic<const void*>& announced_;
+  const HazardSlot::Kind kind_;
   const bool is_free_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace winnow {
 
@@ -76,6 +77,30 @@ void RangeTombstoneIndex::FillTree(std::span<const RangeTombstone> tombstones) {
     newest[node] = std::max(own, newest[node / 2]);
   }
   newest_.assign(newest.begin() + static_cast<ptrdiff_t>(num_leaves), newest.end());
+  for (size_t fragment = 0; fragment < num_leaves; fragment++) {
+    if (newest_[fragment] == 0) uncovered_.push_back(static_cast<uint32_t>(fragment));
+  }
+  uncovered_.shrink_to_fit();
+}
+
+size_t RangeTombstoneIndex::FirstCoveredWith(size_t fragment, SequenceNumber snapshot) const {
+  if (snapshot >= largest_sequence_) [[likely]] {
+    const auto after = std::lower_bound(uncovered_.begin(), uncovered_.end(), fragment);
+    return after == uncovered_.begin() ? 0 : size_t{*std::prev(after)} + 1;
+  }
+  while (fragment > 0 && NewestIn(fragment - 1, snapshot) != 0) fragment--;
+  return fragment;
+}
+
+size_t RangeTombstoneIndex::EndOfCoveredWith(size_t fragment, SequenceNumber snapshot) const {
+  if (snapshot >= largest_sequence_) [[likely]] {
+    const auto after = std::lower_bound(uncovered_.begin(), uncovered_.end(), fragment);
+    return after == uncovered_.end() ? num_fragments() : size_t{*after};
+  }
+  do {
+    fragment++;
+  } while (fragment < num_fragments() && NewestIn(fragment, snapshot) != 0);
+  return fragment;
 }
 
 // By halves over the heads, without branches; whole keys are compared only where heads are equal.
@@ -121,7 +146,8 @@ SequenceNumber RangeTombstoneIndex::NewestOnPath(size_t fragment, SequenceNumber
 size_t RangeTombstoneIndex::memory_bytes() const {
   return sizeof(*this) + bounds_.capacity() * sizeof(bounds_[0]) +
          heads_.capacity() * sizeof(heads_[0]) + newest_.capacity() * sizeof(newest_[0]) +
-         starts_.capacity() * sizeof(starts_[0]) + sequences_.capacity() * sizeof(sequences_[0]);
+         uncovered_.capacity() * sizeof(uncovered_[0]) + starts_.capacity() * sizeof(starts_[0]) +
+         sequences_.capacity() * sizeof(sequences_[0]);
 }
 
 bool RangeTombstoneCursor::IsHere(std::string_view user_key) const {
@@ -156,15 +182,11 @@ void RangeTombstoneCursor::Search(std::string_view user_key) {
 }
 
 std::string_view RangeTombstoneCursor::CoveredFrom() {
-  size_t first = fragment_;
-  while (first > 0 && index_->NewestIn(first - 1, snapshot_) != 0) first--;
-  return index_->bound(first);
+  return index_->bound(index_->FirstCoveredWith(fragment_, snapshot_));
 }
 
 std::string_view RangeTombstoneCursor::CoveredUpTo() {
-  size_t end = fragment_ + 1;
-  while (end < index_->num_fragments() && index_->NewestIn(end, snapshot_) != 0) end++;
-  return index_->bound(end);
+  return index_->bound(index_->EndOfCoveredWith(fragment_, snapshot_));
 }
 
 }  // namespace winnow

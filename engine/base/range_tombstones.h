@@ -63,6 +63,12 @@ class RangeTombstoneIndex {
     return NewestOnPath(fragment, snapshot);
   }
 
+  // Of the fragments around this one, which is covered at `snapshot`, that are covered too, without
+  // a gap: the first, and the one behind the last. Logarithmic where the snapshot sees all
+  // tombstones, else linear in what is covered.
+  size_t FirstCoveredWith(size_t fragment, SequenceNumber snapshot) const;
+  size_t EndOfCoveredWith(size_t fragment, SequenceNumber snapshot) const;
+
   SequenceNumber smallest_sequence() const { return smallest_sequence_; }
   SequenceNumber largest_sequence() const { return largest_sequence_; }
   const InternalKeyComparator& comparator() const { return comparator_; }
@@ -78,6 +84,7 @@ class RangeTombstoneIndex {
   SharedPrefix shared_prefix_;            // of all bounds; bytewise order only
   std::vector<uint64_t> heads_;           // eight bytes of each bound behind the prefix
   std::vector<SequenceNumber> newest_;    // of each fragment; 0: no tombstone covers it
+  std::vector<uint32_t> uncovered_;       // the fragments that no tombstone covers, ascending
   // Node i of the tree, 1 to 2 * num_fragments() - 1, has the numbers [starts_[i], starts_[i + 1])
   // of sequences_, descending. Its parent is node i / 2; fragment f is node f + num_fragments().
   std::vector<uint32_t> starts_;

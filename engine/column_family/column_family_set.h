@@ -19,6 +19,7 @@ namespace winnow {
 class ColumnFamilySet {
  public:
   using Families = std::map<uint32_t, std::unique_ptr<ColumnFamilyState>>;
+  using ById = std::map<uint32_t, ColumnFamilyState*>;
 
   // 0: memtables of all families together have no bound.
   explicit ColumnFamilySet(size_t db_write_buffer_bytes = 0)
@@ -27,8 +28,23 @@ class ColumnFamilySet {
   // What the memtables of families that are to be added count in. Never null.
   const std::shared_ptr<WriteBufferBudget>& write_buffers() const { return write_buffers_; }
 
-  // By id.
+  // By id, those that have been dropped included: to be walked through only where none can have
+  // been.
   const Families& all() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return families_; }
+  // Without those whose drop is durable, of which there may be any number.
+  const ById& live() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return live_; }
+  // Those whose drop is durable, and of which something may be left for readers.
+  const ById& leaving() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) { return leaving_; }
+
+  // From one to the other, and out of that. Takes no memory.
+  void NoteDropped(const ColumnFamilyState& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    leaving_.insert(live_.extract(family.id()));
+    MutexLock lock(&ttl_mutex_);
+    ttl_.erase(family.id());
+  }
+  void NoteLeft(const ColumnFamilyState& family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    leaving_.erase(family.id());
+  }
 
   // Which of all databases that this process has opened so far this is.
   uint64_t database_number() const { return database_number_; }
@@ -84,6 +100,7 @@ class ColumnFamilySet {
   // The same in two steps, of which the second asks for no memory.
   struct Place {
     Families::node_type family;
+    ById::node_type live;
     std::map<uint32_t, TimeToLive>::node_type ttl;  // empty: it has none
   };
   static Place NewPlace(std::unique_ptr<ColumnFamilyState> family) {
@@ -93,6 +110,8 @@ class ColumnFamilySet {
       std::map<uint32_t, TimeToLive> one{{id, family->ttl()}};
       place.ttl = one.extract(id);
     }
+    ById live{{id, family.get()}};
+    place.live = live.extract(id);
     Families one;
     one.emplace(id, std::move(family));
     place.family = one.extract(id);
@@ -108,6 +127,7 @@ class ColumnFamilySet {
       any_has_ttl_.store(true, std::memory_order_relaxed);
     }
     families_.insert(std::move(place.family));
+    live_.insert(std::move(place.live));
     if (family->id() == 0) default_family_ = family;
     return family;
   }
@@ -122,6 +142,8 @@ class ColumnFamilySet {
   const uint64_t database_number_ = NextDatabaseNumber();
   const std::shared_ptr<WriteBufferBudget> write_buffers_;
   Families families_ ABSL_GUARDED_BY(database_mutex);
+  ById live_ ABSL_GUARDED_BY(database_mutex);
+  ById leaving_ ABSL_GUARDED_BY(database_mutex);
   ColumnFamilyState* default_family_ = nullptr;
   std::atomic<bool> any_has_ttl_{false};
   mutable Mutex ttl_mutex_;

@@ -105,20 +105,37 @@ void ColumnFamilyState::FinishRelease() {
       memtable->EnterStage(WriteBufferBudget::Stage::kFlushed);
     }
   }
-  released_.clear();
+  std::vector<std::weak_ptr<Memtable>>().swap(released_);
 }
 
-// A handle stays for as long as its database, and with it whatever the state holds. All dropped
-// families share one empty memtable and one empty version, which nothing is ever added to.
+namespace {
+
+// What all dropped families share. Nothing is ever added to it.
+struct Nothing {
+  Nothing() {
+    view->active =
+        std::make_shared<Memtable>(view->comparator, MemtableSizes(), /*budget=*/nullptr);
+    view->version =
+        std::make_shared<const Version>(view->comparator, std::array<Version::Files, kNumLevels>());
+  }
+  const std::shared_ptr<ReadView> view = std::make_shared<ReadView>();
+  const std::shared_ptr<const ColumnFamilyOptions> options =
+      std::make_shared<const ColumnFamilyOptions>();
+};
+
+}  // namespace
+
+// A handle stays for as long as its database, and with it whatever the state holds.
 void ColumnFamilyState::InstallNothing() {
-  static const auto& no_entries = *new std::shared_ptr<Memtable>(std::make_shared<Memtable>(
-      InternalKeyComparator(BytewiseComparator()), MemtableSizes(), /*budget=*/nullptr));
-  static const auto& no_files = *new std::shared_ptr<const Version>(std::make_shared<const Version>(
-      InternalKeyComparator(BytewiseComparator()), std::array<Version::Files, kNumLevels>()));
+  static const Nothing& nothing = *new Nothing;
   std::vector<std::shared_ptr<Memtable>>().swap(immutables);
   active_->EnterStage(WriteBufferBudget::Stage::kFlushed);
-  active_ = no_entries;
-  InstallDurableView(no_files);
+  active_ = nothing.view->active;
+  version_ = nothing.view->version;
+  options_ = nothing.options;
+  picker = CompactionPicker();
+  expected_fpr_history = ExpectedFprHistory();
+  view_is_stale_ = !UnlessOutOfMemory([&] { views.Install(ViewHolder::Held(1, nothing.view)); });
 }
 
 // A whole new view for every change, however small: readers take memtables and version together, so
@@ -192,6 +209,7 @@ SstableBuilderOptions ColumnFamilyState::BuilderOptions(int level) const {
   builder.compression = CompressionFor(level);
   builder.zstd_level = options_->zstd_level;
   builder.merge_operator_name = std::string(merge_operator_->Name());
+  builder.ttl_seconds = ttl().micros / kMicrosPerSecond;
   builder.column_family_name = name_;
   builder.column_family_id = id_;
   builder.level = static_cast<uint32_t>(level);

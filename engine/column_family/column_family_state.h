@@ -2,6 +2,7 @@
 #ifndef WINNOW_ENGINE_COLUMN_FAMILY_COLUMN_FAMILY_STATE_H_
 #define WINNOW_ENGINE_COLUMN_FAMILY_COLUMN_FAMILY_STATE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -130,6 +131,10 @@ class ColumnFamilyState final : public ColumnFamily {
   }
   // Old views have been reclaimed: who still holds such a memtable is a reader.
   void FinishRelease() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Of a family that has been dropped: nothing is left to be released, now or later.
+  bool has_let_go() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    return !view_is_stale_ && !is_releasing() && !views.has_retired();
+  }
   // Makes readers see the present memtables and `version`. Out of memory: nothing has changed.
   void InstallView(std::shared_ptr<const Version> version)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
@@ -188,6 +193,15 @@ class ColumnFamilyState final : public ColumnFamily {
   uint64_t refilters_done ABSL_GUARDED_BY(database_mutex) = 0;
   ExpectedFprHistory expected_fpr_history ABSL_GUARDED_BY(database_mutex);
   std::atomic<bool> dropped{false};
+  // No table with a larger sequence number was dropped unread without something newer that hides
+  // it all. What a view lacks for that reason was counted before the view was installed.
+  SequenceNumber dropped_unread_through() const {
+    return dropped_unread_through_.load(std::memory_order_relaxed);
+  }
+  void DropsUnreadThrough(SequenceNumber sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
+    dropped_unread_through_.store(std::max(sequence, dropped_unread_through()),
+                                  std::memory_order_relaxed);
+  }
   ViewHolder views;  // thread-safe
   RowValidity rows;  // of the row cache; thread-safe
   RowFamily row_family() { return {id_, &rows}; }
@@ -211,6 +225,7 @@ class ColumnFamilyState final : public ColumnFamily {
   const Clock* clock_ = nullptr;
   std::atomic<bool> is_reserved_{false};
   std::atomic<uint64_t> ttl_micros_{0};
+  std::atomic<SequenceNumber> dropped_unread_through_{0};
   const std::shared_ptr<WriteBufferBudget> budget_;
   std::shared_ptr<Memtable> active_ ABSL_GUARDED_BY(database_mutex);
   std::vector<std::weak_ptr<Memtable>> released_ ABSL_GUARDED_BY(database_mutex);

@@ -44,6 +44,11 @@ std::shared_ptr<const ReadView> ViewHolder::Shared() const {
   return present_.empty() ? nullptr : present_.front();
 }
 
+bool ViewHolder::has_retired() const {
+  MutexLock lock(&mutex_);
+  return !retired_.empty();
+}
+
 // A view that is announced now is tried again by the next call: the number that stays is bounded by
 // the number of threads in the middle of a look-up.
 size_t ViewHolder::Reclaim() {

@@ -70,6 +70,7 @@ class ViewHolder {
   // Frees retired views that nobody announces any more; returns how many are left. The memtables
   // and files that go with them are released on the calling thread.
   size_t Reclaim() ABSL_LOCKS_EXCLUDED(mutex_);
+  bool has_retired() const ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   friend class ViewGuard;

@@ -1,5 +1,7 @@
 #include "engine/compaction/compaction.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace winnow {
@@ -56,6 +58,14 @@ size_t Compaction::num_input_files() const {
   size_t count = 0;
   for (const auto& files : inputs) count += files.size();
   return count;
+}
+
+SequenceNumber Compaction::largest_input_sequence() const {
+  SequenceNumber largest = 0;
+  for (const auto& files : inputs) {
+    for (const auto& file : files) largest = std::max(largest, file->metadata().largest_sequence);
+  }
+  return largest;
 }
 
 // A file is an input of at most one compaction. Marking is what makes two compactions of one family

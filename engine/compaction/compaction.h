@@ -41,6 +41,7 @@ struct Compaction {
   uint64_t input_entries() const;
   uint64_t input_write_times() const;  // entries that have one
   size_t num_input_files() const;
+  SequenceNumber largest_input_sequence() const;
   void MarkInputs(bool being_compacted) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Appends the removal of all inputs.
   void DeleteInputs(FamilyEdit* edit) const;

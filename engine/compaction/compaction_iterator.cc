@@ -129,7 +129,12 @@ bool CompactionIterator::IsKnown(std::string_view internal_key) {
 
 void CompactionIterator::FindNext() {
   valid_ = false;
-  for (; input_->Valid(); input_->Next()) {
+  is_paused_ = false;
+  for (uint64_t passed_bytes = 0; input_->Valid(); input_->Next()) {
+    if (passed_bytes >= kBytesBetweenCancelChecks) [[unlikely]] {
+      is_paused_ = true;
+      return;
+    }
     const std::string_view internal_key = input_->key();
     if (IsPastEnd(UserKey(internal_key))) return;
     num_seen_++;
@@ -137,19 +142,16 @@ void CompactionIterator::FindNext() {
     if (!IsHidden(internal_key)) {
       if (IsRangeDeleted(Sequence(internal_key))) [[unlikely]] {
         num_range_deleted_++;
-        num_dropped_++;
-        continue;
-      }
-      if (Type(internal_key) == EntryType::kMerge) {
+      } else if (Type(internal_key) == EntryType::kMerge) {
         ShowChain();
         return;
-      }
-      if (MustKeep(internal_key)) {
+      } else if (MustKeep(internal_key)) {
         Show(internal_key);
         return;
       }
     }
     num_dropped_++;
+    passed_bytes += BytesForCancelCheck(input_->value());
   }
 }
 

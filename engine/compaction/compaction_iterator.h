@@ -2,6 +2,8 @@
 #ifndef WINNOW_ENGINE_COMPACTION_COMPACTION_ITERATOR_H_
 #define WINNOW_ENGINE_COMPACTION_COMPACTION_ITERATOR_H_
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -14,6 +16,13 @@
 #include "engine/compaction/operand_chain.h"
 
 namespace winnow {
+
+// How much a job reads or writes until it looks again whether it has been cancelled: small entries
+// count as 1 KiB, so that these are 1,024 of them, or one that is large.
+inline constexpr uint64_t kBytesBetweenCancelChecks = uint64_t{1} << 20;
+inline uint64_t BytesForCancelCheck(std::string_view value) {
+  return std::max<uint64_t>(value.size(), uint64_t{1} << 10);
+}
 
 // Walks `input` (sorted, every version of the keys it covers that lies in the inputs) and shows the
 // entries that must be kept. The snapshots s1 < s2 < ... cut history into stripes; readers of one
@@ -43,6 +52,10 @@ class CompactionIterator {
   // Starts where `input` stands.
   void Start() { FindNext(); }
   bool Valid() const { return valid_; }
+  // Not Valid(), and yet not at its end: kBytesBetweenCancelChecks have been read without an entry
+  // to show. Resume() reads on.
+  bool is_paused() const { return is_paused_; }
+  void Resume() { FindNext(); }
   void Next() {
     if (in_chain_) [[unlikely]] {
       NextOfChain();
@@ -110,6 +123,7 @@ class CompactionIterator {
   bool user_key_is_new_ = false;
   bool at_new_user_key_ = false;
   bool valid_ = false;
+  bool is_paused_ = false;
   std::string_view key_;
   std::string rewritten_key_;
   uint64_t num_seen_ = 0;

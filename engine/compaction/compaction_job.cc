@@ -21,7 +21,7 @@ namespace {
 // reads several inputs in turn.
 constexpr size_t kLeastReadaheadBytes = size_t{16} << 10;
 constexpr size_t kMostReadaheadBytes = size_t{1} << 20;
-// A part smaller than this is not worth a thread.
+// A part smaller than this is not worth a thread, unless it fills a table.
 constexpr uint64_t kLeastPartBytes = uint64_t{16} << 20;
 
 // One part of the key range, and what came of it.
@@ -140,7 +140,8 @@ void RunPart(const Compaction& compaction, const CompactionJobOptions& options,
 absl::Status RunCompaction(const Compaction& compaction, const CompactionJobOptions& options,
                            CompactionJobResult* result) {
   std::vector<PartJob> parts;
-  for (CompactionPart& range : SplitIntoParts(compaction, options.max_threads, kLeastPartBytes)) {
+  const uint64_t least_bytes = std::min(kLeastPartBytes, options.output.target_file_bytes);
+  for (CompactionPart& range : SplitIntoParts(compaction, options.max_threads, least_bytes)) {
     parts.emplace_back().range = std::move(range);
   }
   const size_t readahead_bytes = ReadaheadOfOne(compaction, options.readahead_bytes, parts.size());

@@ -12,7 +12,6 @@ namespace {
 // In target file sizes, as in LevelDB (10 grandparent files): the most that compacting one of the
 // outputs will have to rewrite.
 constexpr uint64_t kMaxNextLevelOverlapFiles = 10;
-constexpr uint64_t kEntriesBetweenCancelChecks = 1024;
 
 // A table that ends where a file of the next level ends is compacted again without the neighbour
 // that its last keys would have reached into; RocksDB aligns its outputs for the same reason. Where
@@ -253,18 +252,25 @@ absl::Status WriteSstables(const SstableOutputOptions& options,
                            const std::vector<RangeTombstoneFragment>& tombstones,
                            SstableOutputResult* result) {
   SstableRun run(options, comparator, tombstones, result);
-  uint64_t until_cancel_check = 0;
-  for (; entries->Valid(); entries->Next()) {
-    if (until_cancel_check-- == 0) {
-      until_cancel_check = kEntriesBetweenCancelChecks;
-      // Closing a database, or dropping a family, must not wait for a compaction of gigabytes;
-      // looking at the flags for each entry would cost more than it is worth.
+  uint64_t unchecked_bytes = kBytesBetweenCancelChecks;
+  while (entries->Valid() || entries->is_paused()) {
+    // Closing a database, or dropping a family, must not wait for a compaction of gigabytes;
+    // looking at the flags for each entry would cost more than it is worth.
+    if (unchecked_bytes >= kBytesBetweenCancelChecks || entries->is_paused()) {
       WINNOW_RETURN_IF_ERROR(CheckNotCancelled(options.cancelled));
+      unchecked_bytes = 0;
     }
+    if (entries->is_paused()) {
+      entries->Resume();
+      continue;
+    }
+    const std::string_view value = entries->value();
     if (entries->at_new_user_key()) {
       WINNOW_RETURN_IF_ERROR(run.BeginUserKey(UserKey(entries->key())));
     }
-    WINNOW_RETURN_IF_ERROR(run.Add(entries->key(), entries->value()));
+    WINNOW_RETURN_IF_ERROR(run.Add(entries->key(), value));
+    unchecked_bytes += BytesForCancelCheck(value);
+    entries->Next();
   }
   WINNOW_RETURN_IF_ERROR(entries->status());
   return run.End();

@@ -125,8 +125,8 @@ absl::StatusOr<ColumnFamily*> DBImpl::FindColumnFamily(std::string_view name) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<ColumnFamily*> {
     if (!process_.IsThisOne()) return Unusable();
     DatabaseLock lock(&mutex_);
-    for (const auto& [id, family] : families_.all()) {
-      if (family->name() == name && !family->is_dropped()) return family.get();
+    for (const auto& [id, family] : families_.live()) {
+      if (family->name() == name && !family->is_dropped()) return family;
     }
     return absl::NotFoundError(absl::StrCat("there is no column family '", ToAbsl(name), "'"));
   });
@@ -136,8 +136,8 @@ std::vector<ColumnFamily*> DBImpl::ColumnFamilies() {
   std::vector<ColumnFamily*> families;
   if (!process_.IsThisOne()) return families;
   DatabaseLock lock(&mutex_);
-  for (const auto& [id, family] : families_.all()) {
-    if (!family->is_dropped()) families.push_back(family.get());
+  for (const auto& [id, family] : families_.live()) {
+    if (!family->is_dropped()) families.push_back(family);
   }
   return families;
 }
@@ -190,10 +190,12 @@ absl::Status DBImpl::DropColumnFamily(ColumnFamily* family) {
       UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(memtable_insertion, database_mutex) {
         own->InstallNothing();
       });
+      families_.NoteDropped(*own);
       scheduler_.SignalProgress();
     }
     recorder_.ForgetFamily(own->id());
-    UnlessOutOfMemory([this] { jobs_.ReleaseReplaced(); });
+    // Not those of all families, or each of many drops would look at all that are left.
+    UnlessOutOfMemory([&] { jobs_.ReleaseReplacedOf({&own, 1}); });
     return absl::OkStatus();
   });
 }

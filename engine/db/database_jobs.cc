@@ -29,7 +29,8 @@ DatabaseJobs::DatabaseJobs(const DatabaseJobParts& parts) : parts_(parts) {}
 // But not all threads: where many families share a bound of memory there is always one to be
 // flushed, and level 0 of each would grow until writes have to wait for it.
 bool DatabaseJobs::RunMostUrgent() {
-  for (const auto& [id, family] : parts_.families->all()) family->RenewStaleView();
+  for (const auto& [id, family] : parts_.families->live()) family->RenewStaleView();
+  for (const auto& [id, family] : parts_.families->leaving()) family->RenewStaleView();
   const BackgroundErrors& errors = parts_.scheduler->errors();
   const bool may_compact = !errors.IsWaitingToRetry(JobKind::kCompaction);
   const bool others_flush =
@@ -52,16 +53,24 @@ void DatabaseJobs::ReleaseReplaced() {
   std::vector<ColumnFamilyState*> families;
   {
     DatabaseLock lock(parts_.mutex);
-    for (const auto& [id, family] : parts_.families->all()) families.push_back(family.get());
+    for (const auto& [id, family] : parts_.families->live()) families.push_back(family);
+    for (const auto& [id, family] : parts_.families->leaving()) families.push_back(family);
   }
+  ReleaseReplacedOf(families);
+}
+
+void DatabaseJobs::ReleaseReplacedOf(std::span<ColumnFamilyState* const> families) {
   for (ColumnFamilyState* family : families) family->views.Reclaim();
   DatabaseLock lock(parts_.mutex);
   bool any = false;
   for (ColumnFamilyState* family : families) {
     // A flush that runs may hold what it has installed; this comes again once it has ended.
-    if (family->flush_running || !family->is_releasing()) continue;
-    family->FinishRelease();
-    any = true;
+    if (family->flush_running) continue;
+    if (family->is_releasing()) {
+      family->FinishRelease();
+      any = true;
+    }
+    if (family->is_dropped() && family->has_let_go()) parts_.families->NoteLeft(*family);
   }
   // A writer may wait for the memory.
   if (any) parts_.scheduler->SignalProgress();
@@ -100,14 +109,14 @@ SstableOutputOptions DatabaseJobs::OutputOptions(const ColumnFamilyState& family
 // oldest log: a busy one does not starve the others, and logs go in their order.
 ColumnFamilyState* DatabaseJobs::FamilyToFlush() const {
   ColumnFamilyState* oldest = nullptr;
-  for (const auto& [id, family] : parts_.families->all()) {
+  for (const auto& [id, family] : parts_.families->live()) {
     if (!family->flush_wanted || family->flush_running || family->immutables.empty() ||
         family->is_dropped()) {
       continue;
     }
     if (oldest == nullptr ||
         family->immutables.front()->log_number() < oldest->immutables.front()->log_number()) {
-      oldest = family.get();
+      oldest = family;
     }
   }
   return oldest;
@@ -194,8 +203,8 @@ void DatabaseJobs::ForgetRows(ColumnFamilyState* family,
 uint64_t DatabaseJobs::OldestLogWithout(const ColumnFamilyState& flushed,
                                         size_t num_memtables) const {
   uint64_t oldest = flushed.OldestLogInMemory(num_memtables);
-  for (const auto& [id, other] : parts_.families->all()) {
-    if (other.get() == &flushed || other->is_dropped()) continue;
+  for (const auto& [id, other] : parts_.families->live()) {
+    if (other == &flushed || other->is_dropped()) continue;
     oldest = std::min(oldest, other->OldestLogInMemory());
   }
   return oldest;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -60,6 +61,9 @@ class DatabaseJobs final : public BackgroundJobs {
   bool RunMostUrgent() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   // Frees replaced views, with the memtables and files that only they held.
   void ReleaseReplaced() override ABSL_LOCKS_EXCLUDED(database_mutex);
+  // Those of these families alone.
+  void ReleaseReplacedOf(std::span<ColumnFamilyState* const> families)
+      ABSL_LOCKS_EXCLUDED(database_mutex);
   // Looks at the lock file and the newest log; saves statistics.
   absl::Status DoUpkeep() override ABSL_LOCKS_EXCLUDED(database_mutex);
 

@@ -67,12 +67,12 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCompaction(ColumnFamilyState** fam
   }
   if (auto compaction = PickCoveredInAny(family)) return compaction;
   std::vector<std::pair<double, ColumnFamilyState*>> due;
-  for (const auto& [id, candidate] : parts_.families->all()) {
+  for (const auto& [id, candidate] : parts_.families->live()) {
     if (candidate->options().disable_auto_compactions || candidate->is_dropped()) continue;
     const LevelScores scores =
         candidate->picker.Scores(*candidate->version(), candidate->options());
     if (scores.most_urgent < 0) continue;
-    due.emplace_back(scores.score[static_cast<size_t>(scores.most_urgent)], candidate.get());
+    due.emplace_back(scores.score[static_cast<size_t>(scores.most_urgent)], candidate);
   }
   std::stable_sort(due.begin(), due.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -102,9 +102,9 @@ std::unique_ptr<Compaction> DatabaseJobs::PickCovered(ColumnFamilyState* family)
 }
 
 std::unique_ptr<Compaction> DatabaseJobs::PickCoveredInAny(ColumnFamilyState** family) {
-  for (const auto& [id, candidate] : parts_.families->all()) {
-    if (auto compaction = PickCovered(candidate.get())) {
-      *family = candidate.get();
+  for (const auto& [id, candidate] : parts_.families->live()) {
+    if (auto compaction = PickCovered(candidate)) {
+      *family = candidate;
       return compaction;
     }
   }
@@ -120,9 +120,9 @@ std::unique_ptr<Compaction> DatabaseJobs::PickExpired(ColumnFamilyState* family,
 
 std::unique_ptr<Compaction> DatabaseJobs::PickExpiredInAny(bool rewrite,
                                                            ColumnFamilyState** family) {
-  for (const auto& [id, candidate] : parts_.families->all()) {
-    if (auto compaction = PickExpired(candidate.get(), rewrite)) {
-      *family = candidate.get();
+  for (const auto& [id, candidate] : parts_.families->live()) {
+    if (auto compaction = PickExpired(candidate, rewrite)) {
+      *family = candidate;
       return compaction;
     }
   }
@@ -145,13 +145,12 @@ std::unique_ptr<Compaction> DatabaseJobs::PickIn(ColumnFamilyState* family) {
 // Asks the scores and picks nothing: the picker remembers where it was, and only work moves that
 // on.
 bool DatabaseJobs::CompactionIsDue() const {
-  for (const auto& [id, family] : parts_.families->all()) {
+  for (const auto& [id, family] : parts_.families->live()) {
     if (family->options().disable_auto_compactions || family->is_dropped()) continue;
     // What is due for ever, since damage keeps it from being done, is nothing to wait for.
     if (family->picker.CanPick(family->version(), family->options())) return true;
-    if (PickCovered(family.get()) != nullptr ||
-        PickExpired(family.get(), /*rewrite=*/false) != nullptr ||
-        PickExpired(family.get(), /*rewrite=*/true) != nullptr) {
+    if (PickCovered(family) != nullptr || PickExpired(family, /*rewrite=*/false) != nullptr ||
+        PickExpired(family, /*rewrite=*/true) != nullptr) {
       return true;
     }
   }
@@ -249,6 +248,11 @@ absl::Status DatabaseJobs::Compact(ColumnFamilyState* family, const Compaction& 
     }
     for (const FileMetadata& file : result.output.files) {
       change.added.push_back({compaction.output_level, file});
+    }
+    // First: who does not find a file any more must know that it is gone. Range deletions that
+    // cover one are newer than all of it, and found in its place.
+    if (compaction.drops_inputs && std::string_view(compaction.reason) != kRangeDeletedReason) {
+      family->DropsUnreadThrough(compaction.largest_input_sequence());
     }
     WINNOW_RETURN_IF_ERROR(InstallCompaction(family, std::move(edit), result));
     // What readers find is no longer what they found. Once they have the view, so that nobody keeps

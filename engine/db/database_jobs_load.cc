@@ -45,7 +45,7 @@ BackgroundLoad DatabaseJobs::LookAtLoad() {
   BackgroundLoad load;
   load.has_readers = blocks_read > blocks_read_at_last_look_;
   blocks_read_at_last_look_ = blocks_read;
-  for (const auto& [id, family] : parts_.families->all()) {
+  for (const auto& [id, family] : parts_.families->live()) {
     if (!family->is_dropped()) load.debt = std::max(load.debt, DebtOf(*family));
   }
   return load;

@@ -106,7 +106,7 @@ absl::Status DatabaseOpener::ReadOrCreateState(bool exists) {
     const auto filter_policy_for = [this](std::string_view family) {
       return OptionsForFamily(family).filter_policy;
     };
-    return parts_.versions->Recover(comparator_for, filter_policy_for);
+    return parts_.versions->Recover(comparator_for, filter_policy_for, parts_.missing_filter_file);
   }
   // The default filter only where filtering is possible, so that options that name none always
   // open.

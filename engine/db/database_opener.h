@@ -32,6 +32,7 @@ struct DatabaseOpenerParts {
   // Called once the families are there, and before anything is written; may refuse the opening
   // where its filter_memory_budget is not the recorded one.
   std::function<absl::Status(bool is_new_budget)> plan_filters;
+  MissingFilterFile missing_filter_file = MissingFilterFile::kIsDoneWithout;
 };
 
 // Used once. Invariant: until the new manifest is durable, the last step but one, another crash

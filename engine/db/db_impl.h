@@ -60,7 +60,7 @@ class DBImpl final : public DB, private IteratorOwner {
   static void operator delete(void* memory) { ::operator delete(memory); }
 
   // Brings a new object to life (open.cc); called once, before anything else.
-  absl::Status OpenDatabase();
+  absl::Status OpenDatabase(MissingFilterFile missing_filter_file);
 
   absl::Status Close() override;
 
@@ -170,7 +170,7 @@ class DBImpl final : public DB, private IteratorOwner {
   // --- open.cc ---
   WriteLeaderParts LeaderParts();
   DatabaseJobParts JobParts();
-  absl::Status OpenFiles();
+  absl::Status OpenFiles(MissingFilterFile missing_filter_file);
   // Begins the LOG, and reports what was found while opening.
   absl::Status StartEvents();
   absl::Status CloseFiles() ABSL_LOCKS_EXCLUDED(write_leadership, database_mutex);
@@ -391,7 +391,8 @@ inline SequenceNumber DBImpl::SequenceFor(const ReadOptions& options) const {
              : write_queue_.publishing().visible_sequence();
 }
 
-// The counters are the calling thread's own; a context must not move to another thread.
+// The counters are the calling thread's own; a context must not move to another thread, nor outlive
+// the guard of the view that it is for.
 inline LookupContext DBImpl::MakeContext(const ReadOptions& options, uint32_t family_id,
                                          FilterCall call, ThreadCounters& counters) {
   LookupContext context;

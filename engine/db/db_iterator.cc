@@ -219,8 +219,10 @@ class DbIterator final : public Iterator {
     hand_over(reads.block_load_waits, &handed_[5], counters.reads().block_load_waits);
     hand_over(reads.filter_blocks_read, &handed_[6], counters.reads().filter_blocks_read);
     if (questions_ != nullptr && questions_->has_counted()) {
-      UnlessOutOfMemory(
-          [&] { questions_->HandOver(&counters.Filters(options_.family_id, FilterCall::kSeek)); });
+      UnlessOutOfMemory([&] {
+        const HazardGuard guard(HazardSlot::kReadView);
+        questions_->HandOver(&counters.Filters(options_.family_id, FilterCall::kSeek));
+      });
     }
   }
   void Start(Direction direction) {

@@ -31,7 +31,7 @@ double KeysOf(const std::vector<FamilyTree>& trees) {
 
 std::vector<FamilyTree> DBImpl::TreesNow() const {
   std::vector<FamilyTree> trees;
-  for (const auto& [id, family] : families_.all()) {
+  for (const auto& [id, family] : families_.live()) {
     if (family->is_dropped() || family->version() == nullptr) continue;
     FamilyTree& tree = trees.emplace_back();
     tree.id = id;
@@ -50,7 +50,7 @@ void DBImpl::GivePlannedBits(const std::vector<FamilyTree>& trees,
   planned_keys_ = trees.empty() ? -1 : KeysOf(trees);
   std::map<uint32_t, BitsByLevel> by_family;
   for (size_t i = 0; i < bits.size(); i++) by_family[trees[i].id] = bits[i];
-  for (const auto& [id, family] : families_.all()) {
+  for (const auto& [id, family] : families_.live()) {
     const auto planned = by_family.find(id);
     if (planned != by_family.end()) {
       family->SetPlannedFilterBits(planned->second);
@@ -85,8 +85,10 @@ void DBImpl::KeepFilters() {
     filters_kept_ = now;
     trees = TreesNow();
   }
+  // Seeks ask other filters of the same files, by prefix or by range, and say nothing of look-ups.
   std::map<std::pair<uint32_t, int>, LevelOutcomes> by_level;
   for (const auto& [key, counts] : recorder_.Sum().filters) {
+    if (key.call == FilterCall::kSeek) continue;
     LevelOutcomes& outcomes = by_level[{key.family_id, key.level}];
     outcomes.family_id = key.family_id;
     outcomes.level = key.level;
@@ -156,6 +158,7 @@ void DBImpl::ExpectLookups() {
   const auto seconds = static_cast<double>(saved->saved_unix_seconds - saved->opened_unix_seconds);
   std::map<std::pair<std::string, int>, uint64_t> by_level;
   for (const FilterStatistics& row : saved->since_opening.filters) {
+    if (row.call == FilterCall::kSeek) continue;
     by_level[{row.column_family, row.level}] += row.rejected + row.false_positive;
   }
   std::map<std::string, double> run_rates;

@@ -65,6 +65,7 @@ DbIteratorInput DBImpl::MakeInput(const ReadOptions& options, ColumnFamily* fami
   // many on one thread, which has one hazard slot.
   input.view = own->views.Shared();
   const ReadView* view = input.view.get();
+  const ViewGuard guard(own->views);  // for what is counted until it is made
   // After the view, as everywhere. The number need not be among the snapshots: flushes and
   // compactions that drop versions make new files, and this view keeps the old ones and its
   // memtables.

@@ -1,6 +1,7 @@
 #include "engine/db/merge_reads.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -110,7 +111,7 @@ class MemtableChain {
         wants_older = false;
         break;
       }
-      if (fold_.has_value() && !took_fold_ && sequence == fold_->newest) {
+      if (fold_ != nullptr && !took_fold_ && sequence == fold_->newest) {
         collector_->Take(PackTrailer(fold_->newest, EntryType::kMerge), fold_->operand,
                          /*is_pinned=*/false);
         took_fold_ = true;
@@ -148,6 +149,7 @@ class MemtableChain {
     OperandFold fold;
     fold.newest = newest_;
     fold.oldest = oldest_;
+    fold.num_operands = walked_.size() + (took_fold_ ? fold_->num_operands : 0);
     if (!CombineOperands(collector_->merge_operator(), key_.user_key, operands, &fold.operand)) {
       return;
     }
@@ -160,7 +162,7 @@ class MemtableChain {
   std::vector<std::string_view> walked_;  // newest first, up to the fold
   SequenceNumber newest_ = 0;
   SequenceNumber oldest_ = 0;
-  std::optional<OperandFold> fold_;
+  std::shared_ptr<const OperandFold> fold_;
   bool took_fold_ = false;
 };
 

@@ -135,23 +135,34 @@ absl::StatusOr<std::unique_ptr<DB>> DB::Open(const Options& options, const std::
     if (path.empty()) return absl::InvalidArgumentError("the database path is empty");
     WINNOW_ASSIGN_OR_RETURN(const std::string lasting_path, LastingPath(options, path));
     std::unique_ptr<DBImpl> db;
-    const auto open = [&] {
+    const auto open = [&](MissingFilterFile missing_filter_file) {
       // A fresh object for each try: a failed open leaves its parts half filled.
       return CatchOutOfMemory([&] {
         db = std::make_unique<DBImpl>(options, lasting_path);
-        return db->OpenDatabase();
+        return db->OpenDatabase(missing_filter_file);
       });
     };
-    const absl::Status status =
-        options.read_only ? ReadBesideWriter(*FileSystemOf(options), lasting_path, open) : open();
+    const auto read = [&](MissingFilterFile missing_filter_file) {
+      return ReadBesideWriter(*FileSystemOf(options), lasting_path,
+                              [&] { return open(missing_filter_file); });
+    };
+    absl::Status status;
+    if (!options.read_only) {
+      status = open(MissingFilterFile::kIsDoneWithout);
+    } else {
+      // A filter file that a writer has replaced meanwhile is one of the newer state, which has the
+      // table's filter elsewhere. One that stays missing is damage that a database opens with.
+      status = read(MissingFilterFile::kIsDamage);
+      if (IsCorruption(status)) status = read(MissingFilterFile::kIsDoneWithout);
+    }
     if (!status.ok()) return status;
     return std::unique_ptr<DB>(std::move(db));
   });
 }
 
 // Threads start last, when there is nothing left that could fail but their own start.
-absl::Status DBImpl::OpenDatabase() {
-  const absl::Status status = CatchOutOfMemory([this] { return OpenFiles(); });
+absl::Status DBImpl::OpenDatabase(MissingFilterFile missing_filter_file) {
+  const absl::Status status = CatchOutOfMemory([&] { return OpenFiles(missing_filter_file); });
   // The lock goes last, or another open could begin before this one has let go.
   if (!status.ok()) {
     closed_.store(true);
@@ -169,7 +180,7 @@ absl::Status DBImpl::OpenDatabase() {
   return scheduler_.Start(options_.background_threads, &jobs_);
 }
 
-absl::Status DBImpl::OpenFiles() {
+absl::Status DBImpl::OpenFiles(MissingFilterFile missing_filter_file) {
   DatabaseOpenerParts parts;
   parts.options = &options_;
   parts.path = path_;
@@ -180,6 +191,7 @@ absl::Status DBImpl::OpenFiles() {
   parts.logs = &logs_;
   parts.families = &families_;
   parts.leader = &leader_;
+  parts.missing_filter_file = missing_filter_file;
   // A database that has grown beyond its budget opens, with filters for as many files as there is
   // room for; a reader is not the one who decides.
   parts.plan_filters = [this](bool is_new_budget) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
@@ -221,7 +233,7 @@ absl::Status DBImpl::StartEvents() {
   }
   events_.Add(std::move(opened));
   DatabaseLock lock(&mutex_);
-  for (const auto& [id, family] : families_.all()) {
+  for (const auto& [id, family] : families_.live()) {
     for (int level = 0; level < kNumLevels; level++) {
       for (const auto& file : family->version()->files(level)) {
         if (file->reader() == nullptr) {
@@ -306,7 +318,7 @@ absl::Status DBImpl::CloseFiles() {
       std::vector<ColumnFamilyState*> families;
       {
         DatabaseLock lock(&mutex_);
-        for (const auto& [id, family] : families_.all()) families.push_back(family.get());
+        for (const auto& [id, family] : families_.live()) families.push_back(family);
       }
       absl::Status flushed;
       for (ColumnFamilyState* family : families) {

@@ -90,7 +90,7 @@ std::string KindText(size_t kind) {
 std::map<uint32_t, DBImpl::FamilyNow> DBImpl::FamiliesNow() {
   std::map<uint32_t, FamilyNow> families;
   DatabaseLock lock(&mutex_);
-  for (const auto& [id, family] : families_.all()) {
+  for (const auto& [id, family] : families_.live()) {
     if (family->is_dropped()) continue;
     families[id] = {std::string(family->name()), family->version(), family->expected_fpr_history};
   }
@@ -171,7 +171,7 @@ MemoryUsage DBImpl::GetMemoryUsage() {
   std::vector<std::shared_ptr<const ReadView>> views;
   {
     DatabaseLock lock(&mutex_);
-    for (const auto& [id, family] : families_.all()) {
+    for (const auto& [id, family] : families_.live()) {
       if (!family->is_dropped()) views.push_back(family->views.Shared());
     }
   }

@@ -53,17 +53,18 @@ std::string DifferenceFromManifest(const SstableFile& file) {
 }
 
 // Every byte of it. What it says of the keys is checked with the table, which it is asked for.
+// NotFound: it was there when the table was opened, and is not now.
 absl::Status CheckFilterFile(FileSystem& file_system, const std::string& directory,
                              const SstableFile& table) {
-  WINNOW_RETURN_IF_ERROR(table.filter_file_status());
+  WINNOW_RETURN_IF_ERROR(MissingIsDamage(table.filter_file_status()));
   const FileMetadata& metadata = table.metadata();
   if (metadata.filter_file.number == 0) return absl::OkStatus();
   const std::string path = FilterFileName(directory, metadata.filter_file.number);
-  absl::StatusOr<std::unique_ptr<RandomAccessFile>> file = file_system.OpenRandomAccess(path);
-  if (!file.ok()) return MissingIsDamage(file.status());
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> file,
+                          file_system.OpenRandomAccess(path));
   WINNOW_ASSIGN_OR_RETURN(
       const auto filter_file,
-      FilterFile::Open(*std::move(file), path, metadata.filter_file.file_id, metadata.file_id));
+      FilterFile::Open(std::move(file), path, metadata.filter_file.file_id, metadata.file_id));
   return filter_file->Verify();
 }
 
@@ -93,9 +94,12 @@ void DBImpl::VerifyTables(std::vector<VerifyProblem>* problems) {
           problems->push_back({path, std::nullopt, MissingIsDamage(file->open_status())});
           continue;
         }
-        if (const absl::Status status = CheckFilterFile(*file_system_, path_, *file);
-            !status.ok()) {
-          add({FilterFileName(path_, file->metadata().filter_file.number), std::nullopt, status});
+        const absl::Status filter_file = CheckFilterFile(*file_system_, path_, *file);
+        // Another process that writes removes it with its table, or once that has another filter.
+        const bool may_be_gone = options_.read_only && absl::IsNotFound(filter_file);
+        if (!filter_file.ok() && !may_be_gone) {
+          add({FilterFileName(path_, file->metadata().filter_file.number), std::nullopt,
+               MissingIsDamage(filter_file)});
         }
         for (const SstableProblem& problem : file->reader()->Verify()) {
           add({path, problem.offset, problem.ToStatus(path)});

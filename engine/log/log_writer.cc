@@ -1,13 +1,11 @@
 #include "engine/log/log_writer.h"
 
+#include "engine/base/large_buffer.h"
 #include "engine/base/status.h"
 #include "filter/base/out_of_memory.h"
 
 namespace winnow {
 namespace {
-
-// A buffer that one large record made larger than this is given back.
-constexpr size_t kMaxKeptBufferBytes = size_t{1} << 20;
 
 absl::Status CheckPayload(size_t bytes) {
   if (bytes <= kMaxLogPayloadBytes) return absl::OkStatus();
@@ -48,7 +46,7 @@ absl::Status LogWriter::AppendRecord(LogRecordType type) {
 absl::Status LogWriter::AppendBegunRecord() {
   absl::Status status = CheckPayload(record_.size() - kLogRecordHeaderBytes);
   if (status.ok()) status = AppendRecord(LogRecordType::kData);
-  if (record_.capacity() > kMaxKeptBufferBytes) std::string().swap(record_);
+  FreeIfLarge(&record_);
   return status;
 }
 

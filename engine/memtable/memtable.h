@@ -110,7 +110,7 @@ class Memtable {
   Arena arena_;
   BTree tree_;
   std::atomic<filter::ConcurrentBlockedBloom*> filter_{nullptr};
-  mutable OperandFolds folds_;
+  mutable OperandFolds folds_{sizes_.buffer_bytes};
   MemtableTombstones tombstones_{comparator_};
   std::atomic<size_t> tombstone_bytes_{0};  // without their keys, which are in the arena
   std::atomic<uint64_t> num_entries_{0};

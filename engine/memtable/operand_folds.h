@@ -2,9 +2,11 @@
 #ifndef WINNOW_ENGINE_MEMTABLE_OPERAND_FOLDS_H_
 #define WINNOW_ENGINE_MEMTABLE_OPERAND_FOLDS_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <optional>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,6 +20,7 @@ namespace winnow {
 struct OperandFold {
   SequenceNumber newest = 0;
   SequenceNumber oldest = 0;
+  uint64_t num_operands = 0;
   std::string operand;
 };
 
@@ -25,20 +28,40 @@ struct OperandFold {
 // more, so that a fold stays right; a longer one replaces it. Thread-safe.
 class OperandFolds {
  public:
+  // Of a memtable that is full at `buffer_bytes`, which says how much the folds may take.
+  explicit OperandFolds(size_t buffer_bytes)
+      : max_bytes_(std::max(buffer_bytes / kShareOfBuffer, kLeastMaxBytes)) {}
+
   bool empty() const { return !has_any_.load(std::memory_order_relaxed); }
-  // The fold of the key, if a reader at `snapshot` sees all of it.
-  std::optional<OperandFold> Find(std::string_view user_key, SequenceNumber snapshot) const
+  // The fold of the key, if a reader at `snapshot` sees all of it; else null.
+  std::shared_ptr<const OperandFold> Find(std::string_view user_key, SequenceNumber snapshot) const
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // Keeps it where there is room.
+  // Keeps it where there is room, or where those of much shorter chains, which then go, take it.
   void Keep(std::string_view user_key, OperandFold fold) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  static constexpr size_t kMaxKeys = 256;
-  static constexpr size_t kMaxBytes = 4096;  // of key and operand
+  using Folds = std::unordered_map<std::string, std::shared_ptr<const OperandFold>>;
 
+  static constexpr size_t kShareOfBuffer = 64;
+  static constexpr size_t kBytesOfPlace = 160;  // of a fold besides key and operand
+  // For 256 keys with 4 KiB each.
+  static constexpr size_t kLeastMaxBytes = 256 * (4096 + kBytesOfPlace);
+
+  static size_t BytesOf(std::string_view user_key, const OperandFold& fold) {
+    return user_key.size() + fold.operand.size() + kBytesOfPlace;
+  }
+  // For `bytes` more, of a chain of so many operands, without giving up the one of `keep`. False,
+  // and nothing has gone: there cannot be.
+  bool MakeRoom(size_t bytes, uint64_t num_operands, Folds::iterator keep)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const size_t max_bytes_;
   std::atomic<bool> has_any_{false};
   mutable Mutex mutex_;
-  std::unordered_map<std::string, OperandFold> folds_ ABSL_GUARDED_BY(mutex_);
+  Folds folds_ ABSL_GUARDED_BY(mutex_);
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // No chain is shorter.
+  uint64_t least_operands_ ABSL_GUARDED_BY(mutex_) = UINT64_MAX;
 };
 
 }  // namespace winnow

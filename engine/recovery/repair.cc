@@ -174,6 +174,8 @@ class DatabaseRepair {
                       : can_filter ? std::string(kDefaultFilter)
                                    : "none";
       family.filter_key = has_spec ? properties.filter_key : std::string(kDefaultFilterKey);
+      // Or what had expired would be there again.
+      family.ttl_seconds = std::min(properties.ttl_seconds, kMaxTtlSeconds);
       state->largest_family_id = std::max(state->largest_family_id.value_or(0), id);
     }
   }
@@ -228,6 +230,8 @@ class DatabaseRepair {
         family->ParseFilter(edit.filter.value_or(std::string(kDefaultFilter)),
                             edit.filter_key.value_or(std::string(kDefaultFilterKey))));
     family->SetFilter(std::move(settings));
+    // For the tables that are written here, which say it; a repair itself drops nothing for it.
+    family->ChangeTtl(edit.ttl_seconds.value_or(0) * kMicrosPerSecond);
     return family;
   }
 

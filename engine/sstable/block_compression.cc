@@ -1,12 +1,16 @@
 #include "engine/sstable/block_compression.h"
 
 #include <lz4.h>
+#include <snappy-sinksource.h>
 #include <snappy.h>
 #include <zstd.h>
 
+#include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "engine/base/coding.h"
+#include "engine/base/large_buffer.h"
 #include "engine/base/status.h"
 #include "engine/sstable/format.h"
 #include "filter/base/per_thread.h"
@@ -61,18 +65,50 @@ size_t MaxCompressedBytes(Compression compression, size_t bytes) {
   return 0;
 }
 
-// Bytes written to `out`, 0 on failure.
-// Snappy needs no bound: it never writes more than MaxCompressedLength, which `room` is.
+// Takes what fits; Snappy cannot be stopped.
+class BoundedSink final : public snappy::Sink {
+ public:
+  BoundedSink(char* out, size_t room) : out_(out), room_(room) {}
+
+  void Append(const char* bytes, size_t length) override {
+    if (length <= room_ - taken_) {
+      std::memcpy(out_ + taken_, bytes, length);
+      taken_ += length;
+    } else {
+      room_ = taken_;
+      is_full_ = true;
+    }
+  }
+  // 0: it did not fit.
+  size_t taken() const { return is_full_ ? 0 : taken_; }
+
+ private:
+  char* const out_;
+  size_t room_;
+  size_t taken_ = 0;
+  bool is_full_ = false;
+};
+
+size_t CompressWithSnappy(std::string_view contents, char* out, size_t room) {
+  if (room >= snappy::MaxCompressedLength(contents.size())) {
+    size_t written = 0;
+    snappy::RawCompress(contents.data(), contents.size(), out, &written);
+    return written;
+  }
+  snappy::ByteArraySource source(contents.data(), contents.size());
+  BoundedSink sink(out, room);
+  snappy::Compress(&source, &sink);
+  return sink.taken();
+}
+
+// Bytes written to `out`, 0 on failure or if `room` is too little.
 size_t CompressTo(Compression compression, int zstd_level, std::string_view contents, char* out,
                   size_t room) {
   switch (compression) {
     case Compression::kNone:
       return 0;
-    case Compression::kSnappy: {
-      size_t written = 0;
-      snappy::RawCompress(contents.data(), contents.size(), out, &written);
-      return written;
-    }
+    case Compression::kSnappy:
+      return CompressWithSnappy(contents, out, room);
     case Compression::kLz4: {
       const int written = LZ4_compress_default(
           contents.data(), out, static_cast<int>(contents.size()), static_cast<int>(room));
@@ -116,12 +152,16 @@ bool CompressBlock(Compression compression, int zstd_level, std::string_view con
       contents.size() > kMaxBlockContentsBytes) {
     return false;
   }
-  const size_t room = MaxCompressedBytes(compression, contents.size());
+  const size_t most = contents.size() - contents.size() / 8;
+  size_t room = MaxCompressedBytes(compression, contents.size());
+  // The codecs are faster where they need not look how much room is left. For large contents that
+  // is memory which counts: Snappy's bound is a sixth more than they are.
+  if (contents.size() > kLargeBufferBytes) room = std::min(room, most - kLengthBytes);
   out->resize(kLengthBytes + room);
   EncodeFixed32(out->data(), static_cast<uint32_t>(contents.size()));
   const size_t written =
       CompressTo(compression, zstd_level, contents, out->data() + kLengthBytes, room);
-  if (written == 0 || kLengthBytes + written > contents.size() - contents.size() / 8) return false;
+  if (written == 0 || kLengthBytes + written > most) return false;
   out->resize(kLengthBytes + written);
   return true;
 }

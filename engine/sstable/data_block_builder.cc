@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/base/coding.h"
+#include "engine/base/large_buffer.h"
 #include "engine/sstable/data_block.h"
 
 namespace winnow {
@@ -106,7 +107,9 @@ void DataBlockBuilder::Finish(std::string* out) {
 
   entries_.clear();
   deltas_.clear();
+  FreeIfLarge(&deltas_);
   values_.clear();
+  FreeIfLarge(&values_);
 }
 
 }  // namespace winnow

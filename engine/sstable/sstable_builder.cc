@@ -6,6 +6,7 @@
 
 #include "engine/base/checksum.h"
 #include "engine/base/coding.h"
+#include "engine/base/large_buffer.h"
 #include "engine/base/shared_prefix.h"
 #include "engine/base/status.h"
 #include "engine/sstable/block_compression.h"
@@ -266,11 +267,17 @@ absl::Status SstableBuilder::State::WriteBlock(Compression compression, std::str
 }
 
 // The block's separator has to wait: it is short only if the next key is known.
+//
+// A large value is there three times at most: where it comes from, and in two of the buffers of the
+// data block, of its contents and of their compressed form, each of which ends as soon as the next
+// has been made or written.
 absl::Status SstableBuilder::State::CutDataBlock() {
   contents_buffer.clear();
   data_block.Finish(&contents_buffer);
   BlockHandle handle;
   WINNOW_RETURN_IF_ERROR(WriteBlock(options.compression, contents_buffer, &handle));
+  FreeIfLarge(&contents_buffer);
+  FreeIfLarge(&compressed_buffer);
   properties.num_data_blocks++;
   separator_pending = true;
   return absl::OkStatus();
@@ -398,6 +405,7 @@ void SstableBuilder::State::FillProperties() {
   properties.hash_seed = options.hash_seed;
   properties.comparator_name = std::string(options.comparator.user()->Name());
   properties.merge_operator_name = options.merge_operator_name;
+  properties.ttl_seconds = options.ttl_seconds;
   properties.compression = options.compression;
   properties.column_family_id = options.column_family_id;
   properties.column_family_name = options.column_family_name;

@@ -48,6 +48,7 @@ struct SstableBuilderOptions {
   int zstd_level = 3;
 
   std::string merge_operator_name;  // of the family; empty: none
+  uint64_t ttl_seconds = 0;         // of the family; 0: its values do not expire
   std::string column_family_name;
   uint32_t column_family_id = 0;
   uint32_t level = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/base/large_buffer.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -41,6 +42,11 @@ absl::Status SstableIterator::LoadFromReadahead(const BlockHandle& handle, Direc
   std::string_view contents;
   WINNOW_ASSIGN_OR_RETURN(
       block_, table_.file_.Unwrap(stored, handle, BlockKind::kData, read_options, &contents));
+  // Of a large value that was decompressed the stored form, which is all that the buffer holds, has
+  // served.
+  if (block_ && stored.size() > std::max(kLargeBufferBytes, options_.readahead_bytes)) {
+    readahead_.Release();
+  }
   cursor_.Reset(contents.data());
   return absl::OkStatus();
 }

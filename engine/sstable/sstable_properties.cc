@@ -183,6 +183,7 @@ const std::vector<Field>& Fields() {
       Count("range_filter_bytes", &P::range_filter_bytes),
       Text("comparator", &P::comparator_name, /*required=*/true),
       WithoutEmpty(Text("merge_operator", &P::merge_operator_name)),
+      Count("ttl_seconds", &P::ttl_seconds),
       Number("compression", &P::compression),
       Number("column_family_id", &P::column_family_id),
       Text("column_family_name", &P::column_family_name),

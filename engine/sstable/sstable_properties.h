@@ -58,6 +58,7 @@ struct SstableProperties : SstableFigures {
 
   std::string comparator_name;
   std::string merge_operator_name;  // of the column family; empty: none
+  uint64_t ttl_seconds = 0;         // of the column family then; 0: its values did not expire
   uint32_t column_family_id = 0;
   std::string column_family_name;
   uint64_t creation_time_seconds = 0;  // since 1970

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "engine/base/hazard_slot.h"
 #include "filter/base/out_of_memory.h"
 #include "filter/base/per_thread.h"
 
@@ -107,26 +108,47 @@ void AddTable(uint32_t family, FilterCall call, const FilterCounterTable& table,
 
 }  // namespace
 
-// The owner reads `families_` without the lock, since nobody else writes to it; Sum, in another
-// thread, must not see it grow. The tables have a place of their own in memory: references to
-// them stay right when the vector moves.
+void DroppedFamilies::Add(uint32_t family_id) {
+  MutexLock lock(&mutex_);
+  if (family_id >= by_id_.size()) by_id_.resize(family_id + 1);
+  by_id_[family_id] = true;
+  count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool DroppedFamilies::Has(uint32_t family_id) const {
+  MutexLock lock(&mutex_);
+  return family_id < by_id_.size() && by_id_[family_id];
+}
+
+// The owner reads `filters_` without the lock, since nobody else writes to it; Sum, in another
+// thread, must not see its places move.
 FilterCounterTable& ThreadCounters::MakeFilters(uint32_t family_id, FilterCall call) {
   if (is_for_any_thread_) throw std::bad_alloc();
+  // A call that began before the drop, or an iterator that goes on after it.
+  if (dropped_.Has(family_id)) {
+    if (of_dropped_ == nullptr) of_dropped_ = std::make_unique<FilterCounterTable>();
+    return *of_dropped_;
+  }
   MutexLock lock(&mutex_);
-  if (family_id >= families_.size()) families_.resize(family_id + 1);
-  std::unique_ptr<FilterCounterTable>& table = families_[family_id][static_cast<size_t>(call)];
-  table = std::make_unique<FilterCounterTable>();
-  return *table;
+  const bool is_inside_another_call = HazardSlot::NumGuards(HazardSlot::kReadView) > 1;
+  if (!is_inside_another_call) FreeDropped();
+  return filters_.Make(family_id, call);
+}
+
+// Looks at all tables, and so not before there are some drops for each eight of them: where many
+// families stay, one that is dropped costs little still.
+void ThreadCounters::FreeDropped() {
+  const uint64_t count = dropped_.count();
+  if ((count - drops_looked_at_) * 8 <= filters_.size()) return;
+  drops_looked_at_ = count;
+  filters_.EraseFamilies([this](uint32_t family_id) { return dropped_.Has(family_id); });
 }
 
 void ThreadCounters::AddFiltersTo(
     std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals>* totals) const {
-  for (uint32_t family = 0; family < families_.size(); family++) {
-    for (size_t call = 0; call < families_[family].size(); call++) {
-      const FilterCounterTable* table = families_[family][call].get();
-      if (table != nullptr) AddTable(family, static_cast<FilterCall>(call), *table, totals);
-    }
-  }
+  filters_.ForEach([&](uint32_t family_id, FilterCall call, const FilterCounterTable& table) {
+    if (!dropped_.Has(family_id)) AddTable(family_id, call, table, totals);
+  });
 }
 
 // all   the counters of every thread that has ever counted here, with one owner at most
@@ -142,7 +164,8 @@ struct Recorder::Core {
   std::vector<std::unique_ptr<ThreadCounters>> all ABSL_GUARDED_BY(mutex);
   std::vector<ThreadCounters*> idle ABSL_GUARDED_BY(mutex);
   std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals> ended ABSL_GUARDED_BY(mutex);
-  ThreadCounters for_any_thread{ThreadCounters::ForAnyThread()};
+  DroppedFamilies dropped;
+  ThreadCounters for_any_thread{&dropped, ThreadCounters::ForAnyThread()};
 
   ThreadCounters* Take() {
     MutexLock lock(&mutex);
@@ -152,7 +175,7 @@ struct Recorder::Core {
       idle.pop_back();
       return counters;
     }
-    auto counters = std::make_unique<ThreadCounters>();
+    auto counters = std::make_unique<ThreadCounters>(&dropped);
     // A thread that ends cannot be refused a place for them.
     idle.reserve(all.size() + 1);
     all.push_back(std::move(counters));
@@ -165,7 +188,7 @@ struct Recorder::Core {
     UnlessOutOfMemory([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex, counters->mutex_) {
       counters->AddFiltersTo(&ended);
     });
-    std::vector<FamilyCounters>().swap(counters->families_);
+    counters->filters_.Clear();
   }
 };
 
@@ -230,15 +253,16 @@ ThreadCounters& Recorder::FindLocal() noexcept {
   return *counters;
 }
 
-void ThreadCounters::ForgetFamily(uint32_t family_id) {
-  MutexLock lock(&mutex_);
-  if (family_id < families_.size()) families_[family_id] = FamilyCounters();
-}
-
-// Of the threads that run only this one's: others read theirs without a lock. Those who drop
-// families are often those who have used them.
+// Others than this thread read their tables without a lock, and free them themselves.
 void Recorder::ForgetFamily(uint32_t family_id) {
-  Local().ForgetFamily(family_id);
+  // Without memory it is taken for one that is there, whose rows nobody asks for.
+  UnlessOutOfMemory([&] {
+    core_->dropped.Add(family_id);
+    if (HazardSlot::NumGuards(HazardSlot::kReadView) > 0) return;  // dropped by a comparator
+    ThreadCounters& own = Local();
+    MutexLock lock(&own.mutex_);
+    own.FreeDropped();
+  });
   MutexLock lock(&core_->mutex);
   std::erase_if(core_->ended, [&](const auto& row) { return row.first.family_id == family_id; });
 }
@@ -274,8 +298,6 @@ RecorderTotals Recorder::Sum() const {
     add(Ticker::kBlockLoadWaits, thread->reads_.block_load_waits);
     for (size_t i = 0; i < histograms.size(); i++) thread->histograms_[i].AddTo(&histograms[i]);
 
-    // A family that was dropped keeps its counters for as long as the thread runs: identities are
-    // not given again, and whoever asks leaves out those that are not there any more.
     MutexLock families_lock(&thread->mutex_);
     thread->AddFiltersTo(&totals.filters);
   }

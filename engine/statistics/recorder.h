@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/counter.h"
+#include "engine/statistics/filter_counter_map.h"
 #include "engine/version/version.h"
 #include "filter/base/mutex.h"
 #include "winnow/statistics.h"
@@ -52,9 +53,19 @@ struct RecorderTotals {
   std::map<FilterKey, FilterTotals> filters;
 };
 
-// The counters of one column family, by kind of call. Null: no such call has been made.
-using FamilyCounters =
-    std::array<std::unique_ptr<FilterCounterTable>, static_cast<size_t>(FilterCall::kCount)>;
+// The column families of a database that have been dropped: a bit for each id that was given.
+// Thread-safe.
+class DroppedFamilies {
+ public:
+  void Add(uint32_t family_id) ABSL_LOCKS_EXCLUDED(mutex_);
+  bool Has(uint32_t family_id) const ABSL_LOCKS_EXCLUDED(mutex_);
+  uint64_t count() const { return count_.load(std::memory_order_relaxed); }
+
+ private:
+  mutable Mutex mutex_;
+  std::vector<bool> by_id_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> count_{0};
+};
 
 // What one thread counts for one database. Only the owning thread calls the non-const members.
 class ThreadCounters {
@@ -63,20 +74,22 @@ class ThreadCounters {
   // Nothing is counted by column family, for which MakeFilters throws as if asked for memory.
   struct ForAnyThread {};
 
-  ThreadCounters() = default;
-  explicit ThreadCounters(ForAnyThread /*tag*/) : is_for_any_thread_(true) {}
+  explicit ThreadCounters(const DroppedFamilies* dropped) : dropped_(*dropped) {}
+  ThreadCounters(const DroppedFamilies* dropped, ForAnyThread /*tag*/)
+      : dropped_(*dropped), is_for_any_thread_(true) {}
 
   void Add(Ticker ticker, uint64_t amount = 1) {
     tickers_[static_cast<size_t>(ticker)].Add(amount);
   }
   ReadCounters& reads() { return reads_; }
   SingleWriterCounter& ticker(Ticker ticker) { return tickers_[static_cast<size_t>(ticker)]; }
+  // To be called inside a HazardGuard of kReadView, as all do who read. Stays until the outermost
+  // guard of the thread ends: a comparator or a merge operator, called in the middle of a look-up,
+  // may look up in other families and drop them.
   FilterCounterTable& Filters(uint32_t family_id, FilterCall call) {
-    if (family_id < families_.size()) [[likely]] {
-      FilterCounterTable* table = families_[family_id][static_cast<size_t>(call)].get();
-      if (table != nullptr) [[likely]]
-        return *table;
-    }
+    FilterCounterTable* const table = filters_.Find(family_id, call);
+    if (table != nullptr) [[likely]]
+      return *table;
     return MakeFilters(family_id, call);
   }
   Histogram& histogram(LatencyHistogram which) { return histograms_[static_cast<size_t>(which)]; }
@@ -91,19 +104,24 @@ class ThreadCounters {
 
  private:
   friend class Recorder;
-  FilterCounterTable& MakeFilters(uint32_t family_id, FilterCall call);
-  void ForgetFamily(uint32_t family_id) ABSL_LOCKS_EXCLUDED(mutex_);
+  FilterCounterTable& MakeFilters(uint32_t family_id, FilterCall call) ABSL_LOCKS_EXCLUDED(mutex_);
+  // The tables of families that have been dropped, if it is worth looking for them.
+  void FreeDropped() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void AddFiltersTo(std::map<RecorderTotals::FilterKey, RecorderTotals::FilterTotals>* totals) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::array<SingleWriterCounter, static_cast<size_t>(Ticker::kCount)> tickers_;
   ReadCounters reads_;
   std::array<Histogram, static_cast<size_t>(LatencyHistogram::kCount)> histograms_;
+  const DroppedFamilies& dropped_;
   const bool is_for_any_thread_ = false;
   std::atomic<uint32_t> calls_{0};
   // Changed by the owner under the lock, so that the owner may read without and others with it.
   Mutex mutex_;
-  std::vector<FamilyCounters> families_;
+  FilterCounterMap filters_;
+  // The owner's alone.
+  uint64_t drops_looked_at_ = 0;
+  std::unique_ptr<FilterCounterTable> of_dropped_;  // what is counted in it is of no interest
 };
 
 // Thread-safe. Counters of ended threads are kept and given to new ones; what those have counted by
@@ -123,7 +141,8 @@ class Recorder {
 
   using Totals = RecorderTotals;
   Totals Sum() const;
-  // The family has been dropped: what ended threads and this one have counted for it is forgotten.
+  // The family has been dropped: what has been counted for it is forgotten. What memory it takes
+  // comes back as threads come to count for other families, or end.
   void ForgetFamily(uint32_t family_id);
 
   struct Core;  // outlives the recorder while threads still refer to it

@@ -13,6 +13,13 @@ absl::Status Conflict(const ColumnFamilyState& family, std::string_view key) {
                                          " has been written since the transaction relied on it"));
 }
 
+absl::Status UnknownConflict(const ColumnFamilyState& family, std::string_view key) {
+  return absl::AbortedError(absl::StrCat(
+      "conflict: ", DescribeKey(family.name(), key),
+      " may have been written since the transaction relied on it: tables of since then have been "
+      "dropped unread"));
+}
+
 // The newest entry of the key in memory; null if there is none. An entry that is not visible yet
 // counts: it will be.
 const BTree::Entry* NewestInMemory(const ReadView& view, const LookupKey& key) {
@@ -51,7 +58,10 @@ absl::Status CheckUnchanged(const ColumnFamilyState& family, std::string_view ke
     *is_conflict = newest != 0;
   }
   if (!*is_conflict) *is_conflict = view->NewestRangeDeletion(lookup) > above;
-  return *is_conflict ? Conflict(family, key) : absl::OkStatus();
+  if (*is_conflict) return Conflict(family, key);
+  // After the view: whatever is not in it any more has been counted.
+  *is_conflict = family.dropped_unread_through() > above;
+  return *is_conflict ? UnknownConflict(family, key) : absl::OkStatus();
 }
 
 // The number is read before any view is pinned: whatever is up to it is in the views.

@@ -10,8 +10,9 @@
 namespace winnow {
 
 // OK: no entry of the key has a larger sequence number than `above`, in memtables and tables.
-// Aborted: one has; the message names the key. FailedPrecondition: the family has been dropped.
-// Other errors: it could not be found out. `is_conflict` is set with Aborted.
+// Aborted: one has, or may have had, in a table that was dropped unread; the message names the key.
+// FailedPrecondition: the family has been dropped. Other errors: it could not be found out.
+// `is_conflict` is set with Aborted.
 //
 // A snapshot of number `above`, or a smaller one, must be held: else a flush or compaction may have
 // dropped the very deletion that is looked for.

@@ -106,7 +106,7 @@ std::unique_ptr<FilterFile> SstableFile::OpenFilterFile() {
                         FilterName(named.number));
   auto opened = store_->OpenFile(path, 0);
   if (!opened.ok()) {
-    GiveUpFilterFile(MissingIsDamage(opened.status()));
+    GiveUpFilterFile(opened.status());
     return nullptr;
   }
   if ((*opened)->size() != named.file_bytes) {
@@ -123,7 +123,7 @@ std::unique_ptr<FilterFile> SstableFile::OpenFilterFile() {
 
 // What was only not to be had now, for want of descriptors, say, the next opening tries again.
 void SstableFile::GiveUpFilterFile(absl::Status why) {
-  if (absl::IsDataLoss(why)) metadata_.filter_file = FilterFileMetadata();
+  if (absl::IsDataLoss(why) || absl::IsNotFound(why)) metadata_.filter_file = FilterFileMetadata();
   filter_file_status_ = std::move(why);
 }
 

@@ -70,8 +70,9 @@ class SstableFile {
   // Null if the file could not be opened.
   const SstableReader* reader() const { return reader_.get(); }
   const absl::Status& open_status() const { return open_status_; }
-  // Of the filter file that the manifest named, OK if there was none. One that is damaged or
-  // missing is in metadata() no more, so that the next manifest does not name it.
+  // Of the filter file that the manifest named, OK if there was none; NotFound if it is missing.
+  // One that is damaged or missing is in metadata() no more, so that the next manifest does not
+  // name it.
   const absl::Status& filter_file_status() const { return filter_file_status_; }
 
   // What entries and range tombstones cover.

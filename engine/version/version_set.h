@@ -41,6 +41,12 @@ struct FamilyRecord {
   std::shared_ptr<const Version> version;
 };
 
+// A filter file that the manifest names and that is not there.
+enum class MissingFilterFile : uint8_t {
+  kIsDoneWithout,  // the table has a filter of its own
+  kIsDamage,       // as a table that is missing
+};
+
 // Invariants:
 //  1. What a caller sees in a FamilyRecord is durable, except between Recover and StartManifest.
 //  2. Edits are applied one after the other: whoever writes the manifest has its turn
@@ -68,9 +74,11 @@ class VersionSet {
   void CreateNew(FamilyRecord family) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Reads CURRENT and the manifest it names and opens all tables. NotFound if there is no CURRENT;
-  // DataLoss names the damaged file. Families are listed even where no comparator is known.
+  // DataLoss names the damaged or missing file. Families are listed even where no comparator is
+  // known.
   absl::Status Recover(const ComparatorFor& comparator_for,
-                       const FilterPolicyFor& filter_policy_for = nullptr)
+                       const FilterPolicyFor& filter_policy_for = nullptr,
+                       MissingFilterFile missing_filter_file = MissingFilterFile::kIsDoneWithout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // Reads the manifest without opening tables: the families have no version. For listings.
@@ -219,7 +227,8 @@ class VersionSet {
   // `tables` are the opened `files`, in their order.
   absl::Status BuildFirstVersion(FamilyRecord* family,
                                  const std::map<uint64_t, FamilyEdit::AddedFile>& files,
-                                 std::span<SstableToOpen> tables) const;
+                                 std::span<SstableToOpen> tables,
+                                 MissingFilterFile missing_filter_file) const;
   // Copies the scalar fields of the edit into the records.
   void ApplyScalars(VersionEdit edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   BaseVersions BasesOf(const VersionEdit& edit) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);

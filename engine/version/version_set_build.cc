@@ -84,7 +84,7 @@ absl::StatusOr<VersionSet::BuiltVersion> VersionSet::BuildVersion(const FamilyEd
     } else if (file->metadata().filter_file != added.file.filter_file) {
       auto with_new_filter = SstableFile::Open(shared_store_, added.file, before.comparator(),
                                                base.filter_policy, file.get());
-      WINNOW_RETURN_IF_ERROR(with_new_filter->filter_file_status());
+      WINNOW_RETURN_IF_ERROR(MissingIsDamage(with_new_filter->filter_file_status()));
       // The table's own filter again, which need not be sound.
       if (const SstableReader* reader = with_new_filter->reader();
           reader != nullptr && reader->filter_state().code != filter::FilterStateCode::kOk) {

@@ -92,7 +92,8 @@ absl::Status VersionSet::ReadFamilies() {
 }
 
 absl::Status VersionSet::Recover(const ComparatorFor& comparator_for,
-                                 const FilterPolicyFor& filter_policy_for) {
+                                 const FilterPolicyFor& filter_policy_for,
+                                 MissingFilterFile missing_filter_file) {
   ListedFiles files;
   WINNOW_RETURN_IF_ERROR(ReadManifest(&files));
   std::vector<SstableToOpen> tables;
@@ -109,7 +110,8 @@ absl::Status VersionSet::Recover(const ComparatorFor& comparator_for,
   for (auto& [id, family] : families_) {
     if (family.comparator == nullptr) continue;
     const size_t count = files[id].size();
-    WINNOW_RETURN_IF_ERROR(BuildFirstVersion(&family, files[id], left.first(count)));
+    WINNOW_RETURN_IF_ERROR(
+        BuildFirstVersion(&family, files[id], left.first(count), missing_filter_file));
     left = left.subspan(count);
   }
   return absl::OkStatus();
@@ -117,17 +119,25 @@ absl::Status VersionSet::Recover(const ComparatorFor& comparator_for,
 
 absl::Status VersionSet::BuildFirstVersion(FamilyRecord* family,
                                            const std::map<uint64_t, FamilyEdit::AddedFile>& files,
-                                           std::span<SstableToOpen> tables) const {
+                                           std::span<SstableToOpen> tables,
+                                           MissingFilterFile missing_filter_file) const {
   const InternalKeyComparator comparator(family->comparator);
+  // Aborted: a writer removed it right after it was opened.
+  const auto is_missing = [](const absl::Status& opened) {
+    return absl::IsNotFound(opened) || absl::IsAborted(opened);
+  };
+  const auto missing = [this](const std::string& path) {
+    return CorruptionError(ManifestFileName(store_.directory, manifest_number()),
+                           absl::StrCat("names ", path, ", which is missing"));
+  };
   LevelFiles levels;
   size_t next = 0;
   for (const auto& [number, added] : files) {
     std::shared_ptr<SstableFile> file = std::move(tables[next++].file);
-    // Aborted: a writer removed it right after it was opened.
-    if (absl::IsNotFound(file->open_status()) || absl::IsAborted(file->open_status())) {
-      return CorruptionError(
-          ManifestFileName(store_.directory, manifest_number()),
-          absl::StrCat("names ", SstableFileName(store_.directory, number), ", which is missing"));
+    if (is_missing(file->open_status())) return missing(SstableFileName(store_.directory, number));
+    if (missing_filter_file == MissingFilterFile::kIsDamage &&
+        is_missing(file->filter_file_status())) {
+      return missing(FilterFileName(store_.directory, added.file.filter_file.number));
     }
     levels[static_cast<size_t>(added.level)].push_back(std::move(file));
   }

@@ -40,9 +40,9 @@ absl::Status WriteLeader::WaitForWriteBuffers(bool* waited) {
 }
 
 const ColumnFamilyState* WriteLeader::FamilyThatGivesMemoryBack() const {
-  for (const auto& [id, family] : parts_.families->all()) {
+  for (const auto& [id, family] : parts_.families->live()) {
     if (family->is_dropped()) continue;
-    if (!family->immutables.empty() || family->is_releasing()) return family.get();
+    if (!family->immutables.empty() || family->is_releasing()) return family;
   }
   return nullptr;
 }
@@ -55,13 +55,13 @@ absl::Status WriteLeader::SwitchForWriteBuffers() {
     return absl::OkStatus();
   }
   std::vector<std::pair<size_t, ColumnFamilyState*>> candidates;
-  for (const auto& [id, family] : parts_.families->all()) {
+  for (const auto& [id, family] : parts_.families->live()) {
     // Flushes that do not keep up are not helped by more memtables that wait for them.
     const size_t most = static_cast<size_t>(family->options().max_write_buffers);
     if (family->is_dropped() || family->active().empty() || family->immutables.size() + 1 >= most) {
       continue;
     }
-    candidates.emplace_back(family->active().memory_bytes(), family.get());
+    candidates.emplace_back(family->active().memory_bytes(), family);
   }
   std::sort(candidates.begin(), candidates.end(),
             [](const auto& a, const auto& b) { return a.first > b.first; });

@@ -55,7 +55,7 @@ absl::Status WriteLeader::StartLogAfterFailedOne() {
   const uint64_t number = parts_.versions->NewFileNumber();
   WINNOW_RETURN_IF_ERROR(StartLog(number));
   // Whatever the older logs hold goes to SSTables, so that nothing depends on their uncertain end.
-  for (const auto& [id, family] : parts_.families->all()) {
+  for (const auto& [id, family] : parts_.families->live()) {
     if (family->is_dropped()) continue;
     if (!family->active().empty()) family->SwitchMemtable();
     family->flush_wanted = !family->immutables.empty();
@@ -65,7 +65,7 @@ absl::Status WriteLeader::StartLogAfterFailedOne() {
 }
 
 bool WriteLeader::AllIsFlushed() const {
-  for (const auto& [id, family] : parts_.families->all()) {
+  for (const auto& [id, family] : parts_.families->live()) {
     if (!family->immutables.empty() && !family->is_dropped()) return false;
   }
   return true;

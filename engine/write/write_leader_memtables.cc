@@ -223,12 +223,12 @@ absl::Status WriteLeader::SwitchMemtables() {
 absl::Status WriteLeader::SwitchForOldLogs() {
   std::vector<ColumnFamilyState*> oldest;
   uint64_t oldest_log = Memtable::kNoLog;
-  for (const auto& [id, family] : parts_.families->all()) {
+  for (const auto& [id, family] : parts_.families->live()) {
     const uint64_t log = family->active().log_number();
     if (family->is_dropped() || log == Memtable::kNoLog || log > oldest_log) continue;
     if (log < oldest_log) oldest.clear();
     oldest_log = log;
-    oldest.push_back(family.get());
+    oldest.push_back(family);
   }
   const uint64_t limit = parts_.options->max_log_bytes();
   const uint64_t needed = parts_.logs->BytesFrom(oldest_log);

@@ -70,8 +70,8 @@ absl::Status WriteLeader::WaitForFewerTables(bool* waited) {
 }
 
 const ColumnFamilyState* WriteLeader::FamilyThatGetsFewerTables() const {
-  for (const auto& [id, family] : parts_.families->all()) {
-    if (WillGetFewerTables(*family)) return family.get();
+  for (const auto& [id, family] : parts_.families->live()) {
+    if (WillGetFewerTables(*family)) return family;
   }
   return nullptr;
 }

@@ -1,17 +1,26 @@
 #include "tests/support/allocation_hook.h"
 
 #include <malloc.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <new>
 #include <utility>
 
 // The linker sends the program's calls of malloc to __wrap_malloc, and that of __real_malloc to the
-// C library or a sanitizer.
+// C library or a sanitizer; and so for the others.
 extern "C" {
 void* __real_malloc(size_t bytes);
 void* __wrap_malloc(size_t bytes);
+void* __real_mmap(void* at, size_t bytes, int protection, int flags, int descriptor, off_t offset);
+void* __wrap_mmap(void* at, size_t bytes, int protection, int flags, int descriptor, off_t offset);
+int __real_munmap(void* at, size_t bytes);
+int __wrap_munmap(void* at, size_t bytes);
 }
 
 namespace winnow {
@@ -20,6 +29,8 @@ namespace {
 // Plain numbers that need no construction: requests are made before main and after it.
 std::atomic<size_t> largest{0};
 std::atomic<size_t> allocated{0};
+std::atomic<size_t> held{0};  // those, and anonymous pages
+std::atomic<size_t> most_held{0};
 std::atomic<bool> counting{false};
 std::atomic<size_t> min_bytes{0};
 std::atomic<bool> count_nothrow{false};
@@ -57,10 +68,58 @@ bool MustFail(size_t bytes, bool is_nothrow) {
   return true;
 }
 
-void* Allocate(size_t bytes, size_t alignment, bool is_nothrow) {
-  size_t seen = largest.load(std::memory_order_relaxed);
-  while (bytes > seen && !largest.compare_exchange_weak(seen, bytes)) {
+void Raise(std::atomic<size_t>* most, size_t to) {
+  size_t seen = most->load(std::memory_order_relaxed);
+  while (to > seen && !most->compare_exchange_weak(seen, to)) {
   }
+}
+
+void Hold(size_t bytes) {
+  Raise(&most_held, held.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+}
+
+// Which pages are anonymous, since munmap is told of others too, and of parts.
+class AnonymousPages {
+ public:
+  // Never destroyed: pages come and go after main.
+  static AnonymousPages& OfProcess() {
+    static AnonymousPages& pages = *new AnonymousPages();
+    return pages;
+  }
+
+  void Add(void* at, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto begin = reinterpret_cast<uintptr_t>(at);
+    pages_[begin] = begin + bytes;
+    Hold(bytes);
+  }
+  void Remove(void* at, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto begin = reinterpret_cast<uintptr_t>(at);
+    const uintptr_t end = begin + bytes;
+    auto next = pages_.upper_bound(begin);
+    if (next != pages_.begin()) --next;
+    while (next != pages_.end() && next->first < end) {
+      const auto [first, last] = *next;
+      if (last <= begin) {
+        ++next;
+        continue;
+      }
+      next = pages_.erase(next);
+      if (first < begin) pages_[first] = begin;
+      if (last > end) pages_[end] = last;
+      held.fetch_sub(std::min(last, end) - std::max(first, begin), std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  // std::mutex, since Mutex may allocate: guards `pages_`.
+  std::mutex mutex_;
+  std::map<uintptr_t, uintptr_t> pages_;  // begin and end
+};
+
+void* Allocate(size_t bytes, size_t alignment, bool is_nothrow) {
+  Raise(&largest, bytes);
   if (MustFail(bytes, is_nothrow)) return nullptr;
   if (bytes == 0) bytes = 1;
   if (alignment <= alignof(std::max_align_t)) return __real_malloc(bytes);
@@ -69,7 +128,10 @@ void* Allocate(size_t bytes, size_t alignment, bool is_nothrow) {
 
 void* Give(size_t bytes, size_t alignment, bool is_nothrow) {
   void* const memory = Allocate(bytes, alignment, is_nothrow);
-  if (memory != nullptr) allocated.fetch_add(malloc_usable_size(memory), std::memory_order_relaxed);
+  if (memory == nullptr) return nullptr;
+  const size_t usable_bytes = malloc_usable_size(memory);
+  allocated.fetch_add(usable_bytes, std::memory_order_relaxed);
+  Hold(usable_bytes);
   return memory;
 }
 
@@ -80,7 +142,10 @@ void* GiveOrThrow(size_t bytes, size_t alignment) {
 }
 
 void TakeBack(void* memory) {
-  if (memory != nullptr) allocated.fetch_sub(malloc_usable_size(memory), std::memory_order_relaxed);
+  if (memory == nullptr) return;
+  const size_t usable_bytes = malloc_usable_size(memory);
+  allocated.fetch_sub(usable_bytes, std::memory_order_relaxed);
+  held.fetch_sub(usable_bytes, std::memory_order_relaxed);
   std::free(memory);
 }
 
@@ -91,6 +156,12 @@ size_t LargestAllocation() { return largest.load(); }
 void ResetLargestAllocation() { largest = 0; }
 
 size_t AllocatedBytes() { return allocated.load(); }
+
+size_t HeldBytes() { return held.load(); }
+
+size_t MostHeldBytes() { return most_held.load(); }
+
+void ResetMostHeldBytes() { most_held = held.load(); }
 
 void CountAllocations(const AllocationsToCount& which, uint64_t fails, bool for_ever) {
   min_bytes = which.min_bytes;
@@ -123,6 +194,21 @@ uint64_t StopCountingAllocations(uint64_t* failed) {
 }  // namespace winnow
 
 void* __wrap_malloc(size_t bytes) { return winnow::Allocate(bytes, 1, true); }
+// What the list of pages takes is the test's own, and may not be refused.
+void* __wrap_mmap(void* at, size_t bytes, int protection, int flags, int descriptor, off_t offset) {
+  void* const pages = __real_mmap(at, bytes, protection, flags, descriptor, offset);
+  if (pages == MAP_FAILED || (flags & MAP_ANONYMOUS) == 0) return pages;
+  const winnow::AllocationsOfThisThread own(false);
+  winnow::AnonymousPages::OfProcess().Add(pages, bytes);
+  return pages;
+}
+int __wrap_munmap(void* at, size_t bytes) {
+  {
+    const winnow::AllocationsOfThisThread own(false);
+    winnow::AnonymousPages::OfProcess().Remove(at, bytes);
+  }
+  return __real_munmap(at, bytes);
+}
 void* operator new(size_t bytes) { return winnow::GiveOrThrow(bytes, 1); }
 void* operator new[](size_t bytes) { return winnow::GiveOrThrow(bytes, 1); }
 void* operator new(size_t bytes, const std::nothrow_t& /*tag*/) noexcept {

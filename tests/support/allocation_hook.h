@@ -1,6 +1,6 @@
-// Replaces operator new and delete of the program that links it, and malloc where its own objects
-// call it (not those of shared libraries): watches how much is asked for at once, and fails chosen
-// requests as a machine without memory does.
+// Replaces operator new and delete of the program that links it, and malloc, mmap and munmap where
+// its own objects call them (not those of shared libraries): watches how much is asked for at once
+// and held at a time, and fails chosen requests as a machine without memory does.
 #ifndef WINNOW_TESTS_SUPPORT_ALLOCATION_HOOK_H_
 #define WINNOW_TESTS_SUPPORT_ALLOCATION_HOOK_H_
 
@@ -15,6 +15,12 @@ void ResetLargestAllocation();
 
 // Bytes that operator new has given and operator delete not taken back, by all threads.
 size_t AllocatedBytes();
+
+// The same with anonymous pages, which mmap has given and munmap not taken back; and the most that
+// this was since the last reset, which begins with what is held now.
+size_t HeldBytes();
+size_t MostHeldBytes();
+void ResetMostHeldBytes();
 
 // Which requests count, from now on: those of at least `min_bytes` that are made with
 // std::nothrow or malloc, or those made without, or both.

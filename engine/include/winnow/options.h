@@ -195,9 +195,9 @@ struct Options : ColumnFamilyOptions {
   // write; what a family is known by, some 10 KiB; counters of each thread; the pages of the newest
   // log, 4 MiB at most, which the system can write back; what the allocator keeps of what was
   // freed, for which five sixteenths of the memory, up to 8 MiB, are left out of the cache. Not
-  // bounded: one large write, which takes three times its size; memtables that iterators hold after
-  // their flush; blocks that pinned values and iterators hold; opening read-only, which keeps in
-  // memory all that the logs hold.
+  // bounded: one large value, which takes three times its size while it is written, and again while
+  // it is flushed or compacted; memtables that iterators hold after their flush; blocks that pinned
+  // values and iterators hold; opening read-only, which keeps in memory all that the logs hold.
   static Options ForMemory(size_t memory_bytes, int threads);
 
   // Create the database if it is missing, with missing parents of its directory. Default true.

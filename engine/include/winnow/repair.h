@@ -52,8 +52,8 @@ struct RepairReport {
 // not name are renamed to NNNNNN.sst.orphan, so that after an old manifest was put back deleted
 // keys come back and newer ones are gone, until a repair takes the orphans in again. Repair first.
 //
-// Column families get what the manifest, or else their SSTables, say of them. Comparators other
-// than the default must be in `options`.
+// Column families get what the manifest, or else their SSTables, say of them: of filter and time to
+// live the youngest SSTable counts. Comparators other than the default must be in `options`.
 //
 // NotFound: no file of a database there. FailedPrecondition: it is open, another comparator, a
 // newer format, a database of LevelDB or RocksDB. ResourceExhausted: no memory, descriptors or

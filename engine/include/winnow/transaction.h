@@ -24,9 +24,10 @@
 //     that another transaction adds to a range that was iterated over is no conflict.
 //   - Without `snapshot_at_begin`, besides: two reads of a key may differ, and reads of several
 //     keys may see different moments, unless they are made by GetForUpdate.
-//   - In a column family whose old files are dropped unread (`compaction = fifo`, or values whose
-//     time to live is up), a write that was made, flushed and dropped while the transaction ran is
-//     no conflict.
+//
+// What is no conflict may be taken for one where old files are dropped unread (`compaction = fifo`,
+// or values whose time to live is up): once a file of the column family has gone that was written
+// to after the transaction relied on a key, whether the key was in it is not known any more.
 //
 // There is no DeleteRange in a transaction; one that others make over its keys is a conflict.
 //

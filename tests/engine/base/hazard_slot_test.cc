@@ -21,8 +21,15 @@ TEST(HazardSlot, IsSeenWhileTheGuardLives) {
     EXPECT_TRUE(HazardSlot::AnyAnnounces(&object));
     EXPECT_FALSE(HazardSlot::AnyAnnounces(&other));
     EXPECT_FALSE(HazardGuard(HazardSlot::kReadView).is_free());
+    EXPECT_EQ(HazardSlot::NumGuards(HazardSlot::kReadView), 1u);
+    {
+      const HazardGuard inner(HazardSlot::kReadView);
+      EXPECT_EQ(HazardSlot::NumGuards(HazardSlot::kReadView), 2u);
+      EXPECT_EQ(HazardSlot::NumGuards(HazardSlot::kOpenFile), 0u);
+    }
   }
   EXPECT_FALSE(HazardSlot::AnyAnnounces(&object));
+  EXPECT_EQ(HazardSlot::NumGuards(HazardSlot::kReadView), 0u);
 }
 
 TEST(HazardSlot, IsSeenByOtherThreads) {

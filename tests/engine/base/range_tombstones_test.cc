@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <random>
 #include <string>
 #include <vector>
@@ -78,10 +80,47 @@ TEST(RangeTombstonesTest, AnswersAsALookAtAllOfThem) {
           ASSERT_GT(comparator.CompareUserKeys(to, key), 0);
           ASSERT_NE(Newest(tombstones, comparator, from, snapshot), 0u);
           ASSERT_EQ(Newest(tombstones, comparator, to, snapshot), 0u);
+          // Fragment by fragment, no gap between them and nothing left out.
+          size_t first = index.NumBoundsUpTo(key) - 1;
+          size_t end = first + 1;
+          while (first > 0 && index.NewestIn(first - 1, snapshot) != 0) first--;
+          while (end < index.num_fragments() && index.NewestIn(end, snapshot) != 0) end++;
+          ASSERT_EQ(from, index.bound(first));
+          ASSERT_EQ(to, index.bound(end));
         }
       }
     }
   }
+}
+
+// What it takes to find the ends of what so many tombstones cover that adjoin each other: the
+// fastest of some tries. Each fragment was once walked over.
+double SecondsToFindEnds(int num_tombstones) {
+  std::vector<Owned> tombstones;
+  for (int i = 0; i < num_tombstones; i++) {
+    tombstones.push_back({std::to_string(1'000'000 + i), std::to_string(1'000'001 + i),
+                          static_cast<SequenceNumber>(i + 1)});
+  }
+  const RangeTombstoneIndex index(InternalKeyComparator(BytewiseComparator()), Views(tombstones));
+  const RangeTombstoneIndex* const run[] = {&index};
+  double fastest = 1e9;
+  for (int tries = 0; tries < 3; tries++) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 1000; i++) {
+      RangeTombstoneCursor cursor(run, kMaxSequenceNumber);
+      const std::string key = std::to_string(1'000'000 + i * int64_t{num_tombstones} / 1000);
+      EXPECT_NE(cursor.Find(key), 0u);
+      EXPECT_EQ(cursor.CoveredFrom(), "1000000");
+      EXPECT_EQ(cursor.CoveredUpTo(), index.last_bound());
+    }
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    fastest = std::min(fastest, taken.count());
+  }
+  return fastest;
+}
+
+TEST(RangeTombstonesTest, TheEndsOfManyThatAdjoinAreFoundByHalves) {
+  EXPECT_LT(SecondsToFindEnds(200'000), 30 * SecondsToFindEnds(1000));
 }
 
 TEST(RangeTombstonesTest, NestedOnesTakeLittleMemory) {

@@ -31,6 +31,28 @@ TEST(ColumnFamilySet, FindsWhatIsThereAndNotWhatWasDropped) {
   EXPECT_EQ(families.all().size(), 2u) << "handles of dropped families stay valid";
 }
 
+TEST(ColumnFamilySet, JobsLookAtThoseThatAreThereAndThoseThatAreLeaving) {
+  ColumnFamilySet families;
+  families.Add(Family(0));
+  ColumnFamilyState* const five = families.Add(Family(5));
+  families.Add(Family(6));
+  five->SwitchMemtable();
+  five->dropped.store(true);
+  five->PrepareRelease(five->immutables.size());
+  EXPECT_EQ(families.live().size(), 3u) << "its drop may fail";
+  five->InstallNothing();
+  families.NoteDropped(*five);
+  EXPECT_EQ(families.live().size(), 2u);
+  EXPECT_FALSE(families.live().contains(5));
+  EXPECT_EQ(families.leaving().at(5), five);
+  EXPECT_FALSE(five->has_let_go()) << "its former view";
+  five->views.Reclaim();
+  EXPECT_TRUE(five->has_let_go());
+  families.NoteLeft(*five);
+  EXPECT_TRUE(families.leaving().empty());
+  EXPECT_EQ(families.all().size(), 3u);
+}
+
 TEST(ColumnFamilySet, ASwitchedMemtableIsFoundByWritersAndReadersAtOnce) {
   ColumnFamilySet families;
   ColumnFamilyState* const family = families.Add(Family(0));

@@ -248,6 +248,38 @@ TEST(CompactionIterator, EndsBeforeItsEndKey) {
   EXPECT_EQ(surviving.num_seen(), 1u);
 }
 
+// Or nobody could cancel it where it drops gigabytes.
+TEST(CompactionIterator, PausesWhereThereIsNothingToShow) {
+  const auto pauses = [](uint64_t versions, size_t value_bytes) {
+    std::vector<Entry> entries;
+    for (uint64_t i = versions; i > 0; i--) {
+      entries.emplace_back(MakeInternalKey("a", i, EntryType::kPut), std::string(value_bytes, 'v'));
+    }
+    entries.emplace_back(MakeInternalKey("b", 1, EntryType::kPut), "");
+    SortedEntries input(entries, Order());
+    input.SeekToFirst();
+    CompactionIterator surviving(&input, Order(), nullptr, {}, nullptr);
+    surviving.Start();
+    EXPECT_EQ(UserKey(surviving.key()), "a");
+    int count = 0;
+    for (surviving.Next(); surviving.is_paused(); surviving.Resume()) {
+      EXPECT_FALSE(surviving.Valid());
+      count++;
+    }
+    EXPECT_TRUE(surviving.Valid());
+    EXPECT_EQ(UserKey(surviving.key()), "b");
+    EXPECT_TRUE(surviving.at_new_user_key());
+    surviving.Next();
+    EXPECT_FALSE(surviving.Valid() || surviving.is_paused());
+    EXPECT_EQ(surviving.num_seen(), versions + 1);
+    EXPECT_EQ(surviving.num_dropped(), versions - 1);
+    return count;
+  };
+  EXPECT_EQ(pauses(1000, 10), 0);
+  EXPECT_EQ(pauses(5000, 10), 4);
+  EXPECT_EQ(pauses(20, size_t{1} << 20), 19);
+}
+
 TEST(CompactionIterator, AnErrorOfTheInputOrAnUnknownTypeEndsTheWalkWithThatError) {
   const std::vector<Entry> entries = {{MakeInternalKey("a", 1, EntryType::kPut), ""},
                                       {MakeInternalKey("b", 2, EntryType{9}), ""}};

@@ -54,6 +54,74 @@ TEST_F(CApiFamilies, OptionsChangeWhileTheDatabaseIsOpen) {
   winnow_columnfamily_destroy(family);
 }
 
+TEST_F(CApiFamilies, RangesAreDeletedAloneAndInBatches) {
+  winnow_columnfamily_t* family = winnow_create_column_family(db_, options_, "people", &err_);
+  ASSERT_NE(family, nullptr) << err_;
+  // The keys that are left of "a" to "f", in the default family and in the other.
+  const auto refill = [&] {
+    for (const char* key : {"a", "b", "c", "d", "e", "f"}) {
+      Put(key, "v");
+      winnow_put_cf(db_, write_, family, key, 1, "v", 1, &err_);
+    }
+  };
+  const auto left = [&] {
+    std::string keys;
+    for (winnow_iterator_t* iterator :
+         {winnow_create_iterator(db_, read_), winnow_create_iterator_cf(db_, read_, family)}) {
+      for (winnow_iter_seek_to_first(iterator); winnow_iter_valid(iterator) != 0;
+           winnow_iter_next(iterator)) {
+        size_t length = 0;
+        const char* const key = winnow_iter_key(iterator, &length);
+        keys.append(key, length);
+      }
+      keys += keys.find(' ') == std::string::npos ? " " : "";
+      winnow_iter_destroy(iterator);
+    }
+    EXPECT_EQ(TakeError(), "");
+    return keys;
+  };
+  refill();
+  winnow_delete_range(db_, write_, "b", 1, "dx", 1, &err_);
+  EXPECT_EQ(left(), "adef abcdef") << "to before the first byte of what is one byte long";
+  winnow_delete_range_cf(db_, write_, family, "d", 1, "dd", 2, &err_);
+  EXPECT_EQ(left(), "adef abcef");
+  winnow_delete_range(db_, write_, "a", 1, "a", 1, &err_);
+  EXPECT_EQ(left(), "adef abcef") << "equal ends";
+  winnow_delete_range(db_, write_, "b", 1, "a", 1, &err_);
+  EXPECT_EQ(TakeError().rfind("Invalid argument: ", 0), 0U);
+
+  refill();
+  winnow_writebatch_t* batch = winnow_writebatch_create();
+  winnow_writebatch_delete_range(batch, "a", 1, "c", 1);
+  winnow_writebatch_delete_range_cf(batch, family, "c", 1, "z", 1);
+  winnow_writebatch_put(batch, "b", 1, "behind it", 9);
+  EXPECT_EQ(winnow_writebatch_count(batch), 3U);
+  std::vector<std::string> seen;
+  winnow_writebatch_iterate_updates(batch, &seen,
+                                    [](void* state, int kind, uint32_t id, const char* k,
+                                       size_t klen, const char* v, size_t vlen) {
+                                      static_cast<std::vector<std::string>*>(state)->push_back(
+                                          std::to_string(kind) +
+                                          (id == 0 ? " default " : " people ") +
+                                          std::string(k, klen) + " " + std::string(v, vlen));
+                                    });
+  EXPECT_EQ(seen,
+            (std::vector<std::string>{"3 default a c", "3 people c z", "1 default b behind it"}));
+  winnow_write(db_, write_, batch, &err_);
+  EXPECT_EQ(left(), "bcdef ab");
+  EXPECT_EQ(Get("b"), "behind it");
+  winnow_writebatch_delete_range(batch, "z", 1, "a", 1);
+  Put("a", "v");
+  winnow_write(db_, write_, batch, &err_);
+  EXPECT_EQ(TakeError().rfind("Invalid argument: ", 0), 0U);
+  EXPECT_EQ(left(), "abcdef ab") << "all of the batch or nothing";
+  winnow_writebatch_destroy(batch);
+  winnow_columnfamily_destroy(family);
+  Reopen();
+  EXPECT_EQ(Get("b"), "behind it");
+  EXPECT_EQ(Get("e"), "v");
+}
+
 TEST_F(CApiFamilies, ColumnFamiliesKeepTheirOwnKeys) {
   winnow_columnfamily_t* family = winnow_create_column_family(db_, options_, "people", &err_);
   ASSERT_NE(family, nullptr) << err_;

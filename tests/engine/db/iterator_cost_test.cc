@@ -159,6 +159,62 @@ TEST(ManyVersionsOfManyKeys, AreShownAsAModelShowsThem) {
   }
 }
 
+// In a table, below a deletion in memory and then below one in a newer table.
+TEST(RangeDeletionCost, KeysBelowOneDeletionAreSoughtPast) {
+  const CountingComparator comparator;
+  Options options = MemoryDb::Quiet();
+  options.comparator = &comparator;
+  MemoryDb db(options);
+  db.Put("a", "first");
+  db.Put("z", "last");
+  for (int i = 0; i < 100'000; i++) db.Put(absl::StrFormat("k%06d", i), "v");
+  db.Flush();
+  ASSERT_TRUE(db->DeleteRange(WriteOptions(), "b", "y").ok());
+  for (const bool flushes : {false, true}) {
+    if (flushes) db.Flush();
+    SCOPED_TRACE(flushes);
+    const auto iterator = db->NewIterator(ReadOptions());
+    iterator->Seek("a");
+    ASSERT_TRUE(iterator->Valid());
+    comparator.TakeCount();
+    iterator->Next();
+    EXPECT_EQ(iterator->key(), "z");
+    EXPECT_LT(comparator.TakeCount(), 500u);
+    iterator->Prev();
+    EXPECT_EQ(iterator->key(), "a");
+    EXPECT_LT(comparator.TakeCount(), 500u);
+    iterator->Seek("k050000");
+    EXPECT_EQ(iterator->key(), "z");
+    EXPECT_LT(comparator.TakeCount(), 500u);
+  }
+  db.CloseDb();  // before its comparator
+}
+
+TEST(RangeDeletionCost, AGetBesideManyDeletionsComparesFewOfThem) {
+  const CountingComparator comparator;
+  Options options = MemoryDb::Quiet();
+  options.comparator = &comparator;
+  MemoryDb db(options);
+  const auto key_at = [](int i) { return absl::StrFormat("%06d", i); };
+  constexpr int kDeletions = 50'000;
+  for (int i = 0; i < kDeletions; i += 100) db.Put(key_at(i), "v");
+  db.Flush();
+  for (int i = 0; i < kDeletions; i++) {
+    // Each lies between two of the keys, and none of them goes.
+    ASSERT_TRUE(db->DeleteRange(WriteOptions(), key_at(i) + "a", key_at(i) + "b").ok());
+  }
+  for (const bool flushes : {false, true}) {
+    if (flushes) db.Flush();
+    ASSERT_EQ(db.Get(key_at(0)), "v");  // the index of those in memory is made
+    for (int i = 0; i < kDeletions; i += 1000) {
+      comparator.TakeCount();
+      ASSERT_EQ(db.Get(key_at(i)), "v");
+      ASSERT_LT(comparator.TakeCount(), 200u) << flushes << ' ' << i;
+    }
+  }
+  db.CloseDb();  // before its comparator
+}
+
 // Every file of a level was once compared with both bounds.
 TEST(NewIterator, OfALevelOfManyFilesComparesFewOfThem) {
   const CountingComparator comparator;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -333,6 +334,96 @@ TEST(ManyFamilies, FlushesLeaveAThreadToCompactions) {
   ASSERT_TRUE(db->WaitForBackgroundWork().ok());
   db.CloseDb();
   EXPECT_EQ(list->jobs, "flush due; flush a; flush due; compact due; flush c; ");
+}
+
+using FamilyTime = std::chrono::steady_clock::duration;
+
+template <typename Call>
+FamilyTime TimeOfCall(Call call) {
+  const auto begin = std::chrono::steady_clock::now();
+  call();
+  return std::chrono::steady_clock::now() - begin;
+}
+
+// Of many writes while a family is near a limit, since its flush does not come to an end.
+FamilyTime TimeOfWritesNearALimit(int num_families) {
+  MemoryDb db;
+  CreateFamilies(db, num_families - 1);
+  ColumnFamilyOptions options;
+  options.max_write_buffers = 2;
+  ColumnFamily* const near_limit = *db->CreateColumnFamily(options, "near");
+  TableGate gate(db.file_system());
+  EXPECT_TRUE(db->Put(WriteOptions(), near_limit, "key", "value").ok());
+  std::thread flush([&] { EXPECT_TRUE(db->Flush(near_limit).ok()); });
+  gate.AwaitArrivals(1);
+  const FamilyTime time = TimeOfCall([&] {
+    for (int i = 0; i < 20'000; i++) db.Put("key", "value");
+  });
+  gate.LetAllThrough();
+  flush.join();
+  db.file_system().set_error_hook(nullptr);
+  return time;
+}
+
+// Each write once looked at every family for as long as any was near a limit: 2,000 of them made it
+// 550 times as slow.
+TEST(ManyFamilies, AWriteLooksAtThoseNearALimitAlone) {
+  FamilyTime few = FamilyTime::max();
+  FamilyTime many = FamilyTime::max();
+  for (int round = 0; round < 3; round++) {
+    few = std::min(few, TimeOfWritesNearALimit(2));
+    many = std::min(many, TimeOfWritesNearALimit(2000));
+  }
+  EXPECT_LT(many, 10 * few);
+}
+
+// Families that come and go, each with a key and a table if it is flushed.
+FamilyTime TimeOfComingAndGoing(MemoryDb& db, int count, bool flushes) {
+  return TimeOfCall([&] {
+    for (int i = 0; i < count; i++) {
+      const auto family = db->CreateColumnFamily(ColumnFamilyOptions(), "short-lived");
+      ASSERT_TRUE(family.ok()) << family.status();
+      ASSERT_TRUE(db->Put(WriteOptions(), *family, "key", "value").ok());
+      if (flushes) {
+        ASSERT_TRUE(db->Flush(*family).ok());
+      }
+      ASSERT_TRUE(db->DropColumnFamily(*family).ok());
+    }
+  });
+}
+
+// Each job, and each drop, once looked at all that there had been since the database was opened.
+TEST(ManyFamilies, ThoseThatWereDroppedAreNotLookedAt) {
+  MemoryDb db;
+  const auto least_time = [&] {
+    FamilyTime least = FamilyTime::max();
+    for (int i = 0; i < 4; i++) least = std::min(least, TimeOfComingAndGoing(db, 100, true));
+    return least;
+  };
+  const FamilyTime first = least_time();
+  TimeOfComingAndGoing(db, 20'000, false);
+  EXPECT_LT(least_time(), 4 * first);
+}
+
+// It once released what other families had replaced as well.
+TEST(ManyFamilies, ADropLooksAtNoOtherFamily) {
+  constexpr size_t kDropped = 250;
+  const auto time_of_drops_among = [&](int num_families) {
+    MemoryDb db;
+    const std::vector<ColumnFamily*> families = CreateFamilies(db, num_families);
+    return TimeOfCall([&] {
+      for (size_t i = 0; i < kDropped; i++) {
+        ASSERT_TRUE(db->DropColumnFamily(families[families.size() - 1 - i]).ok());
+      }
+    });
+  };
+  FamilyTime few = FamilyTime::max();
+  FamilyTime many = FamilyTime::max();
+  for (int round = 0; round < 3; round++) {
+    few = std::min(few, time_of_drops_among(kDropped));
+    many = std::min(many, time_of_drops_among(9000));
+  }
+  EXPECT_LT(many, 5 * few);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <barrier>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/scratch_directory.h"
 
 namespace winnow {
 namespace {
@@ -86,6 +89,48 @@ TEST_F(MemoryReturns, AfterFamiliesWereDropped) {
   EXPECT_LT(HeapBytes(), before + (4 << 20));
   // A handle stays, and with it nothing that was counted.
   EXPECT_LT(HeapBytes(), after_half + (200 * 2 << 10));
+}
+
+// Each thread's counters for each family that it had read in once stayed for as long as the thread.
+TEST_F(MemoryReturns, AfterFamiliesWereDroppedThatLongLivedThreadsReadIn) {
+  const ScratchDirectory directory("memory-returns");  // files in memory would count
+  Options options;
+  options.block_cache_bytes = 0;  // blocks of files that are gone stay in it for a while
+  const std::unique_ptr<DB> db = OpenOrFail(options, directory.path());
+  ASSERT_NE(db, nullptr);
+  ColumnFamily* family = nullptr;  // null: that is all
+  std::barrier together(3);
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 2; i++) {
+    readers.emplace_back([&] {
+      for (together.arrive_and_wait(); family != nullptr; together.arrive_and_wait()) {
+        std::string value;
+        EXPECT_TRUE(db->Get(ReadOptions(), family, "key", &value).ok());
+        together.arrive_and_wait();
+      }
+    });
+  }
+  int created = 0;
+  // What the heap grows by while 2,000 families come and go.
+  const auto growth = [&](bool are_read) {
+    const size_t before = HeapBytes();
+    for (int i = 0; i < 2000; i++) {
+      family = *db->CreateColumnFamily(ColumnFamilyOptions(), absl::StrCat("family", created++));
+      EXPECT_TRUE(db->Put(WriteOptions(), family, "key", "value").ok());
+      EXPECT_TRUE(db->Flush(family).ok());
+      if (are_read) {
+        together.arrive_and_wait();
+        together.arrive_and_wait();
+      }
+      EXPECT_TRUE(db->DropColumnFamily(family).ok());
+    }
+    return HeapBytes() - before;
+  };
+  const size_t of_handles = growth(false);
+  EXPECT_LT(growth(true), of_handles + (256 << 10));
+  family = nullptr;
+  together.arrive_and_wait();
+  for (std::thread& reader : readers) reader.join();
 }
 
 // Each database's hash seed was once entered in a map of the process.

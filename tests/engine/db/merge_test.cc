@@ -244,6 +244,28 @@ TEST(Merge, ALongChainInMemoryIsWalkedOnceAndNotWithEachRead) {
   EXPECT_EQ(db.Get("hot", snapshot.get()), Number(3005));
 }
 
+// Not the 257th, and not a list of more than 4 KiB, were.
+TEST(Merge, ManyHotKeysAndLongListsAreWalkedOnceToo) {
+  constexpr int kHotKeys = 300;
+  constexpr int kOperands = 300;
+  MemoryDb db(WithOperator("append:,"));
+  const auto operands_read = [&] { return db->GetStatistics().Get(Ticker::kMergeOperandsRead); };
+  const auto read_all = [&] {
+    const uint64_t before = operands_read();
+    for (int key = 0; key < kHotKeys; key++) {
+      EXPECT_EQ(db.Get(absl::StrCat("hot", key)).size(), 2U * kOperands - 1);
+    }
+    EXPECT_EQ(db.Get("list").size(), 9U * 1000 - 1);
+    return operands_read() - before;
+  };
+  for (int i = 0; i < kOperands; i++) {
+    for (int key = 0; key < kHotKeys; key++) Merge(db, absl::StrCat("hot", key), "x");
+  }
+  for (int i = 0; i < 1000; i++) Merge(db, "list", absl::StrCat(10'000'000 + i));
+  EXPECT_GE(read_all(), uint64_t{kHotKeys} * kOperands);
+  EXPECT_LT(read_all(), 2U * kHotKeys);
+}
+
 TEST(Merge, FlushesAndCompactionsCombineOperands) {
   MemoryDb db(WithOperator("uint64_add"));
   const auto entries = [&] {

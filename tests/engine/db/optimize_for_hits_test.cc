@@ -125,6 +125,33 @@ TEST(OptimizeForHits, FewLookupsDecideNothing) {
   EXPECT_EQ(Resident(*db), all);
 }
 
+// Scans ask range filters; what they find says nothing of look-ups.
+TEST(OptimizeForHits, ScansThatFindEntriesAreNoLookupsThatHit) {
+  Options options = ForHits();
+  options.filter = "blocked_bloom:10+range:14";
+  MemoryDb db(options);
+  FillLastLevel(db);
+  const uint64_t all = Resident(*db);
+  for (int i = 0; i < 40'000; i++) {
+    const std::string begin = KeyAt(2 * (i % kPairs));
+    const std::string end = begin + "\xff";
+    ReadOptions read;
+    read.lower_bound = begin;
+    read.upper_bound = end;
+    const auto iterator = db->NewIterator(read);
+    iterator->SeekToFirst();
+    ASSERT_TRUE(iterator->Valid());
+  }
+  uint64_t found = 0;
+  for (const FilterStatistics& row : db->GetStatistics().filters) {
+    if (row.call == FilterCall::kSeek) found += row.true_positive;
+  }
+  ASSERT_GT(found, 30'000u) << "or nothing is tested";
+  Ask(*db, 3'000, 0.5);
+  Replan(*db);
+  EXPECT_EQ(Resident(*db), all) << Report(*db);
+}
+
 TEST(OptimizeForHits, OtherLevelsAndFamiliesKeepTheirs) {
   MemoryDb db(ForHits());
   FillLastLevel(db);

@@ -13,6 +13,7 @@
 #include "tests/engine/recovery/repaired_database.h"
 #include "tests/support/damage_database.h"
 #include "tests/support/fault_file_system.h"
+#include "tests/support/test_clock.h"
 
 namespace winnow {
 namespace {
@@ -72,6 +73,68 @@ TEST(Repair, WithoutCurrentOrManifestAllComesBack) {
     EXPECT_EQ(repaired.report.manifest_rebuilt, gone.back() == manifest);
     EXPECT_NE(Notes(repaired.report), "");
   }
+}
+
+// Closes it, removes what says how long values live, and opens it again.
+void RepairWithoutManifest(MemoryDb& db) {
+  ASSERT_TRUE(db->Close().ok());
+  db.CloseDb();
+  const std::vector<std::string> names = *db.file_system().List(MemoryDb::kPath);
+  for (const std::string& name : names) {
+    if (name == "CURRENT" || absl::StartsWith(name, "MANIFEST-")) {
+      ASSERT_TRUE(db.file_system().Remove(absl::StrCat(MemoryDb::kPath, "/", name)).ok());
+    }
+  }
+  const auto report = RepairDatabase(db.options(), MemoryDb::kPath);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_TRUE(report->manifest_rebuilt);
+  db.Reopen();
+}
+
+TEST(Repair, WithoutManifestWhatHasExpiredStaysAbsent) {
+  TestClock clock;
+  Options options = MemoryDb::Quiet();
+  options.ttl_seconds = 100;
+  options.clock = &clock;
+  MemoryDb db(options);
+  ColumnFamilyOptions brief = MemoryDb::Quiet();
+  brief.ttl_seconds = 10;
+  ColumnFamily* family = *db->CreateColumnFamily(brief, "brief");
+  ColumnFamily* forever = *db->CreateColumnFamily(MemoryDb::Quiet(), "forever");
+  db.options().ttl_seconds = std::nullopt;  // as recorded
+  const auto get = [&](std::string_view name) {
+    std::string value;
+    const absl::Status got = db->Get(ReadOptions(), *db->FindColumnFamily(name), "k", &value);
+    return got.ok() ? value : "absent";
+  };
+  db.Put("k", "v");
+  ASSERT_TRUE(db->Put(WriteOptions(), family, "k", "v").ok());
+  ASSERT_TRUE(db->Put(WriteOptions(), forever, "k", "v").ok());
+  // Without tables nothing would be known of them.
+  for (ColumnFamily* each : db->ColumnFamilies()) ASSERT_TRUE(db->Flush(each).ok());
+  clock.AdvanceSeconds(50);
+  // Something that is there, or the family would be without tables after a repair.
+  ASSERT_TRUE(db->Put(WriteOptions(), family, "fresh", "v").ok());
+  ASSERT_TRUE(db->Flush(family).ok());
+  // The second time the tables are those that the first repair wrote.
+  for (int time = 0; time < 2; time++) {
+    ASSERT_NO_FATAL_FAILURE(RepairWithoutManifest(db));
+    EXPECT_EQ(get("default"), "v");
+    EXPECT_EQ(get("brief"), "absent");
+    EXPECT_EQ(get("forever"), "v");
+  }
+  clock.AdvanceSeconds(50);
+  EXPECT_EQ(get("default"), "absent");
+  EXPECT_EQ(get("forever"), "v");
+  // Turned off since: the youngest table says so.
+  db.options().ttl_seconds = 0;
+  db.Reopen();
+  EXPECT_EQ(get("default"), "v");
+  db.Put("other", "v");
+  db.Flush();
+  db.options().ttl_seconds = std::nullopt;
+  ASSERT_NO_FATAL_FAILURE(RepairWithoutManifest(db));
+  EXPECT_EQ(get("default"), "v");
 }
 
 TEST(Repair, AMissingTableCostsWhatItHeld) {
@@ -152,6 +215,20 @@ TEST(Repair, ACopyOfALogUnderAnotherNameIsNotReplayedTwice) {
   const Repaired repaired = RepairAndOpen(files);
   ExpectAllAnswers(repaired, database);
   EXPECT_EQ(*ReadFile(*repaired.disk, "/db/lost/000777.log", 1 << 20), files.at(log));
+}
+
+TEST(Repair, ACopyOfALogThatHasLostItsEndIsReplayedInItsPlace) {
+  const DamageDatabase database = BuildPlainDamageDatabase(DatabaseEnd::kClosed);
+  const std::string log = database.NamesWith(".log").back();
+  Files files = database.files;
+  files["000777.log"] = files.at(log);
+  files[log].resize(files[log].size() * 2 / 3);
+  const std::string cut = files[log];
+  const Repaired repaired = RepairAndOpen(files);
+  ExpectAllAnswers(repaired, database);
+  EXPECT_TRUE(absl::StrContains(Notes(repaired.report), "there is a copy with more records"))
+      << Notes(repaired.report);
+  EXPECT_EQ(*ReadFile(*repaired.disk, absl::StrCat("/db/lost/", log), 1 << 20), cut);
 }
 
 // The log of a database that has given out more numbers, or a manifest: both have the header of a

@@ -29,7 +29,7 @@ struct Cell {
 
 struct CellReport {
   Usage before;  // of the open and empty database
-  Usage during;  // at its most, or after the load
+  Usage during;  // memory at its most, the rest after the load
   Usage after;   // once everything has been deleted, dropped and compacted
   uint64_t calls = 0;
   uint64_t refused = 0;

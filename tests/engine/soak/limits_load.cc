@@ -104,6 +104,7 @@ class Load {
   CellReport Run() {
     if (!Open()) return std::move(report_);
     report_.before = MeasureUsage(directory_ + "/db");
+    ForgetHighestResidentBytes();
     {
       const LoweredLimit lowered(cell_.limit);
       CreateFamilies();
@@ -119,7 +120,8 @@ class Load {
       if (threads.empty()) WorkAndCatch(0);
       for (std::thread& thread : threads) thread.join();
     }
-    report_.during = MeasureUsage(directory_ + "/db");
+    // What a flush or a compaction took for a moment has gone by now.
+    report_.during = MostOf(MeasureUsage(directory_ + "/db"), {HighestResidentBytes(), 0, 0});
     if (Heal()) {
       CheckAll();
       EndTheReason();
@@ -308,7 +310,7 @@ class Load {
       }
       for (const auto& [key, state] : written_) {
         if (key.find("f0k") == std::string::npos) continue;
-        Call("Delete", [&] { return db_->Delete(WriteOptions(), key); });
+        Call("Delete", [&, &key = key] { return db_->Delete(WriteOptions(), key); });
       }
       Call("CompactRange", [&] { return db_->CompactRange(std::nullopt, std::nullopt); });
     }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 
 #include "engine/base/coding.h"
@@ -29,6 +30,32 @@ TEST(BlockCompression, TheMostRepetitiveContentsComeBack) {
         std::string again(size, 'x');
         ASSERT_TRUE(DecompressBlock(codec, stored, again.data(), length));
         ASSERT_EQ(again, contents);
+      }
+    }
+  }
+}
+
+// Large contents have no more room than what pays, which decides as it does for small ones.
+TEST(BlockCompression, LargeContentsThatHardlyShrinkComeBackOrStayAsTheyAre) {
+  std::mt19937_64 random(1);
+  for (const Compression codec : kCodecs) {
+    for (const size_t size : {size_t{64} << 10, size_t{3} << 20}) {
+      for (const size_t random_percent : {80, 95}) {
+        std::string contents(size, 'v');
+        for (size_t at = 0; at < size; at++) {
+          if (at % 1000 < random_percent * 10) contents[at] = static_cast<char>(random());
+        }
+        std::string stored;
+        const bool pays = CompressBlock(codec, 3, contents, &stored);
+        EXPECT_EQ(pays, random_percent == 80) << CompressionName(codec) << " of " << size;
+        if (!pays) continue;
+        EXPECT_LE(stored.size(), size - size / 8);
+        uint64_t length = 0;
+        ASSERT_TRUE(UncompressedLength(codec, stored, &length));
+        ASSERT_EQ(length, size);
+        std::string again(size, 'x');
+        ASSERT_TRUE(DecompressBlock(codec, stored, again.data(), length));
+        EXPECT_TRUE(again == contents);
       }
     }
   }

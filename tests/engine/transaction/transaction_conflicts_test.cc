@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -10,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/test_clock.h"
 #include "winnow/db.h"
 
 namespace winnow {
@@ -242,6 +244,69 @@ TEST(Conflicts, KeysThatCompareEqualConflict) {
   ASSERT_TRUE(transaction->Put("key", "own").ok());
   db.Put("KEY", "another's");
   EXPECT_EQ(transaction->Commit().code(), absl::StatusCode::kAborted);
+}
+
+// Of a family whose files may go unread: `drop` makes those go that are there.
+void ExpectConflictWithWhatWasDropped(MemoryDb& db, const std::function<void()>& drop) {
+  for (const bool writes : {false, true}) {
+    db.Put("before", "1");
+    db.Flush();
+    const auto begin = [&] {
+      auto transaction = *db->BeginTransaction();
+      std::string value;
+      const absl::Status relied = writes ? transaction->Put("key", "own")
+                                         : transaction->GetForUpdate(ReadOptions(), "key", &value);
+      EXPECT_TRUE(relied.ok() || absl::IsNotFound(relied)) << relied.ToString();
+      EXPECT_TRUE(transaction->Put("result", "of it").ok());
+      return transaction;
+    };
+    const auto overtaken = begin();
+    db.Put("key", "another's");
+    db.Flush();
+    drop();
+    ASSERT_EQ(db.Get("key"), "(absent)");
+    const auto later = begin();
+    const absl::Status committed = overtaken->Commit();
+    EXPECT_EQ(committed.code(), absl::StatusCode::kAborted) << committed.ToString();
+    EXPECT_THAT(std::string(committed.message()), HasSubstr("key \"key\""));
+    EXPECT_EQ(db.Get("result"), "(absent)");
+    const absl::Status after = later->Commit();
+    EXPECT_TRUE(after.ok()) << "all that was dropped is older: " << after.ToString();
+  }
+  EXPECT_EQ(db->GetStatistics().Get(Ticker::kTransactionConflicts), 2U);
+}
+
+TEST(Conflicts, AWriteThatExpiredAndWasDroppedUnreadIsOne) {
+  TestClock clock;
+  Options options = MemoryDb::Quiet();
+  options.disable_auto_compactions = false;
+  options.level0_compaction_trigger = 16;
+  options.ttl_seconds = 100;
+  options.clock = &clock;
+  MemoryDb db(options);
+  ExpectConflictWithWhatWasDropped(db, [&] {
+    const uint64_t before = db->GetStatistics().Get(Ticker::kExpiredFilesDropped);
+    clock.AdvanceSeconds(100);
+    db.Put("other", "1");
+    db.Flush();  // looks for work
+    ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+    ASSERT_GT(db->GetStatistics().Get(Ticker::kExpiredFilesDropped), before);
+  });
+}
+
+TEST(Conflicts, AWriteThatFifoDroppedUnreadIsOne) {
+  Options options = MemoryDb::Quiet();
+  options.disable_auto_compactions = false;
+  options.level0_compaction_trigger = 16;
+  options.compaction = CompactionStyle::Fifo(64 << 10);
+  MemoryDb db(options);
+  ExpectConflictWithWhatWasDropped(db, [&] {
+    for (int i = 0; i < 2; i++) {
+      db.Put("other", std::string(60 << 10, 'v'));
+      db.Flush();
+    }
+    ASSERT_TRUE(db->WaitForBackgroundWork().ok());
+  });
 }
 
 // All increments are of one key, in groups of writers: those that lose are refused, and the others

@@ -66,8 +66,8 @@ FilterPolicyCounters GetFilterPolicyCounters();
 // Where warnings go, one line each, without its end; null: to standard error, as at the start.
 // Filters that cannot be used or built are warned of once for each cause in the life of a process,
 // a wrong policy name when it is met, unless it was the last one too: RocksDB, when it reads an
-// options file, does so twice, goes on without a filter and says nothing. The handler is called from RocksDB's threads, one call at a time.
-// Thread-safe.
+// options file, does so twice, goes on without a filter and says nothing. The handler is called
+// from RocksDB's threads, one call at a time. Thread-safe.
 void SetFilterPolicyWarningHandler(void (*handler)(const std::string& line));
 
 }  // namespace winnow::filter
