@@ -1,6 +1,7 @@
 // The C API's compaction filters and clocks, made of callbacks, and time to live.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -38,7 +39,7 @@ struct Decider {
 
 struct CountedClock {
   int destroyed = 0;
-  uint64_t now = 1'000'000'000;
+  std::atomic<uint64_t> now = 1'000'000'000;  // background threads ask too
 
   static uint64_t Now(void* state) { return static_cast<CountedClock*>(state)->now; }
   static void Destroy(void* state) { static_cast<CountedClock*>(state)->destroyed++; }
