@@ -75,10 +75,8 @@ class DatabaseJobs final : public BackgroundJobs {
 
   // Gives each table of the family a filter of its present settings, on the calling thread and
   // beside all other work; one call for a family at a time. `*info` is set after an error too.
-  // With `planned_bits` filters in units are of those, whatever the family's are.
   absl::Status Refilter(ColumnFamilyState* family, const RefilterOptions& options,
-                        const std::optional<BitsByLevel>& planned_bits, RefilterInfo* info)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+                        RefilterInfo* info) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   // True while a flush or compaction runs, on whatever thread.
   bool IsRunning() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex) {
@@ -157,7 +155,7 @@ class DatabaseJobs final : public BackgroundJobs {
   void TakePresentSettings(RefilterJob* job) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void WaitForFlushOfBefore(const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
-  static bool HasWantedFilter(const RefilterJob& job, const SstableFile& file, int level);
+  static bool HasWantedFilter(const RefilterJob& job, const SstableFile& file);
   std::shared_ptr<SstableFile> NextToRefilter(RefilterJob* job, int* level, bool* waits) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::StatusOr<FilterFileMetadata> MakeFilter(RefilterJob* job, const SstableFile& file,
@@ -171,8 +169,7 @@ class DatabaseJobs final : public BackgroundJobs {
   absl::Status RefilterAll(RefilterJob* job, const RefilterOptions& options, SteadyTime begin)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status RefilterInTurn(ColumnFamilyState* family, const RefilterOptions& options,
-                              const std::optional<BitsByLevel>& planned_bits, RefilterInfo* info)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+                              RefilterInfo* info) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const DatabaseJobParts parts_;
   int flushes_running_ ABSL_GUARDED_BY(database_mutex) = 0;

@@ -143,9 +143,6 @@ class DBImpl final : public DB, private IteratorOwner {
   // refilter.cc
   absl::StatusOr<RefilterInfo> Refilter(ColumnFamily* family,
                                         const RefilterOptions& options) override;
-  // Of new filters of the family under another budget than the present one; 0: nothing.
-  absl::StatusOr<std::optional<BitsByLevel>> PlannedBits(const ColumnFamilyState& family,
-                                                         uint64_t budget_bytes);
 
   // ingest.cc
   absl::StatusOr<IngestInfo> Ingest(const std::vector<IngestFile>& files,

@@ -134,8 +134,7 @@ absl::Status DBImpl::CheckFilterBudget(uint64_t budget_bytes) const {
       any_whole
           ? "; less will do once Refilter, under that, has made several units of filters from "
             "before a budget"
-          : "; less will do once Refilter with this RefilterOptions::filter_memory_budget has made "
-            "smaller units"));
+          : ""));
 }
 
 absl::StatusOr<FilterPlans> DBImpl::PlanFilters(uint64_t budget_bytes) {

@@ -138,10 +138,7 @@ Statistics DBImpl::CountedSinceOpening(const std::map<uint32_t, FamilyNow>& fami
 void DBImpl::SaveStatistics(bool is_closed) {
   UnlessOutOfMemory([&] {
     const Statistics statistics = CountedSinceOpening(FamiliesNow());
-    statistics_saver_
-        .Save(statistics, statistics.in_all, FilterBudgetJson(ReportFilterBudget()), is_closed,
-              SteadyNow())
-        .IgnoreError();
+    statistics_saver_.Save(statistics, statistics.in_all, is_closed, SteadyNow()).IgnoreError();
   });
 }
 

@@ -63,12 +63,6 @@ class FilterBudget {
 
   FilterPlans Plan(std::span<const FamilyTree> trees, uint64_t budget_bytes)
       ABSL_LOCKS_EXCLUDED(mutex_);
-  // BitsForNewFilters, by the look-ups that were measured.
-  std::vector<BitsByLevel> Bits(std::span<const FamilyTree> trees, uint64_t budget_bytes)
-      ABSL_LOCKS_EXCLUDED(mutex_) {
-    MutexLock lock(&mutex_);
-    return BitsForNewFilters(trees, history_, budget_bytes);
-  }
   FilterBudgetReport Report(std::span<const FamilyTree> trees) ABSL_LOCKS_EXCLUDED(mutex_);
 
   uint64_t limit_bytes() const { return ledger_->limit_bytes(); }

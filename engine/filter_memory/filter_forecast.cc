@@ -74,9 +74,10 @@ class Forecast {
     for (auto& [key, sums] : levels) {
       const filter::BitsPerKeyRange allowed = filter::AllowedBitsPerKey(planned[i].spec);
       const double held = std::clamp(bits[i], allowed.min, allowed.max);
-      const auto num_keys = static_cast<uint64_t>(sums.num_keys);
+      filter::FilterSpec spec = planned[i].spec;
       sums.memory_bytes = sums.num_keys * held / 8;
-      sums.needless_reads = sums.lookups * PlannedFpr(planned[i].spec, bits[i], num_keys);
+      sums.needless_reads =
+          sums.lookups * filter::ExpectedFpr(spec, held, static_cast<uint64_t>(sums.num_keys));
       i++;
     }
     return Summary(budget_bytes, levels);

@@ -29,16 +29,9 @@ std::vector<double> PlanBitsPerKey(std::span<const PlannedLevel> levels, uint64_
 // The units of a filter for which `bits_per_key` are planned: two halves of that, which all files
 // have in memory where the plan comes true, and a third such unit for files that are asked more
 // than others. So a cold file makes do with half of the plan, or a third of what it was written
-// with. The rate of the two is at most an eighth above that of one unit of their bits: where halves
-// would err more they are uneven, as binary fuse filters', whose fingerprints are of whole bits;
-// and where all would, as cuckoo filters, which lose two bits or three to each choice of buckets,
-// the plan is one unit. Where it is enough for anybody there is no further unit; of very few bits,
-// one.
+// with, and two units' rate is at most an eighth above that of one unit of their bits. Where that
+// is enough for anybody, two; of very few bits, one.
 std::vector<double> SplitIntoUnits(const filter::FilterSpec& spec, double bits_per_key);
-
-// Of a file of so many keys that is cut so, and of which those units are in memory that make up
-// the plan.
-double PlannedFpr(const filter::FilterSpec& spec, double bits_per_key, uint64_t num_keys);
 
 }  // namespace winnow
 

@@ -203,14 +203,12 @@ std::string FilterStatsJson(const CountedStatistics& since_opening,
 }
 
 std::string SavedStatisticsJson(const SavedStatistics& saved) {
-  return absl::StrCat(
-      "{\"opened_unix_seconds\":", saved.opened_unix_seconds,
-      ",\"saved_unix_seconds\":", saved.saved_unix_seconds,
-      ",\"is_closed\":", saved.is_closed ? "true" : "false", ",\"since_opening\":{",
-      CountersMembers(saved.since_opening), "},\"in_all\":", LifetimeJson(saved.in_all),
-      ",\"filters\":", FilterStatsJson(saved.since_opening, saved.in_all),
-      ",\"filter_budget\":", saved.filter_budget_json.empty() ? "null" : saved.filter_budget_json,
-      "}");
+  return absl::StrCat("{\"opened_unix_seconds\":", saved.opened_unix_seconds,
+                      ",\"saved_unix_seconds\":", saved.saved_unix_seconds,
+                      ",\"is_closed\":", saved.is_closed ? "true" : "false", ",\"since_opening\":{",
+                      CountersMembers(saved.since_opening),
+                      "},\"in_all\":", LifetimeJson(saved.in_all),
+                      ",\"filters\":", FilterStatsJson(saved.since_opening, saved.in_all), "}");
 }
 
 // Levels without files have no rows (LevelStatistics), so that the tables are as deep as the trees.

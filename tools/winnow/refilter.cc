@@ -1,12 +1,9 @@
 // winnow refilter: other filters for the files that are there, without rewriting them.
-#include <cstdint>
-#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "engine/base/status.h"
 #include "tools/report/amount_text.h"
-#include "tools/winnow/amounts.h"
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
@@ -29,11 +26,9 @@ std::string RefilterSentence(const RefilterInfo& info, std::string_view filter) 
 }
 
 absl::StatusOr<ExitCode> RunRefilter(const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(const std::optional<uint64_t> budget, BytesOf(arguments, "budget"));
   WINNOW_ASSIGN_OR_RETURN(OpenedDatabase opened, OpenDatabase(arguments, Access::kWriteExisting));
   Progress progress(0);
   RefilterOptions options;
-  options.filter_memory_budget = budget.value_or(0);
   // --filter and --filter-key have been set by opening, and recorded.
   uint64_t files = 0;
   options.on_progress = [&](const RefilterInfo& so_far) {
@@ -74,18 +69,15 @@ Command RefilterCommand() {
 Reads each SSTable once and writes its new filter to a file of its own, NNNNNN.flt, which is
 asked from then on: half of what `winnow compact` reads and writes, and no space but that of the
 filters. Files that have the filter already are passed over, so that a run that was interrupted
-goes on where it ended. Without --filter the files get the filter that is set, under
-filter_memory_budget of the sizes that it plans now; --budget sizes them for a smaller one,
-which can be set afterwards (`winnow options`). A damaged file keeps its filter, and the command
-ends with exit code 3 once all others are done.)",
+goes on where it ended. Without --filter the files get the filter that is set. A damaged file
+keeps its filter, and the command ends with exit code 3 once all others are done.)",
       .json = R"({"filter":TEXT,"filter_key":TEXT,"files_refiltered":N,"files_restored":N,
  "files_current":N,"files_gone":N,"filters_fell_back":N,"bytes_read":N,"bytes_written":N,
  "filter_bytes":N,"seconds":S})",
       .examples = R"(
   winnow refilter --db=/tmp/fruit --filter=ribbon:0.1%
   winnow refilter --db=/tmp/fruit --filter-key=whole+prefix:8 --set=background_bytes_per_second=50M)",
-      .flags = {{"budget", "BYTES",
-                 "size filters for this filter_memory_budget (default: the database's)"}},
+      .flags = {},
       .run = RunRefilter,
   };
 }

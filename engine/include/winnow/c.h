@@ -204,11 +204,9 @@ void winnow_start_trace(winnow_t* db, const char* path, uint64_t max_bytes, uint
 uint64_t winnow_end_trace(winnow_t* db, char** errptr);
 
 /* Sets them in the same way, and gives every SSTable such a filter without a compaction
-   (winnow/refilter.h). Under a budget of filter memory `filter_memory_budget` sizes them, 0: as
-   the present one does. `progress`, which may be NULL, is called on the calling thread after
+   (winnow/db.h, DB::Refilter). `progress`, which may be NULL, is called on the calling thread after
    each file; 0 ends the call with an error, and what was done by then stays. */
 void winnow_refilter(winnow_t* db, const char* filter, const char* filter_key,
-                     uint64_t filter_memory_budget,
                      uint8_t (*progress)(void* state, uint64_t files_done, uint64_t files_left),
                      void* state, char** errptr);
 
@@ -298,7 +296,7 @@ void winnow_set_options_cf(winnow_t* db, winnow_columnfamily_t* family, int coun
 char* winnow_get_option_cf(winnow_t* db, winnow_columnfamily_t* family, const char* name,
                            char** errptr);
 void winnow_refilter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
-                        const char* filter_key, uint64_t filter_memory_budget,
+                        const char* filter_key,
                         uint8_t (*progress)(void* state, uint64_t files_done, uint64_t files_left),
                         void* state, char** errptr);
 void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,

@@ -14,7 +14,7 @@ struct RefilterInfo {
   uint64_t files_refiltered = 0;  // that have another filter now
   // Of those, that got their own filter back, which was the wanted one: nothing was read for it.
   uint64_t files_restored = 0;
-  uint64_t files_current = 0;  // that had the wanted filter before, units of about the wanted size
+  uint64_t files_current = 0;  // that had the wanted filter before
   uint64_t files_gone = 0;     // that a compaction had replaced by the time their filter was made
   uint64_t files_damaged = 0;  // whose keys could not all be read: they keep the filter they have
   uint64_t files_left = 0;     // still to be looked at; 0 at the end
@@ -30,11 +30,6 @@ struct RefilterOptions {
   // written from then on. Where they are set again before the call ends, it goes on with the last.
   std::string filter = "";
   std::string filter_key = "";
-  // Under Options::filter_memory_budget: bytes for the filters of all column families by which the
-  // new ones are sized, in place of the present budget, which stays; 0: by that. So a database can
-  // be made ready for a budget that is smaller than a unit of each of the filters it has.
-  // FailedPrecondition: the database has no budget.
-  uint64_t filter_memory_budget = 0;
   // Called on the thread of the call after each file, without a lock held. False ends the call with
   // Cancelled; what was done by then stays. It may call the database, but not close it. May be
   // empty.

@@ -203,9 +203,6 @@ struct SavedStatistics {
   bool is_closed = false;  // saved as the database was closed; else it is open, or was not closed
   CountedStatistics since_opening;
   LifetimeStatistics in_all;
-  // The property "winnow.filter-budget-json" as it was then: what was in memory, and why. May be
-  // empty.
-  std::string filter_budget_json;
 };
 
 }  // namespace winnow

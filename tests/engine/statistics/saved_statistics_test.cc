@@ -38,7 +38,6 @@ SavedStatistics Saved() {
   static_cast<CountedStatistics&>(saved.in_all) = Counted(12, 300);
   saved.in_all.openings = 3;
   saved.in_all.since_unix_seconds = 1700000000;
-  saved.filter_budget_json = R"({"budget_bytes":65536})";
   return saved;
 }
 
@@ -62,7 +61,6 @@ TEST(SavedStatistics, ComeBackAsTheyWere) {
   EXPECT_EQ(row.checked, 303u);
   EXPECT_EQ(row.eligible, 307u);
   EXPECT_EQ(row.promised_fpr, 0.01);
-  EXPECT_EQ(read->filter_budget_json, R"({"budget_bytes":65536})");
 }
 
 TEST(SavedStatistics, AnyByteThatIsChangedOrMissingIsDataLoss) {
@@ -99,7 +97,7 @@ class StatisticsSaverTest : public testing::Test {
     StatisticsSaver saver;
     const absl::Status opened = saver.Open(files_.get(), "/db", /*read_only=*/false);
     const CountedStatistics counted = Counted(gets, gets);
-    EXPECT_TRUE(saver.Save(counted, saver.InAll(counted), "", true, SteadyNow()).ok());
+    EXPECT_TRUE(saver.Save(counted, saver.InAll(counted), true, SteadyNow()).ok());
     return opened;
   }
 
@@ -144,13 +142,12 @@ TEST_F(StatisticsSaverTest, IsDueEveryMinuteAndWritesNothingWhereNothingWasCount
   const SteadyTime later = start + StatisticsSaver::kInterval;
   EXPECT_TRUE(saver.IsDue(later));
   const CountedStatistics nothing;
-  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), "", false, later).ok());
+  ASSERT_TRUE(saver.Save(nothing, saver.InAll(nothing), false, later).ok());
   EXPECT_TRUE(absl::IsNotFound(ReadSavedStatistics(*files_, "/db").status()));
   EXPECT_FALSE(saver.IsDue(later));
   const CountedStatistics some = Counted(1, 1);
-  ASSERT_TRUE(saver.Save(some, saver.InAll(some), "{}", false, later).ok());
+  ASSERT_TRUE(saver.Save(some, saver.InAll(some), false, later).ok());
   EXPECT_FALSE(ReadSavedStatistics(*files_, "/db")->is_closed);
-  EXPECT_EQ(ReadSavedStatistics(*files_, "/db")->filter_budget_json, "{}");
 }
 
 }  // namespace
