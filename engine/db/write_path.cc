@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/base/large_buffer.h"
 #include "engine/base/status.h"
 #include "engine/db/db_impl.h"
 #include "engine/db/option_checks.h"
@@ -14,8 +15,6 @@
 namespace winnow {
 
 namespace {
-
-constexpr size_t kMaxKeptBatchBytes = size_t{1} << 20;
 
 absl::Status KeyTooLarge(size_t bytes) {
   return absl::InvalidArgumentError(
@@ -65,7 +64,7 @@ class SingleUpdate {
     reused_.in_use = false;
     // The thread may live for long, and never write anything as large again.
     // Swapped: assigning a short string would keep the capacity.
-    if (reused_.batch.size_bytes() > kMaxKeptBatchBytes) [[unlikely]] {
+    if (reused_.batch.size_bytes() > kLargeBufferBytes) [[unlikely]] {
       WriteBatch fresh;
       std::swap(reused_.batch, fresh);
     }

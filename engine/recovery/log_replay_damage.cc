@@ -61,26 +61,29 @@ absl::Status LogReplay::MatchLogsByContent() {
   for (const auto& [number, stated] : misnamed) {
     const std::string& path = found.at(number);
     const bool is_wanted = stated >= oldest_needed && stated < versions_->next_file_number();
-    std::string left_out = path;
-    if (is_wanted) {
-      const auto [there, is_new] = paths_.emplace(stated, path);
-      bool is_replayed = is_new;
-      if (!is_new) {
-        WINNOW_ASSIGN_OR_RETURN(const uint64_t records, CountRecords(path, stated));
-        WINNOW_ASSIGN_OR_RETURN(const uint64_t present, CountRecords(there->second, stated));
-        is_replayed = records > present;
-        if (is_replayed) std::swap(there->second, left_out);
-      }
-      if (is_replayed) {
-        AddLoss(absl::StrCat(path, ": is log ", stated, " by its content, and replayed as that"));
-        if (is_new) continue;
-      }
+    const auto leave_out = [&, stated = stated](const std::string& log, std::string_view why) {
+      AddLoss(absl::StrCat(log, ": not replayed: it is log ", stated, " by its content, ",
+                           ToAbsl(why)));
+      return KeepInLost(log);
+    };
+    if (!is_wanted) {
+      WINNOW_RETURN_IF_ERROR(leave_out(path, "which nothing needs"));
+      continue;
     }
-    AddLoss(absl::StrCat(left_out, ": not replayed: it is log ", stated, " by its content, ",
-                         !is_wanted         ? "which nothing needs"
-                         : left_out == path ? "which is there already"
-                                            : "of which there is a copy with more records"));
-    WINNOW_RETURN_IF_ERROR(KeepInLost(left_out));
+    const auto [replayed, is_first] = paths_.emplace(stated, path);
+    std::string shorter;
+    if (!is_first) {
+      WINNOW_ASSIGN_OR_RETURN(const uint64_t records, CountRecords(path, stated));
+      WINNOW_ASSIGN_OR_RETURN(const uint64_t present, CountRecords(replayed->second, stated));
+      if (records <= present) {
+        WINNOW_RETURN_IF_ERROR(leave_out(path, "which is there already"));
+        continue;
+      }
+      shorter = std::exchange(replayed->second, path);
+    }
+    AddLoss(absl::StrCat(path, ": is log ", stated, " by its content, and replayed as that"));
+    if (shorter.empty()) continue;
+    WINNOW_RETURN_IF_ERROR(leave_out(shorter, "of which there is a copy with more records"));
   }
   return absl::OkStatus();
 }

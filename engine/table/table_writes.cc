@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/base/large_buffer.h"
 #include "engine/base/status.h"
 #include "engine/table/table_database.h"
 #include "filter/base/out_of_memory.h"
@@ -18,8 +19,6 @@ constexpr uint32_t kFewVersions = 4;
 
 // The thread's own. One large value is not kept for ever.
 struct PutBuffers {
-  static constexpr size_t kMaxKeptBytes = size_t{1} << 20;
-
   std::string key;
   std::string value;
   WriteBatch batch;
@@ -156,7 +155,7 @@ absl::Status TableDatabaseImpl::Put(const WriteOptions& options, Table* table, s
         buffers.batch.Clear();
         buffers.batch.Put(found->column_family, buffers.key, buffers.value);
         const absl::Status status = store().WriteAsOwner(options, buffers.batch);
-        if (buffers.value.size() > PutBuffers::kMaxKeptBytes) [[unlikely]] {
+        if (buffers.value.size() > kLargeBufferBytes) [[unlikely]] {
           std::string().swap(buffers.value);
           WriteBatch fresh;
           std::swap(buffers.batch, fresh);

@@ -20,8 +20,6 @@ constexpr uint64_t kMaxOpenWrites = 1'000'000;
 constexpr size_t kMaxScripts = 64;  // in one round trip
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 constexpr size_t kPieces = 16;
-// Notes of writers, once their filter was removed.
-constexpr std::chrono::milliseconds kNotesTtl = std::chrono::hours(24);
 
 absl::Status ChangedTooOften(const std::string& name) {
   return absl::AbortedError(
@@ -342,7 +340,7 @@ absl::Status BitmapFilter::Remove() {
     for (size_t i = 0; i < impl_->keys().size(); ++i) {
       if (i != kNotesKey) request.Append(impl_->keys()[i]);
     }
-    request.Command({"PEXPIRE", impl_->keys()[kNotesKey], absl::StrCat(kNotesTtl.count())});
+    request.Command({"PEXPIRE", impl_->keys()[kNotesKey], absl::StrCat(kNotesOutlive.count())});
     impl_->ForgetLayout();
     const absl::StatusOr<std::vector<Reply>> replies = impl_->client()->Execute(name(), request);
     if (!replies.ok()) return replies.status();

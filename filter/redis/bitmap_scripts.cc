@@ -67,7 +67,7 @@ local function expire(keys, at)
   end
 end
 local function keep_notes(at)
-  expire({KEYS[6]}, at > 0 and at + 86400000 or 0)
+  expire({KEYS[6]}, at > 0 and at + notes_outlive or 0)
 end
 local function renew(lease)
   expire({KEYS[4], KEYS[5]}, now() + tonumber(lease))
@@ -224,6 +224,10 @@ redis.call('UNLINK', KEYS[4], KEYS[5], KEYS[7])
 return {'ok'}
 )lua";
 
+std::string Times() {
+  return absl::StrCat("local notes_outlive = ", kNotesOutlive.count(), "\n", kTimes);
+}
+
 }  // namespace
 
 std::vector<std::string> BitmapKeys(std::string_view name, RedisBitmapRule rule) {
@@ -239,7 +243,7 @@ std::vector<std::string> BitmapKeys(std::string_view name, RedisBitmapRule rule)
 
 // None is ever destroyed: requests point to them.
 const Script& CreateScript() {
-  static const Script* const script = new Script(absl::StrCat(kTimes, kCreate));
+  static const Script* const script = new Script(absl::StrCat(Times(), kCreate));
   return *script;
 }
 const Script& DescribeScript() {
@@ -252,30 +256,30 @@ const Script& QueryScript() {
 }
 const Script& WriteScript() {
   static const Script* const script =
-      new Script(absl::StrCat(kSetBits, kTimes, kStamp, kToken, kWrite));
+      new Script(absl::StrCat(kSetBits, Times(), kStamp, kToken, kWrite));
   return *script;
 }
 const Script& StartScript() {
-  static const Script* const script = new Script(absl::StrCat(kTimes, kStamp, kToken, kStart));
+  static const Script* const script = new Script(absl::StrCat(Times(), kStamp, kToken, kStart));
   return *script;
 }
 const Script& FillScript() {
   static const Script* const script =
-      new Script(absl::StrCat(kSetBits, kTimes, kToken, kLost, kFill));
+      new Script(absl::StrCat(kSetBits, Times(), kToken, kLost, kFill));
   return *script;
 }
 const Script& UploadScript() {
   static const Script* const script =
-      new Script(absl::StrCat(kTimes, kToken, kLost, kUploaded, kUpload));
+      new Script(absl::StrCat(Times(), kToken, kLost, kUploaded, kUpload));
   return *script;
 }
 const Script& UniteScript() {
   static const Script* const script =
-      new Script(absl::StrCat(kTimes, kToken, kLost, kUploaded, kUnite));
+      new Script(absl::StrCat(Times(), kToken, kLost, kUploaded, kUnite));
   return *script;
 }
 const Script& CommitScript() {
-  static const Script* const script = new Script(absl::StrCat(kTimes, kToken, kLost, kCommit));
+  static const Script* const script = new Script(absl::StrCat(Times(), kToken, kLost, kCommit));
   return *script;
 }
 const Script& AbandonScript() {

@@ -4,6 +4,7 @@
 #ifndef WINNOW_FILTER_REDIS_BITMAP_SCRIPTS_H_
 #define WINNOW_FILTER_REDIS_BITMAP_SCRIPTS_H_
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,9 @@ inline constexpr size_t kBitsKey = 0;
 // refuses scripts with keys that it has not.
 inline constexpr size_t kNumQueryKeys = 3;
 inline constexpr size_t kNotesKey = 5;
+
+// So long notes of writers outlive their filter.
+inline constexpr std::chrono::milliseconds kNotesOutlive = std::chrono::hours(24);
 
 // Each answers an array whose first element is a word: "ok", or why it did nothing: "changed" (the
 // configuration or the rebuild is not the one that the caller named), "missing", and others.

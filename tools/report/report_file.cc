@@ -32,8 +32,7 @@ absl::Status WriteAll(int descriptor, const std::string& path, std::string_view 
   return absl::OkStatus();
 }
 
-// A device or a pipe: renaming a file over its name would replace the thing
-// itself.
+// A device or a pipe: renaming a file over its name would replace the thing itself.
 absl::Status WriteInto(const std::string& path, std::string_view bytes) {
   const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) return FileError(path, "open");

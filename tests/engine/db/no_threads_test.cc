@@ -4,14 +4,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <set>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "engine/file_system/forwarding_file_system.h"
-#include "filter/base/mutex.h"
 #include "tests/support/child_process.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/table_threads.h"
 #include "winnow/memory_file_system.h"
 
 namespace winnow {
@@ -29,31 +27,6 @@ class NoThreadToBeHad {
 
  private:
   rlimit before_{};
-};
-
-// Notes the threads that create tables.
-class ThreadsOfTables final : public ForwardingFileSystem {
- public:
-  explicit ThreadsOfTables(FileSystem* target) : ForwardingFileSystem(target) {}
-
-  absl::StatusOr<std::unique_ptr<WritableFile>> Create(
-      const std::string& path, const WritableFileOptions& options) override {
-    if (path.ends_with(".sst")) {
-      MutexLock lock(&mutex_);
-      threads_.insert(std::this_thread::get_id());
-    }
-    return ForwardingFileSystem::Create(path, options);
-  }
-  size_t TakeCount() {
-    MutexLock lock(&mutex_);
-    const size_t count = threads_.size();
-    threads_.clear();
-    return count;
-  }
-
- private:
-  Mutex mutex_;
-  std::set<std::thread::id> threads_ ABSL_GUARDED_BY(mutex_);
 };
 
 class NoThreads : public testing::Test {
@@ -89,7 +62,7 @@ class NoThreads : public testing::Test {
   }
 
   const std::unique_ptr<FileSystem> memory_ = NewMemoryFileSystem();
-  ThreadsOfTables file_system_{memory_.get()};
+  TableThreads file_system_{memory_.get()};
   Options options_;
 };
 
@@ -117,12 +90,12 @@ TEST_F(NoThreads, ACompactionIsDoneByTheThreadThatBeganIt) {
     const auto db = OpenOrFail(options_, "/db");
     ASSERT_NE(db, nullptr);
     FillLevelZero(*db);
-    file_system_.TakeCount();
+    file_system_.Forget();
     {
       const NoThreadToBeHad none;
       const absl::Status compacted = db->CompactRange(std::nullopt, std::nullopt);
       EXPECT_TRUE(compacted.ok()) << compacted;
-      EXPECT_EQ(file_system_.TakeCount(), 1u);
+      EXPECT_EQ(file_system_.num_threads(), 1u);
     }
     int entries = 0;
     const auto iterator = db->NewIterator({});
@@ -130,9 +103,9 @@ TEST_F(NoThreads, ACompactionIsDoneByTheThreadThatBeganIt) {
     EXPECT_EQ(entries, 4096);
     // Otherwise several do.
     FillLevelZero(*db);
-    file_system_.TakeCount();
+    file_system_.Forget();
     EXPECT_TRUE(db->CompactRange(std::nullopt, std::nullopt).ok());
-    EXPECT_GT(file_system_.TakeCount(), 1u);
+    EXPECT_GT(file_system_.num_threads(), 1u);
   });
 }
 

@@ -3,47 +3,18 @@
 
 #include <map>
 #include <random>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "engine/file_system/forwarding_file_system.h"
-#include "filter/base/mutex.h"
 #include "tests/support/db_fixture.h"
+#include "tests/support/table_threads.h"
 #include "winnow/memory_file_system.h"
 #include "winnow/merge_operator.h"
 
 namespace winnow {
 namespace {
-
-// Notes which threads create tables.
-class TableWriters final : public ForwardingFileSystem {
- public:
-  explicit TableWriters(FileSystem* target) : ForwardingFileSystem(target) {}
-
-  absl::StatusOr<std::unique_ptr<WritableFile>> Create(
-      const std::string& path, const WritableFileOptions& options) override {
-    if (path.ends_with(".sst")) {
-      MutexLock lock(&mutex_);
-      threads_.insert(std::this_thread::get_id());
-    }
-    return ForwardingFileSystem::Create(path, options);
-  }
-  size_t num_threads() {
-    MutexLock lock(&mutex_);
-    return threads_.size();
-  }
-  void Forget() {
-    MutexLock lock(&mutex_);
-    threads_.clear();
-  }
-
- private:
-  Mutex mutex_;
-  std::set<std::thread::id> threads_ ABSL_GUARDED_BY(mutex_);
-};
 
 // Four tables of level 0, each over the whole range, of 12 MiB each.
 void FillLevelZero(DB* db, int keys_per_table) {
@@ -64,7 +35,7 @@ constexpr int kKeysPerTable = 800;
 // How many threads wrote the tables of one compaction out of level 0; -1: entries were lost.
 int ThreadsOfCompaction(int background_threads) {
   const auto memory = NewMemoryFileSystem();
-  TableWriters file_system(memory.get());
+  TableThreads file_system(memory.get());
   Options options;
   options.file_system = &file_system;
   options.compression = Compression::kNone;
@@ -172,7 +143,7 @@ class CutIntoParts : public testing::Test {
   }
 
   const std::unique_ptr<FileSystem> memory_ = NewMemoryFileSystem();
-  TableWriters file_system_{memory_.get()};
+  TableThreads file_system_{memory_.get()};
   Options options_;
   std::unique_ptr<DB> db_;
   Entries model_;

@@ -24,7 +24,7 @@ class Mixer {
       case Mixup::kSwapTables:
       case Mixup::kRenameTable:
       case Mixup::kCopyTable:
-        return Move(mixup);
+        return Move(mixup, ".sst");
       case Mixup::kCutManifest:
       case Mixup::kFlipInManifest:
         return DamageManifest(mixup);
@@ -43,7 +43,7 @@ class Mixer {
         return Remove(Any(".log"));
       case Mixup::kCopyLog:
       case Mixup::kSwapLogs:
-        return MoveLog(mixup);
+        return Move(mixup, ".log");
       case Mixup::kCutLog:
       case Mixup::kAppendToLog:
       case Mixup::kFlipInLog:
@@ -91,13 +91,15 @@ class Mixer {
     files_.erase(name);
   }
 
-  void Move(Mixup mixup) {
-    const std::string from = Any(".sst");
-    const std::string to = mixup == Mixup::kRenameTable ? NewName(".sst") : Any(".sst");
+  // A table or a log, by its suffix, into the place of another or under a new name.
+  void Move(Mixup mixup, const std::string& suffix) {
+    const std::string from = Any(suffix);
+    const bool is_new = mixup == Mixup::kRenameTable || mixup == Mixup::kCopyLog;
+    const std::string to = is_new ? NewName(suffix) : Any(suffix);
     if (from.empty() || from == to) return;
     absl::StrAppend(&mixed_.done, "from ", from, " to ");
     Touch(to, MixupName(mixup));
-    if (mixup == Mixup::kSwapTables) {
+    if (mixup == Mixup::kSwapTables || mixup == Mixup::kSwapLogs) {
       std::swap(files_[from], files_[to]);
     } else {
       files_[to] = files_[from];
@@ -130,19 +132,6 @@ class Mixer {
     if (mixup == Mixup::kZeroInTable) {
       bytes.replace(at, std::min<uint64_t>(length, bytes.size() - at),
                     std::min<uint64_t>(length, bytes.size() - at), '\0');
-    }
-  }
-
-  void MoveLog(Mixup mixup) {
-    const std::string from = Any(".log");
-    const std::string to = mixup == Mixup::kSwapLogs ? Any(".log") : NewName(".log");
-    if (from.empty() || from == to) return;
-    absl::StrAppend(&mixed_.done, "from ", from, " to ");
-    Touch(to, MixupName(mixup));
-    if (mixup == Mixup::kSwapLogs) {
-      std::swap(files_[from], files_[to]);
-    } else {
-      files_[to] = files_[from];
     }
   }
 

@@ -14,7 +14,7 @@ namespace winnow::guard {
 namespace {
 
 // The cache in memory without its locks, as a plain cache has none.
-class PlainCache final : public Cache {
+class PlainCache : public Cache {
  public:
   explicit PlainCache(Cache* cache) : cache_(cache) {}
   absl::StatusOr<bool> Get(std::string_view key, std::string* value) override {
@@ -28,7 +28,7 @@ class PlainCache final : public Cache {
 
   std::function<void()> before_set;
 
- private:
+ protected:
   Cache* const cache_;
 };
 
@@ -112,16 +112,9 @@ TEST_F(GuardTest, AWriteOfAnotherProcessOvertakesALoad) {
 }
 
 // The cache in memory, whose locks are out of reach now and then: no other call is.
-class CacheOfFailingLocks final : public Cache {
+class CacheOfFailingLocks final : public PlainCache {
  public:
-  explicit CacheOfFailingLocks(Cache* cache) : cache_(cache) {}
-  absl::StatusOr<bool> Get(std::string_view key, std::string* value) override {
-    return cache_->Get(key, value);
-  }
-  absl::Status Set(std::string_view key, std::string_view value, milliseconds ttl) override {
-    return cache_->Set(key, value, ttl);
-  }
-  absl::Status Remove(std::string_view key) override { return cache_->Remove(key); }
+  using PlainCache::PlainCache;
   bool HasLocks() const override { return true; }
   absl::StatusOr<bool> TryLock(std::string_view key, std::string_view token,
                                milliseconds ttl) override {
@@ -146,7 +139,6 @@ class CacheOfFailingLocks final : public Cache {
  private:
   static bool Fails(std::atomic<int>* left) { return *left > 0 && (*left)-- > 0; }
 
-  Cache* const cache_;
   const absl::Status error_ = absl::DeadlineExceededError("the server is slow");
 };
 

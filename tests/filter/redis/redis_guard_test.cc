@@ -223,16 +223,25 @@ INSTANTIATE_TEST_SUITE_P(
                       std::string("\0\xff\r\n\r\n", 6), "$5\r\nhello\r\n", ":7\r\n", "*0\r\n",
                       "$100\r\nhalf of it", ""));
 
-using RedisKeyFilterTest = RedisGuardTest;
+class RedisKeyFilterTest : public RedisGuardTest {
+ protected:
+  void SetUp() override {
+    RedisGuardTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    client_ = server_->NewClient();
+    users_ = *BitmapFilter::Open(client_.get(), "users");
+    ASSERT_TRUE(users_->Create(shape_).ok());
+    filter_ = NewBitmapKeyFilter(users_.get());
+    options_.filter = filter_.get();
+  }
+
+  const RedisBitmapShape shape_ = *RedissonShape(1000, 0.0001);
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<BitmapFilter> users_;
+  std::unique_ptr<guard::KeyFilter> filter_;
+};
 
 TEST_F(RedisKeyFilterTest, AllProcessesShareAFilter) {
-  const auto shape = RedissonShape(1000, 0.0001);
-  ASSERT_TRUE(shape.ok());
-  const auto client = server_->NewClient();
-  const auto users = *BitmapFilter::Open(client.get(), "users");
-  ASSERT_TRUE(users->Create(*shape).ok());
-  const auto filter = NewBitmapKeyFilter(users.get());
-  options_.filter = filter.get();
   ConnectedGuard writer(*server_, options_);
   const auto other_client = server_->NewClient();
   const auto same_users = *BitmapFilter::Open(other_client.get(), "users");
@@ -245,38 +254,31 @@ TEST_F(RedisKeyFilterTest, AllProcessesShareAFilter) {
   {
     const auto intent = writer.guard->BeginInsert("Ada");
     ASSERT_TRUE(intent.ok());
-    EXPECT_EQ(users->GetInfo()->open_writes, 1u);
+    EXPECT_EQ(users_->GetInfo()->open_writes, 1u);
     // A second one of the same key ends for itself.
     ASSERT_TRUE(writer.guard->BeginInsert("Ada").ok());
-    EXPECT_EQ(users->GetInfo()->open_writes, 1u);
+    EXPECT_EQ(users_->GetInfo()->open_writes, 1u);
   }
-  EXPECT_EQ(users->GetInfo()->open_writes, 0u);
+  EXPECT_EQ(users_->GetInfo()->open_writes, 0u);
   EXPECT_EQ(reader.guard->Get("Ada", Returns("row")).value(), "row");
   ASSERT_TRUE(writer.guard->Put("Tom", "cat").ok());
   EXPECT_EQ(reader.guard->Get("Tom", Returns("not loaded")).value(), "cat");
 }
 
 TEST_F(RedisKeyFilterTest, ARebuildKeepsKeysWhoseInsertionHasNotEnded) {
-  const auto shape = RedissonShape(1000, 0.0001);
-  ASSERT_TRUE(shape.ok());
-  const auto client = server_->NewClient();
-  const auto users = *BitmapFilter::Open(client.get(), "users");
-  ASSERT_TRUE(users->Create(*shape).ok());
-  const auto filter = NewBitmapKeyFilter(users.get());
-  options_.filter = filter.get();
   ConnectedGuard own(*server_, options_);
   ASSERT_TRUE(own.guard->BeginInsert("deleted").ok());
   {
     const auto intent = own.guard->BeginInsert("open");
     ASSERT_TRUE(intent.ok());
-    auto rebuild = users->StartRebuild(*shape);
+    auto rebuild = users_->StartRebuild(shape_);
     ASSERT_TRUE(rebuild.ok());
     ASSERT_TRUE((*rebuild)->Finish().ok());  // the scan has found nothing
   }
-  EXPECT_FALSE(filter->MayContain("deleted"));
-  EXPECT_TRUE(filter->MayContain("open"));
+  EXPECT_FALSE(filter_->MayContain("deleted"));
+  EXPECT_TRUE(filter_->MayContain("open"));
   server_->Stop();
-  EXPECT_TRUE(filter->MayContain("deleted"));
+  EXPECT_TRUE(filter_->MayContain("deleted"));
   EXPECT_FALSE(own.guard->BeginInsert("more").ok());
   EXPECT_EQ(own.guard->Get("deleted", Returns("row")).value(), "row");
 }
