@@ -8,43 +8,56 @@ namespace winnow::guard::internal {
 //
 // Half open, one load at a time is let through. This question is asked on the way of each miss and
 // takes no lock; it may be wrong by one, and Begin decides.
+//
+// A load from before the breaker opened says nothing about the database as it is now: open or half
+// open, only a probe counts. One that was overtaken by another, since it took too long, may close
+// the breaker, but not open it again.
 bool Breaker::WouldAllow(TimePoint now) const {
   return state() != BreakerState::kOpen ||
          now.time_since_epoch().count() >= open_until_.load(std::memory_order_relaxed);
 }
 
-bool Breaker::Begin(TimePoint now) {
+bool Breaker::Begin(TimePoint now, Pass* pass) {
   MutexLock lock(&mutex_);
+  pass->probe = 0;
   if (state() == BreakerState::kClosed) return true;
   if (state() == BreakerState::kOpen) {
     if (now.time_since_epoch().count() < open_until_.load(std::memory_order_relaxed)) return false;
     state_.store(BreakerState::kHalfOpen, std::memory_order_relaxed);
   }
-  if (is_probing_) return false;
+  if (is_probing_ && now < probe_until_) return false;
   is_probing_ = true;
+  probe_until_ = now + open_for_;
+  pass->probe = ++last_probe_;
   return true;
 }
 
-void Breaker::Succeeded() {
+void Breaker::Succeeded(Pass pass) {
   MutexLock lock(&mutex_);
-  // A load from before the breaker opened says nothing about the database as it is now.
   if (state() == BreakerState::kOpen) return;
+  if (state() == BreakerState::kHalfOpen && pass.probe == 0) return;
   failures_ = 0;
   is_probing_ = false;
   state_.store(BreakerState::kClosed, std::memory_order_relaxed);
 }
 
-void Breaker::Failed(TimePoint now) {
+void Breaker::Failed(Pass pass, TimePoint now) {
   MutexLock lock(&mutex_);
   switch (state()) {
     case BreakerState::kOpen:
       return;
     case BreakerState::kHalfOpen:
-      return OpenFrom(now);
+      if (pass.probe == last_probe_) OpenFrom(now);
+      return;
     case BreakerState::kClosed:
       if (max_failures_ != 0 && ++failures_ >= max_failures_) OpenFrom(now);
       return;
   }
+}
+
+void Breaker::GaveUp(Pass pass) {
+  MutexLock lock(&mutex_);
+  if (pass.probe == last_probe_) is_probing_ = false;
 }
 
 void Breaker::OpenFrom(TimePoint now) {

@@ -4,6 +4,7 @@
 #define WINNOW_GUARD_GUARD_IMPL_H_
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "filter/guard/flights.h"
 #include "filter/guard/held_lock.h"
 #include "filter/guard/load_limit.h"
+#include "filter/guard/running_load.h"
 #include "winnow/guard/cache_guard.h"
 
 namespace winnow::guard {
@@ -39,6 +41,9 @@ namespace winnow::guard {
 // who wait for it. A load under a cache's lock is overtaken as well if the lock has ended when its
 // value is to be stored, or if the cache cannot tell. A load without a lock, though the cache has
 // locks, is not stored, and given to those only who came before it began.
+//
+// A load that another one's loader asks for, on its thread, is part of that one: it takes no place
+// of the limit, and is not refused while the other is the breaker's probe.
 class CacheGuard::Impl : public std::enable_shared_from_this<CacheGuard::Impl> {
  public:
   Impl(Cache* cache, GuardOptions options);
@@ -80,6 +85,8 @@ class CacheGuard::Impl : public std::enable_shared_from_this<CacheGuard::Impl> {
   absl::Status GetByLoading(std::string_view key, const Loader& load, const Fallback& fallback,
                             std::string* value);
   absl::Status FallBack(const absl::Status& status, const Fallback& fallback, std::string* value);
+  internal::Flight::Outcome WaitFor(internal::Flight* flight, absl::Status* status,
+                                    std::string* value);
   absl::Status Fly(internal::OwnFlight* own, const Loader& load, TimePoint seen, Duration max_wait,
                    std::string* value);
   absl::Status FindOrLoad(internal::Flight* flight, const Loader& load, TimePoint seen,
@@ -89,6 +96,7 @@ class CacheGuard::Impl : public std::enable_shared_from_this<CacheGuard::Impl> {
                    internal::HeldLock* lock, std::string* value, absl::Status* found);
   absl::Status CallLoader(std::string_view key, const Loader& load, Duration max_wait,
                           std::chrono::microseconds* load_time, std::string* value);
+  void Release(internal::HeldLock* lock);
   void Store(internal::Flight* flight, const absl::Status& status, const std::string& value,
              std::chrono::microseconds load_time, internal::HeldLock* lock);
   bool StoreSealed(std::string_view key, const std::string& sealed, Duration ttl,
@@ -98,6 +106,11 @@ class CacheGuard::Impl : public std::enable_shared_from_this<CacheGuard::Impl> {
   absl::Status RefusedByBreaker();
   bool AdmitNegative(TimePoint now);
   std::string NewToken();
+
+  // Whether this thread runs a load whose loader asks for another one.
+  const internal::RunningLoad* OuterLoad() const { return internal::RunningLoad::Of(this); }
+  bool IsWithinProbe() const { return OuterLoad() != nullptr && OuterLoad()->is_probe(); }
+  internal::LoadLimit* LimitOfOuterLoad() { return OuterLoad() != nullptr ? &limit_ : nullptr; }
 
   void Count(uint64_t GuardStatistics::*number) { counters_.Count(number); }
   TimePoint Now() { return options_.clock->Now(); }
@@ -112,6 +125,9 @@ class CacheGuard::Impl : public std::enable_shared_from_this<CacheGuard::Impl> {
   const std::shared_ptr<internal::Flights> flights_ = std::make_shared<internal::Flights>();
   internal::Breaker breaker_;
   internal::LoadLimit limit_;
+  // Until then there may be locks that nobody releases, since the cache failed when they were to
+  // be. Nothing else is read with it.
+  std::atomic<TimePoint::rep> unreleased_until_ = 0;
   std::unique_ptr<Executor> own_executor_;
   std::unique_ptr<Executor> own_timer_;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "filter/base/out_of_memory.h"
 #include "filter/guard/guard_impl.h"
 
@@ -31,6 +32,13 @@ absl::StatusOr<std::string> Call(const Loader& load, std::string_view key) {
 // Whether the database has answered.
 bool IsAnswer(const absl::Status& status) { return status.ok() || absl::IsNotFound(status); }
 
+constexpr absl::string_view kRefusal = "the database fails: loads are stopped for a while";
+
+// Without memory: a probe must be told to have ended.
+bool IsRefusal(const absl::Status& status) {
+  return absl::IsUnavailable(status) && status.message() == kRefusal;
+}
+
 absl::Status LoadTakesTooLong() {
   return absl::DeadlineExceededError("the key's load takes too long");
 }
@@ -53,7 +61,7 @@ absl::Status CacheGuard::Impl::GetByLoading(std::string_view key, const Loader& 
     }
     if (joins == 0) Count(&GuardStatistics::joined);
     absl::Status status;
-    switch (place.flight->Wait(options_.max_wait, &status, value)) {
+    switch (WaitFor(place.flight.get(), &status, value)) {
       case internal::Flight::Outcome::kDone:
         return FallBack(status, fallback, value);
       case internal::Flight::Outcome::kTimeout:
@@ -70,17 +78,28 @@ absl::Status CacheGuard::Impl::GetByLoading(std::string_view key, const Loader& 
 
 absl::Status CacheGuard::Impl::FallBack(const absl::Status& status, const Fallback& fallback,
                                         std::string* value) {
-  if (IsAnswer(status) || !fallback) return status;
+  // That the key makes no sense is an answer, too.
+  if (IsAnswer(status) || absl::IsInvalidArgument(status) || !fallback) return status;
   Count(&GuardStatistics::stale_fallbacks);
   value->assign(*fallback);
   return absl::OkStatus();
 }
 
+internal::Flight::Outcome CacheGuard::Impl::WaitFor(internal::Flight* flight, absl::Status* status,
+                                                    std::string* value) {
+  const internal::LoadLimit::Loan loan(LimitOfOuterLoad());
+  return flight->Wait(options_.max_wait, status, value);
+}
+
 absl::Status CacheGuard::Impl::Fly(internal::OwnFlight* own, const Loader& load, TimePoint seen,
                                    Duration max_wait, std::string* value) {
-  absl::Status status = own->WaitForTurn(max_wait)
-                            ? FindOrLoad(own->flight(), load, seen, max_wait, value)
-                            : LoadTakesTooLong();
+  bool is_its_turn = false;
+  {
+    const internal::LoadLimit::Loan loan(LimitOfOuterLoad());
+    is_its_turn = own->WaitForTurn(max_wait);
+  }
+  absl::Status status =
+      is_its_turn ? FindOrLoad(own->flight(), load, seen, max_wait, value) : LoadTakesTooLong();
   own->End(status, *value);
   return status;
 }
@@ -98,7 +117,7 @@ std::optional<absl::Status> CacheGuard::Impl::FindFresh(std::string_view key, Ti
 
 absl::Status CacheGuard::Impl::RefusedByBreaker() {
   Count(&GuardStatistics::breaker_refusals);
-  return absl::UnavailableError("the database fails: loads are stopped for a while");
+  return absl::UnavailableError(kRefusal);
 }
 
 // In any case the cache is asked once more: another flight may have ended between this caller's
@@ -109,7 +128,7 @@ absl::Status CacheGuard::Impl::FindOrLoad(internal::Flight* flight, const Loader
   internal::HeldLock lock(cache_, options_.timer, options_.lock_ttl);
   bool is_locked = false;
   bool may_store = true;
-  if (!breaker_.WouldAllow(Now())) return RefusedByBreaker();
+  if (!IsWithinProbe() && !breaker_.WouldAllow(Now())) return RefusedByBreaker();
   if (cache_->HasLocks()) {
     absl::Status found;
     switch (TakeLock(key, seen, max_wait, &lock, value, &found)) {
@@ -156,39 +175,50 @@ CacheGuard::Impl::LockEnd CacheGuard::Impl::TakeLock(std::string_view key, TimeP
     }
     std::optional<absl::Status> fresh = FindFresh(key, seen, value);
     if (fresh) {
-      if (*taken) (void)lock->Release();
+      if (*taken) Release(lock);
       if (has_waited || !*taken) Count(&GuardStatistics::found_by_others);
       *found = *std::move(fresh);
       return LockEnd::kFound;
     }
     if (*taken) return LockEnd::kTaken;
+    if (Now().time_since_epoch().count() < unreleased_until_.load(std::memory_order_relaxed)) {
+      return LockEnd::kNoLocks;
+    }
     if (Now() >= deadline) return LockEnd::kTimeout;
     options_.clock->SleepFor(options_.lock_poll);
   }
 }
 
-// If the breaker and the limit let it.
+// If the breaker and the limit let it. As part of another load it has that one's place; the
+// breaker takes what it says for that of an ordinary load, which decides nothing during a probe.
 absl::Status CacheGuard::Impl::CallLoader(std::string_view key, const Loader& load,
                                           Duration max_wait, std::chrono::microseconds* load_time,
                                           std::string* value) {
-  if (!limit_.Enter(max_wait)) {
+  const bool is_nested = OuterLoad() != nullptr;
+  const bool is_within_probe = IsWithinProbe();
+  if (!is_nested && !limit_.Enter(max_wait)) {
     Count(&GuardStatistics::limit_refusals);
     return absl::ResourceExhaustedError("too many loads are running");
   }
   const TimePoint begin = Now();
-  if (!breaker_.Begin(begin)) {
-    limit_.Leave();
+  internal::Breaker::Pass pass;
+  if (!is_within_probe && !breaker_.Begin(begin, &pass)) {
+    if (!is_nested) limit_.Leave();
     return RefusedByBreaker();
   }
   Count(&GuardStatistics::loads);
-  absl::StatusOr<std::string> loaded = Call(load, key);
+  absl::StatusOr<std::string> loaded = [&] {
+    const internal::RunningLoad running(this, is_within_probe || pass.probe != 0);
+    return Call(load, key);
+  }();
   const TimePoint end = Now();
-  limit_.Leave();
+  if (!is_nested) limit_.Leave();
   *load_time = end - begin;
   if (IsAnswer(loaded.status())) {
-    breaker_.Succeeded();
+    breaker_.Succeeded(pass);
   } else {
-    breaker_.Failed(end);
+    // A loader that was refused another key, on another thread, has not failed by the database.
+    IsRefusal(loaded.status()) ? breaker_.GaveUp(pass) : breaker_.Failed(pass, end);
     Count(&GuardStatistics::load_failures);
   }
   if (absl::IsNotFound(loaded.status())) Count(&GuardStatistics::loads_not_found);
@@ -221,7 +251,16 @@ void CacheGuard::Impl::Store(internal::Flight* flight, const absl::Status& statu
     is_stored = flight->StoreUnlessOvertaken([&] { return StoreSealed(key, sealed, ttl, lock); });
     if (!is_stored) Count(&GuardStatistics::discarded_loads);
   }
-  if (!is_stored && lock != nullptr) (void)lock->Release();
+  if (!is_stored && lock != nullptr) Release(lock);
+}
+
+// A lock that the cache does not release lasts until its time is over. Nobody's load stands behind
+// it, so that waiting for one would be in vain.
+void CacheGuard::Impl::Release(internal::HeldLock* lock) {
+  if (lock->Release().ok()) return;
+  Count(&GuardStatistics::cache_errors);
+  unreleased_until_.store((Now() + options_.lock_ttl).time_since_epoch().count(),
+                          std::memory_order_relaxed);
 }
 
 // False if the lock has ended, so that the key may have been written meanwhile, or if the cache

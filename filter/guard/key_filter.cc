@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -9,7 +10,9 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "filter/base/mutex.h"
+#include "filter/base/out_of_memory.h"
 #include "winnow/filter/bloom_filter.h"
 #include "winnow/guard/environment.h"
 
@@ -69,6 +72,20 @@ class SharedByParts {
   std::array<Part, kParts> parts_;
 };
 
+// The scan is not ours, and may throw.
+absl::Status CallScan(const RebuildableFilter::Scan& scan,
+                      const std::function<absl::Status(std::string_view)>& add) {
+  try {
+    return scan(add);
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory();
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("the scan threw: ", error.what()));
+  } catch (...) {
+    return absl::InternalError("the scan threw");
+  }
+}
+
 class RebuildableKeyFilter final : public RebuildableFilter {
  public:
   explicit RebuildableKeyFilter(std::unique_ptr<KeyFilter> filter) : filter_(std::move(filter)) {}
@@ -81,7 +98,9 @@ class RebuildableKeyFilter final : public RebuildableFilter {
   absl::Status Add(std::string_view key) override {
     const SharedByParts::Share share(&lock_);
     const absl::Status status = filter_->Add(key);
-    return status.ok() && next_ != nullptr ? next_->Add(key) : status;
+    // If the next one fails this one stays, and has the key.
+    if (status.ok() && next_ != nullptr) (void)AddToNext(next_.get(), key);
+    return status;
   }
 
   // The key is among the open ones before it is in the filter: a rebuild that begins between the
@@ -112,20 +131,40 @@ class RebuildableKeyFilter final : public RebuildableFilter {
         return absl::FailedPreconditionError("the filter is being rebuilt already");
       }
       next_ = std::move(next);
+      MutexLock lock(&failure_mutex_);
+      failure_ = absl::OkStatus();
     }
     // From here on everything that is added goes into both. What was added before is in the rows
     // that the scan finds, or its insertion has not ended.
-    absl::Status status = AddOpenTo(filling);
-    if (status.ok()) {
-      status = scan([filling](std::string_view key) { return filling->Add(key); });
-    }
+    absl::Status status = CallScan(
+        [&](const auto& add) {
+          const absl::Status added = AddOpenTo(filling);
+          return added.ok() ? scan(add) : added;
+        },
+        [&](std::string_view key) { return AddToNext(filling, key); });
     const SharedByParts::Whole whole(&lock_);
+    if (status.ok()) status = Failure();
     if (status.ok()) filter_ = std::move(next_);
     next_.reset();
     return status;
   }
 
  private:
+  // The filter lacks a key if this fails, whoever adds it.
+  absl::Status AddToNext(KeyFilter* next, std::string_view key) {
+    absl::Status status = next->Add(key);
+    if (!status.ok()) {
+      MutexLock lock(&failure_mutex_);
+      failure_ = status;
+    }
+    return status;
+  }
+
+  absl::Status Failure() {
+    MutexLock lock(&failure_mutex_);
+    return failure_;
+  }
+
   absl::Status AddOpenTo(KeyFilter* filter) {
     MutexLock lock(&open_mutex_);
     for (const std::string& key : open_) {
@@ -137,6 +176,8 @@ class RebuildableKeyFilter final : public RebuildableFilter {
   SharedByParts lock_;  // of the two pointers
   std::unique_ptr<KeyFilter> filter_;
   std::unique_ptr<KeyFilter> next_;  // while it is being rebuilt
+  Mutex failure_mutex_;
+  absl::Status failure_ ABSL_GUARDED_BY(failure_mutex_);  // of adding to the next one
   Mutex open_mutex_;
   std::multiset<std::string, std::less<>> open_ ABSL_GUARDED_BY(open_mutex_);
 };

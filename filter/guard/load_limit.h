@@ -35,6 +35,25 @@ class LoadLimit {
     left_.Signal();
   }
 
+  // While a loader waits for another's load, which may need a place to begin: its own is free. It
+  // is taken back without waiting, so that for a moment more may run.
+  class Loan {
+   public:
+    // Null: there is none to lend.
+    explicit Loan(LoadLimit* limit) : limit_(limit) {
+      if (limit_ != nullptr) limit_->Leave();
+    }
+    ~Loan() {
+      if (limit_ == nullptr || limit_->max_running_ == 0) return;
+      MutexLock lock(&limit_->mutex_);
+      ++limit_->running_;
+    }
+    Loan(const Loan&) = delete;
+
+   private:
+    LoadLimit* const limit_;
+  };
+
  private:
   const size_t max_running_;
   Mutex mutex_;

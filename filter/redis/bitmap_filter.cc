@@ -60,6 +60,23 @@ absl::StatusOr<Reply> BitmapFilter::Impl::Run(const Script& script,
   return client_->ExecuteOne(name(), request);
 }
 
+absl::StatusOr<Reply> BitmapFilter::Impl::RunIfOurs(const Script& script,
+                                                    const std::vector<std::string>& arguments) {
+  const std::string rule(RedisBitmapRuleName(options_.rule));
+  const auto& shape = options_.shape_without_configuration;
+  std::vector<std::string> all = {rule, shape.has_value() ? absl::StrCat(BytesOf(*shape)) : "-1"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  absl::StatusOr<Reply> reply = Run(script, all);
+  if (!reply.ok()) return reply;
+  const absl::StatusOr<std::string> word = WordOf(*reply);
+  if (!word.ok()) return word.status();
+  if (*word == "foreign" && reply->elements.size() == 2) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        name(), ": there is ", reply->elements[1].text, " under this name, no filter of ", rule));
+  }
+  return reply;
+}
+
 absl::StatusOr<std::vector<Reply>> BitmapFilter::Impl::Describe() {
   absl::StatusOr<Reply> reply = Run(DescribeScript(), {});
   if (!reply.ok()) return reply.status();
@@ -334,18 +351,8 @@ absl::Status BitmapFilter::Create(const RedisBitmapShape& shape,
 
 absl::Status BitmapFilter::Remove() {
   return CatchOutOfMemory([&]() -> absl::Status {
-    Request request;
-    request.Begin(impl_->keys().size());
-    request.Append("UNLINK");
-    for (size_t i = 0; i < impl_->keys().size(); ++i) {
-      if (i != kNotesKey) request.Append(impl_->keys()[i]);
-    }
-    request.Command({"PEXPIRE", impl_->keys()[kNotesKey], absl::StrCat(kNotesOutlive.count())});
     impl_->ForgetLayout();
-    const absl::StatusOr<std::vector<Reply>> replies = impl_->client()->Execute(name(), request);
-    if (!replies.ok()) return replies.status();
-    const absl::Status removed = (*replies)[0].ToStatus();
-    return removed.ok() ? (*replies)[1].ToStatus() : removed;
+    return impl_->RunIfOurs(RemoveScript(), {}).status();
   });
 }
 

@@ -22,6 +22,10 @@ class BitmapFilter::Impl {
   // A script of this filter, alone.
   absl::StatusOr<Reply> Run(const Script& script, const std::vector<std::string>& arguments);
 
+  // The same for one that begins to replace or remove the filter: only if it is one, or nothing is
+  // there. FailedPrecondition names what is there instead.
+  absl::StatusOr<Reply> RunIfOurs(const Script& script, const std::vector<std::string>& arguments);
+
   // The configuration as it is now, or as it was when it was last looked at.
   absl::StatusOr<std::vector<Reply>> Describe();
   absl::StatusOr<std::shared_ptr<const BitmapLayout>> Layout() ABSL_LOCKS_EXCLUDED(mutex_);

@@ -203,10 +203,10 @@ absl::StatusOr<std::unique_ptr<BitmapRebuild>> BitmapFilter::StartRebuild(
       return absl::ResourceExhaustedError(
           absl::StrCat(name(), ": ", BytesOf(shape), " bytes, allowed are ", options.max_bytes));
     }
-    const absl::StatusOr<Reply> reply =
-        impl_->Run(StartScript(), {UniqueDigits(), absl::StrCat(options.lease.count()),
-                                   absl::StrCat(shape.num_bits), absl::StrCat(shape.num_probes),
-                                   absl::StrCat(BytesOf(shape))});
+    const absl::StatusOr<Reply> reply = impl_->RunIfOurs(
+        StartScript(),
+        {UniqueDigits(), absl::StrCat(options.lease.count()), absl::StrCat(shape.num_bits),
+         absl::StrCat(shape.num_probes), absl::StrCat(BytesOf(shape))});
     if (!reply.ok()) return reply.status();
     const absl::StatusOr<std::string> word = WordOf(*reply);
     if (!word.ok()) return word.status();

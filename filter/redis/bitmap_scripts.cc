@@ -88,15 +88,33 @@ local function configure(rule, bits, probes, generation, at, insertions, rate)
 end
 )lua";
 
+// What lies under the filter's name: 'ours' is a filter of the rule, or nothing at all. A string
+// says nothing of itself: it is a filter if the caller knows its shape, and it is no longer.
+constexpr absl::string_view kHolder = R"lua(
+local function maker()
+  local rule = redis.call('HGET', KEYS[2], 'rule')
+  if rule then return rule end
+  if redis.call('TYPE', KEYS[8]).ok == 'hash' and redis.call('HEXISTS', KEYS[8], 'size') == 1 then
+    return 'redisson'
+  end
+end
+local function holder(rule, most_bytes)
+  local type = redis.call('TYPE', KEYS[1]).ok
+  if type ~= 'string' and type ~= 'none' then return 'a key of type ' .. type end
+  local made_by = maker()
+  if made_by then return made_by == rule and 'ours' or 'a filter of ' .. made_by end
+  local length = redis.call('STRLEN', KEYS[1])
+  if type == 'none' or length <= tonumber(most_bytes) then return 'ours' end
+  return 'a string of ' .. length .. ' bytes without a configuration'
+end
+)lua";
+
 constexpr absl::string_view kLost = R"lua(
 if token == '' or token ~= ARGV[1] then return {'lost'} end
 )lua";
 
 constexpr absl::string_view kCreate = R"lua(
-if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('HEXISTS', KEYS[2], 'rule') == 1 or
-   redis.call('HEXISTS', KEYS[3], 'size') == 1 then
-  return {'exists'}
-end
+if redis.call('EXISTS', KEYS[1]) == 1 or maker() then return {'exists'} end
 redis.call('DEL', KEYS[4], KEYS[5])
 make(KEYS[1], tonumber(ARGV[5]))
 local ttl = tonumber(ARGV[6])
@@ -155,15 +173,25 @@ return {'ok', added}
 )lua";
 
 constexpr absl::string_view kStart = R"lua(
-if not s[1] and not c[1] and redis.call('STRLEN', KEYS[1]) == 0 then return {'missing'} end
+local what = holder(ARGV[1], ARGV[2])
+if what ~= 'ours' then return {'foreign', what} end
+if not s[1] and not c[1] and redis.call('EXISTS', KEYS[1]) == 0 then return {'missing'} end
 if token ~= '' then return {'busy', redis.call('PTTL', KEYS[5])} end
 local number = redis.call('HINCRBY', KEYS[2], 'fence', 1)
-token = number .. '-' .. ARGV[1]
+token = number .. '-' .. ARGV[3]
 redis.call('DEL', KEYS[4], KEYS[7])
-make(KEYS[4], tonumber(ARGV[5]))
-redis.call('HSET', KEYS[5], 'token', token, 'bits', ARGV[3], 'probes', ARGV[4], 'bytes', ARGV[5])
-renew(ARGV[2])
+make(KEYS[4], tonumber(ARGV[7]))
+redis.call('HSET', KEYS[5], 'token', token, 'bits', ARGV[5], 'probes', ARGV[6], 'bytes', ARGV[7])
+renew(ARGV[4])
 return {'ok', token, number}
+)lua";
+
+constexpr absl::string_view kRemove = R"lua(
+local what = holder(ARGV[1], ARGV[2])
+if what ~= 'ours' then return {'foreign', what} end
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[7])
+redis.call('PEXPIRE', KEYS[6], notes_outlive)
+return {'ok'}
 )lua";
 
 constexpr absl::string_view kFill = R"lua(
@@ -238,12 +266,13 @@ std::vector<std::string> BitmapKeys(std::string_view name, RedisBitmapRule rule)
           KeyBeside(name, "winnow:next"),
           KeyBeside(name, "winnow:rebuild"),
           KeyBeside(name, "winnow:writes"),
-          KeyBeside(name, "winnow:upload")};
+          KeyBeside(name, "winnow:upload"),
+          KeyBeside(name, "config")};
 }
 
 // None is ever destroyed: requests point to them.
 const Script& CreateScript() {
-  static const Script* const script = new Script(absl::StrCat(Times(), kCreate));
+  static const Script* const script = new Script(absl::StrCat(Times(), kHolder, kCreate));
   return *script;
 }
 const Script& DescribeScript() {
@@ -260,7 +289,12 @@ const Script& WriteScript() {
   return *script;
 }
 const Script& StartScript() {
-  static const Script* const script = new Script(absl::StrCat(Times(), kStamp, kToken, kStart));
+  static const Script* const script =
+      new Script(absl::StrCat(Times(), kStamp, kToken, kHolder, kStart));
+  return *script;
+}
+const Script& RemoveScript() {
+  static const Script* const script = new Script(absl::StrCat(Times(), kHolder, kRemove));
   return *script;
 }
 const Script& FillScript() {

@@ -14,8 +14,9 @@
 
 namespace winnow::filter::redis {
 
-// In this order the keys of every script: bits, state, Redisson's configuration, the next
-// generation's bits, the rebuild, the notes of writers, bits that are being uploaded.
+// In this order the keys of every script: bits, state, Redisson's configuration (of other rules the
+// state again), the next generation's bits, the rebuild, the notes of writers, bits that are being
+// uploaded, and what Redisson's configuration would be, of whatever rule the filter is.
 std::vector<std::string> BitmapKeys(std::string_view name, RedisBitmapRule rule);
 inline constexpr size_t kBitsKey = 0;
 // A query names the first three alone, all of which exist: while a slot moves, a cluster's node
@@ -40,9 +41,12 @@ const Script& QueryScript();
 // probes, offsets, and those in the next generation if there is one. "full". Behind "ok" how many
 // keys were new. The mode is "add", "begin" (leaves the note) or "end" (removes it).
 const Script& WriteScript();
-// ARGV: nonce, lease, bits, probes, bytes. "busy" with what is left of the other's lease. Behind
-// "ok" the token and its number.
+// ARGV: rule, most bytes of a string without configuration that is such a filter, nonce, lease,
+// bits, probes, bytes. "foreign" with what lies under the name instead; "busy" with what is left of
+// the other's lease. Behind "ok" the token and its number.
 const Script& StartScript();
+// ARGV: rule, most bytes as above. "foreign".
+const Script& RemoveScript();
 // ARGV: token, lease, bytes, and offsets or nothing. "lost".
 const Script& FillScript();
 // ARGV: token, lease, where the piece begins, the piece. "lost".

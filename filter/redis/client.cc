@@ -121,6 +121,7 @@ absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& e
       // Connections under way are closed when they come back to a server that is not known.
       servers_.clear();
       slots_.clear();
+      connection_freed_.SignalAll();
     }
     for (;;) {
       Server& server = servers_[name];
@@ -152,7 +153,8 @@ absl::StatusOr<std::unique_ptr<Connection>> Client::Impl::Take(const Endpoint& e
     server.num_open = std::max(0, server.num_open - 1);
     server.not_before = Clock::now() + options_.reconnect_delay;
     server.failure = connection.status();
-    connection_freed_.Signal();
+    // All of them get this failure: who was woken alone would leave the others waiting.
+    connection_freed_.SignalAll();
   }
   return connection;
 }
@@ -165,7 +167,8 @@ void Client::Impl::GiveBack(const std::string& name, std::unique_ptr<Connection>
   const bool is_kept = connection != nullptr && server->second.num_open > 0 &&
                        UnlessOutOfMemory([&] { idle.push_back(std::move(connection)); });
   if (!is_kept) server->second.num_open = std::max(0, server->second.num_open - 1);
-  connection_freed_.Signal();
+  // One is enough if it waits for this server; of several servers it may be another's.
+  servers_.size() == 1 ? connection_freed_.Signal() : connection_freed_.SignalAll();
 }
 
 absl::StatusOr<std::vector<Reply>> Client::Impl::ExchangeWith(const Endpoint& endpoint,

@@ -51,7 +51,7 @@ TEST_F(WinnowCliRedis, MakesFillsAsksAndCopiesAFilter) {
 
 TEST_F(WinnowCliRedis, RebuildsAndMakesWhatIsMissing) {
   EXPECT_EQ(Redis("rebuild users --keys=1000", "printf 'Tom\\n' | ").output,
-            "rebuilt with 1 keys in 9585 bits\n");
+            "rebuilt with 1 key in 9585 bits\n");
   EXPECT_EQ(Redis("add users", "echo Jerry | ").exit_code, 0);
   EXPECT_EQ(Redis("rebuild users --keys=2000", "printf 'Tom\\n' | ").exit_code, 0);
   EXPECT_EQ(Redis("query users", "printf 'Tom\\nJerry\\n' | ").output, "maybe\tTom\nno\tJerry\n");
@@ -96,6 +96,73 @@ TEST_F(WinnowCliRedis, NamesWhatIsWrongOnce) {
               HasSubstr("more keys than the filter is for, so more false positives: 3, --keys=1"));
 }
 
+TEST_F(WinnowCliRedis, ReplacesNothingThatIsNoFilterOfTheLayout) {
+  ASSERT_EQ(Redis("create made --layout=gozero --bits=64").exit_code, 0);
+  ASSERT_EQ(Redis("dump made --layout=gozero --out=made.filter").exit_code, 0);
+  ASSERT_EQ(Redis("create other --keys=100").exit_code, 0);
+  ASSERT_EQ(Redis("add other", "echo Tom | ").output, "1 key, 1 of them new\n");
+  server_->Cli("SET page '<html>my page</html>'");
+  const auto expect_refused = [&](const std::string& arguments, const std::string& message) {
+    const ShellResult result = Redis(arguments, "echo Tom | ");
+    EXPECT_EQ(result.exit_code, 3) << arguments;
+    EXPECT_THAT(result.output, HasSubstr(message)) << arguments;
+  };
+  const std::string page =
+      "page: there is a string of 20 bytes without a configuration under this name, no filter of ";
+  for (const char* layout : {"gozero", "jedis", "redisson"}) {
+    expect_refused("rebuild page --keys=100 --layout=" + std::string(layout), page + layout);
+  }
+  expect_refused("load page made.filter --layout=gozero", page + "gozero");
+  expect_refused("load page made.filter --layout=gozero --adopt", page + "gozero");  // too long
+  expect_refused("rebuild page --layout=gozero --bits=80 --adopt", page + "gozero");
+  EXPECT_EQ(server_->Cli("GET page"), "<html>my page</html>");
+  const std::string wrong = " under this name, no filter of ";
+  expect_refused("rebuild made --keys=100", "there is a filter of gozero" + wrong + "redisson");
+  expect_refused("rebuild other --keys=100 --layout=gozero",
+                 "there is a filter of redisson" + wrong + "gozero");
+  expect_refused("load other made.filter --layout=gozero",
+                 "there is a filter of redisson" + wrong + "gozero");
+  EXPECT_EQ(Redis("query other", "echo Tom | ").output, "maybe\tTom\n");
+  // What go-zero made says nothing of itself: whoever asks for it must.
+  server_->Cli("SETBIT theirs 100 1");
+  expect_refused("rebuild theirs --layout=gozero --bits=128", "theirs: there is a string of 13");
+  EXPECT_EQ(Redis("rebuild theirs --layout=gozero --bits=128 --adopt", "echo Tom | ").output,
+            "rebuilt with 1 key in 128 bits\n");
+  EXPECT_EQ(Redis("query theirs --layout=gozero", "echo Tom | ").output, "maybe\tTom\n");
+  server_->Cli("SET more x");
+  EXPECT_EQ(Redis("load more made.filter --layout=gozero --adopt").exit_code, 0);
+  EXPECT_EQ(Redis("rebuild other --keys=9 --adopt", "echo Tom | ").exit_code, 2);
+}
+
+TEST_F(WinnowCliRedis, SaysWhatTheServerSaid) {
+  ASSERT_EQ(Redis("create users --keys=10").exit_code, 0);
+  const std::string address = "127.0.0.1:" + std::to_string(server_->port());
+  const auto query = [&](const std::string& url) {
+    return shell_.Run("printf 'Tom\\nJerry\\n' | winnow redis query users --timeout=60 --url=" +
+                      url);
+  };
+  ShellResult result = query("redis://:wrong@" + address);
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.output, HasSubstr("answered maybe: 2 keys: Redis at " + address + ": "));
+  EXPECT_THAT(result.output, HasSubstr("AUTH"));
+  result = query("redis://" + address + "/99");
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.output, HasSubstr("DB index is out of range"));
+  EXPECT_THAT(Redis("query users --layout=gozero", "echo Tom | ").output,
+              HasSubstr("answered maybe: 1 key: users is a filter of redisson, not gozero"));
+}
+
+TEST_F(WinnowCliRedis, RefusesTimesThatMeanNothing) {
+  for (const char* command :
+       {"rebuild users --keys=10 --lease=0", "rebuild users --keys=10 --lease=0.0001",
+        "create users --keys=10 --ttl=0.0001", "create users --keys=10 --ttl=-1"}) {
+    const ShellResult result = Redis(command, "echo Tom | ");
+    EXPECT_EQ(result.exit_code, 2) << command;
+    EXPECT_THAT(result.output, HasSubstr("--")) << command;
+  }
+  EXPECT_EQ(server_->Cli("EXISTS users"), "0");
+}
+
 TEST_F(WinnowCliRedis, ReadsLargeFilesAndStopsWithWhoeverReads) {
   ASSERT_EQ(Redis("create users --keys=1e5 --fpr=0.1%").exit_code, 0);
   ASSERT_EQ(shell_.Run("seq 1 100000 | sed 's/$/\tvalue/' >users.tsv").exit_code, 0);
@@ -125,7 +192,7 @@ TEST_F(WinnowCliRedis, AnInterruptedRebuildLeavesTheFilterAndEndsWithItsLease) {
   }
   const ShellResult later = shell_.Run("for i in $(seq 200); do echo Tom | " + rebuild +
                                        " 2>/dev/null && break; sleep 0.1; done");
-  EXPECT_EQ(later.output, "rebuilt with 1 keys in 1917 bits\n");
+  EXPECT_EQ(later.output, "rebuilt with 1 key in 1917 bits\n");
   EXPECT_EQ(Redis("query users", "printf 'Tom\\nSpike\\n' | ").output, "maybe\tTom\nno\tSpike\n");
 }
 

@@ -55,12 +55,18 @@ absl::Status LoadBitmap(const filter::RedisBitmap& bitmap, filter::redis::Bitmap
 }
 
 absl::StatusOr<ExitCode> RunRedisLoad(const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(const RedisFilter opened, OpenRedisFilter(arguments));
   const std::string& path = arguments.positionals()[1];
   WINNOW_ASSIGN_OR_RETURN(const FilterFile file, ReadFilterFile(path));
+  const auto* bitmap = std::get_if<filter::RedisBitmap>(&file.filter);
   absl::Status status = WrongKind(path);
+  WINNOW_ASSIGN_OR_RETURN(
+      const RedisFilter opened,
+      OpenRedisFilterToReplace(
+          arguments, [&](filter::RedisBitmapRule rule) -> absl::StatusOr<filter::RedisBitmapShape> {
+            if (bitmap == nullptr || bitmap->shape().rule != rule) return status;
+            return bitmap->shape();
+          }));
   if (opened.bitmap != nullptr) {
-    const auto* bitmap = std::get_if<filter::RedisBitmap>(&file.filter);
     if (bitmap != nullptr && bitmap->shape().rule == opened.bitmap->rule()) {
       status = LoadBitmap(*bitmap, opened.bitmap.get());
     }
@@ -104,12 +110,14 @@ Command RedisLoadCommand() {
       .summary = "put the filter of a file on the server",
       .details = R"(
 Takes what `winnow redis dump` wrote, of the same layout. A gozero, jedis or redisson filter of
-that name is replaced in one step, as by a rebuild; a redisbloom one must not exist.)",
+that name is replaced in one step, as by a rebuild; a redisbloom one must not exist. Anything
+else under the name stays: another type, a filter of another layout, or a string without
+configuration, unless --adopt says that it is a filter.)",
       .json = R"({"file":F,"file_bytes":N})",
       .examples = R"(
   winnow redis load users users.filter --url=redis://127.0.0.1
   winnow redis load seen seen.filter --url=redis://127.0.0.1 --layout=redisbloom)",
-      .flags = RedisFlags({}),
+      .flags = RedisFlags({kRedisAdoptFlag}),
       .run = RunRedisLoad,
   };
 }

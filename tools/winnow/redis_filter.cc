@@ -52,10 +52,18 @@ absl::StatusOr<std::chrono::milliseconds> SecondsOf(const Arguments& arguments,
     return absl::InvalidArgumentError(
         absl::StrCat("--", ToAbsl(flag), "=", text, ": not a number of seconds"));
   }
-  return std::chrono::milliseconds(std::llround(seconds * 1000));
+  const std::chrono::milliseconds rounded(std::llround(seconds * 1000));
+  if (seconds > 0 && rounded.count() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", ToAbsl(flag), "=", text, ": less than a millisecond"));
+  }
+  return rounded;
 }
 
-absl::StatusOr<RedisFilter> OpenRedisFilter(const Arguments& arguments) {
+namespace {
+
+// `of_bare`: what a string without configuration is taken for; empty: for nothing.
+absl::StatusOr<RedisFilter> Open(const Arguments& arguments, const RedisShapeOfRule& of_bare) {
   WINNOW_ASSIGN_OR_RETURN(const std::string url, UrlOf(arguments));
   filter::redis::ClientOptions options;
   options.command_timeout = std::chrono::seconds(5);
@@ -75,13 +83,34 @@ absl::StatusOr<RedisFilter> OpenRedisFilter(const Arguments& arguments) {
   }
   filter::redis::BitmapFilterOptions filter_options;
   WINNOW_ASSIGN_OR_RETURN(filter_options.rule, RuleOf(layout));
-  if (arguments.Has("bits")) {
+  if (of_bare) {
     WINNOW_ASSIGN_OR_RETURN(filter_options.shape_without_configuration,
-                            RedisShapeOf(arguments, filter_options.rule));
+                            of_bare(filter_options.rule));
   }
   WINNOW_ASSIGN_OR_RETURN(
       opened.bitmap, filter::redis::BitmapFilter::Open(opened.client.get(), name, filter_options));
   return opened;
+}
+
+}  // namespace
+
+absl::StatusOr<RedisFilter> OpenRedisFilter(const Arguments& arguments) {
+  if (!arguments.Has("bits")) return Open(arguments, nullptr);
+  return Open(arguments,
+              [&](filter::RedisBitmapRule rule) { return RedisShapeOf(arguments, rule); });
+}
+
+absl::StatusOr<RedisFilter> OpenRedisFilterToReplace(const Arguments& arguments,
+                                                     const RedisShapeOfRule& of_rule) {
+  if (!arguments.Has("adopt")) return Open(arguments, nullptr);
+  return Open(arguments,
+              [&](filter::RedisBitmapRule rule) -> absl::StatusOr<filter::RedisBitmapShape> {
+                // Redisson's have a configuration beside them.
+                if (rule == filter::RedisBitmapRule::kRedisson) {
+                  return absl::InvalidArgumentError("--adopt is for gozero and jedis filters");
+                }
+                return of_rule(rule);
+              });
 }
 
 absl::StatusOr<RedisSize> RedisSizeOf(const Arguments& arguments) {
@@ -152,6 +181,10 @@ absl::StatusOr<uint64_t> ForEachKeyBatch(
   }
   WINNOW_RETURN_IF_ERROR(flush());
   return num_keys;
+}
+
+std::string KeysText(uint64_t num_keys) {
+  return absl::StrCat(num_keys, num_keys == 1 ? " key" : " keys");
 }
 
 absl::Status ServerError(const Arguments& arguments, const absl::Status& status) {

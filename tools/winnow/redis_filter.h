@@ -26,8 +26,18 @@ struct RedisFilter {
 // --url, --layout and what every verb takes; `more` of its own before them.
 std::vector<FlagSpec> RedisFlags(std::vector<FlagSpec> more);
 
-// Does not connect. InvalidArgument: no --url, or a flag that makes no sense.
+// Does not connect. InvalidArgument: no --url, or a flag that makes no sense. With --bits a string
+// without configuration is taken for a filter of so many.
 absl::StatusOr<RedisFilter> OpenRedisFilter(const Arguments& arguments);
+
+// The same to replace the filter: a string without configuration is taken for one only with
+// --adopt, and only if it is no longer than the new one, whose shape `of_rule` gives.
+inline constexpr FlagSpec kRedisAdoptFlag = {
+    "adopt", "", "a string that says nothing of itself is go-zero's or Jedis's filter: replace it"};
+using RedisShapeOfRule =
+    std::function<absl::StatusOr<filter::RedisBitmapShape>(filter::RedisBitmapRule rule)>;
+absl::StatusOr<RedisFilter> OpenRedisFilterToReplace(const Arguments& arguments,
+                                                     const RedisShapeOfRule& of_rule);
 
 // The shape that --keys and --fpr, or --bits for go-zero's, ask for. InvalidArgument.
 absl::StatusOr<filter::RedisBitmapShape> RedisShapeOf(const Arguments& arguments,
@@ -42,6 +52,7 @@ struct RedisSize {
   double fpr = 0.01;
 };
 absl::StatusOr<RedisSize> RedisSizeOf(const Arguments& arguments);
+// A time of 0, which is that of a flag that was not given, or of a millisecond at least.
 absl::StatusOr<std::chrono::milliseconds> SecondsOf(const Arguments& arguments,
                                                     std::string_view flag);
 
@@ -50,6 +61,9 @@ absl::StatusOr<std::chrono::milliseconds> SecondsOf(const Arguments& arguments,
 using KeyBatch = std::vector<std::string_view>;
 absl::StatusOr<uint64_t> ForEachKeyBatch(const Arguments& arguments,
                                          const std::function<absl::Status(const KeyBatch&)>& visit);
+
+// "1 key", "2 keys".
+std::string KeysText(uint64_t num_keys);
 
 // An error with the filter's name before it, and never one of the command line.
 absl::Status ServerError(const Arguments& arguments, const absl::Status& status);

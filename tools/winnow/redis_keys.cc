@@ -26,20 +26,28 @@ absl::StatusOr<ExitCode> RunRedisAdd(const Arguments& arguments, Output& output)
   };
   WINNOW_ASSIGN_OR_RETURN(const uint64_t num_keys, ForEachKeyBatch(arguments, add));
   return PrintAnswer(arguments, Json{{"keys", num_keys}, {"new", num_new}},
-                     absl::StrCat(num_keys, " keys, ", num_new, " of them new"), output);
+                     absl::StrCat(KeysText(num_keys), ", ", num_new, " of them new"), output);
+}
+
+// What the server says to a question that it has refused before; it is asked once more, since
+// filters only count.
+std::string RefusalOf(const RedisFilter& opened) {
+  const absl::Status status = opened.module != nullptr ? opened.module->GetInfo().status()
+                                                       : opened.bitmap->GetInfo().status();
+  return status.ok() ? "the server refused" : std::string(status.message());
 }
 
 // Why some answers are no more than "maybe", or nothing.
-std::string DoubtsOf(const filter::redis::QueryCounts& counts) {
+std::string DoubtsOf(const RedisFilter& opened, const filter::redis::QueryCounts& counts) {
   std::string text;
-  const auto add = [&text](uint64_t keys, const char* why) {
-    if (keys != 0) absl::StrAppend(&text, text.empty() ? "" : "; ", keys, " keys: ", why);
+  const auto add = [&text](uint64_t keys, const std::string& why) {
+    if (keys != 0) absl::StrAppend(&text, text.empty() ? "" : "; ", KeysText(keys), ": ", why);
   };
   add(counts.missing, "there is no such filter, or it is not complete");
   add(counts.loading, "the server is loading");
   add(counts.changed, "the filter was changed time and again");
   add(counts.unreachable, "the server did not answer");
-  add(counts.refused, "the server refused; is the layout right?");
+  if (counts.refused != 0) add(counts.refused, RefusalOf(opened));
   return text;
 }
 
@@ -66,7 +74,7 @@ absl::StatusOr<ExitCode> RunRedisQuery(const Arguments& arguments, Output& outpu
   WINNOW_ASSIGN_OR_RETURN(const uint64_t num_keys, ForEachKeyBatch(arguments, query));
   const filter::redis::QueryCounts counts =
       opened.module != nullptr ? opened.module->counts() : opened.bitmap->counts();
-  const std::string doubts = DoubtsOf(counts);
+  const std::string doubts = DoubtsOf(opened, counts);
   if (!doubts.empty()) Complain("redis query", absl::StrCat("answered maybe: ", doubts));
   if (arguments.Has("count")) {
     const uint64_t maybe = num_keys - counts.no;
@@ -140,7 +148,10 @@ absl::StatusOr<uint64_t> FillFromInputs(const Arguments& arguments,
 }
 
 absl::StatusOr<ExitCode> RunRedisRebuild(const Arguments& arguments, Output& output) {
-  WINNOW_ASSIGN_OR_RETURN(const RedisFilter opened, OpenRedisFilter(arguments));
+  WINNOW_ASSIGN_OR_RETURN(const RedisFilter opened,
+                          OpenRedisFilterToReplace(arguments, [&](filter::RedisBitmapRule rule) {
+                            return RedisShapeOf(arguments, rule);
+                          }));
   if (opened.bitmap == nullptr) {
     return absl::InvalidArgumentError("only gozero, jedis and redisson filters can be rebuilt");
   }
@@ -155,6 +166,9 @@ absl::StatusOr<ExitCode> RunRedisRebuild(const Arguments& arguments, Output& out
   }
   if (arguments.Has("lease")) {
     WINNOW_ASSIGN_OR_RETURN(options.lease, SecondsOf(arguments, "lease"));
+    if (options.lease.count() == 0) {
+      return absl::InvalidArgumentError("--lease must be more than 0");
+    }
   }
   auto rebuild = opened.bitmap->StartRebuild(shape, options);
   if (absl::IsNotFound(rebuild.status())) {
@@ -181,9 +195,9 @@ absl::StatusOr<ExitCode> RunRedisRebuild(const Arguments& arguments, Output& out
              absl::StrCat("more keys than the filter is for, so more false positives: ", *num_keys,
                           ", --keys=", options.expected_insertions));
   }
-  return PrintAnswer(arguments, Json{{"keys", *num_keys}, {"bits", shape.num_bits}},
-                     absl::StrCat("rebuilt with ", *num_keys, " keys in ", shape.num_bits, " bits"),
-                     output);
+  return PrintAnswer(
+      arguments, Json{{"keys", *num_keys}, {"bits", shape.num_bits}},
+      absl::StrCat("rebuilt with ", KeysText(*num_keys), " in ", shape.num_bits, " bits"), output);
 }
 
 }  // namespace
@@ -239,7 +253,8 @@ The old filter answers, and is added to, until the new one is complete; writers 
 library add to both. One rebuild at a time: another waits for the lease to end, which is renewed
 as long as this runs, however long the input is silent. A filter that does not exist is made, and
 answers maybe until this has ended. If it is interrupted, or the input is bad, the old filter
-stays.)",
+stays. Anything else under the name stays, too: another type, a filter of another layout, or a
+string without configuration, unless --adopt says that it is a filter.)",
       .json = R"({"keys":N,"bits":N})",
       .examples = R"(
   winnow redis rebuild users all-users.tsv --url=redis://127.0.0.1 --keys=2e6 --fpr=1%
@@ -249,6 +264,7 @@ stays.)",
            {"fpr", "RATE", "false-positive rate at that number (default: 1%)"},
            {"bits", "N", "go-zero's: so many bits, and 14 probes"},
            {"lease", "SECONDS", "lost if it cannot reach the server for so long (default: 30)"},
+           kRedisAdoptFlag,
            kRedisMaxBytesFlag,
            {"hex", "", "lines are keys as hexadecimal digits"}}),
       .run = RunRedisRebuild,

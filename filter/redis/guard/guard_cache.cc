@@ -16,6 +16,19 @@ return 1
   return *script;
 }
 
+// A lock that is no string, or never ends, is nobody's: who waited for it would wait in vain.
+const Script& TryLockScript() {
+  static const Script* const script = new Script(R"lua(
+if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+redis.call('GET', KEYS[2])
+if redis.call('PTTL', KEYS[2]) < 0 then
+  return redis.error_reply('WRONGTYPE ' .. KEYS[2] .. ' is no lock: it does not expire')
+end
+return 0
+)lua");
+  return *script;
+}
+
 const Script& RenewScript() {
   static const Script* const script = new Script(R"lua(
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
@@ -60,13 +73,16 @@ std::string MillisText(std::chrono::milliseconds ttl) { return absl::StrCat(ttl.
 GuardCache::GuardCache(Client* client, std::string_view prefix)
     : client_(client), prefix_(prefix) {}
 
+// They would put a key's value and its lock into different slots.
+absl::Status GuardCache::CheckPrefix() const {
+  if (prefix_.find_first_of("{}") == std::string::npos) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("Redis cache: braces in the prefix ", prefix_));
+}
+
 absl::StatusOr<Reply> GuardCache::Run(const Script& script, std::string_view key,
                                       std::initializer_list<std::string_view> arguments) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<Reply> {
-    if (prefix_.find_first_of("{}") != std::string::npos) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("Redis cache: braces in the prefix ", prefix_));
-    }
+    if (absl::Status status = CheckPrefix(); !status.ok()) return status;
     const std::vector<std::string> names = {ValueName(prefix_, key), LockName(prefix_, key)};
     Request request;
     request.BeginScript(script, names, arguments.size());
@@ -79,11 +95,16 @@ absl::StatusOr<bool> GuardCache::RunForYes(const Script& script, std::string_vie
                                            std::initializer_list<std::string_view> arguments) {
   const absl::StatusOr<Reply> reply = Run(script, key, arguments);
   if (!reply.ok()) return reply.status();
+  // Taken for "no", any other answer would let the guard wait for what does not come.
+  if (reply->type != Reply::Type::kInteger || reply->integer < 0 || reply->integer > 1) {
+    return absl::DataLossError("Redis: an answer that the script does not give");
+  }
   return reply->integer == 1;
 }
 
 absl::StatusOr<bool> GuardCache::Get(std::string_view key, std::string* value) {
   return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
+    if (absl::Status status = CheckPrefix(); !status.ok()) return status;
     const std::string name = ValueName(prefix_, key);
     Request request;
     request.Command({"GET", name});
@@ -104,6 +125,7 @@ absl::Status GuardCache::Set(std::string_view key, std::string_view value,
 
 absl::Status GuardCache::Remove(std::string_view key) {
   return CatchOutOfMemory([&]() -> absl::Status {
+    if (absl::Status status = CheckPrefix(); !status.ok()) return status;
     const std::string name = ValueName(prefix_, key);
     Request request;
     request.Command({"UNLINK", name, LockName(prefix_, key)});
@@ -113,17 +135,7 @@ absl::Status GuardCache::Remove(std::string_view key) {
 
 absl::StatusOr<bool> GuardCache::TryLock(std::string_view key, std::string_view token,
                                          std::chrono::milliseconds ttl) {
-  return CatchOutOfMemory([&]() -> absl::StatusOr<bool> {
-    const std::string name = LockName(prefix_, key);
-    Request request;
-    request.Command({"SET", name, token, "NX", "PX", MillisText(ttl)});
-    const absl::StatusOr<Reply> reply = client_->ExecuteOne(name, request);
-    if (!reply.ok()) return reply.status();
-    if (reply->type == Reply::Type::kStatus) return true;
-    if (reply->type == Reply::Type::kNil) return false;
-    // "Somebody holds it" would let the guard wait for what does not come.
-    return absl::DataLossError("Redis: SET NX gives neither OK nor nil");
-  });
+  return RunForYes(TryLockScript(), key, {token, MillisText(ttl)});
 }
 
 absl::StatusOr<bool> GuardCache::RenewLock(std::string_view key, std::string_view token,

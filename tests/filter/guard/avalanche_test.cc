@@ -142,15 +142,81 @@ TEST_F(AvalancheTest, OnlyOneLoadIsTriedWhileTheBreakerIsHalfOpen) {
   int others_loads = 0;
   const Loader probe = [&](std::string_view) -> absl::StatusOr<std::string> {
     EXPECT_EQ(guard->statistics().breaker, BreakerState::kHalfOpen);
-    const auto other = guard->Get("b", [&](std::string_view) -> absl::StatusOr<std::string> {
-      ++others_loads;
-      return "x";
-    });
-    EXPECT_TRUE(absl::IsUnavailable(other.status()));
+    std::thread([&] {
+      const auto other = guard->Get("b", [&](std::string_view) -> absl::StatusOr<std::string> {
+        ++others_loads;
+        return "x";
+      });
+      EXPECT_TRUE(absl::IsUnavailable(other.status()));
+    }).join();
     return "v";
   };
   EXPECT_EQ(guard->Get("a", probe).value(), "v");
   EXPECT_EQ(others_loads, 0);
+  EXPECT_EQ(guard->statistics().breaker, BreakerState::kClosed);
+}
+
+// The probe takes longer than the breaker was open: others need not wait for its end.
+TEST_F(AvalancheTest, AProbeThatHangsLetsAnotherOneThrough) {
+  options_.breaker_failures = 1;
+  options_.breaker_open_for = seconds(10);
+  const auto guard = NewGuard();
+  const auto ask_elsewhere = [&](const std::string& key) {
+    absl::StatusOr<std::string> answer = absl::UnknownError("");
+    std::thread([&] { answer = guard->Get(key, database_.loader()); }).join();
+    return answer.status();
+  };
+  database_.Fail(absl::InternalError("broken"));
+  EXPECT_TRUE(absl::IsInternal(ask_elsewhere("a")));
+  clock_.Advance(seconds(10));
+  const Loader hanging = [&](std::string_view) -> absl::StatusOr<std::string> {
+    clock_.Advance(milliseconds(9999));
+    EXPECT_TRUE(absl::IsUnavailable(ask_elsewhere("b")));
+    clock_.Advance(milliseconds(1));
+    EXPECT_TRUE(absl::IsInternal(ask_elsewhere("b")));
+    EXPECT_EQ(guard->statistics().breaker, BreakerState::kOpen);
+    clock_.Advance(seconds(10));
+    database_.Fail(absl::OkStatus());
+    EXPECT_TRUE(absl::IsNotFound(ask_elsewhere("b")));
+    EXPECT_EQ(guard->statistics().breaker, BreakerState::kClosed);
+    return absl::DeadlineExceededError("hung");
+  };
+  EXPECT_TRUE(absl::IsDeadlineExceeded(guard->Get("slow", hanging).status()));
+}
+
+// What it says is of the time before the breaker opened.
+TEST_F(AvalancheTest, ALoadFromBeforeTheBreakerOpenedDoesNotDecideDuringAProbe) {
+  options_.breaker_failures = 1;
+  const auto guard = NewGuard();
+  std::latch has_begun(2);
+  std::latch fails(1);
+  std::latch succeeds(1);
+  const auto old_load = [&](const std::string& key, std::latch* end,
+                            const absl::StatusOr<std::string>& result) {
+    return std::thread([&, key, end, result] {
+      (void)guard->Get(key, [&](std::string_view) {
+        has_begun.count_down();
+        end->wait();
+        return result;
+      });
+    });
+  };
+  std::thread failing = old_load("failing", &fails, absl::InternalError("broken"));
+  std::thread succeeding = old_load("succeeding", &succeeds, "v");
+  has_begun.wait();
+  database_.Fail(absl::InternalError("broken"));
+  EXPECT_TRUE(absl::IsInternal(guard->Get("a", database_.loader()).status()));
+  clock_.Advance(options_.breaker_open_for);
+  const Loader probe = [&](std::string_view) -> absl::StatusOr<std::string> {
+    succeeds.count_down();
+    succeeding.join();
+    EXPECT_EQ(guard->statistics().breaker, BreakerState::kHalfOpen);
+    fails.count_down();
+    failing.join();
+    EXPECT_EQ(guard->statistics().breaker, BreakerState::kHalfOpen);
+    return "v";
+  };
+  EXPECT_EQ(guard->Get("probe", probe).value(), "v");
   EXPECT_EQ(guard->statistics().breaker, BreakerState::kClosed);
 }
 
@@ -169,6 +235,17 @@ TEST_F(AvalancheTest, ThereIsTheValuePastItsTimeWhileTheDatabaseFails) {
   EXPECT_EQ(guard->statistics().stale_fallbacks, 100u);
   clock_.Advance(seconds(3600));
   EXPECT_TRUE(absl::IsInternal(guard->Get("k", database_.loader()).status()));
+}
+
+// No failure of the database: an old value is no answer to a key that makes no sense.
+TEST_F(AvalancheTest, ThatAKeyIsRefusedByTheLoaderIsTheAnswerThoughThereIsAnOldValue) {
+  options_.keep_stale_for = seconds(3600);
+  const auto guard = NewGuard();
+  ASSERT_TRUE(guard->Put("k", "old").ok());
+  clock_.Advance(seconds(601));
+  database_.Fail(absl::InvalidArgumentError("no such key can be"));
+  EXPECT_TRUE(absl::IsInvalidArgument(guard->Get("k", database_.loader()).status()));
+  EXPECT_EQ(guard->statistics().stale_fallbacks, 0u);
 }
 
 TEST_F(AvalancheTest, SoManyLoadsRunAtATime) {

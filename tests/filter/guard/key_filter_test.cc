@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <set>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -34,6 +36,52 @@ TEST(KeyFilterTest, ARebuildThatFailsChangesNothing) {
   EXPECT_TRUE(absl::IsUnavailable(status));
   EXPECT_TRUE(filter->MayContain("a"));
   EXPECT_TRUE(filter->Rebuild(NewFilter(1000), [](const auto&) { return absl::OkStatus(); }).ok());
+}
+
+// Each of them is an error of that rebuild alone: the next one is not kept out.
+TEST(KeyFilterTest, AScanThatThrowsEndsItsRebuild) {
+  const auto filter = NewRebuildableFilter(NewFilter(1000));
+  ASSERT_TRUE(filter->Add("a").ok());
+  const auto rebuild = [&](const RebuildableFilter::Scan& scan) {
+    return filter->Rebuild(NewFilter(1000), scan);
+  };
+  const absl::Status thrown = rebuild([](const auto& add) -> absl::Status {
+    EXPECT_TRUE(add("b").ok());
+    throw std::runtime_error("the database is gone");
+  });
+  EXPECT_TRUE(absl::IsInternal(thrown));
+  EXPECT_EQ(thrown.message(), "the scan threw: the database is gone");
+  EXPECT_TRUE(absl::IsInternal(rebuild([](const auto&) -> absl::Status { throw 17; })));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      rebuild([](const auto&) -> absl::Status { throw std::bad_alloc(); })));
+  EXPECT_TRUE(filter->MayContain("a"));
+  EXPECT_FALSE(filter->MayContain("b"));
+  EXPECT_TRUE(rebuild([](const auto& add) { return add("c"); }).ok());
+  EXPECT_TRUE(filter->MayContain("c"));
+}
+
+// The next filter would deny a row that is there.
+TEST(KeyFilterTest, ARebuildWhoseFilterLacksAKeyFailsWhoeverAddedIt) {
+  class EmptyFilter final : public KeyFilter {
+   public:
+    bool MayContain(std::string_view) override { return false; }
+    absl::Status Add(std::string_view key) override {
+      return key == "lacked" ? absl::UnavailableError("no room") : absl::OkStatus();
+    }
+  };
+  const auto filter = NewRebuildableFilter(NewFilter(1000));
+  EXPECT_TRUE(absl::IsUnavailable(filter->Rebuild(
+      std::make_unique<EmptyFilter>(), [&](const auto&) { return filter->Add("lacked"); })));
+  EXPECT_TRUE(filter->MayContain("lacked"));
+  EXPECT_TRUE(
+      absl::IsUnavailable(filter->Rebuild(std::make_unique<EmptyFilter>(), [&](const auto& add) {
+        EXPECT_FALSE(add("lacked").ok());  // which the scan does not mind
+        return absl::OkStatus();
+      })));
+  EXPECT_TRUE(filter->MayContain("lacked"));
+  // What failed once is forgotten.
+  EXPECT_TRUE(filter->Rebuild(NewFilter(1000), [](const auto& add) { return add("a"); }).ok());
+  EXPECT_FALSE(filter->MayContain("lacked"));
 }
 
 TEST(KeyFilterTest, OneRebuildAtATime) {

@@ -193,6 +193,28 @@ TEST_F(FailingLocksTest, NorThatTheKeyIsAbsentIfItsLockMayHaveEnded) {
   EXPECT_EQ(GetAfterAWriteInMidLoad(absl::NotFoundError("no row")).value(), "new");
 }
 
+// Nobody's load stands behind a lock that could not be released: it is not waited for.
+TEST_F(FailingLocksTest, WhereNothingIsStoredOrReleasedEachCallLoadsAtOnce) {
+  failing_.failing_stores = failing_.failing_unlocks = 1000;
+  auto guard = CacheGuard::Create(&failing_, options_);
+  ASSERT_TRUE(guard.ok());
+  database_.Write("k", "v");
+  const TimePoint begin = clock_.Now();
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ((*guard)->Get("k", database_.loader()).value(), "v");
+    EXPECT_EQ(database_.loads(), i);
+    EXPECT_EQ((*guard)->statistics().discarded_loads, static_cast<uint64_t>(i));
+    EXPECT_GE((*guard)->statistics().cache_errors, 2u);
+  }
+  EXPECT_EQ(clock_.Now(), begin);
+  // When the cache is well, and the lock has ended, it is as before.
+  failing_.failing_stores = failing_.failing_unlocks = 0;
+  clock_.Advance(options_.lock_ttl);
+  EXPECT_EQ((*guard)->Get("k", database_.loader()).value(), "v");
+  EXPECT_EQ((*guard)->Get("k", database_.loader()).value(), "v");
+  EXPECT_EQ(database_.loads(), 4);
+}
+
 // The cache's failure must not send every caller to the database: those who came too late for a
 // load share the next one.
 TEST_F(FailingLocksTest, WithoutTheLockThereIsOneLoadAtATime) {

@@ -293,6 +293,8 @@ TEST_F(RedisBitmapFilterTest, AMissingOrTruncatedOrExpiredFilterSaysMaybeAndIsNo
   EXPECT_EQ(counts.refused, 1u);
   EXPECT_EQ(counts.no, 1u);
   EXPECT_EQ(counts.found, 0u);
+  EXPECT_TRUE(absl::IsFailedPrecondition(filter->Remove()));
+  Do({"DEL", "users"});
   ASSERT_TRUE(filter->Remove().ok());
   EXPECT_EQ(server_->Cli("DBSIZE"), "0");
 }
@@ -372,6 +374,85 @@ TEST_F(RedisBitmapFilterTest, RefusesWhatIsTooLargeOrThereOrOfAnotherRule) {
     }
   }
   EXPECT_TRUE(BitmapFilter::Open(client_.get(), "cache:{users}:seen").ok());
+}
+
+RedisBitmapShape ShapeOfHundred(RedisBitmapRule rule) {
+  if (rule == RedisBitmapRule::kGoZero) return *GoZeroShape(100, 0.01);
+  if (rule == RedisBitmapRule::kJedis) return *JedisShape(100, 0.01);
+  return *RedissonShape(100, 0.01);
+}
+constexpr RedisBitmapRule kAllRules[] = {RedisBitmapRule::kGoZero, RedisBitmapRule::kJedis,
+                                         RedisBitmapRule::kRedisson};
+
+// Neither a rebuild nor a removal may destroy it.
+TEST_F(RedisBitmapFilterTest, WhatIsNoFilterOfTheRuleIsNeitherReplacedNorRemoved) {
+  const auto expect_foreign = [&](RedisBitmapRule rule, const std::string& what) {
+    const std::string before = server_->Cli("--raw DUMP users | md5sum");
+    auto filter = Open({.rule = rule});
+    const std::string message = "users: there is " + what + " under this name, no filter of " +
+                                std::string(RedisBitmapRuleName(rule));
+    for (const absl::Status& status :
+         {filter->StartRebuild(ShapeOfHundred(rule)).status(), filter->Remove()}) {
+      EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+      EXPECT_EQ(status.message(), message);
+    }
+    EXPECT_TRUE(absl::IsAlreadyExists(filter->Create(ShapeOfHundred(rule))));
+    EXPECT_EQ(server_->Cli("--raw DUMP users | md5sum"), before) << message;
+  };
+  for (const RedisBitmapRule rule : kAllRules) {
+    const std::string name(RedisBitmapRuleName(rule));
+    server_->Cli("FLUSHALL");
+    Do({"SET", "users", "<html>my page</html>"});
+    expect_foreign(rule, "a string of 20 bytes without a configuration");
+    EXPECT_EQ(server_->Cli("EXISTS '{users}:winnow' '{users}:winnow:next'"), "0") << name;
+    Do({"DEL", "users"});
+    Do({"RPUSH", "users", "a"});
+    expect_foreign(rule, "a key of type list");
+    // Filters of the others, whole and as they are before their first rebuild.
+    for (const RedisBitmapRule other : kAllRules) {
+      for (const bool is_complete : {true, false}) {
+        if (other == rule) continue;
+        server_->Cli("FLUSHALL");
+        auto theirs = Create(ShapeOfHundred(other), {.is_complete = is_complete});
+        expect_foreign(rule, "a filter of " + std::string(RedisBitmapRuleName(other)));
+        EXPECT_TRUE(theirs->GetInfo().ok());
+        EXPECT_TRUE(theirs->Remove().ok());
+        EXPECT_EQ(server_->Cli("DBSIZE"), "0") << name;
+      }
+    }
+  }
+  // Redisson's own, which has no state of ours beside it, and maybe no bits yet.
+  Do({"HSET", "{users}:config", "size", "729", "hashIterations", "5"});
+  expect_foreign(RedisBitmapRule::kGoZero, "a filter of redisson");
+  auto theirs = Open();
+  auto rebuild = theirs->StartRebuild(*RedissonShape(100, 0.01));
+  ASSERT_TRUE(rebuild.ok()) << rebuild.status();
+  EXPECT_TRUE((*rebuild)->Finish().ok());
+  EXPECT_TRUE(theirs->Remove().ok());
+  EXPECT_EQ(server_->Cli("DBSIZE"), "0");
+}
+
+// go-zero's and Jedis's own filters are strings of which only the caller knows what they are.
+TEST_F(RedisBitmapFilterTest, AStringIsReplacedAndRemovedByWhoKnowsItsShape) {
+  for (const RedisBitmapRule rule : {RedisBitmapRule::kGoZero, RedisBitmapRule::kJedis}) {
+    const RedisBitmapShape shape = ShapeOfHundred(rule);
+    auto filter = Open({.rule = rule, .shape_without_configuration = shape});
+    const std::string longer((shape.num_bits + 7) / 8 + 1, 'x');
+    Do({"SET", "users", longer});
+    EXPECT_TRUE(absl::IsFailedPrecondition(filter->StartRebuild(shape).status()));
+    EXPECT_TRUE(absl::IsFailedPrecondition(filter->Remove()));
+    EXPECT_EQ(Do({"GET", "users"}).text, longer);
+    Do({"SET", "users", longer.substr(1)});
+    auto rebuild = filter->StartRebuild(shape);
+    ASSERT_TRUE(rebuild.ok()) << rebuild.status();
+    ASSERT_TRUE((*rebuild)->Add(Views({"Tom"})).ok());
+    ASSERT_TRUE((*rebuild)->Finish().ok());
+    EXPECT_THAT(filter->MayContain(Views({"Tom", "absent"})), ::testing::ElementsAre(true, false));
+    EXPECT_TRUE(filter->Remove().ok());
+    Do({"SET", "users", "x"});
+    EXPECT_TRUE(filter->Remove().ok());
+    EXPECT_EQ(server_->Cli("DBSIZE"), "0");
+  }
 }
 
 TEST_F(RedisBitmapFilterTest, ABatchIsOneRoundTripAndSurvivesScriptFlush) {

@@ -453,6 +453,38 @@ TEST(RedisClient, SlotsAreThoseOfRedisCluster) {
   EXPECT_EQ(KeyBeside("a{b}c", "config"), "a{b}c:config");
 }
 
+// The failure of the one that tries to connect is that of all.
+TEST(RedisClient, WhoWaitsForAConnectionIsToldWhenTheServerDies) {
+  constexpr int kConnections = 2;
+  constexpr int kThreads = 24;
+  int port = 0;
+  const int listener = ListenOnLoopback(&port);
+  ClientOptions options = ShortOptions();
+  options.max_connections = kConnections;
+  options.command_timeout = std::chrono::seconds(30);
+  options.reconnect_delay = std::chrono::minutes(10);
+  auto client = *Client::Open("redis://127.0.0.1:" + std::to_string(port), options);
+  std::atomic<int> running{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      Request request;
+      request.Command({"PING"});
+      ++running;
+      EXPECT_TRUE(absl::IsUnavailable(client->ExecuteOne("", request).status()));
+    });
+  }
+  std::vector<int> sockets;
+  for (int i = 0; i < kConnections; ++i) sockets.push_back(::accept(listener, nullptr, nullptr));
+  while (running < kThreads) std::this_thread::yield();
+  std::this_thread::sleep_for(milliseconds(50));  // most wait by now
+  const auto begin = std::chrono::steady_clock::now();
+  ::close(listener);
+  for (const int socket : sockets) ::close(socket);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, options.command_timeout / 2);
+}
+
 TEST(RedisClient, AFrozenServerCostsOneTimeOutAndAThawedOneAnswers) {
   if (!RedisServer::IsInstalled()) GTEST_SKIP() << "there is no redis-server";
   RedisServer server;

@@ -72,6 +72,30 @@ TEST_F(RedisGuardCacheTest, AnOldLoadStoresNothingOnceTheValueWasSetOrRemoved) {
   EXPECT_TRUE(cache_->TryLock("k", "next", long_).value());
 }
 
+// Who waited for it would wait for nobody.
+TEST_F(RedisGuardCacheTest, WhatIsNoLockIsAnErrorAndNotHeldBySomebody) {
+  server_->Cli("RPUSH 'app:{:k}lock' a");
+  EXPECT_TRUE(absl::IsFailedPrecondition(cache_->TryLock("k", "one", long_).status()));
+  server_->Cli("DEL 'app:{:k}lock'");
+  server_->Cli("SET 'app:{:k}lock' foreign");
+  EXPECT_TRUE(absl::IsFailedPrecondition(cache_->TryLock("k", "one", long_).status()));
+  ASSERT_TRUE(cache_->Set("k", "v", long_).ok());  // ends it
+  EXPECT_TRUE(cache_->TryLock("k", "one", long_).value());
+}
+
+TEST_F(RedisGuardCacheTest, BracesInThePrefixAreAnErrorOfEachCall) {
+  for (const char* prefix : {"app{1}:", "{", "}"}) {
+    GuardCache braced(client_.get(), prefix);
+    std::string value;
+    for (const absl::Status& status :
+         {braced.Get("k", &value).status(), braced.Set("k", "v", long_), braced.Remove("k"),
+          braced.TryLock("k", "t", long_).status(), braced.RenewLock("k", "t", long_).status(),
+          braced.SetAndUnlock("k", "t", "v", long_).status(), braced.Unlock("k", "t").status()}) {
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << prefix << ": " << status;
+    }
+  }
+}
+
 TEST_F(RedisGuardCacheTest, AServerThatIsGoneIsAnError) {
   if (server_->is_cluster()) GTEST_SKIP() << "the cluster's nodes are others'";
   server_->Stop();

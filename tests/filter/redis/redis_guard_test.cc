@@ -192,6 +192,44 @@ TEST_F(RedisGuardTest, AServerThatIsFrozenCostsTimeOuts) {
   EXPECT_EQ(guard->Get("other", Returns("after")).value(), "after");
 }
 
+// A cache that takes locks, and neither stores nor releases: whoever waits for one waits in vain.
+class RedisGuardWithoutStoreTest : public RedisGuardTest {
+ protected:
+  // The loader's value each time, and an error counted, within less than max_wait for all.
+  void ExpectLoadsAtOnce(Client* client, std::string_view prefix) {
+    options_.max_wait = options_.lock_ttl = seconds(40);
+    GuardCache cache(client, prefix);
+    const auto guard = *CacheGuard::Create(&cache, options_);
+    const auto begin = steady_clock::now();
+    for (const std::string value : {"one", "two", "three"}) {
+      EXPECT_EQ(guard->Get("k", Returns(value)).value(), value);
+      EXPECT_EQ(guard->Get("other", Returns(value)).value(), value);
+    }
+    EXPECT_LT(steady_clock::now() - begin, options_.max_wait / 2);
+    EXPECT_GE(guard->statistics().cache_errors, 6u);
+    EXPECT_EQ(guard->statistics().loads, 6u);
+  }
+};
+
+TEST_F(RedisGuardWithoutStoreTest, AUserWhoMayNotRunScripts) {
+  ASSERT_EQ(server_->Cli("ACL SETUSER plain on '>pass' '~*' +@all -@scripting"), "OK");
+  const auto client =
+      *Client::Open("redis://plain:pass@127.0.0.1:" + std::to_string(server_->port()),
+                    RedisServer::PatientOptions());
+  ExpectLoadsAtOnce(client.get(), "app:");
+}
+
+TEST_F(RedisGuardWithoutStoreTest, AListUnderTheLocksName) {
+  for (const char* key : {"k", "other"}) {
+    server_->Cli("RPUSH 'app:{:" + std::string(key) + "}lock' a");
+  }
+  ExpectLoadsAtOnce(server_->NewClient().get(), "app:");
+}
+
+TEST_F(RedisGuardWithoutStoreTest, APrefixWithBraces) {
+  ExpectLoadsAtOnce(server_->NewClient().get(), "app{1}:");
+}
+
 class RedisGuardAnswersTest : public ::testing::TestWithParam<std::string> {};
 
 // A server that says this to every command, whatever it is.

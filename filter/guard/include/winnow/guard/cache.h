@@ -19,7 +19,8 @@ namespace winnow::guard {
 // Keys and values are any bytes, empty ones among them. All functions may be called by any number
 // of threads at a time. None throws. An error means that the cache could not be asked; the guard
 // then goes on without it and counts the error, so a call should give up after a short time rather
-// than wait for a server that is gone.
+// than wait for a server that is gone. If a lock cannot be released, the guard waits for nobody's
+// lock until that one has ended.
 class Cache {
  public:
   virtual ~Cache() = default;

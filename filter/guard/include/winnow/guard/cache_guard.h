@@ -70,7 +70,8 @@ struct GuardOptions {
   double early_refresh = 1;
 
   // --- Loads ---
-  // Of all keys together, those in the background among them; 0: no bound.
+  // Of all keys together, those in the background among them; 0: no bound. A load that another
+  // one's loader asks for, on its thread, is a part of that one and not counted.
   size_t max_concurrent_loads = 64;
   // How long a caller waits for its turn, or for another caller's or process's load of its key. By
   // the system's clock, but for waiting for another process.
@@ -81,7 +82,8 @@ struct GuardOptions {
   Duration lock_poll{20};
   // So many failures in a row open the breaker; 0: there is none. NotFound is no failure.
   int breaker_failures = 5;
-  // Then there are no loads for so long, and after that one at a time until one succeeds.
+  // Then there are no loads for so long, and after that one at a time until one succeeds; one that
+  // takes longer than this again no longer keeps the next from being tried.
   Duration breaker_open_for{std::chrono::seconds(10)};
 
   // Null: the system's. They outlive the guard.
@@ -132,8 +134,9 @@ class CacheGuard {
   // the breaker is open, ResourceExhausted if too many loads are running, DeadlineExceeded if
   // another's load takes too long, else the loader's error; all callers that waited for one load
   // get the same. A value past its time is returned instead of any error but NotFound and
-  // InvalidArgument, if there is one. A loader may ask the guard for other keys, not for its own:
-  // that waits for itself, until max_wait is over.
+  // InvalidArgument, if there is one. A loader may ask the guard for other keys, on its own thread:
+  // what is loaded for it so is part of its load. Not for its own key: that waits for itself, until
+  // max_wait is over.
   absl::StatusOr<std::string> Get(std::string_view key, const Loader& load);
   // The same into `value`, whose memory is used again; what it held is lost in any case, so `key`
   // must not lie in it.

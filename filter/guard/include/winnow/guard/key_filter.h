@@ -43,9 +43,9 @@ class RebuildableFilter : public KeyFilter {
   using Scan = std::function<absl::Status(const std::function<absl::Status(std::string_view)>&)>;
 
   // Fills `next` from the scan, and with each key that is added, or whose insertion has not ended,
-  // in the meantime; then `next` is the filter. Adding goes to both until then. If the scan fails,
-  // or adding to `next` does, the filter stays what it is. FailedPrecondition while another rebuild
-  // is running.
+  // in the meantime; then `next` is the filter. Adding goes to both until then. If the scan fails
+  // or throws, or adding to `next` fails, whoever added, the filter stays what it is and this is
+  // the error; a writer is not told. FailedPrecondition while another rebuild is running.
   virtual absl::Status Rebuild(std::unique_ptr<KeyFilter> next, const Scan& scan) = 0;
 };
 

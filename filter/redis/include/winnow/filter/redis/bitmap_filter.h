@@ -40,7 +40,9 @@ namespace winnow::filter::redis {
 struct BitmapFilterOptions {
   RedisBitmapRule rule = RedisBitmapRule::kRedisson;
   // For a key that go-zero or Jedis made, which says nothing of its shape: what to take it for as
-  // long as there is no configuration beside it. Its rule is that above.
+  // long as there is no configuration beside it. Its rule is that above. StartRebuild and Remove
+  // take a string for such a filter as well, unless it is longer than this shape: without this they
+  // touch no string that has no configuration.
   std::optional<RedisBitmapShape> shape_without_configuration = std::nullopt;
   // Only with a shape as above: adding to a missing key makes it, as go-zero does. Beware: once
   // such a key has expired, what makes it again is a filter that lacks all older keys.
@@ -127,7 +129,8 @@ class BitmapFilter {
   // name. ResourceExhausted: larger than max_bytes. And the errors of Client::Execute.
   absl::Status Create(const RedisBitmapShape& shape, const CreateBitmapOptions& options = {});
   // Removes the filter with all that lies beside it, but for notes of writers: those go after a
-  // day, since the next filter of that name may need them. Ok if there is none.
+  // day, since the next filter of that name may need them. Ok if there is none. FailedPrecondition,
+  // naming it: what lies there is no filter of this rule, and stays.
   absl::Status Remove();
 
   ~BitmapFilter();
@@ -157,8 +160,9 @@ class BitmapFilter {
 
   // Begins to fill a new generation of this shape beside the one that serves, which goes on
   // answering and being added to; from now on writers add to both. Unavailable: another rebuild is
-  // under way (its lease has not ended). NotFound: no such filter. A rebuild that died is cleared
-  // up.
+  // under way (its lease has not ended). NotFound: no such filter, and nothing else of that name.
+  // FailedPrecondition, naming it: what lies there is no filter of this rule. A rebuild that died
+  // is cleared up.
   absl::StatusOr<std::unique_ptr<BitmapRebuild>> StartRebuild(const RedisBitmapShape& shape,
                                                               const RebuildOptions& options = {});
 

@@ -21,8 +21,9 @@ namespace winnow::filter::redis {
 
 // A value lies under PREFIX{:KEY}, its lock under PREFIX{:KEY}lock, in one slot of a cluster. Every
 // call is one command or one script. Errors are those of Client::Execute, whose command time-out
-// says how long the guard waits for a server that is gone: leave it short. The client must live
-// longer. Thread-safe.
+// says how long the guard waits for a server that is gone: leave it short; FailedPrecondition from
+// Get and TryLock where something else lies under their name. For a user who may not run scripts
+// all but Get and Remove fail. The client must live longer. Thread-safe.
 class GuardCache : public guard::Cache {
  public:
   // InvalidArgument from each call for a prefix with braces.
@@ -42,6 +43,7 @@ class GuardCache : public guard::Cache {
   absl::StatusOr<bool> Unlock(std::string_view key, std::string_view token) override;
 
  private:
+  absl::Status CheckPrefix() const;
   absl::StatusOr<Reply> Run(const Script& script, std::string_view key,
                             std::initializer_list<std::string_view> arguments);
   absl::StatusOr<bool> RunForYes(const Script& script, std::string_view key,
