@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <ctime>
 #include <map>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "engine/backup/claimed_directory.h"
 #include "engine/backup/write_backup.h"
 #include "engine/base/checksum.h"
 #include "engine/base/number_text.h"
@@ -23,6 +25,7 @@ namespace winnow {
 namespace {
 
 constexpr char kListName[] = "BACKUP";
+constexpr char kLockName[] = "LOCK";
 constexpr std::string_view kFirstLine = "winnow backup 1";
 // Some millions of files; whatever is larger is no list, and is not read into memory.
 constexpr uint64_t kLargestList = uint64_t{256} << 20;
@@ -142,6 +145,17 @@ absl::StatusOr<BackupList> FindBackup(FileSystem& file_system, const std::string
   return NoBackup(backups, *id);
 }
 
+// Whether the file of an earlier backup still is what was copied there: whoever shares it relies on
+// that. False where it cannot be read.
+absl::StatusOr<bool> IsAsBackedUp(FileSystem& file_system, const std::string& path,
+                                  const BackedUpFile& file) {
+  const absl::StatusOr<uint64_t> bytes = file_system.FileSize(path);
+  if (!bytes.ok() || *bytes != file.bytes) return false;
+  const absl::StatusOr<uint64_t> checksum = ChainedChecksum(file_system, path);
+  if (absl::IsResourceExhausted(checksum.status())) return checksum.status();
+  return checksum.ok() && *checksum == file.checksum;
+}
+
 absl::Status CopyBackup(FileSystem& file_system, const std::string& from, const std::string& to,
                         const BackupList& list) {
   // CURRENT gets its name last, once everything is durable: before that there is no database.
@@ -169,7 +183,8 @@ absl::Status CheckFilterCopy(FileSystem& file_system, const SstableFile& table,
   WINNOW_ASSIGN_OR_RETURN(
       const auto filter_file,
       FilterFile::Open(std::move(file), from, metadata.filter_file.file_id, metadata.file_id));
-  return filter_file->Verify();
+  for (const SstableProblem& problem : filter_file->Verify()) return problem.ToStatus(from);
+  return absl::OkStatus();
 }
 
 // Reads the copy of a table: what is damaged must not take the place of an older, sound backup.
@@ -197,7 +212,7 @@ absl::Status FinishList(FileSystem& file_system, const std::string& directory,
   WINNOW_ASSIGN_OR_RETURN(const auto names, file_system.List(directory));
   // What is not a table: the logs, the manifest and CURRENT.
   for (const std::string& name : names) {
-    if (list->files.contains(name)) continue;
+    if (list->files.contains(name) || name == kLockName) continue;
     const std::string path = absl::StrCat(directory, "/", name);
     BackedUpFile& file = list->files[name];
     WINNOW_ASSIGN_OR_RETURN(file.bytes, file_system.FileSize(path));
@@ -222,8 +237,10 @@ absl::StatusOr<std::vector<BackupInfo>> FindBackups(FileSystem& file_system,
   for (const uint64_t id : ids) {
     const absl::StatusOr<BackupList> list = ReadList(file_system, DirectoryOf(backups, id));
     if (absl::IsNotFound(list.status())) continue;  // not finished
-    if (!list.ok()) return list.status();
-    found.push_back(InfoOf(id, *list));
+    if (absl::IsResourceExhausted(list.status())) return list.status();
+    BackupInfo& info = found.emplace_back(list.ok() ? InfoOf(id, *list) : BackupInfo());
+    info.id = id;
+    info.status = list.status();
   }
   return found;
 }
@@ -251,12 +268,12 @@ absl::StatusOr<std::vector<VerifyProblem>> CheckBackup(FileSystem& file_system,
 absl::Status Restore(FileSystem& file_system, const std::string& backups, uint64_t id,
                      const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const BackupList list, FindBackup(file_system, backups, &id));
-  WINNOW_RETURN_IF_ERROR(CheckIsFree(file_system, path));
-  WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, path));
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> claim, ClaimDirectory(file_system, path));
   absl::Status status = CatchOutOfMemory(
       [&] { return CopyBackup(file_system, DirectoryOf(backups, id), path, list); });
   // Nothing of the user's: the directory was missing or empty before.
   if (!status.ok()) RemoveFilesIn(file_system, path);
+  ReleaseDirectory(file_system, path, std::move(claim));
   return status;
 }
 
@@ -316,13 +333,17 @@ absl::StatusOr<BackupInfo> WriteBackup(FileSystem& file_system, const std::strin
     // The number alone does not make it the same table: a database that was restored from an older
     // backup gives numbers again that a newer backup has. The identity does.
     const auto known = previous->files.find(name);
-    if (known != previous->files.end() && known->second.file_id == file.file_id &&
-        known->second.bytes == file.bytes) {
-      // A link takes no space and shares its fate: one damaged block then damages every backup that
-      // has the file. It is not read again here; with the checksum that was recorded when it was
-      // copied VerifyBackup finds the damage in each.
-      absl::Status linked =
-          file_system.Link(absl::StrCat(DirectoryOf(backup_directory, previous_id), "/", name), to);
+    const std::string shared = absl::StrCat(DirectoryOf(backup_directory, previous_id), "/", name);
+    bool is_shared = known != previous->files.end() && known->second.file_id == file.file_id &&
+                     known->second.bytes == file.bytes;
+    // A link takes no space and shares the file's fate. What has been damaged since it was copied
+    // is copied again, from the database, which is read for that; this one keeps its damage, which
+    // VerifyBackup names.
+    if (is_shared) {
+      WINNOW_ASSIGN_OR_RETURN(is_shared, IsAsBackedUp(file_system, shared, known->second));
+    }
+    if (is_shared) {
+      absl::Status linked = file_system.Link(shared, to);
       file.checksum = known->second.checksum;
       if (linked.ok()) shared_bytes += file.bytes;
       if (!absl::IsUnimplemented(linked)) return linked;

@@ -1,5 +1,8 @@
 #include "engine/backup/checkpoint.h"
 
+#include <utility>
+
+#include "engine/backup/claimed_directory.h"
 #include "engine/base/status.h"
 #include "engine/file_system/durable_files.h"
 #include "engine/version/current_file.h"
@@ -54,8 +57,7 @@ absl::Status WriteFiles(FileSystem& file_system, const std::string& from, const 
 absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
                              const std::string& to, const PlaceSstable& place_sstable,
                              CheckpointContents* contents) {
-  WINNOW_RETURN_IF_ERROR(CheckIsFree(file_system, to));
-  WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, to));
+  WINNOW_ASSIGN_OR_RETURN(std::unique_ptr<FileLock> claim, ClaimDirectory(file_system, to));
   const absl::Status status =
       CatchOutOfMemory([&] { return WriteFiles(file_system, from, to, place_sstable, contents); });
   // The directory was empty or missing before, so that all that is in it is ours to remove.
@@ -63,6 +65,7 @@ absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
     RemoveFilesIn(file_system, to);
     file_system.RemoveDirectory(to).IgnoreError();
   }
+  ReleaseDirectory(file_system, to, std::move(claim));
   return status;
 }
 

@@ -31,9 +31,10 @@ struct CheckpointContents {
 using PlaceSstable = std::function<absl::Status(const SstableFile& table, FileType type,
                                                 const std::string& from, const std::string& to)>;
 
-// Writes the contents of the database in `from` to the directory `to`, which must be empty. CURRENT
-// comes last: after a power failure there is either a whole database or none. On an error what was
-// written is removed.
+// Writes the contents of the database in `from` to the directory `to`, which must be missing or
+// empty, and which nobody else may write to meanwhile, or AlreadyExists. CURRENT comes last: after
+// a power failure there is either a whole database or none. On an error what was written is
+// removed.
 absl::Status WriteCheckpoint(FileSystem& file_system, const std::string& from,
                              const std::string& to, const PlaceSstable& place_sstable,
                              CheckpointContents* contents);

@@ -19,7 +19,8 @@ using CopyDatabaseTo = std::function<absl::Status(
     const std::string& directory, const PlaceSstable& place_sstable, CheckpointContents* contents)>;
 
 // Adds a backup to the directory, which is created if it is missing. SSTables that the backup
-// before holds are linked to it instead of copied; each copy is verified.
+// before holds are linked to it instead of copied, if they are what was copied then; each copy is
+// verified.
 absl::StatusOr<BackupInfo> WriteBackup(FileSystem& file_system, const std::string& backup_directory,
                                        const CopyDatabaseTo& copy_database_to);
 

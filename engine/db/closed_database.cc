@@ -35,6 +35,58 @@ absl::StatusOr<std::vector<std::string>> DB::ListColumnFamilies(const Options& o
   return names;
 }
 
+namespace {
+
+// Of a database, whatever else lies beside it. Other stores have a LOG as well, and statistics are
+// no data.
+bool AnyIsOurs(const std::vector<std::string>& names) {
+  FileType type;
+  uint64_t number;
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return ParseFileName(name, &type, &number) && type != FileType::kInfoLog &&
+           type != FileType::kStatistics;
+  });
+}
+
+// With the lock held, so that what is listed now is all that there is.
+absl::Status RemoveFilesOfDatabase(FileSystem& file_system, const std::string& path) {
+  WINNOW_ASSIGN_OR_RETURN(std::vector<std::string> names, file_system.List(path));
+  // CURRENT first: from then on a crash leaves files, but no half-removed database. The lock file
+  // last.
+  std::stable_partition(names.begin(), names.end(),
+                        [](const std::string& name) { return name == "CURRENT"; });
+  FileType type;
+  uint64_t number;
+  for (const std::string& name : names) {
+    if (!ParseFileName(name, &type, &number) || type == FileType::kLock) continue;
+    const std::string file = absl::StrCat(path, "/", name);
+    if (IsDirectoryForFile(file_system, file)) continue;
+    WINNOW_RETURN_IF_ERROR(file_system.Remove(file));
+  }
+  // Not every file system of a program's own keeps its locks in files.
+  const absl::Status removed = file_system.Remove(LockFileName(path));
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
+}
+
+// Without the lock: another process may create a database there, or destroy it, at any time.
+absl::Status RemoveDirectoryIfEmpty(FileSystem& file_system, const std::string& path) {
+  const auto is_empty = [&]() -> absl::StatusOr<bool> {
+    const absl::StatusOr<std::vector<std::string>> names = file_system.List(path);
+    if (absl::IsNotFound(names.status())) return false;
+    if (!names.ok()) return names.status();
+    return names->empty();
+  };
+  WINNOW_ASSIGN_OR_RETURN(const bool empty, is_empty());
+  if (!empty) return absl::OkStatus();
+  const absl::Status removed = file_system.RemoveDirectory(path);
+  // Of a link to the directory, or ".": whoever made it may go on using it.
+  if (removed.ok() || absl::IsInvalidArgument(removed)) return absl::OkStatus();
+  WINNOW_ASSIGN_OR_RETURN(const bool still_empty, is_empty());
+  return still_empty ? removed : absl::OkStatus();
+}
+
+}  // namespace
+
 // Removes what has a name of ours and leaves everything else, the directory included if anything is
 // left in it: a wrong path must not cost more than a database.
 absl::Status DB::Destroy(const Options& options, const std::string& path) {
@@ -46,36 +98,19 @@ absl::Status DB::Destroy(const Options& options, const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is a file, not a directory"));
   }
   WINNOW_RETURN_IF_ERROR(RefuseForeignDatabase(file_system, path));
-  WINNOW_ASSIGN_OR_RETURN(std::vector<std::string> names, file_system.List(path));
-  // What a destruction that was interrupted leaves last.
-  if (names.empty()) return file_system.RemoveDirectory(path);
-  FileType type;
-  uint64_t number;
-  const bool any_ours = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    // Other stores have a LOG as well, and statistics are no data.
-    return ParseFileName(name, &type, &number) && type != FileType::kInfoLog &&
-           type != FileType::kStatistics;
-  });
-  if (!any_ours) return absl::OkStatus();  // nothing of ours: touch nothing
-  {
+  const absl::StatusOr<std::vector<std::string>> names = file_system.List(path);
+  if (absl::IsNotFound(names.status())) return absl::OkStatus();  // gone meanwhile
+  if (!names.ok()) return names.status();
+  if (!names->empty()) {
+    if (!AnyIsOurs(*names)) return absl::OkStatus();  // nothing of ours: touch nothing
     // An open database is refused, even if this process has opened it.
-    WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system.Lock(LockFileName(path)));
-    // CURRENT first: from then on a crash leaves files, but no half-removed database. The lock file
-    // last.
-    std::stable_partition(names.begin(), names.end(),
-                          [](const std::string& name) { return name == "CURRENT"; });
-    for (const std::string& name : names) {
-      if (!ParseFileName(name, &type, &number) || type == FileType::kLock) continue;
-      const std::string file = absl::StrCat(path, "/", name);
-      if (IsDirectoryForFile(file_system, file)) continue;
-      WINNOW_RETURN_IF_ERROR(file_system.Remove(file));
-    }
-    // Not every file system of a program's own keeps its locks in files.
-    const absl::Status removed = file_system.Remove(LockFileName(path));
-    if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+    const auto lock = file_system.Lock(LockFileName(path));
+    if (absl::IsNotFound(lock.status())) return absl::OkStatus();  // another one has destroyed it
+    if (!lock.ok()) return lock.status();
+    WINNOW_RETURN_IF_ERROR(RemoveFilesOfDatabase(file_system, path));
   }
-  WINNOW_ASSIGN_OR_RETURN(const auto left, file_system.List(path));
-  return left.empty() ? file_system.RemoveDirectory(path) : absl::OkStatus();
+  // That alone is what a destruction that was interrupted leaves last.
+  return RemoveDirectoryIfEmpty(file_system, path);
 }
 
 }  // namespace winnow

@@ -82,9 +82,12 @@ absl::StatusOr<std::string> LastingPath(const Options& options, const std::strin
 absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::string& path) {
   WINNOW_ASSIGN_OR_RETURN(const bool exists, file_system.Exists(path));
   if (!exists) return absl::OkStatus();
-  WINNOW_ASSIGN_OR_RETURN(const std::vector<std::string> names, file_system.List(path));
+  const absl::StatusOr<std::vector<std::string>> names = file_system.List(path);
+  // Who destroys a database meanwhile leaves nothing to be buried.
+  if (absl::IsNotFound(names.status())) return absl::OkStatus();
+  if (!names.ok()) return names.status();
   std::string log_with_writes;
-  for (const std::string& name : names) {
+  for (const std::string& name : *names) {
     FileType type;
     uint64_t number;
     if (!ParseFileName(name, &type, &number)) continue;
@@ -95,9 +98,11 @@ absl::Status CheckNothingWouldBeBuried(FileSystem& file_system, const std::strin
           absl::StrCat("is missing, but there are SSTables (", name, " among them)"));
     }
     if (type != FileType::kLog) continue;
-    WINNOW_ASSIGN_OR_RETURN(const bool has_writes,
-                            LogHoldsWrites(file_system, absl::StrCat(path, "/", name), number));
-    if (has_writes) log_with_writes = name;
+    const absl::StatusOr<bool> has_writes =
+        LogHoldsWrites(file_system, absl::StrCat(path, "/", name), number);
+    if (absl::IsNotFound(has_writes.status())) continue;
+    if (!has_writes.ok()) return has_writes.status();
+    if (*has_writes) log_with_writes = name;
   }
   if (!log_with_writes.empty()) {
     return CorruptionError(CurrentFileName(path),

@@ -2,6 +2,7 @@
 //
 //  1. The directory: perhaps an empty one. An existing database is only looked at.
 //  2. The lock file: a file without meaning by itself; the system lets go of a dead process's lock.
+//     Then the directory is looked at again: others may have created a database, or destroyed it.
 //  3. The manifest is read. A new database exists in memory only.
 //  4. The logs are replayed into new tables, which no manifest names: orphans. The logs stay.
 //  5. A new log: empty, and newer than all that the old manifest knows; the next open finds no
@@ -34,6 +35,9 @@ namespace winnow {
 
 namespace {
 
+// Others may create and destroy the directory again and again, but not as often as that in a row.
+constexpr int kLockTries = 50;
+
 // Whether what the file holds is one of these tables, whatever its name. In doubt it is.
 bool IsOneOf(FileSystem& file_system, const std::string& path,
              std::span<const KnownSstable> tables) {
@@ -58,11 +62,9 @@ bool HaveEqualText(const OptionTexts& a, const OptionTexts& b, const std::string
 
 absl::Status DatabaseOpener::Open() {
   bool exists = false;
-  WINNOW_RETURN_IF_ERROR(PrepareDirectory(&exists));
   // Before the manifest and the logs are read, which another process might be changing.
-  if (!parts_.options->read_only) {
-    WINNOW_ASSIGN_OR_RETURN(lock_, parts_.file_system->Lock(LockFileName(parts_.path)));
-  }
+  WINNOW_RETURN_IF_ERROR(parts_.options->read_only ? LookAtDirectory(&exists)
+                                                   : LockDirectory(&exists));
   // Nobody else leads writes or wants the mutex yet: both are held throughout, I/O included.
   ExclusiveWrites writes(parts_.queue);
   DatabaseLock lock(parts_.mutex);
@@ -77,7 +79,34 @@ absl::Status DatabaseOpener::Open() {
   return parts_.options->read_only ? absl::OkStatus() : StartWriting();
 }
 
-absl::Status DatabaseOpener::PrepareDirectory(bool* exists) {
+// Until the lock is held another process may create the database, or destroy it, its directory
+// included: only the look after that counts. The one before it leaves a directory that no database
+// is to be created in as it is.
+absl::Status DatabaseOpener::LockDirectory(bool* exists) {
+  FileSystem& file_system = *parts_.file_system;
+  const std::string lock_name = LockFileName(parts_.path);
+  for (int tries = kLockTries;; tries--) {
+    absl::Status look = LookAtDirectory(exists);
+    // Data without CURRENT may be a database that is being created or destroyed, by the holder of
+    // the lock. LOCK is the last file to go.
+    bool is_decided_later = false;
+    if (absl::IsDataLoss(look)) {
+      WINNOW_ASSIGN_OR_RETURN(is_decided_later, file_system.Exists(lock_name));
+      if (!is_decided_later) look = LookAtDirectory(exists);  // it may just have gone
+    }
+    if (!is_decided_later) WINNOW_RETURN_IF_ERROR(look);
+    if (!is_decided_later && !*exists) {
+      WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system, parts_.path));
+    }
+    absl::StatusOr<std::unique_ptr<FileLock>> lock = file_system.Lock(lock_name);
+    if (absl::IsNotFound(lock.status()) && tries > 1) continue;  // the directory has gone
+    if (!lock.ok()) return lock.status();
+    lock_ = *std::move(lock);
+    return LookAtDirectory(exists);
+  }
+}
+
+absl::Status DatabaseOpener::LookAtDirectory(bool* exists) {
   const Options& options = *parts_.options;
   const absl::Status present = CheckIsDatabase(*parts_.file_system, parts_.path);
   if (!present.ok() && !absl::IsNotFound(present)) return present;
@@ -90,8 +119,7 @@ absl::Status DatabaseOpener::PrepareDirectory(bool* exists) {
   // Whether or not a database may be created: who has lost CURRENT should hear of the loss and not
   // that there is no database.
   WINNOW_RETURN_IF_ERROR(CheckNothingWouldBeBuried(*parts_.file_system, parts_.path));
-  if (!options.create_if_missing || options.read_only) return present;
-  return CreateDirectoryDurably(*parts_.file_system, parts_.path);
+  return options.create_if_missing && !options.read_only ? absl::OkStatus() : present;
 }
 
 // A comparator is matched by its name, which the manifest records. A mismatch is no error of the
@@ -268,12 +296,41 @@ bool DatabaseOpener::KeepsOrphans() const {
          !notes_.empty();
 }
 
+// A table that cannot be opened has been lost, as far as anybody knows. What it holds was written
+// to logs with smaller numbers, of which those that another family needed until now are still
+// there.
+void DatabaseOpener::KeepLogsOfUnopenedSstables(const std::vector<std::string>& names) {
+  uint64_t newest_unopened = 0;
+  for (const auto& [id, record] : parts_.versions->families()) {
+    for (int level = 0; level < kNumLevels; level++) {
+      for (const auto& file : record.version->files(level)) {
+        if (file->reader() == nullptr) newest_unopened = std::max(newest_unopened, file->number());
+      }
+    }
+  }
+  const uint64_t end = std::min(newest_unopened, parts_.versions->OldestNeededLog());
+  for (const std::string& name : names) {
+    FileType type;
+    uint64_t number;
+    if (!ParseFileName(name, &type, &number) || type != FileType::kLog || number >= end) continue;
+    const std::string path = absl::StrCat(parts_.path, "/", name);
+    if (IsDirectoryForFile(*parts_.file_system, path)) continue;
+    const auto kept = FreePathInLost(*parts_.file_system, parts_.path, name);
+    if (!kept.ok() || !LinkOrCopy(*parts_.file_system, path, *kept).ok()) continue;
+    parts_.file_system->SyncDirectory(ParentDirectory(*kept)).IgnoreError();
+    notes_.push_back(
+        absl::StrCat(path, ": kept as ", *kept,
+                     ", since it may hold what an SSTable that cannot be opened held"));
+  }
+}
+
 // No error here fails the open: a file too many harms nothing, and the numbers of files are never
 // used again.
 void DatabaseOpener::RemoveOrphans() {
-  parts_.logs->RemoveBefore(parts_.versions->OldestNeededLog());
   const auto names = parts_.file_system->List(parts_.path);
   if (!names.ok()) return;
+  KeepLogsOfUnopenedSstables(*names);
+  parts_.logs->RemoveBefore(parts_.versions->OldestNeededLog());
   const std::set<uint64_t> live = parts_.versions->LiveSstables();
   const std::set<uint64_t> live_filters = parts_.versions->LiveFilterFiles();
   const bool keep_all = KeepsOrphans();

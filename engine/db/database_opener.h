@@ -54,8 +54,10 @@ class DatabaseOpener {
   const std::vector<std::string>& losses() const { return losses_; }
 
  private:
-  // Whether there is a database already; creates the directory for a new one.
-  absl::Status PrepareDirectory(bool* exists);
+  // Whether there is a database already; an error if it may not be opened, or not be created.
+  absl::Status LookAtDirectory(bool* exists);
+  // Likewise, under the lock, which it takes; creates the directory for a new database.
+  absl::Status LockDirectory(bool* exists);
   absl::Status ReadOrCreateState(bool exists) ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   absl::Status AddFamilies()
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_leadership, memtable_insertion, database_mutex);
@@ -72,6 +74,9 @@ class DatabaseOpener {
   // All tables and manifests that are not in use are renamed, and not removed.
   bool KeepsOrphans() const;
   void RemoveOrphans() ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
+  // Before the logs that are no longer needed go.
+  void KeepLogsOfUnopenedSstables(const std::vector<std::string>& names)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const DatabaseOpenerParts parts_;
   std::unique_ptr<FileLock> lock_;

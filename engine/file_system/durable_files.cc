@@ -113,7 +113,8 @@ absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory) 
   if (!is_directory) return absl::AlreadyExistsError(absl::StrCat(directory, " is a file"));
   // An empty directory is free: users make one beforehand to set its owner or its mount.
   WINNOW_ASSIGN_OR_RETURN(const auto names, file_system.List(directory));
-  if (names.empty()) return absl::OkStatus();
+  // A lock file alone is left by who was killed before writing anything.
+  if (names.empty() || (names.size() == 1 && names.front() == "LOCK")) return absl::OkStatus();
   return absl::AlreadyExistsError(absl::StrCat(
       directory, " exists and is not empty; if an interrupted copy has left it, remove it"));
 }

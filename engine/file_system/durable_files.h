@@ -28,7 +28,7 @@ absl::StatusOr<uint64_t> CopyFile(FileSystem& file_system, const std::string& fr
 // A second name for the file where the file system has links, else a copy of it.
 absl::Status LinkOrCopy(FileSystem& file_system, const std::string& from, const std::string& to);
 
-// AlreadyExists unless the directory is missing or empty.
+// AlreadyExists unless the directory is missing, or empty but for a lock file.
 absl::Status CheckIsFree(FileSystem& file_system, const std::string& directory);
 
 // XXH3-64 over pieces of 256 KiB, the result of each the seed of the next, 0 the first.

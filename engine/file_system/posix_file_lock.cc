@@ -1,6 +1,7 @@
 #include "engine/file_system/posix_file_lock.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "engine/base/status.h"
 #include "engine/file_system/posix_io.h"
 
@@ -36,6 +38,15 @@ class PosixFileLock final : public FileLock {
   const pid_t owner_;
 };
 
+// A lock goes when the last process that has the descriptor ends: a child that its holder has
+// forked may be that one. Process ids of another container or machine look the same.
+const char* WhereItIs(std::string_view holder) {
+  pid_t process = 0;
+  if (!absl::SimpleAtoi(ToAbsl(holder), &process) || process <= 0) return "";
+  if (::kill(process, 0) == 0 || errno != ESRCH) return "";
+  return ", which has ended, by way of a child that it forked (or which is not of this system)";
+}
+
 // LevelDB's programs know a lock that is held by the word in front. The lock is flock's; the
 // process id in the file is for the message only, and may be missing while the holder is writing
 // it.
@@ -44,9 +55,9 @@ absl::Status LockedError(const std::string& path, int descriptor) {
   const absl::StatusOr<size_t> length = ReadFully(descriptor, path, 0, sizeof(text), text);
   std::string_view holder(text, length.value_or(0));
   holder = holder.substr(0, holder.find('\n'));
-  return absl::FailedPreconditionError(absl::StrCat("lock ", path, ": held by process ",
-                                                    holder.empty() ? "(unknown)" : ToAbsl(holder),
-                                                    "; a database can be open only once"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "lock ", path, ": held by process ", holder.empty() ? "(unknown)" : ToAbsl(holder),
+      WhereItIs(holder), "; a database can be open only once"));
 }
 
 // The lock of a file is worth nothing once somebody has removed or replaced the file; a directory

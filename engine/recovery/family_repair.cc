@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "engine/base/status.h"
+#include "engine/recovery/set_aside.h"
 #include "engine/version/file_names.h"
 
 namespace winnow {
@@ -26,9 +27,37 @@ bool Overlaps(const InternalKeyComparator& comparator, const FoundSstable& table
 absl::Status FamilyRepair::Run(const ColumnFamilyState& family, FamilyEdit* edit) {
   const std::vector<Listed> listed = FindListed(*edit);
   const std::vector<const FoundSstable*> unlisted = Unlisted(family, *edit, listed);
+  lacks_entries_ = false;
   CountMissing(family, listed, unlisted);
-  return unlisted.empty() ? KeepLevels(family, listed, edit)
-                          : MergeAll(family, listed, unlisted, edit);
+  WINNOW_RETURN_IF_ERROR(unlisted.empty() ? KeepLevels(family, listed, edit)
+                                          : MergeAll(family, listed, unlisted, edit));
+  return lacks_entries_ ? ReplayOlderLogs(family, edit) : absl::OkStatus();
+}
+
+// Wherever on the levels the table was: the logs that are replayed have the newest version of each
+// key that they name.
+absl::Status FamilyRepair::ReplayOlderLogs(const ColumnFamilyState& family, FamilyEdit* edit) {
+  const uint64_t log_number = edit->log_number.value_or(0);
+  if (log_number == 0) return absl::OkStatus();  // all are replayed
+  WINNOW_ASSIGN_OR_RETURN(const KeptLogs::OfFamily found,
+                          kept_logs_->Find(family.id(), log_number, state_.oldest_log.value_or(0)));
+  const std::string& directory = sstables_->store().directory;
+  if (found.first_log != 0) {
+    edit->log_number = found.first_log;
+    report_->entries_replayed += found.entries;
+    report_->notes.push_back(absl::StrCat(
+        LogFileName(directory, found.first_log), ": this log and later ones are replayed once more",
+        " for column family '", ToAbsl(family.name()), "', of which they hold ", found.entries,
+        " entries that SSTables had"));
+  }
+  for (const uint64_t log : found.not_replayed) {
+    if (!logs_to_keep_.insert(log).second) continue;
+    report_->notes.push_back(absl::StrCat(
+        LogFileName(directory, log), ": may hold entries of column family '", ToAbsl(family.name()),
+        "' that SSTables had; replaying it could undo what was written ",
+        "later, so that it is kept in ", directory, "/", ToAbsl(kLostDirectory)));
+  }
+  return absl::OkStatus();
 }
 
 // Of several copies that of the right name comes first; Use takes another if that is not sound.
@@ -93,7 +122,7 @@ void FamilyRepair::CountMissing(const ColumnFamilyState& family, const std::vect
                                 const std::vector<const FoundSstable*>& unlisted) {
   for (const Listed& entry : listed) {
     if (entry.table != nullptr) continue;
-    changed_ = true;
+    changed_ = lacks_entries_ = true;
     const std::string name = SstableFileName(sstables_->store().directory, entry.added.file.number);
     const bool is_covered =
         std::any_of(unlisted.begin(), unlisted.end(), [&](const FoundSstable* table) {
@@ -104,8 +133,8 @@ void FamilyRepair::CountMissing(const ColumnFamilyState& family, const std::vect
           name, ": is missing; tables that the manifest does not know have keys of its range"));
     } else {
       report_->tables_lost++;
-      report_->notes.push_back(absl::StrCat(name, ": is missing, and its ",
-                                            entry.added.file.num_entries, " entries are lost"));
+      report_->notes.push_back(
+          absl::StrCat(name, ": is missing, with its ", entry.added.file.num_entries, " entries"));
     }
   }
 }
@@ -124,6 +153,7 @@ absl::StatusOr<SoundSstable> FamilyRepair::Use(const FoundSstable& table,
   // Either one was kept under its name, or all that count have been put aside for what was read of
   // them.
   if (sound.kept != nullptr) used_.insert(sound.kept->name);
+  lacks_entries_ |= sound.kept == nullptr;
   for (size_t i = put_aside_before; i < sstables_->put_aside().size(); i++) {
     used_.insert(sstables_->put_aside()[i]);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/recovery/found_files.h"
+#include "engine/recovery/kept_logs.h"
 #include "engine/recovery/repair_sstables.h"
 #include "winnow/repair.h"
 
@@ -25,12 +26,18 @@ namespace winnow {
 class FamilyRepair {
  public:
   // `state`: of the manifest, without what the repair adds; `tables`: those of this database.
-  FamilyRepair(const VersionEdit& state, const std::set<uint64_t>& logs,
+  FamilyRepair(const VersionEdit& state, const std::set<uint64_t>& logs, KeptLogs* kept_logs,
                const std::vector<const FoundSstable*>& tables, RepairSstables* sstables,
                RepairReport* report)
-      : state_(state), logs_(logs), tables_(tables), sstables_(sstables), report_(report) {}
+      : state_(state),
+        logs_(logs),
+        kept_logs_(kept_logs),
+        tables_(tables),
+        sstables_(sstables),
+        report_(report) {}
 
-  // Replaces the family's list of tables. `edit` is that of the manifest, or new.
+  // Replaces the family's list of tables, and, where one is gone or damaged, its first log by an
+  // older one that can be replayed. `edit` is that of the manifest, or new.
   absl::Status Run(const ColumnFamilyState& family, FamilyEdit* edit)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
@@ -39,6 +46,8 @@ class FamilyRepair {
   const std::set<std::string>& used() const { return used_; }
   // Families whose tables were merged: logs replayed over them may be older than they are.
   const std::vector<std::string>& merged() const { return merged_; }
+  // Logs with entries of a table that is gone or damaged which are not replayed.
+  const std::set<uint64_t>& logs_to_keep() const { return logs_to_keep_; }
   bool changed() const { return changed_; }
   SequenceNumber largest_sequence() const { return largest_sequence_; }
 
@@ -60,17 +69,22 @@ class FamilyRepair {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
   void CountMissing(const ColumnFamilyState& family, const std::vector<Listed>& listed,
                     const std::vector<const FoundSstable*>& unlisted);
+  // What logs hold of the tables that are gone or damaged.
+  absl::Status ReplayOlderLogs(const ColumnFamilyState& family, FamilyEdit* edit);
   void NoteLostSequence(const FoundSstable& unlisted);
   absl::StatusOr<SoundSstable> Use(const FoundSstable& table, const ColumnFamilyState& family)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(database_mutex);
 
   const VersionEdit& state_;
   const std::set<uint64_t>& logs_;
+  KeptLogs* const kept_logs_;
   const std::vector<const FoundSstable*> tables_;
   RepairSstables* const sstables_;
   RepairReport* const report_;
   std::set<std::string> used_;
   std::vector<std::string> merged_;
+  std::set<uint64_t> logs_to_keep_;
+  bool lacks_entries_ = false;  // the family that is being repaired
   bool changed_ = false;
   SequenceNumber largest_sequence_ = 0;
 };

@@ -37,10 +37,12 @@ class DatabaseRepair {
 
   absl::StatusOr<RepairedFiles> Run() {
     // Before the lock, which creates its file: a directory that holds no database stays as it was.
-    WINNOW_RETURN_IF_ERROR(found_.List());
+    WINNOW_RETURN_IF_ERROR(FoundFiles(&file_system_, path_).List());
     {
       WINNOW_ASSIGN_OR_RETURN(const auto lock, file_system_.Lock(LockFileName(path_)));
       DatabaseLock alone(&mutex_);
+      // Until now whoever had it open wrote tables and removed others.
+      WINNOW_RETURN_IF_ERROR(found_.List());
       WINNOW_RETURN_IF_ERROR(RepairFiles());
     }
     // The lock has been released: the opening that replays the logs takes it for itself.
@@ -82,7 +84,9 @@ class DatabaseRepair {
     const std::vector<const FoundSstable*> tables = TablesOf(state);
     AddFamiliesOf(tables, &state);
     const VersionEdit as_listed = state;
-    FamilyRepair families(as_listed, found_.logs(), tables, sstables_.get(), &report_);
+    KeptLogs kept_logs(&file_system_, path_, found_.logs(), state.hash_seed.value_or(0),
+                       state.last_sequence.value_or(0));
+    FamilyRepair families(as_listed, found_.logs(), &kept_logs, tables, sstables_.get(), &report_);
     for (FamilyEdit& edit : state.families) {
       WINNOW_ASSIGN_OR_RETURN(const auto family, MakeFamily(edit, state.hash_seed.value_or(0)));
       WINNOW_RETURN_IF_ERROR(families.Run(*family, &edit));
@@ -92,6 +96,10 @@ class DatabaseRepair {
     state.last_sequence = std::max(state.last_sequence.value_or(0), families.largest_sequence());
     repaired_.merged_families = families.merged();
     SetAsideUnused(state, families, manifest);
+    for (const uint64_t log : families.logs_to_keep()) {
+      const std::string log_path = LogFileName(path_, log);
+      logs_to_keep_.push_back(log_path.substr(path_.size() + 1));
+    }
     return WriteState(std::move(state), must_write || families.changed(), manifest);
   }
 
@@ -280,6 +288,11 @@ class DatabaseRepair {
     // Nothing is written for a sound database.
     if (!is_changed && replaced.empty()) return absl::OkStatus();
     WINNOW_RETURN_IF_ERROR(PutAside(replaced));
+    WINNOW_RETURN_IF_ERROR(PutAside(logs_to_keep_));
+    if (!replaced.empty()) {
+      report_.notes.push_back(
+          absl::StrCat("what was replaced is in ", path_, "/", ToAbsl(kLostDirectory)));
+    }
     if (is_changed) {
       const uint64_t manifest_number = sstables_->NewFileNumber();
       state.next_file_number = sstables_->next_file_number();
@@ -293,14 +306,12 @@ class DatabaseRepair {
   }
 
   absl::Status PutAside(const std::vector<std::string>& names) {
+    if (names.empty()) return absl::OkStatus();
     const std::string aside = absl::StrCat(path_, "/", ToAbsl(kLostDirectory));
     WINNOW_RETURN_IF_ERROR(CreateDirectoryDurably(file_system_, aside));
     for (const std::string& name : names) {
       WINNOW_ASSIGN_OR_RETURN(const std::string target, FreePathInLost(file_system_, path_, name));
       WINNOW_RETURN_IF_ERROR(LinkOrCopy(file_system_, absl::StrCat(path_, "/", name), target));
-    }
-    if (!names.empty()) {
-      report_.notes.push_back(absl::StrCat("what was replaced is in ", aside));
     }
     return file_system_.SyncDirectory(aside);
   }
@@ -315,6 +326,7 @@ class DatabaseRepair {
   OpenFileCache open_files_{DescriptorLimit() / 2};
   std::unique_ptr<RepairSstables> sstables_;
   std::vector<std::string> replaced_manifests_;
+  std::vector<std::string> logs_to_keep_;  // gets a second name, and keeps the first
 };
 
 }  // namespace

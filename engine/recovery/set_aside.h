@@ -3,8 +3,10 @@
 //
 //   000012.log.damaged   replayed up to its first damage; intact records lie behind it
 //   000012.log.unread    not replayed, since records before it are missing
-//   *.sst.orphan, MANIFEST-*.orphan   not known to the manifest that an opening in mode salvage
-//   read lost/000012.log      nothing in it is left to replay
+//   *.sst.orphan         not known to the manifest that an opening in mode salvage read; likewise
+//                        MANIFEST-*.orphan
+//   lost/000012.log      nothing in it is left to replay, or it may hold entries of an SSTable that
+//                        is lost and was not replayed for them
 #ifndef WINNOW_ENGINE_RECOVERY_SET_ASIDE_H_
 #define WINNOW_ENGINE_RECOVERY_SET_ASIDE_H_
 

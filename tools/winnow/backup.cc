@@ -26,6 +26,9 @@ std::string TimeText(int64_t seconds) {
 }
 
 Json ToJson(const BackupInfo& backup) {
+  if (!backup.status.ok()) {
+    return Json{{"id", backup.id}, {"error", std::string(backup.status.message())}};
+  }
   return Json{{"id", backup.id},
               {"created_seconds", backup.created_seconds},
               {"files", backup.num_files},
@@ -43,16 +46,20 @@ absl::StatusOr<ExitCode> RunCheckpoint(const Arguments& arguments, Output& outpu
 
 absl::StatusOr<ExitCode> PrintBackups(const std::string& directory, bool json, Output& output) {
   WINNOW_ASSIGN_OR_RETURN(const auto backups, ListBackups(Options(), directory));
+  bool any_is_damaged = false;
   for (const BackupInfo& backup : backups) {
+    any_is_damaged |= !backup.status.ok();
     if (json) {
       output.Write(ToLine(ToJson(backup)));
+    } else if (!backup.status.ok()) {
+      output.Line(absl::StrCat(backup.id, "\t", Printable(ToStd(backup.status.message()))));
     } else {
       output.Line(absl::StrCat(backup.id, "\t", TimeText(backup.created_seconds), " UTC\t",
                                report::HumanCount(backup.num_files, "file", "files"), "\t",
                                report::HumanBytes(static_cast<double>(backup.bytes))));
     }
   }
-  return ExitCode::kOk;
+  return any_is_damaged ? ExitCode::kNo : ExitCode::kOk;
 }
 
 absl::StatusOr<ExitCode> VerifyBackups(const std::string& directory, bool json, Output& output) {
@@ -62,6 +69,10 @@ absl::StatusOr<ExitCode> VerifyBackups(const std::string& directory, bool json, 
   }
   std::vector<VerifyProblem> problems;
   for (const BackupInfo& backup : backups) {
+    if (!backup.status.ok()) {
+      problems.push_back({directory, std::nullopt, backup.status});
+      continue;
+    }
     WINNOW_ASSIGN_OR_RETURN(const auto found, VerifyBackup(Options(), directory, backup.id));
     problems.insert(problems.end(), found.begin(), found.end());
   }
@@ -136,8 +147,9 @@ Command BackupCommand() {
       .database = DatabaseUse::kWrite,
       .summary = "add a backup to DIR, or look at the backups there",
       .details = R"(
-Copies what the newest backup in DIR lacks; what it has is shared by hard links. Each backup
-has a number, and checksums of all its files. Exit code 1: --verify found damage.)",
+Copies what the newest backup in DIR lacks; what it has is read, and shared by hard links if
+it is as it was copied. Each backup has a number, and checksums of all its files. Exit code 1:
+--list or --verify found damage.)",
       .json = R"({"id":N,"created_seconds":N,"files":N,"bytes":N,"new_bytes":N})",
       .examples = R"(
   winnow backup /mnt/backups --db=/tmp/fruit

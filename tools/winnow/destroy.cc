@@ -9,6 +9,7 @@
 #include "tools/winnow/answer.h"
 #include "tools/winnow/commands.h"
 #include "tools/winnow/database.h"
+#include "tools/winnow/sorted_tables.h"
 
 namespace winnow::cli {
 namespace {
@@ -34,6 +35,7 @@ absl::StatusOr<ExitCode> RunDestroy(const Arguments& arguments, Output& output) 
     }
   }
   WINNOW_RETURN_IF_ERROR(DB::Destroy(Options(), path));
+  RemoveLoadDirectory(path);
   return PrintDone(arguments, output);
 }
 
@@ -45,8 +47,9 @@ Command DestroyCommand() {
       .database = DatabaseUse::kFiles,
       .summary = "remove a database; asks before it does",
       .details = R"(
-Removes the database's own files, and then the directory if nothing else is in it. Asks on a
-terminal; elsewhere --yes is needed. Refused while another process has the database open.)",
+Removes the database's own files, and then the directory if nothing else is in it; where --db is
+a link to the directory, both stay. Asks on a terminal; elsewhere --yes is needed. Refused while
+another process has the database open.)",
       .json = R"({"ok":true})",
       .examples = "  winnow destroy --db=/tmp/fruit --yes",
       .flags = {{"yes", "", "do not ask"}},

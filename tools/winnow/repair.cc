@@ -25,6 +25,7 @@ absl::StatusOr<ExitCode> RunRepair(const Arguments& arguments, Output& output) {
                              {"tables_lost", report.tables_lost},
                              {"tables_set_aside", report.tables_set_aside},
                              {"entries_rescued", report.entries_rescued},
+                             {"entries_replayed", report.entries_replayed},
                              {"notes", report.notes}}));
     return ExitCode::kOk;
   }
@@ -35,6 +36,10 @@ absl::StatusOr<ExitCode> RunRepair(const Arguments& arguments, Output& output) {
       report.tables_rewritten, " rewritten with ",
       report::HumanCount(report.entries_rescued, "entry", "entries"), ", ", report.tables_lost,
       " lost",
+      report.entries_replayed == 0
+          ? ""
+          : absl::StrCat(", ", report::HumanCount(report.entries_replayed, "entry", "entries"),
+                         " replayed once more"),
       report.tables_set_aside == 0
           ? ""
           : absl::StrCat(", ", report.tables_set_aside, " sound but unused, now in lost/")));
@@ -56,7 +61,7 @@ and are merged: that takes as much space again. Nothing is deleted: what is repl
 used goes to the directory lost/ inside. Says for each such file what was found. Make a copy
 first if you can.)",
       .json =
-          R"({"manifest_rebuilt":BOOL,"tables_kept":N,"tables_rewritten":N,"tables_lost":N,"tables_set_aside":N,"entries_rescued":N,"notes":[TEXT,...]})",
+          R"({"manifest_rebuilt":BOOL,"tables_kept":N,"tables_rewritten":N,"tables_lost":N,"tables_set_aside":N,"entries_rescued":N,"entries_replayed":N,"notes":[TEXT,...]})",
       .examples = "  winnow verify --db=/tmp/fruit || winnow repair --db=/tmp/fruit",
       .run = RunRepair,
   };

@@ -12,14 +12,17 @@ namespace {
 
 constexpr uint64_t kEntriesBetweenSizeChecks = 64;
 
+std::string LoadDirectory(const std::string& path) { return absl::StrCat(path, "/load.tmp"); }
+std::string TableIn(const std::string& directory) { return absl::StrCat(directory, "/table.sst"); }
+
 }  // namespace
 
 SortedTables::SortedTables(DB& db, ColumnFamily* family, const std::string& path,
                            uint64_t table_bytes)
     : db_(db),
       family_(family),
-      directory_(absl::StrCat(path, "/load.tmp")),
-      table_path_(absl::StrCat(directory_, "/table.sst")),
+      directory_(LoadDirectory(path)),
+      table_path_(TableIn(directory_)),
       table_bytes_(table_bytes) {}
 
 SortedTables::~SortedTables() {
@@ -60,6 +63,15 @@ absl::Status SortedTables::Finish() {
   bytes_ += writer_bytes_;
   tables_++;
   return absl::OkStatus();
+}
+
+void RemoveLoadDirectory(const std::string& path) {
+  FileSystem& file_system = *FileSystemAsTyped();
+  const std::string directory = LoadDirectory(path);
+  if (!file_system.Exists(directory).value_or(false)) return;
+  file_system.Remove(TableIn(directory)).IgnoreError();
+  file_system.RemoveDirectory(directory).IgnoreError();
+  file_system.RemoveDirectory(path).IgnoreError();
 }
 
 absl::StatusOr<bool> IsEmpty(DB& db, ColumnFamily* family) {

@@ -50,6 +50,10 @@ class SortedTables {
   uint64_t tables_ = 0;
 };
 
+// What a command that was killed has left in the directory of a database, and that directory if
+// nothing else is in it: for a database that has been destroyed.
+void RemoveLoadDirectory(const std::string& path);
+
 // True if the family has no entry that a reader could see.
 absl::StatusOr<bool> IsEmpty(DB& db, ColumnFamily* family);
 

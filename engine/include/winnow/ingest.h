@@ -48,7 +48,8 @@ class SstWriter {
   // block_restart_interval and ttl_seconds: unless it is 0 values get write times, by the system's
   // clock when they are added; where the filter is left open it is "blocked_bloom:10".
   // `file_system` null: the operating system's; else it must outlive the writer. AlreadyExists:
-  // there is something at `path`. InvalidArgument: options.
+  // there is something at `path`. InvalidArgument: options, or the directory of a database and a
+  // name that its own files have (000012.sst), since a database removes such files.
   static absl::StatusOr<std::unique_ptr<SstWriter>> Create(const ColumnFamilyOptions& options,
                                                            const std::string& path,
                                                            FileSystem* file_system = nullptr);

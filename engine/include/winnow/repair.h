@@ -20,6 +20,7 @@ struct RepairReport {
   uint64_t tables_lost = 0;        // of which nothing could be read, or that are missing
   uint64_t tables_set_aside = 0;   // sound, but of another database, given up, or copies
   uint64_t entries_rescued = 0;    // written to new SSTables
+  uint64_t entries_replayed = 0;   // once more, for families with lost or damaged tables
   std::vector<std::string> notes;  // what was found, a sentence each; empty: nothing was wrong
 };
 
@@ -41,6 +42,12 @@ struct RepairReport {
 // compaction had replaced, and that was not removed yet, can bring back what was overwritten or
 // deleted; so can an entry that was lost, with what lay under it. SSTables that a manifest had
 // given up come back only where others are missing.
+//
+// Logs that one column family needs hold entries of the others, which their SSTables have too.
+// Where such a family loses an SSTable, or a part of one, these logs are replayed for it once more,
+// if that can only bring back what was there: from the first of them that is replayed to the last
+// write nothing is missing, nothing was ingested or written without log, and no operand of a merge
+// is among those entries. Logs that cannot be replayed so are kept in `path`/lost as well.
 //
 // A write-ahead log under another's name is replayed as the one that it says it is, if that is
 // missing. A log that is gone is named in the notes if a later log, or the manifest of a database

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/engine/backup/copies_fixture.h"
+#include "tests/support/before_lock.h"
 #include "tests/support/fault_file_system.h"
 
 namespace winnow {
@@ -284,6 +285,83 @@ TEST(Backup, ADamagedTableIsNamedAndNotBackedUp) {
     db.Reopen();
   }
   EXPECT_TRUE(db->BackupTo("/backups").ok());
+}
+
+// What every later backup would share.
+TEST(Backup, AFileThatIsDamagedInTheLastBackupIsCopiedAnew) {
+  for (const bool is_cut : {false, true}) {
+    SCOPED_TRACE(is_cut);
+    MemoryDb db;
+    Fill(&db);
+    RecordingFileSystem& files = db.file_system();
+    ASSERT_TRUE(db->BackupTo("/backups").ok());
+    const std::string expected = ReadAll(*db);
+    uint64_t damaged_bytes = 0;
+    const std::vector<std::string> names = *files.List("/backups/000001");
+    for (const std::string& name : names) {
+      if (!name.ends_with(".sst")) continue;
+      const std::string path = "/backups/000001/" + name;
+      std::string bytes = *ReadFile(files, path, 1 << 20);
+      damaged_bytes += bytes.size();
+      if (is_cut) {
+        bytes.resize(100);
+      } else {
+        bytes[bytes.size() / 2] ^= 4;
+      }
+      const auto file = *files.Create(path, {});
+      ASSERT_TRUE(file->Append(bytes).ok() && file->Close().ok());
+    }
+    const auto second = db->BackupTo("/backups");
+    ASSERT_TRUE(second.ok()) << second.status();
+    EXPECT_GE(second->new_bytes, damaged_bytes);
+    EXPECT_FALSE(VerifyBackup(db.options(), "/backups", 1)->empty());
+    EXPECT_TRUE(VerifyBackup(db.options(), "/backups", 2)->empty());
+    ASSERT_TRUE(RestoreBackup(db.options(), "/backups", 0, "/restored").ok());
+    EXPECT_EQ(ReadAll(*OpenOrFail(db.options(), "/restored")), expected);
+  }
+}
+
+TEST(Backup, ADamagedListHidesNoOtherBackup) {
+  MemoryDb db;
+  Fill(&db);
+  for (int i = 0; i < 3; i++) ASSERT_TRUE(db->BackupTo("/backups").ok());
+  const auto file = *db.file_system().Create("/backups/000002/BACKUP", {});
+  ASSERT_TRUE(file->Append("no list").ok() && file->Close().ok());
+  const auto listed = ListBackups(db.options(), "/backups");
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  ASSERT_EQ(listed->size(), 3u);
+  for (const BackupInfo& backup : *listed) {
+    EXPECT_EQ(backup.id, static_cast<uint64_t>(&backup - listed->data()) + 1);
+    EXPECT_EQ(backup.status.ok(), backup.id != 2) << backup.status;
+    EXPECT_EQ(backup.num_files > 0, backup.id != 2);
+  }
+  EXPECT_TRUE(absl::StrContains((*listed)[1].status.message(), "/backups/000002/BACKUP"));
+}
+
+// Of two that restore to one directory one fails, and what the other has written stays.
+TEST(Backup, TwoRestoresToOneDirectoryDoNotMix) {
+  MemoryDb db;
+  Fill(&db);
+  ASSERT_TRUE(db->BackupTo("/backups").ok());
+  const std::string expected = ReadAll(*db);
+  ActingFileSystem acting(&db.file_system());
+  Options options = db.options();
+  options.file_system = &acting;
+  const auto restore = [&](const Options& with) {
+    return RestoreBackup(with, "/backups", 1, "/restored");
+  };
+  absl::Status other;
+  acting.before_lock = [&] { other = restore(db.options()); };  // whole before this one begins
+  const absl::Status late = restore(options);
+  EXPECT_TRUE(other.ok()) << other;
+  EXPECT_TRUE(absl::IsAlreadyExists(late)) << late;
+  EXPECT_EQ(ReadAll(*OpenOrFail(db.options(), "/restored")), expected);
+  ASSERT_TRUE(DB::Destroy(db.options(), "/restored").ok());
+  acting.before_create = [&] { other = restore(db.options()); };  // in the midst of this one
+  const absl::Status first = restore(options);
+  EXPECT_TRUE(first.ok()) << first;
+  EXPECT_TRUE(absl::IsAlreadyExists(other)) << other;
+  EXPECT_EQ(ReadAll(*OpenOrFail(db.options(), "/restored")), expected);
 }
 
 }  // namespace

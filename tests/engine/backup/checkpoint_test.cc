@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/engine/backup/copies_fixture.h"
+#include "tests/support/before_lock.h"
 #include "tests/support/verify_messages.h"
 #include "winnow/backup.h"
 
@@ -37,6 +38,32 @@ TEST(Checkpoint, RefusesADirectoryThatIsInUse) {
   ASSERT_TRUE(db->Checkpoint("/copy").ok());
   EXPECT_TRUE(absl::IsAlreadyExists(db->Checkpoint("/copy")));
   EXPECT_TRUE(VerifyMessages(*OpenOrFail(db.options(), "/copy")).empty()) << "and leaves it alone";
+}
+
+// Of two that are written to one directory one fails, and what the other has written stays.
+TEST(Checkpoint, TwoToOneDirectoryDoNotMix) {
+  const auto disk = NewUnrecordedFileSystem();
+  ActingFileSystem acting(disk.get());
+  Options options = MemoryDb::Quiet();
+  options.file_system = &acting;
+  const auto db = OpenOrFail(options, "/db");
+  ASSERT_TRUE(db->Put(WriteOptions(), "key", "of this one").ok());
+  options.file_system = disk.get();
+  const auto another = OpenOrFail(options, "/another");
+  ASSERT_TRUE(another->Put(WriteOptions(), "key", "of another").ok());
+  absl::Status other;
+  const auto copy_other = [&] { other = another->Checkpoint("/copy"); };
+  acting.before_lock = copy_other;  // whole before this one begins
+  const absl::Status late = db->Checkpoint("/copy");
+  EXPECT_TRUE(other.ok()) << other;
+  EXPECT_TRUE(absl::IsAlreadyExists(late)) << late;
+  EXPECT_EQ(ReadAll(*OpenOrFail(options, "/copy")), "default/key=of another\n");
+  ASSERT_TRUE(DB::Destroy(options, "/copy").ok());
+  acting.before_create = copy_other;  // in the midst of this one
+  const absl::Status first = db->Checkpoint("/copy");
+  EXPECT_TRUE(first.ok()) << first;
+  EXPECT_TRUE(absl::IsAlreadyExists(other)) << other;
+  EXPECT_EQ(ReadAll(*OpenOrFail(options, "/copy")), "default/key=of this one\n");
 }
 
 TEST(Checkpoint, WritesWithoutLogAreInIt) {

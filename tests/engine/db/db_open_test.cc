@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tests/support/before_lock.h"
 #include "tests/support/db_fixture.h"
 
 namespace winnow {
@@ -237,6 +238,90 @@ TEST_F(DbOpen, ADirectoryWithTablesButWithoutCurrentIsNotBuriedUnderANewDatabase
   db.reset();
   ASSERT_TRUE(file_system_->Remove("/db/CURRENT").ok());
   ExpectMentions(TryOpen(), absl::StatusCode::kDataLoss, "CURRENT");
+}
+
+// Another opener, which writes a key, flushes and closes, on the file system as it is.
+void WriteMeanwhile(Options options, FileSystem* file_system, std::string_view key) {
+  options.file_system = file_system;
+  const auto db = OpenOrFail(options, kPath);
+  ASSERT_NE(db, nullptr);
+  EXPECT_TRUE(db->Put(WriteOptions(), key, "value").ok());
+  EXPECT_TRUE(db->Flush().ok());
+  EXPECT_TRUE(db->Close().ok());
+}
+
+TEST_F(DbOpen, ADatabaseThatIsCreatedBeforeTheLockIsTakenIsOpened) {
+  ActingFileSystem acting(file_system_.get());
+  options_.file_system = &acting;
+  acting.before_lock = [&] { WriteMeanwhile(options_, file_system_.get(), "key"); };
+  const auto db = Open();
+  ASSERT_NE(db, nullptr);
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), "key", &value).ok()) << "it was acknowledged, and closed";
+}
+
+TEST_F(DbOpen, ADatabaseThatIsCreatedBeforeTheLockIsTakenExistsAlready) {
+  ActingFileSystem acting(file_system_.get());
+  options_.file_system = &acting;
+  acting.before_lock = [&] { WriteMeanwhile(options_, file_system_.get(), "key"); };
+  options_.error_if_exists = true;
+  EXPECT_TRUE(absl::IsAlreadyExists(TryOpen()));
+}
+
+TEST_F(DbOpen, ADatabaseThatIsDestroyedBeforeTheLockIsTakenIsCreatedOrNotFound) {
+  ActingFileSystem acting(file_system_.get());
+  options_.file_system = &acting;
+  Options plain = options_;
+  plain.file_system = file_system_.get();
+  for (const bool keeps_directory : {false, true}) {
+    SCOPED_TRACE(keeps_directory);
+    WriteMeanwhile(options_, file_system_.get(), "key");
+    if (keeps_directory) WriteFile("/db/notes.txt");
+    acting.before_lock = [&] { EXPECT_TRUE(DB::Destroy(plain, kPath).ok()); };
+    options_.create_if_missing = false;
+    EXPECT_TRUE(absl::IsNotFound(TryOpen()));
+    options_.create_if_missing = true;
+    WriteMeanwhile(options_, file_system_.get(), "key");
+    acting.before_lock = [&] { EXPECT_TRUE(DB::Destroy(plain, kPath).ok()); };
+    const auto db = Open();
+    ASSERT_NE(db, nullptr);
+    std::string value;
+    EXPECT_TRUE(absl::IsNotFound(db->Get(ReadOptions(), "key", &value)));
+  }
+}
+
+TEST_F(DbOpen, DestroyRemovesWhatWasWrittenBeforeTheLockIsTaken) {
+  ActingFileSystem acting(file_system_.get());
+  options_.file_system = &acting;
+  WriteMeanwhile(options_, file_system_.get(), "key");
+  acting.before_lock = [&] { WriteMeanwhile(options_, file_system_.get(), "another"); };
+  EXPECT_TRUE(DB::Destroy(options_, kPath).ok());
+  EXPECT_FALSE(*file_system_->Exists(kPath));
+}
+
+TEST_F(DbOpen, WhoOpensWhatIsBeingDestroyedIsToldOfTheHolder) {
+  ActingFileSystem acting(file_system_.get());
+  WriteMeanwhile(options_, file_system_.get(), "key");
+  Options plain = options_;
+  options_.file_system = &acting;
+  absl::Status opened;
+  // CURRENT has gone first, and the tables are still there.
+  acting.before_remove = [&] {
+    acting.before_remove = [&] { opened = DB::Open(plain, kPath).status(); };
+  };
+  EXPECT_TRUE(DB::Destroy(options_, kPath).ok());
+  ExpectMentions(opened, absl::StatusCode::kFailedPrecondition, "held by process");
+}
+
+TEST_F(DbOpen, DestroyingTwiceAtOnceIsNoError) {
+  ActingFileSystem acting(file_system_.get());
+  WriteMeanwhile(options_, file_system_.get(), "key");
+  Options plain = options_;
+  options_.file_system = &acting;
+  acting.before_lock = [&] { EXPECT_TRUE(DB::Destroy(plain, kPath).ok()); };
+  const absl::Status destroyed = DB::Destroy(options_, kPath);
+  EXPECT_TRUE(destroyed.ok()) << destroyed;
+  EXPECT_FALSE(*file_system_->Exists(kPath));
 }
 
 // RocksDB 6c0c8dee7b: a new file got the number of an orphan.

@@ -117,5 +117,19 @@ TEST_F(SstWriterTest, OptionsAreChecked) {
   EXPECT_FALSE(FileExists());
 }
 
+// The next opening would remove it.
+TEST(SstWriterInDatabase, ANameOfTheDatabasesOwnFilesIsRefused) {
+  MemoryDb db;
+  for (const std::string name : {"/db/000012.sst", "/db/CURRENT.tmp", "/db/000013.flt"}) {
+    const absl::Status refused = db->NewSstWriter(db->DefaultColumnFamily(), name).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(refused)) << name << ": " << refused;
+    const absl::Status outside = SstWriter::Create(Options(), name, &db.file_system()).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(outside)) << name << ": " << outside;
+    EXPECT_FALSE(*db.file_system().Exists(name));
+  }
+  EXPECT_TRUE(db->NewSstWriter(db->DefaultColumnFamily(), "/db/mine.sst").ok());
+  EXPECT_TRUE(db->NewSstWriter(db->DefaultColumnFamily(), "/000012.sst").ok());
+}
+
 }  // namespace
 }  // namespace winnow

@@ -114,6 +114,29 @@ TEST_F(FileLockTest, TheLockOfAProcessThatEndedIsFree) {
   EXPECT_TRUE(posix_.Lock(path_).ok());
 }
 
+TEST_F(FileLockTest, WhereTheHolderHasEndedAChildOfItIsBlamed) {
+  int end_child[2];
+  ASSERT_EQ(::pipe(end_child), 0);
+  // The holder leaves a child, which ends with the pipe.
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    const bool is_held = posix_.Lock(path_).value().release() != nullptr;
+    ::close(end_child[1]);
+    char byte;
+    if (::fork() == 0) ::_exit(::read(end_child[0], &byte, 1) == 0 ? 0 : 1);
+    ::_exit(is_held ? 0 : 1);
+  }
+  int status;
+  ASSERT_EQ(::waitpid(holder, &status, 0), holder);
+  ASSERT_EQ(status, 0);
+  const absl::Status refused = posix_.Lock(path_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("held by process " + std::to_string(holder) + ", which has ended"));
+  ::close(end_child[0]);
+  ::close(end_child[1]);
+}
+
 // Whoever removed the lock file of an open database could open it a second time, and what one of
 // the two wrote was lost.
 TEST_F(FileLockTest, RemovingTheLockFileLetsNobodyIn) {

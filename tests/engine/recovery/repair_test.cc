@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "engine/log/log_writer.h"
 #include "tests/engine/recovery/repaired_database.h"
+#include "tests/support/before_lock.h"
 #include "tests/support/damage_database.h"
 #include "tests/support/fault_file_system.h"
 #include "tests/support/test_clock.h"
@@ -135,6 +136,34 @@ TEST(Repair, WithoutManifestWhatHasExpiredStaysAbsent) {
   db.options().ttl_seconds = std::nullopt;
   ASSERT_NO_FATAL_FAILURE(RepairWithoutManifest(db));
   EXPECT_EQ(get("default"), "v");
+}
+
+// Until then whoever has the database open goes on writing tables.
+TEST(Repair, TablesWrittenBeforeTheLockIsTakenAreKept) {
+  const auto disk = NewUnrecordedFileSystem();
+  ActingFileSystem acting(disk.get());
+  Options options = MemoryDb::Quiet();
+  options.file_system = disk.get();
+  auto db = OpenOrFail(options, kDirectory);
+  ASSERT_TRUE(db->Put(WriteOptions(), "before", "value").ok());
+  ASSERT_TRUE(db->Flush().ok());
+  acting.before_lock = [&] {
+    EXPECT_TRUE(db->Put(WriteOptions(), "meanwhile", "value").ok());
+    EXPECT_TRUE(db->Flush().ok());
+    EXPECT_TRUE(db->Close().ok());
+    db.reset();
+  };
+  options.file_system = &acting;
+  const auto report = RepairDatabase(options, kDirectory);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(Notes(*report), "");
+  EXPECT_EQ(report->tables_kept, 2u);
+  db = OpenOrFail(options, kDirectory);
+  ASSERT_NE(db, nullptr);
+  std::string value;
+  for (const char* key : {"before", "meanwhile"}) {
+    EXPECT_TRUE(db->Get(ReadOptions(), key, &value).ok()) << key;
+  }
 }
 
 TEST(Repair, AMissingTableCostsWhatItHeld) {

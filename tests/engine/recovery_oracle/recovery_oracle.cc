@@ -151,6 +151,13 @@ class Trial {
     });
   }
 
+  // Then the manifest says which logs are needed, and none of them lacks anything.
+  bool OnlyTablesAreTouched() const {
+    return !mixed_.has_older_files &&
+           std::all_of(mixed_.touched.begin(), mixed_.touched.end(),
+                       [](const std::string& name) { return absl::EndsWith(name, ".sst"); });
+  }
+
   std::string WhyContentsAreWrong(DB& db) const {
     std::map<uint32_t, ColumnFamily*> families;
     for (ColumnFamily* family : db.ColumnFamilies()) families[family->id()] = family;
@@ -168,11 +175,16 @@ class Trial {
     // Only a manifest knows that a log is not needed any more: that of a killed process looks like
     // any other.
     const bool older_log_may_count = mixed_.has_older_files && !ManifestsAreUntouched();
+    const bool only_tables_are_touched = OnlyTablesAreTouched();
     for (const Holder& holder : holders_) {
       if (!IsRescuable(holder) || older_log_may_count) continue;
       // Of a family without tables and without a manifest not even the name is known.
       if (holder.file_id == 0 && !families.contains(holder.family_id)) continue;
-      for (const std::string& key : holder.newest_keys) {
+      std::vector<std::string> keys = holder.newest_keys;
+      if (only_tables_are_touched) {
+        keys.insert(keys.end(), holder.flushed_keys.begin(), holder.flushed_keys.end());
+      }
+      for (const std::string& key : keys) {
         const std::string& value = database_.contents.at(holder.family_id).at(key);
         const std::optional<std::string> found = value_of(holder.family_id, key);
         if (found != value) {

@@ -18,7 +18,8 @@ namespace winnow {
 //    where it was or as far from there as the table's end is, and whose identity stands in that
 //    table's footer or in a manifest that nobody touched; one that is where it was behind its
 //    table's header; a record of a log that says which one it is, under whatever name, or under its
-//    own name where it cannot say.
+//    own name where it cannot say. Where tables alone were touched, also if it is in a table and in
+//    a log that another family has kept.
 // 3. No key has a value that it never had. A key that was deleted stays so if no table and no log
 //    of the last state was touched and no older file came back.
 // 4. Every file that was there is still there, perhaps in lost/.

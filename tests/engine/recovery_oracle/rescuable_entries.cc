@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "engine/base/write_time.h"
 #include "engine/log/log_reader.h"
 #include "engine/sstable/sstable_iterator.h"
 #include "engine/sstable/sstable_reader.h"
@@ -19,6 +20,14 @@ namespace {
 
 constexpr char kDirectory[] = "/db";
 constexpr int kNumKeys = 120;
+
+// Whether it is a value, with a write time or without, and this one.
+bool IsValue(EntryType type, std::string_view stored, std::string_view value) {
+  if (type == EntryType::kPutWithTime) {
+    return HasWriteTime(stored) && WithoutWriteTime(stored) == value;
+  }
+  return type == EntryType::kPut && stored == value;
+}
 
 class Writer {
  public:
@@ -109,8 +118,8 @@ void AddBlocks(const std::string& name, const std::string& bytes, RecordingFileS
     const std::string key(UserKey(iterator->key()));
     const auto& contents = database.contents.at(blocks[block].family_id);
     const auto entry = contents.find(key);
-    const bool is_newest = entry != contents.end() && Type(iterator->key()) == EntryType::kPut &&
-                           iterator->value() == entry->second;
+    const bool is_newest =
+        entry != contents.end() && IsValue(Type(iterator->key()), iterator->value(), entry->second);
     if (is_newest) blocks[block].newest_keys.push_back(key);
   }
   for (Holder& holder : blocks) {
@@ -154,10 +163,9 @@ void AddRecords(const std::string& name, const std::string& bytes, RecordingFile
         const auto& contents = database.contents.at(update.family_id);
         const auto entry = contents.find(std::string(update.key));
         // No value is written twice.
-        if (update.type == EntryType::kPut && entry != contents.end() &&
-            entry->second == update.value &&
-            !in_tables.contains({update.family_id, std::string(update.key)})) {
-          holder.newest_keys.emplace_back(update.key);
+        if (entry != contents.end() && IsValue(update.type, update.value, entry->second)) {
+          const bool is_flushed = in_tables.contains({update.family_id, std::string(update.key)});
+          (is_flushed ? holder.flushed_keys : holder.newest_keys).emplace_back(update.key);
         }
       }
     }
@@ -183,7 +191,12 @@ AgedDatabase BuildAgedDatabase(uint64_t seed) {
   auto db = *DB::Open(options, kDirectory);
   for (const char* name : {"plain", "packed"}) {
     ColumnFamilyOptions family = options;
-    family.compression = std::string(name) == "packed" ? Compression::kLz4 : Compression::kNone;
+    family.compression = Compression::kNone;
+    if (std::string_view(name) == "packed") {  // and with write times
+      family.compression = Compression::kLz4;
+      family.ttl_seconds = kMaxTtlSeconds;
+      family.merge_operator = nullptr;
+    }
     EXPECT_TRUE(db->CreateColumnFamily(family, name).ok());
   }
   for (ColumnFamily* family : db->ColumnFamilies()) {
@@ -215,9 +228,10 @@ AgedDatabase BuildAgedDatabase(uint64_t seed) {
     }
     writer.Write(*db, 60);
   }
-  // The families that are not flushed need the log before, too.
-  for (uint64_t more_logs = random() % 3; more_logs > 0; more_logs--) {
-    EXPECT_TRUE(db->Flush(db->ColumnFamilies()[random() % 3]).ok());
+  // One family is not flushed, and keeps the logs that the others do not need any more.
+  const uint64_t keeper = random() % 3;
+  for (uint64_t more_logs = random() % 4; more_logs > 0; more_logs--) {
+    EXPECT_TRUE(db->Flush(db->ColumnFamilies()[(keeper + 1 + random() % 2) % 3]).ok());
     writer.Write(*db, 40);
   }
   if (random() % 2 == 0) {

@@ -12,9 +12,9 @@
 
 namespace winnow {
 
-// The database of one seed: several families, tables on several levels, overwritten and deleted
-// keys, deleted ranges, filters in files of their own, unflushed writes in the log; closed,
-// reopened, and written to in between.
+// The database of one seed: several families, one of them with write times, tables on several
+// levels, overwritten and deleted keys, deleted ranges, filters in files of their own, unflushed
+// writes in the log; closed, reopened, and written to in between.
 struct AgedDatabase {
   std::vector<Files> ages;  // what lay in the directory, oldest first; the last one is the truth
   Contents contents;        // at the last one
@@ -39,6 +39,8 @@ struct Holder {
   uint32_t family_id = 0;
   // Keys whose newest entry, a put or a deletion, it holds.
   std::vector<std::string> newest_keys = {};
+  // A log: those whose newest entry a table holds as well.
+  std::vector<std::string> flushed_keys = {};
 };
 
 // Of the last age; those of logs in the order in which they were written, one for each record and
