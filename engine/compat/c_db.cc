@@ -42,34 +42,10 @@ winnow_pinned_t* GetPinned(winnow_t* db, const winnow_readoptions_t* options, Co
 void MultiGet(winnow_t* db, const winnow_readoptions_t* options, ColumnFamily* family,
               size_t num_keys, const char* const* keys, const size_t* key_lens, char** values,
               size_t* value_lens, char** errs) {
-  std::vector<std::string_view> views;
-  std::vector<PinnedValue> found;
-  std::vector<absl::Status> statuses;
-  const bool had_memory = UnlessOutOfMemory([&] {
-    views.reserve(num_keys);
-    found.resize(num_keys);
-    statuses.resize(num_keys);
-  });
-  if (had_memory) {
-    for (size_t i = 0; i < num_keys; i++) views.push_back(BytesOf(keys[i], key_lens[i]));
-    db->db->MultiGet(options->options, family, views, found, statuses);
-  }
-  for (size_t i = 0; i < num_keys; i++) {
-    // The caller's arrays are not initialised: whatever stands in errs[i] is not freed.
-    values[i] = nullptr;
-    value_lens[i] = 0;
-    errs[i] = nullptr;
-    absl::Status status = had_memory ? statuses[i] : OutOfMemory();
-    if (status.ok()) {
-      values[i] = CopyToC(found[i].view());
-      if (values[i] == nullptr) status = OutOfMemory();
-    }
-    if (status.ok()) {
-      value_lens[i] = found[i].view().size();
-    } else if (!absl::IsNotFound(status)) {
-      ReportToC(status, &errs[i]);
-    }
-  }
+  MultiGetToC(num_keys, keys, key_lens, values, value_lens, errs,
+              [&](auto given, auto found, auto statuses) {
+                db->db->MultiGet(options->options, family, given, found, statuses);
+              });
 }
 
 // 0 for an absent key and for an error: whoever must know passes an errptr.
@@ -102,6 +78,41 @@ void WriteWith(winnow_t* db, char** errptr, Update update) {
 }
 
 }  // namespace
+
+void MultiGetToC(size_t num_keys, const char* const* keys, const size_t* key_lens, char** values,
+                 size_t* value_lens, char** errs,
+                 absl::FunctionRef<void(std::span<const std::string_view>, std::span<PinnedValue>,
+                                        std::span<absl::Status>)>
+                     multi_get) {
+  std::vector<std::string_view> views;
+  std::vector<PinnedValue> found;
+  std::vector<absl::Status> statuses;
+  const bool had_memory = UnlessOutOfMemory([&] {
+    views.reserve(num_keys);
+    found.resize(num_keys);
+    statuses.resize(num_keys);
+  });
+  if (had_memory) {
+    for (size_t i = 0; i < num_keys; i++) views.push_back(BytesOf(keys[i], key_lens[i]));
+    multi_get(views, found, statuses);
+  }
+  for (size_t i = 0; i < num_keys; i++) {
+    // The caller's arrays are not initialised: whatever stands in errs[i] is not freed.
+    values[i] = nullptr;
+    value_lens[i] = 0;
+    errs[i] = nullptr;
+    absl::Status status = had_memory ? statuses[i] : OutOfMemory();
+    if (status.ok()) {
+      values[i] = CopyToC(found[i].view());
+      if (values[i] == nullptr) status = OutOfMemory();
+    }
+    if (status.ok()) {
+      value_lens[i] = found[i].view().size();
+    } else if (!absl::IsNotFound(status)) {
+      ReportToC(status, &errs[i]);
+    }
+  }
+}
 
 char* CopyFound(const absl::Status& status, std::string_view value, size_t* vallen, char** errptr) {
   *vallen = 0;

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "engine/compat/c_callbacks.h"
 #include "engine/compat/c_results.h"
@@ -17,6 +19,7 @@
 #include "winnow/c.h"
 #include "winnow/db.h"
 #include "winnow/file_system.h"
+#include "winnow/indexed_write_batch.h"
 
 // What a database needs for as long as it is open, whatever the caller has given back.
 using KeptAlive = std::vector<std::shared_ptr<const void>>;
@@ -50,6 +53,10 @@ struct winnow_env_t {
 struct winnow_filterpolicy_t {
   std::shared_ptr<const winnow::CallbackFilterPolicy> callbacks;  // null: `spec` says it
   std::string spec;
+};
+struct winnow_indexed_write_batch_t {
+  winnow_t* db;
+  winnow::IndexedWriteBatch batch;
 };
 struct winnow_iterator_t {
   std::unique_ptr<winnow::Iterator> iterator;
@@ -104,6 +111,12 @@ inline std::string_view BytesOf(const char* data, size_t size) {
 
 // A copy for the caller; null without an error if the status is NotFound.
 char* CopyFound(const absl::Status& status, std::string_view value, size_t* vallen, char** errptr);
+// What the C functions for many keys do with the keys and with what `multi_get` finds.
+void MultiGetToC(size_t num_keys, const char* const* keys, const size_t* key_lens, char** values,
+                 size_t* value_lens, char** errs,
+                 absl::FunctionRef<void(std::span<const std::string_view>, std::span<PinnedValue>,
+                                        std::span<absl::Status>)>
+                     multi_get);
 // Never null: where there is no memory for it, one that says so.
 winnow_iterator_t* HandleOf(std::unique_ptr<Iterator> iterator);
 // True: there was no memory for a bound that iterators are to have.

@@ -223,18 +223,22 @@ uint64_t winnow_end_trace(winnow_t* db, char** errptr) {
 }
 
 void winnow_refilter(winnow_t* db, const char* filter, const char* filter_key,
-                     uint8_t (*progress)(void*, uint64_t, uint64_t), void* state, char** errptr) {
+                     uint64_t filter_memory_budget, uint8_t (*progress)(void*, uint64_t, uint64_t),
+                     void* state, char** errptr) {
   winnow_columnfamily_t family = {db->default_family};
-  winnow_refilter_cf(db, &family, filter, filter_key, progress, state, errptr);
+  winnow_refilter_cf(db, &family, filter, filter_key, filter_memory_budget, progress, state,
+                     errptr);
 }
 
 void winnow_refilter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
-                        const char* filter_key, uint8_t (*progress)(void*, uint64_t, uint64_t),
-                        void* state, char** errptr) {
+                        const char* filter_key, uint64_t filter_memory_budget,
+                        uint8_t (*progress)(void*, uint64_t, uint64_t), void* state,
+                        char** errptr) {
   winnow::ReportFrom(errptr, [&]() -> absl::Status {
     winnow::RefilterOptions options;
     options.filter = winnow::TextOrEmpty(filter);
     options.filter_key = winnow::TextOrEmpty(filter_key);
+    options.filter_memory_budget = filter_memory_budget;
     if (progress != nullptr) {
       options.on_progress = [&](const winnow::RefilterInfo& so_far) {
         return progress(state, so_far.files_refiltered, so_far.files_left) != 0;

@@ -1,4 +1,4 @@
-// winnow/c.h: transactions.
+// winnow/c_transactions.h: transactions.
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -100,6 +100,16 @@ void winnow_transaction_merge(winnow_transaction_t* transaction, winnow_columnfa
             errptr);
 }
 
+void winnow_transaction_delete_range(winnow_transaction_t* transaction,
+                                     winnow_columnfamily_t* family, const char* begin,
+                                     size_t begin_len, const char* end, size_t end_len,
+                                     char** errptr) {
+  ReportToC(winnow::Noted(transaction, transaction->transaction->DeleteRange(
+                                           winnow::FamilyOf(*transaction, family),
+                                           BytesOf(begin, begin_len), BytesOf(end, end_len))),
+            errptr);
+}
+
 char* winnow_transaction_get(winnow_transaction_t* transaction, const winnow_readoptions_t* options,
                              winnow_columnfamily_t* family, const char* key, size_t keylen,
                              size_t* vallen, char** errptr) {
@@ -123,6 +133,19 @@ char* winnow_transaction_get_for_update(winnow_transaction_t* transaction,
   return winnow::CopyFound(status, value.view(), vallen, errptr);
 }
 
+void winnow_transaction_multi_get(winnow_transaction_t* transaction,
+                                  const winnow_readoptions_t* options,
+                                  winnow_columnfamily_t* family, size_t num_keys,
+                                  const char* const* keys, const size_t* key_lens, char** values,
+                                  size_t* value_lens, char** errs) {
+  winnow::MultiGetToC(num_keys, keys, key_lens, values, value_lens, errs,
+                      [&](auto given, auto found, auto statuses) {
+                        transaction->transaction->MultiGet(options->options,
+                                                           winnow::FamilyOf(*transaction, family),
+                                                           given, found, statuses);
+                      });
+}
+
 winnow_iterator_t* winnow_transaction_create_iterator(winnow_transaction_t* transaction,
                                                       const winnow_readoptions_t* options,
                                                       winnow_columnfamily_t* family) {
@@ -137,6 +160,10 @@ void winnow_transaction_set_savepoint(winnow_transaction_t* transaction, char** 
 
 void winnow_transaction_rollback_to_savepoint(winnow_transaction_t* transaction, char** errptr) {
   ReportToC(winnow::Noted(transaction, transaction->transaction->RollbackToSavepoint()), errptr);
+}
+
+void winnow_transaction_pop_savepoint(winnow_transaction_t* transaction, char** errptr) {
+  ReportToC(winnow::Noted(transaction, transaction->transaction->PopSavepoint()), errptr);
 }
 
 void winnow_transaction_commit(winnow_transaction_t* transaction,

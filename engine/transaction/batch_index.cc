@@ -21,15 +21,21 @@ void BatchIndex::AddSince(const WriteBatchMark& mark, const InternalKeyComparato
   BatchReader reader = ReaderSince(*batch_, mark);
   BatchUpdate added;
   for (bool more = true; reader.Next(&added, &more).ok() && more;) {
+    FamilyUpdates& updates =
+        families_.try_emplace(added.family_id, batch_, comparator).first->second;
+    const uint32_t offset = OffsetIn(encoded, added.key);
+    if (added.type == EntryType::kRangeDelete) {
+      updates.range_deletions.Add(added.key, added.value, offset);
+      continue;
+    }
     Update update;
     update.type = added.type;
     has_operands_ = has_operands_ || added.type == EntryType::kMerge;
-    update.key_offset = OffsetIn(encoded, added.key);
+    update.key_offset = offset;
     update.key_bytes = static_cast<uint32_t>(added.key.size());
     update.value_bytes = static_cast<uint32_t>(added.value.size());
     if (update.value_bytes > 0) update.value_offset = OffsetIn(encoded, added.value);
-    const auto updates = families_.try_emplace(added.family_id, Order(batch_, comparator)).first;
-    updates->second.insert(update);
+    updates.points.insert(update);
   }
 }
 
@@ -41,24 +47,33 @@ void BatchIndex::RemoveSince(const WriteBatchMark& mark) {
   for (bool more = true; reader.Next(&update, &more).ok() && more;) {
     const auto updates = families_.find(update.family_id);
     if (updates == families_.end()) continue;  // it was not added, for want of memory
+    const uint32_t offset = OffsetIn(encoded, update.key);
+    if (update.type == EntryType::kRangeDelete) {
+      updates->second.range_deletions.RemoveFrom(offset);
+      continue;
+    }
     Update place;
-    place.key_offset = OffsetIn(encoded, update.key);
+    place.key_offset = offset;
     place.key_bytes = static_cast<uint32_t>(update.key.size());
-    updates->second.erase(place);
+    updates->second.points.erase(place);
   }
 }
 
-const BatchIndex::Updates* BatchIndex::UpdatesOf(uint32_t family_id) const {
+const BatchIndex::FamilyUpdates* BatchIndex::UpdatesOf(uint32_t family_id) const {
   const auto updates = families_.find(family_id);
   return updates == families_.end() ? nullptr : &updates->second;
 }
 
-BatchIndex::KeyUpdates BatchIndex::Collect(const Updates& updates, std::string_view key,
-                                           uint32_t below) {
+BatchIndex::KeyUpdates BatchIndex::Collect(const Updates& points, std::string_view key,
+                                           uint32_t below, uint32_t covering) {
   KeyUpdates collected;
-  const Order order = updates.key_comp();
-  for (auto at = updates.lower_bound(Place{key, below});
-       at != updates.end() && order.comparator().CompareUserKeys(order.Key(*at), key) == 0; ++at) {
+  // A range deletion ends the walk to older updates, as one of the key alone does.
+  collected.any = collected.hides_base = covering != 0;
+  const Order order = points.key_comp();
+  for (auto at = points.lower_bound(Place{key, below});
+       at != points.end() && at->key_offset > covering &&
+       order.comparator().CompareUserKeys(order.Key(*at), key) == 0;
+       ++at) {
     collected.any = true;
     if (at->type == EntryType::kMerge) {
       collected.operands.push_back(order.Value(*at));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/internal_key.h"
+#include "engine/transaction/batch_tombstones.h"
 #include "engine/write/batch_format.h"
 #include "winnow/write_batch.h"
 
@@ -69,6 +70,16 @@ class BatchIndex {
     InternalKeyComparator comparator_;
   };
   using Updates = std::set<Update, Order>;
+  // All of one column family.
+  struct FamilyUpdates {
+    FamilyUpdates(const WriteBatch* batch, const InternalKeyComparator& comparator)
+        : points(Order(batch, comparator)), range_deletions(comparator) {}
+
+    bool empty() const { return points.empty() && range_deletions.empty(); }
+
+    Updates points;
+    BatchTombstones range_deletions;
+  };
 
   // `batch` is empty and outlives the index.
   explicit BatchIndex(const WriteBatch* batch) : batch_(batch) {}
@@ -83,17 +94,24 @@ class BatchIndex {
   void RemoveSince(const WriteBatchMark& mark);
 
   // Null: there is none of this family.
-  const Updates* UpdatesOf(uint32_t family_id) const;
+  const FamilyUpdates* UpdatesOf(uint32_t family_id) const;
   // What a batch says of one key. The bytes are the batch's.
   struct KeyUpdates {
     bool any = false;
-    // Of a Put; not set with `hides_base` after a deletion.
+    // Of a Put; not set with `hides_base` after a deletion, of a range too.
     std::optional<std::string_view> value;
     bool hides_base = false;                 // value or deletion: the database does not matter
     std::vector<std::string_view> operands;  // since then, oldest first
   };
-  // Of updates whose offset is smaller than `below`.
-  static KeyUpdates Collect(const Updates& updates, std::string_view key, uint32_t below);
+  static KeyUpdates Collect(const FamilyUpdates& updates, std::string_view key) {
+    const BatchTombstones& range_deletions = updates.range_deletions;
+    const uint32_t covering = range_deletions.empty() ? 0 : range_deletions.NewestCovering(key);
+    return Collect(updates.points, key, kBeforeAll, covering);
+  }
+  // Of updates whose offset is smaller than `below`. `covering` is that of the newest range
+  // deletion among them that covers the key; 0: none does.
+  static KeyUpdates Collect(const Updates& points, std::string_view key, uint32_t below,
+                            uint32_t covering);
   // The offsets of all updates made so far are smaller, and those of later ones are not: an empty
   // key may lie at the very end of the batch, and before a later key stand its type and its length.
   uint32_t end() const { return static_cast<uint32_t>(batch_->size_bytes() + 1); }
@@ -104,7 +122,7 @@ class BatchIndex {
 
  private:
   const WriteBatch* const batch_;
-  std::map<uint32_t, Updates> families_;
+  std::map<uint32_t, FamilyUpdates> families_;
   uint64_t removals_ = 0;
   bool has_operands_ = false;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/status.h"
+#include "engine/transaction/range_conflict.h"
 
 namespace winnow {
 
@@ -86,6 +87,27 @@ absl::Status ConflictCheck::CheckStored(SequenceNumber at_least) {
       const SequenceNumber above = std::max(state.unchanged_since, at_least);
       WINNOW_RETURN_IF_ERROR(CheckUnchanged(*tracked.family, key, above, &found_conflict_));
     }
+    WINNOW_RETURN_IF_ERROR(CheckRangesStored(tracked, at_least));
+  }
+  return absl::OkStatus();
+}
+
+// Pieces that follow each other without a gap are looked up as one where that comes to the same.
+absl::Status ConflictCheck::CheckRangesStored(const TrackedFamily& tracked,
+                                              SequenceNumber at_least) {
+  const TrackedRanges::Pieces& pieces = tracked.ranges.pieces();
+  for (auto at = pieces.begin(); at != pieces.end();) {
+    const std::string_view begin = at->first;
+    const SequenceNumber above = std::max(at->second.unchanged_since, at_least);
+    std::string_view end = begin;
+    do {
+      end = at->second.end;
+      ++at;
+    } while (at != pieces.end() &&
+             tracked.family->comparator().CompareUserKeys(end, at->first) == 0 &&
+             std::max(at->second.unchanged_since, at_least) == above);
+    WINNOW_RETURN_IF_ERROR(
+        CheckRangeUnchanged(*tracked.family, begin, end, above, &found_conflict_));
   }
   return absl::OkStatus();
 }
@@ -102,22 +124,28 @@ absl::Status ConflictCheck::CheckEarlier(EarlierUpdates* earlier) {
   absl::Status status;
   earlier->ForEach([&](const BatchUpdate& update) {
     const auto tracked = keys_->find(update.family_id);
-    if (tracked == keys_->end()) return true;
-    const ColumnFamilyState& family = *tracked->second.family;
-    const auto& keys = tracked->second.keys;
-    if (update.type == EntryType::kRangeDelete) {
-      const auto first = keys.lower_bound(update.key);
-      found_conflict_ = first != keys.end() &&
-                        family.comparator().CompareUserKeys(first->first, update.value) < 0;
-      if (found_conflict_) status = Conflict(family, first->first);
-      return !found_conflict_;
-    }
-    if (family.comparator().user()->EqualKeysHaveEqualBytes()) return true;
-    found_conflict_ = keys.contains(update.key);
-    if (found_conflict_) status = Conflict(family, update.key);
-    return !found_conflict_;
+    if (tracked != keys_->end()) status = CheckEarlier(update, tracked->second);
+    return status.ok();
   });
+  found_conflict_ = !status.ok();
   return status;
+}
+
+absl::Status ConflictCheck::CheckEarlier(const BatchUpdate& update, const TrackedFamily& tracked) {
+  const ColumnFamilyState& family = *tracked.family;
+  const InternalKeyComparator& comparator = family.comparator();
+  if (update.type == EntryType::kRangeDelete) {
+    const auto first = tracked.keys.lower_bound(update.key);
+    if (first != tracked.keys.end() && comparator.CompareUserKeys(first->first, update.value) < 0) {
+      return Conflict(family, first->first);
+    }
+    const auto* const piece = tracked.ranges.FindAnyOf(update.key, update.value);
+    return piece == nullptr ? absl::OkStatus()
+                            : RangeConflict(family, piece->first, piece->second.end);
+  }
+  if (tracked.ranges.Contain(update.key)) return Conflict(family, update.key);
+  if (comparator.user()->EqualKeysHaveEqualBytes()) return absl::OkStatus();
+  return tracked.keys.contains(update.key) ? Conflict(family, update.key) : absl::OkStatus();
 }
 
 }  // namespace winnow

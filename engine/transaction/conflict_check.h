@@ -1,4 +1,4 @@
-// Whether anybody has written a key since a transaction relied on it.
+// Whether anybody has written what a transaction relies on since it did.
 #ifndef WINNOW_ENGINE_TRANSACTION_CONFLICT_CHECK_H_
 #define WINNOW_ENGINE_TRANSACTION_CONFLICT_CHECK_H_
 
@@ -24,7 +24,8 @@ absl::Status CheckUnchanged(const ColumnFamilyState& family, std::string_view ke
 // writers; then, under write leadership, only what has come since.
 class ConflictCheck final : public CommitValidator {
  public:
-  // All outlive it. A snapshot is held that is no newer than what any of the keys relies on.
+  // All outlive it. A snapshot is held that is no newer than what any of the keys and ranges relies
+  // on.
   ConflictCheck(const TrackedKeys* keys, const PublishQueue* publishing)
       : keys_(keys), publishing_(publishing) {}
 
@@ -39,7 +40,10 @@ class ConflictCheck final : public CommitValidator {
 
  private:
   absl::Status CheckStored(SequenceNumber at_least);
+  absl::Status CheckRangesStored(const TrackedFamily& tracked, SequenceNumber at_least);
   absl::Status CheckEarlier(EarlierUpdates* earlier);
+  // OK: it writes nothing that the transaction relies on, but for keys that are found by hashes.
+  static absl::Status CheckEarlier(const BatchUpdate& update, const TrackedFamily& tracked);
 
   const TrackedKeys* const keys_;
   const PublishQueue* const publishing_;

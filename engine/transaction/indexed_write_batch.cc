@@ -17,6 +17,15 @@
 
 namespace winnow {
 
+namespace {
+
+absl::Status KeyOverLimit(size_t bytes) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("key of ", bytes, " bytes is over the limit of ", kMaxKeyBytes));
+}
+
+}  // namespace
+
 struct IndexedWriteBatch::Rep {
   explicit Rep(DB& database)
       : db(&database),
@@ -54,10 +63,7 @@ struct IndexedWriteBatch::Rep {
     });
   }
   absl::Status CheckSizes(std::string_view key, std::string_view value) const {
-    if (key.size() > kMaxKeyBytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("key of ", key.size(), " bytes is over the limit of ", kMaxKeyBytes));
-    }
+    if (key.size() > kMaxKeyBytes) return KeyOverLimit(key.size());
     if (value.size() > kMaxValueBytes) {
       return absl::InvalidArgumentError(
           absl::StrCat("value of ", value.size(), " bytes is over the limit of ", kMaxValueBytes));
@@ -78,9 +84,9 @@ struct IndexedWriteBatch::Rep {
     return index.has_operands() && index.UpdatesOf(family.id()) != nullptr;
   }
   BatchIndex::KeyUpdates Collect(const ColumnFamily& family, std::string_view key) const {
-    const BatchIndex::Updates* updates = index.UpdatesOf(family.id());
+    const BatchIndex::FamilyUpdates* updates = index.UpdatesOf(family.id());
     if (updates == nullptr) return {};
-    return BatchIndex::Collect(*updates, key, BatchIndex::kBeforeAll);
+    return BatchIndex::Collect(*updates, key);
   }
   // The value of a key of which the batch says something: `*merged` takes it where it is not in the
   // batch. NotFound: there is none.
@@ -212,6 +218,18 @@ absl::Status IndexedWriteBatch::Merge(ColumnFamily* family, std::string_view key
   });
 }
 
+// Equal ends leave no trace.
+absl::Status IndexedWriteBatch::DeleteRange(ColumnFamily* family, std::string_view begin,
+                                            std::string_view end) {
+  return rep_->Append(family, begin, end, [&](const ColumnFamilyState& state) {
+    if (end.size() > kMaxKeyBytes) return KeyOverLimit(end.size());
+    const int order = state.comparator().CompareUserKeys(begin, end);
+    if (order > 0) return InvertedRange();
+    if (order < 0) rep_->batch.DeleteRange(family, begin, end);
+    return absl::OkStatus();
+  });
+}
+
 absl::Status IndexedWriteBatch::Get(const ReadOptions& options, ColumnFamily* family,
                                     std::string_view key, std::string* value) {
   return rep_->Get(
@@ -252,7 +270,7 @@ std::unique_ptr<Iterator> IndexedWriteBatch::NewIterator(const ReadOptions& opti
       return;
     }
     std::unique_ptr<Iterator> base = rep_->db->NewIterator(options, family);
-    const BatchIndex::Updates* const updates = rep_->index.UpdatesOf(family->id());
+    const BatchIndex::FamilyUpdates* const updates = rep_->index.UpdatesOf(family->id());
     iterator =
         updates == nullptr || updates->empty()
             ? std::move(base)
@@ -296,6 +314,9 @@ absl::Status IndexedWriteBatch::Delete(std::string_view key) {
 }
 absl::Status IndexedWriteBatch::Merge(std::string_view key, std::string_view operand) {
   return Merge(rep_->default_family, key, operand);
+}
+absl::Status IndexedWriteBatch::DeleteRange(std::string_view begin, std::string_view end) {
+  return DeleteRange(rep_->default_family, begin, end);
 }
 absl::Status IndexedWriteBatch::Get(const ReadOptions& options, std::string_view key,
                                     std::string* value) {

@@ -1,12 +1,14 @@
 // Two cursors, one on the base and one on the batch's updates, go the same way; the nearer one is
 // shown, and where both stand on one key the update hides the base's entry. A deletion is stepped
-// over, with the entry that it hides. To turn round, both seek the present key.
+// over, with the entry that it hides, and so is what a later range deletion hides; of the base such
+// keys are not shown at all. To turn round, both seek the present key.
 #include "engine/transaction/overlay_iterator.h"
 
 #include <utility>
 
 #include "absl/status/status.h"
 #include "engine/base/merge_context.h"
+#include "engine/transaction/uncovered_iterator.h"
 #include "filter/base/out_of_memory.h"
 
 namespace winnow {
@@ -23,7 +25,10 @@ class UpdateCursor {
   bool Valid() const { return at_ != updates_->end(); }
   std::string_view key() const { return order_.Key(*at_); }
   EntryType type() const { return at_->type; }
-  BatchIndex::KeyUpdates Collect() const { return BatchIndex::Collect(*updates_, key(), below_); }
+  uint32_t offset() const { return at_->key_offset; }
+  BatchIndex::KeyUpdates Collect(uint32_t covering) const {
+    return BatchIndex::Collect(*updates_, key(), below_, covering);
+  }
   const InternalKeyComparator& comparator() const { return order_.comparator(); }
 
   void SeekToFirst() { TakeFrom(updates_->begin()); }
@@ -73,14 +78,15 @@ class UpdateCursor {
 
 class OverlayIterator final : public Iterator {
  public:
-  OverlayIterator(const BatchIndex* index, const BatchIndex::Updates* updates,
+  OverlayIterator(const BatchIndex* index, const BatchIndex::FamilyUpdates* updates,
                   const MergeOperator& merge_operator, std::unique_ptr<Iterator> base,
                   OverlayBounds bounds)
       : index_(index),
         removals_(index->removals()),
         merge_operator_(merge_operator),
         base_(std::move(base)),
-        updates_(index, updates),
+        updates_(index, &updates->points),
+        covers_(updates->range_deletions.Indexed()),
         bounds_(std::move(bounds)) {}
 
   bool Valid() const override { return shown_ != Shown::kNothing; }
@@ -220,7 +226,8 @@ class OverlayIterator final : public Iterator {
       }
       hides_base_ = base_->Valid() && order == 0;
       shown_ = Shown::kUpdate;
-      if (updates_.type() != EntryType::kDelete) break;
+      const bool is_covered = covers_.Find(updates_.key()) > updates_.offset();
+      if (updates_.type() != EntryType::kDelete && !is_covered) break;
       StepOver(forward_);
     }
     TakeUpdate();
@@ -229,7 +236,7 @@ class OverlayIterator final : public Iterator {
   // Copies: the batch may grow, and its bytes move, while the iterator stands here.
   void TakeUpdate() {
     key_.assign(updates_.key());
-    const BatchIndex::KeyUpdates updates = updates_.Collect();
+    const BatchIndex::KeyUpdates updates = updates_.Collect(covers_.Find(key_));
     if (updates.operands.empty()) {
       value_.assign(*updates.value);
       return;
@@ -245,6 +252,7 @@ class OverlayIterator final : public Iterator {
   const MergeOperator& merge_operator_;
   const std::unique_ptr<Iterator> base_;
   UpdateCursor updates_;
+  BatchTombstoneCursor covers_;
   const OverlayBounds bounds_;
   Shown shown_ = Shown::kNothing;
   bool forward_ = true;
@@ -257,9 +265,14 @@ class OverlayIterator final : public Iterator {
 }  // namespace
 
 std::unique_ptr<Iterator> NewOverlayIterator(const BatchIndex* index,
-                                             const BatchIndex::Updates* updates,
+                                             const BatchIndex::FamilyUpdates* updates,
                                              const MergeOperator& merge_operator,
                                              std::unique_ptr<Iterator> base, OverlayBounds bounds) {
+  const BatchTombstones& range_deletions = updates->range_deletions;
+  if (!range_deletions.empty()) {
+    base = NewUncoveredIterator(updates->points.key_comp().comparator(), range_deletions.Indexed(),
+                                std::move(base));
+  }
   return std::make_unique<OverlayIterator>(index, updates, merge_operator, std::move(base),
                                            std::move(bounds));
 }

@@ -20,7 +20,7 @@ struct OverlayBounds {
 // Shows the updates that the index has now. `base` has the same bounds; `updates` is the index's
 // for its family, and both outlive the iterator, as the family's merge operator does.
 std::unique_ptr<Iterator> NewOverlayIterator(const BatchIndex* index,
-                                             const BatchIndex::Updates* updates,
+                                             const BatchIndex::FamilyUpdates* updates,
                                              const MergeOperator& merge_operator,
                                              std::unique_ptr<Iterator> base, OverlayBounds bounds);
 

@@ -5,11 +5,28 @@
 
 namespace winnow {
 
-std::string DescribeKey(std::string_view family_name, std::string_view key) {
+namespace {
+
+std::string Quoted(std::string_view key) {
   constexpr size_t kMostBytes = 64;
-  return absl::StrCat("key \"", absl::CHexEscape(ToAbsl(key.substr(0, kMostBytes))),
-                      key.size() > kMostBytes ? "\"..." : "\"", " of column family \"",
-                      absl::Utf8SafeCEscape(ToAbsl(family_name)), "\"");
+  return absl::StrCat("\"", absl::CHexEscape(ToAbsl(key.substr(0, kMostBytes))),
+                      key.size() > kMostBytes ? "\"..." : "\"");
+}
+
+std::string OfFamily(std::string_view name) {
+  return absl::StrCat(" of column family \"", absl::Utf8SafeCEscape(ToAbsl(name)), "\"");
+}
+
+}  // namespace
+
+std::string DescribeKey(std::string_view family_name, std::string_view key) {
+  return absl::StrCat("key ", Quoted(key), OfFamily(family_name));
+}
+
+std::string DescribeRange(std::string_view family_name, std::string_view begin,
+                          std::string_view end) {
+  return absl::StrCat("the range from ", Quoted(begin), " to before ", Quoted(end),
+                      OfFamily(family_name));
 }
 
 }  // namespace winnow

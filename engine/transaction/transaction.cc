@@ -1,6 +1,7 @@
 // Writes are kept in an indexed batch until Commit. What a key's write or GetForUpdate relies on is
-// kept beside it: that nobody else has written the key since some moment. Commit makes sure of that
-// and then writes the batch as DB::Write would.
+// kept beside it: that nobody else has written the key since some moment; and of a range that is
+// deleted the same for all of its keys. Commit makes sure of that and then writes the batch as
+// DB::Write would.
 #include "winnow/transaction.h"
 
 #include <algorithm>
@@ -20,6 +21,7 @@ namespace winnow {
 namespace {
 
 constexpr std::chrono::milliseconds kMaxLockTimeout = std::chrono::hours(1);
+constexpr size_t kBytesOfPlace = 96;  // of what is relied on, beside the key's own
 
 class TransactionImpl final : public Transaction {
  public:
@@ -54,6 +56,11 @@ class TransactionImpl final : public Transaction {
                      std::string_view operand) override {
     WINNOW_RETURN_IF_ERROR(Rely(family, key));
     return updates_.Merge(family, key, operand);
+  }
+  absl::Status DeleteRange(ColumnFamily* family, std::string_view begin,
+                           std::string_view end) override {
+    WINNOW_RETURN_IF_ERROR(RelyOnRange(family, begin, end));
+    return updates_.DeleteRange(family, begin, end);
   }
 
   absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
@@ -122,6 +129,15 @@ class TransactionImpl final : public Transaction {
   absl::Status Rely(const ColumnFamily* family, std::string_view key);
   absl::Status RelyOnNew(const ColumnFamilyState& family, std::string_view key,
                          TrackedFamily* tracked);
+  // The same of all keys of a range, none of which is locked.
+  absl::Status RelyOnRange(const ColumnFamily* family, std::string_view begin,
+                           std::string_view end);
+  // InvalidArgument: what is relied on would take too much.
+  absl::Status CheckRoomFor(size_t more_bytes) const;
+  SequenceNumber UnchangedSince() const {
+    return options_.snapshot_at_begin ? snapshot_->sequence()
+                                      : manager_->parts().publishing->visible_sequence();
+  }
   absl::Status Lock(const ColumnFamilyState& family, std::string_view key, TrackedKey* tracked);
   absl::StatusOr<const ColumnFamilyState*> CheckKey(const ColumnFamily* family,
                                                     std::string_view key) const;
@@ -219,22 +235,39 @@ absl::Status TransactionImpl::Rely(const ColumnFamily* family, std::string_view 
   });
 }
 
+absl::Status TransactionImpl::CheckRoomFor(size_t more_bytes) const {
+  if (tracked_bytes_ + more_bytes <= kMaxBatchBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the keys that the transaction relies on are over the limit of ", kMaxBatchBytes, " bytes"));
+}
+
+// However many pieces are there already, the ranges together come to two for each.
+absl::Status TransactionImpl::RelyOnRange(const ColumnFamily* family, std::string_view begin,
+                                          std::string_view end) {
+  return CatchOutOfMemory([&]() -> absl::Status {
+    WINNOW_ASSIGN_OR_RETURN(const ColumnFamilyState* const state, CheckKey(family, begin));
+    WINNOW_RETURN_IF_ERROR(CheckKey(family, end).status());
+    const int order = state->comparator().CompareUserKeys(begin, end);
+    if (order > 0) return InvertedRange();
+    if (order == 0) return absl::OkStatus();
+    const size_t bytes = 2 * (begin.size() + end.size() + kBytesOfPlace);
+    WINNOW_RETURN_IF_ERROR(CheckRoomFor(bytes));
+    TrackedFamily& tracked = tracked_.try_emplace(state->id(), state).first->second;
+    tracked.ranges.Add(begin, end, UnchangedSince());
+    tracked_bytes_ += bytes;
+    return absl::OkStatus();
+  });
+}
+
 // The key's place is made before the lock is taken, so that no lock can be forgotten.
 absl::Status TransactionImpl::RelyOnNew(const ColumnFamilyState& family, std::string_view key,
                                         TrackedFamily* tracked) {
-  constexpr size_t kBytesOfPlace = 96;
-  if (tracked_bytes_ + key.size() + kBytesOfPlace > kMaxBatchBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the keys that the transaction relies on are over the limit of ",
-                     kMaxBatchBytes, " bytes"));
-  }
+  WINNOW_RETURN_IF_ERROR(CheckRoomFor(key.size() + kBytesOfPlace));
   const auto place = tracked->keys.try_emplace(std::string(key)).first;
   absl::Status status = CatchOutOfMemory([&]() -> absl::Status {
     if (is_pessimistic()) WINNOW_RETURN_IF_ERROR(Lock(family, key, &place->second));
     // After the lock is there: what was written while this one waited has been seen by nobody here.
-    place->second.unchanged_since = options_.snapshot_at_begin
-                                        ? snapshot_->sequence()
-                                        : manager_->parts().publishing->visible_sequence();
+    place->second.unchanged_since = UnchangedSince();
     if (!is_pessimistic() || !options_.snapshot_at_begin) return absl::OkStatus();
     // Sooner than at commit, for whoever would go on in vain.
     bool is_conflict = false;

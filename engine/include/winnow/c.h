@@ -57,6 +57,7 @@ typedef struct winnow_compactionfilter_t winnow_compactionfilter_t;
 typedef struct winnow_comparator_t winnow_comparator_t;
 typedef struct winnow_env_t winnow_env_t;
 typedef struct winnow_filterpolicy_t winnow_filterpolicy_t;
+typedef struct winnow_indexed_write_batch_t winnow_indexed_write_batch_t;
 typedef struct winnow_iterator_t winnow_iterator_t;
 typedef struct winnow_logger_t winnow_logger_t; /* never made: winnow_options_set_info_log */
 typedef struct winnow_mergeoperator_t winnow_mergeoperator_t;
@@ -136,8 +137,9 @@ void winnow_approximate_sizes(winnow_t* db, int num_ranges, const char* const* r
 
 /* Compacts the keys from start_key to limit_key, both included, and waits; NULL: from the first, to
    the last key. An error shows in the property "winnow.background-error", and in winnow_put,
-   winnow_delete, winnow_delete_range, winnow_merge and winnow_write, which write nothing until a
-   range was compacted without one. Transactions and ingestions, which LevelDB has not, go on. */
+   winnow_delete, winnow_delete_range, winnow_merge, winnow_write and
+   winnow_indexed_write_batch_write, which write nothing until a range was compacted without one.
+   Transactions and ingestions, which LevelDB has not, go on. */
 void winnow_compact_range(winnow_t* db, const char* start_key, size_t start_key_len,
                           const char* limit_key, size_t limit_key_len);
 
@@ -204,9 +206,11 @@ void winnow_start_trace(winnow_t* db, const char* path, uint64_t max_bytes, uint
 uint64_t winnow_end_trace(winnow_t* db, char** errptr);
 
 /* Sets them in the same way, and gives every SSTable such a filter without a compaction
-   (winnow/db.h, DB::Refilter). `progress`, which may be NULL, is called on the calling thread after
+   (winnow/refilter.h). Under a budget of filter memory `filter_memory_budget` sizes them, 0: as
+   the present one does. `progress`, which may be NULL, is called on the calling thread after
    each file; 0 ends the call with an error, and what was done by then stays. */
 void winnow_refilter(winnow_t* db, const char* filter, const char* filter_key,
+                     uint64_t filter_memory_budget,
                      uint8_t (*progress)(void* state, uint64_t files_done, uint64_t files_left),
                      void* state, char** errptr);
 
@@ -296,7 +300,7 @@ void winnow_set_options_cf(winnow_t* db, winnow_columnfamily_t* family, int coun
 char* winnow_get_option_cf(winnow_t* db, winnow_columnfamily_t* family, const char* name,
                            char** errptr);
 void winnow_refilter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
-                        const char* filter_key,
+                        const char* filter_key, uint64_t filter_memory_budget,
                         uint8_t (*progress)(void* state, uint64_t files_done, uint64_t files_left),
                         void* state, char** errptr);
 void winnow_set_filter_cf(winnow_t* db, winnow_columnfamily_t* family, const char* filter,
@@ -305,66 +309,6 @@ char* winnow_explain_cf(winnow_t* db, winnow_columnfamily_t* family, const char*
                         char** errptr);
 char* winnow_explain_json_cf(winnow_t* db, winnow_columnfamily_t* family, const char* key,
                              size_t keylen, char** errptr);
-
-/* ---- Transactions (beyond LevelDB; winnow/transaction.h) ----
-
-   A handle is for one thread at a time, and goes back to winnow_transaction_destroy whether the
-   transaction was committed or not; one that was not is rolled back. It may be given back after its
-   database was closed. Conflicts and deadlocks are errors that begin with "IO error: " and name the
-   key; winnow_transaction_is_conflict tells them from all others. `family` may be NULL: "default".
- */
-
-winnow_transactionoptions_t* winnow_transactionoptions_create(void);
-void winnow_transactionoptions_destroy(winnow_transactionoptions_t* options);
-/* Keys are locked as they are written or read for update. Default false: conflicts show at commit.
- */
-void winnow_transactionoptions_set_pessimistic(winnow_transactionoptions_t* options, uint8_t value);
-/* Default true. False: each read sees what is committed at its own moment. */
-void winnow_transactionoptions_set_snapshot_at_begin(winnow_transactionoptions_t* options,
-                                                     uint8_t value);
-/* How long a call waits for a lock: 0 to 3600000, default 1000. */
-void winnow_transactionoptions_set_lock_timeout_ms(winnow_transactionoptions_t* options,
-                                                   int64_t milliseconds);
-/* Default true. */
-void winnow_transactionoptions_set_detect_deadlocks(winnow_transactionoptions_t* options,
-                                                    uint8_t value);
-
-/* NULL on failure. `options` may be NULL, and may be given back at once. */
-winnow_transaction_t* winnow_begin_transaction(winnow_t* db,
-                                               const winnow_transactionoptions_t* options,
-                                               char** errptr);
-void winnow_transaction_destroy(winnow_transaction_t* transaction);
-
-void winnow_transaction_put(winnow_transaction_t* transaction, winnow_columnfamily_t* family,
-                            const char* key, size_t keylen, const char* val, size_t vallen,
-                            char** errptr);
-void winnow_transaction_delete(winnow_transaction_t* transaction, winnow_columnfamily_t* family,
-                               const char* key, size_t keylen, char** errptr);
-void winnow_transaction_merge(winnow_transaction_t* transaction, winnow_columnfamily_t* family,
-                              const char* key, size_t keylen, const char* operand,
-                              size_t operand_len, char** errptr);
-/* As winnow_get: NULL without an error for an absent key. */
-char* winnow_transaction_get(winnow_transaction_t* transaction, const winnow_readoptions_t* options,
-                             winnow_columnfamily_t* family, const char* key, size_t keylen,
-                             size_t* vallen, char** errptr);
-/* The same, and the commit fails if another writes the key before. */
-char* winnow_transaction_get_for_update(winnow_transaction_t* transaction,
-                                        const winnow_readoptions_t* options,
-                                        winnow_columnfamily_t* family, const char* key,
-                                        size_t keylen, size_t* vallen, char** errptr);
-/* Never NULL. To be given back before the transaction. */
-winnow_iterator_t* winnow_transaction_create_iterator(winnow_transaction_t* transaction,
-                                                      const winnow_readoptions_t* options,
-                                                      winnow_columnfamily_t* family);
-void winnow_transaction_set_savepoint(winnow_transaction_t* transaction, char** errptr);
-void winnow_transaction_rollback_to_savepoint(winnow_transaction_t* transaction, char** errptr);
-/* After either the transaction is over, and can only be destroyed. */
-void winnow_transaction_commit(winnow_transaction_t* transaction,
-                               const winnow_writeoptions_t* options, char** errptr);
-void winnow_transaction_rollback(winnow_transaction_t* transaction, char** errptr);
-/* True if the last call with an errptr failed for a conflict or a deadlock: to begin anew may
-   succeed. */
-uint8_t winnow_transaction_is_conflict(const winnow_transaction_t* transaction);
 
 /* ---- Bulk loading (beyond LevelDB; winnow/ingest.h) ---- */
 
@@ -706,5 +650,8 @@ int winnow_minor_version(void);
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
+
+/* Transactions, and write batches that can be read. */
+#include "winnow/c_transactions.h"
 
 #endif /* WINNOW_C_H_ */

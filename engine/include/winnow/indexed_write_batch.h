@@ -24,7 +24,8 @@ namespace winnow {
 // What a transaction (winnow/transaction.h) keeps its writes in, without the rest of it: nothing is
 // checked for conflicts. Used by one thread at a time. Move-only; one that was moved from may only
 // be destroyed or assigned to. An update takes some 80 bytes for its place in the index besides
-// those of the batch.
+// those of the batch; one that deletes a range some 300, and its ends once more, and reads take
+// time logarithmic in the number of those.
 class IndexedWriteBatch {
  public:
   // For `db`, which must outlive it.
@@ -40,6 +41,9 @@ class IndexedWriteBatch {
   absl::Status Delete(ColumnFamily* family, std::string_view key);
   // FailedPrecondition: the family has no merge operator; InvalidArgument: it refuses the operand.
   absl::Status Merge(ColumnFamily* family, std::string_view key, std::string_view operand);
+  // Deletes the keys from `begin` to before `end`, those of the batch too; later updates show above
+  // it. Equal ends delete nothing. InvalidArgument: `end` comes before `begin`.
+  absl::Status DeleteRange(ColumnFamily* family, std::string_view begin, std::string_view end);
 
   // What DB's call of the same name would return if the batch were written.
   absl::Status Get(const ReadOptions& options, ColumnFamily* family, std::string_view key,
@@ -69,6 +73,7 @@ class IndexedWriteBatch {
   absl::Status Put(std::string_view key, std::string_view value);
   absl::Status Delete(std::string_view key);
   absl::Status Merge(std::string_view key, std::string_view operand);
+  absl::Status DeleteRange(std::string_view begin, std::string_view end);
   absl::Status Get(const ReadOptions& options, std::string_view key, std::string* value);
   absl::Status Get(const ReadOptions& options, std::string_view key, PinnedValue* value);
   std::unique_ptr<Iterator> NewIterator(const ReadOptions& options);

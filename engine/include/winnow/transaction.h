@@ -21,7 +21,8 @@
 //     the effect of a later transaction and not of an earlier one that it depends on. Reading with
 //     GetForUpdate, and committing, prevents it.
 //   - Phantoms: GetForUpdate guards keys that it was given, absent ones too, but no ranges: a key
-//     that another transaction adds to a range that was iterated over is no conflict.
+//     that another transaction adds to a range that was iterated over is no conflict. One that is
+//     added to a range that this one deletes is.
 //   - Without `snapshot_at_begin`, besides: two reads of a key may differ, and reads of several
 //     keys may see different moments, unless they are made by GetForUpdate.
 //
@@ -29,7 +30,12 @@
 // or values whose time to live is up): once a file of the column family has gone that was written
 // to after the transaction relied on a key, whether the key was in it is not known any more.
 //
-// There is no DeleteRange in a transaction; one that others make over its keys is a conflict.
+// DeleteRange is a write of every key of the range, absent ones too: what another writes into it
+// before the commit, and what another deletes of it, is a conflict, and so is a range deletion of
+// others over a key that was written or read for update here. No range is ever locked. In a
+// pessimistic transaction DeleteRange waits for nobody who holds locks on keys of the range, and
+// nobody waits for it: of two that meet so the second to commit is refused, as if both were
+// optimistic.
 //
 // A commit is one record of the write-ahead log: after a crash it is there whole or not at all, and
 // nothing of a transaction is there that was not committed.
@@ -61,7 +67,7 @@ struct TransactionOptions {
     kOptimistic,
     // Writes and GetForUpdate lock their key until the end of the transaction, and wait for the one
     // that holds it: best where many want the same keys. Locks are among transactions of this mode;
-    // the writes of all others are found at commit, as above.
+    // the writes of all others, and deletions of ranges, are found at commit, as above.
     kPessimistic,
   };
   Mode mode = Mode::kOptimistic;
@@ -70,7 +76,7 @@ struct TransactionOptions {
   // conflict for whoever writes it or reads it for update. False: each read sees what is committed
   // at its own moment, and a key conflicts only if it is written after it was first written, locked
   // or read for update here. A pessimistic transaction then meets no conflict with others of its
-  // kind, whatever it has waited for.
+  // kind, whatever it has waited for, but where one of them deletes a range.
   bool snapshot_at_begin = true;
 
   // Pessimistic: how long a call waits for a lock; then it fails with DeadlineExceeded. Default one
@@ -83,8 +89,8 @@ struct TransactionOptions {
 
 // Made by DB::BeginTransaction. Used by one thread at a time. While it lives it holds a snapshot,
 // so that what it can see stays on disk. Its writes are in memory until they are committed, with an
-// index over them, and so are the keys that it has written or read for update: each of both may
-// take up to kMaxBatchBytes.
+// index over them, and so are the keys that it has written or read for update, and the ends of the
+// ranges that it has deleted: each of both may take up to kMaxBatchBytes.
 //
 // After Commit, whatever it returns, and after Rollback the transaction is over: every call is
 // refused with FailedPrecondition. Destroying it rolls it back. It may outlive the database: once
@@ -93,8 +99,8 @@ struct TransactionOptions {
 // lock end when it is closed.
 //
 // Errors, besides those of DB's calls of the same name:
-//   Aborted            a conflict: the message names the key; or a deadlock, which the message
-//                      describes. Begin anew. After an Aborted call other than Commit the
+//   Aborted            a conflict: the message names the key or the range; or a deadlock, which
+//                      it describes. Begin anew. After an Aborted call other than Commit the
 //                      transaction is still there, without that call, but can hardly succeed.
 //   DeadlineExceeded   a lock was not to be had in time; the message names key and holder. The
 //                      transaction is as it was, and the call may be made again.
@@ -116,6 +122,14 @@ class Transaction {
   // conflict.
   virtual absl::Status Merge(ColumnFamily* family, std::string_view key,
                              std::string_view operand) = 0;
+  // Deletes the keys from `begin` to before `end`, those that were written here before too; later
+  // writes show above it. Equal ends delete nothing, and nothing rests on them. InvalidArgument:
+  // `end` comes before `begin`.
+  //
+  // Commit looks at what memtables hold of the range entry by entry, and at tables that are newer
+  // than what it rests on: its time grows with these.
+  virtual absl::Status DeleteRange(ColumnFamily* family, std::string_view begin,
+                                   std::string_view end) = 0;
   // What Commit will write.
   virtual const WriteBatch& writes() const = 0;
 
@@ -152,9 +166,9 @@ class Transaction {
   virtual absl::Status PopSavepoint() = 0;
 
   // --- The end ---
-  // Applies the writes, whole or not at all, if no key of them, and none read for update, has been
-  // written by another. After any error but a failed write to the log, whose outcome is unknown as
-  // after DB::Write, nothing of them is applied.
+  // Applies the writes, whole or not at all, if no key of them, none read for update and none of a
+  // range that was deleted has been written by another. After any error but a failed write to the
+  // log, whose outcome is unknown as after DB::Write, nothing of them is applied.
   virtual absl::Status Commit(const WriteOptions& options) = 0;
   virtual absl::Status Rollback() = 0;
 
@@ -166,6 +180,9 @@ class Transaction {
   absl::Status Delete(std::string_view key) { return Delete(DefaultColumnFamily(), key); }
   absl::Status Merge(std::string_view key, std::string_view operand) {
     return Merge(DefaultColumnFamily(), key, operand);
+  }
+  absl::Status DeleteRange(std::string_view begin, std::string_view end) {
+    return DeleteRange(DefaultColumnFamily(), begin, end);
   }
   absl::Status Get(const ReadOptions& options, std::string_view key, std::string* value) {
     return Get(options, DefaultColumnFamily(), key, value);

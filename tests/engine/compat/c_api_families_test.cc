@@ -276,7 +276,7 @@ TEST_F(CApiFamilies, NoFunctionTakesAFamilyOfAnotherDatabase) {
   expect_refused("explain_range");
   EXPECT_EQ(winnow_explain_range_json(db_, foreign, "a", 1, "z", 1, &err_), nullptr);
   expect_refused("explain_range_json");
-  winnow_refilter_cf(db_, foreign, "cuckoo:12", nullptr, nullptr, nullptr, &err_);
+  winnow_refilter_cf(db_, foreign, "cuckoo:12", nullptr, 0, nullptr, nullptr, &err_);
   expect_refused("refilter");
   winnow_drop_column_family(db_, foreign, &err_);
   expect_refused("drop_column_family");

@@ -44,18 +44,18 @@ TEST_F(CApiFilters, RefilteringTellsOfEachFileAndEndsWhereItIsTold) {
     list->emplace_back(done, left);
     return list->size() == 1 ? 0 : 1;
   };
-  winnow_refilter(db_, "ribbon:0.1%", nullptr, note, &seen, &err_);
+  winnow_refilter(db_, "ribbon:0.1%", nullptr, 0, note, &seen, &err_);
   EXPECT_NE(TakeError().find("as the caller asked for"), std::string::npos);
-  winnow_refilter(db_, nullptr, nullptr, note, &seen, &err_);
+  winnow_refilter(db_, nullptr, nullptr, 0, note, &seen, &err_);
   EXPECT_EQ(TakeError(), "");
   EXPECT_EQ(seen, (std::vector<std::pair<uint64_t, uint64_t>>{{1, 1}, {1, 0}}));
   EXPECT_EQ(Property("winnow.filter"), "ribbon:0.1%");
   for (int i = 0; i < 200; i++) EXPECT_EQ(Get("key" + std::to_string(1000 + i)), "value");
 
   winnow_columnfamily_t* const family = winnow_create_column_family(db_, options_, "other", &err_);
-  winnow_refilter_cf(db_, family, "cuckoo:12", "prefix:3", nullptr, nullptr, &err_);
+  winnow_refilter_cf(db_, family, "cuckoo:12", "prefix:3", 0, nullptr, nullptr, &err_);
   EXPECT_EQ(TakeError(), "");
-  winnow_refilter_cf(db_, family, "blom:10", nullptr, nullptr, nullptr, &err_);
+  winnow_refilter_cf(db_, family, "blom:10", nullptr, 0, nullptr, nullptr, &err_);
   EXPECT_NE(TakeError().find("bloom"), std::string::npos);
   winnow_columnfamily_destroy(family);
 }

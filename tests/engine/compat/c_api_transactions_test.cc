@@ -1,6 +1,7 @@
 // The C API's calls for transactions.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 #include "tests/engine/compat/c_api_fixture.h"
@@ -72,6 +73,51 @@ TEST_F(CApiTransactions, CommitOrLeaveNothing) {
     winnow_transaction_destroy(Begin());
     EXPECT_EQ(TakeError(), "");
     EXPECT_EQ(Get("a"), "1");
+  }
+}
+
+TEST_F(CApiTransactions, RangesAreDeletedAndManyKeysReadAtOnce) {
+  for (const uint8_t pessimistic : {0, 1}) {
+    winnow_transactionoptions_set_pessimistic(settings_, pessimistic);
+    Put("a", "0");
+    Put("b", "0");
+    Put("c", "0");
+    winnow_transaction_t* transaction = Begin();
+    PutIn(transaction, "a", "1");
+    winnow_transaction_set_savepoint(transaction, &err_);
+    winnow_transaction_delete_range(transaction, nullptr, "a", 1, "c", 1, &err_);
+    winnow_transaction_pop_savepoint(transaction, &err_);
+    PutIn(transaction, "b", "1");
+    EXPECT_EQ(TakeError(), "");
+    winnow_transaction_rollback_to_savepoint(transaction, &err_);
+    EXPECT_NE(TakeError(), "") << "it is gone";
+    const std::array<const char*, 3> keys = {"a", "b", "c"};
+    const std::array<size_t, 3> lengths = {1, 1, 1};
+    std::array<char*, 3> values;
+    std::array<size_t, 3> value_lengths;
+    std::array<char*, 3> errors;
+    winnow_transaction_multi_get(transaction, read_, nullptr, 3, keys.data(), lengths.data(),
+                                 values.data(), value_lengths.data(), errors.data());
+    EXPECT_EQ(values[0], nullptr);
+    EXPECT_EQ(std::string(values[1], value_lengths[1]), "1");
+    EXPECT_EQ(std::string(values[2], value_lengths[2]), "0");
+    for (const char* error : errors) EXPECT_EQ(error, nullptr);
+    for (char* value : values) winnow_free(value);
+    winnow_transaction_delete_range(transaction, nullptr, "c", 1, "a", 1, &err_);
+    EXPECT_TRUE(TakeError().starts_with("Invalid argument: "));
+    winnow_transaction_commit(transaction, commit_, &err_);
+    EXPECT_EQ(TakeError(), "");
+    winnow_transaction_destroy(transaction);
+    EXPECT_EQ(Get("a"), "absent");
+    EXPECT_EQ(Get("b"), "1");
+
+    transaction = Begin();
+    winnow_transaction_delete_range(transaction, nullptr, "a", 1, "c", 1, &err_);
+    Put("aa", "another's");
+    winnow_transaction_commit(transaction, commit_, &err_);
+    EXPECT_NE(TakeError().find("the range from \"a\" to before \"c\""), std::string::npos);
+    EXPECT_EQ(winnow_transaction_is_conflict(transaction), 1);
+    winnow_transaction_destroy(transaction);
   }
 }
 

@@ -26,7 +26,7 @@ namespace winnow {
 namespace {
 
 constexpr uint64_t kAccounts = 16;
-constexpr int kTraders = 4;
+constexpr int kTraders = 8;
 constexpr int64_t kStart = 100;
 // Nobody may ever read them after a kill.
 constexpr char kNeverCommitted[] = "never committed";

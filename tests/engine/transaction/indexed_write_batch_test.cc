@@ -8,6 +8,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -292,7 +293,11 @@ class BatchBesideModel {
 
   void Step() {
     const std::string key = absl::StrCat(random_() % 40);
-    switch (random_() % 13) {
+    switch (random_() % 15) {
+      case 13:
+      case 14:
+        DeleteRange();
+        break;
       case 12: {
         std::string& value = model_[key];
         value += value.empty() ? "own" : ",own";
@@ -346,6 +351,15 @@ class BatchBesideModel {
         break;
       }
     }
+  }
+
+  // Mostly of few keys, so that there is something left.
+  void DeleteRange() {
+    std::string begin = absl::StrCat(random_() % 40);
+    std::string end = random_() % 4 == 0 ? absl::StrCat(random_() % 40) : begin + "5";
+    if (end < begin) std::swap(begin, end);
+    model_.erase(model_.lower_bound(begin), model_.lower_bound(end));
+    ASSERT_TRUE(batch_.DeleteRange(begin, end).ok());
   }
 
   void CheckMultiGet() {

@@ -101,6 +101,9 @@ class Bank {
     if (!Add(*transaction, Account(from), -amount)) return;
     if (random() % 16 == 0) {
       ASSERT_TRUE(transaction->SetSavepoint().ok());
+      if (random() % 4 == 0) {
+        ASSERT_TRUE(DeletesAllForAMoment(*transaction));
+      }
     }
     if (!Add(*transaction, Account(to), amount)) return;
     if (random() % 8 == 0) {
@@ -110,6 +113,13 @@ class Bank {
     if (random() % 8 == 0) return;  // destroyed
     const absl::Status committed = transaction->Commit();
     ASSERT_TRUE(committed.ok() || MayFail(committed)) << committed.ToString();
+  }
+  // From then on it rests on all accounts, and will hardly be committed.
+  static bool DeletesAllForAMoment(Transaction& transaction) {
+    std::string value;
+    return transaction.DeleteRange("account", "accounts").ok() &&
+           absl::IsNotFound(transaction.Get(ReadOptions(), Account(0), &value)) &&
+           transaction.RollbackToSavepoint().ok();
   }
   bool Add(Transaction& transaction, const std::string& account, int64_t amount) {
     std::string value;

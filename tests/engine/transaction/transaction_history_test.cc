@@ -215,11 +215,11 @@ class HistoryRun {
       operations_.fetch_add(1, std::memory_order_relaxed);
       if (!Read(*transaction, random, key, &committed)) return;
       if (only_reads || random() % 2 == 0) continue;
-      operations_.fetch_add(1, std::memory_order_relaxed);
-      const absl::Status put = transaction->Put(Key(key), absl::StrCat(number));
-      ASSERT_TRUE(put.ok() || absl::IsAborted(put)) << put.ToString();
-      if (!put.ok()) return;
-      if (!Contains(committed.writes, key)) committed.writes.push_back(key);
+      if (random() % 16 == 0) {
+        if (!RewriteStretch(*transaction, random, &committed)) return;
+      } else if (!Write(*transaction, key, &committed)) {
+        return;
+      }
     }
     if (random() % 10 == 0) return;  // rolled back: nobody may ever read of it
     const absl::Status status = transaction->Commit();
@@ -236,7 +236,39 @@ class HistoryRun {
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   }
 
-  // False: aborted.
+  // False, here and below: aborted.
+  bool Write(Transaction& transaction, int key, Committed* committed) {
+    operations_.fetch_add(1, std::memory_order_relaxed);
+    const absl::Status put = transaction.Put(Key(key), absl::StrCat(committed->number));
+    EXPECT_TRUE(put.ok() || absl::IsAborted(put)) << put.ToString();
+    if (put.ok() && !Contains(committed->writes, key)) committed->writes.push_back(key);
+    return put.ok();
+  }
+
+  // Reads neighbouring keys, deletes them as a range and writes them anew.
+  bool RewriteStretch(Transaction& transaction, std::mt19937_64& random, Committed* committed) {
+    constexpr int kStretch = 4;
+    // Of two digits, and the same first one: in the order of their bytes.
+    const int begin = static_cast<int>(10 * (1 + random() % 3) + random() % (10 - kStretch));
+    const int end = begin + kStretch;
+    for (int key = begin; key < end; key++) {
+      operations_.fetch_add(1, std::memory_order_relaxed);
+      if (!Read(transaction, random, key, committed)) return false;
+    }
+    operations_.fetch_add(1, std::memory_order_relaxed);
+    const absl::Status deleted = transaction.DeleteRange(Key(begin), Key(end));
+    EXPECT_TRUE(deleted.ok()) << deleted.ToString();
+    std::string value;
+    EXPECT_TRUE(absl::IsNotFound(transaction.Get(ReadOptions(), Key(end - 1), &value)));
+    const auto it = transaction.NewIterator(ReadOptions());
+    it->Seek(Key(begin));
+    EXPECT_TRUE(!it->Valid() || it->key() >= Key(end));
+    for (int key = begin; key < end; key++) {
+      if (!Write(transaction, key, committed)) return false;
+    }
+    return true;
+  }
+
   bool Read(Transaction& transaction, std::mt19937_64& random, int key, Committed* committed) {
     std::string value = "0";
     absl::Status status;
