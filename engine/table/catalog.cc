@@ -46,12 +46,13 @@ absl::Status ReadRecord(std::string_view key, std::string_view value, Catalog::C
 
 }  // namespace
 
-absl::StatusOr<Catalog> Catalog::Open(DB* db) {
+absl::StatusOr<Catalog> Catalog::Open(DBImpl* db) {
   absl::StatusOr<ColumnFamily*> family = db->FindColumnFamily(kCatalogFamily);
   if (absl::IsNotFound(family.status())) {
     family = db->CreateColumnFamily(ColumnFamilyOptions(), kCatalogFamily);
   }
   if (!family.ok()) return family.status();
+  db->ReserveForOwner(*family);
   return Catalog(db, *family);
 }
 
@@ -68,7 +69,7 @@ absl::StatusOr<Catalog::Contents> Catalog::Load() const {
 absl::Status Catalog::WriteDurably(const WriteBatch& batch) {
   WriteOptions durably;
   durably.sync = true;
-  return db_->Write(durably, batch);
+  return db_->WriteAsOwner(durably, batch);
 }
 
 absl::Status Catalog::AddIntents(const std::vector<std::string>& column_families) {
@@ -109,14 +110,18 @@ absl::Status Catalog::RemoveTable(std::string_view name, const std::vector<std::
 }
 
 absl::Status Catalog::SaveFlags(std::string_view name, const StoredTable& table) {
-  return db_->Put(WriteOptions(), family_, RecordKey(kTableRecord, name), EncodeTable(table));
+  WriteBatch batch;
+  batch.Put(family_, RecordKey(kTableRecord, name), EncodeTable(table));
+  return db_->WriteAsOwner(WriteOptions(), batch);
 }
 
 absl::Status Catalog::SaveBounds(const WriteClock::Bounds& bounds) {
   std::string value;
   PutVarint64(&value, bounds.time_ms);
   PutVarint64(&value, bounds.write_number);
-  return db_->Put(WriteOptions(), family_, kBoundsRecord, value);
+  WriteBatch batch;
+  batch.Put(family_, kBoundsRecord, value);
+  return db_->WriteAsOwner(WriteOptions(), batch);
 }
 
 }  // namespace winnow

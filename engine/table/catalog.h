@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "engine/db/db_impl.h"
 #include "engine/table/table_schema.h"
 #include "engine/table/write_clock.h"
-#include "winnow/db.h"
 
 namespace winnow {
 
@@ -20,8 +20,9 @@ inline constexpr std::string_view kCatalogFamily = "winnow.tables";
 
 class Catalog {
  public:
-  // Creates the column family if it is missing. The database must outlive the catalog.
-  static absl::StatusOr<Catalog> Open(DB* db);
+  // Creates the column family if it is missing; from then on only the catalog writes to it. The
+  // database must outlive the catalog.
+  static absl::StatusOr<Catalog> Open(DBImpl* db);
 
   struct Contents {
     std::map<std::string, StoredTable, std::less<>> tables;
@@ -43,10 +44,10 @@ class Catalog {
   absl::Status SaveBounds(const WriteClock::Bounds& bounds);
 
  private:
-  Catalog(DB* db, ColumnFamily* family) : db_(db), family_(family) {}
+  Catalog(DBImpl* db, ColumnFamily* family) : db_(db), family_(family) {}
   absl::Status WriteDurably(const WriteBatch& batch);
 
-  DB* db_;
+  DBImpl* db_;
   ColumnFamily* family_;
 };
 

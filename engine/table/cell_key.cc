@@ -1,6 +1,7 @@
 #include "engine/table/cell_key.h"
 
-#include <optional>
+#include <algorithm>
+#include <cstring>
 
 #include "engine/base/coding.h"
 
@@ -20,12 +21,13 @@ void AppendEnd(char end, std::string* out) {
   out->push_back(end);
 }
 
-// Where the component that begins at `begin` ends: the place of its 00. Nothing if it does not.
-std::optional<size_t> FindEnd(std::string_view key, size_t begin) {
+// Where the component that begins at `begin` ends: the place of its 00; npos if it does not.
+inline size_t FindEnd(std::string_view key, size_t begin) {
   while (true) {
     const size_t zero = key.find(kZero, begin);
-    if (zero == std::string_view::npos || zero + 1 >= key.size()) return std::nullopt;
-    if (key[zero + 1] != kEscapedZero) return zero;
+    if (zero == std::string_view::npos || zero + 1 >= key.size()) return std::string_view::npos;
+    if (key[zero + 1] != kEscapedZero) [[likely]]
+      return zero;
     begin = zero + 2;
   }
 }
@@ -50,6 +52,20 @@ void AppendUnescaped(std::string_view escaped, std::string* out) {
     escaped.remove_prefix(zero + 2);
   }
   out->append(escaped);
+}
+
+size_t Unescape(std::string_view escaped, char* out) {
+  char* end = out;
+  while (!escaped.empty()) {
+    const size_t zero = escaped.find(kZero);
+    const size_t num_bytes = zero == std::string_view::npos ? escaped.size() : zero + 1;
+    std::memcpy(end, escaped.data(), num_bytes);
+    end += num_bytes;
+    // Behind the 00 is what escapes it.
+    escaped.remove_prefix(
+        std::min(num_bytes + (zero == std::string_view::npos ? 0 : 1), escaped.size()));
+  }
+  return static_cast<size_t>(end - out);
 }
 
 void AppendCellPrefix(std::string_view row, std::string* out) {
@@ -97,29 +113,27 @@ bool ParseCellNumber(std::string_view key, CellKind* kind, uint64_t* timestamp) 
   return true;
 }
 
-bool ParseCellKey(std::string_view key, std::string_view known_row, ParsedCellKey* parsed) {
+bool ParseCellKey(std::string_view key, size_t known_row_bytes, ParsedCellKey* parsed) {
   if (!ParseCellNumber(key, &parsed->kind, &parsed->timestamp)) return false;
   const std::string_view prefix = parsed->ColumnPrefix(key);
-  // What ends a row is followed by no escape, so that one that begins a key is looked for no more.
-  const bool is_known = prefix.size() > known_row.size() + 1 && !known_row.empty() &&
-                        prefix[known_row.size()] == kZero &&
-                        prefix[known_row.size() + 1] != kEscapedZero &&
-                        prefix.starts_with(known_row);
-  const std::optional<size_t> row_end = is_known ? known_row.size() : FindEnd(prefix, 0);
-  if (!row_end || *row_end == 0) return false;
-  parsed->row = key.substr(0, *row_end);
-  parsed->row_prefix_bytes = *row_end + 2;
-  const char end = key[*row_end + 1];
+  const bool is_known = known_row_bytes != 0 && known_row_bytes + 2 <= prefix.size();
+  const size_t row_end = is_known ? known_row_bytes : FindEnd(prefix, 0);
+  if (row_end == std::string_view::npos || row_end == 0) return false;
+  parsed->row = key.substr(0, row_end);
+  parsed->row_prefix_bytes = row_end + 2;
+  const char end = key[row_end + 1];
   parsed->is_row_marker = end == kEndOfMarkedRow;
   if (parsed->is_row_marker) {
     parsed->qualifier = {};
     return prefix.size() == parsed->row_prefix_bytes && parsed->kind == CellKind::kMarker;
   }
   if (end != kEndOfComponent) return false;
-  const std::optional<size_t> column_end = FindEnd(prefix, parsed->row_prefix_bytes);
-  if (!column_end || prefix[*column_end + 1] != kEndOfComponent) return false;
-  parsed->qualifier = key.substr(parsed->row_prefix_bytes, *column_end - parsed->row_prefix_bytes);
-  return *column_end + 2 == prefix.size();
+  const size_t column_end = FindEnd(prefix, parsed->row_prefix_bytes);
+  if (column_end == std::string_view::npos || prefix[column_end + 1] != kEndOfComponent) {
+    return false;
+  }
+  parsed->qualifier = key.substr(parsed->row_prefix_bytes, column_end - parsed->row_prefix_bytes);
+  return column_end + 2 == prefix.size();
 }
 
 }  // namespace winnow

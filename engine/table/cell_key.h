@@ -16,6 +16,9 @@ namespace winnow {
 void AppendEscaped(std::string_view bytes, std::string* out);
 // Appends what AppendEscaped made `escaped` of. Takes only what ParseCellKey gives.
 void AppendUnescaped(std::string_view escaped, std::string* out);
+// Writes the same to `out`, where there is room for as many bytes as `escaped` has; gives how many
+// they are.
+size_t Unescape(std::string_view escaped, char* out);
 
 // What all keys of the cells of a row begin with, and what those of its markers begin with, which
 // come before them.
@@ -50,12 +53,12 @@ struct ParsedCellKey {
   }
 };
 
-// False: no key of a cell or marker. `known_row`, escaped and perhaps empty, is that of the key
-// before, which is often this one's.
-[[nodiscard]] bool ParseCellKey(std::string_view key, std::string_view known_row,
+// False: no key of a cell or marker. `known_row_bytes` are those of its escaped row, where the key
+// before has shown that it is the same; 0: it is looked for.
+[[nodiscard]] bool ParseCellKey(std::string_view key, size_t known_row_bytes,
                                 ParsedCellKey* parsed);
 [[nodiscard]] inline bool ParseCellKey(std::string_view key, ParsedCellKey* parsed) {
-  return ParseCellKey(key, {}, parsed);
+  return ParseCellKey(key, 0, parsed);
 }
 // The same for a key that has the column prefix of one that has been parsed: the number alone.
 [[nodiscard]] bool ParseCellNumber(std::string_view key, CellKind* kind, uint64_t* timestamp);

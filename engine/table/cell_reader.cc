@@ -87,15 +87,19 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
     return plan;
   }
   for (const ColumnSelection& column : options.columns) {
-    WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family, table.Find(column.family));
+    auto at = std::find_if(plan.begin(), plan.end(), [&](const FamilyQuery& query) {
+      return query.family->name == column.family;
+    });
+    const bool is_new = at == plan.end();
+    if (is_new) {
+      WINNOW_ASSIGN_OR_RETURN(const FamilyState* const family, table.Find(column.family));
+      at = plan.insert(plan.end(), {family, cells});
+      at->cells.columns.reserve(options.columns.size());
+    }
     if (column.qualifier && options.raw) {
       return absl::InvalidArgumentError("a raw read is of families, not of columns");
     }
     if (column.qualifier) WINNOW_RETURN_IF_ERROR(CheckQualifier(*column.qualifier));
-    auto at = std::find_if(plan.begin(), plan.end(),
-                           [&](const FamilyQuery& query) { return query.family == family; });
-    const bool is_new = at == plan.end();
-    if (is_new) at = plan.insert(plan.end(), {family, cells});
     // All columns of a family, and some of them: all.
     if (!column.qualifier) at->cells.columns.clear();
     if (!column.qualifier || (!is_new && at->cells.columns.empty())) continue;
@@ -103,7 +107,7 @@ absl::StatusOr<std::vector<FamilyQuery>> PlanRead(const TableState& table,
   }
   for (FamilyQuery& query : plan) {
     std::vector<std::string>& columns = query.cells.columns;
-    std::sort(columns.begin(), columns.end());
+    if (!std::is_sorted(columns.begin(), columns.end())) std::sort(columns.begin(), columns.end());
     columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   }
   std::sort(plan.begin(), plan.end(), [](const FamilyQuery& a, const FamilyQuery& b) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "engine/base/shared_prefix.h"
 #include "engine/base/status.h"
 
 namespace winnow {
@@ -125,7 +126,11 @@ void FamilyCursor::FindVisible() {
     return FindRaw();
   while (status_.ok() && !is_past_row_ && iterator_->Valid()) {
     const std::string_view key = iterator_->key();
-    if (!IsInColumn(key) && !EnterColumn(key)) continue;
+    // One comparison tells whether it is in the column, and if not, whether it is in the row.
+    const size_t common = CommonPrefix(key, column_prefix_);
+    const bool is_in_column =
+        common != 0 && common == column_prefix_.size() && key.size() == common + kCellNumberBytes;
+    if (!is_in_column && !EnterColumn(key, common)) continue;
     switch (Judge(key)) {
       case Verdict::kShow:
         valid_ = status_.ok();
@@ -145,8 +150,9 @@ void FamilyCursor::FindRaw() {
   for (; status_.ok() && iterator_->Valid(); iterator_->Next()) {
     const std::string_view key = iterator_->key();
     ParsedCellKey parsed;
-    if (!ParseCellKey(key, row_, &parsed)) return Fail("key");
-    if (parsed.row != row_) {
+    const bool is_in_row = IsInRow(key);
+    if (!ParseCellKey(key, is_in_row ? row_.size() : 0, &parsed)) return Fail("key");
+    if (!is_in_row) {
       is_past_row_ = ends_with_row_;
       if (is_past_row_) return;
       row_.assign(parsed.row);
@@ -171,18 +177,21 @@ void FamilyCursor::FindRaw() {
   }
 }
 
-// The markers of a row come before its columns, so that they are known when those are met.
-bool FamilyCursor::EnterColumn(std::string_view key) {
+// The markers of a row come before its columns, so that they are known when those are met; and
+// behind a column comes no key of its row but those of others.
+bool FamilyCursor::EnterColumn(std::string_view key, size_t common) {
+  const bool is_in_row = column_prefix_.empty() ? IsInRow(key) : common >= row_prefix_bytes_;
   ParsedCellKey parsed;
-  if (!ParseCellKey(key, row_, &parsed)) {
+  if (!ParseCellKey(key, is_in_row ? row_.size() : 0, &parsed)) {
     Fail("key");
     return false;
   }
-  if (parsed.row != row_) {
+  if (!is_in_row) {
     is_past_row_ = ends_with_row_;
     if (is_past_row_) return false;
     row_.assign(parsed.row);
     row_number_++;
+    column_prefix_.clear();
     row_markers_.Clear();
     wanted_ = 0;
     wanted_range_ = 0;
@@ -216,14 +225,14 @@ bool FamilyCursor::EnterColumn(std::string_view key) {
 // True if `column`, at which the iterator stands, is one of those that are asked for. Otherwise to
 // the next of them, or behind the row.
 bool FamilyCursor::SeekWantedColumn(std::string_view column) {
-  while (wanted_ < query_.columns.size() && query_.columns[wanted_] < column) wanted_++;
-  const bool is_last = wanted_ == query_.columns.size();
-  if (!is_last && query_.columns[wanted_] == column) return true;
-  if (is_last) {
-    SeekBehindRow();
-  } else {
+  for (; wanted_ < query_.columns.size(); wanted_++) {
+    const int order = query_.columns[wanted_].compare(column);
+    if (order == 0) return true;
+    if (order < 0) continue;
     SeekInRow(query_.columns[wanted_]);
+    return false;
   }
+  SeekBehindRow();
   return false;
 }
 
@@ -293,7 +302,8 @@ FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
     }
   }
   // Of versions that are older still, rules let go all as well.
-  if (IsLetGo()) return PassGarbage(key, CellKind::kVersion, Verdict::kColumnIsDone);
+  if (num_counted_ >= rules_.max_versions || (!rules_.aged.empty() && IsLetGoByAge()))
+    return PassGarbage(key, CellKind::kVersion, Verdict::kColumnIsDone);
   num_counted_++;
   num_live_++;
   if (timestamp_ >= query_.end_timestamp) return Verdict::kPass;
@@ -304,9 +314,8 @@ FamilyCursor::Verdict FamilyCursor::JudgeVersion(std::string_view key) {
   return Verdict::kShow;
 }
 
-bool FamilyCursor::IsLetGo() {
-  return num_counted_ >= rules_.max_versions ||
-         std::any_of(rules_.aged.begin(), rules_.aged.end(),
+bool FamilyCursor::IsLetGoByAge() const {
+  return std::any_of(rules_.aged.begin(), rules_.aged.end(),
                      [&](const GarbageRule::Limit& aged) { return IsLetGoBy(aged); });
 }
 

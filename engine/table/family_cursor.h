@@ -93,6 +93,7 @@ class FamilyCursor {
   std::string_view qualifier() const;  // escaped
   uint64_t timestamp() const { return timestamp_; }
   std::string_view value() const { return cell_.value; }
+  uint64_t ttl_ms() const { return cell_.ttl_ms; }
   CellType type() const { return type_; }
   std::string_view key() const { return iterator_->key(); }
   // Another one for each column that the cursor comes to.
@@ -113,8 +114,9 @@ class FamilyCursor {
     return key.size() == column_prefix_.size() + kCellNumberBytes &&
            key.starts_with(column_prefix_);
   }
-  // At a key of another column: false if the iterator was moved on instead.
-  bool EnterColumn(std::string_view key);
+  // At a key of another column, of which `common` bytes are as in the one before: false if the
+  // iterator was moved on instead.
+  bool EnterColumn(std::string_view key, size_t common);
   bool SeekWantedColumn(std::string_view column);
   bool SeekWantedRange(std::string_view column);
   void SeekInRow(std::string_view column);
@@ -122,7 +124,7 @@ class FamilyCursor {
   Verdict Judge(std::string_view key);
   Verdict JudgeVersion(std::string_view key);
   // Of a version that is not hidden, in the order of a column: whether rules let it go.
-  bool IsLetGo();
+  bool IsLetGoByAge() const;
   bool IsLetGoBy(const GarbageRule::Limit& aged) const;
   Verdict PassGarbage(std::string_view key, CellKind kind, Verdict verdict);
   void SkipColumn();

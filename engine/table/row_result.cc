@@ -1,8 +1,42 @@
 #include "engine/table/row_result.h"
 
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "engine/base/coding.h"
 #include "engine/table/cell_key.h"
 
 namespace winnow {
+
+namespace {
+
+constexpr size_t kLeastBuffer = 256;
+constexpr size_t kLengthBytes = 4;  // as HBase's KeyOnlyFilter writes a value's length
+
+}  // namespace
+
+RowResult& RowResult::operator=(const RowResult& other) {
+  if (this == &other) return *this;
+  row_ = other.row_;
+  bytes_.assign(other.bytes_.begin(),
+                other.bytes_.begin() + static_cast<std::ptrdiff_t>(other.num_bytes_));
+  num_bytes_ = other.num_bytes_;
+  cells_ = other.cells_;
+  MoveViews(other.bytes_.data());
+  return *this;
+}
+
+void RowResult::MoveViews(const char* from) {
+  const auto moved = [&](std::string_view view) {
+    return std::string_view(bytes_.data() + (view.data() - from), view.size());
+  };
+  for (CellView& cell : cells_) {
+    cell.family = moved(cell.family);
+    cell.qualifier = moved(cell.qualifier);
+    cell.value = moved(cell.value);
+  }
+}
 
 const CellView* RowResult::Find(std::string_view family, std::string_view qualifier) const {
   for (const CellView& cell : cells_) {
@@ -13,9 +47,8 @@ const CellView* RowResult::Find(std::string_view family, std::string_view qualif
 
 void RowResult::Clear() {
   row_.clear();
-  bytes_.clear();
+  num_bytes_ = 0;
   cells_.clear();
-  places_.clear();
 }
 
 void RowResultBuilder::SetRow(std::string_view row) { result_.row_.assign(row); }
@@ -24,52 +57,64 @@ void RowResultBuilder::SetEscapedRow(std::string_view escaped_row) {
   AppendUnescaped(escaped_row, &result_.row_);
 }
 
-namespace {
-
-// As HBase's KeyOnlyFilter writes it.
-void AppendLength(size_t length, std::string* out) {
-  for (int shift = 24; shift >= 0; shift -= 8) out->push_back(static_cast<char>(length >> shift));
+void RowResultBuilder::Grow(size_t num_bytes) {
+  const size_t needed = result_.num_bytes_ + num_bytes;
+  std::vector<char> larger(std::max({kLeastBuffer, 2 * result_.bytes_.size(), needed}));
+  std::copy_n(result_.bytes_.begin(), result_.num_bytes_, larger.begin());
+  std::swap(result_.bytes_, larger);
+  result_.MoveViews(larger.data());
 }
 
-}  // namespace
+std::string_view RowResultBuilder::Copy(std::string_view bytes) {
+  char* const at = Extend(bytes.size());
+  if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
+  return {at, bytes.size()};
+}
 
+std::string_view RowResultBuilder::CopyFamily(std::string_view family) {
+  const bool is_last = !result_.cells_.empty() && family.data() == last_family_.data() &&
+                       family.size() == last_family_.size();
+  if (is_last) return result_.cells_.back().family;
+  last_family_ = family;
+  return Copy(family);
+}
+
+// The cell's bytes are one piece, so that the buffer moves before the first of its views is made.
 void RowResultBuilder::Add(std::string_view family, const FamilyCursor& cursor, Shown shown) {
-  RowResult::Place place;
-  place.family = result_.bytes_.size();
-  result_.bytes_.append(family);
-  place.qualifier = result_.bytes_.size();
-  AppendUnescaped(cursor.qualifier(), &result_.bytes_);
-  place.value = result_.bytes_.size();
-  if (shown == Shown::kWhole) result_.bytes_.append(cursor.value());
-  if (shown == Shown::kKeyAndLength) AppendLength(cursor.value().size(), &result_.bytes_);
-  place.end = result_.bytes_.size();
-  result_.places_.push_back(place);
-  result_.cells_.push_back({{}, {}, cursor.timestamp(), {}, cursor.type()});
+  const std::string_view qualifier = cursor.qualifier();
+  const std::string_view value = shown == Shown::kWhole ? cursor.value() : std::string_view("", 0);
+  const size_t most_bytes = family.size() + qualifier.size() + value.size() + kLengthBytes;
+  Extend(most_bytes);
+  result_.num_bytes_ -= most_bytes;
+  CellView cell;
+  cell.family = CopyFamily(family);
+  char* const at = Extend(qualifier.size());
+  cell.qualifier = {at, Unescape(qualifier, at)};
+  if (shown == Shown::kKeyAndLength) {
+    const uint32_t length = __builtin_bswap32(static_cast<uint32_t>(cursor.value().size()));
+    char text[kLengthBytes];
+    std::memcpy(text, &length, kLengthBytes);
+    cell.value = Copy({text, kLengthBytes});
+  } else {
+    cell.value = Copy(value);
+  }
+  cell.timestamp = cursor.timestamp();
+  cell.type = cursor.type();
+  cell.ttl_ms = cursor.ttl_ms();
+  result_.cells_.push_back(cell);
 }
 
 void RowResultBuilder::AddCell(std::string_view family, std::string_view qualifier,
                                uint64_t timestamp, std::string_view value) {
-  RowResult::Place place;
-  place.family = result_.bytes_.size();
-  result_.bytes_.append(family);
-  place.qualifier = result_.bytes_.size();
-  result_.bytes_.append(qualifier);
-  place.value = result_.bytes_.size();
-  result_.bytes_.append(value);
-  place.end = result_.bytes_.size();
-  result_.places_.push_back(place);
-  result_.cells_.push_back({{}, {}, timestamp, {}, CellType::kPut});
-}
-
-void RowResultBuilder::Finish() {
-  const std::string_view bytes = result_.bytes_;
-  for (size_t i = 0; i < result_.cells_.size(); i++) {
-    const RowResult::Place& place = result_.places_[i];
-    CellView& cell = result_.cells_[i];
-    cell.family = bytes.substr(place.family, place.qualifier - place.family);
-    cell.qualifier = bytes.substr(place.qualifier, place.value - place.qualifier);
-    cell.value = bytes.substr(place.value, place.end - place.value);
-  }
+  const size_t num_bytes = family.size() + qualifier.size() + value.size();
+  Extend(num_bytes);
+  result_.num_bytes_ -= num_bytes;
+  CellView cell;
+  cell.family = CopyFamily(family);
+  cell.qualifier = Copy(qualifier);
+  cell.value = Copy(value);
+  cell.timestamp = timestamp;
+  result_.cells_.push_back(cell);
 }
 
 }  // namespace winnow

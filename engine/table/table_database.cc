@@ -1,6 +1,8 @@
 // Opening and closing.
 #include "engine/table/table_database.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "engine/base/status.h"
@@ -38,15 +40,15 @@ ColumnFamilyOptions TableDatabaseImpl::OptionsFor(const std::string& column_fami
   ColumnFamilyOptions options = is_named ? named->second : options_;
   if (!is_named) {
     options.comparator = BytewiseComparator();
-    options.filter.clear();
-    options.filter_key.clear();
     options.filter_policy = nullptr;
-    options.merge_operator = nullptr;
-    options.ttl_seconds.reset();
     options.allow_ingest_behind = false;
-    if (options.compaction.kind == CompactionStyle::Kind::kFifo) options.compaction = {};
     options.compaction_filter = nullptr;
   }
+  options.filter.clear();
+  options.filter_key.clear();
+  options.merge_operator = nullptr;
+  options.ttl_seconds.reset();
+  if (options.compaction.kind == CompactionStyle::Kind::kFifo) options.compaction = {};
   if (options.compaction_filter == nullptr) {
     options.compaction_filter = &ExpiredCellsOf(column_family);
   }
@@ -66,7 +68,7 @@ absl::Status TableDatabaseImpl::OpenDatabase(const std::string& path) {
     }
   }
   WINNOW_ASSIGN_OR_RETURN(db_, DB::Open(options, path));
-  WINNOW_ASSIGN_OR_RETURN(catalog_, Catalog::Open(db_.get()));
+  WINNOW_ASSIGN_OR_RETURN(catalog_, Catalog::Open(&store()));
   WINNOW_ASSIGN_OR_RETURN(Catalog::Contents contents, catalog_->Load());
   clock_ = std::make_unique<WriteClock>(
       options_.clock != nullptr ? options_.clock : SystemClock(), contents.bounds,
@@ -84,16 +86,18 @@ absl::Status TableDatabaseImpl::DropLeftovers(Catalog::Contents* contents) {
   return DropColumnFamilies(contents->intents);
 }
 
-absl::Status TableDatabaseImpl::ApplyFilter(ColumnFamily* column_family,
+// A time to live of the store's own may have been set where nobody knew of tables.
+absl::Status TableDatabaseImpl::ApplySchema(ColumnFamily* column_family,
                                             const FamilySchema& schema) {
   const FilterTexts texts = FilterTextsOf(schema);
-  const auto filter = db_->GetProperty(column_family, "winnow.filter");
-  const auto filter_key = db_->GetProperty(column_family, "winnow.filter-key");
-  if (filter.ok() && *filter == texts.filter && filter_key.ok() &&
-      *filter_key == texts.filter_key) {
-    return absl::OkStatus();
-  }
-  return db_->SetFilter(column_family, texts.filter, texts.filter_key);
+  const OptionSetting settings[] = {
+      {"filter", texts.filter}, {"filter_key", texts.filter_key}, {"ttl_seconds", "0"}};
+  const bool are_in_force =
+      std::all_of(std::begin(settings), std::end(settings), [&](const OptionSetting& setting) {
+        const auto present = db_->GetOption(column_family, setting.name);
+        return present.ok() && *present == setting.text;
+      });
+  return are_in_force ? absl::OkStatus() : store().SetOptionsAsOwner(column_family, settings);
 }
 
 absl::Status TableDatabaseImpl::AdoptTable(const std::string& name, StoredTable stored) {
@@ -103,10 +107,12 @@ absl::Status TableDatabaseImpl::AdoptTable(const std::string& name, StoredTable 
     const std::string column_family_name = ColumnFamilyName(name, family.schema.name);
     const auto column_family = db_->FindColumnFamily(column_family_name);
     if (!column_family.ok()) {
-      return absl::DataLossError(absl::StrCat("the column family '", column_family_name,
-                                              "' of table '", name, "' is missing"));
+      // The other tables are not to be out of reach for it.
+      if (!absl::IsNotFound(column_family.status())) return column_family.status();
+      if (state->is_usable()) state->SetMissing(family.schema.name);
+      continue;
     }
-    WINNOW_RETURN_IF_ERROR(ApplyFilter(*column_family, family.schema));
+    WINNOW_RETURN_IF_ERROR(ApplySchema(*column_family, family.schema));
     list->push_back(AddFamilyState(name, family, *column_family));
   }
   state->SetFamilies(std::move(list));

@@ -107,13 +107,16 @@ class TableDatabaseImpl final : public TableDatabase {
   ColumnFamilyOptions OptionsFor(const std::string& column_family);
   ExpiredCells& ExpiredCellsOf(const std::string& column_family);
   absl::Status DropLeftovers(Catalog::Contents* contents);
-  // As the schema says, if it is not so: each change is one of the manifest.
-  absl::Status ApplyFilter(ColumnFamily* column_family, const FamilySchema& schema);
+  // What the schema says of the column family, if it is not so: each change is one of the manifest.
+  absl::Status ApplySchema(ColumnFamily* column_family, const FamilySchema& schema);
   absl::Status AdoptTable(const std::string& name, StoredTable stored)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
 
   // --- table_schemas.cc ---
   absl::StatusOr<Entry*> FindEntry(std::string_view name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
+  // The same, of a table that has all its column families.
+  absl::StatusOr<Entry*> FindUsableEntry(std::string_view name)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(schema_mutex_);
   absl::Status CreateColumnFamilies(const std::vector<std::string>& names,
                                     const std::vector<FamilySchema>& schemas);

@@ -23,7 +23,7 @@ CellQuery Everything() {
 
 absl::StatusOr<const TableState*> TableDatabaseImpl::FindState(std::string_view name) {
   const MutexLock lock(&schema_mutex_);
-  WINNOW_ASSIGN_OR_RETURN(const Entry* const entry, FindEntry(name));
+  WINNOW_ASSIGN_OR_RETURN(const Entry* const entry, FindUsableEntry(name));
   return entry->state.get();
 }
 

@@ -88,7 +88,6 @@ absl::Status TableDatabaseImpl::ReadRow(const TableReadOptions& options,
     result->Clear();
     return status;
   }
-  builder.Finish();
   if (filter) filter->EndRow(&builder);
   if (builder.num_cells() > 0) builder.SetRow(row);
   return absl::OkStatus();
@@ -111,7 +110,6 @@ absl::StatusOr<bool> TableDatabaseImpl::ReadOneCell(const TableReadOptions& opti
   RowResultBuilder builder(result);
   builder.AddCell(family->name, *column.qualifier, timestamp, cell.value);
   builder.SetRow(row);
-  builder.Finish();
   return true;
 }
 

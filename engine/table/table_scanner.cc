@@ -116,9 +116,9 @@ bool TableScanner::FindRowBackward() {
   return true;
 }
 
+// An error is noted before the row's cells are given; in reverse the next seek would forget it.
 bool TableScanner::FindRow() {
-  const bool is_found = is_reverse_ ? FindRowBackward() : FindRowForward();
-  return is_found && !NoteErrors();
+  return is_reverse_ ? FindRowBackward() && !NoteErrors() : FindRowForward();
 }
 
 bool TableScanner::EnterRow() {
@@ -175,7 +175,30 @@ bool TableScanner::Fill(RowResultBuilder* result) {
   return false;
 }
 
+// A cursor stands on a cell, so that the row has one.
+bool TableScanner::NextOfOneFamily(RowResult* row) {
+  const Family& family = families_.front();
+  FamilyCursor& cursor = *family.cursor;
+  RowResultBuilder result(row);
+  if (!cursor.Valid() || (max_rows_ != 0 && num_rows_ == max_rows_)) {
+    NoteErrors();
+    return false;
+  }
+  result.SetEscapedRow(cursor.row());
+  const uint64_t row_number = cursor.row_number();
+  do {
+    result.Add(family.state->name, cursor);
+    cursor.Next();
+  } while (cursor.Valid() && cursor.row_number() == row_number);
+  num_rows_++;
+  if (cursor.Valid() || !NoteErrors()) return true;
+  row->Clear();
+  return false;
+}
+
 bool TableScanner::Next(RowResult* row) {
+  const bool is_plain = families_.size() == 1 && !filter_ && !is_reverse_ && max_cells_ == 0;
+  if (is_plain && status_.ok()) return NextOfOneFamily(row);
   while (status_.ok() && !is_at_end_) {
     RowResultBuilder result(row);
     const bool is_new_row = !is_in_row_;
@@ -185,11 +208,13 @@ bool TableScanner::Next(RowResult* row) {
         NoteErrors();
         break;
       }
-      if (filter_ && !EnterRow()) continue;
+      if (filter_ && !EnterRow()) {
+        NoteErrors();
+        continue;
+      }
     }
     is_in_row_ = Fill(&result);
     if (NoteErrors()) break;
-    result.Finish();
     if (filter_ && !is_in_row_) filter_->EndRow(&result);
     if (result.num_cells() == 0) continue;
     result.SetEscapedRow(row_);

@@ -53,6 +53,8 @@ class TableScanner final : public RowScanner {
   // Adds cells of row_ from where the families stand; true: there may be more.
   bool Fill(RowResultBuilder* result);
   bool NoteErrors();
+  // The commonest scan: forward, whole rows of one family, without a filter.
+  bool NextOfOneFamily(RowResult* row);
 
   const bool is_reverse_;
   const uint64_t max_rows_;

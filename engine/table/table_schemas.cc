@@ -44,6 +44,13 @@ absl::StatusOr<TableDatabaseImpl::Entry*> TableDatabaseImpl::FindEntry(std::stri
   return &at->second;
 }
 
+absl::StatusOr<TableDatabaseImpl::Entry*> TableDatabaseImpl::FindUsableEntry(
+    std::string_view name) {
+  WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindEntry(name));
+  if (!entry->state->is_usable()) return entry->state->Unusable();
+  return entry;
+}
+
 absl::StatusOr<Table*> TableDatabaseImpl::FindTable(std::string_view name) {
   const MutexLock lock(&schema_mutex_);
   WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindEntry(name));
@@ -106,7 +113,7 @@ absl::Status TableDatabaseImpl::DropColumnFamilies(const std::vector<std::string
   for (const std::string& name : names) {
     const auto family = db_->FindColumnFamily(name);
     if (!family.ok()) continue;
-    WINNOW_RETURN_IF_ERROR(db_->DropColumnFamily(*family));
+    WINNOW_RETURN_IF_ERROR(store().DropAsOwner(*family));
   }
   return catalog_->RemoveIntents(names);
 }
@@ -140,7 +147,8 @@ absl::Status TableDatabaseImpl::AlterTable(const TableSchema& wanted) {
     std::vector<std::string> added;
     std::vector<FamilySchema> added_schemas;
     for (const FamilySchema& family : schema.families) {
-      if (FindStored(entry->stored, family.name) != nullptr) continue;
+      // One that is missing is made anew.
+      if (entry->state->Find(family.name).ok()) continue;
       added.push_back(ColumnFamilyName(schema.name, family.name));
       added_schemas.push_back(family);
     }
@@ -170,9 +178,9 @@ absl::Status TableDatabaseImpl::CleanByOldRules(const Entry& entry, const TableS
   for (const FamilySchema& family : schema.families) {
     const StoredFamily* const old = FindStored(entry.stored, family.name);
     if (old == nullptr || !AreStricter(family, old->schema)) continue;
-    WINNOW_ASSIGN_OR_RETURN(const FamilyState* const state, entry.state->Find(family.name));
-    if (!state->rules->has_cell_ttls()) continue;
-    WINNOW_RETURN_IF_ERROR(CleanFamily(*entry.state, *state, /*is_latched=*/true));
+    const absl::StatusOr<const FamilyState*> state = entry.state->Find(family.name);
+    if (!state.ok() || !(*state)->rules->has_cell_ttls()) continue;
+    WINNOW_RETURN_IF_ERROR(CleanFamily(*entry.state, **state, /*is_latched=*/true));
   }
   return absl::OkStatus();
 }
@@ -188,7 +196,7 @@ absl::Status TableDatabaseImpl::ChangeFamilies(Entry* entry, StoredTable altered
     if (const auto old = entry->state->Find(family.schema.name); old.ok()) {
       list->push_back(*old);
       (*old)->rules->Store(RulesOf(family));
-      WINNOW_RETURN_IF_ERROR(ApplyFilter((*old)->column_family, family.schema));
+      WINNOW_RETURN_IF_ERROR(ApplySchema((*old)->column_family, family.schema));
       continue;
     }
     WINNOW_ASSIGN_OR_RETURN(ColumnFamily* const column_family, db_->FindColumnFamily(name));
@@ -196,6 +204,7 @@ absl::Status TableDatabaseImpl::ChangeFamilies(Entry* entry, StoredTable altered
   }
   entry->stored = std::move(altered);
   if (*list != entry->state->families()) entry->state->SetFamilies(std::move(list));
+  entry->state->SetWhole();
   return absl::OkStatus();
 }
 
@@ -222,7 +231,7 @@ absl::Status TableDatabaseImpl::DropTable(std::string_view name) {
 absl::Status TableDatabaseImpl::TruncateTable(std::string_view name) {
   return CatchOutOfMemory([&]() -> absl::Status {
     const MutexLock lock(&schema_mutex_);
-    WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindEntry(name));
+    WINNOW_ASSIGN_OR_RETURN(Entry* const entry, FindUsableEntry(name));
     const RowLatchGuard everyone(latches_);
     WriteBatch batch;
     const std::string end = EndOfTable();

@@ -1,6 +1,20 @@
 #include "engine/table/table_state.h"
 
+#include "engine/table/table_schema.h"
+
 namespace winnow {
+
+absl::Status TableState::Unusable() const {
+  if (is_dropped()) {
+    return absl::FailedPreconditionError(absl::StrCat("table '", name_, "' has been dropped"));
+  }
+  return absl::DataLossError(absl::StrCat(
+      "table '", name_, "': the column family '", ColumnFamilyName(name_, missing_),
+      "' is missing, and all that it held: `winnow table alter ", name_, " ", missing_,
+      "` (AlterTable with the present schema) makes it anew, empty, and the other families have "
+      "what they had; `winnow table drop ",
+      name_, "` removes the table"));
+}
 
 absl::Status CheckRow(std::string_view row) {
   if (!row.empty() && row.size() <= kMaxRowBytes) [[likely]]

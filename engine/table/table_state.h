@@ -3,6 +3,7 @@
 #define WINNOW_ENGINE_TABLE_TABLE_STATE_H_
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -46,24 +47,38 @@ class TableState final : public Table {
     return absl::NotFoundError(
         absl::StrCat("table '", name_, "' has no family '", ToAbsl(family), "'"));
   }
-  bool is_dropped() const { return is_dropped_.load(std::memory_order_acquire); }
+  bool is_dropped() const { return Condition() == kDropped; }
+  bool is_usable() const { return Condition() == kWhole; }
+  // Why it is not.
+  absl::Status Unusable() const;
 
-  // Both by one thread at a time, while all row latches are held.
+  // Before anybody else knows the table: a column family that its schema names is not there. No
+  // call but AlterTable and DropTable may use it then.
+  void SetMissing(std::string family) {
+    missing_ = std::move(family);
+    condition_.store(kIncomplete, std::memory_order_release);
+  }
+  // All by one thread at a time, while all row latches are held.
   void SetFamilies(std::unique_ptr<const FamilyList> families) {
     lists_.push_back(std::move(families));
     families_.store(lists_.back().get(), std::memory_order_release);
   }
-  void Drop() { is_dropped_.store(true, std::memory_order_release); }
+  void SetWhole() { condition_.store(kWhole, std::memory_order_release); }
+  void Drop() { condition_.store(kDropped, std::memory_order_release); }
 
  private:
+  enum : uint8_t { kWhole, kIncomplete, kDropped };
+  uint8_t Condition() const { return condition_.load(std::memory_order_acquire); }
+
   const TableDatabase* const owner_;
   const std::string name_;
   std::vector<std::unique_ptr<const FamilyList>> lists_;
   std::atomic<const FamilyList*> families_{nullptr};
-  std::atomic<bool> is_dropped_{false};
+  std::string missing_;  // of the families, the first that was when the database was opened
+  std::atomic<uint8_t> condition_{kWhole};
 };
 
-// The table, if it is one of this database and has not been dropped.
+// The table, if it is one of this database, has not been dropped and has all its column families.
 inline absl::StatusOr<const TableState*> CheckTable(const Table* table,
                                                     const TableDatabase* owner) {
   const auto* const state = static_cast<const TableState*>(table);
@@ -72,10 +87,8 @@ inline absl::StatusOr<const TableState*> CheckTable(const Table* table,
     return absl::InvalidArgumentError(
         absl::StrCat("table '", state->name(), "' belongs to another database"));
   }
-  if (state->is_dropped()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("table '", state->name(), "' has been dropped"));
-  }
+  if (!state->is_usable()) [[unlikely]]
+    return state->Unusable();
   return state;
 }
 

@@ -246,7 +246,7 @@ cell. export inverts it: all versions, a line for each timestamp of a row; witho
 the newest. A cell that is not there is an empty field, which --skip-empty-columns reads. What
 cannot be written so ends the export: --escaped can write it. Without --columns each line is one
 cell, HBASE_ROW_KEY,HBASE_TS_KEY,WINNOW_COLUMN,WINNOW_VALUE, escaped: any table can be carried
-over so, but for times to live of single cells.)",
+over so; where single cells have times to live of their own, with HBASE_CELL_TTL named, too.)",
       .json = R"(
 cells: one line each: {"row":K,"family":NAME,"qualifier":K,"timestamp":MS,"value":V};
 describe: {"table":NAME,"families":[{"name","versions","ttl_seconds","min_versions",

@@ -51,6 +51,8 @@ class TableExporter {
         return Append(index, row.row(), row, line);
       case TsvColumn::Type::kTimestamp:
         return Append(index, absl::StrCat(cell.timestamp), row, line);
+      case TsvColumn::Type::kTtl:
+        return Append(index, TtlText(cell.ttl_ms), row, line);
       case TsvColumn::Type::kCellName:
         return Append(index, absl::StrCat(ToAbsl(cell.family), ":", ToAbsl(cell.qualifier)), row,
                       line);
@@ -61,13 +63,24 @@ class TableExporter {
     }
   }
 
-  // A line for each timestamp, the oldest first, with the cells of it; without timestamps one line
-  // with the newest of each column.
+  // What the cells of a line have in common.
+  struct LineKey {
+    uint64_t timestamp = 0;
+    uint64_t ttl_ms = 0;
+    friend auto operator<=>(const LineKey&, const LineKey&) = default;
+  };
+
+  // A line for each timestamp, the oldest first, with the cells of it, and where times to live are
+  // written for each of those; without timestamps one line with the newest of each column.
   absl::Status WriteLines(const RowResult& row) {
     const bool has_timestamps = format_.Has(TsvColumn::Type::kTimestamp);
-    std::map<uint64_t, std::vector<const CellView*>> lines;
+    const bool has_ttls = format_.Has(TsvColumn::Type::kTtl);
+    std::map<LineKey, std::vector<const CellView*>> lines;
     for (const CellView& cell : row.cells()) {
-      std::vector<const CellView*>& line = lines[has_timestamps ? cell.timestamp : 0];
+      LineKey key;
+      if (has_timestamps) key.timestamp = cell.timestamp;
+      if (has_ttls) key.ttl_ms = cell.ttl_ms;
+      std::vector<const CellView*>& line = lines[key];
       line.resize(format_.columns().size());
       for (size_t i = 0; i < line.size(); i++) {
         const TsvColumn& column = format_.columns()[i];
@@ -76,13 +89,13 @@ class TableExporter {
         if (is_its) line[i] = &cell;
       }
     }
-    for (const auto& [timestamp, cells] : lines) {
-      WINNOW_RETURN_IF_ERROR(WriteLineOf(row, timestamp, cells));
+    for (const auto& [key, cells] : lines) {
+      WINNOW_RETURN_IF_ERROR(WriteLineOf(row, key, cells));
     }
     return absl::OkStatus();
   }
 
-  absl::Status WriteLineOf(const RowResult& row, uint64_t timestamp,
+  absl::Status WriteLineOf(const RowResult& row, const LineKey& key,
                            const std::vector<const CellView*>& cells) {
     std::string line;
     for (size_t i = 0; i < cells.size(); i++) {
@@ -90,7 +103,9 @@ class TableExporter {
       if (type == TsvColumn::Type::kRow) {
         WINNOW_RETURN_IF_ERROR(Append(i, row.row(), row, &line));
       } else if (type == TsvColumn::Type::kTimestamp) {
-        WINNOW_RETURN_IF_ERROR(Append(i, absl::StrCat(timestamp), row, &line));
+        WINNOW_RETURN_IF_ERROR(Append(i, absl::StrCat(key.timestamp), row, &line));
+      } else if (type == TsvColumn::Type::kTtl) {
+        WINNOW_RETURN_IF_ERROR(Append(i, TtlText(key.ttl_ms), row, &line));
       } else if (cells[i] == nullptr) {
         format_.AppendAbsent(i, &line);
       } else if (cells[i]->value.empty() && !format_.escaped()) {
@@ -105,6 +120,9 @@ class TableExporter {
     WriteLine(line);
     return absl::OkStatus();
   }
+
+  // Empty: the cell has none of its own.
+  static std::string TtlText(uint64_t ttl_ms) { return ttl_ms == 0 ? "" : absl::StrCat(ttl_ms); }
 
   absl::Status Append(size_t index, std::string_view bytes, const RowResult& row,
                       std::string* line) const {
@@ -129,8 +147,9 @@ class TableExporter {
 absl::StatusOr<ExitCode> ExportTable(const TableCall& call) {
   WINNOW_ASSIGN_OR_RETURN(Table* const table, call.tables.FindTable(call.words[1]));
   WINNOW_ASSIGN_OR_RETURN(const TsvFormat format, TsvFormatOf(call.arguments));
-  if (format.Has(TsvColumn::Type::kTtl)) {
-    return absl::InvalidArgumentError("--columns: what is read of a cell has no HBASE_CELL_TTL");
+  if (format.Has(TsvColumn::Type::kTtl) && !format.Has(TsvColumn::Type::kTimestamp)) {
+    return absl::InvalidArgumentError(
+        "--columns: HBASE_CELL_TTL counts from the timestamp, so that HBASE_TS_KEY belongs to it");
   }
   ScanOptions options;
   options.fill_cache = false;

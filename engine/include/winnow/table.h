@@ -33,7 +33,8 @@
 //                       database
 //   NotFound            no such table or family
 //   FailedPrecondition  the table has been dropped
-//   DataLoss            a table's column family holds what is no cell
+//   DataLoss            a table's column family holds what is no cell, or is missing: AlterTable
+//                       with the present schema makes it anew, empty; DropTable drops the rest
 #ifndef WINNOW_TABLE_H_
 #define WINNOW_TABLE_H_
 
@@ -125,12 +126,20 @@ struct CellView {
   uint64_t timestamp = 0;
   std::string_view value;
   CellType type = CellType::kPut;
+  // Its own time to live, in milliseconds after its timestamp; 0: it has none.
+  uint64_t ttl_ms = 0;
 };
 
 // A row, or a batch of its cells: families by name, then qualifiers bytewise, then newest first.
-// Used again and again it allocates nothing once it is large enough.
+// Used again and again it allocates nothing once it is large enough. A copy has bytes of its own.
 class RowResult {
  public:
+  RowResult() = default;
+  RowResult(const RowResult& other) { *this = other; }
+  RowResult& operator=(const RowResult& other);
+  RowResult(RowResult&&) = default;
+  RowResult& operator=(RowResult&&) = default;
+
   std::string_view row() const { return row_; }
   bool empty() const { return cells_.empty(); }
   std::span<const CellView> cells() const { return cells_; }
@@ -140,16 +149,13 @@ class RowResult {
 
  private:
   friend class RowResultBuilder;
-  struct Place {
-    size_t family = 0;
-    size_t qualifier = 0;
-    size_t value = 0;
-    size_t end = 0;
-  };
+  // The cells' bytes, which were at `from`, are at bytes_.
+  void MoveViews(const char* from);
+
   std::string row_;
-  std::string bytes_;
+  std::vector<char> bytes_;  // the first num_bytes_ are in use
+  size_t num_bytes_ = 0;
   std::vector<CellView> cells_;
-  std::vector<Place> places_;
 };
 
 // A family, or one column of it.
@@ -317,8 +323,12 @@ class TableDatabase {
   // As DB::Close. Scanners and snapshots must be gone.
   virtual absl::Status Close() = 0;
 
-  // The store below, for column families that are no tables', and for maintenance. Writes to the
-  // column family of a table ("table:family") are refused with InvalidArgument.
+  // The store below, for column families that are no tables', and for maintenance. Of the column
+  // family of a table ("table:family"), and of that with the schemas ("winnow.tables"), it refuses
+  // with InvalidArgument what belongs to the tables: writes, Ingest and transactions, a drop, and
+  // options that change what cells are there or how they are found (filter, filter_key,
+  // merge_operator, ttl_seconds, compaction=fifo). A database that DB::Open has opened knows of no
+  // tables and refuses nothing of this.
   virtual DB& db() = 0;
 
   // --- Schemas: each call is durable when it returns, and whole or absent after a crash ---

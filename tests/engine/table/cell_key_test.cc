@@ -112,6 +112,13 @@ TEST(CellKey, IsReadBackAsItWasWritten) {
     text.clear();
     AppendUnescaped(parsed.qualifier, &text);
     EXPECT_EQ(text, qualifier);
+    std::string room(parsed.qualifier.size(), '?');
+    room.resize(Unescape(parsed.qualifier, room.data()));
+    EXPECT_EQ(room, qualifier);
+    ParsedCellKey with_known_row;
+    ASSERT_TRUE(ParseCellKey(key, parsed.row.size(), &with_known_row));
+    EXPECT_EQ(with_known_row.row, parsed.row);
+    EXPECT_EQ(with_known_row.qualifier, parsed.qualifier);
     EXPECT_EQ(parsed.timestamp, timestamp);
     EXPECT_EQ(parsed.kind, CellKind::kVersion);
     EXPECT_FALSE(parsed.is_row_marker);

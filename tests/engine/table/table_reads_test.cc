@@ -167,6 +167,71 @@ TEST(TableReads, ALookUpOfOneColumnSeesThatTimePasses) {
   EXPECT_TRUE(absl::IsNotFound(tables->GetCell({}, table, "r", "g", "q", &value)));
 }
 
+TEST(TableReads, ACellTellsItsOwnTimeToLive) {
+  MemoryTables tables;
+  Table* const table = tables.Create({.name = "t", .families = {{.name = "f"}, {.name = "g"}}});
+  TableBatch batch;
+  batch.Put(table, "r", "f", "a", "v");
+  batch.Put(table, "r", "f", "b", "v", {.ttl_ms = 5000});
+  batch.Put(table, "r", "g", "b", "v", {.ttl_ms = 7});
+  tables.Write(batch);
+  const auto expect_all = [](const RowResult& row) {
+    ASSERT_EQ(row.cells().size(), 3u);
+    const uint64_t wanted[] = {0, 5000, 7};
+    for (size_t i = 0; i < 3; i++) EXPECT_EQ(row.cells()[i].ttl_ms, wanted[i]) << i;
+    EXPECT_EQ(row.cells()[1].family, "f");
+    EXPECT_EQ(row.cells()[2].family, "g");
+  };
+  RowResult row;
+  ASSERT_TRUE(tables->Get({}, table, "r", &row).ok());
+  expect_all(row);
+  ASSERT_TRUE(tables->Scan({}, table)->Next(&row));
+  expect_all(row);
+  ASSERT_TRUE(tables->Get({.columns = {{"f", "b"}}}, table, "r", &row).ok());
+  ASSERT_EQ(row.cells().size(), 1u);
+  EXPECT_EQ(row.cells()[0].ttl_ms, 5000u);
+}
+
+TEST(TableReads, CopiesOfARowAndRowsThatAreMovedKeepTheirCells) {
+  MemoryTables tables;
+  Table* const table = tables.Create({.name = "t", .families = {{.name = "f"}, {.name = "g"}}});
+  TableBatch batch;
+  for (const std::string row : {"a", "b", "c", "d", "e"}) {
+    for (const std::string family : {"f", "g"}) {
+      batch.Put(table, row, family, "short", row + family);
+      // Larger than what the buffer had before, so that it moves between two cells.
+      batch.Put(table, row, family, std::string("zero\0byte", 9), std::string(300, row[0]));
+    }
+  }
+  tables.Write(batch);
+  std::vector<RowResult> rows;
+  {
+    const auto scanner = tables->Scan({}, table);
+    RowResult row;
+    while (scanner->Next(&row)) rows.push_back(row);
+    EXPECT_TRUE(scanner->status().ok());
+  }
+  rows.erase(rows.begin() + 1);
+  RowResult moved = std::move(rows.back());
+  rows.pop_back();
+  rows.push_back(moved);
+  moved.Clear();
+  ASSERT_TRUE(tables->Get({}, table, "a", &moved).ok());
+  ASSERT_EQ(rows.size(), 4u);
+  for (const RowResult& row : rows) {
+    ASSERT_EQ(row.cells().size(), 4u);
+    const std::string name(row.row());
+    for (const std::string family : {"f", "g"}) {
+      const CellView* const brief = row.Find(family, "short");
+      const CellView* const large = row.Find(family, std::string_view("zero\0byte", 9));
+      ASSERT_NE(brief, nullptr);
+      ASSERT_NE(large, nullptr);
+      EXPECT_EQ(brief->value, name + family);
+      EXPECT_EQ(large->value, std::string(300, name[0]));
+    }
+  }
+}
+
 TEST(TableReads, DeleteRowsHidesARangeAndNothingLater) {
   MemoryTables tables;
   Table* const table = tables.Create({.name = "t", .families = {{.name = "f"}, {.name = "g"}}});

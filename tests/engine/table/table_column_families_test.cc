@@ -1,0 +1,173 @@
+// The column families of tables, as calls below the tables meet them, and tables that have lost
+// one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "engine/table/reserve_tables.h"
+#include "tests/engine/table/table_fixture.h"
+#include "winnow/table.h"
+
+namespace winnow {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// As a program opens the database that knows of no tables.
+std::unique_ptr<DB> OpenWithoutTables(MemoryTables& tables) {
+  EXPECT_TRUE(tables->Close().ok());
+  Options options = MemoryDb::Quiet();
+  options.file_system = &tables.file_system();
+  options.clock = &tables.clock();
+  return OpenOrFail(options, "/db");
+}
+
+void DropWithoutTables(MemoryTables& tables, std::string_view name) {
+  const std::unique_ptr<DB> db = OpenWithoutTables(tables);
+  const auto family = db->FindColumnFamily(name);
+  ASSERT_TRUE(family.ok()) << family.status();
+  const absl::Status dropped = db->DropColumnFamily(*family);
+  ASSERT_TRUE(dropped.ok()) << dropped;
+  ASSERT_TRUE(db->Close().ok());
+}
+
+TEST(TableColumnFamilies, TheStoreBelowRefusesWhatSchemasGovern) {
+  MemoryTables tables;
+  Table* const table = tables.Create({.name = "t", .families = {{.name = "f"}}});
+  tables.Put(table, "r", "f", "q", 1, "v");
+  for (int i = 0; i < 2; i++) {
+    DB& db = tables->db();
+    for (const char* const name : {"t:f", "winnow.tables"}) {
+      ColumnFamily* const family = *db.FindColumnFamily(name);
+      EXPECT_TRUE(absl::IsInvalidArgument(db.DropColumnFamily(family))) << name;
+      EXPECT_TRUE(absl::IsInvalidArgument(db.SetOption(family, "ttl_seconds", "1"))) << name;
+      EXPECT_TRUE(absl::IsInvalidArgument(db.SetFilter(family, "cuckoo:12", ""))) << name;
+      EXPECT_TRUE(absl::IsInvalidArgument(db.SetFilter(family, "", "prefix:3"))) << name;
+      EXPECT_TRUE(absl::IsInvalidArgument(db.SetOption(family, "compaction", "fifo:1M"))) << name;
+      EXPECT_TRUE(absl::IsInvalidArgument(db.Refilter(family, {.filter = "cuckoo:12"}).status()));
+      EXPECT_TRUE(absl::IsInvalidArgument(db.Put({}, family, "k", "v"))) << name;
+      // What changes no cell is the user's.
+      EXPECT_TRUE(db.SetOption(family, "target_file_bytes", "1M").ok()) << name;
+      EXPECT_TRUE(db.SetOption(family, "compaction", "tiered").ok()) << name;
+      EXPECT_TRUE(db.SetOption(family, "ttl_seconds", "0").ok()) << "nothing changes";
+      EXPECT_TRUE(db.Refilter(family, {}).ok()) << name;
+      EXPECT_TRUE(db.CompactRange(family, std::nullopt, std::nullopt).ok()) << name;
+    }
+    tables.Reopen();
+  }
+  EXPECT_EQ(tables.Versions(tables.Find("t"), "r", "f", "q"), "v@1");
+}
+
+TEST(TableColumnFamilies, WhatWasSetWithoutTablesIsAsTheSchemaSaysAgain) {
+  MemoryTables tables;
+  tables.Create({.name = "t", .families = {{.name = "f", .filter = "ribbon:1%"}}});
+  {
+    const std::unique_ptr<DB> db = OpenWithoutTables(tables);
+    ColumnFamily* const family = *db->FindColumnFamily("t:f");
+    EXPECT_TRUE(db->SetOption(family, "ttl_seconds", "1").ok());
+    EXPECT_TRUE(db->SetFilter(family, "none", "").ok());
+    EXPECT_TRUE(db->Close().ok());
+  }
+  tables.Reopen();
+  ColumnFamily* const family = *tables->db().FindColumnFamily("t:f");
+  EXPECT_EQ(*tables->db().GetOption(family, "ttl_seconds"), "0");
+  EXPECT_EQ(*tables->db().GetOption(family, "filter"), "ribbon:1%");
+}
+
+TEST(TableColumnFamilies, ATableThatHasLostOneLeavesTheOthersInReach) {
+  MemoryTables tables;
+  Table* whole = tables.Create({.name = "whole", .families = {{.name = "f"}}});
+  Table* table = tables.Create({.name = "t", .families = {{.name = "f"}, {.name = "g"}}});
+  tables.Put(whole, "r", "f", "q", 1, "v");
+  tables.Put(table, "r", "f", "q", 1, "lost");
+  tables.Put(table, "r", "g", "q", 1, "kept");
+  DropWithoutTables(tables, "t:f");
+  tables.Reopen();
+
+  EXPECT_EQ(tables.Versions(tables.Find("whole"), "r", "f", "q"), "v@1");
+  EXPECT_THAT(tables->ListTables(), ElementsAre("t", "whole"));
+  table = tables.Find("t");
+  const auto tells = [](const absl::Status& status) {
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("'t:f' is missing"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("winnow table alter t f"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr("winnow table drop t"));
+  };
+  RowResult row;
+  tells(tables->Get({}, table, "r", &row));
+  tells(tables->Scan({}, table)->status());
+  tells(tables->Put({}, table, "r", "g", "q", "v"));
+  tells(tables->Increment({}, table, "r", "g", "n", 1).status());
+  tells(tables->DeleteRows({}, table, "a", "z"));
+  tells(tables->NewTableWriter(table, "/bulk").status());
+  tells(tables->Flush("t"));
+  tells(tables->MajorCompact("t"));
+  tells(tables->TruncateTable("t"));
+  const auto schema = tables->DescribeTable("t");
+  ASSERT_TRUE(schema.ok()) << schema.status();
+  EXPECT_EQ(schema->families.size(), 2u);
+
+  // It is made anew, and the handle is good again.
+  const absl::Status altered = tables->AlterTable(*schema);
+  ASSERT_TRUE(altered.ok()) << altered;
+  for (int i = 0; i < 2; i++) {
+    EXPECT_EQ(tables.Versions(table, "r", "f", "q"), "");
+    EXPECT_EQ(tables.Versions(table, "r", "g", "q"), "kept@1");
+    tables.Put(table, "r", "f", "q", 2, "new");
+    EXPECT_EQ(tables.Versions(table, "r", "f", "q"), "new@2");
+    EXPECT_TRUE(tables->TruncateTable("whole").ok());
+    tables.Put(table, "r", "f", "q", 2, "new");
+    TableBatch batch;
+    batch.DeleteColumn(table, "r", "f", "q");
+    tables.Write(batch);
+    tables.Reopen();
+    table = tables.Find("t");
+  }
+}
+
+TEST(TableColumnFamilies, ATableThatHasLostOneCanBeDroppedOrDoWithoutIt) {
+  MemoryTables tables;
+  for (const char* const name : {"t", "u"}) {
+    Table* const table = tables.Create({.name = name, .families = {{.name = "f"}, {.name = "g"}}});
+    tables.Put(table, "r", "g", "q", 1, "kept");
+  }
+  DropWithoutTables(tables, "t:f");
+  tables.Reopen();
+  DropWithoutTables(tables, "u:f");
+  tables.Reopen();
+  ASSERT_TRUE(tables->DropTable("t").ok());
+  EXPECT_FALSE(tables->db().FindColumnFamily("t:g").ok());
+  tables.Create({.name = "t", .families = {{.name = "f"}}});
+  ASSERT_TRUE(tables->AlterTable({.name = "u", .families = {{.name = "g"}}}).ok());
+  for (int i = 0; i < 2; i++) {
+    EXPECT_EQ(tables.Versions(tables.Find("u"), "r", "g", "q"), "kept@1");
+    tables.Put(tables.Find("t"), "r", "f", "q", 1, "v");
+    tables.Reopen();
+  }
+}
+
+TEST(TableColumnFamilies, ProgramsWithoutTablesReserveThem) {
+  MemoryTables tables;
+  tables.Create({.name = "t", .families = {{.name = "f"}, {.name = "g"}}});
+  DropWithoutTables(tables, "t:g");
+  const std::unique_ptr<DB> db = OpenWithoutTables(tables);
+  const auto reserved = ReserveTables(*db);
+  ASSERT_TRUE(reserved.ok()) << reserved.status();
+  EXPECT_THAT(*reserved, ElementsAre("t:f", "t:g"));
+  ColumnFamily* const family = *db->FindColumnFamily("t:f");
+  EXPECT_TRUE(absl::IsInvalidArgument(db->Put({}, family, "k", "v")));
+  EXPECT_TRUE(absl::IsInvalidArgument(db->DropColumnFamily(family)));
+  EXPECT_TRUE(db->Put({}, "k", "v").ok());
+  // None is made where there is no catalog.
+  MemoryDb without;
+  EXPECT_THAT(*ReserveTables(*without), ElementsAre());
+  EXPECT_EQ(without->ColumnFamilies().size(), 1u);
+}
+
+}  // namespace
+}  // namespace winnow
